@@ -17,8 +17,8 @@ namespace {
 
 volatile std::sig_atomic_t hangup_pipe = -1;
 
-/// The signal handler. write() is async-signal-safe. A full pipe already says what there is to say.
-void tell_hangup(int /*signal*/) {
+/// The signal handler. write() is async-signal-safe. A full pipe already wakes the loop.
+void on_hangup(int /*signal*/) {
   const int saved = errno;
   const char byte = 0;
   [[maybe_unused]] const ssize_t written = ::write(hangup_pipe, &byte, 1);
@@ -37,7 +37,7 @@ Hangup::Hangup(Loop& loop, std::function<void()> came) : came_(std::move(came)) 
   if (::sigaction(SIGHUP, nullptr, &before_) != 0) return;
   if ((before_.sa_flags & SA_SIGINFO) == 0 && before_.sa_handler == SIG_IGN) return;
   struct sigaction action {};
-  action.sa_handler = tell_hangup;
+  action.sa_handler = on_hangup;
   action.sa_flags = SA_RESTART;
   taken_over_ = ::sigaction(SIGHUP, &action, nullptr) == 0;
 }

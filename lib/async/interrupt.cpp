@@ -24,17 +24,17 @@ volatile std::sig_atomic_t pipe_end = -1;
 /// The earlier actions of `signals`, which are restored after the first signal.
 std::array<struct sigaction, signals.size()> fallbacks{};
 
-void tell(int signal);
+void on_interrupt(int signal);
 
 /// Whether an Interrupt has taken over `signal`.
 bool is_ours(int signal) {
   struct sigaction now {};
-  return ::sigaction(signal, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == tell;
+  return ::sigaction(signal, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == on_interrupt;
 }
 
 /// The signal handler. sigaction() and write() are async-signal-safe. After the first signal, the next signal of either kind does what it
 /// did before: it ends the program.
-void tell(int /*signal*/) {
+void on_interrupt(int /*signal*/) {
   const int saved = errno;
   for (std::size_t i = 0; i < signals.size(); ++i) {
     if (is_ours(signals[i])) ::sigaction(signals[i], &fallbacks[i], nullptr);
@@ -73,7 +73,7 @@ bool Interrupt::take_over(std::size_t which) {
   if (::sigaction(signal, nullptr, &now) != 0) return false;
   if ((now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == SIG_IGN) return false;
   fallbacks[which] = now;
-  action.sa_handler = tell;
+  action.sa_handler = on_interrupt;
   for (const int other : signals) ::sigaddset(&action.sa_mask, other);  // one handler at a time
   return ::sigaction(signal, &action, nullptr) == 0;
 }

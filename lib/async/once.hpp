@@ -28,17 +28,17 @@ class Once {
   }
   void erase(const Key& key) { entries_.erase(key); }
   void clear() { entries_.clear(); }
-  /// The value of `key`: the kept value; else the value that another task is fetching now; else the result of `ask`. `ask` is started only
-  /// in the third case. If the fetching task is cancelled or throws, one of the waiting tasks starts its own `ask`. The object must outlive
-  /// the task.
-  Task<T> get(Key key, Task<T> ask) {
+  /// The value of `key`: the kept value; else the value that another task is fetching now; else the result of `fetch`. `fetch` is started
+  /// only in the third case. If the fetching task is cancelled or throws, one of the waiting tasks starts its own `fetch`. The object must
+  /// outlive the task.
+  Task<T> get(Key key, Task<T> fetch) {
     for (;;) {
       const auto [place, is_new] = entries_.try_emplace(key);
       if (is_new) place->second = std::make_shared<Entry>();
       const std::shared_ptr<Entry> entry = place->second;
       if (is_new) {
-        const Asking asking(*this, key, entry);
-        T value = co_await std::move(ask);
+        const Fetching fetching(*this, key, entry);
+        T value = co_await std::move(fetch);
         entry->value.emplace(std::move(value));
       } else if (!entry->value) {
         co_await entry->ended;
@@ -53,11 +53,11 @@ class Once {
     Event ended;
   };
   /// Lives as long as the task that fetches the value. Its end wakes the waiting tasks.
-  struct Asking {
-    Asking(Once& in, const Key& of, std::shared_ptr<Entry> at) : once(in), key(of), entry(std::move(at)) {}
-    Asking(const Asking&) = delete;
-    Asking& operator=(const Asking&) = delete;
-    ~Asking() {
+  struct Fetching {
+    Fetching(Once& in, const Key& of, std::shared_ptr<Entry> at) : once(in), key(of), entry(std::move(at)) {}
+    Fetching(const Fetching&) = delete;
+    Fetching& operator=(const Fetching&) = delete;
+    ~Fetching() {
       const auto known = once.entries_.find(key);
       const bool is_kept = entry->value && once.keeps_(*entry->value);
       if (known != once.entries_.end() && known->second == entry && !is_kept) once.entries_.erase(known);

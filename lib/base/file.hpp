@@ -26,7 +26,7 @@ class FileReplacement {
  public:
   /// Begins a file beside `path`. Throws SysError, and UsageError if `path` exists and is not a regular file.
   explicit FileReplacement(std::string path);
-  /// Removes what was not kept.
+  /// Removes the unfinished file, unless keep() was called.
   ~FileReplacement();
   FileReplacement(const FileReplacement&) = delete;
   FileReplacement& operator=(const FileReplacement&) = delete;
@@ -34,7 +34,7 @@ class FileReplacement {
   /// Throws SysError.
   void write(Bytes content);
   void write(std::string_view text) { write(Bytes(reinterpret_cast<const std::uint8_t*>(text.data()), text.size())); }
-  /// Gives the file its name. Throws SysError.
+  /// Renames the file to `path`. Throws SysError.
   void keep();
 
  private:

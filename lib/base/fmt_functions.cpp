@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The functions of fmt 9, made of its headers: so nothing is linked with libfmt.so, which needs the shared C++ runtime, and loading the two
-// would take longer than most commands run. Not built with other versions, or with -Dstatic_runtime=false.
+// The functions of fmt 9, compiled from its headers. The program is therefore not linked with libfmt.so, which needs the shared C++
+// runtime; loading the two would take longer than most commands run. Not built with other versions, or with -Dstatic_runtime=false.
 #include <fmt/format-inl.h>
 
 FMT_BEGIN_NAMESPACE

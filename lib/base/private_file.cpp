@@ -60,7 +60,7 @@ std::optional<std::string> read_private_file(const std::string& path, std::size_
 void replace_private_file(const std::string& path, std::string_view content) {
   open_own(path);
   std::string unfinished = path + ".XXXXXX";
-  const UniqueFd fd(::mkostemp(unfinished.data(), O_CLOEXEC));  // mode 0600, and a name that nobody has
+  const UniqueFd fd(::mkostemp(unfinished.data(), O_CLOEXEC));  // mode 0600, and a name that no other file has
   if (!fd) throw SysError(errno, "create", path);
   try {
     write_all(fd.get(), content, path);

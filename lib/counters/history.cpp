@@ -22,7 +22,7 @@ std::optional<double> most_per_second(const FieldInfo& field, double octets_per_
   if (field.unit == "4 bytes") return octets_per_second / word * margin;
   if (field.name.ends_with("_pkts")) return octets_per_second / smallest_packet * margin;
   if (field.name.ends_with("_wait")) return std::nullopt;  // in ticks, whose length the device chooses (IBA 16.1.3.5)
-  return octets_per_second * margin;                       // no symbol is worse than wrong
+  return octets_per_second * margin;                       // at most every symbol is an error
 }
 
 /// Calls `use` with each counter of an attribute: its field and index.

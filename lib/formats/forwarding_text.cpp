@@ -30,7 +30,7 @@ constexpr std::array headers = {std::string_view("Lid  Out   Destination"), std:
                                 std::string_view("MLid")};
 constexpr std::string_view masks_header = "MLid       Port Mask";
 
-/// Whose table it is, as text that is the same for each table of that switch if the file names it in the same way.
+/// A text that identifies the switch of a table. It is the same for each table of a switch that the file names in the same way.
 std::string identity(const StoredForwardingTable& table) {
   if (table.node_guid) return to_text(*table.node_guid);
   if (table.port_guid) return "port " + to_text(*table.port_guid);
@@ -44,7 +44,8 @@ std::string switch_text(const StoredForwardingTable& table) {
   return identity(table) + (table.name.empty() ? "" : " " + in_quotes(table.name));
 }
 
-/// Puts a row into a table, over the one that has its LID. `at` is where that one is, from 1, or 0.
+/// Stores a row in a table, in the place of an earlier row of the same LID. `at` is the place of that earlier row, from 1; 0 if there is
+/// none.
 template <class Row>
 void put(std::vector<Row>& rows, const Row& row, std::uint32_t& at) {
   if (at == 0) {
@@ -93,7 +94,7 @@ void ForwardingTextReader::line(std::string_view text) {
   const std::string_view words = trim(text);
   if (words.empty() || words.starts_with('#') || words.starts_with("*** WARNING ***")) return;
   const bool begins_with_digit = words.front() >= '0' && words.front() <= '9';
-  if (begins_with_digit && table_ && !table_->multicast) {  // most lines, so these are told apart at once
+  if (begins_with_digit && table_ && !table_->multicast) {  // most lines, so these are recognised first
     if (!last_line(words)) row(text);
     return;
   }
@@ -144,7 +145,7 @@ void ForwardingTextReader::begin(std::string_view text) {
   table_->to_top = heading->first.value_or(from) <= from;
 }
 
-/// Hands the table on that was read.
+/// Passes the table that was read to the user of the reader.
 void ForwardingTextReader::finish() {
   if (!table_) return;
   const auto forget = [this](Lid lid) {
@@ -168,7 +169,7 @@ void ForwardingTextReader::finish() {
   table_.reset();
 }
 
-/// What the table has behind its last row is not known.
+/// The file ends within the table: the entries behind its last row are not known.
 void ForwardingTextReader::break_off() {
   const std::uint16_t last = table_->multicast ? (table_->groups.empty() ? 0 : table_->groups.back().mlid.value)
                                                : (table_->routes.empty() ? 0 : table_->routes.back().lid.value);
@@ -177,7 +178,7 @@ void ForwardingTextReader::break_off() {
   remark(number_, fmt::format("the table of switch {} breaks off: what it has behind LID {} is not known", switch_text(*table_), last));
 }
 
-/// Remarks on the LIDs that the switch has twice, in this table or in it and an earlier one.
+/// Adds remarks on the LIDs with two rows for one switch, in this table or in it and an earlier one.
 void ForwardingTextReader::remark_repeated() {
   const std::string of = identity(*table_) + (table_->multicast ? " M" : "");
   if (!seen_.contains(of) && seen_.size() >= most_switches) refuse("more switches than a subnet can have");
@@ -203,7 +204,8 @@ void ForwardingTextReader::remark_repeated() {
   repeated_.clear();
 }
 
-/// Whether `text` is one of the lines between a heading and its rows. They say how a group's row says its ports.
+/// Whether `text` is one of the lines between a heading and its rows. These lines show the form in which the rows list the ports of a
+/// group.
 bool ForwardingTextReader::is_header(std::string_view text) {
   const std::string_view words = trim(text);
   if (std::ranges::find(headers, words) != headers.end()) return true;
@@ -220,7 +222,7 @@ bool ForwardingTextReader::is_header(std::string_view text) {
     column_step_ = column == ports_word.size() ? 2 : 4;
     return true;
   }
-  // infiniband-diags writes the tens of the port numbers above them, and with -v what the switch can hold.
+  // infiniband-diags writes the tens of the port numbers above them, and with -v the capacity of the switch.
   return text.starts_with("            ") || words.starts_with("Switch multicast mlid capability is ");
 }
 
@@ -242,7 +244,7 @@ bool ForwardingTextReader::last_line(std::string_view words) {
 void ForwardingTextReader::row(std::string_view text) {
   Scanner scanner(text);
   scanner.skip_blanks();
-  if (table_->multicast && scanner.take("default ")) return;  // what ibtool prints of SwitchInfo's default ports
+  if (table_->multicast && scanner.take("default ")) return;  // ibtool prints SwitchInfo's default ports
   const auto number = scanner.number(permissive_lid.value);
   if (!number || !(scanner.at_end() || scanner.take(" "))) refuse("not a line of a forwarding table");
   if (!rows_) refuse("a row behind the end of its table");

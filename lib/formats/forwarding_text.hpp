@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Forwarding tables as text: what dump_lfts, dump_mfts, dump_fts and ibroute print (ours and those of infiniband-diags), any number of such
-// texts one after another, and opensm's files opensm-lfts.dump, opensm.fdbs and opensm.mcfdbs. Which of them a file is shows each of its
-// tables. The tables are handed on one by one, since those of a large fabric together are gigabytes of text.
+// Forwarding tables as text: the output of dump_lfts, dump_mfts, dump_fts and ibroute (ours and that of infiniband-diags), any number of
+// such texts one after another, and opensm's files opensm-lfts.dump, opensm.fdbs and opensm.mcfdbs. The form of a file is recognised at
+// each of its tables. The tables are passed on one by one: those of a large fabric together are gigabytes of text.
 #pragma once
 
 #include <bitset>
@@ -22,7 +22,7 @@ inline constexpr std::uint8_t no_port = 255;  ///< IBA 14.2.5.6: packets to the 
 
 struct StoredRoute {
   Lid lid;
-  std::uint8_t port{};  ///< no_port where the file says that there is no way
+  std::uint8_t port{};  ///< no_port: the LID is unreachable according to the file
   bool operator==(const StoredRoute&) const = default;
 };
 
@@ -32,8 +32,8 @@ struct StoredGroup {
   bool operator==(const StoredGroup&) const = default;
 };
 
-/// One table of a file. Of the members that say whose it is, those are set that the file names: at least one of them. A switch can have
-/// several tables in a file; a later one goes over an earlier one.
+/// One table of a file. Files identify a switch by its GUIDs, its LID, a route to it or its name: the members for what the file gives are
+/// set, at least one of them. A switch can have several tables in a file; a later row replaces an earlier one.
 struct StoredForwardingTable {
   std::optional<Guid> node_guid;
   std::optional<Guid> port_guid;  ///< that of switch port 0, from the row of the switch itself
@@ -46,14 +46,16 @@ struct StoredForwardingTable {
   std::vector<StoredRoute> routes;  ///< of a unicast table: ascending, each LID once
   std::vector<StoredGroup> groups;  ///< of a multicast table: ascending, each MLID once
 
-  /// A LID in this range that has no row has no way (or a group no ports). An empty range if the file leaves that open.
+  /// A LID in this range without a row is unreachable (a group without a row has no ports). The range is empty if the file does not say
+  /// that.
   std::uint16_t first_listed = 1, last_listed = 0;
-  /// Whether LIDs above last_listed are above the top of the table. If not, or below first_listed, the file does not say what they have.
+  /// Whether last_listed is the top of the table: LIDs above it have no entry. Otherwise their entries are not known, and neither are those
+  /// of LIDs below first_listed.
   bool to_top = false;
   /// The file has no table of a switch without entries, as opensm.mcfdbs has none.
   bool leaves_out_empty = false;
 
-  /// Whether the file says what `of` has, be it a row or nothing.
+  /// Whether the file gives the entry of `of`: by a row, or by listing the range in which `of` has none.
   bool says(Lid of) const;
 };
 
@@ -67,13 +69,13 @@ class ForwardingTextReader {
 
   /// Reads the next line, without its end. Throws UsageError `FILE:LINE: REASON` if it is not a line of such a file.
   void line(std::string_view text);
-  /// Takes a last line that has no end, so that it may have lost its own. It counts only if it is the line below the rows of a table;
-  /// else the table breaks off before it.
+  /// Reads a last line that has no line end and may therefore be cut. It counts only if it is the line below the rows of a table; otherwise
+  /// the table breaks off before it.
   void cut_line(std::string_view text);
-  /// Hands on the last table. Throws UsageError if the file had none.
+  /// Passes on the last table. Throws UsageError if the file had none.
   void end();
-  /// What a user should know of the file: `FILE:LINE: REASON` each. LIDs that a switch has twice, of which the last row counts, and tables
-  /// that break off. At most most_remarks, and one more that counts the others.
+  /// Remarks on the file for the user, `FILE:LINE: REASON` each: LIDs with two rows of one switch, of which the last counts, and tables
+  /// that break off. At most most_remarks, and one more that counts the rest.
   std::vector<std::string> remarks() const;
 
   static constexpr std::size_t most_remarks = 16;
@@ -84,7 +86,7 @@ class ForwardingTextReader {
     std::size_t line{};         ///< of its first table
     std::vector<bool> entries;  ///< by LID
   };
-  /// How the rows of a multicast table say their ports.
+  /// The form in which the rows of a multicast table list ports.
   enum class GroupForm { numbers, columns, masks };
 
   [[noreturn]] void refuse(std::string_view why) const;
@@ -113,7 +115,7 @@ class ForwardingTextReader {
   std::uint16_t last_of_all_ = 0;               ///< the last LID of earlier tables with lists_all_
   GroupForm form_ = GroupForm::numbers;
   unsigned first_column_ = 0, column_step_ = 0;
-  std::vector<std::uint32_t> at_;        ///< by LID: where the table has its row, from 1, and whether twice; 0 for none
+  std::vector<std::uint32_t> at_;  ///< by LID: the place of its row in the table, from 1, and whether it has two rows; 0 if it has none
   std::vector<std::uint16_t> repeated_;  ///< LIDs that the table has twice
   std::unordered_map<std::string, Seen> seen_;
   std::vector<std::string> remarks_;

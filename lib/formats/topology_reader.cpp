@@ -44,7 +44,7 @@ class Scanner {
   void skip_blanks() {
     while (!rest_.empty() && (rest_.front() == ' ' || rest_.front() == '\t')) rest_.remove_prefix(1);
   }
-  /// What stands before `end`, which goes too; nothing where it does not come.
+  /// Takes the text before `end`, and `end`. Takes nothing if the line does not contain `end`.
   std::optional<std::string_view> until(char end) {
     const auto at = rest_.find(end);
     if (at == std::string_view::npos) return std::nullopt;
@@ -98,7 +98,7 @@ std::optional<LinkRate> rate_in(std::string_view word) {
   return std::nullopt;
 }
 
-/// The number that follows `word` where that stands last in `text`.
+/// The number after `word`, if these two are the last words of `text`.
 std::optional<unsigned> number_after(std::string_view text, std::string_view word) {
   const auto at = text.rfind(word);
   if (at == std::string_view::npos) return std::nullopt;
@@ -111,7 +111,7 @@ void set_rate(smp::PortInfo& info, std::uint8_t& fdr10, const LinkRate& rate) {
   for (unsigned code = 1; code <= 16; code *= 2) {
     if (subnet::lanes(code) == rate.lanes) info.link_width_active = static_cast<std::uint8_t>(code);
   }
-  info.link_speed_active = 4;  // QDR; a faster port says so beside the extended speeds
+  info.link_speed_active = 4;  // QDR; a faster port has this value too, and its speed in the extended fields
   switch (rate.speed) {
     case Speed::sdr:
       info.link_speed_active = 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What is not as it was when the baseline was taken. Places that are no more are those of the baseline's model.
+// The differences from the baseline. Places that no longer exist are places of the baseline's model.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -40,14 +40,14 @@ Place place_now(const Input& input, PortIndex reference) {
   return now == subnet::none ? before(port.node, reference) : Place{node, now};
 }
 
-/// How sure it is that something is gone: what lies behind a node that is silent may be there.
+/// The confidence that something is gone: it may still be there, behind a node that is silent.
 Confidence sure_of_absence(const Input& input) {
   const bool is_silent =
       std::ranges::any_of(input.failures, [](const subnet::Failure& failure) { return failure.kind == subnet::Failure::Kind::no_answer; });
   return is_silent ? Confidence::possible : Confidence::sure;
 }
 
-/// Evidence of a field that was another one.
+/// Evidence of a field whose value has changed since the baseline.
 Evidence changed_value(const FieldInfo& field, std::size_t end, std::uint64_t was, std::uint64_t is) {
   Evidence evidence = field_value(field.iba_name, end, {is, {}});
   evidence.before = {was, {}};
@@ -72,7 +72,7 @@ std::string others_text(const std::vector<std::uint16_t>& a, const std::vector<s
   return count > most ? text + ", …" : text;
 }
 
-/// A finding of a node, which is made where there is none yet.
+/// The finding of a node; made if there is none yet.
 Finding& finding_of(std::map<NodeIndex, Finding>& found, NodeIndex node) { return found.try_emplace(node, on_node(node)).first->second; }
 
 void find_other_priorities(const Input& input, std::map<NodeIndex, Finding>& found) {

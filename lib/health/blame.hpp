@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Who broke the packets that others count. A packet that breaks on a link is counted at the port that receives it, is marked, and goes on:
-// each port after that counts it in PortRcvRemotePhysicalErrors (IBA 16.1.3.5), and is innocent.
+// Finds who broke the packets that others count. A packet that breaks on a link is counted at the port that receives it, is marked, and is
+// forwarded. Each later port counts it in PortRcvRemotePhysicalErrors (IBA 16.1.3.5), although its own link is good.
 #pragma once
 
 #include <cstddef>

@@ -12,11 +12,11 @@
 
 namespace ib::health {
 
-/// A check: what it is called, and what its findings mean.
+/// A check: its name, and the meaning of its findings.
 struct Check {
   std::string_view id;                                  ///< `symbol-errors`: never changes
   Level level;                                          ///< of its findings, unless they say otherwise
-  Sources needs;                                        ///< beside Source::topology
+  Sources needs;                                        ///< besides Source::topology
   std::string_view text;                                ///< why a finding matters, as a sentence
   std::string_view remedy;                              ///< what to do, as a sentence
   void (*run)(const Input& input, Findings& findings);  ///< adds what it finds
@@ -31,7 +31,7 @@ const Check* find_check(std::string_view id);
 struct Selection {
   std::vector<const Check*> only;  ///< empty: all
   std::vector<const Check*> skip;
-  std::string_view why_not = "not asked for";  ///< the reason of checks that are not among these
+  std::string_view why_not = "not asked for";  ///< the reason given for the checks that are not among these
   bool has(const Check& check) const;
   /// What the wanted checks need together.
   Sources needs() const;

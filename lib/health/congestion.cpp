@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Trees of congestion. A port that waits (PortXmitWait) while no port of the next node does is the head of a tree: what it sends to is
-// slow. The ports that wait for the head's node are its victims, and theirs, and are not told of one by one.
+// Trees of congestion. A port that waits (PortXmitWait) while no port of the next node waits is the head of a tree: the node or link that
+// it sends to is slow. The ports that wait for the head's node are its victims, and so are the ports that wait for these. Victims are not
+// reported one by one.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,7 +21,7 @@ namespace {
 using subnet::NodeIndex;
 using subnet::PortIndex;
 
-/// Ports that wait, and how much of a link they waste by that, but for a factor: how long a tick is, devices do not tell here.
+/// Ports that wait, and how much of a link each of them wastes, up to a common factor: the devices do not report here how long a tick is.
 class Waiting {
  public:
   explicit Waiting(const Input& input) : subnet_(input.subnet) {
@@ -69,7 +70,7 @@ class Waiting {
   bool is_head(PortIndex port) const {
     const PortIndex peer = subnet_.port(port).peer;
     if (peer == subnet::none) return false;
-    if (subnet_.node(subnet_.port(peer).node).kind() != subnet::NodeKind::sw) return true;  // it sends nothing on
+    if (subnet_.node(subnet_.port(peer).node).kind() != subnet::NodeKind::sw) return true;  // an end node forwards nothing
     const auto next = at_node_.find(subnet_.port(peer).node);
     return next == at_node_.end() || std::ranges::all_of(next->second, [peer](PortIndex at) { return at == peer; });
   }

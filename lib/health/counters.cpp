@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Counters that can tell nothing: full ones, and those that somebody cleared. One finding each for the whole fabric.
+// Counters that show nothing any more: those at their greatest value, and those that somebody cleared. One finding of each kind for the
+// whole fabric.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +14,7 @@
 namespace ib::health {
 namespace {
 
-/// One finding with an end for each port that has movements which `is_meant` says.
+/// One finding with an end for each port that has movements that `is_meant` accepts.
 void find_grouped(const Input& input, Findings& findings, const std::function<bool(const Movement&)>& is_meant) {
   std::vector<const PortCounts*> rows;
   for (const PortCounts& counts : input.counts.all()) {

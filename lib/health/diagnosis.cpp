@@ -12,7 +12,7 @@
 namespace ib::health {
 namespace {
 
-/// Runs a check, and signs what it found.
+/// Runs a check, and enters it as the check of its findings.
 void run(const Check& check, const Input& input, Findings& findings) {
   const std::size_t before = findings.size();
   check.run(input, findings);
@@ -24,7 +24,7 @@ void run(const Check& check, const Input& input, Findings& findings) {
   }
 }
 
-/// Whether a check can be done; if not, why.
+/// Whether a check can be run; if not, the reason.
 CheckResult result_of(const Check& check, const Input& input, const Selection& selection) {
   CheckResult result{&check, CheckState::done};
   if (!selection.has(check)) return {&check, CheckState::skipped, std::string(selection.why_not), 0, false};
@@ -49,7 +49,7 @@ void count_findings(Diagnosis& diagnosis) {
   }
 }
 
-/// What the window was, and what it proves on the link of which it proves the least.
+/// Sets the length of the window, and the error ratio that it proves on the link for which it proves the least.
 void measure_window(Diagnosis& diagnosis, const Input& input) {
   for (const PortCounts& counts : input.counts.all()) {
     diagnosis.implausible += static_cast<std::size_t>(std::ranges::count_if(

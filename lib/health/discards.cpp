@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// PortXmitDiscards by its reasons (PortXmitDiscardDetails, IBA 16.1.4.2), as far as the PMA tells them.
+// PortXmitDiscards by its reasons (PortXmitDiscardDetails, IBA 16.1.4.2), as far as the PMA reports them.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -13,12 +13,12 @@ namespace {
 constexpr std::array<std::string_view, 4> reasons{"port_inactive_discards", "port_neighbor_mtu_discards", "port_sw_lifetime_limit_discards",
                                                   "port_sw_hoq_limit_discards"};
 
-/// Packets for a port without a link are thrown away because of that, whatever else there may have been before.
+/// Whether the port has no link. It then discards packets for this reason, whatever other reasons there were before.
 bool is_plainly_inactive(const Input& input, const PortCounts& counts) {
   return !counts.has_discard_details && !input.subnet.port(counts.port).is_link_up();
 }
 
-/// Adds a finding of each port with discards that no reason explains, as far as `take` says.
+/// Adds a finding for each port with discards that no reason explains. `take` completes a finding, or returns false to drop it.
 template <class Take>
 void find_unexplained(const Input& input, Findings& findings, Take take) {
   for (const PortCounts& counts : input.counts.all()) {

@@ -15,7 +15,7 @@ namespace {
 
 using subnet::PortIndex;
 
-/// What a number of errors in a window comes to on a link.
+/// The meaning of a number of errors in a window on a link.
 struct Judgement {
   bool is_finding{};
   Level level{};
@@ -23,8 +23,8 @@ struct Judgement {
   double limit{};  ///< errors
 };
 
-/// Errors are a finding from a number on that the window and the rate of the link give. On links before EDR the counters are in front of
-/// error correction, where only the greater ratio is promised.
+/// Errors are a finding from a number on that depends on the window and the rate of the link. On links before EDR the counters are in front
+/// of error correction, where only the greater ratio is promised.
 Judgement judge(const Input& input, PortIndex port, std::uint64_t errors, double seconds, std::size_t links) {
   const Thresholds& limits = input.thresholds;
   const subnet::LinkRate rate = subnet::active_rate(input.subnet, port);
@@ -57,7 +57,7 @@ void find_by_ratio(const Input& input, Findings& findings, std::string_view coun
   }
 }
 
-/// What the details say of errors, which are not all those of the cable.
+/// Adds what the details say of the errors: the cable did not cause all of them.
 void describe_details(const Input& input, const PortCounts& counts, Finding& finding) {
   struct Detail {
     std::string_view counter, means;
@@ -81,7 +81,7 @@ void describe_details(const Input& input, const PortCounts& counts, Finding& fin
 
 std::string ports_text(std::size_t count) { return fmt::format("{} port{}", count, count == 1 ? "" : "s"); }
 
-/// Broken packets whose origin is in no port that was read.
+/// Adds findings of broken packets whose origin is at no port that was read.
 void find_unknown_origins(const Blame& found, Findings& findings) {
   for (const auto& [node, victims] : found.sources) {
     Finding finding = on_node(node);

@@ -24,14 +24,14 @@ Evidence field_value(std::string_view field, std::size_t end, Value value, std::
 Value width_value(const subnet::LinkRate& rate);
 Value speed_value(const subnet::LinkRate& rate);
 
-/// What a counter has counted in the window: what it holds more than before, or, where it was cleared in between, what it holds now, which
-/// is the least that it can have been. 0 where nobody knows: a node that restarted counts while its links come up.
+/// The number that a counter has counted in the window: the growth of its value. If it was cleared meanwhile, its value now, which is the
+/// least that it can have counted. 0 if that is not known: a node that restarted also counts while its links come up.
 struct Counted {
   std::uint64_t count{};
   bool is_least{};  ///< the counter was cleared
 };
 Counted counted_of(const Input& input, const PortCounts& counts, const Movement& movement);
-/// Makes a finding no more sure than `likely`, and says why, where what was counted is the least that it can have been.
+/// Lowers the confidence of a finding to `likely` and gives the reason, if `counted` is only the least possible number.
 void hedge(Finding& finding, const Counted& counted);
 
 /// Adds a finding of the cable at each port where a counter has counted `least` or more.

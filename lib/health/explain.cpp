@@ -27,7 +27,7 @@ bool is_lost_at(const Finding& finding, NodeIndex node) {
   return std::ranges::any_of(finding.lost, [node](const Place& place) { return !place.is_before && place.node == node; });
 }
 
-/// Whether nobody answers at the other end of the port that the finding names.
+/// Whether nothing answers at the other end of the port that the finding names.
 bool is_silence(const Finding& finding) {
   return finding.subject == Finding::Subject::cable && finding.ends.size() == 2 && finding.ends[1].node == subnet::none;
 }
@@ -90,13 +90,13 @@ class Explainer {
     return !place.is_before && place.node != subnet::none && input_.subnet.node(place.node).kind() == subnet::NodeKind::sw;
   }
 
-  /// Whether a finding is of links whose ends, those of the fabric as it is now, are all at switches.
+  /// Whether all links that a finding reports as lost are between switches of the current fabric.
   bool is_between_switches(const Finding& of) const {
     return of.lost.size() >= 2 && std::ranges::all_of(of.lost, [this](const Place& place) { return is_switch(place); });
   }
 
-  /// Whether a finding says why one of the nodes lost links: at it, or with another adapter of the same host. Siblings of a switch are
-  /// compared by their links to other switches, so that a link to a host explains nothing there.
+  /// Whether a finding explains why one of the nodes lost links: it is at that node, or at another adapter of the same host. Siblings of a
+  /// switch are compared by their links to other switches, so a link to a host explains nothing there.
   bool takes_links(const Finding& of, const Finding& symptom) const {
     const bool is_of_node = std::ranges::any_of(symptom.ends, [&](const Place& end) { return is_lost_at(of, end.node); });
     if (is_switch(symptom.ends.front())) return is_of_node && is_between_switches(of);
@@ -115,8 +115,8 @@ class Explainer {
            });
   }
 
-  /// Requests that go by LID are lost at a link of the node that passes only SMPs. They may also have gone over such a link between
-  /// switches, or over one that is gone, until its manager sweeps.
+  /// Requests that are routed by LID get lost at a link of the node that passes only SMPs. They may also have taken such a link between
+  /// switches, or one that is gone, until the subnet manager sweeps.
   void explain_silent_agent(std::size_t at) {
     const NodeIndex silent = findings_[at].ends[0].node;
     const auto is_of_node = [silent](const Place& end) { return !end.is_before && end.node == silent; };
@@ -135,7 +135,7 @@ class Explainer {
     put_into(to, at);
   }
 
-  /// Takes from a group of ports those whose cables have findings of their own, with their evidence.
+  /// Removes from a group the ports whose cables have findings of their own. Their evidence moves to these findings.
   void share_out(std::size_t at) {
     Finding& group = findings_[at];
     std::vector<std::size_t> to;
@@ -185,7 +185,7 @@ class Explainer {
     return none;
   }
 
-  /// As first(), where there are not several.
+  /// Like first(), but none if several findings are meant.
   std::size_t only(const std::function<bool(const Finding&)>& is_meant) const {
     const std::size_t found = first(is_meant);
     for (std::size_t at = found; found != none && at < findings_.size(); ++at) {

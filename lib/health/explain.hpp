@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// One fault, one finding: what is seen at other places because of a cable that carries nothing is not told besides.
+// One fault becomes one finding: the symptoms at other places of a cable that carries nothing become a part of the cable's finding.
 #pragma once
 
 #include "health/finding.hpp"
@@ -7,10 +7,10 @@
 
 namespace ib::health {
 
-/// Puts symptoms into the findings that explain them (Finding::symptom, Finding::lost): links that siblings have more, into what says that
-/// they are gone; the silence at both ports of a cable that is up and passes nothing, into one finding of that cable; requests that were
-/// lost on such a cable, or on one whose ports are not Active; counters of a cable that are full or were cleared. `findings` are those of
-/// merge(), and stay in their order.
+/// Moves symptoms into the findings that explain them (Finding::symptom, Finding::lost): links that siblings have and a node has not, into
+/// the finding that these links are gone; the silence at both ports of a cable that is up and passes nothing, into one finding of that
+/// cable; requests that were lost on such a cable, or on one whose ports are not Active; counters of a cable that are full or were cleared.
+/// `findings` are those of merge(), and stay in their order.
 Findings explain(Findings findings, const Input& input);
 
 }  // namespace ib::health

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What a check finds: where, how bad, how sure, and the numbers that show it. Findings are flat data. Who prints one takes its reason and
-// its remedy from the table of checks (health/checks.hpp).
+// The result of a check: the place, the level, the confidence, and the numbers that show it. Findings are flat data. Their reason and
+// remedy are in the table of checks (health/checks.hpp).
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ namespace ib::health {
 struct Check;
 
 enum class Level : std::uint8_t { info, warning, error };
-/// How sure it is that the finding, and who is blamed for it, is right.
+/// The confidence that the finding is true, and that its place is to blame.
 enum class Confidence : std::uint8_t { possible, likely, sure };
 
 /// "info", "warning", "error"; "possible", "likely", "sure".
@@ -33,7 +33,7 @@ std::optional<Level> find_level(std::string_view name);
 struct Place {
   subnet::NodeIndex node = subnet::none;  ///< none: a node that did not answer
   subnet::PortIndex port = subnet::none;  ///< none: the node as a whole
-  bool is_before{};                       ///< both are of the baseline's model: they are not there any more
+  bool is_before{};                       ///< both are of the baseline's model: they do not exist any more
   bool operator==(const Place&) const = default;
 };
 
@@ -55,7 +55,7 @@ struct Evidence {
   std::optional<double> limit;               ///< which the value, or what was counted, is beyond
   std::string_view limit_word;               ///< of a limit that is a code
   std::optional<double> provable_ratio;      ///< the error ratio that `seconds` can prove on this link (health/window.hpp)
-  const Check* check{};                      ///< the check that looked at it; examine() sets it
+  const Check* check{};                      ///< the check that made it; examine() sets it
   std::optional<double> per_second() const;  ///< absent if not known
 };
 
@@ -63,18 +63,18 @@ struct Evidence {
 struct Finding {
   enum class Subject : std::uint8_t {
     cable,    ///< `ends` are the two ends of a link, or one port without a link. Findings of one cable become one (merge.hpp)
-    place,    ///< `ends` are a node or port, and others that have to do with it
+    place,    ///< `ends` are a node or port, and others that are involved
     manager,  ///< `ends` are the ports of subnet managers
-    group,    ///< `ends` are all ports or nodes of which the same is true
+    group,    ///< `ends` are all ports or nodes for which the same is true
   };
-  /// What a finding of a cable that carries nothing explains (explain.hpp).
+  /// The kinds of findings that a finding of a cable that carries nothing can explain (explain.hpp).
   enum class Symptom : std::uint8_t {
     none,
     fewer_links,  ///< links are missing at the nodes in `ends`, and nothing else is different
     lost_link,    ///< a link is missing between the two nodes in `ends`
     no_gmps,      ///< the node in `ends` answers SMPs, and requests that are routed by LID do not reach it
   };
-  /// The position of `place` among `ends`, which get it where it is not there yet.
+  /// The index of `place` in `ends`. Adds it if it is not there yet.
   std::size_t end_of(const Place& place);
 
   Subject subject = Subject::cable;

@@ -9,7 +9,7 @@
 
 namespace ib::health {
 
-/// What findings are told of: a model, and the names of its nodes; for places of a baseline its model.
+/// Writes findings. `before` is the baseline's model, for places of it.
 struct FindingText {
   const subnet::Subnet& subnet;
   const subnet::NodeNameMap& names;
@@ -17,15 +17,15 @@ struct FindingText {
 
   /// A port or node: its name, GUID and port number.
   std::string place(const Place& place) const;
-  /// The same without the GUID, where the line above has named it.
+  /// A port or node as place(), without the GUID, for a line below one that has the GUID.
   std::string short_place(const Place& place) const;
   /// The ends of a finding: both of a cable, of a group the first ones, at most `most` of them.
   std::string ends(const Finding& finding, std::size_t most = 3) const;
   /// A value that shows why there is a finding.
   std::string evidence(const Finding& finding, const Evidence& evidence) const;
-  /// What was seen, as sentences.
+  /// The description of the fault, as sentences.
   std::string seen(const Finding& finding) const;
-  /// A finding in one line: one end of a group, and what was seen there.
+  /// A finding in one line: one end of a group, and the description.
   std::string brief(const Finding& finding) const;
 };
 

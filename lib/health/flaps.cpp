@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Links that went down, by LinkDowned of both ends. It is the cable where both counted it, and the restart of a node where the other end
-// alone did. Where the counter of one end can not tell, or where the link did not come back, nobody knows that it was a restart.
+// Links that went down, by LinkDowned of both ends. If both ends counted it, the cable is to blame. If one end alone did, the node at the
+// other end has restarted. If the counter of one end shows nothing, or the link did not come back, a restart is not proved.
 #include <algorithm>
 #include <string_view>
 #include <utility>
@@ -14,12 +14,12 @@ namespace {
 using subnet::PortIndex;
 constexpr std::string_view link_downed = "link_downed_counter";
 
-/// How often the port has lost its link, at least.
+/// The least number of times that the port has lost its link.
 Counted downs_of(const Input& input, const PortCounts& counts) {
   const Movement* movement = counts.find(link_downed);
   if (movement == nullptr) return {};
   const Counted counted = counted_of(input, counts, *movement);
-  return counted.is_least && counts.began_anew ? Counted{} : counted;  // a node that restarted counts from zero, too
+  return counted.is_least && counts.began_anew ? Counted{} : counted;  // it began at zero when the node restarted
 }
 
 /// What the other end of a link did while LinkDowned moved at this one.
@@ -46,7 +46,7 @@ struct Downed {
   Counted counted;
 };
 
-/// Calls use() with each such port.
+/// Calls use() with each port whose LinkDowned has counted.
 template <class Use>
 void each_downed(const Input& input, Use use) {
   for (const PortCounts& counts : input.counts.all()) {
@@ -62,7 +62,7 @@ Finding finding_of(const Input& input, const Downed& port) {
   return finding;
 }
 
-/// A finding of what one end alone has counted, and the other one can not tell.
+/// Weakens a finding that only the counter of one end shows, because that of the other end shows nothing.
 void doubt(Finding& finding, std::string_view detail) {
   finding.level = Level::warning;
   finding.confidence = Confidence::possible;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Broadcast groups of IPoIB. A port whose link is slower than its group can not join it, or loses what comes.
+// Broadcast groups of IPoIB. A port whose link is slower than its group cannot join it, or loses packets of it.
 #include <fmt/format.h>
 
 #include <algorithm>

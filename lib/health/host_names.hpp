@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What descriptions of nodes say beside the name of a host, which HostNames cuts out of them (health/hosts.hpp): "compute07 mlx5_2" is the
-// HCA mlx5_2 of the host compute07.
+// The parts of a node's description besides the host name, which HostNames extracts (health/hosts.hpp): "compute07 mlx5_2" is the HCA
+// mlx5_2 of the host compute07.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace ib::health {
 
-/// Whether a node says nothing by which it could be told from others: it has no description, that of its chip, or a host without a name.
+/// Whether a description does not distinguish its node from others: it is missing, is that of the chip, or has no name of a host.
 bool has_default_description(const subnet::Node& node);
 
 /// The number N of an HCA where the description of its node names a device that ends in `_N` (mlx5_2) beside `host`, the name of its host.

@@ -80,7 +80,7 @@ void expand(const std::string& before, std::string_view rest, std::string_view w
 
 }  // namespace
 
-/// A compiled expression. POSIX's needs no stack that grows with the text, which is hostile.
+/// A compiled regular expression. The texts are hostile: POSIX's implementation needs no stack that grows with the text.
 class HostNames::Expression {
  public:
   explicit Expression(const std::string& text) {

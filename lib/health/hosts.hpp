@@ -14,7 +14,7 @@
 
 namespace ib::health {
 
-/// How the name of a host is cut out of the description of its channel adapter.
+/// Extracts the name of a host from the description of its channel adapter.
 class HostNames {
  public:
   /// The first word.
@@ -25,8 +25,8 @@ class HostNames {
   HostNames(HostNames&&) noexcept;
   HostNames& operator=(HostNames&&) noexcept;
 
-  /// The name of the host of a channel adapter. Empty for other nodes, and where the description tells none: it is missing, is that of an
-  /// Aggregation Node, or has_default_description().
+  /// The name of the host of a channel adapter. Empty for other nodes, and where the description has no name of a host: it is missing, is
+  /// that of an Aggregation Node, or has_default_description().
   std::string host_of(const subnet::Node& node) const;
 
  private:
@@ -34,8 +34,8 @@ class HostNames {
   std::unique_ptr<Expression> expression_;
 };
 
-/// The number of hosts of a fabric, or of those of its nodes that `scope` has. Channel adapters that tell none are of one host where they
-/// have one SystemImageGUID.
+/// The number of hosts of a fabric, or of those of its nodes that `scope` has. Channel adapters without a host name belong to one host if
+/// they have the same SystemImageGUID.
 std::size_t host_count(const subnet::Subnet& subnet, const HostNames& names, const Scope& scope = {});
 
 /// The names in "n[001-064,100],gpu7": commas or white space stand between them, and ranges keep their zeros. Throws UsageError.

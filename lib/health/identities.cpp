@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// GUIDs and descriptions, by which nodes are told from each other.
+// GUIDs and descriptions, which distinguish nodes from each other.
 #include <fmt/format.h>
 
 #include <algorithm>

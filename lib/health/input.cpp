@@ -42,7 +42,7 @@ std::string host_of(const Input& input, const subnet::Node& node) {
 
 std::size_t link_count(const Subnet& subnet) {
   const auto is_linked = [](const subnet::Port& port) { return port.peer != subnet::none; };
-  return (static_cast<std::size_t>(std::ranges::count_if(subnet.ports(), is_linked)) + 1) / 2;  // a looped cable is one of one port
+  return (static_cast<std::size_t>(std::ranges::count_if(subnet.ports(), is_linked)) + 1) / 2;  // a looped cable has one linked port
 }
 
 }  // namespace ib::health

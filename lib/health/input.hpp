@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What checks look at. A check sends nothing: it sees a model, what its sweep could not read, and what was read beside it. Each of these is
-// a source; a check names those that it needs (health/checks.hpp), and is not run where one of them is not there.
+// The input of checks. A check sends nothing: it gets a model, what its sweep could not read, and data that was read in addition. Each kind
+// of data is a source. A check names the sources that it needs (health/checks.hpp), and is not run if one of them is missing.
 //
 // To add a source: a row in Source, and a member here.
 #pragma once
@@ -48,19 +48,19 @@ constexpr Sources needs(T... source) {
   return Sources(((1ULL << static_cast<unsigned>(source)) | ... | 0ULL));
 }
 
-/// Whether a check, or a source, was done.
+/// Whether a check was run, or a source was read.
 enum class CheckState : std::uint8_t {
   done,
-  not_read,  ///< it was asked for, and did not answer
-  skipped,   ///< what the user, the mode or the devices rule out
+  not_read,  ///< it was requested, and did not answer
+  skipped,   ///< excluded by the user, the mode or the devices
 };
 /// "done", "not_read", "skipped".
 std::string_view name(CheckState state);
 
 struct SourceState {
   CheckState state = CheckState::done;
-  std::string reason{};  ///< a phrase for people, where it is not done
-  bool is_partial{};     ///< not_read, but for a part, which checks look at
+  std::string reason{};  ///< the reason as a phrase for people, if it is not done
+  bool is_partial{};     ///< not_read, but a part was read, which checks look at
 };
 
 /// A subnet manager.
@@ -79,15 +79,15 @@ struct BroadcastGroup {
   std::vector<subnet::PortIndex> members;
 };
 
-/// Something that is wrong with the routes.
+/// A fault of the routes.
 struct RouteFault {
   std::vector<Place> ends;  ///< an output port; or a switch; or the switches of a loop
-  bool is_port{};           ///< `ends` is one output port, and its cable the one to look at
-  bool is_sure = true;      ///< false: it depends on what was not read
+  bool is_port{};           ///< `ends` is one output port, and its cable is to be checked
+  bool is_sure = true;      ///< false: entries that were not read may explain it
   std::string detail;
 };
 
-/// What a baseline tells beside its model, by node GUID and port number; what it does not have is not compared.
+/// The data of a baseline besides its model, by node GUID and port number. Data that it does not have is not compared.
 struct BaselineTables {
   using Key = std::pair<Guid, unsigned>;
   std::map<Key, std::vector<std::uint16_t>> pkeys;  ///< as in Input::pkeys
@@ -95,7 +95,7 @@ struct BaselineTables {
   std::map<Guid, std::string> firmware;  ///< of nodes, escaped
 };
 
-/// A fabric as it was, and what has changed since.
+/// A stored fabric, and the changes since.
 struct Baseline {
   const subnet::Subnet& subnet;
   subnet::Changes changes;
@@ -120,11 +120,11 @@ struct Input {
   CounterTable counts;            ///< Source::counters, Source::window
   /// Of ports without a link: the ports that they were linked to at the first reading of counters, as far as that is known.
   std::map<subnet::PortIndex, subnet::PortIndex> former_peers;
-  std::map<subnet::PortIndex, smp::FecMode> fec_modes;  ///< Source::fec, of ports that tell
+  std::map<subnet::PortIndex, smp::FecMode> fec_modes;  ///< Source::fec, of ports that report them
   const Baseline* baseline{};                           ///< Source::baseline
-  std::vector<Manager> managers;                        ///< Source::managers, those that told
-  bool has_asked_managers{};                            ///< Source::managers was read, or tried
-  std::size_t silent_managers{};                        ///< ports with IsSM that did not tell
+  std::vector<Manager> managers;                        ///< Source::managers, those that answered
+  bool has_asked_managers{};                            ///< Source::managers was read, or its reading failed
+  std::size_t silent_managers{};                        ///< ports with IsSM that did not answer
   /// Source::pkeys: the P_Keys of end ports, and of switch ports that enforce theirs; without invalid ones, ascending.
   std::map<subnet::PortIndex, std::vector<std::uint16_t>> pkeys;
   std::map<Guid, std::string> firmware;             ///< of nodes, where it is known: as in BaselineTables
@@ -137,14 +137,14 @@ struct Input {
   const SourceState& source(Source of) const { return sources.at(static_cast<std::size_t>(of)); }
 };
 
-/// The port that a port without a link was linked to, at the first reading of counters or in the baseline. None where nobody knows, or
-/// where that port has another link now.
+/// The port that a port without a link was linked to, at the first reading of counters or in the baseline. None if that is not known, or if
+/// that port has another link now.
 subnet::PortIndex former_peer(const Input& input, subnet::PortIndex port);
 
 /// The name of the host of a channel adapter (HostNames::host_of()).
 std::string host_of(const Input& input, const subnet::Node& node);
 
-/// What a fabric tells beside its model, for the next one to be compared with.
+/// The data of a fabric besides its model, for a later fabric to be compared with.
 BaselineTables tables_of(const Input& input);
 
 /// The number of links of a model.

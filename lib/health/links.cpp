@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What the two ends of a link say of it: widths, speeds, FEC, MTU, VLs. What is the same on a whole class of ports or links is a decision
-// of somebody, and is said once.
+// Compares the two ends of each link: widths, speeds, FEC, MTU, VLs. A setting that a whole class of ports or links shares is a decision of
+// somebody, and is reported once.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -33,7 +33,7 @@ std::vector<PortIndex> trained_links(const subnet::Subnet& subnet) {
   return links;
 }
 
-/// The first end of each link over which packets may go, as both ends say.
+/// The first end of each link whose two ends are Active.
 std::vector<PortIndex> active_links(const subnet::Subnet& subnet) {
   std::vector<PortIndex> links = first_ends(subnet);
   std::erase_if(links, [&subnet](PortIndex at) {
@@ -57,7 +57,7 @@ void add_rate(Finding& finding, std::size_t end, std::string_view width_field, s
   finding.evidence.back().limit_word = subnet::name(limit.speed);
 }
 
-/// A value that both ends of a link should have alike.
+/// A setting that should be the same at both ends of a link.
 template <class Get>
 void find_unequal(const Input& input, Findings& findings, const std::vector<PortIndex>& links, std::string_view field, Get get) {
   for (const PortIndex at : links) {
@@ -69,7 +69,7 @@ void find_unequal(const Input& input, Findings& findings, const std::vector<Port
   }
 }
 
-/// Makes one finding of those of ports or links of one class.
+/// Merges the findings of ports or links of one class into one finding.
 Finding grouped(const Input& input, const std::vector<PortIndex>& ports, std::string detail) {
   Finding group;
   group.subject = Finding::Subject::group;
@@ -79,7 +79,7 @@ Finding grouped(const Input& input, const std::vector<PortIndex>& ports, std::st
   return group;
 }
 
-/// What somebody lets a port do, of what it can do.
+/// The enabled part of the abilities of a port.
 struct Setting {
   LinkRate enabled, supported;
   auto key() const { return std::tuple(enabled.lanes, enabled.speed, supported.lanes, supported.speed); }
@@ -91,7 +91,7 @@ struct Configured {
   PortIndex at{};
   Device device{}, other{};  ///< of the node, and of the node at the other end
   Setting setting;
-  bool agrees{};  ///< the other end has no more enabled, of what this port supports: somebody has set both ends of the cable
+  bool agrees{};  ///< the other end enables no more of what this port supports: somebody has set both ends of the cable
 };
 
 bool agrees(const subnet::Subnet& subnet, PortIndex other, const Setting& setting) {

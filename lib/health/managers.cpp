@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Subnet managers: there should be one master, the best of them, somebody to take its place, and all ports should know it.
+// Subnet managers: there should be one master, which should be the best of them, and a standby; and all ports should know the master.
 #include <fmt/format.h>
 
 #include <algorithm>

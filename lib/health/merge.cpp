@@ -13,8 +13,8 @@
 namespace ib::health {
 namespace {
 
-/// What a cable is known by, whichever end a finding names first: the ports that it names, each with the one that it is linked to. A cable
-/// that is gone has two that are not linked.
+/// Identifies a cable, whichever end a finding names first: the ports that it names, each with its peer. A cable that is gone has two ports
+/// without a peer.
 using CableKey = std::pair<bool, subnet::PortIndex>;
 std::vector<CableKey> keys_of(const Finding& finding, const Input& input) {
   std::vector<CableKey> keys;
@@ -27,11 +27,12 @@ std::vector<CableKey> keys_of(const Finding& finding, const Input& input) {
   return keys;
 }
 
-/// Whether many other findings can come of what this check finds: without a subnet manager no port leaves Initialize, and of two nodes with
-/// one GUID one is lost.
+/// Whether the fault that this check finds can cause many other findings: without a subnet manager no port leaves Initialize, and of two
+/// nodes with one GUID one is lost.
 bool is_cause(const Check& check) { return check.id.starts_with("sm-") || check.id == "duplicate-guid"; }
 
-/// The worst first, and of these causes. Not by indexes of the model, which depend on the order of replies.
+/// The order of findings: the worst level first, and causes first within it. It does not use indexes of the model, which depend on the
+/// order of replies.
 auto rank(const Finding& finding, const Input& input) {
   const Place first = finding.ends.empty() ? Place{} : finding.ends.front();
   const subnet::Subnet& subnet = input.subnet_of(first);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// A cable is pulled once, whatever was seen of it.
+// Merges the findings of one cable: it is replaced once, whatever the checks found on it.
 #pragma once
 
 #include "health/finding.hpp"

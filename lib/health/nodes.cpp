@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Nodes that do not answer, or not all that they were asked for.
+// Nodes that do not answer, or answer only some requests.
 #include <fmt/format.h>
 
 #include <cstdint>
@@ -29,15 +29,15 @@ bool is_partial_answer(const subnet::Failure& failure) {
   return is_answer_missing && !failure.beyond && failure.node != subnet::none && !fell_silent(failure);
 }
 
-/// Whether a request went by LID to an agent that is not the SMA, and brought nothing: the forwarding tables may lead it elsewhere than the
-/// SMPs by directed route that found the node.
+/// Whether a request was routed by LID to an agent other than the SMA and was not answered: the forwarding tables may lead it to another
+/// place than the directed route by which SMPs found the node.
 bool may_be_lost_on_its_way(const subnet::Failure& failure) {
   const auto* error = dynamic_cast<const mad::MadError*>(failure.error.get());
   if (failure.kind != FailureKind::no_answer || error == nullptr || error->request().size() < 2) return false;
   return !mad::is_smp(error->request()[1]);
 }
 
-/// The port beyond which nobody answered; none if the failure is not about that.
+/// The port beyond which nothing answered; none if the failure is about something else.
 subnet::PortIndex silent_beyond(const subnet::Subnet& subnet, const subnet::Failure& failure) {
   if (failure.kind != FailureKind::no_answer || !failure.beyond || failure.node == subnet::none || failure.port < 0) return subnet::none;
   return subnet.port_of(failure.node, static_cast<unsigned>(failure.port));

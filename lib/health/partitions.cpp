@@ -54,7 +54,7 @@ void find_pkey_mismatches(const Input& input, Findings& findings) {
 }
 
 void find_partitions_without_full_member(const Input& input, Findings& findings) {
-  if (input.source(Source::pkeys).is_partial) return;  // the full member may be among those that did not tell
+  if (input.source(Source::pkeys).is_partial) return;  // the full member may be among the ports that did not answer
   struct Partition {
     std::vector<PortIndex> limited;
     bool has_full{};

@@ -41,7 +41,8 @@ void add_errors(PortCounts& counts, const counters::PmaReading& now, const count
   }
 }
 
-/// Adds the details of the counter `sum`. Without a reading before, they held nothing if `sum` held nothing, for then nobody asked.
+/// Adds the details of the counter `sum`. If they were not read before, they were 0 if `sum` was 0: details are requested only when `sum`
+/// has counted.
 void add_details(PortCounts& counts, Bytes now, const std::optional<counters::CounterGrowth>& growth, const StructInfo& attribute,
                  std::string_view sum) {
   const Movement* whole = counts.find(sum);
@@ -65,7 +66,7 @@ void add_details(PortCounts& counts, Bytes now, const std::optional<counters::Co
   std::ranges::move(details, std::back_inserter(counts.movements));
 }
 
-/// Adds the blocks that error correction could not mend, of all lanes together.
+/// Adds the blocks that error correction could not correct, of all lanes together.
 void add_blocks(PortCounts& counts, const counters::CounterGrowth& growth) {
   for (const FieldInfo& field : growth.now.attribute->fields) {
     if (field.reserved || field.name.find("uncorrectable_block") == std::string_view::npos) continue;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What the ports of a fabric have counted between two readings, as far as it is worth a word. Most counters of a good fabric stand still,
-// and are not kept.
+// The counts of ports between two readings, as far as they matter. Most counters of a good fabric stand still, and are not kept.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +14,13 @@
 
 namespace ib::health {
 
-/// A counter that is not what it was, or that is stuck.
+/// A counter that has changed, or that is stuck.
 struct Movement {
   const FieldInfo* counter{};
   counters::CounterChange change;       ///< unknown with one reading
   std::optional<std::uint64_t> before;  ///< absent with one reading
   std::uint64_t now{};
-  bool is_stuck{};  ///< it holds all that its field has room for
+  bool is_stuck{};  ///< it has the greatest value of its field
 };
 
 /// The counters of one port.

@@ -24,7 +24,7 @@ bool is_without_manager(const Input& input) {
   return has_no_master || std::ranges::none_of(input.subnet.ports(), is_active);
 }
 
-/// Makes one finding of all these, where they have one cause and there are several.
+/// Merges the findings from index `first` on into one, if there are several of them and they have one cause.
 void group(const Input& input, Findings& findings, std::size_t first) {
   if (findings.size() - first < 2) return;
   Finding all;
@@ -43,7 +43,7 @@ void group(const Input& input, Findings& findings, std::size_t first) {
   findings.push_back(std::move(all));
 }
 
-/// Links whose ports are trained and in a state that packets do not pass.
+/// Links whose ports are trained and in a state in which packets do not pass.
 void find_state(const Input& input, Findings& findings, smp::PortState state) {
   for (PortIndex at = 0; at < input.subnet.ports().size(); ++at) {
     const subnet::Port& port = input.subnet.port(at);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Rails: where hosts have several HCAs, the same one of each host is often linked to the same leaf, so that traffic between equal HCAs
-// passes one switch. That a fabric is built so is taken from the names of its HCAs.
+// passes one switch. Whether a fabric is built so is derived from the names of its HCAs.
 #include <fmt/format.h>
 
 #include <map>
@@ -19,7 +19,7 @@ namespace {
 using subnet::NodeIndex;
 using subnet::PortIndex;
 
-constexpr std::size_t least_hcas = 3;  // of a leaf whose names tell something
+constexpr std::size_t least_hcas = 3;  // of a leaf, with numbers in their names
 
 /// The HCAs of one leaf by their number.
 struct Leaf {
@@ -43,7 +43,7 @@ struct Hca {
   unsigned number{};
 };
 
-/// The HCAs whose descriptions tell their number, by node.
+/// The HCAs whose descriptions contain their number, by node.
 std::map<NodeIndex, Hca> hcas_of(const Input& input) {
   std::map<NodeIndex, Hca> hcas;
   std::map<std::string, std::set<unsigned>> hosts;
@@ -76,8 +76,8 @@ std::map<NodeIndex, Leaf> leaves_of(const Input& input) {
   return leaves;
 }
 
-/// Whether most leaves have a rail, and not all of them the same, and three of four HCAs are on theirs. Where HCAs are linked as it came,
-/// small leaves have one by chance.
+/// Whether the fabric has rails: most leaves have one, they are not all the same, and three of four HCAs are on the rail of their leaf. In
+/// a fabric without rails, small leaves have one by chance.
 bool has_rails(const std::map<NodeIndex, Leaf>& leaves) {
   std::size_t known = 0, with_rail = 0, hcas = 0, on_rail = 0;
   std::set<unsigned> rails;

@@ -54,7 +54,7 @@ RouteFault circle_of(const Network& network, const routing::CreditLoop& loop) {
 }  // namespace
 
 async::Task<std::vector<RouteFault>> analyse_routes(const Network& network, const routing::LinearTables& tables, routing::Pause pause) {
-  const std::vector<routing::Destination> destinations = network.destinations(false);
+  const std::vector<routing::DestinationLid> destinations = network.destinations(false);
   routing::Ways ways(network, tables, false);
   routing::Unicast unicast(network, destinations);
   routing::Channels channels(network);

@@ -41,7 +41,7 @@ class Marker {
   }
 
  private:
-  /// Each switch once: from it on all packets go the same way.
+  /// Visits each switch once, because all packets to the destination take the same way from it on.
   void follow(const routing::Ways& ways, SwitchIndex at) {
     while (at != routing::none && ways.is_reached(at) && passes_[at] != pass_) {
       passes_[at] = pass_;
@@ -93,7 +93,7 @@ std::size_t switch_count(const Subnet& subnet, const Scope& scope) {
 std::size_t link_count(const Subnet& subnet, const Scope& scope) {
   std::size_t ends = 0;
   for (PortIndex at = 0; at < subnet.ports().size(); ++at) ends += subnet.port(at).peer != subnet::none && scope.has_port(at) ? 1 : 0;
-  return (ends + 1) / 2;  // a looped cable is one of one port
+  return (ends + 1) / 2;  // a looped cable has one linked port
 }
 
 Scope scope_around(const Subnet& subnet, NodeIndex centre) {
@@ -118,7 +118,7 @@ Scope scope_between(const routing::Network& network, const routing::LinearTables
   for (const NodeIndex host : hosts) scope.nodes[host] = true;
   routing::Ways ways(network, tables, false);
   Marker marker(network, scope);
-  for (const routing::Destination& to : network.destinations(false)) {
+  for (const routing::DestinationLid& to : network.destinations(false)) {
     if (!std::ranges::binary_search(senders, to.host)) continue;
     ways.find(to);
     marker.mark(ways, senders);

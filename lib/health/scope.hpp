@@ -19,9 +19,9 @@ struct Scope {
   bool has_port(subnet::PortIndex port) const { return is_all || ports[port]; }
   /// Whether a finding is of a port or a node that is in here.
   bool has(const Finding& finding) const;
-  /// Whether a port or node is in here; not what is no more there, or did not answer.
+  /// Whether a port or node is in the scope. False for a place that no longer exists or that did not answer.
   bool has(const Place& place) const;
-  /// Takes out of a group the ports and nodes that are not in here.
+  /// Removes from a group the ports and nodes that are not in the scope.
   void narrow(Finding& finding) const;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Hosts and switches that are not like their siblings. Nobody gives a plan of the fabric: what most of a kind have in common is taken for
-// one. Links are compared by what both of their ends support, as what they run at is looked at by other checks (links.cpp).
+// Hosts and switches that differ from their siblings. There is no plan of the fabric: what most siblings have in common is taken for the
+// plan. Links are compared by what both of their ends support; other checks look at their active rates (links.cpp).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -119,7 +119,7 @@ std::string devices_text(const Devices& devices) {
   return text;
 }
 
-/// Where a switch has fewer links to another one than most of its siblings have: the other one.
+/// The switches to which a switch has fewer links than most of its siblings have.
 std::vector<NodeIndex> lost_neighbours(const Units& units, const Unit& unit) {
   std::map<NodeIndex, std::size_t> with_as_many;  // siblings that have more links to a switch than `unit`
   for (const Unit* other : units) {
@@ -141,8 +141,8 @@ struct Difference {
   bool is_links_alone{};
 };
 
-/// Siblings of one kind and pattern: those of one device, if there are enough of them, which are a kind of their own; or the rest, which
-/// is compared with all.
+/// Siblings of one kind and pattern: those of one device, if there are enough of them, which then form a family of their own; or the rest,
+/// which is compared with all.
 class Family {
  public:
   /// `members` are judged by what most of `units` have.
@@ -179,7 +179,8 @@ class Family {
   }
 
  private:
-  /// Whether a link can do less than those of most, and fewer than three siblings are like that: cables do not change what is supported.
+  /// Whether a link supports less than those of most siblings do. False if three siblings or more are like that: cables do not change what
+  /// is supported.
   bool is_slower(const Traits& own) const {
     if (slowest_ == nullptr || own.slowest.second == 0) return false;
     if (own.slowest.first >= slowest_->first && own.slowest.second >= slowest_->second) return false;
@@ -218,7 +219,7 @@ std::vector<Family> families_of(const Siblings& siblings) {
   return families;
 }
 
-/// The links that switches lack, each between two of them: both of its ends miss the same one.
+/// The links that switches lack, as pairs of switches: both of them miss the link to the other.
 std::set<std::pair<NodeIndex, NodeIndex>> lost_links(const std::vector<Family>& families) {
   std::set<std::pair<NodeIndex, NodeIndex>> lost;
   for (const Family& family : families) {

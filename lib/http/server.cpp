@@ -22,12 +22,12 @@ namespace {
 constexpr std::size_t piece = 16384;              // bytes of a body that are made at a time
 constexpr std::size_t connection_memory = 32768;  // bytes for heads, and for what is being sent
 
-constexpr unsigned crowd_milliseconds = 100;  // until it is looked again who may go
+constexpr unsigned crowd_milliseconds = 100;  // between two searches for connections to close
 constexpr int send_buffer = 131072;           // bytes: the kernel holds twice as much for a client that takes nothing
 
 constexpr async::Duration shortest_rest = std::chrono::milliseconds(1);
 
-// Nobody is closed to make room who has just come, or just taken something: he may be about to go on.
+// A connection that has just begun, or whose client has just taken something, is not closed to make room: it may be about to continue.
 constexpr async::Duration youngest_victim = std::chrono::seconds(1);
 
 /// How many connections there may be, so that descriptors are left for everything else.
@@ -42,7 +42,7 @@ unsigned connection_limit(unsigned wanted) {
 class Client;
 using Clients = std::list<Client*>;
 
-/// What connections wait for. Each list has the one first that has waited longest.
+/// The connections by what they wait for. The first one of each list has waited longest.
 struct Waiting {
   Clients idle;   ///< for another request, after an answer
   Clients fresh;  ///< for the first request
@@ -61,7 +61,7 @@ class Client final : public async::Timer {
     wait(among);
     loop_.arm(*this, loop_.now() + within);
   }
-  /// It goes on, as the last of `among`.
+  /// Restarts the waiting of the connection, as the last of `among`.
   void wait(Clients& among) {
     if (is_closed_) return;
     leave();
@@ -71,7 +71,7 @@ class Client final : public async::Timer {
   }
   async::Time since() const { return since_; }
   void expired() override { close(); }
-  /// libmicrohttpd sees the end of the connection and cleans up.
+  /// Shuts the socket down. libmicrohttpd sees the end of the connection and cleans up.
   void close() {
     leave();
     is_closed_ = true;
@@ -166,7 +166,7 @@ class Server::Daemon final : public async::PollSource, private async::Timer {
         limits_(limits),
         most_connections_(connection_limit(limits.connections + std::max(limits.connections / 4, 1U))),
         room_(std::min(limits.connections, most_connections_ - most_connections_ / 5)) {
-    const int size = send_buffer;  // of accepted sockets: they have it from this one
+    const int size = send_buffer;  // accepted sockets inherit it from this one
     ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
     // "Options that expect two pointers": a function and its argument.
     std::array options{
@@ -206,7 +206,7 @@ class Server::Daemon final : public async::PollSource, private async::Timer {
   }
   void watch() { loop_.watch(*this, MHD_get_daemon_info(daemon_, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd, POLLIN); }
 
-  /// Has libmicrohttpd do what there is to do. A crowd of clients keeps it busy for long: then the rest of the loop has as much time.
+  /// Lets libmicrohttpd work. With many clients that takes long: the rest of the loop then gets as much time.
   void run() {
     const std::size_t before = clients_;
     const async::Time begun = loop_.now();
@@ -217,7 +217,7 @@ class Server::Daemon final : public async::PollSource, private async::Timer {
       unwatch();
       loop_.arm(*this, loop_.now() + took);
     } else if (clients_ < before) {
-      // Where one has left, another one may have waited for room. libmicrohttpd looks for that when it begins to run.
+      // After a connection has ended, another one may have waited for room. libmicrohttpd looks for it when it begins to run.
       loop_.arm(*this, loop_.now());
     } else {
       arm_timeout(is_crowded);
@@ -234,7 +234,8 @@ class Server::Daemon final : public async::PollSource, private async::Timer {
     }
   }
 
-  /// Closes those that have waited longest until there is room. Returns whether more of them are to go, as soon as they have waited enough.
+  /// Closes the connections that have waited longest until there is room. Returns whether more are to be closed once they have waited long
+  /// enough.
   bool make_room() {
     const async::Time latest = loop_.now() - youngest_victim;
     for (std::size_t open = waiting_.idle.size() + waiting_.fresh.size() + waiting_.taken.size(); open > room_; --open) {
@@ -291,7 +292,7 @@ class Server::Daemon final : public async::PollSource, private async::Timer {
     }
   }
 
-  /// `verb` is none of GET and HEAD where it is not known.
+  /// `is_known`: `verb` is GET or HEAD.
   MHD_Result answer(MHD_Connection* connection, const char* url, std::string_view verb, bool is_known) {
     Answer answer;
     if (is_known) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// An HTTP server on the loop, for programs that let themselves be looked at: GET and HEAD. libmicrohttpd does the protocol. It is loaded
-// when the first Server is made, and runs in the loop's own thread: the loop watches its epoll descriptor.
+// An HTTP server on the loop, for programs that can be monitored: GET and HEAD. libmicrohttpd does the protocol. It is loaded when the
+// first Server is made, and runs in the loop's own thread: the loop watches its epoll descriptor.
 //
-// No client can hurt: one that sends no request in time is closed, and so is one that takes nothing of its answer. Where there are more
-// connections than there is room for, room is made for those that come: the one goes that has waited longest after its last answer, else
-// the one that has waited longest for a first request, else the one that has not taken a byte for the longest time. However many there are,
-// half of the time is left to everything else on the loop.
+// No client can block the program. A connection is closed if it sends no request in time, or if its client takes nothing of an answer. If
+// more connections come than there is room for, older ones are closed: first the one that has waited longest after its last answer, else
+// the one that has waited longest for a first request, else the one whose client has not taken a byte for the longest time. However many
+// there are, half of the time is left to everything else on the loop.
 #pragma once
 
 #include <chrono>
@@ -45,7 +45,7 @@ using Handler = std::function<Answer(const Request& request)>;
 struct Limits {
   unsigned connections = 512;              ///< that stay; less if the process may have no more descriptors
   std::chrono::seconds first_request{10};  ///< from the connection to the end of a request's head
-  std::chrono::seconds idle{30};           ///< the same from the end of the answer before; and without a byte sent or received
+  std::chrono::seconds idle{30};  ///< from the end of an answer to the end of the next request's head; and without a byte sent or received
 };
 
 class Server {

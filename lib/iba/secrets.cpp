@@ -8,15 +8,15 @@
 namespace ib {
 namespace {
 
-/// Calls `found` with each marked field, the bytes of the structure that contains the field, and the offset of these bytes.
-template <class Found>
-void for_each_secret(Bytes bytes, const StructInfo& info, std::size_t at, const Found& found) {
+/// Calls `use` with each marked field, the bytes of the structure that contains the field, and the offset of these bytes.
+template <class Use>
+void for_each_secret(Bytes bytes, const StructInfo& info, std::size_t at, const Use& use) {
   for (const FieldInfo& field : info.fields) {
-    if (field.secret) found(bytes, field, at);
+    if (field.secret) use(bytes, field, at);
     const StructInfo* inner = held_structure(bytes, info, field);
     for (std::uint32_t i = 0; inner != nullptr && i < field.count; ++i) {
       const std::size_t offset = (field.bit_offset + std::size_t{i} * field.bits) / 8;
-      for_each_secret(field_bytes(bytes, field, i), *inner, at + offset, found);
+      for_each_secret(field_bytes(bytes, field, i), *inner, at + offset, use);
     }
   }
 }

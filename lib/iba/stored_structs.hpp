@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The generated tables of descriptors contain numbers only. A text is an offset in one long text, and a reference is the number of another
-// row. A pointer in a table would have to be relocated at each start of the program, and there were 13,000 of them. The descriptors of
-// struct_info.hpp are made from the rows when they are first used. The interface between the generated tables and the registry. Other code
-// uses iba/registry.hpp.
+// The interface between the generated tables of descriptors and the registry. Other code uses iba/registry.hpp. The tables contain numbers
+// only: a text is an offset in one long text, and a reference is the number of another row. A pointer in a table would have to be relocated
+// at each start of the program, and there were 13,000 of them. The descriptors of struct_info.hpp are made from the rows when they are
+// first used.
 #pragma once
 
 #include <cstdint>

@@ -67,9 +67,9 @@ class Channel {
   /// the channel.
   virtual void attach(ChannelEvents& events, async::Loop& loop) = 0;
   virtual void detach() = 0;
-  /// Sends `mad` on `path`. If reports_timeouts(), an unanswered request is reported after `timeout`; a later answer may be
-  /// dropped, but segments of an answer are not. A `timeout` of zero is for MADs that nobody answers, such as answers. Throws
-  /// SysError: EINVAL if the kernel refuses the MAD, other codes if sending failed.
+  /// Sends `mad` on `path`. If reports_timeouts(), an unanswered request is reported after `timeout`; a later answer may be dropped, but
+  /// segments of an answer are not. A `timeout` of zero is for MADs that have no answer, such as answers. Throws SysError: EINVAL if the
+  /// kernel refuses the MAD, other codes if sending failed.
   virtual void send(Bytes mad, const path::Path& path, Duration timeout) = 0;
 
   /// Lets requests of `service` arrive at received(). To be called once for each class and OUI. Throws SysError: EINVAL if

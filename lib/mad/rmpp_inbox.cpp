@@ -107,7 +107,7 @@ void RmppInbox::expired(Transfers::iterator place) {
   if (transfer.receiver.state() == RmppState::active) {
     const async::Time now = loop_.now();
     if (now - transfer.last_progress < longest_silence && now < transfer.deadline) {
-      transfer.receiver.ask_again();
+      transfer.receiver.repeat_ack();
       send_acks(transfer);
       loop_.arm(transfer, std::min(now + patience, transfer.deadline));
       return;

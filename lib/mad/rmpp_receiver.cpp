@@ -153,7 +153,7 @@ bool RmppReceiver::is_plausible_total() const {
   return declared_ == 0 || (declared_ >= least && declared_ <= most);
 }
 
-void RmppReceiver::ask_again() { must_ack_ = state_ != RmppState::failed && segments() > 0; }
+void RmppReceiver::repeat_ack() { must_ack_ = state_ != RmppState::failed && segments() > 0; }
 
 void RmppReceiver::abort(rmpp::Status status, std::string reason) {
   if (state_ != RmppState::active) return;

@@ -35,7 +35,7 @@ class RmppReceiver {
   /// dropped. A violation of the protocol fails the transfer.
   void take(Bytes mad);
   /// No segment came for a while: repeats the ACK, in case the last one was lost.
-  void ask_again();
+  void repeat_ack();
   /// Fails the transfer and sends a STOP or ABORT to the sender. Does nothing after the end.
   void abort(rmpp::Status status, std::string reason = {});
   /// Gets the next packet to send; false if there is none. Its transaction ID is that of the segments.

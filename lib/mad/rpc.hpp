@@ -63,9 +63,8 @@ class Rpc final : public Transactor, private ChannelEvents {
   void set_request_sink(RequestSink* sink) { sink_ = sink; }
   /// Lets requests of `service` arrive. Throws as Channel::serve() does.
   void serve(const Service& service) { channel_->serve(service); }
-  /// Sends a MAD that nobody answers: an answer, or another part of a conversation that a request began. A MAD whose RMPP
-  /// header says Active may have any length; its segments go on after the return. Throws SysError, or Error for too many
-  /// transfers.
+  /// Sends a MAD that has no answer: an answer, or another part of a conversation that a request began. A MAD whose RMPP header says Active
+  /// may have any length; its segments go on after the return. Throws SysError, or Error for too many transfers.
   void send_unanswered(Bytes mad, const path::Path& path);
   const Window& smp_window() const { return smps_.window; }
   const Window& gmp_window() const { return gmps_.window; }

@@ -107,7 +107,7 @@ class Rpc::Call final : public async::Timer, public ListHook<Queued>, public Lis
   Duration longest_time{}, longest_silence{}, silence{};
   std::optional<async::Time> segments_end;
   bool busy = false;      // why it waits for its next try
-  bool reported = false;  // the channel said that the last try is not answered
+  bool reported = false;  // the channel reported the last try as unanswered
   bool done = false;
   std::uint64_t first_try{}, last_try{};  // numbers of tries as in Sent
   async::Time first_sent_at;              // of the first try

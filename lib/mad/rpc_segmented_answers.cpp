@@ -81,7 +81,7 @@ void Rpc::take_segment(Sent& sent, Bytes mad, const Source& source) {
   }
 }
 
-/// Takes the time from an ACK to the segment after it. Of a repeated ACK nobody knows which one the segment follows.
+/// Takes the time from an ACK to the segment after it. If the ACK was repeated, it is not known which of the ACKs the segment follows.
 void Rpc::measure(SegmentedAnswer& answer) {
   if (answer.acked && answer.repeats == 0) {
     const Duration took = loop_.now() - *answer.acked;
@@ -193,7 +193,7 @@ void Rpc::segmented_answer_expired(Sent& sent) {
   } else if (silence >= answer.longest_silence) {
     give_up(call.silence + silence, " of silence");
   } else {
-    answer.receiver.ask_again();
+    answer.receiver.repeat_ack();
   }
   send_acks(sent);
   if (answer.receiver.state() != RmppState::active) {

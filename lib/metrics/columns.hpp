@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The counters that an exporter reads of a port, in flat rows: which they are, what the exporters whose names we speak call them, and in
-// what unit. This is the only list of them.
+// The counters of a port that an exporter reads, in flat rows: their fields, their names in the two exporters whose names are used here,
+// and their units. This is the only list of them.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace ib::metrics {
 
-/// Where a counter stands, and whether it is asked for in any case.
+/// The attributes that hold a counter.
 enum class Source : std::uint8_t {
   counters,         ///< PortCounters and PortCountersExtended
   error_details,    ///< PortRcvErrorDetails

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// One reading of counters while it is made: which ports are asked, and where the answers go.
+// One reading of counters in progress: the ports to read, and the rows for the answers.
 #pragma once
 
 #include <map>
@@ -31,21 +31,21 @@ class CounterRound {
   subnet::PortIndex first_port(subnet::NodeIndex node) const;
   /// Whether none of the devices of a node answered, according to `silent`.
   bool is_silent(subnet::NodeIndex node, const std::set<Guid>& silent) const;
-  /// How they are asked. This object must outlive it.
+  /// The wanted part for counters::read_pmas(). This object must outlive it.
   counters::PmaWanted wanted();
-  /// Notes that a node gave no answer: it is not read.
+  /// Notes that a node did not answer: its counters are not read.
   void take_silent(subnet::NodeIndex node);
   /// The devices of which counters were read so far.
   std::vector<Device> read_devices() const;
-  /// Notes that the counters of these devices, by port, were those of others: their rows are dropped.
+  /// Notes that the counters of these devices, by port, belong to other devices, to which their LIDs have moved. Drops their rows.
   void take_moved(const std::set<subnet::PortIndex>& ports);
   /// The FEC modes of ports, by which PortExtendedSpeedsCounters is read with the details. `modes` must outlive this object.
   void read_fec(const std::map<subnet::PortIndex, smp::FecMode>& modes) { fec_modes_ = &modes; }
   /// Notes PortSamplesControl.Tick of the devices that were read, by port.
   void take_ticks(const std::map<subnet::PortIndex, std::optional<std::uint8_t>>& ticks);
-  /// Adds what failed.
+  /// Adds failures to the reading.
   void take(subnet::Failures failures);
-  /// The reading, when all nodes have been taken. Its times are still to be set.
+  /// The reading, once all nodes have been taken. The caller sets its times.
   std::shared_ptr<Reading> take() { return std::move(reading_); }
 
  private:
@@ -65,7 +65,7 @@ class CounterRound {
   std::shared_ptr<Reading> reading_ = std::make_shared<Reading>();
   std::unordered_map<subnet::NodeIndex, std::size_t> switch_at_;  ///< in the list of switches
   std::unordered_map<subnet::PortIndex, std::size_t> hca_at_;     ///< in the list of HCAs; empty where these are not read
-  std::unordered_map<subnet::NodeIndex, async::Time> begun_;      ///< when a node was asked first
+  std::unordered_map<subnet::NodeIndex, async::Time> begun_;      ///< when the first request to a node was sent
 };
 
 }  // namespace ib::metrics

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Samples as Prometheus reads them: its text format 0.0.4, and OpenMetrics 1.0. A family of metrics is begun, then its samples follow; the
 // comments of a family are written with its first sample, so that an empty family leaves no trace. Text is appended to a buffer, which
-// its owner empties as he likes: no page is ever whole in memory.
+// its owner empties from time to time: no page is ever whole in memory.
 //
 //   Exposition page(Format::text, constant_labels({}));
 //   page.begin({"infiniband_switch_info", Type::gauge, "The switches."});
@@ -33,7 +33,8 @@ struct FamilyHead {
 };
 
 /// Appends `text` as the value of a label, without its quotes. What is not UTF-8 becomes U+FFFD: Prometheus would drop the whole page.
-/// Backslash, quote and newline are escaped. Other controls but a tab become U+FFFD too: some stumble over CR and NUL, and terminals obey.
+/// Backslash, quote and newline are escaped. Other control characters except tabs become U+FFFD too: some readers fail on CR and NUL, and
+/// terminals obey them.
 void append_label_value(std::string& out, std::string_view text);
 
 /// Whether `name` may be the name of a label that a user adds: [a-zA-Z_][a-zA-Z0-9_]*, and not reserved by two leading underscores.

@@ -79,7 +79,8 @@ class PortStates {
   void set(subnet::PortIndex port, State state);
   /// Takes over the states that `later` knows of the same ports. Returns the ports whose state was known and has changed.
   std::vector<subnet::PortIndex> update(const PortStates& later);
-  /// The link of a port has not the rate that the sweep found: what it is now only the next sweep says of both ends.
+  /// Notes that the link of a port does not run at the rate that the sweep found. The present rate of both ends is known after the next
+  /// sweep.
   void set_other_rate(subnet::PortIndex port) { other_rates_.insert(port); }
   bool has_other_rate(subnet::PortIndex port) const { return other_rates_.contains(port); }
 
@@ -101,7 +102,7 @@ struct DeviceReading {
     partly,  ///< of some of its ports
     silent,
     refused,
-    moved,  ///< another device has its LID now: what was counted is of that one, and is dropped
+    moved,  ///< another device has its LID now: the counters are of that device, and are dropped
   };
   Outcome outcome = Outcome::unwanted;
   bool lacks_details{};               ///< wanted details were not read
@@ -155,7 +156,7 @@ struct Reading {
   std::chrono::nanoseconds took{};            ///< for the round
 };
 
-/// What an exporter tells of itself.
+/// The state of the exporter itself.
 struct ExporterFacts {
   std::string version;
   std::uint64_t mads_sent{}, sweeps{}, failed_rounds{};
@@ -163,11 +164,11 @@ struct ExporterFacts {
   std::optional<WallTime> last_execution{};  ///< of a run that ends
 };
 
-/// What a page shows: at one time, all of it complete.
+/// The content of a page: complete, and all of one time.
 struct View {
-  std::shared_ptr<const Reading> reading;           ///< null: nothing was read, or not for too long a time
+  std::shared_ptr<const Reading> reading;           ///< null: nothing was read, or it is too old
   std::shared_ptr<const PortStates> states;         ///< of the ports of the fabric of `reading`
-  std::shared_ptr<const Managers> managers;         ///< of that fabric, as they were polled last; null: they were not
+  std::shared_ptr<const Managers> managers;         ///< of that fabric, as they were polled last; null: they were not polled
   std::shared_ptr<const std::vector<float>> waits;  ///< by row of `reading`: the share of time, 0 to 1, in which the port waited since the
                                                     ///< reading before; not a number where that is not known. Null: of no port
   std::shared_ptr<const Findings> findings;         ///< on the fabric of `reading`; null: no check was done

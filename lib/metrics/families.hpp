@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The families of metrics, as data: a name, a type, whose samples, and the function that writes those of one item. Those of treydock's
-// infiniband_exporter and of guilbaults' infiniband-exporter have exactly their names and labels, so that dashboards go on; ours stand
-// beside either.
+// The families of metrics as data: the name, the type, the items that have samples, and the function that writes the samples of one item.
+// The families of treydock's infiniband_exporter and of guilbaults' infiniband-exporter have exactly the names and labels of these, so that
+// dashboards continue to work. Our own families are added to either.
 #pragma once
 
 #include <chrono>
@@ -14,7 +14,7 @@
 
 namespace ib::metrics {
 
-/// Whose names are spoken.
+/// The exporter whose names are used.
 enum class Names : std::uint8_t { treydock, guilbaults };
 
 /// What an exporter exports, for as long as it runs.
@@ -34,9 +34,8 @@ enum Selection : std::uint8_t {
   select_all = 0xf,
 };
 
-/// Of what a family has samples, one item after another: the exporter, which is one item, the devices of a view, or its findings.
-/// Families of `known_switches` and `known_hcas` have samples of devices that are gone too, whose items are of the kind gone_switches or
-/// gone_hcas.
+/// The items of which a family has samples: the exporter, which is one item, the devices of a view, or its findings. Families of
+/// `known_switches` and `known_hcas` also have samples of devices that are gone; the kind of these items is gone_switches or gone_hcas.
 enum class Items : std::uint8_t {
   exporter,
   switches,
@@ -51,7 +50,7 @@ enum class Items : std::uint8_t {
 
 /// A device or a finding of a view.
 struct Item {
-  Items kind{};  ///< switches, hcas, gone_switches, gone_hcas or findings; exporter, which is no device
+  Items kind{};  ///< switches, hcas, gone_switches, gone_hcas or findings; or exporter
   std::size_t at{};
 };
 
@@ -76,12 +75,12 @@ struct Family {
 /// All families of a page, in their order.
 std::vector<Family> families(const Exported& exported);
 
-/// The parts of it.
+/// The parts of families().
 void add_treydock_families(std::vector<Family>& to, const Exported& exported);
 void add_guilbaults_families(std::vector<Family>& to, const Exported& exported);
 void add_own_families(std::vector<Family>& to, const Exported& exported);
 
-// What all of them need to know of a view, which has a reading wherever there are devices.
+// Helpers of several families. A view that has devices has a reading.
 
 /// How many items a family has.
 std::size_t count(const View& view, Items items);

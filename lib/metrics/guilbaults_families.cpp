@@ -56,7 +56,7 @@ void write_speed(const View& view, const Exported&, const Family&, Item item, Ex
   each_linked_port(view, item, [&](PortIndex port, PortIndex peer) {
     subnet::Speed speed = subnet::active_rate(view.reading->fabric->subnet, port).speed;
     if (speed == subnet::Speed::unknown || !is_active(view, port) || !has_swept_rate(view, port, peer)) return;
-    if (speed == subnet::Speed::fdr10) speed = subnet::Speed::qdr;  // ibqueryerrors does not tell them apart
+    if (speed == subnet::Speed::fdr10) speed = subnet::Speed::qdr;  // ibqueryerrors does not distinguish them
     port_sample(view, item, port, peer, out).value(subnet::lane_mbps(speed) / megabits_per_gigabit);
   });
 }

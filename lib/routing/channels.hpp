@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Which port a packet may wait for while it holds another one, whatever virtual lanes they use. A channel is a port that sends, named by
-// its place. Where this graph has no cycle, no credit loop is possible with any SL (W. Dally, C. Seitz: Deadlock-free message routing,
-// 1987).
+// The dependencies between ports over all virtual lanes together: which port a packet may wait for while it holds another one. A channel is
+// a port that sends, identified by its place. If this graph has no cycle, no credit loop is possible with any SL (W. Dally, C. Seitz:
+// Deadlock-free message routing, 1987).
 #pragma once
 
 #include <cstdint>
@@ -19,10 +19,10 @@ class Channels {
  public:
   explicit Channels(const Network& network);
 
-  /// Adds what packets to one destination hold and want, also those that do not arrive as far as they get. A routing loop adds nothing of
-  /// its own: it is a finding by itself.
+  /// Adds the dependencies of the packets to one destination. Packets that do not arrive count as far as they get. A routing loop adds
+  /// nothing of its own: it is a finding by itself.
   void add(const Ways& ways);
-  /// Adds an edge to `wanted` from a port that leads to its switch, be it a switch's or a host's.
+  /// Adds an edge from `held` to `wanted`, a port of the switch that `held` leads to. `held` is a port of a switch or of a host.
   void add_edge(PlaceIndex held, PlaceIndex wanted);
   /// Marks a channel as used.
   void use(PlaceIndex place) { used_[place] = true; }
@@ -48,7 +48,8 @@ class Channels {
   std::vector<std::uint32_t> first_word_;  // by place of switches: where its bits begin, one for each port of the next switch
   std::vector<std::uint64_t> bits_;
   std::vector<bool> used_;  // by place
-  /// By place of switches: which hosts of the switch send by it. No one (none), all (everybody), or all but this one, its LIDs' owner.
+  /// By place of switches: which hosts of the switch send through it: no host (none), all hosts (everybody), or all but this one, which
+  /// owns the destination LIDs.
   std::vector<HostIndex> first_hop_;
   std::set<std::pair<HostIndex, PlaceIndex>> more_first_hops_;
 };

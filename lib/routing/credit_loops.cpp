@@ -38,10 +38,10 @@ std::string_view name(Verdict verdict) {
   return "";
 }
 
-async::Task<> each_destination(Ways& ways, std::span<const Destination> destinations, bool skip_aggregation, const UseWays& use,
+async::Task<> each_destination(Ways& ways, std::span<const DestinationLid> destinations, bool skip_aggregation, const UseWays& use,
                                const Pause& pause) {
   for (std::size_t i = 0; i < destinations.size(); ++i) {
-    const Destination& to = destinations[i];
+    const DestinationLid& to = destinations[i];
     ways.find(to, skip_aggregation && to.host != none && ways.network().hosts()[to.host].is_aggregation);
     use(ways, i);
     if ((i + 1) % destinations_a_slice != 0 || !pause) continue;
@@ -50,8 +50,8 @@ async::Task<> each_destination(Ways& ways, std::span<const Destination> destinat
   }
 }
 
-LoopSearch::LoopSearch(const LinearTables& tables, std::span<const Destination> destinations, bool with_switches, const Channels& channels,
-                       MulticastChannels* multicast)
+LoopSearch::LoopSearch(const LinearTables& tables, std::span<const DestinationLid> destinations, bool with_switches,
+                       const Channels& channels, MulticastChannels* multicast)
     : network_(channels.network()),
       tables_(tables),
       destinations_(destinations),
@@ -74,7 +74,7 @@ async::Task<CreditLoops> LoopSearch::judge(bool unread, const SlToVlTables* lane
   }
   result.verdict = Verdict::not_read;
   if (lanes != nullptr) co_await judge_lanes(result, levels, pause);
-  if (result.verdict == Verdict::not_read) co_await tell_ports(result, pause);
+  if (result.verdict == Verdict::not_read) co_await report_ports(result, pause);
   const bool is_free = result.verdict == Verdict::free || result.verdict == Verdict::free_for_used_sls;
   if (is_free && unread) result.verdict = Verdict::not_read;
   co_return result;
@@ -139,8 +139,8 @@ async::Task<bool> LoopSearch::fill(LaneGraph& graph, const ServiceLevels& /*leve
   co_return complete && !graph.lacks_tables();
 }
 
-/// Reports the loops over ports alone.
-async::Task<> LoopSearch::tell_ports(CreditLoops& result, const Pause& pause) {
+/// Adds the loops over ports alone to the result.
+async::Task<> LoopSearch::report_ports(CreditLoops& result, const Pause& pause) {
   std::vector<bool> needs_aggregation(port_components_.size());
   if (has_aggregation()) {
     Channels without(network_);
@@ -184,7 +184,7 @@ async::Task<std::optional<Pair>> LoopSearch::unicast_witness(Ways& ways, Edge ed
     return tables_.is_known(at, lid) && tables_.out_port(at, lid) == network_.port_at(place);
   };
   for (std::size_t i = 0; i < destinations_.size(); ++i) {
-    const Destination& to = destinations_[i];
+    const DestinationLid& to = destinations_[i];
     if (sends(first, to.lid, edge.held.place) && sends(second, to.lid, edge.wanted.place)) {
       ways.find(to);
       const std::optional<Pair> found = sender_on(ways, edge, i, levels, rest);
@@ -214,7 +214,8 @@ std::optional<Pair> LoopSearch::sender_on(const Ways& ways, const Edge& edge, st
   return std::nullopt;
 }
 
-/// A sender at the switch `from` that uses `edge` on its way, whose switch is entered from `before`, or where `before` is none is `from`.
+/// A sender at the switch `from` whose packets use `edge`. `before` is the switch before the switch of the edge on their way; none if
+/// `from` is the switch of the edge.
 std::optional<Pair> LoopSearch::sender_to(const Ways& ways, const Edge& edge, SwitchIndex from, SwitchIndex before, std::size_t destination,
                                           const ServiceLevels* levels, UnknownSl rest) const {
   const unsigned next_in = ways.step(network_.switch_at(edge.held.place)).in_port;

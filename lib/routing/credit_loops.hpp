@@ -35,7 +35,7 @@ struct LoopChannel {
 struct CreditLoop {
   std::size_t channels{};          ///< in the component
   std::vector<LoopChannel> cycle;  ///< a shortest one
-  std::vector<Pair> witnesses;     ///< of each of its edges, to the next channel, a pair whose packets hold the one and want the other
+  std::vector<Pair> witnesses;     ///< for each of its edges: a pair whose packets hold its first channel and want its second one
   bool needs_aggregation{};        ///< without routes between Aggregation Nodes there would be no loop
 };
 
@@ -46,20 +46,21 @@ struct CreditLoops {
   std::vector<CreditLoop> loops;                ///< the largest first
 };
 
-/// Called now and then by what takes long, so that others can run, and a user can interrupt it. `done` of `of` `units` are done.
+/// Called from time to time during long computations, so that other tasks can run and the user can interrupt. `done` of `of` `units` are
+/// done.
 using Pause = std::function<async::Task<>(std::size_t done, std::size_t of, std::string_view units)>;
 /// After every so many destinations.
 inline constexpr std::size_t destinations_a_slice = 256;
 
 /// Finds the ways to each destination in turn. `use` gets them and the number of the destination.
 using UseWays = std::function<void(const Ways& ways, std::size_t destination)>;
-async::Task<> each_destination(Ways& ways, std::span<const Destination> destinations, bool skip_aggregation, const UseWays& use,
+async::Task<> each_destination(Ways& ways, std::span<const DestinationLid> destinations, bool skip_aggregation, const UseWays& use,
                                const Pause& pause);
 
 class LoopSearch {
  public:
   /// All must outlive this. `channels` has the edges of all destinations, and with `multicast` those of its groups.
-  LoopSearch(const LinearTables& tables, std::span<const Destination> destinations, bool with_switches, const Channels& channels,
+  LoopSearch(const LinearTables& tables, std::span<const DestinationLid> destinations, bool with_switches, const Channels& channels,
              MulticastChannels* multicast);
 
   /// The ports that are in cycles. If there are none, judge() needs neither tables nor levels.
@@ -74,7 +75,7 @@ class LoopSearch {
   async::Task<> judge_lanes(CreditLoops& result, const ServiceLevels& levels, const Pause& pause);
   async::Task<bool> judge_lanes(CreditLoops& result, const ServiceLevels& levels, UnknownSl rest, const Pause& pause);
   async::Task<bool> fill(LaneGraph& graph, const ServiceLevels& levels, UnknownSl rest, bool skip_aggregation, const Pause& pause);
-  async::Task<> tell_ports(CreditLoops& result, const Pause& pause);
+  async::Task<> report_ports(CreditLoops& result, const Pause& pause);
   async::Task<> find_witnesses(CreditLoop& loop, const ServiceLevels* levels, UnknownSl rest, const Pause& pause);
   async::Task<std::optional<Pair>> unicast_witness(Ways& ways, Edge edge, const ServiceLevels* levels, UnknownSl rest, const Pause& pause);
   std::optional<Pair> sender_on(const Ways& ways, const Edge& edge, std::size_t destination, const ServiceLevels* levels, UnknownSl rest);
@@ -86,7 +87,7 @@ class LoopSearch {
 
   const Network& network_;
   const LinearTables& tables_;
-  std::span<const Destination> destinations_;
+  std::span<const DestinationLid> destinations_;
   bool with_switches_;
   const Channels& channels_;
   MulticastChannels* multicast_;

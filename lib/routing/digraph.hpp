@@ -22,8 +22,8 @@ struct Digraph {
 /// nodes in ascending order.
 std::vector<std::vector<std::uint32_t>> cyclic_components(const Digraph& graph);
 
-/// A shortest cycle within `component`, one of cyclic_components(), from the lowest of its nodes on. Where looking for it takes more than
-/// `budget` looks at edges, the shortest that was found so far.
+/// A shortest cycle within `component`, one of cyclic_components(), from the lowest of its nodes on. If the search needs more than `budget`
+/// visits of edges, the result is the shortest cycle found so far.
 std::vector<std::uint32_t> shortest_cycle(const Digraph& graph, std::span<const std::uint32_t> component,
                                           std::uint64_t budget = 200'000'000);
 

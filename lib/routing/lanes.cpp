@@ -69,7 +69,7 @@ const LaneRow* LaneGraph::row(PlaceIndex out, unsigned in) {
 void LaneGraph::add(const Ways& ways, std::size_t destination) {
   const std::span<const SwitchIndex> reached = ways.reached();
   for (const SwitchIndex at : reached) passing_[at] = {};
-  // Before a switch come those that it sends to, so that all that come in are known before what goes out.
+  // A switch stands behind its successor. From the end on, everything that comes into a switch is known before what leaves it is computed.
   for (std::size_t i = reached.size(); i-- > 0;) {
     const SwitchIndex at = reached[i];
     const Step& step = ways.step(at);
@@ -130,7 +130,7 @@ bool LaneGraph::has_one_row(PlaceIndex out, std::span<const HostIndex> hosts) {
   return known == HostRows::one;
 }
 
-/// Sends what all hosts of the switch send by `out`, where each pair may use the same SLs. That is the same for all destinations.
+/// Adds what all hosts of the switch send through `out`, if each pair may use the same SLs: it is the same for all destinations.
 void LaneGraph::send_all_hosts(SwitchIndex at, PlaceIndex out) {
   const std::span<const HostIndex> hosts = network_.attached(network_.switches()[at]);
   const SlSet sls = levels_.of_rest(rest_);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Which (port, VL) a packet may wait for while it holds another one. A cycle of these is also one of ports, so only ports in cycles of the
-// graph over ports alone (channels.hpp) are looked at. The VL on an output port depends on the input port, the output port and the SL; the
-// SL stays the same on the whole way.
+// The dependencies between pairs of port and VL: which one a packet may wait for while it holds another one. A cycle of these is also one
+// of ports, so only ports in cycles of the graph over ports alone (channels.hpp) are looked at. The VL on an output port depends on the
+// input port, the output port and the SL; the SL stays the same on the whole way.
 #pragma once
 
 #include <array>
@@ -32,7 +32,7 @@ class LaneGraph {
   LaneGraph(const Channels& channels, std::span<const PlaceIndex> places, const SlToVlTables& tables, const ServiceLevels& levels,
             UnknownSl rest);
 
-  /// Adds what packets to one destination hold and want, the destination with that number.
+  /// Adds the dependencies of the packets to the destination with that number.
   void add(const Ways& ways, std::size_t destination);
   /// Adds an edge.
   void add_edge(PlaceIndex held, unsigned held_vl, PlaceIndex wanted, unsigned wanted_vl);

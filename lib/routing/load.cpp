@@ -27,7 +27,7 @@ Load::Load(const Network& network)
 void Load::add(const Ways& ways) {
   const std::span<const SwitchIndex> reached = ways.reached();
   for (const SwitchIndex at : reached) weights_[at] = ways.step(at).senders;
-  // Before a switch come those that it sends to: from the end on, all that come in are counted before what goes out.
+  // A switch stands behind its successor. From the end on, all packets that come into a switch are counted before those that leave it.
   for (std::size_t i = reached.size(); i-- > 0;) {
     const SwitchIndex at = reached[i];
     const Step& step = ways.step(at);

@@ -47,10 +47,10 @@ class Load {
   std::vector<std::uint64_t> weights_;        // by switch, for one destination
 };
 
-/// The tier of each switch: its links to the nearest leaf. Leaves are the switches with more than half as many hosts as the switch with
-/// most, and those with fewer that are not linked to such a one: a host on a spine makes no leaf of it. Aggregation Nodes, which are
-/// within switches, do not count. Nothing if a link joins two switches of one tier, or if a switch has no way to a leaf: there are no
-/// tiers then.
+/// The tier of each switch: its distance in links from the nearest leaf. Leaves are the switches with more than half as many hosts as the
+/// switch with most hosts, and switches with fewer hosts that are not linked to such a leaf: a host on a spine does not make the spine a
+/// leaf. Aggregation Nodes, which are inside of switches, do not count as hosts. Nothing if there are no tiers: a link joins two switches
+/// of one tier, or a switch has no path to a leaf.
 std::optional<std::vector<std::uint32_t>> tiers_of(const Network& network);
 
 }  // namespace ib::routing

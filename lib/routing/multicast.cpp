@@ -22,7 +22,7 @@ std::string_view name(GroupFault fault) {
   return "";
 }
 
-/// Where packets come to that enter the network at a switch.
+/// The switches reached by packets that enter the network at one switch.
 struct Multicast::Flood {
   std::vector<bool> reached;      // by entry
   std::vector<std::size_t> lost;  // members that get nothing
@@ -72,8 +72,8 @@ std::uint32_t Multicast::tree_node(SwitchIndex at) {
   return static_cast<std::uint32_t>(known - tree_.begin());
 }
 
-/// Joins the switches of the group link by link. A link between two that are joined already closes a loop. Packets come to a switch
-/// whose table was not read by the entries of its neighbours: two of them are two ways.
+/// Joins the switches of the group link by link. A link between two switches that are joined already closes a loop. A switch whose table
+/// was not read is reached by the entries of its neighbours: two such entries are two paths to it.
 void Multicast::check_tree(Lid mlid) {
   std::vector<std::uint32_t> root(entries_.size());
   std::iota(root.begin(), root.end(), 0U);
@@ -94,7 +94,7 @@ void Multicast::check_tree(Lid mlid) {
       const std::uint32_t peer = tree_node(wire.index);
       if (peer == none) return;
       if (peer >= root.size()) root.push_back(peer);
-      // A link that both switches name counts once: for the lower one, or the lower port of a cable that leads back.
+      // A link that both switches name counts once: for the lower one, or, for a cable from a switch to itself, the lower port.
       const bool is_read = peer < entries_.size();
       const bool is_mutual = is_read && entries_[peer].ports.has(wire.in_port);
       is_one_way_ = is_one_way_ || (is_read && !is_mutual);

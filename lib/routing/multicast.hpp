@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Whether the entries of multicast groups make trees, and whether each member of a group is reached from each other one.
+// Checks of multicast groups: whether the entries of a group form a tree, and whether each member is reached from each other one.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 namespace ib::routing {
 
 enum class GroupFault : std::uint8_t {
-  loop,         ///< the entries make no tree: packets go round, or come to a switch by two ways, be its own table known or not
+  loop,         ///< the entries form no tree: packets circulate, or reach a switch by two paths, whether its own table is known or not
   dead_port,    ///< an entry names a port without a link, or with one that is not Active
   no_entry,     ///< packets come to a switch that has no entry for the group, or an entry names a port that its switch does not have
   not_reached,  ///< a member does not get what others send
@@ -33,11 +33,11 @@ struct Member {
   bool sends = true, receives = true;
 };
 
-/// The same fault of one or more groups.
+/// A fault, and the groups that have it.
 struct GroupCause {
   GroupFault fault{};
-  /// dead_port: the port; no_entry: port 0 of the switch; not_reached: the first member that is not; not_read: port 0 of the switch, the
-  /// port behind which nobody answered, or the first member of which it is not known.
+  /// dead_port: the port; no_entry: port 0 of the switch; not_reached: the first member that is not reached; not_read: port 0 of the
+  /// switch, the port beyond which nothing answered, or the first member that may not be reached.
   PlaceIndex place = none;
   std::optional<std::uint8_t> missing_port;  ///< no_entry: the port that the entry names, and the switch does not have
   std::vector<SwitchIndex> cycle;            ///< of a loop
@@ -46,7 +46,7 @@ struct GroupCause {
   std::optional<Pair> example;  ///< of these, with the MLID as DLID
 };
 
-/// The members of a group if they are known; else those hosts are members to which the entries lead.
+/// Returns the members of a group if they are known. Otherwise the hosts to which the entries lead count as members.
 using FindMembers = std::function<std::optional<std::vector<Member>>(Lid mlid)>;
 
 class Multicast {
@@ -59,7 +59,7 @@ class Multicast {
 
   std::size_t groups() const { return groups_; }
   std::uint64_t members() const { return members_; }
-  /// Without not_read; those with the most groups first.
+  /// The causes without not_read; those with the most groups first.
   std::vector<const GroupCause*> findings() const { return sorted(false); }
   std::vector<const GroupCause*> not_read() const { return sorted(true); }
   /// Whether the entries of the group make a tree.
@@ -82,8 +82,8 @@ class Multicast {
   Flood flood_from(SwitchIndex first, const std::vector<Member>& members);
   void spread(Flood& flood, const MulticastEntry& from, std::vector<std::uint32_t>& queue) const;
   bool gets(const Flood& flood, const Member& member) const;
-  /// The cause with this fault, place, and besides that: the cycle of a loop, the group that does not reach a member, the port that is
-  /// missing.
+  /// The cause with this fault and place. `which` distinguishes further: the cycle of a loop, the group that does not reach a member, the
+  /// missing port.
   GroupCause& cause(Lid mlid, GroupFault fault, PlaceIndex place, std::vector<std::uint32_t> which = {});
   PlaceIndex place_of(const Member& member) const;
   Lid lid_of(const Member& member) const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What the packets of multicast groups hold and want: a tree can close a loop that unicast routes leave open.
+// The dependencies between channels that multicast packets add: a multicast tree can close a loop that unicast routes leave open.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ class MulticastChannels {
   /// All must outlive this. Groups whose entries are no trees are left out: their loops are findings by themselves.
   MulticastChannels(const Network& network, const MulticastTables& tables, const Multicast& multicast);
 
-  /// The SLs of a group; 0 if they are not known. Without it no group's are.
+  /// Returns the SLs of a group; 0 if they are not known. If this function is empty, the SLs of no group are known.
   std::function<SlSet(Lid mlid)> sls_of;
 
   std::span<const Lid> groups() const { return groups_; }
@@ -26,9 +26,9 @@ class MulticastChannels {
   bool switches_send() const { return switches_send_; }
   /// Whether the SLs of all groups are known.
   bool knows_all_sls() const;
-  /// Adds what packets of a group hold and want.
+  /// Adds the dependencies of the packets of a group between ports.
   void add_to(Channels& channels, Lid mlid);
-  /// The same by VL. Returns false where a table was needed that was not read.
+  /// Adds the dependencies of the packets of a group between pairs of port and VL. Returns false if a table was needed that was not read.
   bool add_to(LaneGraph& lanes, Lid mlid, const SlToVlTables& tables, UnknownSl rest);
   /// The LID of a member whose packets hold `held` and want `wanted`; nothing if there is none.
   std::optional<Lid> sender(Lid mlid, PlaceIndex held, PlaceIndex wanted);
@@ -39,7 +39,7 @@ class MulticastChannels {
     PlaceIndex place;
     unsigned vl;
   };
-  /// Gives the VL of a packet that a switch sends by `out`; nothing if it is not sent.
+  /// Returns the VL of a packet that a switch sends through `out`; nothing if the packet is not sent.
   using FindLane = std::function<std::optional<unsigned>(PlaceIndex out, unsigned in)>;
   using UseEdge = std::function<void(Held held, Held wanted)>;
 

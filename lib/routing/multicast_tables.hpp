@@ -39,7 +39,7 @@ class MulticastTables {
 
   /// Adds the table of a switch. Each switch once.
   void add(SwitchIndex at, const subnet::MulticastTable& table);
-  /// Adds an entry from a file. A later one of a switch and group goes over an earlier one. The table of the switch counts as read.
+  /// Adds an entry from a file. It replaces an earlier entry of the same switch and group. The table of the switch counts as read.
   void add(SwitchIndex at, Lid mlid, const PortSet& ports);
   /// Declares whether the whole table of the switch was read, whatever was added.
   void set_known(SwitchIndex at, bool known = true) { known_[at] = known; }

@@ -105,8 +105,8 @@ PortIndex Network::port_of(PlaceIndex place) const {
   return subnet_.node(switches_[switch_at(place)].node).first_port + port_at(place);
 }
 
-std::vector<Destination> Network::destinations(bool with_switches) const {
-  std::vector<Destination> found;
+std::vector<DestinationLid> Network::destinations(bool with_switches) const {
+  std::vector<DestinationLid> found;
   for (unsigned value = 1; value <= last_unicast_lid; ++value) {
     const Lid lid{static_cast<std::uint16_t>(value)};
     const PortIndex owner = subnet_.find_lid(lid);
@@ -126,10 +126,10 @@ Lid Network::last_lid() const {
   return Lid{value};
 }
 
-Distances::Distances(const Network& network, std::span<const Destination> destinations)
+Distances::Distances(const Network& network, std::span<const DestinationLid> destinations)
     : count_(network.switches().size()), row_of_(count_, none) {
   std::vector<SwitchIndex> ends;
-  for (const Destination& to : destinations) {
+  for (const DestinationLid& to : destinations) {
     const SwitchIndex at = to.is_switch() ? to.at : network.hosts()[to.host].leaf;
     if (at == none || row_of_[at] != none) continue;
     row_of_[at] = static_cast<std::uint32_t>(ends.size());

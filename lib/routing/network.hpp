@@ -19,7 +19,7 @@ using HostIndex = std::uint32_t;
 using PlaceIndex = std::uint32_t;
 inline constexpr std::uint32_t none = 0xffffffffU;
 
-/// What a packet finds behind a port.
+/// The other end of a port's link.
 struct Wire {
   enum class To : std::uint8_t {
     nothing,      ///< no link
@@ -52,7 +52,7 @@ struct Host {
 };
 
 /// A LID to which packets are sent.
-struct Destination {
+struct DestinationLid {
   Lid lid;
   HostIndex host = none;  ///< its owner, …
   SwitchIndex at = none;  ///< … or the switch whose port 0 owns it
@@ -89,7 +89,7 @@ class Network {
 
   /// The LIDs of hosts in ascending order (with LMC, each of a host), `with_switches` those of switches among them. A LID that two
   /// ports claim belongs to the port that claimed it first.
-  std::vector<Destination> destinations(bool with_switches) const;
+  std::vector<DestinationLid> destinations(bool with_switches) const;
   /// The highest LID of a port of the model; zero if there is none.
   Lid last_lid() const;
   /// The switch with the model's node `node`, or none.
@@ -122,7 +122,7 @@ class Network {
 class Distances {
  public:
   static constexpr std::uint16_t unreachable = 0xffff;
-  Distances(const Network& network, std::span<const Destination> destinations);
+  Distances(const Network& network, std::span<const DestinationLid> destinations);
   std::uint16_t between(SwitchIndex from, SwitchIndex to) const {
     return row_of_[to] == none ? unreachable : links_[row_of_[to] * count_ + from];
   }

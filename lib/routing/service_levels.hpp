@@ -13,7 +13,7 @@ namespace ib::routing {
 using SlSet = std::uint32_t;
 inline constexpr SlSet all_sls = 0xffff;
 
-/// How a pair counts whose SL is not known.
+/// How a pair with an unknown SL counts.
 enum class UnknownSl : std::uint8_t {
   certain,   ///< what it holds with every SL: where a table maps all SLs to one VL
   possible,  ///< what it may hold with some SL
@@ -41,7 +41,7 @@ class ServiceLevels {
     const unsigned known = is_by_pair() ? code(destination * senders_ + sender) : unknown;
     return known == unknown ? of_rest(rest) : SlSet{1} << (known - 1);
   }
-  /// Those that a pair may use which is not known by itself.
+  /// The SLs of a pair whose own SL is not known.
   SlSet of_rest(UnknownSl rest) const {
     if (of_all_ != 0) return of_all_;
     return rest == UnknownSl::possible ? all_sls : all_sls + 1;

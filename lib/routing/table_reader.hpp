@@ -12,16 +12,16 @@
 
 namespace ib::routing {
 
-/// Where the tables go that are read. Null: they are not wanted.
+/// The tables to read into. Null: not wanted.
 struct TablesToRead {
   LinearTables* linear{};
   MulticastTables* multicast{};  ///< MulticastTables::finish() is the caller's
   AdaptiveRouting* adaptive{};   ///< as unread_adaptive_routing() makes it
 };
 
-/// Reads the tables of `switches`. Returns a failure for each switch with a table that is not completely known; what it told is kept.
-/// Whether adaptive routing is on is no failure where it is not answered. `network` and the tables must outlive the task. `options.window`
-/// is a number of switches.
+/// Reads the tables of `switches`. Returns a failure for each switch with a table that is not completely known; the blocks that came are
+/// kept. An unanswered request for the state of adaptive routing is not a failure. `network` and the tables must outlive the task.
+/// `options.window` is a number of switches.
 async::Task<std::vector<subnet::Failure>> read_tables(mad::Transactor& transactor, const Network& network,
                                                       std::vector<SwitchIndex> switches, TablesToRead to, subnet::SurveyOptions options);
 

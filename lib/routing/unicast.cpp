@@ -6,7 +6,7 @@
 
 namespace ib::routing {
 
-Unicast::Unicast(const Network& network, std::span<const Destination> destinations)
+Unicast::Unicast(const Network& network, std::span<const DestinationLid> destinations)
     : network_(network), distances_(network, destinations) {}
 
 void Unicast::add(const Ways& ways) {
@@ -27,7 +27,7 @@ void Unicast::add(const Ways& ways) {
 }
 
 void Unicast::count_arrived(const Ways& ways, SwitchIndex at, std::uint32_t hosts, std::uint32_t itself) {
-  const Destination& to = ways.to();
+  const DestinationLid& to = ways.to();
   const std::uint16_t links = ways.step(at).links;
   const std::uint16_t switches_between = distances_.between(at, to.is_switch() ? to.at : network_.hosts()[to.host].leaf);
   const auto shortest = static_cast<std::uint16_t>(switches_between + (to.is_switch() ? 0 : 1));

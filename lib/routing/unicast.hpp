@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// How many pairs of a sender and a destination LID arrive, over how many links, and the causes of those that do not. A cause is one wrong
-// entry, one dead port, one loop, …: thousands of pairs may have the same.
+// Counts the pairs of a sender and a destination LID that arrive, by the number of links, and finds the causes for those that do not. A
+// cause is one wrong entry, one dead port, one loop, …: thousands of pairs may have the same cause.
 #pragma once
 
 #include <array>
@@ -32,7 +32,7 @@ struct Cause {
 class Unicast {
  public:
   /// All must outlive this.
-  Unicast(const Network& network, std::span<const Destination> destinations);
+  Unicast(const Network& network, std::span<const DestinationLid> destinations);
 
   /// Counts the pairs of one destination. Destinations come in ascending order.
   void add(const Ways& ways);
@@ -45,14 +45,13 @@ class Unicast {
   std::span<const std::uint64_t> hops() const { return hops_; }
   /// Pairs that arrive over more links than the shortest way has.
   std::uint64_t longer() const { return longer_; }
-  /// Sorted by pairs, the most first; without those of entries that were not read.
+  /// The causes without Fault::not_read; those with the most pairs first.
   std::vector<const Cause*> findings() const { return sorted(false); }
-  /// Those of entries that were not read.
+  /// The causes with Fault::not_read.
   std::vector<const Cause*> not_read() const { return sorted(true); }
 
  private:
-  /// Loops beyond this number are counted as one cause for each switch where they were met first: a fabric that lies must not fill the
-  /// memory.
+  /// Loops beyond this number are counted as one cause for each switch where they are entered first: false tables must not fill the memory.
   static constexpr std::size_t most_loops = 4096;
 
   void count_arrived(const Ways& ways, SwitchIndex at, std::uint32_t hosts, std::uint32_t itself);

@@ -42,7 +42,7 @@ std::uint32_t Ways::senders_at(SwitchIndex at) const {
   return count;
 }
 
-void Ways::find(const Destination& to, bool skip_aggregation) {
+void Ways::find(const DestinationLid& to, bool skip_aggregation) {
   to_ = to;
   skip_aggregation_ = skip_aggregation;
   ++pass_;
@@ -98,7 +98,8 @@ void Ways::look_up(SwitchIndex at, Step& step) const {
   }
 }
 
-/// Ends the open ways, from the last switch backwards. `met` is the switch where they met a way, their own one if it is open.
+/// Ends the paths that are being followed, from the last switch backwards. `met` is the switch at which they continue: a switch whose path
+/// is known, or one of their own switches (its step is open), which closes a loop.
 void Ways::close(SwitchIndex met) {
   const bool is_loop = met != none && steps_[met].open;
   bool in_cycle = is_loop;

@@ -16,11 +16,11 @@ namespace ib::routing {
 /// Why packets do not arrive.
 enum class Fault : std::uint8_t {
   arrives,
-  no_entry,    ///< the switch has no entry, or one for a port that it does not have
+  no_entry,    ///< the switch has no entry, or its entry names a port that it does not have
   dead_port,   ///< the output port has no link, or its link is not Active
   loop,        ///< the packet comes to a switch for the second time
   wrong_node,  ///< it ends at a port that does not own the LID
-  not_read,    ///< the entry of the switch was not read, or what is behind the output port
+  not_read,    ///< the entry of the switch was not read, or nothing answered behind the output port
 };
 std::string_view name(Fault fault);
 
@@ -44,9 +44,9 @@ class Ways {
   Ways(const Network& network, const LinearTables& tables, bool with_switches);
 
   /// Finds the ways to `to`. What was found before is lost. With `skip_aggregation`, Aggregation Nodes do not send.
-  void find(const Destination& to, bool skip_aggregation = false);
+  void find(const DestinationLid& to, bool skip_aggregation = false);
 
-  const Destination& to() const { return to_; }
+  const DestinationLid& to() const { return to_; }
   /// The switches that packets reach, each one behind its successor (but within loops).
   std::span<const SwitchIndex> reached() const { return reached_; }
   /// What switch `at`, one of reached(), does.
@@ -70,7 +70,7 @@ class Ways {
   const LinearTables& tables_;
   bool with_switches_, skip_aggregation_{};
   std::uint32_t pass_{};
-  Destination to_;
+  DestinationLid to_;
   std::vector<Step> steps_;                 // by switch
   std::vector<SwitchIndex> starts_;         // switches with senders
   std::vector<std::uint32_t> aggregation_;  // the number of Aggregation Nodes, by switch

@@ -167,15 +167,15 @@ struct StoredAnswers::Stored {
   std::size_t step{};                                           ///< bytes of a record in an answer
   std::vector<std::pair<std::uint16_t, std::uint32_t>> by_lid;  ///< first LID and row, sorted
 
-  /// Calls `found` with each row, or with those of a LID, in the order of the table.
-  template <class Found>
-  void for_each(std::optional<Lid> lid, const Found& found) const {
+  /// Calls `use` with each row, or with those of a LID, in the order of the table.
+  template <class Use>
+  void for_each(std::optional<Lid> lid, const Use& use) const {
     if (!lid) {
-      for (const Bytes row : table.records) found(row);
+      for (const Bytes row : table.records) use(row);
       return;
     }
     const auto rows = std::ranges::equal_range(by_lid, lid->value, {}, &std::pair<std::uint16_t, std::uint32_t>::first);
-    for (const auto& [_, row] : rows) found(table.records[row]);
+    for (const auto& [_, row] : rows) use(table.records[row]);
   }
 };
 

@@ -122,7 +122,7 @@ StoredPaths::StoredPaths(const RecordRows& rows, const RecordRows& back, const s
     last_source_ = std::max(last_source_, path.slid);
     const auto [known, is_new] = by_guid_.try_emplace(path.dgid.guid().value, destinations_.size());
     if (is_new) destinations_.push_back({path.dgid, path.dlid, path.dlid, {}});
-    Destination& to = destinations_[known->second];
+    PathsToGid& to = destinations_[known->second];
     to.first = std::min(to.first, path.dlid);
     to.last = std::max(to.last, path.dlid);
     to.rows.push_back(at);
@@ -130,7 +130,7 @@ StoredPaths::StoredPaths(const RecordRows& rows, const RecordRows& back, const s
     if (there.empty() || there.back() != known->second) there.push_back(known->second);
   }
   check_lids(first_source_, last_source_);
-  for (Destination& to : destinations_) {
+  for (PathsToGid& to : destinations_) {
     check_lids(to.first, to.last);
     std::ranges::sort(to.rows, {}, [this](std::size_t at) { return lids_of(rows_[at]); });
   }
@@ -181,7 +181,7 @@ std::optional<std::string> StoredPaths::not_stored(const PathQuery& query, std::
   if ((query.component_mask & (service_id | qos_class)) != 0 && has_qos.value_or(true))
     return "Paths were read without a service and without a QoS class, but this subnet's paths depend on them.";
   if (!has(query, p_key) && !has(query, sl)) return {};
-  for (const Destination* to : destinations(query)) {
+  for (const PathsToGid* to : destinations(query)) {
     for (const std::size_t at : to->rows) {
       const auto path = wire::unpack_short<PathRecord>(rows_[at]);
       if (has(query, p_key) && (path.p_key & partition_bits) != (wanted.p_key & partition_bits))
@@ -193,8 +193,8 @@ std::optional<std::string> StoredPaths::not_stored(const PathQuery& query, std::
   return {};
 }
 
-std::vector<const StoredPaths::Destination*> StoredPaths::destinations(const PathQuery& query) const {
-  std::vector<const Destination*> result;
+std::vector<const StoredPaths::PathsToGid*> StoredPaths::destinations(const PathQuery& query) const {
+  std::vector<const PathsToGid*> result;
   if (has(query, dgid)) {
     const auto found = by_guid_.find(query.wanted.dgid.guid().value);
     if (found != by_guid_.end()) result.push_back(&destinations_[found->second]);
@@ -203,14 +203,14 @@ std::vector<const StoredPaths::Destination*> StoredPaths::destinations(const Pat
     std::ranges::sort(result);  // they are in one array, so this is the order of the table
     result.erase(std::ranges::unique(result).begin(), result.end());
   } else {
-    for (const Destination& to : destinations_) result.push_back(&to);
+    for (const PathsToGid& to : destinations_) result.push_back(&to);
   }
   return result;
 }
 
 /// Adds the paths between the LIDs of both ports as opensm: first those that share neither LID with an earlier one (preference 0),
 /// then the others (preference 2).
-void StoredPaths::add_paths(const PathQuery& query, const Destination& to, std::vector<PathRecord>& paths) const {
+void StoredPaths::add_paths(const PathQuery& query, const PathsToGid& to, std::vector<PathRecord>& paths) const {
   const unsigned most = query.single ? 1U : has(query, numb_path) ? query.wanted.numb_path : UINT32_MAX;
   const Lid from_first = has(query, slid) ? query.wanted.slid : first_source_, from_last = has(query, slid) ? from_first : last_source_;
   const Lid to_first = has(query, dlid) ? query.wanted.dlid : to.first, to_last = has(query, dlid) ? to_first : to.last;
@@ -244,10 +244,10 @@ StoredPaths::Answer StoredPaths::answer(const PathQuery& query) const {
   // As opensm: an unknown end is not an error, but a GID and a LID of different ports for one end are.
   if (by_gid == Known::unknown || by_lid == Known::unknown || !has_destination(query)) return answer;
   const bool two_sources = by_gid != Known::absent && by_lid != Known::absent && by_gid != by_lid;
-  const std::vector<const Destination*> ends = destinations(query);
-  const auto has_wanted_lid = [&](const Destination* to) { return wanted.dlid >= to->first && wanted.dlid <= to->last; };
+  const std::vector<const PathsToGid*> ends = destinations(query);
+  const auto has_wanted_lid = [&](const PathsToGid* to) { return wanted.dlid >= to->first && wanted.dlid <= to->last; };
   if (two_sources || (has(query, dgid) && has(query, dlid) && std::ranges::none_of(ends, has_wanted_lid))) return {request_invalid, {}};
-  for (const Destination* to : ends) {
+  for (const PathsToGid* to : ends) {
     add_paths(query, *to, answer.paths);
     if (query.single && !answer.paths.empty()) break;
   }

@@ -43,7 +43,7 @@ class StoredPaths {
 
  private:
   /// The paths to one GID. A port has several GIDs if it has alias GUIDs.
-  struct Destination {
+  struct PathsToGid {
     Gid gid;
     Lid first, last;  ///< the LIDs of its port
     std::vector<std::size_t> rows;
@@ -52,13 +52,13 @@ class StoredPaths {
   Known source_by_gid(const PathQuery& query) const;
   Known source_by_lid(const PathQuery& query) const;
   bool has_destination(const PathQuery& query) const;
-  std::vector<const Destination*> destinations(const PathQuery& query) const;
+  std::vector<const PathsToGid*> destinations(const PathQuery& query) const;
   bool is_reversible(const PathRecord& path, const PathQuery& query) const;
-  void add_paths(const PathQuery& query, const Destination& to, std::vector<PathRecord>& paths) const;
+  void add_paths(const PathQuery& query, const PathsToGid& to, std::vector<PathRecord>& paths) const;
 
   RecordRows rows_, back_;
   const sys::EndPort& end_port_;
-  std::vector<Destination> destinations_;  ///< in the order of the table
+  std::vector<PathsToGid> destinations_;  ///< in the order of the table
   std::unordered_map<std::uint64_t, std::size_t> by_guid_;
   std::vector<std::vector<std::size_t>> by_lid_;
   std::unordered_map<std::uint32_t, std::size_t> back_by_lids_;  ///< rows of back_ by SLID << 16 | DLID

@@ -100,12 +100,12 @@ Findings check_lids(const Subnet& subnet, PortIndex at) {
   return findings;
 }
 
-Finding other_port_guid(Guid told, Guid own) {
+Finding other_port_guid(Guid of_sa, Guid own) {
   return {.error = true,
           .field = "portGUID",
-          .found = to_text(told),
+          .found = to_text(of_sa),
           .expected = to_text(own),
-          .words = fmt::format("SA and SMP NodeInfo's differ: the SA says {}, the port {}", to_text(told), to_text(own))};
+          .words = fmt::format("SA and SMP NodeInfo's differ: the SA says {}, the port {}", to_text(of_sa), to_text(own))};
 }
 
 Finding no_node_record(Lid lid) {

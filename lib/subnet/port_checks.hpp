@@ -34,7 +34,7 @@ using Findings = std::vector<Finding>;
 bool is_trained(const Port& port);
 /// Whether a port's link is up and its PortState is Active. In the other states of a link that is up, only SMPs pass.
 bool is_link_active(const Port& port);
-/// Whether a port is an end port: port 0 of a switch, or a port of another node. Port 0 of another node is none.
+/// Whether a port is an end port: port 0 of a switch, or a port of another node. Port 0 of another node is not an end port.
 bool is_end_port(const Subnet& subnet, PortIndex port);
 
 // Checks of a port whose PortInfo is known. Port 0 of a switch has no link: only its LIDs are checked, and the state of an enhanced port 0.
@@ -49,8 +49,8 @@ Findings check_link_speed(const Subnet& subnet, PortIndex port);
 /// An end port should have a LID and know that of its subnet manager.
 Findings check_lids(const Subnet& subnet, PortIndex port);
 
-/// The SA has the PortGUID `told` for the port at a LID; the port itself answers `own`.
-Finding other_port_guid(Guid told, Guid own);
+/// The PortGUID that the SA has for the port at a LID differs from the port's own.
+Finding other_port_guid(Guid of_sa, Guid own);
 /// The SA knows no node at a LID.
 Finding no_node_record(Lid lid);
 /// The SA knows no path to a port.

@@ -69,7 +69,7 @@ class PortPaths {
   /// The reason why SL 0 is used for some or all ports although the SA was queried. The text follows "SL 0 is used: ". Empty if there is no
   /// such port, or if the SA was not queried.
   const std::string& why_sl_0() const { return why_sl_0_; }
-  /// Whether the SA was asked and did not answer at all.
+  /// Whether the SA was queried and did not answer at all.
   bool is_sa_silent() const { return is_sa_silent_; }
 
  private:

@@ -272,7 +272,7 @@ std::uint32_t Survey::fail_unreachable(PortIndex port) {
 
 std::uint32_t Survey::settle(std::size_t question, std::vector<Failure>& failures) {
   if (!has_failed(question)) return none;
-  Found& found = found_[questions_[question].failure];
+  FoundFailure& found = found_[questions_[question].failure];
   if (found.place == none) {
     found.place = static_cast<std::uint32_t>(failures.size());
     failures.push_back(std::move(found.failure));

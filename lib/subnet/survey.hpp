@@ -66,12 +66,12 @@ using SurveyQuestion = std::function<async::Task<mad::Result<T>>(SurveyPort port
 
 template <class T>
 struct Surveyed {
-  struct Row {
+  struct PortAnswer {
     PortIndex port = none;
     std::optional<T> value;
     std::uint32_t failure = none;  ///< index in `failures` if there is no value; ports of one silent agent have the same failure
   };
-  std::vector<Row> rows;
+  std::vector<PortAnswer> rows;
   std::vector<Failure> failures;  ///< in the order of the first row of each
   bool complete() const { return failures.empty(); }
 };
@@ -81,12 +81,12 @@ struct Surveyed {
 class Survey {
  public:
   /// Sends the question of that number to a port. The function stores the answer itself. It returns the error, or null.
-  using Ask = std::function<async::Task<std::shared_ptr<const mad::MadError>>(std::size_t question, SurveyPort port)>;
+  using SendQuestion = std::function<async::Task<std::shared_ptr<const mad::MadError>>(std::size_t question, SurveyPort port)>;
   /// Called once for each question at its end: it was answered, or its failure is final. May call add() and add_next().
   using Ended = std::function<void(std::size_t question)>;
 
   /// `subnet` and `options` must outlive the survey. `subnet` must not grow while it runs.
-  Survey(mad::Transactor& transactor, const Subnet& subnet, const SurveyOptions& options, Ask ask, Ended ended = {})
+  Survey(mad::Transactor& transactor, const Subnet& subnet, const SurveyOptions& options, SendQuestion ask, Ended ended = {})
       : transactor_(transactor), subnet_(subnet), options_(options), ask_(std::move(ask)), ended_(std::move(ended)) {}
   Survey(const Survey&) = delete;
   Survey& operator=(const Survey&) = delete;
@@ -128,7 +128,7 @@ class Survey {
     /// Whether nothing about the agent need be remembered: no open question, no failure, no unanswered request.
     bool is_plain() const { return questions == 0 && failure == none && !asked_again && in_vain.empty() && !responder.is_silent(); }
   };
-  struct Found {
+  struct FoundFailure {
     Failure failure;
     std::uint32_t place = none;  ///< see settle()
     Agent* silent{};             ///< the silent agent, or null
@@ -154,7 +154,7 @@ class Survey {
   mad::Transactor& transactor_;
   const Subnet& subnet_;
   const SurveyOptions& options_;
-  Ask ask_;
+  SendQuestion ask_;
   Ended ended_;
   std::vector<Question> questions_;
   std::deque<std::size_t> waiting_;   // questions that were not sent yet
@@ -162,7 +162,7 @@ class Survey {
   std::size_t done_{};
   std::map<AgentKey, Agent> agents_;
   std::map<const mad::MadError*, std::uint32_t> by_error_;  // one error may apply to several ports
-  std::vector<Found> found_;
+  std::vector<FoundFailure> found_;
   async::Loop* loop_{};        // while ask_waiting() runs
   async::TaskGroup* group_{};  // while ask_waiting() runs
   Flow flow_;
@@ -172,7 +172,8 @@ class Survey {
 namespace detail {
 
 template <class T>
-async::Task<std::shared_ptr<const mad::MadError>> ask_row(typename Surveyed<T>::Row& row, const SurveyQuestion<T>& ask, SurveyPort port) {
+async::Task<std::shared_ptr<const mad::MadError>> ask_row(typename Surveyed<T>::PortAnswer& row, const SurveyQuestion<T>& ask,
+                                                          SurveyPort port) {
   mad::Result<T> answer = co_await ask(port);
   if (!answer) co_return answer.shared_error();
   row.value.emplace(std::move(*answer));

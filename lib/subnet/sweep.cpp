@@ -49,7 +49,7 @@ async::Task<Discovered> Sweep::run() {
   co_await ask_start();
   pump();
   co_await group_.join();
-  co_await ask_silent_nodes_again();
+  co_await retry_silent_nodes();
   co_await name_failed_nodes();
   sort(failures_, subnet_);
   co_return Discovered{stats(), std::move(failures_)};

@@ -102,8 +102,8 @@ class Sweep {
   void forget_if_idle(NodeIndex node);
   bool is_silent(NodeIndex node) const;
   bool fell_silent(const Work& work, const Answer& answer);
-  async::Task<> ask_silent_nodes_again();
-  async::Task<> ask_again(NodeIndex node, Silence& silence);
+  async::Task<> retry_silent_nodes();
+  async::Task<> retry_silent_node(NodeIndex node, Silence& silence);
   async::Task<bool> find_moved(NodeIndex node);
   void look_beyond_again(const std::vector<NodeIndex>& moved);
   void report_silence(NodeIndex node, const Silence& silence);

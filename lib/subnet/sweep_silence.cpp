@@ -62,12 +62,12 @@ bool Sweep::fell_silent(const Work& work, const Answer& answer) {
   return true;
 }
 
-async::Task<> Sweep::ask_silent_nodes_again() {
+async::Task<> Sweep::retry_silent_nodes() {
   for (bool all_asked = false; !all_asked;) {
     all_asked = true;
     for (auto& [node, silence] : silences_) {
       if (std::exchange(silence.asked_again, true)) continue;
-      group_.spawn(ask_again(node, silence));
+      group_.spawn(retry_silent_node(node, silence));
       all_asked = false;
     }
     co_await group_.join();
@@ -81,7 +81,7 @@ async::Task<> Sweep::ask_silent_nodes_again() {
   for (const auto& [node, silence] : silences_) report_silence(node, silence);
 }
 
-async::Task<> Sweep::ask_again(NodeIndex node, Silence& silence) {
+async::Task<> Sweep::retry_silent_node(NodeIndex node, Silence& silence) {
   const ReadingInUse reading(*this, node);
   reading->by_route.give_another_chance();
   path::Path path = directed_path(node);

@@ -60,7 +60,7 @@ constexpr unsigned sls = 8, groups = 64;
 struct Bench {
   subnet::Subnet subnet;
   std::optional<routing::Network> network;
-  std::vector<routing::Destination> destinations;
+  std::vector<routing::DestinationLid> destinations;
   std::optional<routing::LinearTables> tables;
   std::optional<routing::Channels> channels;
   std::uint64_t pairs = 0, arrived = 0, greatest = 0, members = 0;
@@ -79,7 +79,7 @@ struct Bench {
     routing::Load load(*network);
     channels.emplace(*network);
     routing::Ways ways(*network, *tables, false);
-    for (const routing::Destination& to : destinations) {
+    for (const routing::DestinationLid& to : destinations) {
       ways.find(to);
       unicast.add(ways);
       load.add(ways);

@@ -109,7 +109,7 @@ void attack_receiver(Input input) {
   while (!input.empty()) {
     const RmppState before = receiver.state();
     const std::uint8_t turn = input.byte();
-    if (turn == 0) receiver.ask_again();
+    if (turn == 0) receiver.repeat_ack();
     if (turn == 1 && input.byte() == 1) receiver.abort(rmpp::Status::unspecified);
     receiver.take(packet_from(input));
     must(before == RmppState::active || receiver.state() == before, "a transfer that goes on after its end");

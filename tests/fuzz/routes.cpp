@@ -69,12 +69,12 @@ void check_unicast(const Unicast& unicast, const Load& load, const Network& netw
 
 void analyse(const Tables& tables) {
   const Network& network = tables.network;
-  const std::vector<Destination> destinations = network.destinations(false);
+  const std::vector<DestinationLid> destinations = network.destinations(false);
   Unicast unicast(network, destinations);
   Load load(network);
   Channels channels(network);
   Ways ways(network, tables.linear, false);
-  for (const Destination& to : destinations) {
+  for (const DestinationLid& to : destinations) {
     ways.find(to);
     unicast.add(ways);
     load.add(ways);

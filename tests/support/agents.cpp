@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// A preload for programs that ask, or are, an agent of ours for performance management or congestion control on a simulated fabric. ibsim
-// answers for these agents of all nodes itself, and so no request of theirs reaches a program there. Requests and answers of these classes
-// travel as those of vendor classes, which ibsim passes on; the programs on both ends do not see it.
+// A preload for programs that send requests to an agent of ours for performance management or congestion control on a simulated fabric, or
+// that are such an agent. ibsim answers for these agents of all nodes itself, so no request to them reaches a program there. Requests and
+// answers of these classes travel as those of vendor classes, which ibsim passes on. The programs on both ends do not see that.
 #include <unistd.h>
 
 #include <array>

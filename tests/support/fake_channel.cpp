@@ -56,7 +56,7 @@ void FakeChannel::send(Bytes mad, const ib::path::Path& path, Duration timeout) 
   if (timeout != Duration::zero() && !segment && pending_.contains(tid)) throw ib::SysError(EINVAL, "write", "a pending transaction ID");
   network_(*this, mad, path, timeout);
   ++sent;
-  if (timeout == Duration::zero()) return;  // nobody answers this
+  if (timeout == Duration::zero()) return;  // the MAD has no answer
   auto pending = std::make_unique<Pending>();
   pending->channel = this;
   pending->header.assign(mad.begin(), mad.begin() + ib::mad::header_size);

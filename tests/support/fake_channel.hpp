@@ -49,11 +49,11 @@ class FakeChannel final : public ib::mad::Channel {
   void fail(ib::Bytes mad, int error, ib::async::Duration after);
   void later(ib::async::Duration after, std::function<void()> what);
   void break_down(int error);
-  /// Tells of `mad` what the kernel tells of a MAD that could not be sent.
+  /// Reports `mad` as the kernel reports a MAD that could not be sent.
   void report_failure(ib::Bytes mad, int error) { events_->send_failed(mad, error); }
 
   std::uint64_t mask = 0xffffffffU;  ///< as umad; ~0 as verbs
-  bool reports = true;               ///< as the kernel: a request that nobody answered is reported after its timeout
+  bool reports = true;               ///< as the kernel: an unanswered request is reported after its timeout
   bool rmpp = false;                 ///< whether it says that it does RMPP
   unsigned most_in_flight = ~0U;
   int refuse_sends = 0;  ///< the error of every send; 0 for none

@@ -39,7 +39,7 @@ smp::PortInfo default_port_info(unsigned number) {
   return info;
 }
 
-/// Whether a fault of who is asked, and has answered `answered` times, swallows the request.
+/// Whether a fault of an agent, which has answered `answered` times, drops the request.
 bool is_dropped(FakeFabric::Faults& faults, unsigned answered, Bytes mad) {
   if (faults.silent || answered >= faults.answers_left) return true;
   if (faults.deaf && faults.deaf()) return true;
@@ -49,7 +49,7 @@ bool is_dropped(FakeFabric::Faults& faults, unsigned answered, Bytes mad) {
   return true;
 }
 
-/// The status with which a fault has a request answered.
+/// The status with which a fault makes the agent answer a request.
 std::optional<std::uint16_t> forced_status(FakeFabric::Faults& faults, Bytes mad) {
   if (faults.busy_next > 0) {
     --faults.busy_next;

@@ -44,7 +44,7 @@ class FakeFabric {
     bool silent = false;          ///< it never answers; a switch still forwards
     unsigned answers_left = ~0U;  ///< after so many answers it falls silent
     unsigned drop_next = 0;       ///< drops so many requests, then answers
-    std::function<bool()> deaf;   ///< asked at each request: true drops it
+    std::function<bool()> deaf;   ///< called for each request: true drops it
     std::uint16_t ignores = 0;    ///< never answers requests for this attribute
     unsigned busy_next = 0;       ///< answers so many requests with status Busy
     unsigned vanish_after = ~0U;  ///< after so many answers all its links go down
@@ -87,11 +87,11 @@ class FakeFabric {
     bool lid_routing = true;      ///< LID routed SMPs are answered
     bool combined_routes = true;  ///< directed routes that begin or end with LID routing are answered
     bool rmpp = false;            ///< channels put answers in segments together, as the kernel does
-    bool reports = true;          ///< channels report what nobody answered, as the kernel does
+    bool reports = true;          ///< channels report unanswered requests, as the kernel does
     /// Answers the GMPs for which the node at their LID has no service; nothing: no answer.
     std::function<std::optional<Answer>(ib::Bytes request, const ib::path::Path& path)> gmp;
     std::function<void(FakeChannel& channel)> on_serve;  ///< of every channel
-    /// Has the last word on every answer, also on those that there are none: what it returns arrives in its place.
+    /// Sees every answer last, also a missing one: what it returns arrives in the place of the answer.
     std::function<std::vector<Answer>(ib::Bytes request, std::optional<Answer> answer)> tamper;
   };
 
@@ -114,7 +114,7 @@ class FakeFabric {
   /// Whether port `port` of a node has a link that is up.
   bool is_up(NodeId node, unsigned port) const { return is_up(nodes_[node], port); }
   ib::Guid port_guid(NodeId node, unsigned port) const;
-  /// The PortInfo that a node tells of itself, but for the port by which one asks.
+  /// The PortInfo of a port of a node, except LocalPortNum, which depends on the port that receives the request.
   ib::smp::PortInfo port_info(NodeId node, unsigned port) const;
   Network network;
   void seed(unsigned value) { random_.seed(value); }

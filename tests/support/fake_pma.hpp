@@ -50,7 +50,7 @@ class FakePma {
     unsigned port;
   };
   std::vector<Asked> asked;
-  /// How often `attribute` was asked for.
+  /// The number of requests for `attribute`.
   std::size_t times(std::uint16_t attribute) const;
 
   /// For the fabric.

@@ -36,7 +36,7 @@ bool same_bits(Bytes a, Bytes b, std::size_t from, std::size_t count) {
   return true;
 }
 
-/// Whether `record` has in all components of `mask` what `wanted` has.
+/// Whether `record` equals `wanted` in all components of `mask`.
 bool matches(const ib::StructInfo& info, Bytes record, Bytes wanted, std::uint64_t mask) {
   for (const ib::FieldInfo& field : info.fields) {
     if (field.mask_bit >= 0 && (mask >> field.mask_bit & 1U) != 0 &&
@@ -72,7 +72,7 @@ std::optional<FakeFabric::Answer> FakeSa::answer(Bytes mad, const ib::path::Path
   const ib::StructInfo* info = ib::find_attribute(ib::mad::mgmt_class::sa, 2, is_multi ? sa::PathRecord::attribute_id : query.attribute_id);
   std::vector<Record> found = records(query.attribute_id, wanted);
   if (lie) lie(query.attribute_id, found);
-  const bool is_path = info == &sa::PathRecord::info();  // which is made to fit what is asked for
+  const bool is_path = info == &sa::PathRecord::info();  // paths are made to fit the query
   if (!is_path) std::erase_if(found, [&](const Record& record) { return !matches(*info, record, wanted, query.component_mask); });
   if (query.attribute_id == sa::LinkRecord::attribute_id && is_rounded(wanted, query.component_mask)) found.clear();
   const bool table = is_multi || query.method == ib::mad::method::get_table;
@@ -100,7 +100,7 @@ std::optional<FakeFabric::Answer> FakeSa::answer(Bytes mad, const ib::path::Path
   return out;
 }
 
-/// Whether a query for links names a switch by a LID that is another one when rounded; the ranges of end ports begin at round ones.
+/// Whether a query for links names a switch by a LID that changes when it is rounded; the ranges of end ports begin at round LIDs.
 bool FakeSa::is_rounded(Bytes wanted, std::uint64_t mask) {
   const sa::LinkRecord link = sa::LinkRecord::unpack(wanted);
   const auto changes = [this](ib::Lid lid) {
@@ -136,7 +136,7 @@ std::vector<FakeSa::Record> FakeSa::nodes() {
   for (FakeFabric::NodeId id = 0; id < fabric_.size(); ++id) {
     const FakeFabric::Node& node = fabric_.node(id);
     for (unsigned port = node.is_switch() ? 0 : 1; port < (node.is_switch() ? 1 : node.ports.size()); ++port) {
-      if (!node.is_switch() && !fabric_.is_up(id, port)) continue;  // nobody sees an end port without a link
+      if (!node.is_switch() && !fabric_.is_up(id, port)) continue;  // an SA does not see an end port without a link
       sa::NodeRecord record;
       record.lid = node.ports[port].info.lid;
       record.node_info = node.info;
@@ -235,7 +235,7 @@ std::vector<FakeSa::Record> FakeSa::multi_paths(Bytes wanted) {
   return all;
 }
 
-/// A path from the asker's port to the end port that is asked for, by its GID or its LID, and to each where none is named.
+/// A path from the requester's port to the end port that the query names by GID or LID, or to each end port if it names none.
 std::vector<FakeSa::Record> FakeSa::paths(Bytes wanted) {
   const sa::PathRecord query = sa::PathRecord::unpack(wanted);
   const bool all = query.dgid == ib::Gid{} && query.dlid == ib::Lid{};

@@ -200,7 +200,7 @@ class Checker {
     if (!good) complain(where, "not of the field's type", value);
   }
 
-  /// A structure that has all members of `value`: what a MAD holds only its header tells.
+  /// A structure that has all members of `value`. Only the header of a MAD shows which structure the MAD holds.
   static const StructInfo* fitting(const json& value) {
     for (const StructInfo* info : ib::all_structs()) {
       Checker trial;

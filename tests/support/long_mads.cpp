@@ -37,7 +37,7 @@ std::deque<std::size_t> lengths() {
 
 /// An SMP of Omni-Path, with its umad header.
 std::vector<std::uint8_t> message(std::size_t length) {
-  constexpr std::array<std::uint8_t, 4> first{0x80, 0x81, 0x80, 0x81};  // versions, class and method: an answer that is nobody's
+  constexpr std::array<std::uint8_t, 4> first{0x80, 0x81, 0x80, 0x81};  // versions, class and method: an answer that no request expects
   std::vector<std::uint8_t> bytes(header_size + length, 0xee);
   ib_user_mad_hdr header{};
   header.length = static_cast<std::uint32_t>(bytes.size());

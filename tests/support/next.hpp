@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What a preload calls when it has done its part: the function of the same name in the library behind it. All is static, so
-// that each preload asks from its own place in the order.
+// The function of the same name in the library behind a preload, which the preload calls when it has done its part. All is static, so that
+// each preload looks it up from its own place in the order.
 #pragma once
 
 #include <dlfcn.h>

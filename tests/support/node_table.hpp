@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// A long table and one who asks for it: an SA that answers SubnAdmGetTable(NodeRecord) in segments, as an RmppPeer does, and an
-// engine before it.
+// A long table and a program that requests it: an SA that answers SubnAdmGetTable(NodeRecord) in segments, as an RmppPeer does, and an
+// engine that sends the query.
 #pragma once
 
 #include <memory>
@@ -34,7 +34,7 @@ inline std::vector<std::uint8_t> node_table(ib::Bytes request, std::size_t count
 
 using NodeTable = ib::mad::Result<ib::sa::Table<ib::sa::NodeRecord>>;
 
-/// Asks for all NodeRecords.
+/// Requests all NodeRecords.
 inline ib::mad::Task<NodeTable> ask_for_nodes(ib::mad::Rpc& rpc) {
   const ib::sa::NodeRecord::Query query;
   co_return co_await ib::sa::try_subn_adm_get_table(rpc, query);

@@ -29,7 +29,7 @@ using ib::mad::simulator_bytes;
 constexpr std::size_t mad_size = ib::mad::packet_size;
 constexpr std::size_t packet_size = packet_header + mad_size;
 
-/// Whether ibsim gives a request back to its sender, since nobody got it: the fifth word of the header is a status then.
+/// Whether ibsim returns a request to its sender because no agent took it: the fifth word of the header is then a status.
 bool is_returned(const std::uint8_t* packet) {
   constexpr std::size_t status = 16, word = 4;
   return std::any_of(packet + status, packet + status + word, [](std::uint8_t byte) { return byte != 0; });
@@ -76,7 +76,7 @@ class Packets {
     is_passing_ = false;
     arrived_.notify_all();
   }
-  /// Keeps the end of the packet's MAD, which is now on its way; false if it is for nobody here.
+  /// Keeps the end of the packet's MAD, which is now on its way. False if no agent here takes it.
   bool keep(const std::uint8_t* packet) {
     const std::lock_guard lock{mutex_};
     const std::uint8_t* const mad = packet + packet_header;

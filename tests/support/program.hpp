@@ -38,7 +38,7 @@ struct Outside {
 Outcome ibtool(FakeFabric& fabric, std::vector<std::string> words, const Outside& outside = {});
 /// `NAME WORDS…` there, a program of infiniband-diags: `words` begins with its name.
 Outcome diags(FakeFabric& fabric, std::vector<std::string> words, const Outside& outside = {});
-/// The same on the host of which SYSFS_PATH tells, for what asks no fabric. Without words not even argv[0] is there.
+/// `ibtool WORDS…` on the host in SYSFS_PATH, for commands that need no fabric. Without words not even argv[0] is there.
 Outcome ibtool(std::vector<std::string> words, const Outside& outside = {});
 Outcome diags(std::vector<std::string> words, const Outside& outside = {});
 

@@ -52,7 +52,7 @@ using Message = std::vector<std::uint8_t>;
 constexpr auto response_time = 2s;  // as the kernel's
 constexpr auto silence = 40s;       // of a sender, after which it is given up; as the kernel's
 constexpr auto slice = 50;          // milliseconds between looks at the timers
-/// The socket to ibsim takes 11 datagrams; who fills it while ibsim fills his waits for ever.
+/// The socket to ibsim takes 11 datagrams. A program that fills it while ibsim fills the socket of the program waits for ever.
 constexpr unsigned window = 8;
 
 int real_ioctl(int fd, unsigned long request, void* argument) {
@@ -218,7 +218,8 @@ class Kernel {
     return true;
   }
 
-  /// An answer to a program that has ended, on the same port as this one. The kernel passes on answers to what was asked.
+  /// Whether a MAD is an answer to a program that has ended and used the same port. The kernel passes on only answers to requests of the
+  /// program.
   bool is_for_another(int fd, Bytes mad) const {
     return is_response(mad) && agents_.contains({fd, mad[1]}) && !asked_.contains(tid_of(mad));
   }
@@ -231,7 +232,8 @@ class Kernel {
     std::memcpy(&umad, message.data(), sizeof umad);
     const Key key = key_of(fd, umad, mad);
     if (umad.status != 0) {
-      // It was sent from here and reached nobody, so whom it was for is not told. Of segments the rest has no use either.
+      // It was sent from here and came back, because it reached no agent. It does not show its destination. The rest of its segments is not
+      // needed either.
       if (RmppView(mad).type() == ib::rmpp::Type::data)
         std::erase_if(sending_, [&](const auto& entry) { return entry.first.fd == fd && entry.first.tid == key.tid; });
     } else if (RmppView(mad).type() == ib::rmpp::Type::data) {
@@ -285,7 +287,7 @@ class Kernel {
       if (now - place->second.last > silence) {
         receiving_.erase(place);
       } else if (place->second.due <= now && place->second.receiver.state() == RmppState::active) {
-        place->second.receiver.ask_again();
+        place->second.receiver.repeat_ack();
         send_acks(place);
       }
     }

@@ -41,7 +41,7 @@ class RmppPeer {
  private:
   struct Transfer {
     ib::mad::RmppSender sender;
-    unsigned turn = 0;  // tells timers of the past from the last one
+    unsigned turn = 0;  // distinguishes outdated timers from the last one
     bool ended = false;
   };
   void pump(FakeChannel& channel, std::uint64_t tid);

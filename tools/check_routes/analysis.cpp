@@ -23,7 +23,7 @@ async::Task<CreditLoops> judge(const Wanted& wanted, Tables& tables, const routi
   co_return loops;
 }
 
-async::Task<> check_groups(Tables& tables, Found& found, const routing::Pause& pause) {
+async::Task<> check_groups(Tables& tables, RouteFindings& found, const routing::Pause& pause) {
   const routing::FindMembers members = [&tables](Lid mlid) -> std::optional<std::vector<routing::Member>> {
     const auto known = tables.members.find(mlid.value);
     return known == tables.members.end() ? std::nullopt : std::optional(known->second);
@@ -42,7 +42,8 @@ async::Task<> check_groups(Tables& tables, Found& found, const routing::Pause& p
 
 }  // namespace
 
-async::Task<> analyse(const Wanted& wanted, Tables& tables, const ReadLanes& read_lanes, const routing::Pause& pause, Found& found) {
+async::Task<> analyse(const Wanted& wanted, Tables& tables, const ReadLanes& read_lanes, const routing::Pause& pause,
+                      RouteFindings& found) {
   routing::Ways ways(tables.network, tables.linear, wanted.switches);
   const routing::UseWays use = [&found](const routing::Ways& to, std::size_t) {
     found.unicast.add(to);

@@ -14,6 +14,6 @@ namespace ib::tools::routes {
 using ReadLanes = std::function<async::Task<>(std::vector<routing::WantedLanes>)>;
 
 /// Analyses `tables`. `read_lanes` may be empty: lanes are not known. All must live until the task ends.
-async::Task<> analyse(const Wanted& wanted, Tables& tables, const ReadLanes& read_lanes, const routing::Pause& pause, Found& found);
+async::Task<> analyse(const Wanted& wanted, Tables& tables, const ReadLanes& read_lanes, const routing::Pause& pause, RouteFindings& found);
 
 }  // namespace ib::tools::routes

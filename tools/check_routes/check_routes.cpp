@@ -70,7 +70,7 @@ class CheckRoutes final : public Command {
     Tables tables(fabric.subnet, wanted_.switches);
     async::Task<> reading = read(session, fabric, tables);
     co_await std::move(reading);
-    Found found(tables);
+    RouteFindings found(tables);
     ReadLanes lanes = [&](std::vector<routing::WantedLanes> ports) { return read_lane_tables(session, fabric, tables, std::move(ports)); };
     const routing::Pause others = [&session](std::size_t done, std::size_t of, std::string_view units) {
       return pause(session, done, of, units);

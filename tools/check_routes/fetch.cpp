@@ -19,7 +19,7 @@ using subnet::PortIndex;
 
 constexpr unsigned full_member = 1, non_member = 2;  // JoinState (IBA 15.2.5.17)
 
-Lid last_lid(const std::vector<routing::Destination>& destinations) { return destinations.empty() ? Lid{0} : destinations.back().lid; }
+Lid last_lid(const std::vector<routing::DestinationLid>& destinations) { return destinations.empty() ? Lid{0} : destinations.back().lid; }
 
 /// The number of VLs for data of a port; packets on others are discarded (IBA 14.2.5.6: PortInfo.OperationalVLs). All where it is not
 /// known.
@@ -72,7 +72,7 @@ class LaneReader {
 };
 
 /// The index of a sender in ServiceLevels: hosts, then switches.
-std::size_t sender_of(const routing::Network& network, const routing::Destination& at) {
+std::size_t sender_of(const routing::Network& network, const routing::DestinationLid& at) {
   return at.is_switch() ? network.hosts().size() + at.at : at.host;
 }
 
@@ -161,7 +161,7 @@ async::Task<> read_paths(Session& session, Tables& tables, bool with_switches, s
   const GidPrefix prefix = session.end_port().default_gid().prefix();
   PortIndex before = subnet::none;
   std::size_t done = 0;
-  for (const routing::Destination& from : tables.destinations) {
+  for (const routing::DestinationLid& from : tables.destinations) {
     const PortIndex port =
         from.is_switch() ? network.subnet().node(network.switches()[from.at].node).first_port : network.hosts()[from.host].port;
     session.progress().count(++done, tables.destinations.size(), "sources");
@@ -176,7 +176,7 @@ async::Task<> read_paths(Session& session, Tables& tables, bool with_switches, s
       throw;
     } catch (const Error& error) {
       if (why.empty()) why = error.message();
-      if (dynamic_cast<const mad::MadTimeout*>(&error) != nullptr) break;  // it would not answer the others either
+      if (dynamic_cast<const mad::MadTimeout*>(&error) != nullptr) break;  // the SA would not answer the other queries either
     }
     for (const sa::PathRecord& record : records) {
       const std::uint32_t to = record.dlid.value < number_of.size() ? number_of[record.dlid.value] : routing::none;

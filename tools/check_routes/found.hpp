@@ -23,7 +23,7 @@ struct Tables {
   explicit Tables(const subnet::Subnet& subnet, bool with_switches);
 
   routing::Network network;
-  std::vector<routing::Destination> destinations;
+  std::vector<routing::DestinationLid> destinations;
   routing::LinearTables linear;
   routing::AdaptiveRouting adaptive;
   routing::MulticastTables multicast;
@@ -42,10 +42,11 @@ struct Tables {
 };
 
 /// The results. Members point into each other: an object stays where it is made.
-struct Found {
-  explicit Found(const Tables& tables) : unicast(tables.network, tables.destinations), load(tables.network), channels(tables.network) {}
-  Found(const Found&) = delete;
-  Found& operator=(const Found&) = delete;
+struct RouteFindings {
+  explicit RouteFindings(const Tables& tables)
+      : unicast(tables.network, tables.destinations), load(tables.network), channels(tables.network) {}
+  RouteFindings(const RouteFindings&) = delete;
+  RouteFindings& operator=(const RouteFindings&) = delete;
 
   routing::Unicast unicast;
   routing::Load load;

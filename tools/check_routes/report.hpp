@@ -12,7 +12,7 @@
 namespace ib::tools::routes {
 
 struct RoutesReport final : FabricReport {
-  RoutesReport(const Fabric& of, const Wanted& asked, const Tables& read, const Found& was_found)
+  RoutesReport(const Fabric& of, const Wanted& asked, const Tables& read, const RouteFindings& was_found)
       : FabricReport(of), wanted(asked), tables(read), found(was_found) {}
 
   void visit(report::Sink& sink) const override;
@@ -21,7 +21,7 @@ struct RoutesReport final : FabricReport {
 
   const Wanted& wanted;
   const Tables& tables;
-  const Found& found;
+  const RouteFindings& found;
 
  private:
   // report.cpp: JSON
@@ -31,7 +31,7 @@ struct RoutesReport final : FabricReport {
   void visit_multicast(report::Sink& sink) const;
   void visit_load(report::Sink& sink) const;
   void visit_links(report::Sink& sink) const;
-  /// `missing_port`: a port that the switch at `place` does not have, and which is meant.
+  /// `missing_port`: the port that an entry names, if the switch at `place` does not have it.
   void visit_place(report::Sink& sink, routing::PlaceIndex place, std::optional<std::uint8_t> missing_port = {}) const;
   void visit_cycle(report::Sink& sink, const std::vector<routing::SwitchIndex>& cycle) const;
   void visit_loops(report::Sink& sink, const routing::CreditLoops& loops) const;

@@ -37,7 +37,7 @@ class TableTaker {
     if (before_.contains({at, table.multicast}) && repeated_.insert(at).second && first_repeated_ == 0) first_repeated_ = table.line;
     table.multicast ? take_groups(at, table) : take_routes(at, table);
   }
-  /// To be called behind the last table. Returns the switches that the file has tables of.
+  /// To be called after the last table. Returns the switches that have tables in the file.
   const Taken& finish() {
     for (SwitchIndex at = 0; is_whole_ && at < tables_.network.switches().size(); ++at) tables_.multicast.set_known(at);
     return taken_;

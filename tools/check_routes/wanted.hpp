@@ -25,7 +25,7 @@ struct Wanted {
 
   bool wants_unicast() const { return !multicast; }
   bool wants_multicast() const { return !unicast; }
-  /// Whether the fabric, or a snapshot of it, can be asked for what the files do not have.
+  /// Whether data that the files do not have can be requested from the fabric or from a snapshot of it.
   bool can_request() const { return !topology && (lfts.empty() || !discovery.load_cache); }
 };
 

@@ -66,7 +66,7 @@ class SingleCheck final : public Command {
   }
 
  private:
-  /// The problem is printed on stderr, after the verdict.
+  /// Prints the problem on stderr, after the verdict.
   static void tell_errors(Log& log, Emit& emit, const CheckReport& report) {
     for (const CheckRow& row : report.rows()) {
       const std::string where = row.kind == CheckKind::node ? "" : ": " + report.place(row);

@@ -51,7 +51,7 @@ class Line {
   }
 
  private:
-  /// Goes through what stands before the last word. A mistake there is none of ours.
+  /// Reads the words before the last one. Mistakes in them are not reported.
   void read(const std::vector<std::string>& before) {
     for (std::size_t at = 0; at < before.size(); ++at) {
       if (literal_ || !is_option(before[at])) {

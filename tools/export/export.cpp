@@ -66,7 +66,7 @@ class Export final : public Command {
   }
 
  private:
-  /// By time. Two samples of a series at the same time are none: throws UsageError.
+  /// The views, sorted by time. Throws UsageError if two of them have the same time: a series has one sample a time.
   static std::vector<metrics::View> sorted(std::vector<StoredView> stored) {
     const auto time = [](const StoredView& one) { return one.view.reading->time; };
     std::ranges::sort(stored, {}, time);

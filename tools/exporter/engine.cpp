@@ -226,7 +226,7 @@ void Engine::take_differing(const FabricReader& reader, const std::vector<subnet
   for (const subnet::PortIndex port : ports) want_sweep(cause_of(reader.fabric()->subnet, port));
 }
 
-/// Only subnet managers that the sweep found are polled: where there is no master among them, it is another one.
+/// Only the subnet managers that the sweep found are polled. If none of them is master, another one is, and the fabric is swept.
 void Engine::take_managers(std::shared_ptr<const metrics::Managers> managers) {
   const auto is_master = [](const metrics::Manager& manager) { return manager.state == static_cast<std::uint8_t>(smp::SMState::master); };
   const bool has_master = std::ranges::any_of(*managers, is_master);
@@ -236,7 +236,7 @@ void Engine::take_managers(std::shared_ptr<const metrics::Managers> managers) {
   view_.managers = std::move(managers);
 }
 
-/// Asks the own port what it is. Throws PortChanged. A port that gives no answer is left to the next sweep.
+/// Reads the PortInfo of the own port. Throws PortChanged. If the port does not answer, the next sweep decides.
 async::Task<> Engine::check_port() {
   const path::Path here = stack_.here();
   const mad::Result<smp::PortInfo> info = co_await stack_.lowest_transactor().try_subn_get<smp::PortInfo>(here);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What reads the fabric for as long as the process lives, and publishes what it read. It sweeps rarely, reads counters in rounds, and polls
-// the states of ports in between; a change of these has the fabric swept soon. What is published is always complete, and no request waits
-// for the fabric. When the end port goes away, changes its LID or hears of another subnet manager, the stack is closed and opened again.
+// The engine of the exporter: it reads the fabric as long as the process lives, and publishes the results. It sweeps rarely, reads counters
+// in rounds, and polls the states of ports in between. A change of a state causes a sweep soon. What is published is always complete, and
+// no request waits for the fabric. If the end port goes away, changes its LID or gets another subnet manager, the stack is closed and
+// opened again.
 #pragma once
 
 #include <chrono>
@@ -26,7 +27,7 @@
 
 namespace ib::tools::exporter {
 
-/// How often what is read.
+/// The intervals of the engine.
 struct Times {
   async::Duration interval = std::chrono::seconds(30);  ///< from one reading of counters to the next
   async::Duration sweep = std::chrono::seconds(600);    ///< from one sweep to the next where nothing changes
@@ -35,12 +36,12 @@ struct Times {
   async::Duration reopen = std::chrono::seconds(5);     ///< until the end port is tried again
 };
 
-/// Says a line when it differs from the last one about the same thing: what lasts for hours is one line of a log.
+/// Logs a line only if it differs from the last line on the same subject: a state that lasts for hours is one line of the log.
 class Notices {
  public:
   /// Each line begins with `prefix`.
   Notices(Log& log, std::string prefix) : log_(log), prefix_(std::move(prefix)) {}
-  /// `line` is empty where all is well; then `well` is said if something was said before.
+  /// `line` is empty if all is well; then `well` is logged, if a line was logged before.
   void tell(const std::string& about, const std::string& line, std::string_view well);
 
  private:

@@ -115,7 +115,7 @@ async::Task<std::shared_ptr<const metrics::Reading>> FabricReader::read(std::sha
   co_return reading;
 }
 
-/// The path at which a poll begins: it has less patience than a reading, for the next one is near.
+/// The path at which a poll begins. A poll has a shorter timeout and fewer tries than a reading, because the next poll comes soon.
 path::Path FabricReader::polling_start() const {
   path::Path start = start_;
   if (!stack_.host().options().timeout) start.ib().timeout = state_patience;
@@ -164,7 +164,7 @@ async::Task<> FabricReader::try_node(subnet::NodeIndex node, PortIndex port, std
   answered.insert(node);
 }
 
-/// A link that gets another FEC mode retrains, which has the fabric swept: the modes are read once.
+/// Reads the FEC modes once: a link that gets another FEC mode retrains, and that causes a sweep.
 async::Task<> FabricReader::read_fec_modes() {
   subnet::SurveyOptions options(polling_start(), subnet::SurveyWay::smp);
   std::vector<PortIndex> ports = subnet::ports_with_fec(fabric_->subnet);
@@ -192,7 +192,8 @@ async::Task<> FabricReader::read_tick(const metrics::Device& device) {
   ticks_[device.port] = control ? std::optional<std::uint8_t>(control->tick) : std::nullopt;
 }
 
-/// GMPs go to LIDs, and LIDs move: requests who answers at those of the round, now that all is counted, and drops what is of others.
+/// Requests the identity of the nodes at the LIDs of this round, after all counters were read. Drops the rows of devices whose LID another
+/// device has now.
 async::Task<> FabricReader::check_devices(metrics::CounterRound& round) {
   const std::vector<metrics::Device> devices = round.read_devices();
   std::set<PortIndex> moved;

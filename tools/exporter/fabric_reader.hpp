@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // One sweep of the fabric, and the readings that stand on it: counters of the ports that have a link, and states of the ports of switches.
-// A new sweep is a new FabricReader, so that what is still read on the one before can end in peace.
+// A new sweep is a new FabricReader, so that readings on the one before can end undisturbed.
 #pragma once
 
 #include <cstdint>

@@ -29,7 +29,7 @@ using Kind = counters::CounterChange::Kind;
 
 constexpr std::size_t most_texts = 100;  // of findings, for people
 
-/// What two rows of one port have to do with each other.
+/// A comparison of two rows of one port.
 class RowPair {
  public:
   RowPair(const Reading* before_reading, const PortRow* before, const Reading& now_reading, const PortRow& now)
@@ -151,7 +151,7 @@ std::vector<std::size_t> columns_of(std::initializer_list<std::string_view> fiel
   return found;
 }
 
-/// Says which sources are there.
+/// Sets which sources are available.
 void judge_sources(health::Input& input) {
   const std::span<const PortCounts> all = input.counts.all();
   const bool any_window = std::ranges::any_of(all, [](const PortCounts& counts) { return counts.seconds.has_value(); });
@@ -163,7 +163,7 @@ void judge_sources(health::Input& input) {
     input.source(unread).state = CheckState::skipped;
 }
 
-/// What makes one finding differ from all others, in labels: nodes that claim one GUID may have the same.
+/// The labels that distinguish a finding from all others: nodes that claim one GUID may have the same.
 using Identity = std::tuple<std::string_view, std::uint8_t, Guid, unsigned, Guid, unsigned>;
 
 Identity identity_of(const metrics::Findings::Finding& finding, const subnet::Subnet& subnet) {

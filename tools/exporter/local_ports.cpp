@@ -27,7 +27,7 @@ void check_named_port(Host& host) {
 
 namespace {
 
-/// The name of the first port: what the user calls it where it is not there yet.
+/// The name of the first port. If the port does not exist yet: the name that the user gave.
 std::string first_name(Host& host) {
   try {
     const sys::EndPort& port = host.end_port();

@@ -22,7 +22,7 @@ struct PortName {
 PortName parse_port_name(std::string_view text);
 
 /// Checks that the end port of -C and -P is there. Throws UsageError if it is not, and this host has devices: then the name is wrong. A
-/// host without devices may still be starting: nothing is checked. Nor is a port that nobody named.
+/// host without devices may still be starting: nothing is checked. The default port is not checked either.
 void check_named_port(Host& host);
 
 class LocalPorts {

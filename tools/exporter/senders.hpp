@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What the exporter sends through: the layers of a Stack, held back to so many MADs a second where that is wanted.
+// The Transactors of the exporter: the layers of a Stack, limited to a number of MADs a second if that is wanted.
 #pragma once
 
 #include <optional>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The messages of the programs of infiniband-diags: results on stdout, "ibwarn:" and "ibpanic:" lines with the process id and the name of
-// the C function on stderr, and "iberror:" lines - of all things - on stdout. The function names are part of the text that sites match;
-// ours are where the recordings have them. Words of the user in such lines are made printable here.
+// the C function on stderr, and "iberror:" lines on stdout. The function names are part of the text that sites match; ours are where the
+// recordings have them. Words of the user in such lines are made printable here.
 #pragma once
 
 #include <cstdio>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// See ibdiag_conf.hpp.
 #include "tools/frame/ibdiag_conf.hpp"
 
 #include <fmt/format.h>

@@ -177,7 +177,7 @@ async::Task<path::Path> Stack::gmp_path(const path::Path* target) {
   path = co_await lid_routed(std::move(path));
   if (path.ib().dlid == Lid{} || path.ib().slid == Lid{}) path = co_await from_sa(std::move(path));
   path = co_await resolver().mad_path(path, wanted_by(options, path.ib()));
-  if (guard_ && target != nullptr && target->directed() != nullptr) {  // by what the SA, or the node, said of its LID
+  if (guard_ && target != nullptr && target->directed() != nullptr) {  // `path` has the LID that the SA or the node gave
     path::Path route = *target;
     route.ib().end_port = &end_port;
     apply_options(route);

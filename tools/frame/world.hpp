@@ -32,7 +32,7 @@ struct World {
   std::FILE* in = stdin;    ///< input of decode_mad, and answers to prompts
   std::FILE* out = stdout;  ///< results
   std::FILE* err = stderr;  ///< complaints, diagnostics, progress
-  Log* log{};               ///< what writes to err; run() sets it
+  Log* log{};               ///< writes to `err`; run() sets it
   /// The RDMA devices of this host. Throws SysError.
   std::function<sys::DeviceList()> devices = sys::DeviceList::read;
   /// Opens the channel that sends and receives at an end port. Throws as mad::open_channel() does.

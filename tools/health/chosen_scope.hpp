@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Which part of the fabric the options name.
+// The part of the fabric that the options select.
 #pragma once
 
 #include "async/task.hpp"

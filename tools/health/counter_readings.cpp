@@ -47,7 +47,7 @@ const StructInfo* CounterReadings::blocks_layout(const subnet::Subnet& subnet, c
   return mode == fec_modes_.end() ? nullptr : counters::blocks_layout(reading.support, mode->second);
 }
 
-/// Whether a counter is not what it was at the reading before; without one, whether it holds anything.
+/// Whether a counter differs from the reading before; without such a reading, whether it is not zero.
 bool CounterReadings::has_moved(const counters::CounterKey& key, const counters::PmaReading& reading, std::string_view counter) const {
   const counters::CounterInfo& info = *counters::find_counter(counter);
   const bool wide = reading.errors_in_extended();
@@ -148,7 +148,7 @@ async::Task<> CounterReadings::read_snapshot(Session& session, const std::string
   const path::Path start = path::IbDrPath(&port);
   subnet::SurveyOptions options(start);
   const ib::health::Scope all;
-  co_await read_all(transactor, then, std::move(options), all, take);  // what it does not have is no failure of this fabric
+  co_await read_all(transactor, then, std::move(options), all, take);  // failures of the snapshot are not failures of this fabric
   supports_.clear();                                                   // firmware may have been renewed since
 }
 

@@ -31,7 +31,7 @@ class CounterReadings {
 
   /// FEC modes by GUID of the node and number of the port: where the PMA has counters of blocks, they are read from these ports.
   void read_blocks_of(std::map<std::pair<Guid, std::uint8_t>, smp::FecMode> modes) { fec_modes_ = std::move(modes); }
-  /// Whether a port told such counters.
+  /// Whether a port reported such counters.
   bool has_blocks() const { return has_blocks_; }
 
   /// Reads the ports of `scope` in this fabric, or in the snapshot of --from, and keeps what they hold for the next reading, of whatever

@@ -21,7 +21,7 @@ using ib::health::Input;
 using ib::health::Source;
 using subnet::PortIndex;
 
-/// What counters are read of, and the way to them, which the subnet administrator tells once.
+/// The ports whose counters are read, and the paths to them, which the SA gives once.
 struct Where {
   const ib::health::Scope& scope;
   subnet::PortPaths paths;
@@ -36,7 +36,7 @@ async::Task<> read_counters(Session& session, Fabric& fabric, const Where& where
   if (is_last) readings.name_former_peers(fabric.subnet, input.former_peers);
 }
 
-/// How often the counters are read: 0, 1 or 2 times. Says why where that is not twice.
+/// The number of readings of the counters: 0, 1 or 2. Sets the reason if it is not 2.
 unsigned count_readings(Session& session, const Wanted& wanted, Input& input) {
   if (wanted.since) return 2;
   const bool is_stored = session.options().from.has_value();
@@ -60,7 +60,7 @@ void judge_counters(Input& input) {
   }
 }
 
-/// Which ports tell counters of blocks: those whose FEC mode is known.
+/// Selects the ports whose counters of blocks are read: those with a known FEC mode.
 void watch_blocks(const Fabric& fabric, const Input& input, CounterReadings& readings) {
   std::map<std::pair<Guid, std::uint8_t>, smp::FecMode> modes;
   for (const auto& [at, mode] : input.fec_modes) {
@@ -120,7 +120,7 @@ async::Task<> read_sources(Session& session, Fabric& fabric, const Wanted& wante
   input.host_names = &wanted.host_names;
   ib::health::Sources needed = wanted.selection.needs();
   if (input.baseline != nullptr && wanted.selection.has(*ib::health::find_check("changed")))
-    needed |= ib::health::needs(Source::pkeys, Source::managers);  // which it compares where both fabrics tell them
+    needed |= ib::health::needs(Source::pkeys, Source::managers);  // compared if both fabrics have them
   const auto needs = [&needed](Source source) { return needed.test(static_cast<std::size_t>(source)); };
   if (needs(Source::fec) || needs(Source::blocks)) co_await read_fec(session, fabric, input);
   std::optional<EarlierManagers> earlier;

@@ -11,14 +11,14 @@
 
 namespace ib::tools::health {
 
-/// What goes on from one round to the next.
+/// Data that is kept from one round to the next.
 struct Ongoing {
   CounterReadings* counters{};  ///< null: there is one round, which reads them as often as is wanted
   ManagerHistory* managers{};   ///< null: what they had done before is read anew
 };
 
-/// Fills the sources of `input` that the wanted checks need, and says of the others why they are not there. Counters are those of `scope`.
-/// With Ongoing::counters they are read once, and compared with its last reading. What fails is added to the failures of `fabric`.
+/// Fills the sources of `input` that the wanted checks need, and sets the reason of the others. Counters are those of `scope`. With
+/// Ongoing::counters they are read once, and compared with its last reading. What fails is added to the failures of `fabric`.
 async::Task<> read_sources(Session& session, Fabric& fabric, const Wanted& wanted, const ib::health::Scope& scope, ib::health::Input& input,
                            Ongoing ongoing = {});
 

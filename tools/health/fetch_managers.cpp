@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// SMInfo of the ports that say that they have a subnet manager. A manager may refuse it to whoever does not know its SM_Key, which is no
-// fault of the node: it is told as not read.
+// SMInfo of the ports that report a subnet manager. A manager may refuse SMInfo to a requester without its SM_Key. That is not a fault of
+// the node, and is reported as not read.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -38,13 +38,13 @@ std::vector<PortIndex> manager_ports(const subnet::Subnet& subnet) {
 EarlierManagers earlier_of(const Surveyed& found, const subnet::Subnet& subnet, async::Time time) {
   EarlierManagers earlier;
   earlier.time = time;
-  for (const Surveyed::Row& row : found.rows) {
+  for (const Surveyed::PortAnswer& row : found.rows) {
     if (row.value) earlier.act_counts[subnet.port_guid(row.port)] = row.value->act_count;
   }
   return earlier;
 }
 
-/// Puts what managers had done before beside what they have done now, where that is long enough ago.
+/// Sets the earlier activity counts of the managers, if they are old enough for a comparison.
 void compare(Session& session, const std::optional<EarlierManagers>& earlier, Input& input) {
   const async::Time now = session.options().from ? time_of(session.snapshot(), session.loop()) : session.loop().now();
   if (!earlier || now - earlier->time < least_window) {
@@ -108,7 +108,7 @@ async::Task<EarlierManagers> read_managers(Session& session, const Fabric& fabri
   }
   input.has_asked_managers = true;
   const Surveyed found = co_await survey_managers(session.transactor(), fabric.subnet, session.here());
-  for (const Surveyed::Row& row : found.rows) {
+  for (const Surveyed::PortAnswer& row : found.rows) {
     if (row.value) {
       input.managers.push_back({row.port, *row.value, {}});
     } else {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// health: whether a fabric is all right, and if not, which cable to pull. The fabric is read, its counters twice; the checks of lib/health
-// look at that, and what they find is told by cable.
+// health: whether a fabric is all right, and if not, which cable to pull. The fabric is read, and its counters are read twice. The checks
+// of lib/health examine the data. Their findings are printed by cable.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The file of --state has one line of words: what it is, the GUID and the number of the port, the time of the reading in milliseconds since
+// The file of --state has one line of words: its kind, the GUID and the number of the port, the time of the reading in milliseconds since
 // 1970, and for each attribute its number and its bytes.
 #include "tools/health/own_port.hpp"
 
@@ -26,7 +26,7 @@ constexpr std::string_view kind_of_file = "ibtool-health-1";
 constexpr std::size_t longest_state = 4096;  // bytes
 constexpr int hex = 16;
 
-/// What one link can tell. Other checks need the whole fabric, or more MADs.
+/// The checks that need one link only. The others need the whole fabric, or more MADs.
 constexpr std::array local_checks = std::to_array<std::string_view>(
     {"node-silent", "port-init", "port-armed", "lid-zero", "link-slow", "link-misconnected", "mtu-mismatch", "vl-mismatch", "symbol-errors",
      "receive-errors", "link-recovery", "link-flap", "link-restart", "link-integrity", "buffer-overrun", "constraint-errors",
@@ -69,7 +69,7 @@ async::Task<> read_own_link(Session& session, Fabric& fabric) {
   co_await discover_from(session, options, std::move(here), 1, fabric);
   fabric.names = session.node_name_map();
   subnet::Node& node = fabric.subnet.node(fabric.subnet.port(fabric.subnet.start).node);
-  const std::string& description = session.end_port().device->node_description;  // sysfs tells it without a MAD
+  const std::string& description = session.end_port().device->node_description;  // sysfs has it without a MAD
   std::ranges::copy_n(description.begin(), static_cast<std::ptrdiff_t>(std::min(description.size(), node.description_bytes.size())),
                       node.description_bytes.begin());
   node.has_description = true;

@@ -13,16 +13,16 @@
 namespace ib::tools::health {
 
 inline constexpr unsigned most_mads = 8;         // of a reading
-inline constexpr unsigned mads_of_counters = 3;  // what the PMA can, and its counters of both widths
+inline constexpr unsigned mads_of_counters = 3;  // ClassPortInfo of the PMA, and its counters of both widths
 
-/// Reads the end port, and the port at the other end of its link, into `fabric`: five SMPs where nothing is lost. A silent neighbour is
-/// asked three times, so that there are MADs left for the counters.
+/// Reads the end port, and the port at the other end of its link, into `fabric`: five SMPs where nothing is lost. A request to a silent
+/// neighbour has three tries, so that there are MADs left for the counters.
 async::Task<> read_own_link(Session& session, Fabric& fabric);
 
-/// The ports whose counters are read: the own one alone, since the way to the PMA of the other one is not known.
+/// The ports whose counters are read: only the own one, because no path to the PMA of the other one is known.
 ib::health::Scope own_port(const subnet::Subnet& subnet);
 
-/// Those of the wanted checks that one link can tell. Throws UsageError where there are none.
+/// The wanted checks that need one link only. Throws UsageError if there are none.
 ib::health::Selection local_selection(const ib::health::Selection& wanted);
 
 /// Puts the reading in the file `state` into `history`, if there is one of this port. A file that is damaged, or of another port, is

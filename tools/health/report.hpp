@@ -12,10 +12,10 @@
 
 namespace ib::tools::health {
 
-/// How much a report tells.
+/// The extent of a report.
 struct Telling {
   const ib::health::Scope& scope;  ///< what was looked at, which the first line counts
-  bool is_verbose{};               ///< infos as long as other findings
+  bool is_verbose{};               ///< infos are as long as other findings
 };
 
 class HealthReport final : public FabricReport {

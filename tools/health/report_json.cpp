@@ -81,7 +81,7 @@ void HealthReport::visit_finding(report::Sink& sink, const Finding& finding) con
   sink.end_object();
 }
 
-/// `is_manager`: it is a subnet manager that is meant, and the port only where that is.
+/// Writes an end of a finding. With `is_manager` the end is a subnet manager: the port is only the place where it runs, and is not written.
 void HealthReport::visit_end(report::Sink& sink, const Place& place, bool is_manager) const {
   sink.begin_object();
   if (place.node == subnet::none) {

@@ -102,12 +102,12 @@ void HealthReport::text_not_looked_at(TextOut& out) const {
     out.print("{} more than links can carry, and left out.\n",
               counted_of(diagnosis_.implausible, "difference of counters was", "differences of counters were"));
   }
-  using Row = std::pair<std::string, std::vector<std::string_view>>;  // a reason, and the checks
-  std::vector<Row> rows;
+  using SkippedChecks = std::pair<std::string, std::vector<std::string_view>>;  // a reason, and the checks
+  std::vector<SkippedChecks> rows;
   for (const CheckResult& result : diagnosis_.checks) {
     if (result.state == CheckState::done) continue;
-    const auto known = std::ranges::find(rows, result.reason, &Row::first);
-    Row& row = known == rows.end() ? rows.emplace_back(result.reason, std::vector<std::string_view>()) : *known;
+    const auto known = std::ranges::find(rows, result.reason, &SkippedChecks::first);
+    SkippedChecks& row = known == rows.end() ? rows.emplace_back(result.reason, std::vector<std::string_view>()) : *known;
     row.second.push_back(result.check->id);
   }
   std::string text = "Not looked at: ";

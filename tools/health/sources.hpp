@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Sources beside counters, each read by one function: it fills its members of the input, or says why they are not there.
+// The sources besides counters. One function reads each source: it fills its members of the input, or sets the reason why they are missing.
 #pragma once
 
 #include <deque>
@@ -16,17 +16,17 @@
 
 namespace ib::tools::health {
 
-/// Says that a source is ruled out, or did not answer.
+/// Marks a source as excluded, or as not answered.
 void skip(ib::health::Input& input, ib::health::Source source, std::string reason);
 void not_read(ib::health::Input& input, ib::health::Source source, std::string reason);
 
-/// What subnet managers had done at an earlier time.
+/// The activity counts of subnet managers at an earlier time.
 struct EarlierManagers {
   std::map<Guid, std::uint32_t> act_counts;  ///< by port GUID
   async::Time time{};
-  std::uint32_t own_requests = 1;  ///< that they have answered since: this one, and those of rounds in between
+  std::uint32_t own_requests = 1;  ///< the requests that they have answered since: this one, and those of the rounds in between
 };
-/// What subnet managers had done in the rounds of --repeat, as far back as is needed to judge them.
+/// The activity counts of subnet managers in the rounds of --repeat, as far back as they are needed.
 class ManagerHistory {
  public:
   void add(EarlierManagers now);
@@ -37,24 +37,25 @@ class ManagerHistory {
  private:
   std::deque<EarlierManagers> rounds_;
 };
-/// Reads Source::managers, with `earlier` Source::activity too. Returns what they have done.
+/// Reads Source::managers, with `earlier` Source::activity too. Returns their activity counts.
 async::Task<EarlierManagers> read_managers(Session& session, const Fabric& fabric, const std::optional<EarlierManagers>& earlier,
                                            ib::health::Input& input);
-/// The subnet managers now, and those in the snapshot of --since; nothing where it has none.
+/// Reads the activity counts of the subnet managers.
 async::Task<EarlierManagers> managers_now(Session& session, const Fabric& fabric);
+/// The activity counts in the snapshot `file`. Nothing if it has none.
 async::Task<std::optional<EarlierManagers>> managers_in_snapshot(Session& session, const std::string& file);
 
 /// SMInfo of the ports with a subnet manager.
 async::Task<subnet::Surveyed<smp::SMInfo>> survey_managers(mad::Transactor& transactor, const subnet::Subnet& subnet, path::Path start);
 /// Source::pkeys: one MAD for each block of 32 P_Keys, up to the first one that holds none.
 async::Task<> read_pkeys(Session& session, Fabric& fabric, ib::health::Input& input);
-/// The same of any fabric, that of `input`. Returns what failed.
+/// Reads Source::pkeys of any fabric, the one of `input`. Returns what failed.
 async::Task<subnet::Failures> survey_pkeys(mad::Transactor& transactor, path::Path start, ib::health::Input& input);
-/// What the snapshot `stored` holds of P_Keys, subnet managers and firmware.
+/// The P_Keys, subnet managers and firmware that the snapshot `stored` holds.
 async::Task<ib::health::BaselineTables> tables_in_snapshot(snapshot::Snapshot& stored);
 /// Input::firmware, where --from names a snapshot that has it.
 async::Task<> read_stored_firmware(Session& session, ib::health::Input& input);
-/// Source::groups: one request to the SA, unless that is known not to answer.
+/// Source::groups: one request to the SA, unless the SA is known not to answer.
 async::Task<> read_broadcast_groups(Session& session, bool is_sa_silent, ib::health::Input& input);
 /// Source::routes: the linear forwarding tables of all switches.
 async::Task<> read_routes(Session& session, Fabric& fabric, bool is_wanted, ib::health::Input& input);

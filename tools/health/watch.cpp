@@ -89,7 +89,7 @@ void Watch::tell(const Fabric& now, const ib::health::Input& input, const ib::he
   emit_.flush();  // at once
 }
 
-/// Says why there is no round, once for each reason.
+/// Logs why there is no round, once for each reason.
 void Watch::lose(const Error& error) {
   if (error.message() != lost_) session_.log().warning("the fabric is away, and waited for: " + error.message());
   lost_ = error.message();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// ibsysstat: what a host says of itself through a vendor class, and the server that says it.
+// ibsysstat: requests information on a host through a vendor class. Also the server that gives it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -38,7 +38,7 @@ constexpr std::array<SysstatOperation, 4> operations{{
     {"cpi", mad::ClassPortInfo::info, false},
 }};
 
-/// Null where there is none of that name.
+/// The operation with that name, or null.
 const SysstatOperation* find_operation(std::string_view name) {
   const auto* found = std::ranges::find(operations, name, &SysstatOperation::name);
   return found != operations.end() ? found : nullptr;

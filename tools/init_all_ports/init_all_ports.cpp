@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// init_all_ports: sets every link that is in use down, from where it comes back in the state Initialize, which carries
-// management alone. Far ports come first, since a link is gone for a while once it was set down.
+// init_all_ports: takes down every link that is in use. The link comes back in the state Initialize, in which only SMPs pass. The farthest
+// ports come first, because a link is gone for a while after it was taken down.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -107,8 +107,8 @@ class InitAllPorts final : public Command {
     return nodes;
   }
 
-  /// The ports of a node, that by which it is reached last. Of an adapter only that one: it need not let its other ports be set
-  /// by this way, and their links are set down from the other end.
+  /// The ports of a node; the port by which the node is reached comes last. Of an adapter only that port: it need not allow its other ports
+  /// to be set by this path, and their links are taken down from the other end.
   void add_node(Session& session, const subnet::Subnet& subnet, subnet::NodeIndex at, std::vector<Step>& steps) const {
     const subnet::Node& node = subnet.node(at);
     path::IbDrPath route(&session.end_port());
@@ -128,7 +128,7 @@ class InitAllPorts final : public Command {
     if (node.entry_port != 0) add(node.entry_port);
   }
 
-  /// Sets the ports down one by one; in a dry run finds out which would be. Then the steps are those.
+  /// Sets the ports down one by one. In a dry run finds out which ports would be set. The report then lists these ports.
   static async::Task<> set_all(Session& session, Fabric& fabric, InitReport& report) {
     std::size_t done = 0;
     std::vector<Step> wanted;
@@ -153,14 +153,14 @@ class InitAllPorts final : public Command {
     session.note(fmt::format("Took down {} of {} ports that carried data", report.ports_set, report.steps.size()));
   }
 
-  /// False where there was nothing to set: the other end of the link has been set down since.
+  /// False if nothing was set, because the link has been taken down from its other end since.
   static async::Task<mad::Result<bool>> set_down(mad::Transactor& transactor, path::Path path, std::uint8_t number, bool dry_run) {
     // The sweep has read it, but a Set at the other end may have changed it since.
     const mad::Result<smp::PortInfo> info =
         co_await transactor.try_subn_get<smp::PortInfo>(path, number, smp::PortInfo(), subnet::read_before_set);
     if (!info) co_return info.shared_error();
     if (!carries_data(info->port_state)) co_return false;
-    if (dry_run) {  // else each Set does this
+    if (dry_run) {  // without a dry run each Set checks this
       const mad::Result<smp::NodeInfo> node = co_await subnet::check_set_target(transactor, path);
       if (!node) co_return node.shared_error();
       co_return true;

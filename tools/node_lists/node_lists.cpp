@@ -173,7 +173,7 @@ class ListNodes final : public Command {
   }
 
   async::Task<> sweep(Session& session, Fabric& fabric) {
-    for (std::size_t script = 0; script < scripts_.size(); ++script) {  // each says why it can not open the port
+    for (std::size_t script = 0; script < scripts_.size(); ++script) {  // each prints why it cannot open the port
       try {
         open_for_libibnetdisc(session);
         break;
@@ -228,7 +228,7 @@ class ListNodes final : public Command {
   std::optional<NodeKind> kind_;
   Scripts scripts_;  ///< of infiniband-diags: which of them run, one after the other
   std::optional<ScriptWords> words_;
-  std::string failure_;  ///< what ibnetdiscover says before it gives up
+  std::string failure_;  ///< what ibnetdiscover prints before it gives up
   DiscoveryOptions discovery_;
 };
 

@@ -70,7 +70,7 @@ struct ClearReport final : FabricReport {
   }
 
   std::vector<ClearRow> rows;
-  bool names_each{};  ///< what was cleared has a line each, not only what was not
+  bool names_each{};  ///< print a line also for each port that was cleared
   bool dry_run{};
 };
 

@@ -63,7 +63,7 @@ class Ibdatacounters final : public Command {
     report.element = interval_.repeats();
     report.round = std::move(round);
     bool any = false;
-    std::vector<TrafficRow> waiting;  // for the first row that is known: where nothing can be read, that is said and nothing else
+    std::vector<TrafficRow> waiting;  // rows before the first known one: if nothing can be read, only the failures are printed
     const auto print = [&] {
       for (TrafficRow& row : waiting) report.add(std::move(row), emit.json() ? nullptr : &emit.text());
       waiting.clear();

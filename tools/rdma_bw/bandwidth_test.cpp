@@ -158,7 +158,7 @@ async::Task<> BandwidthTest::own_part(Peer& peer) {
   co_await peer.send(done);
 }
 
-/// The peer's memory and queue pair are needed until it has said that it is done, and ours until then too.
+/// Waits until the peer is done: until then it may use the memory and the queue pair of this end, and this end those of the peer.
 async::Task<> BandwidthTest::peers_part(Peer& peer) {
   const BandwidthMessage done = co_await peer.receive(Kind::done, Peer::forever);
   if (done.nanoseconds > 0)

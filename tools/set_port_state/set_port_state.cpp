@@ -109,7 +109,7 @@ class SetPortState final : public Command {
     const subnet::RoutesAround routes(fabric.subnet, avoided);
     for (Chosen& port : report.ports) route(session, fabric.subnet, routes, port);
     const std::size_t silent = co_await read(session, fabric, report.ports);
-    // All at once, at the end: by now nothing but a port can refuse.
+    // All ports are set at the end: only a port itself can refuse now.
     if (!report.dry_run && silent == 0) co_await set_all(session, fabric, report.ports);
     if (silent != 0) report.ports.clear();
     emit(report);
@@ -127,7 +127,7 @@ class SetPortState final : public Command {
     mad::Transactor& transactor = session.smp_transactor();
     std::size_t silent = 0;
     for (Chosen& port : ports) {
-      // By the way of the Set: it is seen that this way works, and what is written back is as new as it can be.
+      // The path of the Set is used: this shows that it works, and the values that are written back are as new as possible.
       const bool was_read = port.port != none && fabric.subnet.port(port.port).has_info;
       const mad::Reason reason = was_read ? subnet::read_before_set : mad::asked;
       mad::Result<smp::PortInfo> info = co_await transactor.try_subn_get<smp::PortInfo>(port.path, port.number, smp::PortInfo(), reason);
@@ -150,7 +150,7 @@ class SetPortState final : public Command {
       }
       if (action_ != &disable) continue;
       smp::NodeInfo node = fabric.subnet.node(fabric.subnet.port(port.port).node).info;
-      node.local_port_num = 0;  // it is that of the route which found the node first
+      node.local_port_num = 0;  // it is the port on the route that found the node first
       co_await subnet::check_way_in(transactor, port.path, node, port.number, port.info);
     }
     co_return silent;
@@ -175,7 +175,7 @@ class SetPortState final : public Command {
     if (!changed.empty()) session.note(std::string(action_->done) + changed);
   }
 
-  /// A port that failed: on stderr, and among the failures of the fabric.
+  /// Prints the failure of a port on stderr, and adds it to the failures of the fabric.
   static void tell(Session& session, Fabric& fabric, const Chosen& chosen, const std::shared_ptr<const mad::MadError>& error,
                    std::string_view what) {
     session.log().error(fmt::format("{} {}", name_of(fabric.subnet, chosen), what));

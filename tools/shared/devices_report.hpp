@@ -18,11 +18,11 @@ std::vector<const sys::Device*> by_name(const sys::DeviceList& list);
 
 /// The base of the reports. Derived classes add the text. The report refers to the session's list of devices.
 struct DevicesReport : Report {
-  struct Shown {
+  struct ListedDevice {
     const sys::Device* device;
     std::vector<const sys::EndPort*> ports;
   };
-  std::vector<Shown> devices;
+  std::vector<ListedDevice> devices;
 
   /// Adds all devices with all their ports.
   void add_all(const sys::DeviceList& list);

@@ -201,14 +201,14 @@ void DiagsTopology::board(std::string& out, NodeIndex at, std::string_view host)
   for (unsigned number = 1; number < node.slots; ++number) {
     const PortIndex at_number = node.first_port + number;
     if (subnet_.port(at_number).peer == none) continue;
-    tell_link(out, at_number);
+    trace_link(out, at_number);
     switch_port(out, at_number);
   }
 }
 
 void DiagsTopology::port(std::string& out, PortIndex at, std::string_view prefix) const {
   const bool is_switch = subnet_.node(subnet_.port(at).node).kind() == NodeKind::sw;
-  if (is_switch) tell_link(out, at);
+  if (is_switch) trace_link(out, at);
   out += prefix;
   if (is_switch) {
     switch_port(out, at);
@@ -217,7 +217,7 @@ void DiagsTopology::port(std::string& out, PortIndex at, std::string_view prefix
   }
 }
 
-void DiagsTopology::tell_node(std::string& out, NodeIndex at) const {
+void DiagsTopology::trace_node(std::string& out, NodeIndex at) const {
   if (!debug) return;
   const Node& node = subnet_.node(at);
   const bool is_switch = node.kind() == NodeKind::sw, is_ca = node.kind() == NodeKind::ca;
@@ -232,7 +232,7 @@ void DiagsTopology::tell_node(std::string& out, NodeIndex at) const {
                     fmt::ptr(&node)));
 }
 
-void DiagsTopology::tell_link(std::string& out, PortIndex at) const {
+void DiagsTopology::trace_link(std::string& out, PortIndex at) const {
   if (!debug) return;
   const Port& port = subnet_.port(at);
   debug(out, "out_switch_port",
@@ -316,7 +316,7 @@ void DiagsTopology::topology(std::string& out, std::span<const NodeIndex> nodes,
   for (const NodeKind kind : {NodeKind::sw, NodeKind::ca, NodeKind::router}) {
     for (const NodeIndex at : nodes) {
       if (subnet_.node(at).kind() != kind) continue;
-      tell_node(out, at);
+      trace_node(out, at);
       if (grouping != nullptr && grouping->grouped(at)) continue;
       block(out, at);
       drain();

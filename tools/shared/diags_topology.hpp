@@ -60,8 +60,8 @@ class DiagsTopology {
   void ids(std::string& out, subnet::NodeIndex at, std::string_view host, std::string_view prefix) const;
   void switch_head(std::string& out, subnet::NodeIndex at, const Prefixes& prefixes, std::string_view host) const;
   void switch_detail(std::string& out, subnet::NodeIndex at, std::string_view prefix) const;
-  void tell_node(std::string& out, subnet::NodeIndex at) const;
-  void tell_link(std::string& out, subnet::PortIndex at) const;
+  void trace_node(std::string& out, subnet::NodeIndex at) const;
+  void trace_link(std::string& out, subnet::PortIndex at) const;
   void switch_port(std::string& out, subnet::PortIndex at) const;
   void board(std::string& out, subnet::NodeIndex at, std::string_view host) const;
   void end_port(std::string& out, subnet::PortIndex at) const;

@@ -247,7 +247,7 @@ async::Task<> check_target(Session& session, const subnet::SweptSubnet& swept, c
   const std::optional<path::Path> by_lid = subnet::lid_path(subnet, found.port, session.here(), Qpn{0});
   const path::Path path = by_lid ? *by_lid : subnet::smp_path(subnet, subnet.port(found.port).node, session.here());
   const mad::Result<smp::NodeInfo> told = co_await session.smp_transactor().try_subn_get<smp::NodeInfo>(path);
-  static_cast<void>(told);  // the cache compares it
+  static_cast<void>(told);  // the layer of the cache compares the answer
 }
 
 /// Whether libibnetdisc would find less of the fabric. It does not cross a port whose PortPhysicalState is not LinkUp, and does not read

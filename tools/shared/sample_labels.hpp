@@ -14,7 +14,8 @@ class SampleLabels {
  public:
   /// Adds --label. This object must outlive `set`.
   void add_option(OptionSet& set);
-  /// NAME=VALUE; the last one of a name counts. Throws OptionError for what is no name of a label, or one that our samples have.
+  /// NAME=VALUE; the last one of a name counts. Throws OptionError for a text that is not the name of a label, and for a label that our
+  /// samples have.
   void add(std::string_view text);
   /// The labels as metrics::constant_labels() makes them.
   std::string text() const;

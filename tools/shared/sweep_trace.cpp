@@ -59,9 +59,9 @@ RouteName names_from(const path::IbDrPath& start, bool goes_back) {
   };
 }
 
-class Trace {
+class TraceWriter {
  public:
-  Trace(const subnet::Subnet& subnet, TextOut& out, RouteName name) : subnet_(subnet), out_(out), name_(std::move(name)) {}
+  TraceWriter(const subnet::Subnet& subnet, TextOut& out, RouteName name) : subnet_(subnet), out_(out), name_(std::move(name)) {}
 
   void tell(const subnet::LegacyEvent& event) {
     const std::string route = name_(event.route);
@@ -162,7 +162,7 @@ void trace_chassis(const subnet::Subnet& subnet, const subnet::LegacySweep& swee
 /// Writes the lines of one sweep.
 subnet::LegacySweep trace(const Fabric& fabric, TextOut& out, const RouteName& name, subnet::LegacyScan scan) {
   out.print("./libibnetdisc/ibnetdisc.c:821; from {}\n", name({}));
-  Trace lines(fabric.subnet, out, name);
+  TraceWriter lines(fabric.subnet, out, name);
   scan.tell = [&lines, &out](const subnet::LegacyEvent& event) {
     lines.tell(event);
     out.write({});

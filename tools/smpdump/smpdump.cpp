@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// smpdump: any SMP attribute, as it came. infiniband-diags' smpdump asks once and shows whatever the kernel hands back, also an answer
-// that refuses; where nothing answered that is no data at all.
+// smpdump: any SMP attribute, as it came. infiniband-diags' smpdump sends one request and prints what the kernel returns, also a refusal.
+// Without an answer it prints no data.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -128,7 +128,7 @@ class Smpdump final : public Command {
                                .attribute_id = attribute_,
                                .attribute_modifier = modifier_,
                                .payload = {}};
-    // infiniband-diags' smpdump tells of no request with -d, but of what came.
+    // infiniband-diags' smpdump prints no requests with -d, only what came.
     mad::Transactor& transactor = as_it_comes_ ? session.lowest_transactor() : session.transactor();
     mad::Result<mad::Reply> reply = co_await transactor.try_call(request);
     if (as_it_comes_ && session.options().debug > 0) tell(session.world(), fmt::format("{} bytes received\n", mad::packet_size));
@@ -149,7 +149,7 @@ class Smpdump final : public Command {
   }
 
  private:
-  /// The path as infiniband-diags' smpdump takes it from the words, without looking whether that can be. One try.
+  /// The path as infiniband-diags' smpdump takes it from the words, without any check. One try.
   path::Path given_path(Session& session, Emit& emit) const {
     path::Path path = path::IbPath{};
     if (session.options().address == path::Form::direct) {

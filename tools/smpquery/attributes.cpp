@@ -50,37 +50,36 @@ struct Heading {
   const char* why;      ///< the message of infiniband-diags if it cannot be read
 };
 
-async::Task<> attribute(const Ask& ask, Heading heading, const StructInfo& info, std::uint32_t modifier) {
-  const std::string title = fmt::format("# {}: {}", heading.title, ask.node.name);
-  const std::string with_port = fmt::format("{} port {}", title, static_cast<std::int32_t>(ask.modifier));
-  ask.emit.heading(heading.has_port ? with_port : title);
-  AttributeReport report(ask.path());
-  report.bytes = co_await ask.get(info, modifier, heading.why);
+async::Task<> attribute(const OperationRun& op, Heading heading, const StructInfo& info, std::uint32_t modifier) {
+  const std::string title = fmt::format("# {}: {}", heading.title, op.node.name);
+  const std::string with_port = fmt::format("{} port {}", title, static_cast<std::int32_t>(op.modifier));
+  op.emit.heading(heading.has_port ? with_port : title);
+  AttributeReport report(op.path());
+  report.bytes = co_await op.get(info, modifier, heading.why);
   report.operation = heading.operation;
   report.diags_heading = heading.diags_has_port ? with_port : title;
   report.modifier = modifier & ~extended_speeds_bit;
-  report.keys = ask.session.options().keys;
-  report.attribute = AttributeText(ask.session.options(), info, report.bytes);
-  if (&info == &smp::PortInfo::info()) warn_of_link_width(ask.session, report.bytes);
-  ask.emit(report);
+  report.keys = op.session.options().keys;
+  report.attribute = AttributeText(op.session.options(), info, report.bytes);
+  if (&info == &smp::PortInfo::info()) warn_of_link_width(op.session, report.bytes);
+  op.emit(report);
 }
 
 /// Ends the command if the node does not report that it supports PortInfoExtended.
-async::Task<> check_port_info_extended(const Ask& ask) {
+async::Task<> check_port_info_extended(const OperationRun& op) {
   constexpr const char* function = "is_port_info_extended_supported";
-  mad::Transactor& transactor = ask.session.transactor();
-  mad::Result<smp::NodeInfo> node = co_await transactor.try_subn_get<smp::NodeInfo>(ask.path());
-  const bool is_switch = ask.session.take(std::move(node), {function, "node info query failed"}).node_type == smp::NodeType::switch_;
-  mad::Result<smp::PortInfo> tried = co_await transactor.try_subn_get<smp::PortInfo>(ask.path(), is_switch ? 0 : ask.modifier);
-  const smp::PortInfo port = ask.session.take(std::move(tried), {function, "port info query failed"});
+  mad::Transactor& transactor = op.session.transactor();
+  mad::Result<smp::NodeInfo> node = co_await transactor.try_subn_get<smp::NodeInfo>(op.path());
+  const bool is_switch = op.session.take(std::move(node), {function, "node info query failed"}).node_type == smp::NodeType::switch_;
+  mad::Result<smp::PortInfo> tried = co_await transactor.try_subn_get<smp::PortInfo>(op.path(), is_switch ? 0 : op.modifier);
+  const smp::PortInfo port = op.session.take(std::move(tried), {function, "port info query failed"});
   const std::uint32_t capabilities = port.capability_mask, capabilities2 = port.capability_mask2;
   const bool has_mask2 = (capabilities & smp::capability_mask::is_capability_mask2_supported) != 0;
   if (has_mask2 && (capabilities2 & smp::capability_mask2::is_port_info_extended_supported) != 0) co_return;
-  ask.session.diags_warning(
+  op.session.diags_warning(
       function, has_mask2 ? fmt::format("port info capability mask2 = 0x{:x} doesn't indicate PortInfoExtended support", capabilities2)
                           : "port info capability mask2 not supported");
-  ask.session.refuse(Error(fmt::format("{} does not support PortInfoExtended", ask.node.name)),
-                     ask.words("port info extended not supported"));
+  op.session.refuse(Error(fmt::format("{} does not support PortInfoExtended", op.node.name)), op.words("port info extended not supported"));
 }
 
 struct DescriptionReport final : Report {
@@ -107,42 +106,42 @@ struct DescriptionReport final : Report {
 
 }  // namespace
 
-async::Task<> node_info(const Ask& ask) {
+async::Task<> node_info(const OperationRun& op) {
   constexpr Heading heading{"NodeInfo", "Node info", false, false, "node info query failed"};
-  return attribute(ask, heading, smp::NodeInfo::info(), 0);
+  return attribute(op, heading, smp::NodeInfo::info(), 0);
 }
 
-async::Task<> port_info(const Ask& ask) {
+async::Task<> port_info(const OperationRun& op) {
   constexpr Heading heading{"PortInfo", "Port info", false, true, "port info query failed"};
-  return attribute(ask, heading, smp::PortInfo::info(), ask.modifier | (ask.extended ? extended_speeds_bit : 0U));
+  return attribute(op, heading, smp::PortInfo::info(), op.modifier | (op.extended ? extended_speeds_bit : 0U));
 }
 
-async::Task<> port_info_extended(const Ask& ask) {
+async::Task<> port_info_extended(const OperationRun& op) {
   constexpr Heading heading{"PortInfoExtended", "Port info Extended", true, true, "port info extended query failed"};
-  co_await check_port_info_extended(ask);
-  co_await attribute(ask, heading, smp::PortInfoExtended::info(), ask.modifier);
+  co_await check_port_info_extended(op);
+  co_await attribute(op, heading, smp::PortInfoExtended::info(), op.modifier);
 }
 
-async::Task<> mlnx_ext_port_info(const Ask& ask) {
+async::Task<> mlnx_ext_port_info(const OperationRun& op) {
   constexpr Heading heading{"MlnxExtPortInfo", "MLNX ext Port info", true, true, "Mellanox ext port info query failed"};
-  return attribute(ask, heading, smp::MlnxExtPortInfo::info(), ask.modifier);
+  return attribute(op, heading, smp::MlnxExtPortInfo::info(), op.modifier);
 }
 
-async::Task<> switch_info(const Ask& ask) {
+async::Task<> switch_info(const OperationRun& op) {
   constexpr Heading heading{"SwitchInfo", "Switch info", false, false, "switch info query failed"};
-  return attribute(ask, heading, smp::SwitchInfo::info(), 0);
+  return attribute(op, heading, smp::SwitchInfo::info(), 0);
 }
 
-async::Task<> node_description(const Ask& ask) {
-  DescriptionReport report(ask.path());
-  const subnet::NodeNameMap& names = ask.session.node_name_map();
-  if (ask.always_names_node || !names.empty()) {
-    const auto node = co_await ask.get<smp::NodeInfo>(0, "node info query failed");
+async::Task<> node_description(const OperationRun& op) {
+  DescriptionReport report(op.path());
+  const subnet::NodeNameMap& names = op.session.node_name_map();
+  if (op.always_names_node || !names.empty()) {
+    const auto node = co_await op.get<smp::NodeInfo>(0, "node info query failed");
     if (const auto name = names.find(node.node_guid)) report.name = *name;
   }
-  const auto value = co_await ask.get<smp::NodeDescription>(0, "node desc query failed");
+  const auto value = co_await op.get<smp::NodeDescription>(0, "node desc query failed");
   report.description = fixed_text(value.node_string);
-  ask.emit(report);
+  op.emit(report);
 }
 
 }  // namespace ib::tools::smpquery

@@ -14,7 +14,7 @@
 namespace ib::tools::smpquery {
 
 /// An operation that runs.
-struct Ask {
+struct OperationRun {
   Session& session;
   Emit& emit;
   const Destination& node;
@@ -37,24 +37,24 @@ struct Ask {
 
 struct Operation {
   std::string_view name, short_name, attribute;  ///< the names of the operation; unambiguous abbreviations and any case are allowed
-  async::Task<> (*run)(const Ask& ask);
+  async::Task<> (*run)(const OperationRun& op);
   bool python_rdma = true;  ///< an operation of python-rdma; its abbreviations take precedence over those of newer operations
   bool diags = true;        ///< infiniband-diags has the operation, by its name and short name
   std::string_view rows{};  ///< Command::table_rows()
 };
 
-async::Task<> node_info(const Ask& ask);
-async::Task<> node_description(const Ask& ask);
-async::Task<> port_info(const Ask& ask);
-async::Task<> port_info_extended(const Ask& ask);
-async::Task<> mlnx_ext_port_info(const Ask& ask);
-async::Task<> switch_info(const Ask& ask);
-async::Task<> pkey_table(const Ask& ask);
-async::Task<> sl_to_vl_tables(const Ask& ask);
-async::Task<> vl_arbitration(const Ask& ask);
-async::Task<> guid_info(const Ask& ask);
-async::Task<> linear_forwarding_table(const Ask& ask);
-async::Task<> multicast_forwarding_table(const Ask& ask);
+async::Task<> node_info(const OperationRun& op);
+async::Task<> node_description(const OperationRun& op);
+async::Task<> port_info(const OperationRun& op);
+async::Task<> port_info_extended(const OperationRun& op);
+async::Task<> mlnx_ext_port_info(const OperationRun& op);
+async::Task<> switch_info(const OperationRun& op);
+async::Task<> pkey_table(const OperationRun& op);
+async::Task<> sl_to_vl_tables(const OperationRun& op);
+async::Task<> vl_arbitration(const OperationRun& op);
+async::Task<> guid_info(const OperationRun& op);
+async::Task<> linear_forwarding_table(const OperationRun& op);
+async::Task<> multicast_forwarding_table(const OperationRun& op);
 
 /// All operations.
 std::span<const Operation> operations();

@@ -96,8 +96,8 @@ class Smpquery final : public Command {
   async::Task<> run(Session& session, Emit& emit) override {
     if (operation_ == nullptr) operation_ = &find_operation(word_);
     const Destination node = co_await session.smp_node(target_);
-    const Ask ask{session, emit, node, word_, modifier_, extended_, always_names_node_};
-    co_await operation_->run(ask);
+    const OperationRun op{session, emit, node, word_, modifier_, extended_, always_names_node_};
+    co_await operation_->run(op);
   }
 
  private:
@@ -110,9 +110,9 @@ class Smpquery final : public Command {
 
 }  // namespace
 
-DiagsWords Ask::words(std::string_view why) const { return {"main", fmt::format("operation {}: {}", word, why)}; }
+DiagsWords OperationRun::words(std::string_view why) const { return {"main", fmt::format("operation {}: {}", word, why)}; }
 
-async::Task<std::vector<std::uint8_t>> Ask::get(const StructInfo& info, std::uint32_t attribute_modifier, const char* why) const {
+async::Task<std::vector<std::uint8_t>> OperationRun::get(const StructInfo& info, std::uint32_t attribute_modifier, const char* why) const {
   mad::Result<std::vector<std::uint8_t>> bytes = co_await session.transactor().try_get(node.path, info, attribute_modifier);
   co_return session.take(std::move(bytes), words(why));
 }

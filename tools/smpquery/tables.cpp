@@ -27,7 +27,7 @@ struct TableReport : Report {
   std::uint32_t modifier{};
   bool complete = true;
 
-  TableReport(std::string_view of, const Ask& ask) : operation(of), path(ask.path()), name(ask.node.name), modifier(ask.modifier) {}
+  TableReport(std::string_view of, const OperationRun& op) : operation(of), path(op.path()), name(op.node.name), modifier(op.modifier) {}
   void visit(report::Sink& sink) const override {
     sink.value("operation", operation);
     path::visit(sink, "path", path);
@@ -38,11 +38,11 @@ struct TableReport : Report {
 };
 
 /// Emits a table that may be incomplete.
-void emit_table(const Ask& ask, TableReport& report, const std::shared_ptr<const mad::MadError>& error, const char* why) {
+void emit_table(const OperationRun& op, TableReport& report, const std::shared_ptr<const mad::MadError>& error, const char* why) {
   report.complete = error == nullptr;
-  if (report.complete) return ask.emit(report);
-  ask.emit.so_far(report);
-  ask.session.give_up(error, ask.words(why));
+  if (report.complete) return op.emit(report);
+  op.emit.so_far(report);
+  op.session.give_up(error, op.words(why));
 }
 
 /// The modifiers of the blocks for `count` entries, `per_block` in each block: first, first + step, ….
@@ -292,68 +292,68 @@ struct MftReport final : TableReport {
 bool is_switch(const smp::NodeInfo& node) { return node.node_type == smp::NodeType::switch_; }
 
 /// Refuses a port that the node does not have.
-void check_port(const Ask& ask, const smp::NodeInfo& node) {
-  if (static_cast<std::int32_t>(ask.modifier) <= node.num_ports) return;
-  ask.session.refuse(UsageError("Invalid port number"), ask.words("invalid port number"));
+void check_port(const OperationRun& op, const smp::NodeInfo& node) {
+  if (static_cast<std::int32_t>(op.modifier) <= node.num_ports) return;
+  op.session.refuse(UsageError("Invalid port number"), op.words("invalid port number"));
 }
 
-async::Task<SmpBlocks> read_blocks(const Ask& ask, const StructInfo& info, std::vector<std::uint32_t> modifiers) {
-  return subnet::try_read_smp_blocks(ask.session.transactor(), ask.path(), info, std::move(modifiers));
+async::Task<SmpBlocks> read_blocks(const OperationRun& op, const StructInfo& info, std::vector<std::uint32_t> modifiers) {
+  return subnet::try_read_smp_blocks(op.session.transactor(), op.path(), info, std::move(modifiers));
 }
 
 }  // namespace
 
-async::Task<> pkey_table(const Ask& ask) {
-  const auto node = co_await ask.get<smp::NodeInfo>(0, "node info query failed");
-  check_port(ask, node);
-  PkeyReport report("PKeyTable", ask);
+async::Task<> pkey_table(const OperationRun& op) {
+  const auto node = co_await op.get<smp::NodeInfo>(0, "node info query failed");
+  check_port(op, node);
+  PkeyReport report("PKeyTable", op);
   report.capacity = node.partition_cap;
-  if (is_switch(node) && ask.modifier != 0) {
-    const auto info = co_await ask.get<smp::SwitchInfo>(0, "switch info failed");
+  if (is_switch(node) && op.modifier != 0) {
+    const auto info = co_await op.get<smp::SwitchInfo>(0, "switch info failed");
     report.capacity = info.partition_enforcement_cap;
   }
-  const SmpBlocks blocks = co_await read_blocks(ask, smp::PKeyTable::info(), block_modifiers(ask.modifier << 16, report.capacity, 32));
+  const SmpBlocks blocks = co_await read_blocks(op, smp::PKeyTable::info(), block_modifiers(op.modifier << 16, report.capacity, 32));
   report.pkeys = entries(blocks, &smp::PKeyTable::p_key_block);
-  emit_table(ask, report, blocks.error, "pkey table query failed");
+  emit_table(op, report, blocks.error, "pkey table query failed");
 }
 
-async::Task<> guid_info(const Ask& ask) {
-  const auto port = co_await ask.get<smp::PortInfo>(0, "port info failed");
-  GuidReport report("GUIDInfo", ask);
+async::Task<> guid_info(const OperationRun& op) {
+  const auto port = co_await op.get<smp::PortInfo>(0, "port info failed");
+  GuidReport report("GUIDInfo", op);
   report.capacity = port.guid_cap;
-  const SmpBlocks blocks = co_await read_blocks(ask, smp::GuidInfo::info(), block_modifiers(0, report.capacity, 8));
+  const SmpBlocks blocks = co_await read_blocks(op, smp::GuidInfo::info(), block_modifiers(0, report.capacity, 8));
   report.guids = entries(blocks, &smp::GuidInfo::guid_block);
-  emit_table(ask, report, blocks.error, "guid info query failed");
+  emit_table(op, report, blocks.error, "guid info query failed");
 }
 
-async::Task<> sl_to_vl_tables(const Ask& ask) {
-  const auto node = co_await ask.get<smp::NodeInfo>(0, "node info query failed");
-  check_port(ask, node);
-  Sl2vlReport report("SL2VLTable", ask);
-  report.out_port = is_switch(node) ? ask.modifier : node.local_port_num;
-  report.diags_out_port = is_switch(node) ? ask.modifier : 0;
+async::Task<> sl_to_vl_tables(const OperationRun& op) {
+  const auto node = co_await op.get<smp::NodeInfo>(0, "node info query failed");
+  check_port(op, node);
+  Sl2vlReport report("SL2VLTable", op);
+  report.out_port = is_switch(node) ? op.modifier : node.local_port_num;
+  report.diags_out_port = is_switch(node) ? op.modifier : 0;
   std::vector<std::uint32_t> modifiers;
   for (std::uint32_t in = 0; in <= (is_switch(node) ? node.num_ports : 0U); ++in) modifiers.push_back(in << 8 | report.out_port);
   const std::size_t count = modifiers.size();
-  report.by_in_port = co_await read_blocks(ask, smp::SLToVLMappingTable::info(), std::move(modifiers));
+  report.by_in_port = co_await read_blocks(op, smp::SLToVLMappingTable::info(), std::move(modifiers));
   report.read = report.by_in_port.unread.empty() ? count : report.by_in_port.unread.front();
-  emit_table(ask, report, report.by_in_port.error, "slvl query failed");
+  emit_table(op, report, report.by_in_port.error, "slvl query failed");
 }
 
-async::Task<> vl_arbitration(const Ask& ask) {
-  VlArbReport report("VLArbitration", ask);
-  if (ask.modifier == 0) {  // a basic port 0 of a switch has no VLs to arbitrate (IBA 14.2.5.9)
-    const auto node = co_await ask.get<smp::NodeInfo>(0, "node info query failed");
+async::Task<> vl_arbitration(const OperationRun& op) {
+  VlArbReport report("VLArbitration", op);
+  if (op.modifier == 0) {  // a basic port 0 of a switch has no VLs to arbitrate (IBA 14.2.5.9)
+    const auto node = co_await op.get<smp::NodeInfo>(0, "node info query failed");
     if (is_switch(node)) {
-      const auto info = co_await ask.get<smp::SwitchInfo>(0, "switch info query failed");
+      const auto info = co_await op.get<smp::SwitchInfo>(0, "switch info query failed");
       report.has_tables = info.enhanced_port0 != 0;
     }
   }
   if (!report.has_tables) {
-    ask.emit(report);
+    op.emit(report);
     co_return;
   }
-  const auto port = co_await ask.get<smp::PortInfo>(ask.modifier, "port info query failed");
+  const auto port = co_await op.get<smp::PortInfo>(op.modifier, "port info query failed");
   report.low_capacity = port.vl_arbitration_low_cap;
   report.high_capacity = port.vl_arbitration_high_cap;
   std::shared_ptr<const mad::MadError> error;
@@ -362,30 +362,30 @@ async::Task<> vl_arbitration(const Ask& ask) {
        {std::tuple{&report.tables[0], 1U, report.low_capacity}, {&report.tables[1], 3U, report.high_capacity}}) {
     table->capacity = std::min<std::size_t>(capacity, VlArbReport::most_entries);
     table->begun = table->capacity > 0;
-    table->blocks = co_await read_blocks(ask, smp::VLArbitrationTable::info(),
-                                         block_modifiers(first << 16 | ask.modifier, table->capacity, VlArbReport::per_block, 1U << 16));
+    table->blocks = co_await read_blocks(op, smp::VLArbitrationTable::info(),
+                                         block_modifiers(first << 16 | op.modifier, table->capacity, VlArbReport::per_block, 1U << 16));
     table->entries = entries(table->blocks, &smp::VLArbitrationTable::vl_weight_block);
     error = table->blocks.error;
     if (error) break;
   }
-  emit_table(ask, report, error, "vl arb query failed");
+  emit_table(op, report, error, "vl arb query failed");
 }
 
-async::Task<> linear_forwarding_table(const Ask& ask) {
-  const auto info = co_await ask.get<smp::SwitchInfo>(0, "switch info query failed");
-  LftReport report("LinearForwardingTable", ask);
+async::Task<> linear_forwarding_table(const OperationRun& op) {
+  const auto info = co_await op.get<smp::SwitchInfo>(0, "switch info query failed");
+  LftReport report("LinearForwardingTable", op);
   report.table = subnet::LinearTable(info);
-  const auto error = co_await subnet::read_table(ask.session.transactor(), ask.path(), report.table);
-  emit_table(ask, report, error, "lft query failed");
+  const auto error = co_await subnet::read_table(op.session.transactor(), op.path(), report.table);
+  emit_table(op, report, error, "lft query failed");
 }
 
-async::Task<> multicast_forwarding_table(const Ask& ask) {
-  const auto node = co_await ask.get<smp::NodeInfo>(0, "node info query failed");
-  const auto info = co_await ask.get<smp::SwitchInfo>(0, "switch info query failed");
-  MftReport report("MulticastForwardingTable", ask);
+async::Task<> multicast_forwarding_table(const OperationRun& op) {
+  const auto node = co_await op.get<smp::NodeInfo>(0, "node info query failed");
+  const auto info = co_await op.get<smp::SwitchInfo>(0, "switch info query failed");
+  MftReport report("MulticastForwardingTable", op);
   report.table = subnet::MulticastTable(info, node.num_ports);
-  const auto error = co_await subnet::read_table(ask.session.transactor(), ask.path(), report.table);
-  emit_table(ask, report, error, "mft query failed");
+  const auto error = co_await subnet::read_table(op.session.transactor(), op.path(), report.table);
+  emit_table(op, report, error, "mft query failed");
 }
 
 }  // namespace ib::tools::smpquery

@@ -35,7 +35,7 @@ std::size_t SnapshotReport::known_port_count() const {
   return static_cast<std::size_t>(std::ranges::count_if(ports, [](const subnet::Port& port) { return port.has_info; }));
 }
 
-/// Nodes that did not answer at all or in part. One beyond a port is known by that port.
+/// The number of nodes that did not answer at all or in part. A missing node counts by the port that leads to it.
 std::size_t SnapshotReport::silent_node_count() const {
   std::set<std::pair<subnet::NodeIndex, int>> nodes;
   for (const subnet::Failure& failure : fabric.failures) {

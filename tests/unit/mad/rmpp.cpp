@@ -233,7 +233,7 @@ TEST_CASE("a double-sided transfer is turned around by an ACK of segment 0") {
   REQUIRE(RmppView(turn).segment() == 0);
   REQUIRE(RmppView(turn).new_window_last() == 1);
   // The turn was lost: the receiver says again that all has come.
-  receiver.ask_again();
+  receiver.repeat_ack();
   sender.take(only_packet(receiver));
   REQUIRE(RmppView(only_packet(sender)).segment() == 0);
   receiver.take(turn);
@@ -331,7 +331,7 @@ TEST_CASE("a segment that comes again is acknowledged again, also after the end"
   only_packet(receiver);
   receiver.take(data_segment(1, rmpp::flags::first, 0));
   REQUIRE(RmppView(only_packet(receiver)).segment() == 1);
-  receiver.ask_again();
+  receiver.repeat_ack();
   REQUIRE(RmppView(only_packet(receiver)).new_window_last() == 65);
   receiver.take(data_segment(2, rmpp::flags::last, 120));
   only_packet(receiver);

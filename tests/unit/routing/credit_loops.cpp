@@ -42,7 +42,7 @@ struct Judged {
         channels(network),
         lanes(network.switches().size()) {
     Ways ways(network, tables, with_switches);
-    for (const Destination& to : destinations) {
+    for (const DestinationLid& to : destinations) {
       ways.find(to);
       channels.add(ways);
     }
@@ -65,7 +65,7 @@ struct Judged {
 
   Network network;
   LinearTables tables;
-  std::vector<Destination> destinations;
+  std::vector<DestinationLid> destinations;
   Channels channels;
   SlToVlTables lanes;
 };

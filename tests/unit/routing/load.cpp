@@ -24,7 +24,7 @@ struct Counted {
 /// Follows each pair of hosts alone.
 std::map<PlaceIndex, Counted> follow_all(const Network& network, const LinearTables& tables) {
   std::map<PlaceIndex, Counted> found;
-  for (const Destination& to : network.destinations(false)) {
+  for (const DestinationLid& to : network.destinations(false)) {
     for (HostIndex from = 0; from < network.hosts().size(); ++from) {
       if (from == to.host) continue;
       std::vector<PlaceIndex> way{network.place_of_host(from)};
@@ -50,7 +50,7 @@ void check_load(const MadeFabric& made, LinearTables tables) {
   const Network network(made.subnet);
   Load load(network);
   Ways ways(network, tables, false);
-  for (const Destination& to : network.destinations(false)) {
+  for (const DestinationLid& to : network.destinations(false)) {
     ways.find(to);
     load.add(ways);
   }
@@ -90,7 +90,7 @@ TEST_CASE("a fat tree has tiers, and the links of each are counted up and down")
   ibtest::route_shortest(network, tables);
   Load load(network);
   Ways ways(network, tables, false);
-  for (const Destination& to : network.destinations(false)) {
+  for (const DestinationLid& to : network.destinations(false)) {
     ways.find(to);
     load.add(ways);
   }
@@ -124,7 +124,7 @@ TEST_CASE("a ring has no tiers, and links that carry nothing are counted") {
   const LinearTables tables = made.tables();
   Load load(network);
   Ways ways(network, tables, false);
-  for (const Destination& to : network.destinations(false)) {
+  for (const DestinationLid& to : network.destinations(false)) {
     ways.find(to);
     load.add(ways);
   }

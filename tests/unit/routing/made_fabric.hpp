@@ -77,11 +77,11 @@ struct MadeFabric {
 /// Fills tables with shortest ways. Of several ports with ways of one length, the one whose turn it is by the LID.
 inline void route_shortest(const ib::routing::Network& network, ib::routing::LinearTables& tables) {
   using namespace ib::routing;
-  const std::vector<Destination> destinations = network.destinations(true);
+  const std::vector<DestinationLid> destinations = network.destinations(true);
   const Distances distances(network, destinations);
   for (SwitchIndex at = 0; at < network.switches().size(); ++at) tables.clear(at);
   std::vector<std::uint8_t> ports;
-  for (const Destination& to : destinations) {
+  for (const DestinationLid& to : destinations) {
     const SwitchIndex end = to.is_switch() ? to.at : network.hosts()[to.host].leaf;
     if (end == none) continue;
     for (SwitchIndex at = 0; at < network.switches().size(); ++at) {

@@ -146,12 +146,12 @@ void compare(const RandomFabric& fabric, bool with_switches) {
   const Counted expected = Counter(fabric, with_switches).count();
   const Network network(fabric.subnet);
   const LinearTables tables = fabric.read_tables();
-  const std::vector<Destination> destinations = network.destinations(with_switches);
+  const std::vector<DestinationLid> destinations = network.destinations(with_switches);
   Unicast unicast(network, destinations);
   Load load(network);
   Channels channels(network);
   Ways ways(network, tables, with_switches);
-  for (const Destination& to : destinations) {
+  for (const DestinationLid& to : destinations) {
     ways.find(to);
     unicast.add(ways);
     load.add(ways);

@@ -87,7 +87,7 @@ struct Site {
   Network network;
   LinearTables tables;
   SlToVlTables lanes;
-  std::vector<Destination> destinations;
+  std::vector<DestinationLid> destinations;
   ServiceLevels levels;
   std::map<std::pair<std::size_t, std::size_t>, unsigned> sl_of;  ///< by sender and number of the destination
   std::map<std::pair<PortIndex, PortIndex>, Vls> vls;             ///< by input and output port
@@ -110,7 +110,7 @@ Edges walked(const Site& site) {
   const Walker walker(site.made);
   for (const auto& [pair, sl] : site.sl_of) {
     const Host& from = site.network.hosts()[pair.first];
-    const Destination& to = site.destinations[pair.second];
+    const DestinationLid& to = site.destinations[pair.second];
     if (to.host == pair.first) continue;
     const std::vector<Channel> held = channels_of(site, walker.walk(from.port, to.lid), sl);
     for (std::size_t i = 2; i < held.size(); ++i) edges[held[i - 1]].insert(held[i]);
@@ -143,7 +143,7 @@ Edges by_port(const Edges& edges) {
 Channels channels_over_ports(const Site& site) {
   Channels channels(site.network);
   Ways ways(site.network, site.tables, false);
-  for (const Destination& to : site.destinations) {
+  for (const DestinationLid& to : site.destinations) {
     ways.find(to);
     channels.add(ways);
   }
@@ -161,7 +161,7 @@ void check_loop(const Site& site, const CreditLoop& loop, const Edges& edges) {
     REQUIRE(edges.contains(held));
     CHECK(edges.at(held).contains(wanted));
     const Pair pair = loop.witnesses[i];
-    const auto to = std::ranges::find(site.destinations, pair.dlid, &Destination::lid);
+    const auto to = std::ranges::find(site.destinations, pair.dlid, &DestinationLid::lid);
     REQUIRE(to != site.destinations.end());
     const PortIndex from = site.made.subnet.find_lid(pair.slid);
     const auto sender = std::ranges::find(site.network.hosts(), from, &Host::port);

@@ -38,7 +38,7 @@ struct Result {
   Result(const MadeFabric& made, const LinearTables& tables, bool with_switches = false)
       : network(made.subnet), destinations(network.destinations(with_switches)), unicast(network, destinations) {
     Ways ways(network, tables, with_switches);
-    for (const Destination& to : destinations) {
+    for (const DestinationLid& to : destinations) {
       ways.find(to);
       unicast.add(ways);
     }
@@ -53,7 +53,7 @@ struct Result {
   }
 
   Network network;
-  std::vector<Destination> destinations;
+  std::vector<DestinationLid> destinations;
   Unicast unicast;
 };
 
