@@ -12,6 +12,7 @@
 #include "base/error.hpp"
 #include "base/escape.hpp"
 #include "base/parse.hpp"
+#include "base/split.hpp"
 #include "health/host_names.hpp"
 #include "subnet/names.hpp"
 
@@ -49,9 +50,7 @@ std::optional<unsigned> number_in(std::string_view text) {
 /// Calls use() with each number of "001-064,100", with as many digits as the first of a range has.
 template <class Use>
 void each_number(std::string_view ranges, std::string_view word, Use use) {
-  while (!ranges.empty()) {
-    const std::string_view range = ranges.substr(0, ranges.find(','));
-    ranges.remove_prefix(std::min(range.size() + 1, ranges.size()));
+  for (const std::string_view range : split_list(ranges)) {
     const std::string_view first = range.substr(0, range.find('-'));
     const std::string_view last = first.size() == range.size() ? first : range.substr(first.size() + 1);
     const std::optional<unsigned> low = number_in(first), high = number_in(last);

@@ -11,6 +11,7 @@
 
 #include "base/loaded_library.hpp"
 #include "base/parse.hpp"
+#include "base/split.hpp"
 #include "http/body.hpp"
 
 namespace {
@@ -83,9 +84,7 @@ bool is_zero(std::string_view weight) {
 std::unique_ptr<Body> gzip(std::unique_ptr<Body> body) { return std::make_unique<GzipBody>(std::move(body)); }
 
 bool accepts_gzip(std::string_view accepted) {
-  while (!accepted.empty()) {
-    const std::string_view item = accepted.substr(0, accepted.find(','));
-    accepted.remove_prefix(std::min(item.size() + 1, accepted.size()));
+  for (const std::string_view item : split(accepted)) {
     const std::string_view coding = trim(item.substr(0, item.find(';')));
     const std::size_t weight = item.find("q=");
     if (coding == "gzip" || coding == "x-gzip") return weight == std::string_view::npos || !is_zero(trim(item.substr(weight + 2)));

@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "base/letter_case.hpp"
+#include "base/split.hpp"
 #include "iba/describe.hpp"
 #include "iba/registry.hpp"
 #include "iba/text.hpp"
@@ -237,14 +238,12 @@ std::optional<std::uint64_t> parse_symbol(const EnumInfo& enumeration, std::stri
   };
   if (!enumeration.flags) return one(text);
   std::uint64_t all = 0;
-  while (true) {
-    const auto end = text.find_first_of(",|");
-    const auto bit = one(text.substr(0, end));
+  for (const std::string_view word : split(text, ",|")) {
+    const auto bit = one(word);
     if (!bit) return {};
     all |= *bit;
-    if (end == std::string_view::npos) return all;
-    text.remove_prefix(end + 1);
   }
+  return all;
 }
 
 }  // namespace ib

@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "base/escape.hpp"
 #include "base/parse.hpp"
+#include "base/split.hpp"
 #include "iba/text.hpp"
 #include "path/route.hpp"
 
@@ -107,12 +108,9 @@ Path parse_any(std::string_view text, const ParseOptions& options) {
 void set_route(IbDrPath& path, std::string_view text, char separator) {
   const auto invalid = [text] { return UsageError(fmt::format("Invalid DR path specification {}", in_quotes(without_secrets(text)))); };
   if (text.find(separator) == std::string_view::npos) throw invalid();
-  std::string_view rest = text;
   unsigned count = 0;
   path.route = {};
-  while (!rest.empty()) {
-    const auto item = rest.substr(0, rest.find(separator));
-    rest.remove_prefix(std::min(item.size() + 1, rest.size()));
+  for (const auto item : split_list(text, {&separator, 1})) {
     const auto port = parse_digits(item, 10);
     if (!port || *port > last_port || (count == 0 && *port != 0) || count > max_hops) throw invalid();
     path.route[count++] = static_cast<std::uint8_t>(*port);

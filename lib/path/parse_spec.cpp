@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "base/escape.hpp"
 #include "base/parse.hpp"
+#include "base/split.hpp"
 #include "iba/secrets.hpp"
 #include "iba/text.hpp"
 #include "path/attributes.hpp"
@@ -82,10 +83,7 @@ void set_attribute(IbPath& path, bool directed, std::string_view name, std::stri
 template <class T>
 Path parse_attributes(std::string_view spec, std::string_view list, const sys::DeviceList* devices, bool& names_sl) {
   T path;
-  while (!list.empty()) {
-    const auto comma = list.find(',');
-    const auto item = list.substr(0, comma);
-    list.remove_prefix(std::min(item.size() + 1, list.size()));
+  for (const auto item : split(list)) {
     const auto equals = std::min(item.find('='), item.size());
     const auto name = trim(item.substr(0, equals));
     const auto value = trim(item.substr(std::min(equals + 1, item.size())));
@@ -113,6 +111,7 @@ bool is_open(std::string_view name) {
 }  // namespace
 
 std::string without_secrets(std::string_view text) {
+  // Not split(): the text may be wrong in any way, and is shown with its commas and parentheses.
   std::string shown;
   bool in_spec = false;
   for (;;) {

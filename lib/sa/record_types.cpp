@@ -9,6 +9,7 @@
 #include "base/escape.hpp"
 #include "base/letter_case.hpp"
 #include "base/nearest.hpp"
+#include "base/split.hpp"
 #include "iba-gen/mad.hpp"
 #include "iba-gen/sa.hpp"
 
@@ -42,16 +43,6 @@ constexpr RecordType table[] = {
     {"PortInfoExtendedRecord", "PIER", PortInfoExtendedRecord::info, "[LID]/[PORT]", "LID/portNum", false},
 };
 
-std::vector<std::string_view> split(std::string_view text, char at) {
-  std::vector<std::string_view> parts;
-  while (true) {
-    const std::size_t end = text.find(at);
-    parts.push_back(text.substr(0, end));
-    if (end == std::string_view::npos) return parts;
-    text.remove_prefix(end + 1);
-  }
-}
-
 }  // namespace
 
 std::span<const RecordType> record_types() { return table; }
@@ -82,10 +73,10 @@ const RecordType& find_record_type(std::string_view word) {
 std::vector<std::pair<std::string_view, std::string>> take_argument(const RecordType& type, std::vector<std::string>& words) {
   std::vector<std::pair<std::string_view, std::string>> result;
   if (type.members.empty()) return result;
-  for (const std::string_view form : split(type.members, ' ')) {
+  for (const std::string_view form : split(type.members, " ")) {
     if (words.empty()) break;
-    const std::vector<std::string_view> members = split(form, '/');
-    const std::vector<std::string_view> parts = members.size() == 1 ? std::vector<std::string_view>{words[0]} : split(words[0], '/');
+    const std::vector<std::string_view> members = split(form, "/");
+    const std::vector<std::string_view> parts = members.size() == 1 ? std::vector<std::string_view>{words[0]} : split(words[0], "/");
     if (parts.size() > members.size()) throw UsageError(fmt::format("Argument {} did not match {}", in_quotes(words[0]), type.argument));
     for (std::size_t i = 0; i < parts.size(); ++i) {
       if (!parts[i].empty()) result.emplace_back(members[i], parts[i]);

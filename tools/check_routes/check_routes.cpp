@@ -10,6 +10,7 @@
 #include "base/escape.hpp"
 #include "base/file.hpp"
 #include "base/log.hpp"
+#include "base/split.hpp"
 #include "formats/topology_reader.hpp"
 #include "tools/check_routes/analysis.hpp"
 #include "tools/check_routes/fetch.hpp"
@@ -25,15 +26,12 @@ constexpr std::size_t largest_topology = std::size_t{1} << 29U;
 /// Reads "0,2,4-7".
 routing::SlSet parse_sls(std::string_view text) {
   routing::SlSet sls = 0;
-  while (!text.empty()) {
-    const std::size_t comma = std::min(text.find(','), text.size());
-    const std::string_view part = text.substr(0, comma);
+  for (const std::string_view part : split_list(text)) {
     const std::size_t dash = part.find('-');
     const std::int64_t first = parse_integer(part.substr(0, dash), "SL", 0, routing::sl_count - 1);
     const std::int64_t last =
         dash == std::string_view::npos ? first : parse_integer(part.substr(dash + 1), "SL", first, routing::sl_count - 1);
     for (std::int64_t sl = first; sl <= last; ++sl) sls |= routing::SlSet{1} << static_cast<unsigned>(sl);
-    text.remove_prefix(std::min(comma + 1, text.size()));
   }
   if (sls == 0) throw OptionError("LIST of SLs is empty");
   return sls;

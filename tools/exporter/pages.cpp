@@ -11,6 +11,7 @@
 #include "base/error.hpp"
 #include "base/escape.hpp"
 #include "base/parse.hpp"
+#include "base/split.hpp"
 
 namespace ib::tools::exporter {
 namespace {
@@ -85,9 +86,7 @@ unsigned weight_of(std::string_view parameters) {
 
 bool prefers_openmetrics(std::string_view accepted) {
   unsigned openmetrics = 0, plain = 0;
-  while (!accepted.empty()) {
-    const std::string_view entry = accepted.substr(0, accepted.find(','));
-    accepted.remove_prefix(std::min(entry.size() + 1, accepted.size()));
+  for (const std::string_view entry : split(accepted)) {
     const std::size_t semicolon = std::min(entry.find(';'), entry.size());
     const std::string_view type = trim(entry.substr(0, semicolon));
     const unsigned weight = weight_of(entry.substr(semicolon));

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/split.hpp"
 #include "iba-gen/sa.hpp"
 #include "mad/channel.hpp"
 #include "mad/rpc.hpp"
@@ -22,11 +23,7 @@ namespace ib::tools {
 
 std::optional<std::vector<std::uint8_t>> read_diags_route(std::string_view text) {
   std::vector<std::uint8_t> route;
-  while (!text.empty()) {
-    const std::string number(text.substr(0, text.find(',')));
-    route.push_back(static_cast<std::uint8_t>(std::atoi(number.c_str())));
-    text.remove_prefix(std::min(number.size() + 1, text.size()));
-  }
+  for (const std::string_view number : split_list(text)) route.push_back(static_cast<std::uint8_t>(std::atoi(std::string(number).c_str())));
   if (route.empty() || route.size() > path::max_hops + 1U) return std::nullopt;
   return route;
 }

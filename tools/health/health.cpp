@@ -3,13 +3,13 @@
 // of lib/health examine the data. Their findings are printed by cable.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "base/escape.hpp"
 #include "base/file.hpp"
 #include "base/nearest.hpp"
+#include "base/split.hpp"
 #include "mad/rpc.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/health/chosen_scope.hpp"
@@ -32,9 +32,7 @@ constexpr std::size_t longest_thresholds = std::size_t{1} << 20;  // bytes
 /// The checks in "link-slow,symbol-errors". Throws OptionError.
 std::vector<const Check*> checks_in(std::string_view text, std::string_view option) {
   std::vector<const Check*> checks;
-  while (!text.empty()) {
-    const std::string_view word = text.substr(0, text.find(','));
-    text.remove_prefix(std::min(word.size() + 1, text.size()));
+  for (const std::string_view word : split_list(text)) {
     const Check* check = ib::health::find_check(word);
     if (check == nullptr) {
       std::vector<std::string_view> ids;

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/log.hpp"
+#include "base/split.hpp"
 #include "counters/thresholds.hpp"
 #include "mad/rpc.hpp"
 #include "path/parse.hpp"
@@ -27,9 +28,7 @@ using subnet::NodeIndex;
 /// Calls `use` with each word between commas.
 template <class Use>
 void each_word(std::string_view text, Use use) {
-  while (!text.empty()) {
-    const std::string_view word = text.substr(0, text.find(','));
-    text.remove_prefix(std::min(word.size() + 1, text.size()));
+  for (const std::string_view word : split(text)) {
     if (!word.empty()) use(word);
   }
 }

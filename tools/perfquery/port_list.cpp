@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/escape.hpp"
+#include "base/split.hpp"
 #include "tools/frame/diags_options.hpp"
 #include "tools/frame/diags_words.hpp"
 #include "tools/frame/options.hpp"
@@ -16,12 +17,7 @@ constexpr std::size_t most_ports = 256;
 /// Calls `use` with each part of a list.
 template <class Use>
 void each_part(std::string_view text, Use use) {
-  while (true) {
-    const std::size_t comma = text.find(',');
-    use(text.substr(0, comma));
-    if (comma == std::string_view::npos) return;
-    text.remove_prefix(comma + 1);
-  }
+  for (const std::string_view part : split(text)) use(part);
 }
 
 std::uint8_t port_number(std::string_view text) { return parse_within<std::uint8_t>(text, "PORT", {0, 255}); }

@@ -10,8 +10,8 @@
 
 #include "base/bytes.hpp"
 #include "base/keys.hpp"
+#include "iba-gen/sa.hpp"
 #include "iba/struct_info.hpp"
-#include "sa/records.hpp"
 #include "subnet/node_name_map.hpp"
 
 namespace ib::tools::saquery {
@@ -20,33 +20,19 @@ namespace ib::tools::saquery {
 struct RecordStyle {
   const subnet::NodeNameMap& names;
   Keys keys = Keys::hidden;
-  std::uint32_t capability_mask2 = 0;  ///< CapabilityMask2 in the ClassPortInfo of the SA
-  const sa::Records* nodes = nullptr;  ///< the NodeRecords for forms that print the name of a GID's node
+  std::uint32_t capability_mask2 = 0;       ///< CapabilityMask2 in the ClassPortInfo of the SA
+  std::span<const sa::NodeRecord> nodes{};  ///< for forms that print the name of a GID's node
 };
 
-/// The value in a line: bits of the record (128 bits are a GID), or the result of a function.
-struct RecordValue {
-  std::size_t bit = 0;
-  unsigned width = 0;
-  std::string (*make)(Bytes record, const RecordStyle& style) = nullptr;
-
-  bool operator==(const RecordValue&) const = default;
-};
-
-/// A line "<tab><tab>label....value". Without a value, the label is the whole line. Without a label, the value consists of whole lines.
-struct RecordLine {
-  std::string_view label;
-  RecordValue value = {};
-  std::string_view format = "{}";  ///< the fmt format of a number
-};
+class RecordLines;
 
 struct RecordForm {
   std::string_view name, alias;  ///< the names on the command line; empty if an option selects the record
-  const StructInfo& (*info)();
-  std::string_view arguments;  ///< the members in the words that follow, divided by slashes: "from_lid/from_port to_lid/to_port"
+  std::string_view arguments;    ///< the members in the words that follow, divided by slashes: "from_lid/from_port to_lid/to_port"
   std::string_view title;
   std::size_t column;  ///< the column of the values, counted from the labels
-  std::span<const RecordLine> lines;
+  const StructInfo& (*info)();
+  void (*print)(RecordLines& out, Bytes record);
 };
 
 /// The forms of records that have a name on the command line.
@@ -63,6 +49,6 @@ extern const RecordForm port_summary_form, mc_group_form, mc_member_form, mc_gid
 std::string record_text(const RecordForm& form, Bytes record, const RecordStyle& style);
 
 /// The name of a node: the site's name, else its description.
-std::string node_name(Bytes node_record, const subnet::NodeNameMap& names);
+std::string node_name(const sa::NodeRecord& node, const subnet::NodeNameMap& names);
 
 }  // namespace ib::tools::saquery

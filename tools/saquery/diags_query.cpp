@@ -1,19 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-#include "tools/saquery/diags_query.hpp"
-
+// saquery in infiniband-diags' dialect. Numbers are read like strtoul does, words and parts that are too many are ignored, and options for
+// members have an effect only on paths and multicast members.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
 #include <cstdlib>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "base/escape.hpp"
+#include "base/split.hpp"
 #include "iba-gen/mad.hpp"
 #include "iba-gen/sa.hpp"
 #include "iba/text.hpp"
 #include "iba/wire.hpp"
 #include "mad/rpc.hpp"
+#include "tools/saquery/option_tables.hpp"
+#include "tools/saquery/packet_dump.hpp"
+#include "tools/saquery/saquery.hpp"
 #include "tools/shared/attribute_text.hpp"
 
 namespace ib::tools::saquery {
@@ -32,15 +40,7 @@ std::uint64_t key_of(const CommonOptions& common, const std::string& text, std::
   return c_number(ask_unseen(*common.world, prompt));
 }
 
-bool is_about_nodes(List list) { return list >= List::lids && list <= List::adapters; }
-
-/// Removes the text up to the first `at` and returns it without `at`. Without an `at`, this is the whole text.
-std::string_view take_until(std::string_view& text, char at) {
-  const std::size_t end = std::min(text.find(at), text.size());
-  const std::string_view first = text.substr(0, end);
-  text.remove_prefix(std::min(end + 1, text.size()));
-  return first;
-}
+bool is_about_nodes(ListKind list) { return list >= ListKind::lids && list <= ListKind::adapters; }
 
 /// The texts before and after the first `between`, which must be there.
 std::pair<std::string, std::string> two_ends(const std::string& text, char between) {
@@ -73,22 +73,22 @@ void find_port(Session& session) {
 }
 
 /// CapabilityMask2 of the SA. The fields of a SwitchInfo depend on it.
-async::Task<std::uint32_t> capability_mask2(const Ask& ask) {
-  FormedReport info = ask.report(sa::Pattern(mad::ClassPortInfo::info()));
-  co_await ask.fetch(info, mad::method::get);
+async::Task<std::uint32_t> capability_mask2(Session& session) {
+  FormedReport info(session, sa::Pattern(mad::ClassPortInfo::info()));
+  co_await fetch_records_or_exit(session, info, mad::method::get);
   co_return wire::unpack_short<mad::ClassPortInfo>(info.records.bytes[0]).capability_mask2;
 }
 
-/// Matches `members`, "to_lid/to_port", with the parts of `word`.
-async::Task<> match_word(const Ask& ask, sa::Pattern& pattern, std::string_view members, std::string_view word) {
-  while (!members.empty()) {
-    const std::string_view member = take_until(members, '/');
-    const bool last = word.find('/') == std::string_view::npos;
-    const std::string text(take_until(word, '/'));
+/// Matches each of the members in "to_lid/to_port" with its part of `word`.
+async::Task<> match_word(Session& session, sa::Pattern& pattern, std::string_view members, std::string_view word) {
+  const std::vector<std::string_view> names = split(members, "/"), parts = split(word, "/");
+  for (std::size_t at = 0; at < std::min(names.size(), parts.size()); ++at) {
+    const std::string_view member = names[at];
+    const std::string text(parts[at]);
     const FieldKind kind = find_path(pattern.form(), member)->field->kind;
     if (kind == FieldKind::lid) {
-      const std::optional<Lid> lid = co_await lid_of(ask, text);
-      pattern.match(member, std::uint64_t{lid->value});
+      const Lid lid = co_await lid_or_exit(session, text);
+      pattern.match(member, std::uint64_t{lid.value});
     } else if (kind == FieldKind::gid) {
       if (!parse_gid(text)) throw DiagsExit(EINVAL, fmt::format("Invalid SubscriberGID specified: \"{}\"\n", printable(text)));
       pattern.match(member, text);
@@ -98,58 +98,87 @@ async::Task<> match_word(const Ask& ask, sa::Pattern& pattern, std::string_view 
       const NotGiven not_given = ones_of(find_path(pattern.form(), member)->field->bits <= 8 ? 8 : 16);
       if (end != text.c_str() && !not_given.is(number)) pattern.match(member, std::uint64_t{number});
     }
-    if (last) co_return;
   }
 }
 
-}  // namespace
+class SaqueryDiags final : public Command {
+ public:
+  void options(OptionSet& /*set*/, CommonOptions& /*common*/) override {}
+  void diags_options(DiagsOptions& set) override;
+  async::Task<> run(Session& session, Emit& emit) override;
 
-void DiagsQuery::options(DiagsOptions& set) {
+ private:
+  std::optional<std::string> first_word() const { return words_.empty() ? std::nullopt : std::optional(words_[0]); }
+
+  void choose(const ListOption& choice);
+  void read_words();
+  void check_word() const;
+  void set_lids(const std::string& text);
+  void set_gids(const std::string& text);
+  void add_gid(std::string_view member, const std::string& text);
+  void match_all_paths();
+  void take_member(const MemberOption& option, const std::string& text, const CommonOptions& common);
+
+  async::Task<> list_records(Session& session, Emit& emit) const;
+  async::Task<sa::Pattern> make_pattern(Session& session) const;
+  void match_options(sa::Pattern& pattern) const;
+  void set_form(Session& session, FormedReport& report) const;
+
+  std::vector<std::string> words_;
+  std::string record_;                                          ///< the name of the kind of records
+  const ListOption* command_{};                                 ///< the last option that names a list of its own
+  ListKind list_ = ListKind::records;                           ///< that list
+  ListKind about_nodes_ = ListKind::nodes;                      ///< what is printed of nodes, by the last option that says so
+  std::vector<std::pair<std::string_view, std::string>> ends_;  ///< the ends of a path by their members: LIDs or names of nodes
+  std::map<std::string_view, std::string> gids_;                ///< by their members
+  std::map<const MemberOption*, std::uint64_t> numbers_;
+  std::optional<PacketDump> dump_;
+};
+
+void SaqueryDiags::diags_options(DiagsOptions& set) {
   set.without("DGLsy");
   set.sends_sa_key();
   set.optional_operands();
   set.words("ITEM|ARG", words_);
   set.notes(diags_item_list());
-  for (const Choice& choice : choices) set.action(choice.diags_name, choice.names[1], choice.help, [this, &choice] { choose(choice); });
-  set.value("src-to-dst", 0, "SRC:DST", "The paths between two LIDs or names of nodes",
-            [this](const std::string& text) { set_lids(text); });
-  set.value("sgid-to-dgid", 0, "SGID-DGID", "The paths between two GIDs", [this](const std::string& text) { set_gids(text); });
+  for (const ListOption& choice : list_options)
+    set.action(choice.diags_name, choice.names[1], choice.help, [this, &choice] { choose(choice); });
+  add_path_options(
+      set, [this](const std::string& text) { set_lids(text); }, [this](const std::string& text) { set_gids(text); });
   set.node_name_map();
   CommonOptions& common = set.common();
   set.value("smkey", 0, "KEY", "The SM_Key of queries; what is no number asks for it.",
             [&common](const std::string& text) { common.sm_key = key_of(common, text, "SM_Key"); });
-  for (const MemberOption& option : member_options) {
-    if (option.diags_name.empty()) continue;
-    set.value(option.diags_name, option.letter, "VALUE", option.help(),
-              [this, &option, &common](const std::string& text) { take_member(option, text, common); });
-  }
+  const auto take = [this, &common](const MemberOption& option, const std::string& text) { take_member(option, text, common); };
+  add_member_options(set, take);
+  set.value(flow_label.spelling, "VALUE", flow_label.help(), [take](const std::string& text) { take(flow_label, text); });
 }
 
-async::Task<> DiagsQuery::run(Session& session, Emit& emit) {
-  const Ask ask{session, emit, true};
+async::Task<> SaqueryDiags::run(Session& session, Emit& emit) {
   read_words();
   find_port(session);
   co_await session.prepare_sa();
   if (session.options().debug > 1 && !session.options().from) session.rpc().set_tracer(&dump_.emplace(emit.text(), session.options().keys));
   switch (list_) {
-    case List::managers:
-      co_await list_managers(ask);
+    case ListKind::managers:
+      co_await list_managers(session, emit, fetch_records_or_exit);
       break;
-    case List::records:
-    case List::nodes:
-    case List::groups:
-    case List::members:
-      co_await list_records(ask);
+    case ListKind::records:
+    case ListKind::nodes:
+    case ListKind::groups:
+    case ListKind::members:
+      co_await list_records(session, emit);
       break;
     default:
-      co_await look_up(ask, list_, first_word().value_or(""));
+      sa::Nodes nodes = co_await search_all_nodes(session, list_, first_word().value_or(""));
+      emit_nodes(session, emit, list_, std::move(nodes));
   }
 }
 
 /// The last option that names a list of its own counts, before any that names a kind of records. What is printed of nodes stays chosen
 /// whatever follows.
-void DiagsQuery::choose(const Choice& choice) {
-  if (choice.list == List::records && choice.record != "ClassPortInfo") {
+void SaqueryDiags::choose(const ListOption& choice) {
+  if (choice.list == ListKind::records && choice.record != "ClassPortInfo") {
     record_ = choice.record;
     return;
   }
@@ -157,91 +186,100 @@ void DiagsQuery::choose(const Choice& choice) {
   list_ = choice.list;
   if (!is_about_nodes(choice.list)) return;
   about_nodes_ = choice.list;
-  list_ = List::nodes;
+  list_ = ListKind::nodes;
 }
 
-void DiagsQuery::read_words() {
+void SaqueryDiags::read_words() {
   if (command_ == nullptr && record_.empty() && !words_.empty() && find_form(words_[0]) != nullptr) {
     record_ = find_form(words_[0])->name;
     words_.erase(words_.begin());
   }
-  if (command_ != nullptr && list_ == List::records) record_ = command_->record;
-  check_word(about_nodes_, first_word(), true);
-  if (list_ == List::nodes) {
+  if (command_ != nullptr && list_ == ListKind::records) record_ = command_->record;
+  check_word();
+  if (list_ == ListKind::nodes) {
     list_ = about_nodes_;
-  } else if (about_nodes_ == List::name_of_lid || about_nodes_ == List::name_of_guid) {
+  } else if (about_nodes_ == ListKind::name_of_lid || about_nodes_ == ListKind::name_of_guid) {
     words_.clear();  // a LID or GUID, and no name to the other lists
   }
 }
 
-void DiagsQuery::set_lids(const std::string& text) {
+/// Throws DiagsUsage if the name, LID or GUID of a node is missing or wrong.
+void SaqueryDiags::check_word() const {
+  const NodeKey key = node_key(about_nodes_);
+  if (key == NodeKey::none) return;
+  if (words_.empty())
+    throw DiagsUsage(fmt::format("ERROR: {} not specified\n", key == NodeKey::name ? "name" : key == NodeKey::lid ? "lid" : "guid"));
+  if (key == NodeKey::lid && static_cast<std::uint16_t>(c_number(words_[0])) == 0) throw DiagsUsage("ERROR: lid invalid\n");
+}
+
+void SaqueryDiags::set_lids(const std::string& text) {
   auto [source, destination] = two_ends(text, ':');
   ends_ = {{"SLID", std::move(source)}, {"DLID", std::move(destination)}};
   match_all_paths();
 }
 
-void DiagsQuery::set_gids(const std::string& text) {
+void SaqueryDiags::set_gids(const std::string& text) {
   const auto [source, destination] = two_ends(text, '-');
   add_gid("SGID", source);
   add_gid("DGID", destination);
   match_all_paths();
 }
 
-void DiagsQuery::add_gid(std::string_view member, const std::string& text) {
+void SaqueryDiags::add_gid(std::string_view member, const std::string& text) {
   const auto gid = parse_gid(text);
   if (!gid) throw DiagsUsage();
   gids_.erase(member);
   if (*gid != Gid{}) gids_[member] = to_text(*gid);
 }
 
-void DiagsQuery::match_all_paths() {
+void SaqueryDiags::match_all_paths() {
   record_ = "PathRecord";
   numbers_[std::ranges::find(member_options, "numbPath", &MemberOption::member)] = all_paths;
 }
 
-void DiagsQuery::take_member(const MemberOption& option, const std::string& text, const CommonOptions& common) {
+void SaqueryDiags::take_member(const MemberOption& option, const std::string& text, const CommonOptions& common) {
   switch (option.value) {
-    case Value::gid:
+    case DiagsValue::gid:
       add_gid(option.member, text);
       break;
-    case Value::key:
+    case DiagsValue::key:
       numbers_[&option] = key_of(common, text, option.member == "PKey" ? "P_Key" : "Q_Key");
       break;
-    case Value::number:
+    case DiagsValue::number:
       numbers_[&option] = c_number(text);
   }
 }
 
-async::Task<> DiagsQuery::list_records(const Ask& ask) const {
-  const sa::Pattern pattern = co_await make_pattern(ask);
-  FormedReport report = ask.report(pattern), nodes = ask.report(sa::Pattern(sa::NodeRecord::info()));
+async::Task<> SaqueryDiags::list_records(Session& session, Emit& emit) const {
+  const sa::Pattern pattern = co_await make_pattern(session);
+  FormedReport report(session, pattern), node_records(session, sa::Pattern(sa::NodeRecord::info()));
   if (&pattern.record() == &sa::SwitchInfoRecord::info()) {
-    const std::uint32_t mask = co_await capability_mask2(ask);
+    const std::uint32_t mask = co_await capability_mask2(session);
     report.style.capability_mask2 = mask;
   }
-  co_await ask.fetch(report, sa::list_method(pattern.record()));
-  if (list_ == List::members) co_await ask.fetch(nodes);
-  report.style.nodes = &nodes.records;
-  set_form(ask.session, report);
-  ask.emit(report);
+  co_await fetch_records_or_exit(session, report, sa::list_method(pattern.record()));
+  if (list_ == ListKind::members) co_await fetch_records_or_exit(session, node_records);
+  std::vector<sa::NodeRecord> nodes;
+  for (const Bytes node : node_records.records.bytes) nodes.push_back(wire::unpack_short<sa::NodeRecord>(node));
+  report.style.nodes = nodes;
+  set_form(session, report);
+  emit(report);
 }
 
-async::Task<sa::Pattern> DiagsQuery::make_pattern(const Ask& ask) const {
+async::Task<sa::Pattern> SaqueryDiags::make_pattern(Session& session) const {
   std::vector<std::pair<std::string_view, Lid>> ends;
   for (const auto& [member, text] : ends_) {
     if (text.empty()) continue;
-    const std::optional<Lid> lid = co_await lid_of(ask, text);
-    ends.emplace_back(member, *lid);
+    const Lid lid = co_await lid_or_exit(session, text);
+    ends.emplace_back(member, lid);
   }
-  if (list_ == List::groups || list_ == List::members) co_return sa::Pattern(sa::MCMemberRecord::info());
-  if (list_ == List::nodes) co_return sa::Pattern(sa::NodeRecord::info());
+  if (list_ == ListKind::groups || list_ == ListKind::members) co_return sa::Pattern(sa::MCMemberRecord::info());
+  if (list_ == ListKind::nodes) co_return sa::Pattern(sa::NodeRecord::info());
   const RecordForm& form = *find_form(record_.empty() ? "NodeRecord" : record_);
   sa::Pattern pattern(form.info());
-  std::string_view arguments = form.arguments;
-  for (std::size_t at = 0; at < words_.size() && !arguments.empty(); ++at) {
-    const std::string_view members = take_until(arguments, ' ');
-    co_await match_word(ask, pattern, members, words_[at]);
-  }
+  const std::vector<std::string_view> arguments = split_list(form.arguments, " ");
+  for (std::size_t at = 0; at < std::min(words_.size(), arguments.size()); ++at)
+    co_await match_word(session, pattern, arguments[at], words_[at]);
   if (&pattern.record() != &sa::PathRecord::info() && &pattern.record() != &sa::MCMemberRecord::info()) co_return pattern;
   match_options(pattern);
   for (const auto& [member, lid] : ends) {
@@ -250,7 +288,7 @@ async::Task<sa::Pattern> DiagsQuery::make_pattern(const Ask& ask) const {
   co_return pattern;
 }
 
-void DiagsQuery::match_options(sa::Pattern& pattern) const {
+void SaqueryDiags::match_options(sa::Pattern& pattern) const {
   const auto is_member = [&](std::string_view member) { return find_path(pattern.record(), member).has_value(); };
   const bool asks_members = &pattern.record() == &sa::MCMemberRecord::info();
   for (const auto& [member, gid] : gids_) {
@@ -265,21 +303,25 @@ void DiagsQuery::match_options(sa::Pattern& pattern) const {
 }
 
 /// Sets the form in which the records are printed, and the selection of records.
-void DiagsQuery::set_form(Session& session, FormedReport& report) const {
+void SaqueryDiags::set_form(Session& session, FormedReport& report) const {
   const std::string word = first_word().value_or("");
   report.form = &form_of(report.pattern.record());
-  if (list_ == List::nodes && !words_.empty()) {
+  if (list_ == ListKind::nodes && !words_.empty()) {
     report.shown = [&session, word](Bytes node) { return is_called(session, wire::unpack_short<sa::NodeRecord>(node), word); };
-  } else if (list_ == List::groups) {
+  } else if (list_ == ListKind::groups) {
     report.form = &mc_group_form;
-  } else if (list_ == List::members) {
+  } else if (list_ == ListKind::members) {
     report.form = words_.empty() ? &mc_member_form : &mc_gid_form;
     const std::uint64_t mlid = c_number(word);
     if (!words_.empty()) report.shown = [mlid](Bytes member) { return wire::unpack_short<sa::MCMemberRecord>(member).mlid.value == mlid; };
   } else if (&report.pattern.record() == &sa::PortInfoRecord::info()) {
-    constexpr std::size_t port_info_at = 4;
-    for (const Bytes record : report.records.bytes) warn_of_link_width(session, record.subspan(std::min(port_info_at, record.size())));
+    const FieldInfo& port_info = *find_path(sa::PortInfoRecord::info(), "portInfo")->field;
+    for (const Bytes record : report.records.bytes) warn_of_link_width(session, field_bytes(record, port_info));
   }
 }
+
+}  // namespace
+
+std::unique_ptr<Command> make_saquery_diags() { return std::make_unique<SaqueryDiags>(); }
 
 }  // namespace ib::tools::saquery

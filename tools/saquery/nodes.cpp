@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The searches of saquery in the NodeRecords, by name, LID or GUID, and the list of ports with subnet managers.
+// The reports of saquery, and what it requests in ibtool's dialect: nodes by name, LID or GUID.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
 
 #include "base/escape.hpp"
 #include "iba-gen/sa.hpp"
@@ -19,24 +16,22 @@
 namespace ib::tools::saquery {
 namespace {
 
-std::string description_of(const sa::NodeRecord& node) { return std::string(fixed_text(node.node_description.node_string)); }
-
 struct NodesReport final : Report {
-  struct Node {
+  struct NamedNode {
     sa::NodeRecord record;
     std::optional<std::string> mapped;  ///< the name in the node name map of the site
 
     std::string name() const { return mapped ? *mapped : description_of(record); }
     std::string diags_name() const { return mapped ? printable_words(*mapped) : printable(description_of(record)); }
   };
-  List what = List::adapters;
-  std::vector<Node> nodes;
+  ListKind what = ListKind::adapters;
+  std::vector<NamedNode> nodes;
   bool torn = false;
 
   void visit(report::Sink& sink) const override {
     sink.value("complete", !torn);
     sink.begin_array("nodes");
-    for (const Node& node : nodes) {
+    for (const NamedNode& node : nodes) {
       const smp::NodeInfo& info = node.record.node_info;
       sink.begin_object();
       sink.value("node_guid", info.node_guid);
@@ -52,30 +47,30 @@ struct NodesReport final : Report {
   }
   void text(TextOut& out) const override {
     print(
-        out, [](const Node& node) { return in_quotes(node.name()); }, [](const Node& node) { return escaped(node.name()); },
+        out, [](const NamedNode& node) { return in_quotes(node.name()); }, [](const NamedNode& node) { return escaped(node.name()); },
         [](Guid guid) { return to_text(guid); });
   }
   void diags_text(TextOut& out) const override {
     print(
-        out, [](const Node& node) { return fmt::format("\"{}\"", node.diags_name()); }, [](const Node& node) { return node.diags_name(); },
-        [](Guid guid) { return fmt::format("0x{:016x}", guid.value); });
+        out, [](const NamedNode& node) { return fmt::format("\"{}\"", node.diags_name()); },
+        [](const NamedNode& node) { return node.diags_name(); }, [](Guid guid) { return fmt::format("0x{:016x}", guid.value); });
   }
   Exit status() const override { return torn ? Exit::incomplete : Exit::ok; }
 
  private:
   template <class Quoted, class Name, class GuidText>
   void print(TextOut& out, Quoted in_quotes, Name name, GuidText guid_text) const {
-    if (what == List::adapters) out.write("   LID \"name\"\n================\n");
-    for (const Node& node : nodes) {
+    if (what == ListKind::adapters) out.write("   LID \"name\"\n================\n");
+    for (const NamedNode& node : nodes) {
       switch (what) {
-        case List::adapters:
+        case ListKind::adapters:
           out.print("{:6}  {}\n", node.record.lid.value, in_quotes(node));
           break;
-        case List::guids:
+        case ListKind::guids:
           out.print("{}\n", guid_text(node.record.node_info.port_guid));
           break;
-        case List::name_of_lid:
-        case List::name_of_guid:
+        case ListKind::name_of_lid:
+        case ListKind::name_of_guid:
           out.print("{}\n", name(node));
           break;
         default:
@@ -102,33 +97,15 @@ async::Task<sa::Nodes> matching(Session& session, std::string_view member, std::
   co_return nodes;
 }
 
-/// infiniband-diags reads all nodes and compares the values itself. If LMC is not zero, it finds only the base LID of a node; the SA
-/// would find all LIDs.
-async::Task<sa::Nodes> find_as_diags(const Ask& ask, List list, std::string word) {
-  FormedReport all = ask.report(sa::Pattern(sa::NodeRecord::info()));
-  co_await ask.fetch(all);
-  const std::uint64_t number = c_number(word);
-  sa::Nodes nodes;
-  for (const Bytes bytes : all.records.bytes) {
-    const auto node = wire::unpack_short<sa::NodeRecord>(bytes);
-    const bool wanted = list == List::adapters       ? node.node_info.node_type == smp::NodeType::channel_adapter
-                        : list == List::name_of_lid  ? node.lid.value == static_cast<std::uint16_t>(number)
-                        : list == List::name_of_guid ? node.node_info.port_guid.value == number
-                                                     : is_called(ask.session, node, word);
-    if (wanted) nodes.records.push_back(node);
-  }
-  co_return nodes;
-}
-
-async::Task<sa::Nodes> find(const Ask& ask, List list, std::string_view word) {
-  if (list == List::adapters) co_return co_await matching(ask.session, "nodeInfo.nodeType", "1");
-  if (list == List::name_of_lid) co_return co_await matching(ask.session, "LID", word);
-  if (list == List::name_of_guid) {
-    sa::Nodes nodes = co_await matching(ask.session, "nodeInfo.portGUID", word);
+async::Task<sa::Nodes> find(Session& session, ListKind list, std::string_view word) {
+  if (list == ListKind::adapters) co_return co_await matching(session, "nodeInfo.nodeType", "1");
+  if (list == ListKind::name_of_lid) co_return co_await matching(session, "LID", word);
+  if (list == ListKind::name_of_guid) {
+    sa::Nodes nodes = co_await matching(session, "nodeInfo.portGUID", word);
     if (!nodes.records.empty()) co_return nodes;
-    co_return co_await matching(ask.session, "nodeInfo.nodeGUID", word);
+    co_return co_await matching(session, "nodeInfo.nodeGUID", word);
   }
-  co_return co_await named(ask.session, word);
+  co_return co_await named(session, word);
 }
 
 /// The ports whose CapabilityMask has a bit for a subnet manager.
@@ -136,7 +113,7 @@ struct ManagersReport final : Report {
   FormedReport active, disabled;
   bool all = false;  ///< the list includes disabled subnet managers
 
-  explicit ManagersReport(const Ask& ask) : active(ask.report(with("IsSM"))), disabled(ask.report(with("IsSMdisabled"))) {
+  explicit ManagersReport(Session& session) : active(session, with("IsSM")), disabled(session, with("IsSMdisabled")) {
     active.form = disabled.form = &port_summary_form;
   }
   void visit(report::Sink& sink) const override {
@@ -168,25 +145,50 @@ struct ManagersReport final : Report {
   }
 };
 
-/// The LID that `word` means for infiniband-diags. Throws DiagsExit if it means none.
-async::Task<Lid> lid_as_diags(const Ask& ask, std::string word) {
-  if (!word.empty() && std::isalpha(static_cast<unsigned char>(word[0])) != 0) {
-    FormedReport nodes = ask.report(sa::Pattern(sa::NodeRecord::info()));
-    co_await ask.fetch(nodes);
-    for (const Bytes bytes : nodes.records.bytes) {
-      const auto node = wire::unpack_short<sa::NodeRecord>(bytes);
-      if (description_of(node) == word) co_return node.lid;
-    }
-    throw DiagsExit(ENONET, fmt::format("Failed to find lid for \"{}\": {}\n", printable(word), std::strerror(ENONET)));
+}  // namespace
+
+NodeKey node_key(ListKind list) {
+  switch (list) {
+    case ListKind::lids:
+    case ListKind::one_lid:
+    case ListKind::guids:
+      return NodeKey::name;
+    case ListKind::name_of_lid:
+      return NodeKey::lid;
+    case ListKind::name_of_guid:
+      return NodeKey::guid;
+    default:
+      return NodeKey::none;
   }
-  errno = 0;
-  const long value = std::strtol(word.c_str(), nullptr, 0);
-  if (errno != 0 || value <= 0 || value > UINT16_MAX)
-    throw DiagsExit(EINVAL, fmt::format("Invalid lid specified: \"{}\"\n", printable(word)));
-  co_return Lid{static_cast<std::uint16_t>(value)};
 }
 
-}  // namespace
+FormedReport::FormedReport(Session& session, const sa::Pattern& asked)
+    : RecordsReport(asked), style{session.node_name_map(), session.options().keys} {
+  const CommonOptions& options = session.options();
+  names = options.int_names || options.error_level() >= 2 ? RecordNames::internal : RecordNames::saquery;
+  keys = options.keys;
+  records.type = &pattern.answer();
+}
+
+void FormedReport::diags_text(TextOut& out) const {
+  for (const Bytes record : records.bytes) {
+    if (!shown || shown(record)) out.write(record_text(*form, record, style));
+  }
+}
+
+async::Task<> fetch_records(Session& session, RecordsReport& report, std::uint8_t method, std::uint32_t modifier) {
+  mad::Transactor& transactor = session.transactor();
+  mad::Result<sa::Records> tried = co_await sa::try_records(transactor, transactor.sa_path(), report.pattern, method, modifier);
+  if (tried) {
+    report.records = std::move(*tried);
+    if (report.records.torn) warn_torn(session.log(), report.records.bytes.size());
+    co_return;
+  }
+  report.none = sa::is_no_records(tried.error());
+  if (!report.none) tried.error().raise();
+}
+
+std::string description_of(const sa::NodeRecord& node) { return std::string(fixed_text(node.node_description.node_string)); }
 
 bool is_called(Session& session, const sa::NodeRecord& node, std::string_view name) {
   const auto mapped = session.node_name_map().find(node.node_info.node_guid);
@@ -194,60 +196,44 @@ bool is_called(Session& session, const sa::NodeRecord& node, std::string_view na
   return (mapped && *mapped == name) || description == name || printable(description) == name;
 }
 
-void check_word(List list, const std::optional<std::string>& word, bool as_diags) {
-  const bool by_name = list == List::lids || list == List::one_lid || list == List::guids;
-  const bool by_lid = list == List::name_of_lid;
-  if (!by_name && !by_lid && list != List::name_of_guid) return;
-  const std::string_view missing = by_name ? "name" : by_lid ? "lid" : "guid";
-  if (!as_diags) {
-    if (!word || word->empty()) throw UsageError(by_name ? "No node name is given" : by_lid ? "No LID is given" : "No GUID is given");
-  } else if (!word) {
-    throw DiagsUsage(fmt::format("ERROR: {} not specified\n", missing));
-  } else if (by_lid && static_cast<std::uint16_t>(c_number(*word)) == 0) {
-    throw DiagsUsage("ERROR: lid invalid\n");
-  }
+async::Task<sa::Nodes> find_nodes(Session& session, ListKind list, std::string word) {
+  sa::Nodes nodes = co_await find(session, list, word);
+  if (nodes.records.empty() && list != ListKind::adapters) throw Error(fmt::format("The SA knows no node {}", in_quotes(word)));
+  co_return nodes;
 }
 
-async::Task<> look_up(const Ask& ask, List list, std::string word) {
-  async::Task<sa::Nodes> search = ask.as_diags ? find_as_diags(ask, list, word) : find(ask, list, word);
-  sa::Nodes nodes = co_await std::move(search);
-  if (nodes.records.empty() && list != List::adapters && !ask.as_diags)
-    throw Error(fmt::format("The SA knows no node {}", in_quotes(word)));
-  if (list == List::one_lid && !nodes.records.empty()) nodes.records.resize(1);
+void emit_nodes(Session& session, Emit& emit, ListKind list, sa::Nodes nodes) {
+  if (list == ListKind::one_lid && !nodes.records.empty()) nodes.records.resize(1);
   NodesReport report;
   report.what = list;
   report.torn = nodes.torn;
   for (const sa::NodeRecord& node : nodes.records) {
-    const auto mapped = ask.session.node_name_map().find(node.node_info.node_guid);
+    const auto mapped = session.node_name_map().find(node.node_info.node_guid);
     report.nodes.push_back({node, mapped ? std::optional(std::string(*mapped)) : std::nullopt});
   }
-  if (nodes.torn) warn_torn(ask.session.log(), nodes.records.size());
-  ask.emit(report);
+  if (nodes.torn) warn_torn(session.log(), nodes.records.size());
+  emit(report);
 }
 
-async::Task<> list_managers(const Ask& ask) {
+async::Task<> list_managers(Session& session, Emit& emit, FetchRecords fetch) {
   constexpr std::uint32_t any_bit = 1U << 31;  // a record matches if it has the bits of the mask (IBA 15.2.5.3)
-  ManagersReport report(ask);
-  co_await ask.fetch(report.active, mad::method::get_table, any_bit);
+  ManagersReport report(session);
+  co_await fetch(session, report.active, mad::method::get_table, any_bit);
   try {
-    co_await ask.fetch(report.disabled, mad::method::get_table, any_bit);
+    co_await fetch(session, report.disabled, mad::method::get_table, any_bit);
   } catch (const Error&) {
-    ask.emit.so_far(report);
+    emit.so_far(report);
     throw;
   }
   report.all = true;
-  ask.emit(report);
+  emit(report);
 }
 
-async::Task<std::optional<Lid>> lid_of(const Ask& ask, std::string text) {
-  if (ask.as_diags) {
-    const Lid lid = co_await lid_as_diags(ask, text);
-    co_return lid;
-  }
+async::Task<std::optional<Lid>> lid_of(Session& session, std::string text) {
   if (const auto lid = parse_lid(text)) co_return *lid;
   if (text.empty() || std::isalpha(static_cast<unsigned char>(text[0])) == 0) co_return std::nullopt;
-  const sa::Nodes nodes = co_await named(ask.session, text);
-  if (nodes.torn && nodes.records.empty()) warn_torn(ask.session.log(), 0);
+  const sa::Nodes nodes = co_await named(session, text);
+  if (nodes.torn && nodes.records.empty()) warn_torn(session.log(), 0);
   if (nodes.records.empty()) co_return std::nullopt;
   co_return nodes.records.front().lid;
 }

@@ -12,7 +12,6 @@
 #include "iba/text.hpp"
 #include "sa/record_types.hpp"
 #include "tools/frame/commands.hpp"
-#include "tools/saquery/diags_query.hpp"
 #include "tools/saquery/option_tables.hpp"
 
 namespace ib::tools::saquery {
@@ -81,51 +80,42 @@ class Saquery final : public Command {
     set.words("ARG|MEMBER=VALUE", words_);
     set.offer([this] { return words_.empty() ? std::vector<std::string>() : member_assignments(words_.front()); });
     set.notes(item_list());
-    for (const Choice& choice : choices) {
+    for (const ListOption& choice : list_options) {
       set.action(choice.names, choice.help,
-                 [this, &choice] { choose(choice.names, choice.record, choice.record.empty() ? choice.list : List::records); });
+                 [this, &choice] { choose(choice.names, choice.record, choice.record.empty() ? choice.list : ListKind::records); });
     }
     set.flag("--get", get_, "Ask by SubnAdmGet, for the only record that matches.");
     set.flag("--no-defaults", no_defaults_, "Match what is said and nothing more: paths from anywhere, no selectors.");
-    set.value("--src-to-dst", "SRC:DST", "The paths between two LIDs or names of nodes", [this](std::string_view text) {
-      choose("--src-to-dst", "PathRecord", List::records);
-      set_ends(text, ':', "SLID", "DLID");
-    });
-    set.value("--sgid-to-dgid", "SGID-DGID", "The paths between two GIDs", [this](std::string_view text) {
-      choose("--sgid-to-dgid", "PathRecord", List::records);
-      set_ends(text, '-', "SGID", "DGID");
-    });
-    for (const MemberOption& option : member_options)
-      set.value(option.names, "VALUE", option.help(),
-                [this, &option](std::string_view text) { by_option_.emplace_back(option.member, text); });
+    add_path_options(
+        set, [this](std::string_view text) { choose_paths("--src-to-dst", text, ':', "SLID", "DLID"); },
+        [this](std::string_view text) { choose_paths("--sgid-to-dgid", text, '-', "SGID", "DGID"); });
+    const auto take = [this](const MemberOption& option, std::string_view text) { by_option_.emplace_back(option.member, text); };
+    add_member_options(set, take);
+    for (const std::string_view names : {"-f --flow_label --flow-label", "-F"})
+      set.value(names, "VALUE", flow_label.help(), [take](std::string_view text) { take(flow_label, text); });
     add_common(set, common, group_fabric);
   }
 
-  void diags_options(DiagsOptions& set) override { as_diags_.emplace().options(set); }
-
-  std::string_view table_rows() const override { return list_ == List::records ? "records" : list_ == List::managers ? "" : "nodes"; }
+  std::string_view table_rows() const override {
+    return list_ == ListKind::records ? "records" : list_ == ListKind::managers ? "" : "nodes";
+  }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    if (as_diags_) {
-      co_await as_diags_->run(session, emit);
-      co_return;
-    }
-    const Ask ask{session, emit, false};
-    check_word(list_, first_word(), false);
-    if (list_ != List::records) check_look_up();
+    if (list_ != ListKind::records) check_look_up();
     co_await session.prepare_sa();
-    if (list_ == List::records) {
-      co_await list_records(ask);
-    } else if (list_ == List::managers) {
-      co_await list_managers(ask);
+    if (list_ == ListKind::records) {
+      co_await list_records(session, emit);
+    } else if (list_ == ListKind::managers) {
+      co_await list_managers(session, emit, fetch_records);
     } else {
-      co_await look_up(ask, list_, first_word().value_or(""));
+      sa::Nodes nodes = co_await find_nodes(session, list_, first_word().value_or(""));
+      emit_nodes(session, emit, list_, std::move(nodes));
     }
   }
 
  private:
   /// The option `names` selects the list. Throws OptionError if another option has selected another list.
-  void choose(std::string_view names, std::string_view record, List list) {
+  void choose(std::string_view names, std::string_view record, ListKind list) {
     if (!chosen_.empty() && (record != record_ || list != list_))
       throw OptionError(fmt::format("{} and {} contradict each other", chosen_, names));
     chosen_ = names;
@@ -135,7 +125,8 @@ class Saquery final : public Command {
 
   std::optional<std::string> first_word() const { return words_.empty() ? std::nullopt : std::optional(words_[0]); }
 
-  void set_ends(std::string_view text, char between, std::string_view source, std::string_view destination) {
+  void choose_paths(std::string_view option, std::string_view text, char between, std::string_view source, std::string_view destination) {
+    choose(option, "PathRecord", ListKind::records);
     const std::size_t at = text.find(between);
     if (at == std::string_view::npos) throw OptionError(fmt::format("'{}' has no '{}' between the two ends", escaped(text), between));
     ends_.emplace_back(source, text.substr(0, at));
@@ -143,22 +134,25 @@ class Saquery final : public Command {
   }
 
   void check_look_up() const {
+    const NodeKey key = node_key(list_);
+    if (key != NodeKey::none && first_word().value_or("").empty())
+      throw UsageError(fmt::format("No {} is given", key == NodeKey::name ? "node name" : key == NodeKey::lid ? "LID" : "GUID"));
     if (words_.size() > 1) throw UsageError(fmt::format("Arguments {} are not understood.", list_text(std::span(words_).subspan(1))));
     if (get_ || no_defaults_ || !by_option_.empty())
       throw UsageError(fmt::format("{} takes no values of members, and neither --get nor --no-defaults", chosen_));
   }
 
-  async::Task<> list_records(const Ask& ask) {
-    const sa::Pattern pattern = co_await make_pattern(ask);
-    if (ask.session.options().error_level() >= 1) announce(pattern, ask.session.options().keys, ask.emit);
+  async::Task<> list_records(Session& session, Emit& emit) {
+    const sa::Pattern pattern = co_await make_pattern(session);
+    if (session.options().error_level() >= 1) announce(pattern, session.options().keys, emit);
     const std::uint8_t method = get_ ? mad::method::get : sa::list_method(pattern.record());
-    FormedReport report = ask.report(pattern);
+    FormedReport report(session, pattern);
     report.single = method == mad::method::get;
-    co_await ask.fetch(report, method);
-    ask.emit(report);
+    co_await fetch_records(session, report, method);
+    emit(report);
   }
 
-  async::Task<sa::Pattern> make_pattern(const Ask& ask) {
+  async::Task<sa::Pattern> make_pattern(Session& session) {
     if (record_.empty() && words_.empty()) record_ = "NodeRecord";
     if (record_.empty()) {
       record_ = words_[0];
@@ -171,24 +165,24 @@ class Saquery final : public Command {
     if (!words_.empty()) throw UsageError(fmt::format("Arguments {} are not understood.", list_text(words_)));
     sa::Pattern pattern(type.info());
     for (const auto& [member, text] : arguments) {
-      const bool good = co_await match_argument(ask, pattern, member, text);
+      const bool good = co_await match_argument(session, pattern, member, text);
       if (!good) throw UsageError(fmt::format("Argument {} did not match {}", in_quotes(given[0]), type.argument));
     }
     for (const auto& [member, text] : ends_) {
       if (text.empty()) continue;
-      const bool good = co_await match_argument(ask, pattern, member, text);
+      const bool good = co_await match_argument(session, pattern, member, text);
       if (!good) throw UsageError(fmt::format("{} is neither an address nor the name of a node", in_quotes(text)));
     }
     for (const auto& [member, text] : assignments) pattern.match(member, text);
     for (const auto& [member, text] : by_option_) match_option(pattern, member, text);
-    if (!no_defaults_) set_defaults(pattern, ask.session.end_port());
+    if (!no_defaults_) set_defaults(pattern, session.end_port());
     co_return pattern;
   }
 
   /// The name of a node can take the place of a LID.
-  static async::Task<bool> match_argument(const Ask& ask, sa::Pattern& pattern, std::string_view member, std::string text) {
+  static async::Task<bool> match_argument(Session& session, sa::Pattern& pattern, std::string_view member, std::string text) {
     if (find_path(pattern.form(), member)->field->kind == FieldKind::lid) {
-      const std::optional<Lid> lid = co_await lid_of(ask, text);
+      const std::optional<Lid> lid = co_await lid_of(session, text);
       if (lid) pattern.match(member, std::uint64_t{lid->value});
       co_return lid.has_value();
     }
@@ -221,12 +215,11 @@ class Saquery final : public Command {
 
   std::vector<std::string> words_;
   std::string record_;  ///< the name of the kind of records
-  List list_ = List::records;
+  ListKind list_ = ListKind::records;
   std::string_view chosen_;  ///< the option that selected the list
   bool get_{}, no_defaults_{};
   Assignments ends_;  ///< the ends of a path: LIDs, names of nodes or GIDs
   Assignments by_option_;
-  std::optional<DiagsQuery> as_diags_;
 };
 
 }  // namespace
@@ -239,7 +232,7 @@ constinit const CommandInfo rooms::saquery{
     .group = HelpGroup::sa,
     .summary = "Print records of the subnet administrator: nodes, ports, paths, groups, services.",
     .make = make_command<saquery::Saquery>,
-    .make_diags = make_command<saquery::Saquery>,
+    .make_diags = saquery::make_saquery_diags,
 };
 
 }  // namespace ib::tools

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// saquery: lists records by pattern, in ibtool's dialect (saquery.cpp) and in infiniband-diags' (diags_query.cpp, diags_forms.cpp), and
-// finds nodes by name, LID or GUID (nodes.cpp). All send their queries through an Ask (ask.cpp).
+// saquery: lists records by pattern, and finds nodes by name, LID or GUID. ibtool's front end is saquery.cpp, with its searches in
+// nodes.cpp. infiniband-diags' front end is diags_query.cpp, with its searches and failures in diags_fetch.cpp and its text in
+// diags_forms.cpp. The reports and the list of subnet managers belong to both.
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "async/task.hpp"
 #include "iba-gen/sa.hpp"
 #include "mad/transactor.hpp"
+#include "sa/nodes.hpp"
 #include "sa/records.hpp"
 #include "tools/frame/emit.hpp"
 #include "tools/frame/session.hpp"
@@ -18,8 +21,8 @@
 
 namespace ib::tools::saquery {
 
-/// The kinds of lists.
-enum class List {
+/// What a run lists.
+enum class ListKind {
   records,  ///< records that match a pattern
   // about nodes, which are selected by name, LID or GUID
   lids,
@@ -35,39 +38,50 @@ enum class List {
   members,  ///< the members of all groups, or of one
 };
 
+/// What the operand of a list about nodes is.
+enum class NodeKey { none, name, lid, guid };
+NodeKey node_key(ListKind list);
+
 /// A report of records, with the form in which infiniband-diags prints them.
 struct FormedReport : RecordsReport {
   const RecordForm* form{};
   RecordStyle style;
   std::function<bool(Bytes record)> shown;  ///< selects the records to print; empty: all
 
-  FormedReport(const Session& session, RecordStyle record_style, const sa::Pattern& asked);
+  FormedReport(Session& session, const sa::Pattern& asked);
   void diags_text(TextOut& out) const override;
 };
 
-/// The state of a run.
-struct Ask {
-  Session& session;
-  Emit& emit;
-  bool as_diags;  ///< failures and wrong values end the command with infiniband-diags' messages; no records is a failure too
+/// Reads the records that match the pattern of `report` into it.
+using FetchRecords = async::Task<> (*)(Session& session, RecordsReport& report, std::uint8_t method, std::uint32_t modifier);
 
-  mad::Transactor& transactor() const { return session.transactor(); }
-  FormedReport report(const sa::Pattern& pattern) const;
-  /// Reads the records that match the pattern of `report`.
-  async::Task<> fetch(FormedReport& report, std::uint8_t method = mad::method::get_table, std::uint32_t modifier = 0) const;
-};
+/// FetchRecords: if there are no records, `report` says so. Throws a MadError for any other failure.
+async::Task<> fetch_records(Session& session, RecordsReport& report, std::uint8_t method = mad::method::get_table,
+                            std::uint32_t modifier = 0);
+/// FetchRecords: a failure, to which "no records" belongs, ends the program with infiniband-diags' message and status (DiagsExit).
+async::Task<> fetch_records_or_exit(Session& session, RecordsReport& report, std::uint8_t method = mad::method::get_table,
+                                    std::uint32_t modifier = 0);
 
-/// Throws if `list` needs `word` (a name, LID or GUID) and it is missing or wrong.
-void check_word(List list, const std::optional<std::string>& word, bool as_diags);
-/// Makes a list about nodes. `word` is the name, LID or GUID.
-async::Task<> look_up(const Ask& ask, List list, std::string word);
+/// The nodes of `list` by one or two queries of the SA. `word` is the name, LID or GUID. Throws Error if there is no such node.
+async::Task<sa::Nodes> find_nodes(Session& session, ListKind list, std::string word);
+/// The nodes of `list` among all NodeRecords. If LMC is not zero, a node is found by its base LID only; the SA would find it by all its
+/// LIDs.
+async::Task<sa::Nodes> search_all_nodes(Session& session, ListKind list, std::string word);
+/// Emits the list about `nodes`.
+void emit_nodes(Session& session, Emit& emit, ListKind list, sa::Nodes nodes);
 /// Lists the ports of subnet managers.
-async::Task<> list_managers(const Ask& ask);
+async::Task<> list_managers(Session& session, Emit& emit, FetchRecords fetch);
 
+std::string description_of(const sa::NodeRecord& node);
 /// Whether the node has the name `name`, in the node name map or in its description.
 bool is_called(Session& session, const sa::NodeRecord& node, std::string_view name);
-/// The LID that `text` means: a number, or the name of a node, which means its first LID. Empty if it is neither. With Ask::as_diags,
-/// this ends the command.
-async::Task<std::optional<Lid>> lid_of(const Ask& ask, std::string text);
+/// The LID that `text` means: a number, or the name of a node, which means its first LID. Empty if it is neither.
+async::Task<std::optional<Lid>> lid_of(Session& session, std::string text);
+/// The LID that `text` means for infiniband-diags: a number as strtol reads it, or the description of a node. Throws DiagsExit if it is
+/// neither.
+async::Task<Lid> lid_or_exit(Session& session, std::string text);
+
+/// The command in infiniband-diags' dialect.
+std::unique_ptr<Command> make_saquery_diags();
 
 }  // namespace ib::tools::saquery

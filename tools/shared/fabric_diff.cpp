@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "base/escape.hpp"
+#include "base/split.hpp"
 #include "tools/frame/diags_words.hpp"
 
 namespace ib::tools {
@@ -23,11 +24,9 @@ using subnet::Subnet;
 /// Sets `checks` to the checks in `words`, which are divided by commas. Returns the first unknown word.
 std::optional<std::string> read_checks(const std::string& words, std::span<const DiffKey> keys, DiffChecks& checks) {
   checks = {};
-  for (std::size_t at = 0; at < words.size();) {
-    const std::size_t end = std::min(words.find(',', at), words.size());
-    const std::string word = words.substr(at, end - at);
-    at = end + 1;
-    if (word.empty()) continue;
+  for (const std::string_view part : split(words)) {
+    if (part.empty()) continue;
+    const std::string word(part);
     const auto key =
         std::ranges::find_if(keys, [&](const DiffKey& known) { return ::strcasecmp(word.c_str(), std::string(known.word).c_str()) == 0; });
     if (key == keys.end()) return word;

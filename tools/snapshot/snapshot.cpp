@@ -15,6 +15,7 @@
 #include "base/escape.hpp"
 #include "base/log.hpp"
 #include "base/nearest.hpp"
+#include "base/split.hpp"
 #include "iba-gen/smp.hpp"
 #include "mad/transactor.hpp"
 #include "snapshot/fabric_survey.hpp"
@@ -48,9 +49,7 @@ std::vector<std::string> part_names() {
 /// The parts in "lft,mft".
 std::vector<Part> parts_in(std::string_view text, std::string_view option) {
   std::vector<Part> parts;
-  for (std::string_view rest = text;;) {
-    const std::size_t comma = rest.find(',');
-    const std::string_view word = rest.substr(0, comma);
+  for (const std::string_view word : split(text)) {
     const std::optional<Part> part = snapshot::find_part(word);
     if (!part) {
       std::vector<std::string_view> names;
@@ -58,9 +57,8 @@ std::vector<Part> parts_in(std::string_view text, std::string_view option) {
       throw OptionError(fmt::format("option '{}': a snapshot has no part {}{}", option, in_quotes(word), did_you_mean(word, names)));
     }
     parts.push_back(*part);
-    if (comma == std::string_view::npos) return parts;
-    rest.remove_prefix(comma + 1);
   }
+  return parts;
 }
 
 bool contains(const std::vector<Part>& parts, Part part) { return std::ranges::find(parts, part) != parts.end(); }

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/escape.hpp"
+#include "base/split.hpp"
 #include "iba-gen/smp.hpp"
 #include "mad/transactor.hpp"
 #include "path/json.hpp"
@@ -79,13 +80,10 @@ struct LinesReport final : Report {
 /// Reads "a,b,c" as a list of `least` to `most` numbers.
 std::vector<std::uint32_t> numbers(std::string_view text, std::string_view option, std::size_t least, std::size_t most, int base) {
   std::vector<std::uint32_t> values;
-  for (std::string_view rest = text;;) {
-    const std::size_t comma = rest.find(',');
-    std::string word(rest.substr(0, comma));
+  for (const std::string_view part : split(text)) {
+    std::string word(part);
     if (base == 16 && !word.starts_with("0x")) word.insert(0, "0x");
     values.push_back(static_cast<std::uint32_t>(parse_unsigned(word, option, 0, std::numeric_limits<std::uint32_t>::max())));
-    if (comma == std::string_view::npos) break;
-    rest.remove_prefix(comma + 1);
   }
   if (values.size() < least || values.size() > most)
     throw OptionError(fmt::format("option '{}': {} is not {} to {} numbers between commas", option, in_quotes(text), least, most));

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // By legacy names: whatever a site's files, sysfs or the command line hold, no control byte comes out of it.
 #include <algorithm>
-#include <array>
 #include <fstream>
 
 #include "formats/node_name_map.hpp"
@@ -68,8 +67,7 @@ TEST_CASE("names of a map and ibdiag.conf by legacy names") {
   CHECK(plain(done.out + done.err));
 
   const auto names = ib::formats::parse_node_name_map("0x0 \x1b[2Jgr\xc3\xbc\xc3\x9f\n");
-  const std::array<std::uint8_t, 112> record{};
-  CHECK(ib::tools::saquery::node_name(record, names) == " [2Jgr\xc3\xbc\xc3\x9f");
+  CHECK(ib::tools::saquery::node_name(ib::sa::NodeRecord(), names) == " [2Jgr\xc3\xbc\xc3\x9f");
 }
 
 }  // namespace tools_legacy_words_tests

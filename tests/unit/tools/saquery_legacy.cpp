@@ -5,6 +5,7 @@
 #include "support/fake_sa.hpp"
 #include "support/program.hpp"
 #include "support/sa_answer.hpp"
+#include "tools/saquery/diags_forms.hpp"
 #include "unit/tools/sa_subnet.hpp"
 
 namespace tools_saquery_legacy_tests {
@@ -164,6 +165,26 @@ TEST_CASE("saquery of infiniband-diags: hostile names, keys, packets and widths"
   CHECK_THAT(dumped.out, ibtest::starts_with("SA Request:\n0103 0212 "));
   CHECK_THAT(dumped.out, contains("SA Response:\n0103 0292 "));
   CHECK(dumped.out.find("1234") == std::string::npos);
+}
+
+TEST_CASE("saquery of infiniband-diags: words that hold several fields") {
+  namespace saquery = ib::tools::saquery;
+  std::array<std::uint8_t, 72> bytes{};
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::uint8_t>(i + 1);
+  bytes[49] = 1;  // ProxyJoin, as infiniband-diags reads it
+  const subnet::NodeNameMap names;
+  const auto text = [&](const saquery::RecordForm& form) { return saquery::record_text(form, bytes, {names}); };
+  const std::string path = text(*saquery::find_form("PR")), info = text(*saquery::find_form("CPI"));
+  for (const char* value : {"hop_flow_raw............0x2D2E2F30\n", "num_path_revers.........0x1\n", "mtu.....................0x37\n",
+                            "rate....................0x38\n", "pkt_life................0x39\n", "resv2...................0x3B3C3D3E3F40\n"})
+    CHECK_THAT(path, contains(value));
+  for (const char* value : {"Redirect TC/SL/FL........0x191A1B1C\n", "Redirect QP..............0x21222324\n",
+                            "Trap TC/SL/FL............0x393A3B3C\n", "Trap HL/QP...............0x41424344\n"})
+    CHECK_THAT(info, contains(value));
+  CHECK_THAT(text(*saquery::find_form("SWIR")), contains("LifeTimeValue/PortStateChange/OpSL2VL...0x10\n"));
+  CHECK_THAT(text(*saquery::find_form("SWIR")), contains("flags...................................0x15\n"));
+  CHECK_THAT(text(*saquery::find_form("MCMR")), contains("ProxyJoin...............0x1\n"));
+  CHECK_THAT(text(saquery::mc_member_form), contains("ScopeState..............0x31\n\t\tProxyJoin...............0x1\n"));
 }
 
 }  // namespace tools_saquery_legacy_tests

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Sends the queries of saquery. If a query fails, infiniband-diags' saquery ends with an errno as its exit status.
+// The requests of infiniband-diags' saquery. If one fails, the program ends with an errno as its exit status.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 
+#include "base/escape.hpp"
 #include "iba-gen/mad.hpp"
+#include "iba/wire.hpp"
 #include "snapshot/transactor.hpp"
 #include "tools/saquery/saquery.hpp"
 
@@ -34,7 +38,7 @@ std::string status_line(unsigned status) {
   return fmt::format("ERROR: Query result returned 0x{:04x}, {}{}\n", status, common, by_class);
 }
 
-[[noreturn]] void give_up_as_diags(const Session& session, const StructInfo& record, const mad::MadError& error) {
+[[noreturn]] void exit_for(const Session& session, const StructInfo& record, const mad::MadError& error) {
   int status = EIO;
   std::string text;
   if (dynamic_cast<const mad::NotRead*>(&error) != nullptr) {
@@ -55,36 +59,45 @@ std::string status_line(unsigned status) {
 
 }  // namespace
 
-FormedReport::FormedReport(const Session& session, RecordStyle record_style, const sa::Pattern& asked)
-    : RecordsReport(asked), style(record_style) {
-  const CommonOptions& options = session.options();
-  names = options.int_names || options.error_level() >= 2 ? RecordNames::internal : RecordNames::saquery;
-  keys = options.keys;
-  records.type = &pattern.answer();
+async::Task<> fetch_records_or_exit(Session& session, RecordsReport& report, std::uint8_t method, std::uint32_t modifier) {
+  mad::Transactor& transactor = session.transactor();
+  mad::Result<sa::Records> tried = co_await sa::try_records(transactor, transactor.sa_path(), report.pattern, method, modifier);
+  if (!tried) exit_for(session, report.pattern.record(), tried.error());
+  report.records = std::move(*tried);
+  if (report.records.torn) session.diags_warning("sa_query", torn_text(report.records.bytes.size()));
 }
 
-void FormedReport::diags_text(TextOut& out) const {
-  for (const Bytes record : records.bytes) {
-    if (!shown || shown(record)) out.write(record_text(*form, record, style));
+async::Task<sa::Nodes> search_all_nodes(Session& session, ListKind list, std::string word) {
+  FormedReport all(session, sa::Pattern(sa::NodeRecord::info()));
+  co_await fetch_records_or_exit(session, all);
+  const std::uint64_t number = c_number(word);
+  sa::Nodes nodes;
+  for (const Bytes bytes : all.records.bytes) {
+    const auto node = wire::unpack_short<sa::NodeRecord>(bytes);
+    const bool wanted = list == ListKind::adapters       ? node.node_info.node_type == smp::NodeType::channel_adapter
+                        : list == ListKind::name_of_lid  ? node.lid.value == static_cast<std::uint16_t>(number)
+                        : list == ListKind::name_of_guid ? node.node_info.port_guid.value == number
+                                                         : is_called(session, node, word);
+    if (wanted) nodes.records.push_back(node);
   }
+  co_return nodes;
 }
 
-FormedReport Ask::report(const sa::Pattern& pattern) const {
-  return FormedReport(session, {session.node_name_map(), session.options().keys}, pattern);
-}
-
-async::Task<> Ask::fetch(FormedReport& report, std::uint8_t method, std::uint32_t modifier) const {
-  mad::Transactor& asked = transactor();
-  mad::Result<sa::Records> tried = co_await sa::try_records(asked, asked.sa_path(), report.pattern, method, modifier);
-  if (tried) {
-    report.records = std::move(*tried);
-    const std::size_t arrived = report.records.bytes.size();
-    if (report.records.torn) as_diags ? session.diags_warning("sa_query", torn_text(arrived)) : warn_torn(session.log(), arrived);
-    co_return;
+async::Task<Lid> lid_or_exit(Session& session, std::string text) {
+  if (!text.empty() && std::isalpha(static_cast<unsigned char>(text[0])) != 0) {
+    FormedReport nodes(session, sa::Pattern(sa::NodeRecord::info()));
+    co_await fetch_records_or_exit(session, nodes);
+    for (const Bytes bytes : nodes.records.bytes) {
+      const auto node = wire::unpack_short<sa::NodeRecord>(bytes);
+      if (description_of(node) == text) co_return node.lid;
+    }
+    throw DiagsExit(ENONET, fmt::format("Failed to find lid for \"{}\": {}\n", printable(text), std::strerror(ENONET)));
   }
-  if (as_diags) give_up_as_diags(session, report.pattern.record(), tried.error());
-  report.none = sa::is_no_records(tried.error());
-  if (!report.none) tried.error().raise();
+  errno = 0;
+  const long value = std::strtol(text.c_str(), nullptr, 0);
+  if (errno != 0 || value <= 0 || value > UINT16_MAX)
+    throw DiagsExit(EINVAL, fmt::format("Invalid lid specified: \"{}\"\n", printable(text)));
+  co_return Lid{static_cast<std::uint16_t>(value)};
 }
 
 }  // namespace ib::tools::saquery

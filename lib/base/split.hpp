@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Lists in one text: "lft,mft", "2/1".
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+namespace ib {
+
+/// The parts of `text` between the characters in `separators`. Empty parts count: "a,,b" has three, "a," two, and "" has one.
+std::vector<std::string_view> split(std::string_view text, std::string_view separators = ",");
+/// As split(), but nothing stands behind a separator at the end: "a,,b" has three parts, "a," one, and "" has none.
+std::vector<std::string_view> split_list(std::string_view text, std::string_view separators = ",");
+
+}  // namespace ib
