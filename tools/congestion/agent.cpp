@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <strings.h>
 
+#include <algorithm>
 #include <tuple>
 
 #include "base/escape.hpp"
@@ -21,31 +22,37 @@ bool begins(std::string_view name, std::string_view with) { return name.size() >
 
 }  // namespace
 
-std::size_t find_operation(std::span<const Name> names, std::string_view word, bool as_diags) {
+std::optional<std::size_t> find_whole_name(std::span<const OperationName> names, std::string_view word) {
+  const auto found =
+      std::ranges::find_if(names, [&](const OperationName& name) { return same(name.full, word) || same(name.alias, word); });
+  if (found == names.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - names.begin());
+}
+
+std::size_t find_operation(std::span<const OperationName> names, std::string_view word) {
+  if (const auto whole = find_whole_name(names, word)) return *whole;
   std::vector<std::size_t> found;
+  std::vector<std::string_view> words;
   for (std::size_t at = 0; at < names.size(); ++at) {
-    if (same(names[at].full, word) || same(names[at].alias, word)) return at;
     if (begins(names[at].full, word)) found.push_back(at);
+    words.insert(words.end(), {names[at].full, names[at].alias});
   }
-  if (as_diags) throw DiagsFailure({"main", fmt::format("operation '{}' not supported", word)});
   if (found.size() == 1) return found.front();
   if (found.size() > 1) throw UsageError(fmt::format("Ambiguous operation {}", in_quotes(word)));
-  std::vector<std::string_view> words;
-  for (const Name& name : names) words.insert(words.end(), {name.full, name.alias});
   throw UsageError(fmt::format("Unknown operation {}{}", in_quotes(word), did_you_mean(word, words)));
 }
 
-std::string operation_list(std::span<const Name> names) {
+std::string operation_list(std::span<const OperationName> names) {
   std::string text = "OP, in any case, is one of\n";
-  for (const Name& name : names)
+  for (const OperationName& name : names)
     text += fmt::format("    {} {}{}{}\n", name.full, name.alias, name.values.empty() ? "" : ": ", name.values);
   return text;
 }
 
-DiagsWords Ask::words(std::string_view why) const { return {"main", fmt::format("operation {}: {}", word, why)}; }
+DiagsWords AgentOperation::words(std::string_view why) const { return {"main", fmt::format("operation {}: {}", word, why)}; }
 
-async::Task<std::vector<std::uint8_t>> Ask::call(const StructInfo& info, std::uint8_t method, std::uint32_t modifier,
-                                                 std::vector<std::uint8_t> value, const char* why, const Report* so_far) const {
+async::Task<std::vector<std::uint8_t>> AgentOperation::call(const StructInfo& info, std::uint8_t method, std::uint32_t modifier,
+                                                            std::vector<std::uint8_t> value, const char* why, const Report* so_far) const {
   constexpr std::size_t log_offset = 32;  // IBA A10.4.1
   const mad::Request request = mad::attribute_request(node.path, info, method, modifier, value, mad::mgmt_class::congestion);
   mad::Result<mad::Reply> reply = co_await session.transactor().try_call(request);
@@ -56,17 +63,17 @@ async::Task<std::vector<std::uint8_t>> Ask::call(const StructInfo& info, std::ui
   co_return std::vector<std::uint8_t>(data.begin(), data.end());
 }
 
-async::Task<std::vector<std::uint8_t>> Ask::get(const StructInfo& info, std::uint32_t modifier, const char* why,
-                                                const Report* so_far) const {
+async::Task<std::vector<std::uint8_t>> AgentOperation::get(const StructInfo& info, std::uint32_t modifier, const char* why,
+                                                           const Report* so_far) const {
   return call(info, mad::method::get, modifier, {}, why, so_far);
 }
 
-async::Task<std::vector<std::uint8_t>> Ask::set(const StructInfo& info, std::uint32_t modifier, std::vector<std::uint8_t> value,
-                                                const char* why) const {
+async::Task<std::vector<std::uint8_t>> AgentOperation::set(const StructInfo& info, std::uint32_t modifier, std::vector<std::uint8_t> value,
+                                                           const char* why) const {
   return call(info, mad::method::set, modifier, std::move(value), why, nullptr);
 }
 
-async::Task<smp::NodeInfo> Ask::switch_info(const char* why) const {
+async::Task<smp::NodeInfo> AgentOperation::switch_info(const char* why) const {
   const path::Path path = subnet::smp_path_of(node.path);
   mad::Result<smp::NodeInfo> answer = co_await session.transactor().try_subn_get<smp::NodeInfo>(path);
   const smp::NodeInfo info = session.take(std::move(answer), words(why));
@@ -86,7 +93,7 @@ void CongestionCommand::add_operands(OptionSet& set) {
   set.word("OP", word_);
   set.offer([names = names_] {
     std::vector<std::string> words;
-    for (const Name& name : names) words.emplace_back(name.full);
+    for (const OperationName& name : names) words.emplace_back(name.full);
     return words;
   });
   set.target("TARGET", target_);
@@ -95,33 +102,36 @@ void CongestionCommand::add_operands(OptionSet& set) {
 }
 
 void CongestionCommand::add_operands(DiagsOptions& set) {
-  as_diags_ = true;
   set.without("DK");
   set.operand("OP", [this](const std::string& word) {
     word_ = word;
-    static_cast<void>(operation());
+    const auto found = find_whole_name(names_, word);
+    if (!found) throw DiagsFailure({"main", fmt::format("operation '{}' not supported", word)});
+    chosen_ = *found;
   });
   set.target("LID|GUID", target_);
   set.optional_operands();
   set.notes(operation_list(names_));
 }
 
-async::Task<Destination> CongestionCommand::find(Session& session) const {
+async::Task<AgentOperation> CongestionCommand::find_agent(Session& session, Emit& emit) const {
   std::ignore = session.transactor();  // a failure to open it has words of its own
-  try {
-    Destination node = co_await session.gmp_node(target_);
-    co_return node;
-  } catch (const DiagsFailure&) {
-    if (!as_diags_ || !target_.given()) throw;
-  }
-  throw DiagsFailure({"main", fmt::format("can't resolve destination {}", target_.text())});
+  Destination node = co_await session.gmp_node(target_);
+  node.path.ib().cc_key = key_;
+  AgentOperation operation{session, emit, std::move(node), word_, names_[chosen_].full, session.options().keys};
+  co_return operation;
 }
 
-async::Task<Ask> CongestionCommand::ask(Session& session, Emit& emit, std::size_t operation) const {
-  Destination node = co_await find(session);
-  node.path.ib().cc_key = key_;
-  Ask ask{session, emit, std::move(node), word_, names_[operation].full, as_diags_};
-  co_return ask;
+async::Task<AgentOperation> CongestionCommand::find_diags_agent(Session& session, Emit& emit) const {
+  std::ignore = session.transactor();
+  try {
+    AgentOperation operation = co_await find_agent(session, emit);
+    operation.keys = Keys::shown;
+    co_return operation;
+  } catch (const DiagsFailure&) {
+    if (!target_.given()) throw;
+  }
+  throw DiagsFailure({"main", fmt::format("can't resolve destination {}", target_.text())});
 }
 
 }  // namespace ib::tools::congestion

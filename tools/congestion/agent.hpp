@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,25 +16,26 @@
 namespace ib::tools::congestion {
 
 /// An operation of the command line.
-struct Name {
+struct OperationName {
   std::string_view full, alias;
   std::string_view values;  ///< the words after the target, for the help text
 };
 
-/// The index of `word` in `names`. Upper and lower case are the same. ibtool accepts unambiguous abbreviations, infiniband-diags does not.
-/// Throws UsageError or DiagsFailure.
-std::size_t find_operation(std::span<const Name> names, std::string_view word, bool as_diags);
+/// The index of `word` in `names`, where it stands in full. Upper and lower case are the same.
+std::optional<std::size_t> find_whole_name(std::span<const OperationName> names, std::string_view word);
+/// The index of `word`, which may be an unambiguous abbreviation. Throws UsageError.
+std::size_t find_operation(std::span<const OperationName> names, std::string_view word);
 /// The lines of the help text that list the operations.
-std::string operation_list(std::span<const Name> names);
+std::string operation_list(std::span<const OperationName> names);
 
 /// An operation that runs on a node.
-struct Ask {
+struct AgentOperation {
   Session& session;
   Emit& emit;
   Destination node;       ///< its path has the CC_Key
   std::string_view word;  ///< the operation as the user wrote it
   std::string_view name;  ///< the full name
-  bool as_diags;
+  Keys keys;              ///< whether the CC_Key is printed
 
   /// The message of infiniband-diags if the operation fails.
   DiagsWords words(std::string_view why) const;
@@ -57,22 +59,23 @@ struct Ask {
 /// The base of commands with a command line "OP TARGET …" and a CC_Key.
 class CongestionCommand : public Command {
  protected:
-  CongestionCommand(std::span<const Name> names) : names_(names) {}
+  CongestionCommand(std::span<const OperationName> names) : names_(names) {}
 
   void add_key(OptionSet& set);
   void add_key(DiagsOptions& set);
   /// Binds OP and TARGET.
   void add_operands(OptionSet& set);
   void add_operands(DiagsOptions& set);
-  std::size_t operation() const { return find_operation(names_, word_, as_diags_); }
-  async::Task<Ask> ask(Session& session, Emit& emit, std::size_t operation) const;
-  async::Task<Destination> find(Session& session) const;
+  /// The operation chosen_ at TARGET.
+  async::Task<AgentOperation> find_agent(Session& session, Emit& emit) const;
+  /// The operation at TARGET as infiniband-diags does it: a TARGET that it does not find has words of its own, and the CC_Key is printed.
+  async::Task<AgentOperation> find_diags_agent(Session& session, Emit& emit) const;
 
-  std::span<const Name> names_;
+  std::span<const OperationName> names_;
   std::string word_;
   Target target_;
   std::uint64_t key_{};
-  bool as_diags_{};
+  std::size_t chosen_{};  ///< the index of OP in names_; by the legacy names known when OP was read
 };
 
 }  // namespace ib::tools::congestion

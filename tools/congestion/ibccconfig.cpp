@@ -16,7 +16,7 @@ namespace ib::tools {
 namespace congestion {
 namespace {
 
-constexpr Name settings[]{
+constexpr OperationName settings[]{
     {"CongestionKeyInfo", "CK", "CC_KEY PROTECT_BIT LEASE_PERIOD VIOLATIONS"},
     {"SwitchCongestionSetting", "SS",
      "CONTROL_MAP VICTIM_MASK CREDIT_MASK THRESHOLD PACKET_SIZE CS_THRESHOLD CS_RETURN_DELAY MARKING_RATE"},
@@ -25,11 +25,11 @@ constexpr Name settings[]{
     {"CongestionControlTable", "CT", "CCTI_LIMIT BLOCK SHIFT:MULTIPLIER..."},
 };
 
-struct Way {
-  Setting (*read)(Words words, bool exact);
+struct SettingReader {
+  AgentSetting (*read)(SettingWords words, bool exact);
   const char* failed;
 };
-constexpr Way ways[]{
+constexpr SettingReader readers[]{
     {key_info, "congestion key info config failed"},
     {switch_setting, "switch congestion setting config failed"},
     {port_setting, "switch port congestion setting config failed"},
@@ -37,9 +37,9 @@ constexpr Way ways[]{
     {control_table, "congestion control table config failed"},
 };
 
-struct SetReport final : Report {
-  SetReport(const Ask& ask, const StructInfo& attribute, std::vector<std::uint8_t> answer)
-      : operation(ask.name), path(ask.node.path), info(attribute), bytes(std::move(answer)), keys(ask.session.options().keys) {
+struct ConfigReport final : Report {
+  ConfigReport(const AgentOperation& of, const StructInfo& attribute, std::vector<std::uint8_t> answer)
+      : operation(of.name), path(of.node.path), info(attribute), bytes(std::move(answer)), keys(of.keys) {
     bytes.resize(info.bytes);
   }
 
@@ -58,6 +58,25 @@ struct SetReport final : Report {
   void text(TextOut& /*out*/) const override {}
 };
 
+/// The block of ports with one changed port. The other ports keep the values of the switch.
+async::Task<AgentSetting> in_block(const AgentOperation& operation, AgentSetting setting) {
+  constexpr unsigned ports = 32;
+  const StructInfo& info = cc::SwitchPortCongestionSetting::info();
+  const smp::NodeInfo node = co_await operation.switch_info("node info config failed");
+  if (setting.port > node.num_ports) operation.refuse("invalid port number specified");
+  AgentSetting block{&info, setting.port / ports, {}};
+  block.bytes = co_await operation.get(info, block.modifier, "switch port congestion setting query failed");
+  block.bytes.resize(info.bytes);
+  std::ranges::copy(setting.bytes, block.bytes.begin() + static_cast<std::ptrdiff_t>(setting.port % ports * setting.bytes.size()));
+  co_return block;
+}
+
+/// Sets `setting`, and returns what the node answers.
+async::Task<std::vector<std::uint8_t>> config(const AgentOperation& operation, AgentSetting& setting, const char* why) {
+  if (setting.info == &cc::SwitchPortSetting::info()) setting = co_await in_block(operation, std::move(setting));
+  co_return co_await operation.set(*setting.info, setting.modifier, setting.bytes, why);
+}
+
 class Ibccconfig final : public CongestionCommand {
  public:
   Ibccconfig() : CongestionCommand(settings) {}
@@ -68,6 +87,36 @@ class Ibccconfig final : public CongestionCommand {
     add_key(set);
     add_common(set, common, group_target | group_sl);
   }
+
+  async::Task<> run(Session& session, Emit& emit) override {
+    session.require_exact_targets();
+    chosen_ = find_operation(settings, word_);
+    AgentSetting setting = read(session);
+    AgentOperation operation = co_await find_agent(session, emit);
+    operation.node = co_await identified(session, std::move(operation.node));
+    std::vector<std::uint8_t> answer = co_await config(operation, setting, readers[chosen_].failed);
+    if (session.options().dry_run) co_return;
+    session.note(fmt::format("Set {} of {}", operation.name, operation.node.name));
+    emit(ConfigReport(operation, *setting.info, std::move(answer)));
+  }
+
+ private:
+  AgentSetting read(const Session& session) {
+    if (chosen_ == 0 && !values_.empty()) values_[0] = std::to_string(parse_m_key(session.options(), values_[0], "New CC_Key"));
+    try {
+      return readers[chosen_].read(values_, true);
+    } catch (const BadSetting& error) {
+      throw UsageError(fmt::format("{}; {} takes {}", error.message(), settings[chosen_].full, settings[chosen_].values));
+    }
+  }
+
+  std::vector<std::string> values_;
+};
+
+class IbccconfigDiags final : public CongestionCommand {
+ public:
+  IbccconfigDiags() : CongestionCommand(settings) {}
+
   void diags_options(DiagsOptions& set) override {
     add_operands(set);
     set.words("VALUE", values_);
@@ -76,47 +125,19 @@ class Ibccconfig final : public CongestionCommand {
 
   async::Task<> run(Session& session, Emit& emit) override {
     session.require_exact_targets();
-    const std::size_t chosen = operation();
-    Setting setting;
-    if (!as_diags_) setting = read(session, chosen);
-    Ask asking = co_await ask(session, emit, chosen);
-    asking.node = co_await identified(session, std::move(asking.node));
-    if (as_diags_) setting = read_as_diags(asking, chosen);
-    if (setting.info == &cc::SwitchPortSetting::info()) setting = co_await in_block(asking, std::move(setting));
-    std::vector<std::uint8_t> answer = co_await asking.set(*setting.info, setting.modifier, setting.bytes, ways[chosen].failed);
-    if (session.options().dry_run) co_return;
-    if (!as_diags_) session.note(fmt::format("Set {} of {}", asking.name, asking.node.name));
-    emit(SetReport(asking, *setting.info, std::move(answer)));
+    AgentOperation operation = co_await find_diags_agent(session, emit);
+    operation.node = co_await identified(session, std::move(operation.node));
+    AgentSetting setting = read(operation);
+    co_await config(operation, setting, readers[chosen_].failed);
   }
 
  private:
-  Setting read(const Session& session, std::size_t chosen) {
-    if (chosen == 0 && !values_.empty()) values_[0] = std::to_string(parse_m_key(session.options(), values_[0], "New CC_Key"));
+  AgentSetting read(const AgentOperation& operation) const {
     try {
-      return ways[chosen].read(values_, true);
+      return readers[chosen_].read(values_, false);
     } catch (const BadSetting& error) {
-      throw UsageError(fmt::format("{}; {} takes {}", error.message(), settings[chosen].full, settings[chosen].values));
+      operation.refuse(error.message());
     }
-  }
-  Setting read_as_diags(const Ask& asking, std::size_t chosen) const {
-    try {
-      return ways[chosen].read(values_, false);
-    } catch (const BadSetting& error) {
-      asking.refuse(error.message());
-    }
-  }
-
-  /// The block of ports with one changed port. The other ports keep the values of the switch.
-  static async::Task<Setting> in_block(const Ask& asking, Setting setting) {
-    constexpr unsigned ports = 32;
-    const StructInfo& info = cc::SwitchPortCongestionSetting::info();
-    const smp::NodeInfo node = co_await asking.switch_info("node info config failed");
-    if (setting.port > node.num_ports) asking.refuse("invalid port number specified");
-    Setting block{&info, setting.port / ports, {}};
-    block.bytes = co_await asking.get(info, block.modifier, "switch port congestion setting query failed");
-    block.bytes.resize(info.bytes);
-    std::ranges::copy(setting.bytes, block.bytes.begin() + static_cast<std::ptrdiff_t>(setting.port % ports * setting.bytes.size()));
-    co_return block;
   }
 
   std::vector<std::string> values_;
@@ -130,7 +151,7 @@ constinit const CommandInfo rooms::ibccconfig{
     .group = HelpGroup::config,
     .summary = "Set the parameters of congestion control at a switch or a channel adapter.",
     .make = make_command<congestion::Ibccconfig>,
-    .make_diags = make_command<congestion::Ibccconfig>,
+    .make_diags = make_command<congestion::IbccconfigDiags>,
     .changes = true,
     .needs_fabric = true,
 };

@@ -17,30 +17,28 @@ namespace ib::tools {
 namespace congestion {
 namespace {
 
-using Record = std::vector<std::uint8_t>;
+using AttributeBytes = std::vector<std::uint8_t>;
 
-constexpr Name queries[]{
+constexpr OperationName queries[]{
     {"ClassPortInfo", "CP", ""},       {"CongestionInfo", "CI", ""},          {"CongestionKeyInfo", "CK", ""},
     {"CongestionLog", "CL", ""},       {"SwitchCongestionSetting", "SS", ""}, {"SwitchPortCongestionSetting", "SP", "[PORT]"},
     {"CACongestionSetting", "CS", ""}, {"CongestionControlTable", "CT", ""},  {"Timestamp", "TI", ""},
 };
 
-struct QueryReport final : Report {
-  explicit QueryReport(const Ask& ask) : operation(ask.name), path(ask.node.path) {
-    // infiniband-diags prints the CC_Key.
-    keys = ask.as_diags ? Keys::shown : ask.session.options().keys;
-    lines = fmt::format("# {}: {}\n", ask.name, ask.node.name);
+struct CongestionReport final : Report {
+  explicit CongestionReport(const AgentOperation& of) : operation(of.name), path(of.node.path), keys(of.keys) {
+    lines = fmt::format("# {}: {}\n", of.name, of.node.name);
   }
 
-  struct Port {
+  struct PortSettings {
     unsigned number;
-    Record setting;
+    AttributeBytes setting;
   };
   std::string_view operation;
   path::Path path;
   const StructInfo* info{};
-  std::vector<Record> records;
-  std::vector<Port> ports;
+  std::vector<AttributeBytes> records;
+  std::vector<PortSettings> ports;
   bool is_table{}, has_ports{};
   Keys keys{};
   std::string lines;
@@ -53,8 +51,8 @@ struct QueryReport final : Report {
     if (!is_table && !has_ports) return report::visit_attribute(sink, records.front(), *info, keys);
     if (is_table) sink.value("attribute", info->iba_name);
     sink.begin_array(is_table ? "records" : "ports");
-    for (const Record& record : records) report::visit_fields(sink, {}, record, *info, keys);
-    for (const Port& port : ports) {
+    for (const AttributeBytes& record : records) report::visit_fields(sink, {}, record, *info, keys);
+    for (const PortSettings& port : ports) {
       sink.begin_object();
       sink.value("port_num", port.number);
       report::visit_attribute(sink, port.setting, *info, keys);
@@ -64,12 +62,12 @@ struct QueryReport final : Report {
   }
   void text(TextOut& out) const override {
     out.write(lines);
-    for (const Record& record : records) out.write(secrets_note(record, *info, keys));
+    for (const AttributeBytes& record : records) out.write(secrets_note(record, *info, keys));
   }
   void diags_text(TextOut& out) const override { out.write(lines); }
 };
 
-Record cut(const Record& bytes, std::size_t from, std::size_t size) {
+AttributeBytes cut(const AttributeBytes& bytes, std::size_t from, std::size_t size) {
   const auto first = bytes.begin() + static_cast<std::ptrdiff_t>(from);
   return {first, first + static_cast<std::ptrdiff_t>(size)};
 }
@@ -79,22 +77,23 @@ bool is_zero(Bytes bytes) {
 }
 
 /// One attribute in the format of libibmad.
-async::Task<> attribute(const Ask& ask, const StructInfo& info, const char* why) {
-  QueryReport report(ask);
-  const Record bytes = co_await ask.get(info, 0, why);
+async::Task<> attribute(const AgentOperation& operation, const StructInfo& info, const char* why) {
+  CongestionReport report(operation);
+  const AttributeBytes bytes = co_await operation.get(info, 0, why);
   report.info = &info;
   report.records.push_back(cut(bytes, 0, info.bytes));
   report.lines += report.listed(bytes, info);
-  ask.emit(report);
+  operation.emit(report);
 }
 
-async::Task<> log(const Ask& ask) {
+async::Task<> log(const AgentOperation& operation) {
   constexpr std::uint8_t of_switch = 1, of_ca = 2;
   constexpr std::string_view head[]{"log_type", "congestion_flags"};
-  QueryReport report(ask);
-  const Record bytes = co_await ask.get(cc::CongestionLogSwitch::info(), 0, "congestion log query failed");
+  CongestionReport report(operation);
+  const AttributeBytes bytes = co_await operation.get(cc::CongestionLogSwitch::info(), 0, "congestion log query failed");
   const std::uint8_t type = bytes[0];
-  if (type != of_switch && type != of_ca) ask.session.refuse(Error("unrecognized log type"), ask.words("unrecognized log type"));
+  if (type != of_switch && type != of_ca)
+    operation.session.refuse(Error("unrecognized log type"), operation.words("unrecognized log type"));
   const bool is_switch = type == of_switch;
   report.info = is_switch ? &cc::CongestionLogSwitch::info() : &cc::CongestionLogCa::info();
   report.records.push_back(cut(bytes, 0, report.info->bytes));
@@ -103,75 +102,98 @@ async::Task<> log(const Ask& ask) {
   const StructInfo& event = is_switch ? cc::SwitchLogEvent::info() : cc::CaLogEvent::info();
   const std::size_t first = is_switch ? 40 : 12, events = is_switch ? 15 : 13;
   for (std::size_t i = 0; i < events; ++i) {
-    const Record entry = cut(bytes, first + i * event.bytes, event.bytes);
+    const AttributeBytes entry = cut(bytes, first + i * event.bytes, event.bytes);
     if (!is_zero(entry)) report.lines += report.listed(entry, event) + "\n";
   }
-  ask.emit(report);
+  operation.emit(report);
 }
 
-async::Task<> port_settings(const Ask& ask, unsigned wanted) {
+async::Task<> port_settings(const AgentOperation& operation, unsigned wanted) {
   constexpr const char* why = "switch port congestion setting query failed";
   constexpr unsigned in_block = 32;
   const StructInfo& setting = cc::SwitchPortSetting::info();
-  const smp::NodeInfo node = co_await ask.switch_info("node info query failed");
-  QueryReport report(ask);
+  const smp::NodeInfo node = co_await operation.switch_info("node info query failed");
+  CongestionReport report(operation);
   report.info = &setting;
   report.has_ports = true;
   if (wanted > node.num_ports) {
-    ask.emit.so_far(report);
-    ask.refuse("invalid port number specified");
+    operation.emit.so_far(report);
+    operation.refuse("invalid port number specified");
   }
   const unsigned first = wanted, last = wanted != 0 ? wanted : node.num_ports;
-  Record block;
+  AttributeBytes block;
   for (unsigned port = first; port <= last; ++port) {
     if (port == first || port % in_block == 0)
-      block = co_await ask.get(cc::SwitchPortCongestionSetting::info(), port / in_block, why, &report);
-    Record bytes = cut(block, port % in_block * setting.bytes, setting.bytes);
+      block = co_await operation.get(cc::SwitchPortCongestionSetting::info(), port / in_block, why, &report);
+    AttributeBytes bytes = cut(block, port % in_block * setting.bytes, setting.bytes);
     const std::string lines = report.listed(bytes, setting);
     report.lines += wanted != 0 ? lines : fmt::format("Port:............................{}\n{}\n", port, lines);
     report.ports.push_back({port, std::move(bytes)});
   }
-  ask.emit(report);
+  operation.emit(report);
 }
 
-async::Task<> ca_setting(const Ask& ask) {
+async::Task<> ca_setting(const AgentOperation& operation) {
   constexpr std::size_t service_levels = 16, entries = 4;
   const StructInfo& info = cc::CaCongestionSetting::info();
-  QueryReport report(ask);
-  const Record bytes = co_await ask.get(info, 0, "ca congestion setting query failed");
+  CongestionReport report(operation);
+  const AttributeBytes bytes = co_await operation.get(info, 0, "ca congestion setting query failed");
   report.info = &info;
   report.records.push_back(cut(bytes, 0, info.bytes));
   report.lines += report.listed(bytes, info) + "\n";
   const StructInfo& entry = cc::CaCongestionEntry::info();
   for (std::size_t level = 0; level < service_levels; ++level) {
-    const Record one = cut(bytes, entries + level * entry.bytes, entry.bytes);
+    const AttributeBytes one = cut(bytes, entries + level * entry.bytes, entry.bytes);
     report.lines += fmt::format("SL:..............................{}\n{}\n", level, report.listed(one, entry));
   }
-  ask.emit(report);
+  operation.emit(report);
 }
 
-async::Task<> control_table(const Ask& ask) {
+async::Task<> control_table(const AgentOperation& operation) {
   constexpr const char* why = "congestion control table query failed";
   constexpr unsigned in_block = 64;
   constexpr std::size_t entries = 4;
   const StructInfo& info = cc::CongestionControlTable::info();
   const StructInfo& entry = cc::TableEntry::info();
-  QueryReport report(ask);
+  CongestionReport report(operation);
   report.info = &info;
   report.is_table = true;
-  Record block = co_await ask.get(info, 0, why);
+  AttributeBytes block = co_await operation.get(info, 0, why);
   const unsigned limit = load_be<std::uint16_t>(block.data());
   report.lines += report.listed(block, info) + "\n";
   report.records.push_back(cut(block, 0, info.bytes));
   for (unsigned at = 0; limit != 0 && at <= limit; ++at) {
     if (at % in_block == 0 && at != 0) {
-      block = co_await ask.get(info, at / in_block, why, &report);
+      block = co_await operation.get(info, at / in_block, why, &report);
       report.records.push_back(cut(block, 0, info.bytes));
     }
-    const Record one = cut(block, entries + at % in_block * entry.bytes, entry.bytes);
+    const AttributeBytes one = cut(block, entries + at % in_block * entry.bytes, entry.bytes);
     report.lines += fmt::format("Entry:...........................{}\n{}\n", at, report.listed(one, entry));
   }
-  ask.emit(report);
+  operation.emit(report);
+}
+
+async::Task<> query(const AgentOperation& operation, std::size_t chosen, unsigned port) {
+  switch (chosen) {
+    case 0:
+      co_return co_await attribute(operation, mad::ClassPortInfo::info(), "class port info query failed");
+    case 1:
+      co_return co_await attribute(operation, cc::CongestionInfo::info(), "congestion info query failed");
+    case 2:
+      co_return co_await attribute(operation, cc::CongestionKeyInfo::info(), "congestion key info query failed");
+    case 3:
+      co_return co_await log(operation);
+    case 4:
+      co_return co_await attribute(operation, cc::SwitchCongestionSetting::info(), "switch congestion setting query failed");
+    case 5:
+      co_return co_await port_settings(operation, port);
+    case 6:
+      co_return co_await ca_setting(operation);
+    case 7:
+      co_return co_await control_table(operation);
+    default:
+      co_return co_await attribute(operation, cc::TimeStamp::info(), "timestamp query failed");
+  }
 }
 
 class Ibccquery final : public CongestionCommand {
@@ -184,6 +206,22 @@ class Ibccquery final : public CongestionCommand {
     add_key(set);
     add_common(set, common, group_target | group_sl);
   }
+
+  async::Task<> run(Session& session, Emit& emit) override {
+    chosen_ = find_operation(queries, word_);
+    if (port_ && queries[chosen_].values.empty()) throw UsageError(fmt::format("{} takes no PORT", queries[chosen_].full));
+    const AgentOperation operation = co_await find_agent(session, emit);
+    co_await query(operation, chosen_, port_.value_or(0));
+  }
+
+ private:
+  std::optional<std::uint32_t> port_;
+};
+
+class IbccqueryDiags final : public CongestionCommand {
+ public:
+  IbccqueryDiags() : CongestionCommand(queries) {}
+
   void diags_options(DiagsOptions& set) override {
     add_operands(set);
     set.integer("PORT", port_);
@@ -191,33 +229,12 @@ class Ibccquery final : public CongestionCommand {
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    const std::size_t chosen = operation();
-    if (!as_diags_ && port_ && queries[chosen].values.empty()) throw UsageError(fmt::format("{} takes no PORT", queries[chosen].full));
-    const Ask asking = co_await ask(session, emit, chosen);
-    switch (chosen) {
-      case 0:
-        co_return co_await attribute(asking, mad::ClassPortInfo::info(), "class port info query failed");
-      case 1:
-        co_return co_await attribute(asking, cc::CongestionInfo::info(), "congestion info query failed");
-      case 2:
-        co_return co_await attribute(asking, cc::CongestionKeyInfo::info(), "congestion key info query failed");
-      case 3:
-        co_return co_await log(asking);
-      case 4:
-        co_return co_await attribute(asking, cc::SwitchCongestionSetting::info(), "switch congestion setting query failed");
-      case 5:
-        co_return co_await port_settings(asking, static_cast<unsigned>(port_.value_or(0)));
-      case 6:
-        co_return co_await ca_setting(asking);
-      case 7:
-        co_return co_await control_table(asking);
-      default:
-        co_return co_await attribute(asking, cc::TimeStamp::info(), "timestamp query failed");
-    }
+    const AgentOperation operation = co_await find_diags_agent(session, emit);
+    co_await query(operation, chosen_, port_);
   }
 
  private:
-  std::optional<std::uint32_t> port_;
+  std::uint32_t port_{};
 };
 
 }  // namespace
@@ -228,7 +245,7 @@ constinit const CommandInfo rooms::ibccquery{
     .group = HelpGroup::query,
     .summary = "Print the settings, tables and logs of congestion control.",
     .make = make_command<congestion::Ibccquery>,
-    .make_diags = make_command<congestion::Ibccquery>,
+    .make_diags = make_command<congestion::IbccqueryDiags>,
 };
 
 }  // namespace ib::tools

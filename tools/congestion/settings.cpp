@@ -40,7 +40,7 @@ class Filled {
   void put_bytes(std::string_view name, Bytes value) {
     std::ranges::copy(value, bytes_.begin() + static_cast<std::ptrdiff_t>(find_field(info_, name)->bit_offset / 8));
   }
-  Setting take(std::uint32_t modifier = 0) { return {&info_, modifier, std::move(bytes_)}; }
+  AgentSetting take(std::uint32_t modifier = 0) { return {&info_, modifier, std::move(bytes_)}; }
 
  private:
   void put(const StructInfo& of, std::uint32_t base, std::string_view name, std::uint64_t value) {
@@ -56,7 +56,7 @@ class Filled {
   bool exact_;
 };
 
-void need(Words words, std::size_t least, std::size_t most, std::string_view name) {
+void need(SettingWords words, std::size_t least, std::size_t most, std::string_view name) {
   if (words.size() < least || words.size() > most) throw BadSetting(fmt::format("invalid number of parameters for {}", name));
 }
 
@@ -87,7 +87,7 @@ Delay delay(const std::string& word) {
 
 }  // namespace
 
-Setting key_info(Words words, bool exact) {
+AgentSetting key_info(SettingWords words, bool exact) {
   need(words, 4, 4, "CongestionKeyInfo");
   const std::uint64_t key = number(words[0]);
   const std::uint32_t protect = short_number(words[1]), lease = short_number(words[2]), violations = short_number(words[3]);
@@ -103,7 +103,7 @@ Setting key_info(Words words, bool exact) {
   return info.take();
 }
 
-Setting switch_setting(Words words, bool exact) {
+AgentSetting switch_setting(SettingWords words, bool exact) {
   need(words, 8, 8, "SwitchCongestionSetting");
   Filled setting(cc::SwitchCongestionSetting::info(), exact);
   setting.put("control_map", short_number(words[0]));
@@ -120,18 +120,18 @@ Setting switch_setting(Words words, bool exact) {
   return setting.take();
 }
 
-Setting port_setting(Words words, bool exact) {
+AgentSetting port_setting(SettingWords words, bool exact) {
   need(words, 6, 6, "SwitchPortCongestion");
   const std::uint32_t port = short_number(words[0]);
   Filled setting(cc::SwitchPortSetting::info(), exact);
   constexpr std::string_view fields[]{"valid", "control_type", "threshold", "packet_size", "cong_parm_marking_rate"};
   for (std::size_t i = 0; i < std::size(fields); ++i) setting.put(fields[i], short_number(words[i + 1]));
-  Setting taken = setting.take();
+  AgentSetting taken = setting.take();
   taken.port = port;
   return taken;
 }
 
-Setting ca_setting(Words words, bool exact) {
+AgentSetting ca_setting(SettingWords words, bool exact) {
   need(words, 6, 6, "CACongestionSetting");
   const std::uint32_t port_control = short_number(words[0]), control_map = short_number(words[1]);
   Filled setting(cc::CaCongestionSetting::info(), exact);
@@ -148,11 +148,11 @@ Setting ca_setting(Words words, bool exact) {
   return setting.take();
 }
 
-Setting control_table(Words words, bool exact) {
+AgentSetting control_table(SettingWords words, bool exact) {
   constexpr std::size_t in_block = 64, entries = 4;
   need(words, 2, 2 + in_block, "CongestionControlTable");
   const std::uint32_t limit = short_number(words[0]), block = short_number(words[1]);
-  const Words delays = words.subspan(2);
+  const SettingWords delays = words.subspan(2);
   if (limit != 0 && limit + 1 != block * in_block + delays.size())
     throw BadSetting("invalid number of cct entries input given ccti_limit and index");
   Filled table(cc::CongestionControlTable::info(), exact);

@@ -19,21 +19,21 @@ class BadSetting : public UsageError {
 };
 
 /// An attribute to set. For a switch port, it is one element of a block.
-struct Setting {
+struct AgentSetting {
   const StructInfo* info{};
   std::uint32_t modifier{};
   std::vector<std::uint8_t> bytes;
   unsigned port{};  ///< the switch port
 };
 
-using Words = std::span<const std::string>;
+using SettingWords = std::span<const std::string>;
 
 // Each of these functions throws BadSetting. With `exact`, this includes numbers that are too great for their fields. Without `exact`,
 // the upper bits of such a number are lost, as in infiniband-diags.
-Setting key_info(Words words, bool exact);
-Setting switch_setting(Words words, bool exact);
-Setting port_setting(Words words, bool exact);
-Setting ca_setting(Words words, bool exact);
-Setting control_table(Words words, bool exact);
+AgentSetting key_info(SettingWords words, bool exact);
+AgentSetting switch_setting(SettingWords words, bool exact);
+AgentSetting port_setting(SettingWords words, bool exact);
+AgentSetting ca_setting(SettingWords words, bool exact);
+AgentSetting control_table(SettingWords words, bool exact);
 
 }  // namespace ib::tools::congestion

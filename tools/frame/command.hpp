@@ -23,8 +23,9 @@ class Command {
  public:
   virtual ~Command() = default;
 
-  /// `ibtool NAME`: binds operands and options to members, then adds the common groups that the command takes (add_common).
-  virtual void options(OptionSet& set, CommonOptions& common) = 0;
+  /// `ibtool NAME`: binds operands and options to members, then adds the common groups that the command takes (add_common). For what
+  /// CommandInfo::make makes.
+  virtual void options(OptionSet& set, CommonOptions& common);
   /// `NAME`, as a program of infiniband-diags: binds its operands and options to members. For what CommandInfo::make_diags makes.
   virtual void diags_options(DiagsOptions& set);
   /// The place of the rows in the result, with these options and operands, in the form of report::TableSink: "nodes.ports". Empty if the

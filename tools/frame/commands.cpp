@@ -20,6 +20,7 @@ constexpr const CommandInfo* command_table[] = {IB_EACH_COMMAND(IB_ADDRESS_OF_CO
 
 }  // namespace
 
+void Command::options(OptionSet& /*set*/, CommonOptions& /*common*/) {}
 void Command::diags_options(DiagsOptions& /*set*/) {}
 
 void add_options(const CommandInfo& info, Command& command, OptionSet& set, CommonOptions& common, General& general) {

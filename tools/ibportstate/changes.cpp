@@ -33,14 +33,14 @@ constexpr StateOperation state_operations[]{
 constexpr std::string_view not_of_diags = "armed", fdr10_word = "fdr10";
 
 /// A value as infiniband-diags takes it.
-struct DiagsRange {
+struct DiagsValueRange {
   std::string_view name;
   std::uint64_t low, high;
   std::string_view complaint;  ///< before the value
   bool hex = false;
   std::uint64_t also = 0;  ///< a value beyond `high`
 };
-constexpr DiagsRange diags_ranges[]{
+constexpr DiagsValueRange diags_ranges[]{
     {"speed", 0, 15, "invalid speed value"},
     {"espeed", 0, 31, "invalid extended speed value"},
     {"fdr10", 0, 1, "invalid fdr10 speed value"},
@@ -56,7 +56,7 @@ constexpr DiagsRange diags_ranges[]{
 
 /// The value of an operation that infiniband-diags knows; nothing where it knows none of that name.
 std::optional<std::uint64_t> diags_value(const CommonOptions& common, const std::string& word, const std::string* text) {
-  const auto range = std::ranges::find(diags_ranges, std::string_view(word), &DiagsRange::name);
+  const auto range = std::ranges::find(diags_ranges, std::string_view(word), &DiagsValueRange::name);
   if (range == std::end(diags_ranges) && word != "mkey") return std::nullopt;
   if (text == nullptr) throw DiagsFailure({"main", fmt::format("{} requires an additional parameter", word)});
   if (word == "mkey") return diags_key(common, *text, "New M_Key", {"main", "Bad new M_Key\n"});
@@ -90,13 +90,13 @@ Change state_change(std::string_view field, std::uint64_t from, std::uint64_t to
 std::vector<std::string_view> operation_names() {
   std::vector<std::string_view> names{fdr10_word, "mkey"};
   for (const StateOperation& op : state_operations) names.push_back(op.name);
-  for (const DiagsRange& range : diags_ranges) {
+  for (const DiagsValueRange& range : diags_ranges) {
     if (range.name != fdr10_word) names.push_back(range.name);
   }
   return names;
 }
 
-bool Changes::take_state(std::string_view word) {
+bool PortOperations::take_state(std::string_view word) {
   const auto found = std::ranges::find(state_operations, word, &StateOperation::name);
   if (found == std::end(state_operations)) return false;
   state_word_ = word;
@@ -106,8 +106,8 @@ bool Changes::take_state(std::string_view word) {
   return true;
 }
 
-Changes Changes::read(const CommonOptions& common, std::span<const std::string> words) {
-  Changes changes;
+PortOperations PortOperations::read(const CommonOptions& common, std::span<const std::string> words) {
+  PortOperations changes;
   for (std::size_t at = 0; at < words.size(); ++at) {
     const std::string& word = words[at];
     const std::string before = changes.state_word_;
@@ -128,8 +128,8 @@ Changes Changes::read(const CommonOptions& common, std::span<const std::string> 
   return changes;
 }
 
-Changes Changes::read_as_diags(const CommonOptions& common, std::span<const std::string> words) {
-  Changes changes;
+PortOperations PortOperations::read_as_diags(const CommonOptions& common, std::span<const std::string> words) {
+  PortOperations changes;
   for (std::size_t at = 0; at < words.size(); ++at) {
     const std::string& word = words[at];
     const bool had_state = !changes.state_word_.empty();
@@ -149,22 +149,22 @@ Changes Changes::read_as_diags(const CommonOptions& common, std::span<const std:
   return changes;
 }
 
-bool Changes::sets_ext_speed() const {
+bool PortOperations::sets_ext_speed() const {
   return std::any_of(settings_.begin(), settings_.end(), [](const auto& s) { return s.first->is_ext_speed(); });
 }
 
-bool Changes::sets_m_key() const {
+bool PortOperations::sets_m_key() const {
   return std::any_of(settings_.begin(), settings_.end(), [](const auto& s) { return s.first->name.starts_with("mkey"); });
 }
 
-const subnet::PortSetting* Changes::of_end_port() const {
+const subnet::PortSetting* PortOperations::of_end_port() const {
   for (const auto& [setting, value] : settings_) {
     if (setting->of_end_port) return setting;
   }
   return nullptr;
 }
 
-smp::PortInfo Changes::applied(const smp::PortInfo& read) const {
+smp::PortInfo PortOperations::applied(const smp::PortInfo& read) const {
   for (const auto& [setting, value] : settings_) setting->check(value, read);
   const smp::PortInfo info = with_settings(read);
   const unsigned lids = 1U << info.lmc;
@@ -173,7 +173,7 @@ smp::PortInfo Changes::applied(const smp::PortInfo& read) const {
   return info;
 }
 
-smp::PortInfo Changes::applied_as_diags(const smp::PortInfo& read) const {
+smp::PortInfo PortOperations::applied_as_diags(const smp::PortInfo& read) const {
   constexpr Lid unlikely_lid{0x1234};
   const auto is_none = [](Lid lid) { return lid == Lid{} || lid == permissive_lid; };
   smp::PortInfo with_lids = read;
@@ -182,7 +182,7 @@ smp::PortInfo Changes::applied_as_diags(const smp::PortInfo& read) const {
   return with_settings(with_lids);
 }
 
-smp::PortInfo Changes::with_settings(const smp::PortInfo& read) const {
+smp::PortInfo PortOperations::with_settings(const smp::PortInfo& read) const {
   smp::PortInfo info = subnet::no_change(read);
   if (state_) info.port_state = *state_;
   if (physical_state_) info.port_physical_state = *physical_state_;
@@ -190,7 +190,7 @@ smp::PortInfo Changes::with_settings(const smp::PortInfo& read) const {
   return info;
 }
 
-std::vector<Change> Changes::list(const smp::PortInfo& read) const {
+std::vector<Change> PortOperations::list(const smp::PortInfo& read) const {
   std::vector<Change> changes;
   if (state_) changes.push_back(state_change("port_state", static_cast<unsigned>(read.port_state), static_cast<unsigned>(*state_)));
   if (physical_state_)
@@ -200,7 +200,7 @@ std::vector<Change> Changes::list(const smp::PortInfo& read) const {
   return changes;
 }
 
-std::vector<Change> Changes::ignored(const smp::PortInfo& answer) const {
+std::vector<Change> PortOperations::ignored(const smp::PortInfo& answer) const {
   std::vector<Change> changes;
   for (const auto& [setting, value] : settings_) {
     const std::uint64_t now = setting->get(answer);

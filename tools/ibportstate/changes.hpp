@@ -25,18 +25,20 @@ struct Change {
 };
 
 /// The operations of one command line.
-class Changes {
+class PortOperations {
  public:
-  Changes() = default;
+  PortOperations() = default;
   /// Reads OP [OP_ARG] …. Throws UsageError for a word that is not an operation, and for a value that no port supports.
-  static Changes read(const CommonOptions& common, std::span<const std::string> words);
+  static PortOperations read(const CommonOptions& common, std::span<const std::string> words);
   /// Reads OP [OP_ARG] … as infiniband-diags does: a value that is not a number is 0. Throws DiagsFailure.
-  static Changes read_as_diags(const CommonOptions& common, std::span<const std::string> words);
+  static PortOperations read_as_diags(const CommonOptions& common, std::span<const std::string> words);
 
   /// The port is only to be shown.
   bool is_query() const { return !has_state() && !fdr10_ && settings_.empty(); }
-  /// To be done only if the port is disabled now.
-  bool only_if_disabled() const { return only_if_disabled_; }
+  /// The operation is for disabled ports alone, and a port with PortInfo `now` is not disabled.
+  bool is_needless(const smp::PortInfo& now) const {
+    return only_if_disabled_ && now.port_physical_state != smp::PortPhysicalState::disabled;
+  }
   bool disables() const { return physical_state_ == smp::PortPhysicalState::disabled; }
   /// Acts on the link of the port.
   bool has_state() const { return state_ || physical_state_; }

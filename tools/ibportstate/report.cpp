@@ -29,7 +29,7 @@ constexpr std::string_view extended_fields[]{"link_speed_ext_supported", "link_s
 constexpr std::string_view xdr_fields[]{"link_speed_ext_active2", "link_speed_ext_supported2", "link_speed_ext_enabled2"};
 constexpr std::string_view m_key_fields[]{"m_key", "m_key_lease_period", "m_key_protect_bits"};
 
-AttributeText shown(const CommonOptions& options, const Side& side) { return {options, smp::PortInfo::info(), side.bytes}; }
+AttributeText shown(const CommonOptions& options, const ObservedPort& at) { return {options, smp::PortInfo::info(), at.bytes}; }
 
 bool hides(const Change& change, Keys keys) { return change.field->secret && keys == Keys::hidden; }
 
@@ -54,35 +54,35 @@ unsigned usable(unsigned enabled, unsigned supported, unsigned all) { return ena
 
 }  // namespace
 
-void PortReport::show_port(TextOut& out, const Side& side) const {
-  const smp::PortInfo info = side.info();
+void PortReport::show_port(TextOut& out, const ObservedPort& at) const {
+  const smp::PortInfo info = at.info();
   const StructInfo& all = smp::PortInfo::info();
-  out.print("# Port info: {} port {}\n", side.node.name, static_cast<int>(side.port));
-  out.write(libibmad_listing(side.bytes, all, state_fields));
-  if (side.extended_speeds) out.write(libibmad_listing(side.bytes, all, extended_fields));
+  out.print("# Port info: {} port {}\n", at.node.name, static_cast<int>(at.number));
+  out.write(libibmad_listing(at.bytes, all, state_fields));
+  if (at.extended_speeds) out.write(libibmad_listing(at.bytes, all, extended_fields));
   // Younger than the program whose text this is.
   const bool xdr = info.link_speed_ext_active2 != 0 || info.link_speed_ext_supported2 != 0 || info.link_speed_ext_enabled2 != 0;
-  if (xdr) out.write(libibmad_listing(side.bytes, all, xdr_fields));
-  if (side.is_switch() && side.port != 0) return;
-  out.write(libibmad_listing(side.bytes, all, m_key_fields, options.keys));
+  if (xdr) out.write(libibmad_listing(at.bytes, all, xdr_fields));
+  if (at.is_switch() && at.number != 0) return;
+  out.write(libibmad_listing(at.bytes, all, m_key_fields, options.keys));
 }
 
-void PortReport::show_mlnx(TextOut& out, const Side& side) {
-  if (side.mlnx_bytes.empty()) return;
-  out.print("# MLNX ext Port info: {} port {}\n{}", side.node.name, static_cast<int>(side.port),
-            libibmad_listing(side.mlnx_bytes, smp::MlnxExtPortInfo::info()));
+void PortReport::show_mlnx(TextOut& out, const ObservedPort& at) {
+  if (at.mlnx_bytes.empty()) return;
+  out.print("# MLNX ext Port info: {} port {}\n{}", at.node.name, static_cast<int>(at.number),
+            libibmad_listing(at.mlnx_bytes, smp::MlnxExtPortInfo::info()));
 }
 
-void QueryReport::visit(report::Sink& sink) const {
+void PortStateReport::visit(report::Sink& sink) const {
   sink.value("operation", "query");
   path::visit(sink, "path", port.node.path);
-  sink.value("port_num", port.port);
+  sink.value("port_num", port.number);
   shown(options, port).visit_attribute(sink);
   if (peer) {
     sink.begin_object("peer");
     // NodeInfo was not requested.
     for (const char* unknown : {"node_guid", "node_type", "node_type_text", "node_description", "node_name"}) sink.null(unknown);
-    sink.value("port_num", peer->port);
+    sink.value("port_num", peer->number);
     const Lid lid = peer->info().lid;
     lid == Lid{} ? sink.null("lid") : sink.value("lid", lid);
     path::visit(sink, "path", peer->node.path);
@@ -96,7 +96,7 @@ void QueryReport::visit(report::Sink& sink) const {
     sink.begin_object();
     sink.value("reason", "no_answer");
     for (const char* unknown : {"node_guid", "node_description", "node_name"}) sink.null(unknown);
-    sink.value("port_num", port.port);
+    sink.value("port_num", port.number);
     sink.value("beyond", true);
     sink.value("attribute", smp::PortInfo::info().iba_name);
     sink.value("modifier", 0U);
@@ -106,16 +106,16 @@ void QueryReport::visit(report::Sink& sink) const {
   sink.end_array();
 }
 
-void QueryReport::text(TextOut& out) const {
+void PortStateReport::text(TextOut& out) const {
   const smp::PortInfo info = port.info();
   out.print("# Port info: Lid {} port {}", info.lid.value, info.local_port_num);
-  if (peer) out.print(" (peer is Lid {} port {})", peer->info().lid.value, peer->port);
+  if (peer) out.print(" (peer is Lid {} port {})", peer->info().lid.value, peer->number);
   if (lacks_peer) out.write(" (the peer does not answer)");
   out.write("\n");
   shown(options, port).text(out, plain_listing);
 }
 
-void QueryReport::diags_text(TextOut& out) const {
+void PortStateReport::diags_text(TextOut& out) const {
   out.print("{} PortInfo:\n", port.is_switch() ? "Switch" : "CA/RT");
   if (port.bytes.empty()) return;
   show_port(out, port);
@@ -127,10 +127,10 @@ void QueryReport::diags_text(TextOut& out) const {
   show_mlnx(out, *peer);
 }
 
-void SetReport::visit(report::Sink& sink) const {
+void PortSetReport::visit(report::Sink& sink) const {
   sink.value("operation", "set");
   path::visit(sink, "path", port.node.path);
-  sink.value("port_num", port.port);
+  sink.value("port_num", port.number);
   sink.value("dry_run", dry_run);
   sink.begin_array("changes");
   for (const Change& change : changes) {
@@ -155,7 +155,7 @@ void SetReport::visit(report::Sink& sink) const {
   }
 }
 
-void SetReport::text(TextOut& out) const {
+void PortSetReport::text(TextOut& out) const {
   if (needless) {
     out.write("The port is not disabled: there is nothing to do\n");
     return;
@@ -172,12 +172,12 @@ void SetReport::text(TextOut& out) const {
   }
 }
 
-std::string SetReport::place() const {
+std::string PortSetReport::place() const {
   const std::string guid = port.node_info ? to_text(port.node_info->node_guid) : port.node.name;
-  return fmt::format("{}{} port {}", port.description.empty() ? "" : in_quotes(port.description) + ' ', guid, port.port);
+  return fmt::format("{}{} port {}", port.description.empty() ? "" : in_quotes(port.description) + ' ', guid, port.number);
 }
 
-std::string SetReport::what_changed() const {
+std::string PortSetReport::what_changed() const {
   std::string text = place() + ':';
   for (const Change& change : changes) {
     text += fmt::format("{} {} ", &change == &changes.front() ? "" : ",", styled_name(*change.field, NameStyle::saquery));
@@ -186,7 +186,7 @@ std::string SetReport::what_changed() const {
   return text;
 }
 
-void SetReport::diags_text(TextOut& out) const {
+void PortSetReport::diags_text(TextOut& out) const {
   out.print("Initial {} PortInfo:\n", port.is_switch() ? "Switch" : "CA/RT");
   if (port.bytes.empty()) return;
   show_port(out, port);
@@ -206,7 +206,7 @@ void SetReport::diags_text(TextOut& out) const {
   }
 }
 
-void warn_of_slow_link(const Session& session, const Side& port, const Side& peer) {
+void warn_of_slow_link(const Session& session, const ObservedPort& port, const ObservedPort& peer) {
   const smp::PortInfo a = port.info(), b = peer.info();
   warn_below(session, "validate_width", "width",
              usable(a.link_width_enabled, a.link_width_supported, 255) & usable(b.link_width_enabled, b.link_width_supported, 255),

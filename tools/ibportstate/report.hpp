@@ -15,11 +15,11 @@
 namespace ib::tools::ibportstate {
 
 /// A port with the attributes that its node answered. An attribute that was not read is empty.
-struct Side {
-  Side(Destination at, unsigned number) : node(std::move(at)), port(number) {}
+struct ObservedPort {
+  ObservedPort(Destination at, unsigned port_number) : node(std::move(at)), number(port_number) {}
 
   Destination node;
-  unsigned port;
+  unsigned number;
   std::optional<smp::NodeInfo> node_info;
   std::string description;                      ///< of the node; empty if it was not read
   std::vector<std::uint8_t> bytes, mlnx_bytes;  ///< PortInfo, MlnxExtPortInfo
@@ -33,20 +33,20 @@ struct Side {
 
 /// The base of the two reports: the port, and its texts in each dialect.
 struct PortReport : Report {
-  PortReport(const Session& session, const Side& of) : options(session.options()), port(of) {}
+  PortReport(const Session& session, const ObservedPort& of) : options(session.options()), port(of) {}
 
   /// Prints the PortInfo and the MlnxExtPortInfo of a port as infiniband-diags does.
-  void show_port(TextOut& out, const Side& side) const;
-  static void show_mlnx(TextOut& out, const Side& side);
+  void show_port(TextOut& out, const ObservedPort& at) const;
+  static void show_mlnx(TextOut& out, const ObservedPort& at);
 
   const CommonOptions& options;
-  const Side& port;
+  const ObservedPort& port;
 };
 
 /// A port, and the port at the other end of its link.
-struct QueryReport final : PortReport {
+struct PortStateReport final : PortReport {
   using PortReport::PortReport;
-  std::optional<Side> peer;
+  std::optional<ObservedPort> peer;
   bool lacks_peer{};        ///< the link has a peer, but the peer did not answer
   std::string why_no_peer;  ///< the error
 
@@ -57,11 +57,11 @@ struct QueryReport final : PortReport {
 };
 
 /// The changes that a Set made, or would make with --dry-run.
-struct SetReport final : PortReport {
+struct PortSetReport final : PortReport {
   using PortReport::PortReport;
   bool dry_run{}, needless{}, disables{};
   std::vector<Change> changes;
-  std::optional<Side> after, mlnx_after;  ///< the port's answers
+  std::optional<ObservedPort> after, mlnx_after;  ///< the port's answers
 
   /// "\"leaf1\" 0005:… port 7".
   std::string place() const;
@@ -73,6 +73,6 @@ struct SetReport final : PortReport {
 };
 
 /// Prints the warnings of infiniband-diags about a link that is narrower or slower than both of its ports support.
-void warn_of_slow_link(const Session& session, const Side& port, const Side& peer);
+void warn_of_slow_link(const Session& session, const ObservedPort& port, const ObservedPort& peer);
 
 }  // namespace ib::tools::ibportstate

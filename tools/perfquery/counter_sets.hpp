@@ -3,10 +3,10 @@
 #pragma once
 
 #include <span>
-#include <string>
 #include <string_view>
 
 #include "iba/struct_info.hpp"
+#include "tools/frame/diags_words.hpp"
 
 namespace ib::tools::perfquery {
 
@@ -24,8 +24,8 @@ struct CounterSet {
   bool is_extended() const;
   bool is_sampling() const;
   /// infiniband-diags' words where the attribute can not be read, or set.
-  std::string cannot_read() const;
-  std::string cannot_reset() const;
+  DiagsWords cannot_read() const;
+  DiagsWords cannot_reset() const;
 };
 
 /// In the order of counters::counter_attributes().

@@ -24,8 +24,8 @@ std::uint8_t port_number(std::string_view text) { return parse_within<std::uint8
 
 }  // namespace
 
-Ports read_ports(std::string_view text) {
-  Ports ports;
+PortNumbers read_ports(std::string_view text) {
+  PortNumbers ports;
   each_part(text, [&](std::string_view part) {
     const std::size_t dash = part.find('-', 1);
     const int first = port_number(part.substr(0, dash));
@@ -37,8 +37,8 @@ Ports read_ports(std::string_view text) {
   return ports;
 }
 
-Ports read_diags_ports(const std::string& text) {
-  Ports ports;
+PortNumbers read_diags_ports(const std::string& text) {
+  PortNumbers ports;
   if (text.find(',') != std::string::npos) {
     each_part(text, [&](std::string_view part) {
       // strtok's habit: between two commas there is no number.

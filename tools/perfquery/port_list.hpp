@@ -10,11 +10,11 @@
 namespace ib::tools::perfquery {
 
 /// Port numbers 0…255. By the name of infiniband-diags whatever C reads: the heading shows the number, PortSelect is its lowest byte.
-using Ports = std::vector<std::int32_t>;
+using PortNumbers = std::vector<std::int32_t>;
 
 /// Throws UsageError for what is no port, and for more than 256.
-Ports read_ports(std::string_view text);
+PortNumbers read_ports(std::string_view text);
 /// The same as infiniband-diags reads it: what is no number is 0. Throws DiagsFailure for a range that goes down.
-Ports read_diags_ports(const std::string& text);
+PortNumbers read_diags_ports(const std::string& text);
 
 }  // namespace ib::tools::perfquery

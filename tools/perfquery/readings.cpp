@@ -24,7 +24,7 @@ constexpr DottedOptions perfquery_listing{.names = NameStyle::perfquery, .colon 
 
 }  // namespace
 
-PortCounts sum_of(const std::vector<PortCounts>& ports, const StructInfo& info) {
+PortReading sum_of(const std::vector<PortReading>& ports, const StructInfo& info) {
   std::vector<std::uint8_t> total = ports.front().bytes;
   for (const FieldInfo& field : info.fields) {
     if (counters::is_selector(field)) continue;
@@ -32,7 +32,7 @@ PortCounts sum_of(const std::vector<PortCounts>& ports, const StructInfo& info) 
       const std::uint32_t at = field.bit_offset + i * field.bits;
       const std::uint64_t most = field.bits >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << field.bits) - 1;
       std::uint64_t value = 0;
-      for (const PortCounts& port : ports) {
+      for (const PortReading& port : ports) {
         const std::uint64_t one = wire::get_bits(port.bytes, at, field.bits);
         value = one > most - value ? most : value + one;
       }
@@ -41,13 +41,13 @@ PortCounts sum_of(const std::vector<PortCounts>& ports, const StructInfo& info) 
   }
   const FieldInfo* select = find_field(info, "port_select");
   wire::set_bits(total, select->bit_offset, select->bits, subnet::all_ports);
-  return {subnet::all_ports, std::move(total), std::ranges::max_element(ports, {}, &PortCounts::time)->time};
+  return {subnet::all_ports, std::move(total), std::ranges::max_element(ports, {}, &PortReading::time)->time};
 }
 
 void CountersReport::visit(report::Sink& sink) const {
   path::visit(sink, "path", node.path);
   sink.begin_array("ports");
-  for (const PortCounts& at : ports) {
+  for (const PortReading& at : ports) {
     sink.begin_object();
     sink.value("port_num", at.port);
     report::visit_attribute(sink, at.bytes, info, options.keys);
@@ -57,14 +57,14 @@ void CountersReport::visit(report::Sink& sink) const {
 }
 
 void CountersReport::text(TextOut& out) const {
-  for (const PortCounts& at : ports) {
+  for (const PortReading& at : ports) {
     out.print("# Port counters: {} port {}\n", place(), at.port);
     AttributeText(options, info, at.bytes).text(out, perfquery_listing);
   }
 }
 
 void CountersReport::diags_text(TextOut& out) const {
-  for (const PortCounts& at : ports) {
+  for (const PortReading& at : ports) {
     out.print("# {}: {} port {}{}\n", title(), node.name, at.port, capabilities());
     out.write(set.is_extended() ? libibmad_listing(at.bytes, info, extended_fields()) : libibmad_listing(at.bytes, info));
   }

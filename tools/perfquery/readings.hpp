@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 
 #include "counters/counters.hpp"
 #include "iba/dump.hpp"
+#include "mad/error.hpp"
 #include "tools/frame/emit.hpp"
 #include "tools/frame/session.hpp"
 #include "tools/perfquery/counter_sets.hpp"
@@ -18,14 +20,15 @@
 namespace ib::tools::perfquery {
 
 /// The counters of one port, or of several together (port 255).
-struct PortCounts {
+struct PortReading {
   std::int32_t port{};
   std::vector<std::uint8_t> bytes;
-  async::Time time{};  ///< when they came; of several ports: the last of them
+  async::Time time{};                            ///< when they came; of several ports: the last of them
+  std::shared_ptr<const mad::MadError> error{};  ///< of a request that failed: `bytes` are zeros then
 };
 
 /// One row in the place of all, of which there is one at least: each counter the sum, or the greatest value that it holds.
-PortCounts sum_of(const std::vector<PortCounts>& ports, const StructInfo& info);
+PortReading sum_of(const std::vector<PortReading>& ports, const StructInfo& info);
 
 /// The readings of some ports as perfquery shows them.
 struct CountersReport final : Report {
@@ -35,7 +38,7 @@ struct CountersReport final : Report {
   Destination node;
   std::optional<Gid> gid;
   counters::PmaSupport support;  ///< what the PMA says that it can do
-  std::vector<PortCounts> ports;
+  std::vector<PortReading> ports;
 
   CountersReport(const CounterSet& of, const StructInfo& structure, const CommonOptions& common, Destination from)
       : set(of), info(structure), options(common), node(std::move(from)) {}

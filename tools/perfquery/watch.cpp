@@ -11,7 +11,7 @@
 namespace ib::tools::perfquery {
 /// Calls `use` with the field of each counter that is shown, and what it has counted.
 template <class Use>
-void WatchReport::each_counter(const Sample& sample, Use use) const {
+void WatchReport::each_counter(const PortGrowth& sample, Use use) const {
   for (const FieldInfo& field : info.fields) {
     if (counters::is_selector(field)) continue;
     for (std::uint32_t index = 0; index < std::max<std::uint32_t>(field.count, 1); ++index) {
@@ -31,7 +31,7 @@ bool WatchReport::is_shown(const FieldInfo& field, const GrownCounter& counter) 
 
 void WatchReport::text(TextOut& out) const {
   constexpr std::size_t column = 33;
-  for (const Sample& sample : samples) {
+  for (const PortGrowth& sample : samples) {
     out.print("# Port counters: {} port {}\n", node, sample.port);
     each_counter(sample, [&](const FieldInfo& field, const GrownCounter& counter) {
       std::string name = styled_name(field, names);
@@ -45,7 +45,7 @@ void WatchReport::visit(report::Sink& sink) const {
   begin_round(sink, round);
   sink.value("attribute", info.iba_name);
   sink.begin_array("ports");
-  for (const Sample& sample : samples) {
+  for (const PortGrowth& sample : samples) {
     sink.begin_object();
     sink.value("port_num", sample.port);
     sample.seconds() ? sink.value("seconds", *sample.seconds()) : sink.null("seconds");

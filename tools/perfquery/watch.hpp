@@ -16,7 +16,7 @@ namespace ib::tools::perfquery {
 
 /// One reading. In JSON an element of the list that is open.
 struct WatchReport final : Report {
-  struct Sample {
+  struct PortGrowth {
     std::int32_t port{};
     std::vector<std::uint8_t> bytes;
     std::optional<counters::CounterGrowth> growth;  ///< since the reading before; absent the first time
@@ -31,13 +31,13 @@ struct WatchReport final : Report {
   NameStyle names = NameStyle::iba;
   std::string node;  ///< "Lid 2 (fe80::20:0)"
   Round round;
-  std::vector<Sample> samples;
+  std::vector<PortGrowth> samples;
   /// Only counters that grew at least so much a second are shown; null: all.
   const counters::ErrorThresholds* thresholds{};
 
  private:
   template <class Use>
-  void each_counter(const Sample& sample, Use use) const;
+  void each_counter(const PortGrowth& sample, Use use) const;
   bool is_shown(const FieldInfo& field, const GrownCounter& counter) const;
 };
 

@@ -18,10 +18,13 @@ namespace ib::tools {
 namespace {
 
 struct SminfoReport final : Report {
-  path::Path path = path::IbDrPath();
-  unsigned lid{};
+  path::Path path;
+  unsigned lid;  ///< 0 if a directed route begins at this port: it does not say the LID at its end
   smp::SMInfo info;
-  Keys keys{};
+  Keys keys;
+
+  SminfoReport(const Session& session, const path::Path& manager)
+      : path(manager), lid(path.ib().dlid == permissive_lid ? 0U : path.ib().dlid.value), keys(session.options().keys) {}
 
   unsigned state() const { return static_cast<unsigned>(info.sm_state); }
   std::string line() const {
@@ -41,114 +44,138 @@ struct SminfoReport final : Report {
   }
 };
 
+/// What both command lines come down to.
+struct Wanted {
+  Target target;
+  std::optional<std::uint32_t> modifier;  ///< of the Set, if one is wanted
+  std::optional<std::uint8_t> state, priority;
+  std::optional<std::uint32_t> activity;
+  std::uint64_t sm_key{};
+
+  /// `info` with the values of the options.
+  smp::SMInfo applied(smp::SMInfo info) const {
+    info.sm_key = sm_key;
+    if (state) info.sm_state = static_cast<smp::SMState>(*state);
+    if (priority) info.priority = *priority;
+    if (activity) info.act_count = *activity;
+    return info;
+  }
+};
+
+template <class Options>
+void add_settings(Options& set, Wanted& wanted) {
+  set.number(Spelling{"state", 's'}, wanted.state, "STATE", "The state to set", {0, 15});
+  set.number(Spelling{"priority", 'p'}, wanted.priority, "PRIORITY", "The priority to set", {0, 15});
+  set.number(Spelling{"activity", 'a'}, wanted.activity, "COUNT", "The activity count to set");
+}
+
+/// The subnet manager that this port knows.
+Destination known_manager(Session& session) {
+  const sys::EndPort& port = session.end_port();
+  path::IbPath ib;
+  ib.end_port = &port;
+  ib.dlid = port.sm_lid;
+  ib.slid = port.lid;
+  ib.dqpn = ib.sqpn = Qpn{0};
+  ib.qkey = 0;
+  path::Path path = ib;
+  session.apply_options(path);
+  return {path, session.name_of(path)};
+}
+
+async::Task<smp::SMInfo> read_manager(Session& session, mad::Transactor& transactor, const path::Path& path, std::uint64_t sm_key) {
+  const smp::SMInfo mine{.sm_key = sm_key};  // SubnGet carries the SM_Key of the requester (IBA 14.2.5.13)
+  mad::Result<smp::SMInfo> answer = co_await transactor.try_subn_get<smp::SMInfo>(path, 0, mine);
+  co_return session.take(std::move(answer), {"main", "query"});
+}
+
 class Sminfo final : public Command {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
     set.optional_operands();
-    set.target("TARGET", target_);
-    set.integer("ATTR_MOD", modifier_);
+    set.target("TARGET", wanted_.target);
+    set.integer("ATTR_MOD", wanted_.modifier);
     set.notes(
         "With ATTR_MOD a SubnSet(SMInfo) follows, which asks the manager to hand over, stand by and the like (IBA 14.4.1).\n"
         "It carries what was read, but for what the options say.");
-    set.number("-s --state", state_, "STATE", "The state to set", {0, 15});
-    set.number("-p --priority", priority_, "PRIORITY", "The priority to set", {0, 15});
-    set.number("-a --activity", activity_, "COUNT", "The activity count to set");
-    set.key("--sminfo_smkey --sminfo-smkey", sm_key_, "SMINFO_SMKEY", "The SM_Key of the SMInfo that is sent");
+    add_settings(set, wanted_);
+    set.key("--sminfo_smkey --sminfo-smkey", wanted_.sm_key, "SMINFO_SMKEY", "The SM_Key of the SMInfo that is sent");
     add_common(set, common, group_target);
   }
 
-  void diags_options(DiagsOptions& set) override {
-    set.without("sK");
-    set.optional_operands();
-    set.target("TARGET", target_);
-    set.operand("ATTR_MOD", [this](const std::string& word) {
-      const int modifier = std::atoi(word.c_str());
-      if (modifier != 0) modifier_ = static_cast<std::uint32_t>(modifier);
-    });
-    set.notes("With an ATTR_MOD other than 0 the manager gets a SubnSet(SMInfo) of what the options say.");
-    const auto four_bits = [&](std::string_view name, char letter, std::optional<std::uint8_t>& to, std::string_view help) {
-      set.value(name, letter, "NUMBER", help, [&to](const std::string& text) { to = static_cast<std::uint8_t>(c_number(text) & 15U); });
-    };
-    four_bits("state", 's', state_, "The state to set");
-    four_bits("priority", 'p', priority_, "The priority to set");
-    set.number("activity", 'a', activity_, "COUNT", "The activity count to set");
-    as_diags_ = true;
-  }
-
-  std::string_view table_rows() const override { return modifier_ ? "" : "data"; }
+  std::string_view table_rows() const override { return wanted_.modifier ? "" : "data"; }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    const DiagsWords words{"main", "query"};
-    if (!modifier_ && !as_diags_ && (state_ || priority_ || activity_))
+    const std::optional<std::uint32_t>& modifier = wanted_.modifier;
+    if (!modifier && (wanted_.state || wanted_.priority || wanted_.activity))
       throw UsageError("--state, --priority and --activity set nothing without an ATTR_MOD");
-    if (modifier_) session.require_exact_targets();
-    mad::Transactor& transactor = modifier_ ? session.smp_transactor() : session.transactor();
-    Destination manager = co_await find_manager(session);
-    if (modifier_) manager = co_await identified(session, std::move(manager));
-    const smp::SMInfo mine{.sm_key = sm_key_};  // SubnGet carries the SM_Key of the requester (IBA 14.2.5.13)
-    SminfoReport report;
-    report.path = manager.path;
-    report.keys = session.options().keys;
-    if (modifier_ && as_diags_) {
-      report.info.sm_state = smp::SMState::standby;
-    } else {
-      mad::Result<smp::SMInfo> answer = co_await transactor.try_subn_get<smp::SMInfo>(manager.path, 0, mine);
-      report.info = session.take(std::move(answer), words);
+    if (modifier) session.require_exact_targets();
+    mad::Transactor& transactor = modifier ? session.smp_transactor() : session.transactor();
+    Destination manager = co_await session.smp_node(wanted_.target);
+    if (!wanted_.target.given()) {
+      const sys::EndPort& here = session.end_port();
+      if (!here.sm_lid.is_unicast())
+        throw Error(fmt::format("No subnet manager is known: the SM LID of {} is {}", here.name(), here.sm_lid.value));
+      manager = known_manager(session);
     }
-    report.lid = co_await lid_of(transactor, manager.path);
-    if (modifier_) {
-      if (!as_diags_) emit.heading(report.line());  // what it was stays readable where the Set fails
-      const smp::SMInfo wanted = changed(report.info);
-      mad::Result<smp::SMInfo> answer = co_await transactor.try_subn_set(manager.path, *modifier_, wanted);
-      report.info = session.take(std::move(answer), words);
+    if (modifier) manager = co_await identified(session, std::move(manager));
+    SminfoReport report(session, manager.path);
+    report.info = co_await read_manager(session, transactor, manager.path, wanted_.sm_key);
+    if (manager.path.ib().dlid == permissive_lid) {
+      const auto port = co_await transactor.subn_get<smp::PortInfo>(manager.path);
+      report.lid = port.lid.value;
+    }
+    if (modifier) {
+      emit.heading(report.line());  // what it was stays readable where the Set fails
+      const smp::SMInfo changed = wanted_.applied(report.info);
+      mad::Result<smp::SMInfo> answer = co_await transactor.try_subn_set(manager.path, *modifier, changed);
+      report.info = session.take(std::move(answer), {"main", "query"});
       if (session.options().dry_run) co_return;
     }
     emit(report);
   }
 
  private:
-  /// The target, or else the subnet manager that this port knows.
-  async::Task<Destination> find_manager(Session& session) const {
-    Destination node = co_await session.smp_node(target_);
-    const sys::EndPort& port = session.end_port();
-    if (target_.given() || (as_diags_ && !port.sm_lid.is_unicast())) co_return node;
-    if (!port.sm_lid.is_unicast())
-      throw Error(fmt::format("No subnet manager is known: the SM LID of {} is {}", port.name(), port.sm_lid.value));
-    path::IbPath ib;
-    ib.end_port = &port;
-    ib.dlid = port.sm_lid;
-    ib.slid = port.lid;
-    ib.dqpn = ib.sqpn = Qpn{0};
-    ib.qkey = 0;
-    path::Path path = ib;
-    session.apply_options(path);
-    co_return Destination{path, session.name_of(path)};
+  Wanted wanted_;
+};
+
+/// infiniband-diags: a Set carries what the options say and nothing that was read. If no manager is known, this node is the target.
+class SminfoDiags final : public Command {
+ public:
+  void diags_options(DiagsOptions& set) override {
+    set.without("sK");
+    set.optional_operands();
+    set.target("TARGET", wanted_.target);
+    set.operand("ATTR_MOD", [this](const std::string& word) {
+      const int modifier = std::atoi(word.c_str());
+      if (modifier != 0) wanted_.modifier = static_cast<std::uint32_t>(modifier);
+    });
+    set.notes("With an ATTR_MOD other than 0 the manager gets a SubnSet(SMInfo) of what the options say.");
+    add_settings(set, wanted_);
   }
 
-  /// The LID at the end of `path`, which a directed route does not say.
-  async::Task<unsigned> lid_of(mad::Transactor& transactor, const path::Path& path) const {
-    if (path.ib().dlid != permissive_lid) co_return path.ib().dlid.value;
-    if (as_diags_) co_return 0;
-    const auto port = co_await transactor.subn_get<smp::PortInfo>(path);
-    co_return port.lid.value;
+  async::Task<> run(Session& session, Emit& emit) override {
+    for (std::optional<std::uint8_t>* number : {&wanted_.state, &wanted_.priority}) {  // of four bits
+      if (*number) *number = static_cast<std::uint8_t>(**number & 15U);
+    }
+    if (wanted_.modifier) session.require_exact_targets();
+    mad::Transactor& transactor = wanted_.modifier ? session.smp_transactor() : session.transactor();
+    Destination manager = co_await session.smp_node(wanted_.target);
+    if (!wanted_.target.given() && session.end_port().sm_lid.is_unicast()) manager = known_manager(session);
+    if (wanted_.modifier) manager = co_await identified(session, std::move(manager));
+    SminfoReport report(session, manager.path);
+    if (wanted_.modifier) {
+      const smp::SMInfo changed = wanted_.applied({.sm_state = smp::SMState::standby});
+      mad::Result<smp::SMInfo> answer = co_await transactor.try_subn_set(manager.path, *wanted_.modifier, changed);
+      report.info = session.take(std::move(answer), {"main", "query"});
+    } else {
+      report.info = co_await read_manager(session, transactor, manager.path, wanted_.sm_key);
+    }
+    emit(report);
   }
 
-  smp::SMInfo changed(smp::SMInfo info) const {
-    info.sm_key = sm_key_;
-    if (state_) info.sm_state = static_cast<smp::SMState>(*state_);
-    if (priority_) info.priority = *priority_;
-    if (activity_) info.act_count = *activity_;
-    return info;
-  }
-
-  Target target_;
-  std::optional<std::uint32_t> modifier_;  ///< of the Set, if one is wanted
-  std::optional<std::uint8_t> state_, priority_;
-  std::optional<std::uint32_t> activity_;
-  std::uint64_t sm_key_{};
-  /// infiniband-diags' way: a Set carries what the options say and nothing that was read, no LID is asked for, and where no manager is
-  /// known this node is asked.
-  bool as_diags_{};
+ private:
+  Wanted wanted_;
 };
 
 }  // namespace
@@ -158,7 +185,7 @@ constinit const CommandInfo rooms::sminfo{
     .group = HelpGroup::query,
     .summary = "Print what a subnet manager says of itself: state, priority, activity; or tell it otherwise.",
     .make = make_command<Sminfo>,
-    .make_diags = make_command<Sminfo>,
+    .make_diags = make_command<SminfoDiags>,
     .changes = true,
 };
 
