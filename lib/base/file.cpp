@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <utility>
 
 #include "base/error.hpp"
@@ -66,13 +67,16 @@ std::string read_regular_file(const std::string& path, std::size_t limit) {
   }
 }
 
-FileReplacement::FileReplacement(std::string path) : path_(std::move(path)), unfinished_(fmt::format("{}.{}.new", path_, ::getpid())) {
+FileReplacement::FileReplacement(std::string path, Readers readers) : path_(std::move(path)), unfinished_(path_ + ".XXXXXX") {
   struct stat status {};
   if (::stat(path_.c_str(), &status) == 0 && !S_ISREG(status.st_mode))
     throw UsageError(fmt::format("'{}' is {}: a regular file is needed", path_, kind_of(status.st_mode)));
-  constexpr mode_t readable = 0644;
-  fd_.reset(::open(unfinished_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, readable));
+  fd_.reset(::mkostemp(unfinished_.data(), O_CLOEXEC));  // mode 0600
   if (!fd_) throw SysError(errno, "create", path_);
+  if (readers == Readers::owner) return;
+  const mode_t mask = ::umask(0);
+  ::umask(mask);
+  ::fchmod(fd_.get(), 0644 & ~mask);
 }
 
 FileReplacement::~FileReplacement() {

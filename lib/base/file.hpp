@@ -21,11 +21,13 @@ UniqueFd open_regular_file(const std::string& path);
 /// (Exit::usage) or read.
 std::string read_regular_file(const std::string& path, std::size_t limit);
 
-/// A file that all users may read, and that takes the place of another one only when it is whole.
+/// A file that takes the place of another one only when it is whole.
 class FileReplacement {
  public:
-  /// Begins a file beside `path`. Throws SysError, and UsageError if `path` exists and is not a regular file.
-  explicit FileReplacement(std::string path);
+  enum class Readers : std::uint8_t { all, owner };  ///< whose file it is to read: mode 0644 without the bits of the umask, or 0600
+  /// Begins a file beside `path`, under a name that nobody can know before. Throws SysError, and UsageError if `path` exists and is not a
+  /// regular file.
+  explicit FileReplacement(std::string path, Readers readers = Readers::all);
   /// Removes the unfinished file, unless keep() was called.
   ~FileReplacement();
   FileReplacement(const FileReplacement&) = delete;

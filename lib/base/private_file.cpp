@@ -8,10 +8,10 @@
 
 #include <array>
 #include <cerrno>
-#include <cstdlib>
 
 #include "base/error.hpp"
 #include "base/escape.hpp"
+#include "base/file.hpp"
 #include "base/unique_fd.hpp"
 
 namespace ib {
@@ -29,15 +29,6 @@ UniqueFd open_own(const std::string& path) {
   if (status.st_uid != ::geteuid()) throw UsageError(fmt::format("{} belongs to another user", in_quotes(path)));
   if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) throw UsageError(fmt::format("others may write to {}", in_quotes(path)));
   return fd;
-}
-
-void write_all(int fd, std::string_view content, const std::string& path) {
-  while (!content.empty()) {
-    const ssize_t count = ::write(fd, content.data(), content.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) throw SysError(errno, "write", path);
-    content.remove_prefix(static_cast<std::size_t>(count));
-  }
 }
 
 }  // namespace
@@ -59,16 +50,9 @@ std::optional<std::string> read_private_file(const std::string& path, std::size_
 
 void replace_private_file(const std::string& path, std::string_view content) {
   open_own(path);
-  std::string unfinished = path + ".XXXXXX";
-  const UniqueFd fd(::mkostemp(unfinished.data(), O_CLOEXEC));  // mode 0600, and a name that no other file has
-  if (!fd) throw SysError(errno, "create", path);
-  try {
-    write_all(fd.get(), content, path);
-    if (::rename(unfinished.c_str(), path.c_str()) != 0) throw SysError(errno, "replace", path);
-  } catch (...) {
-    ::unlink(unfinished.c_str());
-    throw;
-  }
+  FileReplacement file(path, FileReplacement::Readers::owner);
+  file.write(content);
+  file.keep();
 }
 
 }  // namespace ib

@@ -205,7 +205,7 @@ void TopologyText::ports(std::string& out, NodeIndex at) const {
     const Port& port = subnet_.port(index);
     const Node& owner = subnet_.node(port.node);
     print(out, "{} {:5} {:2} ", short_type(owner), subnet_.lid(index).value, port.number);
-    append_guid(out, owner.kind() == NodeKind::sw ? owner.info.port_guid : port.guid);
+    append_guid(out, subnet_.end_port_guid(index));
   };
   for (unsigned number = 1; number < node.slots; ++number) {
     const PortIndex index = node.first_port + number;

@@ -22,6 +22,7 @@
 #include "iba-gen/smp.hpp"
 #include "subnet/changes.hpp"
 #include "subnet/failures.hpp"
+#include "subnet/fec_modes.hpp"
 #include "subnet/model.hpp"
 
 namespace ib::health {
@@ -120,11 +121,11 @@ struct Input {
   CounterTable counts;            ///< Source::counters, Source::window
   /// Of ports without a link: the ports that they were linked to at the first reading of counters, as far as that is known.
   std::map<subnet::PortIndex, subnet::PortIndex> former_peers;
-  std::map<subnet::PortIndex, smp::FecMode> fec_modes;  ///< Source::fec, of ports that report them
-  const Baseline* baseline{};                           ///< Source::baseline
-  std::vector<Manager> managers;                        ///< Source::managers, those that answered
-  bool has_asked_managers{};                            ///< Source::managers was read, or its reading failed
-  std::size_t silent_managers{};                        ///< ports with IsSM that did not answer
+  subnet::FecModes fec_modes;     ///< Source::fec, of ports that report them
+  const Baseline* baseline{};     ///< Source::baseline
+  std::vector<Manager> managers;  ///< Source::managers, those that answered
+  bool has_asked_managers{};      ///< Source::managers was read, or its reading failed
+  std::size_t silent_managers{};  ///< ports with IsSM that did not answer
   /// Source::pkeys: the P_Keys of end ports, and of switch ports that enforce theirs; without invalid ones, ascending.
   std::map<subnet::PortIndex, std::vector<std::uint16_t>> pkeys;
   std::map<Guid, std::string> firmware;             ///< of nodes, where it is known: as in BaselineTables

@@ -43,7 +43,6 @@ class SplitChannel final : public Channel {
   /// The limit of umad.
   std::uint64_t tid_mask() const override { return 0xffffffffU; }
   bool reports_timeouts() const override { return false; }
-  bool does_rmpp(std::uint8_t mgmt_class) const override { return (served_[mgmt_class] ? umad_ : gmps_)->does_rmpp(mgmt_class); }
   unsigned max_in_flight() const override { return gmps_->max_in_flight(); }
 
  private:

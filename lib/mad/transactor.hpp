@@ -2,10 +2,10 @@
 // The one interface for all requests to the fabric. A Transactor turns requests into replies. It is the Rpc over a channel, or
 // a Transactor on top of another one (SA instead of SMPs, a recorder, a recording).
 //
-// Requests of all classes have the same shape: path, attribute modifier, value. The attribute is a type (its bytes are packed
-// and unpacked) or a descriptor (its bytes stay as they are); it determines the class of the request. The names are those of
-// the IBA: SubnGet(PortInfo) is subn_get<smp::PortInfo>(path, port). Each function has a twin try_… that returns the error
-// instead of throwing it. The methods of the subnet administrator are in sa/subn_adm.hpp.
+// Requests of all classes have the same shape: path, attribute modifier, value. The attribute is a descriptor (its bytes stay as
+// they are) or, for the classes that programs set and get most, a type (its bytes are packed and unpacked); it determines the
+// class of the request. The names are those of the IBA: SubnGet(PortInfo) is subn_get<smp::PortInfo>(path, port). Each function
+// has a twin try_… that returns the error instead of throwing it. The methods of the subnet administrator are in sa/subn_adm.hpp.
 //
 // Paths and bytes given by reference must live until the call has ended: await the call at once, or keep them in the frame of
 // the task that awaits it.
@@ -42,11 +42,6 @@ concept CommonAttribute = T::attribute_id != 0 && !requires {
 };
 template <class T>
 concept PerformanceAttribute = CommonAttribute<T> || T::mgmt_class == mgmt_class::performance;
-/// An attribute of a vendor class of either range (IBA 16.5).
-template <class T>
-concept VendorAttribute = is_vendor(T::mgmt_class);
-template <class T>
-concept CongestionAttribute = CommonAttribute<T> || T::mgmt_class == mgmt_class::congestion;
 
 /// Turns requests into replies.
 class Transactor {
@@ -111,50 +106,6 @@ class Transactor {
   template <PerformanceAttribute T>
   Task<T> performance_get(const path::Path& path, std::uint32_t modifier = 0, T value = {}, Reason reason = asked) {
     return taken(try_typed(method::get, path, modifier, std::move(value), reason, mgmt_class::performance));
-  }
-  template <PerformanceAttribute T>
-  Task<Result<T>> try_performance_set(const path::Path& path, std::uint32_t modifier, T value) {
-    return try_typed(method::set, path, modifier, std::move(value), asked, mgmt_class::performance);
-  }
-  template <PerformanceAttribute T>
-  Task<T> performance_set(const path::Path& path, std::uint32_t modifier, T value) {
-    return taken(try_typed(method::set, path, modifier, std::move(value), asked, mgmt_class::performance));
-  }
-
-  /// VendGet(T), with the OUI of the class if the class has one.
-  template <VendorAttribute T>
-  Task<Result<T>> try_vend_get(const path::Path& path, std::uint32_t modifier = 0, T value = {}, Reason reason = asked) {
-    return try_typed(method::get, path, modifier, std::move(value), reason);
-  }
-  template <VendorAttribute T>
-  Task<T> vend_get(const path::Path& path, std::uint32_t modifier = 0, T value = {}, Reason reason = asked) {
-    return taken(try_typed(method::get, path, modifier, std::move(value), reason));
-  }
-  template <VendorAttribute T>
-  Task<Result<T>> try_vend_set(const path::Path& path, std::uint32_t modifier, T value) {
-    return try_typed(method::set, path, modifier, std::move(value), asked);
-  }
-  template <VendorAttribute T>
-  Task<T> vend_set(const path::Path& path, std::uint32_t modifier, T value) {
-    return taken(try_typed(method::set, path, modifier, std::move(value), asked));
-  }
-
-  /// CCGet(T) of congestion control (IBA annex A10).
-  template <CongestionAttribute T>
-  Task<Result<T>> try_cc_get(const path::Path& path, std::uint32_t modifier = 0, T value = {}, Reason reason = asked) {
-    return try_typed(method::get, path, modifier, std::move(value), reason, mgmt_class::congestion);
-  }
-  template <CongestionAttribute T>
-  Task<T> cc_get(const path::Path& path, std::uint32_t modifier = 0, T value = {}, Reason reason = asked) {
-    return taken(try_typed(method::get, path, modifier, std::move(value), reason, mgmt_class::congestion));
-  }
-  template <CongestionAttribute T>
-  Task<Result<T>> try_cc_set(const path::Path& path, std::uint32_t modifier, T value) {
-    return try_typed(method::set, path, modifier, std::move(value), asked, mgmt_class::congestion);
-  }
-  template <CongestionAttribute T>
-  Task<T> cc_set(const path::Path& path, std::uint32_t modifier, T value) {
-    return taken(try_typed(method::set, path, modifier, std::move(value), asked, mgmt_class::congestion));
   }
 
  private:

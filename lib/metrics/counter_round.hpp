@@ -12,6 +12,7 @@
 #include "async/loop.hpp"
 #include "counters/readings.hpp"
 #include "metrics/fabric.hpp"
+#include "subnet/fec_modes.hpp"
 
 namespace ib::metrics {
 
@@ -40,7 +41,7 @@ class CounterRound {
   /// Notes that the counters of these devices, by port, belong to other devices, to which their LIDs have moved. Drops their rows.
   void take_moved(const std::set<subnet::PortIndex>& ports);
   /// The FEC modes of ports, by which PortExtendedSpeedsCounters is read with the details. `modes` must outlive this object.
-  void read_fec(const std::map<subnet::PortIndex, smp::FecMode>& modes) { fec_modes_ = &modes; }
+  void read_fec(const subnet::FecModes& modes) { fec_modes_ = &modes; }
   /// Notes PortSamplesControl.Tick of the devices that were read, by port.
   void take_ticks(const std::map<subnet::PortIndex, std::optional<std::uint8_t>>& ticks);
   /// Adds failures to the reading.
@@ -60,7 +61,7 @@ class CounterRound {
   std::shared_ptr<const SweptFabric> fabric_;
   std::shared_ptr<const PortStates> states_;
   bool details_;
-  const std::map<subnet::PortIndex, smp::FecMode>* fec_modes_{};  ///< null: not known
+  const subnet::FecModes* fec_modes_{};  ///< null: not known
   Supports& supports_;
   std::shared_ptr<Reading> reading_ = std::make_shared<Reading>();
   std::unordered_map<subnet::NodeIndex, std::size_t> switch_at_;  ///< in the list of switches

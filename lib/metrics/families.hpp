@@ -69,6 +69,9 @@ struct Family {
   std::uint8_t selected_by{};  ///< Selection; 0: in each page
   WriteItem write{};
   std::size_t column{};  ///< of counters: which
+  /// Says what a snapshot does not hold: how the reading of a device went, what was between two readings, or what is read with the FEC
+  /// modes. So does every family of Items::exporter.
+  bool is_live{};
   FamilyHead head() const { return {name, type, help}; }
 };
 
@@ -95,7 +98,8 @@ const Device& device(const View& view, Item item);
 const DeviceReading* reading(const View& view, Item item);
 /// The port at the other end of the link of a port, or none.
 subnet::PortIndex linked_peer(const View& view, subnet::PortIndex port);
-/// The GUID that `guid` stands for in metrics.
+/// The GUID that `guid` stands for in metrics: of a switch the one in its NodeInfo, of another node's port Subnet::port_guid(), which falls
+/// back to that of another port of its node: no series has an empty label.
 Guid device_guid(const subnet::Subnet& subnet, subnet::PortIndex port);
 
 /// Calls `use` with each port of a device that has a link, and its peer: those of a switch, or the one of an HCA.

@@ -176,11 +176,11 @@ void add_port_families(std::vector<Family>& to, const Exported& exported, Items 
   const std::string prefix = is_switch ? "infiniband_switch_port_" : "infiniband_hca_port_";
   const auto by = static_cast<std::uint8_t>((is_switch ? select_switch : select_hca) | select_errors);
   to.push_back({prefix + "transmit_wait_ratio", "Share of the time between the last two readings in which the port had data and sent none.",
-                Type::gauge, items, by, write_wait});
+                Type::gauge, items, by, write_wait, 0, true});
   if (!exported.details) return;
   if (exported.names == Names::treydock) add_discards(to, items);
   const auto fec = [&](std::string_view name, std::string_view help, WriteItem write) {
-    to.push_back({prefix + std::string(name), std::string(help), Type::counter, items, by, write});
+    to.push_back({prefix + std::string(name), std::string(help), Type::counter, items, by, write, 0, true});
   };
   fec("fec_corrected_blocks_total", "Blocks that forward error correction corrected.", write_fec<FecCounter::corrected_blocks>);
   fec("fec_uncorrectable_blocks_total", "Blocks that forward error correction could not correct.",

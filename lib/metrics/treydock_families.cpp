@@ -192,8 +192,8 @@ void add_device_families(std::vector<Family>& to, Items items, bool details) {
     to.push_back({fmt::format("{}port_{}_total", prefix, column.treydock), fmt::format("{}.", column.help), Type::counter, items, by,
                   write_port_counter, at});
   }
-  const auto gauge = [&](std::string_view name, std::string_view help, WriteItem write) {
-    to.push_back({prefix + std::string(name), std::string(help), Type::gauge, items, selected, write});
+  const auto gauge = [&](std::string_view name, std::string_view help, WriteItem write, bool is_live = false) {
+    to.push_back({prefix + std::string(name), std::string(help), Type::gauge, items, selected, write, 0, is_live});
   };
   gauge(is_switch ? "port_rate_bytes_per_second" : "rate_bytes_per_second", "Bytes a second that the link carries without its line code.",
         write_rate<&LaneRate::effective>);
@@ -201,9 +201,9 @@ void add_device_families(std::vector<Family>& to, Items items, bool details) {
         write_rate<&LaneRate::raw>);
   gauge("uplink_info", "What is at the other end of the link.", write_uplink);
   gauge("info", is_switch ? "The switches." : "The ports of channel adapters.", write_info);
-  gauge("collect_duration_seconds", "Time from the first request for counters to the last answer.", write_outcome<Told::seconds>);
-  gauge("collect_error", "1 where counters were not read, for whatever reason.", write_outcome<Told::error>);
-  gauge("collect_timeout", "1 where the node did not answer.", write_outcome<Told::timeout>);
+  gauge("collect_duration_seconds", "Time from the first request for counters to the last answer.", write_outcome<Told::seconds>, true);
+  gauge("collect_error", "1 where counters were not read, for whatever reason.", write_outcome<Told::error>, true);
+  gauge("collect_timeout", "1 where the node did not answer.", write_outcome<Told::timeout>, true);
 }
 
 }  // namespace

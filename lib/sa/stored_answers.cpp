@@ -401,14 +401,4 @@ std::vector<PKeyTableRecord> StoredAnswers::p_key_ports(std::optional<Lid> lid) 
   return found;
 }
 
-mad::Result<mad::Reply> answer_from_table(const mad::Request& request, const sys::EndPort& end_port, Bytes stored) {
-  const TableInfo* asked = stored_table_for(request);
-  StoredAnswers answers(end_port, [&](const TableInfo& table) -> std::optional<mad::Result<mad::Reply>> {
-    if (&table != asked) return std::nullopt;
-    return mad::Reply{{stored.begin(), stored.end()}, {}};
-  });
-  if (const std::optional<std::string> why = answers.not_in_table(request)) throw Error(*why);
-  return answers.answer(request);
-}
-
 }  // namespace ib::sa

@@ -74,8 +74,4 @@ class StoredAnswers {
   std::optional<StoredPaths> paths_;
 };
 
-/// The answer to a query for records of which `stored` is the whole table, where nothing depends on other tables: every port has one
-/// LID. `stored` is the reply to the table's query. For tests and single tables; a StoredAnswers finds records by LID faster.
-mad::Result<mad::Reply> answer_from_table(const mad::Request& request, const sys::EndPort& end_port, Bytes stored);
-
 }  // namespace ib::sa

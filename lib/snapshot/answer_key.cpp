@@ -17,7 +17,15 @@ std::uint32_t selector_of(const mad::Request& request) {
   if (request.mgmt_class == mad::mgmt_class::performance) return request.payload.size() > 1 ? request.payload[1] : 0;
   const Bytes data = without_trailing_zeros(request.payload);
   if (data.empty()) return 0;
-  const auto hash = static_cast<std::uint64_t>(row_checksum({}, data));
+  // FNV-1a of the length and the data, in steps of eight bytes.
+  std::uint64_t hash = 0xcbf29ce484222325U;
+  const auto add = [&hash](std::uint64_t word) { hash = (hash ^ word) * 0x100000001b3U; };
+  add(data.size());
+  for (std::size_t at = 0; at < data.size(); at += sizeof(std::uint64_t)) {
+    std::uint64_t word = 0;
+    for (std::size_t i = 0; i < sizeof(word) && at + i < data.size(); ++i) word |= std::uint64_t{data[at + i]} << 8 * i;
+    add(word);
+  }
   return static_cast<std::uint32_t>(hash ^ hash >> 32U);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The tables of a snapshot's file that this layer reads back. Their names begin with `raw_`. Each row ends with a checksum, so
-// that a damaged file gives no answer. The tables for people and their SQL are in decoded_tables.hpp; nothing reads them back.
+// The tables of a snapshot's file that this layer reads back. Their names begin with `raw_`. The tables for people and their SQL are in
+// decoded_tables.hpp; nothing reads them back.
 #pragma once
 
 #include <algorithm>
@@ -8,8 +8,8 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "base/bytes.hpp"
@@ -18,15 +18,17 @@ namespace ib::snapshot {
 
 /// Of SQLite's header (PRAGMA application_id): "ibss" in ASCII.
 inline constexpr std::uint32_t application_id = 0x69627373;
-/// PRAGMA user_version. It grows when a program of the version before could not read the file, or this one could not read its files. In
-/// format 1, one fact held the device as a JSON text.
-inline constexpr std::int64_t format_version = 2;
+/// PRAGMA user_version. It grows when a program of the version before could not read the file. In format 1, which is no longer read, one
+/// fact held the device as a JSON text. In format 2, each table that is read back had one more column, a checksum of the row.
+inline constexpr std::int64_t format_version = 3, oldest_format = 2;
 
 struct TableDefinition {
   std::string_view name, sql;
 };
-/// The tables that are read back, as sqlite_schema has them.
+/// The tables that are read back, as sqlite_schema has them in the newest format.
 std::span<const TableDefinition> raw_tables();
+/// What sqlite_schema has of such a table in a file of `format`, as it would have it in the newest one.
+std::string newest_sql(std::string_view sql, std::int64_t format);
 
 /// Times are stored in milliseconds since 1970.
 inline std::int64_t now() {
@@ -44,9 +46,6 @@ std::array<std::uint8_t, size> padded(Bytes payload) {
   std::copy_n(payload.begin(), std::min(payload.size(), size), bytes.begin());
   return bytes;
 }
-
-/// The checksum of a row: of its numbers in the order of the columns, then of its bytes. A change of one bit always changes it.
-std::int64_t row_checksum(std::initializer_list<std::int64_t> numbers, Bytes bytes = {});
 
 /// Whether the first bytes of a file (at least 72) are those of a snapshot.
 bool is_snapshot(Bytes file);

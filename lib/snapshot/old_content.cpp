@@ -10,7 +10,6 @@
 #include <string>
 #include <utility>
 
-#include "base/error.hpp"
 #include "iba/registry.hpp"
 #include "iba/secrets.hpp"
 #include "mad/packet.hpp"
@@ -69,12 +68,6 @@ AnswerKey key_in(const Statement& row) {
   return key;
 }
 
-std::int64_t checksum_of(const Statement& row, std::int64_t hides_key, Bytes payload) {
-  return row_checksum({row.integer(0), row.integer(1), row.integer(2), row.integer(3), row.integer(4), row.integer(5), row.integer(6),
-                       row.integer(7), hides_key},
-                      payload);
-}
-
 /// Copies the answers, without keys.
 void copy_public_answers(Statement& row, Statement& copy) {
   while (row.step()) {
@@ -83,11 +76,10 @@ void copy_public_answers(Statement& row, Statement& copy) {
     const AnswerKey key = key_in(row);
     const auto public_payload = row.integer(6) == answered ? without_keys_of(key, payload) : std::nullopt;
     if (public_payload) {
-      if (row.integer(10) != checksum_of(row, row.integer(8), payload)) throw UsageError("a checksum is wrong");
       const bool is_table = key.mgmt_class == mad::mgmt_class::sa;
       const std::int64_t hides_key = is_table ? row.integer(8) : 1;
       const Bytes kept = is_table ? Bytes(*public_payload) : without_trailing_zeros(*public_payload);
-      copy.bind(9, hides_key).bind(10, kept).bind(11, checksum_of(row, hides_key, kept)).run();
+      copy.bind(9, hides_key).bind(10, kept).run();
       continue;
     }
     copy.run();
@@ -116,9 +108,14 @@ std::optional<std::vector<std::uint8_t>> without_keys_of(const AnswerKey& key, B
 
 void copy_content(Database& from, Database& to, Keys keys) {
   for (const TableDefinition& table : raw_tables()) {
-    Statement row(from, fmt::format("SELECT * FROM {}", table.name));
-    std::string places;
-    for (int at = 1; at <= row.columns(); ++at) places += fmt::format("{}?{}", at == 1 ? "" : ",", at);
+    // The columns by name: a file of an older format has another one.
+    std::string columns, places;
+    Statement column(to, fmt::format("SELECT name FROM pragma_table_info('{}')", table.name));
+    for (int at = 1; column.step(); ++at) {
+      columns += fmt::format("{}{}", at == 1 ? "" : ",", column.text(0));
+      places += fmt::format("{}?{}", at == 1 ? "" : ",", at);
+    }
+    Statement row(from, fmt::format("SELECT {} FROM {}", columns, table.name));
     Statement copy(to, fmt::format("INSERT INTO {} VALUES({})", table.name, places));
     if (keys == Keys::hidden && table.name == "raw_answer") {
       copy_public_answers(row, copy);

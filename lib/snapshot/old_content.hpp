@@ -20,7 +20,7 @@ std::optional<std::vector<std::uint8_t>> without_answer_keys(const AnswerKey& ke
 std::optional<std::vector<std::uint8_t>> without_keys_of(const AnswerKey& key, Bytes payload);
 
 /// Copies the rows of the tables that are read back from one database into another, whose tables are empty. With Keys::hidden without keys.
-/// Throws SqliteError, and UsageError for a row that holds a key and has a wrong checksum.
+/// Throws SqliteError.
 void copy_content(Database& from, Database& to, Keys keys);
 
 }  // namespace ib::snapshot

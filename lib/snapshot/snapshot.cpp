@@ -33,7 +33,7 @@ using subnet::Subnet;
 
 /// A query for one answer of a class, whose other conditions follow.
 constexpr std::string_view select_answer =
-    "SELECT attribute, node, entry_port, modifier, selector, status, time, hides_key, payload, checksum FROM raw_answer "
+    "SELECT attribute, node, entry_port, modifier, selector, status, time, hides_key, payload FROM raw_answer "
     "WHERE mgmt_class=?1 AND ";
 
 /// Opens a file and looks at its first bytes. Throws SysError, and UsageError if it is not a regular file.
@@ -82,14 +82,15 @@ Snapshot::Snapshot(std::string file) : file_(std::move(file)) {
 void Snapshot::check_schema() {
   Statement version(*database_, "PRAGMA user_version");
   version.step();
-  if (version.integer(0) > format_version) {
-    throw UsageError(fmt::format("{} is a snapshot of a newer ibtool (format {}, this one reads {})", in_quotes(file_), version.integer(0),
-                                 format_version));
+  const std::int64_t format = version.integer(0);
+  if (format > format_version) {
+    throw UsageError(
+        fmt::format("{} is a snapshot of a newer ibtool (format {}, this one reads {})", in_quotes(file_), format, format_version));
   }
-  if (version.integer(0) <= 0) damaged("it has no format number");
-  if (version.integer(0) < format_version) {
-    throw UsageError(fmt::format("{} is a snapshot of an older ibtool (format {}, this one reads {}): take it anew", in_quotes(file_),
-                                 version.integer(0), format_version));
+  if (format <= 0) damaged("it has no format number");
+  if (format < oldest_format) {
+    throw UsageError(fmt::format("{} is a snapshot of an older ibtool (format {}, this one reads {} and later): take it anew",
+                                 in_quotes(file_), format, oldest_format));
   }
   std::size_t found = 0;
   Statement objects(*database_, "SELECT type, name, sql FROM sqlite_schema");
@@ -100,20 +101,17 @@ void Snapshot::check_schema() {
     if (!name.starts_with("raw_")) continue;
     const auto tables = raw_tables();
     const auto table = std::find_if(tables.begin(), tables.end(), [&](const TableDefinition& one) { return one.name == name; });
-    if (type != "table" || table == tables.end() || sql != table->sql) damaged("its tables are not those of a snapshot");
+    if (type != "table" || table == tables.end() || newest_sql(sql, format) != table->sql)
+      damaged("its tables are not those of a snapshot");
     ++found;
   }
   if (found != raw_tables().size()) damaged("it lacks tables");
 }
 
 std::string Snapshot::fact(std::string_view name) try {
-  Statement row(*database_, "SELECT value, checksum FROM raw_fact WHERE name=?1");
+  Statement row(*database_, "SELECT value FROM raw_fact WHERE name=?1");
   row.bind(1, name);
-  if (!row.step()) return {};
-  std::string value(row.text(0));
-  const std::string both = fmt::format("{}={}", name, value);
-  if (row.integer(1) != row_checksum({}, as_bytes(both))) damaged("a checksum is wrong");
-  return value;
+  return row.step() ? std::string(row.text(0)) : std::string();
 } catch (const SqliteError& error) {
   throw UsageError(error.message());
 }
@@ -158,20 +156,17 @@ bool Snapshot::has_part(std::string_view name) { return !fact(fmt::format("part 
 template <class Take>
 void Snapshot::read_answers(std::uint16_t attribute, Take take) {
   Statement row(*database_,
-                "SELECT node, entry_port, modifier, selector, status, time, hides_key, payload, checksum FROM raw_answer "
+                "SELECT node, entry_port, modifier, selector, status, payload FROM raw_answer "
                 "WHERE mgmt_class=1 AND attribute=?1");
   row.bind(1, attribute);
   std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t> before{-1, 0, 0, 0};
   while (row.step()) {
     const std::tuple key(row.integer(0), row.integer(1), row.integer(2), row.integer(3));
-    const Bytes payload = row.bytes(7);
+    const Bytes payload = row.bytes(5);
     const auto [node, entry_port, modifier, selector] = key;
     // Without an order, a damaged index could lead in circles.
     if (key <= before) damaged("its rows are not in order");
     before = key;
-    if (row.integer(8) !=
-        row_checksum({1, attribute, node, entry_port, modifier, selector, row.integer(4), row.integer(5), row.integer(6)}, payload))
-      damaged("a checksum is wrong");
     if (row.integer(4) == answered && selector == 0) take(node, modifier, payload);
   }
 }
@@ -194,13 +189,11 @@ void Snapshot::read_nodes(Subnet& subnet) {
     subnet.node(static_cast<NodeIndex>(node)).switch_info_bytes = padded<20>(payload);
     subnet.node(static_cast<NodeIndex>(node)).has_switch_info = true;
   });
-  Statement row(*database_, "SELECT node, hops, via_node, via_port, entry_port, lid_refused, checksum FROM raw_node");
+  Statement row(*database_, "SELECT node, hops, via_node, via_port, entry_port, lid_refused FROM raw_node");
   std::int64_t expected = 0;
   while (row.step()) {
     const auto at = row.integer(0);
     if (at != expected++ || at >= count) damaged("nodes are missing");
-    if (row.integer(6) != row_checksum({at, row.integer(1), row.integer(2), row.integer(3), row.integer(4), row.integer(5)}))
-      damaged("a checksum is wrong");
     subnet::Node& node = subnet.node(static_cast<NodeIndex>(at));
     node.hops = static_cast<std::uint8_t>(row.integer(1));
     if (row.integer(2) >= count) damaged("nodes are missing");
@@ -225,15 +218,12 @@ void Snapshot::read_ports(Subnet& subnet, const subnet::Failures& failures) {
     if (at == none) damaged("it names a port that does not exist");
     return at;
   };
-  Statement row(*database_, "SELECT node, port, guid, peer_node, peer_port, fdr10, swept, checksum FROM raw_port");
+  Statement row(*database_, "SELECT node, port, guid, peer_node, peer_port, fdr10, swept FROM raw_port");
   std::pair<std::int64_t, std::int64_t> before{-1, 0};
   while (row.step()) {
     const std::pair key(row.integer(0), row.integer(1));
     if (key <= before) damaged("its rows are not in order");
     before = key;
-    if (row.integer(7) !=
-        row_checksum({key.first, key.second, row.integer(2), row.integer(3), row.integer(4), row.integer(5), row.integer(6)}))
-      damaged("a checksum is wrong");
     const PortIndex at = port_at(key.first, key.second);
     if (row.integer(2) != 0) subnet.set_port_guid(at, Guid{static_cast<std::uint64_t>(row.integer(2))});
     subnet::Port& port = subnet.port(at);
@@ -264,21 +254,12 @@ void Snapshot::read_ports(Subnet& subnet, const subnet::Failures& failures) {
 subnet::Failures Snapshot::read_failures(const Subnet& subnet, const sys::EndPort* end_port) {
   subnet::Failures failures;
   Statement row(*database_,
-                "SELECT kind, node, port, beyond, attribute, modifier, why, tries, waited, path, request, reply, checksum, failure "
+                "SELECT kind, node, port, beyond, attribute, modifier, why, tries, waited, path, request, reply, failure "
                 "FROM raw_failure");
   std::int64_t number = 0;
   while (row.step()) {
     const Bytes request = row.bytes(10), reply = row.bytes(11);
-    const std::string texts = fmt::format("{}\n{}\n{}", row.text(4), row.text(6), row.text(9));
-    std::vector<std::uint8_t> rest(texts.begin(), texts.end());
-    rest.insert(rest.end(), request.begin(), request.end());
-    rest.insert(rest.end(), reply.begin(), reply.end());
-    ++number;
-    const bool whole =
-        row.integer(13) == number && row.integer(12) == row_checksum({number, row.integer(0), row.integer(1), row.integer(2),
-                                                                      row.integer(3), row.integer(5), row.integer(7), row.integer(8)},
-                                                                     rest);
-    if (!whole) damaged("a checksum is wrong");
+    if (row.integer(12) != ++number) damaged("its rows are not in order");
     if (row.text(4).find('\n') != std::string_view::npos || row.text(6).find('\n') != std::string_view::npos)
       damaged("it tells of a failure in more than one line");
     Failure& failure = failures.emplace_back();
@@ -386,10 +367,6 @@ std::optional<StoredAnswer> Snapshot::find_one(Statement& row, std::uint8_t mgmt
   row.bind(1, mgmt_class);
   if (!row.step()) return std::nullopt;
   const Bytes payload = row.bytes(8);
-  const std::int64_t checksum = row_checksum({mgmt_class, row.integer(0), row.integer(1), row.integer(2), row.integer(3), row.integer(4),
-                                              row.integer(5), row.integer(6), row.integer(7)},
-                                             payload);
-  if (row.integer(9) != checksum) damaged("a checksum is wrong");
   AnswerKey key;
   key.mgmt_class = mgmt_class;
   key.attribute = static_cast<std::uint16_t>(row.integer(0));

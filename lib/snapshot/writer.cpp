@@ -29,8 +29,8 @@ class Writer::Tables {
     for (const TableDefinition& table : raw_tables()) database_->run(std::string(table.sql));
     database_->run("BEGIN");
     if (old != nullptr) copy_content(old->database(), *database_, keys);
-    fact_.emplace(*database_, "INSERT OR REPLACE INTO raw_fact VALUES(?1,?2,?3)");
-    answer_.emplace(*database_, "INSERT OR REPLACE INTO raw_answer VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11)");
+    fact_.emplace(*database_, "INSERT OR REPLACE INTO raw_fact VALUES(?1,?2)");
+    answer_.emplace(*database_, "INSERT OR REPLACE INTO raw_answer VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)");
     has_end_ = old != nullptr;
     if (old == nullptr) put_fact("begun", std::to_string(now()));
     if (old == nullptr || keys == Keys::hidden) put_fact("keys", keys == Keys::shown ? "shown" : "hidden");  // shown: all rows have theirs
@@ -41,9 +41,7 @@ class Writer::Tables {
     has_end_ = true;
   }
 
-  void put_fact(std::string_view name, std::string_view value) {
-    fact_->bind(1, name).bind(2, value).bind(3, row_checksum({}, as_bytes(fmt::format("{}={}", name, value)))).run();
-  }
+  void put_fact(std::string_view name, std::string_view value) { fact_->bind(1, name).bind(2, value).run(); }
 
   /// `payload` is the stored_area() of a reply.
   void put_answer(const AnswerKey& key, Bytes payload) {
@@ -54,12 +52,8 @@ class Writer::Tables {
 
   /// A row whose payload is stored as it is. `hides_key`: a key in it was set, and was made zero.
   void put_row(const AnswerKey& key, std::int64_t status, Bytes payload, bool hides_key = false) {
-    const std::int64_t time = now();
     answer_->bind(1, key.mgmt_class).bind(2, key.attribute).bind(3, key.node).bind(4, key.entry_port).bind(5, key.modifier);
-    answer_->bind(6, key.selector).bind(7, status).bind(8, time).bind(9, std::int64_t{hides_key}).bind(10, payload);
-    answer_->bind(11, row_checksum({key.mgmt_class, key.attribute, key.node, key.entry_port, key.modifier, key.selector, status, time,
-                                    std::int64_t{hides_key}},
-                                   payload));
+    answer_->bind(6, key.selector).bind(7, status).bind(8, now()).bind(9, std::int64_t{hides_key}).bind(10, payload);
     answer_->run();
     ++answers_;
   }
@@ -102,13 +96,12 @@ class Writer::Tables {
 
   // Rows come in the order of their keys, which is fastest.
   void put_nodes(const subnet::Subnet& subnet) {
-    Statement row(*database_, "INSERT INTO raw_node VALUES(?1,?2,?3,?4,?5,?6,?7)");
+    Statement row(*database_, "INSERT INTO raw_node VALUES(?1,?2,?3,?4,?5,?6)");
     for (subnet::NodeIndex at = 0; at < subnet.nodes().size(); ++at) {
       const subnet::Node& node = subnet.node(at);
       const auto [via_node, via_port] = numbers_of(subnet, node.via);
-      const std::int64_t lid_refused = node.lid_refused ? 1 : 0;
-      row.bind(1, at).bind(2, node.hops).bind(3, via_node).bind(4, via_port).bind(5, node.entry_port).bind(6, lid_refused);
-      row.bind(7, row_checksum({at, node.hops, via_node, via_port, node.entry_port, lid_refused})).run();
+      row.bind(1, at).bind(2, node.hops).bind(3, via_node).bind(4, via_port).bind(5, node.entry_port);
+      row.bind(6, std::int64_t{node.lid_refused}).run();
       std::array<std::uint8_t, smp::NodeInfo::wire_size> info{};
       node.info.pack(info);
       put_row(smp_key(smp::NodeInfo::attribute_id, at), answered, without_trailing_zeros(info));
@@ -130,22 +123,20 @@ class Writer::Tables {
   }
 
   void put_ports(const subnet::Subnet& subnet) {
-    Statement row(*database_, "INSERT INTO raw_port VALUES(?1,?2,?3,?4,?5,?6,?7,?8)");
+    Statement row(*database_, "INSERT INTO raw_port VALUES(?1,?2,?3,?4,?5,?6,?7)");
     for (subnet::PortIndex at = 0; at < subnet.ports().size(); ++at) {
       const subnet::Port& port = subnet.port(at);
       if (port.has_info) put_answer(smp_key(smp::PortInfo::attribute_id, port.node, port.number), port.info_bytes);
       const std::int64_t fdr10 = port.fdr10_supported << 8U | port.fdr10;
       if (port.peer == subnet::none && port.guid.value == 0 && fdr10 == 0 && !port.has_info) continue;
-      const std::int64_t swept = port.has_info ? 1 : 0;
       const auto [peer_node, peer_port] = numbers_of(subnet, port.peer);
-      const auto guid = static_cast<std::int64_t>(port.guid.value);
-      row.bind(1, port.node).bind(2, port.number).bind(3, guid).bind(4, peer_node).bind(5, peer_port).bind(6, fdr10);
-      row.bind(7, swept).bind(8, row_checksum({port.node, port.number, guid, peer_node, peer_port, fdr10, swept})).run();
+      row.bind(1, port.node).bind(2, port.number).bind(3, static_cast<std::int64_t>(port.guid.value)).bind(4, peer_node);
+      row.bind(5, peer_port).bind(6, fdr10).bind(7, std::int64_t{port.has_info}).run();
     }
   }
 
   void put_failures(const subnet::Failures& failures) {
-    Statement row(*database_, "INSERT INTO raw_failure VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14)");
+    Statement row(*database_, "INSERT INTO raw_failure VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13)");
     std::int64_t number = 0;
     for (const subnet::Failure& failure : failures) {
       const auto* error = dynamic_cast<const mad::MadError*>(failure.error.get());
@@ -166,11 +157,6 @@ class Writer::Tables {
       row.bind(1, ++number).bind(2, kind).bind(3, node).bind(4, failure.port).bind(5, std::int64_t{failure.beyond});
       row.bind(6, std::string_view(failure.attribute)).bind(7, failure.modifier).bind(8, std::string_view(failure.why));
       row.bind(9, tries).bind(10, waited).bind(11, std::string_view(path)).bind(12, Bytes(request)).bind(13, Bytes(reply));
-      const std::string texts = fmt::format("{}\n{}\n{}", failure.attribute, failure.why, path);
-      std::vector<std::uint8_t> rest(texts.begin(), texts.end());
-      rest.insert(rest.end(), request.begin(), request.end());
-      rest.insert(rest.end(), reply.begin(), reply.end());
-      row.bind(14, row_checksum({number, kind, node, failure.port, std::int64_t{failure.beyond}, failure.modifier, tries, waited}, rest));
       row.run();
     }
   }

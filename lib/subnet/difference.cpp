@@ -9,16 +9,10 @@
 namespace ib::subnet {
 namespace {
 
-Guid end_port_guid(const Subnet& subnet, PortIndex at) {
-  const PortIndex end = subnet.end_port_of(at);
-  const Node& node = subnet.node(subnet.port(end).node);
-  return node.kind() == NodeKind::sw ? node.info.port_guid : subnet.port(end).guid;
-}
-
 std::set<Guid> end_ports(const Subnet& subnet) {
   std::set<Guid> guids;
   for (PortIndex at = 0; at < subnet.ports().size(); ++at) {
-    const Guid guid = end_port_guid(subnet, at);
+    const Guid guid = subnet.end_port_guid(at);
     if (subnet.end_port_of(at) == at && guid != Guid{}) guids.insert(guid);
   }
   return guids;
@@ -41,7 +35,7 @@ std::map<LinkEnds, Running> links(const Subnet& subnet) {
   for (PortIndex at = 0; at < subnet.ports().size(); ++at) {
     const PortIndex peer = subnet.port(at).peer;
     if (peer == none) continue;
-    const LinkEnd here{end_port_guid(subnet, at), subnet.port(at).number}, there{end_port_guid(subnet, peer), subnet.port(peer).number};
+    const LinkEnd here{subnet.end_port_guid(at), subnet.port(at).number}, there{subnet.end_port_guid(peer), subnet.port(peer).number};
     if (here >= there) found.try_emplace({here, there}, Running{active_rate(subnet, at), may_run_at_fdr10(subnet, at)});
   }
   return found;
@@ -51,7 +45,7 @@ std::map<std::uint16_t, Guid> lids(const Subnet& subnet) {
   std::map<std::uint16_t, Guid> owners;
   for (std::uint16_t lid = 1; lid <= last_unicast_lid; ++lid) {
     const PortIndex port = subnet.find_lid(Lid{lid});
-    if (port != none) owners.emplace(lid, end_port_guid(subnet, port));
+    if (port != none) owners.emplace(lid, subnet.end_port_guid(port));
   }
   return owners;
 }

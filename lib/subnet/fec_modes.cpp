@@ -29,11 +29,11 @@ std::vector<PortIndex> ports_with_fec(const Subnet& subnet) {
   return ports;
 }
 
-async::Task<FecModes> read_fec_modes(mad::Transactor& transactor, const Subnet& subnet, std::vector<PortIndex> ports,
-                                     SurveyOptions options) {
+async::Task<FecReading> read_fec_modes(mad::Transactor& transactor, const Subnet& subnet, std::vector<PortIndex> ports,
+                                       SurveyOptions options) {
   const SurveyQuestion<smp::PortInfoExtended> ask = request_extended;
   Surveyed<smp::PortInfoExtended> surveyed = co_await survey(transactor, subnet, std::move(ports), std::move(options), ask);
-  FecModes found;
+  FecReading found;
   for (const auto& row : surveyed.rows) {
     if (row.value && (row.value->capability_mask & smp::port_info_extended_capability::is_fec_mode_supported) != 0)
       found.modes[row.port] = row.value->fec_mode_active;

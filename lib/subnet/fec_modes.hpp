@@ -12,8 +12,11 @@
 
 namespace ib::subnet {
 
-struct FecModes {
-  std::map<PortIndex, smp::FecMode> modes;  ///< active ones, of ports that report them
+/// The active FEC modes of the ports of one model that report them.
+using FecModes = std::map<PortIndex, smp::FecMode>;
+
+struct FecReading {
+  FecModes modes;
   Failures failures;
 };
 
@@ -21,7 +24,7 @@ struct FecModes {
 std::vector<PortIndex> ports_with_fec(const Subnet& subnet);
 
 /// Reads the FEC modes of `ports`. `options.way` is smp. `subnet` must outlive the task and not grow meanwhile.
-async::Task<FecModes> read_fec_modes(mad::Transactor& transactor, const Subnet& subnet, std::vector<PortIndex> ports,
-                                     SurveyOptions options);
+async::Task<FecReading> read_fec_modes(mad::Transactor& transactor, const Subnet& subnet, std::vector<PortIndex> ports,
+                                       SurveyOptions options);
 
 }  // namespace ib::subnet

@@ -49,6 +49,11 @@ PortIndex Subnet::end_port_of(PortIndex port) const {
   return owner.kind() == NodeKind::sw ? owner.first_port : port;
 }
 
+Guid Subnet::end_port_guid(PortIndex port) const {
+  const Node& owner = nodes_[ports_[port].node];
+  return owner.kind() == NodeKind::sw ? owner.info.port_guid : ports_[port].guid;
+}
+
 Guid Subnet::port_guid(PortIndex port) const {
   const Port& of = ports_[port];
   return of.guid != Guid{} ? of.guid : nodes_[of.node].info.port_guid;

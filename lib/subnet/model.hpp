@@ -109,8 +109,12 @@ class Subnet {
   PortIndex find_port(Guid guid) const { return by_port_guid_.find(guid); }
   /// The end port that owns `lid` (with LMC), or none.
   PortIndex find_lid(Lid lid) const { return lid.value < by_lid_.size() ? by_lid_[lid.value] : none; }
-  /// The GUID of a port: the PortGUID of the NodeInfo that came through this port, else the PortGUID of its node's NodeInfo. All ports of a
-  /// switch have one PortGUID.
+  /// The PortGUID of the end port of `port` (IBA 14.2.5.3): of a switch the one in its NodeInfo, of another node's port the one in the
+  /// NodeInfo that came through this very port. Zero if none came: each port of a CA or router has its own GUID, so none stands in for it.
+  Guid end_port_guid(PortIndex port) const;
+  /// A name of a port rather than its GUID, never zero where a NodeInfo tells one: the PortGUID of the NodeInfo that came through this
+  /// port, else the PortGUID of its node's NodeInfo. That is the GUID of another port where nothing came through this port of a CA or
+  /// router: infiniband-diags prints it so.
   Guid port_guid(PortIndex port) const;
   /// The base LID of the end port of `port`; zero if it is not known.
   Lid lid(PortIndex port) const;

@@ -316,11 +316,7 @@ SweptSubnet learnt_part(const SweptSubnet& whole, const LegacySweep& sweep) {
     result.failures.push_back(failure);
     result.failures.back().node = copies[failure.node];
   }
-  if (sweep.start != none) {
-    const Node& first = subnet.node(subnet.port(sweep.start).node);
-    const Guid guid = first.kind() == NodeKind::sw ? first.info.port_guid : subnet.port(sweep.start).guid;
-    if (copy_of(sweep.start) != none) part.set_port_guid(copy_of(sweep.start), guid);
-  }
+  if (sweep.start != none && copy_of(sweep.start) != none) part.set_port_guid(copy_of(sweep.start), subnet.end_port_guid(sweep.start));
   if (subnet.start != none) part.start = copy_of(subnet.start);
   return result;
 }

@@ -443,11 +443,15 @@ class Moved(Serving):
         argv = ["opensm", "-F", file.name, "-f", os.path.join(folder, "opensm.log"), "-s", "1", "-d", "2", "-p", "0"]
         second = self.fabric.start(argv, executable=case.simfabric.find_program("opensm"), host=self.STANDBY, OSM_CACHE_DIR=folder,
                                    OSM_TMP_DIR=folder)
-        states, times = [], []
+        states, failed = [], set()
 
         def look(wanted):
             samples = read_page(self.page())
-            times.append(next(value for (name, _), value in samples.items() if name == "infiniband_exporter_reading_timestamp_seconds"))
+            for (name, labels), value in samples.items():
+                if name in ("infiniband_switch_up", "infiniband_hca_up"):
+                    self.assertEqual(value, 1, labels)
+                elif name == "infiniband_exporter_failed_rounds_total":
+                    failed.add(value)
             states.append(sorted(value for (name, _), value in samples.items() if name == "infiniband_sm_state_id"))
             return states[-1] == wanted
         log = os.path.join(folder, "opensm.log")
@@ -466,8 +470,7 @@ class Moved(Serving):
         known = [value for (name, labels), value in read_page(self.page()).items()
                  if name == "infiniband_sm_state_id" and ("guid", f"0x{int(self.STANDBY[2:], 16) + 1:016x}") in labels]
         self.assertEqual(known, [3])
-        gaps = [later - earlier for earlier, later in zip(times, times[1:])]
-        self.assertLess(max(gaps), 2 * self.INTERVAL)
+        self.assertEqual(len(failed), 1)  # no round failed; how fast they follow each other is judged on a fake clock, in tests/unit
 
 
 if __name__ == "__main__":

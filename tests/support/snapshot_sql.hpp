@@ -9,7 +9,6 @@
 #include <string>
 
 #include "base/unique_fd.hpp"
-#include "snapshot/format.hpp"
 #include "snapshot/sqlite.hpp"
 
 namespace ibtest {
@@ -22,10 +21,9 @@ inline void run_sql(const std::string& file, const std::string& sql) {
   database.run(sql);
 }
 
-/// Gives the fact `name` another value, with the right checksum.
+/// Gives the fact `name` another value.
 inline void set_fact(const std::string& file, const std::string& name, const std::string& value) {
-  const auto checksum = ib::snapshot::row_checksum({}, ib::snapshot::as_bytes(name + "=" + value));
-  run_sql(file, fmt::format("INSERT OR REPLACE INTO raw_fact VALUES('{}','{}',{})", name, value, checksum));
+  run_sql(file, fmt::format("INSERT OR REPLACE INTO raw_fact VALUES('{}','{}')", name, value));
 }
 
 }  // namespace ibtest

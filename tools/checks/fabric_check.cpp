@@ -89,11 +89,7 @@ class FabricCheck final : public Command {
   }
 
   static void take_nodes(const subnet::Subnet& subnet, SaView& sa) {
-    for (const PortIndex end : end_ports(subnet)) {
-      const subnet::Node& node = subnet.node(subnet.port(end).node);
-      const Guid guid = node.kind() == subnet::NodeKind::sw ? node.info.port_guid : subnet.port(end).guid;
-      sa.guid_by_lid.try_emplace(subnet.lid(end).value, guid);
-    }
+    for (const PortIndex end : end_ports(subnet)) sa.guid_by_lid.try_emplace(subnet.lid(end).value, subnet.end_port_guid(end));
   }
 
   static async::Task<> ask_for_nodes(mad::Transactor& transactor, SaView& sa) {
@@ -187,8 +183,7 @@ class FabricCheck final : public Command {
 
   static subnet::Findings check_node(const subnet::Subnet& subnet, PortIndex end, const SaView& sa) {
     if (!sa.silence.empty()) return {{.error = true, .field = {}, .found = {}, .expected = {}, .words = sa.silence}};
-    const subnet::Node& node = subnet.node(subnet.port(end).node);
-    const Guid own = node.kind() == subnet::NodeKind::sw ? node.info.port_guid : subnet.port(end).guid;
+    const Guid own = subnet.end_port_guid(end);
     const auto told = sa.guid_by_lid.find(subnet.lid(end).value);
     if (told == sa.guid_by_lid.end()) {
       if (sa.whole) return {subnet::no_node_record(subnet.lid(end))};

@@ -64,11 +64,7 @@ std::string page_of(const View& view, const metrics::Exported& exported, const F
 
 std::vector<Family> fabric_families(const metrics::Exported& exported) {
   std::vector<Family> families = metrics::families(exported);
-  std::erase_if(families, [](const Family& family) {
-    const std::string_view name = family.name;
-    return family.items == metrics::Items::exporter || name.find("_collect_") != name.npos || name.ends_with("_wait_ratio") ||
-           name.find("_fec_") != name.npos;
-  });
+  std::erase_if(families, [](const Family& family) { return family.items == metrics::Items::exporter || family.is_live; });
   return families;
 }
 

@@ -168,7 +168,7 @@ async::Task<> FabricReader::try_node(subnet::NodeIndex node, PortIndex port, std
 async::Task<> FabricReader::read_fec_modes() {
   subnet::SurveyOptions options(polling_start(), subnet::SurveyWay::smp);
   std::vector<PortIndex> ports = subnet::ports_with_fec(fabric_->subnet);
-  subnet::FecModes found = co_await subnet::read_fec_modes(senders_.smps(), fabric_->subnet, std::move(ports), std::move(options));
+  subnet::FecReading found = co_await subnet::read_fec_modes(senders_.smps(), fabric_->subnet, std::move(ports), std::move(options));
   fec_modes_ = std::move(found.modes);
 }
 

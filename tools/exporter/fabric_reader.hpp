@@ -80,8 +80,8 @@ class FabricReader {
   std::unordered_map<subnet::NodeIndex, counters::PmaSupport> supports_;  ///< of PMAs that answered
   /// PortSamplesControl.Tick by device; absent where it was requested and not reported.
   std::map<subnet::PortIndex, std::optional<std::uint8_t>> ticks_;
-  std::optional<std::map<subnet::PortIndex, smp::FecMode>> fec_modes_;  ///< read once, for details
-  std::set<subnet::PortIndex> mute_;  ///< devices whose SMA did not answer by LID when it was requested last
+  std::optional<subnet::FecModes> fec_modes_;  ///< read once, for details
+  std::set<subnet::PortIndex> mute_;           ///< devices whose SMA did not answer by LID when it was requested last
 };
 
 }  // namespace ib::tools::exporter

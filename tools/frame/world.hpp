@@ -23,10 +23,6 @@ enum class GmpCarrier : int;
 
 namespace ib::tools {
 
-class FabricSource;
-class Session;
-struct DiscoveryOptions;
-
 /// The environment of a run. It outlives the run.
 struct World {
   std::FILE* in = stdin;    ///< input of decode_mad, and answers to prompts
@@ -37,8 +33,6 @@ struct World {
   std::function<sys::DeviceList()> devices = sys::DeviceList::read;
   /// Opens the channel that sends and receives at an end port. Throws as mad::open_channel() does.
   std::function<std::unique_ptr<mad::Channel>(const sys::EndPort&, mad::GmpCarrier)> open_channel;
-  /// Makes the source of the model of a fabric (tools/shared/fabric_source.hpp). Null: the fabric itself is the source.
-  std::function<std::unique_ptr<FabricSource>(Session&, const DiscoveryOptions&)> fabric_source{};
   async::Clock* clock{};  ///< null: real time
   /// The snapshot to answer from (IBTOOL_FROM), and where commands keep what they read (IBTOOL_CACHE), unless their options say so.
   std::optional<std::string> from{}, cache{};

@@ -33,6 +33,14 @@ std::vector<PortIndex> ports_in(const ib::health::Scope& scope, const subnet::Su
   return ports;
 }
 
+/// The port of another model that has the node GUID and the number of this one, or none.
+PortIndex same_port(const subnet::Subnet& subnet, PortIndex at, const subnet::Subnet& other) {
+  if (&other == &subnet) return at;
+  const subnet::Port& port = subnet.port(at);
+  const NodeIndex node = other.find_node(subnet.node(port.node).guid());
+  return node == subnet::none ? subnet::none : other.port_of(node, port.number);
+}
+
 }  // namespace
 
 async::Time time_of(snapshot::Snapshot& stored, async::Loop& loop) {
@@ -42,9 +50,9 @@ async::Time time_of(snapshot::Snapshot& stored, async::Loop& loop) {
 
 /// The layout of the counters of blocks of a port; null where its PMA does not say that it has them, or where its FEC mode is not known.
 const StructInfo* CounterReadings::blocks_layout(const subnet::Subnet& subnet, const counters::PmaReading& reading) const {
-  const subnet::Port& port = subnet.port(reading.port);
-  const auto mode = fec_modes_.find({subnet.node(port.node).guid(), port.number});
-  return mode == fec_modes_.end() ? nullptr : counters::blocks_layout(reading.support, mode->second);
+  if (fec_modes_ == nullptr) return nullptr;
+  const auto mode = fec_modes_->find(same_port(subnet, reading.port, *fec_subnet_));
+  return mode == fec_modes_->end() ? nullptr : counters::blocks_layout(reading.support, mode->second);
 }
 
 /// Whether a counter differs from the reading before; without such a reading, whether it is not zero.

@@ -13,6 +13,7 @@
 #include "counters/readings.hpp"
 #include "health/port_counts.hpp"
 #include "health/scope.hpp"
+#include "subnet/fec_modes.hpp"
 #include "tools/frame/session.hpp"
 
 namespace ib::tools::health {
@@ -29,8 +30,12 @@ class CounterReadings {
   explicit CounterReadings(Cost cost = Cost::usual) : cost_(cost) {}
   Cost cost() const { return cost_; }
 
-  /// FEC modes by GUID of the node and number of the port: where the PMA has counters of blocks, they are read from these ports.
-  void read_blocks_of(std::map<std::pair<Guid, std::uint8_t>, smp::FecMode> modes) { fec_modes_ = std::move(modes); }
+  /// The FEC modes of ports of `subnet`: where the PMA has counters of blocks, they are read from these ports, also in a snapshot, which
+  /// knows them by GUID and number. To be called again for another model. Both must outlive the next readings.
+  void read_blocks_of(const subnet::Subnet& subnet, const subnet::FecModes& modes) {
+    fec_subnet_ = &subnet;
+    fec_modes_ = &modes;
+  }
   /// Whether a port reported such counters.
   bool has_blocks() const { return has_blocks_; }
 
@@ -60,7 +65,8 @@ class CounterReadings {
   Cost cost_;
   counters::CounterHistory history_;
   std::map<Guid, counters::PmaSupport> supports_;  ///< of nodes that are read again; not of twins
-  std::map<std::pair<Guid, std::uint8_t>, smp::FecMode> fec_modes_;
+  const subnet::Subnet* fec_subnet_{};
+  const subnet::FecModes* fec_modes_{};   ///< of ports of fec_subnet_; null: blocks are not read
   std::map<EndOfLink, EndOfLink> links_;  ///< of the snapshot, both ways
   bool has_blocks_{};
 };

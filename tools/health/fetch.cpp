@@ -60,21 +60,12 @@ void judge_counters(Input& input) {
   }
 }
 
-/// Selects the ports whose counters of blocks are read: those with a known FEC mode.
-void watch_blocks(const Fabric& fabric, const Input& input, CounterReadings& readings) {
-  std::map<std::pair<Guid, std::uint8_t>, smp::FecMode> modes;
-  for (const auto& [at, mode] : input.fec_modes) {
-    const subnet::Port& port = fabric.subnet.port(at);
-    modes[{fabric.subnet.node(port.node).guid(), port.number}] = mode;
-  }
-  readings.read_blocks_of(std::move(modes));
-}
-
 async::Task<> read_windows(Session& session, Fabric& fabric, const Wanted& wanted, Where& where, Input& input) {
   const unsigned count = count_readings(session, wanted, input);
   if (count == 0) co_return;
   CounterReadings readings(wanted.is_local ? CounterReadings::Cost::least : CounterReadings::Cost::usual);
-  if (count == 2 && wanted.selection.needs().test(static_cast<std::size_t>(Source::blocks))) watch_blocks(fabric, input, readings);
+  if (count == 2 && wanted.selection.needs().test(static_cast<std::size_t>(Source::blocks)))
+    readings.read_blocks_of(fabric.subnet, input.fec_modes);
   if (wanted.since) co_await readings.read_snapshot(session, *wanted.since);
   if (!wanted.is_local) co_await session.read_service_levels(where.paths);
   if (!wanted.since && count == 2) {
@@ -104,7 +95,7 @@ async::Task<> read_fec(Session& session, Fabric& fabric, Input& input) {
     co_return;
   }
   subnet::SurveyOptions options(session.here(), subnet::SurveyWay::smp);
-  subnet::FecModes found = co_await subnet::read_fec_modes(session.transactor(), fabric.subnet, std::move(ports), std::move(options));
+  subnet::FecReading found = co_await subnet::read_fec_modes(session.transactor(), fabric.subnet, std::move(ports), std::move(options));
   input.fec_modes = std::move(found.modes);
   add_failures(session, fabric, std::move(found.failures));
   if (input.fec_modes.empty()) not_read(input, Source::fec, "no link told its FEC modes");
@@ -136,7 +127,7 @@ async::Task<> read_sources(Session& session, Fabric& fabric, const Wanted& wante
   Where where{scope, {fabric.subnet, session.here()}};
   if (needs(Source::counters) || needs(Source::window)) {
     if (ongoing.counters != nullptr) {
-      if (needs(Source::blocks)) watch_blocks(fabric, input, *ongoing.counters);
+      if (needs(Source::blocks)) ongoing.counters->read_blocks_of(fabric.subnet, input.fec_modes);
       co_await read_round(session, fabric, where, *ongoing.counters, input);
     } else {
       co_await read_windows(session, fabric, wanted, where, input);

@@ -119,10 +119,6 @@ class IdsCheck {
 
  private:
   std::string place(PortIndex at) const { return fmt::format("lid {} port {}", subnet_.lid(at).value, subnet_.port(at).number); }
-  Guid guid_of(PortIndex at) const {
-    const subnet::Node& node = subnet_.node(subnet_.port(at).node);
-    return node.kind() == NodeKind::sw ? node.info.port_guid : subnet_.port(at).guid;
-  }
 
   void check_lids(CheckedPort& row) {
     if (!subnet_.port(row.port).has_info) return;
@@ -132,8 +128,8 @@ class IdsCheck {
     for (unsigned lid = base; lid < end; ++lid) {
       const auto [known, is_new] = lids_.try_emplace(lid, row.port);
       if (is_new) continue;
-      row.findings.push_back(
-          fmt::format("Duplicate LIDs found, {} {}, at {}", to_text(guid_of(known->second)), to_text(guid_of(row.port)), place(row.port)));
+      row.findings.push_back(fmt::format("Duplicate LIDs found, {} {}, at {}", to_text(subnet_.end_port_guid(known->second)),
+                                         to_text(subnet_.end_port_guid(row.port)), place(row.port)));
       return;
     }
   }
@@ -150,7 +146,7 @@ class IdsCheck {
   }
 
   void check_port_guid(CheckedPort& row) {
-    const Guid guid = guid_of(row.port);
+    const Guid guid = subnet_.end_port_guid(row.port);
     const auto [known, is_new] = port_guids_.try_emplace(guid, row.port);
     if (guid.value == 0) {
       row.findings.push_back(fmt::format("The port GUID is 0, at {}", place(row.port)));

@@ -51,9 +51,7 @@ void FabricReport::visit_names(report::Sink& sink, subnet::NodeIndex at) const {
 /// Writes the members that address an end port.
 void FabricReport::visit_addresses(report::Sink& sink, subnet::PortIndex at) const {
   const subnet::Port& end_port = fabric.subnet.port(fabric.subnet.end_port_of(at));
-  const subnet::Node& node = fabric.subnet.node(end_port.node);
-  const bool is_switch = node.kind() == subnet::NodeKind::sw;
-  const Guid guid = is_switch ? node.info.port_guid : end_port.guid;
+  const Guid guid = fabric.subnet.end_port_guid(at);
   optional(sink, "port_guid", guid != Guid{}, guid);
   const Lid lid = fabric.subnet.lid(at);
   optional(sink, "lid", lid != Lid{}, lid);

@@ -138,7 +138,6 @@ void forget_fdr10(subnet::Subnet& subnet) {
 
 std::unique_ptr<FabricSource> fabric_source(Session& session, const DiscoveryOptions& options) {
   if (options.load_cache) return stored_fabric(*options.load_cache, options.diags);
-  if (session.world().fabric_source) return session.world().fabric_source(session, options);
   const bool use_sa = session.options().use_sa;
   if (use_sa && options.mode && options.mode != "SA")
     throw UsageError(fmt::format("Can't combine --sa with discovery mode '{}'", *options.mode));

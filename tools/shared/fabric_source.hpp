@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Provides the model of a fabric. A command requests a fabric. This file and World decide whether the fabric is swept, read from the SA or
-// read from stored data.
+// Provides the model of a fabric. A command requests a fabric. The options of the run decide whether the fabric is swept, read from the SA
+// or read from stored data.
 #pragma once
 
 #include <functional>
@@ -52,8 +52,7 @@ void forget_unwanted(subnet::SweptSubnet& swept, const subnet::DiscoverNeeds& ne
 /// Removes the fields of MlnxExtPortInfo from a model, for a command that does not request this attribute.
 void forget_fdr10(subnet::Subnet& subnet);
 
-/// The source of a run: the file of --load-cache, else World's where it has one, else the fabric itself, swept or from its SA, as the
-/// options say. `session` and
+/// The source of a run, as the options say: the file of --load-cache, a snapshot, or the fabric itself, swept or from its SA. `session` and
 /// `options` must outlive it. Throws UsageError for --sa with another mode.
 std::unique_ptr<FabricSource> fabric_source(Session& session, const DiscoveryOptions& options);
 

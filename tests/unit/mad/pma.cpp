@@ -41,9 +41,11 @@ struct Bench {
     return loop.run(rpc.try_performance_get<T>(path, 0, std::move(value)));
   }
   template <class T>
-  Result<T> set(const T& value) {
+  Result<std::vector<std::uint8_t>> set(const T& value) {
     const path::Path path = to(leaf);
-    return loop.run(rpc.try_performance_set<T>(path, 0, value));
+    std::array<std::uint8_t, T::wire_size> bytes{};
+    value.pack(bytes);
+    return loop.run(rpc.try_set(path, T::info(), 0, bytes));
   }
   ClassPortInfo class_port_info() {
     const path::Path path = to(leaf);

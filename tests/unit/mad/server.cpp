@@ -86,8 +86,10 @@ std::uint16_t status_of(const std::optional<Mad>& mad) {
 Task<ofa::SysStatPing> ask(Rpc& rpc, path::Path path, std::uint64_t cookie) {
   ofa::SysStatPing request;
   request.cookie = cookie;
-  Result<ofa::SysStatPing> reply = co_await rpc.try_vend_get(path, 0, request);
-  co_return std::move(reply).take();
+  std::array<std::uint8_t, ofa::SysStatPing::wire_size> bytes{};
+  request.pack(bytes);
+  const std::vector<std::uint8_t> reply = co_await rpc.get(path, ofa::SysStatPing::info(), 0, bytes);
+  co_return ofa::SysStatPing::unpack(reply);
 }
 
 path::Path to_self(const Bench& bench) {

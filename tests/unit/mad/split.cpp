@@ -35,7 +35,6 @@ struct Bench : ibtest::FakeHost {
 
   std::unique_ptr<Channel> open_umad(const sys::EndPort& end_port) {
     auto opened = std::make_unique<FakeChannel>(end_port, keep(by_umad));
-    opened->rmpp = true;
     opened->source.slid = Lid{9};
     opened->source.sqpn = 1;
     umad = opened.get();
@@ -96,28 +95,9 @@ TEST_CASE("What is served comes and is answered by umad, and all else goes by ve
 
   CHECK_FALSE(bench.loop.run(bench.rpc->try_performance_get<pm::PortCounters>(bench.path())));
   CHECK(bench.by_verbs.size() == 1);
-  CHECK_FALSE(bench.loop.run(bench.rpc->try_vend_get<ofa::SysStatPing>(bench.path())));  // of a served class: one way for both
+  CHECK_FALSE(bench.loop.run(bench.rpc->try_get(bench.path(), ofa::SysStatPing::info())));  // of a served class: one way for both
   CHECK(bench.by_umad.size() == 2);
   CHECK(bench.by_verbs.size() == 1);
-}
-
-TEST_CASE("Answers in segments are left to umad's kernel for served classes only") {
-  Bench bench;
-  const auto channel = make_split_channel(std::make_unique<FakeChannel>(bench.port, Bench::keep(bench.by_verbs)),
-                                          [&](const sys::EndPort& end_port) { return bench.open_umad(end_port); });
-  CHECK_FALSE(channel->does_rmpp(mgmt_class::sa));
-  channel->serve({.mgmt_class = mgmt_class::sa, .class_version = 2});
-  CHECK(channel->does_rmpp(mgmt_class::sa));
-  CHECK_FALSE(channel->does_rmpp(ofa::SysStatPing::mgmt_class));
-
-  const std::vector<std::uint8_t> longer(2000, 7);
-  bench.server->serve(service_of<ofa::SysStatPing>());
-  bench.server->on(ofa::SysStatPing::mgmt_class, method::get, ofa::SysStatPing::attribute_id,
-                   [&](const Incoming& incoming) { bench.server->send_rmpp_reply(incoming, longer); });
-  bench.take(ping(bench.path()));
-  REQUIRE(bench.by_umad.size() == 1);
-  CHECK(bench.by_umad[0].size() == data_area(ofa::SysStatPing::mgmt_class).offset + longer.size());
-  CHECK(bench.by_verbs.empty());
 }
 
 TEST_CASE("SMPs open umad at the first one, and a window is that of verbs") {
@@ -147,7 +127,7 @@ TEST_CASE("Where umad can not be opened, serving is refused in one line, and ask
                                                      "permission to use /dev/infiniband/umad0: run as root"});
     CHECK(error.exit_status() == Exit::failed);
   }
-  CHECK_FALSE(bench.loop.run(bench.rpc->try_vend_get<ofa::SysStatPing>(bench.path())));
+  CHECK_FALSE(bench.loop.run(bench.rpc->try_get(bench.path(), ofa::SysStatPing::info())));
   CHECK(bench.by_verbs.size() == 1);
 }
 

@@ -382,17 +382,4 @@ TEST_CASE("paths between all LIDs of two ports: the first share no LID") {
   CHECK(pairs(both_ways) == std::vector<Pair>{{8, 20, 0}, {9, 21, 0}, {8, 21, 2}});
 }
 
-TEST_CASE("a table without context answers by itself") {
-  Bench bench;
-  bench.keep("NodeRecord", std::vector{node(1, smp::NodeType::switch_), node(2, smp::NodeType::channel_adapter)});
-  std::array<std::uint8_t, sa::NodeRecord::wire_size> wanted{};
-  sa::NodeRecord record;
-  record.lid = lid(2);
-  record.pack(wanted);
-  const mad::Request request = sa::sa_request(bench.transactor.sa_path(), sa::NodeRecord::info(), mad::method::get, wanted, 1);
-  const mad::Result<mad::Reply> reply = sa::answer_from_table(request, bench.port, bench.kept.at("NodeRecord")->bytes);
-  REQUIRE(reply);
-  CHECK(sa::NodeRecord::unpack(reply->payload()).lid == lid(2));
-}
-
 }  // namespace sa_stored_tables_tests

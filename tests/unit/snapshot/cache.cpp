@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "snapshot/cache_terms.hpp"
+#include "snapshot/format.hpp"
 #include "snapshot/new_file.hpp"
 #include "support/catch.hpp"
 #include "support/small_fabric.hpp"
@@ -58,6 +59,14 @@ struct Bench {
     std::optional<smp::PortInfo> info;
     swept.loop.run(ask_port_info(through, two.by_lid(1), port, info));
     return info;
+  }
+  /// The number that a query of the file gives.
+  std::int64_t number(const std::string& query) const {
+    const UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+    snapshot::Database database(fd.get(), file, snapshot::Database::Mode::read);
+    snapshot::Statement row(database, query);
+    REQUIRE(row.step());
+    return row.integer(0);
   }
   /// Has the file forget what the switch at LID 1 said of a port.
   void forget(unsigned port) const {
@@ -234,6 +243,41 @@ TEST_CASE_METHOD(Bench, "Only the rows that a snapshot reads back go into its ne
   CHECK(ask(*use, 4));
   REQUIRE(use->save());
   CHECK_THAT(content(file), !contains("planted words"));
+}
+
+TEST_CASE_METHOD(Bench, "A file of format 2, whose rows have checksums, is read, and added to in the newest format") {
+  store();
+  forget(4);
+  const std::string answers = "SELECT count(*) FROM raw_answer WHERE time>0 AND hides_key IN (0,1)";
+  const std::int64_t before = number(answers);
+  // The tables as format 2 had them.
+  for (const std::string table : {
+           "raw_fact(name TEXT PRIMARY KEY, value TEXT NOT NULL, checksum INTEGER NOT NULL) WITHOUT ROWID",
+           "raw_node(node INTEGER PRIMARY KEY, hops INTEGER NOT NULL, via_node INTEGER NOT NULL, via_port INTEGER NOT NULL, "
+           "entry_port INTEGER NOT NULL, lid_refused INTEGER NOT NULL, checksum INTEGER NOT NULL)",
+           "raw_port(node INTEGER NOT NULL, port INTEGER NOT NULL, guid INTEGER NOT NULL, peer_node INTEGER NOT NULL, "
+           "peer_port INTEGER NOT NULL, fdr10 INTEGER NOT NULL, swept INTEGER NOT NULL, checksum INTEGER NOT NULL, "
+           "PRIMARY KEY(node, port)) WITHOUT ROWID",
+           "raw_failure(failure INTEGER PRIMARY KEY, kind INTEGER NOT NULL, node INTEGER NOT NULL, port INTEGER NOT NULL, "
+           "beyond INTEGER NOT NULL, attribute TEXT NOT NULL, modifier INTEGER NOT NULL, why TEXT NOT NULL, tries INTEGER NOT NULL, "
+           "waited INTEGER NOT NULL, path TEXT NOT NULL, request BLOB NOT NULL, reply BLOB NOT NULL, checksum INTEGER NOT NULL)",
+           "raw_answer(mgmt_class INTEGER NOT NULL, attribute INTEGER NOT NULL, node INTEGER NOT NULL, entry_port INTEGER NOT NULL, "
+           "modifier INTEGER NOT NULL, selector INTEGER NOT NULL, status INTEGER NOT NULL, time INTEGER NOT NULL, "
+           "hides_key INTEGER NOT NULL, payload BLOB NOT NULL, checksum INTEGER NOT NULL, "
+           "PRIMARY KEY(mgmt_class, attribute, node, entry_port, modifier, selector)) WITHOUT ROWID",
+       }) {
+    const std::string name = table.substr(0, table.find('('));
+    run_sql(file, fmt::format("CREATE TEMP TABLE rows AS SELECT * FROM {0}; DROP TABLE {0}; CREATE TABLE {1}; "
+                              "INSERT INTO {0} SELECT *, 77 FROM rows; PRAGMA user_version=2",
+                              name, table));
+  }
+  CHECK(Snapshot(file).read_fabric(nullptr).subnet.nodes().size() == swept.subnet.nodes().size());
+  const auto use = used();
+  CHECK(ask(*use, 4));
+  REQUIRE(use->save());
+  CHECK(number("PRAGMA user_version") == snapshot::format_version);
+  CHECK(number(answers) == before + 1);
+  CHECK(Snapshot(file).read_fabric(nullptr).subnet.nodes().size() == swept.subnet.nodes().size());
 }
 
 TEST_CASE_METHOD(Bench, "Adding to a cache does not make it younger") {

@@ -71,8 +71,8 @@ TEST_CASE("A snapshot with what no snapshot holds is refused") {
       {"DROP TABLE raw_port; CREATE VIEW raw_port AS SELECT 1", "tables are not those"},
       {"ALTER TABLE raw_node ADD COLUMN more", "tables are not those"},
       {"DROP VIEW nodes; DROP VIEW ports; DROP VIEW links; DROP VIEW failures; DROP VIEW facts; DROP TABLE raw_fact", "lacks tables"},
-      {"PRAGMA user_version=3", "newer ibtool"},
-      {"PRAGMA user_version=1", "older ibtool (format 1, this one reads 2): take it anew"},
+      {"PRAGMA user_version=4", "newer ibtool (format 4, this one reads 3)"},
+      {"PRAGMA user_version=1", "older ibtool (format 1, this one reads 2 and later): take it anew"},
       {"PRAGMA user_version=0", "no format number"},
       {"PRAGMA application_id=1", "is not a snapshot"},
   }));
@@ -83,20 +83,20 @@ TEST_CASE("A snapshot with what no snapshot holds is refused") {
   CHECK_THAT(victim.refused(), contains(why));
 }
 
-TEST_CASE("A snapshot whose rows were changed is refused") {
+TEST_CASE("A snapshot whose rows contradict each other is refused") {
   const std::string sql =
       GENERATE(as<std::string>(), "UPDATE raw_node SET via_node=1000000 WHERE node=1", "UPDATE raw_port SET peer_node=77",
                "UPDATE raw_port SET port=port+200", "DELETE FROM raw_node WHERE node=1",
-               "UPDATE raw_answer SET node=4000000000 WHERE node=1", "UPDATE raw_answer SET payload=zeroblob(100000000)",
+               "UPDATE raw_answer SET node=4000000000 WHERE node=1", "UPDATE raw_answer SET payload=zeroblob(1000000)",
                "UPDATE raw_answer SET payload=NULL||'' WHERE 0; UPDATE raw_answer SET payload=3.5",
-               "UPDATE raw_fact SET value='[[[[' WHERE name='device name'", "UPDATE raw_fact SET value='x' WHERE name='start'");
+               "INSERT INTO raw_failure VALUES(9,0,0,0,0,'a',0,'w',-1,0,'',x'',x'')", "UPDATE raw_fact SET value='x' WHERE name='start'");
   Victim victim;
   victim.run(sql);
   CAPTURE(sql);
   CHECK_THAT(victim.refused(), contains("damaged snapshot"));
 }
 
-TEST_CASE("Facts of a device that no host has, with the right checksum, are refused") {
+TEST_CASE("Facts of a device that no host has are refused") {
   std::string many_gids, many_ports;
   for (unsigned at = 0; at <= 0x10000; ++at) many_gids += ":: ";
   for (unsigned at = 0; at <= 256; ++at) many_ports += std::to_string(at) + " ";

@@ -192,12 +192,23 @@ TEST_CASE_METHOD(Bench, "What was silent is requested once more, and the cache i
 
 TEST_CASE_METHOD(Bench, "A damaged answer is no reason to fail") {
   cached({"dump_lfts"});
-  run_sql(file,
-          fmt::format("UPDATE raw_answer SET payload=zeroblob(3) WHERE attribute={}", unsigned{smp::LinearForwardingTable::attribute_id}));
+  // A payload of several pages of SQLite, and pointers from page to page that lead out of the file.
+  constexpr std::size_t page = 4096;
+  run_sql(file, fmt::format("UPDATE raw_answer SET payload=CAST(printf('%.{}c','Z') AS BLOB) WHERE attribute={}", 4 * page,
+                            unsigned{smp::LinearForwardingTable::attribute_id}));
+  std::string bytes = content(file);
+  std::size_t damaged = 0;
+  for (std::size_t at = 0; at < bytes.size(); at += page) {
+    if (bytes.compare(at + 4, page - 4, std::string(page - 4, 'Z')) != 0) continue;
+    bytes.replace(at, 4, 4, '\x7f');
+    ++damaged;
+  }
+  REQUIRE(damaged > 0);
+  std::ofstream(file, std::ios::binary | std::ios::trunc) << bytes;
   const Outcome outcome = cached({"dump_lfts"});
   CHECK(outcome.status == 0);
   CHECK(outcome.out == ibtool(fabric, {"dump_lfts"}).out);
-  CHECK_THAT(outcome.err, contains("a checksum is wrong; it is read anew\n"));
+  CHECK_THAT(outcome.err, contains("it is damaged, or no snapshot; it is read anew\n"));
 }
 
 TEST_CASE("LIDs that changed hands have the fabric read anew") {
