@@ -34,8 +34,9 @@ std::vector<Entry> entries_of(const Network& network, const LinearTables& tables
   for (unsigned value = 1; value <= tables.last().value; ++value) {
     const Lid lid{static_cast<std::uint16_t>(value)};
     const subnet::PortIndex owner = network.subnet().find_lid(lid);
-    const std::uint8_t port = tables.out_port(at, lid);
-    if (owner != subnet::none && port < network.switches()[at].slots) found.push_back({lid, owner, port});
+    const EntryKind kind = tables.kind(at, lid, network.switches()[at].slots - 1U);
+    if (owner != subnet::none && (kind == EntryKind::own_port || kind == EntryKind::port))
+      found.push_back({lid, owner, tables.out_port(at, lid)});
   }
   return found;
 }

@@ -4,12 +4,28 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "routing/network.hpp"
 #include "subnet/forwarding_tables.hpp"
 
 namespace ib::routing {
+
+/// What an entry of a linear forwarding table says of packets to its LID.
+enum class EntryKind : std::uint8_t {
+  not_read,
+  none,      ///< dropped: the switch has no entry for the LID, or one that is 255 or a port that the switch does not have
+  own_port,  ///< for the switch itself: port 0
+  port,      ///< sent out by a port
+};
+/// Judges the output port of an entry of a switch with `num_ports` ports besides port 0. `port` is absent if the entry was not read, and
+/// no_out_port if the switch has no entry for the LID.
+constexpr EntryKind entry_kind(std::optional<std::uint8_t> port, unsigned num_ports) {
+  if (!port) return EntryKind::not_read;
+  if (*port == subnet::no_out_port || *port > num_ports) return EntryKind::none;
+  return *port == 0 ? EntryKind::own_port : EntryKind::port;
+}
 
 class LinearTables {
  public:
@@ -25,6 +41,10 @@ class LinearTables {
   std::uint8_t out_port(SwitchIndex at, Lid lid) const { return ports_[at * blocks_ * per_block + lid.value]; }
   /// Whether the entry of `lid` was read, or is known not to exist.
   bool is_known(SwitchIndex at, Lid lid) const { return (known_[at * blocks_ + lid.value / per_block] >> lid.value % per_block & 1) != 0; }
+
+  EntryKind kind(SwitchIndex at, Lid lid, unsigned num_ports) const {
+    return entry_kind(is_known(at, lid) ? std::optional(out_port(at, lid)) : std::nullopt, num_ports);
+  }
 
   /// Whether all entries of the switch are known.
   bool is_known(SwitchIndex at) const;

@@ -71,18 +71,13 @@ void Ways::follow(SwitchIndex at) {
 void Ways::look_up(SwitchIndex at, Step& step) const {
   step.last = at;
   if (to_.at == at) return;
-  const Lid lid = to_.lid;
-  if (!tables_.is_known(at, lid)) {
-    step.fault = Fault::not_read;
+  const EntryKind kind = tables_.kind(at, to_.lid, network_.switches()[at].slots - 1U);
+  if (kind == EntryKind::not_read || kind == EntryKind::none) {
+    step.fault = kind == EntryKind::none ? Fault::no_entry : Fault::not_read;
     return;
   }
-  const std::uint8_t port = tables_.out_port(at, lid);
-  if (port == LinearTables::no_entry || port >= network_.switches()[at].slots) {
-    step.fault = Fault::no_entry;
-    return;
-  }
-  step.out = network_.place(at, port);
-  if (port == 0) {
+  step.out = network_.place(at, tables_.out_port(at, to_.lid));
+  if (kind == EntryKind::own_port) {
     step.fault = Fault::wrong_node;
     return;
   }

@@ -56,6 +56,13 @@ std::vector<std::string> false_table_claims(const smp::SwitchInfo& info) {
   return claims;
 }
 
+std::vector<std::uint8_t> default_multicast_ports(const smp::SwitchInfo& info, unsigned ports) {
+  const auto is_port = [&](unsigned port) { return port != 0 && port <= ports; };
+  if (!is_port(info.default_multicast_primary_port)) return {};
+  if (!is_port(info.default_multicast_not_primary_port)) return {info.default_multicast_primary_port};
+  return {info.default_multicast_primary_port, info.default_multicast_not_primary_port};
+}
+
 LinearTable::LinearTable(const smp::SwitchInfo& info, LidRange wanted) : capacity_(info.linear_fdb_cap), top_(info.linear_fdb_top) {
   count_ = std::min({unsigned{capacity_}, top_ + 1U, last_unicast_lid + 1U});
   first_ = std::min<unsigned>(wanted.first.value, count_);

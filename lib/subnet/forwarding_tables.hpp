@@ -30,6 +30,9 @@ struct LidRange {
 /// The impossible values of a SwitchInfo about the forwarding tables, as sentences. Empty if there are none.
 std::vector<std::string> false_table_claims(const smp::SwitchInfo& info);
 
+/// The ports to which a switch with `ports` ports besides port 0 sends packets of a group that has no entry (IBA 14.2.5.4).
+std::vector<std::uint8_t> default_multicast_ports(const smp::SwitchInfo& info, unsigned ports);
+
 /// The output ports of unicast LIDs.
 class LinearTable {
  public:

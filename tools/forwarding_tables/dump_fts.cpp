@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
+#include <span>
 
 #include "subnet/names.hpp"
 #include "subnet/order.hpp"
@@ -23,166 +23,156 @@ using subnet::NodeIndex;
 
 constexpr std::size_t switches_at_once = 64;
 
-/// Reads the tables of switches. If a switch becomes silent, the blocks that it has sent are kept.
-class Reader {
+/// Reads the tables of switches, some dozens at a time. If a switch becomes silent, the blocks that it has sent are kept.
+class SwitchTableReader {
  public:
-  Reader(const subnet::Subnet& subnet, const Wanted& wanted, bool diags) : subnet_(subnet), wanted_(wanted), diags_(diags) {}
+  /// All arguments must outlive the object.
+  SwitchTableReader(Session& session, const subnet::Subnet& subnet, const Wanted& wanted, MakeTable make)
+      : session_(session), subnet_(subnet), wanted_(wanted), make_(make) {}
 
-  std::map<NodeIndex, SwitchTable> tables;
+  /// Adds a switch. `name` is the name of `path` in texts.
+  void add(NodeIndex at, path::Path path, std::string name) { switches_.push_back({at, std::move(path), std::move(name)}); }
+
+  /// Reads the tables of the next switches. Returns false if none is left.
+  async::Task<bool> next() {
+    tables.clear();
+    done_ += reading_.size();
+    reading_ = std::span(switches_).subspan(done_);
+    reading_ = reading_.first(std::min(reading_.size(), switches_at_once));
+    if (reading_.empty()) co_return false;
+    std::vector<subnet::PortIndex> ports;
+    for (const ListedSwitch& listed : reading_) {
+      tables.push_back(empty_table(listed));
+      ports.push_back(subnet_.node(listed.node).first_port);
+    }
+    const subnet::SurveyOptions options(session_.here(), subnet::SurveyWay::smp);
+    const subnet::SurveyQuestion<bool> ask = [this](subnet::SurveyPort port) { return read(port); };
+    subnet::Surveyed<bool> surveyed = co_await subnet::survey(session_.transactor(), subnet_, std::move(ports), options, ask);
+    std::ranges::move(surveyed.failures, std::back_inserter(failures));
+    co_return true;
+  }
+
+  std::vector<SwitchTable> tables;        ///< those that next() read, in the order in which the switches were added
+  std::vector<subnet::Failure> failures;  ///< of all switches so far
+
+ private:
+  struct ListedSwitch {
+    NodeIndex node{};
+    path::Path path;
+    std::string name;
+  };
+
+  SwitchTable empty_table(const ListedSwitch& listed) const {
+    const subnet::Node& node = subnet_.node(listed.node);
+    SwitchTable table(listed.path);
+    table.name = listed.name;
+    table.lid = subnet_.lid(node.first_port);
+    table.node = node.info;
+    if (node.has_description) table.description = std::string(node.description());
+    if (node.has_switch_info) table.info = node.switch_info();
+    table.has_info = node.has_switch_info;
+    make_(table, wanted_);
+    return table;
+  }
 
   async::Task<mad::Result<bool>> read(subnet::SurveyPort port) {
-    const NodeIndex at = subnet_.port(port.index).node;
-    SwitchTable& table = tables.at(at);
-    if (!subnet_.node(at).has_switch_info) {
+    const auto listed = std::ranges::find(reading_, subnet_.port(port.index).node, &ListedSwitch::node);
+    SwitchTable& table = tables[static_cast<std::size_t>(listed - reading_.begin())];
+    if (!table.has_info) {
       const mad::Result<smp::SwitchInfo> answer = co_await port.transactor.try_subn_get<smp::SwitchInfo>(port.path);
-      if (!answer) {
-        if (!diags_) table.error = answer.shared_error();
-        co_return answer.shared_error();
-      }
+      table.error = answer ? nullptr : answer.shared_error();
+      if (table.error) co_return table.error;
       table.info = *answer;
       table.has_info = true;
-      make_table(table, wanted_, diags_);
+      make_(table, wanted_);
     }
-    if (table.linear) {
-      table.error = co_await subnet::read_table(port.transactor, port.path, *table.linear);
-    } else {
-      table.error = co_await subnet::read_table(port.transactor, port.path, *table.multicast);
-    }
+    async::Task<> reading = table.read(port.transactor, port.path);
+    co_await std::move(reading);
     if (table.error) co_return table.error;
     co_return true;
   }
 
- private:
+  Session& session_;
   const subnet::Subnet& subnet_;
   const Wanted& wanted_;
-  bool diags_;
+  MakeTable make_;
+  std::vector<ListedSwitch> switches_;
+  std::span<const ListedSwitch> reading_;
+  std::size_t done_{};
 };
 
+/// The failures, which follow the tables in a result.
+struct RestReport final : FabricReport {
+  using FabricReport::FabricReport;
+  void visit(report::Sink& sink) const override { visit_failures(sink); }
+  void text(TextOut& /*out*/) const override {}
+};
+
+bool is_switch(const subnet::Subnet& subnet, NodeIndex at) { return subnet.node(at).kind() == subnet::NodeKind::sw; }
+
+std::optional<LidOwner> owner_in(const subnet::Subnet& subnet, Lid lid) {
+  const subnet::PortIndex at = subnet.find_lid(lid);
+  if (at == subnet::none) return std::nullopt;
+  const subnet::Port& port = subnet.port(at);
+  const subnet::Node& node = subnet.node(port.node);
+  LidOwner to{node.guid(), is_switch(subnet, port.node) ? node.info.port_guid : port.guid, node.info.node_type, {}, {}, 0};
+  if (node.has_description) to.description = node.description();
+  to.base = subnet.lid(at);
+  to.lmc = subnet.lmc(at);
+  return to;
+}
+
 /// The command that runs, one of three.
-enum class Kind { any, linear, multicast };
+enum class DumpKind { any, linear, multicast };
+
+template <class Options>
+void add_dump_options(Options& set, Wanted& wanted, DumpKind kind) {
+  set.flag(Spelling{"all", 'a'}, wanted.all, "Show also LIDs to which nothing is forwarded.");
+  if (kind != DumpKind::any) return;
+  add_range(set, wanted);
+  set.flag(Spelling{"no_dests", 'n', "--no-dests"}, wanted.no_destinations, "Do not say whose the LIDs are.");
+  set.flag(Spelling{"Multicast", 'M', "--multicast"}, wanted.multicast, "Show the multicast forwarding tables.");
+}
 
 class DumpTables final : public Command {
  public:
-  explicit DumpTables(Kind kind) : kind_(kind) { wanted_.multicast = kind == Kind::multicast; }
+  explicit DumpTables(DumpKind kind) : kind_(kind) { wanted_.multicast = kind == DumpKind::multicast; }
 
   void options(OptionSet& set, CommonOptions& common) override {
-    constexpr Range<std::uint32_t> lids{0, permissive_lid.value};
-    if (kind_ == Kind::any) {
-      set.optional_operands();
-      set.integer("START_LID", wanted_.first, lids);
-      set.integer("END_LID", wanted_.last, lids);
-      set.flag("-M --Multicast --multicast", wanted_.multicast, "Show the multicast forwarding tables.");
-      set.flag("-n --no_dests --no-dests", wanted_.no_destinations, "Do not say whose the LIDs are.");
-    }
-    set.flag("-a --all", wanted_.all, "Show also LIDs to which nothing is forwarded.");
+    add_dump_options(set, wanted_, kind_);
     set.action("-D", "As --discovery=DR.", [this] { discovery_.mode = "DR"; });
     add_discovery(set, discovery_);
     add_common(set, common, group_fabric);
   }
 
-  void diags_options(DiagsOptions& set) override {
-    set.without("KGDLs");
-    set.optional_operands();
-    set.integer("START_LID", wanted_.first);
-    set.integer("END_LID", wanted_.last);
-    set.flag("all", 'a', wanted_.all, "Show also LIDs to which nothing is forwarded.");
-    set.flag("no_dests", 'n', wanted_.no_destinations, "Do not say whose the LIDs are.");
-    set.flag("Multicast", 'M', wanted_.multicast, "Show the multicast forwarding tables.");
-    set.node_name_map();
-    discover_as_diags(discovery_);
-    as_diags_ = true;
-  }
-
   std::string_view table_rows() const override { return wanted_.multicast ? "switches.groups" : "switches.routes"; }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    if (wanted_.first && wanted_.last && !as_diags_ && *wanted_.first > *wanted_.last)
-      throw UsageError(fmt::format("START_LID {} is behind END_LID {}", *wanted_.first, *wanted_.last));
+    check_range(wanted_);
     if (wanted_.multicast) discovery_.needs.descriptions = discovery_.needs.end_ports = {subnet::NodeKind::sw};
     Fabric fabric;
-    async::Task<> sweep = discover_switches(session, fabric);
-    co_await std::move(sweep);
-    if (as_diags_) trace_sweep(session, fabric, emit.text());
-    const Routes routes = as_diags_ ? diags_routes(session, fabric.subnet) : Routes();
-    const std::vector<NodeIndex> switches = as_diags_ ? diags_order(routes) : order(fabric.subnet);
-    TableText print(session, wanted_, fabric.names, [&fabric](Lid lid) { return find(fabric.subnet, lid); });
-    print.whole_blocks = kind_ == Kind::linear;
-    print.nobody = "node info not available fabric scan";
-    print.breaks_off = false;
+    co_await discover(session, discovery_, fabric);
+    TableText print(wanted_, fabric.names, [&fabric](Lid lid) { return owner_in(fabric.subnet, lid); });
+    print.whole_blocks = kind_ == DumpKind::linear;
+    SwitchTableReader reader(session, fabric.subnet, wanted_, make_table);
+    for (const NodeIndex at : subnet::breadth_first(fabric.subnet)) {
+      if (!is_switch(fabric.subnet, at)) continue;
+      const path::Path path = path_to(session, fabric.subnet, at);
+      reader.add(at, path, session.name_of(path));
+    }
     if (emit.json()) emit.sink().begin_array("switches");
-    std::vector<subnet::Failure> failures;
-    for (std::size_t first = 0; first < switches.size(); first += switches_at_once) {
-      const std::size_t end = std::min(switches.size(), first + switches_at_once);
-      const std::vector<NodeIndex> some(switches.begin() + static_cast<std::ptrdiff_t>(first),
-                                        switches.begin() + static_cast<std::ptrdiff_t>(end));
-      Reader reader(fabric.subnet, wanted_, as_diags_);
-      for (const NodeIndex at : some) add_table(session, fabric.subnet, routes, reader, at);
-      async::Task<std::vector<subnet::Failure>> reading = read(session, fabric.subnet, some, reader);
-      std::vector<subnet::Failure> found = co_await std::move(reading);
-      if (first == 0 && !as_diags_) {
-        const auto any_read = [&](NodeIndex at) { return reader.tables.at(at).any_read(); };
-        require_read(std::ranges::any_of(some, any_read), found);
-      }
-      std::ranges::move(found, std::back_inserter(failures));
-      for (const NodeIndex at : some) show(session, emit, print, fabric.names, reader.tables.at(at));
+    for (bool is_first = true; co_await reader.next(); is_first = false) {
+      if (is_first) require_read(std::ranges::any_of(reader.tables, &SwitchTable::any_read), reader.failures);
+      for (const SwitchTable& table : reader.tables) emit.json() ? print.visit(emit.sink(), table) : print.text(emit.text(), table);
     }
     if (emit.json()) emit.sink().end_array();
-    finish(session, emit, fabric, std::move(failures));
+    add_failures(session, fabric, std::move(reader.failures));
+    emit(RestReport(fabric));
+    note_discovered(session, kind_ == DumpKind::multicast ? "all_NodeInfo, all_SwitchInfo, all_topology"
+                                                          : "all_LIDs, all_NodeDescription, all_NodeInfo, all_SwitchInfo, all_topology");
   }
 
  private:
-  /// The switches in the order in which infiniband-diags finds them, each with the route by which it finds the switch.
-  using Routes = std::vector<std::pair<NodeIndex, std::vector<std::uint8_t>>>;
-
-  async::Task<> discover_switches(Session& session, Fabric& fabric) const {
-    bool failed = false;
-    try {
-      if (as_diags_) open_for_libibnetdisc(session);
-      co_await discover(session, discovery_, fabric);
-    } catch (const Error&) {
-      if (!as_diags_) throw;
-      failed = true;
-    }
-    if (failed) throw DiagsExit(diags_failed, "Failed to discover fabric\n");
-  }
-
-  static Routes diags_routes(const Session& session, const subnet::Subnet& subnet) {
-    Routes routes;
-    const subnet::LegacySweep sweep = subnet::legacy_sweep(subnet, true, session.options().mlnx_extended_port_info);
-    for (const subnet::LegacyStep& step : sweep.steps) {
-      const NodeIndex at = subnet.port(step.port).node;
-      if (step.is_new && is_switch(subnet, at)) routes.emplace_back(at, step.route);
-    }
-    return routes;
-  }
-
-  /// The reverse order, because infiniband-diags adds nodes at the front of its lists.
-  static std::vector<NodeIndex> diags_order(const Routes& routes) {
-    std::vector<NodeIndex> nodes;
-    for (const auto& route : routes) nodes.push_back(route.first);
-    std::ranges::reverse(nodes);
-    return nodes;
-  }
-
-  static std::vector<NodeIndex> order(const subnet::Subnet& subnet) {
-    std::vector<NodeIndex> nodes = subnet::breadth_first(subnet);
-    std::erase_if(nodes, [&](NodeIndex at) { return !is_switch(subnet, at); });
-    return nodes;
-  }
-  static bool is_switch(const subnet::Subnet& subnet, NodeIndex at) { return subnet.node(at).kind() == subnet::NodeKind::sw; }
-
-  static std::optional<Destination> find(const subnet::Subnet& subnet, Lid lid) {
-    const subnet::PortIndex at = subnet.find_lid(lid);
-    if (at == subnet::none) return std::nullopt;
-    const subnet::Port& port = subnet.port(at);
-    const subnet::Node& node = subnet.node(port.node);
-    Destination to{node.guid(), node.kind() == subnet::NodeKind::sw ? node.info.port_guid : port.guid, node.info.node_type, {}, {}, 0};
-    if (node.has_description) to.description = node.description();
-    to.base = subnet.lid(at);
-    to.lmc = subnet.lmc(at);
-    return to;
-  }
-
   /// The path to a switch in texts. It is a path by LID if the fabric was discovered by LID.
   path::Path path_to(Session& session, const subnet::Subnet& subnet, NodeIndex at) const {
     const bool by_lid = discovery_.mode ? *discovery_.mode != "DR" : session.options().use_sa || session.end_port().is_active();
@@ -191,43 +181,68 @@ class DumpTables final : public Command {
     return path ? *path : subnet::smp_path(subnet, at, from);
   }
 
-  void add_table(Session& session, const subnet::Subnet& subnet, const Routes& routes, Reader& reader, NodeIndex at) const {
-    const subnet::Node& node = subnet.node(at);
-    SwitchTable table(path_to(session, subnet, at));
-    if (as_diags_) {
-      const auto route = std::ranges::find(routes, at, &Routes::value_type::first);
-      table.name = libibnetdisc_route(route->second);
-    } else {
-      table.name = session.name_of(table.path);
+  DumpKind kind_;
+  Wanted wanted_;
+  DiscoveryOptions discovery_;
+};
+
+/// The three programs of infiniband-diags, of which two are scripts that run dump_fts.
+class DumpTablesDiags final : public Command {
+ public:
+  explicit DumpTablesDiags(DumpKind kind) { wanted_.multicast = kind == DumpKind::multicast; }
+
+  void options(OptionSet& /*set*/, CommonOptions& /*common*/) override {}
+  void diags_options(DiagsOptions& set) override {
+    set.without("KGDLs");
+    add_dump_options(set, wanted_, DumpKind::any);
+    set.node_name_map();
+    discover_as_diags(discovery_);
+  }
+
+  async::Task<> run(Session& session, Emit& emit) override {
+    Fabric fabric;
+    co_await discover_as_libibnetdisc(session, fabric);
+    trace_sweep(session, fabric, emit.text());
+    DiagsTableText print(session, wanted_, fabric.names, [&fabric](Lid lid) { return owner_in(fabric.subnet, lid); });
+    print.nobody = "node info not available fabric scan";
+    print.breaks_off = false;
+    SwitchTableReader reader(session, fabric.subnet, wanted_, make_diags_table);
+    add_switches(session, fabric.subnet, reader);
+    while (co_await reader.next()) {
+      for (const SwitchTable& table : reader.tables) {
+        print.text(emit.text(), table);
+        tell_unread(session, fabric.names, table);
+      }
     }
-    table.lid = subnet.lid(node.first_port);
-    table.node = node.info;
-    if (node.has_description) table.description = std::string(node.description());
-    if (node.has_switch_info) table.info = node.switch_info();
-    table.has_info = node.has_switch_info;
-    make_table(table, wanted_, as_diags_);
-    reader.tables.emplace(at, std::move(table));
   }
 
-  async::Task<std::vector<subnet::Failure>> read(Session& session, const subnet::Subnet& subnet, std::vector<NodeIndex> switches,
-                                                 Reader& reader) const {
-    std::vector<subnet::PortIndex> ports;
-    for (const NodeIndex at : switches) ports.push_back(subnet.node(at).first_port);
-    const subnet::SurveyOptions options(session.here(), subnet::SurveyWay::smp);
-    const subnet::SurveyQuestion<bool> ask = [&reader](subnet::SurveyPort port) { return reader.read(port); };
-    subnet::Surveyed<bool> surveyed = co_await subnet::survey(session.transactor(), subnet, std::move(ports), options, ask);
-    co_return std::move(surveyed.failures);
+ private:
+  async::Task<> discover_as_libibnetdisc(Session& session, Fabric& fabric) const {
+    bool failed = false;
+    try {
+      open_for_libibnetdisc(session);
+      co_await discover(session, discovery_, fabric);
+    } catch (const Error&) {
+      failed = true;
+    }
+    if (failed) throw DiagsExit(diags_failed, "Failed to discover fabric\n");
   }
 
-  void show(const Session& session, Emit& emit, TableText& print, const subnet::NodeNameMap& names, const SwitchTable& table) const {
-    if (emit.json()) return print.visit(emit.sink(), table);
-    if (!as_diags_) return print.text(emit.text(), table);
-    print.diags_remarks(table);
-    print.diags_text(emit.text(), table);
-    if (!table.error) return;
+  /// Adds the switches in the reverse of the order in which libibnetdisc finds them, because it adds nodes at the front of its lists. The
+  /// name of a switch is the route by which it is found.
+  static void add_switches(Session& session, const subnet::Subnet& subnet, SwitchTableReader& reader) {
+    const path::Path here = session.here();
+    const subnet::LegacySweep sweep = subnet::legacy_sweep(subnet, true, session.options().mlnx_extended_port_info);
+    for (auto step = sweep.steps.rbegin(); step != sweep.steps.rend(); ++step) {
+      const NodeIndex at = subnet.port(step->port).node;
+      if (step->is_new && is_switch(subnet, at)) reader.add(at, subnet::smp_path(subnet, at, here), libibnetdisc_route(step->route));
+    }
+  }
+
+  static void tell_unread(const Session& session, const subnet::NodeNameMap& names, const SwitchTable& table) {
+    if (!table.error || !table.has_info) return;
     session.tell_failure(*table.error);
-    const std::vector<std::uint32_t> unknown = table.linear ? table.linear->unknown_blocks() : table.multicast->unknown_blocks();
-    for (const std::uint32_t block : unknown) {
+    for (const std::uint32_t block : table.unknown_blocks()) {
       tell(session.world(),
            fmt::format("SubnGet({}) failed on switch '{}' {} Node GUID {:#x} SMA LID {}; MAD status {:#x} AM {:#x}\n",
                        table.linear ? "LFT" : "MFT", diags_node_name(names, table.node.node_guid, table.description.value_or("")),
@@ -235,33 +250,13 @@ class DumpTables final : public Command {
     }
   }
 
-  /// Prints what is missing, after the tables.
-  void finish(const Session& session, Emit& emit, Fabric& fabric, std::vector<subnet::Failure> failures) const {
-    struct Rest final : FabricReport {
-      using FabricReport::FabricReport;
-      void visit(report::Sink& sink) const override { visit_failures(sink); }
-      void text(TextOut& /*out*/) const override {}
-    };
-    if (as_diags_) {
-      std::ranges::move(failures, std::back_inserter(fabric.failures));
-    } else {
-      add_failures(session, fabric, std::move(failures));
-    }
-    emit(Rest(fabric));
-    if (as_diags_) return;
-    note_discovered(session, kind_ == Kind::multicast ? "all_NodeInfo, all_SwitchInfo, all_topology"
-                                                      : "all_LIDs, all_NodeDescription, all_NodeInfo, all_SwitchInfo, all_topology");
-  }
-
-  Kind kind_;
   Wanted wanted_;
   DiscoveryOptions discovery_;
-  bool as_diags_{};
 };
 
-template <Kind kind>
+template <class T, DumpKind kind>
 std::unique_ptr<Command> make() {
-  return std::make_unique<DumpTables>(kind);
+  return std::make_unique<T>(kind);
 }
 
 constexpr DiagsScript lfts_script{
@@ -282,15 +277,15 @@ constinit const CommandInfo rooms::dump_fts{
     .name = "dump_fts",
     .group = HelpGroup::forwarding,
     .summary = "Show the forwarding tables of all switches, unicast or multicast.",
-    .make = tables::make<tables::Kind::any>,
-    .make_diags = tables::make<tables::Kind::any>,
+    .make = tables::make<tables::DumpTables, tables::DumpKind::any>,
+    .make_diags = tables::make<tables::DumpTablesDiags, tables::DumpKind::any>,
 };
 constinit const CommandInfo rooms::dump_lfts{
     .name = "dump_lfts",
     .group = HelpGroup::forwarding,
     .summary = "Show the linear forwarding tables of all switches.",
-    .make = tables::make<tables::Kind::linear>,
-    .make_diags = tables::make<tables::Kind::linear>,
+    .make = tables::make<tables::DumpTables, tables::DumpKind::linear>,
+    .make_diags = tables::make<tables::DumpTablesDiags, tables::DumpKind::linear>,
     .aliases = tables::lfts_aliases,
     .script = &tables::lfts_script,
 };
@@ -298,8 +293,8 @@ constinit const CommandInfo rooms::dump_mfts{
     .name = "dump_mfts",
     .group = HelpGroup::forwarding,
     .summary = "Show the multicast forwarding tables of all switches.",
-    .make = tables::make<tables::Kind::multicast>,
-    .make_diags = tables::make<tables::Kind::multicast>,
+    .make = tables::make<tables::DumpTables, tables::DumpKind::multicast>,
+    .make_diags = tables::make<tables::DumpTablesDiags, tables::DumpKind::multicast>,
     .aliases = tables::mfts_aliases,
     .script = &tables::mfts_script,
 };

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "iba-gen/smp.hpp"
 #include "path/path.hpp"
@@ -24,8 +25,14 @@ struct Wanted {
   std::optional<std::uint32_t> first, last;  ///< the range of LIDs, both included; in infiniband-diags' dialect 0 means no limit
 };
 
-/// The port that owns a LID. The views are valid as long as the object in which the destination was found.
-struct Destination {
+/// Adds the operands START_LID and END_LID.
+void add_range(OptionSet& set, Wanted& wanted);
+void add_range(DiagsOptions& set, Wanted& wanted);
+/// Throws UsageError if the range ends before it begins.
+void check_range(const Wanted& wanted);
+
+/// The port that owns a LID. The views are valid as long as the object in which the owner was found.
+struct LidOwner {
   Guid node_guid, port_guid;
   smp::NodeType node_type{};
   std::optional<std::string_view> description;
@@ -33,7 +40,7 @@ struct Destination {
   unsigned lmc{};
 };
 /// Finds the port that owns a LID. Returns nothing if no owner is known.
-using FindDestination = std::function<std::optional<Destination>(Lid)>;
+using FindOwner = std::function<std::optional<LidOwner>(Lid)>;
 
 /// A switch and the table that was read.
 struct SwitchTable {
@@ -49,77 +56,104 @@ struct SwitchTable {
   std::shared_ptr<const mad::MadError> error;  ///< the reason why the table is not complete; null if it is
 
   explicit SwitchTable(path::Path to) : path(std::move(to)) {}
-  /// The number of blocks that were not read.
-  std::size_t unread_blocks() const;
+  /// Reads the entries that are not known yet from the switch at the end of `to`. Sets `error`.
+  async::Task<> read(mad::Transactor& transactor, path::Path to);
+  /// The attribute modifiers of the blocks that were not read.
+  std::vector<std::uint32_t> unknown_blocks() const;
   /// Whether at least one entry was read, or the table has none.
   bool any_read() const;
 };
 
-/// Makes an empty table of the size that is wanted. With `all`, infiniband-diags also prints the groups after MulticastFDBTop.
-void make_table(SwitchTable& of, const Wanted& wanted, bool diags);
+/// Makes an empty table of the size that is wanted.
+using MakeTable = void (*)(SwitchTable& of, const Wanted& wanted);
+void make_table(SwitchTable& of, const Wanted& wanted);
+/// As infiniband-diags: LinearFDBCap does not count, and with `all` the groups after MulticastFDBTop are included.
+void make_diags_table(SwitchTable& of, const Wanted& wanted);
 
-/// The range of LIDs that infiniband-diags prints, also in the heading. `last` may be less than `first`.
-struct DiagsRange {
-  std::uint32_t first{}, last{};
+/// The rows of a linear table in text, for callers that wait for the owner of each LID:
+///
+///   TableRows rows = print.begin_rows(out, table);
+///   for (; rows.lid < rows.end; ++rows.lid) print.row(out, table, rows);
+///   print.end_rows(out, table, rows);
+struct TableRows {
+  unsigned lid{}, end{};  ///< the next row, and the row after the last one
+  unsigned count{};       ///< rows that were printed
+  bool broken{};          ///< the table breaks off: no row follows
 };
-DiagsRange diags_range(const smp::SwitchInfo& info, const Wanted& wanted);
 
-/// Prints tables.
+/// Prints tables in ibtool's words and as JSON.
 class TableText {
  public:
   /// All arguments must outlive the object.
-  TableText(const Session& session, const Wanted& wanted, const subnet::NodeNameMap& names, FindDestination find)
-      : session_(session), wanted_(wanted), names_(names), find_(std::move(find)) {}
+  TableText(const Wanted& wanted, const subnet::NodeNameMap& names, FindOwner find)
+      : wanted_(wanted), names_(names), find_(std::move(find)) {}
 
   /// Also print the rest of the block after LinearFDBTop, as dump_lfts does.
   bool whole_blocks = false;
-  /// The text of infiniband-diags for a LID without a known owner.
-  std::string_view nobody = "unknown node and type";
-  /// In infiniband-diags' dialect: a table ends at the first block that was not read. Without this, only such blocks are left out.
-  bool breaks_off = true;
 
-  void text(TextOut& out, const SwitchTable& of);
-  void diags_text(TextOut& out, const SwitchTable& of);
-
-  /// The text of a linear table in either dialect, row by row, for callers that wait for the owner of each LID:
-  ///
-  ///   auto rows = print.begin_rows(out, table, diags);
-  ///   for (; rows.lid < rows.end && print.row(out, table, rows); ++rows.lid) …
-  ///   print.end_rows(out, table, rows);
-  struct Rows {
-    unsigned lid{}, end{};  ///< the next row, and the row after the last one
-    unsigned count{};       ///< rows that were printed
-    bool diags{}, broken{};
-  };
-  Rows begin_rows(TextOut& out, const SwitchTable& of, bool diags);
-  /// Prints row `rows.lid`, if the table has it. Returns false if the table breaks off there.
-  bool row(TextOut& out, const SwitchTable& of, Rows& rows);
-  void end_rows(TextOut& out, const SwitchTable& of, const Rows& rows) const;
+  void text(TextOut& out, const SwitchTable& of) const;
+  TableRows begin_rows(TextOut& out, const SwitchTable& of) const;
+  /// Prints row `rows.lid`, if the table has it.
+  void row(TextOut& out, const SwitchTable& of, TableRows& rows) const;
+  void end_rows(TextOut& out, const SwitchTable& of, const TableRows& rows) const;
   /// Writes an object, which is an element of a list.
   void visit(report::Sink& sink, const SwitchTable& of) const;
-  /// Prints the remarks of infiniband-diags on impossible numbers, on stderr.
-  void diags_remarks(const SwitchTable& of) const;
 
  private:
-  void unicast(TextOut& out, const SwitchTable& of, bool diags);
-  void unicast_row(TextOut& out, const SwitchTable& of, Rows& rows) const;
-  bool diags_unicast_row(TextOut& out, const SwitchTable& of, Rows& rows);
   void multicast(TextOut& out, const SwitchTable& of) const;
-  void diags_multicast(TextOut& out, const SwitchTable& of) const;
-  std::string diags_destination(Lid lid, bool valid);
   std::string title(const SwitchTable& of) const;
   void visit_linear(report::Sink& sink, const SwitchTable& of) const;
   void visit_multicast(report::Sink& sink, const SwitchTable& of) const;
   void visit_destination(report::Sink& sink, Lid lid) const;
 
+  const Wanted& wanted_;
+  const subnet::NodeNameMap& names_;
+  FindOwner find_;
+};
+
+/// Prints tables as infiniband-diags does, and its remarks on impossible numbers on stderr.
+class DiagsTableText {
+ public:
+  /// All arguments must outlive the object.
+  DiagsTableText(const Session& session, const Wanted& wanted, const subnet::NodeNameMap& names, FindOwner find)
+      : session_(session), wanted_(wanted), names_(names), find_(std::move(find)) {}
+
+  /// The text for a LID without a known owner.
+  std::string_view nobody = "unknown node and type";
+  /// A table ends at the first block that was not read. Without this, only such blocks are left out.
+  bool breaks_off = true;
+
+  void text(TextOut& out, const SwitchTable& of);
+  TableRows begin_rows(TextOut& out, const SwitchTable& of);
+  /// Prints row `rows.lid`, if the table has it. Where the table breaks off, this is the last row.
+  void row(TextOut& out, const SwitchTable& of, TableRows& rows);
+  void end_rows(TextOut& out, const SwitchTable& of, const TableRows& rows) const;
+
+ private:
+  void multicast(TextOut& out, const SwitchTable& of) const;
+  void linear_remarks(const SwitchTable& of) const;
+  void multicast_remarks(const SwitchTable& of) const;
+  std::string destination(Lid lid, bool valid);
+
   const Session& session_;
   const Wanted& wanted_;
   const subnet::NodeNameMap& names_;
-  FindDestination find_;
+  FindOwner find_;
 
-  // for infiniband-diags: the port with several LIDs whose rows are printed now
+  // the port with several LIDs whose rows are printed now
   unsigned base_ = 0, last_ = 0;
   Guid port_guid_;
 };
+
+/// Whether packets to `mlid` leave by `port`.
+bool is_member(const subnet::MulticastTable& table, Lid mlid, unsigned port);
+
+/// The texts of `column` for the ports from 0 to `ports`, joined.
+template <class Column>
+std::string port_columns(unsigned ports, Column column) {
+  std::string text;
+  for (unsigned port = 0; port <= ports; ++port) text += column(port);
+  return text;
+}
 
 }  // namespace ib::tools::tables

@@ -17,7 +17,38 @@ namespace ib::tools {
 namespace tracert {
 namespace {
 
-constexpr std::size_t longest_file = 16U << 20;
+constexpr std::string_view file_help = "Trace the pairs in a file, a source and a target on each line.";
+
+/// The options of both dialects.
+struct Wanted {
+  bool force{};
+  bool simple{};
+  std::optional<std::uint32_t> mlid;
+};
+
+template <class Options>
+void add_trace_options(Options& set, Wanted& wanted, std::uint32_t (*read_mlid)(const std::string& text)) {
+  set.flag(Spelling{"force", 'f'}, wanted.force, "Look for the LID where the target does not answer.");
+  set.flag(Spelling{"no_info", 'n', "--no-info"}, wanted.simple, "Show GUIDs and ports alone.");
+  set.value(Spelling{"mlid", 'm'}, "MLID", "The way to the target through the tree of a multicast group.",
+            [&wanted, read_mlid](const std::string& text) { wanted.mlid = read_mlid(text); });
+}
+
+TracerOptions tracer_options(Session& session, const Wanted& wanted) {
+  path::IbPath by_lid;
+  by_lid.end_port = &session.end_port();
+  by_lid.slid = session.end_port().lid;
+  by_lid.dqpn = by_lid.sqpn = Qpn{0};
+  by_lid.qkey = 0;
+  path::Path wrapped = by_lid;
+  session.apply_options(wrapped);
+  return {.force = wanted.force, .from_sa = session.options().use_sa, .here = session.here(), .by_lid = wrapped.ib()};
+}
+
+PortsFile read_ports_file(const std::string& file) {
+  constexpr std::size_t longest_file = 16U << 20;
+  return read_port_pairs(read_regular_file(file, longest_file));
+}
 
 class Ibtracert final : public Command {
  public:
@@ -28,120 +59,43 @@ class Ibtracert final : public Command {
     set.target("TARGET", second_);
     set.instead_of_operands("--ports-file");
     set.flag("-r --reverse", reverse_, "Trace from the target to the source.");
-    set.flag("-f --force", force_, "Look for the LID where the target does not answer.");
-    set.flag("-n --no_info --no-info", simple_, "Show GUIDs and ports alone.");
-    set.value("-m --mlid", "MLID", "The way to the target through the tree of a multicast group.",
-              [this](std::string_view text) { mlid_ = static_cast<std::uint32_t>(parse_integer(text, "-m", 0, permissive_lid.value)); });
-    set.text("--ports-file --ports_file", file_, "FILE", "Trace the pairs in a file, a source and a target on each line.");
+    add_trace_options(set, wanted_, [](const std::string& text) {
+      return static_cast<std::uint32_t>(parse_integer(text, "-m", 0, permissive_lid.value));
+    });
+    set.text("--ports-file --ports_file", file_, "FILE", file_help);
     add_discovery(set, discovery_);
     add_common(set, common, group_target);
-  }
-
-  void diags_options(DiagsOptions& set) override {
-    set.without("DK");
-    set.word("SOURCE", source_word_);
-    set.word("TARGET", target_word_);
-    set.instead_of_operands(has_file_);
-    set.flag("force", 'f', force_, "Look for the LID where the target does not answer.");
-    set.flag("no_info", 'n', simple_, "Show GUIDs and ports alone.");
-    set.value("mlid", 'm', "MLID", "The way to the target through the tree of a multicast group.",
-              [this](const std::string& text) { mlid_ = static_cast<std::uint32_t>(c_number(text)); });
-    set.node_name_map();
-    set.value("ports-file", 0, "FILE", "Trace the pairs in a file, a source and a target on each line.", [this](const std::string& text) {
-      file_ = text;
-      has_file_ = true;
-    });
-    as_diags_ = true;
   }
 
   std::string_view table_rows() const override { return "traces.hops"; }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    if (!as_diags_ && mlid_ && (*mlid_ < subnet::first_multicast_lid.value || *mlid_ > subnet::last_multicast_lid.value))
-      throw UsageError(fmt::format("Multicast LID {} is invalid: multicast LIDs are {:#x} to {:#x}", *mlid_,
+    if (wanted_.mlid && (*wanted_.mlid < subnet::first_multicast_lid.value || *wanted_.mlid > subnet::last_multicast_lid.value))
+      throw UsageError(fmt::format("Multicast LID {} is invalid: multicast LIDs are {:#x} to {:#x}", *wanted_.mlid,
                                    subnet::first_multicast_lid.value, subnet::last_multicast_lid.value));
     if (discovery_.mode == "SA") session.read_from_sa();
-    if (!as_diags_) co_await prepare_cache(session, discovery_);
+    co_await prepare_cache(session, discovery_);
     mad::Transactor& opened = session.transactor();  // what keeps it from opening comes first
-    // In the dialect of infiniband-diags the tracer itself prints its requests.
-    subnet::SweptTransactor transactor(as_diags_ ? session.lowest_transactor() : opened, session.swept());
-    Tracer tracer(transactor, tracer_options(session));
-    const auto debug = [&session](TextOut& out, std::string_view function, std::string_view text) {
-      session.diags_debug(out, function, text);
-    };
-    text_.emplace(TraceText{session.node_name_map(), simple_, session.options().verbosity, debug});
+    subnet::SweptTransactor transactor(opened, session.swept());
+    PacketTracer tracer(transactor, tracer_options(session, wanted_));
+    text_.emplace(TraceText{session.node_name_map(), wanted_.simple});
     if (emit.json()) emit.sink().begin_array("traces");
-    async::Task<> traced = file_ ? trace_file(session, emit, tracer) : trace_one(session, emit, tracer);
+    async::Task<> traced = file_ ? trace_file(session, emit, tracer)
+                                 : pair(session, emit, tracer, second_.given() ? first_ : Target(), second_.given() ? second_ : first_);
     co_await std::move(traced);
     if (emit.json()) emit.sink().end_array();
   }
 
  private:
-  TracerOptions tracer_options(Session& session) const {
-    path::IbPath by_lid;
-    by_lid.end_port = &session.end_port();
-    by_lid.slid = session.end_port().lid;
-    by_lid.dqpn = by_lid.sqpn = Qpn{0};
-    by_lid.qkey = 0;
-    TracerOptions options{
-        .force = force_, .diags = as_diags_, .from_sa = session.options().use_sa, .here = session.here(), .by_lid = by_lid};
-    if (as_diags_ && session.options().debug > 0) {
-      options.requested = [&session](std::uint16_t attribute, std::uint32_t modifier, const std::string& of) {
-        session.diags_debug("smp_query_status_via", fmt::format("attr 0x{:x} mod 0x{:x} route {}", attribute, modifier, of));
-      };
+  async::Task<> trace_file(Session& session, Emit& emit, PacketTracer& tracer) {
+    const PortsFile file = read_ports_file(*file_);
+    for (const PortsLine& line : file.pairs) {
+      Target source = co_await read_target(session, line.source);
+      Target target = co_await read_target(session, line.destination);
+      async::Task<> traced = pair(session, emit, tracer, std::move(source), std::move(target));
+      co_await std::move(traced);
     }
-    if (as_diags_) {
-      options.failed = [&session](const mad::MadError& error) { session.tell_failure(error); };
-      options.warned = [&session](std::string_view function, std::string_view text) { session.diags_warning(function, text); };
-    }
-    path::Path wrapped = by_lid;
-    session.apply_options(wrapped);
-    options.by_lid = wrapped.ib();
-    return options;
-  }
-
-  async::Task<> trace_one(Session& session, Emit& emit, Tracer& tracer) {
-    if (as_diags_) {
-      async::Task<bool> traced = diags_pair(session, emit, tracer, source_word_, target_word_);
-      const bool found = co_await std::move(traced);
-      if (!found) throw DiagsFailure({"main", "Failed to get route information"});
-      co_return;
-    }
-    Target source = second_.given() ? first_ : Target(), target = second_.given() ? second_ : first_;
-    if (reverse_) std::swap(source, target);
-    async::Task<> traced = pair(session, emit, tracer, source, target);
-    co_await std::move(traced);
-  }
-
-  async::Task<> trace_file(Session& session, Emit& emit, Tracer& tracer) {
-    const PortPairs pairs = read_pairs(session);
-    for (const PortPair& line : pairs.pairs) {
-      if (as_diags_) {
-        async::Task<bool> traced = diags_pair(session, emit, tracer, line.source, line.destination);
-        const bool found = co_await std::move(traced);
-        if (!found) throw DiagsFailure({"main", fmt::format("Failed to get route information at line {}", line.line)});
-      } else {
-        Target source = co_await read_target(session, line.source);
-        Target target = co_await read_target(session, line.destination);
-        if (reverse_) std::swap(source, target);
-        async::Task<> traced = pair(session, emit, tracer, source, target);
-        co_await std::move(traced);
-      }
-    }
-    if (pairs.bad_line) {
-      session.refuse(UsageError(fmt::format("{}:{}: there is no source and target", *file_, *pairs.bad_line)),
-                     {"main", fmt::format("ports-file, {}, at line {} contains bad data", *file_, *pairs.bad_line)});
-    }
-    if (as_diags_) emit.text().print("{} lid/guid pairs processed from {}\n", pairs.pairs.size(), *file_);
-  }
-
-  PortPairs read_pairs(const Session& session) const {
-    try {
-      return read_port_pairs(read_regular_file(*file_, longest_file));
-    } catch (const Error& error) {
-      if (!as_diags_) throw;
-    }
-    session.refuse(Error(""), {"main", fmt::format("cannot open ports-file {}", *file_)});
+    if (file.bad_line) throw UsageError(fmt::format("{}:{}: there is no source and target", *file_, *file.bad_line));
   }
 
   static async::Task<Target> read_target(Session& session, std::string word) {
@@ -151,20 +105,18 @@ class Ibtracert final : public Command {
     co_return target;
   }
 
-  // ibtool
-
   /// The directed route to where `node` leads: of a LID the way of packets to it. `trace` is that where it does not end there.
-  async::Task<std::optional<Route>> route_to(Tracer& tracer, path::Path node, Trace& trace) const {
+  static async::Task<std::optional<DirectedRoute>> route_to(PacketTracer& tracer, path::Path node, TracedWay& trace) {
     const path::IbDrPath* const directed = node.directed();
     const Lid lid = node.ib().dlid;
-    Route route;
+    DirectedRoute route;
     if (directed == nullptr || lid != permissive_lid) {
-      async::Task<Trace> traced = tracer.unicast(route, lid);
+      async::Task<TracedWay> traced = tracer.unicast(route, lid);
       trace = co_await std::move(traced);
-      if (trace.end != End::arrived) co_return std::nullopt;
+      if (trace.end != WayEnd::arrived) co_return std::nullopt;
     }
     if (directed != nullptr && route.size() + directed->hops > path::max_hops) {
-      trace.end = End::too_long;
+      trace.end = WayEnd::too_long;
       trace.reason = "The way is longer than a directed route can be";
       co_return std::nullopt;
     }
@@ -180,57 +132,135 @@ class Ibtracert final : public Command {
     co_return port.lid;
   }
 
-  async::Task<> pair(Session& session, Emit& emit, Tracer& tracer, Target source, Target target) {
+  async::Task<> pair(Session& session, Emit& emit, PacketTracer& tracer, Target source, Target target) {
+    if (reverse_) std::swap(source, target);
     const Destination to = co_await session.smp_node(target);
     const Lid lid = co_await lid_of(session, to.path);
-    Route from;
+    DirectedRoute from;
     if (source.given()) {
-      const Destination node = co_await session.smp_node(source);
-      Trace before;
-      async::Task<std::optional<Route>> found = route_to(tracer, node.path, before);
-      const std::optional<Route> route = co_await std::move(found);
-      if (!route) {
-        if (before.end == End::unreachable && tracer.error()) tracer.error()->raise();
-        refuse_unread(before);
-        tell_error(session, tracer, before);
-        throw Error(before.end == End::not_read ? fmt::format("The way to the source {} is not known: {}", node.name, before.reason)
-                                                : fmt::format("There is no way to the source {}: {}", node.name, before.reason));
-      }
-      from = *route;
+      async::Task<DirectedRoute> found = route_to_source(session, tracer, source);
+      from = co_await std::move(found);
     }
-    async::Task<Trace> traced = mlid_ ? tracer.multicast(from, lid, *mlid_) : tracer.unicast(from, lid);
-    const Trace trace = co_await std::move(traced);
-    if (trace.end == End::unreachable && tracer.error()) tracer.error()->raise();
+    async::Task<TracedWay> traced = wanted_.mlid ? tracer.multicast(from, lid, *wanted_.mlid) : tracer.unicast(from, lid);
+    TracedWay trace = co_await std::move(traced);
+    if (trace.end == WayEnd::unreachable && tracer.error()) tracer.error()->raise();
     refuse_unread(trace);
+    if (trace.stuck) trace.hops.push_back(*trace.stuck);
     if (emit.json()) {
-      text_->visit(emit.sink(), trace, lid, mlid_);
+      text_->visit(emit.sink(), trace, lid, wanted_.mlid);
     } else {
       text_->text(emit.text(), trace, lid);
     }
-    if (trace.end == End::arrived) co_return;
+    if (trace.end == WayEnd::arrived) co_return;
     emit.flush();
     session.report(Error(trace.reason));
     tell_error(session, tracer, trace);
-    emit.raise(trace.end == End::no_answer || trace.end == End::not_read ? Exit::incomplete : Exit::findings);
+    emit.raise(trace.end == WayEnd::no_answer || trace.end == WayEnd::not_read ? Exit::incomplete : Exit::findings);
+  }
+
+  static async::Task<DirectedRoute> route_to_source(Session& session, PacketTracer& tracer, const Target& source) {
+    const Destination node = co_await session.smp_node(source);
+    TracedWay before;
+    async::Task<std::optional<DirectedRoute>> found = route_to(tracer, node.path, before);
+    std::optional<DirectedRoute> route = co_await std::move(found);
+    if (route) co_return std::move(*route);
+    if (before.end == WayEnd::unreachable && tracer.error()) tracer.error()->raise();
+    refuse_unread(before);
+    tell_error(session, tracer, before);
+    throw Error(before.end == WayEnd::not_read ? fmt::format("The way to the source {} is not known: {}", node.name, before.reason)
+                                               : fmt::format("There is no way to the source {}: {}", node.name, before.reason));
   }
 
   /// A snapshot without tables has no ways: throws what it is to be taken with.
-  static void refuse_unread(const Trace& trace) {
+  static void refuse_unread(const TracedWay& trace) {
     const auto* error = dynamic_cast<const mad::NotRead*>(trace.error.get());
-    if (trace.end == End::not_read && error != nullptr) throw Error(error->cause());
+    if (trace.end == WayEnd::not_read && error != nullptr) throw Error(error->cause());
   }
 
   /// With -v the request that was not answered.
-  static void tell_error(const Session& session, const Tracer& tracer, const Trace& trace) {
-    const std::shared_ptr<const mad::MadError> error = trace.end == End::no_answer ? tracer.error() : trace.error;
-    if (error && trace.end != End::arrived) session.tell_failure(*error);
+  static void tell_error(const Session& session, const PacketTracer& tracer, const TracedWay& trace) {
+    const std::shared_ptr<const mad::MadError> error = trace.end == WayEnd::no_answer ? tracer.error() : trace.error;
+    if (error && trace.end != WayEnd::arrived) session.tell_failure(*error);
   }
 
-  // infiniband-diags
+  Target first_, second_;
+  Wanted wanted_;
+  std::optional<std::string> file_;
+  DiscoveryOptions discovery_;
+  bool reverse_{};
+  std::optional<TraceText> text_;
+};
+
+class IbtracertDiags final : public Command {
+ public:
+  void options(OptionSet& /*set*/, CommonOptions& /*common*/) override {}
+  void diags_options(DiagsOptions& set) override {
+    set.without("DK");
+    set.word("SOURCE", source_);
+    set.word("TARGET", target_);
+    set.instead_of_operands(has_file_);
+    add_trace_options(set, wanted_, [](const std::string& text) { return static_cast<std::uint32_t>(c_number(text)); });
+    set.value("ports-file", 0, "FILE", file_help, [this](const std::string& text) {
+      file_ = text;
+      has_file_ = true;
+    });
+    set.node_name_map();
+  }
+
+  async::Task<> run(Session& session, Emit& emit) override {
+    session.transactor();  // what keeps it from opening comes first; the tracer itself prints its requests
+    subnet::SweptTransactor transactor(session.lowest_transactor(), session.swept());
+    PacketTracer tracer(transactor, diags_tracer_options(session));
+    const auto debug = [&session](TextOut& out, std::string_view function, std::string_view text) {
+      session.diags_debug(out, function, text);
+    };
+    text_.emplace(DiagsTraceText{session.node_name_map(), wanted_.simple, session.options().verbosity, debug});
+    if (has_file_) {
+      async::Task<> traced = trace_file(session, emit, tracer);
+      co_return co_await std::move(traced);
+    }
+    async::Task<bool> traced = pair(session, emit.text(), tracer, source_, target_);
+    const bool found = co_await std::move(traced);
+    if (!found) throw DiagsFailure({"main", "Failed to get route information"});
+  }
+
+ private:
+  TracerOptions diags_tracer_options(Session& session) const {
+    TracerOptions options = tracer_options(session, wanted_);
+    options.target_first = options.beyond_top = options.follow_loops = true;
+    options.entries_only = options.end_at_silence = options.keep_steps = true;
+    if (session.options().debug > 0) {
+      options.requested = [&session](std::uint16_t attribute, std::uint32_t modifier, const std::string& of) {
+        session.diags_debug("smp_query_status_via", fmt::format("attr 0x{:x} mod 0x{:x} route {}", attribute, modifier, of));
+      };
+    }
+    options.failed = [&session](const mad::MadError& error) { session.tell_failure(error); };
+    options.warned = [&session](std::string_view function, std::string_view text) { session.diags_warning(function, text); };
+    return options;
+  }
+
+  async::Task<> trace_file(Session& session, Emit& emit, PacketTracer& tracer) {
+    const PortsFile file = read_file();
+    for (const PortsLine& line : file.pairs) {
+      async::Task<bool> traced = pair(session, emit.text(), tracer, line.source, line.destination);
+      const bool found = co_await std::move(traced);
+      if (!found) throw DiagsFailure({"main", fmt::format("Failed to get route information at line {}", line.line)});
+    }
+    if (file.bad_line) throw DiagsFailure({"main", fmt::format("ports-file, {}, at line {} contains bad data", file_, *file.bad_line)});
+    emit.text().print("{} lid/guid pairs processed from {}\n", file.pairs.size(), file_);
+  }
+
+  PortsFile read_file() const {
+    try {
+      return read_ports_file(file_);
+    } catch (const Error&) {
+      throw DiagsFailure({"main", fmt::format("cannot open ports-file {}", file_)});
+    }
+  }
 
   /// Prints on stderr why a way does not lead to its end.
-  static void tell_end(const Session& session, const Trace& trace) {
-    if (trace.end != End::arrived && !trace.where.empty()) session.diags_warning(trace.of, trace.where);
+  static void tell_end(const Session& session, const TracedWay& trace) {
+    if (trace.end != WayEnd::arrived && !trace.where.empty()) session.diags_warning(trace.of, trace.where);
   }
 
   /// The LID that `word` names.
@@ -249,38 +279,54 @@ class Ibtracert final : public Command {
   }
 
   /// False if there is no way; stderr then has the reason.
-  async::Task<bool> diags_pair(Session& session, Emit& emit, Tracer& tracer, std::string source, std::string target) {
+  async::Task<bool> pair(Session& session, TextOut& out, PacketTracer& tracer, std::string source, std::string target) {
     async::Task<std::optional<Lid>> resolving = resolve(session, source, "source");
     const std::optional<Lid> from = co_await std::move(resolving);
     if (!from) co_return false;
     resolving = resolve(session, target, "destination");
     const std::optional<Lid> to = co_await std::move(resolving);
     if (!to) co_return false;
-    Route route;
-    async::Task<Trace> walking = tracer.unicast(route, *from);
-    const Trace before = co_await std::move(walking);
-    text_->diags_way_to_source(emit.text(), before, session.options().verbosity > 0);
+    DirectedRoute route;
+    async::Task<TracedWay> walking = tracer.unicast(route, *from);
+    const TracedWay before = co_await std::move(walking);
+    text_->way_to_source(out, before);
     tell_end(session, before);
-    if (before.end != End::arrived) {
+    if (before.end != WayEnd::arrived) {
       session.diags_warning("get_route", "can't find a route to the src port");
       co_return false;
     }
-    if (mlid_ && *mlid_ < subnet::first_multicast_lid.value) session.diags_warning("get_route", "invalid MLID; must be 0xc000 or larger");
-    walking = mlid_ ? tracer.multicast(route, *to, *mlid_) : tracer.unicast(route, *to);
-    const Trace trace = co_await std::move(walking);
-    mlid_ ? text_->diags_multicast(emit.text(), trace) : text_->diags_unicast(emit.text(), trace);
+    if (wanted_.mlid) {
+      async::Task<bool> traced = multicast(session, out, tracer, std::move(route), *to);
+      co_return co_await std::move(traced);
+    }
+    walking = tracer.unicast(route, *to);
+    const TracedWay trace = co_await std::move(walking);
+    text_->unicast(out, trace);
     tell_end(session, trace);
-    if (trace.end != End::arrived && !mlid_) session.diags_warning("get_route", "can't find a route from src to dest");
-    co_return trace.end == End::arrived;
+    if (trace.end != WayEnd::arrived) session.diags_warning("get_route", "can't find a route from src to dest");
+    co_return trace.end == WayEnd::arrived;
   }
 
-  Target first_, second_;
-  std::string source_word_, target_word_;
-  std::optional<std::string> file_;
-  std::optional<std::uint32_t> mlid_;
-  DiscoveryOptions discovery_;
-  bool reverse_{}, force_{}, simple_{}, has_file_{}, as_diags_{};
-  std::optional<TraceText> text_;
+  async::Task<bool> multicast(Session& session, TextOut& out, PacketTracer& tracer, DirectedRoute from, Lid to) const {
+    const std::uint32_t mlid = *wanted_.mlid;
+    if (mlid < subnet::first_multicast_lid.value) session.diags_warning("get_route", "invalid MLID; must be 0xc000 or larger");
+    async::Task<TracedWay> walking = tracer.multicast(std::move(from), to, mlid);
+    TracedWay trace = co_await std::move(walking);
+    if (trace.end == WayEnd::arrived && trace.hops.empty() && !trace.from->is_switch()) {
+      session.diags_warning("find_mcpath", "ibtracert from CA to CA is unsupported");
+      trace.end = WayEnd::no_way;
+    }
+    // Of the destination the port that answered is printed, not the port through which the packet comes.
+    if (!trace.hops.empty()) trace.hops.back().at.port = trace.to->port;
+    text_->multicast(out, trace);
+    tell_end(session, trace);
+    co_return trace.end == WayEnd::arrived;
+  }
+
+  std::string source_, target_, file_;
+  Wanted wanted_;
+  bool has_file_{};
+  std::optional<DiagsTraceText> text_;
 };
 
 }  // namespace
@@ -291,7 +337,7 @@ constinit const CommandInfo rooms::ibtracert{
     .group = HelpGroup::forwarding,
     .summary = "Show the way of packets from one port to another, unicast or multicast.",
     .make = make_command<tracert::Ibtracert>,
-    .make_diags = make_command<tracert::Ibtracert>,
+    .make_diags = make_command<tracert::IbtracertDiags>,
 };
 
 }  // namespace ib::tools

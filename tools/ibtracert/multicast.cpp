@@ -28,22 +28,20 @@ std::uint32_t mft_modifier(unsigned position, std::uint32_t mlid) {
 }  // namespace
 
 /// A node of the tree.
-struct Tracer::Branch {
-  Place at;
-  Route route;             ///< to it
+struct PacketTracer::Branch {
+  PacketPlace at;
+  DirectedRoute route;     ///< to it
   unsigned up_port{};      ///< towards the source; 0 at the source
   std::size_t before = 0;  ///< the branch before it
   unsigned out{};          ///< of the branch before, the port that leads here
   unsigned level{};
 };
 
-async::Task<Tracer::Members> Tracer::members(Route route, const smp::NodeInfo& node, std::uint32_t mlid) {
-  constexpr std::size_t all_ports = 256;
+async::Task<PacketTracer::Members> PacketTracer::members(DirectedRoute route, const smp::NodeInfo& node, std::uint32_t mlid) {
   const std::uint8_t ports = node.num_ports;
   async::Task<const Bytes64*> asking = get(route, {}, &smp::SwitchInfo::info(), 0);
   const Bytes64* bytes = co_await std::move(asking);
   Members found;
-  std::vector<bool>& out = found.out;
   if (bytes == nullptr) {
     found.error = error_;
     co_return found;
@@ -51,7 +49,6 @@ async::Task<Tracer::Members> Tracer::members(Route route, const smp::NodeInfo& n
   const smp::SwitchInfo info = smp::SwitchInfo::unpack(*bytes);
   const std::uint32_t entry = mlid - subnet::first_multicast_lid.value;
   if (mlid < subnet::first_multicast_lid.value || entry >= info.multicast_fdb_cap) co_return found;
-  out.resize(all_ports);
   for (unsigned position = 0; position <= ports / ports_per_mask; ++position) {
     async::Task<const Bytes64*> block = get(route, {}, &smp::MulticastForwardingTable::info(), mft_modifier(position, mlid));
     bytes = co_await std::move(block);
@@ -60,27 +57,23 @@ async::Task<Tracer::Members> Tracer::members(Route route, const smp::NodeInfo& n
       co_return found;
     }
     const auto masks = smp::MulticastForwardingTable::unpack(*bytes).port_mask_block;
-    for (unsigned bit = 0; bit < ports_per_mask; ++bit)
-      out[position * ports_per_mask + bit] = (masks[entry % masks.size()] >> bit & 1U) != 0;
+    for (unsigned bit = 0; bit < ports_per_mask; ++bit) {
+      if ((masks[entry % masks.size()] >> bit & 1U) != 0) found.out.add(position * ports_per_mask + bit);
+    }
   }
   found.known = true;
-  if (options_.diags || std::ranges::find(out, true) != out.end()) co_return found;
-  // Without an entry the default ports of the switch count (IBA 14.2.5.4).
-  const auto is_port = [&](unsigned port) { return port != 0 && port <= ports; };
-  const unsigned first = info.default_multicast_primary_port, second = info.default_multicast_not_primary_port;
-  if (is_port(first)) {
-    out[first] = true;
-    if (is_port(second)) out[second] = true;
-  }
+  if (options_.entries_only || found.out.words != routing::PortSet().words) co_return found;
+  for (const unsigned port : subnet::default_multicast_ports(info, ports)) found.out.add(port);
   co_return found;
 }
 
-/// The walk of Tracer::multicast().
-class Tracer::Multicast {
+/// The walk of PacketTracer::multicast().
+class PacketTracer::MulticastWalk {
  public:
-  Multicast(Tracer& tracer, Route from, Lid to, std::uint32_t mlid) : tracer_(tracer), from_(std::move(from)), to_(to), mlid_(mlid) {}
+  MulticastWalk(PacketTracer& tracer, DirectedRoute from, Lid to, std::uint32_t mlid)
+      : tracer_(tracer), from_(std::move(from)), to_(to), mlid_(mlid) {}
 
-  async::Task<Trace> run() {
+  async::Task<TracedWay> run() {
     trace_.of = "get_route";
     trace_.where = "can't find a multicast route from src to dest";
     async::Task<bool> begun = begin();
@@ -92,10 +85,7 @@ class Tracer::Multicast {
       }
       if (!found_) {
         fail_without_way();
-        if (!tracer_.options_.diags) {
-          async::Task<bool> there = find_destination();
-          co_await std::move(there);
-        }
+        if (!tracer_.options_.target_first) co_await find_destination();
       }
     }
     if (found_) trace_way(*found_);
@@ -103,89 +93,82 @@ class Tracer::Multicast {
   }
 
  private:
-  using Kind = TracedStep::Kind;
+  using StepKind = TracedStep::Kind;
 
   void note(std::string_view text) const { tracer_.warn("find_mcpath", text); }
 
   /// Keeps a line of infiniband-diags' search.
   void tell(TracedStep step) {
-    if (tracer_.options_.diags) trace_.steps.push_back(std::move(step));
+    if (tracer_.options_.keep_steps) trace_.steps.push_back(std::move(step));
   }
-  void tell(Kind kind, std::string_view of, std::string text) { tell(TracedStep{kind, of, std::move(text), std::nullopt, 0}); }
-  void tell_node(Kind kind, std::string text, const Place& at) { tell(TracedStep{kind, {}, std::move(text), at, 0}); }
+  void tell(StepKind kind, std::string_view of, std::string text) { tell(TracedStep{kind, of, std::move(text), std::nullopt, 0}); }
+  void tell_node(StepKind kind, std::string text, const PacketPlace& at) { tell(TracedStep{kind, {}, std::move(text), at, 0}); }
 
   /// The number that replaces the memory address of a branch, which infiniband-diags prints.
   static std::string address(std::size_t branch) { return fmt::format("0x{:012x}", branch + 1); }
 
   /// The next branch is `at`, `level` hops from the source.
-  void tell_insertion(const Place& at, unsigned level) {
-    tell(Kind::verbose, "new_node",
+  void tell_insertion(const PacketPlace& at, unsigned level) {
+    tell(StepKind::verbose, "new_node",
          fmt::format("insert dist {} node {} port {} lid {}", level, address(branches_.size()), at.port, at.lid.value));
   }
 
   /// Reads the destination by its LID.
-  async::Task<bool> find_destination() {
-    if (trace_.to) co_return true;
-    async::Task<std::optional<Place>> destination = tracer_.place({}, to_);
+  async::Task<> find_destination() {
+    if (trace_.to) co_return;
+    async::Task<std::optional<PacketPlace>> destination = tracer_.place({}, to_);
     trace_.to = co_await std::move(destination);
     if (trace_.to) tell(got_node(portid_text({}, to_), *trace_.to));
-    if (trace_.to) co_return true;
+    if (trace_.to) co_return;
     tracer_.warn("find_target_portguid", "can't find to port\n");
-    if (trace_.end == End::not_read) co_return true;  // the first that was not read is the cause
-    co_return tracer_.options_.diags || fail(End::unreachable, fmt::format("LID {} does not answer", to_.value));
+    // The first that was not read is the cause.
+    if (trace_.end != WayEnd::not_read) fail(WayEnd::unreachable, fmt::format("LID {} does not answer", to_.value));
   }
 
   /// The destination was not met. There is no way to it only if all of the tree is known.
   void fail_without_way() {
     if (trace_.error) {
-      fail(End::not_read, std::move(unread_));
+      fail(WayEnd::not_read, std::move(unread_));
     } else {
-      fail(End::no_way, trace_.reason.empty() ? "Could not find a path through the multicast spanning tree." : std::move(trace_.reason));
+      fail(WayEnd::no_way, trace_.reason.empty() ? "Could not find a path through the multicast spanning tree." : std::move(trace_.reason));
     }
   }
 
   /// Keeps the first part of the tree that was not read.
-  void not_read(const Place& at, std::string_view what, const std::shared_ptr<const mad::MadError>& error) {
+  void not_read(const PacketPlace& at, std::string_view what, const std::shared_ptr<const mad::MadError>& error) {
     if (trace_.error) return;
     trace_.error = error;
     unread_ = fmt::format("{} {} {} is not known: {}", what, to_text(at.node.node_guid), in_quotes(at.description), error->message());
   }
 
-  /// As with unicast, only infiniband-diags reads the destination before the way is known.
-  bool is_target(const Place& at) const {
-    if (!tracer_.options_.diags) return at.owns(to_);
+  bool is_target(const PacketPlace& at) const {
+    if (!tracer_.options_.target_first) return at.owns(to_);
     return trace_.to && at.port_guid == trace_.to->port_guid;
   }
 
   async::Task<bool> begin() {
-    if (tracer_.options_.diags) {
-      async::Task<bool> there = find_destination();
-      co_await std::move(there);
-    }
-    tell(Kind::debug, "find_mcpath", "from " + route_text(from_));
-    async::Task<std::optional<Place>> source = tracer_.place(from_, {});
+    if (tracer_.options_.target_first) co_await find_destination();
+    tell(StepKind::debug, "find_mcpath", "from " + route_text(from_));
+    async::Task<std::optional<PacketPlace>> source = tracer_.place(from_, {});
     trace_.from = co_await std::move(source);
     if (!trace_.from) {
       note(fmt::format("can't reach node {}", route_text(from_)));
-      co_return fail(End::unreachable, "The source does not answer");
+      co_return fail(WayEnd::unreachable, "The source does not answer");
     }
-    const Place& at = *trace_.from;
+    const PacketPlace& at = *trace_.from;
     tell(got_node(route_text(from_), at));
     if (is_target(at)) {
       trace_.to = at;
-      tell_node(Kind::node, "found target", at);
-      if (!at.is_switch()) {
-        note("ibtracert from CA to CA is unsupported");
-        co_return tracer_.options_.diags ? fail(End::no_way, "") : false;
-      }
+      tell_node(StepKind::node, "found target", at);
+      if (!at.is_switch()) co_return false;
       async::Task<Members> asked = tracer_.members(from_, at.node, mlid_);
       const Members members = co_await std::move(asked);
       tell_members(at, members);
       if (members.error) {
         not_read(at, "Where the group is sent by", members.error);
         fail_without_way();
-      } else if (!members.known || !members.out[0]) {
-        fail(End::no_way, fmt::format("{} is no member of the group", to_text(at.node.node_guid)));
+      } else if (!members.known || !members.out.has(0)) {
+        fail(WayEnd::no_way, fmt::format("{} is no member of the group", to_text(at.node.node_guid)));
       }
       co_return false;
     }
@@ -195,7 +178,7 @@ class Tracer::Multicast {
     co_return true;
   }
 
-  bool fail(End end, std::string reason) {
+  bool fail(WayEnd end, std::string reason) {
     trace_.end = end;
     trace_.reason = std::move(reason);
     return false;
@@ -218,12 +201,12 @@ class Tracer::Multicast {
 
   /// Reads the tables of all switches of a level.
   async::Task<> read_ahead(std::vector<std::size_t> now) {
-    struct Question {
-      Route route;
+    struct TableQuestion {
+      DirectedRoute route;
       const StructInfo* info;
       std::uint32_t modifier;
     };
-    std::vector<Question> questions;
+    std::vector<TableQuestion> questions;
     for (const std::size_t at : now) {
       const Branch& branch = branches_[at];
       if (!branch.at.is_switch() || mlid_ < subnet::first_multicast_lid.value) continue;
@@ -231,21 +214,23 @@ class Tracer::Multicast {
       for (unsigned position = 0; position <= branch.at.node.num_ports / ports_per_mask; ++position)
         questions.push_back({branch.route, &smp::MulticastForwardingTable::info(), mft_modifier(position, mlid_)});
     }
-    const auto ask_one = [this](const Question& question) { return tracer_.ask(question.route, {}, question.info, question.modifier); };
+    const auto ask_one = [this](const TableQuestion& question) {
+      return tracer_.ask(question.route, {}, question.info, question.modifier);
+    };
     async::Task<> all = async::for_each(questions, asked_at_once, ask_one);
     co_await std::move(all);
   }
 
   /// Reads the nodes beyond the ports of a switch.
-  async::Task<> read_beyond(Route route, std::vector<unsigned> ports) {
+  async::Task<> read_beyond(DirectedRoute route, std::vector<unsigned> ports) {
     const auto ask_one = [this, &route](unsigned port) { return read_port(route, port); };
     async::Task<> all = async::for_each(ports, asked_at_once, ask_one);
     co_await std::move(all);
   }
-  async::Task<> read_port(Route route, unsigned port) {
+  async::Task<> read_port(DirectedRoute route, unsigned port) {
     async::Task<> asked = tracer_.ask(route, {}, &smp::PortInfo::info(), port);
     co_await std::move(asked);
-    const mad::Result<Bytes64>& answer = *tracer_.answers_.find(Key{route, 0, smp::PortInfo::attribute_id, port});
+    const mad::Result<Bytes64>& answer = *tracer_.answers_.find(AnswerKey{route, 0, smp::PortInfo::attribute_id, port});
     if (!answer || smp::PortInfo::unpack(*answer).port_physical_state != smp::PortPhysicalState::link_up || route.size() >= longest_route)
       co_return;
     route.push_back(static_cast<std::uint8_t>(port));
@@ -255,18 +240,17 @@ class Tracer::Multicast {
     co_await std::move(beyond);
   }
 
-  void tell_members(const Place& at, const Members& members) {
-    for (std::size_t port = 0; port < members.out.size(); ++port) {
-      if (members.out[port])
-        tell(Kind::verbose, "switch_mclookup",
-             fmt::format("Switch guid {:#x}: mlid {:#x} is forwarded to port {}", at.node.node_guid.value, mlid_, port));
-    }
+  void tell_members(const PacketPlace& at, const Members& members) {
+    members.out.each([&](unsigned port) {
+      tell(StepKind::verbose, "switch_mclookup",
+           fmt::format("Switch guid {:#x}: mlid {:#x} is forwarded to port {}", at.node.node_guid.value, mlid_, port));
+    });
   }
 
   async::Task<> grow(std::size_t at) {
     const Branch branch = branches_[at];
-    tell(Kind::verbose, "find_mcpath", fmt::format("dist {} node {}", branch.level, address(at)));
-    tell_node(Kind::node, "processing", branch.at);
+    tell(StepKind::verbose, "find_mcpath", fmt::format("dist {} node {}", branch.level, address(at)));
+    tell_node(StepKind::node, "processing", branch.at);
     if (!branch.at.is_switch()) {
       if (branch.level != 0) co_return;
       async::Task<> left = leave(at, branch);
@@ -282,7 +266,7 @@ class Tracer::Multicast {
     }
     std::vector<unsigned> ports;
     for (unsigned port = 1; port <= branch.at.node.num_ports; ++port) {
-      if (members.out[port] && port != branch.up_port) ports.push_back(port);
+      if (members.out.has(port) && port != branch.up_port) ports.push_back(port);
     }
     async::Task<> ahead = read_beyond(branch.route, ports);
     co_await std::move(ahead);
@@ -295,31 +279,31 @@ class Tracer::Multicast {
 
   /// From a channel adapter or router, by its port. Where the route came to it by a switch, this is one hop back.
   async::Task<> leave(std::size_t at, const Branch& branch) {
-    tell(Kind::debug, "find_mcpath",
+    tell(StepKind::debug, "find_mcpath",
          fmt::format("Starting from CA {:#x} lid {} port {} (leafport {})", branch.at.node.node_guid.value, branch.at.lid.value,
                      branch.at.port, branch.route.empty() ? 0 : branch.route.back()));
     if (branch.route.empty()) {
       async::Task<> crossed = cross(at, branch.route, branch.at.port);
       co_return co_await std::move(crossed);
     }
-    Route route = branch.route;
+    DirectedRoute route = branch.route;
     leaf_port_ = route.back();
     route.pop_back();
     async::Task<> added = add(at, std::move(route), branch.at.port);
     co_await std::move(added);
   }
 
-  async::Task<> cross(std::size_t at, Route route, unsigned port) {
+  async::Task<> cross(std::size_t at, DirectedRoute route, unsigned port) {
     async::Task<const Bytes64*> asked = tracer_.get(route, {}, &smp::PortInfo::info(), port);
     const Bytes64* const bytes = co_await std::move(asked);
     if (bytes == nullptr) {
       note(fmt::format("can't reach node {} port {}", route_text(route), port));
       not_read(branches_[at].at, fmt::format("What is beyond port {} of", port), tracer_.error_);
-      broken_ = tracer_.options_.diags;
+      broken_ = tracer_.options_.end_at_silence;
       co_return;
     }
     const smp::PortInfo info = smp::PortInfo::unpack(*bytes);
-    tell(Kind::verbose, "get_port",
+    tell(StepKind::verbose, "get_port",
          fmt::format("portid {} portnum {}: lid {} state {} physstate {}", route_text(route), port, info.lid.value,
                      static_cast<unsigned>(info.port_state), static_cast<unsigned>(info.port_physical_state)));
     if (info.port_physical_state != smp::PortPhysicalState::link_up) co_return;
@@ -333,9 +317,9 @@ class Tracer::Multicast {
   }
 
   /// The node at the end of `route`, which port `out` of branch `before` leads to.
-  async::Task<> add(std::size_t before, Route route, unsigned out) {
-    async::Task<std::optional<Place>> asked = tracer_.place(route, {});
-    std::optional<Place> place = co_await std::move(asked);
+  async::Task<> add(std::size_t before, DirectedRoute route, unsigned out) {
+    async::Task<std::optional<PacketPlace>> asked = tracer_.place(route, {});
+    std::optional<PacketPlace> place = co_await std::move(asked);
     if (!place) {
       note(fmt::format("NodeInfo on {} port {} failed, skipping port", route_text(route), out));
       not_read(branches_[before].at, fmt::format("What is beyond port {} of", out), tracer_.error_);
@@ -345,24 +329,22 @@ class Tracer::Multicast {
     async::Task<> linked = tracer_.set_in_port(branches_[before].at.lid, out, *place);
     co_await std::move(linked);
     Branch branch{std::move(*place), std::move(route), 0, before, out, branches_[before].level + 1};
-    branch.up_port = branch.at.port;
-    if (!tracer_.options_.diags) branch.up_port = entry(branch);
+    branch.up_port = entry(branch);
     if (is_target(branch.at)) {
-      tell_node(Kind::node, "found target", branch.at);
+      tell_node(StepKind::node, "found target", branch.at);
       branches_.push_back(std::move(branch));
       found_ = branches_.size() - 1;
       co_return;
     }
     if (known_.insert(branch.at.node.node_guid).second) {
       tell_insertion(branch.at, branch.level);
-      tell_node(Kind::node, "new remote", branch.at);
-      branch.up_port = entry(branch);
+      tell_node(StepKind::node, "new remote", branch.at);
       branches_.push_back(std::move(branch));
       co_return;
     }
-    tell(Kind::debug, "insert_node", fmt::format("node {:x} already exists", branch.at.node.node_guid.value));
+    tell(StepKind::debug, "insert_node", fmt::format("node {:x} already exists", branch.at.node.node_guid.value));
     if (branch.at.is_switch()) {
-      tell_node(Kind::circle, {}, branch.at);
+      tell_node(StepKind::circle, {}, branch.at);
       trace_.reason = fmt::format("Looping detected: the packet comes to {} again", to_text(branch.at.node.node_guid));
     }
   }
@@ -371,7 +353,7 @@ class Tracer::Multicast {
   unsigned entry(const Branch& branch) const { return branch.level == 1 && leaf_port_ != 0 ? leaf_port_ : branch.at.port; }
 
   void trace_way(std::size_t at) {
-    trace_.end = End::arrived;
+    trace_.end = WayEnd::arrived;
     trace_.where.clear();
     trace_.to = branches_[at].at;
     for (; branches_[at].level != 0; at = branches_[at].before) {
@@ -381,11 +363,11 @@ class Tracer::Multicast {
     std::ranges::reverse(trace_.hops);
   }
 
-  Tracer& tracer_;
-  Route from_;
+  PacketTracer& tracer_;
+  DirectedRoute from_;
   Lid to_;
   std::uint32_t mlid_;
-  Trace trace_;
+  TracedWay trace_;
   std::vector<Branch> branches_;
   std::set<Guid> known_;
   std::optional<std::size_t> found_;
@@ -394,10 +376,10 @@ class Tracer::Multicast {
   bool broken_{};
 };
 
-async::Task<Trace> Tracer::multicast(Route from, Lid to, std::uint32_t mlid) {
-  Multicast walk(*this, std::move(from), to, mlid);
-  async::Task<Trace> run = walk.run();
-  Trace trace = co_await std::move(run);
+async::Task<TracedWay> PacketTracer::multicast(DirectedRoute from, Lid to, std::uint32_t mlid) {
+  MulticastWalk walk(*this, std::move(from), to, mlid);
+  async::Task<TracedWay> run = walk.run();
+  TracedWay trace = co_await std::move(run);
   co_return trace;
 }
 

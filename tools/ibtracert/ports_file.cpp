@@ -19,8 +19,8 @@ std::string take_word(std::string_view& text) {
 
 }  // namespace
 
-PortPairs read_port_pairs(std::string_view text) {
-  PortPairs found;
+PortsFile read_port_pairs(std::string_view text) {
+  PortsFile found;
   for (unsigned number = 1; !text.empty(); ++number) {
     const std::size_t end = text.find('\n');
     const std::size_t size = std::min({end == std::string_view::npos ? text.size() : end + 1, longest_line, text.size()});
@@ -29,7 +29,7 @@ PortPairs read_port_pairs(std::string_view text) {
     line = line.substr(0, std::min(line.find('\0'), line.size()));
     const std::size_t begin = line.find_first_not_of(blanks);
     if (begin == std::string_view::npos || line[begin] == '#') continue;
-    PortPair pair;
+    PortsLine pair;
     pair.source = take_word(line);
     pair.destination = take_word(line);
     pair.line = number;

@@ -9,17 +9,17 @@
 
 namespace ib::tools::tracert {
 
-struct PortPair {
+struct PortsLine {
   std::string source, destination;
   unsigned line{};  ///< in the file, from 1
 };
 
-struct PortPairs {
-  std::vector<PortPair> pairs;
+struct PortsFile {
+  std::vector<PortsLine> pairs;
   std::optional<unsigned> bad_line;  ///< where reading ended; the pairs are those before it
 };
 
 /// As infiniband-diags reads it: lines of 79 bytes at most, words of 20.
-PortPairs read_port_pairs(std::string_view text);
+PortsFile read_port_pairs(std::string_view text);
 
 }  // namespace ib::tools::tracert

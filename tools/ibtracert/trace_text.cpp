@@ -31,115 +31,115 @@ std::string_view diags_type(smp::NodeType type) {
 }
 
 /// "4-7": the LIDs of a port.
-std::string lids(const Place& at) { return fmt::format("{}-{}", at.lid.value, at.lid.value + (1U << at.lmc) - 1); }
+std::string lids(const PacketPlace& at) { return fmt::format("{}-{}", at.lid.value, at.lid.value + (1U << at.lmc) - 1); }
 
-unsigned end_port(const Place& at) { return at.is_switch() ? 0 : at.port; }
+unsigned end_port(const PacketPlace& at) { return at.is_switch() ? 0 : at.port; }
 
 }  // namespace
 
-std::string TraceText::name_of(const Place& at) const {
+std::string TraceText::name_of(const PacketPlace& at) const {
   const auto mapped = names.find(at.node.node_guid);
   return in_quotes(mapped ? *mapped : at.description);
 }
 
-std::string TraceText::diags_name(const Place& at) const { return diags_node_name(names, at.node.node_guid, at.description); }
+std::string DiagsTraceText::name(const PacketPlace& at) const { return diags_node_name(names, at.node.node_guid, at.description); }
 
-void TraceText::end_text(TextOut& out, std::string_view word, const Place& at, Lid lid) const {
+void TraceText::end_text(TextOut& out, std::string_view word, const PacketPlace& at, Lid lid) const {
   if (simple) return out.print("{} {}[{}]\n", word, to_text(at.port_guid), end_port(at));
   out.print("{} {} {} portnum {} LID {}/{} {}\n", word, type_text(at.node.node_type), to_text(at.port_guid), end_port(at), lid.value,
             lid_bits - at.lmc, name_of(at));
 }
 
-void TraceText::text(TextOut& out, const Trace& trace, Lid dlid) const {
+void TraceText::text(TextOut& out, const TracedWay& trace, Lid dlid) const {
   if (trace.from) end_text(out, "From", *trace.from, trace.from->lid);
-  for (const Hop& hop : trace.hops) {
-    const Place& at = hop.at;
+  for (const Hop& next : trace.hops) {
+    const PacketPlace& at = next.at;
     if (simple) {
-      out.print("[{}] -> {}[{}]\n", hop.out, to_text(at.port_guid), at.port);
+      out.print("[{}] -> {}[{}]\n", next.out, to_text(at.port_guid), at.port);
     } else {
-      out.print("[{}] -> {} port {}[{}] lid {}/{} {}\n", hop.out, type_text(at.node.node_type), to_text(at.port_guid), at.port,
+      out.print("[{}] -> {} port {}[{}] lid {}/{} {}\n", next.out, type_text(at.node.node_type), to_text(at.port_guid), at.port,
                 at.lid.value, lid_bits - at.lmc, name_of(at));
     }
   }
-  if (trace.end == End::arrived && trace.to) end_text(out, "To", *trace.to, dlid);
+  if (trace.end == WayEnd::arrived && trace.to) end_text(out, "To", *trace.to, dlid);
 }
 
-void TraceText::diags_end(TextOut& out, std::string_view word, const Place& at, bool full) const {
+void DiagsTraceText::end(TextOut& out, std::string_view word, const PacketPlace& at, bool full) const {
   if (!full) return out.print("{} {{{:#018x}}}[{}]\n", word, at.node.node_guid.value, end_port(at));
   out.print("{} {} {{{:#018x}}} portnum {} lid {} \"{}\"\n", word, diags_type(at.node.node_type), at.node.node_guid.value, end_port(at),
-            lids(at), diags_name(at));
+            lids(at), name(at));
 }
 
-void TraceText::diags_hop(TextOut& out, const Hop& hop, bool full) const {
-  const Place& at = hop.at;
-  if (!full) return out.print("[{}] -> {{{:#018x}}}[{}]\n", hop.out, at.port_guid.value, at.port);
-  out.print("[{}] -> {} port {{{:#018x}}}[{}] lid {} \"{}\"\n", hop.out, diags_type(at.node.node_type), at.port_guid.value, at.port,
-            lids(at), diags_name(at));
+void DiagsTraceText::hop(TextOut& out, const Hop& of, bool full) const {
+  const PacketPlace& at = of.at;
+  if (!full) return out.print("[{}] -> {{{:#018x}}}[{}]\n", of.out, at.port_guid.value, at.port);
+  out.print("[{}] -> {} port {{{:#018x}}}[{}] lid {} \"{}\"\n", of.out, diags_type(at.node.node_type), at.port_guid.value, at.port,
+            lids(at), name(at));
 }
 
-void TraceText::diags_step(TextOut& out, const TracedStep& step) const {
-  switch (step.kind) {
+void DiagsTraceText::step(TextOut& out, const TracedStep& of) const {
+  switch (of.kind) {
     case TracedStep::Kind::debug:
-      return debug(out, step.of, step.text);
+      return debug(out, of.of, of.text);
     case TracedStep::Kind::verbose:
-      if (verbosity > 0) out.write(verbose_line(step.of, step.text));
+      if (verbosity > 0) out.write(verbose_line(of.of, of.text));
       return;
     case TracedStep::Kind::node:
-      if (verbosity > 0) diags_end(out, step.text, *step.at, verbosity > 1);
+      if (verbosity > 0) end(out, of.text, *of.at, verbosity > 1);
       return;
     case TracedStep::Kind::circle:
-      return diags_end(out, "ERR: circle discovered at", *step.at, true);
+      return end(out, "ERR: circle discovered at", *of.at, true);
   }
 }
 
 /// Prints what infiniband-diags prints of its search after that many lines of the way.
-void TraceText::diags_steps(TextOut& out, const Trace& trace, std::size_t lines) const {
-  for (const TracedStep& step : trace.steps) {
-    if (step.lines == lines) diags_step(out, step);
+void DiagsTraceText::steps(TextOut& out, const TracedWay& trace, std::size_t lines) const {
+  for (const TracedStep& met : trace.steps) {
+    if (met.lines == lines) step(out, met);
   }
 }
 
-void TraceText::diags_way_to_source(TextOut& out, const Trace& trace, bool hops) const {
+void DiagsTraceText::way_to_source(TextOut& out, const TracedWay& trace) const {
   for (std::size_t lines = 0; lines <= trace.hops.size() + 1; ++lines) {
-    if (hops && lines > 1) diags_hop(out, trace.hops[lines - 2], true);
-    diags_steps(out, trace, lines);
+    if (verbosity > 0 && lines > 1) hop(out, trace.hops[lines - 2], true);
+    steps(out, trace, lines);
   }
 }
 
-void TraceText::diags_unicast(TextOut& out, const Trace& trace) const {
+void DiagsTraceText::unicast(TextOut& out, const TracedWay& trace) const {
   // It says where a way begins only when both ends answered, or with -f.
-  const bool begun = trace.end != End::unreachable;
-  diags_steps(out, trace, 0);
-  if (begun) diags_end(out, "From", trace.from.value_or(Place()), !simple);
-  diags_steps(out, trace, 1);
+  const bool begun = trace.end != WayEnd::unreachable;
+  steps(out, trace, 0);
+  if (begun) end(out, "From", trace.from.value_or(PacketPlace()), !simple);
+  steps(out, trace, 1);
   for (std::size_t i = 0; i < trace.hops.size(); ++i) {
-    diags_hop(out, trace.hops[i], !simple);
-    diags_steps(out, trace, i + 2);
+    hop(out, trace.hops[i], !simple);
+    steps(out, trace, i + 2);
   }
-  if (trace.end == End::arrived && trace.to) diags_end(out, "To", *trace.to, !simple);
+  if (trace.end == WayEnd::arrived && trace.to) end(out, "To", *trace.to, !simple);
 }
 
-void TraceText::diags_multicast(TextOut& out, const Trace& trace) const {
-  diags_steps(out, trace, 0);
-  if (trace.end != End::arrived || !trace.from) return;
-  const auto end = [&](std::string_view word, const Place& at) {
+void DiagsTraceText::multicast(TextOut& out, const TracedWay& trace) const {
+  steps(out, trace, 0);
+  if (trace.end != WayEnd::arrived || !trace.from) return;
+  const auto end_line = [&](std::string_view word, const PacketPlace& at) {
     out.print("{} {} {:#x} port {} lid {} \"{}\"\n", word, diags_type(at.node.node_type), at.node.node_guid.value, at.port, lids(at),
-              diags_name(at));
+              name(at));
   };
-  end("From", *trace.from);
-  for (const Hop& hop : trace.hops) {
-    const Place& at = hop.at;
+  end_line("From", *trace.from);
+  for (const Hop& next : trace.hops) {
+    const PacketPlace& at = next.at;
     if (simple) {
-      out.print("[{}] -> {} {{{:#018x}}}[{}]\n", hop.out, diags_type(at.node.node_type), at.node.node_guid.value, at.port);
+      out.print("[{}] -> {} {{{:#018x}}}[{}]\n", next.out, diags_type(at.node.node_type), at.node.node_guid.value, at.port);
     } else {
-      out.print("[{}] -> {} {:#x}[{}] lid {} \"{}\"\n", hop.out, diags_type(at.node.node_type), at.node.node_guid.value, at.port,
-                at.lid.value, diags_name(at));
+      out.print("[{}] -> {} {:#x}[{}] lid {} \"{}\"\n", next.out, diags_type(at.node.node_type), at.node.node_guid.value, at.port,
+                at.lid.value, name(at));
     }
   }
-  if (trace.to) end("To", *trace.to);
+  if (trace.to) end_line("To", *trace.to);
 }
 
-void TraceText::visit_members(report::Sink& sink, const Place& at) const {
+void TraceText::visit_members(report::Sink& sink, const PacketPlace& at) const {
   sink.value("node_guid", at.node.node_guid);
   sink.symbol("node_type", at.node.node_type, to_text(at.node.node_type));
   sink.value("node_description", at.description);
@@ -149,7 +149,7 @@ void TraceText::visit_members(report::Sink& sink, const Place& at) const {
   sink.value("lmc", at.lmc);
 }
 
-void TraceText::visit_place(report::Sink& sink, std::string_view key, const std::optional<Place>& at) const {
+void TraceText::visit_place(report::Sink& sink, std::string_view key, const std::optional<PacketPlace>& at) const {
   if (!at) {
     return sink.null_object(key, [](report::Sink& unknown) {
       unknown.null("node_guid");
@@ -163,23 +163,23 @@ void TraceText::visit_place(report::Sink& sink, std::string_view key, const std:
   sink.end_object();
 }
 
-void TraceText::visit(report::Sink& sink, const Trace& trace, Lid dlid, std::optional<std::uint32_t> mlid) const {
+void TraceText::visit(report::Sink& sink, const TracedWay& trace, Lid dlid, std::optional<std::uint32_t> mlid) const {
   sink.begin_object();
   visit_place(sink, "source", trace.from);
   visit_place(sink, "destination", trace.to);
   sink.value("dlid", dlid);
   mlid ? sink.value("mlid", *mlid) : sink.null("mlid");
   sink.begin_array("hops");
-  for (const Hop& hop : trace.hops) {
+  for (const Hop& next : trace.hops) {
     sink.begin_object();
-    sink.value("out_port", hop.out);
-    visit_members(sink, hop.at);
-    sink.value("in_port", hop.at.port);
+    sink.value("out_port", next.out);
+    visit_members(sink, next.at);
+    sink.value("in_port", next.at.port);
     sink.end_object();
   }
   sink.end_array();
   sink.value("end", name(trace.end));
-  sink.text_or_null("error", trace.end == End::arrived ? "" : trace.reason);
+  sink.text_or_null("error", trace.end == WayEnd::arrived ? "" : trace.reason);
   sink.end_object();
 }
 

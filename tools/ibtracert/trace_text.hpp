@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// A way as text and JSON.
+// A way as text of both dialects and JSON.
 #pragma once
 
 #include <functional>
@@ -12,33 +12,41 @@
 
 namespace ib::tools::tracert {
 
-/// Prints ways as text and JSON.
+/// Prints ways in the words of ibtool and as JSON.
 struct TraceText {
   const subnet::NodeNameMap& names;
   bool simple = false;  ///< -n: GUIDs and ports alone
-  int verbosity = 0;    ///< of infiniband-diags: how often -v was given
-  /// Prints a line of -d of infiniband-diags.
-  std::function<void(TextOut&, std::string_view function, std::string_view text)> debug{};
 
-  /// Prints the way to `dlid` in the dialect of ibtool.
-  void text(TextOut& out, const Trace& trace, Lid dlid) const;
-  void visit(report::Sink& sink, const Trace& trace, Lid dlid, std::optional<std::uint32_t> mlid) const;
-
-  void diags_unicast(TextOut& out, const Trace& trace) const;
-  /// The way to the start of a trace: with `hops` only its hops, in full, else only the lines of -d.
-  void diags_way_to_source(TextOut& out, const Trace& trace, bool hops) const;
-  void diags_multicast(TextOut& out, const Trace& trace) const;
+  /// Prints the way to `dlid`.
+  void text(TextOut& out, const TracedWay& trace, Lid dlid) const;
+  void visit(report::Sink& sink, const TracedWay& trace, Lid dlid, std::optional<std::uint32_t> mlid) const;
 
  private:
-  std::string name_of(const Place& at) const;
-  std::string diags_name(const Place& at) const;
-  void end_text(TextOut& out, std::string_view word, const Place& at, Lid lid) const;
-  void diags_end(TextOut& out, std::string_view word, const Place& at, bool full) const;
-  void diags_hop(TextOut& out, const Hop& hop, bool full) const;
-  void diags_step(TextOut& out, const TracedStep& step) const;
-  void diags_steps(TextOut& out, const Trace& trace, std::size_t lines) const;
-  void visit_members(report::Sink& sink, const Place& at) const;
-  void visit_place(report::Sink& sink, std::string_view key, const std::optional<Place>& at) const;
+  std::string name_of(const PacketPlace& at) const;
+  void end_text(TextOut& out, std::string_view word, const PacketPlace& at, Lid lid) const;
+  void visit_members(report::Sink& sink, const PacketPlace& at) const;
+  void visit_place(report::Sink& sink, std::string_view key, const std::optional<PacketPlace>& at) const;
+};
+
+/// Prints ways as infiniband-diags does, with the lines of its search.
+struct DiagsTraceText {
+  const subnet::NodeNameMap& names;
+  bool simple = false;  ///< -n: GUIDs and ports alone
+  int verbosity = 0;    ///< how often -v was given
+  /// Prints a line of -d.
+  std::function<void(TextOut&, std::string_view function, std::string_view text)> debug{};
+
+  void unicast(TextOut& out, const TracedWay& trace) const;
+  void multicast(TextOut& out, const TracedWay& trace) const;
+  /// The way to the start of a trace: with -v its hops, in full, else only the lines of -d.
+  void way_to_source(TextOut& out, const TracedWay& trace) const;
+
+ private:
+  std::string name(const PacketPlace& at) const;
+  void end(TextOut& out, std::string_view word, const PacketPlace& at, bool full) const;
+  void hop(TextOut& out, const Hop& of, bool full) const;
+  void step(TextOut& out, const TracedStep& of) const;
+  void steps(TextOut& out, const TracedWay& trace, std::size_t lines) const;
 };
 
 }  // namespace ib::tools::tracert

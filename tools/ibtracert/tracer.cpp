@@ -19,56 +19,58 @@ namespace {
 constexpr int most_hops = 63;
 
 /// Adds the next hop to a directed route; false if it would become too long.
-bool extend(Route& route, int port) {
+bool extend(DirectedRoute& route, int port) {
   if (route.size() >= longest_route) return false;
   route.push_back(static_cast<std::uint8_t>(port));
   return true;
 }
 
-std::string shown(const Place& at) { return printable(at.description); }
+std::string shown(const PacketPlace& at) { return printable(at.description); }
 
-std::string called(const Place& at) { return fmt::format("{} {}", to_text(at.node.node_guid), in_quotes(at.description)); }
+std::string called(const PacketPlace& at) { return fmt::format("{} {}", to_text(at.node.node_guid), in_quotes(at.description)); }
 
 }  // namespace
 
-std::string_view name(End end) {
+std::string_view name(WayEnd end) {
   switch (end) {
-    case End::arrived:
+    case WayEnd::arrived:
       return "arrived";
-    case End::unreachable:
+    case WayEnd::unreachable:
       return "unreachable";
-    case End::no_entry:
+    case WayEnd::no_entry:
       return "no_entry";
-    case End::not_read:
+    case WayEnd::not_read:
       return "not_read";
-    case End::not_active:
+    case WayEnd::not_active:
       return "not_active";
-    case End::no_answer:
+    case WayEnd::no_answer:
       return "no_answer";
-    case End::wrong_port:
+    case WayEnd::wrong_port:
       return "wrong_port";
-    case End::loop:
+    case WayEnd::loop:
       return "loop";
-    case End::too_long:
+    case WayEnd::too_long:
       return "too_long";
-    case End::no_way:
+    case WayEnd::no_way:
       return "no_way";
   }
   return "";
 }
 
-std::string route_text(const Route& route) { return libibnetdisc_route(route); }
+std::string route_text(const DirectedRoute& route) { return libibnetdisc_route(route); }
 
-std::string portid_text(const Route& route, Lid lid) { return lid.value == 0 ? route_text(route) : fmt::format("Lid {}", lid.value); }
+std::string portid_text(const DirectedRoute& route, Lid lid) {
+  return lid.value == 0 ? route_text(route) : fmt::format("Lid {}", lid.value);
+}
 
-TracedStep got_node(const std::string& portid, const Place& at) {
+TracedStep got_node(const std::string& portid, const PacketPlace& at) {
   TracedStep step;
   step.of = "get_node";
   step.text = fmt::format("portid {}: got node {:x} '{}'", portid, at.node.node_guid.value, printable(at.description));
   return step;
 }
 
-path::Path Tracer::path_to(const Route& route, Lid lid) const {
+path::Path PacketTracer::path_to(const DirectedRoute& route, Lid lid) const {
   if (lid.value != 0) {
     path::IbPath path = options_.by_lid;
     path.dlid = lid;
@@ -79,12 +81,12 @@ path::Path Tracer::path_to(const Route& route, Lid lid) const {
   return path;
 }
 
-async::Task<mad::Result<sa::LinkRecord>> Tracer::link(Lid from, std::uint8_t port) {
+async::Task<mad::Result<sa::LinkRecord>> PacketTracer::link(Lid from, std::uint8_t port) {
   return links_.get({from, port}, sa::find_link(transactor_, from, port));
 }
 
 /// The LID at the end of a route, by the SA's links.
-async::Task<mad::Result<Lid>> Tracer::lid_in_sa(Route route) {
+async::Task<mad::Result<Lid>> PacketTracer::lid_in_sa(DirectedRoute route) {
   Lid at = transactor_.end_port().lid;
   for (const std::uint8_t port : route) {
     const mad::Result<sa::LinkRecord> next = co_await link(at, port);
@@ -94,7 +96,8 @@ async::Task<mad::Result<Lid>> Tracer::lid_in_sa(Route route) {
   co_return at;
 }
 
-async::Task<mad::Result<Tracer::Bytes64>> Tracer::read(Route route, Lid lid, const StructInfo* info, std::uint32_t modifier) {
+async::Task<mad::Result<PacketTracer::Bytes64>> PacketTracer::read(DirectedRoute route, Lid lid, const StructInfo* info,
+                                                                   std::uint32_t modifier) {
   if (options_.from_sa && lid.value == 0) {
     const mad::Result<Lid> owner = co_await lid_in_sa(route);
     if (!owner) co_return owner.shared_error();
@@ -105,25 +108,25 @@ async::Task<mad::Result<Tracer::Bytes64>> Tracer::read(Route route, Lid lid, con
   co_return answer;
 }
 
-async::Task<> Tracer::ask(Route route, Lid lid, const StructInfo* info, std::uint32_t modifier) {
+async::Task<> PacketTracer::ask(DirectedRoute route, Lid lid, const StructInfo* info, std::uint32_t modifier) {
   async::Task<mad::Result<Bytes64>> asking = read(route, lid, info, modifier);
-  Key key{std::move(route), lid.value, info->attribute_id, modifier};
+  AnswerKey key{std::move(route), lid.value, info->attribute_id, modifier};
   asking = answers_.get(std::move(key), std::move(asking));
   const mad::Result<Bytes64> answer = co_await std::move(asking);
 }
 
-async::Task<const Tracer::Bytes64*> Tracer::get(Route route, Lid lid, const StructInfo* info, std::uint32_t modifier) {
+async::Task<const PacketTracer::Bytes64*> PacketTracer::get(DirectedRoute route, Lid lid, const StructInfo* info, std::uint32_t modifier) {
   if (options_.requested) options_.requested(static_cast<std::uint16_t>(info->attribute_id), modifier, portid_text(route, lid));
   async::Task<> asked = ask(route, lid, info, modifier);
   co_await std::move(asked);
-  const mad::Result<Bytes64>& answer = *answers_.find(Key{route, lid.value, info->attribute_id, modifier});
+  const mad::Result<Bytes64>& answer = *answers_.find(AnswerKey{route, lid.value, info->attribute_id, modifier});
   if (answer) co_return &*answer;
   error_ = answer.shared_error();
   if (options_.failed) options_.failed(*error_);
   co_return nullptr;
 }
 
-async::Task<std::optional<Place>> Tracer::place(Route route, Lid lid) {
+async::Task<std::optional<PacketPlace>> PacketTracer::place(DirectedRoute route, Lid lid) {
   const std::array<const StructInfo*, 3> all{&smp::NodeInfo::info(), &smp::NodeDescription::info(), &smp::PortInfo::info()};
   const auto ask_one = [&](const StructInfo* info) { return ask(route, lid, info, 0); };
   async::Task<> asked = async::for_each(all, all.size(), ask_one);
@@ -134,7 +137,7 @@ async::Task<std::optional<Place>> Tracer::place(Route route, Lid lid) {
     bytes[i] = co_await std::move(known);
     if (bytes[i] == nullptr) co_return std::nullopt;
   }
-  Place found;
+  PacketPlace found;
   found.node = smp::NodeInfo::unpack(*bytes[0]);
   found.description = std::string(fixed_text(*bytes[1]));
   const smp::PortInfo port = smp::PortInfo::unpack(*bytes[2]);
@@ -146,7 +149,12 @@ async::Task<std::optional<Place>> Tracer::place(Route route, Lid lid) {
   co_return found;
 }
 
-async::Task<Tracer::Lookup> Tracer::look_up(Route route, Lid to) {
+routing::EntryKind PacketTracer::Lookup::kind(const PacketPlace& at) const {
+  const auto entry = port < 0 ? subnet::no_out_port : static_cast<std::uint8_t>(port);
+  return routing::entry_kind(error ? std::nullopt : std::optional(entry), at.node.num_ports);
+}
+
+async::Task<PacketTracer::Lookup> PacketTracer::look_up(DirectedRoute route, Lid to) {
   constexpr unsigned per_block = 64;
   const unsigned block = to.value / per_block;
   const StructInfo* const tables = &smp::LinearForwardingTable::info();
@@ -164,9 +172,8 @@ async::Task<Tracer::Lookup> Tracer::look_up(Route route, Lid to) {
   const smp::SwitchInfo info = smp::SwitchInfo::unpack(*bytes);
   found.top = info.linear_fdb_top;
   found.enhanced_port0 = info.enhanced_port0 != 0;
-  if (to.value >= info.linear_fdb_cap && to.value > info.linear_fdb_top) co_return found;
-  // A switch forwards nothing behind LinearFDBTop; infiniband-diags reads the entry all the same.
-  if (!options_.diags && to.value > info.linear_fdb_top) co_return found;
+  // A switch forwards nothing behind LinearFDBTop.
+  if (to.value > info.linear_fdb_top && !(options_.beyond_top && to.value < info.linear_fdb_cap)) co_return found;
   async::Task<const Bytes64*> table = get(route, {}, tables, block);
   bytes = co_await std::move(table);
   if (bytes != nullptr) {
@@ -177,25 +184,26 @@ async::Task<Tracer::Lookup> Tracer::look_up(Route route, Lid to) {
   co_return found;
 }
 
-async::Task<> Tracer::set_in_port(Lid from, unsigned out, Place& at) {
+async::Task<> PacketTracer::set_in_port(Lid from, unsigned out, PacketPlace& at) {
   if (!options_.from_sa || !at.is_switch()) co_return;
   const mad::Result<sa::LinkRecord> crossed = co_await link(from, static_cast<std::uint8_t>(out));
   if (crossed) at.port = crossed->to_port;
 }
 
-/// The walk of Tracer::unicast().
-class Tracer::Unicast {
+/// The walk of PacketTracer::unicast().
+class PacketTracer::UnicastWalk {
  public:
-  Unicast(Tracer& tracer, Route& from, Lid to) : tracer_(tracer), route_(from), to_(to) {}
+  UnicastWalk(PacketTracer& tracer, DirectedRoute& from, Lid to) : tracer_(tracer), route_(from), to_(to) {}
 
-  async::Task<Trace> run() {
+  async::Task<TracedWay> run() {
     async::Task<> walking = walk();
     co_await std::move(walking);
-    if (trace_.end != End::arrived && !tracer_.options_.diags && trace_.from) {
-      async::Task<std::optional<Place>> destination = tracer_.place({}, to_);
+    if (trace_.end != WayEnd::arrived && !tracer_.options_.target_first && trace_.from) {
+      async::Task<std::optional<PacketPlace>> destination = tracer_.place({}, to_);
       trace_.to = co_await std::move(destination);
-      if (!trace_.to && !tracer_.options_.force && trace_.end != End::not_read) {
+      if (!trace_.to && !tracer_.options_.force && trace_.end != WayEnd::not_read) {
         trace_.hops.clear();
+        trace_.stuck.reset();
         fail_unreachable();
       }
     }
@@ -208,17 +216,17 @@ class Tracer::Unicast {
     bool goes_on = co_await std::move(begun);
     for (int left = most_hops; goes_on;) {
       if (left-- == 0) {
-        fail(End::too_long, fmt::format("no route found after {} hops", most_hops), "The way is longer than 63 hops");
+        fail(WayEnd::too_long, fmt::format("no route found after {} hops", most_hops), "The way is longer than 63 hops");
         break;
       }
       async::Task<bool> stepped = step();
       goes_on = co_await std::move(stepped);
-      if (!goes_on && trace_.end == End::arrived && left == 0)
-        fail(End::too_long, fmt::format("no route found after {} hops", most_hops), "The way is longer than 63 hops");
+      if (!goes_on && trace_.end == WayEnd::arrived && left == 0)
+        fail(WayEnd::too_long, fmt::format("no route found after {} hops", most_hops), "The way is longer than 63 hops");
     }
   }
 
-  bool fail(End end, std::string words, std::string reason) {
+  bool fail(WayEnd end, std::string words, std::string reason) {
     trace_.end = end;
     trace_.of = "find_route";
     trace_.where = std::move(words);
@@ -227,12 +235,12 @@ class Tracer::Unicast {
   }
 
   bool fail_unreachable() {
-    return fail(End::unreachable, "can't reach to/from ports",
+    return fail(WayEnd::unreachable, "can't reach to/from ports",
                 trace_.from ? fmt::format("LID {} does not answer", to_.value) : "The source does not answer");
   }
 
   void tell(TracedStep step) {
-    if (!tracer_.options_.diags) return;
+    if (!tracer_.options_.keep_steps) return;
     step.lines = begun_ ? 1 + trace_.hops.size() : 0;
     trace_.steps.push_back(std::move(step));
   }
@@ -243,31 +251,35 @@ class Tracer::Unicast {
     tell(std::move(step));
   }
 
-  async::Task<std::optional<Place>> place(Lid lid) {
-    async::Task<std::optional<Place>> asked = tracer_.place(lid.value == 0 ? route_ : Route(), lid);
-    std::optional<Place> found = co_await std::move(asked);
+  async::Task<std::optional<PacketPlace>> place(Lid lid) {
+    async::Task<std::optional<PacketPlace>> asked = tracer_.place(lid.value == 0 ? route_ : DirectedRoute(), lid);
+    std::optional<PacketPlace> found = co_await std::move(asked);
     if (found) tell(got_node(portid(lid), *found));
     co_return found;
   }
 
   std::string portid(Lid lid = {}) const { return portid_text(route_, lid); }
 
-  bool is_same(const Place& a, const Place& b) const { return a.port_guid == b.port_guid || (tracer_.options_.force && a.lid == b.lid); }
-  /// Whether the packet has arrived. infiniband-diags reads the destination first and compares port GUIDs. ibtool reads the destination
-  /// only if the way does not lead to it.
-  bool is_target(const Place& at) const { return tracer_.options_.diags ? is_same(at, target_) : at.owns(to_); }
+  bool is_same(const PacketPlace& a, const PacketPlace& b) const {
+    return a.port_guid == b.port_guid || (tracer_.options_.force && a.lid == b.lid);
+  }
+  /// Whether the packet has arrived.
+  bool is_target(const PacketPlace& at) const { return tracer_.options_.target_first ? is_same(at, target_) : at.owns(to_); }
   /// Whether packets do not pass. Port 0 of a switch counts where it is enhanced.
-  bool is_inactive(const Place& at) const { return at.state != smp::PortState::active && (!at.is_switch() || lookup_.enhanced_port0); }
+  bool is_inactive(const PacketPlace& at) const {
+    return at.state != smp::PortState::active && (!at.is_switch() || lookup_.enhanced_port0);
+  }
 
   /// infiniband-diags takes a table that was not read for one without an entry.
-  bool bad_table(const Place& at, int port) {
-    const bool not_read = lookup_.error != nullptr;
-    const std::string entry = port < 0                   ? "has no entry"
-                              : port == 255              ? "has the entry 255, no way,"
-                              : port > at.node.num_ports ? fmt::format("has the entry {}, a port that it does not have,", port)
-                                                         : fmt::format("has the entry {}, its own port,", port);
+  bool bad_table(const PacketPlace& at, int port) {
+    const routing::EntryKind kind = lookup_.kind(at);
+    const bool not_read = kind == routing::EntryKind::not_read;
+    const std::string_view names = kind == routing::EntryKind::own_port ? "its own port"
+                                   : port == subnet::no_out_port        ? "no way"
+                                                                        : "a port that it does not have";
+    const std::string entry = port < 0 ? "has no entry" : fmt::format("has the entry {}, {},", port, names);
     trace_.error = lookup_.error;
-    return fail(not_read ? End::not_read : End::no_entry,
+    return fail(not_read ? WayEnd::not_read : WayEnd::no_entry,
                 fmt::format("Bad forwarding table entry found at: node \"{}\" lid entry {} is {} (top {})",
                             shown(trace_.hops.empty() ? at_ : at), to_.value, port, lookup_.top),
                 not_read ? fmt::format("Where {} sends LID {} is not known: {}", called(at), to_.value, lookup_.error->message())
@@ -276,21 +288,21 @@ class Tracer::Unicast {
 
   async::Task<bool> begin() {
     tell("find_route", "from " + portid());
-    async::Task<std::optional<Place>> source = place({});
+    async::Task<std::optional<PacketPlace>> source = place({});
     trace_.from = co_await std::move(source);
-    const bool asks_target = tracer_.options_.diags;
+    const bool asks_target = tracer_.options_.target_first;
     if (trace_.from && asks_target) {
-      async::Task<std::optional<Place>> destination = place(to_);
+      async::Task<std::optional<PacketPlace>> destination = place(to_);
       trace_.to = co_await std::move(destination);
     }
-    target_ = trace_.to.value_or(Place());
+    target_ = trace_.to.value_or(PacketPlace());
     if (!trace_.from || (asks_target && !trace_.to)) {
       if (!tracer_.options_.force) co_return fail_unreachable();
       target_.lid = to_;
       tracer_.warn("find_route", "can't reach to/from ports");
       tracer_.warn("find_route", fmt::format("Force: look for lid {}", to_.value));
     }
-    at_ = trace_.from.value_or(Place());
+    at_ = trace_.from.value_or(PacketPlace());
     begun_ = true;
     if (at_.is_switch()) {
       async::Task<bool> looked_up = look_up_at(at_);
@@ -300,18 +312,19 @@ class Tracer::Unicast {
   }
 
   /// Reads where the switch `at`, at the end of the route, sends the packet.
-  async::Task<bool> look_up_at(const Place& at) {
+  async::Task<bool> look_up_at(const PacketPlace& at) {
     async::Task<Lookup> asked = tracer_.look_up(route_, to_);
     lookup_ = co_await std::move(asked);
     if (lookup_.port >= 0) tell("switch_lookup", fmt::format("portid {}: forward lid {} to port {}", portid(), to_.value, lookup_.port));
-    co_return lookup_.port >= 0 && lookup_.port <= at.node.num_ports ? true : bad_table(at, lookup_.port);
+    const routing::EntryKind kind = lookup_.kind(at);
+    co_return kind == routing::EntryKind::own_port || kind == routing::EntryKind::port ? true : bad_table(at, lookup_.port);
   }
 
   /// One hop. False where the way ends.
   async::Task<bool> step() {
     if (is_inactive(at_)) {
       co_return fail(
-          End::not_active,
+          WayEnd::not_active,
           fmt::format("Bad port state found: node \"{}\" port {} state {}", shown(at_), at_.port, static_cast<unsigned>(at_.state)),
           fmt::format("Port {} of {} is not Active", at_.port, called(at_)));
     }
@@ -324,11 +337,11 @@ class Tracer::Unicast {
     std::optional<unsigned> in;
     if (!at_.is_switch() && !may_leave(in)) co_return false;
     const bool goes = in || (out == 0 && !at_.is_switch()) || extend(route_, out);
-    if (!goes) co_return fail(End::too_long, "Direct path too long!", "The way is longer than a directed route can be");
-    async::Task<std::optional<Place>> there = place({});
-    std::optional<Place> next = co_await std::move(there);
+    if (!goes) co_return fail(WayEnd::too_long, "Direct path too long!", "The way is longer than a directed route can be");
+    async::Task<std::optional<PacketPlace>> there = place({});
+    std::optional<PacketPlace> next = co_await std::move(there);
     if (!next) {
-      co_return fail(End::no_answer, fmt::format("can't reach port at {}", route_text(route_)),
+      co_return fail(WayEnd::no_answer, fmt::format("can't reach port at {}", route_text(route_)),
                      fmt::format("Nobody answers at the other end of port {} of {}", out, called(at_)));
     }
     if (at_.is_switch() && out == 0) {
@@ -341,12 +354,11 @@ class Tracer::Unicast {
     if (next->is_switch()) {
       async::Task<bool> looked_up = look_up_at(*next);
       const bool found = co_await std::move(looked_up);
-      // The switch that has no entry stands on the way, though infiniband-diags does not show it.
-      if (!found && !tracer_.options_.diags) trace_.hops.push_back({static_cast<unsigned>(out), *next});
+      if (!found) trace_.stuck = Hop{static_cast<unsigned>(out), *next};
       if (!found) co_return false;
     }
     if (is_inactive(*next)) {
-      co_return fail(End::not_active,
+      co_return fail(WayEnd::not_active,
                      fmt::format("Bad out port state found: node \"{}\" outport {} state {}", shown(trace_.hops.empty() ? at_ : *next), out,
                                  static_cast<unsigned>(next->state)),
                      fmt::format("Port {} of {} is not Active", next->port, called(*next)));
@@ -360,7 +372,7 @@ class Tracer::Unicast {
   /// this switch, and `in` its port.
   bool may_leave(std::optional<unsigned>& in) {
     if (!at_.is_end_node() || !trace_.from || !is_same(at_, *trace_.from)) {
-      return fail(End::wrong_port,
+      return fail(WayEnd::wrong_port,
                   fmt::format("can't continue: reached CA or router port {:x}, lid {}", at_.port_guid.value, at_.lid.value),
                   fmt::format("Reached end port {} which is not the requested destination", to_text(at_.port_guid)));
     }
@@ -372,25 +384,25 @@ class Tracer::Unicast {
   }
 
   bool check_loop() {
-    if (tracer_.options_.diags || !at_.is_switch()) return true;
+    if (tracer_.options_.follow_loops || !at_.is_switch()) return true;
     if (seen_.insert(at_.node.node_guid).second) return true;
-    return fail(End::loop, "", fmt::format("Looping detected: the packet comes to {} again", called(at_)));
+    return fail(WayEnd::loop, "", fmt::format("Looping detected: the packet comes to {} again", called(at_)));
   }
 
-  Tracer& tracer_;
-  Route& route_;
+  PacketTracer& tracer_;
+  DirectedRoute& route_;
   Lid to_;
-  Trace trace_;
-  Place at_, target_;
+  TracedWay trace_;
+  PacketPlace at_, target_;
   Lookup lookup_;
   std::set<Guid> seen_;
   bool begun_{};  // infiniband-diags has printed where the way begins
 };
 
-async::Task<Trace> Tracer::unicast(Route& from, Lid to) {
-  Unicast walk(*this, from, to);
-  async::Task<Trace> run = walk.run();
-  Trace trace = co_await std::move(run);
+async::Task<TracedWay> PacketTracer::unicast(DirectedRoute& from, Lid to) {
+  UnicastWalk walk(*this, from, to);
+  async::Task<TracedWay> run = walk.run();
+  TracedWay trace = co_await std::move(run);
   co_return trace;
 }
 

@@ -2,8 +2,10 @@
 // Follows a packet from switch to switch, by the tables that each switch answers. Requests go by directed routes, which do not depend on
 // the tables. For a port of which only the LID is known, the way from this host to it is traced first. All answers are kept for the run.
 //
-// This is not lib/routing, which needs the tables of all switches: one way takes four requests a hop, sent hop after hop, and ends where a
-// stored fabric does not have an answer. infiniband-diags also prints each step, and goes on where a table contradicts itself.
+// What an entry of a table means is judged by lib/routing (entry_kind()). Its Network, LinearTables and Ways are not used here: they need
+// the model and the tables of all switches, where one way takes four requests a hop, sent hop after hop. A LinearTable and a MulticastTable
+// of lib/subnet are not either: they end at the capacity and the top that a switch claims, whichever is less. A trace uses an entry that
+// the switch answers although the two contradict each other.
 #pragma once
 
 #include <cstdint>
@@ -20,15 +22,17 @@
 #include "iba-gen/smp.hpp"
 #include "mad/transactor.hpp"
 #include "path/path.hpp"
+#include "routing/linear_tables.hpp"
+#include "routing/multicast_tables.hpp"
 
 namespace ib::tools::tracert {
 
 /// Output ports of a directed route from this host.
-using Route = std::vector<std::uint8_t>;
+using DirectedRoute = std::vector<std::uint8_t>;
 inline constexpr std::size_t longest_route = 62;  ///< the limit of infiniband-diags
 
 /// A node, and the port of the node at which a packet is: the port through which it came in, or the port that sends it.
-struct Place {
+struct PacketPlace {
   smp::NodeInfo node;
   std::string description;  ///< up to its terminator; hostile bytes
   Guid port_guid;           ///< of the end port
@@ -43,7 +47,7 @@ struct Place {
 };
 
 /// The end of a way.
-enum class End : std::uint8_t {
+enum class WayEnd : std::uint8_t {
   arrived,
   unreachable,  ///< the source or the destination does not answer
   no_entry,     ///< a switch has no entry for the LID, or an entry with a port that it does not have
@@ -56,12 +60,12 @@ enum class End : std::uint8_t {
   no_way,       ///< the multicast tree does not lead there
 };
 /// The end as a word of JSON.
-std::string_view name(End end);
+std::string_view name(WayEnd end);
 
 /// A step of a way: from the node before by `out` to `at`.
 struct Hop {
   unsigned out{};
-  Place at;
+  PacketPlace at;
 };
 
 /// A line that infiniband-diags prints on stdout while it looks for a way.
@@ -75,25 +79,33 @@ struct TracedStep {
   Kind kind{};
   std::string_view of;  ///< debug, verbose: the C function in the line
   std::string text;
-  std::optional<Place> at;  ///< node, circle
-  std::size_t lines{};      ///< lines of the way that are printed before: its beginning, then its hops; 0 of a multicast way
+  std::optional<PacketPlace> at;  ///< node, circle
+  std::size_t lines{};            ///< lines of the way that are printed before: its beginning, then its hops; 0 of a multicast way
 };
 
-struct Trace {
-  std::optional<Place> from, to;  ///< the source and the destination, if they answered
+struct TracedWay {
+  std::optional<PacketPlace> from, to;  ///< the source and the destination, if they answered
   std::vector<Hop> hops;
-  End end = End::arrived;
+  WayEnd end = WayEnd::arrived;
   std::string where;                           ///< the text of infiniband-diags for an end that is not `arrived`
   std::string_view of;                         ///< the C function in the message
   std::string reason;                          ///< the reason in the text of ibtool
-  std::shared_ptr<const mad::MadError> error;  ///< of End::not_read: the error of the request
-  std::vector<TracedStep> steps;               ///< as infiniband-diags
+  std::shared_ptr<const mad::MadError> error;  ///< of WayEnd::not_read: the error of the request
+  std::vector<TracedStep> steps;               ///< with TracerOptions::keep_steps
+  std::optional<Hop> stuck;                    ///< the last hop, to a switch that does not forward the packet; not in `hops`
 };
 
 struct TracerOptions {
   bool force{};    ///< treat two ports with one LID as one port, and go on if the destination does not answer
-  bool diags{};    ///< as infiniband-diags: a loop is followed until the route is too long, default ports do not count
   bool from_sa{};  ///< the SA answers: LocalPortNum is not the port through which a request came in
+  /// Read the destination before the way, which ends at its port GUID. Without this, the way ends at a port that owns the LID, and the
+  /// destination is read only if the way does not lead to it.
+  bool target_first{};
+  bool beyond_top{};      ///< entries beyond LinearFDBTop count too, up to LinearFDBCap
+  bool follow_loops{};    ///< a unicast way ends in a loop only where the route is too long
+  bool entries_only{};    ///< the default ports of a switch without an entry for a group do not count
+  bool end_at_silence{};  ///< a port of a multicast tree that does not answer ends the search
+  bool keep_steps{};      ///< fill TracedWay::steps
   // For infiniband-diags: its lines on stderr are in the order of its requests.
   /// With -d: is called for each attribute that infiniband-diags would request, also where the answer is known.
   std::function<void(std::uint16_t attribute, std::uint32_t modifier, const std::string& of)> requested{};
@@ -103,15 +115,15 @@ struct TracerOptions {
   path::IbPath by_lid;  ///< SMPs by LID go on paths like this one
 };
 
-class Tracer {
+class PacketTracer {
  public:
   /// `transactor` must outlive this.
-  Tracer(mad::Transactor& transactor, TracerOptions options) : transactor_(transactor), options_(std::move(options)) {}
+  PacketTracer(mad::Transactor& transactor, TracerOptions options) : transactor_(transactor), options_(std::move(options)) {}
 
   /// The way of a packet to `to` from the node at the end of `from`. Afterwards `from` is the route to the end of the way.
-  async::Task<Trace> unicast(Route& from, Lid to);
+  async::Task<TracedWay> unicast(DirectedRoute& from, Lid to);
   /// The way of a packet to the group `mlid`, sent from the end of `from`, to the port at `to`.
-  async::Task<Trace> multicast(Route from, Lid to, std::uint32_t mlid);
+  async::Task<TracedWay> multicast(DirectedRoute from, Lid to, std::uint32_t mlid);
 
   /// The error of the last request that failed.
   const std::shared_ptr<const mad::MadError>& error() const { return error_; }
@@ -122,47 +134,48 @@ class Tracer {
     unsigned top{};
     bool enhanced_port0{};
     std::shared_ptr<const mad::MadError> error;  ///< the table was not read
+    routing::EntryKind kind(const PacketPlace& at) const;
   };
-  /// The output ports of a switch for a multicast group, by number.
+  /// The output ports of a switch for a multicast group.
   struct Members {
-    std::vector<bool> out;
+    routing::PortSet out;
     bool known{};                                ///< false: not read, or the switch has no room for such a group
     std::shared_ptr<const mad::MadError> error;  ///< not read
   };
   struct Branch;
-  class Unicast;
-  class Multicast;
+  class UnicastWalk;
+  class MulticastWalk;
 
   using Bytes64 = std::vector<std::uint8_t>;
-  using Key = std::tuple<Route, std::uint16_t, std::uint16_t, std::uint32_t>;  // route, LID, attribute, modifier
+  using AnswerKey = std::tuple<DirectedRoute, std::uint16_t, std::uint16_t, std::uint32_t>;  // route, LID, attribute, modifier
 
-  path::Path path_to(const Route& route, Lid lid) const;
-  async::Task<mad::Result<Lid>> lid_in_sa(Route route);
+  path::Path path_to(const DirectedRoute& route, Lid lid) const;
+  async::Task<mad::Result<Lid>> lid_in_sa(DirectedRoute route);
   async::Task<mad::Result<sa::LinkRecord>> link(Lid from, std::uint8_t port);
-  async::Task<mad::Result<Bytes64>> read(Route route, Lid lid, const StructInfo* info, std::uint32_t modifier);
-  async::Task<> ask(Route route, Lid lid, const StructInfo* info, std::uint32_t modifier);
-  async::Task<const Bytes64*> get(Route route, Lid lid, const StructInfo* info, std::uint32_t modifier);
-  async::Task<std::optional<Place>> place(Route route, Lid lid);
-  async::Task<Lookup> look_up(Route route, Lid to);
+  async::Task<mad::Result<Bytes64>> read(DirectedRoute route, Lid lid, const StructInfo* info, std::uint32_t modifier);
+  async::Task<> ask(DirectedRoute route, Lid lid, const StructInfo* info, std::uint32_t modifier);
+  async::Task<const Bytes64*> get(DirectedRoute route, Lid lid, const StructInfo* info, std::uint32_t modifier);
+  async::Task<std::optional<PacketPlace>> place(DirectedRoute route, Lid lid);
+  async::Task<Lookup> look_up(DirectedRoute route, Lid to);
   /// With from_sa: sets the port of the switch `at` to the port that is linked to port `out` of the node at `from`.
-  async::Task<> set_in_port(Lid from, unsigned out, Place& at);
-  async::Task<Members> members(Route route, const smp::NodeInfo& node, std::uint32_t mlid);
+  async::Task<> set_in_port(Lid from, unsigned out, PacketPlace& at);
+  async::Task<Members> members(DirectedRoute route, const smp::NodeInfo& node, std::uint32_t mlid);
   void warn(std::string_view function, std::string_view text) const {
     if (options_.warned) options_.warned(function, text);
   }
 
   mad::Transactor& transactor_;
   TracerOptions options_;
-  async::Once<Key, mad::Result<Bytes64>> answers_{[](const mad::Result<Bytes64>&) { return true; }};
+  async::Once<AnswerKey, mad::Result<Bytes64>> answers_{[](const mad::Result<Bytes64>&) { return true; }};
   async::Once<std::pair<Lid, std::uint8_t>, mad::Result<sa::LinkRecord>> links_;
   std::shared_ptr<const mad::MadError> error_;
 };
 
 /// A directed route in the form of infiniband-diags.
-std::string route_text(const Route& route);
+std::string route_text(const DirectedRoute& route);
 /// The name in infiniband-diags of the node at the end of a route, or of the node at a LID.
-std::string portid_text(const Route& route, Lid lid = {});
+std::string portid_text(const DirectedRoute& route, Lid lid = {});
 /// The line of infiniband-diags with -d for a node that answered.
-TracedStep got_node(const std::string& portid, const Place& at);
+TracedStep got_node(const std::string& portid, const PacketPlace& at);
 
 }  // namespace ib::tools::tracert

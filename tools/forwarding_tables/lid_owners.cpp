@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-#include "tools/forwarding_tables/destinations.hpp"
+#include "tools/forwarding_tables/lid_owners.hpp"
 
 #include <algorithm>
 
@@ -17,7 +17,7 @@ constexpr std::chrono::milliseconds longest_wait_for_base{200};
 
 }  // namespace
 
-async::Task<> Destinations::ask(Lid lid) {
+async::Task<> LidOwners::ask(Lid lid) {
   path::IbPath to = like_;
   to.dlid = lid;
   const path::Path path = to;
@@ -36,31 +36,32 @@ async::Task<> Destinations::ask(Lid lid) {
     silent_[lid] = node.shared_error();
     co_return;
   }
-  const auto found = std::make_shared<Found>(Found{*node, std::string(fixed_text(description->node_string)), port->lid, port->lmc});
+  const auto found =
+      std::make_shared<OwnerAttributes>(OwnerAttributes{*node, std::string(fixed_text(description->node_string)), port->lid, port->lmc});
   found_[lid] = found;
   const unsigned base = port->lid.value;
   if (lid.value >= base && lid.value < base + (1U << port->lmc)) keep(found);
 }
 
 /// Keeps a port for all its LIDs.
-void Destinations::keep(std::shared_ptr<const Found> found) {
+void LidOwners::keep(std::shared_ptr<const OwnerAttributes> found) {
   const unsigned base = found->base.value;
   for (unsigned lid = base; lid < base + (1U << found->lmc) && lid <= last_unicast_lid; ++lid) {
     found_.emplace(Lid{static_cast<std::uint16_t>(lid)}, found);
   }
 }
 
-void Destinations::know(const smp::NodeInfo& node, std::string description, const smp::PortInfo& port) {
-  keep(std::make_shared<Found>(Found{node, std::move(description), port.lid, port.lmc}));
+void LidOwners::know(const smp::NodeInfo& node, std::string description, const smp::PortInfo& port) {
+  keep(std::make_shared<OwnerAttributes>(OwnerAttributes{node, std::move(description), port.lid, port.lmc}));
 }
 
-void Destinations::plan(const std::vector<Lid>& lids) {
+void LidOwners::plan(const std::vector<Lid>& lids) {
   for (const Lid lid : lids) {
     if (!found_.contains(lid)) planned_.try_emplace(lid);
   }
 }
 
-async::Task<> Destinations::read() {
+async::Task<> LidOwners::read() {
   async::Loop& loop = co_await async::current_loop;
   end_ = loop.now() + longest;
   const auto find_one = [this](auto& planned) { return find_owner(planned.first, planned.second); };
@@ -69,14 +70,14 @@ async::Task<> Destinations::read() {
   std::ranges::sort(unrequested_);
 }
 
-struct Destinations::Overdue final : async::Timer {
+struct LidOwners::Overdue final : async::Timer {
   explicit Overdue(Planned& of) : planned(of) {}
   void expired() override { planned.passed.set(); }
   Planned& planned;
 };
 
 /// The nearest planned LID before `lid` that may be the base LID of the same port, or null.
-Destinations::Planned* Destinations::parent(Lid lid) {
+LidOwners::Planned* LidOwners::parent(Lid lid) {
   for (unsigned value = lid.value; value % lids_of_largest_lmc != 0;) {
     value &= value - 1;  // without the lowest bit
     const auto at = planned_.find(Lid{static_cast<std::uint16_t>(value)});
@@ -85,7 +86,7 @@ Destinations::Planned* Destinations::parent(Lid lid) {
   return nullptr;
 }
 
-async::Task<> Destinations::find_owner(Lid lid, Planned& planned) {
+async::Task<> LidOwners::find_owner(Lid lid, Planned& planned) {
   if (Planned* before = parent(lid)) co_await before->passed;
   async::Loop& loop = co_await async::current_loop;
   if (found_.contains(lid)) {
@@ -101,16 +102,16 @@ async::Task<> Destinations::find_owner(Lid lid, Planned& planned) {
   planned.passed.set();
 }
 
-async::Task<> Destinations::settled(Lid lid) {
+async::Task<> LidOwners::settled(Lid lid) {
   const auto at = planned_.find(lid);
   if (at != planned_.end()) co_await at->second.settled;
 }
 
-std::optional<Destination> Destinations::find(Lid lid) const {
+std::optional<LidOwner> LidOwners::find(Lid lid) const {
   const auto found = found_.find(lid);
   if (found == found_.end()) return std::nullopt;
-  const Found& port = *found->second;
-  return Destination{port.node.node_guid, port.node.port_guid, port.node.node_type, port.description, port.base, port.lmc};
+  const OwnerAttributes& port = *found->second;
+  return LidOwner{port.node.node_guid, port.node.port_guid, port.node.node_type, port.description, port.base, port.lmc};
 }
 
 }  // namespace ib::tools::tables

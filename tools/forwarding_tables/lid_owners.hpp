@@ -20,12 +20,12 @@
 
 namespace ib::tools::tables {
 
-class Destinations {
+class LidOwners {
  public:
   /// `like` is a path of SMPs by LID. The paths of requests are copies of it with other LIDs.
-  Destinations(mad::Transactor& transactor, path::IbPath like) : transactor_(transactor), like_(std::move(like)) {}
+  LidOwners(mad::Transactor& transactor, path::IbPath like) : transactor_(transactor), like_(std::move(like)) {}
 
-  /// For infiniband-diags with -d, which prints one request after another: the LIDs get their requests in their order, one at a time.
+  /// The LIDs get their requests in their order, one at a time: for callers that print each request.
   bool in_order = false;
   /// Stores a port whose attributes are known already. It gets no requests.
   void know(const smp::NodeInfo& node, std::string description, const smp::PortInfo& port);
@@ -39,14 +39,14 @@ class Destinations {
   /// Waits until read() has done with `lid`, if that is planned.
   async::Task<> settled(Lid lid);
 
-  std::optional<Destination> find(Lid lid) const;
+  std::optional<LidOwner> find(Lid lid) const;
   /// The LIDs that did not answer, with the errors.
   const std::map<Lid, std::shared_ptr<const mad::MadError>>& silent() const { return silent_; }
   /// The LIDs that got no request, because the time was up.
   const std::vector<Lid>& unrequested() const { return unrequested_; }
 
  private:
-  struct Found {
+  struct OwnerAttributes {
     smp::NodeInfo node;
     std::string description;
     Lid base;
@@ -60,11 +60,11 @@ class Destinations {
   async::Task<> find_owner(Lid lid, Planned& planned);
   async::Task<> ask(Lid lid);
   Planned* parent(Lid lid);
-  void keep(std::shared_ptr<const Found> found);
+  void keep(std::shared_ptr<const OwnerAttributes> found);
 
   mad::Transactor& transactor_;
   path::IbPath like_;
-  std::map<Lid, std::shared_ptr<const Found>> found_;
+  std::map<Lid, std::shared_ptr<const OwnerAttributes>> found_;
   std::map<Lid, std::shared_ptr<const mad::MadError>> silent_;
   std::map<Lid, Planned> planned_;
   std::optional<async::Time> end_;
