@@ -139,8 +139,6 @@ class CheckLftBalance final : public Command {
 /// Reads files, and no fabric.
 class CheckLftBalanceDiags final : public Command {
  public:
-  void options(OptionSet& /*set*/, CommonOptions& /*common*/) override {}
-
   void diags_options(DiagsOptions& set) override {
     set.words_alone();
     set.optional_operands();

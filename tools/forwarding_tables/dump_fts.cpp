@@ -191,7 +191,6 @@ class DumpTablesDiags final : public Command {
  public:
   explicit DumpTablesDiags(DumpKind kind) { wanted_.multicast = kind == DumpKind::multicast; }
 
-  void options(OptionSet& /*set*/, CommonOptions& /*common*/) override {}
   void diags_options(DiagsOptions& set) override {
     set.without("KGDLs");
     add_dump_options(set, wanted_, DumpKind::any);

@@ -212,7 +212,6 @@ class Ibroute final : public Command {
 
 class IbrouteDiags final : public Command {
  public:
-  void options(OptionSet& /*set*/, CommonOptions& /*common*/) override {}
   void diags_options(DiagsOptions& set) override {
     set.without("K");
     set.target("LID|GUID|ROUTE", target_);

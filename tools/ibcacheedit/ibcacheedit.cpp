@@ -238,8 +238,6 @@ class Ibcacheedit final : public CacheEdit {
 
 class IbcacheeditDiags final : public CacheEdit {
  public:
-  void options(OptionSet& /*set*/, CommonOptions& /*common*/) override {}
-
   void diags_options(DiagsOptions& set) override {
     set.without("CDdeGKLPstvy");
     set.optional_operands();

@@ -204,8 +204,6 @@ class Ibfindnodesusing final : public Command {
 
 class IbfindnodesusingDiags final : public Command {
  public:
-  void options(OptionSet& /*set*/, CommonOptions& /*common*/) override {}
-
   void diags_options(DiagsOptions& set) override {
     set.words_alone();
     set.optional_operands();

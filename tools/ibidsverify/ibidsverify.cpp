@@ -209,8 +209,6 @@ class Ibidsverify final : public Command {
 
 class IbidsverifyDiags final : public Command {
  public:
-  void options(OptionSet& /*set*/, CommonOptions& /*common*/) override {}
-
   void diags_options(DiagsOptions& set) override {
     set.script([this, &set](const std::vector<std::string>& words) { read_script_words(words, set.common()); });
     discover_as_diags(discovery_);

@@ -169,8 +169,6 @@ class Iblinkinfo final : public Command {
 
 class IblinkinfoDiags final : public Command {
  public:
-  void options(OptionSet& /*set*/, CommonOptions& /*common*/) override {}
-
   void diags_options(DiagsOptions& set) override {
     const auto port_guid = [this, &set](std::string_view name, char letter) {
       set.value(name, letter, "PORT_GUID", "Tell of the node with that port GUID alone.", [this, &set](const std::string& word) {

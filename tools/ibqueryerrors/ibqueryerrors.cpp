@@ -219,8 +219,6 @@ class Ibqueryerrors final : public Command {
 
 class IbqueryerrorsDiags final : public Command {
  public:
-  void options(OptionSet& /*set*/, CommonOptions& /*common*/) override {}
-
   void diags_options(DiagsOptions& set) override {
     set.value("suppress", 's', "COUNTER,...", "Counters that are no errors.",
               [this](const std::string& text) { each_word(text, [this](std::string_view word) { rules_.suppress(word); }); });

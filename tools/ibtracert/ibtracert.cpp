@@ -193,7 +193,6 @@ class Ibtracert final : public Command {
 
 class IbtracertDiags final : public Command {
  public:
-  void options(OptionSet& /*set*/, CommonOptions& /*common*/) override {}
   void diags_options(DiagsOptions& set) override {
     set.without("DK");
     set.word("SOURCE", source_);

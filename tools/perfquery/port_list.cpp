@@ -14,36 +14,30 @@ namespace {
 
 constexpr std::size_t most_ports = 256;
 
-/// Calls `use` with each part of a list.
-template <class Use>
-void each_part(std::string_view text, Use use) {
-  for (const std::string_view part : split(text)) use(part);
-}
-
 std::uint8_t port_number(std::string_view text) { return parse_within<std::uint8_t>(text, "PORT", {0, 255}); }
 
 }  // namespace
 
 PortNumbers read_ports(std::string_view text) {
   PortNumbers ports;
-  each_part(text, [&](std::string_view part) {
+  for (const std::string_view part : split(text)) {
     const std::size_t dash = part.find('-', 1);
     const int first = port_number(part.substr(0, dash));
     const int last = dash < part.size() ? port_number(part.substr(dash + 1)) : first;
     if (last < first) throw UsageError(fmt::format("the range {} goes down", in_quotes(part)));
     for (int port = first; port <= last; ++port) ports.push_back(port);
     if (ports.size() > most_ports) throw UsageError(fmt::format("these are more than {} ports", most_ports));
-  });
+  }
   return ports;
 }
 
 PortNumbers read_diags_ports(const std::string& text) {
   PortNumbers ports;
   if (text.find(',') != std::string::npos) {
-    each_part(text, [&](std::string_view part) {
+    for (const std::string_view part : split(text)) {
       // strtok's habit: between two commas there is no number.
       if (!part.empty() && ports.size() < most_ports) ports.push_back(static_cast<std::int32_t>(c_number(std::string(part))));
-    });
+    }
     return ports;
   }
   const std::size_t dash = text.find('-');

@@ -103,7 +103,6 @@ async::Task<> match_word(Session& session, sa::Pattern& pattern, std::string_vie
 
 class SaqueryDiags final : public Command {
  public:
-  void options(OptionSet& /*set*/, CommonOptions& /*common*/) override {}
   void diags_options(DiagsOptions& set) override;
   async::Task<> run(Session& session, Emit& emit) override;
 
