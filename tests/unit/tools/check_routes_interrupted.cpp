@@ -57,7 +57,7 @@ class Analysis {
     loop_.run(async::until_interrupted(loop_, interrupt, work()));
   }
 
-  const tools::routes::Found& found() const { return found_; }
+  const tools::routes::RouteFindings& found() const { return found_; }
   bool ended = false;
   std::size_t pauses = 0;  ///< slices that ended
   std::size_t turns = 0;   ///< of another task of the loop
@@ -104,7 +104,7 @@ class Analysis {
   async::Loop loop_;
   tools::routes::Wanted wanted_;
   tools::routes::Tables tables_;
-  tools::routes::Found found_;
+  tools::routes::RouteFindings found_;
   std::size_t interrupted_at_;
 };
 

@@ -121,7 +121,7 @@ TEST_CASE("perfquery: every attribute, by its option in both dialects") {
     f.pma.unsupported.insert(static_cast<std::uint16_t>(info.attribute_id));
     const auto refused = diags(f.fabric, theirs_words);
     CHECK(refused.status == 255);
-    CHECK(refused.out == "perfquery: iberror: failed: " + counters.cannot_read() + "\n");
+    CHECK(refused.out == "perfquery: iberror: failed: " + counters.cannot_read().text + "\n");
     CHECK(ibtool(f.fabric, words).status == 3);
   }
 }
