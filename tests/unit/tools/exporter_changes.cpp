@@ -200,12 +200,9 @@ TEST_CASE_METHOD(Bench, "Exporter: a subnet manager that was not there at the sw
   run_for(41s);
   run_manager(fabric, host0, smp::SMState::standby);
   run_manager(fabric, host2, smp::SMState::master);
-  for (int round = 0; round < 2; ++round) {  // counters are read meanwhile, as often as ever
-    const metrics::WallTime before = engine->view().reading->time;
-    run_for(30s);
-    CHECK(engine->view().reading->time - before > 29s);
-    CHECK(engine->view().reading->time - before < 31s);
-  }
+  const metrics::WallTime before = engine->view().reading->time;
+  run_for(60s);  // counters are read meanwhile: two rounds, whatever a silent subnet manager costs
+  CHECK(engine->view().reading->time - before == 60s);
   CHECK(find("infiniband_sm_state_id{guid=\"0x0000000000100001\",node=\"host0 HCA-1\"}") == "2");
   CHECK(find("infiniband_sm_state_id{guid=\"0x0000000000100021\",node=\"host2 HCA-1\"}") == "3");
   const std::uint64_t sweeps = engine->view().exporter.sweeps;
