@@ -3,6 +3,7 @@
 small network files. A test file is a unittest program; Meson runs each as one test, in parallel with others."""
 import os
 import re
+import signal
 import sys
 import tempfile
 import time
@@ -16,6 +17,7 @@ import simfabric  # noqa: E402
 CLUSTER = os.path.join(HERE, "cluster16.net")
 CLUSTER_LIDS = os.path.join(HERE, "cluster16.guid2lid")
 IBTOOL, DELAY = simfabric.IBTOOL, simfabric.DELAY
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup, programs that take care of it would not: whoever started them ignores it
 
 
 @dataclass
