@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <iterator>
 
@@ -27,9 +28,9 @@ void print(std::string& out, fmt::format_string<T...> format, T&&... args) {
 }
 
 /// `text`, aligned to the right in a column of `width` bytes.
-std::string right(std::string text, std::size_t width) {
-  if (text.size() < width) text.insert(0, width - text.size(), ' ');
-  return text;
+std::string right(std::string_view text, std::size_t width) {
+  std::string result(width - std::min(width, text.size()), ' ');
+  return result += text;
 }
 
 }  // namespace
