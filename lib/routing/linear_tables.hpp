@@ -15,7 +15,7 @@ namespace ib::routing {
 /// What an entry of a linear forwarding table says of packets to its LID.
 enum class EntryKind : std::uint8_t {
   not_read,
-  none,      ///< dropped: the switch has no entry for the LID, or one that is 255 or a port that the switch does not have
+  no_entry,  ///< dropped: the switch has no entry for the LID, or one that is 255 or a port that the switch does not have
   own_port,  ///< for the switch itself: port 0
   port,      ///< sent out by a port
 };
@@ -23,7 +23,7 @@ enum class EntryKind : std::uint8_t {
 /// no_out_port if the switch has no entry for the LID.
 constexpr EntryKind entry_kind(std::optional<std::uint8_t> port, unsigned num_ports) {
   if (!port) return EntryKind::not_read;
-  if (*port == subnet::no_out_port || *port > num_ports) return EntryKind::none;
+  if (*port == subnet::no_out_port || *port > num_ports) return EntryKind::no_entry;
   return *port == 0 ? EntryKind::own_port : EntryKind::port;
 }
 

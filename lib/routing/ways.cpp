@@ -72,8 +72,8 @@ void Ways::look_up(SwitchIndex at, Step& step) const {
   step.last = at;
   if (to_.at == at) return;
   const EntryKind kind = tables_.kind(at, to_.lid, network_.switches()[at].slots - 1U);
-  if (kind == EntryKind::not_read || kind == EntryKind::none) {
-    step.fault = kind == EntryKind::none ? Fault::no_entry : Fault::not_read;
+  if (kind == EntryKind::not_read || kind == EntryKind::no_entry) {
+    step.fault = kind == EntryKind::no_entry ? Fault::no_entry : Fault::not_read;
     return;
   }
   step.out = network_.place(at, tables_.out_port(at, to_.lid));

@@ -17,13 +17,13 @@ TEST_CASE("an entry names a port of its switch, the switch itself, or nothing") 
   CHECK(entry_kind(0, 36) == EntryKind::own_port);
   CHECK(entry_kind(1, 36) == EntryKind::port);
   CHECK(entry_kind(36, 36) == EntryKind::port);
-  CHECK(entry_kind(37, 36) == EntryKind::none);
-  CHECK(entry_kind(subnet::no_out_port, 36) == EntryKind::none);
+  CHECK(entry_kind(37, 36) == EntryKind::no_entry);
+  CHECK(entry_kind(subnet::no_out_port, 36) == EntryKind::no_entry);
 }
 
 TEST_CASE("the entry 255 is none, whatever number of ports a switch claims") {
   CHECK(entry_kind(254, 255) == EntryKind::port);
-  CHECK(entry_kind(255, 255) == EntryKind::none);
+  CHECK(entry_kind(255, 255) == EntryKind::no_entry);
 }
 
 TEST_CASE("a table that ends before a LID has no entry for it, a block that was not read may have one") {
@@ -39,9 +39,9 @@ TEST_CASE("a table that ends before a LID has no entry for it, a block that was 
   tables.set(0, read);
   CHECK(tables.kind(0, Lid{2}, 8) == EntryKind::own_port);
   CHECK(tables.kind(0, Lid{3}, 8) == EntryKind::port);
-  CHECK(tables.kind(0, Lid{4}, 8) == EntryKind::none);
+  CHECK(tables.kind(0, Lid{4}, 8) == EntryKind::no_entry);
   CHECK(tables.kind(0, Lid{70}, 8) == EntryKind::not_read);
-  CHECK(tables.kind(0, Lid{101}, 8) == EntryKind::none);
+  CHECK(tables.kind(0, Lid{101}, 8) == EntryKind::no_entry);
 }
 
 TEST_CASE("the entries of a switch are those for LIDs of ports, to ports that it has") {
