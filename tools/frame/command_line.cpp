@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// OptionSet::parse(): CLI11 2.1.2 reads the words. The only file that includes it (cli11.hpp), since that takes seconds to compile. What CLI11 lacks of
-// getopt_long's habits is here, each with its reason. Values, ranges and contradictions are checked when options act, not by CLI11's
-// validators and excludes(): --help and --config act before that, and operands have the same ranges and complaints.
+// OptionSet::parse(): CLI11 2.1.2 reads the words. The only file that includes it (cli11.hpp), since that takes seconds to compile. What
+// CLI11 lacks of getopt_long's habits is here, each with its reason. Values, ranges and contradictions are checked when options act, not by
+// CLI11's validators and excludes(): --help and --config act before that, and operands have the same ranges and complaints.
 #include <fmt/format.h>
 
 #include <algorithm>
