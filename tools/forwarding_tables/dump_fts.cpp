@@ -113,9 +113,8 @@ bool is_switch(const subnet::Subnet& subnet, NodeIndex at) { return subnet.node(
 std::optional<LidOwner> owner_in(const subnet::Subnet& subnet, Lid lid) {
   const subnet::PortIndex at = subnet.find_lid(lid);
   if (at == subnet::none) return std::nullopt;
-  const subnet::Port& port = subnet.port(at);
-  const subnet::Node& node = subnet.node(port.node);
-  LidOwner to{node.guid(), is_switch(subnet, port.node) ? node.info.port_guid : port.guid, node.info.node_type, {}, {}, 0};
+  const subnet::Node& node = subnet.node(subnet.port(at).node);
+  LidOwner to{node.guid(), subnet.end_port_guid(at), node.info.node_type, {}, {}, 0};
   if (node.has_description) to.description = node.description();
   to.base = subnet.lid(at);
   to.lmc = subnet.lmc(at);

@@ -100,11 +100,7 @@ struct LinkUseReport final : FabricReport {
     const Lid lid = fabric.subnet.lid(at);
     lid.value != 0 ? sink.value("lid", lid) : sink.null("lid");
   }
-  Guid guid(PortIndex at) const {
-    const subnet::Port& end = fabric.subnet.port(fabric.subnet.end_port_of(at));
-    const subnet::Node& node = fabric.subnet.node(end.node);
-    return node.kind() == subnet::NodeKind::sw ? node.info.port_guid : end.guid;
-  }
+  Guid guid(PortIndex at) const { return fabric.subnet.end_port_guid(at); }
   std::string name(PortIndex at) const { return escaped(subnet::name_of(fabric.subnet.node(fabric.subnet.port(at).node), &fabric.names)); }
   std::string end_text(const SendingEnd& end) const {
     return fmt::format("{} {} \"{}\"", to_text(guid(end.port)), fabric.subnet.port(end.port).number, name(end.port));

@@ -48,8 +48,7 @@ struct TopologyReport final : FabricReport {
     sink.begin_object("initiated_from");
     visit_names(sink, start.node);
     sink.value("port_num", start.number);
-    sink.value("port_guid",
-               fabric.subnet.node(start.node).kind() == NodeKind::sw ? fabric.subnet.node(start.node).info.port_guid : start.guid);
+    sink.value("port_guid", fabric.subnet.end_port_guid(fabric.subnet.start));
     sink.end_object();
     if (shown.max_hops) sink.value("max_hops", max_hops());
     visit_nodes(sink, order, shown.ports || !shown.any_list() ? known_ports() : PortFilter());
