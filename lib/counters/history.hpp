@@ -126,7 +126,8 @@ class CounterHistory {
   struct Hash {
     std::size_t operator()(const CounterKey& key) const {
       constexpr std::uint64_t odd = 0x9e3779b97f4a7c15;  // spreads GUIDs that differ in low bits
-      return static_cast<std::size_t>((key.node.value + (std::uint64_t{key.port} << 8U | key.twin)) * odd);
+      // The top 16 bits of a GUID are of its vendor's OUI: there a port of one node takes no number of another node of that vendor.
+      return static_cast<std::size_t>((key.node.value ^ std::uint64_t{key.port} << 56U ^ std::uint64_t{key.twin} << 48U) * odd);
     }
   };
   std::unordered_map<CounterKey, std::vector<CounterSample>, Hash> samples_;  ///< each attribute once

@@ -79,13 +79,13 @@ def bench(nodes, args):
                               load_timeout=3600, sm_options=["-s", "0"]) as fabric:
             os.makedirs(args.keep, exist_ok=True)
             shutil.copy(fabric.path("guid2lid"), kept)
-            compare(fabric, args, tree, args.rounds if nodes < 5000 else 1)
+            compare(fabric, args, tree, args.rounds)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--nodes", type=int, nargs="*", choices=sorted(SIZES), default=sorted(SIZES))
-    parser.add_argument("--rounds", type=int, default=5, help="runs of each command, of which the best counts (1 at the largest size)")
+    parser.add_argument("--rounds", type=int, default=5, help="runs of each command, of which the best counts")
     parser.add_argument("--keep", default=os.path.join(tempfile.gettempdir(), "ibtool-bench"), metavar="DIRECTORY",
                         help="where tables of LIDs are kept for the next run")
     parser.add_argument("--build", default=os.path.join(SOURCE, "build"), metavar="DIRECTORY",

@@ -105,15 +105,16 @@ async::Task<subnet::Failures> CounterReadings::read(Session& session, const subn
                                                     subnet::SurveyOptions options, ib::health::CounterTable* table) {
   std::optional<async::Time> time;  // where it is not that of the answers
   if (session.options().from) time = time_of(session.snapshot(), session.loop());
-  const Take take = [this, &subnet, table, time](NodeIndex node, counters::PmaReading reading) {
+  const bool is_first = !any();
+  const Take take = [this, &subnet, table, time, is_first](NodeIndex node, counters::PmaReading reading) {
     if (time) reading.counters_time = reading.extended_time = *time;
     const counters::CounterKey key = counters::counter_key(subnet, node, reading.select);
     has_blocks_ = has_blocks_ || !reading.speeds.empty();
-    const counters::PmaGrowth growth = counters::take(history_, key, reading, counters::octets_per_second(subnet, reading.port));
+    const std::optional<double> octets_per_second = is_first ? std::nullopt : counters::octets_per_second(subnet, reading.port);
+    const counters::PmaGrowth growth = counters::take(history_, key, reading, octets_per_second);
     if (table != nullptr) table->add(ib::health::counts_of(reading, growth));
   };
-  subnet::Failures failures = co_await read_all(session.transactor(), subnet, std::move(options), scope, take);
-  co_return failures;
+  co_return co_await read_all(session.transactor(), subnet, std::move(options), scope, take);
 }
 
 void CounterReadings::name_former_peers(const subnet::Subnet& subnet, std::map<PortIndex, PortIndex>& peers) const {
