@@ -76,7 +76,7 @@ FileReplacement::FileReplacement(std::string path, Readers readers) : path_(std:
   if (readers == Readers::owner) return;
   const mode_t mask = ::umask(0);
   ::umask(mask);
-  ::fchmod(fd_.get(), 0644 & ~mask);
+  ::fchmod(fd_.get(), 0644 & ~mask);  // fails on file systems without modes, where all files are readable as the mount says
 }
 
 FileReplacement::~FileReplacement() {

@@ -4,18 +4,13 @@
 namespace ib::path {
 namespace {
 
-template <class T>
-void optional(report::Sink& sink, std::string_view key, bool present, const T& value) {
-  present ? sink.value(key, value) : sink.null(key);
-}
-
 /// Writes the members of a GRH. They are null without a GRH.
 void visit_grh(report::Sink& sink, const IbPath& path) {
-  optional(sink, "sgid", path.sgid.has_value(), path.sgid.value_or(Gid{}));
-  optional(sink, "dgid", path.dgid.has_value(), path.dgid.value_or(Gid{}));
-  optional(sink, "hop_limit", path.has_grh, path.hop_limit);
-  optional(sink, "traffic_class", path.has_grh, path.traffic_class);
-  optional(sink, "flow_label", path.has_grh, path.flow_label);
+  sink.value("sgid", path.sgid);
+  sink.value("dgid", path.dgid);
+  sink.value_or_null("hop_limit", path.has_grh, path.hop_limit);
+  sink.value_or_null("traffic_class", path.has_grh, path.traffic_class);
+  sink.value_or_null("flow_label", path.has_grh, path.flow_label);
 }
 
 void visit_route(report::Sink& sink, const IbDrPath* path) {
@@ -37,11 +32,11 @@ void visit(report::Sink& sink, std::string_view key, const Path& path) {
   sink.begin_object(key);
   sink.value("kind", path.directed() != nullptr ? "directed" : ib.has_grh ? "gid" : "lid");
   sink.text_or_null("end_port", ib.end_port != nullptr ? ib.end_port->name() : "");
-  optional(sink, "slid", ib.slid != Lid{}, ib.slid);
-  optional(sink, "dlid", ib.dlid != Lid{}, ib.dlid);
+  sink.lid_or_null("slid", ib.slid);
+  sink.lid_or_null("dlid", ib.dlid);
   sink.value("sl", ib.sl);
   sink.value("pkey", ib.pkey);
-  optional(sink, "dqpn", ib.dqpn.has_value(), ib.dqpn.value_or(Qpn{}));
+  sink.value("dqpn", ib.dqpn);
   visit_grh(sink, ib);
   visit_route(sink, path.directed());
   sink.end_object();

@@ -6,6 +6,7 @@
 #include <concepts>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -106,6 +107,19 @@ class Sink {
   void value(std::string_view key, Lid v) { unsigned_integer(key, v.value, {}); }
   void value(std::string_view key, Pkey v) { unsigned_integer(key, v.value, {}); }
   void value(std::string_view key, Qpn v) { unsigned_integer(key, v.value, {}); }
+
+  /// Writes a value, or null if it is absent.
+  template <class T>
+  void value(std::string_view key, const std::optional<T>& v) {
+    v ? value(key, *v) : null(key);
+  }
+  /// Writes `v`, or null if it is not `known`.
+  template <class T>
+  void value_or_null(std::string_view key, bool known, const T& v) {
+    known ? value(key, v) : null(key);
+  }
+  /// Writes a LID, or null for LID 0, which is no LID.
+  void lid_or_null(std::string_view key, Lid lid) { value_or_null(key, lid != Lid{}, lid); }
 
   /// Writes a coded value: the number as `key` and its word as `key`_text. An empty `word` means that the number has no word;
   /// it becomes null.

@@ -180,7 +180,7 @@ void RoutesReport::visit_loops(report::Sink& sink, const routing::CreditLoops& l
       sink.begin_object();
       visit_names(sink, node_at(channel.place));
       sink.value("port_num", tables.network.port_at(channel.place));
-      channel.vl ? sink.value("vl", *channel.vl) : sink.null("vl");
+      sink.value("vl", channel.vl);
       sink.end_object();
     }
     sink.end_array();
@@ -198,7 +198,7 @@ void RoutesReport::visit_adaptive(report::Sink& sink) const {
     if (tables.adaptive[at] == routing::Adaptive::off) continue;
     sink.begin_object();
     visit_names(sink, tables.network.switches()[at].node);
-    tables.adaptive[at] == routing::Adaptive::on ? sink.value("is_on", true) : sink.null("is_on");
+    sink.value_or_null("is_on", tables.adaptive[at] == routing::Adaptive::on, true);
     sink.end_object();
   }
   sink.end_array();

@@ -107,7 +107,7 @@ void TableText::visit_destination(report::Sink& sink, Lid lid) const {
   sink.begin_object("destination");
   sink.value("node_guid", to->node_guid);
   sink.symbol("node_type", to->node_type, to_text(to->node_type));
-  to->description ? sink.value("node_description", *to->description) : sink.null("node_description");
+  sink.value("node_description", to->description);
   sink.text_or_null("node_name", names_.find(to->node_guid).value_or(""));
   sink.value("port_guid", to->port_guid);
   sink.value("lid", to->base);
@@ -119,7 +119,7 @@ void TableText::visit(report::Sink& sink, const SwitchTable& of) const {
   sink.begin_object();
   path::visit(sink, "path", of.path);
   sink.value("node_guid", of.node.node_guid);
-  of.description ? sink.value("node_description", *of.description) : sink.null("node_description");
+  sink.value("node_description", of.description);
   sink.text_or_null("node_name", names_.find(of.node.node_guid).value_or(""));
   sink.value("num_ports", of.node.num_ports);
   of.linear ? visit_linear(sink, of) : visit_multicast(sink, of);
@@ -140,7 +140,7 @@ void TableText::visit_linear(report::Sink& sink, const SwitchTable& of) const {
     if (!of.linear->is_known(lid) || (!valid && !wanted_.all)) continue;
     sink.begin_object();
     sink.value("dlid", lid);
-    valid ? sink.value("out_port", port) : sink.null("out_port");
+    sink.value_or_null("out_port", valid, port);
     visit_destination(sink, valid ? lid : Lid{});
     sink.end_object();
   }

@@ -77,7 +77,7 @@ void PlannedSets::visit(report::Sink& sink) const {
     sink.begin_object();
     sink.value("request", request_name(set.mad));
     path::visit(sink, "path", set.path);
-    set.node_guid == Guid{} ? sink.null("node_guid") : sink.value("node_guid", set.node_guid);
+    sink.value_or_null("node_guid", set.node_guid != Guid{}, set.node_guid);
     sink.text_or_null("node_description", set.description);
     sink.value("modifier", header.attribute_modifier());
     if (attribute.info != nullptr) {

@@ -16,10 +16,6 @@ using ib::health::Place;
 
 namespace {
 
-void visit_optional(report::Sink& sink, std::string_view key, const std::optional<double>& value) {
-  value ? sink.value(key, *value) : sink.null(key);
-}
-
 /// A number as `key`, and its word as `key`_text.
 void visit_value(report::Sink& sink, std::string_view key, const ib::health::Value& value) {
   if (const auto* count = std::get_if<std::uint64_t>(&value.number); count != nullptr) {
@@ -50,8 +46,8 @@ void HealthReport::visit(report::Sink& sink) const {
   sink.value("host_count", host_count());
   sink.value("switch_count", switch_count());
   sink.value("link_count", link_count());
-  visit_optional(sink, "window_seconds", diagnosis_.window_seconds);
-  visit_optional(sink, "provable_error_ratio", diagnosis_.provable_ratio);
+  sink.value("window_seconds", diagnosis_.window_seconds);
+  sink.value("provable_error_ratio", diagnosis_.provable_ratio);
   sink.value("implausible_count", diagnosis_.implausible);
   sink.begin_array("findings");
   for (const Finding& finding : diagnosis_.findings) visit_finding(sink, finding);
@@ -71,7 +67,7 @@ void HealthReport::visit_finding(report::Sink& sink, const Finding& finding) con
   const std::string seen = words().seen(finding);
   sink.value("text", seen + (seen.empty() ? "" : " ") + std::string(finding.check->text));
   sink.value("remedy", finding.check->remedy);
-  visit_optional(sink, "provable_error_ratio", provable_ratio_of(finding));
+  sink.value("provable_error_ratio", provable_ratio_of(finding));
   sink.begin_array("ends");
   for (const Place& place : finding.ends) visit_end(sink, place, finding.subject == Finding::Subject::manager);
   sink.end_array();
@@ -99,7 +95,7 @@ void HealthReport::visit_end(report::Sink& sink, const Place& place, bool is_man
   const subnet::Node& node = subnet.node(place.node);
   const subnet::PortIndex of_node = node.kind() == subnet::NodeKind::sw ? node.first_port : node.first_port + node.entry_port;
   const Lid lid = subnet.lid(is_port ? place.port : of_node);
-  lid == Lid{} ? sink.null("lid") : sink.value("lid", lid);
+  sink.lid_or_null("lid", lid);
   sink.end_object();
 }
 
@@ -111,10 +107,10 @@ void HealthReport::visit_evidence(report::Sink& sink, const Evidence& evidence) 
   sink.value("which_end", evidence.end);
   visit_value(sink, "value_before", evidence.before);
   visit_value(sink, "value_after", evidence.after);
-  evidence.delta ? sink.value("delta", *evidence.delta) : sink.null("delta");
-  visit_optional(sink, "per_second", evidence.per_second());
-  visit_optional(sink, "limit", evidence.limit);
-  visit_optional(sink, "provable_error_ratio", evidence.provable_ratio);
+  sink.value("delta", evidence.delta);
+  sink.value("per_second", evidence.per_second());
+  sink.value("limit", evidence.limit);
+  sink.value("provable_error_ratio", evidence.provable_ratio);
   sink.end_object();
 }
 

@@ -35,17 +35,9 @@ struct IbaddrReport final : Report {
     path::visit(sink, "path", path);
     sink.value("gid", gid());
     sink.value("port_guid", port_guid);
-    if (lid == Lid{}) {
-      sink.null("lid");
-    } else {
-      sink.value("lid", lid);
-    }
+    sink.lid_or_null("lid", lid);
     sink.value("lmc", lmc);
-    if (lid == Lid{}) {
-      sink.null("last_lid");
-    } else {
-      sink.value("last_lid", last_lid());
-    }
+    sink.value_or_null("last_lid", lid != Lid{}, last_lid());
   }
   void text(TextOut& out) const override {
     if (shown.gid) out.print("GID {}", to_text(gid()));

@@ -121,7 +121,7 @@ struct EditReport final : Report {
     for (const GuidEdit& edit : edits) {
       sink.begin_object();
       sink.value("field", edit.option);
-      edit.node != Guid{} ? sink.value("node_guid", edit.node) : sink.null("node_guid");
+      sink.value_or_null("node_guid", edit.node != Guid{}, edit.node);
       sink.value("old_guid", edit.before);
       sink.value("new_guid", edit.after);
       sink.end_object();

@@ -98,7 +98,7 @@ struct LinkUseReport final : FabricReport {
     visit_names(sink, fabric.subnet.port(at).node);
     sink.value("port_guid", guid(at));
     const Lid lid = fabric.subnet.lid(at);
-    lid.value != 0 ? sink.value("lid", lid) : sink.null("lid");
+    sink.lid_or_null("lid", lid);
   }
   Guid guid(PortIndex at) const { return fabric.subnet.end_port_guid(at); }
   std::string name(PortIndex at) const { return escaped(subnet::name_of(fabric.subnet.node(fabric.subnet.port(at).node), &fabric.names)); }

@@ -76,7 +76,7 @@ struct IdsReport final : FabricReport {
     sink.value("verdict", row.findings.empty() ? "ok" : "failed");
     visit_names(sink, port.node);
     const Lid lid = fabric.subnet.lid(row.port);
-    lid != Lid{} ? sink.value("lid", lid) : sink.null("lid");
+    sink.lid_or_null("lid", lid);
     sink.value("port_num", port.number);
     sink.begin_array("findings");
     for (const std::string& finding : row.findings) {

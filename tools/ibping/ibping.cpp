@@ -46,7 +46,7 @@ struct PingReport final : Report {
   void visit(report::Sink& sink) const override {
     sink.begin_object();
     sink.value("seq", seq);
-    answered ? sink.value("rtt_ms", milliseconds(time)) : sink.null("rtt_ms");
+    sink.value_or_null("rtt_ms", answered, milliseconds(time));
     sink.text_or_null("host", host);
     sink.text_or_null("error", error);
     sink.end_object();
@@ -87,7 +87,7 @@ struct SummaryReport final : Report {
     sink.value("lost", lost);
     sink.value("time_ms", milliseconds(time));
     for (const auto& [key, rtt] : {std::pair{"min_rtt_ms", least}, {"avg_rtt_ms", mean()}, {"max_rtt_ms", most}})
-      received > 0 ? sink.value(key, milliseconds(rtt)) : sink.null(key);
+      sink.value_or_null(key, received > 0, milliseconds(rtt));
   }
   void text(TextOut& out) const override {
     out.print("--- {} statistics ---\n{} packets transmitted, {} received, {}% packet loss, time {:.03f}ms\n", name, transmitted, received,

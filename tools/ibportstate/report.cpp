@@ -84,7 +84,7 @@ void PortStateReport::visit(report::Sink& sink) const {
     for (const char* unknown : {"node_guid", "node_type", "node_type_text", "node_description", "node_name"}) sink.null(unknown);
     sink.value("port_num", peer->number);
     const Lid lid = peer->info().lid;
-    lid == Lid{} ? sink.null("lid") : sink.value("lid", lid);
+    sink.lid_or_null("lid", lid);
     path::visit(sink, "path", peer->node.path);
     shown(options, *peer).visit_attribute(sink);
     sink.end_object();

@@ -76,7 +76,7 @@ void GrowthReport::visit(report::Sink& sink) const {
     sink.begin_object();
     visit_names(sink, fabric.subnet.port(port.port).node);
     visit_port_members(sink, port.port);
-    port.seconds ? sink.value("seconds", *port.seconds) : sink.null("seconds");
+    sink.value("seconds", port.seconds);
     if (!wanted_.data_only) visit_growth(sink, "errors", port.errors, {.threshold = true});
     if (wanted_.data || wanted_.data_only) visit_growth(sink, "traffic", port.traffic);
     sink.end_object();

@@ -37,7 +37,8 @@ constexpr std::string_view common_error = "PortRcvSwitchRelayErrors";
 
 /// What both command lines have.
 template <class Options>
-void add_report_options(Options& set, Wanted& wanted) {
+void add_report_options(Options& set, Wanted& wanted, ErrorRules& rules) {
+  set.action(Spelling{"suppress-common", 'c'}, "PortRcvSwitchRelayErrors counts no errors.", [&rules] { rules.suppress(common_error); });
   set.flag(Spelling{"report-port", 'r'}, wanted.report_port, "Show the links of ports with errors.");
   set.flag(Spelling{"data"}, wanted.data, "Show data and packets of ports with errors too.");
   set.flag(Spelling{"switch"}, wanted.switches, "Check switches.");
@@ -91,9 +92,8 @@ class Ibqueryerrors final : public Command {
       for (const auto* counter : error_counters()) names.emplace_back(counter_name(*counter));
       return names;
     });
-    set.action("-c --suppress-common", "The same of PortRcvSwitchRelayErrors.", [this] { rules_.suppress(common_error); });
     set.text("-T --threshold-file", wanted_.threshold_file, "FILE", "The greatest counts that are no errors: lines COUNTER=NUMBER.");
-    add_report_options(set, wanted_);
+    add_report_options(set, wanted_, rules_);
     for (const char* other : {"--data", "--details", "--suppress", "--suppress-common", "--threshold-file"})
       set.one_of({"--counters", other});
     for (const char* other : {"--details", "--report-port"}) set.one_of({"--interval", other});
@@ -222,7 +222,6 @@ class IbqueryerrorsDiags final : public Command {
   void diags_options(DiagsOptions& set) override {
     set.value("suppress", 's', "COUNTER,...", "Counters that are no errors.",
               [this](const std::string& text) { each_word(text, [this](std::string_view word) { rules_.suppress(word); }); });
-    set.action("suppress-common", 'c', "The same of PortRcvSwitchRelayErrors.", [this] { rules_.suppress(common_error); });
     set.node_name_map();
     const auto node = [this, &set](path::Form form) {
       return [this, &set, form](const std::string& text) {
@@ -231,13 +230,13 @@ class IbqueryerrorsDiags final : public Command {
       };
     };
     set.value("port-guid", 'G', "GUID", "Check only the node that has the port of this GUID.", node(path::Form::guid));
-    set.value("", 'S', "GUID", "The same.", node(path::Form::guid));
+    set.value("", 'S', "GUID", "As --port-guid.", node(path::Form::guid));
     set.value("Direct", 'D', "ROUTE", "Check only the node at the end of this directed route.", node(path::Form::direct));
     set.flag("skip-sl", 0, set.common().skip_sl, "Use SL 0, and ask the subnet administrator nothing.");
     set.value("threshold-file", 0, "FILE", "The greatest counts that are no errors: lines COUNTER=NUMBER.",
               [this](const std::string& file) { wanted_.threshold_file = file; });
     set.flag("GNDN", 'R', ignored_, "Nothing.");
-    add_report_options(set, wanted_);
+    add_report_options(set, wanted_, rules_);
     set.value("load-cache", 0, "FILE", "Read the fabric from a file that ibnetdiscover --cache wrote.",
               [this](const std::string& file) { checked_.discovery.load_cache = file; });
     set.outstanding_smps();

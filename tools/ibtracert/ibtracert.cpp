@@ -45,9 +45,9 @@ TracerOptions tracer_options(Session& session, const Wanted& wanted) {
   return {.force = wanted.force, .from_sa = session.options().use_sa, .here = session.here(), .by_lid = wrapped.ib()};
 }
 
-PortsFile read_ports_file(const std::string& file) {
+PortsFile read_ports_file(const std::string& file, const PortsFormat& format) {
   constexpr std::size_t longest_file = 16U << 20;
-  return read_port_pairs(read_regular_file(file, longest_file));
+  return read_port_pairs(read_regular_file(file, longest_file), format);
 }
 
 class Ibtracert final : public Command {
@@ -88,7 +88,7 @@ class Ibtracert final : public Command {
 
  private:
   async::Task<> trace_file(Session& session, Emit& emit, PacketTracer& tracer) {
-    const PortsFile file = read_ports_file(*file_);
+    const PortsFile file = read_ports_file(*file_, {});
     for (const PortsLine& line : file.pairs) {
       Target source = co_await read_target(session, line.source);
       Target target = co_await read_target(session, line.destination);
@@ -251,7 +251,7 @@ class IbtracertDiags final : public Command {
 
   PortsFile read_file() const {
     try {
-      return read_ports_file(file_);
+      return read_ports_file(file_, diags_ports_format);
     } catch (const Error&) {
       throw DiagsFailure({"main", fmt::format("cannot open ports-file {}", file_)});
     }

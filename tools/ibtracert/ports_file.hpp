@@ -2,6 +2,7 @@
 // --ports-file: pairs of ports, one a line. Lines that are blank or begin with '#' say nothing.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,7 +20,14 @@ struct PortsFile {
   std::optional<unsigned> bad_line;  ///< where reading ended; the pairs are those before it
 };
 
-/// As infiniband-diags reads it: lines of 79 bytes at most, words of 20.
-PortsFile read_port_pairs(std::string_view text);
+/// How a line is cut into words.
+struct PortsFormat {
+  std::size_t longest_line = std::string_view::npos, longest_word = std::string_view::npos;  ///< in bytes; the rest is a line or word anew
+  bool quotes = true;  ///< a word in double quotes may have blanks, as names of nodes do
+};
+/// The format of infiniband-diags.
+inline constexpr PortsFormat diags_ports_format{79, 20, false};
+
+PortsFile read_port_pairs(std::string_view text, const PortsFormat& format = {});
 
 }  // namespace ib::tools::tracert

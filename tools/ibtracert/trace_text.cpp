@@ -168,7 +168,7 @@ void TraceText::visit(report::Sink& sink, const TracedWay& trace, Lid dlid, std:
   visit_place(sink, "source", trace.from);
   visit_place(sink, "destination", trace.to);
   sink.value("dlid", dlid);
-  mlid ? sink.value("mlid", *mlid) : sink.null("mlid");
+  sink.value("mlid", mlid);
   sink.begin_array("hops");
   for (const Hop& next : trace.hops) {
     sink.begin_object();

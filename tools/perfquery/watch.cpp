@@ -48,7 +48,7 @@ void WatchReport::visit(report::Sink& sink) const {
   for (const PortGrowth& sample : samples) {
     sink.begin_object();
     sink.value("port_num", sample.port);
-    sample.seconds() ? sink.value("seconds", *sample.seconds()) : sink.null("seconds");
+    sink.value("seconds", sample.seconds());
     sink.begin_array("counters");
     each_counter(sample, [&](const FieldInfo&, const GrownCounter& counter) { visit_growth(sink, counter, {.index = true}); });
     sink.end_array();

@@ -128,7 +128,7 @@ void CheckReport::visit_row(report::Sink& sink, const CheckRow& row) const {
   sink.value("verdict", row.failed() ? "failed" : row.findings.empty() ? "ok" : "warning");
   visit_names(sink, fabric.subnet.port(row.port).node);
   const Lid lid = fabric.subnet.lid(row.port);
-  lid != Lid{} ? sink.value("lid", lid) : sink.null("lid");
+  sink.lid_or_null("lid", lid);
   row.all_ports ? sink.null("port_num") : sink.value("port_num", fabric.subnet.port(row.port).number);
   sink.begin_array("findings");
   for (const Finding& finding : row.findings) {

@@ -17,8 +17,6 @@ void visit_code(report::Sink& sink, std::string_view key, unsigned number) {
   number != 0 ? sink.symbol(key, number, smp::to_text(static_cast<Code>(number))) : sink.no_symbol(key);
 }
 
-void visit_lid(report::Sink& sink, std::string_view key, Lid lid) { lid != Lid{} ? sink.value(key, lid) : sink.null(key); }
-
 void visit_port(report::Sink& sink, const sys::EndPort& port) {
   sink.begin_object();
   sink.value("port_num", port.number);
@@ -29,9 +27,9 @@ void visit_port(report::Sink& sink, const sys::EndPort& port) {
   visit_code<smp::PortState>(sink, "state", port.state);
   visit_code<smp::PortPhysicalState>(sink, "phys_state", port.phys_state);
   sink.text_or_null("sysfs_rate", port.rate_text);
-  visit_lid(sink, "lid", port.lid);
+  sink.lid_or_null("lid", port.lid);
   sink.value("lmc", port.lmc);
-  visit_lid(sink, "sm_lid", port.sm_lid);
+  sink.lid_or_null("sm_lid", port.sm_lid);
   sink.value("sm_sl", port.sm_sl);
   sink.symbol("capability_mask", port.capability_mask, symbol(smp::capability_mask::info(), port.capability_mask));
   sink.value("port_guid", port.port_guid());

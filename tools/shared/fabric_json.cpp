@@ -10,11 +10,6 @@
 namespace ib::tools {
 namespace {
 
-template <class T>
-void optional(report::Sink& sink, std::string_view key, bool known, const T& value) {
-  known ? sink.value(key, value) : sink.null(key);
-}
-
 void visit_width(report::Sink& sink, std::string_view key, unsigned lanes) {
   lanes != 0 ? sink.symbol(key, lanes, std::to_string(lanes) + 'x') : sink.no_symbol(key);
 }
@@ -43,19 +38,19 @@ void FabricReport::visit_names(report::Sink& sink, subnet::NodeIndex at) const {
   const subnet::Node& node = fabric.subnet.node(at);
   sink.value("node_guid", node.guid());
   sink.symbol("node_type", node.info.node_type, smp::to_text(node.info.node_type));
-  optional(sink, "node_description", node.has_description, node.description());
+  sink.value_or_null("node_description", node.has_description, node.description());
   const auto name = fabric.names.find(node.guid());
-  optional(sink, "node_name", name.has_value(), name.value_or(std::string_view()));
+  sink.value("node_name", name);
 }
 
 /// Writes the members that address an end port.
 void FabricReport::visit_addresses(report::Sink& sink, subnet::PortIndex at) const {
   const subnet::Port& end_port = fabric.subnet.port(fabric.subnet.end_port_of(at));
   const Guid guid = fabric.subnet.end_port_guid(at);
-  optional(sink, "port_guid", guid != Guid{}, guid);
+  sink.value_or_null("port_guid", guid != Guid{}, guid);
   const Lid lid = fabric.subnet.lid(at);
-  optional(sink, "lid", lid != Lid{}, lid);
-  optional(sink, "lmc", end_port.has_info, fabric.subnet.lmc(at));
+  sink.lid_or_null("lid", lid);
+  sink.value_or_null("lmc", end_port.has_info, fabric.subnet.lmc(at));
 }
 
 void FabricReport::visit_peer(report::Sink& sink, subnet::PortIndex at) const {
@@ -70,7 +65,7 @@ void FabricReport::visit_peer(report::Sink& sink, subnet::PortIndex at) const {
   visit_names(sink, fabric.subnet.port(peer).node);
   sink.value("port_num", fabric.subnet.port(peer).number);
   const Lid lid = fabric.subnet.lid(peer);
-  optional(sink, "lid", lid != Lid{}, lid);
+  sink.lid_or_null("lid", lid);
   sink.end_object();
 }
 
@@ -97,11 +92,11 @@ void FabricReport::visit_port_members(report::Sink& sink, subnet::PortIndex at) 
   const subnet::LinkRate best = subnet::best_rate(subnet, at);
   visit_width(sink, "width", active.lanes);
   visit_speed(sink, "speed", active.speed);
-  optional(sink, "rate_mbps", active.known(), active.mbps());
+  sink.value_or_null("rate_mbps", active.known(), active.mbps());
   visit_width(sink, "best_width", best.lanes);
   visit_speed(sink, "best_speed", best.speed);
-  optional(sink, "hoq_life", port.has_info, info.hoq_life);
-  optional(sink, "vl_stall_count", port.has_info, info.vl_stall_count);
+  sink.value_or_null("hoq_life", port.has_info, info.hoq_life);
+  sink.value_or_null("vl_stall_count", port.has_info, info.vl_stall_count);
   visit_peer(sink, at);
 }
 
@@ -133,7 +128,7 @@ void FabricReport::visit_node(report::Sink& sink, subnet::NodeIndex at, const Po
   } else {
     for (const char* key : {"port_guid", "lid", "lmc"}) sink.null(key);  // each port has values of its own
   }
-  optional(sink, "enhanced_port0", is_switch && node.has_switch_info, node.switch_info().enhanced_port0 != 0);
+  sink.value_or_null("enhanced_port0", is_switch && node.has_switch_info, node.switch_info().enhanced_port0 != 0);
   if (ports) {
     sink.begin_array("ports");
     for (unsigned number = 1; number < node.slots; ++number) {
@@ -152,7 +147,7 @@ void FabricReport::visit_failure(report::Sink& sink, const subnet::Failure& fail
   } else {
     unknown_names(sink);
   }
-  optional(sink, "port_num", failure.port >= 0, failure.port);
+  sink.value_or_null("port_num", failure.port >= 0, failure.port);
   sink.value("beyond", failure.beyond);
   failure.attribute.empty() ? sink.null("attribute") : sink.value("attribute", attribute_name(failure.attribute));
   sink.value("modifier", failure.modifier);
@@ -182,8 +177,8 @@ void FabricReport::visit_head(report::Sink& sink, subnet::NodeIndex at, std::str
   const subnet::Node& node = fabric.subnet.node(at);
   const Lid lid = node.kind() == subnet::NodeKind::sw ? fabric.subnet.lid(node.first_port) : Lid{};
   sink.begin_object(key);
-  optional(sink, "node_description", node.has_description, node.description());
-  optional(sink, "lid", lid != Lid{}, lid);
+  sink.value_or_null("node_description", node.has_description, node.description());
+  sink.lid_or_null("lid", lid);
   sink.value("num_ports", node.info.num_ports);
   sink.end_object();
 }

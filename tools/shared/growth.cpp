@@ -50,12 +50,12 @@ std::vector<GrownCounter> traffic_growth(const counters::PmaReading& now, const 
 void visit_growth(report::Sink& sink, const GrownCounter& counter, GrowthMembers members) {
   sink.begin_object();
   sink.value("counter", counter.name);
-  if (members.index) counter.index ? sink.value("index", *counter.index) : sink.null("index");
+  if (members.index) sink.value("index", counter.index);
   sink.value("count", counter.count, report::counter(counter.unit));
   sink.text_or_null("change", change_word(counter.change.kind));
-  counter.change.delta ? sink.value("delta", *counter.change.delta) : sink.null("delta");
-  counter.per_second ? sink.value("per_second", *counter.per_second) : sink.null("per_second");
-  if (members.threshold) counter.threshold ? sink.value("threshold", *counter.threshold) : sink.null("threshold");
+  sink.value("delta", counter.change.delta);
+  sink.value("per_second", counter.per_second);
+  if (members.threshold) sink.value("threshold", counter.threshold);
   sink.end_object();
 }
 
@@ -88,7 +88,7 @@ std::string growth_words(std::string_view label, const GrownCounter& counter) {
 void begin_round(report::Sink& sink, const Round& round) {
   sink.begin_object();
   sink.value("time", round.time);
-  round.seconds ? sink.value("seconds", *round.seconds) : sink.null("seconds");
+  sink.value("seconds", round.seconds);
 }
 
 }  // namespace ib::tools

@@ -94,7 +94,7 @@ struct DescriptionReport final : Report {
     path::visit(sink, "path", path);
     sink.value("modifier", 0U);
     sink.value("node_description", description);
-    name ? sink.value("node_name", *name) : sink.null("node_name");
+    sink.value("node_name", name);
   }
   void text(TextOut& out) const override { out.print("Node Description: {}\n", in_quotes(name.value_or(description))); }
   void diags_text(TextOut& out) const override {

@@ -120,7 +120,7 @@ TEST_CASE_METHOD(Named, "NAME@PORT, and wrong addresses that are no names") {
 TEST_CASE_METHOD(Named, "names stand in files of targets too") {
   const ibtest::FakeSysfs directory;
   const std::string file = directory.root() / "pairs";
-  std::ofstream(file) << "here beef@rack4\nbeef here\n";
+  std::ofstream(file) << "here beef@rack4\nbeef \"leaf 12\"\n";
   const auto traced = ibtool(fabric, {"ibtracert", "--ports-file", file});
   INFO(traced.err);
   CHECK(traced.status == 0);
