@@ -99,7 +99,7 @@ int main() {
     tools::World world = tools::this_host();
     world.log = &log;
     async::Loop loop;
-    tools::Host host(world, tools::Dialect::ibtool, {});
+    tools::Host host(world, {});
     tools::Stack stack(host, loop);
     loop.run(measure(stack));
     return 0;

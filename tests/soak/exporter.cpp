@@ -74,7 +74,7 @@ class Site {
     };
     tools::CommonOptions options;
     options.skip_sl = true;
-    host_ = std::make_unique<tools::Host>(world_, tools::Dialect::ibtool, options);
+    host_ = std::make_unique<tools::Host>(world_, options);
     stack_ = std::make_unique<tools::Stack>(*host_, loop);
     engine =
         std::make_unique<tools::exporter::Engine>(*stack_, tools::exporter::ReaderOptions{true, true, {}, 0}, tools::exporter::Times{});

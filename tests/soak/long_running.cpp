@@ -82,7 +82,7 @@ class Site {
 /// The process.
 class Watcher {
  public:
-  explicit Watcher(Site& site) : host_(site.world, tools::Dialect::ibtool, {}), stack_(host_, loop) {}
+  explicit Watcher(Site& site) : host_(site.world, {}), stack_(host_, loop) {}
 
   /// One round. What goes wrong with the port ends it; the next one begins with a new stack.
   async::Task<> round() {

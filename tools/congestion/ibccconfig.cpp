@@ -10,7 +10,6 @@
 #include "tools/congestion/agent.hpp"
 #include "tools/congestion/settings.hpp"
 #include "tools/frame/commands.hpp"
-#include "tools/shared/identified.hpp"
 
 namespace ib::tools {
 namespace congestion {
@@ -93,7 +92,7 @@ class Ibccconfig final : public CongestionCommand {
     chosen_ = find_operation(settings, word_);
     AgentSetting setting = read(session);
     AgentOperation operation = co_await find_agent(session, emit);
-    operation.node = co_await identified(session, std::move(operation.node));
+    operation.node = co_await session.identified(std::move(operation.node));
     std::vector<std::uint8_t> answer = co_await config(operation, setting, readers[chosen_].failed);
     if (session.options().dry_run) co_return;
     session.note(fmt::format("Set {} of {}", operation.name, operation.node.name));
@@ -126,7 +125,7 @@ class IbccconfigDiags final : public CongestionCommand {
   async::Task<> run(Session& session, Emit& emit) override {
     session.require_exact_targets();
     AgentOperation operation = co_await find_diags_agent(session, emit);
-    operation.node = co_await identified(session, std::move(operation.node));
+    operation.node = co_await session.identified(std::move(operation.node));
     AgentSetting setting = read(operation);
     co_await config(operation, setting, readers[chosen_].failed);
   }

@@ -49,7 +49,7 @@ LocalPorts::LocalPorts(Stack& first, const std::vector<PortName>& others, const 
     CommonOptions common = first.host().options();
     common.device = name.device;
     common.port = name.number;
-    auto host = std::make_unique<Host>(first.host().world(), first.host().dialect(), std::move(common));
+    auto host = std::make_unique<Host>(first.host().world(), std::move(common));
     auto stack = std::make_unique<Stack>(*host, loop_);
     ports_.push_back({name.text(), std::move(host), std::move(stack), nullptr});
   }

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <utility>
 
 #include "snapshot/snapshot.hpp"
@@ -21,7 +20,8 @@ std::string where_defaults_stand(const CommonOptions& options) {
 
 }  // namespace
 
-Host::Host(const World& world, Dialect dialect, CommonOptions options) : world_(world), dialect_(dialect), options_(std::move(options)) {}
+Host::Host(const World& world, CommonOptions options, PortChoice choose_port)
+    : world_(world), options_(std::move(options)), choose_port_(std::move(choose_port)) {}
 
 Host::~Host() = default;
 
@@ -43,10 +43,7 @@ const sys::EndPort& Host::select(const sys::DeviceList& list) {
   const bool is_snapshots = options_.from && !options_.device && !port;
   if (is_snapshots) port = std::to_string(snapshot().port_number());
   try {
-    if (dialect_ == Dialect::diags && !is_snapshots && !(options_.device && port)) {
-      const sys::Device* device = options_.device ? &list.find_device(*options_.device) : nullptr;
-      return list.libibumad_port(device, static_cast<unsigned>(diags_port_number()));
-    }
+    if (choose_port_ && !is_snapshots) return choose_port_(list, options_);
     return list.select(options_.device, port);
   } catch (const UsageError& error) {
     throw UsageError(error.message() + where_defaults_stand(options_));
@@ -71,9 +68,5 @@ snapshot::Snapshot& Host::snapshot() {
   if (!snapshot_) snapshot_ = std::make_unique<snapshot::Snapshot>(options_.from.value());
   return *snapshot_;
 }
-
-std::string Host::diags_device() const { return options_.device.value_or("(null)"); }
-
-long Host::diags_port_number() const { return std::strtol(options_.port.value_or("").c_str(), nullptr, 0); }
 
 }  // namespace ib::tools

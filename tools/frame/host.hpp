@@ -3,13 +3,13 @@
 // as long as the process. A Stack (stack.hpp) is opened on its end port; it may be closed and opened again.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "sys/device.hpp"
 #include "tools/frame/common_options.hpp"
-#include "tools/frame/emit.hpp"
 #include "tools/frame/world.hpp"
 
 namespace ib::snapshot {
@@ -20,19 +20,20 @@ namespace ib::tools {
 
 class Host {
  public:
-  /// `world` must outlive this object. Opens and reads nothing.
-  Host(const World& world, Dialect dialect, CommonOptions options);
+  /// Chooses the end port that the options name. Throws UsageError if there is none.
+  using PortChoice = std::function<const sys::EndPort&(const sys::DeviceList& list, const CommonOptions& options)>;
+  /// `world` must outlive this object. `choose_port` may be null: DeviceList::select(). Opens and reads nothing.
+  Host(const World& world, CommonOptions options, PortChoice choose_port = {});
   ~Host();
 
   const World& world() const { return world_; }
-  Dialect dialect() const { return dialect_; }
   const CommonOptions& options() const { return options_; }
   /// As if --sa had been given.
   void use_sa() { options_.use_sa = true; }
 
   /// The devices: those of the snapshot of --from, else those of this host. The first call reads them. Throws SysError.
   const sys::DeviceList& devices();
-  /// The end port that a target named, else the end port of -C and -P, else the default of the dialect. Throws UsageError if there is no
+  /// The end port that a target named, else the end port of -C and -P, else the default of `choose_port`. Throws UsageError if there is no
   /// such end port.
   const sys::EndPort& end_port();
   /// The result of end_port(), if the end port was chosen already; else null.
@@ -50,16 +51,12 @@ class Host {
   /// The snapshot of --from. Throws as snapshot::Snapshot() does.
   snapshot::Snapshot& snapshot();
 
-  /// -C and -P as messages of infiniband-diags call them: "mlx5_0" or "(null)", and a number as C reads it.
-  std::string diags_device() const;
-  long diags_port_number() const;
-
  private:
   const sys::EndPort& select(const sys::DeviceList& list);
 
   const World& world_;
-  Dialect dialect_;
   CommonOptions options_;
+  PortChoice choose_port_;
   std::unique_ptr<sys::DeviceList> devices_, devices_before_;  ///< the latter until reread() is called once more
   const sys::EndPort* end_port_{};
   bool is_named_{};

@@ -49,7 +49,7 @@ int execute(Command& command, const CommandInfo& info, const OptionSet& set, Com
   Emit emit(Dialect::ibtool, common.format, info.name, world.out, world.log);
   async::Clock real_time;
   async::Loop loop(world.clock != nullptr ? *world.clock : real_time);
-  Session session(world, Dialect::ibtool, info.name, std::move(common), std::move(operands), loop);
+  Session session(world, ibtool_manners, info.name, std::move(common), std::move(operands), loop);
   try {
     try {
       session.bind_operands(set);
@@ -168,7 +168,7 @@ int execute_diags(Command& command, const CommandInfo& info, std::string_view ca
     set.parse(words);
     async::Clock real_time;
     async::Loop loop(world.clock != nullptr ? *world.clock : real_time);
-    Session session(world, Dialect::diags, called, common, {}, loop);
+    Session session(world, diags_manners, called, common, {}, loop);
     if (info.needs_fabric) session.require_fabric(info.name);
     loop.run(command.run(session, emit));
     return emit.diags_status();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The parts of a run besides Host, Stack and Targets. The dialect of infiniband-diags is in session_diags.cpp.
+// The parts of a run besides Host, Stack and Targets. What differs by dialect is in ibtool_manners.cpp and diags_manners.cpp.
 #include "tools/frame/session.hpp"
 
 #include <fmt/format.h>
@@ -11,87 +11,29 @@
 
 #include "base/escape.hpp"
 #include "base/log.hpp"
-#include "formats/node_name_map.hpp"
-#include "iba/text.hpp"
 #include "mad/channel.hpp"
-#include "mad/describe.hpp"
-#include "mad/trace.hpp"
+#include "mad/rpc.hpp"
 #include "snapshot/snapshot.hpp"
-#include "tools/frame/node_names.hpp"
+#include "sys/umad_port.hpp"
 #include "tools/frame/set_guard.hpp"
 
 namespace ib::tools {
-namespace {
 
-/// Reads the node name map as infiniband-diags does: `file`, or the default file. If it cannot be read, warns and returns an empty map.
-subnet::NodeNameMap read_diags_node_names(const World& world, const std::optional<std::string>& file) {
-  const std::string name = file ? *file : world.node_name_maps.empty() ? "" : world.node_name_maps.front();
-  try {
-    subnet::NodeNameMap map = formats::read_node_name_map_as_diags(name);
-    if (map.bad_lines().empty()) return map;
-    const std::string& line = map.bad_lines().front().text;
-    tell(world, fmt::format("WARNING failed to parse node name map \"{}\"\nWARNING failed line: \"{}\"\n", name, line));
-  } catch (const UsageError& error) {
-    tell(world, fmt::format("WARNING failed to read node name map: {}\n", error.what()));
-  } catch (const SysError& error) {
-    if (file || error.code() != ENOENT)
-      tell(world, fmt::format("WARNING failed to open node name map \"{}\" ({})\n", name, std::strerror(error.code())));
-  }
-  return {};
-}
-
-/// For -e: prints errors of single tries, also if a later try succeeds.
-class ErrorTracer final : public mad::Tracer {
- public:
-  explicit ErrorTracer(Log& log) : log_(log) {}
-  void completed(Bytes, const path::Path&, Bytes) override {}
-  void retried(Bytes request, const path::Path& path) override {
-    log_.warning(fmt::format("no good answer to RPC {} from '{}', asking again", mad::describe(request), to_text(path)));
-  }
-  void unexpected(Bytes mad, const path::Path& path, bool late) override {
-    log_.warning(fmt::format("{} {} on '{}'", late ? "late answer" : "unexpected MAD", mad::describe(mad), to_text(path)));
-  }
-
- private:
-  Log& log_;
-};
-
-}  // namespace
-
-Session::Session(const World& world, Dialect dialect, std::string_view program, CommonOptions options, std::vector<std::string> operands,
-                 async::Loop& loop)
+Session::Session(const World& world, MakeManners make_manners, std::string_view program, CommonOptions options,
+                 std::vector<std::string> operands, async::Loop& loop)
     : program_(program),
       operands_(std::move(operands)),
-      host_(world, dialect, std::move(options)),
+      manners_(make_manners(*this)),
+      host_(world, std::move(options), manners_->port_choice()),
       progress_(loop, world.err, *world.log),
-      stack_(host_, loop, manners()),
+      stack_(host_, loop, stack_manners()),
       targets_(stack_, target_callbacks()) {}
 
 Session::~Session() = default;
 
-StackManners Session::manners() {
-  StackManners manners;
-  const bool as_diags = host_.dialect() == Dialect::diags;
-  const CommonOptions& options = host_.options();
-  if (as_diags) {
-    manners.open_channel = [this] { return open_diags_channel(); };
-    manners.stack_on = [this](mad::Transactor& below) { return diags_transactor(below); };
-  } else {
-    manners.open_channel = [this] {
-      debug(1, fmt::format("Using end port {} {}", end_port().name(), to_text(end_port().default_gid())));
-      return world().open_channel(end_port(), this->options().gmp);
-    };
-  }
-  const auto warn = [&log = log()](std::string_view line) { log.warning(line); };
-  const auto show = [&log = log()](std::string_view line) { log.debug(line); };
-  // infiniband-diags has its own lines for the first -d. With a second -d, our lines show the packets.
-  if (options.debug > (as_diags ? 1 : 0)) {
-    manners.tracer = std::make_unique<mad::LineTracer>(options.debug, show, options.keys);
-  } else if (options.show_errors && !as_diags) {
-    manners.tracer = std::make_unique<ErrorTracer>(log());
-  }
-  manners.warn = warn;
-  if (options.debug >= 1 && !as_diags) manners.debug = [this](int level, std::string_view line) { debug(level, line); };
+StackManners Session::stack_manners() {
+  StackManners manners = manners_->stack();
+  manners.warn = [&log = log()](std::string_view line) { log.warning(line); };
   manners.count_mads = [this](const mad::Stats* stats) { progress_.count_mads(stats); };
   return manners;
 }
@@ -120,9 +62,8 @@ void Session::save_cache() {
 }
 
 const subnet::NodeNameMap& Session::node_name_map() {
-  if (node_name_map_) return *node_name_map_;
-  if (host_.dialect() == Dialect::diags) return node_name_map_.emplace(read_diags_node_names(world(), options().node_name_map));
-  return node_name_map_.emplace(read_node_names(world(), options()));
+  if (!node_name_map_) node_name_map_ = manners_->node_names();
+  return *node_name_map_;
 }
 
 void Session::debug(int level, std::string_view text) const {
@@ -135,21 +76,6 @@ void Session::note(std::string_view line) const {
 }
 
 void Session::report(const Error& error) const { print_error(log(), error, options().error_level(), options().keys); }
-
-async::Task<Destination> Session::smp_node(const Target& target) {
-  if (host_.dialect() == Dialect::diags) return diags_node(target);
-  return named(smp_path(target.path ? &*target.path : nullptr));
-}
-
-async::Task<Destination> Session::gmp_node(const Target& target) {
-  if (host_.dialect() == Dialect::diags) return diags_gmp_node(target);
-  return named(gmp_path(target.path ? &*target.path : nullptr));
-}
-
-async::Task<Destination> Session::named(async::Task<path::Path> found) const {
-  const path::Path path = co_await std::move(found);
-  co_return Destination{path, name_of(path)};
-}
 
 Destination Session::beyond(const Destination& node, std::uint8_t port) const {
   path::IbDrPath path;
@@ -164,12 +90,38 @@ Destination Session::beyond(const Destination& node, std::uint8_t port) const {
   return {*longer, name_of(*longer)};
 }
 
-std::string Session::name_of(const path::Path& path) const { return host_.dialect() == Dialect::diags ? diags_name(path) : to_text(path); }
+std::string Session::diags_route(const path::Path& path) const {
+  const path::IbDrPath* const directed = path.directed();
+  if (!routes_of_libibnetdisc_ || directed == nullptr) return diags_name(path);
+  path::IbDrPath found = *directed;
+  found.dr_slid = found.dr_dlid = Lid{};
+  return diags_name(found);
+}
 
-void Session::give_up(const std::shared_ptr<const mad::MadError>& error, const DiagsWords& words) const {
-  if (host_.dialect() == Dialect::ibtool) error->raise();
-  tell_failure(*error);
-  throw DiagsFailure(words);
+std::string Session::diags_port() const { return fmt::format("{}:{}", diags_device(options()), diags_port_number(options())); }
+
+/// Opens the channel as libibumad does. The only message of libibumad on a failure is that ib_umad of the kernel is missing.
+std::optional<int> Session::open_failure() {
+  if (stack_.is_open() || options().from || diags_channel_) return std::nullopt;
+  int code = ENODEV;
+  try {
+    diags_channel_ = world().open_channel(end_port(), options().gmp);
+    return std::nullopt;
+  } catch (const SysError& error) {
+    code = error.code();
+  } catch (const Error&) {
+    // There is no such port, or it cannot be used.
+  }
+  const int missing = sys::umad_abi_failure();
+  if (missing == 0) return code;
+  diags_warning("get_abi_version", fmt::format("can't read ABI version from /sys/class/infiniband_mad/abi_version ({}): is ib_umad module "
+                                               "loaded?",
+                                               std::strerror(missing)));
+  return missing;
+}
+
+void Session::diags_debug(std::string_view function, std::string_view text) const {
+  if (options().debug > 0) diags_warning(function, text);
 }
 
 void Session::count_plan(const subnet::DiscoverStats& stats) {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // One run of one command: a Host, the Stack on its end port, the Targets of the command line, and also the names of nodes, the progress
-// line and the behaviour of the dialect. The differences between the dialects are here, so that commands need not handle them: how a target
-// is read, found and named, and what is printed for a failed request (session_diags.cpp). A command gets a node from smp_node() or
-// gmp_node(), sends requests to the node's path, and gets the result from take().
+// line and the manners of the dialect. A command gets a node from smp_node() or gmp_node(), sends requests to the node's path, and gets the
+// result from take().
 #pragma once
 
 #include <functional>
@@ -21,6 +20,7 @@
 #include "tools/frame/command.hpp"
 #include "tools/frame/diags_words.hpp"
 #include "tools/frame/host.hpp"
+#include "tools/frame/manners.hpp"
 #include "tools/frame/progress.hpp"
 #include "tools/frame/stack.hpp"
 #include "tools/frame/targets.hpp"
@@ -28,15 +28,9 @@
 
 namespace ib::tools {
 
-/// A node or port to send requests to: its path and its name in texts.
-struct Destination {
-  path::Path path;
-  std::string name;  ///< "Lid 4" of infiniband-diags; path::to_text() of ibtool
-};
-
 class Session {
  public:
-  Session(const World& world, Dialect dialect, std::string_view program, CommonOptions options, std::vector<std::string> operands,
+  Session(const World& world, MakeManners make_manners, std::string_view program, CommonOptions options, std::vector<std::string> operands,
           async::Loop& loop);
   ~Session();
 
@@ -91,14 +85,17 @@ class Session {
 
   /// The node that `target` names, or the node of this host if `target` is empty, with a path for SMPs that has the keys and times of the
   /// options. A GID or GUID is resolved by the SA. Throws Error for a GID of another subnet: SMPs do not go there.
-  async::Task<Destination> smp_node(const Target& target);
+  async::Task<Destination> smp_node(const Target& target) { return manners_->smp_node(target); }
   /// The node that `target` names by a path that GMPs can use, with the P_Key of the options (Stack::gmp_path()).
-  async::Task<Destination> gmp_node(const Target& target);
+  async::Task<Destination> gmp_node(const Target& target) { return manners_->gmp_node(target); }
+  /// `node` with IbPath::meant: the GUID of the node that is at the end of its path now, which is requested. For a node that a LID or a
+  /// route names, which nothing yet says more of. A command calls it before it reads what it will set: no Set on this path goes to another
+  /// node afterwards (SetGuard). Throws subnet::WrongNode if another node was meant before, and MadError if there is no answer. Returns
+  /// `node` as it is where SMPs do not go (subnet::takes_smps()).
+  async::Task<Destination> identified(Destination node) { return manners_->identified(std::move(node)); }
   /// The node at the other end of the link of port `port` of a switch. Throws if the route becomes too long.
   Destination beyond(const Destination& node, std::uint8_t port) const;
-  std::string diags_device() const { return host_.diags_device(); }
-  long diags_port_number() const { return host_.diags_port_number(); }
-  /// diags_device() and diags_port_number(): "mlx5_0:1" or "(null):0".
+  /// -C and -P as messages of infiniband-diags have them: "mlx5_0:1" or "(null):0".
   std::string diags_port() const;
   /// The name of the node at `path` in the lines of infiniband-diags with -d; see diags_name(). After routes_of_libibnetdisc() a directed
   /// route is printed with DrSLID and DrDLID 0.
@@ -107,8 +104,10 @@ class Session {
   void routes_of_libibnetdisc() { routes_of_libibnetdisc_ = true; }
   /// For infiniband-diags: opens the end port. If that fails, returns errno after it has printed only the messages of libibumad.
   std::optional<int> open_failure();
+  /// The channel that open_failure() opened.
+  std::unique_ptr<mad::Channel> take_channel() { return std::move(diags_channel_); }
   /// The name of the node at `path` in texts.
-  std::string name_of(const path::Path& path) const;
+  std::string name_of(const path::Path& path) const { return manners_->name_of(path); }
   /// The paths of smp_node() and gmp_node() of ibtool's dialect; a null target is this node.
   async::Task<path::Path> smp_path(const path::Path* target) { return stack_.smp_path(target); }
   async::Task<path::Path> gmp_path(const path::Path* target) { return stack_.gmp_path(target); }
@@ -121,21 +120,23 @@ class Session {
     return std::move(*result);
   }
   /// Ends the command for a failure, as take() does.
-  [[noreturn]] void give_up(const std::shared_ptr<const mad::MadError>& error, const DiagsWords& words) const;
+  [[noreturn]] void give_up(const std::shared_ptr<const mad::MadError>& error, const DiagsWords& words) const {
+    manners_->give_up(error, words);
+  }
   /// Ends the command for another reason. ibtool throws `error`.
   template <class E>
   [[noreturn]] void refuse(E error, DiagsWords words) const {
-    if (host_.dialect() == Dialect::diags) throw DiagsFailure(std::move(words));
+    manners_->refuse(std::move(words));
     throw error;
   }
   /// A request that failed and does not end the command. ibtool prints "E: …" where -v or -d is given; infiniband-diags warns.
-  void tell_failure(const mad::MadError& error) const;
+  void tell_failure(const mad::MadError& error) const { manners_->tell_failure(error); }
   /// A remark of infiniband-diags on stderr, "ibwarn: [PID] FUNCTION: TEXT"; nothing in ibtool's words.
-  void diags_warning(std::string_view function, std::string_view text) const;
+  void diags_warning(std::string_view function, std::string_view text) const { manners_->diags_warning(function, text); }
   /// A remark of infiniband-diags on stderr, as diags_warning() prints it, but only where -d was given.
   void diags_debug(std::string_view function, std::string_view text) const;
   /// A remark that programs of infiniband-diags print on stdout with -d: "ibdebug: [PID] FUNCTION: TEXT".
-  void diags_debug(TextOut& out, std::string_view function, std::string_view text) const;
+  void diags_debug(TextOut& out, std::string_view function, std::string_view text) const { manners_->diags_debug(out, function, text); }
 
   /// A diagnostic line on stderr ("D: …") where the debug level is at least `level`.
   void debug(int level, std::string_view text) const;
@@ -151,25 +152,12 @@ class Session {
   void report(const Error& error) const;
 
  private:
-  /// Prints what infiniband-diags prints about SMPs with -d.
-  class DiagsTransactor;
-
-  async::Task<Destination> named(async::Task<path::Path> found) const;
-  StackManners manners();
+  StackManners stack_manners();
   Targets::Callbacks target_callbacks();
-
-  // session_diags.cpp
-  std::unique_ptr<mad::Transactor> diags_transactor(mad::Transactor& below);
-  async::Task<Destination> diags_node(const Target& target);
-  async::Task<Destination> diags_gmp_node(const Target& target);
-  std::optional<path::Path> path_of_lid(long lid);
-  std::optional<path::Path> path_of_route(const std::string& text);
-  std::optional<path::Path> path_of_combined(const std::string& text);
-  async::Task<std::optional<path::Path>> path_of_guid(const std::string& text);
-  std::unique_ptr<mad::Channel> open_diags_channel();
 
   std::string program_;
   std::vector<std::string> operands_;
+  std::unique_ptr<Manners> manners_;
   Host host_;
   ProgressLine progress_;
   Stack stack_;

@@ -59,7 +59,7 @@ mad::Transactor& Stack::transactor() {
   return top_ ? *top_ : below;
 }
 
-mad::Transactor& Stack::smp_transactor() { return host_.dialect() == Dialect::diags ? transactor() : below_top(); }
+mad::Transactor& Stack::smp_transactor() { return manners_.smps_through_top ? transactor() : below_top(); }
 
 mad::Rpc& Stack::rpc() {
   require_fabric("This");
@@ -102,11 +102,7 @@ void Stack::set_sa_path(path::Path& path) {
   path::IbPath& sa = path.ib();
   sa.sm_key = options.sm_key;
   if (options.sm_lid) sa.dlid = *options.sm_lid;
-  if (host_.dialect() == Dialect::diags) {
-    set_diags_pkey(sa);
-  } else if (options.pkey_index) {
-    path::set_pkey_index(sa, *options.pkey_index);
-  }
+  set_pkey(sa);
 }
 
 void Stack::stack_on_top() {

@@ -41,6 +41,9 @@ struct StackManners {
   std::function<std::unique_ptr<mad::Channel>()> open_channel{};
   /// Makes the top layer; `below` outlives it. Null: there is no such layer.
   std::function<std::unique_ptr<mad::Transactor>(mad::Transactor& below)> stack_on{};
+  bool smps_through_top{};          ///< that layer also gets SMPs for the nodes themselves
+  bool ignores_wrong_pkey_index{};  ///< an index of no P_Key leaves the default P_Key; else it is a UsageError
+  bool always_asks_sa{};            ///< a path without an answer from the SA is an error; else SL 0 is used, with a warning
   /// Gets each MAD that is sent or received.
   std::unique_ptr<mad::Tracer> tracer{};
   std::function<void(std::string_view line)> warn{};
@@ -108,8 +111,8 @@ class Stack {
   sa::PathResolver& resolver();
   /// Puts the keys, retries and times of the options into a path.
   void apply_options(path::Path& path) const;
-  /// Sets the P_Key at the index of -Y as infiniband-diags does, if the table of the port has a P_Key there.
-  void set_diags_pkey(path::IbPath& path);
+  /// Sets the P_Key at the index of the options. Throws UsageError if there is none, unless the dialect ignores that.
+  void set_pkey(path::IbPath& path);
   /// A directed route of 0 hops to this port, with the keys and times of the options. Sweeps begin with it.
   path::Path here();
   /// The path of SMPs to `target`; null is this node. A GID or GUID is resolved by the SA. Throws Error for a GID of another subnet.

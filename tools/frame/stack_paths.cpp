@@ -41,10 +41,12 @@ void Stack::apply_options(path::Path& path) const {
   if (options.timeout) ib.timeout = *options.timeout;
 }
 
-void Stack::set_diags_pkey(path::IbPath& path) {
+void Stack::set_pkey(path::IbPath& path) {
   const std::optional<std::uint16_t>& index = host_.options().pkey_index;
+  if (!index) return;
+  if (!manners_.ignores_wrong_pkey_index) return path::set_pkey_index(path, *index);
   const sys::PortTable<Pkey>& pkeys = host_.end_port().carrier(false).pkeys;
-  if (index && *index < pkeys.size()) path.pkey = pkeys[*index];
+  if (*index < pkeys.size()) path.pkey = pkeys[*index];
 }
 
 path::Path Stack::here() {
@@ -62,7 +64,7 @@ async::Task<> Stack::prepare_sa() {
   ib.dqpn = ib.sqpn = Qpn{1};
   ib.qkey = path::qp1_qkey;
   ib.sm_key = options.sm_key;
-  if (options.pkey_index) path::set_pkey_index(ib, *options.pkey_index);
+  set_pkey(ib);
   apply_options(path);
   const bool complete = ib.dlid != Lid{} && ib.slid != Lid{};
   // The SA of this port resolves the path to the other SA, with its SL.
@@ -103,7 +105,7 @@ async::Task<path::Path> Stack::smp_path(const path::Path* target) {
 }
 
 void Stack::tell_sl_0(std::string_view why) {
-  if (why.empty() || told_sl_0_ || host_.dialect() == Dialect::diags) return;
+  if (why.empty() || told_sl_0_ || manners_.always_asks_sa) return;
   told_sl_0_ = true;
   warn(fmt::format("SL 0 is used: {}", why));
 }
@@ -117,7 +119,7 @@ async::Task<> Stack::read_service_levels(subnet::PortPaths& paths) {
 
 /// The reason why no paths are queried from the SA; null if they are. With --skip-sl the reason is empty: the user knows it.
 const std::string* Stack::why_no_sa() {
-  if (host_.dialect() == Dialect::diags || host_.end_port().link_layer == sys::LinkLayer::ethernet) return nullptr;
+  if (manners_.always_asks_sa || host_.end_port().link_layer == sys::LinkLayer::ethernet) return nullptr;
   if (!no_sa_ && host_.options().skip_sl) no_sa_.emplace();
   if (!no_sa_) {
     const path::IbPath& sa = transactor().sa_path().ib();
@@ -149,7 +151,7 @@ async::Task<path::Path> Stack::from_sa(path::Path path) {
       const path::Path found = co_await resolver().mad_path(path, wanted_by(host_.options(), ib));
       co_return found;
     } catch (const mad::MadError& error) {
-      if (host_.dialect() == Dialect::diags || !has_lids || !is_no_answer(error)) throw;
+      if (manners_.always_asks_sa || !has_lids || !is_no_answer(error)) throw;
       no_sa_ = error.message();
     }
   }
@@ -172,7 +174,7 @@ async::Task<path::Path> Stack::gmp_path(const path::Path* target) {
   if (target != nullptr) path = *target;
   path.ib().end_port = &end_port;
   path.ib().sqpn = Qpn{1};
-  if (options.pkey_index) path::set_pkey_index(path.ib(), *options.pkey_index);
+  set_pkey(path.ib());
   apply_options(path);
   path = co_await lid_routed(std::move(path));
   if (path.ib().dlid == Lid{} || path.ib().slid == Lid{}) path = co_await from_sa(std::move(path));

@@ -27,7 +27,7 @@ void open(Session& session) {
   try {
     std::ignore = session.lowest_transactor();
   } catch (const DiagsFailure&) {
-    throw DiagsExit(1, fmt::format("Failed to open {} port {}\n", session.diags_device(), session.diags_port_number()));
+    throw DiagsExit(1, fmt::format("Failed to open {} port {}\n", diags_device(session.options()), diags_port_number(session.options())));
   }
 }
 

@@ -22,7 +22,6 @@
 #include "tools/perfquery/port_list.hpp"
 #include "tools/perfquery/readings.hpp"
 #include "tools/perfquery/watch.hpp"
-#include "tools/shared/identified.hpp"
 #include "tools/shared/interval.hpp"
 
 namespace ib::tools {
@@ -63,7 +62,7 @@ struct ChosenPorts {
 async::Task<Destination> find_pma(Session& session, const Wanted& wanted) {
   if (wanted.resets()) session.require_exact_targets();
   Destination node = co_await session.gmp_node(wanted.target);
-  if (wanted.resets()) node = co_await identified(session, std::move(node));
+  if (wanted.resets()) node = co_await session.identified(std::move(node));
   co_return node;
 }
 

@@ -19,7 +19,6 @@
 #include "tools/frame/commands.hpp"
 #include "tools/frame/session.hpp"
 #include "tools/shared/field_assignments.hpp"
-#include "tools/shared/identified.hpp"
 #include "tools/shared/records_report.hpp"
 #include "tools/shared/secrets.hpp"
 
@@ -225,7 +224,7 @@ class Query final : public Command {
     if (is_smp && session.options().skip_sl) throw UsageError("--skip-sl is about GMPs: an SMP has no service level");
     async::Task<Destination> find = is_smp ? session.smp_node(target_) : session.gmp_node(target_);
     Destination node = co_await std::move(find);
-    if (rpc.sets()) node = co_await identified(session, std::move(node));
+    if (rpc.sets()) node = co_await session.identified(std::move(node));
     const path::Path& path = node.path;
     report.path = path;
     const StructInfo& info = *report.info;

@@ -56,7 +56,7 @@ std::pair<std::string, std::string> two_ends(const std::string& text, char betwe
 
 /// If there is no end port, or no subnet manager knows it, no SA is found.
 void find_port(Session& session) {
-  const std::string port = fmt::format("{}:{}", session.options().device ? "" : "(null)", session.diags_port_number());
+  const std::string port = fmt::format("{}:{}", session.options().device ? "" : "(null)", diags_port_number(session.options()));
   bool found = false;
   try {
     found = session.end_port().sm_lid != Lid{};

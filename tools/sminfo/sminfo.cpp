@@ -12,7 +12,6 @@
 #include "report/structure.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/session.hpp"
-#include "tools/shared/identified.hpp"
 
 namespace ib::tools {
 namespace {
@@ -118,7 +117,7 @@ class Sminfo final : public Command {
         throw Error(fmt::format("No subnet manager is known: the SM LID of {} is {}", here.name(), here.sm_lid.value));
       manager = known_manager(session);
     }
-    if (modifier) manager = co_await identified(session, std::move(manager));
+    if (modifier) manager = co_await session.identified(std::move(manager));
     SminfoReport report(session, manager.path);
     report.info = co_await read_manager(session, transactor, manager.path, wanted_.sm_key);
     if (manager.path.ib().dlid == permissive_lid) {
@@ -162,7 +161,7 @@ class SminfoDiags final : public Command {
     mad::Transactor& transactor = wanted_.modifier ? session.smp_transactor() : session.transactor();
     Destination manager = co_await session.smp_node(wanted_.target);
     if (!wanted_.target.given() && session.end_port().sm_lid.is_unicast()) manager = known_manager(session);
-    if (wanted_.modifier) manager = co_await identified(session, std::move(manager));
+    if (wanted_.modifier) manager = co_await session.identified(std::move(manager));
     SminfoReport report(session, manager.path);
     if (wanted_.modifier) {
       const smp::SMInfo changed = wanted_.applied({.sm_state = smp::SMState::standby});

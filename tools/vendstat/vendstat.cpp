@@ -19,7 +19,6 @@
 #include "tools/frame/commands.hpp"
 #include "tools/frame/session.hpp"
 #include "tools/shared/attribute_text.hpp"
-#include "tools/shared/identified.hpp"
 #include "tools/vendstat/mlnx_vendor.hpp"
 
 namespace ib::tools {
@@ -157,7 +156,7 @@ class Vendstat final : public Command {
   async::Task<> run(Session& session, Emit& emit) override {
     if (sets_groups_ || !writes_.empty()) session.require_exact_targets();
     Destination node = co_await session.gmp_node(target_);
-    if (sets_groups_ || !writes_.empty()) node = co_await identified(session, std::move(node));
+    if (sets_groups_ || !writes_.empty()) node = co_await session.identified(std::move(node));
     const Device device{session, node.path, pardons_};
     if (checks_capability_) co_await check_capability(device);
     const std::uint32_t port = target_.given() ? port_ : session.end_port().number;

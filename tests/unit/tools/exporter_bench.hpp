@@ -49,7 +49,7 @@ class ExporterBench {
       return fabric.open();
     };
     world.log = &log_;
-    host = std::make_unique<tools::Host>(world, tools::Dialect::ibtool, without_sa());
+    host = std::make_unique<tools::Host>(world, without_sa());
     stack = std::make_unique<tools::Stack>(*host, loop);
     engine = std::make_unique<tools::exporter::Engine>(*stack, std::move(options), tools::exporter::Times{});
   }

@@ -251,7 +251,7 @@ TEST_CASE_METHOD(Bench, "Exporter: a named port that is not there is an error wh
     tools::CommonOptions options = ibtest::without_sa();
     options.device = std::move(device);
     options.port = std::move(port);
-    tools::Host here(world, tools::Dialect::ibtool, options);
+    tools::Host here(world, options);
     tools::exporter::check_named_port(here);
   };
   CHECK_NOTHROW(check({}, {}));

@@ -49,7 +49,7 @@ struct TwoRails {
 
 TEST_CASE("a process keeps its end port, though another one is active and it is not") {
   TwoRails rails;
-  tools::Host host(rails.world, tools::Dialect::ibtool, {});
+  tools::Host host(rails.world, {});
   CHECK(host.end_port().number == 1);
   rails.set_port(1, "1: DOWN");
   host.reread();
@@ -63,7 +63,7 @@ TEST_CASE("a process keeps its end port, though another one is active and it is 
 
 TEST_CASE("a stack that is opened anew asks the SA of --sa-path") {
   TwoRails rails;
-  tools::Host host(rails.world, tools::Dialect::ibtool, {});
+  tools::Host host(rails.world, {});
   tools::Stack stack(host, rails.loop);
   path::IbPath other;
   other.dlid = Lid{3};

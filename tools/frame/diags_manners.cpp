@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The manners of infiniband-diags: how it names a node, and the warnings of libibmad about failed requests.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "base/log.hpp"
+#include "base/split.hpp"
+#include "formats/node_name_map.hpp"
+#include "iba-gen/sa.hpp"
+#include "mad/channel.hpp"
+#include "mad/trace.hpp"
+#include "mad/transactor.hpp"
+#include "path/parse.hpp"
+#include "sa/resolve.hpp"
+#include "subnet/set_target.hpp"
+#include "tools/frame/diags_route.hpp"
+#include "tools/frame/session.hpp"
+
+namespace ib::tools {
+
+std::optional<std::vector<std::uint8_t>> read_diags_route(std::string_view text) {
+  std::vector<std::uint8_t> route;
+  for (const std::string_view number : split_list(text)) route.push_back(static_cast<std::uint8_t>(std::atoi(std::string(number).c_str())));
+  if (route.empty() || route.size() > path::max_hops + 1U) return std::nullopt;
+  return route;
+}
+
+std::string diags_name(const path::Path& path) {
+  const path::IbDrPath* directed = path.directed();
+  const Lid lid = path.ib().dlid;
+  const bool has_lid = lid != permissive_lid && lid != Lid{};
+  if (directed == nullptr || (directed->hops == 0 && has_lid)) return fmt::format("Lid {}", lid.value);
+  const std::string start = has_lid ? fmt::format("Lid {} ", lid.value) : "";
+  const auto* route = directed->route.data();
+  return fmt::format("{}DR path slid {}; dlid {}; {}", start, directed->dr_slid.value, directed->dr_dlid.value,
+                     fmt::join(route, route + directed->hops + 1, ","));
+}
+
+namespace {
+
+/// Reads the node name map as infiniband-diags does: `file`, or the default file. If it cannot be read, warns and returns an empty map.
+subnet::NodeNameMap read_diags_node_names(const World& world, const std::optional<std::string>& file) {
+  const std::string name = file ? *file : world.node_name_maps.empty() ? "" : world.node_name_maps.front();
+  try {
+    subnet::NodeNameMap map = formats::read_node_name_map_as_diags(name);
+    if (map.bad_lines().empty()) return map;
+    const std::string& line = map.bad_lines().front().text;
+    tell(world, fmt::format("WARNING failed to parse node name map \"{}\"\nWARNING failed line: \"{}\"\n", name, line));
+  } catch (const UsageError& error) {
+    tell(world, fmt::format("WARNING failed to read node name map: {}\n", error.what()));
+  } catch (const SysError& error) {
+    if (file || error.code() != ENOENT)
+      tell(world, fmt::format("WARNING failed to open node name map \"{}\" ({})\n", name, std::strerror(error.code())));
+  }
+  return {};
+}
+
+/// Prints what libibmad prints about requests with the first -d.
+class DiagsTransactor final : public mad::Transactor {
+ public:
+  DiagsTransactor(const Session& session, mad::Transactor& below) : Transactor(below.end_port()), session_(session), below_(below) {
+    sa_path() = below.sa_path();
+  }
+
+  async::Task<mad::Result<mad::Reply>> try_call(const mad::Request& request) override {
+    const bool sets = request.method == mad::method::set;
+    if (mad::is_smp(request.mgmt_class)) {
+      tell_attribute(sets ? "smp_set_status_via" : "smp_query_status_via", request);
+    } else if (request.mgmt_class == mad::mgmt_class::congestion) {
+      tell_attribute(sets ? "cc_config_status_via" : "cc_query_status_via", request);
+    } else if (mad::is_vendor(request.mgmt_class) && request.mgmt_class != mad::mgmt_class::ofa_sysstat) {
+      tell_vendor(request);
+    }
+    return below_.try_call(request);
+  }
+
+ private:
+  void tell_attribute(std::string_view function, const mad::Request& request) const {
+    session_.diags_debug(function, fmt::format("attr 0x{:x} mod 0x{:x} route {}", request.attribute_id, request.attribute_modifier,
+                                               session_.diags_route(request.path)));
+  }
+
+  /// As libibmad: the class is printed with its version in the upper bits, and memory addresses of the request are printed.
+  void tell_vendor(const mad::Request& request) const {
+    const void* const data = &request;
+    const mad::DataArea area = mad::data_area(request.mgmt_class);
+    session_.diags_debug("ib_vendor_call_via", fmt::format("route {} data {}", diags_name(request.path), fmt::ptr(data)));
+    session_.diags_debug("ib_vendor_call_via",
+                         fmt::format("class 0x1{:02x} method 0x{:x} attr 0x{:x} mod 0x{:x} datasz {} off {} res_ex 1", request.mgmt_class,
+                                     request.method, request.attribute_id, request.attribute_modifier, area.size, area.offset));
+    session_.diags_debug("mad_rpc_rmpp", fmt::format("rmpp (nil) data {}", fmt::ptr(data)));
+  }
+
+  const Session& session_;
+  mad::Transactor& below_;
+};
+
+class DiagsManners final : public Manners {
+ public:
+  using Manners::Manners;
+
+  Host::PortChoice port_choice() const override;
+  StackManners stack() override;
+  subnet::NodeNameMap node_names() const override { return read_diags_node_names(session_.world(), session_.options().node_name_map); }
+  async::Task<Destination> smp_node(const Target& target) override;
+  async::Task<Destination> gmp_node(const Target& target) override;
+  async::Task<Destination> identified(Destination node) override;
+  std::string name_of(const path::Path& path) const override { return diags_name(path); }
+  void tell_failure(const mad::MadError& error) const override;
+  void give_up(const std::shared_ptr<const mad::MadError>& error, const DiagsWords& words) const override {
+    tell_failure(*error);
+    throw DiagsFailure(words);
+  }
+  void refuse(DiagsWords words) const override { throw DiagsFailure(std::move(words)); }
+  void diags_warning(std::string_view function, std::string_view text) const override { warn(session_.world(), function, text); }
+  void diags_debug(TextOut& out, std::string_view function, std::string_view text) const override {
+    if (session_.options().debug > 0) out.write(debug_line(function, text));
+  }
+
+ private:
+  std::unique_ptr<mad::Channel> open_channel();
+  std::optional<path::Path> path_of_lid(long lid);
+  std::optional<path::Path> path_of_route(const std::string& text);
+  std::optional<path::Path> path_of_combined(const std::string& text);
+  async::Task<std::optional<path::Path>> path_of_guid(const std::string& text);
+};
+
+Host::PortChoice DiagsManners::port_choice() const {
+  return [](const sys::DeviceList& list, const CommonOptions& options) -> const sys::EndPort& {
+    if (options.device && options.port) return list.select(options.device, options.port);
+    const sys::Device* device = options.device ? &list.find_device(*options.device) : nullptr;
+    return list.libibumad_port(device, static_cast<unsigned>(diags_port_number(options)));
+  };
+}
+
+StackManners DiagsManners::stack() {
+  const CommonOptions& options = session_.options();
+  StackManners manners;
+  manners.open_channel = [this] { return open_channel(); };
+  manners.stack_on = [this](mad::Transactor& below) { return std::make_unique<DiagsTransactor>(session_, below); };
+  manners.smps_through_top = manners.ignores_wrong_pkey_index = manners.always_asks_sa = true;
+  const auto show = [&log = session_.log()](std::string_view line) { log.debug(line); };
+  // infiniband-diags has its own lines for the first -d. With a second -d, our lines show the packets.
+  if (options.debug > 1) manners.tracer = std::make_unique<mad::LineTracer>(options.debug, show, options.keys);
+  return manners;
+}
+
+std::unique_ptr<mad::Channel> DiagsManners::open_channel() {
+  const std::optional<int> failure = session_.open_failure();
+  if (!failure) return session_.take_channel();
+  session_.diags_warning("mad_rpc_open_port", fmt::format("can't open UMAD port ({})", session_.diags_port()));
+  throw DiagsFailure(
+      {"main", fmt::format("Failed to open '{}' port '{}'", diags_device(session_.options()), diags_port_number(session_.options()))});
+}
+
+async::Task<std::optional<path::Path>> DiagsManners::path_of_guid(const std::string& text) {
+  const Guid guid{c_number(text)};
+  if (guid.value == 0) co_return std::nullopt;
+  const Gid self = session_.end_port().default_gid();
+  const GidPrefix prefix = self.prefix().value != 0 ? self.prefix() : link_local_prefix;
+  path::IbPath to;
+  to.end_port = &session_.end_port();
+  to.dgid = Gid::from(prefix, guid);
+  to.sgid = self;
+  session_.diags_debug("sa_rpc_call", fmt::format("attr 0x{:x} mod 0x0 route {}", sa::PathRecord::attribute_id,
+                                                  diags_name(session_.transactor().sa_path())));
+  if (session_.transactor().sa_path().ib().dlid == Lid{}) {  // no subnet manager was here yet
+    session_.diags_warning("sa_rpc_call", "only lid routes are supported");
+    session_.diags_warning("ib_path_query_via", "sa call path_query failed");
+    co_return std::nullopt;
+  }
+  session_.diags_debug("mad_rpc_rmpp", fmt::format("rmpp (nil) data {}", fmt::ptr(&to)));
+  try {  // what it learns serves GMPs to the same port too
+    const path::Path path = co_await session_.stack().resolver().resolve(to);
+    std::optional<path::Path> by_lid = path_of_lid(path.ib().dlid.value);
+    if (by_lid) by_lid->ib().meant = guid;
+    co_return by_lid;
+  } catch (const mad::MadError& error) {
+    tell_failure(error);
+    session_.diags_warning("ib_path_query_via", "sa call path_query failed");
+  } catch (const SysError&) {
+    throw;
+  } catch (const Error&) {  // a path to no LID
+  }
+  co_return std::nullopt;
+}
+
+std::optional<path::Path> DiagsManners::path_of_lid(long lid) {
+  if (lid < 1 || lid > last_unicast_lid) return std::nullopt;
+  path::IbPath path;
+  path.dlid = Lid{static_cast<std::uint16_t>(lid)};
+  path.slid = session_.end_port().lid;
+  path.dqpn = path.sqpn = Qpn{0};
+  return path;
+}
+
+std::optional<path::Path> DiagsManners::path_of_route(const std::string& text) {
+  session_.diags_debug("str2drpath", fmt::format("DR str: {}", text));
+  const auto route = read_diags_route(text);
+  if (!route) return std::nullopt;
+  path::IbDrPath path;
+  std::copy(route->begin(), route->end(), path.route.begin());
+  path.hops = static_cast<std::uint8_t>(route->size() - 1);
+  return path;
+}
+
+/// "6 0,12": LID-routed to a switch and directed from there on (IBA 14.2.2).
+std::optional<path::Path> DiagsManners::path_of_combined(const std::string& text) {
+  char* end = nullptr;
+  const auto lid = static_cast<int>(std::strtol(text.c_str(), &end, 0));
+  const std::optional<path::Path> rest = path_of_route(*end == '\0' ? "" : end + 1);
+  if (!rest || lid < 1 || lid > last_unicast_lid) return std::nullopt;
+  path::IbDrPath path = *rest->directed();
+  path.dlid = Lid{static_cast<std::uint16_t>(lid)};
+  path.slid = path.dr_slid = session_.end_port().lid;
+  return path;
+}
+
+async::Task<Destination> DiagsManners::smp_node(const Target& target) {
+  std::ignore = session_.transactor();  // a failure to open the transactor is reported first
+  std::optional<path::Path> path;
+  if (!target.given()) {
+    path = path_of_lid(session_.end_port().lid.value);
+    if (!path) path = path::IbDrPath();
+  } else if (session_.options().combined) {
+    path = path_of_combined(target.text());
+  } else if (session_.options().address == path::Form::direct) {
+    path = path_of_route(target.text());
+  } else if (session_.options().address == path::Form::guid) {
+    path = co_await path_of_guid(target.text());
+  } else {
+    path = path_of_lid(static_cast<int>(std::strtol(target.text().c_str(), nullptr, 0)));  // an int, in infiniband-diags too
+  }
+  if (!path) throw DiagsFailure({"main", fmt::format("can't resolve destination port {}", target.text())});
+  path->ib().end_port = &session_.end_port();
+  session_.apply_options(*path);
+  co_return Destination{*path, diags_name(*path)};
+}
+
+async::Task<Destination> DiagsManners::gmp_node(const Target& target) {
+  Destination node = co_await smp_node(target);
+  const path::IbDrPath* own = node.path.directed();
+  if (own != nullptr && !target.given()) {
+    // libibmad takes this port's LID for its address, even where no subnet manager gave it one. Nothing answers there.
+    path::IbDrPath nobody = *own;
+    nobody.dlid = nobody.dr_slid = nobody.dr_dlid = Lid{};
+    node = {nobody, diags_name(nobody)};
+  }
+  path::IbPath& path = node.path.ib();
+  path.dqpn = path.sqpn = Qpn{1};
+  path.qkey = path::qp1_qkey;
+  session_.stack().set_pkey(path);
+  co_return node;
+}
+
+/// infiniband-diags sends no such request: nothing is printed of it, and if it fails, `node` is returned as it is. What the command
+/// requests next fails, too, or the agent of SMPs is silent for the lack of its M_Key. SetGuard refuses a wrong node.
+async::Task<Destination> DiagsManners::identified(Destination node) {
+  if (!subnet::takes_smps(node.path)) co_return node;
+  // Below what prints the requests of libibmad with -d.
+  const mad::Result<smp::NodeInfo> found = co_await subnet::check_set_target(session_.lowest_transactor(), node.path);
+  if (found) node.path.ib().meant = found->node_guid;
+  co_return node;
+}
+
+void DiagsManners::tell_failure(const mad::MadError& error) const {
+  const mad::HeaderView request(error.request());
+  const std::uint8_t mgmt_class = request.mgmt_class();
+  const bool single = mad::is_smp(mgmt_class) || mgmt_class == mad::mgmt_class::performance || mgmt_class == mad::mgmt_class::congestion;
+  const std::string_view function = single ? "mad_rpc" : "mad_rpc_rmpp";
+  const std::string port = diags_name(error.path());
+  if (error.status() != 0) {
+    if (session_.options().show_errors)
+      session_.diags_warning(function, fmt::format("MAD completed with error status 0x{:x}; dport ({})", error.status(), port));
+    return;
+  }
+  if (dynamic_cast<const subnet::WrongNode*>(&error) != nullptr) return session_.diags_warning(function, error.message());
+  const auto* unanswered = dynamic_cast<const mad::MadTimeout*>(&error);
+  if (unanswered != nullptr && unanswered->tries() > 0 && !unanswered->reported()) {
+    // The wait of libibmad for an answer has then ended by itself, and libibmad does not try again.
+    session_.diags_warning("_do_madrpc", fmt::format("recv failed: {}", std::strerror(ETIMEDOUT)));
+  } else if (session_.options().show_errors) {
+    const std::chrono::nanoseconds otherwise = session_.options().timeout.value_or(std::chrono::milliseconds(0));
+    const std::chrono::nanoseconds waited = error.path().ib().timeout.value_or(otherwise);  // ibroute has one of its own for destinations
+    const auto timeout = std::chrono::duration_cast<std::chrono::milliseconds>(waited).count();
+    const unsigned tries = session_.options().retries.value_or(0) + 1;
+    for (unsigned i = 1; i < tries; ++i) session_.diags_warning("_do_madrpc", fmt::format("retry {} (timeout {} ms)", i, timeout));
+    session_.diags_warning("_do_madrpc", fmt::format("timeout after {} retries, {} ms", tries, timeout * tries));
+  }
+  session_.diags_warning(function, fmt::format("_do_madrpc failed; dport ({})", port));
+}
+
+}  // namespace
+
+long diags_port_number(const CommonOptions& options) { return std::strtol(options.port.value_or("").c_str(), nullptr, 0); }
+
+std::string diags_device(const CommonOptions& options) { return options.device.value_or("(null)"); }
+
+std::unique_ptr<Manners> diags_manners(Session& session) { return std::make_unique<DiagsManners>(session); }
+
+}  // namespace ib::tools
