@@ -112,8 +112,8 @@ class DiagsManners final : public Manners {
   async::Task<Destination> identified(Destination node) override;
   std::string name_of(const path::Path& path) const override { return diags_name(path); }
   void tell_failure(const mad::MadError& error) const override;
-  void give_up(const std::shared_ptr<const mad::MadError>& error, const DiagsWords& words) const override {
-    tell_failure(*error);
+  void give_up(const mad::MadError& error, const DiagsWords& words) const override {
+    tell_failure(error);
     throw DiagsFailure(words);
   }
   void refuse(DiagsWords words) const override { throw DiagsFailure(std::move(words)); }

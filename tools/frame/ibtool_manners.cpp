@@ -71,7 +71,7 @@ class IbtoolManners final : public Manners {
   void tell_failure(const mad::MadError& error) const override {
     if (session_.options().error_level() > 0) session_.report(error);
   }
-  void give_up(const std::shared_ptr<const mad::MadError>& error, const DiagsWords&) const override { error->raise(); }
+  void give_up(const mad::MadError&, const DiagsWords&) const override {}
   void refuse(DiagsWords) const override {}
   void diags_warning(std::string_view, std::string_view) const override {}
   void diags_debug(TextOut&, std::string_view, std::string_view) const override {}

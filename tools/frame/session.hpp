@@ -121,7 +121,9 @@ class Session {
   }
   /// Ends the command for a failure, as take() does.
   [[noreturn]] void give_up(const std::shared_ptr<const mad::MadError>& error, const DiagsWords& words) const {
-    manners_->give_up(error, words);
+    manners_->give_up(*error, words);
+    error->raise();
+    throw mad::MadError(*error);  // not reached: g++ does not know that a virtual function never returns
   }
   /// Ends the command for another reason. ibtool throws `error`.
   template <class E>
