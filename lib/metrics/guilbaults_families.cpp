@@ -151,8 +151,8 @@ void add_guilbaults_families(std::vector<Family>& to, const Exported& exported) 
   to.push_back({"infiniband_width", "Lanes of the link.", Type::gauge, items, nodes, write_width});
   to.push_back({"infiniband_scrape_ok", "1 if all devices were read.", Type::gauge, Items::exporter, 0, write_ok});
   to.push_back({"infiniband_scrape_duration_seconds", "Time that the last reading took.", Type::gauge, Items::exporter, 0, write_duration});
-  to.push_back({"infiniband_ibqueryerrors_duration_seconds", "The same: there is no ibqueryerrors.", Type::gauge, Items::exporter, 0,
-                write_duration});
+  to.push_back({"infiniband_ibqueryerrors_duration_seconds", "Time that the last reading took: ibqueryerrors is not run.", Type::gauge,
+                Items::exporter, 0, write_duration});
   const auto failed = [&](std::string_view name, std::string_view help, WriteItem write) {
     to.push_back({std::string(name), std::string(help), Type::gauge, Items::exporter, 0, write});
   };

@@ -21,7 +21,7 @@ std::string cli_names(const Option& option) {
   return names;
 }
 
-/// CLI11's step for one word: whether a word is an option or the value of one is known when all words before it are parsed.
+/// Makes CLI11's step for one word callable. A word can be classified as option or value only after all words before it were parsed.
 struct Parser : CLI::App {
   using App::_parse_single;
 };

@@ -254,9 +254,9 @@ void DiagsOptions::add_common_options() {
   // Debian's has no -Y. A long name would make abbreviations of others ambiguous.
   add_common('Y', {}, "INDEX", "Where in the P_Key table of this port the P_Key of GMPs stands.",
              [this](const std::string& text) { common_.pkey_index = pkey_index_of(text); });
-  add_common('e', "errors", {}, "Tell of every request that fails.", [this](const std::string&) { common_.show_errors = true; });
-  add_common('v', "verbose", {}, "Say more.", [this](const std::string&) { ++common_.verbosity; });
-  add_common('d', "debug", {}, "Tell what is sent; twice, the packets too.", [this](const std::string&) {
+  add_common('e', "errors", {}, "Print every request that fails.", [this](const std::string&) { common_.show_errors = true; });
+  add_common('v', "verbose", {}, "Print more.", [this](const std::string&) { ++common_.verbosity; });
+  add_common('d', "debug", {}, "Print what is sent; twice, the packets too.", [this](const std::string&) {
     ++common_.debug;
     common_.show_errors = true;
   });

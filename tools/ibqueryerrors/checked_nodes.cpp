@@ -51,7 +51,7 @@ async::Task<std::vector<NodeIndex>> CheckedNodes::find(Session& session, Fabric&
   co_return nodes;
 }
 
-/// What is used of the nodes, besides those that are checked: of the others what is told of links.
+/// The attributes that are needed of nodes. Of nodes that are not checked, only those that are printed with links.
 subnet::DiscoverNeeds CheckedNodes::needs() const {
   subnet::NodeKinds kinds;
   for (const subnet::NodeKind kind : {subnet::NodeKind::ca, subnet::NodeKind::sw, subnet::NodeKind::router}) {

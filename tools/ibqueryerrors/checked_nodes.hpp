@@ -27,22 +27,22 @@ struct CheckedNodes {
   void refuse_stored_fabric();
   /// Discovers what is needed of the fabric, and returns the nodes in print order.
   async::Task<std::vector<subnet::NodeIndex>> find(Session& session, Fabric& fabric);
-  /// Asks for the service levels.
+  /// Requests the service levels of the paths to `nodes`.
   async::Task<> find_paths(Session& session, subnet::PortPaths& paths, const Fabric& fabric, const std::vector<subnet::NodeIndex>& nodes);
 
  private:
   subnet::DiscoverNeeds needs() const;
 };
 
-/// How the SA is asked for the paths to the PMAs of one node.
+/// How the paths to the PMAs of one node are queried.
 struct PathQuery {
-  std::optional<Gid> known{};  ///< the SA was asked for an end port by this GID before: it is asked so again, for the others by LID
-  bool of_this_port{};         ///< asks also for the path to the requesting port itself, which some SAs do not have
+  std::optional<Gid> known{};  ///< the GID of an end port that was queried before. This one is queried by GID again, the others by LID
+  bool of_this_port{};         ///< also queries the path to the requesting port itself, which some SAs do not have
   bool plain_if_none{};        ///< SL 0 to an end port of which the SA has no record
   bool until_failure{};        ///< ends with the first end port to which no path is found
 };
 
-/// Asks for the paths to the PMAs of one node alone, end port by end port.
+/// Queries the paths to the PMAs of one node, one end port after another.
 async::Task<> find_paths_to(Session& session, subnet::PortPaths& paths, const Fabric& fabric, subnet::NodeIndex node, PathQuery query);
 
 /// For infiniband-diags: the nodes to be checked, all of the fabric or the one of -G, -S or -D, and the ways to their PMAs.
@@ -57,8 +57,8 @@ struct DiagsNodes {
   void prepare(Session& session);
   /// Discovers what is needed of the fabric, and returns the nodes in print order. `told` gets what is printed of that with -d.
   async::Task<std::vector<subnet::NodeIndex>> find(Session& session, Fabric& fabric, TextOut& told);
-  /// Asks for the service levels. False where the program ends for want of them: it asks for none of the node of -G, and if there is
-  /// no node of -D.
+  /// Queries the service levels. Returns false if the program ends without them: infiniband-diags queries none for the node of -G, and none
+  /// if there is no node of -D.
   async::Task<bool> find_paths(Session& session, subnet::PortPaths& paths, const Fabric& fabric,
                                const std::vector<subnet::NodeIndex>& nodes) const;
 

@@ -80,7 +80,7 @@ std::vector<std::uint16_t> DiagsErrorReport::diags_requests(const counters::PmaR
   return attributes;
 }
 
-/// What was sent to reset counters. A port that did not tell its counters is not reset.
+/// The Sets that reset counters. A port whose counters were not read is not reset.
 std::vector<DiagsErrorReport::Reset> DiagsErrorReport::resets(const counters::PmaNode& node) const {
   std::vector<Reset> sent;
   if (!wanted.clears()) return sent;

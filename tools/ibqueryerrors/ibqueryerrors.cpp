@@ -128,7 +128,7 @@ class Ibqueryerrors final : public Command {
   }
 
  private:
-  /// How many ports of a node did not tell their counters.
+  /// The number of ports of a node whose counters were not read.
   static std::size_t unread_ports(const subnet::Subnet& subnet, const counters::PmaNode& node) {
     if (node.ports.empty()) return any_read(node) ? 0 : counters::countable_ports(subnet, node.node).size();
     return static_cast<std::size_t>(

@@ -21,7 +21,7 @@ struct CountedError {
   bool wide;  ///< it comes from PortCountersExtended
 };
 
-/// The counters that tell of errors, in the order of PortCounters. QP1Dropped is none of them, as infiniband-diags has it.
+/// The counters of errors, in the order of PortCounters. QP1Dropped is not one of them, as in infiniband-diags.
 const std::vector<const counters::CounterInfo*>& error_counters();
 /// The name of a counter in the texts of infiniband-diags.
 std::string_view counter_name(const counters::CounterInfo& counter);
