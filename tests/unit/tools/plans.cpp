@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <sstream>
@@ -18,6 +19,7 @@
 #include "support/fake_sa.hpp"
 #include "support/program.hpp"
 #include "support/stored_fabric.hpp"
+#include "tools/frame/commands.hpp"
 
 namespace tools_plans_tests {
 
@@ -185,9 +187,9 @@ std::string line_of(const Site::Words& words) { return fmt::format("{}", fmt::jo
 /// Command lines of ibtool that read the fabric, or a part of it.
 std::vector<Site::Words> readers(Site& site) {
   std::vector<Site::Words> all;
-  for (const char* name :
-       {"ibnetdiscover", "ibhosts", "ibswitches", "ibrouters", "ibnodes", "iblinkinfo", "ibqueryerrors", "ibidsverify", "ibchecknet",
-        "ibcheckstate", "ibcheckwidth", "ibcheckerrors", "ibdatacounters", "dump_fts", "dump_lfts", "dump_mfts", "check_lft_balance"})
+  for (const char* name : {"ibnetdiscover", "ibhosts", "ibswitches", "ibrouters", "ibnodes", "iblinkinfo", "ibqueryerrors", "ibidsverify",
+                           "ibchecknet", "ibcheckstate", "ibcheckwidth", "ibcheckerrors", "ibdatacounters", "dump_fts", "dump_lfts",
+                           "dump_mfts", "check_lft_balance", "check_routes"})
     all.push_back({name});
   const std::string leaf = site.lid(site.leaf0, 0), leaf_guid = site.guid(site.leaf0, 0), dual = site.guid(site.dual, 2);
   for (const Site::Words& words : std::vector<Site::Words>{{"ibnetdiscover", "-l"},
@@ -218,6 +220,7 @@ std::vector<Site::Words> readers(Site& site) {
                                                            {"ibroute", leaf_guid, "-M"},
                                                            {"ibclearcounters", "--yes"},
                                                            {"ibclearerrors", "--yes"},
+                                                           {"health", "--interval", "0"},
                                                            {"subnet_diff", ibtest::stored_fabric()}})
     all.push_back(words);
   return all;
@@ -239,6 +242,16 @@ TEST_CASE_METHOD(Site, "ibtool's commands ask for nothing twice, and tell of all
       check_sums(*this, outcome);
       if (*more != '\0') words.pop_back();
     }
+  }
+}
+
+TEST_CASE_METHOD(Site, "every command that sweeps is one of them") {
+  const std::vector<Words> lines = readers(*this);
+  for (const tools::CommandInfo* info : tools::commands()) {
+    const bool sweeps = ibtest::ibtool(fabric, {std::string(info->name), "--help"}).out.find("--discovery") != std::string::npos;
+    if (!sweeps || info->name == "set_port_state" || info->name == "init_all_ports") continue;  // these read anew what they write back
+    INFO(info->name);
+    CHECK(std::ranges::any_of(lines, [&](const Words& words) { return words[0] == info->name; }));
   }
 }
 
