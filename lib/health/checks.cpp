@@ -134,7 +134,7 @@ constexpr Check table[] = {
     {"link-flap", error, needs(window), "The link went down, and no restart of a node explains it: jobs that used it have failed.",
      "See whether a node was switched off; if not, change the cable, and at the same port once more the transceiver or the port.",
      find_flaps},
-    {"link-restart", info, needs(window), "The link went down at one end alone: the other node restarted, not the cable.",
+    {"link-restart", info, needs(window), "The link went down at one end alone: it was a node, not the cable.",
      "Nothing if it was meant; else look at the log of the host.", find_restarts},
     {"link-integrity", error, needs(window), "So many symbols broke that the port's own limit was passed (LocalPhyErrors).",
      "Change the cable.", find_integrity_errors},

@@ -61,7 +61,8 @@ void find_other_discards(const Input& input, Findings& findings) {
   find_unexplained(input, findings, [&](const PortCounts& counts, Finding& finding) {
     if (is_plainly_inactive(input, counts)) return false;
     finding.confidence = counts.has_discard_details ? Confidence::likely : Confidence::possible;
-    finding.detail = counts.has_discard_details ? "PortXmitDiscardDetails does not explain all of them." : "Their reasons are not told.";
+    finding.detail =
+        counts.has_discard_details ? "PortXmitDiscardDetails does not explain all discards." : "The reasons of discards are not told.";
     return true;
   });
 }

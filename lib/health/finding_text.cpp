@@ -14,7 +14,8 @@
 namespace ib::health {
 namespace {
 
-constexpr std::size_t most_ends = 3;  // of a group
+constexpr std::size_t most_ends = 3;      // of a group
+constexpr std::size_t most_evidence = 4;  // of another finding, whose worst checks come first
 constexpr double minute = 60, hour = 3600, day = 86400;
 
 std::string value_text(const Value& value) {
@@ -108,11 +109,12 @@ std::string FindingText::evidence(const Finding& finding, const Evidence& eviden
 }
 
 std::string FindingText::seen(const Finding& finding) const {
-  const std::size_t most = finding.subject == Finding::Subject::group ? most_ends : finding.evidence.size();
+  const bool is_group = finding.subject == Finding::Subject::group;
+  const std::size_t most = is_group ? most_ends : most_evidence;
   std::string text;
   for (std::size_t at = 0; at < finding.evidence.size() && at < most; ++at)
     text += (at == 0 ? "" : "; ") + this->evidence(finding, finding.evidence[at]);
-  if (finding.evidence.size() > most) text += "; …";
+  if (finding.evidence.size() > most) text += is_group ? "; …" : fmt::format("; … and {} more (in JSON)", finding.evidence.size() - most);
   if (!text.empty()) text += '.';
   if (!finding.detail.empty()) text += (text.empty() ? "" : " ") + finding.detail;
   std::string also;

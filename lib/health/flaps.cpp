@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Links that went down, by LinkDowned of both ends. If both ends counted it, the cable is to blame. If one end alone did, the node at the
-// other end has restarted. If the counter of one end shows nothing, or the link did not come back, a restart is not proved.
+// other end has restarted, or where that is a switch, the driver or the firmware of the host took the link down. If the counter of one end
+// shows nothing, or the link did not come back, a restart is not proved.
 #include <algorithm>
 #include <string_view>
 #include <utility>
@@ -34,6 +35,12 @@ OtherEnd other_end(const Input& input, PortIndex peer) {
   if (movement == nullptr) return OtherEnd::stands_still;
   if (movement->is_stuck) return OtherEnd::is_full;
   return movement->change.kind == counters::CounterChange::Kind::reset ? OtherEnd::was_cleared : OtherEnd::stands_still;
+}
+
+/// Whether the link of a port leads from a host to a switch.
+bool is_host_at_switch(const subnet::Subnet& subnet, const subnet::Port& port) {
+  const auto is_switch = [&subnet](const subnet::Port& of) { return subnet.node(of.node).kind() == subnet::NodeKind::sw; };
+  return !is_switch(port) && is_switch(subnet.port(port.peer));
 }
 
 bool is_down(const subnet::Port& port) { return port.peer == subnet::none && !port.is_link_up(); }
@@ -131,7 +138,8 @@ void find_restarts(const Input& input, Findings& findings) {
         break;
       case OtherEnd::stands_still:
         finding.confidence = Confidence::likely;
-        finding.detail = "The other end did not count it.";
+        finding.detail = is_host_at_switch(input.subnet, of) ? "The switch did not count it: the driver or the firmware of this host."
+                                                             : "The other end did not count it.";
         break;
       default:
         return;  // find_flaps()

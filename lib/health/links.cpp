@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -94,10 +95,14 @@ struct Configured {
   bool agrees{};  ///< the other end enables no more of what this port supports: somebody has set both ends of the cable
 };
 
+/// The part of a rate that a port with these abilities supports.
+LinkRate supported_part(const LinkRate& rate, const Setting& setting) {
+  return {std::min(rate.lanes, setting.supported.lanes), std::min(rate.speed, setting.supported.speed)};
+}
+
 bool agrees(const subnet::Subnet& subnet, PortIndex other, const Setting& setting) {
   const LinkRate there = subnet::enabled_at_port(subnet, other);
-  const LinkRate possible{std::min(there.lanes, setting.supported.lanes), std::min(there.speed, setting.supported.speed)};
-  return there.known() && !is_less(setting.enabled, possible);
+  return there.known() && !is_less(setting.enabled, supported_part(there, setting));
 }
 
 std::vector<Configured> configured_ports(const subnet::Subnet& subnet) {
@@ -115,7 +120,8 @@ std::vector<Configured> configured_ports(const subnet::Subnet& subnet) {
 }
 
 /// Settings that look like decisions: those of more than half of the ports of a device, or of its ports that lead to one device, if at
-/// least three of these agree. A port that deviates from them, and from the other end of its cable, is an accident.
+/// least three of these agree. A port that deviates from them, and from the other end of its cable, is an accident. So is a port that
+/// agrees with the other end, if nearly all links between such devices have more enabled.
 class Decisions {
  public:
   explicit Decisions(const std::vector<Configured>& ports) {
@@ -127,6 +133,16 @@ class Decisions {
   bool has(const Configured& port) const {
     const Ports &all = devices_.at(port.device), &alike = kinds_.at({port.device, port.other});
     return all.is_of_most(port.setting) || (alike.is_of_most(port.setting) && alike.settings.at(port.setting) >= least_alike);
+  }
+  /// The enabled rate that more than nine of ten ports of the device that lead to such a device share, where the port could enable more of
+  /// it than it does; else nothing. One port that deviates from nine others is not enough: at least eleven links are compared.
+  std::optional<LinkRate> deviates(const Configured& port) const {
+    const Ports& alike = kinds_.at({port.device, port.other});
+    for (const auto& [setting, count] : alike.settings) {
+      const LinkRate possible = supported_part(setting.enabled, port.setting);
+      if (10 * count > 9 * alike.count && is_less(port.setting.enabled, possible)) return possible;
+    }
+    return std::nullopt;
   }
   std::size_t ports_of(const Device& device) const { return devices_.at(device).count; }
 
@@ -179,12 +195,14 @@ void find_misconfigured_ports(const Input& input, Findings& findings) {
   std::map<Device, Decided> decided;
   for (const Configured& port : ports) {
     if (!is_less(port.setting.enabled, port.setting.supported)) continue;
-    if (port.agrees || decisions.has(port)) {
+    const std::optional<LinkRate> usual = port.agrees ? decisions.deviates(port) : std::nullopt;
+    if (decisions.has(port) || (port.agrees && !usual)) {
       decided[port.device].add(port);
       continue;
     }
     Finding finding = on_cable(input.subnet, port.at);
-    add_rate(finding, 0, "linkWidthEnabled", "linkSpeedEnabled", port.setting.enabled, port.setting.supported);
+    add_rate(finding, 0, "linkWidthEnabled", "linkSpeedEnabled", port.setting.enabled, usual.value_or(port.setting.supported));
+    if (usual) finding.detail = "Nearly all links between such devices have more enabled.";
     findings.push_back(std::move(finding));
   }
   for (const auto& [device, reduced] : decided) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <map>
 #include <utility>
 
@@ -95,11 +96,15 @@ void find_duplicate_lids(const Input& input, Findings& findings) {
 
 void find_other_lmcs(const Input& input, Findings& findings) {
   std::map<unsigned, std::vector<PortIndex>> by_lmc;  // of channel adapters and routers: those of switches have a rule of their own
+  std::size_t count = 0;
   for (const PortIndex at : end_ports_in_use(input.subnet)) {
-    if (input.subnet.port(at).number != 0) by_lmc[input.subnet.lmc(at)].push_back(at);
+    if (input.subnet.port(at).number == 0) continue;
+    by_lmc[input.subnet.lmc(at)].push_back(at);
+    ++count;
   }
   if (by_lmc.size() < 2) return;
   const auto most = std::ranges::max_element(by_lmc, {}, [](const auto& of) { return of.second.size(); });
+  if (2 * most->second.size() <= count) return;  // half of the ports are not most of them
   for (const auto& [lmc, ports] : by_lmc) {
     if (lmc == most->first) continue;
     for (const PortIndex at : ports) {

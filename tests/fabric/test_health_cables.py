@@ -7,7 +7,7 @@ import case
 LEAF, SPINE = 0xb8599f0300a00030, 0xb8599f0300a00050  # joined by port 22 of the leaf and port 8 of the spine
 LEAF_NAME, SPINE_NAME = f"S-{LEAF:016x}", f"S-{SPINE:016x}"
 CABLE = {(LEAF, 22), (SPINE, 8)}
-LEAF_LID = "4"
+LEAF_LID, SPINE_LID = "4", "6"
 
 
 class Base(case.FabricCase):
@@ -42,6 +42,16 @@ class Cables(Base):
         self.ibtool("ibportstate", LEAF_LID, "22", "espeed", "1")
         check, level, _ = self.only("--interval", "0")
         self.assertEqual((check, level), ("link-misconfigured", "warning"))
+
+    def test_a_width_that_was_lowered_at_both_ports(self):
+        """Of 32 ports between switches: the other 30 have the width that ibsim gives them."""
+        for lid, port in ((LEAF_LID, "22"), (SPINE_LID, "8")):
+            self.addCleanup(self.ibtool, "ibportstate", lid, port, "width", "3")
+            self.ibtool("ibportstate", lid, port, "width", "1")
+        told = self.told("--interval", "0")
+        self.assertEqual([(f["check"], f["level"], self.ends(f)) for f in told], [("link-misconfigured", "warning", CABLE)])
+        self.assertEqual([(e["field"], e["which_end"], e["value_after"], e["limit"]) for e in told[0]["evidence"]],
+                         [("linkWidthEnabled", 0, 1, 4), ("linkWidthEnabled", 1, 1, 4)])
 
     def test_a_cable_between_switches_that_died(self):
         before = self.snapshot()

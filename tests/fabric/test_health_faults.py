@@ -66,9 +66,16 @@ class Faults(Base):
         self.assertNotIn("at the other end", text)
 
     def test_a_partition_that_no_switch_enforces(self):
-        """ibsim does not let switches enforce partitions: where they do is in unit/health."""
         self.set("SMPPKeyTable", HOST_LID, "pKeyBlock[1]=32773", "pKeyBlock[1]=0")  # 0x8005
         self.assertEqual(self.faults("--interval", "0", status=0), [])
+
+    def test_a_partition_that_the_switch_does_not_let_pass(self):
+        enforcing = {"preload": [case.DELAY], "IBTEST_ENFORCES": 1}
+        self.assertEqual(self.faults("--interval", "0", status=0, **enforcing), [])
+        self.set("SMPPKeyTable", HOST_LID, "pKeyBlock[3]=32773", "pKeyBlock[3]=0")  # 0x8005
+        self.assertEqual(self.faults("--interval", "0", **enforcing), [("pkey-mismatch", [(HOST, 1), (LEAF, 1)])])
+        self.set("SMPPKeyTable", LEAF_PATH, "pKeyBlock[3]=32773", "pKeyBlock[3]=0", "-a", "0x10000")  # of its port 1
+        self.assertEqual(self.faults("--interval", "0", status=0, **enforcing), [])
 
     def test_an_armed_port_of_a_host(self):
         """Requests by LID do not pass the link: that is part of the finding."""

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""health on all of our network files, each a healthy fabric: no error and no warning."""
+"""health on all of our network files, each a healthy fabric: no error and no warning, and the infos that are listed here."""
+import collections
 import json
 import os
 import unittest
@@ -9,6 +10,25 @@ import simfabric
 
 TESTS = os.path.join(case.HERE, "..")
 LIDS = {"cluster16": case.CLUSTER_LIDS}
+INFOS = {  # besides sm-no-standby, which each of them has once
+    "back_to_back": {"link-misconfigured": 1},
+    "chassis": {"link-misconfigured": 19},
+    "cluster16": {"link-misconfigured": 2},
+    "directors": {"link-misconfigured": 4, "description-default": 1, "description-duplicate": 1},
+    "fattree": {"link-misconfigured": 4, "counter-stuck": 1},
+    "fdr10": {"link-misconfigured": 4},
+    "hdr": {"link-misconfigured": 4, "description-default": 1},
+    "large": {"link-misconfigured": 6, "description-default": 1},
+    "loops": {"link-misconfigured": 3, "description-default": 1},
+    "mixed": {"link-misconfigured": 6, "description-default": 1, "description-duplicate": 1},
+    "names": {"link-misconfigured": 6},
+    "net": {"link-misconfigured": 1},
+    "qlogic": {"link-misconfigured": 10},
+    "speeds": {"link-misconfigured": 8},
+    "states": {"link-misconfigured": 2},
+    "unmanaged": {"link-misconfigured": 2},
+    "voltaire": {"link-misconfigured": 13},
+}
 
 
 class Nets(unittest.TestCase):
@@ -23,6 +43,8 @@ class Nets(unittest.TestCase):
                 for of in found["findings"] if of["level"] != "info"}
         self.assertEqual(told, set(), done.stderr)
         self.assertEqual(found["verdict"], "healthy", done.stderr)
+        infos = collections.Counter(of["check"] for of in found["findings"] if of["level"] == "info")
+        self.assertEqual(infos, {"sm-no-standby": 1, **INFOS[name]})
 
 
 def add(path):

@@ -13,6 +13,8 @@
 //   IBTEST_COUNT_FILE=FILE    at exit, a line of JSON with what was sent and lost (of that: ACKs of RMPP), and the program's
 //                             peak memory in KiB, is appended to FILE
 //   IBTEST_FULL_DESCRIPTION=1 every NodeDescription arrives with all of its 64 bytes used, no terminator
+//   IBTEST_ENFORCES=1         every PortInfo says that its port enforces its P_Key table in both directions: ibsim keeps the tables of
+//                             switch ports, but not these bits
 #include <pthread.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -43,7 +45,10 @@ namespace {
 constexpr std::size_t kDatagram = 288;
 constexpr std::size_t kMad = 32;
 constexpr std::uint8_t kLidRouted = 0x01, kDirected = 0x81, kSubnAdm = 0x03;
-constexpr std::uint16_t kNodeDescription = 0x10;
+constexpr std::uint16_t kNodeDescription = 0x10, kPortInfo = 0x15;
+constexpr std::size_t kSmpData = 64;
+constexpr std::size_t kEnforcementByte = 43;  // of PortInfo (IBA 14.2.5.6), where PartitionEnforcementInbound and -Outbound are…
+constexpr std::uint8_t kEnforcement = 0x0c;   // …these bits
 
 using Datagram = std::array<std::uint8_t, kDatagram>;
 using Clock = std::uint64_t;  // nanoseconds of CLOCK_MONOTONIC
@@ -134,7 +139,8 @@ class Wire {
         dead_{places("IBTEST_DEAD_PATH")},
         silent_{places("IBTEST_SILENT")},
         silent_after_{static_cast<unsigned>(number("IBTEST_SILENT_AFTER", 0))},
-        fill_{number("IBTEST_FULL_DESCRIPTION", 0) != 0} {}
+        fill_{number("IBTEST_FULL_DESCRIPTION", 0) != 0},
+        enforces_{number("IBTEST_ENFORCES", 0) != 0} {}
 
   ssize_t send(int fd, const std::uint8_t* bytes) {
     const std::lock_guard lock{mutex_};
@@ -155,7 +161,10 @@ class Wire {
   }
 
   void receive(std::uint8_t* bytes) const {
-    if (!fill_ || attribute(bytes) != kNodeDescription || (bytes[kMad + 3] & 0x80U) == 0) return;
+    const std::uint8_t mgmt_class = bytes[kMad + 1];
+    if ((mgmt_class != kLidRouted && mgmt_class != kDirected) || (bytes[kMad + 3] & 0x80U) == 0) return;
+    if (enforces_ && attribute(bytes) == kPortInfo) bytes[kMad + kSmpData + kEnforcementByte] |= kEnforcement;
+    if (!fill_ || attribute(bytes) != kNodeDescription) return;
     for (std::uint8_t* text = bytes + kMad + 64; text != bytes + kMad + 128; ++text)
       if (*text == 0) *text = '~';
   }
@@ -258,7 +267,7 @@ class Wire {
   const std::vector<Place> dead_;
   std::vector<Place> silent_;
   const unsigned silent_after_;
-  const bool fill_;
+  const bool fill_, enforces_;
   std::mutex mutex_;
   pthread_cond_t filled_ = PTHREAD_COND_INITIALIZER;
   std::deque<Held> queue_;

@@ -138,7 +138,14 @@ async::Task<> read_sources(Session& session, Fabric& fabric, const Wanted& wante
     if (ongoing.managers != nullptr) ongoing.managers->add(std::move(now));
   }
   if (needs(Source::pkeys)) co_await read_pkeys(session, fabric, input);
-  if (input.baseline != nullptr) co_await read_stored_firmware(session, input);
+  if (input.baseline != nullptr) {
+    if (ongoing.firmware != nullptr && *ongoing.firmware) {
+      input.firmware = **ongoing.firmware;
+    } else {
+      co_await read_firmware(session, fabric, where.paths, input);
+      if (ongoing.firmware != nullptr) *ongoing.firmware = input.firmware;
+    }
+  }
   if (needs(Source::groups)) co_await read_broadcast_groups(session, where.paths.is_sa_silent(), input);
   if (needs(Source::routes)) co_await read_routes(session, fabric, wanted.routes, input);
 }

@@ -2,6 +2,10 @@
 // Reads what the wanted checks need beside the model.
 #pragma once
 
+#include <map>
+#include <optional>
+#include <string>
+
 #include "async/task.hpp"
 #include "health/input.hpp"
 #include "health/scope.hpp"
@@ -13,8 +17,9 @@ namespace ib::tools::health {
 
 /// Data that is kept from one round to the next.
 struct Ongoing {
-  CounterReadings* counters{};  ///< null: there is one round, which reads them as often as is wanted
-  ManagerHistory* managers{};   ///< null: what they had done before is read anew
+  CounterReadings* counters{};                             ///< null: there is one round, which reads them as often as is wanted
+  ManagerHistory* managers{};                              ///< null: what they had done before is read anew
+  std::optional<std::map<Guid, std::string>>* firmware{};  ///< of the first round, as in Input::firmware; null: there is one round
 };
 
 /// Fills the sources of `input` that the wanted checks need, and sets the reason of the others. Counters are those of `scope`. With

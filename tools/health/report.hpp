@@ -46,7 +46,9 @@ class HealthReport final : public FabricReport {
   // report_text.cpp
   void text_verdict(TextOut& out) const;
   void text_window(TextOut& out) const;
-  void text_finding(TextOut& out, const ib::health::Finding& finding) const;
+  /// The number of findings from index `at` on that share a line: infos of one check about many ports or nodes.
+  std::size_t count_alike(std::size_t at) const;
+  void text_finding(TextOut& out, const ib::health::Finding& finding, std::size_t more_alike) const;
   void text_not_looked_at(TextOut& out) const;
 
   /// The fabric of a place.

@@ -49,13 +49,20 @@ void write_wrapped(TextOut& out, std::string_view text) {
 void HealthReport::text(TextOut& out) const {
   text_verdict(out);
   text_window(out);
-  std::array<std::size_t, 3> shown{};
-  for (const Finding& finding : diagnosis_.findings) {
-    if (++shown.at(static_cast<std::size_t>(*finding.level)) <= most_findings) text_finding(out, finding);
+  std::array<std::size_t, 3> shown{}, left{};
+  for (std::size_t at = 0, count = 0; at < diagnosis_.findings.size(); at += count) {
+    const Finding& finding = diagnosis_.findings[at];
+    const auto level = static_cast<std::size_t>(*finding.level);
+    count = count_alike(at);
+    if (++shown.at(level) <= most_findings) {
+      text_finding(out, finding, count - 1);
+    } else {
+      left.at(level) += count;
+    }
   }
   for (const Level level : {Level::error, Level::warning, Level::info}) {
-    const std::size_t count = diagnosis_.count(level);
-    if (count > most_findings) out.print("… and {} more of level {}: --json has all.\n", counted(count - most_findings), name(level));
+    const std::size_t count = left.at(static_cast<std::size_t>(level));
+    if (count > 0) out.print("… and {} more of level {}: --json has all.\n", counted(count), name(level));
   }
   text_not_looked_at(out);
 }
@@ -86,10 +93,21 @@ void HealthReport::text_window(TextOut& out) const {
             ib::health::provable_ratio(ib::health::bits_in(rate, day)));
 }
 
-void HealthReport::text_finding(TextOut& out, const Finding& finding) const {
+std::size_t HealthReport::count_alike(std::size_t at) const {
+  const ib::health::Findings& findings = diagnosis_.findings;
+  const auto is_alike = [&](const Finding& of) {
+    return of.check == findings[at].check && *of.level == Level::info && of.subject == Finding::Subject::group;
+  };
+  std::size_t count = 1;
+  while (!how_.is_verbose && is_alike(findings[at]) && at + count < findings.size() && is_alike(findings[at + count])) ++count;
+  return count;
+}
+
+void HealthReport::text_finding(TextOut& out, const Finding& finding, std::size_t more_alike) const {
   const FindingText words = this->words();
   if (*finding.level == Level::info && !how_.is_verbose) {
-    out.print("info: {} ({}): {}\n", finding.check->id, name(finding.confidence), words.brief(finding));
+    const std::string more = more_alike == 0 ? std::string() : fmt::format(" {} more such: -v.", counted(more_alike));
+    out.print("info: {} ({}): {}{}\n", finding.check->id, name(finding.confidence), words.brief(finding), more);
     return;
   }
   out.print("{}: {} ({}): {}\n", name(*finding.level), finding.check->id, name(finding.confidence), words.ends(finding));

@@ -11,6 +11,7 @@
 #include "async/task.hpp"
 #include "health/input.hpp"
 #include "mad/transactor.hpp"
+#include "subnet/port_paths.hpp"
 #include "subnet/survey.hpp"
 #include "tools/health/wanted.hpp"
 
@@ -53,8 +54,9 @@ async::Task<> read_pkeys(Session& session, Fabric& fabric, ib::health::Input& in
 async::Task<subnet::Failures> survey_pkeys(mad::Transactor& transactor, path::Path start, ib::health::Input& input);
 /// The P_Keys, subnet managers and firmware that the snapshot `stored` holds.
 async::Task<ib::health::BaselineTables> tables_in_snapshot(snapshot::Snapshot& stored);
-/// Input::firmware, where --from names a snapshot that has it.
-async::Task<> read_stored_firmware(Session& session, ib::health::Input& input);
+/// Input::firmware, where the baseline of `input` has it: of a snapshot whatever it holds, of a live fabric that of the nodes of which the
+/// baseline knows it, by one GMP each. `paths` gets service levels from the SA if it was not queried for them yet.
+async::Task<> read_firmware(Session& session, Fabric& fabric, subnet::PortPaths& paths, ib::health::Input& input);
 /// Source::groups: one request to the SA, unless the SA is known not to answer.
 async::Task<> read_broadcast_groups(Session& session, bool is_sa_silent, ib::health::Input& input);
 /// Source::routes: the linear forwarding tables of all switches.

@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What snapshots hold beside the model that a fabric is compared with: P_Keys, subnet managers, and the firmware of Mellanox devices.
+// What snapshots hold beside the model that a fabric is compared with: P_Keys, subnet managers, and the firmware of Mellanox devices, which
+// a live fabric is asked for.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "iba-gen/mlx.hpp"
 #include "snapshot/snapshot.hpp"
 #include "snapshot/transactor.hpp"
+#include "subnet/failures.hpp"
+#include "subnet/port_paths.hpp"
 #include "tools/health/sources.hpp"
+#include "tools/shared/survey.hpp"
 
 namespace ib::tools::health {
 namespace {
@@ -39,16 +45,17 @@ std::vector<PortIndex> end_ports(const subnet::Subnet& subnet) {
   return ports;
 }
 
-async::Task<> read_firmware(snapshot::SnapshotTransactor& transactor, path::Path start, Input& input) {
+/// Reads the firmware of the nodes of these ports. Returns what failed.
+async::Task<subnet::Failures> survey_firmware(mad::Transactor& transactor, subnet::SurveyOptions options, std::vector<PortIndex> ports,
+                                              Input& input) {
   const subnet::SurveyQuestion<Answer> ask = [](subnet::SurveyPort port) {
     return port.transactor.try_get(port.path, mlx::GeneralInfo::info());
   };
-  const subnet::SurveyOptions options(std::move(start));
-  std::vector<PortIndex> ports = end_ports(input.subnet);
-  const subnet::Surveyed<Answer> found = co_await subnet::survey<Answer>(transactor, input.subnet, std::move(ports), options, ask);
+  subnet::Surveyed<Answer> found = co_await subnet::survey<Answer>(transactor, input.subnet, std::move(ports), std::move(options), ask);
   for (const auto& row : found.rows) {
     if (row.value) input.firmware[input.subnet.node(input.subnet.port(row.port).node).guid()] = firmware_text(*row.value);
   }
+  co_return std::move(found.failures);
 }
 
 }  // namespace
@@ -68,14 +75,30 @@ async::Task<ib::health::BaselineTables> tables_in_snapshot(snapshot::Snapshot& s
       if (row.value) then.managers.push_back({row.port, *row.value, {}});
     }
   }
-  if (stored.has_part("vendor")) co_await read_firmware(transactor, start, then);
+  if (stored.has_part("vendor")) {
+    std::vector<PortIndex> ports = end_ports(then.subnet);
+    subnet::SurveyOptions options(start);
+    co_await survey_firmware(transactor, std::move(options), std::move(ports), then);
+  }
   co_return ib::health::tables_of(then);
 }
 
-async::Task<> read_stored_firmware(Session& session, Input& input) {
-  if (!session.options().from || !session.snapshot().has_part("vendor")) co_return;
-  ib::health::BaselineTables tables = co_await tables_in_snapshot(session.snapshot());
-  input.firmware = std::move(tables.firmware);
+async::Task<> read_firmware(Session& session, Fabric& fabric, subnet::PortPaths& paths, Input& input) {
+  const std::map<Guid, std::string>& known = input.baseline->tables.firmware;
+  if (known.empty()) co_return;
+  if (session.options().from) {
+    if (!session.snapshot().has_part("vendor")) co_return;
+    ib::health::BaselineTables tables = co_await tables_in_snapshot(session.snapshot());
+    input.firmware = std::move(tables.firmware);
+    co_return;
+  }
+  if (!paths.has_service_levels() && paths.why_sl_0().empty()) co_await session.read_service_levels(paths);
+  std::vector<PortIndex> ports = end_ports(input.subnet);
+  std::erase_if(ports, [&](PortIndex at) { return !known.contains(input.subnet.node(input.subnet.port(at).node).guid()); });
+  subnet::SurveyOptions options = gmp_survey(session, paths);
+  subnet::Failures failures = co_await survey_firmware(session.transactor(), std::move(options), std::move(ports), input);
+  std::erase_if(failures, [](const subnet::Failure& of) { return of.kind == subnet::Failure::Kind::refused; });  // it need not answer
+  add_failures(session, fabric, std::move(failures));
 }
 
 }  // namespace ib::tools::health

@@ -48,7 +48,7 @@ async::Task<> Watch::look(const std::string& time) {
   } else if (before_) {
     input.compare_with(round_before.emplace(before_->subnet, subnet::changes(now.subnet, before_->subnet), tables_));
   }
-  const Ongoing ongoing{&readings_, &managers_};
+  const Ongoing ongoing{&readings_, &managers_, &firmware_};
   co_await read_sources(session_, now, wanted_, scope, input, ongoing);
   if (!std::exchange(lost_, {}).empty()) session_.log().warning("the fabric is there again");
   tell(now, input, scope, time);

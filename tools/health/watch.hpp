@@ -4,6 +4,7 @@
 // port is closed and opened again until it is there.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -41,10 +42,11 @@ class Watch {
   StoredBaseline& stored_;
   CounterReadings readings_;
   ManagerHistory managers_;
-  ib::health::BaselineTables tables_;             ///< of the last round
-  std::optional<Guid> target_;                    ///< the node of TARGET, once it was found: its LID may change
-  std::optional<Fabric> before_;                  ///< of the last round that read the fabric
-  std::optional<std::pair<Lid, Lid>> port_lids_;  ///< that the end port had then: its own, and that of the subnet manager
+  std::optional<std::map<Guid, std::string>> firmware_;  ///< as the first round with a baseline has read it
+  ib::health::BaselineTables tables_;                    ///< of the last round
+  std::optional<Guid> target_;                           ///< the node of TARGET, once it was found: its LID may change
+  std::optional<Fabric> before_;                         ///< of the last round that read the fabric
+  std::optional<std::pair<Lid, Lid>> port_lids_;         ///< that the end port had then: its own, and that of the subnet manager
   bool is_closed_{};
   std::string lost_;  ///< why the fabric is away; empty: it is there
 };

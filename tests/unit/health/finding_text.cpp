@@ -52,6 +52,15 @@ TEST_CASE("only a cable has another end") {
   CHECK(told.words().ends(cable).find(" -- ") != std::string::npos);
 }
 
+TEST_CASE("of many values the first four are told, and how many there are besides") {
+  const Told told;
+  Finding cable = on_cable(told.swept->subnet, told.port(Patient::host0, 1));
+  for (std::uint64_t value = 1; value <= 4; ++value) cable.evidence.push_back(number("LID", 0, value));
+  CHECK(told.words().seen(cable) == "LID is 1; LID is 2; LID is 3; LID is 4.");
+  for (std::uint64_t value = 5; value <= 7; ++value) cable.evidence.push_back(number("LID", 1, value));
+  CHECK(told.words().seen(cable) == "LID is 1; LID is 2; LID is 3; LID is 4; … and 3 more (in JSON).");
+}
+
 TEST_CASE("a group in one line is its number, one of it, and what is seen there") {
   const Told told;
   Finding group = on_ports(told.swept->subnet, std::array{told.port(Patient::host0, 1), told.port(Patient::host1, 1)});

@@ -100,6 +100,24 @@ TEST_CASE("LinkDowned that was cleared at one end alone does not say that the no
   CHECK(only(restart, "link-restart").confidence == Confidence::sure);
 }
 
+TEST_CASE("LinkDowned at a host alone is its driver or firmware; at a switch alone the other node restarted") {
+  Patient host;
+  host.sweep();
+  host.count(Patient::host0, 1, "link_downed_counter", 1);
+  const Diagnosis driver = host.examine();
+  CHECK(only(driver, "link-restart").confidence == Confidence::likely);
+  CHECK(only(driver, "link-restart").detail == "The switch did not count it: the driver or the firmware of this host.");
+  CHECK(only(driver, "link-restart").ends.front().port == host.port(Patient::host0, 1));
+
+  for (const auto& [node, port] : {std::pair{Patient::leaf0, 1U}, {Patient::spine, 1U}}) {
+    Patient at_switch;
+    at_switch.sweep();
+    at_switch.count(node, port, "link_downed_counter", 1);
+    const Diagnosis restart = at_switch.examine();
+    CHECK(only(restart, "link-restart").detail == "The other end did not count it.");
+  }
+}
+
 TEST_CASE("a link that went down and did not come back is a warning, whatever its other end may be") {
   Patient dead;
   lose_link(dead, Patient::leaf0, 2);

@@ -137,6 +137,30 @@ TEST_CASE("link-misconfigured: at least three ports that lead to one device and 
   }
 }
 
+TEST_CASE("link-misconfigured: a cable with less enabled at both ends, where nine of ten links between such devices have more") {
+  for (const auto& [leaves, is_found] : {std::pair{11U, true}, {10U, false}}) {
+    Patient patient;
+    patient.fabric = FakeFabric::fat_tree(leaves, 1, 1);
+    for (FakeFabric::NodeId host = Patient::host0; host < patient.fabric.size(); host += 2)
+      patient.fabric.node(host).info.device_id = 0x1017;
+    for (smp::PortInfo* info : {&patient.info(Patient::leaf0, 2), &patient.info(Patient::spine, 1)})
+      info->link_width_enabled = info->link_width_active = 1;
+    patient.sweep();
+    const Diagnosis diagnosis = patient.examine();
+    REQUIRE(Patient::checks_of(diagnosis) == Found{"link-misconfigured"});  // one of the cable, or one of the ports of the device
+    const Finding& finding = diagnosis.findings.front();
+    CHECK(*finding.level == (is_found ? Level::warning : Level::info));
+    CHECK(finding.subject == (is_found ? Finding::Subject::cable : Finding::Subject::group));
+    CHECK(finding.ends.size() == 2);
+    REQUIRE(finding.evidence.size() == (is_found ? 2 : 0));
+    for (std::size_t end = 0; end < finding.evidence.size(); ++end) {
+      CHECK(finding.evidence[end].field == "linkWidthEnabled");
+      CHECK(finding.evidence[end].end == end);
+      CHECK(finding.evidence[end].limit == 4.0);
+    }
+  }
+}
+
 TEST_CASE("link-misconnected: links between the same devices are one finding") {
   Patient one;
   one.info(Patient::host0, 1).link_width_supported = 1;

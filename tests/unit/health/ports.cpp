@@ -7,6 +7,7 @@ namespace health_ports_tests {
 
 using namespace ib;
 using namespace ib::health;
+using ibtest::FakeFabric;
 using ibtest::Found;
 using ibtest::Patient;
 
@@ -98,6 +99,45 @@ TEST_CASE("lmc-mismatch: the port that differs from most") {
   REQUIRE(Patient::checks_of(diagnosis) == Found{"lmc-mismatch"});
   CHECK(diagnosis.findings.front().ends.front().port == patient.port(Patient::host3, 1));
   CHECK(diagnosis.findings.front().evidence.front().limit == 0.0);
+
+  Patient halves;  // no LMC is that of most
+  std::uint16_t lid = 64;
+  for (const auto host : {Patient::host0, Patient::host1}) {
+    halves.info(host, 1).lmc = 1;
+    halves.info(host, 1).lid = Lid{lid += 2};
+  }
+  halves.fabric.attach(Patient::host0);
+  halves.sweep();
+  CHECK(halves.found().empty());
+}
+
+TEST_CASE("duplicate-guid: ports of two adapters have one port GUID; two ports of one adapter may") {
+  Patient patient;
+  patient.sweep();
+  const subnet::PortIndex first = patient.port(Patient::host0, 1), second = patient.port(Patient::host1, 1);
+  patient.swept->subnet.port(second).guid = patient.swept->subnet.port(first).guid;
+  const Diagnosis diagnosis = patient.examine();
+  REQUIRE(Patient::checks_of(diagnosis) == Found{"duplicate-guid"});
+  const Finding& finding = diagnosis.findings.front();
+  CHECK(*finding.level == Level::error);
+  REQUIRE(finding.ends.size() == 2);
+  CHECK(finding.ends[0].port == first);
+  CHECK(finding.ends[1].port == second);
+  CHECK_THAT(finding.detail, ibtest::contains("Both ports have the GUID 0000:0000:0010:0001."));
+
+  Patient one;
+  one.fabric = FakeFabric();
+  const auto leaf = one.fabric.add_switch(0x100, 4, "leaf"), ca = one.fabric.add_ca(0x200, 2, "one"),
+             other = one.fabric.add_ca(0x300, 1, "two");
+  one.fabric.link(leaf, 1, ca, 1);
+  one.fabric.link(leaf, 2, ca, 2);
+  one.fabric.link(leaf, 3, other, 1);
+  one.fabric.assign_lids();
+  one.fabric.attach(ca);
+  one.sweep();
+  REQUIRE(one.swept->subnet.port(one.port(ca, 2)).guid == Guid{0x202});
+  one.swept->subnet.port(one.port(ca, 2)).guid = Guid{0x201};
+  CHECK(one.found().empty());
 }
 
 TEST_CASE("node-silent names the port behind which nobody answers, node-partial what was not answered") {
@@ -117,6 +157,11 @@ TEST_CASE("node-silent names the port behind which nobody answers, node-partial 
   const Diagnosis some = partial.examine();
   REQUIRE(Patient::checks_of(some) == Found{"node-partial"});
   CHECK(some.findings.front().detail == "Not answered: NodeDescription.");
+
+  Patient late;  // its first answers come at the last try
+  late.fabric.node(Patient::host2).faults.drop_next = 3;
+  late.sweep();
+  CHECK(late.found().empty());
 }
 
 }  // namespace health_ports_tests

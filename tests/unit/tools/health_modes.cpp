@@ -7,7 +7,12 @@
 #include <cerrno>
 #include <chrono>
 #include <fstream>
+#include <optional>
+#include <utility>
 
+#include "base/bytes.hpp"
+#include "iba-gen/mlx.hpp"
+#include "subnet/mlnx_vendor.hpp"
 #include "unit/tools/health_fabric.hpp"
 
 namespace tools_health_modes_tests {
@@ -23,6 +28,12 @@ using ibtest::health::check;
 using ibtest::health::Fabric;
 using ibtest::health::Words;
 using nlohmann::json;
+
+namespace {
+
+constexpr std::size_t vendor_data = 24;  // of the data in MADs of Mellanox's class
+
+}  // namespace
 
 TEST_CASE("health: --baseline tells what is not as it was, live and between two snapshots") {
   Fabric f;
@@ -67,6 +78,55 @@ TEST_CASE("health: what has changed is told as it was and as it is, with the por
   const Outcome changed = settings.run({"--baseline", good, "--only", "changed"}, 1);
   CHECK_THAT(changed.out, contains("priority was 5, is 7"));
   CHECK_THAT(changed.out, contains("P_Keys of port 1: new 0x8005."));
+}
+
+TEST_CASE("health: a live fabric is asked for the firmware of the nodes of which the baseline knows it") {
+  Fabric f;
+  f.fabric.node(f.leaf).info.vendor_id = f.fabric.node(f.other).info.vendor_id = 0x2c9;
+  std::uint8_t version = 9;
+  std::size_t asked = 0;
+  f.fabric.node(f.other).services[subnet::mlnx_vendor_class].answer = [&](unsigned, Bytes request) {
+    FakeFabric::Answer answer = ibtest::answer_to(request);
+    mlx::GeneralInfo info;
+    info.fw_major = version;
+    if (load_be<std::uint16_t>(&request[16]) == mlx::GeneralInfo::attribute_id) {
+      ++asked;
+      info.pack(MutableBytes(answer).subspan(vendor_data, mlx::GeneralInfo::wire_size));
+    }
+    return std::optional(answer);
+  };
+  FakeFabric::Service& silent = f.fabric.node(f.leaf).services[subnet::mlnx_vendor_class];
+  const std::string before = f.directory.file("before");
+  silent.answer = [](unsigned, Bytes) { return std::optional<FakeFabric::Answer>(); };
+  REQUIRE(ibtool(f.fabric, {"snapshot", before}).status == 0);
+  CHECK(std::exchange(asked, 0) == 1);
+  const unsigned requests = silent.requests;
+
+  const Outcome same = f.run({"--baseline", before, "--interval", "0"});
+  CHECK(asked == 1);
+  CHECK(silent.requests == requests);  // the baseline has no firmware of it
+  CHECK(same.out.find("firmware") == std::string::npos);
+  version = 10;
+  const json other = f.found({"--baseline", before, "--only", "changed"}, 1);
+  REQUIRE(other["findings"].size() == 1);
+  CHECK(other["findings"][0]["ends"][0]["node_description"] == "other");
+  CHECK_THAT(other["findings"][0]["text"].get<std::string>(), contains("Its firmware was 9.0.0, is 10.0.0."));
+
+  asked = 0;
+  const json rounds = f.found({"--baseline", before, "--repeat", "--count", "3", "--only", "changed"}, 1)["readings"];
+  REQUIRE(rounds.size() == 3);
+  CHECK(asked == 1);
+  for (const json& round : rounds) CHECK(round["findings"].size() == 1);
+
+  asked = 0;
+  CHECK(f.found({"--baseline", before, "--skip", "changed", "--interval", "0"})["verdict"] == "healthy");
+  CHECK(asked == 0);
+  f.fabric.node(f.other).services[subnet::mlnx_vendor_class].faults.silent = true;
+  const json lost = f.found({"--baseline", before, "--only", "changed,node-partial"}, 1);
+  REQUIRE(lost["findings"].size() == 1);
+  CHECK(lost["findings"][0]["check"] == "node-partial");
+  f.fabric.node(f.other).services.erase(subnet::mlnx_vendor_class);  // it refuses the request, as any node may
+  CHECK(f.found({"--baseline", before, "--only", "changed,node-partial"})["findings"].empty());
 }
 
 TEST_CASE("health: --nodes looks at the links between hosts") {
