@@ -71,8 +71,7 @@ mad::Task<mad::Result<mad::Reply>> call(mad::Transactor& transactor, std::uint8_
   std::array<std::uint8_t, Record::wire_size> bytes{};
   query.record.pack(bytes);
   const mad::Request request = sa_request(transactor.sa_path(), Record::info(), method, bytes, query.component_mask);
-  mad::Result<mad::Reply> reply = co_await transactor.try_call(request);
-  co_return reply;
+  co_return co_await transactor.try_call(request);
 }
 
 template <class Query>

@@ -66,8 +66,7 @@ async::Task<SmpBlocks> try_read_smp_blocks(mad::Transactor& transactor, path::Pa
   BlockReader reader(transactor, std::move(path), info, std::move(modifiers));
   const auto read = [&reader](std::size_t at) { return reader.read(at); };
   auto indexes = std::views::iota(std::size_t{0}, reader.size());
-  async::Task<> all = async::for_each(indexes, tasks_at_once, read);
-  co_await std::move(all);
+  co_await async::for_each(indexes, tasks_at_once, read);
   co_return std::move(reader.found);
 }
 

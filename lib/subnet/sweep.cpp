@@ -199,8 +199,7 @@ async::Task<Discovered> discover(mad::Transactor& transactor, Subnet& subnet, pa
   async::Loop& loop = co_await async::current_loop;
   subnet.clear();
   Sweep sweep(loop, transactor, subnet, std::move(start), std::move(options));
-  Discovered discovered = co_await sweep.run();
-  co_return discovered;
+  co_return co_await sweep.run();
 }
 
 }  // namespace ib::subnet

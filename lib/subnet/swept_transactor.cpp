@@ -71,8 +71,7 @@ mad::Task<mad::Result<mad::Reply>> SweptTransactor::try_call(const mad::Request&
       co_return reply;
     }
   }
-  mad::Result<mad::Reply> reply = co_await below_.try_call(request);
-  co_return reply;
+  co_return co_await below_.try_call(request);
 }
 
 }  // namespace ib::subnet

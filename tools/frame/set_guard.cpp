@@ -117,12 +117,8 @@ mad::Task<mad::Result<mad::Reply>> SetGuard::set(const mad::Request& request) {
   if (!refusal_.empty()) throw UsageError(refusal_);
   const mad::Result<bool> checked = co_await check(request);
   if (!checked) co_return checked.shared_error();
-  if (dry_run_) {
-    mad::Reply reply = co_await plan(request);
-    co_return reply;
-  }
-  mad::Result<mad::Reply> sent = co_await below_.try_call(request);
-  co_return sent;
+  if (dry_run_) co_return co_await plan(request);
+  co_return co_await below_.try_call(request);
 }
 
 /// Whether the node at the end of the path is known to be the intended node. False if the path does not say which node is meant. The error

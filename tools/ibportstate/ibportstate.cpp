@@ -210,8 +210,7 @@ class Ibportstate final : public PortCommand {
   async::Task<smp::PortInfo> send(mad::Transactor& transactor, const ObservedPort& port, const smp::PortInfo& wanted) const {
     const std::uint32_t modifier = number_ | (operations_.sets_ext_speed() ? extended_speeds_bit : 0U);
     try {
-      const smp::PortInfo answer = co_await transactor.subn_set(port.node.path, modifier, wanted);
-      co_return answer;
+      co_return co_await transactor.subn_set(port.node.path, modifier, wanted);
     } catch (mad::MadStatusError& error) {
       if (!wanted.lid.is_unicast())
         error.note("Setting a port that has no LID, which some nodes refuse unless 'lid' and 'smlid' give it one");

@@ -101,9 +101,7 @@ class Ibdatacounters final : public Command {
       const subnet::NodeIndex node = fabric.subnet.port(end).node;
       if (nodes.empty() || nodes.back() != node) nodes.push_back(node);
     }
-    counters::PmaReadings readings =
-        co_await counters::read_pmas(session.transactor(), fabric.subnet, std::move(nodes), std::move(wanted), std::move(options));
-    co_return readings;
+    co_return co_await counters::read_pmas(session.transactor(), fabric.subnet, std::move(nodes), std::move(wanted), std::move(options));
   }
 
   bool is_left_out(const subnet::Port& port) const { return only_up_ && port.is_polling_or_disabled(); }

@@ -137,8 +137,7 @@ class OnePort final : public Command {
     if (!to.dlid.is_unicast())
       to.dgid = Gid::from(session.end_port().default_gid().prefix(), subnet.node(subnet.port(end).node).info.port_guid);
     const path::Path wanted = to;
-    path::Path pma = co_await session.gmp_path(&wanted);
-    co_return pma;
+    co_return co_await session.gmp_path(&wanted);
   }
 
   using Reading = mad::Result<counters::CounterReading>;
@@ -157,10 +156,7 @@ class OnePort final : public Command {
     }
     if (checks_ && !needs_wide) support = without_extended(support);
     const bool has_all = support.all_port_select();
-    if (!asked.all_ports || has_all) {
-      Reading reading = co_await read_port(transactor, pma, asked.select, support);
-      co_return reading;
-    }
+    if (!asked.all_ports || has_all) co_return co_await read_port(transactor, pma, asked.select, support);
     counters::CounterReading sum;
     const unsigned ports = subnet.node(subnet.port(end).node).info.num_ports;
     for (unsigned port = 1; port <= ports; ++port) {

@@ -93,8 +93,7 @@ async::Task<sa::Nodes> named(Session& session, std::string_view name) {
 async::Task<sa::Nodes> matching(Session& session, std::string_view member, std::string_view text) {
   sa::Pattern pattern(sa::NodeRecord::info());
   pattern.match(member, text);
-  sa::Nodes nodes = co_await sa::find_nodes(session.transactor(), pattern);
-  co_return nodes;
+  co_return co_await sa::find_nodes(session.transactor(), pattern);
 }
 
 async::Task<sa::Nodes> find(Session& session, ListKind list, std::string_view word) {
