@@ -12,6 +12,7 @@
 #include "base/error.hpp"
 #include "base/parse.hpp"
 #include "iba/text.hpp"
+#include "iba/wire.hpp"
 #include "subnet/rate.hpp"
 
 namespace ib::formats {
@@ -290,9 +291,7 @@ class TopologyParser {
       info.port_physical_state = smp::PortPhysicalState::link_up;
       set_rate(info, subnet_.port(port).fdr10, *rate);
     }
-    std::array<std::uint8_t, smp::PortInfo::wire_size> bytes{};
-    info.pack(bytes);
-    subnet_.set_port_info(port, bytes);
+    subnet_.set_port_info(port, wire::packed(info));
   }
 
   Subnet& subnet_;

@@ -68,8 +68,7 @@ Table<T> unpacked_table(const mad::Reply& reply) {
 template <class Query>
 mad::Task<mad::Result<mad::Reply>> call(mad::Transactor& transactor, std::uint8_t method, const Query& query) {
   using Record = decltype(Query::record);
-  std::array<std::uint8_t, Record::wire_size> bytes{};
-  query.record.pack(bytes);
+  const auto bytes = wire::packed(query.record);
   const mad::Request request = sa_request(transactor.sa_path(), Record::info(), method, bytes, query.component_mask);
   co_return co_await transactor.try_call(request);
 }

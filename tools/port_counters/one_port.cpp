@@ -96,13 +96,6 @@ class OnePort final : public Command {
     }
   };
 
-  template <class T>
-  static std::vector<std::uint8_t> packed(const T& value) {
-    std::vector<std::uint8_t> bytes(T::wire_size);
-    value.pack(bytes);
-    return bytes;
-  }
-
   /// Makes a model of this node only. Returns the end port of the node.
   static async::Task<PortIndex> read_node(Session& session, const Destination& node, Fabric& fabric) {
     mad::Transactor& transactor = session.transactor();
@@ -112,13 +105,11 @@ class OnePort final : public Command {
     const PortIndex end = fabric.subnet.port_of(at, is_switch ? 0 : info.local_port_num);
     if (end == subnet::none) throw Error(fmt::format("{} has no port {}", node.name, static_cast<unsigned>(info.local_port_num)));
     const auto port = co_await transactor.subn_get<smp::PortInfo>(node.path, fabric.subnet.port(end).number);
-    const std::vector<std::uint8_t> port_bytes = packed(port);
-    fabric.subnet.set_port_info(end, port_bytes);
+    fabric.subnet.set_port_info(end, wire::packed(port));
     fabric.subnet.set_port_guid(end, info.port_guid);
     const auto description = co_await transactor.subn_get<smp::NodeDescription>(node.path);
-    const std::vector<std::uint8_t> text = packed(description);
     subnet::Node& kept = fabric.subnet.node(at);
-    std::ranges::copy(text, kept.description_bytes.begin());
+    std::ranges::copy(wire::packed(description), kept.description_bytes.begin());
     kept.has_description = true;
     fabric.names = session.node_name_map();
     co_return end;
