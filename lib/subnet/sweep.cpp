@@ -191,6 +191,10 @@ void Sweep::tell(std::string_view line) const {
 
 void Sweep::fail(Failure failure) { failures_.push_back(std::move(failure)); }
 
+void Sweep::fail_beyond(Failure::Kind kind, PortIndex from, std::string why) {
+  fail({kind, subnet_.port(from).node, subnet_.port(from).number, true, "NodeInfo", 0, std::move(why), {}});
+}
+
 void Sweep::fail(NodeIndex node, int port, bool beyond, std::string_view attribute, std::uint32_t modifier, const Answer& answer) {
   fail({kind_of(answer.error()), node, port, beyond, std::string(attribute), modifier, answer.error().message(), answer.shared_error()});
 }
