@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "base/escape.hpp"
 #include "base/letter_case.hpp"
 #include "base/nearest.hpp"
 #include "mad/transactor.hpp"
@@ -120,26 +119,8 @@ async::Task<std::vector<std::uint8_t>> OperationRun::get(const StructInfo& info,
 std::span<const Operation> operations() { return all_operations; }
 
 const Operation& find_operation(std::string_view word) {
-  const std::string given = to_lower(word);
-  const Operation* found[2] = {nullptr, nullptr};  // an operation of python-rdma, and a newer one
-  bool ambiguous[2] = {false, false};
-  for (const Operation& op : all_operations) {
-    for (const std::string_view name : {op.name, op.short_name, op.attribute}) {
-      const std::string full = to_lower(name);
-      if (full == given) return op;
-      if (!full.starts_with(given)) continue;
-      const Operation*& slot = found[op.python_rdma ? 0 : 1];
-      ambiguous[op.python_rdma ? 0 : 1] |= slot != nullptr && slot != &op;
-      slot = &op;
-    }
-  }
-  for (const int kind : {0, 1}) {
-    if (ambiguous[kind]) throw UsageError(fmt::format("Ambiguous operation {}", in_quotes(given)));
-    if (found[kind] != nullptr) return *found[kind];
-  }
-  std::vector<std::string_view> names;
-  for (const Operation& op : all_operations) names.insert(names.end(), {op.name, op.short_name, op.attribute});
-  throw UsageError(fmt::format("Unknown operation {}{}", in_quotes(given), did_you_mean(given, names)));
+  const auto names = [](const Operation& op) { return std::array{op.name, op.short_name, op.attribute}; };
+  return find_by_prefix(word, operations(), &Operation::python_rdma, names);
 }
 
 const Operation* find_diags_operation(std::string_view word) {
