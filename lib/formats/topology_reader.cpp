@@ -11,6 +11,7 @@
 
 #include "base/error.hpp"
 #include "base/parse.hpp"
+#include "formats/scanner.hpp"
 #include "iba/text.hpp"
 #include "iba/wire.hpp"
 #include "subnet/rate.hpp"
@@ -31,41 +32,15 @@ namespace {
 constexpr std::uint32_t extended_speeds = 1U << 14, capability_mask2 = 1U << 15;  // IBA 14.2.5.6: PortInfo.CapabilityMask
 constexpr std::uint16_t extended_speeds2 = 1U << 11;
 
-/// Takes words from the front of a line.
-class Scanner {
- public:
-  explicit Scanner(std::string_view line) : rest_(line) {}
-
-  std::string_view rest() const { return rest_; }
-  bool take(std::string_view word) {
-    if (!rest_.starts_with(word)) return false;
-    rest_.remove_prefix(word.size());
-    return true;
-  }
-  void skip_blanks() {
-    while (!rest_.empty() && (rest_.front() == ' ' || rest_.front() == '\t')) rest_.remove_prefix(1);
-  }
-  /// Takes the text before `end`, and `end`. Takes nothing if the line does not contain `end`.
-  std::optional<std::string_view> until(char end) {
-    const auto at = rest_.find(end);
-    if (at == std::string_view::npos) return std::nullopt;
-    const std::string_view word = rest_.substr(0, at);
-    rest_.remove_prefix(at + 1);
-    return word;
-  }
-  /// `[NUMBER]`, and `[ext NUMBER]` if that follows.
-  std::optional<unsigned> port() {
-    if (!take("[")) return std::nullopt;
-    const auto word = until(']');
-    const auto number = word ? parse_digits(*word, 10) : std::nullopt;
-    if (!number || *number > 255) return std::nullopt;
-    if (take("[ext ") && !until(']')) return std::nullopt;
-    return static_cast<unsigned>(*number);
-  }
-
- private:
-  std::string_view rest_;
-};
+/// Takes `[NUMBER]`, and `[ext NUMBER]` if that follows.
+std::optional<unsigned> take_port(Scanner& line) {
+  if (!line.take("[")) return std::nullopt;
+  const auto word = line.until("]");
+  const auto number = word ? parse_digits(*word, 10) : std::nullopt;
+  if (!number || *number > 255) return std::nullopt;
+  if (line.take("[ext ") && !line.until("]")) return std::nullopt;
+  return static_cast<unsigned>(*number);
+}
 
 /// A GUID in colons, or in digits as infiniband-diags has them, with 0x or without.
 std::optional<Guid> guid_in(std::string_view word) {
@@ -212,8 +187,8 @@ class TopologyParser {
   /// Switch 8 "S-0000000000200000"  # "Switch1" base port 0 lid 2 lmc 0
   void node(std::string_view text) {
     Scanner scanner(text);
-    const auto kind = scanner.until('\t');
-    const auto count = kind ? scanner.until(' ') : std::nullopt;
+    const auto kind = scanner.until("\t");
+    const auto count = kind ? scanner.until(" ") : std::nullopt;
     const auto ports = count ? parse_digits(*count, 10) : std::nullopt;
     if (!ports || *ports > 255 || !scanner.take("\"")) refuse("not a line of a listing");
     const auto guid = node_guid(scanner);
@@ -249,19 +224,19 @@ class TopologyParser {
   /// [1](100001)  "S-0000000000200000"[1]  # lid 1 lmc 0 "Switch1" lid 2 4xSDR
   void link(std::string_view text) {
     Scanner scanner(text);
-    const std::optional<unsigned> number = scanner.port();
+    const std::optional<unsigned> number = take_port(scanner);
     if (node_ == none || !number || subnet_.port_of(node_, *number) == none) refuse("not a port of the node above");
     const PortIndex port = subnet_.port_of(node_, *number);
     const bool is_switch = subnet_.node(node_).kind() == NodeKind::sw;
     if (scanner.take("(")) {
-      const auto word = scanner.until(')');
+      const auto word = scanner.until(")");
       const auto guid = word ? guid_in(*word) : std::nullopt;
       if (!guid) refuse("not a port GUID");
       if (!is_switch) subnet_.set_port_guid(port, *guid);
     }
     scanner.skip_blanks();
     const auto peer = scanner.take("\"") ? node_guid(scanner) : std::nullopt;
-    const auto peer_port = peer ? scanner.port() : std::nullopt;
+    const auto peer_port = peer ? take_port(scanner) : std::nullopt;
     if (!peer_port) refuse("no node and port at the other end");
     pending_.push_back({number_, port, *peer, *peer_port});
     const std::string_view rest = scanner.rest();
@@ -276,7 +251,7 @@ class TopologyParser {
 
   /// S-0000000000200000"
   static std::optional<Guid> node_guid(Scanner& scanner) {
-    const auto word = scanner.until('"');
+    const auto word = scanner.until("\"");
     if (!word || word->size() < 3 || (*word)[1] != '-') return std::nullopt;
     return guid_in(word->substr(2));
   }
