@@ -65,7 +65,7 @@ TableRows table_rows(const mad::Reply& reply, std::size_t record_size) {
   const Bytes data = mad.subspan(area.offset, end - area.offset);
   table.records = rows_of(data, step, record_size);
   const Bytes rest = data.subspan(std::min(data.size(), table.records.size() * step));
-  table.torn = table.torn || std::ranges::any_of(rest, [](std::uint8_t byte) { return byte != 0; });
+  table.torn = table.torn || !is_zero(rest);
   return table;
 }
 

@@ -72,10 +72,6 @@ AttributeBytes cut(const AttributeBytes& bytes, std::size_t from, std::size_t si
   return {first, first + static_cast<std::ptrdiff_t>(size)};
 }
 
-bool is_zero(Bytes bytes) {
-  return std::ranges::all_of(bytes, [](std::uint8_t byte) { return byte == 0; });
-}
-
 /// One attribute in the format of libibmad.
 async::Task<> attribute(const AgentOperation& operation, const StructInfo& info, const char* why) {
   CongestionReport report(operation);

@@ -45,10 +45,6 @@ std::string request_name(Bytes request) {
   return fmt::format("{}({})", name, info != nullptr ? std::string(info->iba_name) : fmt::format("0x{:04x}", header.attribute_id()));
 }
 
-bool is_zero(Bytes bytes) {
-  return std::ranges::all_of(bytes, [](std::uint8_t byte) { return byte == 0; });
-}
-
 /// Adds " NAME=VALUE" for each field that is not zero.
 void add_fields(std::string& text, Bytes bytes, const StructInfo& info, Keys keys, const std::string& before = {}) {
   for (const FieldInfo& field : info.fields) {
