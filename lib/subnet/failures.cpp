@@ -6,7 +6,6 @@
 #include <tuple>
 
 #include "iba-gen/mad.hpp"
-#include "iba-gen/pm.hpp"
 #include "iba-gen/smp.hpp"
 #include "subnet/set_target.hpp"
 #include "subnet/survey.hpp"

@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <deque>
 
 #include "subnet/failures.hpp"

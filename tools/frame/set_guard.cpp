@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 
 #include "base/escape.hpp"
 #include "iba/dump.hpp"

@@ -8,7 +8,6 @@
 #include "base/log.hpp"
 #include "base/split.hpp"
 #include "counters/thresholds.hpp"
-#include "mad/rpc.hpp"
 #include "path/parse.hpp"
 #include "subnet/order.hpp"
 #include "tools/frame/commands.hpp"

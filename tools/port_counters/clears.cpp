@@ -2,11 +2,9 @@
 // ibclearcounters and ibclearerrors: set counters of all ports of the fabric to zero.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <map>
 
 #include "base/escape.hpp"
-#include "base/log.hpp"
 #include "counters/clears.hpp"
 #include "counters/readings.hpp"
 #include "iba/text.hpp"

@@ -4,7 +4,6 @@
 #include <functional>
 #include <map>
 
-#include "base/log.hpp"
 #include "counters/readings.hpp"
 #include "subnet/port_paths.hpp"
 #include "tools/frame/commands.hpp"

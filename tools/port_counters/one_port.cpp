@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "counters/readings.hpp"
 #include "iba-gen/pm.hpp"

@@ -2,14 +2,11 @@
 // The reports of saquery, and what it requests in ibtool's dialect: nodes by name, LID or GUID.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cctype>
 
 #include "base/escape.hpp"
 #include "iba-gen/sa.hpp"
-#include "iba/generic.hpp"
 #include "iba/text.hpp"
-#include "iba/wire.hpp"
 #include "sa/nodes.hpp"
 #include "tools/saquery/saquery.hpp"
 

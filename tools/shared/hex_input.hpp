@@ -7,7 +7,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/bytes.hpp"
 
 namespace ib::tools {
 
