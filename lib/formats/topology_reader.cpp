@@ -87,36 +87,12 @@ void set_rate(smp::PortInfo& info, std::uint8_t& fdr10, const LinkRate& rate) {
   for (unsigned code = 1; code <= 16; code *= 2) {
     if (subnet::lanes(code) == rate.lanes) info.link_width_active = static_cast<std::uint8_t>(code);
   }
-  info.link_speed_active = 4;  // QDR; a faster port has this value too, and its speed in the extended fields
-  switch (rate.speed) {
-    case Speed::sdr:
-      info.link_speed_active = 1;
-      break;
-    case Speed::ddr:
-      info.link_speed_active = 2;
-      break;
-    case Speed::fdr10:
-      fdr10 = 1;
-      break;
-    case Speed::fdr:
-      info.link_speed_ext_active = 1;
-      break;
-    case Speed::edr:
-      info.link_speed_ext_active = 2;
-      break;
-    case Speed::hdr:
-      info.link_speed_ext_active = 4;
-      break;
-    case Speed::ndr:
-      info.link_speed_ext_active = 8;
-      break;
-    case Speed::xdr:
-      info.link_speed_ext_active2 = 1;
-      break;
-    case Speed::qdr:
-    case Speed::unknown:
-      break;
-  }
+  // QDR stands for faster speeds too, which are in the extended fields.
+  info.link_speed_active = rate.speed == Speed::sdr ? 1 : rate.speed == Speed::ddr ? 2 : 4;
+  if (rate.speed == Speed::fdr10) fdr10 = 1;
+  const unsigned above_fdr = static_cast<unsigned>(rate.speed) - static_cast<unsigned>(Speed::fdr);
+  if (rate.speed >= Speed::fdr && rate.speed <= Speed::ndr) info.link_speed_ext_active = static_cast<std::uint8_t>(1U << above_fdr);
+  if (rate.speed == Speed::xdr) info.link_speed_ext_active2 = 1;
 }
 
 class TopologyParser {

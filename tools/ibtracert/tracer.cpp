@@ -32,29 +32,10 @@ std::string called(const PacketPlace& at) { return fmt::format("{} {}", to_text(
 }  // namespace
 
 std::string_view name(WayEnd end) {
-  switch (end) {
-    case WayEnd::arrived:
-      return "arrived";
-    case WayEnd::unreachable:
-      return "unreachable";
-    case WayEnd::no_entry:
-      return "no_entry";
-    case WayEnd::not_read:
-      return "not_read";
-    case WayEnd::not_active:
-      return "not_active";
-    case WayEnd::no_answer:
-      return "no_answer";
-    case WayEnd::wrong_port:
-      return "wrong_port";
-    case WayEnd::loop:
-      return "loop";
-    case WayEnd::too_long:
-      return "too_long";
-    case WayEnd::no_way:
-      return "no_way";
-  }
-  return "";
+  constexpr std::array<std::string_view, 10> names{"arrived",   "unreachable", "no_entry", "not_read", "not_active",
+                                                   "no_answer", "wrong_port",  "loop",     "too_long", "no_way"};
+  static_assert(static_cast<std::size_t>(WayEnd::no_way) + 1 == names.size());
+  return names[static_cast<std::size_t>(end)];
 }
 
 std::string route_text(const DirectedRoute& route) { return libibnetdisc_route(route); }

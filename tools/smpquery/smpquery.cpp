@@ -14,6 +14,8 @@ namespace ib::tools {
 namespace smpquery {
 namespace {
 
+constexpr bool is_python_rdma = true, is_newer = false, is_diags = true, not_diags = false;
+
 constexpr Operation all_operations[]{
     {.name = "NodeInfo", .short_name = "NI", .attribute = "SMPNodeInfo", .run = node_info, .rows = "data"},
     {"NodeDesc", "ND", "SMPNodeDescription", node_description},
@@ -23,29 +25,10 @@ constexpr Operation all_operations[]{
     {"SL2VLTable", "SL2VL", "SMPSLToVLMappingTable", sl_to_vl_tables},
     {"VLArbitration", "VLArb", "SMPVLArbitrationTable", vl_arbitration},
     {"GUIDInfo", "GI", "SMPGUIDInfo", guid_info},
-    {.name = "LinearForwardingTable",
-     .short_name = "LFT",
-     .attribute = "SMPLinearForwardingTable",
-     .run = linear_forwarding_table,
-     .diags = false},
-    {.name = "MulticastForwardingTable",
-     .short_name = "MFT",
-     .attribute = "SMPMulticastForwardingTable",
-     .run = multicast_forwarding_table,
-     .python_rdma = false,
-     .diags = false},
-    {.name = "PortInfoExtended",
-     .short_name = "PIE",
-     .attribute = "SMPPortInfoExtended",
-     .run = port_info_extended,
-     .python_rdma = false,
-     .rows = "data"},
-    {.name = "MlnxExtPortInfo",
-     .short_name = "MEPI",
-     .attribute = "SMPMlnxExtPortInfo",
-     .run = mlnx_ext_port_info,
-     .python_rdma = false,
-     .rows = "data"},
+    {"LinearForwardingTable", "LFT", "SMPLinearForwardingTable", linear_forwarding_table, is_python_rdma, not_diags},
+    {"MulticastForwardingTable", "MFT", "SMPMulticastForwardingTable", multicast_forwarding_table, is_newer, not_diags},
+    {"PortInfoExtended", "PIE", "SMPPortInfoExtended", port_info_extended, is_newer, is_diags, "data"},
+    {"MlnxExtPortInfo", "MEPI", "SMPMlnxExtPortInfo", mlnx_ext_port_info, is_newer, is_diags, "data"},
 };
 
 std::string operation_list(bool diags) {
