@@ -2,7 +2,6 @@
 // ibccquery: prints the settings, tables and logs of a congestion control agent.
 #include <fmt/format.h>
 
-
 #include "iba-gen/cc.hpp"
 #include "iba-gen/mad.hpp"
 #include "iba/libibmad_text.hpp"

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-
 #include "base/escape.hpp"
 #include "iba/dump.hpp"
 #include "iba/generic.hpp"

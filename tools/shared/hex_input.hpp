@@ -7,7 +7,6 @@
 #include <string_view>
 #include <vector>
 
-
 namespace ib::tools {
 
 /// `text` without blanks, tabs and line ends.
