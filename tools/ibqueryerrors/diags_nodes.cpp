@@ -86,7 +86,10 @@ void DiagsNodes::tell_silence(const Session& session, const mad::MadError& error
 
 /// The node of -G or -D, with its neighbours. Returns the node.
 async::Task<NodeIndex> DiagsNodes::discover_target(Session& session, Fabric& fabric, TextOut& told) const {
-  if (route) co_return co_await discover_at_route(session, fabric, told);
+  if (route) {
+    const NodeIndex at_route = co_await discover_at_route(session, fabric, told);
+    co_return at_route;
+  }
   const NodeIndex found = co_await discover_around(session, discovery, target_, fabric);
   tell_self(session);
   co_return found;
