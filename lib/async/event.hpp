@@ -16,7 +16,7 @@ class Event {
 
   void set() {
     set_ = true;
-    while (ReadyNode* waiter = waiting_.pop()) loop_->post(*waiter);
+    while (ReadyNode* waiter = waiting_.pop_front()) loop_->post(*waiter);
   }
 
   struct Awaiter {
@@ -25,14 +25,14 @@ class Event {
     template <class Parent>
     void await_suspend(std::coroutine_handle<Parent> parent) {
       event.loop_ = &parent.promise().loop();
-      event.waiting_.push(parent.promise());
+      event.waiting_.push_back(parent.promise());
     }
     void await_resume() const noexcept {}
   };
   Awaiter operator co_await() noexcept { return {*this}; }
 
  private:
-  ReadyQueue waiting_;
+  List<ReadyNode, ReadyNode> waiting_;
   Loop* loop_{};  // of the waiting coroutines
   bool set_{};
 };

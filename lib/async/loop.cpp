@@ -39,7 +39,7 @@ void Loop::watch(PollSource& source, int fd, short events, Duration slice) {
 
 void Loop::run_until(const bool& done) {
   while (!done) {
-    if (ReadyNode* node = ready_.pop()) {
+    if (ReadyNode* node = ready_.pop_front()) {
       node->fire();
       continue;
     }

@@ -52,7 +52,9 @@ class Loop {
   Clock& clock() { return *clock_; }
   Time now() const { return clock_->now(); }
   /// Fires `node` after all nodes that are queued already. Does nothing if `node` is queued.
-  void post(ReadyNode& node) { ready_.push(node); }
+  void post(ReadyNode& node) {
+    if (!node.linked()) ready_.push_back(node);
+  }
   /// Calls `timer.expired()` once `deadline` has come.
   void arm(Timer& timer, Time deadline) { timers_.arm(timer, deadline); }
   /// Watches `fd` for `events` (POLLIN, …) until unwatch(). A `slice` other than zero is for a descriptor of a preload library
@@ -85,7 +87,7 @@ class Loop {
 
   Clock real_clock_;
   Clock* clock_;
-  ReadyQueue ready_;
+  List<ReadyNode, ReadyNode> ready_;
   TimerHeap timers_;
   std::vector<Watched> watched_;
   std::vector<pollfd> fds_;  // of the current poll()

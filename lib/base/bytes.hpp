@@ -3,6 +3,7 @@
 // integer readers and writers.
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -12,6 +13,11 @@ namespace ib {
 
 using Bytes = std::span<const std::uint8_t>;
 using MutableBytes = std::span<std::uint8_t>;
+
+/// Whether all bytes are zero.
+constexpr bool is_zero(Bytes bytes) {
+  return std::ranges::all_of(bytes, [](std::uint8_t byte) { return byte == 0; });
+}
 
 /// Reads the big-endian unsigned integer at `p`. The caller guarantees sizeof(T) readable bytes.
 template <std::unsigned_integral T>

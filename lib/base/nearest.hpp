@@ -5,6 +5,11 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/escape.hpp"
+#include "base/letter_case.hpp"
 
 namespace ib {
 
@@ -18,5 +23,31 @@ std::string_view nearest(std::string_view word, std::span<const std::string_view
 
 /// ": did you mean NEAREST?" to end a complaint about `word`, or `otherwise` if no candidate is near.
 std::string did_you_mean(std::string_view word, std::span<const std::string_view> candidates, std::string_view otherwise = {});
+
+/// The element of `table` that `word` means, in any case: one of its `names(element)`, or an abbreviation of no other element. Elements
+/// that are `preferred` are asked for abbreviations before the others. Throws UsageError.
+template <class T, class Names>
+const T& find_by_prefix(std::string_view word, std::span<const T> table, bool T::*preferred, Names names) {
+  const std::string given = to_lower(word);
+  const T* found[2] = {nullptr, nullptr};  // preferred, others
+  bool ambiguous[2] = {false, false};
+  std::vector<std::string_view> all;
+  for (const T& element : table) {
+    const std::size_t kind = element.*preferred ? 0 : 1;
+    for (const std::string_view name : names(element)) {
+      all.push_back(name);
+      const std::string full = to_lower(name);
+      if (full == given && !full.empty()) return element;
+      if (!full.starts_with(given)) continue;
+      ambiguous[kind] |= found[kind] != nullptr && found[kind] != &element;
+      found[kind] = &element;
+    }
+  }
+  for (const int kind : {0, 1}) {
+    if (ambiguous[kind]) throw UsageError("Ambiguous operation " + in_quotes(given));
+    if (found[kind] != nullptr) return *found[kind];
+  }
+  throw UsageError("Unknown operation " + in_quotes(given) + did_you_mean(given, all));
+}
 
 }  // namespace ib

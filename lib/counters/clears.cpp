@@ -43,8 +43,7 @@ class ClearSurvey {
       // The PMA may refuse only PortSelect 255, so single ports are tried next. A silent PMA would not answer these either.
       if (all || mad::tries_in_vain(all.error())) co_return all;
     }
-    mad::Result<CounterClear> one = co_await clear_counters(port.transactor, port.path, port.number, *support, choice_);
-    co_return one;
+    co_return co_await clear_counters(port.transactor, port.path, port.number, *support, choice_);
   }
 
  private:
@@ -68,8 +67,7 @@ async::Task<mad::Result<std::vector<std::uint8_t>>> reset_counters(mad::Transact
   put(bytes, attribute, "port_select", number);
   put(bytes, attribute, "counter_select", mask);
   put(bytes, attribute, "counter_select2", mask >> counter_select_bits);
-  mad::Result<std::vector<std::uint8_t>> answer = co_await transactor.try_set(pma, attribute, 0, bytes);
-  co_return answer;
+  co_return co_await transactor.try_set(pma, attribute, 0, bytes);
 }
 
 CounterClear clear_of(const PmaSupport& support, const CounterChoice& choice) {
@@ -102,8 +100,7 @@ async::Task<subnet::Surveyed<CounterClear>> survey_clears(mad::Transactor& trans
                                                           subnet::SurveyOptions options) {
   ClearSurvey clears(subnet, ports, std::move(choice));
   const subnet::SurveyQuestion<CounterClear> ask = [&clears](subnet::SurveyPort port) { return clears.clear(port); };
-  subnet::Surveyed<CounterClear> found = co_await survey(transactor, subnet, std::move(ports), std::move(options), ask);
-  co_return found;
+  co_return co_await survey(transactor, subnet, std::move(ports), std::move(options), ask);
 }
 
 }  // namespace ib::counters

@@ -487,8 +487,7 @@ async::Task<PmaReading> read_pma(mad::Transactor& transactor, path::Path pma, st
 async::Task<PmaReadings> read_pmas(mad::Transactor& transactor, const subnet::Subnet& subnet, std::vector<subnet::NodeIndex> nodes,
                                    PmaWanted wanted, subnet::SurveyOptions options) {
   PortReader reader(transactor, subnet, wanted, options);
-  PmaReadings readings = co_await reader.read(std::move(nodes));
-  co_return readings;
+  co_return co_await reader.read(std::move(nodes));
 }
 
 }  // namespace ib::counters

@@ -11,7 +11,9 @@
 
 #include "base/error.hpp"
 #include "base/parse.hpp"
+#include "formats/scanner.hpp"
 #include "iba/text.hpp"
+#include "iba/wire.hpp"
 #include "subnet/rate.hpp"
 
 namespace ib::formats {
@@ -30,41 +32,15 @@ namespace {
 constexpr std::uint32_t extended_speeds = 1U << 14, capability_mask2 = 1U << 15;  // IBA 14.2.5.6: PortInfo.CapabilityMask
 constexpr std::uint16_t extended_speeds2 = 1U << 11;
 
-/// Takes words from the front of a line.
-class Scanner {
- public:
-  explicit Scanner(std::string_view line) : rest_(line) {}
-
-  std::string_view rest() const { return rest_; }
-  bool take(std::string_view word) {
-    if (!rest_.starts_with(word)) return false;
-    rest_.remove_prefix(word.size());
-    return true;
-  }
-  void skip_blanks() {
-    while (!rest_.empty() && (rest_.front() == ' ' || rest_.front() == '\t')) rest_.remove_prefix(1);
-  }
-  /// Takes the text before `end`, and `end`. Takes nothing if the line does not contain `end`.
-  std::optional<std::string_view> until(char end) {
-    const auto at = rest_.find(end);
-    if (at == std::string_view::npos) return std::nullopt;
-    const std::string_view word = rest_.substr(0, at);
-    rest_.remove_prefix(at + 1);
-    return word;
-  }
-  /// `[NUMBER]`, and `[ext NUMBER]` if that follows.
-  std::optional<unsigned> port() {
-    if (!take("[")) return std::nullopt;
-    const auto word = until(']');
-    const auto number = word ? parse_digits(*word, 10) : std::nullopt;
-    if (!number || *number > 255) return std::nullopt;
-    if (take("[ext ") && !until(']')) return std::nullopt;
-    return static_cast<unsigned>(*number);
-  }
-
- private:
-  std::string_view rest_;
-};
+/// Takes `[NUMBER]`, and `[ext NUMBER]` if that follows.
+std::optional<unsigned> take_port(Scanner& line) {
+  if (!line.take("[")) return std::nullopt;
+  const auto word = line.until("]");
+  const auto number = word ? parse_digits(*word, 10) : std::nullopt;
+  if (!number || *number > 255) return std::nullopt;
+  if (line.take("[ext ") && !line.until("]")) return std::nullopt;
+  return static_cast<unsigned>(*number);
+}
 
 /// A GUID in colons, or in digits as infiniband-diags has them, with 0x or without.
 std::optional<Guid> guid_in(std::string_view word) {
@@ -111,36 +87,12 @@ void set_rate(smp::PortInfo& info, std::uint8_t& fdr10, const LinkRate& rate) {
   for (unsigned code = 1; code <= 16; code *= 2) {
     if (subnet::lanes(code) == rate.lanes) info.link_width_active = static_cast<std::uint8_t>(code);
   }
-  info.link_speed_active = 4;  // QDR; a faster port has this value too, and its speed in the extended fields
-  switch (rate.speed) {
-    case Speed::sdr:
-      info.link_speed_active = 1;
-      break;
-    case Speed::ddr:
-      info.link_speed_active = 2;
-      break;
-    case Speed::fdr10:
-      fdr10 = 1;
-      break;
-    case Speed::fdr:
-      info.link_speed_ext_active = 1;
-      break;
-    case Speed::edr:
-      info.link_speed_ext_active = 2;
-      break;
-    case Speed::hdr:
-      info.link_speed_ext_active = 4;
-      break;
-    case Speed::ndr:
-      info.link_speed_ext_active = 8;
-      break;
-    case Speed::xdr:
-      info.link_speed_ext_active2 = 1;
-      break;
-    case Speed::qdr:
-    case Speed::unknown:
-      break;
-  }
+  // QDR stands for faster speeds too, which are in the extended fields.
+  info.link_speed_active = rate.speed == Speed::sdr ? 1 : rate.speed == Speed::ddr ? 2 : 4;
+  if (rate.speed == Speed::fdr10) fdr10 = 1;
+  const unsigned above_fdr = static_cast<unsigned>(rate.speed) - static_cast<unsigned>(Speed::fdr);
+  if (rate.speed >= Speed::fdr && rate.speed <= Speed::ndr) info.link_speed_ext_active = static_cast<std::uint8_t>(1U << above_fdr);
+  if (rate.speed == Speed::xdr) info.link_speed_ext_active2 = 1;
 }
 
 class TopologyParser {
@@ -211,8 +163,8 @@ class TopologyParser {
   /// Switch 8 "S-0000000000200000"  # "Switch1" base port 0 lid 2 lmc 0
   void node(std::string_view text) {
     Scanner scanner(text);
-    const auto kind = scanner.until('\t');
-    const auto count = kind ? scanner.until(' ') : std::nullopt;
+    const auto kind = scanner.until("\t");
+    const auto count = kind ? scanner.until(" ") : std::nullopt;
     const auto ports = count ? parse_digits(*count, 10) : std::nullopt;
     if (!ports || *ports > 255 || !scanner.take("\"")) refuse("not a line of a listing");
     const auto guid = node_guid(scanner);
@@ -248,19 +200,19 @@ class TopologyParser {
   /// [1](100001)  "S-0000000000200000"[1]  # lid 1 lmc 0 "Switch1" lid 2 4xSDR
   void link(std::string_view text) {
     Scanner scanner(text);
-    const std::optional<unsigned> number = scanner.port();
+    const std::optional<unsigned> number = take_port(scanner);
     if (node_ == none || !number || subnet_.port_of(node_, *number) == none) refuse("not a port of the node above");
     const PortIndex port = subnet_.port_of(node_, *number);
     const bool is_switch = subnet_.node(node_).kind() == NodeKind::sw;
     if (scanner.take("(")) {
-      const auto word = scanner.until(')');
+      const auto word = scanner.until(")");
       const auto guid = word ? guid_in(*word) : std::nullopt;
       if (!guid) refuse("not a port GUID");
       if (!is_switch) subnet_.set_port_guid(port, *guid);
     }
     scanner.skip_blanks();
     const auto peer = scanner.take("\"") ? node_guid(scanner) : std::nullopt;
-    const auto peer_port = peer ? scanner.port() : std::nullopt;
+    const auto peer_port = peer ? take_port(scanner) : std::nullopt;
     if (!peer_port) refuse("no node and port at the other end");
     pending_.push_back({number_, port, *peer, *peer_port});
     const std::string_view rest = scanner.rest();
@@ -275,7 +227,7 @@ class TopologyParser {
 
   /// S-0000000000200000"
   static std::optional<Guid> node_guid(Scanner& scanner) {
-    const auto word = scanner.until('"');
+    const auto word = scanner.until("\"");
     if (!word || word->size() < 3 || (*word)[1] != '-') return std::nullopt;
     return guid_in(word->substr(2));
   }
@@ -290,9 +242,7 @@ class TopologyParser {
       info.port_physical_state = smp::PortPhysicalState::link_up;
       set_rate(info, subnet_.port(port).fdr10, *rate);
     }
-    std::array<std::uint8_t, smp::PortInfo::wire_size> bytes{};
-    info.pack(bytes);
-    subnet_.set_port_info(port, bytes);
+    subnet_.set_port_info(port, wire::packed(info));
   }
 
   Subnet& subnet_;

@@ -105,20 +105,8 @@ void TopologyText::ids(std::string& out, NodeIndex at) const {
 void TopologyText::head(std::string& out, NodeIndex at) const {
   const Node& node = subnet_.node(at);
   ids(out, at);
-  switch (node.kind()) {
-    case NodeKind::ca:
-      out += "caguid=";
-      break;
-    case NodeKind::sw:
-      out += "switchguid=";
-      break;
-    case NodeKind::router:
-      out += "rtguid=";
-      break;
-    case NodeKind::other:
-      out += "nodeguid=";
-      break;
-  }
+  constexpr std::array<std::string_view, 4> keys{"nodeguid=", "caguid=", "switchguid=", "rtguid="};  // by NodeKind
+  out += keys[static_cast<std::size_t>(node.kind())];
   append_guid(out, node.guid());
   const bool is_switch = node.kind() == NodeKind::sw;
   if (is_switch) {

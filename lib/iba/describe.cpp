@@ -3,8 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
-#include <string_view>
+#include <utility>
 
 #include "iba-gen/mad.hpp"
 #include "iba/registry.hpp"
@@ -13,48 +14,34 @@
 namespace ib {
 namespace {
 
-std::string_view method_name(std::uint8_t method) {
-  switch (method) {
-    case mad::method::get:
-      return "GET";
-    case mad::method::set:
-      return "SET";
-    case mad::method::send:
-      return "SEND";
-    case mad::method::trap:
-      return "TRAP";
-    case mad::method::report:
-      return "REPORT";
-    case mad::method::trap_repress:
-      return "TRAP_REPRESS";
-    case mad::method::get_table:
-      return "GET_TABLE";
-    case mad::method::get_trace_table:
-      return "GET_TRACE_TABLE";
-    case mad::method::get_multi:
-      return "GET_MULTI";
-    case mad::method::delete_:
-      return "DELETE";
-    case mad::method::response:
-      return "RESPONSE";
-    case mad::method::get_resp:
-      return "GET_RESP";
-    case mad::method::report_resp:
-      return "REPORT_RESP";
-    case mad::method::get_table_resp:
-      return "GET_TABLE_RESP";
-    case mad::method::get_trace_table_resp:
-      return "GET_TRACE_TABLE_RESP";
-    case mad::method::get_multi_resp:
-      return "GET_MULTI_RESP";
-    case mad::method::delete_resp:
-      return "DELETE_RESP";
-    default:
-      return "??";
-  }
-}
+namespace method = mad::method;
+
+constexpr std::pair<std::uint8_t, std::string_view> method_names[] = {
+    {method::get, "GET"},
+    {method::set, "SET"},
+    {method::send, "SEND"},
+    {method::trap, "TRAP"},
+    {method::report, "REPORT"},
+    {method::trap_repress, "TRAP_REPRESS"},
+    {method::get_table, "GET_TABLE"},
+    {method::get_trace_table, "GET_TRACE_TABLE"},
+    {method::get_multi, "GET_MULTI"},
+    {method::delete_, "DELETE"},
+    {method::response, "RESPONSE"},
+    {method::get_resp, "GET_RESP"},
+    {method::report_resp, "REPORT_RESP"},
+    {method::get_table_resp, "GET_TABLE_RESP"},
+    {method::get_trace_table_resp, "GET_TRACE_TABLE_RESP"},
+    {method::get_multi_resp, "GET_MULTI_RESP"},
+    {method::delete_resp, "DELETE_RESP"},
+};
 
 }  // namespace
+
+std::string_view mad_method_name(std::uint8_t number) {
+  const auto* const found = std::ranges::find(method_names, number, &std::pair<std::uint8_t, std::string_view>::first);
+  return found != std::end(method_names) ? found->second : "??";
+}
 
 std::string mad_status_text(std::uint16_t status) {
   constexpr std::array<std::string_view, 8> codes = {"Ok", "Bad version", "Unsupported method",      "Unsupported method+attr", "??",
@@ -76,7 +63,7 @@ std::string mad_description(Bytes mad) {
   const auto attribute_id = static_cast<std::uint16_t>(wire::get_bits(mad, 128, 16));
   const StructInfo* format = find_format(byte(1), byte(2), 1, mad_oui(mad));
   const StructInfo* attribute = find_attribute(byte(1), byte(2), attribute_id, mad_oui(mad));
-  return fmt::format("MAD_METHOD_{}({}) {}({}.{}) {}({})", method_name(byte(3)), byte(3), format != nullptr ? format->iba_name : "??",
+  return fmt::format("MAD_METHOD_{}({}) {}({}.{}) {}({})", mad_method_name(byte(3)), byte(3), format != nullptr ? format->iba_name : "??",
                      byte(1), byte(2), attribute != nullptr ? attribute->iba_name : "??", attribute_id);
 }
 

@@ -68,8 +68,7 @@ class Words {
   /// Whether `f` begins the part that older versions of the structure do not have, and all of that part is zero. Such a part is
   /// left out.
   bool newer_and_empty(const FieldInfo& f) const {
-    return f.was == "-" && std::ranges::all_of(bytes_.subspan(std::min<std::size_t>(f.bit_offset / 8, bytes_.size())),
-                                               [](std::uint8_t byte) { return byte == 0; });
+    return f.was == "-" && is_zero(bytes_.subspan(std::min<std::size_t>(f.bit_offset / 8, bytes_.size())));
   }
 
   bool is_hidden(const FieldInfo& f) const { return holds_secret(bytes_, f) && !holds_secret(shown_, f); }

@@ -8,7 +8,6 @@
 // output for older hardware therefore never changes, and newer hardware shows its fields.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -16,6 +15,7 @@
 #include "base/bytes.hpp"
 #include "base/keys.hpp"
 #include "iba/struct_info.hpp"
+#include "iba/wire.hpp"
 
 namespace ib {
 
@@ -44,9 +44,7 @@ std::string dotted(Bytes bytes, const StructInfo& info, const DottedOptions& opt
 /// The dotted listing of a typed structure.
 template <class T>
 std::string dotted(const T& value, const DottedOptions& options = {}) {
-  std::array<std::uint8_t, T::wire_size> bytes{};
-  value.pack(bytes);
-  return dotted(Bytes(bytes), T::info(), options);
+  return dotted(Bytes(wire::packed(value)), T::info(), options);
 }
 
 /// The name of `field` in a style (`Guid`, `NodeGUID`, `node_guid`), without prefix.

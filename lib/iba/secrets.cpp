@@ -25,7 +25,7 @@ void for_each_secret(Bytes bytes, const StructInfo& info, std::size_t at, const 
 
 bool holds_secret(Bytes bytes, const FieldInfo& field) {
   if (!field.secret) return false;
-  if (field.bits > 64) return std::ranges::any_of(field_bytes(bytes, field), [](std::uint8_t byte) { return byte != 0; });
+  if (field.bits > 64) return !is_zero(field_bytes(bytes, field));
   const std::uint64_t key = read_number(bytes, field);
   return key != 0 && key != field.well_known;
 }

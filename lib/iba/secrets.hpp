@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "base/bytes.hpp"
-#include "base/keys.hpp"
 #include "iba/struct_info.hpp"
 
 namespace ib {

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "base/bytes.hpp"
 
@@ -58,11 +59,26 @@ constexpr void set_bits(MutableBytes bytes, std::size_t offset, unsigned width, 
   }
 }
 
+/// The bytes of a structure.
+template <class T>
+std::array<std::uint8_t, T::wire_size> packed(const T& value) {
+  std::array<std::uint8_t, T::wire_size> bytes{};
+  value.pack(bytes);
+  return bytes;
+}
+
+/// The bytes of a structure, to be kept among those of other structures.
+template <class T>
+std::vector<std::uint8_t> packed_vector(const T& value) {
+  std::vector<std::uint8_t> bytes(T::wire_size);
+  value.pack(bytes);
+  return bytes;
+}
+
 /// Packs into a buffer that may be shorter than the structure. The rest of the structure is dropped.
 template <class T>
 void pack_short(const T& value, MutableBytes out) {
-  std::array<std::uint8_t, T::wire_size> full{};
-  value.pack(full);
+  const auto full = packed(value);
   std::copy_n(full.begin(), std::min(out.size(), full.size()), out.begin());
 }
 

@@ -5,7 +5,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
+#include "iba/describe.hpp"
 #include "iba/dump.hpp"
 #include "iba/registry.hpp"
 #include "iba/secrets.hpp"
@@ -18,56 +20,12 @@ namespace {
 
 /// The method names of python-rdma's traces, in which most responses have no name. mad_description() has all names.
 std::string_view method_name(std::uint8_t number) {
-  switch (number) {
-    case method::get:
-      return "GET";
-    case method::set:
-      return "SET";
-    case method::send:
-      return "SEND";
-    case method::trap:
-      return "TRAP";
-    case method::trap_repress:
-      return "TRAP_REPRESS";
-    case method::get_table:
-      return "GET_TABLE";
-    case method::get_trace_table:
-      return "GET_TRACE_TABLE";
-    case method::get_multi:
-      return "GET_MULTI";
-    case method::delete_:
-      return "DELETE";
-    case method::response:
-      return "RESPONSE";
-    case method::get_resp:
-      return "GET_RESP";
-    default:
-      return "??";
-  }
+  return number == method::report || number > method::get_resp ? "??" : mad_method_name(number);
 }
 
-std::string_view sa_status_name(unsigned code) {
-  switch (code) {
-    case 1:
-      return "NO_RESOURCE";
-    case 2:
-      return "REQ_INVALID";
-    case 3:
-      return "NO_RECORDS";
-    case 4:
-      return "TOO_MANY_RECORDS";
-    case 5:
-      return "INVALID_GID";
-    case 6:
-      return "INSUFFICIENT_COMPONENTS";
-    case 7:
-      return "DENIED";
-    case 8:
-      return "PRIORITY_SUGGESTED";
-    default:
-      return "??";
-  }
-}
+constexpr std::array<std::string_view, 9> sa_status_names = {
+    "??",     "NO_RESOURCE",       "REQ_INVALID", "NO_RECORDS", "TOO_MANY_RECORDS", "INVALID_GID", "INSUFFICIENT_COMPONENTS",
+    "DENIED", "PRIORITY_SUGGESTED"};
 
 const StructInfo* format_of(Bytes mad) {
   const HeaderView header(mad);
@@ -136,6 +94,8 @@ std::vector<std::uint8_t> without_keys(Bytes mad) {
   return copy;
 }
 
-std::string sa_status_text(unsigned code) { return fmt::format("MAD_STATUS_SA_{}({})", sa_status_name(code), code); }
+std::string sa_status_text(unsigned code) {
+  return fmt::format("MAD_STATUS_SA_{}({})", sa_status_names[code < sa_status_names.size() ? code : 0], code);
+}
 
 }  // namespace ib::mad

@@ -30,8 +30,7 @@ PacedTransactor::PacedTransactor(Transactor& below, Pace& pace) : Transactor(bel
 
 Task<Result<Reply>> PacedTransactor::try_call(const Request& request) {
   co_await pace_.turn();
-  Result<Reply> reply = co_await below_.try_call(request);
-  co_return reply;
+  co_return co_await below_.try_call(request);
 }
 
 }  // namespace ib::mad

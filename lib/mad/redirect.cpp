@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "iba-gen/sa.hpp"
 #include "iba/text.hpp"
@@ -133,8 +132,7 @@ Task<Result<Reply>> Rpc::follow(const Request& request, Result<Reply> result) {
     if (next.ib().dlid == Lid{}) {
       sa::PathRecord::Query query;
       query.dgid(*next.ib().dgid).sgid(end_port().default_gid());
-      std::array<std::uint8_t, sa::PathRecord::wire_size> bytes{};
-      query.record.pack(bytes);
+      const auto bytes = wire::packed(query.record);
       Request to_sa = attribute_request(sa_path(), sa::PathRecord::info(), method::get, 0, bytes);
       to_sa.component_mask = query.component_mask;
       const Result<Reply> reply = co_await try_call(to_sa);

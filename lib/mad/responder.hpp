@@ -14,7 +14,7 @@
 #include <cstdint>
 
 #include "async/clock.hpp"
-#include "mad/list.hpp"
+#include "base/list.hpp"
 
 namespace ib::mad {
 

@@ -11,8 +11,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/list.hpp"
 #include "mad/channel.hpp"
-#include "mad/list.hpp"
 #include "mad/redirect.hpp"
 #include "mad/rmpp_inbox.hpp"
 #include "mad/rmpp_memory.hpp"

@@ -102,9 +102,7 @@ class Server final : private RequestSink {
   template <class T>
   requires requires { T::wire_size; }
   void send_reply(const Incoming& incoming, const T& value, const ReplyHeader& header = {}) {
-    std::array<std::uint8_t, T::wire_size> bytes{};
-    value.pack(bytes);
-    send_reply(incoming, Bytes(bytes), header);
+    send_reply(incoming, Bytes(wire::packed(value)), header);
   }
   /// Answers with `payload` of any length, in segments (IBA 13.6). The requester must expect this; for subnet administration
   /// only SubnAdmGetTable and similar methods do. The answer is a refusal with the status busy if the payload exceeds what

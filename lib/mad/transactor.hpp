@@ -11,13 +11,13 @@
 // the task that awaits it.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <utility>
 #include <vector>
 
 #include "async/task.hpp"
 #include "iba/struct_info.hpp"
+#include "iba/wire.hpp"
 #include "mad/error.hpp"
 #include "mad/request.hpp"
 
@@ -123,8 +123,7 @@ class Transactor {
 template <class T>
 Task<Result<T>> Transactor::try_typed(std::uint8_t method, const path::Path& path, std::uint32_t modifier, T value, Reason reason,
                                       std::uint8_t mgmt_class) {
-  std::array<std::uint8_t, T::wire_size> bytes{};
-  value.pack(bytes);
+  const auto bytes = wire::packed(value);
   Request request = attribute_request(path, T::info(), method, modifier, bytes, mgmt_class);
   request.reason = reason;
   const Result<Reply> reply = co_await try_call(request);

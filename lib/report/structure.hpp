@@ -3,13 +3,13 @@
 // its own.
 #pragma once
 
-#include <array>
 #include <string_view>
 
 #include "base/bytes.hpp"
 #include "base/keys.hpp"
 #include "iba/generic.hpp"
 #include "iba/struct_info.hpp"
+#include "iba/wire.hpp"
 #include "report/sink.hpp"
 
 namespace ib::report {
@@ -31,10 +31,6 @@ void visit_attribute(Sink& sink, Bytes bytes, const StructInfo& info, Keys keys 
 /// Writes a typed attribute in the same form.
 template <class T>
 requires requires { T::info(); }
-void visit_attribute(Sink& sink, const T& value, Keys keys = Keys::hidden) {
-  std::array<std::uint8_t, T::wire_size> bytes{};
-  value.pack(bytes);
-  visit_attribute(sink, bytes, T::info(), keys);
-}
+void visit_attribute(Sink& sink, const T& value, Keys keys = Keys::hidden) { visit_attribute(sink, wire::packed(value), T::info(), keys); }
 
 }  // namespace ib::report

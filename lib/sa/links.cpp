@@ -35,8 +35,7 @@ async::Task<mad::Result<LinkRecord>> find_link(mad::Transactor& transactor, Lid 
   if (link || !port || !is_no_records(link.error())) co_return link;
   LinkRecord::Query by_port;
   by_port.from_port(*port);
-  mad::Result<LinkRecord> found = co_await pick(transactor, by_port, from, link.error());
-  co_return found;
+  co_return co_await pick(transactor, by_port, from, link.error());
 }
 
 Lid end_of(const LinkRecord& link) {

@@ -36,15 +36,4 @@ Bytes used_part(Bytes record) {
   return end == gids_at ? record : record.first(std::min(end, record.size()));
 }
 
-MultiPathGids gids_of(Bytes record) {
-  if (record.size() < gids_at || record.size() < end_of_gids(record)) throw Error("The MultiPathRecord ends within its GIDs");
-  MultiPathGids gids;
-  for (std::size_t at = gids_at; at < end_of_gids(record); at += gid_size) {
-    Gid gid;
-    std::copy_n(record.begin() + static_cast<std::ptrdiff_t>(at), gid_size, gid.bytes.begin());
-    (gids.sources.size() < record[sources_at] ? gids.sources : gids.destinations).push_back(gid);
-  }
-  return gids;
-}
-
 }  // namespace ib::sa

@@ -21,10 +21,4 @@ void add_gid(std::vector<std::uint8_t>& record, PathEnd end, const Gid& gid);
 /// The part of the record that an SA must read: it ends with the last GID. The whole record if no GIDs are counted.
 Bytes used_part(Bytes record);
 
-struct MultiPathGids {
-  std::vector<Gid> sources, destinations;
-};
-/// The GIDs of a received record. Throws Error if the counts exceed the GIDs that the record holds.
-MultiPathGids gids_of(Bytes record);
-
 }  // namespace ib::sa

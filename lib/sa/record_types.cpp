@@ -3,11 +3,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <array>
 
 #include "base/error.hpp"
 #include "base/escape.hpp"
-#include "base/letter_case.hpp"
 #include "base/nearest.hpp"
 #include "base/split.hpp"
 #include "iba-gen/mad.hpp"
@@ -48,26 +47,8 @@ constexpr RecordType table[] = {
 std::span<const RecordType> record_types() { return table; }
 
 const RecordType& find_record_type(std::string_view word) {
-  const std::string given = to_lower(word);
-  const RecordType* found[2] = {nullptr, nullptr};  // classic, others
-  bool ambiguous[2] = {false, false};
-  for (const RecordType& type : table) {
-    for (const std::string_view name : {type.name, type.alias, type.info().iba_name}) {
-      const std::string full = to_lower(name);
-      if (full == given && !full.empty()) return type;
-      if (!full.starts_with(given)) continue;
-      const RecordType*& slot = found[type.classic ? 0 : 1];
-      ambiguous[type.classic ? 0 : 1] |= slot != nullptr && slot != &type;
-      slot = &type;
-    }
-  }
-  for (const int kind : {0, 1}) {
-    if (ambiguous[kind]) throw UsageError(fmt::format("Ambiguous operation {}", in_quotes(given)));
-    if (found[kind] != nullptr) return *found[kind];
-  }
-  std::vector<std::string_view> names;
-  for (const RecordType& type : table) names.insert(names.end(), {type.name, type.alias, type.info().iba_name});
-  throw UsageError(fmt::format("Unknown operation {}{}", in_quotes(given), did_you_mean(given, names)));
+  const auto names = [](const RecordType& type) { return std::array<std::string_view, 3>{type.name, type.alias, type.info().iba_name}; };
+  return find_by_prefix(word, record_types(), &RecordType::classic, names);
 }
 
 std::vector<std::pair<std::string_view, std::string>> take_argument(const RecordType& type, std::vector<std::string>& words) {

@@ -16,7 +16,6 @@ namespace ib::sa {
 namespace {
 
 constexpr std::uint8_t roce_hop_limit = 64;  // as Linux does for IP packets
-constexpr unsigned most_paths = 127;         // IBA 15.2.5.16: NumbPath has 7 bits
 
 PathRecord::Query make_query(const path::IbPath& path, const PathWanted& wanted) {
   PathRecord::Query query = wanted.properties;
@@ -184,28 +183,6 @@ async::Task<path::Path> resolve_path(mad::Transactor& transactor, const path::Pa
 async::Task<path::Path> get_mad_path(mad::Transactor& transactor, const path::Path& target) {
   PathResolver resolver(transactor, 0);
   co_return co_await resolver.mad_path(target);
-}
-
-async::Task<std::vector<path::Path>> resolve_paths(mad::Transactor& transactor, const path::Path& path, unsigned most,
-                                                   const PathWanted& wanted) {
-  path::Path from = path;
-  if (from.ib().end_port == nullptr) from.ib().end_port = &transactor.end_port();
-  std::vector<path::Path> paths;
-  if (is_roce(from.ib())) {
-    complete_roce(from.ib());
-    paths.push_back(std::move(from));
-    co_return paths;
-  }
-  PathRecord::Query query = make_query(from.ib(), wanted);
-  query.numb_path(static_cast<std::uint8_t>(std::clamp(most, 1U, most_paths)));
-  const auto table = co_await try_subn_adm_get_table(transactor, query);
-  if (!table) fail(table.shared_error(), path);
-  for (const PathRecord& record : table->records) {  // some paths are enough, because there may be more than `most` anyway
-    if (paths.size() == most) break;
-    paths.push_back(from);
-    take_over(paths.back(), query, record);
-  }
-  co_return paths;
 }
 
 }  // namespace ib::sa

@@ -5,7 +5,6 @@
 
 #include <deque>
 #include <string>
-#include <vector>
 
 #include "async/once.hpp"
 #include "iba-gen/sa.hpp"
@@ -76,9 +75,6 @@ path::IbPath to_lid(const path::Path& route, Lid lid);
 async::Task<path::Path> resolve_path(mad::Transactor& transactor, const path::Path& path, const PathWanted& wanted = {});
 /// Resolves one path like PathResolver::mad_path(), without stored results.
 async::Task<path::Path> get_mad_path(mad::Transactor& transactor, const path::Path& target);
-/// Up to `most` (1…127) paths that differ in their LIDs. LMC and the SA limit their number. Throws as resolve_path() does.
-async::Task<std::vector<path::Path>> resolve_paths(mad::Transactor& transactor, const path::Path& path, unsigned most,
-                                                   const PathWanted& wanted = {});
 
 /// Completes a path on RoCE, where there is no SA. A port is identified by its GIDs, and the kernel does not use LIDs (IBA
 /// annex A17). Throws Error if the path has no DGID.

@@ -305,11 +305,7 @@ mad::Result<mad::Reply> StoredAnswers::answer_paths(const mad::Request& request)
   if (found.status != 0) return error_reply(request, found.status);
   const Stored& rows = stored(*find_stored_table("PathRecord"));
   TableReply reply(request, rows.step);
-  std::array<std::uint8_t, PathRecord::wire_size> bytes{};
-  for (const PathRecord& path : found.paths) {
-    path.pack(bytes);
-    reply.add(bytes);
-  }
+  for (const PathRecord& path : found.paths) reply.add(wire::packed(path));
   return reply.finish(rows.table.torn);
 }
 
@@ -372,9 +368,7 @@ void StoredAnswers::add_p_keys(TableReply& reply, Bytes wanted, std::uint64_t ma
   const bool by_port = (mask & port_components(PKeyTableRecord::info())) != 0;
   for (const PKeyTableRecord& record : found) {
     if (by_port && ports().is_switch(record.lid) && record.port_num != query.port_num) continue;
-    std::array<std::uint8_t, PKeyTableRecord::wire_size> bytes{};
-    record.pack(bytes);
-    reply.add(bytes);
+    reply.add(wire::packed(record));
   }
 }
 

@@ -85,8 +85,7 @@ class TableReader {
     const Pattern pattern = query_of(table, transactor_.end_port());
     const std::uint8_t method = exists_once(table.record()) ? mad::method::get : mad::method::get_table;
     const mad::Request request = sa_request(path, table.record(), method, pattern.bytes(), pattern.component_mask());
-    mad::Result<mad::Reply> reply = co_await transactor_.try_call(request);
-    co_return reply;
+    co_return co_await transactor_.try_call(request);
   }
 
   void take(std::size_t at, const TableInfo& table, const mad::Result<mad::Reply>& reply) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Finds the records of an answer. Also the two methods whose request and answer are of different kinds.
+// Finds the records of an answer.
 #include "sa/subn_adm.hpp"
 
 #include <fmt/format.h>
@@ -7,7 +7,6 @@
 #include <algorithm>
 
 #include "mad/rmpp.hpp"
-#include "sa/multi_path.hpp"
 
 namespace ib::sa {
 
@@ -66,7 +65,7 @@ TableRows table_rows(const mad::Reply& reply, std::size_t record_size) {
   const Bytes data = mad.subspan(area.offset, end - area.offset);
   table.records = rows_of(data, step, record_size);
   const Bytes rest = data.subspan(std::min(data.size(), table.records.size() * step));
-  table.torn = table.torn || std::ranges::any_of(rest, [](std::uint8_t byte) { return byte != 0; });
+  table.torn = table.torn || !is_zero(rest);
   return table;
 }
 
@@ -75,40 +74,6 @@ mad::Request sa_request(const path::Path& path, const StructInfo& record, std::u
   mad::Request request = mad::attribute_request(path, record, method, 0, payload, mad::mgmt_class::sa);
   request.component_mask = component_mask;
   return request;
-}
-
-mad::Task<mad::Result<Table<PathRecord>>> try_subn_adm_get_multi(mad::Transactor& transactor, const MultiPathRecord::Query& query,
-                                                                 const std::vector<Gid>& sources, const std::vector<Gid>& destinations) {
-  MultiPathRecord::Query counted = query;
-  counted.sgid_count(0).dgid_count(0);
-  std::vector<std::uint8_t> bytes(MultiPathRecord::wire_size);
-  counted.record.pack(bytes);
-  for (const Gid& gid : sources) add_gid(bytes, PathEnd::source, gid);
-  for (const Gid& gid : destinations) add_gid(bytes, PathEnd::destination, gid);
-  const mad::Request request =
-      sa_request(transactor.sa_path(), MultiPathRecord::info(), mad::method::get_multi, used_part(bytes), counted.component_mask);
-  const mad::Result<mad::Reply> reply = co_await transactor.try_call(request);
-  if (!reply) co_return reply.shared_error();
-  co_return detail::unpacked_table<PathRecord>(*reply);
-}
-
-mad::Task<std::vector<PathRecord>> subn_adm_get_multi(mad::Transactor& transactor, const MultiPathRecord::Query& query,
-                                                      const std::vector<Gid>& sources, const std::vector<Gid>& destinations) {
-  return detail::taken_whole(try_subn_adm_get_multi(transactor, query, sources, destinations));
-}
-
-mad::Task<mad::Result<Table<TraceRecord>>> try_subn_adm_get_trace_table(mad::Transactor& transactor, const PathRecord::Query& query) {
-  std::array<std::uint8_t, PathRecord::wire_size> bytes{};
-  query.record.pack(bytes);
-  const mad::Request request =
-      sa_request(transactor.sa_path(), TraceRecord::info(), mad::method::get_trace_table, bytes, query.component_mask);
-  const mad::Result<mad::Reply> reply = co_await transactor.try_call(request);
-  if (!reply) co_return reply.shared_error();
-  co_return detail::unpacked_table<TraceRecord>(*reply);
-}
-
-mad::Task<std::vector<TraceRecord>> subn_adm_get_trace_table(mad::Transactor& transactor, const PathRecord::Query& query) {
-  return detail::taken_whole(try_subn_adm_get_trace_table(transactor, query));
 }
 
 }  // namespace ib::sa

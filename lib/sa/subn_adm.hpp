@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The methods of subnet administration (IBA 15.3.1) for typed records: SubnAdmGet, Set, GetTable, GetMulti, GetTraceTable. A
+// The methods of subnet administration (IBA 15.3.1) for typed records: SubnAdmGet, Set, GetTable. A
 // query is the generated T::Query, which sets a component together with its bit of the component mask. The query goes to the SA
 // of the transactor's end port, on its sa_path(). Each function has a twin try_… that returns the error instead of throwing it.
 // sa/records.hpp is for records that a program knows only by their descriptor.
@@ -68,11 +68,9 @@ Table<T> unpacked_table(const mad::Reply& reply) {
 template <class Query>
 mad::Task<mad::Result<mad::Reply>> call(mad::Transactor& transactor, std::uint8_t method, const Query& query) {
   using Record = decltype(Query::record);
-  std::array<std::uint8_t, Record::wire_size> bytes{};
-  query.record.pack(bytes);
+  const auto bytes = wire::packed(query.record);
   const mad::Request request = sa_request(transactor.sa_path(), Record::info(), method, bytes, query.component_mask);
-  mad::Result<mad::Reply> reply = co_await transactor.try_call(request);
-  co_return reply;
+  co_return co_await transactor.try_call(request);
 }
 
 template <class Query>
@@ -117,17 +115,5 @@ template <class Query>
 mad::Task<std::vector<decltype(Query::record)>> subn_adm_get_table(mad::Transactor& transactor, const Query& query) {
   return detail::taken_whole(try_subn_adm_get_table(transactor, query));
 }
-
-/// SubnAdmGetMulti: paths from `sources` to `destinations` (1…255 GIDs each) with the properties of `query` (IBA 15.2.5.20).
-/// The GIDs and their counts in `query` are not used. An SA may accept fewer GIDs: opensm accepts 11 in all.
-mad::Task<mad::Result<Table<PathRecord>>> try_subn_adm_get_multi(mad::Transactor& transactor, const MultiPathRecord::Query& query,
-                                                                 const std::vector<Gid>& sources, const std::vector<Gid>& destinations);
-mad::Task<std::vector<PathRecord>> subn_adm_get_multi(mad::Transactor& transactor, const MultiPathRecord::Query& query,
-                                                      const std::vector<Gid>& sources, const std::vector<Gid>& destinations);
-
-/// SubnAdmGetTraceTable: the nodes and ports along a path (IBA 15.2.5.19). `query` should describe the path completely. SAs
-/// need at least its source and destination.
-mad::Task<mad::Result<Table<TraceRecord>>> try_subn_adm_get_trace_table(mad::Transactor& transactor, const PathRecord::Query& query);
-mad::Task<std::vector<TraceRecord>> subn_adm_get_trace_table(mad::Transactor& transactor, const PathRecord::Query& query);
 
 }  // namespace ib::sa

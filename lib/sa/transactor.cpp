@@ -80,8 +80,7 @@ mad::Task<mad::Result<mad::Reply>> SaTransactor::ask_sa(RecordQuery query, mad::
                              .payload = query.bytes,
                              .component_mask = query.component_mask,
                              .reason = reason};
-  mad::Result<mad::Reply> reply = co_await below_.try_call(request);
-  co_return reply;
+  co_return co_await below_.try_call(request);
 }
 
 mad::Task<mad::Result<Lid>> SaTransactor::find_lid(const path::Path& path) {

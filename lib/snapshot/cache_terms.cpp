@@ -10,7 +10,6 @@
 #include <optional>
 #include <string_view>
 
-#include "base/error.hpp"
 #include "snapshot/format.hpp"
 #include "snapshot/parts.hpp"
 

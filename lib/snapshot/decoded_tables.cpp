@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "base/escape.hpp"
-#include "iba-gen/pm.hpp"
 #include "iba-gen/smp.hpp"
 #include "iba/generic.hpp"
 #include "iba/registry.hpp"

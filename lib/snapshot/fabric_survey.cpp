@@ -144,8 +144,7 @@ class FabricSurvey::Run {
 
   async::Task<> ask_all(Round& round, std::vector<Asked> now) {
     const auto one = [this, &round](const Asked& asked) { return ask_one(round, asked); };
-    async::Task<> all = async::for_each(now, requests_at_once, one);
-    co_await std::move(all);
+    co_await async::for_each(now, requests_at_once, one);
   }
 
   async::Task<> ask_one(Round& round, Asked asked) {

@@ -58,9 +58,7 @@ std::uint32_t Questions::modifier(std::uint32_t value) const {
 std::vector<std::uint8_t> Questions::payload(std::uint32_t value) const {
   if (by == By::port_select) return {0, static_cast<std::uint8_t>(value)};  // byte 1 in every attribute of a port (IBA 16.1.3, 16.1.4)
   if (by == By::modifier) return {};
-  std::vector<std::uint8_t> bytes(mlx::ConfigSpaceAccess::wire_size);
-  subnet::wait_request(value).pack(bytes);
-  return bytes;
+  return wire::packed_vector(subnet::wait_request(value));
 }
 
 void Learnt::take(const Questions& of, std::uint32_t value, Bytes payload) {

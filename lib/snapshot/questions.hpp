@@ -37,7 +37,6 @@
 
 #include "iba-gen/smp.hpp"
 #include "iba/struct_info.hpp"
-#include "mad/transactor.hpp"
 #include "snapshot/parts.hpp"
 #include "subnet/failures.hpp"
 

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <limits>
-#include <string>
 #include <tuple>
 
 namespace ib::snapshot {

@@ -19,7 +19,6 @@
 #include "snapshot/format.hpp"
 #include "snapshot/parts.hpp"
 #include "snapshot/recording.hpp"
-#include "subnet/mlnx_vendor.hpp"
 
 namespace ib::snapshot {
 namespace {

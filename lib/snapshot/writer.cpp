@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <chrono>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -102,8 +100,7 @@ class Writer::Tables {
       const auto [via_node, via_port] = numbers_of(subnet, node.via);
       row.bind(1, at).bind(2, node.hops).bind(3, via_node).bind(4, via_port).bind(5, node.entry_port);
       row.bind(6, std::int64_t{node.lid_refused}).run();
-      std::array<std::uint8_t, smp::NodeInfo::wire_size> info{};
-      node.info.pack(info);
+      const auto info = wire::packed(node.info);
       put_row(smp_key(smp::NodeInfo::attribute_id, at), answered, without_trailing_zeros(info));
     }
   }

@@ -9,6 +9,7 @@
 
 #include "iba/generic.hpp"
 #include "iba/registry.hpp"
+#include "iba/wire.hpp"
 #include "subnet/difference.hpp"
 
 namespace ib::subnet {
@@ -165,10 +166,7 @@ class Comparison {
 
   void compare_nodes(NodeIndex current, NodeIndex reference) {
     const Node &node = current_.node(current), &before = reference_.node(reference);
-    std::array<std::uint8_t, smp::NodeInfo::wire_size> info{}, info_before{};
-    node.info.pack(info);
-    before.info.pack(info_before);
-    compare({current, none, {}, {}, {}}, info, info_before, smp::NodeInfo::info(), node_fields);
+    compare({current, none, {}, {}, {}}, wire::packed(node.info), wire::packed(before.info), smp::NodeInfo::info(), node_fields);
     if (node.has_description && before.has_description && node.description() != before.description())
       changes_.renamed.push_back({current, reference});
   }

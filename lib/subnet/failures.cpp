@@ -2,11 +2,11 @@
 #include "subnet/failures.hpp"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <tuple>
 
 #include "iba-gen/mad.hpp"
-#include "iba-gen/pm.hpp"
 #include "iba-gen/smp.hpp"
 #include "subnet/set_target.hpp"
 #include "subnet/survey.hpp"
@@ -47,25 +47,10 @@ std::optional<int> port_in_modifier(std::uint16_t attribute, std::uint32_t modif
 }  // namespace
 
 std::string_view name(Failure::Kind kind) {
-  switch (kind) {
-    case Failure::Kind::no_answer:
-      return "no_answer";
-    case Failure::Kind::refused:
-      return "refused";
-    case Failure::Kind::false_answer:
-      return "false_answer";
-    case Failure::Kind::duplicate_guid:
-      return "duplicate_guid";
-    case Failure::Kind::duplicate_lid:
-      return "duplicate_lid";
-    case Failure::Kind::hop_limit:
-      return "hop_limit";
-    case Failure::Kind::no_record:
-      return "no_record";
-    case Failure::Kind::not_read:
-      return "not_read";
-  }
-  return "";
+  constexpr std::array<std::string_view, 8> names{"no_answer",     "refused",   "false_answer", "duplicate_guid",
+                                                  "duplicate_lid", "hop_limit", "no_record",    "not_read"};
+  static_assert(static_cast<std::size_t>(Failure::Kind::not_read) + 1 == names.size());
+  return names[static_cast<std::size_t>(kind)];
 }
 
 void sort(Failures& failures, const Subnet& subnet) {

@@ -6,9 +6,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "base/escape.hpp"
 #include "iba/text.hpp"
-#include "subnet/names.hpp"
 
 namespace ib::subnet {
 namespace {
@@ -109,21 +107,6 @@ FoundPort find_port(const SweptSubnet& swept, const path::Path& target) {
     return path.meant == Guid{} || (found && is_meant(subnet.port(found.port))) ? found : by_guid(swept, path.meant);
   }
   return by_gid(swept, *path.dgid);
-}
-
-FoundPort find_named_port(const SweptSubnet& swept, std::string_view name, const NodeNameMap* names) {
-  const Subnet& subnet = swept.subnet;
-  NodeIndex found = none;
-  unsigned count = 0;
-  for (NodeIndex at = 0; at < subnet.nodes().size(); ++at) {
-    if (name_of(subnet.node(at), names) != name) continue;
-    found = at;
-    ++count;
-  }
-  if (count == 0) return not_found(swept, fmt::format("No node is named {}.", in_quotes(name)));
-  if (count > 1)
-    return {none, fmt::format("{} nodes are named {}: name the one that is meant by its GUID or LID.", count, in_quotes(name))};
-  return only_port(swept, found, in_quotes(name));
 }
 
 PortIndex get_port(const SweptSubnet& swept, const path::Path& target) {

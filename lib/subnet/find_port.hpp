@@ -3,12 +3,10 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "path/path.hpp"
 #include "subnet/failures.hpp"
 #include "subnet/model.hpp"
-#include "subnet/node_name_map.hpp"
 
 namespace ib::subnet {
 
@@ -28,10 +26,6 @@ struct FoundPort {
 ///
 /// Nothing is found if two nodes claim a GUID, or if a node has several end ports.
 FoundPort find_port(const SweptSubnet& swept, const path::Path& target);
-
-/// The end port of the node with the name `name`: its name in `names` (which may be null), else its description. Nothing if
-/// several nodes have that name.
-FoundPort find_named_port(const SweptSubnet& swept, std::string_view name, const NodeNameMap* names);
 
 /// Like find_port(), but throws Error with the text of `missing`.
 PortIndex get_port(const SweptSubnet& swept, const path::Path& target);

@@ -86,8 +86,7 @@ async::Task<Result<Peer>> find_peer(mad::Transactor& transactor, path::Path path
       co_return peer;
     }
   }
-  Result<Peer> peer = co_await from_link_record(transactor, path, port, info.lid);
-  co_return peer;
+  co_return co_await from_link_record(transactor, path, port, info.lid);
 }
 
 }  // namespace ib::subnet

@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "base/escape.hpp"
 #include "iba/text.hpp"
 #include "iba/types.hpp"

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <limits>
 
 #include "base/error.hpp"
@@ -36,19 +35,11 @@ constexpr PortSetting settings[]{
     {.name = "mkeyprot", .field = "m_key_protect_bits", .low = 0, .high = 3, .of_end_port = true},
 };
 
-using Bits = std::array<std::uint8_t, smp::PortInfo::wire_size>;
-
-Bits packed(const smp::PortInfo& info) {
-  Bits bytes{};
-  info.pack(bytes);
-  return bytes;
-}
-
 const FieldInfo& field_of(std::string_view name) { return *find_field(smp::PortInfo::info(), name); }
 
 std::uint64_t value_of(const smp::PortInfo& info, std::string_view name) {
   const FieldInfo& field = field_of(name);
-  return wire::get_bits(packed(info), field.bit_offset, field.bits);
+  return wire::get_bits(wire::packed(info), field.bit_offset, field.bits);
 }
 
 }  // namespace
@@ -65,7 +56,7 @@ void PortSetting::set(smp::PortInfo& info, std::uint64_t value) const {
     info.link_speed_ext_enabled2 = static_cast<std::uint8_t>(value >> upper_speeds);
     value &= (1U << upper_speeds) - 1;
   }
-  Bits bytes = packed(info);
+  auto bytes = wire::packed(info);
   wire::set_bits(bytes, descriptor().bit_offset, descriptor().bits, value);
   info = smp::PortInfo::unpack(bytes);
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 
 namespace ib::subnet {
 namespace {
@@ -111,20 +112,8 @@ double LinkRate::mbps() const { return lanes * lane_mbps(speed); }
 double LinkRate::data_mbps() const { return lanes * lane_data_mbps(speed); }
 
 unsigned lanes(unsigned width_code) {
-  switch (width_code) {
-    case 1:
-      return 1;
-    case 2:
-      return 4;
-    case 4:
-      return 8;
-    case 8:
-      return 12;
-    case 16:
-      return 2;
-    default:
-      return 0;
-  }
+  constexpr std::array<unsigned, 5> of_bit{1, 4, 8, 12, 2};
+  return std::has_single_bit(width_code) && width_code <= 16 ? of_bit[static_cast<std::size_t>(std::countr_zero(width_code))] : 0;
 }
 
 bool may_run_at_fdr10(const Subnet& subnet, PortIndex at) {

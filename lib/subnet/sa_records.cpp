@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <deque>
 
 #include "subnet/failures.hpp"
@@ -114,9 +113,7 @@ class Builder {
       return;
     }
     if (subnet_.port(at).has_info) return;  // the same port with another of its LIDs
-    std::array<std::uint8_t, smp::PortInfo::wire_size> bytes{};
-    record.port_info.pack(bytes);
-    if (subnet_.set_port_info(at, bytes) != none) lid_is_taken(at, subnet_.lid(at));
+    if (subnet_.set_port_info(at, wire::packed(record.port_info)) != none) lid_is_taken(at, subnet_.lid(at));
   }
 
   void add(const sa::SwitchInfoRecord& record) {

@@ -12,7 +12,6 @@ namespace ib::subnet {
 namespace {
 
 constexpr std::size_t tasks_at_once = 16;  // for one node; more than the engine sends to one node (mad::Limits)
-constexpr std::size_t pkeys_per_block = 32;
 
 /// Reads the blocks of one table.
 class BlockReader {
@@ -66,36 +65,12 @@ async::Task<SmpBlocks> try_read_smp_blocks(mad::Transactor& transactor, path::Pa
   BlockReader reader(transactor, std::move(path), info, std::move(modifiers));
   const auto read = [&reader](std::size_t at) { return reader.read(at); };
   auto indexes = std::views::iota(std::size_t{0}, reader.size());
-  async::Task<> all = async::for_each(indexes, tasks_at_once, read);
-  co_await std::move(all);
+  co_await async::for_each(indexes, tasks_at_once, read);
   co_return std::move(reader.found);
-}
-
-async::Task<std::vector<std::uint8_t>> read_smp_blocks(mad::Transactor& transactor, path::Path path, const StructInfo& info,
-                                                       std::vector<std::uint32_t> modifiers) {
-  SmpBlocks blocks = co_await try_read_smp_blocks(transactor, std::move(path), info, std::move(modifiers));
-  if (blocks.error) blocks.error->raise();
-  co_return std::move(blocks.bytes);
 }
 
 std::size_t pkey_capacity(const smp::NodeInfo& node, const smp::SwitchInfo& switch_info, unsigned port) {
   return node.node_type == smp::NodeType::switch_ && port != 0 ? switch_info.partition_enforcement_cap : node.partition_cap;
-}
-
-async::Task<std::vector<std::uint16_t>> read_pkey_table(mad::Transactor& transactor, path::Path path, unsigned port, std::size_t capacity) {
-  const auto blocks = co_await read_smp_table<smp::PKeyTable>(transactor, std::move(path), port << 16, capacity, pkeys_per_block);
-  std::vector<std::uint16_t> pkeys;
-  for (const smp::PKeyTable& block : blocks) pkeys.insert(pkeys.end(), block.p_key_block.begin(), block.p_key_block.end());
-  pkeys.resize(capacity);
-  co_return pkeys;
-}
-
-async::Task<std::vector<smp::SLToVLMappingTable>> read_sl_to_vl_tables(mad::Transactor& transactor, path::Path path,
-                                                                       const smp::NodeInfo& node, unsigned out_port) {
-  const unsigned last_in = node.node_type == smp::NodeType::switch_ ? node.num_ports : 0;
-  std::vector<std::uint32_t> modifiers;
-  for (std::uint32_t in = 0; in <= last_in; ++in) modifiers.push_back(in << 8 | out_port);
-  return read_smp_table<smp::SLToVLMappingTable>(transactor, std::move(path), std::move(modifiers));
 }
 
 }  // namespace ib::subnet

@@ -30,40 +30,8 @@ struct SmpBlocks {
 async::Task<SmpBlocks> try_read_smp_blocks(mad::Transactor& transactor, path::Path path, const StructInfo& info,
                                            std::vector<std::uint32_t> modifiers);
 
-/// The data areas of try_read_smp_blocks() in the requested order. Throws the MadError of the first block that was not read.
-async::Task<std::vector<std::uint8_t>> read_smp_blocks(mad::Transactor& transactor, path::Path path, const StructInfo& info,
-                                                       std::vector<std::uint32_t> modifiers);
-
-/// Reads attribute T for each of `modifiers`. Throws as read_smp_blocks() does.
-template <class T>
-async::Task<std::vector<T>> read_smp_table(mad::Transactor& transactor, path::Path path, std::vector<std::uint32_t> modifiers) {
-  const std::size_t count = modifiers.size();
-  const std::vector<std::uint8_t> bytes = co_await read_smp_blocks(transactor, std::move(path), T::info(), std::move(modifiers));
-  std::vector<T> blocks;
-  for (std::size_t i = 0; i < count; ++i) blocks.push_back(T::unpack(Bytes(bytes).subspan(i * smp_block_bytes, smp_block_bytes)));
-  co_return blocks;
-}
-
-/// Reads the blocks of attribute T for `count` entries, `per_block` in each block. The modifiers are first, first + step, ….
-/// Throws as read_smp_blocks() does.
-template <class T>
-async::Task<std::vector<T>> read_smp_table(mad::Transactor& transactor, path::Path path, std::uint32_t first, std::size_t count,
-                                           std::size_t per_block, std::uint32_t step = 1) {
-  std::vector<std::uint32_t> modifiers;
-  for (std::size_t i = 0; i * per_block < count; ++i) modifiers.push_back(first + static_cast<std::uint32_t>(i) * step);
-  return read_smp_table<T>(transactor, std::move(path), std::move(modifiers));
-}
-
 /// The size of the P_Key table of port `port` of a node: PartitionCap for an end port (IBA 14.2.5.3), PartitionEnforcementCap
 /// for an external port of a switch (IBA 14.2.5.4).
 std::size_t pkey_capacity(const smp::NodeInfo& node, const smp::SwitchInfo& switch_info, unsigned port);
-
-/// Reads the P_Key table of port `port` of a node, `capacity` entries (IBA 14.2.5.7). Throws as read_smp_blocks() does.
-async::Task<std::vector<std::uint16_t>> read_pkey_table(mad::Transactor& transactor, path::Path path, unsigned port, std::size_t capacity);
-
-/// Reads the SLtoVL mappings to output port `out_port` of a node, by input port from 0 (IBA 14.2.5.8). A switch has one for
-/// each of its ports, another node has one. Throws as read_smp_blocks() does.
-async::Task<std::vector<smp::SLToVLMappingTable>> read_sl_to_vl_tables(mad::Transactor& transactor, path::Path path,
-                                                                       const smp::NodeInfo& node, unsigned out_port);
 
 }  // namespace ib::subnet

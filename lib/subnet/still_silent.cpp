@@ -64,8 +64,7 @@ async::Task<bool> are_still_silent(mad::Transactor& transactor, const Subnet& su
   }
   bool silent = true;
   const auto request_one = [&](const SilentPlace& place) { return request_again(transactor, place, silent); };
-  async::Task<> all = async::for_each(places, most_at_once, request_one);
-  co_await std::move(all);
+  co_await async::for_each(places, most_at_once, request_one);
   co_return silent;
 }
 

@@ -87,8 +87,7 @@ class Survey::Asking {
 
 async::Task<mad::Result<mad::Reply>> Survey::Agents::try_call(const mad::Request& request) {
   if (request.mgmt_class == mad::mgmt_class::sa) {  // the SA is not an agent of the port
-    mad::Result<mad::Reply> reply = co_await survey_.transactor_.try_call(request);
-    co_return reply;
+    co_return co_await survey_.transactor_.try_call(request);
   }
   Agent& agent = use(request.mgmt_class);
   path::Path path = request.path;

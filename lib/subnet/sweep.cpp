@@ -191,6 +191,10 @@ void Sweep::tell(std::string_view line) const {
 
 void Sweep::fail(Failure failure) { failures_.push_back(std::move(failure)); }
 
+void Sweep::fail_beyond(Failure::Kind kind, PortIndex from, std::string why) {
+  fail({kind, subnet_.port(from).node, subnet_.port(from).number, true, "NodeInfo", 0, std::move(why), {}});
+}
+
 void Sweep::fail(NodeIndex node, int port, bool beyond, std::string_view attribute, std::uint32_t modifier, const Answer& answer) {
   fail({kind_of(answer.error()), node, port, beyond, std::string(attribute), modifier, answer.error().message(), answer.shared_error()});
 }
@@ -199,8 +203,7 @@ async::Task<Discovered> discover(mad::Transactor& transactor, Subnet& subnet, pa
   async::Loop& loop = co_await async::current_loop;
   subnet.clear();
   Sweep sweep(loop, transactor, subnet, std::move(start), std::move(options));
-  Discovered discovered = co_await sweep.run();
-  co_return discovered;
+  co_return co_await sweep.run();
 }
 
 }  // namespace ib::subnet

@@ -162,6 +162,7 @@ class Sweep {
   void tell(std::string_view line) const;
 
   void fail(Failure failure);
+  void fail_beyond(Failure::Kind kind, PortIndex from, std::string why);
   void fail(NodeIndex node, int port, bool beyond, std::string_view attribute, std::uint32_t modifier, const Answer& answer);
 
   static constexpr unsigned last_port = 254;  // IBA 14.2.5.6: ports of a switch are 1…254

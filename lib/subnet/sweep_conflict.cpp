@@ -39,14 +39,7 @@ NodeIndex Sweep::plain_match(PortIndex from, const smp::NodeInfo& info) const {
 void Sweep::doubt(PortIndex from) {
   changed_ = true;
   if (doubts_left_ == 0) {
-    fail({Failure::Kind::duplicate_guid,
-          subnet_.port(from).node,
-          subnet_.port(from).number,
-          true,
-          "NodeInfo",
-          0,
-          "Too many nodes contradict each other; this one was not looked into.",
-          {}});
+    fail_beyond(Failure::Kind::duplicate_guid, from, "Too many nodes contradict each other; this one was not looked into.");
     return;
   }
   --doubts_left_;
@@ -97,14 +90,7 @@ async::Task<> Sweep::settle(PortIndex from, smp::NodeInfo info) {
   }
   if (subnet_.port(from).peer != none) subnet_.unlink(from);
   if (twins >= max_twins) {
-    fail({Failure::Kind::duplicate_guid,
-          subnet_.port(from).node,
-          subnet_.port(from).number,
-          true,
-          "NodeInfo",
-          0,
-          "More than " + std::to_string(max_twins) + " nodes claim the GUID of the node there.",
-          {}});
+    fail_beyond(Failure::Kind::duplicate_guid, from, "More than " + std::to_string(max_twins) + " nodes claim the GUID of the node there.");
     co_return;
   }
   const NodeIndex node = new_node(info, from);

@@ -36,14 +36,7 @@ async::Task<> Sweep::look_beyond(PortIndex from) {
     co_return;
   }
   if (!directed_beyond(from)) {
-    fail({Failure::Kind::hop_limit,
-          node,
-          number,
-          true,
-          "NodeInfo",
-          0,
-          "The node is more than " + std::to_string(options_.max_hops) + " hops away.",
-          {}});
+    fail_beyond(Failure::Kind::hop_limit, from, "The node is more than " + std::to_string(options_.max_hops) + " hops away.");
     co_return;
   }
   Answer answer = co_await ask_beyond(from, mad::asked);
@@ -82,17 +75,7 @@ void Sweep::arrived(PortIndex from, const smp::NodeInfo& info) {
 
 NodeIndex Sweep::new_node(const smp::NodeInfo& info, PortIndex from) {
   if (!subnet_.has_room_for(info)) {  // a node that invents endless neighbours must not fill the memory
-    if (!node_limit_told_) {
-      fail({Failure::Kind::false_answer,
-            subnet_.port(from).node,
-            subnet_.port(from).number,
-            true,
-            "NodeInfo",
-            0,
-            std::string(no_room_text),
-            {}});
-    }
-    node_limit_told_ = true;
+    if (!std::exchange(node_limit_told_, true)) fail_beyond(Failure::Kind::false_answer, from, std::string(no_room_text));
     return none;
   }
   const NodeIndex index = subnet_.add_node(info);
@@ -211,14 +194,8 @@ void Sweep::got_port_info(NodeIndex at, unsigned number, Bytes payload) {
   const PortIndex owner = subnet_.set_port_info(index, payload);
   if (owner != none && !was_known) {
     subnet_.node(at).lid_refused = subnet_.node(subnet_.port(owner).node).lid_refused = true;
-    fail({Failure::Kind::duplicate_lid,
-          at,
-          static_cast<int>(number),
-          false,
-          "PortInfo",
-          number,
-          "LID " + std::to_string(subnet_.lid(index).value) + " belongs to another port already.",
-          {}});
+    std::string why = "LID " + std::to_string(subnet_.lid(index).value) + " belongs to another port already.";
+    fail({Failure::Kind::duplicate_lid, at, static_cast<int>(number), false, "PortInfo", number, std::move(why), {}});
   }
   const Port& port = subnet_.port(index);
   const Node& node = subnet_.node(at);

@@ -120,8 +120,7 @@ async::Task<Sweep::Answer> Sweep::ask_node(NodeIndex node, std::uint16_t attribu
     co_return answer;
   }
   path::Path path = directed_path(node);
-  Answer answer = co_await call(std::move(path), attribute, modifier, reason, &reading->by_route);
-  co_return answer;
+  co_return co_await call(std::move(path), attribute, modifier, reason, &reading->by_route);
 }
 
 async::Task<Sweep::Answer> Sweep::ask_beyond_by_lid(PortIndex from, bool trial, mad::Reason reason) {
@@ -149,12 +148,10 @@ async::Task<Sweep::Answer> Sweep::ask_beyond(PortIndex from, mad::Reason reason)
   if (has_usable_lid(node) && subnet_.node(node).kind() == NodeKind::sw && (combined_ == Trust::untried || combined_ == Trust::works)) {
     const bool trial = combined_ == Trust::untried;
     if (trial) combined_ = Trust::trying;
-    Answer answer = co_await ask_beyond_by_lid(from, trial, reason);
-    co_return answer;
+    co_return co_await ask_beyond_by_lid(from, trial, reason);
   }
   std::optional<path::Path> path = directed_beyond(from);
-  Answer answer = co_await call(std::move(*path), smp::NodeInfo::attribute_id, 0, reason);
-  co_return answer;
+  co_return co_await call(std::move(*path), smp::NodeInfo::attribute_id, 0, reason);
 }
 
 }  // namespace ib::subnet

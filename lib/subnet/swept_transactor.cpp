@@ -22,9 +22,7 @@ Content node_info(const Subnet& subnet, const PathEnd& end) {
   // Each port of a node that is not a switch has its own GUID.
   const PortIndex entry = subnet.port_of(end.node, end.entry_port);
   if (end.entry_port != 0 && (entry == none || subnet.port(entry).guid == Guid{})) return std::nullopt;
-  std::vector<std::uint8_t> bytes(smp::NodeInfo::wire_size);
-  subnet.node(end.node).info.pack(bytes);
-  return bytes;
+  return wire::packed_vector(subnet.node(end.node).info);
 }
 
 Content port_info(const Subnet& subnet, const PathEnd& end, std::uint32_t number) {
@@ -71,8 +69,7 @@ mad::Task<mad::Result<mad::Reply>> SweptTransactor::try_call(const mad::Request&
       co_return reply;
     }
   }
-  mad::Result<mad::Reply> reply = co_await below_.try_call(request);
-  co_return reply;
+  co_return co_await below_.try_call(request);
 }
 
 }  // namespace ib::subnet

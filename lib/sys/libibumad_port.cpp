@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Selects a port as libibumad's resolve_ca_name() does. Scripts without -C rely on it: on a host with several fabrics, another port may
 // lead to another fabric.
-#include <fmt/format.h>
 
 #include <algorithm>
 

@@ -98,7 +98,7 @@ struct Sa {
       query.numb_path(127);
       std::vector<Gid> gids;
       for (unsigned i = 0; i < ends; ++i) gids.push_back(Gid::from(link_local_prefix, Guid{i + 1}));
-      const auto paths = bench.loop.run(sa::subn_adm_get_multi(bench.rpc, query, gids, gids));
+      const auto paths = bench.loop.run(ibtest::subn_adm_get_multi(bench.rpc, query, gids, gids));
       REQUIRE(paths.size() == std::min(ends * ends, 127U));
       for (unsigned i = 0; i < paths.size(); ++i) {
         if (paths[i].sgid != gids[0] || paths[i].dgid != gids[i]) FAIL("path " << i << " is not what was asked for");

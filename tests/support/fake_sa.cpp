@@ -7,7 +7,7 @@
 
 #include "iba/generic.hpp"
 #include "iba/registry.hpp"
-#include "sa/multi_path.hpp"
+#include "support/multi_paths.hpp"
 
 namespace ibtest {
 
@@ -216,7 +216,7 @@ std::vector<FakeSa::Record> FakeSa::links() {
 
 /// A path from each source that there is to each destination.
 std::vector<FakeSa::Record> FakeSa::multi_paths(Bytes wanted) {
-  const sa::MultiPathGids ends = sa::gids_of(wanted);
+  const MultiPathGids ends = gids_of(wanted);
   std::vector<Record> all;
   for (const ib::Gid& source : ends.sources) {
     for (const ib::Gid& destination : ends.destinations) {

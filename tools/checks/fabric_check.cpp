@@ -12,7 +12,6 @@
 #include "counters/readings.hpp"
 #include "iba-gen/sa.hpp"
 #include "iba/wire.hpp"
-#include "mad/rpc.hpp"
 #include "sa/records.hpp"
 #include "subnet/port_paths.hpp"
 #include "tools/checks/checks.hpp"

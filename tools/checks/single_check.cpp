@@ -21,13 +21,6 @@ namespace {
 using subnet::NodeIndex;
 using subnet::PortIndex;
 
-template <class T>
-std::vector<std::uint8_t> packed(const T& value) {
-  std::vector<std::uint8_t> bytes(T::wire_size);
-  value.pack(bytes);
-  return bytes;
-}
-
 bool is_switch(const smp::NodeInfo& node) { return node.node_type == smp::NodeType::switch_; }
 
 class SingleCheck final : public Command {
@@ -85,7 +78,7 @@ class SingleCheck final : public Command {
 
   static async::Task<> add_port(mad::Transactor& transactor, path::Path path, subnet::Subnet& subnet, PortIndex port) {
     const auto info = co_await transactor.subn_get<smp::PortInfo>(path, subnet.port(port).number);
-    subnet.set_port_info(port, packed(info));
+    subnet.set_port_info(port, wire::packed(info));
   }
 
   /// Reads the end port at `node` and its records in the SA.
@@ -166,7 +159,7 @@ class SingleCheck final : public Command {
     const NodeIndex at = co_await add_node(transactor, peer.path, subnet);
     const PortIndex there = subnet.port_of(at, peer.port);
     if (there == subnet::none) throw Error(fmt::format("{} has no port {}", session.name_of(peer.path), peer.port));
-    subnet.set_port_info(there, packed(peer.info));
+    subnet.set_port_info(there, wire::packed(peer.info));
     const PortIndex end = subnet.end_port_of(there);  // port 0 has the CapabilityMask of all ports of a switch
     if (end != there) co_await add_port(transactor, peer.path, subnet, end);
     subnet.link(port, there);

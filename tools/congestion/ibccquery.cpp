@@ -2,8 +2,6 @@
 // ibccquery: prints the settings, tables and logs of a congestion control agent.
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "iba-gen/cc.hpp"
 #include "iba-gen/mad.hpp"
 #include "iba/libibmad_text.hpp"
@@ -70,10 +68,6 @@ struct CongestionReport final : Report {
 AttributeBytes cut(const AttributeBytes& bytes, std::size_t from, std::size_t size) {
   const auto first = bytes.begin() + static_cast<std::ptrdiff_t>(from);
   return {first, first + static_cast<std::ptrdiff_t>(size)};
-}
-
-bool is_zero(Bytes bytes) {
-  return std::ranges::all_of(bytes, [](std::uint8_t byte) { return byte == 0; });
 }
 
 /// One attribute in the format of libibmad.

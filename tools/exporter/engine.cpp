@@ -62,10 +62,8 @@ Engine::Engine(Stack& stack, ReaderOptions options, Times times, std::string pre
 }
 
 async::Task<> Engine::run_once() {
-  async::Task<> swept = sweep();
-  co_await std::move(swept);
-  async::Task<> read = round();
-  co_await std::move(read);
+  co_await sweep();
+  co_await round();
   view_.exporter.last_execution = loop_.clock().wall_time();
 }
 
@@ -73,8 +71,7 @@ async::Task<> Engine::run() {
   for (;;) {
     async::Duration pause{};
     try {
-      async::Task<> life = live();
-      co_await std::move(life);
+      co_await live();
     } catch (const PortChanged&) {  // what is published stays until the next reading
     } catch (const Error& error) {
       lose(error);

@@ -7,7 +7,6 @@
 #include <set>
 #include <span>
 #include <tuple>
-#include <utility>
 
 #include "counters/history.hpp"
 #include "counters/waiting.hpp"

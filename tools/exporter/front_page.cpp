@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "base/escape.hpp"
 #include "base/utc_time.hpp"
@@ -154,27 +155,11 @@ svg path.error,svg path.warning{stroke-width:3;fill:none}svg path.info{stroke-wi
 
 std::string html(std::string_view text) {
   const bool is_cut = text.size() > longest_text;
+  constexpr std::pair<char, std::string_view> entities[]{{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\'', "&#39;"}};
   std::string escaped;
   for (const char c : harmless_line(text.substr(0, longest_text))) {
-    switch (c) {
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      case '\'':
-        escaped += "&#39;";
-        break;
-      default:
-        escaped += c;
-    }
+    const auto* const found = std::ranges::find(entities, c, &std::pair<char, std::string_view>::first);
+    found != std::end(entities) ? escaped += found->second : escaped += c;
   }
   return is_cut ? escaped + "…" : escaped;
 }

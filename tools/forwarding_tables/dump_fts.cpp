@@ -86,8 +86,7 @@ class SwitchTableReader {
       table.has_info = true;
       make_(table, wanted_);
     }
-    async::Task<> reading = table.read(port.transactor, port.path);
-    co_await std::move(reading);
+    co_await table.read(port.transactor, port.path);
     if (table.error) co_return table.error;
     co_return true;
   }

@@ -173,9 +173,7 @@ class Ibroute final : public Command {
   }
 
   static void show_node(TextOut& out, const smp::NodeInfo& node, Keys keys) {
-    std::array<std::uint8_t, smp::NodeInfo::wire_size> bytes{};
-    node.pack(bytes);
-    out.print("SMPNodeInfo\n{}", dump_words(bytes, smp::NodeInfo::info(), keys));
+    out.print("SMPNodeInfo\n{}", dump_words(wire::packed(node), smp::NodeInfo::info(), keys));
   }
 
   /// Plans the requests to the LIDs that the table forwards. The owner of the LIDs of the switch itself is known in any case.

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ranges>
 #include <vector>
 
 #include "base/escape.hpp"

@@ -376,27 +376,12 @@ report::Measure measure_of(std::string_view key) {
 }
 
 std::string_view type_name(const JsonWord& word) {
-  switch (word.type) {
-    case boolean:
-      return "boolean";
-    case integer:
-      return word.list ? "list of integers" : "integer";
-    case number:
-      return word.list ? "list of numbers" : "number";
-    case text:
-      return word.list ? "list of texts" : "text";
-    case guid:
-      return word.list ? "list of GUIDs" : "GUID";
-    case gid:
-      return word.list ? "list of GIDs" : "GID";
-    case hex:
-      return "hex digits";
-    case object:
-      return word.list ? "list of objects" : "object";
-    case fields:
-      return word.list ? "list of structures" : "structure";
-  }
-  return "";
+  constexpr std::array<std::string_view, 9> one{"boolean", "integer", "number", "text", "GUID", "GID", "hex digits", "object", "structure"};
+  constexpr std::array<std::string_view, 9> list{"boolean",       "list of integers", "list of numbers",
+                                                 "list of texts", "list of GUIDs",    "list of GIDs",
+                                                 "hex digits",    "list of objects",  "list of structures"};
+  static_assert(static_cast<std::size_t>(fields) + 1 == one.size());
+  return (word.list ? list : one)[static_cast<std::size_t>(word.type)];
 }
 
 }  // namespace ib::tools

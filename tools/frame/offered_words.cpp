@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "tools/frame/offered_words.hpp"
 
-#include <algorithm>
 #include <set>
 
 #include "base/error.hpp"

@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -39,8 +38,7 @@ int print_version(const World& world) { return print(world, fmt::format("ibtool 
 /// Runs a command when the nodes are known that its targets name.
 async::Task<> run_with_names(Command& command, Session& session, Emit& emit) {
   co_await session.targets().find_names();
-  async::Task<> run = command.run(session, emit);
-  co_await std::move(run);
+  co_await command.run(session, emit);
 }
 
 /// Runs the command of ibtool's dialect and returns its exit status.

@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "base/escape.hpp"
 #include "iba/dump.hpp"
 #include "iba/generic.hpp"
@@ -43,10 +41,6 @@ std::string request_name(Bytes request) {
       name = rpc.name;
   }
   return fmt::format("{}({})", name, info != nullptr ? std::string(info->iba_name) : fmt::format("0x{:04x}", header.attribute_id()));
-}
-
-bool is_zero(Bytes bytes) {
-  return std::ranges::all_of(bytes, [](std::uint8_t byte) { return byte == 0; });
 }
 
 /// Adds " NAME=VALUE" for each field that is not zero.
@@ -117,12 +111,8 @@ mad::Task<mad::Result<mad::Reply>> SetGuard::set(const mad::Request& request) {
   if (!refusal_.empty()) throw UsageError(refusal_);
   const mad::Result<bool> checked = co_await check(request);
   if (!checked) co_return checked.shared_error();
-  if (dry_run_) {
-    mad::Reply reply = co_await plan(request);
-    co_return reply;
-  }
-  mad::Result<mad::Reply> sent = co_await below_.try_call(request);
-  co_return sent;
+  if (dry_run_) co_return co_await plan(request);
+  co_return co_await below_.try_call(request);
 }
 
 /// Whether the node at the end of the path is known to be the intended node. False if the path does not say which node is meant. The error

@@ -89,8 +89,7 @@ async::Task<path::Path> Targets::path(std::string word) {
     if (host_.options().address != path::Form::any || host_.options().combined || !may_be_name(word)) throw;
     complaint = error.message();
   }
-  path::Path path = co_await find(std::move(word), std::move(complaint));
-  co_return path;
+  co_return co_await find(std::move(word), std::move(complaint));
 }
 
 /// The path of an address; nothing for a word that may be a name.

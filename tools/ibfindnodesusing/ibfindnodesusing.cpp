@@ -46,8 +46,7 @@ async::Task<subnet::Failures> read_tables(Session& session, const subnet::Subnet
   }
   const subnet::SurveyOptions options(session.here(), subnet::SurveyWay::smp);
   const routing::TablesToRead to{.linear = &tables.linear};
-  subnet::Failures failures = co_await routing::read_tables(session.transactor(), tables.network, std::move(switches), to, options);
-  co_return failures;
+  co_return co_await routing::read_tables(session.transactor(), tables.network, std::move(switches), to, options);
 }
 
 /// An end of the link, and the end ports to which it sends packets.

@@ -22,13 +22,6 @@ constexpr unsigned last_port = 254;                      // IBA 14.2.5.6: 255 is
 constexpr std::uint32_t extended_speeds_bit = 1U << 31;  // of PortInfo's attribute modifier: the fields of extended speeds count
 constexpr std::uint8_t fdr10_bit = 1;                    // of MlnxExtPortInfo's speeds and StateChangeEnable
 
-template <class T>
-std::vector<std::uint8_t> packed(const T& value) {
-  std::vector<std::uint8_t> bytes(T::wire_size);
-  value.pack(bytes);
-  return bytes;
-}
-
 async::Task<> read_node(Session& session, mad::Transactor& transactor, ObservedPort& port) {
   mad::Result<smp::NodeInfo> node = co_await transactor.try_subn_get<smp::NodeInfo>(port.node.path);
   port.node_info = session.take(std::move(node), {"get_node_info", "smp query nodeinfo failed"});
@@ -42,7 +35,7 @@ async::Task<smp::PortInfo> port_info(Session& session, mad::Transactor& transact
 
 async::Task<> read_port(Session& session, mad::Transactor& transactor, ObservedPort& port) {
   const smp::PortInfo info = co_await port_info(session, transactor, port, port.number, "smp query portinfo failed");
-  port.bytes = packed(info);
+  port.bytes = wire::packed_vector(info);
 }
 
 /// Requests to change a port. The Set begins with the present PortInfo, which is read from the node itself.
@@ -118,7 +111,7 @@ class Ibportstate final : public PortCommand {
         co_await subnet::find_peer(transactor, port.node.path, *port.node_info, number, info, session.options().use_sa);
     const subnet::Peer peer = std::move(found).take();
     ObservedPort result({peer.path, session.name_of(peer.path)}, peer.port);
-    result.bytes = packed(peer.info);
+    result.bytes = wire::packed_vector(peer.info);
     if (port.node.path.directed() == nullptr && peer.path.directed() != nullptr)
       co_await ask_by_lid(session, transactor, port.node.path.ib(), result);
     co_return result;
@@ -139,7 +132,7 @@ class Ibportstate final : public PortCommand {
     const mad::Result<smp::PortInfo> info = co_await transactor.try_subn_get<smp::PortInfo>(path, peer.number);
     if (!info) co_return;
     peer.node = {path, session.name_of(path)};
-    peer.bytes = packed(*info);
+    peer.bytes = wire::packed_vector(*info);
   }
 
   /// Sets with care: what the port or its kind of node rules out is refused before anything is sent.
@@ -169,7 +162,7 @@ class Ibportstate final : public PortCommand {
     if (!operations_.sets_port_info() || dry_run_) co_return;
     const smp::PortInfo answer = co_await send(transactor, port, wanted);
     report.after = port;
-    report.after->bytes = packed(answer);
+    report.after->bytes = wire::packed_vector(answer);
     session.note(report.what_changed());
     for (const Change& change : operations_.ignored(answer)) {
       session.log().error(fmt::format("The port did not take over {} {}: it answers {}", change.field->iba_name, change.to, change.from));
@@ -210,8 +203,7 @@ class Ibportstate final : public PortCommand {
   async::Task<smp::PortInfo> send(mad::Transactor& transactor, const ObservedPort& port, const smp::PortInfo& wanted) const {
     const std::uint32_t modifier = number_ | (operations_.sets_ext_speed() ? extended_speeds_bit : 0U);
     try {
-      const smp::PortInfo answer = co_await transactor.subn_set(port.node.path, modifier, wanted);
-      co_return answer;
+      co_return co_await transactor.subn_set(port.node.path, modifier, wanted);
     } catch (mad::MadStatusError& error) {
       if (!wanted.lid.is_unicast())
         error.note("Setting a port that has no LID, which some nodes refuse unless 'lid' and 'smlid' give it one");
@@ -276,7 +268,7 @@ class IbportstateDiags final : public PortCommand {
     port.extended_speeds = (capabilities & smp::capability_mask::is_extended_speeds_supported) != 0;
     if (!session.options().mlnx_extended_port_info || !subnet::has_mlnx_ext_port_info(*port.node_info)) co_return;
     mad::Result<smp::MlnxExtPortInfo> mlnx = co_await transactor.try_subn_get<smp::MlnxExtPortInfo>(port.node.path, port.number);
-    port.mlnx_bytes = packed(session.take(std::move(mlnx), {"get_mlnx_ext_port_info", "smp query ext portinfo failed"}));
+    port.mlnx_bytes = wire::packed_vector(session.take(std::move(mlnx), {"get_mlnx_ext_port_info", "smp query ext portinfo failed"}));
   }
 
   static async::Task<> query(Session& session, mad::Transactor& transactor, ObservedPort& port, PortStateReport& report) {
@@ -304,14 +296,14 @@ class IbportstateDiags final : public PortCommand {
       mad::Result<smp::MlnxExtPortInfo> answer = co_await transactor.try_subn_set(port.node.path, number_, mlnx);
       report.mlnx_after = port;
       report.mlnx_after->mlnx_bytes =
-          packed(session.take(std::move(answer), {"set_mlnx_ext_port_info", "smp set MLNX ext portinfo failed"}));
+          wire::packed_vector(session.take(std::move(answer), {"set_mlnx_ext_port_info", "smp set MLNX ext portinfo failed"}));
     }
     const std::uint32_t modifier = number_ | (port.extended_speeds ? extended_speeds_bit : 0U);
     const smp::PortInfo wanted = operations_.applied_as_diags(port.info());
     mad::Result<smp::PortInfo> answer = co_await transactor.try_subn_set(port.node.path, modifier, wanted);
     const smp::PortInfo after = session.take(std::move(answer), {"set_port_info", "smp set portinfo failed"});
     report.after = port;
-    report.after->bytes = packed(after);
+    report.after->bytes = wire::packed_vector(after);
   }
 };
 

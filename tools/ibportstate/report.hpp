@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "iba-gen/mlx.hpp"
 #include "iba-gen/smp.hpp"
 #include "tools/frame/emit.hpp"
 #include "tools/frame/session.hpp"

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "iba-gen/mad.hpp"
 #include "iba-gen/pm.hpp"
 #include "tools/ibqueryerrors/report.hpp"
 #include "tools/shared/diags_fabric.hpp"

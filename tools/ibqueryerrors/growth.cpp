@@ -7,7 +7,6 @@
 #include "base/escape.hpp"
 #include "iba/text.hpp"
 #include "subnet/names.hpp"
-#include "tools/shared/diags_fabric.hpp"
 
 namespace ib::tools::ibqueryerrors {
 

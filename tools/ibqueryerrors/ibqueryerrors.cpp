@@ -8,7 +8,6 @@
 #include "base/log.hpp"
 #include "base/split.hpp"
 #include "counters/thresholds.hpp"
-#include "mad/rpc.hpp"
 #include "path/parse.hpp"
 #include "subnet/order.hpp"
 #include "tools/frame/commands.hpp"
@@ -69,9 +68,7 @@ counters::PmaWanted pma_wanted(const Wanted& wanted, const ErrorRules& applied) 
 async::Task<counters::PmaReadings> read_ports(Session& session, const Fabric& fabric, const subnet::PortPaths& paths,
                                               std::vector<NodeIndex> nodes, counters::PmaWanted wanted) {
   subnet::SurveyOptions options = gmp_survey(session, paths);
-  counters::PmaReadings readings =
-      co_await counters::read_pmas(session.transactor(), fabric.subnet, std::move(nodes), std::move(wanted), std::move(options));
-  co_return readings;
+  co_return co_await counters::read_pmas(session.transactor(), fabric.subnet, std::move(nodes), std::move(wanted), std::move(options));
 }
 
 /// The numbers on the front of boxes, which stand in the lines of links.

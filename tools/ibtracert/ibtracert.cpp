@@ -92,8 +92,7 @@ class Ibtracert final : public Command {
     for (const PortsLine& line : file.pairs) {
       Target source = co_await read_target(session, line.source);
       Target target = co_await read_target(session, line.destination);
-      async::Task<> traced = pair(session, emit, tracer, std::move(source), std::move(target));
-      co_await std::move(traced);
+      co_await pair(session, emit, tracer, std::move(source), std::move(target));
     }
     if (file.bad_line) throw UsageError(fmt::format("{}:{}: there is no source and target", *file_, *file.bad_line));
   }
@@ -111,8 +110,7 @@ class Ibtracert final : public Command {
     const Lid lid = node.ib().dlid;
     DirectedRoute route;
     if (directed == nullptr || lid != permissive_lid) {
-      async::Task<TracedWay> traced = tracer.unicast(route, lid);
-      trace = co_await std::move(traced);
+      trace = co_await tracer.unicast(route, lid);
       if (trace.end != WayEnd::arrived) co_return std::nullopt;
     }
     if (directed != nullptr && route.size() + directed->hops > path::max_hops) {
@@ -137,10 +135,7 @@ class Ibtracert final : public Command {
     const Destination to = co_await session.smp_node(target);
     const Lid lid = co_await lid_of(session, to.path);
     DirectedRoute from;
-    if (source.given()) {
-      async::Task<DirectedRoute> found = route_to_source(session, tracer, source);
-      from = co_await std::move(found);
-    }
+    if (source.given()) from = co_await route_to_source(session, tracer, source);
     async::Task<TracedWay> traced = wanted_.mlid ? tracer.multicast(from, lid, *wanted_.mlid) : tracer.unicast(from, lid);
     TracedWay trace = co_await std::move(traced);
     if (trace.end == WayEnd::unreachable && tracer.error()) tracer.error()->raise();
@@ -161,8 +156,7 @@ class Ibtracert final : public Command {
   static async::Task<DirectedRoute> route_to_source(Session& session, PacketTracer& tracer, const Target& source) {
     const Destination node = co_await session.smp_node(source);
     TracedWay before;
-    async::Task<std::optional<DirectedRoute>> found = route_to(tracer, node.path, before);
-    std::optional<DirectedRoute> route = co_await std::move(found);
+    std::optional<DirectedRoute> route = co_await route_to(tracer, node.path, before);
     if (route) co_return std::move(*route);
     if (before.end == WayEnd::unreachable && tracer.error()) tracer.error()->raise();
     refuse_unread(before);
@@ -214,12 +208,8 @@ class IbtracertDiags final : public Command {
       session.diags_debug(out, function, text);
     };
     text_.emplace(DiagsTraceText{session.node_name_map(), wanted_.simple, session.options().verbosity, debug});
-    if (has_file_) {
-      async::Task<> traced = trace_file(session, emit, tracer);
-      co_return co_await std::move(traced);
-    }
-    async::Task<bool> traced = pair(session, emit.text(), tracer, source_, target_);
-    const bool found = co_await std::move(traced);
+    if (has_file_) co_return co_await trace_file(session, emit, tracer);
+    const bool found = co_await pair(session, emit.text(), tracer, source_, target_);
     if (!found) throw DiagsFailure({"main", "Failed to get route information"});
   }
 
@@ -241,8 +231,7 @@ class IbtracertDiags final : public Command {
   async::Task<> trace_file(Session& session, Emit& emit, PacketTracer& tracer) {
     const PortsFile file = read_file();
     for (const PortsLine& line : file.pairs) {
-      async::Task<bool> traced = pair(session, emit.text(), tracer, line.source, line.destination);
-      const bool found = co_await std::move(traced);
+      const bool found = co_await pair(session, emit.text(), tracer, line.source, line.destination);
       if (!found) throw DiagsFailure({"main", fmt::format("Failed to get route information at line {}", line.line)});
     }
     if (file.bad_line) throw DiagsFailure({"main", fmt::format("ports-file, {}, at line {} contains bad data", file_, *file.bad_line)});
@@ -279,27 +268,20 @@ class IbtracertDiags final : public Command {
 
   /// False if there is no way; stderr then has the reason.
   async::Task<bool> pair(Session& session, TextOut& out, PacketTracer& tracer, std::string source, std::string target) {
-    async::Task<std::optional<Lid>> resolving = resolve(session, source, "source");
-    const std::optional<Lid> from = co_await std::move(resolving);
+    const std::optional<Lid> from = co_await resolve(session, source, "source");
     if (!from) co_return false;
-    resolving = resolve(session, target, "destination");
-    const std::optional<Lid> to = co_await std::move(resolving);
+    const std::optional<Lid> to = co_await resolve(session, target, "destination");
     if (!to) co_return false;
     DirectedRoute route;
-    async::Task<TracedWay> walking = tracer.unicast(route, *from);
-    const TracedWay before = co_await std::move(walking);
+    const TracedWay before = co_await tracer.unicast(route, *from);
     text_->way_to_source(out, before);
     tell_end(session, before);
     if (before.end != WayEnd::arrived) {
       session.diags_warning("get_route", "can't find a route to the src port");
       co_return false;
     }
-    if (wanted_.mlid) {
-      async::Task<bool> traced = multicast(session, out, tracer, std::move(route), *to);
-      co_return co_await std::move(traced);
-    }
-    walking = tracer.unicast(route, *to);
-    const TracedWay trace = co_await std::move(walking);
+    if (wanted_.mlid) co_return co_await multicast(session, out, tracer, std::move(route), *to);
+    const TracedWay trace = co_await tracer.unicast(route, *to);
     text_->unicast(out, trace);
     tell_end(session, trace);
     if (trace.end != WayEnd::arrived) session.diags_warning("get_route", "can't find a route from src to dest");
@@ -309,8 +291,7 @@ class IbtracertDiags final : public Command {
   async::Task<bool> multicast(Session& session, TextOut& out, PacketTracer& tracer, DirectedRoute from, Lid to) const {
     const std::uint32_t mlid = *wanted_.mlid;
     if (mlid < subnet::first_multicast_lid.value) session.diags_warning("get_route", "invalid MLID; must be 0xc000 or larger");
-    async::Task<TracedWay> walking = tracer.multicast(std::move(from), to, mlid);
-    TracedWay trace = co_await std::move(walking);
+    TracedWay trace = co_await tracer.multicast(std::move(from), to, mlid);
     if (trace.end == WayEnd::arrived && trace.hops.empty() && !trace.from->is_switch()) {
       session.diags_warning("find_mcpath", "ibtracert from CA to CA is unsupported");
       trace.end = WayEnd::no_way;

@@ -39,8 +39,7 @@ struct PacketTracer::Branch {
 
 async::Task<PacketTracer::Members> PacketTracer::members(DirectedRoute route, const smp::NodeInfo& node, std::uint32_t mlid) {
   const std::uint8_t ports = node.num_ports;
-  async::Task<const Bytes64*> asking = get(route, {}, &smp::SwitchInfo::info(), 0);
-  const Bytes64* bytes = co_await std::move(asking);
+  const Bytes64* bytes = co_await get(route, Lid(), &smp::SwitchInfo::info(), 0);
   Members found;
   if (bytes == nullptr) {
     found.error = error_;
@@ -50,8 +49,7 @@ async::Task<PacketTracer::Members> PacketTracer::members(DirectedRoute route, co
   const std::uint32_t entry = mlid - subnet::first_multicast_lid.value;
   if (mlid < subnet::first_multicast_lid.value || entry >= info.multicast_fdb_cap) co_return found;
   for (unsigned position = 0; position <= ports / ports_per_mask; ++position) {
-    async::Task<const Bytes64*> block = get(route, {}, &smp::MulticastForwardingTable::info(), mft_modifier(position, mlid));
-    bytes = co_await std::move(block);
+    bytes = co_await get(route, Lid(), &smp::MulticastForwardingTable::info(), mft_modifier(position, mlid));
     if (bytes == nullptr) {
       found.error = error_;
       co_return found;
@@ -76,13 +74,9 @@ class PacketTracer::MulticastWalk {
   async::Task<TracedWay> run() {
     trace_.of = "get_route";
     trace_.where = "can't find a multicast route from src to dest";
-    async::Task<bool> begun = begin();
-    const bool goes_on = co_await std::move(begun);
+    const bool goes_on = co_await begin();
     if (goes_on) {
-      for (unsigned level = 0; level < most_levels && !found_ && !broken_; ++level) {
-        async::Task<> walked = walk(level);
-        co_await std::move(walked);
-      }
+      for (unsigned level = 0; level < most_levels && !found_ && !broken_; ++level) co_await walk(level);
       if (!found_) {
         fail_without_way();
         if (!tracer_.options_.target_first) co_await find_destination();
@@ -116,8 +110,7 @@ class PacketTracer::MulticastWalk {
   /// Reads the destination by its LID.
   async::Task<> find_destination() {
     if (trace_.to) co_return;
-    async::Task<std::optional<PacketPlace>> destination = tracer_.place({}, to_);
-    trace_.to = co_await std::move(destination);
+    trace_.to = co_await tracer_.place(DirectedRoute(), to_);
     if (trace_.to) tell(got_node(portid_text({}, to_), *trace_.to));
     if (trace_.to) co_return;
     tracer_.warn("find_target_portguid", "can't find to port\n");
@@ -149,8 +142,7 @@ class PacketTracer::MulticastWalk {
   async::Task<bool> begin() {
     if (tracer_.options_.target_first) co_await find_destination();
     tell(StepKind::debug, "find_mcpath", "from " + route_text(from_));
-    async::Task<std::optional<PacketPlace>> source = tracer_.place(from_, {});
-    trace_.from = co_await std::move(source);
+    trace_.from = co_await tracer_.place(from_, Lid());
     if (!trace_.from) {
       note(fmt::format("can't reach node {}", route_text(from_)));
       co_return fail(WayEnd::unreachable, "The source does not answer");
@@ -161,8 +153,7 @@ class PacketTracer::MulticastWalk {
       trace_.to = at;
       tell_node(StepKind::node, "found target", at);
       if (!at.is_switch()) co_return false;
-      async::Task<Members> asked = tracer_.members(from_, at.node, mlid_);
-      const Members members = co_await std::move(asked);
+      const Members members = co_await tracer_.members(from_, at.node, mlid_);
       tell_members(at, members);
       if (members.error) {
         not_read(at, "Where the group is sent by", members.error);
@@ -190,11 +181,9 @@ class PacketTracer::MulticastWalk {
     for (std::size_t at = branches_.size(); at-- > 0;) {
       if (branches_[at].level == level) now.push_back(at);
     }
-    async::Task<> tables = read_ahead(now);
-    co_await std::move(tables);
+    co_await read_ahead(now);
     for (const std::size_t at : now) {
-      async::Task<> grown = grow(at);
-      co_await std::move(grown);
+      co_await grow(at);
       if (found_ || broken_) co_return;
     }
   }
@@ -217,27 +206,23 @@ class PacketTracer::MulticastWalk {
     const auto ask_one = [this](const TableQuestion& question) {
       return tracer_.ask(question.route, {}, question.info, question.modifier);
     };
-    async::Task<> all = async::for_each(questions, asked_at_once, ask_one);
-    co_await std::move(all);
+    co_await async::for_each(questions, asked_at_once, ask_one);
   }
 
   /// Reads the nodes beyond the ports of a switch.
   async::Task<> read_beyond(DirectedRoute route, std::vector<unsigned> ports) {
     const auto ask_one = [this, &route](unsigned port) { return read_port(route, port); };
-    async::Task<> all = async::for_each(ports, asked_at_once, ask_one);
-    co_await std::move(all);
+    co_await async::for_each(ports, asked_at_once, ask_one);
   }
   async::Task<> read_port(DirectedRoute route, unsigned port) {
-    async::Task<> asked = tracer_.ask(route, {}, &smp::PortInfo::info(), port);
-    co_await std::move(asked);
+    co_await tracer_.ask(route, Lid(), &smp::PortInfo::info(), port);
     const mad::Result<Bytes64>& answer = *tracer_.answers_.find(AnswerKey{route, 0, smp::PortInfo::attribute_id, port});
     if (!answer || smp::PortInfo::unpack(*answer).port_physical_state != smp::PortPhysicalState::link_up || route.size() >= longest_route)
       co_return;
     route.push_back(static_cast<std::uint8_t>(port));
     const std::array<const StructInfo*, 3> all{&smp::NodeInfo::info(), &smp::NodeDescription::info(), &smp::PortInfo::info()};
     const auto ask_one = [&](const StructInfo* info) { return tracer_.ask(route, {}, info, 0); };
-    async::Task<> beyond = async::for_each(all, all.size(), ask_one);
-    co_await std::move(beyond);
+    co_await async::for_each(all, all.size(), ask_one);
   }
 
   void tell_members(const PacketPlace& at, const Members& members) {
@@ -253,11 +238,9 @@ class PacketTracer::MulticastWalk {
     tell_node(StepKind::node, "processing", branch.at);
     if (!branch.at.is_switch()) {
       if (branch.level != 0) co_return;
-      async::Task<> left = leave(at, branch);
-      co_return co_await std::move(left);
+      co_return co_await leave(at, branch);
     }
-    async::Task<Members> asked = tracer_.members(branch.route, branch.at.node, mlid_);
-    const Members members = co_await std::move(asked);
+    const Members members = co_await tracer_.members(branch.route, branch.at.node, mlid_);
     tell_members(branch.at, members);
     if (!members.known) {
       if (members.error) not_read(branch.at, "Where the group is sent by", members.error);
@@ -268,11 +251,9 @@ class PacketTracer::MulticastWalk {
     for (unsigned port = 1; port <= branch.at.node.num_ports; ++port) {
       if (members.out.has(port) && port != branch.up_port) ports.push_back(port);
     }
-    async::Task<> ahead = read_beyond(branch.route, ports);
-    co_await std::move(ahead);
+    co_await read_beyond(branch.route, ports);
     for (const unsigned port : ports) {
-      async::Task<> crossed = cross(at, branch.route, port);
-      co_await std::move(crossed);
+      co_await cross(at, branch.route, port);
       if (found_ || broken_) co_return;
     }
   }
@@ -282,20 +263,15 @@ class PacketTracer::MulticastWalk {
     tell(StepKind::debug, "find_mcpath",
          fmt::format("Starting from CA {:#x} lid {} port {} (leafport {})", branch.at.node.node_guid.value, branch.at.lid.value,
                      branch.at.port, branch.route.empty() ? 0 : branch.route.back()));
-    if (branch.route.empty()) {
-      async::Task<> crossed = cross(at, branch.route, branch.at.port);
-      co_return co_await std::move(crossed);
-    }
+    if (branch.route.empty()) co_return co_await cross(at, branch.route, branch.at.port);
     DirectedRoute route = branch.route;
     leaf_port_ = route.back();
     route.pop_back();
-    async::Task<> added = add(at, std::move(route), branch.at.port);
-    co_await std::move(added);
+    co_await add(at, std::move(route), branch.at.port);
   }
 
   async::Task<> cross(std::size_t at, DirectedRoute route, unsigned port) {
-    async::Task<const Bytes64*> asked = tracer_.get(route, {}, &smp::PortInfo::info(), port);
-    const Bytes64* const bytes = co_await std::move(asked);
+    const Bytes64* const bytes = co_await tracer_.get(route, Lid(), &smp::PortInfo::info(), port);
     if (bytes == nullptr) {
       note(fmt::format("can't reach node {} port {}", route_text(route), port));
       not_read(branches_[at].at, fmt::format("What is beyond port {} of", port), tracer_.error_);
@@ -312,22 +288,19 @@ class PacketTracer::MulticastWalk {
       co_return;
     }
     route.push_back(static_cast<std::uint8_t>(port));
-    async::Task<> added = add(at, std::move(route), port);
-    co_await std::move(added);
+    co_await add(at, std::move(route), port);
   }
 
   /// The node at the end of `route`, which port `out` of branch `before` leads to.
   async::Task<> add(std::size_t before, DirectedRoute route, unsigned out) {
-    async::Task<std::optional<PacketPlace>> asked = tracer_.place(route, {});
-    std::optional<PacketPlace> place = co_await std::move(asked);
+    std::optional<PacketPlace> place = co_await tracer_.place(route, Lid());
     if (!place) {
       note(fmt::format("NodeInfo on {} port {} failed, skipping port", route_text(route), out));
       not_read(branches_[before].at, fmt::format("What is beyond port {} of", out), tracer_.error_);
       co_return;
     }
     tell(got_node(route_text(route), *place));
-    async::Task<> linked = tracer_.set_in_port(branches_[before].at.lid, out, *place);
-    co_await std::move(linked);
+    co_await tracer_.set_in_port(branches_[before].at.lid, out, *place);
     Branch branch{std::move(*place), std::move(route), 0, before, out, branches_[before].level + 1};
     branch.up_port = entry(branch);
     if (is_target(branch.at)) {
@@ -378,9 +351,7 @@ class PacketTracer::MulticastWalk {
 
 async::Task<TracedWay> PacketTracer::multicast(DirectedRoute from, Lid to, std::uint32_t mlid) {
   MulticastWalk walk(*this, std::move(from), to, mlid);
-  async::Task<TracedWay> run = walk.run();
-  TracedWay trace = co_await std::move(run);
-  co_return trace;
+  co_return co_await walk.run();
 }
 
 }  // namespace ib::tools::tracert

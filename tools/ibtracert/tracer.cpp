@@ -32,29 +32,10 @@ std::string called(const PacketPlace& at) { return fmt::format("{} {}", to_text(
 }  // namespace
 
 std::string_view name(WayEnd end) {
-  switch (end) {
-    case WayEnd::arrived:
-      return "arrived";
-    case WayEnd::unreachable:
-      return "unreachable";
-    case WayEnd::no_entry:
-      return "no_entry";
-    case WayEnd::not_read:
-      return "not_read";
-    case WayEnd::not_active:
-      return "not_active";
-    case WayEnd::no_answer:
-      return "no_answer";
-    case WayEnd::wrong_port:
-      return "wrong_port";
-    case WayEnd::loop:
-      return "loop";
-    case WayEnd::too_long:
-      return "too_long";
-    case WayEnd::no_way:
-      return "no_way";
-  }
-  return "";
+  constexpr std::array<std::string_view, 10> names{"arrived",   "unreachable", "no_entry", "not_read", "not_active",
+                                                   "no_answer", "wrong_port",  "loop",     "too_long", "no_way"};
+  static_assert(static_cast<std::size_t>(WayEnd::no_way) + 1 == names.size());
+  return names[static_cast<std::size_t>(end)];
 }
 
 std::string route_text(const DirectedRoute& route) { return libibnetdisc_route(route); }
@@ -104,8 +85,7 @@ async::Task<mad::Result<PacketTracer::Bytes64>> PacketTracer::read(DirectedRoute
     lid = *owner;
   }
   const path::Path path = path_to(route, lid);
-  mad::Result<Bytes64> answer = co_await transactor_.try_get(path, *info, modifier);
-  co_return answer;
+  co_return co_await transactor_.try_get(path, *info, modifier);
 }
 
 async::Task<> PacketTracer::ask(DirectedRoute route, Lid lid, const StructInfo* info, std::uint32_t modifier) {
@@ -117,8 +97,7 @@ async::Task<> PacketTracer::ask(DirectedRoute route, Lid lid, const StructInfo* 
 
 async::Task<const PacketTracer::Bytes64*> PacketTracer::get(DirectedRoute route, Lid lid, const StructInfo* info, std::uint32_t modifier) {
   if (options_.requested) options_.requested(static_cast<std::uint16_t>(info->attribute_id), modifier, portid_text(route, lid));
-  async::Task<> asked = ask(route, lid, info, modifier);
-  co_await std::move(asked);
+  co_await ask(route, lid, info, modifier);
   const mad::Result<Bytes64>& answer = *answers_.find(AnswerKey{route, lid.value, info->attribute_id, modifier});
   if (answer) co_return &*answer;
   error_ = answer.shared_error();
@@ -129,12 +108,10 @@ async::Task<const PacketTracer::Bytes64*> PacketTracer::get(DirectedRoute route,
 async::Task<std::optional<PacketPlace>> PacketTracer::place(DirectedRoute route, Lid lid) {
   const std::array<const StructInfo*, 3> all{&smp::NodeInfo::info(), &smp::NodeDescription::info(), &smp::PortInfo::info()};
   const auto ask_one = [&](const StructInfo* info) { return ask(route, lid, info, 0); };
-  async::Task<> asked = async::for_each(all, all.size(), ask_one);
-  co_await std::move(asked);
+  co_await async::for_each(all, all.size(), ask_one);
   std::array<const Bytes64*, 3> bytes{};
   for (std::size_t i = 0; i < all.size(); ++i) {
-    async::Task<const Bytes64*> known = get(route, lid, all[i], 0);
-    bytes[i] = co_await std::move(known);
+    bytes[i] = co_await get(route, lid, all[i], 0);
     if (bytes[i] == nullptr) co_return std::nullopt;
   }
   PacketPlace found;
@@ -160,10 +137,8 @@ async::Task<PacketTracer::Lookup> PacketTracer::look_up(DirectedRoute route, Lid
   const StructInfo* const tables = &smp::LinearForwardingTable::info();
   const std::array<const StructInfo*, 2> both{&smp::SwitchInfo::info(), tables};
   const auto ask_one = [&](const StructInfo* info) { return ask(route, {}, info, info == tables ? block : 0); };
-  async::Task<> asked = async::for_each(both, both.size(), ask_one);
-  co_await std::move(asked);
-  async::Task<const Bytes64*> asking = get(route, {}, &smp::SwitchInfo::info(), 0);
-  const Bytes64* bytes = co_await std::move(asking);
+  co_await async::for_each(both, both.size(), ask_one);
+  const Bytes64* bytes = co_await get(route, Lid(), &smp::SwitchInfo::info(), 0);
   Lookup found;
   if (bytes == nullptr) {
     found.error = error_;
@@ -174,8 +149,7 @@ async::Task<PacketTracer::Lookup> PacketTracer::look_up(DirectedRoute route, Lid
   found.enhanced_port0 = info.enhanced_port0 != 0;
   // A switch forwards nothing behind LinearFDBTop.
   if (to.value > info.linear_fdb_top && !(options_.beyond_top && to.value < info.linear_fdb_cap)) co_return found;
-  async::Task<const Bytes64*> table = get(route, {}, tables, block);
-  bytes = co_await std::move(table);
+  bytes = co_await get(route, Lid(), tables, block);
   if (bytes != nullptr) {
     found.port = (*bytes)[to.value % per_block];
   } else {
@@ -196,11 +170,9 @@ class PacketTracer::UnicastWalk {
   UnicastWalk(PacketTracer& tracer, DirectedRoute& from, Lid to) : tracer_(tracer), route_(from), to_(to) {}
 
   async::Task<TracedWay> run() {
-    async::Task<> walking = walk();
-    co_await std::move(walking);
+    co_await walk();
     if (trace_.end != WayEnd::arrived && !tracer_.options_.target_first && trace_.from) {
-      async::Task<std::optional<PacketPlace>> destination = tracer_.place({}, to_);
-      trace_.to = co_await std::move(destination);
+      trace_.to = co_await tracer_.place(DirectedRoute(), to_);
       if (!trace_.to && !tracer_.options_.force && trace_.end != WayEnd::not_read) {
         trace_.hops.clear();
         trace_.stuck.reset();
@@ -212,15 +184,13 @@ class PacketTracer::UnicastWalk {
 
  private:
   async::Task<> walk() {
-    async::Task<bool> begun = begin();
-    bool goes_on = co_await std::move(begun);
+    bool goes_on = co_await begin();
     for (int left = most_hops; goes_on;) {
       if (left-- == 0) {
         fail(WayEnd::too_long, fmt::format("no route found after {} hops", most_hops), "The way is longer than 63 hops");
         break;
       }
-      async::Task<bool> stepped = step();
-      goes_on = co_await std::move(stepped);
+      goes_on = co_await step();
       if (!goes_on && trace_.end == WayEnd::arrived && left == 0)
         fail(WayEnd::too_long, fmt::format("no route found after {} hops", most_hops), "The way is longer than 63 hops");
     }
@@ -288,13 +258,9 @@ class PacketTracer::UnicastWalk {
 
   async::Task<bool> begin() {
     tell("find_route", "from " + portid());
-    async::Task<std::optional<PacketPlace>> source = place({});
-    trace_.from = co_await std::move(source);
+    trace_.from = co_await place(Lid());
     const bool asks_target = tracer_.options_.target_first;
-    if (trace_.from && asks_target) {
-      async::Task<std::optional<PacketPlace>> destination = place(to_);
-      trace_.to = co_await std::move(destination);
-    }
+    if (trace_.from && asks_target) trace_.to = co_await place(to_);
     target_ = trace_.to.value_or(PacketPlace());
     if (!trace_.from || (asks_target && !trace_.to)) {
       if (!tracer_.options_.force) co_return fail_unreachable();
@@ -304,17 +270,13 @@ class PacketTracer::UnicastWalk {
     }
     at_ = trace_.from.value_or(PacketPlace());
     begun_ = true;
-    if (at_.is_switch()) {
-      async::Task<bool> looked_up = look_up_at(at_);
-      co_return co_await std::move(looked_up);
-    }
+    if (at_.is_switch()) co_return co_await look_up_at(at_);
     co_return true;
   }
 
   /// Reads where the switch `at`, at the end of the route, sends the packet.
   async::Task<bool> look_up_at(const PacketPlace& at) {
-    async::Task<Lookup> asked = tracer_.look_up(route_, to_);
-    lookup_ = co_await std::move(asked);
+    lookup_ = co_await tracer_.look_up(route_, to_);
     if (lookup_.port >= 0) tell("switch_lookup", fmt::format("portid {}: forward lid {} to port {}", portid(), to_.value, lookup_.port));
     const routing::EntryKind kind = lookup_.kind(at);
     co_return kind == routing::EntryKind::own_port || kind == routing::EntryKind::port ? true : bad_table(at, lookup_.port);
@@ -338,8 +300,7 @@ class PacketTracer::UnicastWalk {
     if (!at_.is_switch() && !may_leave(in)) co_return false;
     const bool goes = in || (out == 0 && !at_.is_switch()) || extend(route_, out);
     if (!goes) co_return fail(WayEnd::too_long, "Direct path too long!", "The way is longer than a directed route can be");
-    async::Task<std::optional<PacketPlace>> there = place({});
-    std::optional<PacketPlace> next = co_await std::move(there);
+    std::optional<PacketPlace> next = co_await place(Lid());
     if (!next) {
       co_return fail(WayEnd::no_answer, fmt::format("can't reach port at {}", route_text(route_)),
                      fmt::format("Nobody answers at the other end of port {} of {}", out, called(at_)));
@@ -348,12 +309,10 @@ class PacketTracer::UnicastWalk {
       trace_.to = at_;
       co_return is_target(*next) ? false : bad_table(at_, out);
     }
-    async::Task<> linked = tracer_.set_in_port(at_.lid, static_cast<unsigned>(out), *next);
-    co_await std::move(linked);
+    co_await tracer_.set_in_port(at_.lid, static_cast<unsigned>(out), *next);
     if (in) next->port = *in;
     if (next->is_switch()) {
-      async::Task<bool> looked_up = look_up_at(*next);
-      const bool found = co_await std::move(looked_up);
+      const bool found = co_await look_up_at(*next);
       if (!found) trace_.stuck = Hop{static_cast<unsigned>(out), *next};
       if (!found) co_return false;
     }
@@ -401,9 +360,7 @@ class PacketTracer::UnicastWalk {
 
 async::Task<TracedWay> PacketTracer::unicast(DirectedRoute& from, Lid to) {
   UnicastWalk walk(*this, from, to);
-  async::Task<TracedWay> run = walk.run();
-  TracedWay trace = co_await std::move(run);
-  co_return trace;
+  co_return co_await walk.run();
 }
 
 }  // namespace ib::tools::tracert

@@ -130,8 +130,7 @@ async::Task<std::vector<PortReading>> read_counters(Session& session, const Coun
   std::vector<PortReading> readings;
   for (const std::int32_t port : ports) readings.push_back({port, {}});
   const auto read = [&](PortReading& reading) { return request_counters(session, report.node, report.info, reading); };
-  async::Task<> all = async::for_each(readings, ports_at_once, read);
-  co_await std::move(all);
+  co_await async::for_each(readings, ports_at_once, read);
   co_return readings;
 }
 

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "counters/counters.hpp"
-#include "iba/dump.hpp"
 #include "mad/error.hpp"
 #include "tools/frame/emit.hpp"
 #include "tools/frame/session.hpp"

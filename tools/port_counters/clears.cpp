@@ -2,11 +2,9 @@
 // ibclearcounters and ibclearerrors: set counters of all ports of the fabric to zero.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <map>
 
 #include "base/escape.hpp"
-#include "base/log.hpp"
 #include "counters/clears.hpp"
 #include "counters/readings.hpp"
 #include "iba/text.hpp"
@@ -160,9 +158,7 @@ class Clear final : public Command {
     const counters::CounterChoice choice = [errors_alone](const counters::CounterInfo& counter) {
       return !errors_alone || !counter.traffic;
     };
-    subnet::Surveyed<counters::CounterClear> cleared =
-        co_await counters::survey_clears(session.transactor(), fabric.subnet, std::move(ports), choice, std::move(options));
-    co_return cleared;
+    co_return co_await counters::survey_clears(session.transactor(), fabric.subnet, std::move(ports), choice, std::move(options));
   }
 
   static void fill(ClearReport& report, const subnet::Subnet& subnet, const subnet::Surveyed<counters::CounterClear>& cleared) {

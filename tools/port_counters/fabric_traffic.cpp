@@ -4,7 +4,6 @@
 #include <functional>
 #include <map>
 
-#include "base/log.hpp"
 #include "counters/readings.hpp"
 #include "subnet/port_paths.hpp"
 #include "tools/frame/commands.hpp"
@@ -101,9 +100,7 @@ class Ibdatacounters final : public Command {
       const subnet::NodeIndex node = fabric.subnet.port(end).node;
       if (nodes.empty() || nodes.back() != node) nodes.push_back(node);
     }
-    counters::PmaReadings readings =
-        co_await counters::read_pmas(session.transactor(), fabric.subnet, std::move(nodes), std::move(wanted), std::move(options));
-    co_return readings;
+    co_return co_await counters::read_pmas(session.transactor(), fabric.subnet, std::move(nodes), std::move(wanted), std::move(options));
   }
 
   bool is_left_out(const subnet::Port& port) const { return only_up_ && port.is_polling_or_disabled(); }

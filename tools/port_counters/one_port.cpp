@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "counters/readings.hpp"
 #include "iba-gen/pm.hpp"
@@ -96,13 +95,6 @@ class OnePort final : public Command {
     }
   };
 
-  template <class T>
-  static std::vector<std::uint8_t> packed(const T& value) {
-    std::vector<std::uint8_t> bytes(T::wire_size);
-    value.pack(bytes);
-    return bytes;
-  }
-
   /// Makes a model of this node only. Returns the end port of the node.
   static async::Task<PortIndex> read_node(Session& session, const Destination& node, Fabric& fabric) {
     mad::Transactor& transactor = session.transactor();
@@ -112,13 +104,11 @@ class OnePort final : public Command {
     const PortIndex end = fabric.subnet.port_of(at, is_switch ? 0 : info.local_port_num);
     if (end == subnet::none) throw Error(fmt::format("{} has no port {}", node.name, static_cast<unsigned>(info.local_port_num)));
     const auto port = co_await transactor.subn_get<smp::PortInfo>(node.path, fabric.subnet.port(end).number);
-    const std::vector<std::uint8_t> port_bytes = packed(port);
-    fabric.subnet.set_port_info(end, port_bytes);
+    fabric.subnet.set_port_info(end, wire::packed(port));
     fabric.subnet.set_port_guid(end, info.port_guid);
     const auto description = co_await transactor.subn_get<smp::NodeDescription>(node.path);
-    const std::vector<std::uint8_t> text = packed(description);
     subnet::Node& kept = fabric.subnet.node(at);
-    std::ranges::copy(text, kept.description_bytes.begin());
+    std::ranges::copy(wire::packed(description), kept.description_bytes.begin());
     kept.has_description = true;
     fabric.names = session.node_name_map();
     co_return end;
@@ -137,8 +127,7 @@ class OnePort final : public Command {
     if (!to.dlid.is_unicast())
       to.dgid = Gid::from(session.end_port().default_gid().prefix(), subnet.node(subnet.port(end).node).info.port_guid);
     const path::Path wanted = to;
-    path::Path pma = co_await session.gmp_path(&wanted);
-    co_return pma;
+    co_return co_await session.gmp_path(&wanted);
   }
 
   using Reading = mad::Result<counters::CounterReading>;
@@ -157,10 +146,7 @@ class OnePort final : public Command {
     }
     if (checks_ && !needs_wide) support = without_extended(support);
     const bool has_all = support.all_port_select();
-    if (!asked.all_ports || has_all) {
-      Reading reading = co_await read_port(transactor, pma, asked.select, support);
-      co_return reading;
-    }
+    if (!asked.all_ports || has_all) co_return co_await read_port(transactor, pma, asked.select, support);
     counters::CounterReading sum;
     const unsigned ports = subnet.node(subnet.port(end).node).info.num_ports;
     for (unsigned port = 1; port <= ports; ++port) {

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <string>
 
-#include "base/bytes.hpp"
 #include "path/path.hpp"
 
 namespace ib::tools {

@@ -12,7 +12,6 @@
 #include "base/escape.hpp"
 #include "iba-gen/mad.hpp"
 #include "iba/wire.hpp"
-#include "snapshot/transactor.hpp"
 #include "tools/saquery/saquery.hpp"
 
 namespace ib::tools::saquery {

@@ -69,13 +69,6 @@ constexpr std::uint64_t selected(sa::Selector selector, T value) {
   return word_of({{static_cast<std::uint64_t>(selector), 2}, {static_cast<std::uint64_t>(value), selected_bits}});
 }
 
-template <class T>
-std::array<std::uint8_t, T::wire_size> packed(const T& value) {
-  std::array<std::uint8_t, T::wire_size> bytes{};
-  value.pack(bytes);
-  return bytes;
-}
-
 void class_port_info(RecordLines& out, const mad::ClassPortInfo& info) {
   out.line("Base version", info.base_version);
   out.line("Class version", info.class_version);
@@ -123,7 +116,7 @@ void port_info_record(RecordLines& out, const sa::PortInfoRecord& record) {
   out.line("PortNum", record.port_num);
   out.line("Options", "0x{:x}", record.options);
   out.lines("\tPortInfo dump:\n");
-  const std::string listing = libibmad_listing(packed(record.port_info), smp::PortInfo::info(), out.style.keys);
+  const std::string listing = libibmad_listing(wire::packed(record.port_info), smp::PortInfo::info(), out.style.keys);
   // Each field has two tabs before it. The names of single bits are on lines of their own, which already have tabs.
   for (std::size_t at = 0; at < listing.size();) {
     const std::size_t end = listing.find('\n', at) + 1;
@@ -145,7 +138,7 @@ void sl2vl_record(RecordLines& out, const sa::SLToVLMappingTableRecord& record) 
   out.line("InPort", record.input_port_num);
   out.line("OutPort", record.output_port_num);
   out.lines("\t\tSL: 0| 1| 2| 3| 4| 5| 6| 7| 8| 9|10|11|12|13|14|15|\n\t\tVL:");
-  out.lines(libibmad_sl_to_vl(packed(record.sl_to_vl_mapping_table)).substr(1));
+  out.lines(libibmad_sl_to_vl(wire::packed(record.sl_to_vl_mapping_table)).substr(1));
 }
 
 void pkey_table_record(RecordLines& out, const sa::PKeyTableRecord& record) {

@@ -2,14 +2,11 @@
 // The reports of saquery, and what it requests in ibtool's dialect: nodes by name, LID or GUID.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cctype>
 
 #include "base/escape.hpp"
 #include "iba-gen/sa.hpp"
-#include "iba/generic.hpp"
 #include "iba/text.hpp"
-#include "iba/wire.hpp"
 #include "sa/nodes.hpp"
 #include "tools/saquery/saquery.hpp"
 
@@ -93,8 +90,7 @@ async::Task<sa::Nodes> named(Session& session, std::string_view name) {
 async::Task<sa::Nodes> matching(Session& session, std::string_view member, std::string_view text) {
   sa::Pattern pattern(sa::NodeRecord::info());
   pattern.match(member, text);
-  sa::Nodes nodes = co_await sa::find_nodes(session.transactor(), pattern);
-  co_return nodes;
+  co_return co_await sa::find_nodes(session.transactor(), pattern);
 }
 
 async::Task<sa::Nodes> find(Session& session, ListKind list, std::string_view word) {

@@ -61,8 +61,7 @@ class SetGuid final : public Command {
     if (session.options().dry_run) co_return;
     GuidReport report;
     report.path = node.path;
-    report.bytes.resize(sa::GuidInfoRecord::wire_size);
-    record.pack(report.bytes);
+    report.bytes = wire::packed_vector(record);
     emit(report);
   }
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "tools/shared/group_records.hpp"
 
-#include <utility>
-
 #include "sa/records.hpp"
 #include "sa/subn_adm.hpp"
 #include "subnet/port_paths.hpp"

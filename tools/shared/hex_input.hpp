@@ -7,8 +7,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/bytes.hpp"
-
 namespace ib::tools {
 
 /// `text` without blanks, tabs and line ends.

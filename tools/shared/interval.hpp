@@ -7,7 +7,6 @@
 #include <optional>
 #include <string>
 
-#include "async/clock.hpp"
 #include "async/task.hpp"
 #include "tools/frame/options.hpp"
 

@@ -3,42 +3,29 @@
 
 #include <fmt/format.h>
 
+#include <array>
+#include <span>
+#include <string_view>
+
 namespace ib::tools {
 
+namespace {
+
+/// The word for `state` of those from state 1 on.
+std::string text_of(unsigned state, std::span<const std::string_view> from_1) {
+  return state - 1 < from_1.size() ? std::string(from_1[state - 1]) : fmt::format("?? {}", state);
+}
+
+}  // namespace
+
 std::string link_state_text(unsigned state) {
-  switch (state) {
-    case 1:
-      return "Down";
-    case 2:
-      return "Init";
-    case 3:
-      return "Armed";
-    case 4:
-      return "Active";
-    default:
-      return fmt::format("?? {}", state);
-  }
+  constexpr std::array<std::string_view, 4> names{"Down", "Init", "Armed", "Active"};
+  return text_of(state, names);
 }
 
 std::string phys_link_state_text(unsigned state) {
-  switch (state) {
-    case 1:
-      return "Sleep";
-    case 2:
-      return "Polling";
-    case 3:
-      return "Disabled";
-    case 4:
-      return "Config.Train";
-    case 5:
-      return "Link UP";
-    case 6:
-      return "Error Recovery";
-    case 7:
-      return "PHY Test";
-    default:
-      return fmt::format("?? {}", state);
-  }
+  constexpr std::array<std::string_view, 7> names{"Sleep", "Polling", "Disabled", "Config.Train", "Link UP", "Error Recovery", "PHY Test"};
+  return text_of(state, names);
 }
 
 }  // namespace ib::tools

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 
-#include "base/error.hpp"
 #include "base/escape.hpp"
 #include "metrics/exposition.hpp"
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "base/escape.hpp"
-#include "iba-gen/mlx.hpp"
 #include "iba-gen/smp.hpp"
 #include "iba/libibmad_text.hpp"
 #include "mad/transactor.hpp"

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "base/escape.hpp"
 #include "base/letter_case.hpp"
 #include "base/nearest.hpp"
 #include "mad/transactor.hpp"
@@ -15,6 +14,8 @@ namespace ib::tools {
 namespace smpquery {
 namespace {
 
+constexpr bool is_python_rdma = true, is_newer = false, is_diags = true, not_diags = false;
+
 constexpr Operation all_operations[]{
     {.name = "NodeInfo", .short_name = "NI", .attribute = "SMPNodeInfo", .run = node_info, .rows = "data"},
     {"NodeDesc", "ND", "SMPNodeDescription", node_description},
@@ -24,29 +25,10 @@ constexpr Operation all_operations[]{
     {"SL2VLTable", "SL2VL", "SMPSLToVLMappingTable", sl_to_vl_tables},
     {"VLArbitration", "VLArb", "SMPVLArbitrationTable", vl_arbitration},
     {"GUIDInfo", "GI", "SMPGUIDInfo", guid_info},
-    {.name = "LinearForwardingTable",
-     .short_name = "LFT",
-     .attribute = "SMPLinearForwardingTable",
-     .run = linear_forwarding_table,
-     .diags = false},
-    {.name = "MulticastForwardingTable",
-     .short_name = "MFT",
-     .attribute = "SMPMulticastForwardingTable",
-     .run = multicast_forwarding_table,
-     .python_rdma = false,
-     .diags = false},
-    {.name = "PortInfoExtended",
-     .short_name = "PIE",
-     .attribute = "SMPPortInfoExtended",
-     .run = port_info_extended,
-     .python_rdma = false,
-     .rows = "data"},
-    {.name = "MlnxExtPortInfo",
-     .short_name = "MEPI",
-     .attribute = "SMPMlnxExtPortInfo",
-     .run = mlnx_ext_port_info,
-     .python_rdma = false,
-     .rows = "data"},
+    {"LinearForwardingTable", "LFT", "SMPLinearForwardingTable", linear_forwarding_table, is_python_rdma, not_diags},
+    {"MulticastForwardingTable", "MFT", "SMPMulticastForwardingTable", multicast_forwarding_table, is_newer, not_diags},
+    {"PortInfoExtended", "PIE", "SMPPortInfoExtended", port_info_extended, is_newer, is_diags, "data"},
+    {"MlnxExtPortInfo", "MEPI", "SMPMlnxExtPortInfo", mlnx_ext_port_info, is_newer, is_diags, "data"},
 };
 
 std::string operation_list(bool diags) {
@@ -120,26 +102,8 @@ async::Task<std::vector<std::uint8_t>> OperationRun::get(const StructInfo& info,
 std::span<const Operation> operations() { return all_operations; }
 
 const Operation& find_operation(std::string_view word) {
-  const std::string given = to_lower(word);
-  const Operation* found[2] = {nullptr, nullptr};  // an operation of python-rdma, and a newer one
-  bool ambiguous[2] = {false, false};
-  for (const Operation& op : all_operations) {
-    for (const std::string_view name : {op.name, op.short_name, op.attribute}) {
-      const std::string full = to_lower(name);
-      if (full == given) return op;
-      if (!full.starts_with(given)) continue;
-      const Operation*& slot = found[op.python_rdma ? 0 : 1];
-      ambiguous[op.python_rdma ? 0 : 1] |= slot != nullptr && slot != &op;
-      slot = &op;
-    }
-  }
-  for (const int kind : {0, 1}) {
-    if (ambiguous[kind]) throw UsageError(fmt::format("Ambiguous operation {}", in_quotes(given)));
-    if (found[kind] != nullptr) return *found[kind];
-  }
-  std::vector<std::string_view> names;
-  for (const Operation& op : all_operations) names.insert(names.end(), {op.name, op.short_name, op.attribute});
-  throw UsageError(fmt::format("Unknown operation {}{}", in_quotes(given), did_you_mean(given, names)));
+  const auto names = [](const Operation& op) { return std::array{op.name, op.short_name, op.attribute}; };
+  return find_by_prefix(word, operations(), &Operation::python_rdma, names);
 }
 
 const Operation* find_diags_operation(std::string_view word) {

@@ -13,7 +13,6 @@
 
 #include "async/group.hpp"
 #include "base/escape.hpp"
-#include "base/log.hpp"
 #include "base/nearest.hpp"
 #include "base/split.hpp"
 #include "iba-gen/smp.hpp"

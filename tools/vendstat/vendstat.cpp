@@ -26,13 +26,6 @@ namespace {
 
 using Data = std::optional<std::vector<std::uint8_t>>;
 
-template <class T>
-std::vector<std::uint8_t> packed(const T& value) {
-  std::vector<std::uint8_t> bytes(T::wire_size);
-  value.pack(bytes);
-  return bytes;
-}
-
 /// An answer that is printed as an attribute.
 struct AttributeReport final : Report {
   explicit AttributeReport(path::Path asked) : path(std::move(asked)) {}
@@ -61,7 +54,7 @@ struct LinesReport final : Report {
   template <class T>
   void add(const T& answer, const std::string& told) {
     info = &T::info();
-    records.push_back(packed(answer));
+    records.push_back(wire::packed_vector(answer));
     lines += told;
     diags_lines += told;
   }
@@ -236,7 +229,7 @@ class Vendstat final : public Command {
   static async::Task<> xmit_wait(const Device& device, Emit& emit) {
     LinesReport report(device.path);
     for (unsigned request = 0; request < mlnx::wait_requests; ++request) {
-      const auto wanted = packed(mlnx::wait_request(request));
+      const auto wanted = wire::packed(mlnx::wait_request(request));
       const std::uint32_t modifier = mlnx::config_space_modifier(mlnx::wait_records(request));
       const Data answer = co_await device.ask(mad::method::get, mlx::ConfigSpaceAccess::info(), modifier, wanted);
       if (!answer) {
@@ -263,7 +256,7 @@ class Vendstat final : public Command {
     mlx::ConfigCounterGroups selects;
     for (std::size_t i = 0; i < group_selects_.size(); ++i)
       selects.group_selects.at(i).group_select = static_cast<std::uint8_t>(group_selects_.at(i));
-    const auto wanted = packed(selects);
+    const auto wanted = wire::packed(selects);
     Data answer = co_await device.ask(mad::method::set, info, port, wanted, "config counter group set failure\n");
     if (device.session.options().dry_run) co_return;
     if (answer) answer = co_await device.ask(mad::method::get, info, port, {}, "config counter group query failure\n");
@@ -283,7 +276,7 @@ class Vendstat final : public Command {
       if (records->empty()) continue;
       mlx::ConfigSpaceAccess words;
       std::copy(records->begin(), records->end(), words.record.begin());
-      const auto wanted = packed(words);
+      const auto wanted = wire::packed(words);
       const bool write = records == &writes_;
       const Data answer = co_await device.ask(write ? mad::method::set : mad::method::get, mlx::ConfigSpaceAccess::info(),
                                               mlnx::config_space_modifier(records->size()), wanted,

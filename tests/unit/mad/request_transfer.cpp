@@ -52,7 +52,7 @@ Task<Result<sa::Table<sa::PathRecord>>> ask_paths(Rpc& rpc, unsigned sources, un
   sa::MultiPathRecord::Query query;
   query.numb_path(120);
   const std::vector<Gid> from = gids(1000, sources), to = gids(2000, destinations);
-  co_return co_await sa::try_subn_adm_get_multi(rpc, query, from, to);
+  co_return co_await ibtest::try_subn_adm_get_multi(rpc, query, from, to);
 }
 
 Result<sa::Table<sa::PathRecord>> Bench::ask(unsigned sources, unsigned destinations) {
@@ -71,7 +71,7 @@ bool is_right(const Result<sa::Table<sa::PathRecord>>& paths, unsigned sources, 
 Task<std::vector<sa::TraceRecord>> trace(Rpc& rpc, std::uint16_t from, std::uint16_t hops) {
   sa::PathRecord::Query query;
   query.slid(Lid{from}).dlid(Lid{hops});
-  co_return co_await sa::subn_adm_get_trace_table(rpc, query);
+  co_return co_await ibtest::subn_adm_get_trace_table(rpc, query);
 }
 
 /// The first segment of a request of three.
@@ -119,15 +119,15 @@ TEST_CASE("GIDs stand where a MultiPathRecord counts them") {
   for (unsigned i = 0; i < 255; ++i) {
     sa::add_gid(record, sa::PathEnd::destination, gid_of(2000 + i));
     sa::add_gid(record, sa::PathEnd::source, gid_of(1000 + i));
-    const sa::MultiPathGids ends = sa::gids_of(sa::used_part(record));
+    const ibtest::MultiPathGids ends = ibtest::gids_of(sa::used_part(record));
     REQUIRE(ends.sources == gids(1000, i + 1));
     REQUIRE(ends.destinations == gids(2000, i + 1));
     REQUIRE(record.size() >= sa::MultiPathRecord::wire_size);
     REQUIRE(sa::used_part(record).size() == 24 + 32 * (i + 1));
   }
   CHECK_THROWS_AS(sa::add_gid(record, sa::PathEnd::source, gid_of(1)), Error);
-  CHECK_THROWS_AS(sa::gids_of(Bytes(record).first(24 + 510 * 16 - 1)), Error);
-  CHECK_THROWS_AS(sa::gids_of(Bytes(record).first(20)), Error);
+  CHECK_THROWS_AS(ibtest::gids_of(Bytes(record).first(24 + 510 * 16 - 1)), Error);
+  CHECK_THROWS_AS(ibtest::gids_of(Bytes(record).first(20)), Error);
 }
 
 TEST_CASE("a request goes in as many segments as it has to") {

@@ -3,11 +3,11 @@
 // late answer to it, but hands on every segment. A transfer may so take longer than a try.
 #include "iba-gen/sa.hpp"
 #include "mad/rpc.hpp"
-#include "sa/multi_path.hpp"
 #include "sa/subn_adm.hpp"
 #include "support/catch.hpp"
 #include "support/end.hpp"
 #include "support/fake_fabric.hpp"
+#include "support/multi_paths.hpp"
 #include "support/node_table.hpp"
 #include "support/two_hosts.hpp"
 
@@ -115,7 +115,7 @@ TEST_CASE("umad: a plain MAD that refuses a request in segments arrives") {
     const std::vector<Gid> one(1), many(destinations);
     const auto ask = [](Rpc& rpc, const std::vector<Gid>& from, const std::vector<Gid>& to) -> Task<Result<sa::Table<sa::PathRecord>>> {
       sa::MultiPathRecord::Query query;
-      co_return co_await sa::try_subn_adm_get_multi(rpc, query, from, to);
+      co_return co_await ibtest::try_subn_adm_get_multi(rpc, query, from, to);
     };
     const auto result = hosts.loop.run(ask(*hosts.client, one, many));
     REQUIRE_FALSE(result);

@@ -363,14 +363,4 @@ TEST_CASE("when the one who asks is cancelled another asks in its place") {
   REQUIRE(with.asked_for_paths() == 2);
 }
 
-TEST_CASE("several paths to one port are those of the SA's table, no more than are wanted") {
-  WithSa with;
-  const auto paths = with.loop.run(sa::resolve_paths(with.rpc, with.to_lid(6), 4));
-  REQUIRE(paths.size() == 1);
-  REQUIRE(paths[0].ib().sl == 2);
-  REQUIRE(with.sa.asked.back().method == mad::method::get_table);
-  REQUIRE((with.sa.asked.back().component_mask & 1U << 12) != 0);  // NumbPath
-  REQUIRE(with.loop.run(sa::resolve_paths(with.rpc, with.to_lid(99), 4)).empty());
-}
-
 }  // namespace sa_resolve_tests

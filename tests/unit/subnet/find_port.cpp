@@ -115,16 +115,4 @@ TEST_CASE("a GUID that two nodes claim is nobody's") {
   CHECK(bench.find("4"));
 }
 
-TEST_CASE("a node is found by its name, or its description where it has none") {
-  Bench bench;
-  const NodeNameMap names = formats::parse_node_name_map("0x100010 \"second\"\n0x5000 \"leaf\"\n");
-  const auto find = [&](std::string_view name, const NodeNameMap* map) { return find_named_port(*bench.sweep, name, map); };
-  CHECK(find("leaf", nullptr).port == bench.port(0x6000, 0));
-  CHECK(find("second", &names).port == bench.port(0x100010, 1));
-  CHECK(find("host", &names).port == bench.port(0x100000, 1));
-  CHECK(find("leaf", &names).missing == "2 nodes are named 'leaf': name the one that is meant by its GUID or LID.");
-  CHECK(find("lea\x1b", nullptr).missing.find('\x1b') == std::string::npos);
-  CHECK(find("pair", nullptr).missing.find("'pair' is a node with 2 ports") == 0);
-}
-
 }  // namespace subnet_find_port_tests

@@ -3,7 +3,7 @@
 // leaves its list.
 #pragma once
 
-namespace ib::mad {
+namespace ib {
 
 /// The membership in one List. An element derives from one ListHook<Tag> for each list that it can be in.
 template <class Tag>
@@ -61,4 +61,4 @@ class List {
   Hook head_;
 };
 
-}  // namespace ib::mad
+}  // namespace ib
