@@ -379,8 +379,7 @@ TEST_CASE("ibtracert: pairs of a file") {
   CHECK(read_port_pairs("123456789012345678901 2", ib::tools::tracert::diags_ports_format).pairs.at(0).destination == "1");
   const auto names = read_port_pairs("fe80::506b:4b03:0010:0001 \"leaf 12\"\n\"\" 2\n\"open 3\n");
   REQUIRE(names.pairs.size() == 1);
-  CHECK(names.pairs[0].source == "fe80::506b:4b03:0010:0001");
-  CHECK(names.pairs[0].destination == "leaf 12");
+  CHECK(names.pairs[0].source + " to " + names.pairs[0].destination == "fe80::506b:4b03:0010:0001 to leaf 12");
   CHECK(names.bad_line == 2U);
   CHECK(read_port_pairs("\"open 3\n").bad_line == 1U);
   Site s;
