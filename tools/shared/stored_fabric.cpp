@@ -4,13 +4,10 @@
 
 #include <fmt/format.h>
 
-#include <numeric>
-
 #include "base/escape.hpp"
 #include "base/file.hpp"
 #include "snapshot/snapshot.hpp"
 #include "subnet/find_port.hpp"
-#include "subnet/order.hpp"
 
 namespace ib::tools {
 namespace {
@@ -38,12 +35,12 @@ subnet::SweptSubnet fabric_of_snapshot(const std::string& file) {
 
 class StoredFabric final : public FabricSource {
  public:
-  StoredFabric(std::string file, bool quiet) : file_(std::move(file)), quiet_(quiet) {}
+  explicit StoredFabric(std::string file) : file_(std::move(file)) {}
 
   std::string_view name() const override { return {}; }
   std::shared_ptr<const formats::NetdiscCache> stored() const override { return cache_; }
   async::Task<subnet::DiscoverStats> read(FabricWanted wanted, subnet::SweptSubnet& into) override {
-    if (wanted.tell && !quiet_) wanted.tell(fmt::format("Loading discovery cache from {}", in_quotes(file_)));
+    if (wanted.tell) wanted.tell(fmt::format("Loading discovery cache from {}", in_quotes(file_)));
     if (snapshot::is_snapshot_file(file_)) {
       into = fabric_of_snapshot(file_);
     } else {
@@ -57,7 +54,6 @@ class StoredFabric final : public FabricSource {
 
  private:
   std::string file_;
-  bool quiet_;
   std::shared_ptr<const formats::NetdiscCache> cache_;
 };
 
@@ -74,7 +70,7 @@ std::shared_ptr<const formats::NetdiscCache> read_cache(const std::string& file)
   }
 }
 
-std::unique_ptr<FabricSource> stored_fabric(const std::string& file, bool quiet) { return std::make_unique<StoredFabric>(file, quiet); }
+std::unique_ptr<FabricSource> stored_fabric(const std::string& file) { return std::make_unique<StoredFabric>(file); }
 
 void load_fabric(const std::string& file, Fabric& fabric) {
   if (snapshot::is_snapshot_file(file)) {
@@ -83,20 +79,6 @@ void load_fabric(const std::string& file, Fabric& fabric) {
   }
   fabric.stored = read_cache(file);
   fill(*fabric.stored, fabric.subnet, file);
-}
-
-void store_fabric(const Fabric& fabric, bool asks_fdr10, const std::string& file) {
-  if (fabric.stored) return replace_file(file, formats::netdisc_cache_file(*fabric.stored));
-  const subnet::LegacySweep sweep = subnet::legacy_sweep(fabric.subnet, false, asks_fdr10);
-  const std::vector<subnet::NodeIndex> order = subnet::legacy_order(fabric.subnet, sweep);
-  replace_file(file, formats::netdisc_cache_file(formats::cache_of(fabric.subnet, sweep, order)));
-}
-
-std::vector<subnet::NodeIndex> diags_order(const Fabric& fabric, bool asks_fdr10) {
-  if (!fabric.stored) return subnet::legacy_order(fabric.subnet, subnet::legacy_sweep(fabric.subnet, false, asks_fdr10));
-  std::vector<subnet::NodeIndex> order(fabric.subnet.nodes().size());
-  std::iota(order.rbegin(), order.rend(), subnet::NodeIndex{});
-  return order;
 }
 
 }  // namespace ib::tools
