@@ -78,7 +78,10 @@ async::Task<std::optional<Guid>> PartialScan::read(Session& session, Libibnetdis
   if (start) {
     co_await read_around(session, *start, known, fabric);
   } else {
-    co_await read_here(session, fabric);
+    LibibnetdiscWanted bounded;
+    bounded.max_hops = hops;
+    bounded.silent = true;
+    co_await discover_as_libibnetdisc(session, bounded, fabric);
   }
   if (known && fabric.subnet.start != subnet::none) libibnetdisc_found_again(session, *known, start->directed()->hops);
   libibnetdisc_failures(session, fabric, !start);
@@ -109,16 +112,14 @@ async::Task<> PartialScan::read_around(Session& session, path::Path start, std::
   bounds.mlnx = session.options().mlnx_extended_port_info;
   // An end node does not forward directed routes. The sweep begins at the switch before it.
   const bool from_end_node = known && kind_of(*known) != subnet::NodeKind::sw && length > 1;
-  std::uint8_t last_port = 0;
+  std::optional<subnet::KnownNode> first;
+  if (known) first = subnet::KnownNode{*known};
   if (from_end_node) {
     path::IbDrPath before = *directed;
-    last_port = before.route[before.hops];
-    before.route[before.hops--] = 0;
+    first->beyond = before.retreat();
     start = before;
   }
   bool cuts = all;
-  std::optional<subnet::KnownNode> first;
-  if (known) first = subnet::KnownNode{*known, last_port};
   const unsigned radius = radius_for_libibnetdisc(bound);
   co_await discover_part_as_libibnetdisc(session, start, all ? radius : bound, fabric, first);
   if (!all && has_line_board(fabric.subnet)) {
@@ -132,7 +133,7 @@ async::Task<> PartialScan::read_around(Session& session, path::Path start, std::
   fabric.compute_sweep(session);
   if (!cuts || fabric.subnet.start == subnet::none) co_return;
   if (from_end_node) {
-    const subnet::PortIndex port = fabric.subnet.port_of(fabric.subnet.port(fabric.subnet.start).node, last_port);
+    const subnet::PortIndex port = fabric.subnet.port_of(fabric.subnet.port(fabric.subnet.start).node, first->beyond);
     if (port == subnet::none || fabric.subnet.port(port).peer == subnet::none) co_return;
     bounds.start = fabric.subnet.port(port).peer;
   }
@@ -150,13 +151,6 @@ async::Task<subnet::PortIndex> PartialScan::read_all_for(Session& session, Libib
   if (node == subnet::none) co_return subnet::none;
   if (!all) std::erase_if(fabric.failures, [node](const subnet::Failure& failure) { return failure.node != node; });
   co_return fabric.subnet.node(node).first_port;
-}
-
-async::Task<> PartialScan::read_here(Session& session, LibibnetdiscFabric& fabric) const {
-  LibibnetdiscWanted bounded;
-  bounded.max_hops = hops;
-  bounded.silent = true;
-  co_await discover_as_libibnetdisc(session, bounded, fabric);
 }
 
 }  // namespace ib::tools

@@ -27,7 +27,6 @@ class PartialScan {
   async::Task<> read_stored(Session& session, LibibnetdiscFabric& fabric) const;
   async::Task<> read_around(Session& session, path::Path start, std::optional<smp::NodeInfo> known, LibibnetdiscFabric& fabric) const;
   async::Task<subnet::PortIndex> read_all_for(Session& session, LibibnetdiscFabric& fabric) const;
-  async::Task<> read_here(Session& session, LibibnetdiscFabric& fabric) const;
 };
 
 }  // namespace ib::tools

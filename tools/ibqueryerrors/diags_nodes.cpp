@@ -115,10 +115,7 @@ async::Task<NodeIndex> DiagsNodes::discover_at_route(Session& session, Libibnetd
     fabric = LibibnetdiscFabric();
     path::IbDrPath start = end;
     subnet::KnownNode known{*info};
-    if (begins_before(session, *info, start.hops)) {
-      known.beyond = start.route[start.hops];
-      start.route[start.hops--] = 0;
-    }
+    if (begins_before(session, *info, start.hops)) known.beyond = start.retreat();
     co_await discover_part_as_libibnetdisc(session, start, 1, fabric, known);
     node = fabric.subnet.find_node(info->node_guid);
     if (node == subnet::none && known.beyond != 0) {
@@ -142,10 +139,7 @@ async::Task<NodeIndex> DiagsNodes::discover_traced(Session& session, Libibnetdis
   constexpr unsigned bound = 1;
   path::IbDrPath start = end;
   subnet::KnownNode known{info};
-  if (info.node_type != smp::NodeType::switch_ && end.hops > 1) {  // it does not forward directed routes
-    known.beyond = start.route[start.hops];
-    start.route[start.hops--] = 0;
-  }
+  if (info.node_type != smp::NodeType::switch_ && end.hops > 1) known.beyond = start.retreat();  // it does not forward directed routes
   co_await discover_part_as_libibnetdisc(session, start, radius_for_libibnetdisc(bound), fabric, known);
   subnet::LegacyScan scan;
   scan.max_hops = bound;

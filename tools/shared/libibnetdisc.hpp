@@ -18,12 +18,12 @@ namespace ib::tools {
 
 /// A fabric with the sweep by which libibnetdisc finds it.
 struct LibibnetdiscFabric : Fabric {
-  subnet::LegacySweep sweep{};             ///< of a cache that was read only `hops` is known
-  std::vector<subnet::NodeIndex> order{};  ///< in which programs list the nodes: the last found first; of a cache that of the file
+  subnet::LegacySweep sweep{};             ///< of a cache only `hops`; empty after keep()
+  std::vector<subnet::NodeIndex> order{};  ///< the order of lists: the last found node first; of a cache the order of the file
 
   /// Sets `sweep` and `order`. With -d, `trace` gets the lines of trace_sweep().
   void compute_sweep(const Session& session, bool with_steps = false, TextOut* trace = nullptr);
-  /// Removes what `part`, a sweep of this fabric, does not find. Its nodes and their order remain.
+  /// Removes from the model what `part`, a sweep of the model, does not find. Sets `order`.
   void keep(const subnet::LegacySweep& part);
 };
 
@@ -45,8 +45,8 @@ async::Task<> discover_as_libibnetdisc(Session& session, const LibibnetdiscWante
 /// Reads what discover_from() reads. If the node at `start` does not answer, the fabric has no nodes, and a failure. Prints nothing.
 async::Task<> discover_part_as_libibnetdisc(Session& session, path::Path start, unsigned radius, Fabric& fabric,
                                             std::optional<subnet::KnownNode> known);
-/// The number of links from its start that a discovery of our own must go for a sweep of libibnetdisc that is bounded to `hops`.
-/// libibnetdisc notices its bound one link late, and one more where it begins at an end node.
+/// The radius of a discovery of our own that finds all that a sweep of libibnetdisc bounded to `hops` finds. That sweep can go two links
+/// beyond its bound.
 unsigned radius_for_libibnetdisc(unsigned hops);
 
 /// Opens the end port. If this fails, prints the messages of libibnetdisc and ends the command like a program whose discovery failed.

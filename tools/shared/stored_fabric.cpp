@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "base/escape.hpp"
 #include "base/file.hpp"
 #include "snapshot/snapshot.hpp"
@@ -16,21 +18,8 @@ constexpr std::size_t largest_file = std::size_t{1} << 29U;  // 2,000,000 ports 
 
 Bytes bytes_of(const std::string& text) { return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}; }
 
-void fill(const formats::NetdiscCache& cache, subnet::Subnet& subnet, const std::string& file) {
-  try {
-    fill_subnet(cache, subnet);
-  } catch (const UsageError& error) {
-    throw CannotLoad(fmt::format("{} can not be read as a stored fabric: {}", in_quotes(file), error.message()));
-  }
-}
-
-/// The fabric of a snapshot. Throws CannotLoad.
-subnet::SweptSubnet fabric_of_snapshot(const std::string& file) {
-  try {
-    return snapshot::Snapshot(file).read_fabric(nullptr);
-  } catch (const UsageError& error) {
-    throw CannotLoad(error.message());
-  }
+CannotLoad not_a_fabric(const std::string& file, const UsageError& error) {
+  return CannotLoad(fmt::format("{} can not be read as a stored fabric: {}", in_quotes(file), error.message()));
 }
 
 class StoredFabric final : public FabricSource {
@@ -41,13 +30,10 @@ class StoredFabric final : public FabricSource {
   std::shared_ptr<const formats::NetdiscCache> stored() const override { return cache_; }
   async::Task<subnet::DiscoverStats> read(FabricWanted wanted, subnet::SweptSubnet& into) override {
     if (wanted.tell) wanted.tell(fmt::format("Loading discovery cache from {}", in_quotes(file_)));
-    if (snapshot::is_snapshot_file(file_)) {
-      into = fabric_of_snapshot(file_);
-    } else {
-      cache_ = read_cache(file_);
-      into = {};
-      fill(*cache_, into.subnet, file_);
-    }
+    Fabric loaded;
+    load_fabric(file_, loaded);
+    cache_ = loaded.stored;
+    into = std::move(loaded);
     if (wanted.around.path) into.subnet.start = subnet::get_port(into, *wanted.around.path);
     co_return subnet::DiscoverStats{};
   }
@@ -66,19 +52,20 @@ std::shared_ptr<const formats::NetdiscCache> read_cache(const std::string& file)
   } catch (const SysError& error) {
     throw CannotLoad(error.message());
   } catch (const UsageError& error) {
-    throw CannotLoad(fmt::format("{} can not be read as a stored fabric: {}", in_quotes(file), error.message()));
+    throw not_a_fabric(file, error);
   }
 }
 
 std::unique_ptr<FabricSource> stored_fabric(const std::string& file) { return std::make_unique<StoredFabric>(file); }
 
 void load_fabric(const std::string& file, Fabric& fabric) {
-  if (snapshot::is_snapshot_file(file)) {
-    static_cast<subnet::SweptSubnet&>(fabric) = fabric_of_snapshot(file);
-    return;
+  if (!snapshot::is_snapshot_file(file)) fabric.stored = read_cache(file);
+  try {
+    if (fabric.stored) return fill_subnet(*fabric.stored, fabric.subnet);
+    static_cast<subnet::SweptSubnet&>(fabric) = snapshot::Snapshot(file).read_fabric(nullptr);
+  } catch (const UsageError& error) {
+    throw fabric.stored ? not_a_fabric(file, error) : CannotLoad(error.message());
   }
-  fabric.stored = read_cache(file);
-  fill(*fabric.stored, fabric.subnet, file);
 }
 
 }  // namespace ib::tools

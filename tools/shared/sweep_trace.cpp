@@ -50,7 +50,7 @@ RouteName names_from(const path::IbDrPath& start, bool goes_back) {
   return [start, goes_back](Ports ports) {
     path::IbDrPath route = start;
     if (goes_back && !ports.empty()) {
-      route.route[route.hops--] = 0;
+      route.retreat();
       ports = ports.subspan(1);
     }
     for (const std::uint8_t port : ports) {
