@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 
 #include "base/keys.hpp"
@@ -71,6 +72,8 @@ struct IbDrPath : IbPath {
 
   /// The route extended by one hop, or nothing if the route has max_hops already.
   std::optional<IbDrPath> advance(std::uint8_t port) const;
+  /// Removes the last hop, and returns its port. Precondition: there is a hop.
+  std::uint8_t retreat() { return std::exchange(route[hops--], std::uint8_t{0}); }
   bool operator==(const IbDrPath&) const = default;
 };
 

@@ -270,13 +270,6 @@ LegacySweep legacy_sweep(const Subnet& subnet, const LegacyScan& scan) {
   return LegacyQueue(subnet, scan).run();
 }
 
-LegacySweep legacy_sweep(const Subnet& subnet, bool with_steps, bool mlnx_extended_port_info) {
-  LegacyScan scan;
-  scan.with_steps = with_steps;
-  scan.mlnx = mlnx_extended_port_info;
-  return legacy_sweep(subnet, scan);
-}
-
 SweptSubnet learnt_part(const SweptSubnet& whole, const LegacySweep& sweep) {
   const Subnet& subnet = whole.subnet;
   SweptSubnet result;

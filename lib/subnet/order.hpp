@@ -67,8 +67,6 @@ struct LegacySweep {
   std::vector<std::pair<PortIndex, PortIndex>> links;
 };
 LegacySweep legacy_sweep(const Subnet& subnet, const LegacyScan& scan);
-/// The sweep of the whole fabric from Subnet::start. `mlnx_extended_port_info`: it requests MlnxExtPortInfo of Mellanox devices, for FDR10.
-LegacySweep legacy_sweep(const Subnet& subnet, bool with_steps, bool mlnx_extended_port_info);
 /// The order in which the programs of infiniband-diags list the nodes of a sweep: the last found node first. Nodes that `sweep` does
 /// not find come after these.
 std::vector<NodeIndex> legacy_order(const Subnet& subnet, const LegacySweep& sweep);

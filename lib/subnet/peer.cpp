@@ -27,7 +27,7 @@ std::optional<path::IbDrPath> route_beyond(const path::Path& path, const smp::No
   if (forwards || directed->hops == 0) return directed->advance(static_cast<std::uint8_t>(port));
   if (port != node.local_port_num) return std::nullopt;
   path::IbDrPath route = *directed;
-  route.route[route.hops--] = 0;
+  route.retreat();
   return route;
 }
 

@@ -44,8 +44,7 @@ async::Task<std::string> other_end(mad::Transactor& transactor, path::Path path,
   const std::string linked_here = "it is linked to this host, which does not reach the fabric without it";
   if (const path::IbDrPath* directed = path.directed(); directed != nullptr && directed->hops > 0 && !ends_by_lid(path)) {
     path::IbDrPath before = *directed;  // the route itself names the link
-    const unsigned out_port = before.route[before.hops];
-    before.route[before.hops--] = 0;
+    const unsigned out_port = before.retreat();
     if (is_this_host(before)) co_return linked_here;
     co_return fmt::format("use the other end of the link, port {} of {}", out_port, to_text(before));
   }

@@ -16,6 +16,7 @@
 #include "tools/frame/commands.hpp"
 #include "tools/shared/diags_name.hpp"
 #include "tools/shared/fabric.hpp"
+#include "tools/shared/libibnetdisc.hpp"
 #include "tools/shared/perl_options.hpp"
 
 namespace ib::tools {
@@ -143,17 +144,17 @@ class CheckLftBalanceDiags final : public Command {
     set.words_alone();
     set.optional_operands();
     set.each_word("OPTIONS", [this](const std::string& word) { perl_.take(word); });
-    discover_as_diags(discovery_);
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
     if (perl_.wants_usage()) usage(session, emit, perl_.complaints());
     if (!perl_.has('l')) usage(session, emit, "Must specify dump lfts file\n");
     if (!perl_.has('i')) usage(session, emit, "Must specify ibnetdiscover cache\n");
-    Fabric fabric;
-    discovery_.load_cache = perl_.value('i');
+    LibibnetdiscFabric fabric;
+    LibibnetdiscWanted stored;
+    stored.load_cache = perl_.value('i');
     try {
-      co_await discover(session, discovery_, fabric);
+      co_await discover_as_libibnetdisc(session, stored, fabric);
     } catch (const Error& error) {
       tell(session.world(), fmt::format("{}\n", error.message()));
     }
@@ -207,7 +208,6 @@ class CheckLftBalanceDiags final : public Command {
     return LinkLine{port.state() == smp::PortState::down || says("Down"), port.state() == smp::PortState::active || says("Active")};
   }
 
-  DiscoveryOptions discovery_;
   PerlOptions perl_{"hl:i:ve"};
 };
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ranges>
 #include <span>
 
 #include "subnet/names.hpp"
@@ -13,7 +14,7 @@
 #include "tools/frame/commands.hpp"
 #include "tools/shared/diags_name.hpp"
 #include "tools/shared/fabric.hpp"
-#include "tools/shared/sweep_trace.hpp"
+#include "tools/shared/libibnetdisc.hpp"
 
 namespace ib::tools {
 namespace tables {
@@ -193,18 +194,23 @@ class DumpTablesDiags final : public Command {
     set.without("KGDLs");
     add_dump_options(set, wanted_, DumpKind::any);
     set.node_name_map();
-    discover_as_diags(discovery_);
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    Fabric fabric;
-    co_await discover_as_libibnetdisc(session, fabric);
-    trace_sweep(session, fabric, emit.text());
+    LibibnetdiscFabric fabric;
+    LibibnetdiscWanted swept;
+    swept.with_steps = true;
+    swept.trace = &emit.text();
+    try {
+      co_await discover_as_libibnetdisc(session, swept, fabric);
+    } catch (const Error&) {
+      throw DiagsExit(diags_failed, "Failed to discover fabric\n");
+    }
     DiagsTableText print(session, wanted_, fabric.names, [&fabric](Lid lid) { return owner_in(fabric.subnet, lid); });
     print.nobody = "node info not available fabric scan";
     print.breaks_off = false;
     SwitchTableReader reader(session, fabric.subnet, wanted_, make_diags_table);
-    add_switches(session, fabric.subnet, reader);
+    add_switches(session, fabric, reader);
     while (co_await reader.next()) {
       for (const SwitchTable& table : reader.tables) {
         print.text(emit.text(), table);
@@ -214,25 +220,14 @@ class DumpTablesDiags final : public Command {
   }
 
  private:
-  async::Task<> discover_as_libibnetdisc(Session& session, Fabric& fabric) const {
-    bool failed = false;
-    try {
-      open_for_libibnetdisc(session);
-      co_await discover(session, discovery_, fabric);
-    } catch (const Error&) {
-      failed = true;
-    }
-    if (failed) throw DiagsExit(diags_failed, "Failed to discover fabric\n");
-  }
-
   /// Adds the switches in the reverse of the order in which libibnetdisc finds them, because it adds nodes at the front of its lists. The
   /// name of a switch is the route by which it is found.
-  static void add_switches(Session& session, const subnet::Subnet& subnet, SwitchTableReader& reader) {
+  static void add_switches(Session& session, const LibibnetdiscFabric& fabric, SwitchTableReader& reader) {
+    const subnet::Subnet& subnet = fabric.subnet;
     const path::Path here = session.here();
-    const subnet::LegacySweep sweep = subnet::legacy_sweep(subnet, true, session.options().mlnx_extended_port_info);
-    for (auto step = sweep.steps.rbegin(); step != sweep.steps.rend(); ++step) {
-      const NodeIndex at = subnet.port(step->port).node;
-      if (step->is_new && is_switch(subnet, at)) reader.add(at, subnet::smp_path(subnet, at, here), libibnetdisc_route(step->route));
+    for (const subnet::LegacyStep& step : fabric.sweep.steps | std::views::reverse) {
+      const NodeIndex at = subnet.port(step.port).node;
+      if (step.is_new && is_switch(subnet, at)) reader.add(at, subnet::smp_path(subnet, at, here), libibnetdisc_route(step.route));
     }
   }
 
@@ -248,7 +243,6 @@ class DumpTablesDiags final : public Command {
   }
 
   Wanted wanted_;
-  DiscoveryOptions discovery_;
 };
 
 template <class T, DumpKind kind>

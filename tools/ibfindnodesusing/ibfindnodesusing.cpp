@@ -14,6 +14,7 @@
 #include "tools/ibfindnodesusing/host_list.hpp"
 #include "tools/shared/diags_name.hpp"
 #include "tools/shared/fabric.hpp"
+#include "tools/shared/libibnetdisc.hpp"
 #include "tools/shared/perl_options.hpp"
 
 namespace ib::tools {
@@ -203,7 +204,6 @@ class IbfindnodesusingDiags final : public Command {
     set.words_alone();
     set.optional_operands();
     set.each_word("WORDS", [this, &common = set.common()](const std::string& word) { take(common, word); });
-    discover_as_diags(discovery_);
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
@@ -211,10 +211,10 @@ class IbfindnodesusingDiags final : public Command {
     const std::vector<std::string>& words = perl_.operands();
     const std::string wanted = guid_text(words.empty() ? "" : words[0]);
     const std::string number = words.size() < 2 ? "" : words[1];
-    Fabric fabric;
+    LibibnetdiscFabric fabric;
+    const LibibnetdiscWanted everything;
     try {
-      open_for_libibnetdisc(session);
-      co_await discover(session, discovery_, fabric);
+      co_await discover_as_libibnetdisc(session, everything, fabric);
     } catch (const DiagsFailure&) {
       // ibnetdiscover has said why on stderr. The script goes on.
     } catch (const Error& error) {
@@ -311,7 +311,6 @@ class IbfindnodesusingDiags final : public Command {
     return host_list(std::move(names));
   }
 
-  DiscoveryOptions discovery_;
   PerlOptions perl_{"hRC:P:"};
 };
 

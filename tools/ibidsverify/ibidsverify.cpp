@@ -16,6 +16,7 @@
 #include "tools/ibidsverify/topology_ids.hpp"
 #include "tools/shared/diags_topology.hpp"
 #include "tools/shared/fabric.hpp"
+#include "tools/shared/libibnetdisc.hpp"
 #include "tools/shared/perl_options.hpp"
 
 namespace ib::tools {
@@ -211,7 +212,6 @@ class IbidsverifyDiags final : public Command {
  public:
   void diags_options(DiagsOptions& set) override {
     set.script([this, &set](const std::vector<std::string>& words) { read_script_words(words, set.common()); });
-    discover_as_diags(discovery_);
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
@@ -228,9 +228,9 @@ class IbidsverifyDiags final : public Command {
     TopologyIds ids;
     const std::string cache = cache_file(session);
     if (perl_.has('R') || cache.empty() || !read_cache(cache, ids)) {
-      Fabric fabric;
-      open_for_libibnetdisc(session);
-      co_await discover(session, discovery_, fabric);
+      LibibnetdiscFabric fabric;
+      const LibibnetdiscWanted everything;
+      co_await discover_as_libibnetdisc(session, everything, fabric);
       read_fabric(session, fabric, cache, ids);
     }
     emit.text().write(ids.complaints());
@@ -268,17 +268,15 @@ class IbidsverifyDiags final : public Command {
     }
   }
 
-  static void read_fabric(const Session& session, const Fabric& fabric, const std::string& cache, TopologyIds& ids) {
-    const auto sweep = subnet::legacy_sweep(fabric.subnet, false, session.options().mlnx_extended_port_info);
-    const std::vector<NodeIndex> nodes = subnet::legacy_order(fabric.subnet, sweep);
-    const subnet::Grouping grouping = subnet::group(fabric.subnet, nodes);
+  static void read_fabric(const Session& session, const LibibnetdiscFabric& fabric, const std::string& cache, TopologyIds& ids) {
+    const subnet::Grouping grouping = subnet::group(fabric.subnet, fabric.order);
     DiagsTopology topology(fabric.subnet, fabric.names);
     topology.grouping = &grouping;
     // If the file cannot be written, the next run has no stored topology. The result of this run is the same.
     if (!cache.empty()) ::mkdir(session.world().cache_directory.c_str(), 0700);
     const std::unique_ptr<std::FILE, int (*)(std::FILE*)> kept(cache.empty() ? nullptr : std::fopen(cache.c_str(), "w"), std::fclose);
     std::string text;
-    topology.topology(text, nodes, [&] {
+    topology.topology(text, fabric.order, [&] {
       ids.read(text);
       if (kept) std::fwrite(text.data(), 1, text.size(), kept.get());
       text.clear();
@@ -287,7 +285,6 @@ class IbidsverifyDiags final : public Command {
 
   static constexpr int usage_status = 2;
 
-  DiscoveryOptions discovery_;
   PerlOptions perl_{"hRC:P:"};
 };
 

@@ -192,20 +192,19 @@ class IblinkinfoDiags final : public Command {
     const auto file = [&set](std::string_view name, std::optional<std::string>& to, std::string_view help) {
       set.value(name, 0, "FILE", help, [&to](const std::string& word) { to = word; });
     };
-    file("load-cache", discovery_.load_cache, "Read this file of ibnetdiscover --cache, and no fabric.");
+    file("load-cache", scan_.file, "Read this file of ibnetdiscover --cache, and no fabric.");
     add_diff(set, diff_);
     file("filterdownports", without_down_, "Leave out the ports that were down in this file of ibnetdiscover --cache.");
     set.outstanding_smps();
     set.action("switches-only", 0, "Tell of switches alone.", [this] { only_kind_ = NodeKind::sw; });
     set.action("cas-only", 0, "Tell of channel adapters alone.", [this] { only_kind_ = NodeKind::ca; });
     set.without("aDdGgKLlnpRS");
-    discover_as_diags(discovery_);
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
     if (diff_.file) load(*diff_.file, stored_, "diff");
     if (without_down_) load(*without_down_, down_before_, "filterdownports");
-    const std::optional<Guid> wanted = co_await scan_.read(session, discovery_, fabric_);
+    const std::optional<Guid> wanted = co_await scan_.read(session, fabric_);
     if (wanted) {
       const NodeIndex at = node_of(*wanted);
       if (at == subnet::none) {
@@ -214,14 +213,14 @@ class IblinkinfoDiags final : public Command {
       }
       only_node_ = fabric_.subnet.node(at).guid();
     }
-    const bool asks_fdr10 = session.options().mlnx_extended_port_info;
-    const std::vector<NodeIndex> nodes = scan_.order(fabric_, asks_fdr10);
-    const subnet::Grouping grouping = subnet::group(fabric_.subnet, nodes);
+    const std::vector<NodeIndex> nodes = shown_nodes(fabric_.subnet, fabric_.order);
+    const subnet::Grouping grouping = subnet::group(fabric_.subnet, fabric_.order);
     const DiagsLinks links = links_of(fabric_.subnet, grouping);
     if (diff_.file) {
-      print_differences(emit.text(), links, shown_nodes(fabric_.subnet, nodes), diags_order(stored_, asks_fdr10));
+      stored_.compute_sweep(session);
+      print_differences(emit.text(), links, nodes);
     } else {
-      for (const NodeIndex at : shown_nodes(fabric_.subnet, nodes)) links.node(emit.text().buffer(), at), emit.text().write({});
+      for (const NodeIndex at : nodes) links.node(emit.text().buffer(), at), emit.text().write({});
     }
     for (const unsigned width : links.bad_widths()) session.diags_warning("mad_dump_linkwidth", fmt::format("bad width {}", width));
     for (unsigned i = 0; i < links.cut(); ++i) tell(session.world(), "WARN: string buffer overflow\n");
@@ -271,10 +270,10 @@ class IblinkinfoDiags final : public Command {
   }
 
   /// infiniband-diags compares a single node with itself: the node is printed only if the stored fabric lacks it.
-  void print_differences(TextOut& out, const DiagsLinks& is, std::vector<NodeIndex> nodes, std::vector<NodeIndex> stored_nodes) const {
+  void print_differences(TextOut& out, const DiagsLinks& is, const std::vector<NodeIndex>& nodes) const {
     if (only_node_ && stored_.subnet.find_node(*only_node_) != subnet::none) return;
-    const subnet::Grouping grouping = subnet::group(stored_.subnet, stored_nodes);
-    const DiffSide before{stored_.subnet, shown_nodes(stored_.subnet, std::move(stored_nodes))}, after{fabric_.subnet, std::move(nodes)};
+    const subnet::Grouping grouping = subnet::group(stored_.subnet, stored_.order);
+    const DiffSide before{stored_.subnet, shown_nodes(stored_.subnet, stored_.order)}, after{fabric_.subnet, nodes};
     print_link_differences(out.buffer(), links_of(stored_.subnet, grouping), before, is, after, diff_.checks);
     out.write({});
   }
@@ -284,9 +283,9 @@ class IblinkinfoDiags final : public Command {
   PartialScan scan_;
   DiffOptions diff_ = link_diff_options();
   std::optional<std::string> without_down_;
-  DiscoveryOptions discovery_;
-  Fabric fabric_, stored_, down_before_;  ///< the fabric, that of --diff and that of --filterdownports
-  std::optional<Guid> only_node_;         ///< the only node to print
+  LibibnetdiscFabric fabric_, stored_;  ///< the fabric and that of --diff
+  Fabric down_before_;                  ///< that of --filterdownports
+  std::optional<Guid> only_node_;       ///< the only node to print
 };
 
 }  // namespace

@@ -18,10 +18,6 @@
 namespace ib::tools {
 namespace {
 
-/// The number of links that libibnetdisc can go beyond its limit, also from an end node.
-constexpr unsigned hops_beyond_bound = 2;
-unsigned farther(unsigned hops) { return std::max(hops, hops + hops_beyond_bound); }
-
 /// Opens the end port, or ends as infiniband-diags does.
 void open(Session& session) {
   try {
@@ -61,9 +57,9 @@ async::Task<std::optional<path::Path>> PartialScan::resolve(Session& session) co
   co_return path;
 }
 
-async::Task<std::optional<Guid>> PartialScan::read(Session& session, const DiscoveryOptions& discovery, Fabric& fabric) {
-  if (discovery.load_cache) {
-    co_await read_stored(session, discovery, fabric);
+async::Task<std::optional<Guid>> PartialScan::read(Session& session, LibibnetdiscFabric& fabric) const {
+  if (file) {
+    co_await read_stored(session, fabric);
     co_return guid && !all ? std::optional(Guid{c_number(*guid)}) : std::nullopt;
   }
   open(session);
@@ -80,9 +76,12 @@ async::Task<std::optional<Guid>> PartialScan::read(Session& session, const Disco
   }
   if (route && !all && !wanted) throw DiagsExit(1, "Failed to get local Node Info\n");
   if (start) {
-    co_await read_around(session, discovery, *start, known, fabric);
+    co_await read_around(session, *start, known, fabric);
   } else {
-    co_await read_here(session, discovery, fabric);
+    LibibnetdiscWanted bounded;
+    bounded.max_hops = hops;
+    bounded.silent = true;
+    co_await discover_as_libibnetdisc(session, bounded, fabric);
   }
   if (known && fabric.subnet.start != subnet::none) libibnetdisc_found_again(session, *known, start->directed()->hops);
   libibnetdisc_failures(session, fabric, !start);
@@ -90,17 +89,19 @@ async::Task<std::optional<Guid>> PartialScan::read(Session& session, const Disco
 }
 
 /// A file is always read as a whole. No port of this host is needed for it.
-async::Task<> PartialScan::read_stored(Session& session, const DiscoveryOptions& discovery, Fabric& fabric) const {
+async::Task<> PartialScan::read_stored(Session& session, LibibnetdiscFabric& fabric) const {
   if (route) throw DiagsExit(1, "Cannot specify cache and direct route path\n");
+  LibibnetdiscWanted stored;
+  stored.load_cache = file;
   try {
-    co_await discover(session, discovery, fabric);
+    co_await discover_as_libibnetdisc(session, stored, fabric);
   } catch (const CannotLoad&) {
     throw DiagsExit(1, "loading cached fabric failed\n");
   }
 }
 
-async::Task<> PartialScan::read_around(Session& session, const DiscoveryOptions& discovery, path::Path start,
-                                       std::optional<smp::NodeInfo> known, Fabric& fabric) {
+async::Task<> PartialScan::read_around(Session& session, path::Path start, std::optional<smp::NodeInfo> known,
+                                       LibibnetdiscFabric& fabric) const {
   const unsigned bound = std::max(hops, 1U);
   const path::IbDrPath* directed = start.directed();
   const std::uint8_t length = directed != nullptr ? directed->hops : std::uint8_t{0};
@@ -111,67 +112,45 @@ async::Task<> PartialScan::read_around(Session& session, const DiscoveryOptions&
   bounds.mlnx = session.options().mlnx_extended_port_info;
   // An end node does not forward directed routes. The sweep begins at the switch before it.
   const bool from_end_node = known && kind_of(*known) != subnet::NodeKind::sw && length > 1;
-  std::uint8_t last_port = 0;
+  std::optional<subnet::KnownNode> first;
+  if (known) first = subnet::KnownNode{*known};
   if (from_end_node) {
     path::IbDrPath before = *directed;
-    last_port = before.route[before.hops];
-    before.route[before.hops--] = 0;
+    first->beyond = before.retreat();
     start = before;
   }
   bool cuts = all;
-  std::optional<subnet::KnownNode> first;
-  if (known) first = subnet::KnownNode{*known, last_port};
-  co_await discover_from(session, discovery, start, all ? farther(bound) : bound, fabric, first);
+  const unsigned radius = radius_for_libibnetdisc(bound);
+  co_await discover_part_as_libibnetdisc(session, start, all ? radius : bound, fabric, first);
   if (!all && has_line_board(fabric.subnet)) {
     // The panel number of a line board's port depends on the spine board to which it is wired. This spine may be one link too far.
-    fabric = Fabric();
+    fabric = LibibnetdiscFabric();
     cuts = true;
-    co_await discover_from(session, discovery, start, farther(bound), fabric, first);
+    co_await discover_part_as_libibnetdisc(session, start, radius, fabric, first);
   }
   if (!cuts && known && directed != nullptr && length == 0) co_await read_link_back(session, fabric, start, bound);
-  if (bounds.by_lid && is_cut_off(fabric)) bounds.start = co_await read_all_for(session, discovery, fabric);
+  if (bounds.by_lid && is_cut_off(fabric)) bounds.start = co_await read_all_for(session, fabric);
+  fabric.compute_sweep(session);
   if (!cuts || fabric.subnet.start == subnet::none) co_return;
   if (from_end_node) {
-    const subnet::PortIndex port = fabric.subnet.port_of(fabric.subnet.port(fabric.subnet.start).node, last_port);
+    const subnet::PortIndex port = fabric.subnet.port_of(fabric.subnet.port(fabric.subnet.start).node, first->beyond);
     if (port == subnet::none || fabric.subnet.port(port).peer == subnet::none) co_return;
     bounds.start = fabric.subnet.port(port).peer;
   }
-  cut_off(fabric, bounds);
+  fabric.keep(subnet::legacy_sweep(fabric.subnet, bounds));
 }
 
 /// If a switch does not answer directed routes that begin at its LID, sweeps the whole subnet for it. Returns the port 0 of the switch.
-async::Task<subnet::PortIndex> PartialScan::read_all_for(Session& session, DiscoveryOptions discovery, Fabric& fabric) const {
+async::Task<subnet::PortIndex> PartialScan::read_all_for(Session& session, LibibnetdiscFabric& fabric) const {
   const Guid wanted = fabric.subnet.node(fabric.subnet.port(fabric.subnet.start).node).guid();
-  fabric = Fabric();
-  discovery.quiet = true;
-  co_await discover(session, discovery, fabric);
+  fabric = LibibnetdiscFabric();
+  LibibnetdiscWanted whole;
+  whole.silent = true;
+  co_await discover_as_libibnetdisc(session, whole, fabric);
   const subnet::NodeIndex node = fabric.subnet.find_node(wanted);
   if (node == subnet::none) co_return subnet::none;
   if (!all) std::erase_if(fabric.failures, [node](const subnet::Failure& failure) { return failure.node != node; });
   co_return fabric.subnet.node(node).first_port;
-}
-
-async::Task<> PartialScan::read_here(Session& session, DiscoveryOptions discovery, Fabric& fabric) {
-  discovery.quiet = true;
-  if (hops != 0) discovery.radius = farther(hops);
-  co_await discover(session, discovery, fabric);
-  if (hops == 0) co_return;
-  subnet::LegacyScan bounds;
-  bounds.max_hops = hops;
-  bounds.mlnx = session.options().mlnx_extended_port_info;
-  cut_off(fabric, bounds);
-}
-
-void PartialScan::cut_off(Fabric& fabric, subnet::LegacyScan bounds) {
-  static_cast<subnet::SweptSubnet&>(fabric) = subnet::learnt_part(fabric, subnet::legacy_sweep(fabric.subnet, bounds));
-  part_alone_ = true;
-}
-
-std::vector<subnet::NodeIndex> PartialScan::order(const Fabric& fabric, bool asks_fdr10) const {
-  if (!part_alone_) return diags_order(fabric, asks_fdr10);
-  std::vector<subnet::NodeIndex> nodes(fabric.subnet.nodes().size());
-  for (std::size_t i = 0; i < nodes.size(); ++i) nodes[i] = static_cast<subnet::NodeIndex>(nodes.size() - 1 - i);
-  return nodes;
 }
 
 }  // namespace ib::tools

@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // ibnetdiscover: prints the topology of the subnet as a topology file, as a list of nodes or as a report on ports.
 #include <algorithm>
-#include <cerrno>
+#include <cstdio>
 #include <ctime>
+#include <functional>
 #include <memory>
+#include <utility>
 
 #include "formats/topology_text.hpp"
 #include "subnet/order.hpp"
 #include "tools/frame/commands.hpp"
+#include "tools/frame/diags_words.hpp"
 #include "tools/ibnetdiscover/topology_diff.hpp"
 #include "tools/shared/diags_topology.hpp"
 #include "tools/shared/fabric.hpp"
+#include "tools/shared/libibnetdisc.hpp"
 #include "tools/shared/stored_fabric.hpp"
-#include "tools/shared/sweep_trace.hpp"
 
 namespace ib::tools {
 namespace {
@@ -20,27 +23,33 @@ namespace {
 using subnet::NodeIndex;
 using subnet::NodeKind;
 
+/// What both command lines say about the output.
 struct ShownTopology {
-  bool list{}, cas{}, switches{}, routers{}, ports{}, full{}, grouping{}, max_hops{};
-  bool any_list() const { return list || cas || switches || routers; }
-  /// If several of -H, -S and -R are given, the last one in this order is used.
-  std::optional<NodeKind> kind() const {
-    if (routers) return NodeKind::router;
-    if (switches) return NodeKind::sw;
-    if (cas) return NodeKind::ca;
-    return std::nullopt;
-  }
-
-  // For infiniband-diags only.
-  bool steps{};                      ///< print the sweep, answer by answer
-  std::vector<NodeKind> diags_list;  ///< the kinds that the last option for a list selects
+  bool lists{}, ports{}, full{}, grouping{}, max_hops{};
+  DiffOptions diff = topology_diff_options();
 };
 
+/// Adds the options that both dialects have. `choose` gets the kinds of nodes of an option for a list.
+template <class Options>
+void add_shown(Options& set, ShownTopology& shown, std::function<void(const std::vector<NodeKind>& kinds)> choose) {
+  const auto list = [&](const Spelling& spelling, std::vector<NodeKind> kinds, std::string_view help) {
+    set.action(spelling, help, [&shown, choose, kinds = std::move(kinds)] { shown.lists = true, choose(kinds); });
+  };
+  list({"list", 'l'}, {NodeKind::ca, NodeKind::sw, NodeKind::router}, "List the nodes, one a line.");
+  list({"Hca_list", 'H'}, {NodeKind::ca}, "List the channel adapters alone.");
+  list({"Switch_list", 'S'}, {NodeKind::sw}, "List the switches alone.");
+  list({"Router_list", 'R'}, {NodeKind::router}, "List the routers alone.");
+  set.flag(Spelling{"ports", 'p'}, shown.ports, "List the ports that are linked, one a line.");
+  set.flag(Spelling{"full", 'f'}, shown.full, "Print also the codes of speed, width and VLCap.");
+  set.flag(Spelling{"grouping", 'g'}, shown.grouping, "Group the nodes of a chassis and name their slots.");
+  set.flag(Spelling{"max_hops", 'm'}, shown.max_hops, "Print also the greatest number of hops to a node.");
+  add_diff(set, shown.diff);
+}
+
 struct TopologyReport final : FabricReport {
-  TopologyReport(const Fabric& of, const ShownTopology& what, bool fdr10)
-      : FabricReport(of), shown(what), order(subnet::breadth_first(of.subnet)), asks_fdr10(fdr10) {
-    if (!shown.any_list() || !shown.kind()) return;
-    std::erase_if(order, [&](NodeIndex at) { return of.subnet.node(at).kind() != *shown.kind(); });
+  TopologyReport(const Fabric& of, const ShownTopology& what, std::optional<NodeKind> kind)
+      : FabricReport(of), shown(what), order(subnet::breadth_first(of.subnet)) {
+    if (kind) std::erase_if(order, [&](NodeIndex at) { return of.subnet.node(at).kind() != *kind; });
   }
 
   void visit(report::Sink& sink) const override {
@@ -51,7 +60,7 @@ struct TopologyReport final : FabricReport {
     sink.value("port_guid", fabric.subnet.end_port_guid(fabric.subnet.start));
     sink.end_object();
     if (shown.max_hops) sink.value("max_hops", max_hops());
-    visit_nodes(sink, order, shown.ports || !shown.any_list() ? known_ports() : PortFilter());
+    visit_nodes(sink, order, shown.ports || !shown.lists ? known_ports() : PortFilter());
     visit_failures(sink);
   }
 
@@ -60,58 +69,15 @@ struct TopologyReport final : FabricReport {
     text.full = shown.full;
     if (shown.ports) {
       for (const NodeIndex at : order) text.ports(out.buffer(), at), out.write({});
-    } else if (shown.any_list()) {
+    } else if (shown.lists) {
       for (const NodeIndex at : order) text.listed(out.buffer(), at), out.write({});
     } else {
       topology(out, text);
     }
   }
 
-  void diags_text(TextOut& out) const override {
-    subnet::LegacySweep sweep;
-    if (fabric.stored) {
-      sweep.hops = fabric.stored->max_hops;
-    } else {
-      sweep = subnet::legacy_sweep(fabric.subnet, shown.steps, asks_fdr10);
-    }
-    DiagsTopology topology(fabric.subnet, fabric.names);
-    topology.full = shown.full;
-    if (debug) {
-      // To stdout, where the topology may go to a file.
-      topology.debug = [this, &out](std::string& text, std::string_view function, std::string_view words) {
-        (file != nullptr ? out.buffer() : text) += debug_line(function, words);
-      };
-    }
-    if (shown.max_hops) topology.sweep = &sweep;
-    for (const subnet::LegacyStep& step : sweep.steps) topology.step(out.buffer(), step), out.write({});
-    if (steps_only) return;
-    TextOut& listing = file != nullptr ? *file : out;
-    const std::vector<NodeIndex> nodes = diags_order(fabric, asks_fdr10);
-    const auto each = [&](NodeKind kind, auto use) {
-      for (const NodeIndex at : nodes) {
-        if (fabric.subnet.node(at).kind() == kind) use(at);
-        listing.write({});
-      }
-    };
-    if (shown.ports) {  // the report on ports always goes to stdout
-      for (const NodeIndex at : nodes) topology.ports(out.buffer(), at), out.write({});
-    } else if (!shown.diags_list.empty()) {
-      for (const NodeKind kind : shown.diags_list) each(kind, [&](NodeIndex at) { topology.listed(listing.buffer(), at); });
-    } else {
-      subnet::Grouping grouping;
-      if (shown.grouping) {
-        grouping = subnet::group(fabric.subnet, nodes);
-        topology.grouping = &grouping;
-      }
-      topology.topology(listing.buffer(), nodes, [&listing] { listing.write({}); });
-    }
-  }
-
   const ShownTopology& shown;
   std::vector<NodeIndex> order;
-  bool asks_fdr10;  ///< whether infiniband-diags would request MlnxExtPortInfo
-  TextOut* file{};  ///< for infiniband-diags: the file for the topology; null: stdout
-  bool steps_only = false, debug = false;
 
  private:
   unsigned max_hops() const {
@@ -164,75 +130,31 @@ struct TopologyReport final : FabricReport {
 class Ibnetdiscover final : public Command {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
-    set.flag("-l --list", shown_.list, "List the nodes, one a line.");
-    set.flag("-H --Hca_list", shown_.cas, "List the channel adapters alone.");
-    set.flag("-S --Switch_list", shown_.switches, "List the switches alone.");
-    set.flag("-R --Router_list", shown_.routers, "List the routers alone.");
-    set.flag("-p --ports", shown_.ports, "List the ports that are linked, one a line.");
-    set.flag("-f --full", shown_.full, "Print also the codes of speed, width and VLCap.");
-    set.flag("-g --grouping", shown_.grouping, "Group the nodes of a chassis and name their slots.");
-    set.flag("-m --max_hops", shown_.max_hops, "Print also the greatest number of hops to a node.");
-    add_diff(set, diff_);
+    add_shown(set, shown_, [this](const std::vector<NodeKind>& kinds) {
+      // If several of -H, -S and -R are given, the last one in this order is used.
+      if (kinds.size() == 1) kind_ = std::max(kind_, std::optional(kinds.front()));
+    });
     for (const std::string_view list : {"--list", "--Hca_list", "--Switch_list", "--Router_list", "--ports"}) set.one_of({"--diff", list});
     add_discovery(set, discovery_);
     add_common(set, common, group_fabric);
   }
 
-  void diags_options(DiagsOptions& set) override {
-    const auto list = [this, &set](std::string_view name, char letter, std::vector<NodeKind> kinds, std::string_view help) {
-      set.action(name, letter, help, [this, kinds] { shown_.diags_list = kinds; });
-    };
-    const auto file = [&set](std::string_view name, std::optional<std::string>& to, std::string_view help) {
-      set.value(name, 0, "FILE", help, [&to](const std::string& word) { to = word; });
-    };
-    set.optional_operands();
-    set.word("FILE", file_);
-    set.flag("full", 'f', shown_.full, "Print also the codes of speed, width and VLCap.");
-    set.flag("show", 's', shown_.steps, "Print the sweep, answer by answer.");
-    list("list", 'l', {NodeKind::ca, NodeKind::sw, NodeKind::router}, "List the nodes, one a line.");
-    set.flag("grouping", 'g', shown_.grouping, "Group the nodes of a chassis and name their slots.");
-    list("Hca_list", 'H', {NodeKind::ca}, "List the channel adapters alone.");
-    list("Switch_list", 'S', {NodeKind::sw}, "List the switches alone.");
-    list("Router_list", 'R', {NodeKind::router}, "List the routers alone.");
-    set.node_name_map();
-    file("cache", cache_, "Store what was found in this file.");
-    file("load-cache", discovery_.load_cache, "Read this file of --cache, and no fabric.");
-    add_diff(set, diff_);
-    set.flag("ports", 'p', shown_.ports, "List the ports that are linked, one a line.");
-    set.flag("max_hops", 'm', shown_.max_hops, "Print also the greatest number of hops to a node.");
-    set.outstanding_smps();
-    set.without("DGKLs");
-    discover_as_diags(discovery_);
-  }
-
   std::string_view table_rows() const override {
-    if (diff_.file) return {};
-    return shown_.any_list() && !shown_.ports ? "nodes" : "nodes.ports";
+    if (shown_.diff.file) return {};
+    return shown_.lists && !shown_.ports ? "nodes" : "nodes.ports";
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    if (file_) opened_.reset(open_file(session));
     Fabric stored, fabric;
-    if (diff_.file) load_stored(session, stored);
-    if (discovery_.diags && !discovery_.load_cache) open_for_libibnetdisc(session);
-    if (shown_.any_list() || shown_.ports) need_less(emit.json());
-    co_await find(session, fabric);
-    if (discovery_.diags) trace_sweep(session, fabric, emit.text());
-    const bool asks_fdr10 = session.options().mlnx_extended_port_info;
-    TopologyReport report(fabric, shown_, asks_fdr10);
-    report.debug = session.options().debug > 0;
-    if (diff_.file && !shown_.ports && shown_.diags_list.empty()) {
-      if (shown_.steps) {
-        report.steps_only = true;
-        emit.so_far(report);
-      }
-      DiffReport diff(stored, fabric, diff_.checks, shown_.full, asks_fdr10);
-      print(emit, diff);
+    if (shown_.diff.file) load_fabric(*shown_.diff.file, stored);
+    if (shown_.lists || shown_.ports) need_less(emit.json());
+    co_await discover(session, discovery_, fabric);
+    if (shown_.diff.file) {
+      emit(DiffReport(stored, fabric, shown_.diff.checks, shown_.full));
     } else {
-      print(emit, report);
+      emit(TopologyReport(fabric, shown_, kind_));
     }
-    if (cache_) store(session, fabric);
-    if (!discovery_.diags) note_discovered(session, "all_LIDs, all_NodeDescription, all_NodeInfo, all_PortInfo, all_topology");
+    note_discovered(session, "all_LIDs, all_NodeDescription, all_NodeInfo, all_PortInfo, all_topology");
   }
 
  private:
@@ -241,61 +163,122 @@ class Ibnetdiscover final : public Command {
     subnet::DiscoverNeeds& needs = discovery_.needs;
     needs.switch_infos = json;
     if (shown_.ports) return;
-    if (!json && shown_.kind()) needs.descriptions = {*shown_.kind()};
+    if (!json && kind_) needs.descriptions = {*kind_};
     needs.end_ports = json ? subnet::NodeKinds{NodeKind::sw} : subnet::NodeKinds{};
   }
 
-  void load_stored(const Session& session, Fabric& fabric) const {
-    try {
-      load_fabric(*diff_.file, fabric);
-    } catch (const CannotLoad& error) {
-      refuse_file(session, error, "ibnd_load_fabric", "loading cached fabric for diff failed\n");
+  ShownTopology shown_;
+  std::optional<NodeKind> kind_;  ///< the only kind of nodes in a list
+  DiscoveryOptions discovery_;
+};
+
+class IbnetdiscoverDiags final : public Command {
+ public:
+  void diags_options(DiagsOptions& set) override {
+    const auto file = [&set](std::string_view name, std::optional<std::string>& to, std::string_view help) {
+      set.value(name, 0, "FILE", help, [&to](const std::string& word) { to = word; });
+    };
+    set.optional_operands();
+    set.word("FILE", file_);
+    add_shown(set, shown_, [this](const std::vector<NodeKind>& kinds) { kinds_ = kinds; });
+    set.flag("show", 's', wanted_.with_steps, "Print the sweep, answer by answer.");
+    set.node_name_map();
+    file("cache", cache_, "Store what was found in this file.");
+    file("load-cache", wanted_.load_cache, "Read this file of --cache, and no fabric.");
+    set.outstanding_smps();
+    set.without("DGKLs");
+  }
+
+  async::Task<> run(Session& session, Emit& emit) override {
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> opened(file_ ? open_file() : nullptr, std::fclose);
+    LibibnetdiscFabric stored, fabric;
+    if (shown_.diff.file) load_stored(session, stored);
+    wanted_.trace = &emit.text();
+    co_await find(session, fabric);
+    if (opened) {
+      TextOut out(opened.get());
+      print(session, stored, fabric, emit.text(), out);
+      out.finish(*file_);
+    } else {
+      print(session, stored, fabric, emit.text(), emit.text());
     }
+    if (cache_) store(session, fabric);
   }
 
-  async::Task<> find(Session& session, Fabric& fabric) const {
-    try {
-      co_await discover(session, discovery_, fabric);
-    } catch (const CannotLoad& error) {
-      refuse_file(session, error, "ibnd_load_fabric", "loading cached fabric failed\n");
-    }
-  }
-
-  void store(const Session& session, const Fabric& fabric) const {
-    try {
-      store_fabric(fabric, session.options().mlnx_extended_port_info, *cache_);
-    } catch (const Error& error) {
-      refuse_file(session, error, "ibnd_cache_fabric", "caching ibnetdiscover data failed\n");
-    }
-  }
-
-  /// Ends the command. infiniband-diags prints the reason, with the name `function`, only with -d.
-  template <class E>
-  static void refuse_file(const Session& session, const E& error, std::string_view function, std::string words) {
-    session.diags_debug(function, error.message());
-    session.refuse(error, {"main", std::move(words)});
-  }
-
-  template <class R>
-  void print(Emit& emit, R& report) const {
-    if (!file_) return emit(report);
-    TextOut out(opened_.get());
-    report.file = &out;
-    emit(report);
-    out.finish(*file_);
-  }
-
-  std::FILE* open_file(const Session& session) const {
+ private:
+  std::FILE* open_file() const {
     std::FILE* opened = std::fopen(file_->c_str(), "w");
-    const int code = errno;
-    if (opened == nullptr) session.refuse(SysError(code, "open", *file_), {"main", fmt::format("can't open file {} for writing", *file_)});
+    if (opened == nullptr) throw DiagsFailure({"main", fmt::format("can't open file {} for writing", *file_)});
     return opened;
   }
 
+  void load_stored(const Session& session, LibibnetdiscFabric& fabric) const {
+    try {
+      load_fabric(*shown_.diff.file, fabric);
+    } catch (const CannotLoad& error) {
+      give_up(session, error, "ibnd_load_fabric", "loading cached fabric for diff failed\n");
+    }
+    fabric.compute_sweep(session);
+  }
+
+  async::Task<> find(Session& session, LibibnetdiscFabric& fabric) const {
+    try {
+      co_await discover_as_libibnetdisc(session, wanted_, fabric);
+    } catch (const CannotLoad& error) {
+      give_up(session, error, "ibnd_load_fabric", "loading cached fabric failed\n");
+    }
+  }
+
+  void store(const Session& session, const LibibnetdiscFabric& fabric) const {
+    try {
+      store_fabric(fabric, *cache_);
+    } catch (const Error& error) {
+      give_up(session, error, "ibnd_cache_fabric", "caching ibnetdiscover data failed\n");
+    }
+  }
+
+  /// Ends the program. The reason is printed, with the name `function`, only with -d.
+  [[noreturn]] static void give_up(const Session& session, const Error& error, std::string_view function, std::string words) {
+    session.diags_debug(function, error.message());
+    throw DiagsFailure({"main", std::move(words)});
+  }
+
+  /// `listing` gets the topology, the list of nodes or the differences. The steps of the sweep and the report on ports go to `out`.
+  void print(const Session& session, const LibibnetdiscFabric& stored, const LibibnetdiscFabric& fabric, TextOut& out,
+             TextOut& listing) const {
+    DiagsTopology topology(fabric.subnet, fabric.names);
+    topology.full = shown_.full;
+    for (const subnet::LegacyStep& step : fabric.sweep.steps) topology.step(out.buffer(), step), out.write({});
+    if (shown_.ports) {
+      for (const NodeIndex at : fabric.order) topology.ports(out.buffer(), at), out.write({});
+    } else if (shown_.lists) {
+      for (const NodeKind kind : kinds_) {
+        for (const NodeIndex at : fabric.order) {
+          if (fabric.subnet.node(at).kind() == kind) topology.listed(listing.buffer(), at);
+          listing.write({});
+        }
+      }
+    } else if (shown_.diff.file) {
+      print_differences(listing, stored, fabric, shown_.diff.checks, shown_.full);
+    } else {
+      if (session.options().debug > 0) {
+        topology.debug = [&](std::string& text, std::string_view function, std::string_view words) {
+          (&listing != &out ? out.buffer() : text) += debug_line(function, words);
+        };
+      }
+      if (shown_.max_hops) topology.sweep = &fabric.sweep;
+      subnet::Grouping grouping;
+      if (shown_.grouping) {
+        grouping = subnet::group(fabric.subnet, fabric.order);
+        topology.grouping = &grouping;
+      }
+      topology.topology(listing.buffer(), fabric.order, [&listing] { listing.write({}); });
+    }
+  }
+
   ShownTopology shown_;
-  std::unique_ptr<std::FILE, int (*)(std::FILE*)> opened_{nullptr, std::fclose};
-  DiscoveryOptions discovery_;
-  DiffOptions diff_ = topology_diff_options();
+  std::vector<NodeKind> kinds_;  ///< the kinds that the last option for a list selects
+  LibibnetdiscWanted wanted_;
   std::optional<std::string> file_, cache_;
 };
 
@@ -306,7 +289,7 @@ constinit const CommandInfo rooms::ibnetdiscover{
     .group = HelpGroup::topology,
     .summary = "Print the topology: every node with its ports and what is at their other ends.",
     .make = make_command<Ibnetdiscover>,
-    .make_diags = make_command<Ibnetdiscover>,
+    .make_diags = make_command<IbnetdiscoverDiags>,
 };
 
 }  // namespace ib::tools

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "tools/ibnetdiscover/topology_diff.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iterator>
 
 #include "formats/topology_text.hpp"
 #include "subnet/order.hpp"
-#include "tools/shared/stored_fabric.hpp"
+#include "tools/shared/diags_topology.hpp"
 
 namespace ib::tools {
 namespace {
@@ -20,11 +22,29 @@ constexpr DiffKey topology_diff_keys[] = {
     {"port", &DiffChecks::ports},  {"lid", &DiffChecks::lids}, {"nodedesc", &DiffChecks::descriptions},
 };
 
-/// The nodes of `order` that are of `kind`.
-std::vector<NodeIndex> of_kind(const subnet::Subnet& subnet, const std::vector<NodeIndex>& order, NodeKind kind) {
-  std::vector<NodeIndex> nodes;
-  std::ranges::copy_if(order, std::back_inserter(nodes), [&](NodeIndex at) { return subnet.node(at).kind() == kind; });
-  return nodes;
+/// The nodes of one side that are of `kind`.
+DiffSide of_kind(DiffSide side, NodeKind kind) {
+  std::erase_if(side.nodes, [&](NodeIndex at) { return side.subnet.node(at).kind() != kind; });
+  return side;
+}
+
+/// The differences, sorted by kind.
+std::vector<NodeDifference> compare(const DiffSide& before, const DiffSide& after, const DiffChecks& checks) {
+  std::vector<NodeDifference> all;
+  const auto add = [&](bool wanted, NodeKind kind) {
+    if (wanted)
+      std::ranges::move(differences(of_kind(before, kind), of_kind(after, kind), checks, DiffWay::topology), std::back_inserter(all));
+  };
+  add(checks.switches, NodeKind::sw);
+  add(checks.cas, NodeKind::ca);
+  add(checks.routers, NodeKind::router);
+  return all;
+}
+
+/// Appends the numbers of ports of a node, which differ.
+void append_num_ports(std::string& out, const subnet::Subnet& before, const subnet::Subnet& after, const NodeDifference& found) {
+  out += fmt::format("{}numports = {}\n", old_side, before.node(found.before).info.num_ports);
+  out += fmt::format("{}numports = {}\n", new_side, after.node(found.after).info.num_ports);
 }
 
 /// Appends `lines`, each with `prefix` before it.
@@ -56,27 +76,11 @@ void append_head(std::string& out, const formats::TopologyText& was, const forma
 
 DiffOptions topology_diff_options() { return {topology_diff_keys, {.switches = true, .cas = true, .routers = true, .ports = true}}; }
 
-DiffReport::DiffReport(const Fabric& stored, const Fabric& now, const DiffChecks& checks, bool full, bool asks_fdr10)
+DiffReport::DiffReport(const Fabric& stored, const Fabric& now, const DiffChecks& checks, bool full)
     : FabricReport(now),
       before_(stored),
-      checks_(checks),
       full_(full),
-      asks_fdr10_(asks_fdr10),
-      found_(compare({subnet::breadth_first(stored.subnet), subnet::breadth_first(now.subnet)})) {}
-
-std::vector<NodeDifference> DiffReport::compare(const Orders& orders) const {
-  std::vector<NodeDifference> all;
-  const auto add = [&](bool wanted, NodeKind kind) {
-    if (!wanted) return;
-    std::ranges::move(differences({before_.subnet, of_kind(before_.subnet, orders.before, kind)},
-                                  {fabric.subnet, of_kind(fabric.subnet, orders.after, kind)}, checks_, DiffWay::topology),
-                      std::back_inserter(all));
-  };
-  add(checks_.switches, NodeKind::sw);
-  add(checks_.cas, NodeKind::ca);
-  add(checks_.routers, NodeKind::router);
-  return all;
-}
+      found_(compare({stored.subnet, subnet::breadth_first(stored.subnet)}, {now.subnet, subnet::breadth_first(now.subnet)}, checks)) {}
 
 void DiffReport::visit(report::Sink& sink) const {
   visit_differences(sink, before_, found_);
@@ -96,10 +100,7 @@ void DiffReport::text(TextOut& out) const {
       append_lines(text, block, found.after == none ? old_side : new_side);
     } else {
       append_head(text, was, is, found);
-      if (found.num_ports) {
-        text += fmt::format("{}numports = {}\n", old_side, before_.subnet.node(found.before).info.num_ports);
-        text += fmt::format("{}numports = {}\n", new_side, fabric.subnet.node(found.after).info.num_ports);
-      }
+      if (found.num_ports) append_num_ports(text, before_.subnet, fabric.subnet, found);
     }
     for (const PortDifference& port : found.ports) {
       std::string line;
@@ -111,32 +112,29 @@ void DiffReport::text(TextOut& out) const {
   }
 }
 
-void DiffReport::diags_text(TextOut& out) const {
-  TextOut& to = file != nullptr ? *file : out;
-  DiagsTopology was(before_.subnet, fabric.names), is(fabric.subnet, fabric.names);
-  was.full = is.full = full_;
-  for (const NodeDifference& found : compare({diags_order(before_, asks_fdr10_), diags_order(fabric, asks_fdr10_)}))
-    print(to, was, is, found);
-}
-
-void DiffReport::print(TextOut& out, const DiagsTopology& was, const DiagsTopology& is, const NodeDifference& found) const {
+void print_differences(TextOut& out, const LibibnetdiscFabric& stored, const LibibnetdiscFabric& now, const DiffChecks& checks, bool full) {
+  DiagsTopology was(stored.subnet, now.names), is(now.subnet, now.names);
+  was.full = is.full = full;
   std::string& text = out.buffer();
-  if (found.after == none) return was.block(text, found.before, {}, old_side), out.write({});
-  if (found.before == none) return is.block(text, found.after, {}, new_side), out.write({});
-  was.head(text, found.before, {{}, found.head ? old_side : std::string_view()});
-  if (found.head) {
-    is.detail(text, found.after, new_side);
-    text += '\n';
+  for (const NodeDifference& found : compare({stored.subnet, stored.order}, {now.subnet, now.order}, checks)) {
+    if (found.after == none) {
+      was.block(text, found.before, {}, old_side);
+    } else if (found.before == none) {
+      is.block(text, found.after, {}, new_side);
+    } else {
+      was.head(text, found.before, {{}, found.head ? old_side : std::string_view()});
+      if (found.head) {
+        is.detail(text, found.after, new_side);
+        text += '\n';
+      }
+      if (found.num_ports) append_num_ports(text, stored.subnet, now.subnet, found);
+      for (const PortDifference& port : found.ports) {
+        if (port.before != none) was.port(text, port.before, old_side);
+        if (port.after != none) is.port(text, port.after, new_side);
+      }
+    }
+    out.write({});
   }
-  if (found.num_ports) {
-    out.print("{}numports = {}\n", old_side, before_.subnet.node(found.before).info.num_ports);
-    out.print("{}numports = {}\n", new_side, fabric.subnet.node(found.after).info.num_ports);
-  }
-  for (const PortDifference& port : found.ports) {
-    if (port.before != none) was.port(text, port.before, old_side);
-    if (port.after != none) is.port(text, port.after, new_side);
-  }
-  out.write({});
 }
 
 }  // namespace ib::tools

@@ -5,9 +5,9 @@
 
 #include <vector>
 
-#include "tools/shared/diags_topology.hpp"
 #include "tools/shared/fabric.hpp"
 #include "tools/shared/fabric_diff.hpp"
+#include "tools/shared/libibnetdisc.hpp"
 
 namespace ib::tools {
 
@@ -15,27 +15,20 @@ namespace ib::tools {
 DiffOptions topology_diff_options();
 
 struct DiffReport final : FabricReport {
-  /// Both fabrics must outlive the report. `full` adds the codes of speed, width and VLCap. For `asks_fdr10`, see diags_order().
-  DiffReport(const Fabric& stored, const Fabric& now, const DiffChecks& checks, bool full, bool asks_fdr10);
+  /// Both fabrics must outlive the report. `full` adds the codes of speed, width and VLCap.
+  DiffReport(const Fabric& stored, const Fabric& now, const DiffChecks& checks, bool full);
 
   void visit(report::Sink& sink) const override;
   void text(TextOut& out) const override;
-  void diags_text(TextOut& out) const override;
   Exit status() const override;
 
-  TextOut* file{};  ///< for infiniband-diags: the file for the text; null: stdout
-
  private:
-  struct Orders {
-    std::vector<subnet::NodeIndex> before, after;
-  };
-  std::vector<NodeDifference> compare(const Orders& orders) const;
-  void print(TextOut& out, const DiagsTopology& was, const DiagsTopology& is, const NodeDifference& found) const;
-
   const Fabric& before_;
-  DiffChecks checks_;
-  bool full_, asks_fdr10_;
-  std::vector<NodeDifference> found_;  ///< in the order of ibtool's dialect
+  bool full_;
+  std::vector<NodeDifference> found_;
 };
+
+/// Prints the differences in the words and the order of infiniband-diags.
+void print_differences(TextOut& out, const LibibnetdiscFabric& stored, const LibibnetdiscFabric& now, const DiffChecks& checks, bool full);
 
 }  // namespace ib::tools

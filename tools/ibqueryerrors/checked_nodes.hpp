@@ -11,6 +11,7 @@
 #include "tools/frame/session.hpp"
 #include "tools/ibqueryerrors/wanted.hpp"
 #include "tools/shared/fabric.hpp"
+#include "tools/shared/libibnetdisc.hpp"
 
 namespace ib::tools::ibqueryerrors {
 
@@ -51,22 +52,22 @@ struct DiagsNodes {
 
   const Wanted& wanted;
   std::optional<std::string> guid, route;  ///< -G and -S, -D
-  DiscoveryOptions discovery;
+  LibibnetdiscWanted discovery;            ///< which file is read
 
   /// Opens the end port.
   void prepare(Session& session);
   /// Discovers what is needed of the fabric, and returns the nodes in print order. `told` gets what is printed of that with -d.
-  async::Task<std::vector<subnet::NodeIndex>> find(Session& session, Fabric& fabric, TextOut& told);
+  async::Task<std::vector<subnet::NodeIndex>> find(Session& session, LibibnetdiscFabric& fabric, TextOut& told);
   /// Queries the service levels. Returns false if the program ends without them: infiniband-diags queries none for the node of -G, and none
   /// if there is no node of -D.
   async::Task<bool> find_paths(Session& session, subnet::PortPaths& paths, const Fabric& fabric,
                                const std::vector<subnet::NodeIndex>& nodes) const;
 
  private:
-  async::Task<> discover_all(Session& session, Fabric& fabric) const;
-  async::Task<subnet::NodeIndex> discover_target(Session& session, Fabric& fabric, TextOut& told) const;
-  async::Task<subnet::NodeIndex> discover_at_route(Session& session, Fabric& fabric, TextOut& told) const;
-  async::Task<subnet::NodeIndex> discover_traced(Session& session, Fabric& fabric, TextOut& told, path::IbDrPath end,
+  async::Task<> discover_all(Session& session, LibibnetdiscFabric& fabric) const;
+  async::Task<subnet::NodeIndex> discover_target(Session& session, LibibnetdiscFabric& fabric, TextOut& told) const;
+  async::Task<subnet::NodeIndex> discover_at_route(Session& session, LibibnetdiscFabric& fabric, TextOut& told) const;
+  async::Task<subnet::NodeIndex> discover_traced(Session& session, LibibnetdiscFabric& fabric, TextOut& told, path::IbDrPath end,
                                                  smp::NodeInfo info) const;
   bool begins_before(Session& session, const smp::NodeInfo& info, unsigned hops) const;
   void tell_silence(const Session& session, const mad::MadError& error) const;

@@ -43,7 +43,7 @@ void DiagsNodes::prepare(Session& session) {
   open(session);
 }
 
-async::Task<std::vector<NodeIndex>> DiagsNodes::find(Session& session, Fabric& fabric, TextOut& told) {
+async::Task<std::vector<NodeIndex>> DiagsNodes::find(Session& session, LibibnetdiscFabric& fabric, TextOut& told) {
   std::vector<NodeIndex> nodes;
   NodeIndex node = subnet::none;
   bool found = false;
@@ -59,15 +59,15 @@ async::Task<std::vector<NodeIndex>> DiagsNodes::find(Session& session, Fabric& f
     }
   }
   if (!found) {
+    discovery.trace = &told;
     co_await discover_all(session, fabric);
-    trace_sweep(session, fabric, told);
   }
   if (route && node == subnet::none) throw DiagsExit(0, "Failed to query local Node Info\n");
   if (target_.given()) {
     named_ = named_node(session, fabric, node);
     if (named_ != subnet::none) nodes.push_back(named_);
   } else {
-    nodes = diags_order(fabric, session.options().mlnx_extended_port_info);
+    nodes = fabric.order;
   }
   std::erase_if(nodes, [&](NodeIndex at) { return !wanted.is_wanted(fabric.subnet.node(at).kind()); });
   co_return nodes;
@@ -85,19 +85,21 @@ void DiagsNodes::tell_silence(const Session& session, const mad::MadError& error
 }
 
 /// The node of -G or -D, with its neighbours. Returns the node.
-async::Task<NodeIndex> DiagsNodes::discover_target(Session& session, Fabric& fabric, TextOut& told) const {
+async::Task<NodeIndex> DiagsNodes::discover_target(Session& session, LibibnetdiscFabric& fabric, TextOut& told) const {
   if (route) {
     const NodeIndex at_route = co_await discover_at_route(session, fabric, told);
     co_return at_route;
   }
-  const NodeIndex found = co_await discover_around(session, discovery, target_, fabric);
+  const DiscoveryOptions options = libibnetdisc_discovery(session);
+  const NodeIndex found = co_await discover_around(session, options, target_, fabric);
+  libibnetdisc_failures(session, fabric, false);
   tell_self(session);
   co_return found;
 }
 
 /// The node of -D, with those ports of it that libibnetdisc finds. A directed route to a host ends there: for the other end of its link,
 /// and for its other ports, the discovery begins at the node before it.
-async::Task<NodeIndex> DiagsNodes::discover_at_route(Session& session, Fabric& fabric, TextOut& told) const {
+async::Task<NodeIndex> DiagsNodes::discover_at_route(Session& session, LibibnetdiscFabric& fabric, TextOut& told) const {
   const Destination destination = co_await session.smp_node(target_);
   tell_self(session);
   // One request for two: libibnetdisc's first one, of which -d prints nothing on stderr, and libibmad's behind the sweep (tell_query()).
@@ -110,19 +112,16 @@ async::Task<NodeIndex> DiagsNodes::discover_at_route(Session& session, Fabric& f
   if (traces) node = co_await discover_traced(session, fabric, told, end, *info);
   bool goes_back = !traces || node != subnet::none;  // the node before a host at the end answers
   if (node == subnet::none) {
-    fabric = Fabric();
+    fabric = LibibnetdiscFabric();
     path::IbDrPath start = end;
     subnet::KnownNode known{*info};
-    if (begins_before(session, *info, start.hops)) {
-      known.beyond = start.route[start.hops];
-      start.route[start.hops--] = 0;
-    }
-    co_await discover_from(session, discovery, start, 1, fabric, known);
+    if (begins_before(session, *info, start.hops)) known.beyond = start.retreat();
+    co_await discover_part_as_libibnetdisc(session, start, 1, fabric, known);
     node = fabric.subnet.find_node(info->node_guid);
     if (node == subnet::none && known.beyond != 0) {
       goes_back = false;
-      fabric = Fabric();
-      co_await discover_from(session, discovery, destination.path, 1, fabric, subnet::KnownNode{*info});
+      fabric = LibibnetdiscFabric();
+      co_await discover_part_as_libibnetdisc(session, destination.path, 1, fabric, subnet::KnownNode{*info});
       node = fabric.subnet.find_node(info->node_guid);
     }
     if (start.hops == 0 && known.beyond == 0) co_await read_link_back(session, fabric, start, 1);
@@ -135,16 +134,13 @@ async::Task<NodeIndex> DiagsNodes::discover_at_route(Session& session, Fabric& f
 
 /// The node of -D, at `end`, with all that libibnetdisc finds, and the lines that it prints of that. It goes on beyond the neighbours until
 /// it notices its bound. Ours goes farther, and what libibnetdisc does not find is removed afterwards. none where that can not be done.
-async::Task<NodeIndex> DiagsNodes::discover_traced(Session& session, Fabric& fabric, TextOut& told, path::IbDrPath end,
+async::Task<NodeIndex> DiagsNodes::discover_traced(Session& session, LibibnetdiscFabric& fabric, TextOut& told, path::IbDrPath end,
                                                    smp::NodeInfo info) const {
-  constexpr unsigned bound = 1, beyond_bound = 2;
+  constexpr unsigned bound = 1;
   path::IbDrPath start = end;
   subnet::KnownNode known{info};
-  if (info.node_type != smp::NodeType::switch_ && end.hops > 1) {  // it does not forward directed routes
-    known.beyond = start.route[start.hops];
-    start.route[start.hops--] = 0;
-  }
-  co_await discover_from(session, discovery, start, bound + beyond_bound, fabric, known);
+  if (info.node_type != smp::NodeType::switch_ && end.hops > 1) known.beyond = start.retreat();  // it does not forward directed routes
+  co_await discover_part_as_libibnetdisc(session, start, radius_for_libibnetdisc(bound), fabric, known);
   subnet::LegacyScan scan;
   scan.max_hops = bound;
   scan.start_hops = end.hops;
@@ -158,8 +154,7 @@ async::Task<NodeIndex> DiagsNodes::discover_traced(Session& session, Fabric& fab
     trace_silence(told, end);
     co_return subnet::none;
   }
-  const subnet::LegacySweep sweep = trace_sweep(fabric, told, end, scan);
-  static_cast<subnet::SweptSubnet&>(fabric) = subnet::learnt_part(fabric, sweep);
+  fabric.keep(trace_sweep(fabric, told, end, scan));
   co_return fabric.subnet.find_node(info.node_guid);
 }
 
@@ -172,9 +167,9 @@ bool DiagsNodes::begins_before(Session& session, const smp::NodeInfo& info, unsi
   return hops > 2 || info.node_guid != session.end_port().device->node_guid || info.local_port_num == session.end_port().number;
 }
 
-async::Task<> DiagsNodes::discover_all(Session& session, Fabric& fabric) const {
+async::Task<> DiagsNodes::discover_all(Session& session, LibibnetdiscFabric& fabric) const {
   try {
-    co_await discover(session, discovery, fabric);
+    co_await discover_as_libibnetdisc(session, discovery, fabric);
   } catch (const CannotLoad& error) {
     session.diags_debug("ibnd_load_fabric", error.message());
     throw DiagsExit(diags_failed, "loading cached fabric failed\n");

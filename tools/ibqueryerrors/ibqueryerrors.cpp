@@ -15,7 +15,6 @@
 #include "tools/ibqueryerrors/growth.hpp"
 #include "tools/ibqueryerrors/report.hpp"
 #include "tools/shared/interval.hpp"
-#include "tools/shared/stored_fabric.hpp"
 #include "tools/shared/survey.hpp"
 
 namespace ib::tools {
@@ -72,9 +71,7 @@ async::Task<counters::PmaReadings> read_ports(Session& session, const Fabric& fa
 }
 
 /// The numbers on the front of boxes, which stand in the lines of links.
-subnet::Grouping grouping_of(const Session& session, const Fabric& fabric) {
-  return subnet::group(fabric.subnet, diags_order(fabric, session.options().mlnx_extended_port_info));
-}
+subnet::Grouping grouping_of(const subnet::Subnet& subnet) { return subnet::group(subnet, subnet::breadth_first(subnet)); }
 
 class Ibqueryerrors final : public Command {
  public:
@@ -152,7 +149,7 @@ class Ibqueryerrors final : public Command {
   /// Reads each port once.
   async::Task<> check(Session& session, Emit& emit, Fabric& fabric, const subnet::PortPaths& paths, std::vector<NodeIndex> nodes) {
     ErrorReport report(fabric, wanted_, rules_);
-    if (wanted_.report_port) report.grouping = grouping_of(session, fabric);
+    if (wanted_.report_port) report.grouping = grouping_of(fabric.subnet);
     counters::PmaWanted wanted = pma_wanted(wanted_, rules_);
     wanted.forgets = !emit.json();
     bool any = false;
@@ -239,13 +236,12 @@ class IbqueryerrorsDiags final : public Command {
     set.outstanding_smps();
     set.without("DGKLnRrSsY");
     set.sends_sa_key();
-    discover_as_diags(checked_.discovery);
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
     if (wanted_.clears()) session.require_fabric("A reset of counters");
     checked_.prepare(session);
-    Fabric fabric;
+    LibibnetdiscFabric fabric;
     std::vector<NodeIndex> nodes = co_await checked_.find(session, fabric, emit.text());
     DiagsErrorReport report(fabric, wanted_, rules_, session);
     report.has_thresholds = rules_.read_thresholds(wanted_.threshold_file.value_or(counters::default_error_thresholds_file));
@@ -255,7 +251,7 @@ class IbqueryerrorsDiags final : public Command {
     paths.keep_to_base_lids();
     const bool reachable = co_await checked_.find_paths(session, paths, fabric, nodes);
     if (!reachable) co_return;
-    if (wanted_.report_port) report.grouping = grouping_of(session, fabric);
+    if (wanted_.report_port) report.grouping = grouping_of(fabric.subnet);
     counters::PmaWanted wanted = pma_wanted(wanted_, rules_);
     wanted.forgets = true;
     wanted.told = [&](const counters::PmaNode& node) {

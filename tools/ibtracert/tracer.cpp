@@ -11,7 +11,7 @@
 #include "base/escape.hpp"
 #include "iba/text.hpp"
 #include "sa/links.hpp"
-#include "tools/shared/fabric.hpp"
+#include "tools/shared/libibnetdisc.hpp"
 
 namespace ib::tools::tracert {
 namespace {

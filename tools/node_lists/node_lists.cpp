@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
 #include <utility>
 
 #include "base/escape.hpp"
@@ -18,15 +19,13 @@
 #include "tools/node_lists/topology_lines.hpp"
 #include "tools/shared/diags_topology.hpp"
 #include "tools/shared/fabric.hpp"
+#include "tools/shared/libibnetdisc.hpp"
 
 namespace ib::tools {
 namespace {
 
 using subnet::NodeIndex;
 using subnet::NodeKind;
-
-/// Names of scripts, and what they list.
-using Scripts = std::vector<std::pair<std::string_view, NodeKind>>;
 
 struct ListingReport final : FabricReport {
   ListingReport(const Fabric& of, std::vector<NodeIndex> which) : FabricReport(of), nodes(std::move(which)) {}
@@ -61,11 +60,9 @@ struct NodeReport final : FabricReport {
   NodeIndex at;
 };
 
-/// The nodes of `kind`, or all CAs and switches where it is absent.
-std::vector<NodeIndex> nodes_of(const subnet::Subnet& subnet, std::optional<NodeKind> kind) {
-  std::vector<NodeIndex> nodes = subnet::by_guid(subnet, kind);
-  if (kind) return nodes;
-  std::erase_if(nodes, [&](NodeIndex at) { return subnet.node(at).kind() != NodeKind::ca && subnet.node(at).kind() != NodeKind::sw; });
+std::vector<NodeIndex> nodes_of(const subnet::Subnet& subnet, subnet::NodeKinds kinds) {
+  std::vector<NodeIndex> nodes = subnet::by_guid(subnet, std::nullopt);
+  std::erase_if(nodes, [&](NodeIndex at) { return !kinds.has(subnet.node(at).kind()); });
   return nodes;
 }
 
@@ -107,72 +104,82 @@ ScriptWords read_script_words(const std::vector<std::string>& words) {
 
 class ListNodes final : public Command {
  public:
-  ListNodes(std::optional<NodeKind> kind, Scripts scripts) : kind_(kind), scripts_(std::move(scripts)) {}
+  explicit ListNodes(subnet::NodeKinds kinds) : kinds_(kinds) {}
 
   void options(OptionSet& set, CommonOptions& common) override {
     add_discovery(set, discovery_);
     add_common(set, common, group_fabric);
   }
 
-  void diags_options(DiagsOptions& set) override {
-    set.script([this, &set](const std::vector<std::string>& words) {
-      words_ = read_script_words(words);
-      if (words_->usage || words_->file) return;
-      try {
-        read_ibnetdiscover_words(words_->passed, set.common());
-      } catch (const DiagsFailure& failure) {
-        failure_ = failure.message();
-      }
-    });
-    discover_as_diags(discovery_);
-  }
-
   std::string_view table_rows() const override { return "nodes"; }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    if (words_) {
-      co_await run_script(session, emit);
-      co_return;
-    }
-    discovery_.needs = needs_of_list(kind_ ? subnet::NodeKinds{*kind_} : subnet::NodeKinds{NodeKind::ca, NodeKind::sw}, emit.json());
+    discovery_.needs = needs_of_list(kinds_, emit.json());
     Fabric fabric;
     co_await discover(session, discovery_, fabric);
-    emit(ListingReport(fabric, nodes_of(fabric.subnet, kind_)));
+    emit(ListingReport(fabric, nodes_of(fabric.subnet, kinds_)));
     note_discovered(session, "all_LIDs, all_NodeDescription, all_NodeInfo, all_topology");
   }
 
  private:
-  /// The name by which the scripts call ibnetdiscover; it is in the error messages.
-  static std::string ibnetdiscover() {
-    const char* directory = std::getenv("IBPATH");
-    return std::string(directory != nullptr && *directory != '\0' ? directory : "/usr/sbin") + "/ibnetdiscover";
+  subnet::NodeKinds kinds_;
+  DiscoveryOptions discovery_;
+};
+
+/// ibhosts, ibswitches or ibrouters of infiniband-diags, which are scripts. ibnodes runs two of them, one after the other.
+class ListScripts final : public Command {
+ public:
+  explicit ListScripts(std::vector<NodeKind> scripts) : scripts_(std::move(scripts)) {}
+
+  void diags_options(DiagsOptions& set) override {
+    set.script([this, &set](const std::vector<std::string>& words) {
+      words_ = read_script_words(words);
+      if (words_.usage || words_.file) return;
+      try {
+        read_ibnetdiscover_words(words_.passed, set.common());
+      } catch (const DiagsFailure& failure) {
+        failure_ = failure.message();
+      }
+    });
   }
 
-  async::Task<> run_script(Session& session, Emit& emit) {
+  async::Task<> run(Session& session, Emit& emit) override {
     TextOut& out = emit.text();
-    if (words_->usage) {
-      for (const auto& [name, kind] : scripts_) out.print("Usage: {} [-h] [FILE | [-y M_KEY] [-C CA] [-P PORT] [-t MILLISECONDS]]\n", name);
+    if (words_.usage) {
+      for (const NodeKind kind : scripts_)
+        out.print("Usage: {} [-h] [FILE | [-y M_KEY] [-C CA] [-P PORT] [-t MILLISECONDS]]\n", name_of(kind));
       emit.set_diags_status(diags_failed);
       co_return;
     }
-    if (words_->file) {
+    if (words_.file) {
       list_file(session, emit);
       co_return;
     }
-    Fabric fabric;
+    LibibnetdiscFabric fabric;
     if (failure_.empty()) co_await sweep(session, fabric);
     if (failure_.empty()) {
-      list_fabric(session, fabric, out);
+      list_fabric(fabric, out);
       co_return;
     }
-    for (const auto& [name, kind] : scripts_) {
+    for (const NodeKind kind : scripts_) {
       std::string& buffer = out.buffer();
       list_topology(buffer, failure_line(ibnetdiscover(), DiagsFailure({"main", failure_}), false), kind);
     }
     emit.set_diags_status(diags_failed);
   }
 
-  async::Task<> sweep(Session& session, Fabric& fabric) {
+ private:
+  static std::string_view name_of(NodeKind kind) {
+    return kind == NodeKind::ca ? "ibhosts" : kind == NodeKind::sw ? "ibswitches" : "ibrouters";
+  }
+
+  /// The name by which the scripts call ibnetdiscover; it is in the error messages.
+  static std::string ibnetdiscover() {
+    const char* directory = std::getenv("IBPATH");
+    return std::string(directory != nullptr && *directory != '\0' ? directory : "/usr/sbin") + "/ibnetdiscover";
+  }
+
+  async::Task<> sweep(Session& session, LibibnetdiscFabric& fabric) {
     for (std::size_t script = 0; script < scripts_.size(); ++script) {  // each prints why it cannot open the port
       try {
         open_for_libibnetdisc(session);
@@ -182,21 +189,20 @@ class ListNodes final : public Command {
       }
     }
     if (!failure_.empty()) co_return;
+    const LibibnetdiscWanted everything;
     try {
-      co_await discover(session, discovery_, fabric);
+      co_await discover_as_libibnetdisc(session, everything, fabric);
     } catch (const DiagsFailure& failure) {
       failure_ = failure.message();
     }
   }
 
   /// The nodes in the order of ibnetdiscover.
-  void list_fabric(const Session& session, const Fabric& fabric, TextOut& out) const {
-    const auto sweep = subnet::legacy_sweep(fabric.subnet, false, session.options().mlnx_extended_port_info);
-    const std::vector<NodeIndex> nodes = subnet::legacy_order(fabric.subnet, sweep);
+  void list_fabric(const LibibnetdiscFabric& fabric, TextOut& out) const {
     const DiagsTopology topology(fabric.subnet, fabric.names);
     std::string head;
-    for (const auto& [name, kind] : scripts_) {
-      for (const NodeIndex at : nodes) {
+    for (const NodeKind kind : scripts_) {
+      for (const NodeIndex at : fabric.order) {
         if (fabric.subnet.node(at).kind() != kind) continue;
         head.clear();
         topology.detail(head, at, {});
@@ -208,28 +214,26 @@ class ListNodes final : public Command {
 
   void list_file(const Session& session, Emit& emit) const {
     constexpr std::size_t longest = std::size_t{1} << 30;
-    for (const auto& [name, kind] : scripts_) {
+    for (const NodeKind kind : scripts_) {
       try {
-        const std::string text = read_regular_file(*words_->file, longest);
+        const std::string text = read_regular_file(*words_.file, longest);
         std::string list;
         list_topology(list, text, kind);
         emit.text().write(printable_words(list));  // behind the columns, which cut words at bytes
       } catch (const SysError& error) {
         // In the words of cat, by which the scripts read it.
-        tell(session.world(), fmt::format("cat: {}: {}\n", printable_words(*words_->file), std::strerror(error.code())));
+        tell(session.world(), fmt::format("cat: {}: {}\n", printable_words(*words_.file), std::strerror(error.code())));
         emit.set_diags_status(1);
       } catch (const Error& error) {
-        tell(session.world(), fmt::format("{}: {}\n", name, error.what()));
+        tell(session.world(), fmt::format("{}: {}\n", name_of(kind), error.what()));
         emit.set_diags_status(1);
       }
     }
   }
 
-  std::optional<NodeKind> kind_;
-  Scripts scripts_;  ///< of infiniband-diags: which of them run, one after the other
-  std::optional<ScriptWords> words_;
+  std::vector<NodeKind> scripts_;  ///< what they list
+  ScriptWords words_;
   std::string failure_;  ///< what ibnetdiscover prints before it gives up
-  DiscoveryOptions discovery_;
 };
 
 class PrintNode final : public Command {
@@ -257,7 +261,7 @@ class PrintNode final : public Command {
     Fabric fabric;
     co_await discover(session, discovery_, fabric);
     if (list_) {
-      emit(ListingReport(fabric, nodes_of(fabric.subnet, kind_)));
+      emit(ListingReport(fabric, nodes_of(fabric.subnet, {kind_})));
     } else {
       show(fabric, *guid_, emit);
     }
@@ -282,13 +286,9 @@ class PrintNode final : public Command {
   DiscoveryOptions discovery_;
 };
 
-std::unique_ptr<Command> make_ibhosts() { return std::make_unique<ListNodes>(NodeKind::ca, Scripts{{"ibhosts", NodeKind::ca}}); }
-std::unique_ptr<Command> make_ibswitches() { return std::make_unique<ListNodes>(NodeKind::sw, Scripts{{"ibswitches", NodeKind::sw}}); }
-std::unique_ptr<Command> make_ibrouters() {
-  return std::make_unique<ListNodes>(NodeKind::router, Scripts{{"ibrouters", NodeKind::router}});
-}
-std::unique_ptr<Command> make_ibnodes() {
-  return std::make_unique<ListNodes>(std::nullopt, Scripts{{"ibhosts", NodeKind::ca}, {"ibswitches", NodeKind::sw}});
+template <class T, NodeKind... kinds>
+std::unique_ptr<Command> make() {
+  return std::make_unique<T>(std::initializer_list<NodeKind>{kinds...});
 }
 
 }  // namespace
@@ -297,29 +297,29 @@ constinit const CommandInfo rooms::ibhosts{
     .name = "ibhosts",
     .group = HelpGroup::topology,
     .summary = "List the channel adapters: node GUID, ports, description.",
-    .make = make_ibhosts,
-    .make_diags = make_ibhosts,
+    .make = make<ListNodes, NodeKind::ca>,
+    .make_diags = make<ListScripts, NodeKind::ca>,
 };
 constinit const CommandInfo rooms::ibswitches{
     .name = "ibswitches",
     .group = HelpGroup::topology,
     .summary = "List the switches: node GUID, ports, description.",
-    .make = make_ibswitches,
-    .make_diags = make_ibswitches,
+    .make = make<ListNodes, NodeKind::sw>,
+    .make_diags = make<ListScripts, NodeKind::sw>,
 };
 constinit const CommandInfo rooms::ibrouters{
     .name = "ibrouters",
     .group = HelpGroup::topology,
     .summary = "List the routers: node GUID, ports, description.",
-    .make = make_ibrouters,
-    .make_diags = make_ibrouters,
+    .make = make<ListNodes, NodeKind::router>,
+    .make_diags = make<ListScripts, NodeKind::router>,
 };
 constinit const CommandInfo rooms::ibnodes{
     .name = "ibnodes",
     .group = HelpGroup::topology,
     .summary = "List the channel adapters and the switches.",
-    .make = make_ibnodes,
-    .make_diags = make_ibnodes,
+    .make = make<ListNodes, NodeKind::ca, NodeKind::sw>,
+    .make_diags = make<ListScripts, NodeKind::ca, NodeKind::sw>,
 };
 constexpr std::string_view ibprintca_aliases[]{"ibprintca.pl"};
 constinit const CommandInfo rooms::ibprintca{

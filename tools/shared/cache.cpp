@@ -25,7 +25,7 @@ constexpr std::chrono::seconds usual_age = std::chrono::hours(24);
 /// The file of --cache or IBTOOL_CACHE with the end port's names in the places of $C (the device), $P (its port) and $A (both). Nothing
 /// where the fabric comes from another file.
 std::optional<std::string> cache_file(Session& session, const DiscoveryOptions& options) {
-  if (options.diags || options.load_cache || !options.has_cache) return std::nullopt;
+  if (options.load_cache || !options.has_cache) return std::nullopt;
   if (session.options().from) {
     if (options.cache) throw UsageError("--cache and --from exclude each other");
     return std::nullopt;

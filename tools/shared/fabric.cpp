@@ -7,9 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
 #include <set>
 #include <tuple>
 
@@ -23,7 +20,6 @@
 #include "subnet/find_port.hpp"
 #include "subnet/port_paths.hpp"
 #include "subnet/set_target.hpp"
-#include "tools/frame/diags_words.hpp"
 #include "tools/shared/cache.hpp"
 #include "tools/shared/stored_fabric.hpp"
 
@@ -105,37 +101,10 @@ bool alike(const subnet::Failure& a, const subnet::Failure& b) {
   return same_cause && !a.beyond && !b.beyond && a.node == b.node && a.kind == b.kind && a.attribute == b.attribute && a.why == b.why;
 }
 
-/// The message of infiniband-diags for a failed request. It begins with a source line of libibnetdisc, because sites search for it. Then
-/// follow the route, the attribute and the kind of failure. The routes of a sweep `from_here` have no source LID.
-std::string diags_failure_note(const subnet::Failure& failure, std::string_view program, bool from_here) {
-  const auto* error = dynamic_cast<const mad::MadError*>(failure.error.get());
-  if (error == nullptr) return fmt::format("{}: {}\n", program, failure.why);
-  std::string route = diags_name(error->path());
-  const auto* path = error->path().directed();
-  if (from_here && path != nullptr) route = libibnetdisc_route({path->route.data() + 1, path->hops});
-  const mad::HeaderView request(error->request());
-  const std::string what = fmt::format("({} Attr 0x{:x}:{})", route, request.attribute_id(), request.attribute_modifier());
-  if (failure.kind == subnet::Failure::Kind::no_answer)
-    return fmt::format("./libibnetdisc/query_smp.c:186; umad {} bad status {}; {}\n", what, ETIMEDOUT, std::strerror(ETIMEDOUT));
-  return fmt::format("./libibnetdisc/query_smp.c:193; mad {} bad status 0x{:x}\n", what, error->status());
-}
-
-/// Whether libibnetdisc would have sent the request. It does not go further if port 0 of a switch does not answer or if a port is not up.
-bool asked_by_libibnetdisc(const subnet::Subnet& subnet, const subnet::Failure& failure) {
-  if (failure.node == subnet::none || failure.port < 1) return true;
-  const subnet::Node& node = subnet.node(failure.node);
-  const subnet::PortIndex at = subnet.port_of(failure.node, static_cast<unsigned>(failure.port));
-  if (at == subnet::none) return true;
-  if (failure.beyond) return subnet.port(at).is_link_up();
-  return node.kind() != subnet::NodeKind::sw || subnet.port(node.first_port).has_info;
-}
-
-/// Reads the source once. The model lists everything that was not read. libibnetdisc reads everything, whatever is printed of it, and
-/// reports each missing attribute on stderr. A program with a name of infiniband-diags therefore reads everything too, to print the same
-/// messages.
+/// Reads the source once. The model lists everything that was not read.
 async::Task<> read_fabric(Session& session, const DiscoveryOptions& options, FabricSource& source, FabricWanted wanted, Fabric& fabric) {
-  if (!options.diags) wanted.needs = options.needs;
-  const bool tells = !options.diags && session.options().error_level() >= 1;
+  wanted.needs = options.needs;
+  const bool tells = !options.silent && session.options().error_level() >= 1;
   if (tells && !source.name().empty()) session.log().debug(fmt::format("Performing discovery using mode '{}'", source.name()));
   wanted.progress = [&session](std::size_t nodes) { session.progress().count(nodes, "nodes"); };
   if (tells) wanted.tell = [&log = session.log()](std::string_view line) { log.debug(line); };
@@ -204,18 +173,9 @@ std::optional<std::vector<std::uint8_t>> stored_route(Session& session, Guid gui
   return std::vector<std::uint8_t>(route.begin() + 1, route.begin() + 1 + hops);
 }
 
-/// Prints what did not answer. `from_here`: the routes begin at this host, by the choice of libibnetdisc.
-void tell_outcome(const Session& session, const DiscoveryOptions& options, const Fabric& fabric, bool from_here = true) {
-  if (options.diags) {
-    if (!options.quiet) libibnetdisc_failures(session, fabric, from_here);
-    return;
-  }
-  print_failures(session, fabric.subnet, fabric.failures);
-}
-
-/// Whether the command needs MlnxExtPortInfo, for FDR10.
-bool asks_fdr10(const Session& session, const DiscoveryOptions& options) {
-  return options.fdr10 || (options.diags && session.options().mlnx_extended_port_info);
+/// Prints what did not answer.
+void tell_outcome(const Session& session, const DiscoveryOptions& options, const Fabric& fabric) {
+  if (!options.silent) print_failures(session, fabric.subnet, fabric.failures);
 }
 
 /// Reads the whole fabric, or takes it from the file of --cache.
@@ -233,7 +193,7 @@ async::Task<> read_whole(Session& session, const DiscoveryOptions& options, Fabr
   }
   co_await read_fabric(session, how, *source, wanted, fabric);
   if (cache.file) {
-    session.begin_cache(*cache.file, fabric, asks_fdr10(session, options));
+    session.begin_cache(*cache.file, fabric, options.fdr10);
     forget_unwanted(fabric, options.needs);
   }
 }
@@ -248,16 +208,6 @@ async::Task<> check_target(Session& session, const subnet::SweptSubnet& swept, c
   const path::Path path = by_lid ? *by_lid : subnet::smp_path(subnet, subnet.port(found.port).node, session.here());
   const mad::Result<smp::NodeInfo> told = co_await session.smp_transactor().try_subn_get<smp::NodeInfo>(path);
   static_cast<void>(told);  // the layer of the cache compares the answer
-}
-
-/// Whether libibnetdisc would find less of the fabric. It does not cross a port whose PortPhysicalState is not LinkUp, and does not read
-/// the ports of a switch whose port 0 did not answer PortInfo.
-bool goes_beyond_libibnetdisc(const subnet::Subnet& subnet) {
-  const auto crosses = [](const subnet::Port& port) { return port.has_info && port.peer != subnet::none && !port.is_link_up(); };
-  const auto lacks_port0 = [&](const subnet::Node& node) {
-    return node.kind() == subnet::NodeKind::sw && !subnet.port(node.first_port).has_info;
-  };
-  return std::ranges::any_of(subnet.ports(), crosses) || std::ranges::any_of(subnet.nodes(), lacks_port0);
 }
 
 bool concerns(const subnet::Subnet& subnet, const subnet::Failure& failure, subnet::NodeIndex node) {
@@ -321,41 +271,8 @@ void add_discovery(OptionSet& set, DiscoveryOptions& options) {
   add_fdr10(set, options);
 }
 
-void discover_as_diags(DiscoveryOptions& options) {
-  options.mode = "DR";
-  options.diags = true;
-}
-
-std::string libibnetdisc_route(std::span<const std::uint8_t> ports) {
-  std::string text = "DR path slid 0; dlid 0; 0";
-  for (const unsigned port : ports) text += ',' + std::to_string(port);
-  return text;
-}
-
-void open_for_libibnetdisc(Session& session) {
-  try {
-    std::ignore = session.lowest_transactor();
-  } catch (const DiagsFailure&) {
-    tell(session.world(), fmt::format("./libibnetdisc/ibnetdisc.c:802; can't open MAD port ({})\n", session.diags_port()));
-    throw DiagsFailure({"main", "discover failed\n"});
-  }
-}
-
-void tell_self(const Session& session) {
-  for (const unsigned attribute : {smp::NodeInfo::attribute_id, smp::PortInfo::attribute_id})
-    session.diags_debug("smp_query_status_via", fmt::format("attr 0x{:x} mod 0x0 route {}", attribute, libibnetdisc_route({})));
-}
-
 async::Task<> discover(Session& session, const DiscoveryOptions& options, Fabric& fabric) {
-  if (options.diags && !options.load_cache) {
-    session.routes_of_libibnetdisc();
-    tell_self(session);
-  }
   co_await read_whole(session, options, fabric);
-  if (options.diags && !fabric.stored && goes_beyond_libibnetdisc(fabric.subnet)) {
-    const bool asks_fdr10 = session.options().mlnx_extended_port_info;
-    static_cast<subnet::SweptSubnet&>(fabric) = subnet::learnt_part(fabric, subnet::legacy_sweep(fabric.subnet, false, asks_fdr10));
-  }
   tell_outcome(session, options, fabric);
 }
 
@@ -373,25 +290,7 @@ async::Task<> discover_from(Session& session, const DiscoveryOptions& options, p
   wanted.start = std::move(start);
   wanted.known = known;
   wanted.radius = radius;
-  std::shared_ptr<const mad::MadError> failed;
-  try {
-    co_await read_fabric(session, options, *source, wanted, fabric);
-  } catch (const mad::MadTimeout& error) {
-    if (!options.diags) throw;
-    failed = std::make_shared<const mad::MadTimeout>(error);
-  } catch (const mad::MadError& error) {
-    if (!options.diags) throw;
-    failed = std::make_shared<const mad::MadError>(error);
-  }
-  if (failed) {  // for libibnetdisc, this is a fabric without nodes
-    fabric.failures.push_back({.kind = subnet::kind_of(*failed), .attribute = "NodeInfo", .why = failed->message(), .error = failed});
-  }
-}
-
-void libibnetdisc_failures(const Session& session, const Fabric& fabric, bool from_here) {
-  for (const subnet::Failure& failure : fabric.failures) {
-    if (asked_by_libibnetdisc(fabric.subnet, failure)) tell(session.world(), diags_failure_note(failure, session.program(), from_here));
-  }
+  co_await read_fabric(session, options, *source, wanted, fabric);
 }
 
 async::Task<subnet::NodeIndex> discover_around(Session& session, const DiscoveryOptions& options, const Target& target, Fabric& fabric,
@@ -415,17 +314,17 @@ async::Task<subnet::NodeIndex> discover_around(Session& session, const Discovery
     const subnet::PortIndex port = target.path ? subnet::get_port(*known, *target.path) : known->subnet.start;
     const subnet::NodeIndex node = known->subnet.port(port).node;
     keep_part(std::move(*known), node);
-    tell_outcome(session, options, fabric, !target.given());
+    tell_outcome(session, options, fabric);
     co_return node;
   }
   FabricWanted wanted;
   wanted.around = target;
   wanted.radius = 1;
-  wanted.alone = !neighbours && !options.diags;
+  wanted.alone = !neighbours;
   co_await read_fabric(session, options, *source, wanted, fabric);
   fabric.route_to_start = route_to(target);
   const Guid start = fabric.subnet.node(fabric.subnet.port(fabric.subnet.start).node).guid();
-  if (!fabric.route_to_start && session.options().from && !options.diags) fabric.route_to_start = stored_route(session, start);
+  if (!fabric.route_to_start && session.options().from) fabric.route_to_start = stored_route(session, start);
   subnet::NodeIndex node = fabric.subnet.port(fabric.subnet.start).node;
   const bool by_lid = !target.path || target.path->directed() == nullptr;
   const bool forwards = fabric.subnet.node(node).kind() == subnet::NodeKind::sw;
@@ -443,7 +342,7 @@ async::Task<subnet::NodeIndex> discover_around(Session& session, const Discovery
       keep_part(std::move(whole), node);
     }
   }
-  tell_outcome(session, options, fabric, !target.given());
+  tell_outcome(session, options, fabric);
   co_return node;
 }
 

@@ -6,7 +6,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,10 +29,9 @@ struct DiscoveryOptions {
   bool has_cache{};                               ///< the command has the option --cache, and looks at IBTOOL_CACHE
   bool fdr10{};                                   ///< also request MlnxExtPortInfo
   std::optional<unsigned> retries;                ///< the retries if the common options give none
-  bool diags{};                                   ///< failures are printed as infiniband-diags prints them
   unsigned radius = ~0U;                          ///< for discover(): the greatest distance from this host in links
-  bool quiet{};                                   ///< for infiniband-diags: the command calls libibnetdisc_failures() itself
-  subnet::DiscoverNeeds needs{};                  ///< what the command uses of the nodes; not with `diags`
+  bool silent{};                                  ///< nothing is printed: the caller does that
+  subnet::DiscoverNeeds needs{};                  ///< what the command uses of the nodes
 };
 
 /// Adds --discovery, --load-cache, --cache, --refresh-cache, --cache-age and --fdr10.
@@ -45,12 +43,6 @@ void add_live_discovery(OptionSet& set, DiscoveryOptions& options);
 async::Task<> check_meant_node(Session& session, const Target& target, const subnet::Subnet& subnet, subnet::NodeIndex node);
 /// Whether the sweep found nothing beyond any port of its first node, although a request there failed.
 bool is_cut_off(const subnet::SweptSubnet& swept);
-/// Sets the options for a discovery like that of infiniband-diags: by directed routes, and with FDR10 according to ibdiag.conf.
-void discover_as_diags(DiscoveryOptions& options);
-/// A directed route in the format of libibnetdisc: "DR path slid 0; dlid 0; 0,1,3".
-std::string libibnetdisc_route(std::span<const std::uint8_t> ports);
-/// Opens the end port. If this fails, prints the messages of libibnetdisc and ends the command like a program whose discovery failed.
-void open_for_libibnetdisc(Session& session);
 
 /// The result of a discovery: a model, what could not be read, and what goes with them. Commands add what they could not read themselves to
 /// the failures (add_failures()).
@@ -64,18 +56,13 @@ struct Fabric : subnet::SweptSubnet {
 /// Discovers the whole fabric. Prints on stderr what did not answer. Throws the exceptions of fabric_source() and of the source, for
 /// example CannotLoad for the file of DiscoveryOptions::load_cache.
 async::Task<> discover(Session& session, const DiscoveryOptions& options, Fabric& fabric);
-/// With -d of infiniband-diags: before a discovery libibnetdisc requests NodeInfo and PortInfo of its own port.
-void tell_self(const Session& session);
 /// For a command that sends requests to single nodes. With --cache, reads the whole fabric or takes it from the file, so that the answers
 /// to the command's requests are stored in the file and taken from it. Prints which nodes did not answer. Without --cache does nothing.
 async::Task<> prepare_cache(Session& session, const DiscoveryOptions& options);
 /// Discovers a part of the fabric: all nodes with a distance of at most `radius` links from the node at `start`. For nodes at the greatest
-/// distance, only the attributes that describe the link to them are read. Does not print what did not answer; libibnetdisc_failures()
-/// does that.
+/// distance, only the attributes that describe the link to them are read. Does not print what did not answer.
 async::Task<> discover_from(Session& session, const DiscoveryOptions& options, path::Path start, unsigned radius, Fabric& fabric,
                             std::optional<subnet::KnownNode> known = {});
-/// Prints on stderr what did not answer, in the format of libibnetdisc. `from_here` means that the sweep began at this host.
-void libibnetdisc_failures(const Session& session, const Fabric& fabric, bool from_here);
 /// Reads only the node at `target` and its neighbours. Returns the node. Without `neighbours`, sends nothing beyond its ports. Some nodes
 /// do not support directed routes that begin at a LID. If the target is such a node and is given by its LID, the whole fabric is swept.
 /// Then only failures that concern the node are printed and count for the exit status.

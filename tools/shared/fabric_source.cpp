@@ -36,7 +36,7 @@ class Sweep : public FabricSource {
   std::string_view name() const override { return routing_ == subnet::Routing::lid ? "LID" : "DR"; }
   bool asks_nodes() const override { return true; }
   async::Task<subnet::DiscoverStats> read(FabricWanted wanted, subnet::SweptSubnet& into) override {
-    if (is_whole(wanted) && !asks_fdr10()) {
+    if (is_whole(wanted) && !options_.fdr10) {
       if (const std::unique_ptr<subnet::SweptSubnet> swept = session_.take_swept()) {
         into = std::move(*swept);
         forget_unwanted(into, wanted.needs);
@@ -49,7 +49,7 @@ class Sweep : public FabricSource {
     how.alone = wanted.alone;
     how.needs = wanted.needs;
     how.known = wanted.known;
-    how.mlnx_extended_port_info = asks_fdr10();
+    how.mlnx_extended_port_info = options_.fdr10;
     how.progress = wanted.progress;
     how.tell = wanted.tell;
     path::Path start = path::IbDrPath(&session_.end_port());
@@ -68,8 +68,6 @@ class Sweep : public FabricSource {
   }
 
  protected:
-  bool asks_fdr10() const { return options_.fdr10 || (options_.diags && session_.options().mlnx_extended_port_info); }
-
   Session& session_;
   const DiscoveryOptions& options_;
 
@@ -86,7 +84,7 @@ class FromSnapshot final : public Sweep {
   async::Task<subnet::DiscoverStats> read(FabricWanted wanted, subnet::SweptSubnet& into) override {
     if (is_whole(wanted)) {
       into = session_.snapshot().read_fabric(&session_.end_port());
-      if (!asks_fdr10()) forget_fdr10(into.subnet);
+      if (!options_.fdr10) forget_fdr10(into.subnet);
       forget_unwanted(into, wanted.needs);
       co_return subnet::DiscoverStats{};
     }
@@ -137,7 +135,7 @@ void forget_fdr10(subnet::Subnet& subnet) {
 }
 
 std::unique_ptr<FabricSource> fabric_source(Session& session, const DiscoveryOptions& options) {
-  if (options.load_cache) return stored_fabric(*options.load_cache, options.diags);
+  if (options.load_cache) return stored_fabric(*options.load_cache);
   const bool use_sa = session.options().use_sa;
   if (use_sa && options.mode && options.mode != "SA")
     throw UsageError(fmt::format("Can't combine --sa with discovery mode '{}'", *options.mode));

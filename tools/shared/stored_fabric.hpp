@@ -8,7 +8,6 @@
 
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "base/error.hpp"
 #include "tools/shared/fabric.hpp"
@@ -22,22 +21,13 @@ class CannotLoad : public UsageError {
   using UsageError::UsageError;
 };
 
-/// The source that reads `file`. Its read() throws CannotLoad. With FabricWanted::around the model begins at that port. With `quiet` it
-/// prints nothing.
-std::unique_ptr<FabricSource> stored_fabric(const std::string& file, bool quiet);
+/// The source that reads `file`. Its read() throws CannotLoad. With FabricWanted::around the model begins at that port.
+std::unique_ptr<FabricSource> stored_fabric(const std::string& file);
 
 /// The content of `file`, a cache of libibnetdisc. Throws CannotLoad.
 std::shared_ptr<const formats::NetdiscCache> read_cache(const std::string& file);
 
 /// Reads `file` into `fabric`, which must be empty. Throws CannotLoad.
 void load_fabric(const std::string& file, Fabric& fabric);
-
-/// Writes `fabric` to `file` as a cache of libibnetdisc, and replaces an existing file. `asks_fdr10`: whether infiniband-diags would have
-/// requested MlnxExtPortInfo. Throws Error if that is not possible.
-void store_fabric(const Fabric& fabric, bool asks_fdr10, const std::string& file);
-
-/// The nodes in the order in which the programs of infiniband-diags list them: the last found node first; for a stored fabric the order of
-/// the file.
-std::vector<subnet::NodeIndex> diags_order(const Fabric& fabric, bool asks_fdr10);
 
 }  // namespace ib::tools

@@ -13,6 +13,7 @@
 #include "base/escape.hpp"
 #include "iba/libibmad_text.hpp"
 #include "subnet/order.hpp"
+#include "tools/shared/libibnetdisc.hpp"
 
 namespace ib::tools {
 namespace {
@@ -49,7 +50,7 @@ RouteName names_from(const path::IbDrPath& start, bool goes_back) {
   return [start, goes_back](Ports ports) {
     path::IbDrPath route = start;
     if (goes_back && !ports.empty()) {
-      route.route[route.hops--] = 0;
+      route.retreat();
       ports = ports.subspan(1);
     }
     for (const std::uint8_t port : ports) {
@@ -174,11 +175,8 @@ subnet::LegacySweep trace(const Fabric& fabric, TextOut& out, const RouteName& n
 
 }  // namespace
 
-void trace_sweep(const Session& session, const Fabric& fabric, TextOut& out) {
-  if (session.options().debug == 0 || fabric.stored || fabric.subnet.start == subnet::none) return;
-  subnet::LegacyScan scan;
-  scan.mlnx = session.options().mlnx_extended_port_info;
-  trace(fabric, out, libibnetdisc_route, std::move(scan));
+subnet::LegacySweep trace_sweep(const Fabric& fabric, TextOut& out, subnet::LegacyScan scan) {
+  return trace(fabric, out, libibnetdisc_route, std::move(scan));
 }
 
 subnet::LegacySweep trace_sweep(const Fabric& fabric, TextOut& out, const path::IbDrPath& start, subnet::LegacyScan scan) {

@@ -9,11 +9,11 @@
 
 namespace ib::tools {
 
-/// With -d, writes these lines for the sweep of a whole fabric. They are the lines of a sweep whose answers arrive in the order of its
-/// requests. Numbers of nodes and ports replace the memory addresses that libibnetdisc prints.
-void trace_sweep(const Session& session, const Fabric& fabric, TextOut& out);
-/// Writes the lines of trace_sweep() for a sweep that begins at the end of `start` and goes as far as `scan` says, LegacyScan::start_hops
-/// being the length of `start`. Precondition: `fabric` has what that sweep reads. Returns the sweep, for learnt_part().
+/// Writes these lines for a sweep that begins at this host. They are the lines of a sweep whose answers arrive in the order of its
+/// requests. Numbers of nodes and ports replace the memory addresses that libibnetdisc prints. Returns the sweep.
+subnet::LegacySweep trace_sweep(const Fabric& fabric, TextOut& out, subnet::LegacyScan scan);
+/// Writes these lines for a sweep that begins at the end of `start` and goes as far as `scan` says, LegacyScan::start_hops being the length
+/// of `start`. Precondition: `fabric` has what that sweep reads. Returns the sweep.
 subnet::LegacySweep trace_sweep(const Fabric& fabric, TextOut& out, const path::IbDrPath& start, subnet::LegacyScan scan);
 /// Writes the first two lines of trace_sweep(), for a sweep that gets no answer at `start`.
 void trace_silence(TextOut& out, const path::IbDrPath& start);

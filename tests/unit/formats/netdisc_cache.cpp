@@ -25,7 +25,7 @@ using File = std::vector<std::uint8_t>;
 constexpr std::size_t header = 28, node_head = 207, key_size = 9, port_size = 95;
 
 File stored(const Subnet& subnet) {
-  const LegacySweep sweep = legacy_sweep(subnet, false, false);
+  const LegacySweep sweep = legacy_sweep(subnet, {});
   return netdisc_cache_file(cache_of(subnet, sweep, legacy_order(subnet, sweep)));
 }
 
@@ -96,7 +96,7 @@ TEST_CASE_METHOD(Example, "the file has the last node first, and ports by the bu
   CHECK(little(file, 0, 4) == 0x8fe7832b);
   CHECK(little(file, 8, 4) == 4);
   CHECK(little(file, 16, 8) == 0x300);
-  const LegacySweep sweep = legacy_sweep(swept->subnet, false, false);
+  const LegacySweep sweep = legacy_sweep(swept->subnet, {});
   CHECK(little(file, header + 68, 8) == swept->subnet.node(sweep.found.back()).guid().value);
   std::vector<std::uint64_t> buckets;
   for (std::size_t at = first_port(file); at < file.size(); at += port_size) buckets.push_back(little(file, at, 8) * 101 % 137);

@@ -144,7 +144,7 @@ TEST_CASE("breadth first goes by ascending ports from the start") {
 TEST_CASE("the legacy order is that of ibnetdiscover's queue") {
   FakeFabric fabric = little();
   const Swept swept(fabric);
-  const LegacySweep sweep = legacy_sweep(swept.subnet, true, false);
+  const LegacySweep sweep = legacy_sweep(swept.subnet, {.with_steps = true});
   CHECK(names(swept.subnet, sweep.found) == std::vector<std::string>{"Hca1", "Switch1", "Hca2", "Switch2"});
   struct Seen {
     std::vector<std::uint8_t> route;
@@ -165,7 +165,7 @@ TEST_CASE("the legacy order is that of ibnetdiscover's queue") {
                                   {{1, 3, 4}, "Switch1", false, true}});
   CHECK(sweep.hops == 3);
   CHECK(sweep.mads == 32);
-  CHECK(legacy_sweep(swept.subnet, false, true).mads == 32 + 10);  // MlnxExtPortInfo of ports that may be at FDR10
+  CHECK(legacy_sweep(swept.subnet, {.mlnx = true}).mads == 32 + 10);  // MlnxExtPortInfo of ports that may be at FDR10
 }
 
 TEST_CASE("the queue of ibnetdiscover, event by event") {

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "tools/shared/libibnetdisc.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <numeric>
+#include <tuple>
+#include <utility>
+
+#include "base/file.hpp"
+#include "formats/netdisc_cache.hpp"
+#include "iba-gen/smp.hpp"
+#include "mad/error.hpp"
+#include "subnet/failures.hpp"
+#include "tools/frame/diags_words.hpp"
+#include "tools/frame/session.hpp"
+#include "tools/shared/sweep_trace.hpp"
+
+namespace ib::tools {
+namespace {
+
+using subnet::NodeIndex;
+
+/// Whether libibnetdisc would find less of the fabric. It does not cross a port whose PortPhysicalState is not LinkUp, and does not read
+/// the ports of a switch whose port 0 did not answer PortInfo.
+bool goes_beyond_libibnetdisc(const subnet::Subnet& subnet) {
+  const auto crosses = [](const subnet::Port& port) { return port.has_info && port.peer != subnet::none && !port.is_link_up(); };
+  const auto lacks_port0 = [&](const subnet::Node& node) {
+    return node.kind() == subnet::NodeKind::sw && !subnet.port(node.first_port).has_info;
+  };
+  return std::ranges::any_of(subnet.ports(), crosses) || std::ranges::any_of(subnet.nodes(), lacks_port0);
+}
+
+/// Whether libibnetdisc would have sent the request. It does not go further if port 0 of a switch does not answer or if a port is not up.
+bool asked_by_libibnetdisc(const subnet::Subnet& subnet, const subnet::Failure& failure) {
+  if (failure.node == subnet::none || failure.port < 1) return true;
+  const subnet::Node& node = subnet.node(failure.node);
+  const subnet::PortIndex at = subnet.port_of(failure.node, static_cast<unsigned>(failure.port));
+  if (at == subnet::none) return true;
+  if (failure.beyond) return subnet.port(at).is_link_up();
+  return node.kind() != subnet::NodeKind::sw || subnet.port(node.first_port).has_info;
+}
+
+/// The message of infiniband-diags for a failed request. It begins with a source line of libibnetdisc, because sites search for it. Then
+/// follow the route, the attribute and the kind of failure. The routes of a sweep `from_here` have no source LID.
+std::string failure_note(const subnet::Failure& failure, std::string_view program, bool from_here) {
+  const auto* error = dynamic_cast<const mad::MadError*>(failure.error.get());
+  if (error == nullptr) return fmt::format("{}: {}\n", program, failure.why);
+  std::string route = diags_name(error->path());
+  const auto* path = error->path().directed();
+  if (from_here && path != nullptr) route = libibnetdisc_route({path->route.data() + 1, path->hops});
+  const mad::HeaderView request(error->request());
+  const std::string what = fmt::format("({} Attr 0x{:x}:{})", route, request.attribute_id(), request.attribute_modifier());
+  if (failure.kind == subnet::Failure::Kind::no_answer)
+    return fmt::format("./libibnetdisc/query_smp.c:186; umad {} bad status {}; {}\n", what, ETIMEDOUT, std::strerror(ETIMEDOUT));
+  return fmt::format("./libibnetdisc/query_smp.c:193; mad {} bad status 0x{:x}\n", what, error->status());
+}
+
+/// The nodes in the reverse of the order of the model.
+std::vector<NodeIndex> reversed(const subnet::Subnet& subnet) {
+  std::vector<NodeIndex> order(subnet.nodes().size());
+  std::iota(order.rbegin(), order.rend(), NodeIndex{});
+  return order;
+}
+
+}  // namespace
+
+void LibibnetdiscFabric::compute_sweep(const Session& session, bool with_steps, TextOut* trace) {
+  sweep = {};
+  if (stored) {
+    sweep.hops = stored->max_hops;
+    order = reversed(subnet);
+    return;
+  }
+  const subnet::LegacyScan scan{.mlnx = session.options().mlnx_extended_port_info, .with_steps = with_steps};
+  const bool traces = trace != nullptr && session.options().debug > 0 && subnet.start != subnet::none;
+  sweep = traces ? trace_sweep(*this, *trace, scan) : subnet::legacy_sweep(subnet, scan);
+  order = subnet::legacy_order(subnet, sweep);
+}
+
+void LibibnetdiscFabric::keep(const subnet::LegacySweep& part) {
+  static_cast<subnet::SweptSubnet&>(*this) = subnet::learnt_part(*this, part);
+  sweep = {};
+  order = reversed(subnet);
+}
+
+DiscoveryOptions libibnetdisc_discovery(const Session& session) {
+  DiscoveryOptions options;
+  options.mode = "DR";
+  options.fdr10 = session.options().mlnx_extended_port_info;
+  options.silent = true;
+  return options;
+}
+
+async::Task<> discover_as_libibnetdisc(Session& session, const LibibnetdiscWanted& wanted, LibibnetdiscFabric& fabric) {
+  DiscoveryOptions options = libibnetdisc_discovery(session);
+  options.load_cache = wanted.load_cache;
+  if (wanted.max_hops != 0) options.radius = radius_for_libibnetdisc(wanted.max_hops);
+  if (!options.load_cache) {
+    open_for_libibnetdisc(session);
+    session.routes_of_libibnetdisc();
+    tell_self(session);
+  }
+  co_await discover(session, options, fabric);
+  if (!fabric.stored && (wanted.max_hops != 0 || goes_beyond_libibnetdisc(fabric.subnet))) {
+    fabric.keep(subnet::legacy_sweep(fabric.subnet, {.max_hops = wanted.max_hops, .mlnx = options.fdr10}));
+  }
+  if (!wanted.silent) libibnetdisc_failures(session, fabric, true);
+  if (wanted.max_hops == 0) fabric.compute_sweep(session, wanted.with_steps, wanted.trace);
+}
+
+async::Task<> discover_part_as_libibnetdisc(Session& session, path::Path start, unsigned radius, Fabric& fabric,
+                                            std::optional<subnet::KnownNode> known) {
+  const DiscoveryOptions options = libibnetdisc_discovery(session);
+  std::shared_ptr<const mad::MadError> failed;
+  try {
+    co_await discover_from(session, options, std::move(start), radius, fabric, known);
+  } catch (const mad::MadTimeout& error) {
+    failed = std::make_shared<const mad::MadTimeout>(error);
+  } catch (const mad::MadError& error) {
+    failed = std::make_shared<const mad::MadError>(error);
+  }
+  if (failed)
+    fabric.failures.push_back({.kind = subnet::kind_of(*failed), .attribute = "NodeInfo", .why = failed->message(), .error = failed});
+}
+
+unsigned radius_for_libibnetdisc(unsigned hops) {
+  constexpr unsigned hops_beyond_bound = 2;
+  return std::max(hops, hops + hops_beyond_bound);
+}
+
+void open_for_libibnetdisc(Session& session) {
+  try {
+    std::ignore = session.lowest_transactor();
+  } catch (const DiagsFailure&) {
+    tell(session.world(), fmt::format("./libibnetdisc/ibnetdisc.c:802; can't open MAD port ({})\n", session.diags_port()));
+    throw DiagsFailure({"main", "discover failed\n"});
+  }
+}
+
+void tell_self(const Session& session) {
+  for (const unsigned attribute : {smp::NodeInfo::attribute_id, smp::PortInfo::attribute_id})
+    session.diags_debug("smp_query_status_via", fmt::format("attr 0x{:x} mod 0x0 route {}", attribute, libibnetdisc_route({})));
+}
+
+void libibnetdisc_failures(const Session& session, const Fabric& fabric, bool from_here) {
+  for (const subnet::Failure& failure : fabric.failures) {
+    if (asked_by_libibnetdisc(fabric.subnet, failure)) tell(session.world(), failure_note(failure, session.program(), from_here));
+  }
+}
+
+std::string libibnetdisc_route(std::span<const std::uint8_t> ports) {
+  std::string text = "DR path slid 0; dlid 0; 0";
+  for (const unsigned port : ports) text += ',' + std::to_string(port);
+  return text;
+}
+
+void store_fabric(const LibibnetdiscFabric& fabric, const std::string& file) {
+  if (fabric.stored) return replace_file(file, formats::netdisc_cache_file(*fabric.stored));
+  replace_file(file, formats::netdisc_cache_file(formats::cache_of(fabric.subnet, fabric.sweep, fabric.order)));
+}
+
+}  // namespace ib::tools

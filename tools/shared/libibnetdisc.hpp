@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Fabrics as libibnetdisc finds them, for the programs of infiniband-diags: how far a sweep goes, the order in which nodes are listed, and
+// the messages. Our own sweep reads the fabric. The sweep of libibnetdisc is computed from the result, and what it would not find is
+// removed.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "path/path.hpp"
+#include "subnet/order.hpp"
+#include "tools/shared/fabric.hpp"
+
+namespace ib::tools {
+
+/// A fabric with the sweep by which libibnetdisc finds it.
+struct LibibnetdiscFabric : Fabric {
+  subnet::LegacySweep sweep{};             ///< of a cache only `hops`; empty after keep()
+  std::vector<subnet::NodeIndex> order{};  ///< the order of lists: the last found node first; of a cache the order of the file
+
+  /// Sets `sweep` and `order`. With -d, `trace` gets the lines of trace_sweep().
+  void compute_sweep(const Session& session, bool with_steps = false, TextOut* trace = nullptr);
+  /// Removes from the model what `part`, a sweep of the model, does not find. Sets `order`.
+  void keep(const subnet::LegacySweep& part);
+};
+
+/// What a program wants of libibnetdisc.
+struct LibibnetdiscWanted {
+  std::optional<std::string> load_cache{};  ///< the file to read instead of the fabric (tools/shared/stored_fabric.hpp)
+  unsigned max_hops{};                      ///< as LegacyScan::max_hops
+  bool with_steps{};                        ///< LegacySweep::steps is wanted
+  bool silent{};                            ///< the program calls libibnetdisc_failures() itself
+  TextOut* trace{};                         ///< with -d gets the lines of trace_sweep()
+};
+
+/// The discovery of our own that a sweep of libibnetdisc is computed from: by directed routes, with FDR10 according to ibdiag.conf. Its
+/// failures are printed by libibnetdisc_failures().
+DiscoveryOptions libibnetdisc_discovery(const Session& session);
+/// Opens the end port and discovers the fabric around this host, or reads a file. Prints what did not answer. Throws DiagsFailure if the
+/// port cannot be opened, and the exceptions of discover().
+async::Task<> discover_as_libibnetdisc(Session& session, const LibibnetdiscWanted& wanted, LibibnetdiscFabric& fabric);
+/// Reads what discover_from() reads. If the node at `start` does not answer, the fabric has no nodes, and a failure. Prints nothing.
+async::Task<> discover_part_as_libibnetdisc(Session& session, path::Path start, unsigned radius, Fabric& fabric,
+                                            std::optional<subnet::KnownNode> known);
+/// The radius of a discovery of our own that finds all that a sweep of libibnetdisc bounded to `hops` finds. That sweep can go two links
+/// beyond its bound.
+unsigned radius_for_libibnetdisc(unsigned hops);
+
+/// Opens the end port. If this fails, prints the messages of libibnetdisc and ends the command like a program whose discovery failed.
+void open_for_libibnetdisc(Session& session);
+/// With -d of infiniband-diags: before a discovery libibnetdisc requests NodeInfo and PortInfo of its own port.
+void tell_self(const Session& session);
+/// Prints on stderr what did not answer. `from_here` means that the sweep began at this host.
+void libibnetdisc_failures(const Session& session, const Fabric& fabric, bool from_here);
+/// A directed route in the format of libibnetdisc: "DR path slid 0; dlid 0; 0,1,3".
+std::string libibnetdisc_route(std::span<const std::uint8_t> ports);
+
+/// Writes `fabric` to `file` as a cache of libibnetdisc, and replaces an existing file. Throws Error if that is not possible.
+void store_fabric(const LibibnetdiscFabric& fabric, const std::string& file);
+
+}  // namespace ib::tools
