@@ -284,7 +284,7 @@ void RoutesReport::text_multicast(TextOut& out) const {
   const auto findings = multicast.findings();
   out.write(findings.empty() && multicast.not_read().empty() && unread_switches == 0 ? " all reach each other, by trees.\n" : "\n");
   if (unread_switches > 0) out.print("  not read: {}.\n", unread_tables);
-  if (const std::size_t count = tables.strange_members.size(); count > 0) {
+  if (const std::size_t count = tables.groups.strange.size(); count > 0) {
     out.print("  not checked: {} that the subnet administrator names, whose {} here, as of virtual ports.\n", counted(count, "member"),
               count == 1 ? "GUID no port has" : "GUIDs no ports have");
   }
