@@ -139,8 +139,9 @@ async::Task<> read_sources(Session& session, Fabric& fabric, const Wanted& wante
   }
   if (needs(Source::pkeys)) co_await read_pkeys(session, fabric, input);
   if (input.baseline != nullptr) co_await read_stored_firmware(session, input);
-  if (needs(Source::groups)) co_await read_broadcast_groups(session, where.paths.is_sa_silent(), input);
-  if (needs(Source::routes)) co_await read_routes(session, fabric, wanted.routes, input);
+  GroupRecords groups;
+  if (needs(Source::groups)) co_await read_broadcast_groups(session, where.paths.is_sa_silent(), groups, input);
+  if (needs(Source::routes)) co_await read_routes(session, fabric, wanted, where.paths.is_sa_silent(), groups, input);
 }
 
 }  // namespace ib::tools::health
