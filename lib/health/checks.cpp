@@ -182,7 +182,7 @@ constexpr Check table[] = {
     {"multicast-rate", error, needs(groups), "The group is faster than links of its members: these can not join it, or lose packets.",
      "Lower the rate of the group in the partition configuration of the subnet manager, or mend the slow links.", find_fast_groups},
     {"routes", error, needs(routes), "Packets do not arrive, or can wait for each other for ever.",
-     "See ibtool check_routes, which looks at virtual lanes and multicast too; let the subnet manager sweep anew.", find_route_faults},
+     "See ibtool check_routes; let the subnet manager sweep anew.", find_route_faults},
 
     {"link-gone", error, needs(baseline), "Both nodes are there, and the cable between them is not, or no link comes up over it.",
      "See whether it is plugged in at both ends; if it is, change it.", find_gone_links},

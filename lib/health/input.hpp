@@ -82,9 +82,9 @@ struct BroadcastGroup {
 
 /// A fault of the routes.
 struct RouteFault {
-  std::vector<Place> ends;  ///< an output port; or a switch; or the switches of a loop
+  std::vector<Place> ends;  ///< an output port; a switch; the switches of a loop; the port of a member; or the ports of a credit loop
   bool is_port{};           ///< `ends` is one output port, and its cable is to be checked
-  bool is_sure = true;      ///< false: entries that were not read may explain it
+  bool is_sure = true;      ///< false: a credit loop only with certain SLs, and those in use are not known
   std::string detail;
 };
 

@@ -3,14 +3,23 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
 #include <utility>
 
 #include "health/check_functions.hpp"
+#include "routing/multicast_channels.hpp"
+#include "routing/unicast.hpp"
+#include "routing/ways.hpp"
 
 namespace ib::health {
 namespace {
 
 using routing::Fault;
+using routing::GroupFault;
 using routing::Network;
 
 std::string_view what_happens(Fault fault) {
@@ -42,20 +51,68 @@ RouteFault fault_of(const Network& network, const routing::Cause& cause) {
   return fault;
 }
 
-RouteFault circle_of(const Network& network, const routing::CreditLoop& loop) {
+std::string mlids_text(const std::vector<std::uint16_t>& mlids) {
+  return mlids.size() == 1 ? fmt::format("MLID {:#x}", mlids.front()) : fmt::format("{} MLIDs from {:#x} on", mlids.size(), mlids.front());
+}
+
+std::string detail_of(const routing::GroupCause& cause) {
+  const std::string groups = mlids_text(cause.mlids);
+  switch (cause.fault) {
+    case GroupFault::loop:
+      return fmt::format("The entries of these switches for {} make no tree: packets arrive twice, or go round for ever.", groups);
+    case GroupFault::dead_port:
+      return fmt::format("The switch sends by this port, which has no Active link, to {}.", groups);
+    case GroupFault::no_entry:
+      if (cause.missing_port)
+        return fmt::format("An entry of the switch for {} names port {}, which the switch does not have.", groups, *cause.missing_port);
+      return fmt::format("Packets to {} come to the switch, which has no entry for them.", groups);
+    default:
+      return fmt::format("Members of {} get nothing, this one first: {} pair{} lost, for example LID {} to it.", groups, cause.pairs,
+                         cause.pairs == 1 ? "" : "s", cause.example ? cause.example->slid.value : 0);
+  }
+}
+
+RouteFault fault_of(const Network& network, const routing::GroupCause& cause) {
   RouteFault fault;
-  fault.is_sure = false;
-  for (const routing::LoopChannel& channel : loop.cycle) fault.ends.push_back(place_of(network.subnet(), network.port_of(channel.place)));
-  fault.detail =
-      fmt::format("{} ports can wait for each other in a circle, if their packets use the same virtual lane.", loop.cycle.size());
+  fault.detail = detail_of(cause);
+  if (cause.fault == GroupFault::loop) {
+    for (const routing::SwitchIndex at : cause.cycle) fault.ends.push_back({network.switches()[at].node, subnet::none});
+    return fault;
+  }
+  const Place port = place_of(network.subnet(), network.port_of(cause.place));
+  fault.is_port = cause.fault == GroupFault::dead_port;
+  fault.ends.push_back(cause.fault == GroupFault::no_entry ? Place{port.node, subnet::none} : port);
   return fault;
+}
+
+/// Channels that wait for each other. `is_found`: with the SLs that packets have; else with some SLs.
+RouteFault circle_of(const Network& network, const routing::CreditLoop& loop, bool is_found) {
+  RouteFault fault;
+  fault.is_sure = is_found;
+  for (const routing::LoopChannel& channel : loop.cycle) fault.ends.push_back(place_of(network.subnet(), network.port_of(channel.place)));
+  const routing::Pair& pair = loop.witnesses.front();
+  const std::string to = pair.dlid.is_multicast() ? fmt::format("MLID {:#x}", pair.dlid.value) : fmt::format("LID {}", pair.dlid.value);
+  fault.detail = fmt::format("Packets can wait for each other in a circle at these {} ports{}, for example LID {} to {}.",
+                             loop.cycle.size(), is_found ? "" : ", if they use SLs that are not known", pair.slid.value, to);
+  return fault;
+}
+
+async::Task<> each_group(std::span<const Lid> groups, const std::function<void(Lid mlid)>& use, const routing::Pause& pause) {
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    use(groups[i]);
+    if (!pause) continue;
+    async::Task<> others = pause(i + 1, groups.size(), "groups");
+    co_await std::move(others);
+  }
 }
 
 }  // namespace
 
-async::Task<std::vector<RouteFault>> analyse_routes(const Network& network, const routing::LinearTables& tables, routing::Pause pause) {
+async::Task<RouteAnalysis> analyse_routes(const RouteTables& tables, ReadLanes read_lanes, routing::Pause pause) {
+  RouteAnalysis analysis;
+  const Network& network = tables.network;
   const std::vector<routing::DestinationLid> destinations = network.destinations(false);
-  routing::Ways ways(network, tables, false);
+  routing::Ways ways(network, tables.linear, false);
   routing::Unicast unicast(network, destinations);
   routing::Channels channels(network);
   const routing::UseWays use = [&](const routing::Ways& to, std::size_t) {
@@ -63,14 +120,36 @@ async::Task<std::vector<RouteFault>> analyse_routes(const Network& network, cons
     channels.add(to);
   };
   co_await routing::each_destination(ways, destinations, false, use, pause);
-  std::vector<RouteFault> faults;
-  for (const routing::Cause* cause : unicast.findings()) faults.push_back(fault_of(network, *cause));
-  routing::LoopSearch search(tables, destinations, false, channels, nullptr);
+  for (const routing::Cause* cause : unicast.findings()) analysis.faults.push_back(fault_of(network, *cause));
+  routing::Multicast multicast(network, tables.multicast, [&tables](Lid mlid) { return tables.groups.find(mlid); });
+  if (tables.has_multicast) {
+    const std::vector<Lid> groups = groups_in_use(tables.multicast, tables.groups);
+    const std::function<void(Lid)> judge = [&multicast](Lid mlid) { multicast.add(mlid); };
+    co_await each_group(groups, judge, pause);
+  }
+  for (const routing::GroupCause* cause : multicast.findings()) analysis.faults.push_back(fault_of(network, *cause));
+  routing::MulticastChannels trees(network, tables.multicast, multicast);
+  trees.sls_of = [&tables](Lid mlid) { return tables.groups.sls_of(mlid); };
+  const std::function<void(Lid)> add = [&trees, &channels](Lid mlid) { trees.add_to(channels, mlid); };
+  co_await each_group(trees.groups(), add, pause);
+  routing::LoopSearch search(tables.linear, destinations, false, channels, &trees);
+  const bool reads_lanes = !search.ports_in_cycles().empty() && read_lanes;
+  if (reads_lanes) {
+    async::Task<> reading = read_lanes(routing::wanted_lanes(channels, search.ports_in_cycles(), trees.switches_send()));
+    co_await std::move(reading);
+  }
   const routing::ServiceLevels levels;
-  const bool is_unread = !unicast.not_read().empty();
-  const routing::CreditLoops loops = co_await search.judge(is_unread, nullptr, levels, pause);
-  for (const routing::CreditLoop& loop : loops.loops) faults.push_back(circle_of(network, loop));
-  co_return faults;
+  const bool is_unread = !unicast.not_read().empty() || !multicast.not_read().empty();
+  const routing::CreditLoops loops = co_await search.judge(is_unread, reads_lanes ? &tables.lanes : nullptr, levels, pause);
+  analysis.lacks_lanes = loops.verdict == routing::Verdict::not_read && !loops.loops.empty();
+  if (analysis.lacks_lanes) co_return analysis;
+  const bool is_found = loops.verdict == routing::Verdict::found;
+  for (const routing::CreditLoop& loop : loops.loops) {
+    RouteFault circle = circle_of(network, loop, is_found);
+    const auto has_ports = [&circle](const RouteFault& known) { return known.ends == circle.ends; };
+    if (std::ranges::none_of(analysis.faults, has_ports)) analysis.faults.push_back(std::move(circle));  // each port on several VLs
+  }
+  co_return analysis;
 }
 
 void find_route_faults(const Input& input, Findings& findings) {
@@ -83,7 +162,7 @@ void find_route_faults(const Input& input, Findings& findings) {
       finding.ends = fault.ends;
     }
     if (!fault.is_sure) {
-      finding.level = Level::info;
+      finding.level = Level::warning;
       finding.confidence = Confidence::possible;
     }
     finding.detail = fault.detail;

@@ -1,18 +1,44 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The forwarding tables of a fabric, judged as a whole: what does not arrive, and which ports can wait for each other in a circle.
+// The forwarding tables of a fabric, judged as a whole: packets that do not arrive, and credit loops.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "async/task.hpp"
 #include "health/input.hpp"
 #include "routing/credit_loops.hpp"
+#include "routing/group_members.hpp"
 
 namespace ib::health {
 
-/// Analyses the unicast tables. SLs and SLtoVL tables are not looked at: a circle of ports is then a fault that is not sure. `pause` is
-/// called now and then, and may be empty. `network` and `tables` must outlive the task.
-async::Task<std::vector<RouteFault>> analyse_routes(const routing::Network& network, const routing::LinearTables& tables,
-                                                    routing::Pause pause);
+struct RouteTables {
+  explicit RouteTables(const subnet::Subnet& subnet)
+      : network(subnet),
+        linear(network.switches().size(), network.last_lid()),
+        multicast(network.switches().size()),
+        lanes(network.switches().size()) {}
+
+  routing::Network network;
+  routing::LinearTables linear;
+  routing::MulticastTables multicast;
+  bool has_multicast{};          ///< multicast tables were read
+  routing::GroupMembers groups;  ///< as far as the SA names them
+  routing::SlToVlTables lanes;   ///< ReadLanes fills them
+};
+
+/// Reads SLtoVL mapping tables into RouteTables::lanes.
+using ReadLanes = std::function<async::Task<>(std::vector<routing::WantedLanes> ports)>;
+
+struct RouteAnalysis {
+  std::vector<RouteFault> faults;
+  /// Ports can wait for each other in a circle, and SLtoVL mapping tables that decide whether packets do so were not read.
+  bool lacks_lanes{};
+};
+
+/// Analyses the unicast tables and, if they were read, the multicast tables. `read_lanes` is called only if ports can wait for each other
+/// in a circle. The SLs of pairs are not known. `pause` is called now and then. Both functions may be empty. `tables` must outlive the
+/// task.
+async::Task<RouteAnalysis> analyse_routes(const RouteTables& tables, ReadLanes read_lanes, routing::Pause pause);
 
 }  // namespace ib::health

@@ -105,13 +105,13 @@ async::Task<> LoopSearch::judge_lanes(CreditLoops& result, const ServiceLevels& 
 /// Looks for loops of (port, VL). Returns false where tables were needed that were not read.
 async::Task<bool> LoopSearch::judge_lanes(CreditLoops& result, const ServiceLevels& levels, UnknownSl rest, const Pause& pause) {
   LaneGraph graph(channels_, ports_, *lanes_, levels, rest);
-  const bool complete = co_await fill(graph, levels, rest, false, pause);
+  const bool complete = co_await fill(graph, false, pause);
   const Digraph edges = graph.graph();
   const auto components = cyclic_components(edges);
   std::vector<bool> needs_aggregation(components.size());
   if (!components.empty() && has_aggregation()) {
     LaneGraph without(channels_, ports_, *lanes_, levels, rest);
-    co_await fill(without, levels, rest, true, pause);
+    co_await fill(without, true, pause);
     needs_aggregation = vanished(components, cyclic_components(without.graph()), edges.size());
   }
   for (std::size_t i = 0; i < components.size(); ++i) {
@@ -121,20 +121,19 @@ async::Task<bool> LoopSearch::judge_lanes(CreditLoops& result, const ServiceLeve
     for (const std::uint32_t node : shortest_cycle(edges, components[i])) {
       loop.cycle.push_back({graph.place(node), static_cast<std::uint8_t>(LaneGraph::vl(node))});
     }
-    co_await find_witnesses(loop, &levels, rest, pause);
+    co_await find_witnesses(loop, &graph, &levels, rest, pause);
     result.loops.push_back(std::move(loop));
   }
   co_return complete;
 }
 
-async::Task<bool> LoopSearch::fill(LaneGraph& graph, const ServiceLevels& /*levels*/, UnknownSl rest, bool skip_aggregation,
-                                   const Pause& pause) {
+async::Task<bool> LoopSearch::fill(LaneGraph& graph, bool skip_aggregation, const Pause& pause) {
   Ways ways(network_, tables_, with_switches_);
   const UseWays use = [&graph](const Ways& found, std::size_t destination) { graph.add(found, destination); };
   co_await each_destination(ways, destinations_, skip_aggregation, use, pause);
   bool complete = true;
   if (multicast_ != nullptr) {
-    for (const Lid mlid : multicast_->groups()) complete = multicast_->add_to(graph, mlid, *lanes_, rest) && complete;
+    for (const Lid mlid : multicast_->groups()) complete = multicast_->add_to(graph, mlid) && complete;
   }
   co_return complete && !graph.lacks_tables();
 }
@@ -157,19 +156,20 @@ async::Task<> LoopSearch::report_ports(CreditLoops& result, const Pause& pause) 
     loop.channels = port_components_[i].size();
     loop.needs_aggregation = needs_aggregation[i];
     for (const std::uint32_t place : shortest_cycle(port_graph_, port_components_[i])) loop.cycle.push_back({place, std::nullopt});
-    co_await find_witnesses(loop, nullptr, UnknownSl::possible, pause);
+    co_await find_witnesses(loop, nullptr, nullptr, UnknownSl::possible, pause);
     result.loops.push_back(std::move(loop));
   }
 }
 
-async::Task<> LoopSearch::find_witnesses(CreditLoop& loop, const ServiceLevels* levels, UnknownSl rest, const Pause& pause) {
+async::Task<> LoopSearch::find_witnesses(CreditLoop& loop, const LaneGraph* graph, const ServiceLevels* levels, UnknownSl rest,
+                                         const Pause& pause) {
   Ways ways(network_, tables_, with_switches_);
   for (std::size_t i = 0; i < loop.cycle.size(); ++i) {
     const Edge edge{loop.cycle[i], loop.cycle[(i + 1) % loop.cycle.size()]};
     std::optional<Pair> found = co_await unicast_witness(ways, edge, levels, rest, pause);
     for (std::size_t group = 0; multicast_ != nullptr && group < multicast_->groups().size() && !found; ++group) {
       const Lid mlid = multicast_->groups()[group];
-      const std::optional<Lid> sender = multicast_->sender(mlid, edge.held.place, edge.wanted.place);
+      const std::optional<Lid> sender = multicast_->sender(mlid, edge.held, edge.wanted, graph);
       if (sender) found = Pair{*sender, mlid};
     }
     loop.witnesses.push_back(found.value_or(Pair{}));

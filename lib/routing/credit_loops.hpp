@@ -26,11 +26,6 @@ enum class Verdict : std::uint8_t {
 };
 std::string_view name(Verdict verdict);
 
-struct LoopChannel {
-  PlaceIndex place{};
-  std::optional<std::uint8_t> vl;  ///< nothing where lanes were not looked at
-};
-
 /// A strongly connected component of channels.
 struct CreditLoop {
   std::size_t channels{};          ///< in the component
@@ -74,9 +69,10 @@ class LoopSearch {
   };
   async::Task<> judge_lanes(CreditLoops& result, const ServiceLevels& levels, const Pause& pause);
   async::Task<bool> judge_lanes(CreditLoops& result, const ServiceLevels& levels, UnknownSl rest, const Pause& pause);
-  async::Task<bool> fill(LaneGraph& graph, const ServiceLevels& levels, UnknownSl rest, bool skip_aggregation, const Pause& pause);
+  async::Task<bool> fill(LaneGraph& graph, bool skip_aggregation, const Pause& pause);
   async::Task<> report_ports(CreditLoops& result, const Pause& pause);
-  async::Task<> find_witnesses(CreditLoop& loop, const ServiceLevels* levels, UnknownSl rest, const Pause& pause);
+  /// `graph` and `levels` are null where lanes are not looked at.
+  async::Task<> find_witnesses(CreditLoop& loop, const LaneGraph* graph, const ServiceLevels* levels, UnknownSl rest, const Pause& pause);
   async::Task<std::optional<Pair>> unicast_witness(Ways& ways, Edge edge, const ServiceLevels* levels, UnknownSl rest, const Pause& pause);
   std::optional<Pair> sender_on(const Ways& ways, const Edge& edge, std::size_t destination, const ServiceLevels* levels, UnknownSl rest);
   std::optional<Pair> sender_to(const Ways& ways, const Edge& edge, SwitchIndex from, SwitchIndex before, std::size_t destination,

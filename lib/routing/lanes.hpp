@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -24,6 +25,12 @@ struct WantedLanes {
 /// The tables that LaneGraph looks at. `places`: ports in cycles of channels.graph().
 std::vector<WantedLanes> wanted_lanes(const Channels& channels, std::span<const PlaceIndex> places, bool with_switches);
 
+/// A port that sends, and a VL on it.
+struct LoopChannel {
+  PlaceIndex place{};
+  std::optional<std::uint8_t> vl;  ///< nothing where lanes were not looked at
+};
+
 class LaneGraph {
  public:
   static constexpr unsigned lanes = 16;
@@ -41,6 +48,8 @@ class LaneGraph {
   bool lacks_tables() const { return lacks_tables_; }
   bool is_in(PlaceIndex place) const { return local_[place] != none; }
   const Network& network() const { return network_; }
+  const SlToVlTables& tables() const { return tables_; }
+  UnknownSl rest() const { return rest_; }
   PlaceIndex place(std::uint32_t node) const { return places_[node / lanes]; }
   static unsigned vl(std::uint32_t node) { return node % lanes; }
   std::uint64_t edge_count() const;

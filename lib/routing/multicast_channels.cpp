@@ -68,20 +68,23 @@ void MulticastChannels::add_to(Channels& channels, Lid mlid) {
   walk(mlid, multicast_.members_of(mlid), any, use);
 }
 
-bool MulticastChannels::add_to(LaneGraph& lanes, Lid mlid, const SlToVlTables& tables, UnknownSl rest) {
-  bool complete = true;
-  const std::vector<Member> members = multicast_.members_of(mlid);
-  SlSet sls = sls_of ? sls_of(mlid) : 0;
-  if (sls == 0) sls = ServiceLevels().of_rest(rest);
+bool MulticastChannels::add_to(LaneGraph& lanes, Lid mlid) {
   const UseEdge use = [&lanes](Held held, Held wanted) {
     const bool are_in = !lanes.network().is_host_place(held.place) && lanes.is_in(held.place) && lanes.is_in(wanted.place);
     if (are_in) lanes.add_edge(held.place, held.vl, wanted.place, wanted.vl);
   };
+  return walk_lanes(mlid, multicast_.members_of(mlid), lanes, use);
+}
+
+bool MulticastChannels::walk_lanes(Lid mlid, std::span<const Member> members, const LaneGraph& lanes, const UseEdge& use) {
+  bool complete = true;
+  SlSet sls = sls_of ? sls_of(mlid) : 0;
+  if (sls == 0) sls = ServiceLevels().of_rest(lanes.rest());
   for (; sls != 0; sls &= sls - 1) {
     const auto sl = static_cast<unsigned>(std::countr_zero(sls));
     const FindLane lane = [&](PlaceIndex out, unsigned in) -> std::optional<unsigned> {
       if (!lanes.is_in(out)) return no_vl;
-      const LaneRow* const row = tables.find(network_.switch_at(out), in, network_.port_at(out));
+      const LaneRow* const row = lanes.tables().find(network_.switch_at(out), in, network_.port_at(out));
       if (row == nullptr) complete = false;
       if (row == nullptr || (*row)[sl] >= dropped_vl) return std::nullopt;
       return (*row)[sl];
@@ -91,12 +94,19 @@ bool MulticastChannels::add_to(LaneGraph& lanes, Lid mlid, const SlToVlTables& t
   return complete;
 }
 
-std::optional<Lid> MulticastChannels::sender(Lid mlid, PlaceIndex held, PlaceIndex wanted) {
+std::optional<Lid> MulticastChannels::sender(Lid mlid, const LoopChannel& held, const LoopChannel& wanted, const LaneGraph* lanes) {
   const FindLane any = [](PlaceIndex /*out*/, unsigned /*in*/) { return no_vl; };
   for (const Member& member : multicast_.members_of(mlid)) {
     bool found = false;
-    const UseEdge use = [&](Held from, Held to) { found = found || (from.place == held && to.place == wanted); };
-    walk(mlid, {&member, 1}, any, use);
+    const UseEdge use = [&](Held from, Held to) {
+      const bool are_ports = from.place == held.place && to.place == wanted.place;
+      found = found || (are_ports && (lanes == nullptr || (from.vl == held.vl && to.vl == wanted.vl)));
+    };
+    if (lanes == nullptr) {
+      walk(mlid, {&member, 1}, any, use);
+    } else {
+      walk_lanes(mlid, {&member, 1}, *lanes, use);
+    }
     if (found) return member.host == none ? network_.lid_of(member.at) : network_.hosts()[member.host].base;
   }
   return std::nullopt;

@@ -29,9 +29,9 @@ class MulticastChannels {
   /// Adds the dependencies of the packets of a group between ports.
   void add_to(Channels& channels, Lid mlid);
   /// Adds the dependencies of the packets of a group between pairs of port and VL. Returns false if a table was needed that was not read.
-  bool add_to(LaneGraph& lanes, Lid mlid, const SlToVlTables& tables, UnknownSl rest);
-  /// The LID of a member whose packets hold `held` and want `wanted`; nothing if there is none.
-  std::optional<Lid> sender(Lid mlid, PlaceIndex held, PlaceIndex wanted);
+  bool add_to(LaneGraph& lanes, Lid mlid);
+  /// The LID of a member whose packets hold `held` and want `wanted`; nothing if there is none. If `lanes` is null, VLs are not looked at.
+  std::optional<Lid> sender(Lid mlid, const LoopChannel& held, const LoopChannel& wanted, const LaneGraph* lanes);
 
  private:
   static constexpr unsigned no_vl = LaneGraph::lanes;
@@ -44,6 +44,8 @@ class MulticastChannels {
   using UseEdge = std::function<void(Held held, Held wanted)>;
 
   void walk(Lid mlid, std::span<const Member> members, const FindLane& lane, const UseEdge& use);
+  /// Walks once with each SL that the group may use. Returns false if a table was needed that was not read.
+  bool walk_lanes(Lid mlid, std::span<const Member> members, const LaneGraph& lanes, const UseEdge& use);
   void forward(const Held* held, SwitchIndex at, unsigned in, const FindLane& lane, const UseEdge& use);
 
   const Network& network_;

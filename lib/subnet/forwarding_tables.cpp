@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "subnet/forwarding_tables.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "subnet/model.hpp"
@@ -34,27 +32,6 @@ async::Task<std::shared_ptr<const mad::MadError>> read_unknown(mad::Transactor& 
 }
 
 }  // namespace
-
-std::vector<std::string> false_table_claims(const smp::SwitchInfo& info) {
-  std::vector<std::string> claims;
-  if (info.linear_fdb_cap > last_unicast_lid + 1U) {
-    claims.push_back(fmt::format("Its LinearFDBCap is {}, but there are {} unicast LIDs.", info.linear_fdb_cap, last_unicast_lid + 1U));
-  }
-  if (info.linear_fdb_cap != 0 && info.linear_fdb_top >= std::min<unsigned>(info.linear_fdb_cap, last_unicast_lid + 1U)) {
-    claims.push_back(
-        fmt::format("Its LinearFDBTop {} is beyond its LinearFDBCap of {} entries.", info.linear_fdb_top, info.linear_fdb_cap));
-  }
-  if (info.multicast_fdb_cap > multicast_lids) {
-    claims.push_back(fmt::format("Its MulticastFDBCap is {}, but there are {} multicast LIDs.", info.multicast_fdb_cap, multicast_lids));
-  }
-  if (info.multicast_fdb_top != 0 && !has_multicast_top(info)) {
-    claims.push_back(fmt::format("Its MulticastFDBTop {:#06x} is no multicast LID.", info.multicast_fdb_top));
-  } else if (has_multicast_top(info) && info.multicast_fdb_top - no_multicast_entries > info.multicast_fdb_cap) {
-    claims.push_back(fmt::format("Its MulticastFDBTop {:#06x} is beyond its MulticastFDBCap of {} entries.", info.multicast_fdb_top,
-                                 info.multicast_fdb_cap));
-  }
-  return claims;
-}
 
 std::vector<std::uint8_t> default_multicast_ports(const smp::SwitchInfo& info, unsigned ports) {
   const auto is_port = [&](unsigned port) { return port != 0 && port <= ports; };

@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "async/task.hpp"
@@ -26,9 +25,6 @@ inline constexpr std::uint8_t no_out_port = 255;  ///< the entry of a LID that i
 struct LidRange {
   Lid first{0}, last{permissive_lid};
 };
-
-/// The impossible values of a SwitchInfo about the forwarding tables, as sentences. Empty if there are none.
-std::vector<std::string> false_table_claims(const smp::SwitchInfo& info);
 
 /// The ports to which a switch with `ports` ports besides port 0 sends packets of a group that has no entry (IBA 14.2.5.4).
 std::vector<std::uint8_t> default_multicast_ports(const smp::SwitchInfo& info, unsigned ports);

@@ -131,6 +131,14 @@ class Cluster(Healthy, Base):
         found = self.faults("--routes", "--only", "routes")
         self.assertEqual(found, [("routes", {(LEAF, None)})])
 
+    def test_an_entry_of_a_group_leads_to_a_port_without_a_link(self):
+        self.set("SMPMulticastForwardingTable", LEAF_LID, "portMaskBlock[0]=32768", "portMaskBlock[0]=0")  # port 15, of MLID 0xc000
+        expected = [("routes", {(LEAF, 15)})]
+        self.assertEqual(self.faults("--routes", "--only", "routes"), expected)
+        file = self.fabric.path("groups.ibss")
+        self.ibtool("snapshot", file, "--only", "topology,lft,mft")
+        self.assertEqual(self.faults("--from", file, "--only", "routes"), expected)
+
     def test_one_node(self):
         before = self.snapshot()
         self.count(SymbolErrorCounter=27)

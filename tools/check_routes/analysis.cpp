@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "tools/check_routes/analysis.hpp"
 
-#include <set>
-
 namespace ib::tools::routes {
 namespace {
 
@@ -24,15 +22,9 @@ async::Task<CreditLoops> judge(const Wanted& wanted, Tables& tables, const routi
 }
 
 async::Task<> check_groups(Tables& tables, RouteFindings& found, const routing::Pause& pause) {
-  const routing::FindMembers members = [&tables](Lid mlid) -> std::optional<std::vector<routing::Member>> {
-    const auto known = tables.members.find(mlid.value);
-    return known == tables.members.end() ? std::nullopt : std::optional(known->second);
-  };
+  const routing::FindMembers members = [&tables](Lid mlid) { return tables.groups.find(mlid); };
   found.multicast.emplace(tables.network, tables.multicast, members);
-  std::set<Lid> all;  // in use: with an entry, or with members
-  for (const Lid mlid : tables.multicast.groups()) all.insert(mlid);
-  for (const auto& [mlid, known] : tables.members) all.insert(Lid{mlid});
-  const std::vector<Lid> groups(all.begin(), all.end());
+  const std::vector<Lid> groups = groups_in_use(tables.multicast, tables.groups);
   for (std::size_t i = 0; i < groups.size(); ++i) {
     found.multicast->add(groups[i]);
     async::Task<> others = pause(i + 1, groups.size(), "groups");
@@ -60,8 +52,8 @@ async::Task<> analyse(const Wanted& wanted, Tables& tables, const ReadLanes& rea
   co_await check_groups(tables, found, pause);
   routing::MulticastChannels groups(tables.network, tables.multicast, *found.multicast);
   groups.sls_of = [&tables, &wanted](Lid mlid) {
-    const auto known = tables.group_sls.find(mlid.value);
-    return known == tables.group_sls.end() ? wanted.sls.value_or(0) : known->second;
+    const routing::SlSet known = tables.groups.sls_of(mlid);
+    return known == 0 ? wanted.sls.value_or(0) : known;
   };
   routing::Channels both = found.channels;
   for (std::size_t i = 0; i < groups.groups().size(); ++i) {

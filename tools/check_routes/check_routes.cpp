@@ -16,6 +16,7 @@
 #include "tools/check_routes/fetch.hpp"
 #include "tools/check_routes/report.hpp"
 #include "tools/frame/commands.hpp"
+#include "tools/shared/lane_tables.hpp"
 
 namespace ib::tools {
 namespace routes {
@@ -130,7 +131,7 @@ class CheckRoutes final : public Command {
       return of.in.empty();
     });
     if (!ports.empty()) {
-      std::vector<subnet::Failure> failures = co_await read_lanes(session, fabric, std::move(ports), tables);
+      std::vector<subnet::Failure> failures = co_await read_lanes(session, tables.network, std::move(ports), tables.lanes);
       add_failures(session, fabric, std::move(failures));
     }
     if (!wanted_.from_sa || tables.levels.is_by_pair()) co_return;

@@ -16,9 +16,6 @@ namespace ib::tools::routes {
 
 /// Reads the forwarding tables of all switches; with files of --lfts only those of multicast. Returns what failed.
 async::Task<std::vector<subnet::Failure>> read_tables(Session& session, const Wanted& wanted, Tables& tables);
-/// Reads the SLtoVL mapping tables that decide about `ports`. Returns what failed.
-async::Task<std::vector<subnet::Failure>> read_lanes(Session& session, const Fabric& fabric, std::vector<routing::WantedLanes> ports,
-                                                     Tables& tables);
 /// Reads the groups of the SA: members as far as it names them, and SLs. Nothing where no SA is known; `why` then says so.
 async::Task<> read_groups(Session& session, Tables& tables, std::string& why);
 /// Reads the paths of the SA from one source after another, for their SLs. Where that fails, the SLs stay unknown; `why` then says so.

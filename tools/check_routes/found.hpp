@@ -2,14 +2,12 @@
 // What check_routes reads, and what it finds in it.
 #pragma once
 
-#include <map>
 #include <optional>
-#include <set>
-#include <string>
 #include <vector>
 
 #include "routing/adaptive_routing.hpp"
 #include "routing/credit_loops.hpp"
+#include "routing/group_members.hpp"
 #include "routing/load.hpp"
 #include "routing/multicast.hpp"
 #include "routing/multicast_channels.hpp"
@@ -29,11 +27,7 @@ struct Tables {
   routing::MulticastTables multicast;
   routing::SlToVlTables lanes;
   routing::ServiceLevels levels;
-  /// From the SA, by MLID: the members of groups, and the SLs.
-  std::map<std::uint16_t, std::vector<routing::Member>> members;
-  std::map<std::uint16_t, routing::SlSet> group_sls;
-  /// GUIDs of members of groups that no port of the fabric has: virtual ports, or ports that are gone.
-  std::set<Guid> strange_members;
+  routing::GroupMembers groups;  ///< from the SA
   /// Whether the SA has not named the groups.
   bool lacks_groups = true;
 

@@ -219,7 +219,7 @@ void RoutesReport::visit_multicast(report::Sink& sink) const {
   sink.begin_object("multicast");
   sink.value("mlid_count", found.multicast->groups());
   sink.value("member_count", found.multicast->members());
-  sink.value("unresolved_count", tables.strange_members.size());
+  sink.value("unresolved_count", tables.groups.strange.size());
   sink.value("unread_switch_count", tables.multicast.unread_count());
   sink.begin_array("findings");
   for (const routing::GroupCause* cause : found.multicast->findings()) visit_group_cause(sink, *cause);

@@ -284,7 +284,7 @@ void RoutesReport::text_multicast(TextOut& out) const {
   const auto findings = multicast.findings();
   out.write(findings.empty() && multicast.not_read().empty() && unread_switches == 0 ? " all reach each other, by trees.\n" : "\n");
   if (unread_switches > 0) out.print("  not read: {}.\n", unread_tables);
-  if (const std::size_t count = tables.strange_members.size(); count > 0) {
+  if (const std::size_t count = tables.groups.strange.size(); count > 0) {
     out.print("  not checked: {} that the subnet administrator names, whose {} here, as of virtual ports.\n", counted(count, "member"),
               count == 1 ? "GUID no port has" : "GUIDs no ports have");
   }
@@ -296,7 +296,9 @@ void RoutesReport::text_multicast(TextOut& out) const {
     out.print("  not read: {}: {}.\n", unread_text(unread[i]->place), mlids_text(unread[i]->mlids));
   }
   if (unread.size() > most_findings) out.print("  … and {} not read: --json has all.\n", unread.size() - most_findings);
-  text_loops(out, *found.multicast_loops, "Credit loops with multicast");
+  const bool are_trees = std::ranges::none_of(findings, [](const routing::GroupCause* cause) { return cause->fault == GroupFault::loop; });
+  text_loops(out, *found.multicast_loops,
+             are_trees ? "Credit loops with multicast" : "Credit loops with multicast, of the groups that are trees");
 }
 
 void RoutesReport::text_group_cause(TextOut& out, const routing::GroupCause& cause) const {

@@ -146,8 +146,9 @@ async::Task<> read_sources(Session& session, Fabric& fabric, const Wanted& wante
       if (ongoing.firmware != nullptr) *ongoing.firmware = input.firmware;
     }
   }
-  if (needs(Source::groups)) co_await read_broadcast_groups(session, where.paths.is_sa_silent(), input);
-  if (needs(Source::routes)) co_await read_routes(session, fabric, wanted.routes, input);
+  GroupRecords groups;
+  if (needs(Source::groups)) co_await read_broadcast_groups(session, where.paths.is_sa_silent(), groups, input);
+  if (needs(Source::routes)) co_await read_routes(session, fabric, wanted, where.paths.is_sa_silent(), groups, input);
 }
 
 }  // namespace ib::tools::health

@@ -2,6 +2,8 @@
 // P_Key tables, multicast groups, forwarding tables.
 #include <algorithm>
 #include <map>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -14,12 +16,14 @@
 #include "subnet/survey.hpp"
 #include "tools/health/sources.hpp"
 #include "tools/shared/group_records.hpp"
+#include "tools/shared/lane_tables.hpp"
 
 namespace ib::tools::health {
 namespace {
 
 using ib::health::BroadcastGroup;
 using ib::health::Input;
+using ib::health::RouteTables;
 using ib::health::Source;
 using subnet::NodeKind;
 using subnet::PortIndex;
@@ -84,6 +88,41 @@ async::Task<> pause(Session& session, std::size_t done, std::size_t of, std::str
   co_await session.loop().yield();
 }
 
+async::Task<> read_once(Session& session, GroupRecords& known) {
+  if (std::exchange(known.has_asked, true)) co_return;
+  known.records = co_await read_group_records(session, known.why);
+}
+
+/// Marks Source::routes as not read, but for a part. A reason that it has already stays.
+void not_read_partly(Input& input, std::string reason) {
+  if (input.source(Source::routes).state != ib::health::CheckState::done) return;
+  not_read(input, Source::routes, std::move(reason));
+  input.source(Source::routes).is_partial = true;
+}
+
+async::Task<> read_lane_tables(Session& session, Fabric& fabric, RouteTables& tables, std::vector<routing::WantedLanes> ports) {
+  subnet::Failures failures = co_await read_lanes(session, tables.network, std::move(ports), tables.lanes);
+  add_failures(session, fabric, std::move(failures));
+}
+
+/// Reads the forwarding tables of all switches. Returns false if no table is whole.
+async::Task<bool> read_forwarding_tables(Session& session, Fabric& fabric, RouteTables& tables, Input& input) {
+  const subnet::SurveyOptions options(session.here(), subnet::SurveyWay::smp);
+  const std::vector<routing::SwitchIndex> all = routing::all_switches(tables.network);
+  const routing::TablesToRead to{.linear = &tables.linear, .multicast = tables.has_multicast ? &tables.multicast : nullptr};
+  std::vector<routing::SwitchIndex> switches = all;
+  subnet::Failures failures = co_await routing::read_tables(session.transactor(), tables.network, std::move(switches), to, options);
+  tables.multicast.finish();
+  const auto is_known = [&tables](routing::SwitchIndex at) { return tables.linear.is_known(at) || tables.multicast.is_known(at); };
+  const bool any = failures.size() < all.size() || std::ranges::any_of(all, is_known);
+  if (!failures.empty()) {
+    not_read(input, Source::routes, "not all forwarding tables were told");
+    input.source(Source::routes).is_partial = any;
+  }
+  add_failures(session, fabric, std::move(failures));
+  co_return any;
+}
+
 }  // namespace
 
 async::Task<> read_pkeys(Session& session, Fabric& fabric, Input& input) {
@@ -117,7 +156,7 @@ async::Task<subnet::Failures> survey_pkeys(mad::Transactor& transactor, path::Pa
   co_return std::move(surveyed.failures);
 }
 
-async::Task<> read_broadcast_groups(Session& session, bool is_sa_silent, Input& input) {
+async::Task<> read_broadcast_groups(Session& session, bool is_sa_silent, GroupRecords& known, Input& input) {
   if (session.options().from && !session.snapshot().has_part("sa")) {
     skip(input, Source::groups, "the snapshot has no tables of the subnet administrator");
     co_return;
@@ -126,15 +165,14 @@ async::Task<> read_broadcast_groups(Session& session, bool is_sa_silent, Input& 
     not_read(input, Source::groups, "the subnet administrator does not answer");
     co_return;
   }
-  std::string why;
-  const std::vector<sa::MCMemberRecord> records = co_await read_group_records(session, why);
-  if (!why.empty()) {
+  co_await read_once(session, known);
+  if (const std::string& why = known.why; !why.empty()) {
     why == subnet::no_sa_is_known ? skip(input, Source::groups, why) : not_read(input, Source::groups, why);
     co_return;
   }
   std::map<Gid, BroadcastGroup> groups;
   bool has_members = false;
-  for (const sa::MCMemberRecord& record : records) {
+  for (const sa::MCMemberRecord& record : known.records) {
     if (!is_broadcast(record.mgid)) continue;
     BroadcastGroup& group = groups[record.mgid];
     group.mgid = record.mgid;
@@ -148,29 +186,33 @@ async::Task<> read_broadcast_groups(Session& session, bool is_sa_silent, Input& 
   for (auto& [mgid, group] : groups) input.groups.push_back(std::move(group));
 }
 
-async::Task<> read_routes(Session& session, Fabric& fabric, bool is_wanted, Input& input) {
-  const bool is_stored = session.options().from && session.snapshot().has_part("lft");
-  if (!is_wanted && !is_stored) {
-    skip(input, Source::routes, session.options().from ? "the snapshot has no forwarding tables" : "needs --routes");
+async::Task<> read_routes(Session& session, Fabric& fabric, const Wanted& wanted, bool is_sa_silent, GroupRecords& known, Input& input) {
+  const bool is_file = session.options().from.has_value();
+  if (!wanted.routes && (!is_file || !session.snapshot().has_part("lft"))) {
+    skip(input, Source::routes, is_file ? "the snapshot has no forwarding tables" : "needs --routes");
     co_return;
   }
-  const subnet::SurveyOptions options(session.here(), subnet::SurveyWay::smp);
-  const routing::Network network(fabric.subnet);
-  routing::LinearTables tables(network.switches().size(), network.last_lid());
-  const routing::TablesToRead to{.linear = &tables};
-  std::vector<routing::SwitchIndex> switches = routing::all_switches(network);
-  subnet::Failures failures = co_await routing::read_tables(session.transactor(), network, std::move(switches), to, options);
-  const bool any = failures.size() < network.switches().size();
-  if (!failures.empty()) {
-    not_read(input, Source::routes, "not all forwarding tables were told");
-    input.source(Source::routes).is_partial = any;
+  const auto has = [&session, is_file](std::string_view part) { return !is_file || session.snapshot().has_part(part); };
+  RouteTables tables(fabric.subnet);
+  tables.has_multicast = has("mft");
+  const bool has_any = co_await read_forwarding_tables(session, fabric, tables, input);
+  if (!has_any) co_return;
+  if (tables.has_multicast && has("sa") && !is_sa_silent) {
+    co_await read_once(session, known);
+    for (const sa::MCMemberRecord& record : known.records) tables.groups.add(tables.network, record);
   }
-  add_failures(session, fabric, std::move(failures));
-  if (!any) co_return;
+  ib::health::ReadLanes lanes = [&](std::vector<routing::WantedLanes> ports) {
+    return read_lane_tables(session, fabric, tables, std::move(ports));
+  };
+  if (!has("sl2vl")) lanes = nullptr;
   const routing::Pause others = [&session](std::size_t done, std::size_t of, std::string_view units) {
     return pause(session, done, of, units);
   };
-  input.route_faults = co_await ib::health::analyse_routes(network, tables, others);
+  ib::health::RouteAnalysis analysis = co_await ib::health::analyse_routes(tables, lanes, others);
+  input.route_faults = std::move(analysis.faults);
+  if (analysis.lacks_lanes)
+    not_read_partly(input, "ports can wait for each other in a circle, and not all SLtoVL mapping tables were read");
+  if (wanted.routes && !tables.has_multicast) not_read_partly(input, "the snapshot has no multicast tables");
 }
 
 }  // namespace ib::tools::health

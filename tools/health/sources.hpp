@@ -6,10 +6,12 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "async/clock.hpp"
 #include "async/task.hpp"
 #include "health/input.hpp"
+#include "iba-gen/sa.hpp"
 #include "mad/transactor.hpp"
 #include "subnet/port_paths.hpp"
 #include "subnet/survey.hpp"
@@ -57,9 +59,17 @@ async::Task<ib::health::BaselineTables> tables_in_snapshot(snapshot::Snapshot& s
 /// Input::firmware, where the baseline of `input` has it: of a snapshot whatever it holds, of a live fabric that of the nodes of which the
 /// baseline knows it, by one GMP each. `paths` gets service levels from the SA if it was not queried for them yet.
 async::Task<> read_firmware(Session& session, Fabric& fabric, subnet::PortPaths& paths, ib::health::Input& input);
+/// The multicast groups of the SA, which two sources need. They are read once.
+struct GroupRecords {
+  bool has_asked{};
+  std::vector<sa::MCMemberRecord> records;
+  std::string why;  ///< the reason why there are none
+};
 /// Source::groups: one request to the SA, unless the SA is known not to answer.
-async::Task<> read_broadcast_groups(Session& session, bool is_sa_silent, ib::health::Input& input);
-/// Source::routes: the linear forwarding tables of all switches.
-async::Task<> read_routes(Session& session, Fabric& fabric, bool is_wanted, ib::health::Input& input);
+async::Task<> read_broadcast_groups(Session& session, bool is_sa_silent, GroupRecords& known, ib::health::Input& input);
+/// Source::routes: the linear and multicast forwarding tables of all switches, the members of groups as far as the SA names them, and the
+/// SLtoVL mapping tables of ports that can wait for each other in a circle.
+async::Task<> read_routes(Session& session, Fabric& fabric, const Wanted& wanted, bool is_sa_silent, GroupRecords& known,
+                          ib::health::Input& input);
 
 }  // namespace ib::tools::health

@@ -2,6 +2,8 @@
 // Verdicts on credit loops: over ports, and over (port, VL).
 #include "routing/credit_loops.hpp"
 
+#include <set>
+
 #include "async/loop.hpp"
 #include "support/catch.hpp"
 #include "unit/routing/made_fabric.hpp"
@@ -85,6 +87,30 @@ ServiceLevels dateline(const Judged& of) {
     }
   }
   return levels;
+}
+
+/// A ring of four whose unicast ways never pass from switch 3 to switch 0 or back.
+Ring line_in_ring() {
+  Ring made(4, 3);
+  for (unsigned at = 0; at < 4; ++at) {
+    for (unsigned to = 0; to < 4; ++to) made.lft[{at, to + 1}] = at == to ? 1 : to > at ? 2 : 3;
+  }
+  return made;
+}
+
+/// Groups with all hosts of that ring. Their trees pass from switch 3 to switch 0, and not from switch 1 to switch 2.
+MulticastTables trees_over_gap(std::initializer_list<Lid> mlids) {
+  MulticastTables groups(4);
+  const std::vector<std::vector<unsigned>> ports{{1, 2, 3}, {1, 3}, {1, 2}, {1, 2, 3}};
+  for (const Lid mlid : mlids) {
+    for (SwitchIndex at = 0; at < 4; ++at) {
+      PortSet set;
+      for (const unsigned port : ports[at]) set.add(port);
+      groups.add(at, mlid, set);
+    }
+  }
+  groups.finish();
+  return groups;
 }
 
 }  // namespace
@@ -252,24 +278,10 @@ TEST_CASE("a loop that only routes between Aggregation Nodes close is told as su
 }
 
 TEST_CASE("a multicast tree closes a loop that unicast leaves open") {
-  // A ring of four whose unicast ways never pass from switch 3 to switch 0 or back.
-  Ring made(4, 3);
-  for (unsigned at = 0; at < 4; ++at) {
-    for (unsigned to = 0; to < 4; ++to) made.lft[{at, to + 1}] = at == to ? 1 : to > at ? 2 : 3;
-  }
+  const Ring made = line_in_ring();
   Judged line(made);
   CHECK(line.judge({}, false).verdict == Verdict::free);
-  MulticastTables groups(4);
-  const auto add = [&groups](SwitchIndex at, std::initializer_list<unsigned> ports) {
-    PortSet set;
-    for (const unsigned port : ports) set.add(port);
-    groups.add(at, Lid{0xc001}, set);
-  };
-  add(0, {1, 2, 3});
-  add(1, {1, 3});
-  add(2, {1, 2});
-  add(3, {1, 2, 3});
-  groups.finish();
+  const MulticastTables groups = trees_over_gap({Lid{0xc001}});
   Multicast multicast(line.network, groups, {});
   multicast.add(Lid{0xc001});
   CHECK(multicast.findings().empty());
@@ -286,6 +298,37 @@ TEST_CASE("a multicast tree closes a loop that unicast leaves open") {
   CHECK(line.judge(ServiceLevels(1), true, false, &trees).verdict == Verdict::found);
   trees.sls_of = [](Lid) { return SlSet{2}; };
   CHECK(line.judge(ServiceLevels(1), true, false, &trees).verdict == Verdict::free_for_used_sls);
+}
+
+TEST_CASE("the witness of a loop that multicast closes is of a group that uses its VLs") {
+  const Ring made = line_in_ring();
+  Judged line(made);
+  const MulticastTables groups = trees_over_gap({Lid{0xc001}, Lid{0xc002}});
+  Multicast multicast(line.network, groups, {});
+  for (const Lid mlid : groups.groups()) multicast.add(mlid);
+  MulticastChannels trees(line.network, groups, multicast);
+  for (const Lid mlid : trees.groups()) trees.add_to(line.channels, mlid);
+  const auto groups_of_witnesses = [&] {
+    const CreditLoops found = line.judge(ServiceLevels(1), true, false, &trees);
+    CHECK(found.verdict == Verdict::found);
+    std::set<std::uint16_t> mlids;
+    for (const CreditLoop& loop : found.loops) {
+      for (std::size_t i = 0; i < loop.cycle.size(); ++i) {
+        CHECK(loop.cycle[i].vl == 0);
+        CHECK(loop.witnesses[i] != Pair{});
+        if (loop.witnesses[i].dlid.is_multicast()) mlids.insert(loop.witnesses[i].dlid.value);
+      }
+    }
+    return mlids;
+  };
+  line.map_all(identity());
+  trees.sls_of = [](Lid mlid) { return mlid == Lid{0xc001} ? SlSet{2} : SlSet{1}; };
+  CHECK(groups_of_witnesses() == std::set<std::uint16_t>{0xc002});
+  trees.sls_of = [](Lid mlid) { return mlid == Lid{0xc001} ? SlSet{3} : SlSet{1}; };  // SLs 0 and 1
+  CHECK(groups_of_witnesses() == std::set<std::uint16_t>{0xc001});
+  line.map_all(Vls{});
+  trees.sls_of = [](Lid mlid) { return mlid == Lid{0xc001} ? SlSet{2} : SlSet{1}; };  // both on VL 0
+  CHECK(groups_of_witnesses() == std::set<std::uint16_t>{0xc001});
 }
 
 }  // namespace routing_credit_loops_tests

@@ -2,6 +2,7 @@
 // Credit loops in random fabrics with random SL to VL tables: the lanes that the search joins, its verdict, its loops and its witnesses are
 // those of walks of single packets.
 #include <functional>
+#include <numeric>
 #include <tuple>
 
 #include "async/loop.hpp"
@@ -104,6 +105,67 @@ std::vector<Channel> channels_of(const Site& site, const Walk& way, unsigned sl)
   return held;
 }
 
+/// Two groups with all hosts. Each has a random tree of switches, and one SL.
+struct Groups {
+  Groups(const Site& site, Random& random) : tables(site.network.switches().size()) {
+    for (const std::uint16_t mlid : {std::uint16_t{0xc001}, std::uint16_t{0xc002}}) {
+      sl_of[mlid] = ibtest::below(random, sl_count);
+      grow(site, random, mlid);
+    }
+    tables.finish();
+  }
+  void grow(const Site& site, Random& random, std::uint16_t mlid) {
+    const subnet::Subnet& subnet = site.made.subnet;
+    std::vector<PortIndex> linked;  // ports of switches
+    for (PortIndex at = 0; at < subnet.ports().size(); ++at) {
+      const bool is_switch = subnet.node(subnet.port(at).node).kind() == subnet::NodeKind::sw;
+      if (is_switch && subnet.port(at).peer != subnet::none) linked.push_back(at);
+    }
+    std::shuffle(linked.begin(), linked.end(), random);
+    std::vector<SwitchIndex> part(site.network.switches().size());
+    std::iota(part.begin(), part.end(), 0U);
+    std::vector<PortSet> entries(part.size());
+    const auto add = [&](PortIndex port) {
+      ports[mlid].insert(port);
+      entries[site.network.switch_of(subnet.port(port).node)].add(subnet.port(port).number);
+    };
+    for (const PortIndex port : linked) {
+      const SwitchIndex other = site.network.switch_of(subnet.port(subnet.port(port).peer).node);
+      if (other == none) {
+        add(port);
+        continue;
+      }
+      const SwitchIndex from = part[site.network.switch_of(subnet.port(port).node)], to = part[other];
+      if (from == to) continue;
+      std::ranges::replace(part, from, to);
+      add(port);
+      add(subnet.port(port).peer);
+    }
+    for (SwitchIndex at = 0; at < entries.size(); ++at) tables.add(at, Lid{mlid}, entries[at]);
+  }
+  /// Adds the edges of the copies of a packet.
+  void copy(const Site& site, std::uint16_t mlid, PortIndex from, Edges& edges) const {
+    const subnet::Subnet& subnet = site.made.subnet;
+    std::vector<Channel> queue{{from, 0}};
+    while (!queue.empty()) {
+      const Channel held = queue.back();
+      queue.pop_back();
+      const PortIndex in = subnet.port(held.first).peer;
+      const subnet::NodeIndex node = subnet.port(in).node;
+      if (subnet.node(node).kind() != subnet::NodeKind::sw) continue;
+      for (const PortIndex out : ports.at(mlid)) {
+        if (subnet.port(out).node != node || out == in) continue;
+        queue.emplace_back(out, site.vls.at({in, out})[sl_of.at(mlid)]);
+        if (held.first != from) edges[held].insert(queue.back());
+      }
+    }
+  }
+
+  MulticastTables tables;
+  std::map<std::uint16_t, unsigned> sl_of;
+  std::map<std::uint16_t, std::set<PortIndex>> ports;  ///< of the entries
+};
+
 /// All edges between channels of switches.
 Edges walked(const Site& site) {
   Edges edges;
@@ -150,8 +212,10 @@ Channels channels_over_ports(const Site& site) {
   return channels;
 }
 
-/// The cycle is one of the edges that were walked, and each witness holds the one channel and wants the next.
-void check_loop(const Site& site, const CreditLoop& loop, const Edges& edges) {
+/// The cycle is one of the edges that were walked, and each witness holds the one channel and wants the next. Returns the number of
+/// witnesses that are packets of groups.
+unsigned check_loop(const Site& site, const Groups* groups, const CreditLoop& loop, const Edges& edges) {
+  unsigned multicast = 0;
   const Walker walker(site.made);
   REQUIRE(loop.witnesses.size() == loop.cycle.size());
   for (std::size_t i = 0; i < loop.cycle.size(); ++i) {
@@ -161,6 +225,13 @@ void check_loop(const Site& site, const CreditLoop& loop, const Edges& edges) {
     REQUIRE(edges.contains(held));
     CHECK(edges.at(held).contains(wanted));
     const Pair pair = loop.witnesses[i];
+    if (groups != nullptr && pair.dlid.is_multicast()) {
+      Edges copied;
+      groups->copy(site, pair.dlid.value, site.made.subnet.find_lid(pair.slid), copied);
+      CHECK(copied[held].contains(wanted));
+      ++multicast;
+      continue;
+    }
     const auto to = std::ranges::find(site.destinations, pair.dlid, &DestinationLid::lid);
     REQUIRE(to != site.destinations.end());
     const PortIndex from = site.made.subnet.find_lid(pair.slid);
@@ -174,6 +245,27 @@ void check_loop(const Site& site, const CreditLoop& loop, const Edges& edges) {
     REQUIRE(at + 1 != way.end());
     CHECK(*(at + 1) == wanted);
   }
+  return multicast;
+}
+
+struct Judgement {
+  Verdict verdict{};
+  unsigned multicast_witnesses = 0;
+};
+
+/// Judges, and compares with the edges that were walked.
+Judgement judge(const Site& site, const Channels& channels, MulticastChannels* trees, const Groups* groups, const Edges& edges) {
+  LoopSearch search(site.tables, site.destinations, false, channels, trees);
+  async::Loop loop;
+  const Pause pause = [](std::size_t, std::size_t, std::string_view) -> async::Task<> { co_return; };
+  const CreditLoops found = loop.run(search.judge(false, &site.lanes, site.levels, pause));
+  const bool over_ports = has_cycle(by_port(edges)), over_lanes = has_cycle(edges);
+  CHECK(search.ports_in_cycles().empty() == !over_ports);
+  CHECK(found.verdict == (over_lanes ? Verdict::found : over_ports ? Verdict::free_for_used_sls : Verdict::free));
+  CHECK(found.loops.empty() == !over_lanes);
+  Judgement judgement{found.verdict};
+  for (const CreditLoop& one : found.loops) judgement.multicast_witnesses += check_loop(site, groups, one, edges);
+  return judgement;
 }
 
 }  // namespace
@@ -185,21 +277,39 @@ TEST_CASE("lanes that packets hold and want are those of single packets, and so 
     CAPTURE(round);
     const Site site(random);
     const Edges edges = walked(site);
-    const Channels channels = channels_over_ports(site);
-    LoopSearch search(site.tables, site.destinations, false, channels, nullptr);
-    async::Loop loop;
-    const Pause pause = [](std::size_t, std::size_t, std::string_view) -> async::Task<> { co_return; };
-    const CreditLoops found = loop.run(search.judge(false, &site.lanes, site.levels, pause));
-    ++verdicts[found.verdict];
-    const bool over_ports = has_cycle(by_port(edges)), over_lanes = has_cycle(edges);
-    CHECK(search.ports_in_cycles().empty() == !over_ports);
-    CHECK(found.verdict == (over_lanes ? Verdict::found : over_ports ? Verdict::free_for_used_sls : Verdict::free));
-    CHECK(found.loops.empty() == !over_lanes);
-    for (const CreditLoop& one : found.loops) check_loop(site, one, edges);
+    ++verdicts[judge(site, channels_over_ports(site), nullptr, nullptr, edges).verdict];
   }
   CHECK(verdicts[Verdict::free] > 10);
   CHECK(verdicts[Verdict::free_for_used_sls] > 10);
   CHECK(verdicts[Verdict::found] > 10);
+}
+
+TEST_CASE("with multicast groups, too, the verdict, the loops and their witnesses are those of single packets") {
+  Random random(5);
+  std::map<Verdict, unsigned> verdicts;
+  unsigned multicast_witnesses = 0;
+  for (unsigned round = 0; round < 300; ++round) {
+    CAPTURE(round);
+    const Site site(random);
+    const Groups groups(site, random);
+    Edges edges = walked(site);
+    Channels channels = channels_over_ports(site);
+    Multicast multicast(site.network, groups.tables, {});
+    for (const Lid mlid : groups.tables.groups()) multicast.add(mlid);
+    MulticastChannels trees(site.network, groups.tables, multicast);
+    trees.sls_of = [&groups](Lid mlid) { return SlSet{1} << groups.sl_of.at(mlid.value); };
+    for (const Lid mlid : trees.groups()) {
+      trees.add_to(channels, mlid);
+      for (const Host& host : site.network.hosts()) groups.copy(site, mlid.value, host.port, edges);
+    }
+    CHECK(trees.groups().size() == 2);
+    const Judgement judgement = judge(site, channels, &trees, &groups, edges);
+    ++verdicts[judgement.verdict];
+    multicast_witnesses += judgement.multicast_witnesses;
+  }
+  CHECK(verdicts[Verdict::free_for_used_sls] > 10);
+  CHECK(verdicts[Verdict::found] > 10);
+  CHECK(multicast_witnesses > 10);
 }
 
 }  // namespace routing_random_lanes_tests

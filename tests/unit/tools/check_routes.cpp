@@ -362,6 +362,7 @@ TEST_CASE("check_routes: files with all that can be wrong") {
   const std::string text = tree.check(ibtest::stored_routes(), 1).out;
   CHECK_THAT(text, contains("not read: the table of 0000:0000:0000:0013 'ring3'"));
   CHECK_THAT(text, contains("Credit loops: not known: SLtoVL mapping tables, which decide, were not read.\n"));
+  CHECK_THAT(text, contains("\nCredit loops with multicast, of the groups that are trees: not known: "));
   CHECK_THAT(
       text,
       contains(

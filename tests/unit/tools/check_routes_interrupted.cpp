@@ -47,7 +47,8 @@ class Analysis {
   explicit Analysis(const BigRing& ring, std::size_t interrupted_at = 0)
       : tables_(ring.subnet, false), found_(tables_), interrupted_at_(interrupted_at) {
     tables_.linear = ring.tables();
-    for (const std::uint16_t mlid : {std::uint16_t{0xc000}, std::uint16_t{0xc001}, std::uint16_t{0xc002}}) tables_.members[mlid] = {};
+    for (const std::uint16_t mlid : {std::uint16_t{0xc000}, std::uint16_t{0xc001}, std::uint16_t{0xc002}})
+      tables_.groups.members[mlid] = {};
     wanted_.sls = 1;
     tables_.levels = routing::ServiceLevels(*wanted_.sls);
   }

@@ -5,6 +5,7 @@
 
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 
 #include "iba/text.hpp"
@@ -125,6 +126,18 @@ TEST_CASE("check_routes: an entry for a port that the switch does not have names
   CHECK(finding["fault"] == "no_entry");
   CHECK(finding["port_num"] == 9);
   CHECK_THAT(tree.check({}, 1).out, contains("names port 9, which the switch does not have."));
+}
+
+TEST_CASE("check_routes: the verdict on credit loops says that a group that makes no tree is left out") {
+  FakeFabric fabric = FakeFabric::fat_tree(2, 2, 2);
+  for (const FakeFabric::NodeId id : {0U, 1U, 2U, 5U}) {
+    fabric.node(id).switch_info.multicast_fdb_cap = 64;
+    fabric.node(id).mft[group] = id < 2 ? std::set<unsigned>{1, 2} : std::set<unsigned>{1, 2, 3, 4};  // by both spines
+  }
+  const Outcome told = ibtool(fabric, {"check_routes", "--discovery=DR"});
+  INFO(told.out << told.err);
+  CHECK(told.status == 1);
+  CHECK_THAT(told.out, contains("\nCredit loops with multicast, of the groups that are trees: none is possible, whichever SL is used"));
 }
 
 TEST_CASE("check_routes: files without multicast tables leave multicast open") {
