@@ -274,7 +274,8 @@ class IblinkinfoDiags final : public Command {
   void print_differences(TextOut& out, const DiagsLinks& is, std::vector<NodeIndex> nodes, std::vector<NodeIndex> stored_nodes) const {
     if (only_node_ && stored_.subnet.find_node(*only_node_) != subnet::none) return;
     const subnet::Grouping grouping = subnet::group(stored_.subnet, stored_nodes);
-    const DiffSide before{stored_.subnet, shown_nodes(stored_.subnet, std::move(stored_nodes))}, after{fabric_.subnet, std::move(nodes)};
+    const DiffSide before{stored_.subnet, shown_nodes(stored_.subnet, std::move(stored_nodes)), {}},
+        after{fabric_.subnet, std::move(nodes), {}};
     print_link_differences(out.buffer(), links_of(stored_.subnet, grouping), before, is, after, diff_.checks);
     out.write({});
   }

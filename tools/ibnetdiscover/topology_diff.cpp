@@ -62,14 +62,14 @@ DiffReport::DiffReport(const Fabric& stored, const Fabric& now, const DiffChecks
       checks_(checks),
       full_(full),
       asks_fdr10_(asks_fdr10),
-      found_(compare({subnet::breadth_first(stored.subnet), subnet::breadth_first(now.subnet)})) {}
+      found_(compare({subnet::breadth_first(stored.subnet), subnet::breadth_first(now.subnet)}, &stored.failures, &now.failures)) {}
 
-std::vector<NodeDifference> DiffReport::compare(const Orders& orders) const {
+std::vector<NodeDifference> DiffReport::compare(const Orders& orders, const subnet::Failures* before, const subnet::Failures* after) const {
   std::vector<NodeDifference> all;
   const auto add = [&](bool wanted, NodeKind kind) {
     if (!wanted) return;
-    std::ranges::move(differences({before_.subnet, of_kind(before_.subnet, orders.before, kind)},
-                                  {fabric.subnet, of_kind(fabric.subnet, orders.after, kind)}, checks_, DiffWay::topology),
+    std::ranges::move(differences({before_.subnet, of_kind(before_.subnet, orders.before, kind), before},
+                                  {fabric.subnet, of_kind(fabric.subnet, orders.after, kind), after}, checks_, DiffWay::topology),
                       std::back_inserter(all));
   };
   add(checks_.switches, NodeKind::sw);
@@ -115,7 +115,7 @@ void DiffReport::diags_text(TextOut& out) const {
   TextOut& to = file != nullptr ? *file : out;
   DiagsTopology was(before_.subnet, fabric.names), is(fabric.subnet, fabric.names);
   was.full = is.full = full_;
-  for (const NodeDifference& found : compare({diags_order(before_, asks_fdr10_), diags_order(fabric, asks_fdr10_)}))
+  for (const NodeDifference& found : compare({diags_order(before_, asks_fdr10_), diags_order(fabric, asks_fdr10_)}, nullptr, nullptr))
     print(to, was, is, found);
 }
 

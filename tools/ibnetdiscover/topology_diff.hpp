@@ -29,7 +29,8 @@ struct DiffReport final : FabricReport {
   struct Orders {
     std::vector<subnet::NodeIndex> before, after;
   };
-  std::vector<NodeDifference> compare(const Orders& orders) const;
+  /// The failures are those of DiffSide.
+  std::vector<NodeDifference> compare(const Orders& orders, const subnet::Failures* before, const subnet::Failures* after) const;
   void print(TextOut& out, const DiagsTopology& was, const DiagsTopology& is, const NodeDifference& found) const;
 
   const Fabric& before_;
