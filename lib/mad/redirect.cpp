@@ -138,6 +138,10 @@ Task<Result<Reply>> Rpc::follow(const Request& request, Result<Reply> result) {
       const Result<Reply> reply = co_await try_call(to_sa);
       if (!reply) co_return lost_way(request, result.error(), reply.error().message());
       const auto record = sa::PathRecord::unpack(reply->payload());
+      if (record.dgid.guid() != next.ib().dgid->guid() || !record.dlid.is_unicast()) {
+        const std::string where = fmt::format("{} at LID {}", to_text(record.dgid), record.dlid.value);
+        co_return lost_way(request, result.error(), fmt::format("the SA answered with a path to {}", where));
+      }
       next.ib().dlid = record.dlid;
       next.ib().sl = record.sl;
     }

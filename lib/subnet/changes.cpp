@@ -19,11 +19,6 @@ constexpr std::array<std::string_view, 5> node_fields{"partition_cap", "device_i
 constexpr std::array<std::string_view, 4> end_port_fields{"capability_mask", "capability_mask2", "lmc", "mtu_cap"};
 constexpr std::array<std::string_view, 1> link_fields{"neighbor_mtu"};
 
-PortIndex port_at(const Subnet& subnet, const LinkEnd& end) {
-  const PortIndex owner = subnet.find_port(end.guid);
-  return owner == none ? none : subnet.port_of(subnet.port(owner).node, end.port);
-}
-
 /// The end port of the master subnet manager that the first end port with a PortInfo names; none if it names none.
 PortIndex master_of(const Subnet& subnet) {
   for (PortIndex at = 0; at < subnet.ports().size(); ++at) {

@@ -21,11 +21,11 @@ class Base(case.FabricCase):
         """Sets an entry of leaf04, until the test ends."""
         before = json.loads(self.ibtool("query", "SubnGet", BLOCK, LEAF, "--json").stdout)
         entry = before["data"]["port_block"][lid]
-        self.set_entry(lid, port)
         self.addCleanup(self.set_entry, lid, entry)
+        return self.set_entry(lid, port)
 
     def set_entry(self, lid, port):
-        self.ibtool("query", "SubnSet", BLOCK, LEAF, "-f", f"portBlock[{lid}]={port}")
+        return self.ibtool("query", "SubnSet", BLOCK, LEAF, "-f", f"portBlock[{lid}]={port}")
 
     def stored(self, name, text):
         path = self.fabric.path(name)
@@ -37,12 +37,12 @@ class Base(case.FabricCase):
 class Routes(Base):
     def test_the_lines_of_the_readme(self):
         with open(README, encoding="utf-8") as file:
-            shown = re.search(r"\$ ibtool query SubnSet (.*?) >before\n    \$ ibtool check_routes\n(.*?)\n\n", file.read(), re.S)
-        self.broken(22, 255)
+            shown = re.search(r"\$ ibtool query SubnSet (.*?) >before\n    (.*?)\n    \$ ibtool check_routes\n(.*?)\n\n", file.read(), re.S)
+        self.assertIn(shown[2] + "\n", self.broken(22, 255).stderr)
         words = shown[1].replace("'", "").split()
         self.assertEqual(words, [BLOCK, LEAF, "-f", "portBlock[22]=255"])
         printed = self.ibtool("check_routes", status=1).stdout.splitlines()
-        lines = [line[4:] for line in shown[2].splitlines() if line.strip() != "…"]
+        lines = [line[4:] for line in shown[3].splitlines() if line.strip() != "…"]
         self.assertEqual(len(lines), 6)
         self.assertEqual([line for line in printed if line in lines], lines)
 

@@ -106,11 +106,12 @@ void visit_lids(report::Sink& sink, std::string_view key, const std::vector<std:
   sink.end_array();
 }
 
-void visit_summary(report::Sink& sink, const LoadSummary& sum) {
-  sink.value("least", sum.least);
-  sink.value("greatest", sum.greatest);
-  sink.value("mean", sum.mean());
-  sink.value("unused", sum.unused);
+/// Routes that are not known may use any link. The summary of known routes alone is not one of the links.
+void visit_summary(report::Sink& sink, const LoadSummary& sum, bool knows_all) {
+  sink.value_or_null("least", knows_all, sum.least);
+  sink.value_or_null("greatest", knows_all, sum.greatest);
+  sink.value_or_null("mean", knows_all, sum.mean());
+  sink.value_or_null("unused", knows_all, sum.unused);
 }
 
 }  // namespace
@@ -127,13 +128,14 @@ void RoutesReport::visit_cause(report::Sink& sink, const routing::Cause& cause) 
 }
 
 void RoutesReport::visit_load(report::Sink& sink) const {
+  const bool knows_all = found.unicast.unknown() == 0;
   sink.begin_object("load");
   visit_links(sink);
   sink.begin_object("switch_links");
-  visit_summary(sink, found.load.switch_links());
+  visit_summary(sink, found.load.switch_links(), knows_all);
   sink.end_object();
   sink.begin_object("host_links");
-  visit_summary(sink, found.load.host_links());
+  visit_summary(sink, found.load.host_links(), knows_all);
   sink.end_object();
   sink.begin_array("tiers");
   const std::vector<LoadSummary> tiers = found.load.tiers();
@@ -141,7 +143,7 @@ void RoutesReport::visit_load(report::Sink& sink) const {
     sink.begin_object();
     sink.value("tier", row / 2);
     sink.value("is_upward", row % 2 == 0);
-    visit_summary(sink, tiers[row]);
+    visit_summary(sink, tiers[row], knows_all);
     sink.end_object();
   }
   sink.end_array();

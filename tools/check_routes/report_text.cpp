@@ -188,18 +188,22 @@ void RoutesReport::text_cause(TextOut& out, const routing::Cause& cause) const {
 
 void RoutesReport::text_load(TextOut& out) const {
   const LoadSummary links = found.load.switch_links();
+  // Routes that are not known may use any link: nothing is said of links that carry nothing, and of the one that carries most.
+  const bool knows_all = found.unicast.unknown() == 0;
   if (links.directions > 0) {
-    out.print("Load: links between switches carry {} to {} routes in one direction, {:.1f} on average", links.least, links.greatest,
-              links.mean());
-    if (links.unused > 0) out.print("; {} carry nothing", links.unused);
-    if (static_cast<double>(links.greatest) > links.mean()) {
+    const std::string known = knows_all ? "" : fmt::format("of the {} that are known, ", counted(found.unicast.arrived(), "route"));
+    out.print("Load: {}links between switches carry {} to {}{} in one direction, {:.1f} on average", known, links.least, links.greatest,
+              knows_all ? " routes" : "", links.mean());
+    if (knows_all && links.unused > 0) out.print("; {} carry nothing", links.unused);
+    if (knows_all && static_cast<double>(links.greatest) > links.mean()) {
       out.print("; most, {:.2f} times the average, {}", static_cast<double>(links.greatest) / links.mean(), place_text(links.greatest_at));
     }
     out.write(".\n");
   }
   if (!wanted.load) return;
-  const auto row = [&out](std::string_view kind, const LoadSummary& sum) {
-    out.print("  {:<22} {:>8} {:>10} {:>10} {:>12.1f} {:>8}\n", kind, sum.directions, sum.least, sum.greatest, sum.mean(), sum.unused);
+  const auto row = [&out, knows_all](std::string_view kind, const LoadSummary& sum) {
+    const std::string unused = knows_all ? std::to_string(sum.unused) : "?";
+    out.print("  {:<22} {:>8} {:>10} {:>10} {:>12.1f} {:>8}\n", kind, sum.directions, sum.least, sum.greatest, sum.mean(), unused);
   };
   out.print("  {:<22} {:>8} {:>10} {:>10} {:>12} {:>8}\n", "kind", "number", "least", "greatest", "mean", "unused");
   row("host", found.load.host_links());

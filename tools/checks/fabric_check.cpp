@@ -28,10 +28,9 @@ using Counters = std::unordered_map<PortIndex, counters::CounterReading>;
 struct SaView {
   explicit SaView(subnet::PortPaths from) : paths(std::move(from)) {}
   std::unordered_map<std::uint16_t, Guid> guid_by_lid{};
-  bool whole{};                                     ///< the table of nodes is complete: the SA does not know a node that is not in it
-  bool cut{};                                       ///< it came without its end: of a node that is not in it nothing is known
-  std::string silence;                              ///< the reason why the SA gave no table; empty if it gave one
-  std::shared_ptr<const mad::MadError> not_read{};  ///< the table is not in the file that answers for the SA: no node is checked
+  bool whole{};                             ///< the table of nodes is complete: the SA does not know a node that is not in it
+  bool cut{};                               ///< it came without its end: of a node that is not in it nothing is known
+  std::shared_ptr<const Error> not_read{};  ///< the reason why there is no table: no node is checked
   subnet::PortPaths paths;
 };
 
@@ -83,8 +82,13 @@ class FabricCheck final : public Command {
       co_await session.read_service_levels(sa.paths);
       co_return;
     }
-    if (sa.silence.empty() && !sa.not_read && !session.options().skip_sl) co_await sa.paths.read_service_levels(transactor);
-    if (looks_.errors) session.tell_sl_0(sa.silence.empty() ? sa.paths.why_sl_0() : sa.silence);
+    if (session.options().skip_sl) co_return;
+    if (sa.not_read) {  // the SA is not asked again
+      sa.paths.do_without(sa.not_read->message());
+    } else {
+      co_await sa.paths.read_service_levels(transactor);
+    }
+    if (looks_.errors) session.tell_sl_0(sa.paths.why_sl_0());
   }
 
   static void take_nodes(const subnet::Subnet& subnet, SaView& sa) {
@@ -94,24 +98,31 @@ class FabricCheck final : public Command {
   static async::Task<> ask_for_nodes(mad::Transactor& transactor, SaView& sa) {
     try {
       const sa::Pattern all(sa::NodeRecord::info());
-      const sa::Records records = co_await sa::find_records(transactor, all);
-      sa.whole = !records.torn;
-      sa.cut = records.torn;
-      for (const Bytes row : records.bytes) {
+      const mad::Result<sa::Records> records = co_await sa::try_records(transactor, transactor.sa_path(), all);
+      if (!records && !sa::is_no_records(records.error())) {
+        sa.not_read = records.shared_error();
+        co_return;
+      }
+      sa.whole = !records || !records->torn;
+      sa.cut = !sa.whole;
+      if (!records) co_return;
+      for (const Bytes row : records->bytes) {
         const auto record = wire::unpack_short<sa::NodeRecord>(row);
         sa.guid_by_lid.try_emplace(record.lid.value, record.node_info.port_guid);
       }
     } catch (const SysError&) {
       throw;
-    } catch (const mad::NotRead& error) {
-      sa.not_read = std::make_shared<const mad::NotRead>(error);
-    } catch (const Error& error) {  // a silent SA is a result of the check, not its end
-      sa.silence = error.message();
+    } catch (const Error& error) {  // an answer that contradicts itself
+      sa.not_read = std::make_shared<const Error>(error);
     }
   }
 
   static subnet::Failure not_read_failure(const SaView& sa) {
-    return {.kind = subnet::Failure::Kind::not_read, .attribute = "NodeRecord", .why = sa.not_read->message(), .error = sa.not_read};
+    const auto* answer = dynamic_cast<const mad::MadError*>(sa.not_read.get());
+    const auto kind = answer != nullptr ? subnet::kind_of(*answer) : subnet::Failure::Kind::false_answer;
+    const bool is_stored = kind == subnet::Failure::Kind::not_read;
+    std::string why = is_stored ? sa.not_read->message() : "The SA's table of NodeRecords was not read: nodes are not checked.";
+    return {.kind = kind, .attribute = "NodeRecord", .why = std::move(why), .error = sa.not_read};
   }
 
   static subnet::Failure cut_failure(const SaView& sa) {
@@ -181,7 +192,6 @@ class FabricCheck final : public Command {
   }
 
   static subnet::Findings check_node(const subnet::Subnet& subnet, PortIndex end, const SaView& sa) {
-    if (!sa.silence.empty()) return {{.error = true, .field = {}, .found = {}, .expected = {}, .words = sa.silence}};
     const Guid own = subnet.end_port_guid(end);
     const auto told = sa.guid_by_lid.find(subnet.lid(end).value);
     if (told == sa.guid_by_lid.end()) {

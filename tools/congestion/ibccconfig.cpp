@@ -93,9 +93,9 @@ class Ibccconfig final : public CongestionCommand {
     AgentSetting setting = read(session);
     AgentOperation operation = co_await find_agent(session, emit);
     operation.node = co_await session.identified(std::move(operation.node));
+    if (setting.info == &cc::SwitchPortSetting::info()) session.aim_sets({}, setting.port);  // the request sets a block of ports
     std::vector<std::uint8_t> answer = co_await config(operation, setting, readers[chosen_].failed);
     if (session.options().dry_run) co_return;
-    session.note(fmt::format("Set {} of {}", operation.name, operation.node.name));
     emit(ConfigReport(operation, *setting.info, std::move(answer)));
   }
 

@@ -54,6 +54,7 @@ struct CommandInfo {
   std::unique_ptr<Command> (*make_diags)(){};
   std::span<const std::string_view> aliases{};  ///< accepted, not listed
   bool changes{};                               ///< the command can change the fabric or this host
+  bool tells_changes{};                         ///< the command itself prints which nodes and ports it has changed
   bool needs_fabric{};                          ///< the command only changes, serves, pings or watches: a snapshot cannot answer it
   const DiagsScript* script{};                  ///< not null if that program is a shell script
 };

@@ -56,6 +56,7 @@ int execute(Command& command, const CommandInfo& info, const OptionSet& set, Com
     }
     emit.set_table_rows(session.options().dry_run ? std::string_view() : command.table_rows());  // a list of Sets is no table
     if (info.needs_fabric) session.require_fabric(info.name);
+    if (info.changes && !info.tells_changes) session.tell_sets();
     loop.run(run_with_names(command, session, emit));
     if (session.options().dry_run) emit(session.planned_sets());
     session.save_cache();

@@ -70,6 +70,9 @@ class Session {
   /// Writes the file of the cache, if there is one and answers were added. To be called after a successful run.
   void save_cache();
   PlannedSets planned_sets() const;
+  /// Prints a note for each Set, with the node and the port that it changed. For commands that print nothing better themselves.
+  void tell_sets();
+  void aim_sets(std::optional<path::Path> node, std::optional<unsigned> port) { stack_.aim_sets(std::move(node), port); }
   void require_exact_targets() const { stack_.require_exact_targets(); }
   void read_from_sa() { stack_.read_from_sa(); }
   async::Task<> prepare_sa() { return stack_.prepare_sa(); }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/escape.hpp"
+#include "iba-gen/smp.hpp"
 #include "iba/dump.hpp"
 #include "iba/generic.hpp"
 #include "iba/registry.hpp"
@@ -13,6 +14,7 @@
 #include "path/json.hpp"
 #include "report/structure.hpp"
 #include "subnet/set_target.hpp"
+#include "subnet/survey.hpp"
 
 namespace ib::tools {
 namespace {
@@ -43,6 +45,39 @@ std::string request_name(Bytes request) {
   return fmt::format("{}({})", name, info != nullptr ? std::string(info->iba_name) : fmt::format("0x{:04x}", header.attribute_id()));
 }
 
+/// The port that an SMP names in its attribute modifier. Nothing if the attribute has no port there.
+std::optional<unsigned> port_in_modifier(std::uint16_t attribute, std::uint32_t modifier) {
+  constexpr unsigned low_byte = 0xff, high_half = 16;
+  switch (attribute) {
+    case smp::PortInfo::attribute_id:
+    case smp::SLToVLMappingTable::attribute_id:
+    case smp::VLArbitrationTable::attribute_id:
+    case smp::MlnxExtPortInfo::attribute_id:
+    case smp::PortInfoExtended::attribute_id:
+      return modifier & low_byte;
+    case smp::PKeyTable::attribute_id:
+      return modifier >> high_half;
+    default:
+      return std::nullopt;
+  }
+}
+
+/// The port that a request changes. A node that is not a switch has an agent at each port, and each request concerns the port that gets it
+/// unless the request names another one.
+std::optional<unsigned> changed_port(Bytes request, const std::optional<smp::NodeInfo>& node) {
+  const mad::HeaderView header(request);
+  const Attribute attribute(request);
+  std::optional<unsigned> port;
+  if (mad::is_smp(header.mgmt_class())) port = port_in_modifier(header.attribute_id(), header.attribute_modifier());
+  if (header.mgmt_class() == mad::mgmt_class::performance && attribute.info != nullptr) {
+    if (const FieldInfo* field = find_field(*attribute.info, "port_select"))
+      port = static_cast<unsigned>(read_number(attribute.bytes, *field));
+  }
+  const bool is_end_node = node && node->node_type != smp::NodeType::switch_;
+  if (is_end_node && port.value_or(0) == 0) port = node->local_port_num;
+  return port;
+}
+
 /// Adds " NAME=VALUE" for each field that is not zero.
 void add_fields(std::string& text, Bytes bytes, const StructInfo& info, Keys keys, const std::string& before = {}) {
   for (const FieldInfo& field : info.fields) {
@@ -61,6 +96,19 @@ void add_fields(std::string& text, Bytes bytes, const StructInfo& info, Keys key
 }
 
 }  // namespace
+
+std::string PlannedSet::done() const {
+  const mad::HeaderView header(mad);
+  const StructInfo* info = Attribute(mad).info;
+  std::string text = header.method() == mad::method::delete_ ? "Deleted " : "Set ";
+  text += info != nullptr ? std::string(info->iba_name)
+                          : fmt::format("attribute 0x{:04x} of class 0x{:02x}", header.attribute_id(), header.mgmt_class());
+  text += " of";
+  if (!description.empty()) text += ' ' + in_quotes(description);
+  text += ' ' + (node_guid != Guid{} ? to_text(node_guid) : path::to_text(path));
+  if (port) text += *port == subnet::all_ports ? " all ports" : fmt::format(" port {}", *port);
+  return text;
+}
 
 void PlannedSets::visit(report::Sink& sink) const {
   sink.value("dry_run", true);
@@ -93,7 +141,8 @@ void PlannedSets::text(TextOut& out) const {
     if (attribute.info != nullptr) add_fields(fields, attribute.bytes, *attribute.info, keys);
     std::string who = set.node_guid == Guid{} ? std::string() : ' ' + to_text(set.node_guid);
     if (!set.description.empty()) who += ' ' + in_quotes(set.description);
-    out.print("Would send {} {} to{} by {}:{}\n", request_name(set.mad), header.attribute_modifier(), who, path::to_text(set.path), fields);
+    out.print("Would send {} {} {}{} by {}:{}\n", request_name(set.mad), header.attribute_modifier(), set.is_elsewhere ? "for" : "to", who,
+              path::to_text(set.path), fields);
   }
 }
 
@@ -109,15 +158,20 @@ mad::Task<mad::Result<mad::Reply>> SetGuard::try_call(const mad::Request& reques
 
 mad::Task<mad::Result<mad::Reply>> SetGuard::set(const mad::Request& request) {
   if (!refusal_.empty()) throw UsageError(refusal_);
-  const mad::Result<bool> checked = co_await check(request);
+  std::optional<smp::NodeInfo> node;
+  const mad::Result<bool> checked = co_await check(request, node);
   if (!checked) co_return checked.shared_error();
   if (dry_run_) co_return co_await plan(request);
-  co_return co_await below_.try_call(request);
+  std::optional<PlannedSet> described;
+  if (tell_) described = co_await describe(request, node);  // before the Set, after which the node may be out of reach
+  mad::Result<mad::Reply> sent = co_await below_.try_call(request);
+  if (sent && described) tell_(*described);
+  co_return sent;
 }
 
-/// Whether the node at the end of the path is known to be the intended node. False if the path does not say which node is meant. The error
-/// is that of a request, or WrongNode.
-mad::Task<mad::Result<bool>> SetGuard::check(const mad::Request& request) {
+/// Whether the node at the end of the path is known to be the intended node, whose NodeInfo is then in `found`. False if the path does not
+/// say which node is meant. The error is that of a request, or WrongNode.
+mad::Task<mad::Result<bool>> SetGuard::check(const mad::Request& request, std::optional<smp::NodeInfo>& found) {
   if (!subnet::takes_smps(request.path)) co_return false;
   path::Path path = request.path;
   if (const auto route = routes_.find(path.ib().dlid); route != routes_.end() && path.directed() == nullptr) {
@@ -130,19 +184,35 @@ mad::Task<mad::Result<bool>> SetGuard::check(const mad::Request& request) {
   if (path.ib().meant == Guid{}) co_return false;
   const mad::Result<smp::NodeInfo> node = co_await subnet::check_set_target(below_, path);
   if (!node) co_return node.shared_error();
+  found = *node;
   co_return true;
+}
+
+/// The Set with what is known of the node that it changes. `node` is the NodeInfo of the node at the end of the path, if it was requested.
+mad::Task<PlannedSet> SetGuard::describe(const mad::Request& request, std::optional<smp::NodeInfo> node) {
+  PlannedSet set{request.path, mad::to_mad(request), {}, {}, aimed_port_, aim_.has_value()};
+  const path::Path target = aim_ ? *aim_ : request.path;
+  if (!subnet::takes_smps(target)) co_return set;
+  const path::Path smp = subnet::smp_path_of(target);
+  if (!node || aim_) {
+    const mad::Result<smp::NodeInfo> info = co_await below_.try_subn_get<smp::NodeInfo>(smp);
+    node = info ? std::optional(*info) : std::nullopt;
+  }
+  if (node) set.node_guid = node->node_guid;
+  if (!set.port) set.port = changed_port(set.mad, node);
+  if (const auto known = descriptions_.find(set.node_guid); node && known != descriptions_.end()) {
+    set.description = known->second;
+    co_return set;
+  }
+  const mad::Result<smp::NodeDescription> description = co_await below_.try_subn_get<smp::NodeDescription>(smp);
+  if (description) set.description = fixed_text(description->node_string);
+  if (node && description) descriptions_.emplace(set.node_guid, set.description);
+  co_return set;
 }
 
 /// Records the Set. The reply is that of a node that accepts all values.
 mad::Task<mad::Reply> SetGuard::plan(const mad::Request& request) {
-  PlannedSet set{request.path, mad::to_mad(request), {}, {}};
-  if (subnet::takes_smps(request.path)) {
-    const path::Path smp = subnet::smp_path_of(request.path);
-    const mad::Result<smp::NodeInfo> node = co_await below_.try_subn_get<smp::NodeInfo>(smp);
-    const mad::Result<smp::NodeDescription> description = co_await below_.try_subn_get<smp::NodeDescription>(smp);
-    if (node) set.node_guid = node->node_guid;
-    if (description) set.description = fixed_text(description->node_string);
-  }
+  PlannedSet set = co_await describe(request, std::nullopt);
   mad::Reply reply{set.mad, mad::Source()};
   reply.bytes[3] = mad::response_method(request.method);
   planned_.push_back(std::move(set));

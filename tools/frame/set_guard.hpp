@@ -4,23 +4,32 @@
 //  - If the path names the node (IbPath::meant), the NodeInfo of the node at its end is requested before each Set.
 //  - A TARGET that is only a part of a node's name is not accepted for a Set.
 //  - With --dry-run the Set is recorded and not sent. The values to set are returned as the answer.
+//  - A Set that was sent can be reported with the node and the port that it changed (on_set()).
 #pragma once
 
+#include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "iba-gen/smp.hpp"
 #include "mad/transactor.hpp"
 #include "tools/frame/emit.hpp"
 
 namespace ib::tools {
 
-/// A Set that was not sent because of --dry-run.
+/// A Set that was sent, or was not sent because of --dry-run.
 struct PlannedSet {
   path::Path path;
   std::vector<std::uint8_t> mad;  ///< the whole request
-  Guid node_guid;                 ///< of the node at the end of `path`; 0 where SMPs do not go there
+  Guid node_guid;                 ///< of the node that it changes; 0 where SMPs do not go there
   std::string description;        ///< of that node; may be empty
+  std::optional<unsigned> port;   ///< the port that it changes, or all_ports; nothing if it concerns no single port
+  bool is_elsewhere{};            ///< that node is not at the end of `path`; see SetGuard::aim()
+
+  /// "Set PMPortCounters of 'leaf10' 0000:0000:0000:0300 port 3".
+  std::string done() const;
 };
 
 /// The Sets that a run with --dry-run would have sent, in their order.
@@ -42,13 +51,19 @@ class SetGuard final : public mad::Transactor {
   /// GMPs to `lid` are meant for the node at the end of the directed route `route`, whose LID was resolved to `lid`.
   void expect(Lid lid, path::Path route) { routes_.insert_or_assign(lid, std::move(route)); }
   const std::vector<PlannedSet>& planned() const { return planned_; }
+  /// Calls `tell` after each Set that was sent and not refused. Costs a NodeDescription for each node, before its first Set.
+  void on_set(std::function<void(const PlannedSet&)> tell) { tell_ = std::move(tell); }
+  /// Says what the next Sets change, for on_set() and --dry-run: the node at the end of `node`, where they go to a manager, and the port,
+  /// where the request does not name it.
+  void aim(std::optional<path::Path> node, std::optional<unsigned> port) { aim_ = std::move(node), aimed_port_ = port; }
 
   /// Passes on every request that is not a Set. Throws UsageError for a Set while Sets are refused.
   mad::Task<mad::Result<mad::Reply>> try_call(const mad::Request& request) override;
 
  private:
   mad::Task<mad::Result<mad::Reply>> set(const mad::Request& request);
-  mad::Task<mad::Result<bool>> check(const mad::Request& request);
+  mad::Task<mad::Result<bool>> check(const mad::Request& request, std::optional<smp::NodeInfo>& found);
+  mad::Task<PlannedSet> describe(const mad::Request& request, std::optional<smp::NodeInfo> node);
   mad::Task<mad::Reply> plan(const mad::Request& request);
 
   mad::Transactor& below_;
@@ -56,6 +71,10 @@ class SetGuard final : public mad::Transactor {
   const std::string& refusal_;
   std::map<Lid, path::Path> routes_;  ///< see expect()
   std::vector<PlannedSet> planned_;
+  std::function<void(const PlannedSet&)> tell_;  ///< see on_set()
+  std::map<Guid, std::string> descriptions_;     ///< of nodes, for tell_
+  std::optional<path::Path> aim_;                ///< see aim()
+  std::optional<unsigned> aimed_port_;
 };
 
 }  // namespace ib::tools

@@ -82,6 +82,7 @@ void Stack::open_fabric() {
   rpc_ = std::move(rpc);
   if (manners_.count_mads) manners_.count_mads(rpc_->stats());
   guard_ = std::make_unique<SetGuard>(*rpc_, why_no_sets_, options.dry_run);
+  guard_->on_set(tell_set_);
   stack_on_top();
 }
 
@@ -130,6 +131,11 @@ PlannedSets Stack::planned_sets() const {
   if (guard_) planned.sets = guard_->planned();
   planned.keys = host_.options().keys;
   return planned;
+}
+
+void Stack::aim_sets(std::optional<path::Path> node, std::optional<unsigned> port) {
+  open();
+  if (guard_) guard_->aim(std::move(node), port);
 }
 
 void Stack::make_cache(const std::string& file) {

@@ -33,6 +33,7 @@ struct SweptSubnet;
 namespace ib::tools {
 
 class SetGuard;
+struct PlannedSet;
 struct PlannedSets;
 
 /// Functions of the dialect that a Stack calls. A null function is not called.
@@ -91,6 +92,10 @@ class Stack {
   void require_exact_targets() const;
   /// The Sets that were not sent because of --dry-run.
   PlannedSets planned_sets() const;
+  /// Calls `tell` after each Set that was sent; see SetGuard::on_set(). To be called before the stack opens.
+  void tell_sets(std::function<void(const PlannedSet&)> tell) { tell_set_ = std::move(tell); }
+  /// Says what the next Sets change; see SetGuard::aim().
+  void aim_sets(std::optional<path::Path> node, std::optional<unsigned> port);
 
   // The cache of --cache
   /// Stores `fabric`, which was just swept, and the answers to all later requests in `file`. `fdr10`: the sweep requested MlnxExtPortInfo.
@@ -144,8 +149,9 @@ class Stack {
   Host& host_;
   async::Loop& loop_;
   StackManners manners_;
-  std::optional<path::Path> sa_target_;  ///< of --sa-path
-  std::string why_no_sets_;              ///< see refuse_sets()
+  std::optional<path::Path> sa_target_;              ///< of --sa-path
+  std::string why_no_sets_;                          ///< see refuse_sets()
+  std::function<void(const PlannedSet&)> tell_set_;  ///< see tell_sets()
   bool told_sl_0_{};
 
   // The layers that close() destroys, from bottom to top.

@@ -273,7 +273,7 @@ class IblinkinfoDiags final : public Command {
   void print_differences(TextOut& out, const DiagsLinks& is, const std::vector<NodeIndex>& nodes) const {
     if (only_node_ && stored_.subnet.find_node(*only_node_) != subnet::none) return;
     const subnet::Grouping grouping = subnet::group(stored_.subnet, stored_.order);
-    const DiffSide before{stored_.subnet, shown_nodes(stored_.subnet, stored_.order)}, after{fabric_.subnet, nodes};
+    const DiffSide before{stored_.subnet, shown_nodes(stored_.subnet, stored_.order), {}}, after{fabric_.subnet, nodes, {}};
     print_link_differences(out.buffer(), links_of(stored_.subnet, grouping), before, is, after, diff_.checks);
     out.write({});
   }

@@ -80,7 +80,8 @@ DiffReport::DiffReport(const Fabric& stored, const Fabric& now, const DiffChecks
     : FabricReport(now),
       before_(stored),
       full_(full),
-      found_(compare({stored.subnet, subnet::breadth_first(stored.subnet)}, {now.subnet, subnet::breadth_first(now.subnet)}, checks)) {}
+      found_(compare({stored.subnet, subnet::breadth_first(stored.subnet), &stored.failures},
+                     {now.subnet, subnet::breadth_first(now.subnet), &now.failures}, checks)) {}
 
 void DiffReport::visit(report::Sink& sink) const {
   visit_differences(sink, before_, found_);
@@ -116,7 +117,7 @@ void print_differences(TextOut& out, const LibibnetdiscFabric& stored, const Lib
   DiagsTopology was(stored.subnet, now.names), is(now.subnet, now.names);
   was.full = is.full = full;
   std::string& text = out.buffer();
-  for (const NodeDifference& found : compare({stored.subnet, stored.order}, {now.subnet, now.order}, checks)) {
+  for (const NodeDifference& found : compare({stored.subnet, stored.order, {}}, {now.subnet, now.order, {}}, checks)) {
     if (found.after == none) {
       was.block(text, found.before, {}, old_side);
     } else if (found.before == none) {

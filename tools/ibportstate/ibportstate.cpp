@@ -317,6 +317,7 @@ constinit const CommandInfo rooms::ibportstate{
     .make = make_command<tools::ibportstate::Ibportstate>,
     .make_diags = make_command<tools::ibportstate::IbportstateDiags>,
     .changes = true,
+    .tells_changes = true,
 };
 
 }  // namespace ib::tools

@@ -30,9 +30,12 @@ path::Path address_of(Session& session, const subnet::Subnet& subnet, subnet::Po
 }  // namespace
 
 void CheckedNodes::refuse_stored_fabric() {
-  if (discovery.load_cache || discovery.cache)
-    throw UsageError(fmt::format("{} excludes -k and -K: what is reset is looked for in the fabric itself",
-                                 discovery.cache ? "--cache" : "--load-cache"));
+  const std::string_view given = discovery.cache           ? "--cache"
+                                 : discovery.load_cache    ? "--load-cache"
+                                 : discovery.refresh_cache ? "--refresh-cache"
+                                 : discovery.cache_age     ? "--cache-age"
+                                                           : "";
+  if (!given.empty()) throw UsageError(fmt::format("{} excludes -k and -K: what is reset is looked for in the fabric itself", given));
   discovery.has_cache = false;
 }
 

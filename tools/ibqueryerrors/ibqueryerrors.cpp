@@ -5,9 +5,13 @@
 #include <algorithm>
 #include <map>
 
+#include "base/escape.hpp"
 #include "base/log.hpp"
 #include "base/split.hpp"
+#include "counters/readings.hpp"
 #include "counters/thresholds.hpp"
+#include "iba/text.hpp"
+#include "mad/rpc.hpp"
 #include "path/parse.hpp"
 #include "subnet/order.hpp"
 #include "tools/frame/commands.hpp"
@@ -129,6 +133,31 @@ class Ibqueryerrors final : public Command {
         std::ranges::count_if(node.ports, [](const counters::PmaReading& reading) { return !reading.known(); }));
   }
 
+  /// The ports of a node whose counters were reset: "all ports", "ports 1, 3". Empty if none were.
+  std::string reset_ports(const counters::PmaNode& node) const {
+    const auto was_reset = [](const std::vector<counters::PmaProblem>& problems) {
+      return std::ranges::none_of(problems, &counters::PmaProblem::set);
+    };
+    const bool all_known =
+        node.ports.empty() ? node.all && node.all->known() : std::ranges::all_of(node.ports, &counters::PmaReading::known);
+    if (node.support.all_port_select() && all_known) return was_reset(node.clear_problems) ? "all ports" : "";
+    std::string ports;
+    std::size_t count = 0;
+    for (const counters::PmaReading& reading : node.ports) {
+      if (!reading.known() || !was_reset(reading.problems)) continue;
+      ports += fmt::format("{}{}", count++ == 0 ? "" : ", ", reading.select);
+    }
+    return count == 0 ? "" : fmt::format("port{} {}", count == 1 ? "" : "s", ports);
+  }
+
+  /// A reset prints nothing else.
+  void note_reset(const Session& session, const subnet::Subnet& subnet, const counters::PmaNode& node) const {
+    const std::string ports = reset_ports(node);
+    if (ports.empty()) return;
+    const subnet::Node& of = subnet.node(node.node);
+    session.note(fmt::format("Reset the counters of {} {} {}", in_quotes(of.description()), to_text(of.guid()), ports));
+  }
+
   void suppress(std::string_view word) {
     const counters::CounterInfo* counter = counters::find_counter(word);
     if (counter == nullptr || counter->narrow == nullptr) throw OptionError(fmt::format("no counter of PortCounters is called {}", word));
@@ -158,9 +187,11 @@ class Ibqueryerrors final : public Command {
       any |= any_read(node);
       unread += unread_ports(fabric.subnet, node);
       report.count(node);
-      if (emit.json()) return;
-      report.node_text(emit.text(), node);
-      emit.text().push();
+      if (!emit.json()) {
+        report.node_text(emit.text(), node);
+        emit.text().push();
+      }
+      if (wanted_.clears()) note_reset(session, fabric.subnet, node);
     };
     report.readings = co_await read_ports(session, fabric, paths, std::move(nodes), std::move(wanted));
     require_read(any, report.readings.failures);
@@ -281,6 +312,7 @@ constinit const CommandInfo rooms::ibqueryerrors{
     .make = make_command<tools::ibqueryerrors::Ibqueryerrors>,
     .make_diags = make_command<tools::ibqueryerrors::IbqueryerrorsDiags>,
     .changes = true,
+    .tells_changes = true,
 };
 
 }  // namespace ib::tools

@@ -184,6 +184,7 @@ constinit const CommandInfo rooms::init_all_ports{
     .summary = "Bring every link of the fabric down to Initialize, so that a subnet manager sets it up anew.",
     .make = make_command<InitAllPorts>,
     .changes = true,
+    .tells_changes = true,
     .needs_fabric = true,
 };
 

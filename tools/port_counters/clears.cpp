@@ -185,6 +185,7 @@ constinit const CommandInfo rooms::ibclearcounters{
     .summary = "Set all counters of a port, of a switch, or of the whole fabric to zero.",
     .make = []() -> std::unique_ptr<Command> { return std::make_unique<port_counters::Clear>(false); },
     .changes = true,
+    .tells_changes = true,
     .needs_fabric = true,
 };
 constinit const CommandInfo rooms::ibclearerrors{
@@ -193,6 +194,7 @@ constinit const CommandInfo rooms::ibclearerrors{
     .summary = "Set the counters of errors of a port, of a switch, or of the whole fabric to zero.",
     .make = []() -> std::unique_ptr<Command> { return std::make_unique<port_counters::Clear>(true); },
     .changes = true,
+    .tells_changes = true,
     .needs_fabric = true,
 };
 

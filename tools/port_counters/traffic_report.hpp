@@ -53,7 +53,7 @@ class TrafficReport final : public FabricReport {
  private:
   std::string place(const TrafficRow& row) const;
   std::string name(const FieldInfo& field) const;
-  std::size_t checked_{}, failed_{};  ///< rows that were added
+  std::size_t checked_{};  ///< rows with counts that were added
   void row_text(TextOut& out, const TrafficRow& row) const;
 };
 

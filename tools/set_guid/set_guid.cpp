@@ -57,6 +57,7 @@ class SetGuid final : public Command {
     sa::GuidInfoRecord::Query query;
     query.lid(node.path.ib().dlid).block_num(static_cast<std::uint8_t>(slot_ / guids_in_block));
     query.guid_block(slot_ % guids_in_block, guid_);
+    session.aim_sets(node.path, {});  // the SA gets the request
     const sa::GuidInfoRecord record = co_await sa::subn_adm_set(session.transactor(), query);
     if (session.options().dry_run) co_return;
     GuidReport report;

@@ -240,6 +240,7 @@ constinit const CommandInfo rooms::set_port_state{
     .summary = "Enable, disable or reset several ports in one go.",
     .make = make_command<SetPortState>,
     .changes = true,
+    .tells_changes = true,
     .needs_fabric = true,
 };
 

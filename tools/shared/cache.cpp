@@ -22,9 +22,17 @@ namespace {
 
 constexpr std::chrono::seconds usual_age = std::chrono::hours(24);
 
+/// Throws UsageError if --refresh-cache or --cache-age is given beside a file that the fabric comes from, where it has no effect.
+void refuse_cache_options(const Session& session, const DiscoveryOptions& options) {
+  const std::string_view file = options.load_cache ? "--load-cache" : session.options().from ? "--from" : "";
+  const std::string_view given = options.refresh_cache ? "--refresh-cache" : options.cache_age ? "--cache-age" : "";
+  if (!file.empty() && !given.empty()) throw UsageError(fmt::format("{} and {} exclude each other", given, file));
+}
+
 /// The file of --cache or IBTOOL_CACHE with the end port's names in the places of $C (the device), $P (its port) and $A (both). Nothing
 /// where the fabric comes from another file.
 std::optional<std::string> cache_file(Session& session, const DiscoveryOptions& options) {
+  refuse_cache_options(session, options);
   if (options.load_cache || !options.has_cache) return std::nullopt;
   if (session.options().from) {
     if (options.cache) throw UsageError("--cache and --from exclude each other");

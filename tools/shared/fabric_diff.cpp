@@ -9,6 +9,7 @@
 
 #include "base/escape.hpp"
 #include "base/split.hpp"
+#include "subnet/unseen.hpp"
 #include "tools/frame/diags_words.hpp"
 
 namespace ib::tools {
@@ -49,13 +50,24 @@ constexpr std::string_view diff_help = "Print what is different from the fabric 
 
 bool described_alike(const Node& a, const Node& b) { return a.description_bytes == b.description_bytes; }
 
+/// What each of the two sweeps may have missed of the other fabric.
+struct Missed {
+  Missed(const DiffSide& before, const DiffSide& after)
+      : then(before.subnet, before.failures != nullptr ? *before.failures : subnet::Failures(), after.subnet),
+        now(after.subnet, after.failures != nullptr ? *after.failures : subnet::Failures(), before.subnet) {}
+
+  subnet::Unseen then, now;
+};
+
 /// A port in both fabrics: the two nodes have one GUID, the two ports one number.
 class PortPair {
  public:
   PortPair(const Subnet& before, PortIndex old_port, const Subnet& after, PortIndex new_port)
       : before_(before), after_(after), old_(old_port), new_(new_port) {}
 
-  std::optional<PortDifference> compare(const DiffChecks& checks, DiffWay way) const {
+  std::optional<PortDifference> compare(const DiffChecks& checks, DiffWay way, const Missed& missed) const {
+    if (new_peer() == none && missed.now.link(old_)) return std::nullopt;
+    if (old_peer() == none && missed.then.link(new_)) return std::nullopt;
     return way == DiffWay::topology ? compare_topology(checks) : compare_links(checks);
   }
 
@@ -107,9 +119,9 @@ class PortPair {
 };
 
 std::optional<NodeDifference> compare(const Subnet& before, NodeIndex old_node, const Subnet& after, NodeIndex new_node,
-                                      const DiffChecks& checks, DiffWay way) {
+                                      const DiffChecks& checks, DiffWay way, const Missed& missed) {
   NodeDifference found{old_node, new_node, false, false, {}};
-  if (new_node == none) return found;
+  if (new_node == none) return missed.now.node(old_node) ? std::nullopt : std::optional(found);
   const Node &was = before.node(old_node), &is = after.node(new_node);
   if (!checks.any_of_nodes()) return std::nullopt;
   const bool moved = was.kind() == subnet::NodeKind::sw && before.lid(was.first_port) != after.lid(is.first_port);
@@ -118,7 +130,7 @@ std::optional<NodeDifference> compare(const Subnet& before, NodeIndex old_node, 
   const bool compares_ports = way == DiffWay::links || checks.ports || checks.lids;
   for (unsigned number = 1; compares_ports && !found.num_ports && number <= was.info.num_ports; ++number) {
     const PortPair pair(before, was.first_port + number, after, is.first_port + number);
-    if (const auto port = pair.compare(checks, way)) found.ports.push_back(*port);
+    if (const auto port = pair.compare(checks, way, missed)) found.ports.push_back(*port);
   }
   if (!found.head && !found.num_ports && found.ports.empty()) return std::nullopt;
   return found;
@@ -143,13 +155,15 @@ void add_diff(DiagsOptions& set, DiffOptions& options) {
 }
 
 std::vector<NodeDifference> differences(const DiffSide& before, const DiffSide& after, const DiffChecks& checks, DiffWay way) {
+  const Missed missed(before, after);
   std::vector<NodeDifference> found;
   for (const NodeIndex at : before.nodes) {
     const NodeIndex now = after.subnet.find_node(before.subnet.node(at).guid());
-    if (auto difference = compare(before.subnet, at, after.subnet, now, checks, way)) found.push_back(std::move(*difference));
+    if (auto difference = compare(before.subnet, at, after.subnet, now, checks, way, missed)) found.push_back(std::move(*difference));
   }
   for (const NodeIndex at : after.nodes) {
-    if (before.subnet.find_node(after.subnet.node(at).guid()) == none) found.push_back({none, at, false, false, {}});
+    if (before.subnet.find_node(after.subnet.node(at).guid()) == none && !missed.then.node(at))
+      found.push_back({none, at, false, false, {}});
   }
   return found;
 }

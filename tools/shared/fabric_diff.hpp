@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "subnet/failures.hpp"
 #include "subnet/model.hpp"
 #include "tools/frame/diags_options.hpp"
 #include "tools/frame/options.hpp"
@@ -50,6 +51,8 @@ void add_diff(DiagsOptions& set, DiffOptions& options);
 struct DiffSide {
   const subnet::Subnet& subnet;
   std::vector<subnet::NodeIndex> nodes;
+  /// What the sweep of this fabric may have missed (subnet/unseen.hpp) is no difference. Null: it is one, as in infiniband-diags.
+  const subnet::Failures* failures{};
 };
 
 struct PortDifference {

@@ -42,29 +42,38 @@ std::string link_text(const LinkEnds& link) {
 
 std::string rate_text(const subnet::LinkRate& rate) { return fmt::format("{} {}x", subnet::name(rate.speed), rate.lanes); }
 
+/// The line for `count` objects of the subnet `of` that may be beyond what did not answer in the subnet `in`. Nothing if there are none.
+void print_not_compared(TextOut& out, std::string_view many, std::size_t count, std::string_view of, std::string_view in) {
+  if (count > 0) out.print(" {} {} of the {} subnet are not compared: no answer came from there in the {} subnet.\n", count, many, of, in);
+}
+
 /// All objects of one kind. `many` is the name of the kind in the plural: "end ports".
 template <class T>
 void print_set(TextOut& out, std::string_view many, const SetDifference<T>& set, const std::function<std::string(const T&)>& text) {
   out.print("Current subnet has {} {}, reference subnet has {} {}\n", set.current, many, set.reference, many);
-  if (set.added.empty()) {
-    out.print(" All {} in the current subnet are in the reference subnet.\n", many);
-  } else {
+  if (!set.added.empty()) {
     out.print(" Current subnet has {} more {} than the reference subnet:\n", set.added.size(), many);
     for (const T& one : set.added) out.print("   {}\n", text(one));
+  } else if (set.maybe_added == 0) {
+    out.print(" All {} in the current subnet are in the reference subnet.\n", many);
   }
-  if (set.missing.empty()) {
-    out.print(" All {} in the reference subnet are in the current subnet.\n", many);
-  } else {
+  print_not_compared(out, many, set.maybe_added, "current", "reference");
+  if (!set.missing.empty()) {
     out.print("Reference subnet has {} more {} than the current subnet:\n", set.missing.size(), many);
     for (const T& one : set.missing) out.print("   {}\n", text(one));
+  } else if (set.maybe_missing == 0) {
+    out.print(" All {} in the reference subnet are in the current subnet.\n", many);
   }
+  print_not_compared(out, many, set.maybe_missing, "reference", "current");
 }
 
 struct DiffReport final : FabricReport {
-  DiffReport(const Fabric& current, const Fabric& reference)
-      : FabricReport(current), found(subnet::difference(current.subnet, reference.subnet)) {}
+  DiffReport(const Fabric& current, const Fabric& reference) : FabricReport(current), found(subnet::difference(current, reference)) {}
 
-  Exit status() const override { return found.none() ? FabricReport::status() : Exit::findings; }
+  Exit status() const override {
+    if (!found.none()) return Exit::findings;
+    return found.not_compared() > 0 ? Exit::incomplete : FabricReport::status();
+  }
 
   void text(TextOut& out) const override {
     const std::function<std::string(const Guid&)> guid = [](const Guid& one) { return to_text(one); };
@@ -79,6 +88,8 @@ struct DiffReport final : FabricReport {
   void visit(report::Sink& sink) const override {
     visit_counts(sink, "current", found.end_ports.current, found.nodes.current, found.links.current, found.current_lids);
     visit_counts(sink, "reference", found.end_ports.reference, found.nodes.reference, found.links.reference, found.reference_lids);
+    visit_counts(sink, "not_compared", found.end_ports.not_compared(), found.nodes.not_compared(), found.links.not_compared(),
+                 found.lids_not_compared);
     sink.begin_array("differences");
     visit_set<Guid>(sink, "end_port", found.end_ports, [&](const Guid& guid) { sink.value("port_guid", guid); });
     visit_set<Guid>(sink, "node", found.nodes, [&](const Guid& guid) { sink.value("node_guid", guid); });
@@ -103,8 +114,10 @@ struct DiffReport final : FabricReport {
 
   void print_lids(TextOut& out) const {
     out.print("Current subnet has {} LIDs, reference subnet has {} LIDs\n", found.current_lids, found.reference_lids);
+    if (found.lids_not_compared > 0)
+      out.print(" {} LIDs are not compared: one of the subnets does not tell which port has them.\n", found.lids_not_compared);
     if (found.lids.empty()) {
-      out.print(" All LIDs in the current subnet are the same as the reference subnet.\n");
+      if (found.lids_not_compared == 0) out.print(" All LIDs in the current subnet are the same as the reference subnet.\n");
       return;
     }
     out.print(" The subnets have {} different LID assignments (LID: Current portGUID, Reference portGUID):\n", found.lids.size());

@@ -2,6 +2,7 @@
 // Class agents that send their requesters elsewhere (IBA 13.5.2): once, in a row, in a circle, to nowhere.
 #include "mad/redirect.hpp"
 
+#include <functional>
 #include <map>
 
 #include "iba-gen/pm.hpp"
@@ -39,8 +40,10 @@ struct Bench : ibtest::FakeHost {
       redirect->second.pack(data);
     } else if (mad[1] == mgmt_class::sa) {
       sa::PathRecord record;
+      record.dgid = sa::PathRecord::unpack(mad.subspan(data_area(mad[1]).offset)).dgid;
       record.dlid = Lid{77};
       record.sl = 6;
+      if (lie) lie(record);
       record.pack(data);
     } else {
       data[1] = static_cast<std::uint8_t>(lid);  // PortSelect, as a mark
@@ -78,6 +81,7 @@ struct Bench : ibtest::FakeHost {
   std::unique_ptr<Rpc> rpc;
   std::map<std::uint16_t, ClassPortInfo> redirects;
   std::vector<path::Path> asked;
+  std::function<void(sa::PathRecord&)> lie;  // of the SA
   std::uint16_t dead = 0;
   std::uint16_t attribute_id = mad::attribute_id::class_port_info;
 };
@@ -161,6 +165,22 @@ TEST_CASE("a GID without a LID is resolved by the SA; one beyond a router needs 
   CHECK(path.sgid == bench.port.gids[0]);
   CHECK(path.traffic_class == 3);
   CHECK(path.flow_label == 0x54321);
+}
+
+TEST_CASE("a path to another port than the redirect names is not taken") {
+  Bench bench;
+  ClassPortInfo info = Bench::to(0);
+  info.redirect_gid = Gid::from(GidPrefix{0xfec0000000000001U}, Guid{0x99});
+  bench.redirects[5] = info;
+  SECTION("another GUID") {
+    bench.lie = [](sa::PathRecord& record) { record.dgid = Gid::from(record.dgid.prefix(), Guid{0x98}); };
+    CHECK_THAT(bench.failure_of(5), ibtest::contains("the SA answered with a path to fec0:0:0:1::98 "));
+  }
+  SECTION("no LID of a port") {
+    bench.lie = [](sa::PathRecord& record) { record.dlid = Lid{0xc001}; };
+    CHECK_THAT(bench.failure_of(5), ibtest::contains("the SA answered with a path to fec0:0:0:1::99 at LID 49153"));
+  }
+  REQUIRE(bench.asked.size() == 2);  // nothing was sent there
 }
 
 TEST_CASE("an agent that has left the place that it was at is looked for anew") {

@@ -142,6 +142,25 @@ TEST_CASE_METHOD(Bench, "--cache-age wants a time, and a cache") {
   CHECK_THAT(run({"ibhosts", "--cache-age", "1d"}).err, contains("--cache-age goes with --cache or IBTOOL_CACHE"));
 }
 
+TEST_CASE_METHOD(Bench, "Options of a cache are refused beside a file that the fabric comes from") {
+  const std::string snapshot = directory.file("snapshot"), stored = directory.file("stored");
+  run({"snapshot", snapshot});
+  REQUIRE(diags(fabric, {"ibnetdiscover", "--cache", stored}).status == 0);
+  for (const auto& [option, from] : std::vector<std::pair<std::string, std::string>>{{"--from", snapshot}, {"--load-cache", stored}}) {
+    REQUIRE(run({"ibhosts", option, from}).status == 0);
+    for (const std::vector<std::string>& more : std::vector<std::vector<std::string>>{{"--refresh-cache"}, {"--cache-age", "1d"}}) {
+      for (const char* command : {"ibhosts", "iblinkinfo", "check_routes", "ibqueryerrors"}) {
+        std::vector<std::string> words{command, option, from};
+        words.insert(words.end(), more.begin(), more.end());
+        const Outcome refused = run(words);
+        CAPTURE(words, refused.err);
+        CHECK(refused.status == 2);
+        CHECK(refused.err == "E: " + more[0] + " and " + option + " exclude each other\n");
+      }
+    }
+  }
+}
+
 TEST_CASE_METHOD(Bench, "A sweep that did not get everywhere is not taken from a cache") {
   SECTION("The host had no link") {
     fabric.set_link(here, 1, false);

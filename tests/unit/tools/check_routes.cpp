@@ -196,6 +196,13 @@ TEST_CASE("check_routes: a table that was not read leaves pairs open, and is no 
   CHECK(found["unicast"]["unknown_count"] == 4 + 2 + 4);
   CHECK(found["credit_loops"]["verdict"] == "not_read");
   CHECK_THAT(tree.check({}, 4).out, contains("Credit loops: not known: forwarding tables were not read.\n"));
+  // The routes that are not known may use any link.
+  const std::string text = tree.check({"--load"}, 4).out;
+  CHECK_THAT(text,
+             contains("Load: of the 2 routes that are known, links between switches carry 0 to 0 in one direction, 0.0 on average.\n"));
+  CHECK_THAT(text, !contains("carry nothing") && !contains("; most"));
+  const json load = tree.found({"--load"}, 4)["load"]["switch_links"];
+  for (const char* key : {"least", "greatest", "mean", "unused"}) CHECK(load[key].is_null());
 }
 
 TEST_CASE("check_routes: a ring has credit loops with one SL, and none with SLs that change") {

@@ -203,6 +203,38 @@ TEST_CASE("a snapshot without counters and without tables of the SA: one line fo
   CHECK(found["unreachable"][0]["reason"] == "not_read");
 }
 
+TEST_CASE("a silent SA is one cause: nodes whose records were not read are not judged") {
+  ibtest::CountingFabric s;
+  s.sa.silent = true;
+  for (const char* command : {"ibcheckstate", "ibcheckwidth", "ibchecknet", "ibcheckerrors"}) {
+    const auto told = ibtool(s.fabric, {command, "--up"});
+    INFO(command << '\n' << told.out << told.err);
+    CHECK(told.status == 4);
+    CHECK_THAT(told.out, !contains("FAILED") && contains("## Summary: 0 nodes checked, 0 bad nodes found\n"));
+    CHECK_THAT(told.err,
+               contains("E: The SA's table of NodeRecords was not read: nodes are not checked.\nE: +RPC ") && contains("timed out"));
+    CHECK(errors_of(told.err) == 2);  // with the cause
+    const json found = json::parse(ibtool(s.fabric, {command, "--up", "--json"}).out);
+    for (const json& row : found["checks"]) CHECK(row["check"] != "node");
+    REQUIRE(found["unreachable"].size() == 1);
+    CHECK(found["unreachable"][0]["reason"] == "no_answer");
+  }
+}
+
+TEST_CASE("a snapshot without counters: a check of one port has no verdict") {
+  ibtest::CountingFabric s;
+  const ibtest::TemporaryDirectory directory;
+  const std::string file = directory.file("without-counters");
+  CHECK(ibtool(s.fabric, {"snapshot", file, "--skip", "counters,details"}).status == 0);
+  for (const char* command : {"ibcheckerrs", "ibdatacounts"}) {
+    const auto told = ibtool(s.fabric, {command, "1", "2", "--skip-sl", "--from", file});
+    INFO(told.out << told.err);
+    CHECK(told.status == 3);
+    CHECK(told.out.empty());
+    CHECK(errors_of(told.err) == 1);
+  }
+}
+
 TEST_CASE("failures about all ports, and about the tables of a switch, name no port") {
   Site s;
   s.fabric.node(leaf1).faults.ignores = smp::LinearForwardingTable::attribute_id;

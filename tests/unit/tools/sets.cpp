@@ -1,131 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// A Set reaches the node that was meant, or none, whatever changes hands, is named in part or is remembered; and dry runs.
+// A Set reaches the node that was meant, or none, whatever changes hands, is named in part or is remembered.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 
 #include "iba-gen/pm.hpp"
-#include "subnet/mlnx_vendor.hpp"
-#include "support/catch.hpp"
-#include "support/fake_pma.hpp"
-#include "support/fake_sa.hpp"
-#include "support/program.hpp"
-#include "tools/frame/command.hpp"
+#include "unit/tools/set_site.hpp"
 
 namespace tools_sets_tests {
 
-using ibtest::contains;
-using ibtest::diags;
-using ibtest::FakeFabric;
-using ibtest::FakePma;
-using ibtest::FakeSa;
-using ibtest::ibtool;
-using ibtest::Outcome;
 using nlohmann::json;
-
-namespace {
-
-using Words = std::vector<std::string>;
-
-/// A spine (LID 1) with two leaves (2 and 3) at its ports 1 and 2, and a host at each leaf (4, the one of the test, and 5).
-struct Site {
-  FakeFabric fabric;
-  FakeFabric::NodeId spine, leaf1, leaf10, here, other;
-
-  Site() {
-    spine = fabric.add_switch(0x100, 4, "spine");
-    leaf1 = fabric.add_switch(0x200, 4, "MF0;leaf1:SB7800/U1");
-    leaf10 = fabric.add_switch(0x300, 4, "leaf10");
-    here = fabric.add_ca(0x400, 1, "here");
-    other = fabric.add_ca(0x500, 1, "other");
-    fabric.link(spine, 1, leaf1, 1);
-    fabric.link(spine, 2, leaf10, 1);
-    fabric.link(leaf1, 2, here, 1);
-    fabric.link(leaf10, 2, other, 1);
-    fabric.link(spine, 3, leaf10, 3);
-    fabric.assign_lids();
-    fabric.attach(here);
-    for (const auto node : {spine, leaf1, leaf10, here, other}) pmas.push_back(&ibtest::run_pma(fabric, node));
-  }
-
-  /// Runs `words` and calls `change` right before request number `at`.
-  template <class Change>
-  Outcome run_changing(const Words& words, unsigned at, Change change) {
-    unsigned requests = 0;
-    fabric.network.tamper = [&, at](ib::Bytes, std::optional<FakeFabric::Answer> answer) {
-      if (++requests == at) change();
-      return answer ? std::vector<FakeFabric::Answer>{*answer} : std::vector<FakeFabric::Answer>{};
-    };
-    Outcome outcome = ibtool(fabric, words);
-    fabric.network.tamper = nullptr;
-    requests_ = requests;
-    return outcome;
-  }
-  unsigned requests_ = 0;
-  unsigned agent_sets = 0;  ///< that came to an agent of run_all_agents()
-
-  /// Has leaf10 and the agents that no node has otherwise: of vendors, of congestion control and a subnet manager.
-  void run_all_agents() {
-    FakeFabric::Node& node = fabric.node(leaf10);
-    for (const std::uint8_t mgmt_class : {ib::subnet::mlnx_vendor_class, ib::mad::mgmt_class::congestion}) {
-      node.services[mgmt_class].answer = [this](unsigned, ib::Bytes request) {
-        if (ib::mad::HeaderView(request).method() != ib::mad::method::get) ++agent_sets;
-        return ibtest::answer_to(request);
-      };
-    }
-    node.ports.at(0).info.capability_mask |= ib::smp::capability_mask::is_vendor_class_supported;
-    node.sm_info = ib::smp::SMInfo{};
-  }
-
-  /// Runs a command line. With `changes` leaf10 is another node as soon as it has answered a Get of the class; it has its LID and route.
-  /// Returns how many requests that change something were sent.
-  unsigned changes_sent(bool legacy, const Words& words, std::uint8_t mgmt_class, bool changes, Outcome& outcome) {
-    unsigned sent = 0;
-    fabric.network.tamper = [&](ib::Bytes request, std::optional<FakeFabric::Answer> answer) {
-      const ib::mad::HeaderView header(request);
-      if (header.method() == ib::mad::method::set || header.method() == ib::mad::method::delete_) ++sent;
-      const bool is_smp = ib::mad::is_smp(header.mgmt_class());
-      const bool identifies = is_smp && header.attribute_id() == ib::smp::NodeInfo::attribute_id;
-      const bool is_of_class = mgmt_class == (is_smp ? ib::mad::mgmt_class::smp : header.mgmt_class());
-      if (changes && answer && is_of_class && !identifies) fabric.node(leaf10).info.node_guid = ib::Guid{0x999};
-      return answer ? std::vector<FakeFabric::Answer>{*answer} : std::vector<FakeFabric::Answer>{};
-    };
-    outcome = legacy ? diags(fabric, words) : ibtool(fabric, words);
-    fabric.network.tamper = nullptr;
-    fabric.node(leaf10).info.node_guid = ib::Guid{0x300};
-    return sent;
-  }
-
-  std::size_t pma_sets() const {
-    std::size_t sets = 0;
-    for (const FakePma* pma : pmas)
-      sets += static_cast<std::size_t>(std::ranges::count(pma->asked, std::uint8_t{ib::mad::method::set}, &FakePma::Asked::method));
-    return sets;
-  }
-
-  std::vector<FakePma*> pmas;
-};
-
-/// set_nodedesc writes into sysfs and sends nothing.
-void check_nodedesc_dry_run() {
-  ibtest::FakeSysfs sysfs;
-  sysfs.device("mlx5_0", "0002:c903:0000:1490");
-  sysfs.port("mlx5_0", {});
-  const std::string file = "class/infiniband/mlx5_0/node_desc";
-  sysfs.write(file, "old");
-  const Outcome dry = ibtool({"set_nodedesc", "new", "--dry-run"});
-  CHECK(dry.status == 0);
-  CHECK(dry.out == "Would set mlx5_0: new (is 'old')\n");
-  CHECK(json::parse(ibtool({"set_nodedesc", "new", "--dry-run", "--json"}).out)["dry_run"] == true);
-  std::ifstream now(sysfs.root() / file);
-  CHECK(std::string(std::istreambuf_iterator<char>(now), {}) == "old");
-}
-
-}  // namespace
 
 TEST_CASE_METHOD(Site, "a cable that was moved between the sweep and the Set: nothing is set") {
   const auto swap = [this] {  // what is behind port 1 of the spine is behind port 2 now, and the other way round
@@ -181,6 +67,13 @@ TEST_CASE_METHOD(Site, "what changes the fabric takes none from a file") {
     const Outcome refused = ibtool(fabric, {"ibqueryerrors", "-k", option, "/nowhere/fabric"});
     CHECK(refused.status == 2);
     CHECK_THAT(refused.err, contains("excludes -k and -K"));
+  }
+  for (const Words& option : std::vector<Words>{{"--refresh-cache"}, {"--cache-age", "1d"}}) {
+    Words words{"ibqueryerrors", "-k"};
+    words.insert(words.end(), option.begin(), option.end());
+    const Outcome refused = ibtool(fabric, words);
+    CHECK(refused.status == 2);
+    CHECK_THAT(refused.err, contains(option[0] + " excludes -k and -K"));
   }
 }
 
@@ -327,77 +220,6 @@ TEST_CASE_METHOD(Site, "between Get and Set another node takes the LID or the ro
     CHECK(outcome.status == (line.legacy ? failed : 3));
     CHECK_THAT(outcome.err, contains("leads to the node 0000:0000:0000:0999 now, and 0000:0000:0000:0300 was meant: nothing was set"));
   }
-}
-
-TEST_CASE_METHOD(Site, "what is printed of a change names node, GUID and port") {
-  const Outcome set = ibtool(fabric, {"ibportstate", "3", "3", "down"});
-  CHECK(set.status == 0);
-  CHECK_THAT(set.err, contains("'leaf10' 0000:0000:0000:0300 port 3:"));
-  const Outcome several = ibtool(fabric, {"set_port_state", "--enable", "3@3", "--discovery=DR"});
-  CHECK(several.err == "Enabled 0000:0000:0000:0300@3 'leaf10'\n");
-  const Outcome dry = ibtool(fabric, {"init_all_ports", "--dry-run"});
-  CHECK_THAT(dry.out, contains("Would have set port 3 of 0000:0000:0000:0300 'leaf10' down on DR Path ("));
-  CHECK_THAT(ibtool(fabric, {"ibclearcounters", "5"}).out, contains("Clear counters lid 5 (other, 0000:0000:0000:0500) port 1: OK\n"));
-  CHECK_THAT(ibtool(fabric, {"ibclearerrors", "leaf10"}).out,
-             contains("Clear counters lid 3 (leaf10, 0000:0000:0000:0300) all ports: OK\n"));
-  CHECK_THAT(ibtool(fabric, {"ibclearcounters", "--yes"}).out, !contains("Clear counters lid"));
-}
-
-TEST_CASE_METHOD(Site, "every command that changes something has --dry-run, which sends no Set and tells of each") {
-  FakeSa sa(fabric);
-  pmas[2]->count(3, "symbol_error_counter") = 7;
-  const std::vector<Words> lines{{"ibportstate", "3", "3", "down"},
-                                 {"set_port_state", "--disable", "3@3"},
-                                 {"init_all_ports"},
-                                 {"ibclearcounters"},
-                                 {"ibclearerrors", "leaf10"},
-                                 {"ibqueryerrors", "-k"},
-                                 {"ibqueryerrors", "-K", "leaf10"},
-                                 {"perfquery", "-R", "3", "3"},
-                                 {"perfquery", "-r", "3", "3"},
-                                 {"query", "SubnSet", "SMPPortInfo", "3", "-a", "3", "-f", "mKeyLeasePeriod=3"},
-                                 {"query", "PerformanceSet", "PMPortCounters", "3", "-f", "portSelect=3"},
-                                 {"query", "SubnAdmDelete", "SAServiceRecord", "-f", "serviceID=1"},
-                                 {"sminfo", "3", "1"},
-                                 {"ibccconfig", "SP", "3", "3", "1", "1", "2", "3", "4"},
-                                 {"vendstat", "-c", "1,2", "3", "1"},
-                                 {"vendstat", "-W", "10,1", "3"},
-                                 {"set_guid", "5", "1", "0x77"}};
-  run_all_agents();
-  for (const Words& line : lines) {
-    Words words = line;
-    words.emplace_back("--dry-run");
-    const Outcome dry = ibtool(fabric, words);
-    INFO(fmt::format("{}", fmt::join(line, " ")) << ": " << dry.out << dry.err);
-    CHECK(dry.status == (line[0] == "ibqueryerrors" && dry.status == 1 ? 1 : 0));
-    CHECK_THAT(dry.out, contains("Would "));
-    words.emplace_back("--json");
-    const json report = json::parse(ibtool(fabric, words).out);
-    CHECK(report["dry_run"] == true);
-  }
-  check_nodedesc_dry_run();
-  CHECK(fabric.sets.empty());
-  CHECK(pma_sets() == 0);
-  for (const std::uint8_t method : {ib::mad::method::set, ib::mad::method::delete_})
-    CHECK(std::ranges::count(sa.asked, method, &FakeSa::Query::method) == 0);
-  CHECK(agent_sets == 0);
-  const Outcome one = ibtool(fabric, {"perfquery", "-R", "3", "3", "--dry-run"});
-  CHECK_THAT(one.out, contains("Would send PerformanceSet(PMPortCounters) 0 to 0000:0000:0000:0300 'leaf10' by Path 4 -> 3") &&
-                          contains(" portSelect=3 "));
-  for (const ib::tools::CommandInfo* info : ib::tools::commands()) {
-    if (!info->changes) continue;
-    INFO(info->name);
-    const bool is_in_list = std::ranges::any_of(lines, [info](const Words& line) { return line[0] == info->name; });
-    CHECK((is_in_list || info->name == "set_nodedesc"));
-    CHECK_THAT(ibtool({"help", std::string(info->name)}).out, contains("--dry-run"));
-  }
-}
-
-TEST_CASE_METHOD(Site, "keys of a Set are not displayed in a dry run") {
-  const Outcome dry = ibtool(fabric, {"query", "SubnSet", "SMPPortInfo", "5", "-f", "mKey=0x1234567890", "--dry-run"});
-  CAPTURE(dry.err);
-  CHECK_THAT(dry.out, contains("MKey=(not displayed)"));
-  CHECK_THAT(dry.out, !contains("1234567890"));
 }
 
 TEST_CASE_METHOD(Site, "query PerformanceSet reads the port that it sets") {

@@ -116,6 +116,57 @@ TEST_CASE_METHOD(Site, "what is gone, what is new, and who has another LID") {
                                 "       4:       !Cur          0000:0000:0000:0401\n"));
 }
 
+TEST_CASE_METHOD(Site, "what is beyond a port that does not answer is not compared") {
+  const std::string before = listing();
+  const File stored("");
+  REQUIRE(diags(fabric, {"ibnetdiscover", "--cache", stored.name}).status == 0);
+  fabric.node(far).faults.silent = true;  // and nobody reaches the host behind it
+  const auto silent = compare(before);
+  CAPTURE(silent.out, silent.err);
+  CHECK(silent.status == 4);
+  CHECK_THAT(silent.out, !contains(" more ") && !contains("!Cur") && !contains("All end ports in the reference"));
+  CHECK_THAT(silent.out,
+             contains(" All nodes in the current subnet are in the reference subnet.\n"
+                      " 2 nodes of the reference subnet are not compared: no answer came from there in the current subnet.\n") &&
+                 contains(" 3 links of the reference subnet are not compared: ") && contains(" 2 LIDs are not compared: "));
+  const json found = json::parse(compare(before, {"--json"}).out);
+  CHECK(found["differences"].empty());
+  CHECK(found["not_compared"] == json({{"end_port_count", 2}, {"node_count", 2}, {"link_count", 3}, {"lid_count", 2}}));
+  const auto topology = ibtool(fabric, {"ibnetdiscover", "--diff", stored.name});
+  CHECK(topology.status == 4);
+  CHECK_THAT(topology.out, !contains("< "));
+  // infiniband-diags takes what is silent for what is gone.
+  CHECK_THAT(diags(fabric, {"ibnetdiscover", "--diff", stored.name}).out, contains("< "));
+  SECTION("what is gone beside it is a difference") {
+    fabric.set_link(near, 3, false);
+    const auto both = compare(before);
+    CHECK(both.status == 1);
+    CHECK_THAT(both.out, contains("Reference subnet has 1 more links than the current subnet:\n"
+                                  "   0000:0000:0000:0200[3] <=> 0000:0000:0000:0100[3]\n"));
+    CHECK_THAT(both.out, !contains(" more nodes "));
+  }
+  SECTION("a switch whose links are all down is gone, whatever else is silent") {
+    fabric.set_link(near, 2, false);
+    fabric.set_link(near, 3, false);
+    CHECK_THAT(compare(before).out, contains("Reference subnet has 2 more nodes than the current subnet:\n"));
+  }
+}
+
+TEST_CASE_METHOD(Site, "what the sweep of the reference did not reach is not new") {
+  const File stored("");
+  std::remove(stored.name);
+  fabric.node(far).faults.silent = true;
+  REQUIRE(ibtool(fabric, {"snapshot", stored.name}).status == 4);
+  fabric.node(far).faults.silent = false;
+  const auto found = ibtool(fabric, {"subnet_diff", stored.name});
+  CAPTURE(found.out, found.err);
+  CHECK(found.status == 4);
+  CHECK_THAT(found.out,
+             !contains(" more ") && !contains("!Ref") &&
+                 contains(" 2 nodes of the current subnet are not compared: no answer came from there in the reference subnet.\n"));
+  CHECK(ibtool(fabric, {"ibnetdiscover", "--diff", stored.name}).out.empty());
+}
+
 TEST_CASE_METHOD(Site, "a link that runs at another rate is told of with both") {
   const std::string before = listing();
   for (const auto id : {near, far}) {

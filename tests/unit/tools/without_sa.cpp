@@ -90,6 +90,13 @@ TEST_CASE("--skip-sl of a check that compares nodes with the SA's records asks f
   CHECK(f.paths_asked() == 0);
 }
 
+TEST_CASE("--skip-sl of such a check warns of nothing where the SA is silent: SL 0 was asked for") {
+  Fabric f;
+  f.sa.silent = true;
+  CHECK_THAT(ibtool(f.fabric, {"ibcheckerrors", "--skip-sl"}).err, !contains(std::string(warning)) && contains("E: "));
+  CHECK(count(ibtool(f.fabric, {"ibcheckerrors"}).err, warning) == 1);
+}
+
 TEST_CASE("a path with DLID and SL is complete: nothing is asked of the SA, and the SL is that of the path") {
   for (const char* sl : {"0", "3"}) {
     Fabric f;

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "subnet/unseen.hpp"
+
+namespace ib::subnet {
+namespace {
+
+/// Whether the failure leaves open what is at the other ends of links. A failed NodeInfo concerns all ports of the node.
+bool hides_links(const Failure& failure) {
+  if (failure.node == none) return false;
+  return failure.beyond || failure.attribute == "NodeInfo" || failure.attribute == "PortInfo";
+}
+
+}  // namespace
+
+Unseen::Unseen(const Subnet& swept, const Failures& failures, const Subnet& other)
+    : swept_(swept), other_(other), open_(swept.ports().size()), nodes_(other.nodes().size()) {
+  std::vector<NodeIndex> found;
+  const auto find = [&](NodeIndex node) {
+    if (nodes_[node] || swept_.find_node(other_.node(node).guid()) != none) return;
+    nodes_[node] = true;
+    found.push_back(node);
+  };
+  for (const Failure& failure : failures) {
+    if (!hides_links(failure)) continue;
+    const Node& node = swept_.node(failure.node);
+    const NodeIndex before = other_.find_node(node.guid());
+    for (unsigned number = 0; number < node.slots; ++number) {
+      const PortIndex at = node.first_port + number;
+      if (swept_.port(at).peer != none || (failure.port >= 0 && static_cast<unsigned>(failure.port) != number)) continue;
+      open_[at] = true;
+      const PortIndex port = before == none ? none : other_.port_of(before, number);
+      if (port != none && other_.port(port).peer != none) find(other_.port(other_.port(port).peer).node);
+    }
+  }
+  for (std::size_t at = 0; at < found.size(); ++at) {
+    for (const Port& port : other_.ports_of(other_.node(found[at]))) {
+      if (port.peer != none) find(other_.port(port.peer).node);
+    }
+  }
+}
+
+bool Unseen::link(PortIndex port) const {
+  const PortIndex peer = other_.port(port).peer;
+  return peer != none && is_open(port) && is_open(peer);
+}
+
+/// Whether the sweep learnt nothing about what is at the other end of `port` of the other model.
+bool Unseen::is_open(PortIndex port) const {
+  const Port& of = other_.port(port);
+  if (nodes_[of.node]) return true;
+  const NodeIndex node = swept_.find_node(other_.node(of.node).guid());
+  const PortIndex there = node == none ? none : swept_.port_of(node, of.number);
+  return there != none && open_[there];
+}
+
+}  // namespace ib::subnet
