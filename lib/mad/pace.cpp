@@ -15,21 +15,30 @@ constexpr std::chrono::milliseconds burst{5};  // timers are not finer than that
 Pace::Pace(async::Loop& loop, unsigned per_second, std::function<std::uint64_t()> sent)
     : loop_(loop), period_(async::Duration(std::chrono::seconds(1)) / std::max(per_second, 1U)), sent_(std::move(sent)), turns_(sent_()) {}
 
-Task<> Pace::turn() {
+Task<> Pace::turn(Urgency urgency) {
   const std::uint64_t sent = sent_(), beside = sent - std::min(sent, turns_);
   turns_ += beside + 1;
   next_ = std::max(next_, loop_.now() - burst) + period_ * static_cast<async::Duration::rep>(beside);
-  const async::Time mine = next_;
+  const bool is_urgent = urgency == Urgency::urgent;
+  const async::Time mine = is_urgent ? std::max(next_urgent_, loop_.now() - burst) : next_;
+  const async::Duration delay = delay_;
   next_ += period_;
-  if (mine > loop_.now()) co_await loop_.sleep_for(mine - loop_.now());
+  if (is_urgent) {
+    next_urgent_ = mine + period_;
+    delay_ += period_;
+  }
+  // A usual turn comes later by the urgent turns that were given since.
+  const auto due = [&] { return is_urgent ? mine : mine + (delay_ - delay); };
+  while (due() > loop_.now()) co_await loop_.sleep_for(due() - loop_.now());
 }
 
-PacedTransactor::PacedTransactor(Transactor& below, Pace& pace) : Transactor(below.end_port()), below_(below), pace_(pace) {
+PacedTransactor::PacedTransactor(Transactor& below, Pace& pace, Pace::Urgency urgency)
+    : Transactor(below.end_port()), below_(below), pace_(pace), urgency_(urgency) {
   sa_path() = below.sa_path();
 }
 
 Task<Result<Reply>> PacedTransactor::try_call(const Request& request) {
-  co_await pace_.turn();
+  co_await pace_.turn(urgency_);
   co_return co_await below_.try_call(request);
 }
 

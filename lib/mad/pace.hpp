@@ -12,7 +12,7 @@
 namespace ib::mad {
 
 /// Gives turns to requests: a fixed number a second. MADs that were sent without a turn, for example the second tries of requests, use up
-/// the following turns.
+/// the following turns. Urgent requests go before all others that wait.
 class Pace {
  public:
   /// `sent` returns the number of MADs sent so far. `loop` must outlive this object.
@@ -20,27 +20,30 @@ class Pace {
   Pace(const Pace&) = delete;
   Pace& operator=(const Pace&) = delete;
 
+  enum class Urgency : std::uint8_t { usual, urgent };
   /// Returns when another MAD may be sent.
-  Task<> turn();
+  Task<> turn(Urgency urgency = Urgency::usual);
 
  private:
   async::Loop& loop_;
   async::Duration period_;
   std::function<std::uint64_t()> sent_;
-  async::Time next_{};     ///< when the next turn is
-  std::uint64_t turns_{};  ///< turns given, and MADs sent without a turn
+  async::Time next_{}, next_urgent_{};  ///< when the next turn is
+  async::Duration delay_{};             ///< of the usual turns by urgent ones, all together
+  std::uint64_t turns_{};               ///< turns given, and MADs sent without a turn
 };
 
 /// A Transactor that passes each request on when its turn has come.
 class PacedTransactor final : public Transactor {
  public:
   /// Both must outlive this object.
-  PacedTransactor(Transactor& below, Pace& pace);
+  PacedTransactor(Transactor& below, Pace& pace, Pace::Urgency urgency = Pace::Urgency::usual);
   Task<Result<Reply>> try_call(const Request& request) override;
 
  private:
   Transactor& below_;
   Pace& pace_;
+  Pace::Urgency urgency_;
 };
 
 }  // namespace ib::mad

@@ -90,10 +90,19 @@ async::Task<> Engine::run() {
 /// Reads as long as the end port stays as it is. Ends by an exception.
 async::Task<> Engine::live() {
   stack_.open();
+  co_await resume_polls();
   async::TaskGroup group(loop_);
   group.spawn(read_in_rounds());
   group.spawn(poll_states());
   co_await group.join();
+}
+
+/// Polls what is published already until it is swept and read again, which takes long where the new subnet manager does not answer yet.
+async::Task<> Engine::resume_polls() {
+  if (!view_.reading) co_return;
+  auto reader = std::make_shared<FabricReader>(stack_, pace_ ? &*pace_ : nullptr, view_.reading->fabric, options_);
+  const bool is_same_fabric = co_await reader->is_at_its_place();
+  if (is_same_fabric) published_reader_ = std::move(reader);
 }
 
 async::Task<> Engine::read_in_rounds() {
@@ -115,6 +124,7 @@ async::Task<> Engine::sweep() {
   std::shared_ptr<FabricReader> swept = co_await FabricReader::sweep(stack_, pace_ ? &*pace_ : nullptr, options_, std::move(before));
   reader_ = std::move(swept);
   last_sweep_ = loop_.now();
+  causes_.sweep_took(reader_->fabric()->took);
   ++view_.exporter.sweeps;
   take_silence(*reader_->fabric());
 }
@@ -129,10 +139,13 @@ async::Task<> Engine::round() {
   std::shared_ptr<const Reading> reading = co_await reader->read(std::move(states), silent_);
   if (is_new) {
     Polled polled = co_await reader->poll();
-    take_differing(*reader, polled.differing);
-    known_states_ = states = std::move(polled.states);
     std::shared_ptr<const metrics::Managers> managers = co_await reader->read_managers();
     take_managers(std::move(managers));
+    auto known = std::make_shared<PortStates>(reader->fabric()->subnet);
+    take_differing(*reader, known->update(*polled.states));  // what has changed since the sweep
+    take_differing(*reader, polled.differing);
+    known_states_ = std::move(known);
+    states = std::move(polled.states);
   } else {
     states = view_.states;  // polled since
   }
@@ -192,14 +205,17 @@ void Engine::take_silence(const metrics::SweptFabric& fabric) {
   for (const subnet::Failure& failure : fabric.failures) {
     if (failure.kind != subnet::Failure::Kind::no_answer) continue;
     const Guid guid = failure.node == subnet::none ? Guid{} : fabric.subnet.node(failure.node).guid();
-    want_sweep({guid, static_cast<unsigned>(failure.port)});
+    want_sweep({guid, static_cast<unsigned>(failure.port)}, SweepCauses::Kind::silence);
   }
 }
 
 async::Task<> Engine::poll_states() {
   co_await check_port();
+  async::Time begun = loop_.now();
   for (;;) {
-    co_await loop_.sleep_for(times_.states);
+    const async::Duration took = loop_.now() - begun;
+    co_await loop_.sleep_for(std::max(times_.states - took, took / 2));  // a limit of MADs may make a poll long
+    begun = loop_.now();
     co_await check_port();
     const std::shared_ptr<FabricReader> reader = published_reader_;
     if (!reader) continue;
@@ -263,8 +279,8 @@ void Engine::lose(const Error& error) {
   notices_.tell("port", fmt::format("{}; trying again", error.message()), {});
 }
 
-void Engine::want_sweep(SweepCauses::Cause cause) {
-  causes_.add(cause, loop_.now());
+void Engine::want_sweep(SweepCauses::Cause cause, SweepCauses::Kind kind) {
+  causes_.add(cause, loop_.now(), kind);
   wake_.ring();
 }
 

@@ -31,8 +31,8 @@ namespace ib::tools::exporter {
 struct Times {
   async::Duration interval = std::chrono::seconds(30);  ///< from one reading of counters to the next
   async::Duration sweep = std::chrono::seconds(600);    ///< from one sweep to the next where nothing changes
-  async::Duration states = std::chrono::seconds(8);     ///< from one poll of port states to the next
-  async::Duration sweep_gap = std::chrono::seconds(8);  ///< at least, from one sweep to the next; twice as long each time for one cause
+  async::Duration states = std::chrono::seconds(8);     ///< from the beginning of one poll of port states to that of the next
+  async::Duration sweep_gap = std::chrono::seconds(8);  ///< at least, from one sweep to the next; for one cause see SweepCauses
   async::Duration reopen = std::chrono::seconds(5);     ///< until the end port is tried again
 };
 
@@ -80,6 +80,7 @@ class Engine {
 
  private:
   async::Task<> live();
+  async::Task<> resume_polls();
   async::Task<> read_in_rounds();
   async::Task<> poll_states();
   async::Task<> check_port();
@@ -94,7 +95,7 @@ class Engine {
   void take_silence(const metrics::SweptFabric& fabric);
   void close();
   void lose(const Error& error);
-  void want_sweep(SweepCauses::Cause cause);
+  void want_sweep(SweepCauses::Cause cause, SweepCauses::Kind kind = SweepCauses::Kind::change);
   bool is_sweep_due() const;
   async::Time next_wake(async::Time next_round) const;
   std::uint64_t mads_sent() const;

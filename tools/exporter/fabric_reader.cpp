@@ -61,12 +61,11 @@ async::Task<mad::Result<PolledPort>> poll_port(const subnet::Subnet& subnet, sub
 
 }  // namespace
 
-FabricReader::FabricReader(Stack& stack, mad::Pace* pace, std::shared_ptr<SweptFabric> fabric, path::Path start,
-                           const ReaderOptions& options)
+FabricReader::FabricReader(Stack& stack, mad::Pace* pace, std::shared_ptr<const SweptFabric> fabric, const ReaderOptions& options)
     : stack_(stack),
       senders_(stack, pace),
       fabric_(std::move(fabric)),
-      start_(std::move(start)),
+      start_(start_of(stack)),
       hcas_(options.hcas),
       details_(options.details),
       paths_(fabric_->subnet, start_) {}
@@ -84,7 +83,7 @@ async::Task<std::shared_ptr<FabricReader>> FabricReader::sweep(Stack& stack, mad
   subnet::Discovered found = co_await subnet::discover(senders.lowest(), fabric->subnet, start, discovery);
   fabric->failures = std::move(found.failures);
   fabric->list_devices();
-  auto reader = std::make_shared<FabricReader>(stack, pace, fabric, start, options);
+  auto reader = std::make_shared<FabricReader>(stack, pace, fabric, options);
   co_await stack.read_service_levels(reader->paths_);
   fabric->time = stack.loop().clock().wall_time();
   fabric->took = stack.loop().now() - begun;
@@ -113,6 +112,18 @@ async::Task<std::shared_ptr<const metrics::Reading>> FabricReader::read(std::sha
   reading->time = stack_.loop().clock().wall_time();
   reading->took = stack_.loop().now() - reading->begun;
   co_return reading;
+}
+
+async::Task<bool> FabricReader::is_at_its_place() {
+  const subnet::Subnet& subnet = fabric_->subnet;
+  const PortIndex peer = subnet.start == subnet::none ? subnet::none : subnet.port(subnet.start).peer;
+  if (peer == subnet::none) co_return false;
+  path::IbDrPath beyond = *polling_start().directed();
+  const auto longer = beyond.advance(subnet.port(subnet.start).number);
+  if (!longer) co_return false;
+  const path::Path path = *longer;
+  const mad::Result<smp::NodeInfo> info = co_await senders_.urgent_smps().try_subn_get<smp::NodeInfo>(path);
+  co_return info && info->node_guid == subnet.node(subnet.port(peer).node).guid() && info->local_port_num == subnet.port(peer).number;
 }
 
 /// The path at which a poll begins. A poll has a shorter timeout and fewer tries than a reading, because the next poll comes soon.
@@ -236,7 +247,7 @@ async::Task<Polled> FabricReader::poll() {
   }
   const subnet::SurveyOptions options(polling_start(), subnet::SurveyWay::smp);
   const subnet::SurveyQuestion<PolledPort> ask = [&subnet](subnet::SurveyPort port) { return poll_port(subnet, port); };
-  const auto found = co_await subnet::survey<PolledPort>(senders_.smps(), subnet, std::move(ports), options, ask);
+  const auto found = co_await subnet::survey<PolledPort>(senders_.urgent_smps(), subnet, std::move(ports), options, ask);
   Polled polled;
   for (const auto& row : found.rows) {
     if (!row.value) continue;
@@ -260,7 +271,7 @@ async::Task<std::shared_ptr<const metrics::Managers>> FabricReader::read_manager
     return port.transactor.try_subn_get<smp::SMInfo>(port.path);
   };
   const subnet::SurveyOptions options(polling_start(), subnet::SurveyWay::smp);
-  const auto found = co_await subnet::survey<smp::SMInfo>(senders_.smps(), subnet, std::move(ports), options, ask);
+  const auto found = co_await subnet::survey<smp::SMInfo>(senders_.urgent_smps(), subnet, std::move(ports), options, ask);
   auto managers = std::make_shared<metrics::Managers>();
   for (const auto& row : found.rows) {
     if (!row.value) continue;

@@ -43,13 +43,15 @@ class FabricReader {
   static async::Task<std::shared_ptr<FabricReader>> sweep(Stack& stack, mad::Pace* pace, const ReaderOptions& options,
                                                           std::shared_ptr<const metrics::SweptFabric> before);
 
-  /// `fabric` was swept from `start`.
-  FabricReader(Stack& stack, mad::Pace* pace, std::shared_ptr<metrics::SweptFabric> fabric, path::Path start, const ReaderOptions& options);
+  /// `fabric` was swept from this port.
+  FabricReader(Stack& stack, mad::Pace* pace, std::shared_ptr<const metrics::SweptFabric> fabric, const ReaderOptions& options);
   FabricReader(const FabricReader&) = delete;
   FabricReader& operator=(const FabricReader&) = delete;
 
   const std::shared_ptr<const metrics::SweptFabric>& fabric() const { return fabric_; }
 
+  /// Whether this port is still linked to the node to which it was linked at the sweep. Routes of the sweep lead elsewhere if it is not.
+  async::Task<bool> is_at_its_place();
   /// Reads the counters of all ports that have a link and are not down according to `states`. A node whose devices are all in `silent`,
   /// which did not answer in the round before, gets one request by one try, beside the others; only if it answers its counters are read.
   /// Each device is then requested to say who it is, by the LID that its counters came from. The first reading also requests, once, what
