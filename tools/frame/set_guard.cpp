@@ -13,6 +13,7 @@
 #include "mad/rpc_names.hpp"
 #include "path/json.hpp"
 #include "report/structure.hpp"
+#include "sa/transactor.hpp"
 #include "subnet/set_target.hpp"
 #include "subnet/survey.hpp"
 
@@ -194,8 +195,11 @@ mad::Task<PlannedSet> SetGuard::describe(const mad::Request& request, std::optio
   const path::Path target = aim_ ? *aim_ : request.path;
   if (!subnet::takes_smps(target)) co_return set;
   const path::Path smp = subnet::smp_path_of(target);
+  std::optional<sa::SaTransactor> sa;
+  if (names_by_sa_) sa.emplace(below_);
+  mad::Transactor& names = sa ? static_cast<mad::Transactor&>(*sa) : below_;
   if (!node || aim_) {
-    const mad::Result<smp::NodeInfo> info = co_await below_.try_subn_get<smp::NodeInfo>(smp);
+    const mad::Result<smp::NodeInfo> info = co_await names.try_subn_get<smp::NodeInfo>(smp);
     node = info ? std::optional(*info) : std::nullopt;
   }
   if (node) set.node_guid = node->node_guid;
@@ -204,7 +208,7 @@ mad::Task<PlannedSet> SetGuard::describe(const mad::Request& request, std::optio
     set.description = known->second;
     co_return set;
   }
-  const mad::Result<smp::NodeDescription> description = co_await below_.try_subn_get<smp::NodeDescription>(smp);
+  const mad::Result<smp::NodeDescription> description = co_await names.try_subn_get<smp::NodeDescription>(smp);
   if (description) set.description = fixed_text(description->node_string);
   if (node && description) descriptions_.emplace(set.node_guid, set.description);
   co_return set;

@@ -53,6 +53,8 @@ class SetGuard final : public mad::Transactor {
   const std::vector<PlannedSet>& planned() const { return planned_; }
   /// Calls `tell` after each Set that was sent and not refused. Costs a NodeDescription for each node, before its first Set.
   void on_set(std::function<void(const PlannedSet&)> tell) { tell_ = std::move(tell); }
+  /// Asks the SA for the names of nodes, and not the nodes: with --sa no SMP is sent to learn a name.
+  void name_by_sa() { names_by_sa_ = true; }
   /// Says what the next Sets change, for on_set() and --dry-run: the node at the end of `node`, where they go to a manager, and the port,
   /// where the request does not name it.
   void aim(std::optional<path::Path> node, std::optional<unsigned> port) { aim_ = std::move(node), aimed_port_ = port; }
@@ -67,7 +69,7 @@ class SetGuard final : public mad::Transactor {
   mad::Task<mad::Reply> plan(const mad::Request& request);
 
   mad::Transactor& below_;
-  bool dry_run_;
+  bool dry_run_, names_by_sa_{};
   const std::string& refusal_;
   std::map<Lid, path::Path> routes_;  ///< see expect()
   std::vector<PlannedSet> planned_;

@@ -83,6 +83,7 @@ void Stack::open_fabric() {
   if (manners_.count_mads) manners_.count_mads(rpc_->stats());
   guard_ = std::make_unique<SetGuard>(*rpc_, why_no_sets_, options.dry_run);
   guard_->on_set(tell_set_);
+  if (options.use_sa) guard_->name_by_sa();
   stack_on_top();
 }
 
@@ -117,6 +118,7 @@ void Stack::stack_on_top() {
 void Stack::read_from_sa() {
   const bool is_on_top = host_.options().use_sa;
   host_.use_sa();
+  if (guard_) guard_->name_by_sa();
   if (is_open() && !is_on_top) stack_on_top();  // a name was looked up before
 }
 

@@ -56,7 +56,7 @@ const std::vector<ChangingLine>& changing_lines() {
                                                {{"query", "SubnSet", "SMPPortInfo", "3", "-a", "3", "-f", "mKeyLeasePeriod=3"}, "port 3"},
                                                {{"query", "SubnSet", "SMPPortInfo", "5", "-f", "mKeyLeasePeriod=3"}, "port 1", "other"},
                                                {{"query", "PerformanceSet", "PMPortCounters", "3", "-f", "portSelect=3"}, "port 3"},
-                                               {{"query", "SubnAdmDelete", "SAServiceRecord", "-f", "serviceID=1"}, "", "here"},
+                                               {{"query", "SubnAdmDelete", "SAServiceRecord", "-f", "serviceID=1"}, "", "spine"},
                                                {{"sminfo", "3", "1"}, ""},
                                                {{"ibccconfig", "SP", "3", "3", "1", "1", "2", "3", "4"}, "port 3"},
                                                {{"vendstat", "-c", "1,2", "3", "1"}, ""},
@@ -66,7 +66,7 @@ const std::vector<ChangingLine>& changing_lines() {
 }
 
 std::string guid_of(const std::string& node) {
-  return node == "here" ? "0000:0000:0000:0400" : node == "other" ? "0000:0000:0000:0500" : "0000:0000:0000:0300";
+  return node == "spine" ? "0000:0000:0000:0100" : node == "other" ? "0000:0000:0000:0500" : "0000:0000:0000:0300";
 }
 
 }  // namespace
@@ -130,6 +130,21 @@ TEST_CASE_METHOD(Site, "the name of a node costs one request, whatever the numbe
   names = 0;
   CHECK(diags(fabric, {"perfquery", "-R", "3", "3"}).err.empty());
   CHECK(names == 0);
+}
+
+TEST_CASE_METHOD(Site, "with --sa the name of a node comes from the SA, and no SMP is sent for it") {
+  const FakeSa sa(fabric);
+  unsigned smps = 0;
+  fabric.network.tamper = [&](ib::Bytes request, std::optional<FakeFabric::Answer> answer) {
+    const ib::mad::HeaderView header(request);
+    if (ib::mad::is_smp(header.mgmt_class())) ++smps;
+    if (header.mgmt_class() == ib::mad::mgmt_class::sa && header.method() == ib::mad::method::set)
+      return std::vector<FakeFabric::Answer>{ibtest::answer_to(request)};
+    return answer ? std::vector<FakeFabric::Answer>{*answer} : std::vector<FakeFabric::Answer>{};
+  };
+  const Outcome done = ibtool(fabric, {"set_guid", "5", "1", "0x77", "--sa"});
+  CHECK(done.err == "Set SAGUIDInfoRecord of 'other' 0000:0000:0000:0500 port 1\n");
+  CHECK(smps == 0);
 }
 
 TEST_CASE_METHOD(Site, "a Set that is refused, and a dry run, are not said to be done") {
