@@ -196,7 +196,7 @@ mad::Task<PlannedSet> SetGuard::describe(const mad::Request& request, std::optio
   if (!subnet::takes_smps(target)) co_return set;
   const path::Path smp = subnet::smp_path_of(target);
   std::optional<sa::SaTransactor> sa;
-  if (names_by_sa_) sa.emplace(below_);
+  if (names_by_sa_ && request.mgmt_class == mad::mgmt_class::sa) sa.emplace(below_);
   mad::Transactor& names = sa ? static_cast<mad::Transactor&>(*sa) : below_;
   if (!node || aim_) {
     const mad::Result<smp::NodeInfo> info = co_await names.try_subn_get<smp::NodeInfo>(smp);
