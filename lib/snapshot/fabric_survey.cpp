@@ -103,20 +103,11 @@ class FabricSurvey::Run {
     bool first;  ///< the answer shows whether the agent has the attribute
   };
 
-  /// The path to the agent. A survey's path by SMPs leads to the port by which the sweep reached the node. Another port of the node is
-  /// reached through its link.
   path::Path path_of(const subnet::SurveyPort& port) const {
-    const subnet::Subnet& subnet = survey_.subnet_;
+    if (Questionnaire::by_smp(part_)) return subnet::sma_path(survey_.subnet_, port.index, survey_.options_.start);
     path::Path path = port.path;
     if (part_ == Part::congestion) path.ib().cc_key = survey_.options_.cc_key;
-    const subnet::Port& at = subnet.port(port.index);
-    const PortIndex via = subnet.node(at.node).via;
-    const bool is_reached = at.number == 0 || via == at.peer || port.index == subnet.start;
-    if (!Questionnaire::by_smp(part_) || is_reached || at.peer == none) return path;
-    const subnet::Port& before = subnet.port(at.peer);
-    const path::IbDrPath to_link = subnet::route_from(subnet::smp_path(subnet, before.node, survey_.options_.start));
-    const std::optional<path::IbDrPath> route = to_link.advance(before.number);
-    return route ? *route : path;
+    return path;
   }
 
   /// Sends the remaining requests of a row: first one request for each attribute, then the others. Unanswered requests stay in the row.

@@ -34,6 +34,19 @@ path::Path smp_path(const Subnet& subnet, NodeIndex node, const path::Path& star
   return path;
 }
 
+path::Path sma_path(const Subnet& subnet, PortIndex port, const path::Path& start) {
+  const Port& at = subnet.port(port);
+  const Node& node = subnet.node(at.node);
+  path::Path path = smp_path(subnet, at.node, start);
+  const bool is_reached = node.kind() == NodeKind::sw || node.via == at.peer || port == subnet.start;
+  if (is_reached || at.peer == none) return path;
+  const Port& before = subnet.port(at.peer);
+  std::optional<path::IbDrPath> route = route_from(smp_path(subnet, before.node, start)).advance(before.number);
+  if (!route) return path;
+  route->meant = node.guid();
+  return *route;
+}
+
 namespace {
 
 /// A path to the node of `port` by `lid`, the LID that the port owns or claims.

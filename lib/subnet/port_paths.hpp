@@ -26,6 +26,11 @@ path::IbDrPath route_from(const path::Path& path);
 /// `start` is LID-routed, the directed route begins at that LID.
 path::Path smp_path(const Subnet& subnet, NodeIndex node, const path::Path& start);
 
+/// The path to the SMA at `port`, for attributes that each port of a node has for itself, as SMInfo and the P_Key table of a channel
+/// adapter. A port by which smp_path() does not lead to its node is reached over its own link. Of a port without a link, and of a switch,
+/// it is smp_path() of the node.
+path::Path sma_path(const Subnet& subnet, PortIndex port, const path::Path& start);
+
 /// The LID-routed path to the end port of `port`, for QP `qp` (0 or 1), with SL 0. Nothing if the model has no LID of the port,
 /// or if another port claimed the LID before.
 std::optional<path::Path> lid_path(const Subnet& subnet, PortIndex port, const path::Path& start, Qpn qp);

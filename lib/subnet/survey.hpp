@@ -64,6 +64,12 @@ struct SurveyPort {
 template <class T>
 using SurveyQuestion = std::function<async::Task<mad::Result<T>>(SurveyPort port)>;
 
+/// SubnGet(T) to the agents of `port` by `path` (sma_path()).
+template <class T>
+async::Task<mad::Result<T>> try_get_by(SurveyPort port, path::Path path) {
+  co_return co_await port.transactor.try_subn_get<T>(path);
+}
+
 template <class T>
 struct Surveyed {
   struct PortAnswer {

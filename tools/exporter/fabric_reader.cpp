@@ -267,10 +267,10 @@ async::Task<std::shared_ptr<const metrics::Managers>> FabricReader::read_manager
       if ((subnet.port(device.port).info().capability_mask & is_sm) != 0) ports.push_back(device.port);
     }
   }
-  const subnet::SurveyQuestion<smp::SMInfo> ask = [](subnet::SurveyPort port) {
-    return port.transactor.try_subn_get<smp::SMInfo>(port.path);
-  };
   const subnet::SurveyOptions options(polling_start(), subnet::SurveyWay::smp);
+  const subnet::SurveyQuestion<smp::SMInfo> ask = [&](subnet::SurveyPort port) {
+    return subnet::try_get_by<smp::SMInfo>(port, subnet::sma_path(subnet, port.index, options.start));
+  };
   const auto found = co_await subnet::survey<smp::SMInfo>(senders_.urgent_smps(), subnet, std::move(ports), options, ask);
   auto managers = std::make_shared<metrics::Managers>();
   for (const auto& row : found.rows) {

@@ -62,13 +62,12 @@ void compare(Session& session, const std::optional<EarlierManagers>& earlier, In
 }  // namespace
 
 async::Task<Surveyed> survey_managers(mad::Transactor& transactor, const subnet::Subnet& subnet, path::Path start) {
-  const subnet::SurveyQuestion<smp::SMInfo> ask = [](subnet::SurveyPort port) {
-    return port.transactor.try_subn_get<smp::SMInfo>(port.path);
-  };
   const subnet::SurveyOptions options(std::move(start), subnet::SurveyWay::smp);
+  const subnet::SurveyQuestion<smp::SMInfo> ask = [&](subnet::SurveyPort port) {
+    return subnet::try_get_by<smp::SMInfo>(port, subnet::sma_path(subnet, port.index, options.start));
+  };
   std::vector<PortIndex> ports = manager_ports(subnet);
-  Surveyed found = co_await subnet::survey<smp::SMInfo>(transactor, subnet, std::move(ports), options, ask);
-  co_return found;
+  co_return co_await subnet::survey<smp::SMInfo>(transactor, subnet, std::move(ports), options, ask);
 }
 
 void ManagerHistory::add(EarlierManagers now) {

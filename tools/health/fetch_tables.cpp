@@ -61,13 +61,13 @@ std::vector<PortIndex> ports_with_pkeys(const subnet::Subnet& subnet) {
 }
 
 /// Reads the P_Keys of a port. Subnet managers fill tables from their beginning: a block without any is the end.
-async::Task<mad::Result<Pkeys>> ask_pkeys(subnet::SurveyPort port, std::uint32_t number, std::size_t capacity) {
+async::Task<mad::Result<Pkeys>> ask_pkeys(subnet::SurveyPort port, path::Path path, std::uint32_t number, std::size_t capacity) {
   Pkeys pkeys;
   const std::size_t blocks = (capacity + pkeys_per_block - 1) / pkeys_per_block;
   for (std::uint32_t block = 0; block < blocks; ++block) {
     pkeys.is_whole = block < most_blocks;
     if (!pkeys.is_whole) break;
-    const mad::Result<smp::PKeyTable> answer = co_await port.transactor.try_subn_get<smp::PKeyTable>(port.path, number << 16U | block);
+    const mad::Result<smp::PKeyTable> answer = co_await port.transactor.try_subn_get<smp::PKeyTable>(path, number << 16U | block);
     if (!answer) co_return answer.shared_error();
     const std::size_t before = pkeys.values.size();
     std::ranges::copy_if(answer->p_key_block, std::back_inserter(pkeys.values), [](std::uint16_t pkey) { return (pkey & 0x7fffU) != 0; });
@@ -136,12 +136,13 @@ async::Task<> read_pkeys(Session& session, Fabric& fabric, Input& input) {
 
 async::Task<subnet::Failures> survey_pkeys(mad::Transactor& transactor, path::Path start, Input& input) {
   const subnet::Subnet& subnet = input.subnet;
-  const subnet::SurveyQuestion<Pkeys> ask = [&subnet](subnet::SurveyPort port) {
+  const subnet::SurveyOptions options(std::move(start), subnet::SurveyWay::smp);
+  const subnet::SurveyQuestion<Pkeys> ask = [&](subnet::SurveyPort port) {
     const subnet::Node& node = subnet.node(subnet.port(port.index).node);
     const std::size_t capacity = subnet::pkey_capacity(node.info, node.switch_info(), port.number);
-    return ask_pkeys(port, node.kind() == NodeKind::sw ? port.number : 0, capacity);
+    path::Path path = subnet::sma_path(subnet, port.index, options.start);
+    return ask_pkeys(port, std::move(path), node.kind() == NodeKind::sw ? port.number : 0, capacity);
   };
-  const subnet::SurveyOptions options(std::move(start), subnet::SurveyWay::smp);
   std::vector<PortIndex> ports = ports_with_pkeys(subnet);
   subnet::Surveyed<Pkeys> surveyed = co_await subnet::survey<Pkeys>(transactor, subnet, std::move(ports), options, ask);
   bool are_all = surveyed.failures.empty();

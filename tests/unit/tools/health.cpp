@@ -195,6 +195,22 @@ TEST_CASE("health: a manager that does nothing for two minutes is stuck") {
   CHECK(f.found({"--since", before}, 1)["findings"].size() == 2);
 }
 
+TEST_CASE("health: each of two ports of a host has its own P_Keys") {
+  Fabric f;
+  const auto dual = f.fabric.add_ca(0x400, 2, "dual");
+  for (const unsigned port : {1U, 2U}) {
+    f.fabric.link(f.leaf, 2 + port, dual, port);
+    f.fabric.node(f.leaf).ports.at(2 + port).info.partition_enforcement_inbound = 1;
+  }
+  f.fabric.assign_lids();
+  f.fabric.node(f.leaf).switch_info.partition_enforcement_cap = 32;
+  f.fabric.node(dual).ports.at(2).pkeys = {0x8005, 0xffff};
+  const json found = f.found({"--interval", "0", "--only", "pkey-mismatch"}, 1);
+  REQUIRE(found["findings"].size() == 1);
+  CHECK(found["findings"][0]["ends"].dump().find("\"port_num\":2") != std::string::npos);
+  CHECK(found["findings"][0]["ends"].dump().find("\"port_num\":1") == std::string::npos);
+}
+
 TEST_CASE("health: P_Keys of a host and of the port that enforces them") {
   Fabric f;
   auto& gate = f.fabric.node(f.leaf).ports.at(2);

@@ -115,6 +115,9 @@ struct Site {
     };
     if (std::ranges::any_of(pmas, sets))
       std::erase_if(asked, [](const auto& one) { return one.first.find(" attribute 0x11 ") != std::string::npos; });
+    // Its two ports have a table of P_Keys each.
+    if (const auto pkeys = asked.find(smp_key(dual, smp::PKeyTable::attribute_id, 0)); pkeys != asked.end() && pkeys->second == 2)
+      pkeys->second = 1;
     for (const ibtest::FakePma* pma : pmas) {
       for (const auto& one : pma->asked) {
         // The two linked ports of `dual` are two agents with a ClassPortInfo each.
