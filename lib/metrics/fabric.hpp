@@ -136,6 +136,8 @@ struct Findings {
   };
   static constexpr std::array<std::string_view, 3> levels{"info", "warning", "error"};
 
+  std::shared_ptr<const SweptFabric> fabric;  ///< of the ends; may be older than that of the reading
+
   std::vector<Check> checks;
   std::vector<Finding> list;               ///< the worst first; no two of them have the same check, level and ends
   std::vector<std::string> texts;          ///< of the first ones, for people: what was seen
@@ -171,7 +173,7 @@ struct View {
   std::shared_ptr<const Managers> managers;         ///< of that fabric, as they were polled last; null: they were not polled
   std::shared_ptr<const std::vector<float>> waits;  ///< by row of `reading`: the share of time, 0 to 1, in which the port waited since the
                                                     ///< reading before; not a number where that is not known. Null: of no port
-  std::shared_ptr<const Findings> findings;         ///< on the fabric of `reading`; null: no check was done
+  std::shared_ptr<const Findings> findings;         ///< of `reading`, or of one shortly before; null: no check was done
   ExporterFacts exporter;
 };
 

@@ -109,7 +109,7 @@ void write_findings(const View& view, const Exported&, const Family&, Item, Expo
 
 void write_finding(const View& view, const Exported&, const Family&, Item item, Exposition& out) {
   const Findings::Finding& finding = view.findings->list[item.at];
-  const SweptFabric& fabric = *view.reading->fabric;
+  const SweptFabric& fabric = *view.findings->fabric;
   Sample sample = out.sample();
   sample.label("check", finding.check).label("level", Findings::levels.at(finding.level)).label("confidence", finding.confidence);
   const auto end = [&](const Findings::Finding::End& of, std::string_view guid, std::string_view port, std::string_view node) {

@@ -108,7 +108,7 @@ async::Task<> Engine::resume_polls() {
 async::Task<> Engine::read_in_rounds() {
   async::Time next = loop_.now();
   for (;;) {
-    causes_.round_begins(loop_.now());
+    is_extra_round_ = loop_.now() < next;
     if (is_sweep_due()) co_await sweep();
     co_await round();
     while (next <= loop_.now()) next += times_.interval;
@@ -154,8 +154,10 @@ async::Task<> Engine::round() {
 
 void Engine::publish(std::shared_ptr<const Reading> reading, std::shared_ptr<const PortStates> states) {
   take_failures(*reading);
+  // Nothing has moved since a reading that caused the sweep of this one: its findings stay until the next round in its time.
+  const bool keeps = view_.findings && is_extra_round_ && std::exchange(has_new_links_, false);
+  if (!keeps) view_.findings = find(view_.reading.get(), *reading);
   if (view_.reading) take_link_counts(*view_.reading, *reading);
-  view_.findings = find(view_.reading.get(), *reading);
   view_.waits = view_.reading ? find_waits(*view_.reading, *reading) : nullptr;
   view_.reading = std::move(reading);
   view_.states = std::move(states);
@@ -194,10 +196,11 @@ void Engine::take_failures(const Reading& reading) {
   notices_.tell("twins", line, "no GUID is claimed twice");
 }
 
-/// A link that went down or retrained between two readings may end elsewhere now, or run at another rate. The sweep waits for the next
-/// round: one at once would bring another reading, in which nothing has moved, before anybody has seen what this one has found.
+/// A link that went down or retrained between two readings may end elsewhere now, or run at another rate.
 void Engine::take_link_counts(const Reading& before, const Reading& now) {
-  for (const subnet::PortIndex port : find_new_links(before, now)) causes_.add_for_next_round(cause_of(now.fabric->subnet, port));
+  const std::vector<subnet::PortIndex> ports = find_new_links(before, now);
+  has_new_links_ = !ports.empty();
+  for (const subnet::PortIndex port : ports) want_sweep(cause_of(now.fabric->subnet, port));
 }
 
 /// What did not answer the sweep is missing in it, with all behind it, until the next one.

@@ -114,6 +114,8 @@ class Engine {
   async::Time published_{}, last_sweep_{};
   SweepCauses causes_;
   bool is_sweep_urgent_{};
+  bool is_extra_round_{};                                    ///< this round comes before its time, for a sweep
+  bool has_new_links_{};                                     ///< according to the counters of the reading that is published
   std::set<Guid> failed_, silent_;                           ///< devices that the last reading did not read, and that did not answer it
   std::shared_ptr<const metrics::PortStates> known_states_;  ///< of each port the last one that was read, on published_reader_
   std::optional<smp::PortInfo> port_info_;                   ///< of the end port, when it was looked at first

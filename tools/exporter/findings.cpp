@@ -221,6 +221,7 @@ std::shared_ptr<const metrics::Findings> find(const Reading* before, const Readi
   const health::Diagnosis diagnosis = health::examine(input, {});
 
   auto found = std::make_shared<metrics::Findings>();
+  found->fabric = now.fabric;
   found->seconds = diagnosis.window_seconds;
   for (const health::CheckResult& result : diagnosis.checks) {
     if (result.state == CheckState::done) found->checks.push_back({result.check->id, {}});

@@ -9,7 +9,6 @@
 #include <iterator>
 #include <map>
 #include <utility>
-#include <vector>
 
 #include "async/clock.hpp"
 #include "iba/types.hpp"
@@ -43,13 +42,6 @@ class SweepCauses {
     due_ = std::min(due_, due);
   }
 
-  /// Notes that something has happened for which the fabric is to be swept when the next round of readings begins, and not before.
-  void add_for_next_round(const Cause& cause) { next_.push_back(cause); }
-  /// A round begins at `now`.
-  void round_begins(async::Time now) {
-    for (const Cause& cause : std::exchange(next_, {})) add(cause, now);
-  }
-
   /// When the fabric is to be swept, for a sweep that began at `last`; `never` if there is no cause.
   async::Time due(async::Time last) const { return due_ == never ? never : std::max(due_, last + gap_); }
 
@@ -74,7 +66,6 @@ class SweepCauses {
   async::Duration gap_, greatest_, longest_;
   async::Time due_ = never;
   std::map<Cause, Record> records_;
-  std::vector<Cause> next_;  ///< of the last round, for the next one
 };
 
 }  // namespace ib::tools::exporter

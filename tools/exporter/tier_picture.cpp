@@ -75,7 +75,7 @@ class Picture {
 
   std::string draw(const metrics::Findings* findings) {
     if (findings != nullptr) {
-      for (const metrics::Findings::Finding& finding : findings->list) mark(finding);
+      for (const metrics::Findings::Finding& finding : findings->list) mark(finding, findings->fabric->subnet);
     }
     std::string out = fmt::format("<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"Tiers of switches\">\n", width, height());
     draw_links(out);
@@ -94,9 +94,13 @@ class Picture {
   }
   std::size_t y(const Mark& mark) const { return (tiers_ - 1 - mark.tier) * tier_height + tier_height / 2; }
 
-  /// Notes where a finding is: on a link between switches, on one to a host, or on a switch.
-  void mark(const metrics::Findings::Finding& finding) {
-    const auto one = marks_.find(finding.end.node), other = marks_.find(finding.other_end.node);
+  /// Notes where a finding about `subnet` is: on a link between switches, on one to a host, or on a switch.
+  void mark(const metrics::Findings::Finding& finding, const subnet::Subnet& subnet) {
+    const auto mark_of = [&](subnet::NodeIndex node) {
+      if (node != subnet::none && &subnet != &fabric_.subnet) node = fabric_.subnet.find_node(subnet.node(node).guid());
+      return marks_.find(node);
+    };
+    const auto one = mark_of(finding.end.node), other = mark_of(finding.other_end.node);
     const auto worst = [&](std::uint8_t& level) { level = std::max(level, finding.level); };
     if (one != marks_.end() && other != marks_.end()) {
       worst(bad_links_[std::minmax(one->second, other->second)]);
