@@ -225,6 +225,7 @@ TEST_CASE("Exporter: states are polled while a fabric with another subnet manage
   bench.fabric.node(host0).ports[1].info.master_sm_lid = Lid{9};
   bench.fabric.node(host2).faults.silent = true;
   for (ibtest::FakePma* pma : bench.pmas) pma->service().faults.delay = 3s;
+  for (FakeFabric::NodeId node = 0; node < bench.fabric.size(); ++node) bench.fabric.node(node).faults.delay = 500ms;
   bench.run_for(8s);  // the change of the subnet manager is seen
   bench.fabric.set_link(leaf1, 2, false);
   bench.run_for(15s);
