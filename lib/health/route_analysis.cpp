@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
-#include <span>
 #include <string>
 #include <utility>
 
@@ -97,18 +96,9 @@ RouteFault circle_of(const Network& network, const routing::CreditLoop& loop, bo
   return fault;
 }
 
-async::Task<> each_group(std::span<const Lid> groups, const std::function<void(Lid mlid)>& use, const routing::Pause& pause) {
-  for (std::size_t i = 0; i < groups.size(); ++i) {
-    use(groups[i]);
-    if (!pause) continue;
-    async::Task<> others = pause(i + 1, groups.size(), "groups");
-    co_await std::move(others);
-  }
-}
-
 }  // namespace
 
-async::Task<RouteAnalysis> analyse_routes(const RouteTables& tables, ReadLanes read_lanes, routing::Pause pause) {
+async::Task<RouteAnalysis> analyse_routes(const RouteTables& tables, routing::ReadLanes read_lanes, routing::Pause pause) {
   RouteAnalysis analysis;
   const Network& network = tables.network;
   const std::vector<routing::DestinationLid> destinations = network.destinations(false);
@@ -125,22 +115,17 @@ async::Task<RouteAnalysis> analyse_routes(const RouteTables& tables, ReadLanes r
   if (tables.has_multicast) {
     const std::vector<Lid> groups = groups_in_use(tables.multicast, tables.groups);
     const std::function<void(Lid)> judge = [&multicast](Lid mlid) { multicast.add(mlid); };
-    co_await each_group(groups, judge, pause);
+    co_await routing::each_group(groups, judge, pause);
   }
   for (const routing::GroupCause* cause : multicast.findings()) analysis.faults.push_back(fault_of(network, *cause));
   routing::MulticastChannels trees(network, tables.multicast, multicast);
   trees.sls_of = [&tables](Lid mlid) { return tables.groups.sls_of(mlid); };
   const std::function<void(Lid)> add = [&trees, &channels](Lid mlid) { trees.add_to(channels, mlid); };
-  co_await each_group(trees.groups(), add, pause);
+  co_await routing::each_group(trees.groups(), add, pause);
   routing::LoopSearch search(tables.linear, destinations, false, channels, &trees);
-  const bool reads_lanes = !search.ports_in_cycles().empty() && read_lanes;
-  if (reads_lanes) {
-    async::Task<> reading = read_lanes(routing::wanted_lanes(channels, search.ports_in_cycles(), trees.switches_send()));
-    co_await std::move(reading);
-  }
   const routing::ServiceLevels levels;
   const bool is_unread = !unicast.not_read().empty() || !multicast.not_read().empty();
-  const routing::CreditLoops loops = co_await search.judge(is_unread, reads_lanes ? &tables.lanes : nullptr, levels, pause);
+  const routing::CreditLoops loops = co_await search.judge(is_unread, read_lanes, tables.lanes, levels, pause);
   analysis.lacks_lanes = loops.verdict == routing::Verdict::not_read && !loops.loops.empty();
   if (analysis.lacks_lanes) co_return analysis;
   const bool is_found = loops.verdict == routing::Verdict::found;

@@ -2,7 +2,6 @@
 // The forwarding tables of a fabric, judged as a whole: packets that do not arrive, and credit loops.
 #pragma once
 
-#include <functional>
 #include <vector>
 
 #include "async/task.hpp"
@@ -24,11 +23,8 @@ struct RouteTables {
   routing::MulticastTables multicast;
   bool has_multicast{};          ///< multicast tables were read
   routing::GroupMembers groups;  ///< as far as the SA names them
-  routing::SlToVlTables lanes;   ///< ReadLanes fills them
+  routing::SlToVlTables lanes;   ///< filled during the analysis
 };
-
-/// Reads SLtoVL mapping tables into RouteTables::lanes.
-using ReadLanes = std::function<async::Task<>(std::vector<routing::WantedLanes> ports)>;
 
 struct RouteAnalysis {
   std::vector<RouteFault> faults;
@@ -36,9 +32,9 @@ struct RouteAnalysis {
   bool lacks_lanes{};
 };
 
-/// Analyses the unicast tables and, if they were read, the multicast tables. `read_lanes` is called only if ports can wait for each other
-/// in a circle. The SLs of pairs are not known. `pause` is called now and then. Both functions may be empty. `tables` must outlive the
-/// task.
-async::Task<RouteAnalysis> analyse_routes(const RouteTables& tables, ReadLanes read_lanes, routing::Pause pause);
+/// Analyses the unicast tables and, if they were read, the multicast tables. `read_lanes` fills RouteTables::lanes. It is called only if
+/// ports can wait for each other in a circle. The SLs of pairs are not known. `pause` is called now and then. Both functions may be empty.
+/// `tables` must outlive the task.
+async::Task<RouteAnalysis> analyse_routes(const RouteTables& tables, routing::ReadLanes read_lanes, routing::Pause pause);
 
 }  // namespace ib::health

@@ -50,6 +50,15 @@ async::Task<> each_destination(Ways& ways, std::span<const DestinationLid> desti
   }
 }
 
+async::Task<> each_group(std::span<const Lid> groups, const std::function<void(Lid mlid)>& use, const Pause& pause) {
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    use(groups[i]);
+    if (!pause) continue;
+    async::Task<> others = pause(i + 1, groups.size(), "groups");
+    co_await std::move(others);
+  }
+}
+
 LoopSearch::LoopSearch(const LinearTables& tables, std::span<const DestinationLid> destinations, bool with_switches,
                        const Channels& channels, MulticastChannels* multicast)
     : network_(channels.network()),
@@ -78,6 +87,17 @@ async::Task<CreditLoops> LoopSearch::judge(bool unread, const SlToVlTables* lane
   const bool is_free = result.verdict == Verdict::free || result.verdict == Verdict::free_for_used_sls;
   if (is_free && unread) result.verdict = Verdict::not_read;
   co_return result;
+}
+
+async::Task<CreditLoops> LoopSearch::judge(bool unread, const ReadLanes& read, const SlToVlTables& lanes, const ServiceLevels& levels,
+                                           const Pause& pause) {
+  const bool reads = !ports_.empty() && read;
+  if (reads) {
+    const bool from_switches = with_switches_ || (multicast_ != nullptr && multicast_->switches_send());
+    async::Task<> reading = read(wanted_lanes(channels_, ports_, from_switches));
+    co_await std::move(reading);
+  }
+  co_return co_await judge(unread, reads ? &lanes : nullptr, levels, pause);
 }
 
 async::Task<> LoopSearch::judge_lanes(CreditLoops& result, const ServiceLevels& levels, const Pause& pause) {

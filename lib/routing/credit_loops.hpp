@@ -52,6 +52,12 @@ using UseWays = std::function<void(const Ways& ways, std::size_t destination)>;
 async::Task<> each_destination(Ways& ways, std::span<const DestinationLid> destinations, bool skip_aggregation, const UseWays& use,
                                const Pause& pause);
 
+/// Calls `use` for each group in turn, and `pause` after each, if it is not empty.
+async::Task<> each_group(std::span<const Lid> groups, const std::function<void(Lid mlid)>& use, const Pause& pause);
+
+/// Reads SLtoVL mapping tables, and what else a verdict on lanes needs.
+using ReadLanes = std::function<async::Task<>(std::vector<WantedLanes> ports)>;
+
 class LoopSearch {
  public:
   /// All must outlive this. `channels` has the edges of all destinations, and with `multicast` those of its groups.
@@ -62,6 +68,9 @@ class LoopSearch {
   const std::vector<PlaceIndex>& ports_in_cycles() const { return ports_; }
   /// `unread`: forwarding tables lack entries, so that the graph may lack edges. `lanes` may be null: not read.
   async::Task<CreditLoops> judge(bool unread, const SlToVlTables* lanes, const ServiceLevels& levels, const Pause& pause);
+  /// Has `read` fill `lanes` and `levels` before, if ports are in cycles. `read` may be empty: lanes are not known.
+  async::Task<CreditLoops> judge(bool unread, const ReadLanes& read, const SlToVlTables& lanes, const ServiceLevels& levels,
+                                 const Pause& pause);
 
  private:
   struct Edge {

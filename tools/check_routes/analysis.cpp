@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "tools/check_routes/analysis.hpp"
 
+#include <functional>
+#include <vector>
+
 namespace ib::tools::routes {
 namespace {
 
@@ -8,33 +11,22 @@ using routing::CreditLoops;
 
 /// The verdict on what `channels` has.
 async::Task<CreditLoops> judge(const Wanted& wanted, Tables& tables, const routing::Channels& channels, routing::MulticastChannels* groups,
-                               bool unread, const ReadLanes& read_lanes, const routing::Pause& pause) {
+                               bool unread, const routing::ReadLanes& read_lanes, const routing::Pause& pause) {
   routing::LoopSearch search(tables.linear, tables.destinations, wanted.switches, channels, groups);
-  bool has_lanes = false;
-  if (!search.ports_in_cycles().empty() && read_lanes) {
-    const bool from_switches = wanted.switches || (groups != nullptr && groups->switches_send());
-    async::Task<> reading = read_lanes(routing::wanted_lanes(channels, search.ports_in_cycles(), from_switches));
-    co_await std::move(reading);
-    has_lanes = true;
-  }
-  CreditLoops loops = co_await search.judge(unread, has_lanes ? &tables.lanes : nullptr, tables.levels, pause);
-  co_return loops;
+  co_return co_await search.judge(unread, read_lanes, tables.lanes, tables.levels, pause);
 }
 
 async::Task<> check_groups(Tables& tables, RouteFindings& found, const routing::Pause& pause) {
   const routing::FindMembers members = [&tables](Lid mlid) { return tables.groups.find(mlid); };
   found.multicast.emplace(tables.network, tables.multicast, members);
   const std::vector<Lid> groups = groups_in_use(tables.multicast, tables.groups);
-  for (std::size_t i = 0; i < groups.size(); ++i) {
-    found.multicast->add(groups[i]);
-    async::Task<> others = pause(i + 1, groups.size(), "groups");
-    co_await std::move(others);
-  }
+  const std::function<void(Lid)> add = [&found](Lid mlid) { found.multicast->add(mlid); };
+  co_await routing::each_group(groups, add, pause);
 }
 
 }  // namespace
 
-async::Task<> analyse(const Wanted& wanted, Tables& tables, const ReadLanes& read_lanes, const routing::Pause& pause,
+async::Task<> analyse(const Wanted& wanted, Tables& tables, const routing::ReadLanes& read_lanes, const routing::Pause& pause,
                       RouteFindings& found) {
   routing::Ways ways(tables.network, tables.linear, wanted.switches);
   const routing::UseWays use = [&found](const routing::Ways& to, std::size_t) {
@@ -56,11 +48,8 @@ async::Task<> analyse(const Wanted& wanted, Tables& tables, const ReadLanes& rea
     return known == 0 ? wanted.sls.value_or(0) : known;
   };
   routing::Channels both = found.channels;
-  for (std::size_t i = 0; i < groups.groups().size(); ++i) {
-    groups.add_to(both, groups.groups()[i]);
-    async::Task<> others = pause(i + 1, groups.groups().size(), "groups");
-    co_await std::move(others);
-  }
+  const std::function<void(Lid)> add = [&groups, &both](Lid mlid) { groups.add_to(both, mlid); };
+  co_await routing::each_group(groups.groups(), add, pause);
   const bool unread_group = tables.multicast.unread_count() > 0 || !found.multicast->not_read().empty();
   found.multicast_loops = co_await judge(wanted, tables, both, &groups, unread || unread_group, read_lanes, pause);
 }

@@ -70,7 +70,9 @@ class CheckRoutes final : public Command {
     async::Task<> reading = read(session, fabric, tables);
     co_await std::move(reading);
     RouteFindings found(tables);
-    ReadLanes lanes = [&](std::vector<routing::WantedLanes> ports) { return read_lane_tables(session, fabric, tables, std::move(ports)); };
+    routing::ReadLanes lanes = [&](std::vector<routing::WantedLanes> ports) {
+      return read_lane_tables(session, fabric, tables, std::move(ports));
+    };
     const routing::Pause others = [&session](std::size_t done, std::size_t of, std::string_view units) {
       return pause(session, done, of, units);
     };

@@ -202,7 +202,7 @@ async::Task<> read_routes(Session& session, Fabric& fabric, const Wanted& wanted
     co_await read_once(session, known);
     for (const sa::MCMemberRecord& record : known.records) tables.groups.add(tables.network, record);
   }
-  ib::health::ReadLanes lanes = [&](std::vector<routing::WantedLanes> ports) {
+  routing::ReadLanes lanes = [&](std::vector<routing::WantedLanes> ports) {
     return read_lane_tables(session, fabric, tables, std::move(ports));
   };
   if (!has("sl2vl")) lanes = nullptr;

@@ -63,7 +63,7 @@ async::Task<> analyse(Patient& of, const Known& known, Routed& routed) {
   const subnet::Failures failures = co_await routing::read_tables(*of.swept->rpc, tables.network, std::move(switches), to, options);
   CHECK(failures.empty());
   tables.multicast.finish();
-  ReadLanes lanes = [&](std::vector<routing::WantedLanes> ports) {
+  routing::ReadLanes lanes = [&](std::vector<routing::WantedLanes> ports) {
     routed.lane_tables += ports.size();
     return set_lanes(tables, *known.vls, std::move(ports));
   };

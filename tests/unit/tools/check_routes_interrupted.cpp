@@ -71,7 +71,7 @@ class Analysis {
     const routing::Pause pause = [this](std::size_t done, std::size_t of, std::string_view of_what) {
       return this->pause(done, of, of_what);
     };
-    const tools::routes::ReadLanes lanes = [this](std::vector<routing::WantedLanes> ports) { return read_lanes(std::move(ports)); };
+    const routing::ReadLanes lanes = [this](std::vector<routing::WantedLanes> ports) { return read_lanes(std::move(ports)); };
     async::Task<> analysis = analyse(wanted_, tables_, lanes, pause, found_);
     co_await std::move(analysis);
     ended = true;
