@@ -49,7 +49,7 @@ class PortPaths {
   /// GMPs use SL 0 until read_service_levels(). `subnet` must outlive this object.
   PortPaths(const Subnet& subnet, path::Path start) : subnet_(subnet), start_(std::move(start)) {}
 
-  /// The path to the SMA of `port`.
+  /// The path to the SMA of the node of `port`; see also sma_path().
   path::Path smp(PortIndex port) const { return smp_path(subnet_, subnet_.port(port).node, start_); }
   /// The path to the GMP agents of `port`. Nothing if there is no path; see why_no_gmp().
   std::optional<path::Path> gmp(PortIndex port) const;

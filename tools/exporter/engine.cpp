@@ -141,10 +141,7 @@ async::Task<> Engine::round() {
     Polled polled = co_await reader->poll();
     std::shared_ptr<const metrics::Managers> managers = co_await reader->read_managers();
     take_managers(std::move(managers));
-    auto known = std::make_shared<PortStates>(reader->fabric()->subnet);
-    take_differing(*reader, known->update(*polled.states));  // what has changed since the sweep
-    take_differing(*reader, polled.differing);
-    known_states_ = std::move(known);
+    take_poll(*reader, std::make_shared<PortStates>(reader->fabric()->subnet), polled);
     states = std::move(polled.states);
   } else {
     states = view_.states;  // polled since
@@ -224,18 +221,18 @@ async::Task<> Engine::poll_states() {
     if (!reader) continue;
     Polled polled = co_await reader->poll();
     if (reader != published_reader_) continue;
-    take_poll(*reader, std::move(polled));
+    take_poll(*reader, std::make_shared<PortStates>(*known_states_), polled);
+    view_.states = std::move(polled.states);
     std::shared_ptr<const metrics::Managers> managers = co_await reader->read_managers();
     if (reader == published_reader_) take_managers(std::move(managers));
   }
 }
 
-void Engine::take_poll(const FabricReader& reader, Polled polled) {
-  auto known = std::make_shared<PortStates>(*known_states_);
+/// Compares what was polled with `known`, the states before, which it updates.
+void Engine::take_poll(const FabricReader& reader, std::shared_ptr<PortStates> known, const Polled& polled) {
   take_differing(reader, known->update(*polled.states));
   take_differing(reader, polled.differing);
   known_states_ = std::move(known);
-  view_.states = std::move(polled.states);
 }
 
 void Engine::take_differing(const FabricReader& reader, const std::vector<subnet::PortIndex>& ports) {

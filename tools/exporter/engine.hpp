@@ -87,7 +87,7 @@ class Engine {
   async::Task<> sweep();
   async::Task<> round();
   void publish(std::shared_ptr<const metrics::Reading> reading, std::shared_ptr<const metrics::PortStates> states);
-  void take_poll(const FabricReader& reader, Polled polled);
+  void take_poll(const FabricReader& reader, std::shared_ptr<metrics::PortStates> known, const Polled& polled);
   void take_differing(const FabricReader& reader, const std::vector<subnet::PortIndex>& ports);
   void take_managers(std::shared_ptr<const metrics::Managers> managers);
   void take_failures(const metrics::Reading& reading);

@@ -118,10 +118,7 @@ async::Task<bool> FabricReader::is_at_its_place() {
   const subnet::Subnet& subnet = fabric_->subnet;
   const PortIndex peer = subnet.start == subnet::none ? subnet::none : subnet.port(subnet.start).peer;
   if (peer == subnet::none) co_return false;
-  path::IbDrPath beyond = *polling_start().directed();
-  const auto longer = beyond.advance(subnet.port(subnet.start).number);
-  if (!longer) co_return false;
-  const path::Path path = *longer;
+  const path::Path path = subnet::smp_path(subnet, subnet.port(peer).node, polling_start());
   const mad::Result<smp::NodeInfo> info = co_await senders_.urgent_smps().try_subn_get<smp::NodeInfo>(path);
   co_return info && info->node_guid == subnet.node(subnet.port(peer).node).guid() && info->local_port_num == subnet.port(peer).number;
 }
