@@ -16,10 +16,8 @@ namespace {
 
 constexpr int whole_node = -1;
 
-/// The port that an SMP names in its attribute modifier. Nothing if it names none: it is then about the end port that got it.
-std::optional<int> port_in_modifier(std::uint16_t attribute, std::uint32_t modifier, bool to_switch) {
-  constexpr unsigned low_byte = 0xff, high_half = 16;
-  std::uint32_t port = 0;
+/// The port that an SMP is about. Nothing if it names none: it is then about the end port that got it.
+std::optional<int> port_of_smp(std::uint16_t attribute, std::uint32_t modifier, bool to_switch) {
   switch (attribute) {
     case smp::NodeDescription::attribute_id:
     case smp::NodeInfo::attribute_id:
@@ -28,23 +26,30 @@ std::optional<int> port_in_modifier(std::uint16_t attribute, std::uint32_t modif
     case smp::RandomForwardingTable::attribute_id:
     case smp::MulticastForwardingTable::attribute_id:
       return whole_node;
-    case smp::PKeyTable::attribute_id:
-      port = modifier >> high_half;
+    default:
       break;
+  }
+  const std::optional<unsigned> port = port_in_modifier(attribute, modifier);
+  return port && (to_switch || *port != 0) ? std::optional(static_cast<int>(*port)) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<unsigned> port_in_modifier(std::uint16_t attribute, std::uint32_t modifier) {
+  constexpr unsigned low_byte = 0xff, high_half = 16;
+  switch (attribute) {
     case smp::PortInfo::attribute_id:
     case smp::SLToVLMappingTable::attribute_id:
     case smp::VLArbitrationTable::attribute_id:
     case smp::MlnxExtPortInfo::attribute_id:
     case smp::PortInfoExtended::attribute_id:
-      port = modifier & low_byte;
-      break;
+      return modifier & low_byte;
+    case smp::PKeyTable::attribute_id:
+      return modifier >> high_half;
     default:
       return std::nullopt;
   }
-  return to_switch || port != 0 ? std::optional(static_cast<int>(port)) : std::nullopt;
 }
-
-}  // namespace
 
 std::string_view name(Failure::Kind kind) {
   constexpr std::array<std::string_view, 8> names{"no_answer",     "refused",   "false_answer", "duplicate_guid",
@@ -74,7 +79,7 @@ int port_in_request(const Subnet& subnet, PortIndex port, const mad::MadError& e
   const mad::HeaderView header(error.request());
   const bool to_switch = subnet.node(at.node).kind() == NodeKind::sw;
   if (mad::is_smp(header.mgmt_class()))
-    return port_in_modifier(header.attribute_id(), header.attribute_modifier(), to_switch).value_or(at.number);
+    return port_of_smp(header.attribute_id(), header.attribute_modifier(), to_switch).value_or(at.number);
   constexpr std::size_t select = 1;  // PortSelect follows a reserved octet in the counters of all attributes (IBA 16.1.3)
   const std::size_t offset = mad::data_area(header.mgmt_class()).offset + select;
   const bool counters = header.mgmt_class() == mad::mgmt_class::performance && header.attribute_id() != mad::ClassPortInfo::attribute_id;

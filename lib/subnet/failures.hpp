@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,6 +47,9 @@ struct SweptSubnet {
 
 /// The name of a kind of failure in JSON: "no_answer", ….
 std::string_view name(Failure::Kind kind);
+
+/// The port that an SMP names in its attribute modifier. Nothing if the attribute has no port there.
+std::optional<unsigned> port_in_modifier(std::uint16_t attribute, std::uint32_t modifier);
 
 /// Sorts failures by the distance, the GUID and the port of their nodes, so that their order does not depend on the order of replies.
 void sort(Failures& failures, const Subnet& subnet);

@@ -14,6 +14,7 @@
 #include "path/json.hpp"
 #include "report/structure.hpp"
 #include "sa/transactor.hpp"
+#include "subnet/failures.hpp"
 #include "subnet/set_target.hpp"
 #include "subnet/survey.hpp"
 
@@ -46,30 +47,13 @@ std::string request_name(Bytes request) {
   return fmt::format("{}({})", name, info != nullptr ? std::string(info->iba_name) : fmt::format("0x{:04x}", header.attribute_id()));
 }
 
-/// The port that an SMP names in its attribute modifier. Nothing if the attribute has no port there.
-std::optional<unsigned> port_in_modifier(std::uint16_t attribute, std::uint32_t modifier) {
-  constexpr unsigned low_byte = 0xff, high_half = 16;
-  switch (attribute) {
-    case smp::PortInfo::attribute_id:
-    case smp::SLToVLMappingTable::attribute_id:
-    case smp::VLArbitrationTable::attribute_id:
-    case smp::MlnxExtPortInfo::attribute_id:
-    case smp::PortInfoExtended::attribute_id:
-      return modifier & low_byte;
-    case smp::PKeyTable::attribute_id:
-      return modifier >> high_half;
-    default:
-      return std::nullopt;
-  }
-}
-
 /// The port that a request changes. A node that is not a switch has an agent at each port, and each request concerns the port that gets it
 /// unless the request names another one.
 std::optional<unsigned> changed_port(Bytes request, const std::optional<smp::NodeInfo>& node) {
   const mad::HeaderView header(request);
   const Attribute attribute(request);
   std::optional<unsigned> port;
-  if (mad::is_smp(header.mgmt_class())) port = port_in_modifier(header.attribute_id(), header.attribute_modifier());
+  if (mad::is_smp(header.mgmt_class())) port = subnet::port_in_modifier(header.attribute_id(), header.attribute_modifier());
   if (header.mgmt_class() == mad::mgmt_class::performance && attribute.info != nullptr) {
     if (const FieldInfo* field = find_field(*attribute.info, "port_select"))
       port = static_cast<unsigned>(read_number(attribute.bytes, *field));
@@ -162,7 +146,7 @@ mad::Task<mad::Result<mad::Reply>> SetGuard::set(const mad::Request& request) {
   std::optional<smp::NodeInfo> node;
   const mad::Result<bool> checked = co_await check(request, node);
   if (!checked) co_return checked.shared_error();
-  if (dry_run_) co_return co_await plan(request);
+  if (dry_run_) co_return co_await plan(request, node);
   std::optional<PlannedSet> described;
   if (tell_) described = co_await describe(request, node);  // before the Set, after which the node may be out of reach
   mad::Result<mad::Reply> sent = co_await below_.try_call(request);
@@ -215,8 +199,8 @@ mad::Task<PlannedSet> SetGuard::describe(const mad::Request& request, std::optio
 }
 
 /// Records the Set. The reply is that of a node that accepts all values.
-mad::Task<mad::Reply> SetGuard::plan(const mad::Request& request) {
-  PlannedSet set = co_await describe(request, std::nullopt);
+mad::Task<mad::Reply> SetGuard::plan(const mad::Request& request, std::optional<smp::NodeInfo> node) {
+  PlannedSet set = co_await describe(request, node);
   mad::Reply reply{set.mad, mad::Source()};
   reply.bytes[3] = mad::response_method(request.method);
   planned_.push_back(std::move(set));

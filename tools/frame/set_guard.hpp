@@ -66,7 +66,7 @@ class SetGuard final : public mad::Transactor {
   mad::Task<mad::Result<mad::Reply>> set(const mad::Request& request);
   mad::Task<mad::Result<bool>> check(const mad::Request& request, std::optional<smp::NodeInfo>& found);
   mad::Task<PlannedSet> describe(const mad::Request& request, std::optional<smp::NodeInfo> node);
-  mad::Task<mad::Reply> plan(const mad::Request& request);
+  mad::Task<mad::Reply> plan(const mad::Request& request, std::optional<smp::NodeInfo> node);
 
   mad::Transactor& below_;
   bool dry_run_, names_by_sa_{};
