@@ -70,7 +70,6 @@ Outcome run_on(FakeFabric& fabric, std::vector<std::string> words, const Outside
     };
   }
   world.clock = outside.clock != nullptr ? outside.clock : &clock;
-  world.cache_directory = outside.cache_directory;
   if (!outside.cache.empty()) world.cache = outside.cache;
   if (!outside.from.empty()) world.from = outside.from;
   return run(std::move(words), outside, world);

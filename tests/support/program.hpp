@@ -25,7 +25,6 @@ struct Outside {
   ib::async::Clock* clock{};                   ///< instead of a FakeClock of its own
   std::FILE* out{};                            ///< standard output, where it is not to be Outcome::out
   std::FILE* err{};                            ///< standard error, where it is not to be Outcome::err
-  std::string cache_directory{};               ///< of ibidsverify; empty: none
   std::string cache{};                         ///< IBTOOL_CACHE; empty: none
   std::string from{};                          ///< IBTOOL_FROM; empty: none
   std::vector<std::string> node_name_maps{};   ///< World::node_name_maps

@@ -169,6 +169,7 @@ class Fabric:
             raise FabricError("not installed: " + ", ".join(lacking))
         self.dir = tempfile.mkdtemp(prefix="ibsim-", dir=memory_dir())
         try:
+            self._write_perl_module()
             self._start_ibsim()
             if self.sm:
                 self._start_opensm()
@@ -211,9 +212,10 @@ class Fabric:
         # For a program built with sanitizers. umad2sim defines open() and its like, as ASan does; that is no error of the program.
         env["ASAN_OPTIONS"] = f"verify_asan_link_order=0:detect_leaks=0:suppressions={ASAN_SUPPRESSIONS}"
         env["UBSAN_OPTIONS"] = "print_stacktrace=1:halt_on_error=1"
+        env["PERL5LIB"] = self.path("perl5")
         if unpacked():
             env["LD_LIBRARY_PATH"] = ":".join(glob.glob(unpacked() + "/usr/lib/*"))
-            env["PERL5LIB"] = unpacked() + "/usr/share/perl5"
+            env["PERL5LIB"] += f":{unpacked()}/usr/share/perl5"
         env.update({key: str(value) for key, value in extra.items()})
         return env
 
@@ -281,6 +283,20 @@ class Fabric:
             os.close(stdin)
         self._wait(lambda: self._read("ibsim.out").endswith(PROMPT), self.load_timeout, self.ibsim, "ibsim did not start")
         self._wait(self._listening, 10, self.ibsim, "ibsim does not listen")
+
+    def _write_perl_module(self):
+        """Debian's scripts in Perl keep the topology in the directory that their module names, and judge that one the next time, on whatever
+        fabric. Here they get one in the fabric's directory."""
+        source = (unpacked() or "") + "/usr/share/perl5/IBswcountlimits.pm"
+        if not os.path.exists(source):
+            return
+        with open(source, encoding="utf-8") as module:
+            text, changes = re.subn(r"(\$IBswcountlimits::cache_dir\s*=).*", rf'\1 "{self.path("topologies")}";', module.read())
+        if changes != 1:
+            raise FabricError(f"{source}: names no directory of topologies")
+        os.mkdir(self.path("perl5"))
+        with open(os.path.join(self.path("perl5"), "IBswcountlimits.pm"), "w", encoding="utf-8") as module:
+            module.write(text)
 
     def _listening(self):
         with open("/proc/net/unix", encoding="latin-1") as table:

@@ -39,7 +39,6 @@ World this_host() {
   world.open_channel = [](const sys::EndPort& port, mad::GmpCarrier carrier) { return mad::open_channel(port, carrier); };
   world.from = environment("IBTOOL_FROM");
   world.cache = environment("IBTOOL_CACHE");
-  world.cache_directory = "/var/cache/infiniband-diags";
   world.node_name_maps = {formats::node_name_map_files.begin(), formats::node_name_map_files.end()};
   world.executable = executable();
   world.read_link = read_link;

@@ -37,8 +37,6 @@ struct World {
   /// The snapshot to answer from (IBTOOL_FROM), and where commands keep what they read (IBTOOL_CACHE), unless their options say so.
   std::optional<std::string> from{}, cache{};
   bool refresh_cache{};  ///< commands read the fabric anew, whatever that cache has
-  /// The directory in which ibidsverify stores the topology that it found, as in infiniband-diags. Empty: it is not stored.
-  std::string cache_directory{};
   /// The default node name maps of a site. infiniband-diags reads the first of these files; ibtool reads the first that exists.
   std::vector<std::string> node_name_maps{};
   /// The path by which the kernel ran this program (AT_EXECFN). Empty: not known.

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // ibidsverify: finds LIDs and GUIDs that are zero, or that two ports or nodes share.
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdio>
-#include <memory>
 #include <unordered_map>
 
-#include "base/file.hpp"
 #include "iba/text.hpp"
 #include "subnet/order.hpp"
 #include "tools/frame/commands.hpp"
@@ -218,21 +215,17 @@ class IbidsverifyDiags final : public Command {
     constexpr std::string_view usage =
         "Usage: ibidsverify [-R] [-C CA] [-P PORT]\n\n"
         "Looks for LIDs and GUIDs that are zero or that are there twice.\n"
-        "  -R  look at the fabric, not at what an earlier run kept of it\n  -C, -P  the device to use, and its port\n";
+        "  -R  has no effect: the fabric is always read anew\n  -C, -P  the device to use, and its port\n";
     tell(session.world(), perl_.asks_help() ? usage : std::string_view(perl_.complaints()));
     if (perl_.wants_usage()) {
       emit.text().write(usage);
       emit.set_diags_status(usage_status);
       co_return;
     }
-    TopologyIds ids;
-    const std::string cache = cache_file(session);
-    if (perl_.has('R') || cache.empty() || !read_cache(cache, ids)) {
-      LibibnetdiscFabric fabric;
-      const LibibnetdiscWanted everything;
-      co_await discover_as_libibnetdisc(session, everything, fabric);
-      read_fabric(session, fabric, cache, ids);
-    }
+    LibibnetdiscFabric fabric;
+    const LibibnetdiscWanted everything;
+    co_await discover_as_libibnetdisc(session, everything, fabric);
+    const TopologyIds ids = read_ids(fabric);
     emit.text().write(ids.complaints());
     if (!ids.complaints().empty()) emit.set_diags_status(1);
   }
@@ -248,39 +241,17 @@ class IbidsverifyDiags final : public Command {
     read_ibnetdiscover_words(passed, common);
   }
 
-  /// The file with the topology of an earlier run. Empty if there is none.
-  std::string cache_file(const Session& session) const {
-    const std::string& directory = session.world().cache_directory;
-    const std::string device = perl_.value('C'), port = perl_.value('P');
-    if (directory.empty() || (device + port).find('/') != std::string::npos) return {};
-    return fmt::format("{}/ibnetdiscover-{}-{}.topology", directory, device, port);
-  }
-
-  static bool read_cache(const std::string& file, TopologyIds& ids) {
-    constexpr std::size_t longest = std::size_t{1} << 30;
-    try {
-      ids.read(read_regular_file(file, longest));
-      return true;
-    } catch (const SysError&) {
-      return false;
-    } catch (const UsageError&) {
-      return false;
-    }
-  }
-
-  static void read_fabric(const Session& session, const LibibnetdiscFabric& fabric, const std::string& cache, TopologyIds& ids) {
+  static TopologyIds read_ids(const LibibnetdiscFabric& fabric) {
+    TopologyIds ids;
     const subnet::Grouping grouping = subnet::group(fabric.subnet, fabric.order);
     DiagsTopology topology(fabric.subnet, fabric.names);
     topology.grouping = &grouping;
-    // If the file cannot be written, the next run has no stored topology. The result of this run is the same.
-    if (!cache.empty()) ::mkdir(session.world().cache_directory.c_str(), 0700);
-    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> kept(cache.empty() ? nullptr : std::fopen(cache.c_str(), "w"), std::fclose);
     std::string text;
     topology.topology(text, fabric.order, [&] {
       ids.read(text);
-      if (kept) std::fwrite(text.data(), 1, text.size(), kept.get());
       text.clear();
     });
+    return ids;
   }
 
   static constexpr int usage_status = 2;
