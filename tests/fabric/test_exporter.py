@@ -436,13 +436,8 @@ class Moved(Serving):
 
     def test_a_standby_takes_over(self):
         """The master dies. The standby is the master then, the dead one has no state, and counters are read all the while."""
-        folder = self.fabric.path("second")
-        os.makedirs(folder)
-        with open(os.path.join(folder, "opensm.conf"), "w", encoding="ascii") as file:
-            file.write("sminfo_polling_timeout 500\npolling_retry_number 3\n")
-        argv = ["opensm", "-F", file.name, "-f", os.path.join(folder, "opensm.log"), "-s", "1", "-d", "2", "-p", "0"]
-        second = self.fabric.start(argv, executable=case.simfabric.find_program("opensm"), host=self.STANDBY, OSM_CACHE_DIR=folder,
-                                   OSM_TMP_DIR=folder)
+        second = self.fabric.start_opensm("second", self.STANDBY, "Entering STANDBY", "-s", "1", "-p", "0",
+                                          config="sminfo_polling_timeout 500\npolling_retry_number 3\n")
         states, failed = [], set()
 
         def look(wanted):
@@ -454,19 +449,17 @@ class Moved(Serving):
                     failed.add(value)
             states.append(sorted(value for (name, _), value in samples.items() if name == "infiniband_sm_state_id"))
             return states[-1] == wanted
-        log = os.path.join(folder, "opensm.log")
-
-        def stands_by():
-            with contextlib.suppress(FileNotFoundError), open(log, encoding="utf-8", errors="replace") as file:
-                return "Entering STANDBY" in file.read()
-        self.wait(stands_by, 60)
         self.process.send_signal(signal.SIGHUP)  # a subnet manager that comes is seen by the next sweep
         self.wait(lambda: look([2, 3]), 60)
         self.addCleanup(self.start_opensm)
         self.addCleanup(second.wait)
         self.addCleanup(second.kill)
         self.kill_opensm()
-        self.wait(lambda: look([3]), 90)
+        try:
+            self.wait(lambda: look([3]), 90)
+        except AssertionError as failure:
+            with open(self.fabric.path("second/opensm.log"), encoding="utf-8", errors="replace") as log:
+                raise AssertionError(f"the last states are {states[-1]}; the standby's log ends:\n{log.read()[-2000:]}") from failure
         known = [value for (name, labels), value in read_page(self.page()).items()
                  if name == "infiniband_sm_state_id" and ("guid", f"0x{int(self.STANDBY[2:], 16) + 1:016x}") in labels]
         self.assertEqual(known, [3])

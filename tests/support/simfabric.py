@@ -285,8 +285,8 @@ class Fabric:
         self._wait(self._listening, 10, self.ibsim, "ibsim does not listen")
 
     def _write_perl_module(self):
-        """Debian's scripts in Perl keep the topology in the directory that their module names, and judge that one the next time, on whatever
-        fabric. Here they get one in the fabric's directory."""
+        """Debian's scripts in Perl keep the topology in the directory that their module names, and judge it the next time, whatever fabric
+        that is. Here they get one in the fabric's directory."""
         source = (unpacked() or "") + "/usr/share/perl5/IBswcountlimits.pm"
         if not os.path.exists(source):
             return
