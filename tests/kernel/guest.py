@@ -74,7 +74,7 @@ def make_initramfs(path, kernel, programs, commands):
 def boot(kernel, initramfs, results, log):
     """Runs the guest to its end; qemu's exit status, or None after BOOT_LIMIT seconds. KVM is not used: in a guest itself it
     is unreliable, and emulation is the same everywhere."""
-    qemu = [find("qemu-system-x86_64"), "-M", "q35", "-accel", "tcg,thread=multi", "-cpu", "qemu64", "-smp", "2", "-m", "1536",
+    qemu = [find("qemu-system-x86_64"), "-M", "q35", "-accel", "tcg,thread=multi", "-cpu", "qemu64", "-smp", "1", "-m", "1536",
             "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-device", "isa-debug-exit,iobase=0xf4,iosize=4",
             "-serial", "stdio", "-serial", f"file:{results}", "-kernel", os.path.join(kernel, "vmlinux"), "-initrd", initramfs,
             "-append", "console=ttyS0 quiet panic=-1 mitigations=off"]

@@ -10,33 +10,38 @@ namespace ibtest {
 
 namespace fs = std::filesystem;
 
-FakeSysfs::FakeSysfs() {
+SysfsTree::SysfsTree() {
   std::string name = (fs::temp_directory_path() / "ibtool-sysfs.XXXXXX").string();
   root_ = ::mkdtemp(name.data());
-  if (const char* old = ::getenv("SYSFS_PATH")) {
-    saved_ = old;
-    was_set_ = true;
-  }
-  ::setenv("SYSFS_PATH", root_.c_str(), 1);
+  fs::permissions(root_, fs::perms::group_exec | fs::perms::group_read | fs::perms::others_exec | fs::perms::others_read,
+                  fs::perm_options::add);  // as the real one: some tests look at it as another user
 }
 
-FakeSysfs::~FakeSysfs() {
-  if (was_set_) {
-    ::setenv("SYSFS_PATH", saved_.c_str(), 1);
-  } else {
-    ::unsetenv("SYSFS_PATH");
-  }
+SysfsTree::~SysfsTree() {
   std::error_code ignored;
   fs::remove_all(root_, ignored);
 }
 
-void FakeSysfs::write(std::string_view path, std::string_view content) {
+SysfsInUse::SysfsInUse(const SysfsTree& tree) {
+  if (const char* old = ::getenv("SYSFS_PATH")) saved_ = old;
+  ::setenv("SYSFS_PATH", tree.root().c_str(), 1);
+}
+
+SysfsInUse::~SysfsInUse() {
+  if (saved_) {
+    ::setenv("SYSFS_PATH", saved_->c_str(), 1);
+  } else {
+    ::unsetenv("SYSFS_PATH");
+  }
+}
+
+void SysfsTree::write(std::string_view path, std::string_view content) {
   const fs::path file = root_ / path;
   fs::create_directories(file.parent_path());
   std::ofstream(file, std::ios::binary) << content;
 }
 
-void FakeSysfs::device(const std::string& name, const std::string& node_guid, const std::string& node_type) {
+void SysfsTree::device(const std::string& name, const std::string& node_guid, const std::string& node_type) {
   const std::string dir = "class/infiniband/" + name + "/";
   write(dir + "node_type", node_type + "\n");
   write(dir + "hca_type", "MT4099\n");
@@ -48,7 +53,7 @@ void FakeSysfs::device(const std::string& name, const std::string& node_guid, co
   write(dir + "sys_image_guid", "0002:c903:0000:1493\n");
 }
 
-void FakeSysfs::port(const std::string& device, const Port& p) {
+void SysfsTree::port(const std::string& device, const Port& p) {
   const std::string dir = fmt::format("class/infiniband/{}/ports/{}/", device, p.number);
   write(dir + "state", p.state + "\n");
   write(dir + "phys_state", "5: LinkUp\n");

@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// A sysfs tree in a temporary directory, with SYSFS_PATH pointing at it for as long as it lives.
+// A sysfs tree in a temporary directory, and SYSFS_PATH pointing at it.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 
 namespace ibtest {
 
-class FakeSysfs {
+/// The files of a sysfs tree, which nobody looks at yet.
+class SysfsTree {
  public:
-  FakeSysfs();
-  ~FakeSysfs();
-  FakeSysfs(const FakeSysfs&) = delete;
-  FakeSysfs& operator=(const FakeSysfs&) = delete;
+  SysfsTree();
+  ~SysfsTree();
+  SysfsTree(const SysfsTree&) = delete;
+  SysfsTree& operator=(const SysfsTree&) = delete;
 
   /// Writes the file `path` (below the root, as "class/infiniband/x/node_type").
   void write(std::string_view path, std::string_view content);
@@ -35,8 +37,24 @@ class FakeSysfs {
 
  private:
   std::filesystem::path root_;
-  std::string saved_;
-  bool was_set_ = false;
+};
+
+/// Has SYSFS_PATH point at a tree for as long as it lives.
+class SysfsInUse {
+ public:
+  explicit SysfsInUse(const SysfsTree& tree);
+  ~SysfsInUse();
+  SysfsInUse(const SysfsInUse&) = delete;
+  SysfsInUse& operator=(const SysfsInUse&) = delete;
+
+ private:
+  std::optional<std::string> saved_;
+};
+
+/// A tree that is in use for as long as it lives.
+class FakeSysfs : public SysfsTree {
+ private:
+  SysfsInUse in_use_{*this};
 };
 
 }  // namespace ibtest

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <map>
 #include <memory>
 
 #include "async/clock.hpp"
@@ -47,24 +48,32 @@ Outcome run(std::vector<std::string> words, const Outside& outside, ib::tools::W
   return outcome;
 }
 
-Outcome run_on(FakeFabric& fabric, std::vector<std::string> words, const Outside& outside) {
-  FakeSysfs sysfs;
-  const ib::sys::EndPort& here = fabric.end_port();
-  sysfs.device("fake0", ib::to_text(here.device->node_guid));
+/// The sysfs of a host with the one port `here`. It is made once, for the thousands of command lines that run in a test program.
+const SysfsTree& host_sysfs(const ib::sys::EndPort& here, bool has_umad) {
+  static std::map<std::string, SysfsTree> trees;
   FakeSysfs::Port port;
   port.number = here.number;
   port.gid = ib::to_text(here.default_gid());
   port.umad = "umad0";
-  sysfs.port("fake0", port);
+  const std::string node_guid = ib::to_text(here.device->node_guid), lid = fmt::format("0x{:x}\n", here.lid.value);
+  const auto [at, is_new] = trees.try_emplace(fmt::format("{} {} {} {} {}", node_guid, port.number, port.gid, lid, has_umad));
+  SysfsTree& tree = at->second;
+  if (!is_new) return tree;
+  tree.device("fake0", node_guid);
+  tree.port("fake0", port);
   const std::string dir = fmt::format("class/infiniband/fake0/ports/{}/", here.number);
-  sysfs.write(dir + "lid", fmt::format("0x{:x}\n", here.lid.value));
-  sysfs.write(dir + "lid_mask_count", "0\n");
+  tree.write(dir + "lid", lid);
+  tree.write(dir + "lid_mask_count", "0\n");
+  if (has_umad) tree.write("class/infiniband_mad/abi_version", "5\n");
+  return tree;
+}
 
+Outcome run_on(FakeFabric& fabric, std::vector<std::string> words, const Outside& outside) {
+  const SysfsInUse in_use(host_sysfs(fabric.end_port(), outside.open_failure != 0));
   ib::async::FakeClock clock;
   ib::tools::World world = ib::tools::this_host();
   world.open_channel = [&fabric](const ib::sys::EndPort&, ib::mad::GmpCarrier) { return fabric.open(); };
   if (outside.open_failure != 0) {
-    sysfs.write("class/infiniband_mad/abi_version", "5\n");
     world.open_channel = [code = outside.open_failure](const ib::sys::EndPort&, ib::mad::GmpCarrier) -> std::unique_ptr<ib::mad::Channel> {
       throw ib::SysError(code, "open", "/dev/infiniband/umad0");
     };
