@@ -16,7 +16,7 @@ import unittest
 HERE = os.path.dirname(os.path.abspath(__file__))
 BUILD = os.path.join(HERE, "..", "..", "build")
 IBTOOL = os.path.abspath(os.environ.get("IBTOOL") or os.path.join(BUILD, "tools", "ibtool"))
-STORED_NAMES = os.path.abspath(os.environ.get("IBTEST_STORED_NAMES") or os.path.join(BUILD, "tests", "completion", "stored-names"))
+PROGRAMS = os.path.abspath(os.environ.get("IBTEST_PROGRAMS") or os.path.join(BUILD, "tests", "programs", "ibtest-programs"))
 
 
 class Shells(unittest.TestCase):
@@ -84,7 +84,7 @@ class Shells(unittest.TestCase):
 
     def test_bash_quotes_names(self):
         env = {"IBTOOL_FROM": os.path.join(self.dir, "names.ibss")}
-        subprocess.run([STORED_NAMES, env["IBTOOL_FROM"]], check=True)
+        subprocess.run([PROGRAMS, "stored-names", env["IBTOOL_FROM"]], check=True)
         names = ["MF0;leaf@1:SB7800/U1", "host with blanks", "it's here"]
         self.assertEqual(sorted(self.reply("ibtool smpquery NI ", **env)), sorted(re.sub(r"([; '])", r"\\\1", name) for name in names))
         self.assertEqual(self.reply(r"ibtool smpquery NI MF0\;leaf@1:SB", **env), ["SB7800/U1"])

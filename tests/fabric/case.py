@@ -171,7 +171,7 @@ class ServingCase(FabricCase):
         with open(CLUSTER, encoding="latin-1") as net:
             return [line.split('"')[1] for line in net if line.startswith(("Hca", "Ca"))]
 
-    def serve(self, argv, executable, ready, issm=False):
+    def serve(self, argv, ready, issm=False):
         """Starts a server on another host and returns that host's LID once `ready(LID)` holds.
         issm: without it the simulator gives requests to none but programs that ask for that themselves, as ours do."""
         ServingCase.next_host += 1
@@ -179,7 +179,7 @@ class ServingCase(FabricCase):
         env = {"SIM_SET_ISSM": 1} if issm else {}
         lid = self.lid_of(host)
         for _ in range(5):  # ibsim's client dies if a MAD comes before there is an agent for it
-            server = self.fabric.start(argv, executable=executable, host=host, **env)
+            server = self.fabric.start(argv, host=host, **env)
             self.addCleanup(self.end, server)
             for _ in range(40):
                 if server.poll() is not None:

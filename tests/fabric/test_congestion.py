@@ -6,7 +6,6 @@ import re
 import case
 import simfabric
 
-SERVER = simfabric.built("IBTEST_CONGESTION", "tests/fabric/serve-congestion")
 PRELOAD = simfabric.built("IBTEST_AGENTS_LIB", "tests/support/ibtest-agents.so")
 
 KEY = "0x1122334455667788"
@@ -70,7 +69,7 @@ class Agent(Alike, case.ServingCase):
 
     def agent(self, *key):
         option = ["-c", *key] if key else []
-        return self.serve(["serve-congestion", *key], SERVER, self.answered("ibccquery", *option, "CongestionInfo"))
+        return self.serve([simfabric.PROGRAMS, "serve-congestion", *key], self.answered("ibccquery", *option, "CongestionInfo"))
 
     def test_queries(self):
         lid = self.agent()

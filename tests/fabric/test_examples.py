@@ -58,7 +58,7 @@ class Examples(case.FabricCase):
 class ServePings(case.ServingCase):
     def test_serve_pings(self):
         """Our ibping and ibsysstat and Debian's have their answers, and what it refuses is refused in the IBA's words."""
-        lid = self.serve(["serve_pings"], example_file("serve_pings"), self.answered("ibping", "-f", "-c", "1"))
+        lid = self.serve([example_file("serve_pings")], self.answered("ibping", "-f", "-c", "1"))
         for protocol in ("ibsysstat", "ibping"):
             done = self.ibtool("ibping", "-f", "-c", "3", "--protocol", protocol, lid)
             self.assertIn("3 packets transmitted, 3 received, 0% packet loss", done.stdout)

@@ -6,7 +6,6 @@ import re
 import case
 import simfabric
 
-SERVER = simfabric.built("IBTEST_PERFORMANCE", "tests/fabric/serve-performance")
 PRELOAD = simfabric.built("IBTEST_AGENTS_LIB", "tests/support/ibtest-agents.so")
 ALL_COUNTERS = ["-x", "-X", "-S", "-D", "-E", "-T", "--oprcvcounters", "--flowctlcounters", "--vloppackets", "--vlopdata",
                 "--vlxmitflowctlerrors", "--vlxmitcounters", "--swportvlcong", "--rcvcc", "--slrcvfecn", "--slrcvbecn", "--xmitcc",
@@ -20,7 +19,7 @@ class Performance(case.ServingCase):
         cls.fabric.preload = (*cls.fabric.preload, PRELOAD)
 
     def counted(self, *masks):
-        return self.serve(["serve-performance", *masks], SERVER, self.answered("perfquery"))
+        return self.serve([simfabric.PROGRAMS, "serve-performance", *masks], self.answered("perfquery"))
 
     def route_to(self, lid):
         """The directed route to a host, as -D takes it."""

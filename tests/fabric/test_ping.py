@@ -12,10 +12,10 @@ PING = "ibping", "-f", "-c", "1"
 
 class Ping(case.ServingCase):
     def ours_serves(self, *words):
-        return self.serve(["ibtool", *words], case.IBTOOL, self.answered(*PING))
+        return self.serve([case.IBTOOL, *words], self.answered(*PING))
 
     def theirs_serves(self, name, *words):
-        return self.serve([name, "-S"], simfabric.find_program(name), self.answered(*PING, *words), issm=True)
+        return self.serve([simfabric.find_program(name), "-S"], self.answered(*PING, *words), issm=True)
 
     def test_our_ibsysstat_serves_both(self):
         lid = self.ours_serves("ibsysstat", "-S")

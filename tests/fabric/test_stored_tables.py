@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""Stored tables of the subnet administrator answer as opensm does: each query is asked twice by fabric-stored, live and of the tables
+"""Stored tables of the subnet administrator answer as opensm does: each query is asked twice by stored-tables, live and of the tables
 that it has read before. Both answers have the same records in the same order, or the same status."""
 import collections
 import ipaddress
@@ -8,7 +8,6 @@ import os
 import case
 import simfabric
 
-STORED = simfabric.built("IBTEST_STORED", "tests/fabric/fabric-stored")
 GOLDEN = os.path.join(case.HERE, "..", "golden")
 GROUP, GROUPS = "ff12:401b:ffff::ffff:ffff", ("ff12:1::", "ff12:2::1")
 OURS, OTHER, SECOND, SWITCH = "fe80::2:c903:0:1491", "fe80::2:c903:0:14d1", "fe80::2:c903:0:14c2", "fe80::2:c902:40:100"
@@ -56,7 +55,7 @@ class SaCase(case.FabricCase):
 class Stored(SaCase):
     def ask(self, queries, *options):
         """What the program says of the tables, and of each query."""
-        done = self.run_ours([STORED, *options], stdin="".join(query + "\n" for query in queries), timeout=240)
+        done = self.run_ours([simfabric.PROGRAMS, "stored-tables", *options], stdin="".join(query + "\n" for query in queries), timeout=240)
         self.assertEqual("", done.stderr)
         self.assertEqual(0, done.returncode)
         lines = done.stdout.splitlines()

@@ -8,8 +8,6 @@ import re
 import case
 import simfabric
 
-TABLES = simfabric.built("IBTEST_TABLES", "tests/fabric/fabric-tables")
-SA = simfabric.built("IBTEST_SA", "tests/fabric/serve-sa")
 
 
 class Tables(case.FabricCase):
@@ -17,7 +15,7 @@ class Tables(case.FabricCase):
 
     def ask(self, **env):
         """What the program says, by its first words; of tables (count, whole) or why not."""
-        done = self.run_ours([TABLES], **env)
+        done = self.run_ours([simfabric.PROGRAMS, "tables"], **env)
         self.assertEqual("", done.stderr)
         self.assertEqual(0, done.returncode)
         return {words[0]: tuple(words[1:]) for words in map(str.split, done.stdout.splitlines())}
@@ -68,7 +66,7 @@ class OurSa(case.ServingCase):
     """An SA of ours at another port: requests and answers in segments, and our own protocol on both sides."""
 
     def test_requests_and_answers_in_segments(self):
-        lid = self.serve(["serve-sa"], SA, self.answered("query", "-t", "100", "-f", "LID=3", "SubnAdmGet", "SANodeRecord"))
+        lid = self.serve([simfabric.PROGRAMS, "serve-sa"], self.answered("query", "-t", "100", "-f", "LID=3", "SubnAdmGet", "SANodeRecord"))
         ends = [word for i in range(1, 61) for word in ("-f", f"DGID=fe80::{i:x}")]
         for env in ({}, {"preload": [case.DELAY], "IBTEST_DROP": 0.05}):
             done = self.ibtool("query", "SubnAdmGetMulti", "SAMultiPathRecord", lid, "--json", "-t", "300", "--retries", "9",

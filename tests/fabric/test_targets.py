@@ -4,7 +4,7 @@ form; and what is no target is refused in one line."""
 import re
 
 import case
-from test_vendstat import SERVER as VENDOR_SERVER
+import simfabric
 
 # Of attributes that do not tell by which port the question came.
 TO_A_SWITCH = ["ibaddr TARGET", "iblinkinfo --sa TARGET", "ibportstate TARGET 19 --dry-run arm", "query SubnGet SMPSwitchInfo TARGET",
@@ -89,11 +89,11 @@ class Targets(case.ServingCase):
         self.all_alike(TO_THE_SM, self.forms(7, here + 1, "0,"))
 
     def test_hosts(self):
-        lid = self.serve(["ibtool", "ibsysstat", "-S"], case.IBTOOL, self.answered("ibping", "-f", "-c", "1"))
+        lid = self.serve([case.IBTOOL, "ibsysstat", "-S"], self.answered("ibping", "-f", "-c", "1"))
         self.all_alike(TO_A_HOST, self.forms_of_host(lid))
 
     def test_devices(self):
-        lid = self.serve(["serve-vendor", "53000"], VENDOR_SERVER, self.answered("vendstat", "-N"))
+        lid = self.serve([simfabric.PROGRAMS, "serve-vendor", "53000"], self.answered("vendstat", "-N"))
         self.all_alike(TO_A_DEVICE, self.forms_of_host(lid))
         self.all_alike(TO_A_PMA, self.forms_of_host(lid))
 

@@ -6,13 +6,12 @@ import re
 import case
 import simfabric
 
-SERVER = simfabric.built("IBTEST_VENDOR", "tests/fabric/serve-vendor")
 INFINISCALE3, SWITCH_IB2 = 47396, 0xcf08
 
 
 class Vendstat(case.ServingCase):
     def device(self, device_id):
-        return self.serve(["serve-vendor", str(device_id)], SERVER, self.answered("vendstat", "-N"))
+        return self.serve([simfabric.PROGRAMS, "serve-vendor", str(device_id)], self.answered("vendstat", "-N"))
 
     def alike(self, *words):
         """Debian's and ours under that name say the same; returns the text."""

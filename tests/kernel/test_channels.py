@@ -53,7 +53,7 @@ def ibtool_commands():
     """{name: command}: each as root with umad closed and as a user with CAP_NET_RAW; the first also where it must fail."""
     commands_in_order = {
         "serve_pings": "ibtool ibping -S -C rxe1 --gmp verbs >/tmp/pings 2>&1 & echo $! >/tmp/pinged; sleep 1; cat /tmp/pings",
-        "serve": "serve >/tmp/serve 2>&1 & echo $! >/tmp/server; "
+        "serve": "programs serve-guest >/tmp/serve 2>&1 & echo $! >/tmp/server; "
                  "for try in $(seq 100); do [ -s /tmp/serve ] && break; usleep 100000; done; cat /tmp/serve"}
     for name, (words, _) in ASKED.items():
         run = f"ibtool {words} --gmp "
@@ -73,7 +73,8 @@ def commands():
 
 
 class Channels(guest.GuestCase):
-    programs = {name: os.environ["KERNEL_" + name.upper()] for name in (*PROGRAMS, "serve")} | {"ibtool": os.environ["IBTOOL"]}
+    programs = {name: os.environ["KERNEL_" + name.upper()] for name in PROGRAMS} | {
+        "programs": os.environ["IBTEST_PROGRAMS"], "ibtool": os.environ["IBTOOL"]}
     commands = ibtool_commands() | commands() | {"kernel_log": "dmesg"}
 
     def test_kernel_is_well(self):

@@ -12,7 +12,6 @@ sys.path.append(os.path.join(HERE, "..", "support"))
 import nets  # noqa: E402
 import simfabric  # noqa: E402
 
-ASK_OPENSM = simfabric.built("IBTEST_ASK_OPENSM", "tests/peers/ask-opensm")
 FROM_OPENSM = ("opensm-subnet.lst", "opensm.fdbs", "opensm-lfts.dump", "opensm.mcfdbs")
 
 
@@ -80,9 +79,9 @@ class Routed:
         self.write("topology", self.run("ibnetdiscover"))
 
     def ask(self, word):
-        done = self.fabric.run([ASK_OPENSM, word])
+        done = self.fabric.run([simfabric.PROGRAMS, "ask-opensm", word])
         if done.returncode != 0:
-            raise simfabric.FabricError(f"ask_opensm {word}: {done.stderr}")
+            raise simfabric.FabricError(f"ask-opensm {word}: {done.stderr}")
         return done.stdout
 
     def run(self, *words):

@@ -19,14 +19,13 @@ import case  # noqa: E402
 import promtool  # noqa: E402
 import treydock  # noqa: E402
 
-MADE_PAGE = promtool.simfabric.built("IBTEST_MADE_PAGE", "tests/peers/made-page")
 MANUAL = os.path.join(HERE, "..", "..", "man", "pages", "ibtool-exporter.1.in")
 OPTIONS = [words for count in range(4) for words in itertools.combinations(("hcas", "details", "runonce"), count)]
 
 
 def made_page(*words):
     """A page of a fabric in memory: see made_page.cpp. An error if it is not UTF-8."""
-    return subprocess.run([MADE_PAGE, *words], capture_output=True, check=True, timeout=60).stdout.decode()
+    return subprocess.run([promtool.simfabric.PROGRAMS, "made-page", *words], capture_output=True, check=True, timeout=60).stdout.decode()
 
 
 def counted(families):

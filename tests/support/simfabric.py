@@ -30,6 +30,7 @@ def built(variable, path):
 
 IBTOOL = built("IBTOOL", "tools/ibtool")
 DELAY = built("IBTEST_DELAY_LIB", "tests/support/ibtest-delay.so")
+PROGRAMS = built("IBTEST_PROGRAMS", "tests/programs/ibtest-programs")  # its first word says which: tests/programs/programs.hpp
 PROMPT = "sim> "
 SBIN_PATH = "/usr/local/sbin:/usr/sbin:/sbin"
 ASAN_SUPPRESSIONS = os.path.join(HERE, "asan.supp")

@@ -11,9 +11,13 @@
 #include <string>
 #include <string_view>
 
+#include "programs/programs.hpp"
 #include "unit/metrics/made_view.hpp"
 
+namespace ibtest::programs::made_page {
+
 using namespace ib;
+
 using namespace std::string_view_literals;
 
 namespace {
@@ -49,7 +53,7 @@ void fill(ibtest::MadeView& made) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
   const std::set<std::string_view> words(argv + 1, argv + argc);
   ibtest::FakeFabric fabric = ibtest::FakeFabric::fat_tree(3, 2, 4);
   name_nodes(fabric);
@@ -66,3 +70,5 @@ int main(int argc, char** argv) {
   for (std::string text; page.next(text, 4096);) std::fwrite(text.data(), 1, text.size(), stdout);
   return 0;
 }
+
+}  // namespace ibtest::programs::made_page

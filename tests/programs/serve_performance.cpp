@@ -13,7 +13,10 @@
 #include "iba/registry.hpp"
 #include "mad/server.hpp"
 #include "mad/umad.hpp"
+#include "programs/programs.hpp"
 #include "support/fake_pma.hpp"
+
+namespace ibtest::programs::serve_performance {
 
 using namespace ib;
 
@@ -66,7 +69,7 @@ constexpr const StructInfo& (*counted[])() = {pm::PortCountersExt::info,
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
   const sys::DeviceList devices = sys::DeviceList::read();
   try {
     const sys::EndPort& end_port = devices.default_end_port();
@@ -101,4 +104,7 @@ int main(int argc, char** argv) {
     for (const std::string& line : error.lines(1)) fmt::print(stderr, "{}\n", line);
     return 1;
   }
+  return 0;
 }
+
+}  // namespace ibtest::programs::serve_performance

@@ -5,7 +5,10 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "programs/programs.hpp"
 #include "snapshot/writer.hpp"
+
+namespace ibtest::programs::stored_names {
 
 using namespace ib;
 
@@ -25,7 +28,7 @@ subnet::NodeIndex add(subnet::Subnet& subnet, smp::NodeType type, std::uint64_t 
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
   if (argc != 2) return 2;
   try {
     subnet::SweptSubnet fabric;
@@ -46,3 +49,5 @@ int main(int argc, char** argv) {
   }
   return 0;
 }
+
+}  // namespace ibtest::programs::stored_names

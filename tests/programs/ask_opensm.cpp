@@ -14,8 +14,11 @@
 #include "iba-gen/sa.hpp"
 #include "mad/rpc.hpp"
 #include "mad/umad.hpp"
+#include "programs/programs.hpp"
 #include "sa/subn_adm.hpp"
 #include "sys/device.hpp"
+
+namespace ibtest::programs::ask_opensm {
 
 using namespace ib;
 
@@ -95,7 +98,7 @@ mad::Task<> print_slvl(mad::Rpc& rpc) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
   const std::string_view word = argc == 2 ? argv[1] : "";
   try {
     const auto devices = sys::DeviceList::read();
@@ -115,4 +118,7 @@ int main(int argc, char** argv) {
     for (const std::string& line : error.lines(1)) fmt::print(stderr, "E: {}\n", line);
     return 3;
   }
+  return 0;
 }
+
+}  // namespace ibtest::programs::ask_opensm

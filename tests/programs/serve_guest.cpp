@@ -6,10 +6,13 @@
 #include "iba-gen/pm.hpp"
 #include "kernel/sa_server.hpp"
 #include "mad/umad.hpp"
+#include "programs/programs.hpp"
+
+namespace ibtest::programs::serve_guest {
 
 using namespace ib;
 
-int main() {
+int run(int /*argc*/, char** /*argv*/) {
   const sys::DeviceList devices = sys::DeviceList::read();
   async::Loop loop;
   ibtest::SaServer sa(loop, mad::open_umad(devices.find_end_port("rxe1/1")), 2000);
@@ -23,4 +26,7 @@ int main() {
   std::puts("serving");
   std::fflush(stdout);
   loop.run(sa.server().run());
+  return 0;
 }
+
+}  // namespace ibtest::programs::serve_guest

@@ -10,6 +10,9 @@
 #include "iba-gen/mlx.hpp"
 #include "mad/server.hpp"
 #include "mad/umad.hpp"
+#include "programs/programs.hpp"
+
+namespace ibtest::programs::serve_vendor {
 
 using namespace ib;
 
@@ -111,7 +114,7 @@ class Switch {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
   const sys::DeviceList devices = sys::DeviceList::read();
   try {
     async::Loop loop;
@@ -125,4 +128,7 @@ int main(int argc, char** argv) {
     for (const std::string& line : error.lines(1)) fmt::print(stderr, "{}\n", line);
     return 1;
   }
+  return 0;
 }
+
+}  // namespace ibtest::programs::serve_vendor

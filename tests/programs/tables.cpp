@@ -10,8 +10,11 @@
 #include "iba-gen/sa.hpp"
 #include "mad/rpc.hpp"
 #include "mad/umad.hpp"
+#include "programs/programs.hpp"
 #include "sa/subn_adm.hpp"
 #include "sys/device.hpp"
+
+namespace ibtest::programs::tables {
 
 using namespace ib;
 
@@ -45,7 +48,7 @@ mad::Task<> ask_all(mad::Rpc& rpc) {
 
 }  // namespace
 
-int main() {
+int run(int /*argc*/, char** /*argv*/) {
   try {
     const auto devices = sys::DeviceList::read();
     async::Loop loop;
@@ -57,4 +60,7 @@ int main() {
     fmt::print(stderr, "E: {}\n", error.what());
     return 3;
   }
+  return 0;
 }
+
+}  // namespace ibtest::programs::tables

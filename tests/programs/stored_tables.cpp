@@ -23,10 +23,13 @@
 #include "iba/generic.hpp"
 #include "mad/rpc.hpp"
 #include "mad/umad.hpp"
+#include "programs/programs.hpp"
 #include "sa/record_types.hpp"
 #include "sa/records.hpp"
 #include "sa/stored_answers.hpp"
 #include "sys/device.hpp"
+
+namespace ibtest::programs::stored_tables {
 
 using namespace ib;
 
@@ -182,7 +185,7 @@ mad::Task<> run(mad::Rpc& rpc, bool with_keys) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
   try {
     const auto devices = sys::DeviceList::read();
     async::Loop loop;
@@ -193,4 +196,7 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "E: {}\n", error.what());
     return 3;
   }
+  return 0;
 }
+
+}  // namespace ibtest::programs::stored_tables

@@ -13,6 +13,9 @@
 #include "iba-gen/mad.hpp"
 #include "mad/server.hpp"
 #include "mad/umad.hpp"
+#include "programs/programs.hpp"
+
+namespace ibtest::programs::serve_congestion {
 
 using namespace ib;
 
@@ -54,7 +57,7 @@ class Agent {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
   const sys::DeviceList devices = sys::DeviceList::read();
   try {
     Agent agent(argc > 1 ? std::strtoull(argv[1], nullptr, 0) : 0);
@@ -78,4 +81,7 @@ int main(int argc, char** argv) {
     for (const std::string& line : error.lines(1)) fmt::print(stderr, "{}\n", line);
     return 1;
   }
+  return 0;
 }
+
+}  // namespace ibtest::programs::serve_congestion
