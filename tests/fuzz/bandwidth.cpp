@@ -7,11 +7,13 @@
 #include "fuzz.hpp"
 #include "tools/rdma_bw/bandwidth_message.hpp"
 
+namespace ibtest::fuzz_bandwidth {
+
 using ib::tools::BandwidthMessage;
 using ibtest::must;
 using Kind = BandwidthMessage::Kind;
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int try_input(const std::uint8_t* data, std::size_t size) {
   BandwidthMessage::Wire wire{};
   std::copy_n(data, std::min(size, wire.size()), wire.begin());
   BandwidthMessage message;
@@ -31,7 +33,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   return 0;
 }
 
-std::vector<std::string> ibtest::seeds() {
+std::vector<std::string> seeds() {
   BandwidthMessage message;
   message.qpn = 0x4711;
   message.psn = 77;
@@ -50,3 +52,5 @@ std::vector<std::string> ibtest::seeds() {
   }
   return all;
 }
+
+}  // namespace ibtest::fuzz_bandwidth

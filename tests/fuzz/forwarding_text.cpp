@@ -8,6 +8,8 @@
 #include "base/error.hpp"
 #include "fuzz.hpp"
 
+namespace ibtest::fuzz_forwarding_text {
+
 using namespace ib;
 using namespace ib::formats;
 
@@ -31,7 +33,7 @@ void check(const StoredForwardingTable& table) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int try_input(const std::uint8_t* data, std::size_t size) {
   std::string_view text(reinterpret_cast<const char*>(data), size);
   ForwardingTextReader reader("FILE", [](StoredForwardingTable&& table) { check(table); });
   try {
@@ -52,7 +54,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   return 0;
 }
 
-std::vector<std::string> ibtest::seeds() {
+std::vector<std::string> seeds() {
   return {
       "Unicast lids [0x0-0x4] of switch DR path slid 0; dlid 0; 0,1 guid 0x0000000000200000 (Switch1):\n  Lid  Out   Destination\n"
       "       Port     Info \n0x0001 001 : (Channel Adapter portguid 0x0000000000100001: 'Hca1')\n"
@@ -67,3 +69,5 @@ std::vector<std::string> ibtest::seeds() {
       "\n",
   };
 }
+
+}  // namespace ibtest::fuzz_forwarding_text

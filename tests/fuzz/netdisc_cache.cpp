@@ -7,6 +7,8 @@
 #include "fuzz.hpp"
 #include "subnet/order.hpp"
 
+namespace ibtest::fuzz_netdisc_cache {
+
 using namespace ib;
 using formats::NetdiscCache;
 
@@ -67,7 +69,7 @@ void check_indexes(const NetdiscCache& cache) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int try_input(const std::uint8_t* data, std::size_t size) {
   NetdiscCache cache;
   try {
     cache = formats::read_netdisc_cache({data, size});
@@ -90,10 +92,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   return 0;
 }
 
-std::vector<std::string> ibtest::seeds() {
+std::vector<std::string> seeds() {
   std::vector<std::string> all{text_of(small_fabric())};
   NetdiscCache loose = small_fabric();
   for (auto& port : loose.ports) port.remote = subnet::none;
   all.push_back(text_of(loose));
   return all;
 }
+
+}  // namespace ibtest::fuzz_netdisc_cache

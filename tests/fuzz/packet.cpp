@@ -8,9 +8,11 @@
 #include "mad/describe.hpp"
 #include "verbs/datagrams.hpp"
 
+namespace ibtest::fuzz_packet {
+
 using namespace ib;
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int try_input(const std::uint8_t* data, std::size_t size) {
   const Bytes mad(data, size);
   static_cast<void>(mad::describe(mad));
   static_cast<void>(mad::format_name(mad));
@@ -35,7 +37,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   return 0;
 }
 
-std::vector<std::string> ibtest::seeds() {
+std::vector<std::string> seeds() {
   std::vector<std::string> all;
   // A MAD of every class and of its attributes as far as they are known.
   for (const auto* info : all_structs()) {
@@ -69,3 +71,5 @@ std::vector<std::string> ibtest::seeds() {
   }
   return all;
 }
+
+}  // namespace ibtest::fuzz_packet

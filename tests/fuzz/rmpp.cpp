@@ -14,6 +14,8 @@
 #include "sa/subn_adm.hpp"
 #include "support/fake_channel.hpp"
 
+namespace ibtest::fuzz_rmpp {
+
 using namespace ib;
 using namespace ib::mad;
 using ibtest::must;
@@ -258,7 +260,7 @@ void attack_table(Input input) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int try_input(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const Input input(data + 1, size - 1);
   switch (data[0] % 6) {
@@ -284,7 +286,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   return 0;
 }
 
-std::vector<std::string> ibtest::seeds() {
+std::vector<std::string> seeds() {
   const auto bytes = [](std::initializer_list<int> list) { return std::string(list.begin(), list.end()); };
   // A turn, then what, data1, data2: for the receiver DATA 1 first, DATA 2, DATA 3 last; for the sender ACKs.
   std::string receiver = bytes({0, 64, 2, 5, 1, 0, 2, 1, 2, 0, 2, 0x21, 3, 100});
@@ -316,3 +318,5 @@ std::vector<std::string> ibtest::seeds() {
   all.push_back(bytes({5, 200, 63, 1, 7, 0, 8, 20 + 128, 0}));
   return all;
 }
+
+}  // namespace ibtest::fuzz_rmpp

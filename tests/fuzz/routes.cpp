@@ -11,6 +11,8 @@
 #include "routing/multicast.hpp"
 #include "routing/unicast.hpp"
 
+namespace ibtest::fuzz_routes {
+
 using namespace ib;
 using namespace ib::routing;
 
@@ -103,7 +105,7 @@ void analyse(const Tables& tables) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int try_input(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const auto end = text.find(between);
   if (end == std::string_view::npos) return 0;
@@ -121,7 +123,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   return 0;
 }
 
-std::vector<std::string> ibtest::seeds() {
+std::vector<std::string> seeds() {
   // Three switches in a ring with a host each; the second has an LMC.
   std::string text = "#\n";
   for (int at = 0; at < 3; ++at) {
@@ -143,3 +145,5 @@ std::vector<std::string> ibtest::seeds() {
   }
   return {text + tables, text + tables + groups, text + std::string(between) + groups};
 }
+
+}  // namespace ibtest::fuzz_routes

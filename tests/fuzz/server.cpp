@@ -10,6 +10,8 @@
 #include "mad/sysstat.hpp"
 #include "support/fake_channel.hpp"
 
+namespace ibtest::fuzz_server {
+
 using namespace ib;
 using namespace std::chrono_literals;
 using ibtest::must;
@@ -99,7 +101,7 @@ class Host {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int try_input(const std::uint8_t* data, std::size_t size) {
   Bytes input(data, size);
   const auto byte = [&input]() -> std::uint8_t {
     if (input.empty()) return 0;
@@ -139,7 +141,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   return 0;
 }
 
-std::vector<std::string> ibtest::seeds() {
+std::vector<std::string> seeds() {
   const auto packet = [](const std::string& mad, int what = 0) { return std::string(1, static_cast<char>(what)) + mad; };
   const std::string cpus = ping(3, mad::mgmt_class::ofa_sysstat, ofa::SysStatCpuInfo::attribute_id);
   std::string table = ping(4, mad::mgmt_class::sa, sa::NodeRecord::attribute_id, 2);
@@ -177,3 +179,5 @@ std::vector<std::string> ibtest::seeds() {
   }
   return all;
 }
+
+}  // namespace ibtest::fuzz_server

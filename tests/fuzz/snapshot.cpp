@@ -27,6 +27,8 @@
 #include "subnet/port_paths.hpp"
 #include "support/temporary_directory.hpp"
 
+namespace ibtest::fuzz_snapshot {
+
 using namespace ib;
 
 namespace {
@@ -187,7 +189,7 @@ void use(const subnet::SweptSubnet& fabric) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int try_input(const std::uint8_t* data, std::size_t size) {
   const std::string input(reinterpret_cast<const char*>(data), size);
   if (input.starts_with('R')) {
     write_changed(input);
@@ -218,7 +220,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   return 0;
 }
 
-std::vector<std::string> ibtest::seeds() {
+std::vector<std::string> seeds() {
   std::vector<std::string> seeds{good_file(), "R"};
   // One byte in each stretch of the file.
   constexpr std::size_t stretch = 97;
@@ -237,3 +239,5 @@ std::vector<std::string> ibtest::seeds() {
     seeds.push_back({'R', '\0', static_cast<char>(row), '\1', static_cast<char>(row), '\0', '\0', '\0'});
   return seeds;
 }
+
+}  // namespace ibtest::fuzz_snapshot

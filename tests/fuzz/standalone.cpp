@@ -1,12 +1,71 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Drives a fuzz target without libFuzzer: every seed, then as many mutations of seeds as the argument says, the same
-// ones each time. On a failure the input stands on stderr in hex.
+// `fuzz TARGET MUTATIONS` drives a fuzz target without libFuzzer: every seed, then so many mutations of seeds, the same ones each time. On
+// a failure the input stands on stderr in hex.
 #include <csignal>
+#include <cstring>
 #include <random>
 
 #include "fuzz.hpp"
 
+namespace ibtest {
+
+namespace fuzz_bandwidth {
+int try_input(const std::uint8_t* data, std::size_t size);
+std::vector<std::string> seeds();
+}  // namespace fuzz_bandwidth
+namespace fuzz_forwarding_text {
+int try_input(const std::uint8_t* data, std::size_t size);
+std::vector<std::string> seeds();
+}  // namespace fuzz_forwarding_text
+namespace fuzz_netdisc_cache {
+int try_input(const std::uint8_t* data, std::size_t size);
+std::vector<std::string> seeds();
+}  // namespace fuzz_netdisc_cache
+namespace fuzz_packet {
+int try_input(const std::uint8_t* data, std::size_t size);
+std::vector<std::string> seeds();
+}  // namespace fuzz_packet
+namespace fuzz_routes {
+int try_input(const std::uint8_t* data, std::size_t size);
+std::vector<std::string> seeds();
+}  // namespace fuzz_routes
+namespace fuzz_rmpp {
+int try_input(const std::uint8_t* data, std::size_t size);
+std::vector<std::string> seeds();
+}  // namespace fuzz_rmpp
+namespace fuzz_server {
+int try_input(const std::uint8_t* data, std::size_t size);
+std::vector<std::string> seeds();
+}  // namespace fuzz_server
+namespace fuzz_snapshot {
+int try_input(const std::uint8_t* data, std::size_t size);
+std::vector<std::string> seeds();
+}  // namespace fuzz_snapshot
+namespace fuzz_target {
+int try_input(const std::uint8_t* data, std::size_t size);
+std::vector<std::string> seeds();
+}  // namespace fuzz_target
+namespace fuzz_words {
+int try_input(const std::uint8_t* data, std::size_t size);
+std::vector<std::string> seeds();
+}  // namespace fuzz_words
+
+}  // namespace ibtest
+
 namespace {
+
+constexpr ibtest::FuzzTarget targets[]{
+    {"bandwidth", ibtest::fuzz_bandwidth::try_input, ibtest::fuzz_bandwidth::seeds},
+    {"forwarding_text", ibtest::fuzz_forwarding_text::try_input, ibtest::fuzz_forwarding_text::seeds},
+    {"netdisc_cache", ibtest::fuzz_netdisc_cache::try_input, ibtest::fuzz_netdisc_cache::seeds},
+    {"packet", ibtest::fuzz_packet::try_input, ibtest::fuzz_packet::seeds},
+    {"routes", ibtest::fuzz_routes::try_input, ibtest::fuzz_routes::seeds},
+    {"rmpp", ibtest::fuzz_rmpp::try_input, ibtest::fuzz_rmpp::seeds},
+    {"server", ibtest::fuzz_server::try_input, ibtest::fuzz_server::seeds},
+    {"snapshot", ibtest::fuzz_snapshot::try_input, ibtest::fuzz_snapshot::seeds},
+    {"target", ibtest::fuzz_target::try_input, ibtest::fuzz_target::seeds},
+    {"words", ibtest::fuzz_words::try_input, ibtest::fuzz_words::seeds},
+};
 
 std::string current;
 
@@ -18,9 +77,9 @@ void show_input(int) {
   std::abort();
 }
 
-void run(const std::string& input) {
+void run(const ibtest::FuzzTarget& target, const std::string& input) {
   current = input;
-  LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(input.data()), input.size());
+  target.try_input(reinterpret_cast<const std::uint8_t*>(input.data()), input.size());
 }
 
 class Mutator {
@@ -71,9 +130,16 @@ class Mutator {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::signal(SIGABRT, show_input);
-  const auto seeds = ibtest::seeds();
-  for (const auto& seed : seeds) run(seed);
-  Mutator mutator(seeds);
-  for (long i = argc > 1 ? std::atol(argv[1]) : 1000; i > 0; --i) run(mutator.next());
+  for (const ibtest::FuzzTarget& target : targets) {
+    if (argc != 3 || std::strcmp(target.name, argv[1]) != 0) continue;
+    std::signal(SIGABRT, show_input);
+    const auto seeds = target.seeds();
+    for (const auto& seed : seeds) run(target, seed);
+    Mutator mutator(seeds);
+    for (long i = std::atol(argv[2]); i > 0; --i) run(target, mutator.next());
+    return 0;
+  }
+  std::fputs("usage: fuzz TARGET MUTATIONS, where TARGET is one of:\n", stderr);
+  for (const ibtest::FuzzTarget& target : targets) std::fprintf(stderr, "  %s\n", target.name);
+  return 2;
 }

@@ -5,6 +5,8 @@
 #include "path/parse.hpp"
 #include "support/fake_sysfs.hpp"
 
+namespace ibtest::fuzz_target {
+
 using namespace ib;
 
 namespace {
@@ -36,7 +38,7 @@ void check(path::Path path) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int try_input(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   path::ParseOptions options;
   options.devices = &host().devices;
@@ -61,7 +63,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   return 0;
 }
 
-std::vector<std::string> ibtest::seeds() {
+std::vector<std::string> seeds() {
   std::vector<std::string> all;
   for (const char* text :
        {"12", "0xc", "0,1,7,2,", "fe80::2:c903:0:1491", "fe80::1%ibsim0/1", "2001:db8::1", "0002:c903:0000:1491", "0x0002c90300001491",
@@ -72,3 +74,5 @@ std::vector<std::string> ibtest::seeds() {
   }
   return all;
 }
+
+}  // namespace ibtest::fuzz_target

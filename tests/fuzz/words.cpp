@@ -9,6 +9,8 @@
 #include "fuzz.hpp"
 #include "iba/text.hpp"
 
+namespace ibtest::fuzz_words {
+
 using namespace ib;
 
 namespace {
@@ -38,7 +40,7 @@ void round_trip(std::string_view text, Parse parse) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int try_input(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   ibtest::must(is_ascii(escaped(text)) && is_ascii(in_quotes(text)) && is_ascii(printable(text)), "unsafe for a terminal");
   ibtest::must(is_harmless(harmless(text)) && harmless(harmless(text)) == harmless(text), "a diagnostic that is unsafe for a terminal");
@@ -58,7 +60,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   return 0;
 }
 
-std::vector<std::string> ibtest::seeds() {
+std::vector<std::string> seeds() {
   return {"0002:c903:0000:1491",
           "0x0002c90300001491",
           "fe80::2:c903:0:1491",
@@ -71,3 +73,5 @@ std::vector<std::string> ibtest::seeds() {
           "caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80 \x1b[2J 'a' \"b\" \\",
           "0x10 \"\x9b[2J \u202egnippiks\u2066\" \xc0\xaf\n"};
 }
+
+}  // namespace ibtest::fuzz_words
