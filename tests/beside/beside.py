@@ -160,6 +160,8 @@ class Bench:
                 lines += [f"# {stream}", *text.split("\n")]
         for lines, done in zip(both, (theirs, ours)):
             lines.append(f"# status {done.returncode}")
+        if both[0] == both[1]:
+            return []
         return list(difflib.unified_diff(*both, "Debian", "ours", lineterm="", n=context))[2:]
 
 

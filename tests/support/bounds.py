@@ -103,6 +103,8 @@ def settle(recorded, now, packets=0):
     """`now`, with the recorded value in each place where another one is allowed. packets: by how many packets counters of data and
     packets may differ."""
     recorded, now = recorded or "", now or ""
+    if recorded == now:
+        return now
     for expression, make in CHANGES:
         allowed = make()
         now = replace(expression, recorded, now, lambda match, before, after, allowed=allowed: allowed(before, after))
