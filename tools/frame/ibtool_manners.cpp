@@ -38,12 +38,12 @@ class IbtoolManners final : public Manners {
 
   StackManners stack() override {
     const CommonOptions& options = session_.options();
-    const auto debug = [this](int level, std::string_view line) { session_.debug(level, line); };
+    const auto debug = [this](std::string_view line) { session_.debug(1, line); };
     const auto show = [&log = session_.log()](std::string_view line) { log.debug(line); };
     StackManners manners;
     manners.open_channel = [this, debug] {
       const sys::EndPort& port = session_.end_port();
-      debug(1, fmt::format("Using end port {} {}", port.name(), to_text(port.default_gid())));
+      debug(fmt::format("Using end port {} {}", port.name(), to_text(port.default_gid())));
       return session_.world().open_channel(port, session_.options().gmp);
     };
     if (options.debug > 0) {

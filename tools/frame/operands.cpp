@@ -27,7 +27,6 @@ void read_target(Target& to, std::string_view word, const TargetReader& read, st
   if (!to.path) read.look_up({.word = std::string(word), .complaint = std::move(complaint), .found = std::move(found)});
 }
 
-/// Reads TARGET or TARGET@PORT. A name may have a @ in it that no port follows.
 void read_target_port(TargetPort& to, std::string_view word, const TargetReader& read, std::function<void(path::Path)> found) {
   const std::size_t at = word.rfind('@');
   if (at == std::string_view::npos) return read_target(to.target, word, read, std::move(found));
@@ -81,17 +80,6 @@ void OptionSet::target(std::string_view name, Target& to) {
   operand.is_target = true;
   operand.set = [&to](std::string_view word, const TargetReader& read) {
     read_target(to, word, read, [&to](path::Path path) { to.path = std::move(path); });
-  };
-}
-
-void OptionSet::target_port(std::string_view name, Target& to, std::optional<std::uint8_t>& port) {
-  Operand& operand = add_operand(name);
-  operand.is_target = true;
-  operand.set = [&to, &port](std::string_view word, const TargetReader& read) {
-    TargetPort got;
-    read_target_port(got, word, read, [&to](path::Path path) { to.path = std::move(path); });
-    to = std::move(got.target);
-    if (got.port) port = got.port;
   };
 }
 

@@ -181,9 +181,7 @@ class OptionSet {
   /// All words that are left.
   void words(std::string_view name, std::vector<std::string>& to);
   void target(std::string_view name, Target& to);
-  /// TARGET or TARGET@PORT.
-  void target_port(std::string_view name, Target& to, std::optional<std::uint8_t>& port);
-  /// All words that are left, each as target_port() reads it.
+  /// All words that are left, each TARGET or TARGET@PORT. A name may have a @ in it that no port follows.
   void target_ports(std::string_view name, std::vector<TargetPort>& to);
   template <std::integral T>
   void integer(std::string_view name, T& to, Within<T> range = {});

@@ -159,10 +159,6 @@ bool Stack::uses_cache() const { return cache_ && cache_->is_used(); }
 
 std::optional<std::string> Stack::save_cache() { return cache_ && cache_->save() ? std::optional(cache_->file()) : std::nullopt; }
 
-void Stack::debug(int level, std::string_view line) const {
-  if (manners_.debug) manners_.debug(level, line);
-}
-
 void Stack::warn(std::string_view line) const {
   if (manners_.warn) manners_.warn(line);
 }

@@ -48,8 +48,8 @@ struct StackManners {
   /// Gets each MAD that is sent or received.
   std::unique_ptr<mad::Tracer> tracer{};
   std::function<void(std::string_view line)> warn{};
-  /// Gets lines of debug level `level`. Level 1: the paths that were chosen.
-  std::function<void(int level, std::string_view line)> debug{};
+  /// Gets the paths that were chosen, as lines of debug level 1.
+  std::function<void(std::string_view line)> debug{};
   /// Gets the statistics of the Rpc when the stack opens, and null when it closes.
   std::function<void(const mad::Stats*)> count_mads{};
 };
@@ -143,7 +143,6 @@ class Stack {
   async::Task<path::Path> lid_routed(path::Path path);
   async::Task<path::Path> from_sa(path::Path path);
   void debug_path(std::string_view name, const path::Path& path) const;
-  void debug(int level, std::string_view line) const;
   void warn(std::string_view line) const;
 
   Host& host_;

@@ -191,7 +191,7 @@ async::Task<path::Path> Stack::gmp_path(const path::Path* target) {
 
 void Stack::debug_path(std::string_view name, const path::Path& path) const {
   if (manners_.debug)
-    debug(1, fmt::format("{} {}\n{:{}}{}", name, to_text(path), "", name.size() + 4, to_spec(path, host_.options().keys)));
+    manners_.debug(fmt::format("{} {}\n{:{}}{}", name, to_text(path), "", name.size() + 4, to_spec(path, host_.options().keys)));
 }
 
 }  // namespace ib::tools

@@ -83,18 +83,16 @@ async::Task<> Targets::find_names() {
 
 async::Task<path::Path> Targets::path(std::string word) {
   std::string complaint;
-  try {
-    co_return parse(word);
-  } catch (const UsageError& error) {
-    if (host_.options().address != path::Form::any || host_.options().combined || !may_be_name(word)) throw;
-    complaint = error.message();
-  }
+  if (const std::optional<path::Path> found = address(word, &complaint)) co_return *found;
   co_return co_await find(std::move(word), std::move(complaint));
 }
 
-/// The path of an address; nothing for a word that may be a name.
-std::optional<path::Path> Targets::address(std::string_view word) try { return parse(word); } catch (const UsageError&) {
+/// The path of an address; nothing for a word that may be a name, and in `complaint` why it is no address.
+std::optional<path::Path> Targets::address(std::string_view word, std::string* complaint) try {
+  return parse(word);
+} catch (const UsageError& error) {
   if (host_.options().address != path::Form::any || host_.options().combined || !may_be_name(word)) throw;
+  if (complaint != nullptr) *complaint = error.message();
   return std::nullopt;
 }
 

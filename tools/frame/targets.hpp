@@ -48,7 +48,7 @@ class Targets {
 
  private:
   struct NamedPort;
-  std::optional<path::Path> address(std::string_view word);
+  std::optional<path::Path> address(std::string_view word, std::string* complaint = nullptr);
   path::Path parse(std::string_view word);
   path::Path parse_as(std::string_view word, path::Form form);
   path::Path parse_combined(std::string_view word);
