@@ -7,11 +7,18 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 
-#include "base/stored_text.hpp"
 #include "iba/struct_info.hpp"
 
 namespace ib::detail {
+
+/// A part of one long text.
+struct StoredText {
+  std::uint32_t at : 24, size : 8;
+
+  constexpr std::string_view in(const char* texts) const { return {texts + at, size}; }
+};
 
 /// Rows of another table, one after another.
 struct StoredRows {

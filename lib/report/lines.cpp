@@ -2,17 +2,8 @@
 #include "report/lines.hpp"
 
 #include <cassert>
-#include <cerrno>
-
-#include "base/error.hpp"
 
 namespace ib::report {
-
-LinesSink::LinesSink(std::string& out, std::function<void(Sink&)> head)
-    : out_(out), head_(std::move(head)), last_(last_text_, JsonStyle::lines) {}
-
-LinesSink::LinesSink(std::FILE* file, std::function<void(Sink&)> head)
-    : out_(own_), file_(file), head_(std::move(head)), last_(last_text_, JsonStyle::lines) {}
 
 void LinesSink::begin_object(std::string_view key) {
   ++depth_;
@@ -69,29 +60,11 @@ void LinesSink::scalar(std::string_view key, Write write) {
   write(place(), key);
 }
 
-void LinesSink::null(std::string_view key) {
-  scalar(key, [](Sink& to, std::string_view k) { to.null(k); });
-}
-void LinesSink::boolean(std::string_view key, bool value) {
-  scalar(key, [&](Sink& to, std::string_view k) { to.boolean(k, value); });
-}
-void LinesSink::integer(std::string_view key, std::int64_t value, const Measure& measure) {
-  scalar(key, [&](Sink& to, std::string_view k) { to.integer(k, value, measure); });
-}
-void LinesSink::unsigned_integer(std::string_view key, std::uint64_t value, const Measure& measure) {
-  scalar(key, [&](Sink& to, std::string_view k) { to.unsigned_integer(k, value, measure); });
-}
-void LinesSink::real(std::string_view key, double value, const Measure& measure) {
-  scalar(key, [&](Sink& to, std::string_view k) { to.real(k, value, measure); });
+void LinesSink::literal(std::string_view key, std::string_view value, const Measure& measure) {
+  scalar(key, [&](Sink& to, std::string_view k) { to.literal(k, value, measure); });
 }
 void LinesSink::text(std::string_view key, std::string_view value) {
   scalar(key, [&](Sink& to, std::string_view k) { to.text(k, value); });
-}
-void LinesSink::guid(std::string_view key, Guid value) {
-  scalar(key, [&](Sink& to, std::string_view k) { to.guid(k, value); });
-}
-void LinesSink::gid(std::string_view key, const Gid& value) {
-  scalar(key, [&](Sink& to, std::string_view k) { to.gid(k, value); });
 }
 
 void LinesSink::unwind() {
@@ -122,16 +95,9 @@ void LinesSink::end_line() {
 
 /// Writes a whole line and empties `text`.
 void LinesSink::put(std::string& text) {
-  if (file_ == nullptr) {
-    out_ += text;
-    text.clear();
-    return;
-  }
-  written_ = true;
-  const bool written = std::fwrite(text.data(), 1, text.size(), file_) == text.size() && std::fflush(file_) == 0;
-  const int code = errno;
+  out_.text() += text;
   text.clear();
-  if (!written) throw SysError(code, "write", "output");
+  out_.flush();
 }
 
 }  // namespace ib::report

@@ -6,7 +6,6 @@
 //   {"command":"ibhosts","schema":3,"unreachable":[],"status":0}
 #pragma once
 
-#include <cstdio>
 #include <functional>
 #include <optional>
 #include <string>
@@ -18,27 +17,20 @@ namespace ib::report {
 /// Writes one document, which must be an object. Only the current line and the last line are in memory.
 class LinesSink : public Sink {
  public:
-  /// Appends to `out`, which must outlive the sink. `head` writes the members that begin every line.
-  LinesSink(std::string& out, std::function<void(Sink&)> head);
-  /// Writes each line to `file`. Throws SysError if a write fails (EPIPE, ENOSPC).
-  LinesSink(std::FILE* file, std::function<void(Sink&)> head);
+  /// `head` writes the members that begin every line. Throws as Output::flush() does.
+  LinesSink(Output out, std::function<void(Sink&)> head)
+      : out_(std::move(out)), head_(std::move(head)), last_(last_text_, JsonStyle::lines) {}
 
   void begin_object(std::string_view key = {}) override;
   void end_object() override;
   void begin_array(std::string_view key = {}) override;
   void end_array() override;
-  void null(std::string_view key) override;
-  void boolean(std::string_view key, bool value) override;
-  void integer(std::string_view key, std::int64_t value, const Measure& measure) override;
-  void unsigned_integer(std::string_view key, std::uint64_t value, const Measure& measure) override;
-  void real(std::string_view key, double value, const Measure& measure) override;
+  void literal(std::string_view key, std::string_view value, const Measure& measure) override;
   void text(std::string_view key, std::string_view value) override;
-  void guid(std::string_view key, Guid value) override;
-  void gid(std::string_view key, const Gid& value) override;
   /// Drops the current line.
   void unwind() override;
   /// There is nothing to drop as long as no line was written.
-  bool withdraw() override { return file_ != nullptr && !written_; }
+  bool withdraw() override { return out_.withdraw(); }
 
  private:
   /// The kind of the current array, a direct member of the document.
@@ -59,10 +51,7 @@ class LinesSink : public Sink {
   void end_line();
   void put(std::string& text);
 
-  std::string own_;
-  std::string& out_;
-  std::FILE* file_ = nullptr;
-  bool written_{};  // a line
+  Output out_;
   std::function<void(Sink&)> head_;
   unsigned depth_ = 0;  ///< number of open objects and arrays
   Array array_ = Array::none;

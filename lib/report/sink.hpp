@@ -48,6 +48,9 @@ constexpr std::string_view name(Measure::Kind kind) {
   return {};
 }
 
+/// "0x" and 16 digits.
+std::string hex64_text(std::uint64_t value);
+
 /// Receives a report as events. Inside an object every event has a non-empty `key`; inside an array keys are ignored. Strings
 /// may hold any bytes that a remote node sent; the sink escapes them.
 class Sink {
@@ -59,54 +62,36 @@ class Sink {
   virtual void begin_array(std::string_view key = {}) = 0;
   virtual void end_array() = 0;
 
-  virtual void null(std::string_view key) = 0;
-  virtual void boolean(std::string_view key, bool value) = 0;
-  virtual void integer(std::string_view key, std::int64_t value, const Measure& measure) = 0;
-  virtual void unsigned_integer(std::string_view key, std::uint64_t value, const Measure& measure) = 0;
-  virtual void real(std::string_view key, double value, const Measure& measure) = 0;
+  /// A number, true, false or null, in the digits or letters of JSON. `measure` is that of a number, as far as the report gives it; others
+  /// have theirs in the dictionary of keys.
+  virtual void literal(std::string_view key, std::string_view value, const Measure& measure = {}) = 0;
   virtual void text(std::string_view key, std::string_view value) = 0;
-  virtual void guid(std::string_view key, Guid value) = 0;
-  virtual void gid(std::string_view key, const Gid& value) = 0;
-  /// A key, mask or ID of 64 bits, which is not a quantity. It is written as a text, 0x and 16 digits, because many readers round numbers
-  /// of 64 bits.
-  virtual void hex64(std::string_view key, std::uint64_t value);
   /// An object whose values are not known. `unknown_members` writes its members as null, into an open object. A TableSink calls it to get
   /// the columns; other sinks write null for the object.
   virtual void null_object(std::string_view key, const std::function<void(Sink&)>& unknown_members);
-  /// The kind and unit of a number with this key, where the report does not give them. A sink that needs them takes them from the
-  /// dictionary of keys.
-  virtual Measure measure_of(std::string_view /*key*/) const { return {}; }
   /// Closes everything that is open inside the outermost object, so that an error can still become a member of that object.
   virtual void unwind() = 0;
   /// Drops the document. Returns false, and does nothing, if a part of it has been written already.
   virtual bool withdraw() { return false; }
 
-  void value(std::string_view key, bool v) { boolean(key, v); }
-  template <std::signed_integral T>
-  void value(std::string_view key, T v) {
-    integer(key, v, measure_of(key));
+  void null(std::string_view key) { literal(key, "null"); }
+  void value(std::string_view key, bool v) { literal(key, v ? "true" : "false"); }
+  template <std::integral T>
+  void value(std::string_view key, T v, const Measure& measure = {}) {
+    literal(key, std::to_string(v), measure);
   }
-  template <std::signed_integral T>
-  void value(std::string_view key, T v, const Measure& measure) {
-    integer(key, v, measure);
-  }
-  template <std::unsigned_integral T>
-  void value(std::string_view key, T v) {
-    unsigned_integer(key, v, measure_of(key));
-  }
-  template <std::unsigned_integral T>
-  void value(std::string_view key, T v, const Measure& measure) {
-    unsigned_integer(key, v, measure);
-  }
-  void value(std::string_view key, double v) { real(key, v, measure_of(key)); }
-  void value(std::string_view key, double v, const Measure& measure) { real(key, v, measure); }
+  /// A number that is not finite is null. Others have no exponent unless they are tiny or huge: 100000 and 25781.25, not 1e+05.
+  void value(std::string_view key, double v, const Measure& measure = {});
   void value(std::string_view key, std::string_view v) { text(key, v); }
   void value(std::string_view key, const char* v) { text(key, v); }
-  void value(std::string_view key, Guid v) { guid(key, v); }
-  void value(std::string_view key, const Gid& v) { gid(key, v); }
-  void value(std::string_view key, Lid v) { unsigned_integer(key, v.value, {}); }
-  void value(std::string_view key, Pkey v) { unsigned_integer(key, v.value, {}); }
-  void value(std::string_view key, Qpn v) { unsigned_integer(key, v.value, {}); }
+  void value(std::string_view key, Guid v);
+  void value(std::string_view key, const Gid& v);
+  void value(std::string_view key, Lid v) { value(key, v.value); }
+  void value(std::string_view key, Pkey v) { value(key, v.value); }
+  void value(std::string_view key, Qpn v) { value(key, v.value); }
+  /// A key, mask or ID of 64 bits, which is not a quantity. It is written as a text, 0x and 16 digits, because many readers round numbers
+  /// of 64 bits.
+  void hex64(std::string_view key, std::uint64_t value) { text(key, hex64_text(value)); }
 
   /// Writes a value, or null if it is absent.
   template <class T>
@@ -140,8 +125,5 @@ class Sink {
   /// Writes a text, or null if the text is empty.
   void text_or_null(std::string_view key, std::string_view v) { v.empty() ? null(key) : text(key, v); }
 };
-
-/// "0x" and 16 digits.
-std::string hex64_text(std::uint64_t value);
 
 }  // namespace ib::report

@@ -60,7 +60,7 @@ class Visitor {
         sink_.text(key, hex_text(*raw));
       }
     } else if (const auto* prefix = std::get_if<GidPrefix>(&value)) {
-      sink_.gid(key, Gid::from(*prefix, Guid{}));
+      sink_.value(key, Gid::from(*prefix, Guid{}));
     } else if (const auto* number = std::get_if<std::uint64_t>(&value)) {
       plain_number(key, field, *number);
     } else {

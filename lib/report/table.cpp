@@ -5,11 +5,8 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cerrno>
-#include <cmath>
 
 #include "base/error.hpp"
-#include "iba/text.hpp"
 #include "report/cell.hpp"
 
 namespace ib::report {
@@ -27,10 +24,7 @@ std::vector<std::string> parts_of(std::string_view path) {
 
 }  // namespace
 
-TableSink::TableSink(std::string& out, TableStyle style, std::string_view rows) : out_(out), style_(style), path_(parts_of(rows)) {}
-
-TableSink::TableSink(std::FILE* file, TableStyle style, std::string_view rows)
-    : out_(own_), file_(file), style_(style), path_(parts_of(rows)) {}
+TableSink::TableSink(Output out, TableStyle style, std::string_view rows) : out_(std::move(out)), style_(style), path_(parts_of(rows)) {}
 
 std::string TableSink::encoded(std::string_view value) const { return style_ == TableStyle::csv ? csv_cell(value) : tsv_cell(value); }
 
@@ -55,11 +49,12 @@ void TableSink::end_element() {
   if (depth != 0) return;
   for (const Row& row : rows_) write(row);
   rows_.clear();
-  flush();
+  out_.flush();
 }
 
 void TableSink::begin_object(std::string_view key) {
-  if (to_json([&](Sink& to) { to.begin_object(key); })) {
+  if (json_) {
+    json_->begin_object(key);
     ++json_depth_;
   } else if (levels_.empty()) {
     levels_.push_back({.place = Place::document});
@@ -74,7 +69,8 @@ void TableSink::begin_object(std::string_view key) {
 }
 
 void TableSink::end_object() {
-  if (to_json([](Sink& to) { to.end_object(); })) {
+  if (json_) {
+    json_->end_object();
     --json_depth_;
     return;
   }
@@ -82,11 +78,12 @@ void TableSink::end_object() {
   if (place() == Place::element) return end_element();
   if (place() == Place::inside) prefix_.resize(levels_.back().prefix);
   levels_.pop_back();
-  if (levels_.empty()) flush();
+  if (levels_.empty()) out_.flush();
 }
 
 void TableSink::begin_array(std::string_view key) {
-  if (to_json([&](Sink& to) { to.begin_array(key); })) {
+  if (json_) {
+    json_->begin_array(key);
     ++json_depth_;
   } else if (leads_on(key)) {
     levels_.push_back({.place = Place::list});
@@ -117,40 +114,18 @@ void TableSink::begin_json(std::string_view key) {
   json_depth_ = 1;
 }
 
-/// Hands an event to the list within a row, where one is open.
-template <class Write>
-bool TableSink::to_json(Write write) {
-  if (!json_) return false;
-  write(static_cast<Sink&>(*json_));
-  return true;
-}
-
 /// Adds a cell with an encoded text.
 void TableSink::cell(std::string_view key, std::string text) {
   if (holds_cells()) open_.back().push_back({prefix_ + std::string(key), std::move(text)});
 }
 
-void TableSink::null(std::string_view key) {
-  if (to_json([&](Sink& to) { to.null(key); }) || leads_on(key)) return;
-  cell(key, {});
+void TableSink::literal(std::string_view key, std::string_view value, const Measure& measure) {
+  if (json_) return json_->literal(key, value, measure);
+  if (value != "null") return cell(key, std::string(value));
+  if (!leads_on(key)) cell(key, {});
 }
-void TableSink::boolean(std::string_view key, bool value) {
-  if (!to_json([&](Sink& to) { to.boolean(key, value); })) cell(key, value ? "true" : "false");
-}
-void TableSink::integer(std::string_view key, std::int64_t value, const Measure& measure) {
-  if (!to_json([&](Sink& to) { to.integer(key, value, measure); })) cell(key, std::to_string(value));
-}
-void TableSink::unsigned_integer(std::string_view key, std::uint64_t value, const Measure& measure) {
-  if (!to_json([&](Sink& to) { to.unsigned_integer(key, value, measure); })) cell(key, std::to_string(value));
-}
-void TableSink::real(std::string_view key, double value, const Measure& measure) {
-  if (!to_json([&](Sink& to) { to.real(key, value, measure); })) cell(key, std::isfinite(value) ? real_text(value) : std::string());
-}
-void TableSink::text(std::string_view key, std::string_view value) {
-  if (!to_json([&](Sink& to) { to.text(key, value); })) cell(key, encoded(value));
-}
-void TableSink::guid(std::string_view key, Guid value) { text(key, to_text(value)); }
-void TableSink::gid(std::string_view key, const Gid& value) { text(key, to_text(value)); }
+
+void TableSink::text(std::string_view key, std::string_view value) { json_ ? json_->text(key, value) : cell(key, encoded(value)); }
 
 void TableSink::null_object(std::string_view key, const std::function<void(Sink&)>& unknown_members) {
   if (json_ || !holds_cells()) return null(key);
@@ -215,19 +190,10 @@ void TableSink::write(const Row& row) {
 
 void TableSink::line(const std::vector<std::string_view>& cells) {
   for (std::size_t at = 0; at < cells.size(); ++at) {
-    if (at != 0) out_ += style_ == TableStyle::csv ? ',' : '\t';
-    out_ += cells[at];
+    if (at != 0) out_.text() += style_ == TableStyle::csv ? ',' : '\t';
+    out_.text() += cells[at];
   }
-  out_ += style_ == TableStyle::csv ? "\r\n" : "\n";
-}
-
-void TableSink::flush() {
-  if (file_ == nullptr || out_.empty()) return;
-  written_ = true;
-  const bool written = std::fwrite(out_.data(), 1, out_.size(), file_) == out_.size() && std::fflush(file_) == 0;
-  const int code = errno;
-  out_.clear();
-  if (!written) throw SysError(code, "write", "output");
+  out_.text() += style_ == TableStyle::csv ? "\r\n" : "\n";
 }
 
 }  // namespace ib::report

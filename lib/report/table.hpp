@@ -9,7 +9,6 @@
 // list within a row is a cell that holds JSON. Everything else in the document is left out.
 #pragma once
 
-#include <cstdio>
 #include <memory>
 #include <optional>
 #include <string>
@@ -32,29 +31,19 @@ enum class TableStyle {
 /// Rows are written when the outermost element that contains them, an element of a list of the document, is complete.
 class TableSink : public Sink {
  public:
-  /// Appends to `out`, which must outlive the sink. `rows` is the place of the rows: "nodes.ports".
-  TableSink(std::string& out, TableStyle style, std::string_view rows);
-  /// Writes to `file`. Throws SysError if a write fails (EPIPE, ENOSPC).
-  TableSink(std::FILE* file, TableStyle style, std::string_view rows);
-  TableSink(const TableSink&) = delete;
-  TableSink& operator=(const TableSink&) = delete;
+  /// `rows` is the place of the rows: "nodes.ports". Throws as Output::flush() does.
+  TableSink(Output out, TableStyle style, std::string_view rows);
 
   void begin_object(std::string_view key = {}) override;
   void end_object() override;
   void begin_array(std::string_view key = {}) override;
   void end_array() override;
-  void null(std::string_view key) override;
-  void boolean(std::string_view key, bool value) override;
-  void integer(std::string_view key, std::int64_t value, const Measure& measure) override;
-  void unsigned_integer(std::string_view key, std::uint64_t value, const Measure& measure) override;
-  void real(std::string_view key, double value, const Measure& measure) override;
+  void literal(std::string_view key, std::string_view value, const Measure& measure) override;
   void text(std::string_view key, std::string_view value) override;
-  void guid(std::string_view key, Guid value) override;
-  void gid(std::string_view key, const Gid& value) override;
   void null_object(std::string_view key, const std::function<void(Sink&)>& unknown_members) override;
   /// Drops the rows of the element that is not complete.
   void unwind() override;
-  bool withdraw() override { return file_ != nullptr && !written_; }
+  bool withdraw() override { return out_.withdraw(); }
 
  private:
   /// The role of an open object or array.
@@ -82,22 +71,16 @@ class TableSink : public Sink {
   void begin_element();
   void end_element();
   void begin_json(std::string_view key);
-  template <class Write>
-  bool to_json(Write write);
   void cell(std::string_view key, std::string text);
   std::string encoded(std::string_view value) const;
   std::vector<std::string> names_of(const Row& row) const;
   std::vector<std::string_view> cells_of(const Row& row) const;
   void write(const Row& row);
   void line(const std::vector<std::string_view>& cells);
-  void flush();
 
-  std::string own_;
-  std::string& out_;
-  std::FILE* file_ = nullptr;
+  Output out_;
   TableStyle style_;
   std::vector<std::string> path_;
-  bool written_{};
   std::vector<Level> levels_;
   std::vector<Cells> open_;                     ///< the cells of the elements that are open
   std::string prefix_;                          ///< of the names of cells

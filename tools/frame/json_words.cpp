@@ -3,16 +3,13 @@
 
 #include <algorithm>
 #include <array>
-#include <vector>
-
-#include "base/stored_text.hpp"
 
 namespace ib::tools {
 namespace {
 
 using enum JsonType;
 
-// key, type, list, coded, meaning. Only the compiler reads this list: the program holds it as stored_words.
+// key, type, list, coded, meaning.
 constexpr JsonWord table[] = {
     {"adaptive_routing", object, true, false, "Switches that have adaptive routing on, or of which it is not known."},
     {"after", object, false, false, "A node, port or link in the fabric of which the report is; null: it is not there."},
@@ -323,63 +320,13 @@ constexpr JsonWord table[] = {
 };
 static_assert(std::ranges::is_sorted(table, {}, &JsonWord::key));
 
-/// JsonWord, member by member.
-struct StoredWord {
-  StoredText key, meaning, unit;
-  JsonType type;
-  bool list, coded;
-  report::Measure::Kind kind;
-};
-
-constexpr std::size_t size_of_texts = [] {
-  std::size_t size = 0;
-  for (const JsonWord& word : table) size += word.key.size() + word.meaning.size() + word.measure.unit.size();
-  return size;
-}();
-
-struct StoredWords {
-  std::array<char, size_of_texts> texts{};
-  std::array<StoredWord, std::size(table)> words{};
-};
-
-constexpr StoredWords stored_words = [] {
-  StoredWords stored;
-  std::uint32_t end = 0;
-  const auto store = [&](std::string_view text) {
-    std::ranges::copy(text, stored.texts.begin() + end);
-    const StoredText part{end & 0xffffffU, static_cast<std::uint8_t>(text.size())};
-    if (part.size != text.size()) throw text;  // does not compile
-    end += part.size;
-    return part;
-  };
-  std::ranges::transform(table, stored.words.begin(), [&](const JsonWord& word) {
-    return StoredWord{store(word.key), store(word.meaning), store(word.measure.unit), word.type, word.list, word.coded, word.measure.kind};
-  });
-  return stored;
-}();
-
 }  // namespace
 
-std::span<const JsonWord> json_words() {
-  static const std::vector<JsonWord> words = [] {
-    const auto text = [](StoredText part) { return part.in(stored_words.texts.data()); };
-    std::vector<JsonWord> made;
-    made.reserve(stored_words.words.size());
-    for (const StoredWord& word : stored_words.words)
-      made.push_back({text(word.key), word.type, word.list, word.coded, text(word.meaning), {word.kind, text(word.unit)}});
-    return made;
-  }();
-  return words;
-}
+std::span<const JsonWord> json_words() { return table; }
 
 const JsonWord* find_json_word(std::string_view key) {
-  const auto found = std::ranges::lower_bound(json_words(), key, {}, &JsonWord::key);
-  return found != json_words().end() && found->key == key ? &*found : nullptr;
-}
-
-report::Measure measure_of(std::string_view key) {
-  const JsonWord* word = find_json_word(key);
-  return word != nullptr ? word->measure : report::Measure{};
+  const auto* const found = std::ranges::lower_bound(table, key, {}, &JsonWord::key);
+  return found != std::end(table) && found->key == key ? found : nullptr;
 }
 
 std::string_view type_name(const JsonWord& word) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The dictionary of JSON: every key that a report may have, with its one type and its one meaning. The fields of attributes are not in
-// it: they have the names and types of iba-defs. A unit test holds the output of all commands against it, ibtool-json(7) prints it.
+// it: they have the names and types of iba-defs. A unit test holds the output of all commands against it, and ibtool-json(7) prints it. No
+// command reads it.
 #pragma once
 
 #include <cstdint>
@@ -38,8 +39,6 @@ std::span<const JsonWord> json_words();
 const JsonWord* find_json_word(std::string_view key);
 /// "integer", "list of objects", …
 std::string_view type_name(const JsonWord& word);
-/// The kind and unit of numbers with that key, for sinks that distinguish them (report::Sink::measure_of()).
-report::Measure measure_of(std::string_view key);
 
 /// The version of the dictionary, which every document names. It is raised when a key changes its type or meaning, or goes.
 inline constexpr std::uint64_t json_schema = 3;

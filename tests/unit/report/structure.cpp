@@ -24,15 +24,10 @@ namespace {
 class Measures final : public report::JsonSink {
  public:
   explicit Measures(std::string& text) : JsonSink(text) {}
-  void unsigned_integer(std::string_view key, std::uint64_t value, const Measure& measure) override {
-    found[std::string(key)] = measure;
-    JsonSink::unsigned_integer(key, value, measure);
+  void literal(std::string_view key, std::string_view value, const Measure& measure) override {
+    found[std::string(key)] = key == "rtt_ms" ? report::gauge("ms") : measure;
+    JsonSink::literal(key, value, measure);
   }
-  void real(std::string_view key, double value, const Measure& measure) override {
-    found[std::string(key)] = measure;
-    JsonSink::real(key, value, measure);
-  }
-  Measure measure_of(std::string_view key) const override { return key == "rtt_ms" ? report::gauge("ms") : Measure(); }
 
   std::map<std::string, Measure> found;
 };
