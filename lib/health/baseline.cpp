@@ -9,7 +9,6 @@
 #include "base/escape.hpp"
 #include "health/check_functions.hpp"
 #include "health/evidence.hpp"
-#include "iba/generic.hpp"
 #include "iba/registry.hpp"
 #include "iba/text.hpp"
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "health/check_functions.hpp"
-#include "health/evidence.hpp"
 #include "iba/text.hpp"
 #include "sa/rates.hpp"
 #include "subnet/rate.hpp"

@@ -11,7 +11,6 @@
 
 #include "health/check_functions.hpp"
 #include "health/evidence.hpp"
-#include "iba/text.hpp"
 #include "subnet/port_checks.hpp"
 #include "subnet/rate.hpp"
 

@@ -2,7 +2,6 @@
 #include "health/merge.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <tuple>
 #include <utility>

@@ -2,7 +2,6 @@
 // Nodes that do not answer, or answer only some requests.
 #include <fmt/format.h>
 
-#include <cstdint>
 #include <map>
 #include <set>
 #include <string>

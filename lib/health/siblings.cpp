@@ -14,7 +14,6 @@
 #include "base/escape.hpp"
 #include "health/check_functions.hpp"
 #include "health/host_names.hpp"
-#include "iba/text.hpp"
 #include "subnet/names.hpp"
 #include "subnet/rate.hpp"
 

@@ -10,7 +10,6 @@
 #include "mad/describe.hpp"
 #include "sa/links.hpp"
 #include "sa/records.hpp"
-#include "sa/subn_adm.hpp"
 
 namespace ib::sa {
 

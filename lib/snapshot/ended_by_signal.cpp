@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "snapshot/ended_by_signal.hpp"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <array>

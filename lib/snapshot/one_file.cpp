@@ -8,7 +8,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <new>
 #include <string>
 
 #include "base/error.hpp"

@@ -7,7 +7,6 @@
 #include "iba/text.hpp"
 #include "iba/wire.hpp"
 #include "sa/records.hpp"
-#include "sa/subn_adm.hpp"
 
 namespace ib::subnet {
 

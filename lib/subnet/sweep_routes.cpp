@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 
-#include "mad/packet.hpp"
 #include "subnet/port_paths.hpp"
 #include "subnet/sweep.hpp"
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "base/parse.hpp"
 #include "iba/text.hpp"
 #include "iba/types.hpp"
 #include "sys/sysfs.hpp"

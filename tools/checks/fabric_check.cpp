@@ -8,7 +8,6 @@
 #include <map>
 #include <unordered_map>
 
-#include "base/log.hpp"
 #include "counters/readings.hpp"
 #include "iba-gen/sa.hpp"
 #include "iba/wire.hpp"

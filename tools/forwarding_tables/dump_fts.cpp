@@ -7,7 +7,6 @@
 #include <ranges>
 #include <span>
 
-#include "subnet/names.hpp"
 #include "subnet/order.hpp"
 #include "subnet/survey.hpp"
 #include "tools/forwarding_tables/tables.hpp"

@@ -7,7 +7,6 @@
 #include "async/group.hpp"
 #include "base/escape.hpp"
 #include "iba/dump.hpp"
-#include "path/json.hpp"
 #include "tools/forwarding_tables/lid_owners.hpp"
 #include "tools/forwarding_tables/tables.hpp"
 #include "tools/frame/commands.hpp"

@@ -3,7 +3,6 @@
 #include "tools/frame/common_options.hpp"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
 

@@ -6,7 +6,6 @@
 
 #include "base/log.hpp"
 #include "iba/text.hpp"
-#include "mad/channel.hpp"
 #include "mad/describe.hpp"
 #include "mad/trace.hpp"
 #include "subnet/set_target.hpp"

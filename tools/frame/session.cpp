@@ -4,14 +4,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
 
 #include "base/escape.hpp"
 #include "base/log.hpp"
-#include "mad/channel.hpp"
 #include "mad/rpc.hpp"
 #include "snapshot/snapshot.hpp"
 #include "sys/umad_port.hpp"

@@ -6,9 +6,6 @@
 #include <utility>
 
 #include "base/escape.hpp"
-#include "iba/text.hpp"
-#include "mad/channel.hpp"
-#include "path/indexes.hpp"
 #include "sa/resolve.hpp"
 #include "sa/transactor.hpp"
 #include "snapshot/cache.hpp"

@@ -9,7 +9,6 @@
 #include "iba/text.hpp"
 #include "path/indexes.hpp"
 #include "sa/resolve.hpp"
-#include "snapshot/transactor.hpp"
 #include "subnet/port_paths.hpp"
 #include "tools/frame/set_guard.hpp"
 #include "tools/frame/stack.hpp"

@@ -8,7 +8,6 @@
 #include <system_error>
 
 #include "formats/node_name_map.hpp"
-#include "mad/channel.hpp"
 #include "mad/open.hpp"
 
 namespace ib::tools {

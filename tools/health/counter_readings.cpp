@@ -4,16 +4,13 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <memory>
 #include <numeric>
 #include <utility>
 
 #include "base/escape.hpp"
-#include "counters/attributes.hpp"
 #include "iba/generic.hpp"
 #include "snapshot/snapshot.hpp"
 #include "snapshot/transactor.hpp"
-#include "tools/shared/fabric.hpp"
 
 namespace ib::tools::health {
 namespace {

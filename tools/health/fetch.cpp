@@ -8,7 +8,6 @@
 #include "snapshot/snapshot.hpp"
 #include "subnet/fec_modes.hpp"
 #include "subnet/port_paths.hpp"
-#include "subnet/rate.hpp"
 #include "tools/health/counter_readings.hpp"
 #include "tools/health/sources.hpp"
 #include "tools/shared/survey.hpp"

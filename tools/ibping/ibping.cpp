@@ -9,7 +9,6 @@
 #include "async/interrupt.hpp"
 #include "base/escape.hpp"
 #include "iba-gen/ofa.hpp"
-#include "mad/rpc.hpp"
 #include "mad/sysstat.hpp"
 #include "path/json.hpp"
 #include "sys/host.hpp"

@@ -9,7 +9,6 @@
 #include "subnet/order.hpp"
 #include "tools/frame/diags_options.hpp"
 #include "tools/ibqueryerrors/checked_nodes.hpp"
-#include "tools/shared/diags_fabric.hpp"
 #include "tools/shared/link_back.hpp"
 #include "tools/shared/stored_fabric.hpp"
 #include "tools/shared/sweep_trace.hpp"

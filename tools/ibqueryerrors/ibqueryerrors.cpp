@@ -11,7 +11,6 @@
 #include "counters/readings.hpp"
 #include "counters/thresholds.hpp"
 #include "iba/text.hpp"
-#include "mad/rpc.hpp"
 #include "path/parse.hpp"
 #include "subnet/order.hpp"
 #include "tools/frame/commands.hpp"

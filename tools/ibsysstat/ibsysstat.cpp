@@ -13,7 +13,6 @@
 #include "iba-gen/mad.hpp"
 #include "iba-gen/ofa.hpp"
 #include "iba/dump.hpp"
-#include "mad/rpc.hpp"
 #include "mad/sysstat.hpp"
 #include "path/json.hpp"
 #include "report/structure.hpp"

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "base/file.hpp"
-#include "path/parse.hpp"
 #include "subnet/forwarding_tables.hpp"
 #include "subnet/swept_transactor.hpp"
 #include "tools/frame/commands.hpp"

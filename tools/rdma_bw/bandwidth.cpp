@@ -8,7 +8,6 @@
 
 #include "async/fd_events.hpp"
 #include "base/error.hpp"
-#include "verbs/address.hpp"
 
 namespace ib::tools {
 namespace {

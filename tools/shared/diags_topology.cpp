@@ -9,9 +9,7 @@
 
 #include "base/escape.hpp"
 #include "subnet/names.hpp"
-#include "subnet/rate.hpp"
 #include "tools/frame/diags_options.hpp"
-#include "tools/shared/fabric_diff.hpp"
 #include "tools/shared/libibnetdisc.hpp"
 
 namespace ib::tools {

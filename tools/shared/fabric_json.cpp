@@ -2,7 +2,6 @@
 // A fabric in JSON. Values that were not read are null, never zero.
 #include "iba-gen/smp.hpp"
 #include "iba/registry.hpp"
-#include "subnet/names.hpp"
 #include "subnet/rate.hpp"
 #include "tools/shared/fabric.hpp"
 #include "tools/shared/fabric_diff.hpp"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "tools/shared/lane_tables.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <unordered_map>

@@ -13,7 +13,6 @@
 #include "iba/dump.hpp"
 #include "iba/registry.hpp"
 #include "iba/text.hpp"
-#include "mad/rpc.hpp"
 #include "mad/transactor.hpp"
 #include "path/json.hpp"
 #include "path/parse.hpp"

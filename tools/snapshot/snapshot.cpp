@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "async/group.hpp"
 #include "base/escape.hpp"
 #include "base/nearest.hpp"
 #include "base/split.hpp"
