@@ -86,7 +86,7 @@ void CongestionCommand::add_key(OptionSet& set) {
 }
 
 void CongestionCommand::add_key(DiagsOptions& set) {
-  set.value("cckey", 'c', "KEY", "The CC_Key of the requests.", [this](const std::string& text) { key_ = c_number(text); });
+  set.value({"cckey", 'c'}, "KEY", "The CC_Key of the requests.", [this](const std::string& text) { key_ = c_number(text); });
 }
 
 void CongestionCommand::add_operands(OptionSet& set) {

@@ -68,7 +68,7 @@ void add_output(OptionSet& set, CommonOptions& common) {
 }
 
 void add_keys(OptionSet& set, CommonOptions& common) {
-  set.key("-y --m_key --m-key", common.m_key, "M_KEY", "The M_Key of SMPs; what is no number asks for it.");
+  set.key("-y --m_key --m-key", common.m_key, "M_KEY", m_key_help);
   set.number("-Y --pkey-idx", common.pkey_index, "INDEX", "P_Key table index for outgoing GMPs.");
   add_show_keys(set, common);
   set.key("--smkey", common.sm_key, "SMKEY", "The SM_Key of requests to the SA; what is no number asks for it.");
@@ -78,8 +78,7 @@ void add_timing(OptionSet& set, CommonOptions& common) {
   set.value("-t --timeout", "MS", "Time for one try of a MAD, in milliseconds; the default follows from the subnet's timeouts.",
             [&common](std::string_view text) { common.timeout = parse_timeout(text); });
   set.number("--retries", common.retries, "N", "Tries after the first before a MAD counts as lost.", {0, most_retries});
-  set.number("-o --outstanding_smps --outstanding-smps", common.outstanding_smps, "N", "How many SMPs may be outstanding at once.",
-             {1, most_outstanding_smps});
+  set.number("-o --outstanding_smps --outstanding-smps", common.outstanding_smps, "N", outstanding_smps_help, {1, most_outstanding_smps});
 }
 
 void set_gmp_carrier(CommonOptions& common, std::string_view name) {

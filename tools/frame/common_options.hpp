@@ -29,6 +29,9 @@ struct DiagsWords;
 /// The greatest number of SMPs that a user may have outstanding.
 inline constexpr unsigned most_outstanding_smps = 4096;
 
+inline constexpr std::string_view m_key_help = "The M_Key of SMPs; what is no number asks for it.";
+inline constexpr std::string_view outstanding_smps_help = "How many SMPs may be outstanding at once.";
+
 struct CommonOptions {
   const World* world{};  ///< where a prompt goes
   // device

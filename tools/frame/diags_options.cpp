@@ -83,32 +83,35 @@ DiagsOptions::DiagsOptions(std::string_view program, CommonOptions& common) : pr
   common_.sm_key = 0;
 }
 
-void DiagsOptions::add(std::string_view name, char letter, std::string_view metavar, std::string_view help, bool has_value,
+void DiagsOptions::add(const Spelling& spelling, std::string_view metavar, std::string_view help, bool has_value,
                        std::function<void(const std::string&)> set) {
-  const int id = letter != 0 ? letter : first_long_only + static_cast<int>(entries_.size());
-  entries_.push_back({std::string(name), std::string(metavar), std::string(help), id, has_value, std::move(set)});
+  const int id = spelling.letter != 0 ? spelling.letter : first_long_only + static_cast<int>(entries_.size());
+  entries_.push_back({std::string(spelling.name), std::string(metavar), std::string(help), id, has_value, std::move(set)});
 }
 
-void DiagsOptions::flag(std::string_view name, char letter, bool& to, std::string_view help) {
-  add(name, letter, {}, help, false, [&to](const std::string&) { to = true; });
+void DiagsOptions::flag(const Spelling& spelling, bool& to, std::string_view help) {
+  add(spelling, {}, help, false, [&to](const std::string&) { to = true; });
 }
 
-void DiagsOptions::action(std::string_view name, char letter, std::string_view help, std::function<void()> set) {
-  add(name, letter, {}, help, false, [set = std::move(set)](const std::string&) { set(); });
+void DiagsOptions::action(const Spelling& spelling, std::string_view help, std::function<void()> set) {
+  add(spelling, {}, help, false, [set = std::move(set)](const std::string&) { set(); });
 }
 
-void DiagsOptions::value(std::string_view name, char letter, std::string_view metavar, std::string_view help,
+void DiagsOptions::value(const Spelling& spelling, std::string_view metavar, std::string_view help,
                          std::function<void(const std::string&)> set) {
-  add(name, letter, metavar, help, true, std::move(set));
+  add(spelling, metavar, help, true, std::move(set));
+}
+
+void DiagsOptions::text(const Spelling& spelling, std::optional<std::string>& to, std::string_view metavar, std::string_view help) {
+  value(spelling, metavar, help, [&to](const std::string& text) { to = text; });
 }
 
 void DiagsOptions::node_name_map() {
-  value("node-name-map", 0, "FILE", "Names for nodes: lines of GUID and \"name\".",
-        [this](const std::string& file) { common_.node_name_map = file; });
+  text({"node-name-map"}, common_.node_name_map, "FILE", "Names for nodes: lines of GUID and \"name\".");
 }
 
 void DiagsOptions::outstanding_smps() {
-  value("outstanding_smps", 'o', "N", "How many SMPs may be outstanding at once.", [this](const std::string& text) {
+  value({"outstanding_smps", 'o'}, "N", outstanding_smps_help, [this](const std::string& text) {
     if (const std::uint64_t smps = c_number(text); smps != 0)
       common_.outstanding_smps = static_cast<unsigned>(std::min<std::uint64_t>(smps, most_outstanding_smps));
   });
@@ -209,13 +212,14 @@ std::string DiagsOptions::usage_text() const {
   return text + "Options:\n" + help_table(rows) + "\n";
 }
 
-void DiagsOptions::add_common(char letter, std::string_view name, std::string_view metavar, std::string_view help,
+void DiagsOptions::add_common(const Spelling& spelling, std::string_view metavar, std::string_view help,
                               std::function<void(const std::string&)> set) {
-  if (without_.find(letter) != std::string::npos) return;
+  if (without_.find(spelling.letter) != std::string::npos) return;
   // An option whose letter or name the program uses itself is the program's.
-  if (std::ranges::any_of(entries_, [&](const Entry& entry) { return entry.id == letter || (!name.empty() && entry.name == name); }))
-    return;
-  add(name, letter, metavar, help, !metavar.empty(), std::move(set));
+  const auto is_taken = [&](const Entry& entry) {
+    return entry.id == spelling.letter || (!spelling.name.empty() && entry.name == spelling.name);
+  };
+  if (std::ranges::none_of(entries_, is_taken)) add(spelling, metavar, help, !metavar.empty(), std::move(set));
 }
 
 void DiagsOptions::apply(const IbdiagConf& conf) {
@@ -235,33 +239,33 @@ void DiagsOptions::add_common_options() {
       common_.combined = false;  // the last one wins
     };
   };
-  add_common('z', "config", "FILE", fmt::format("Read further defaults, besides {}.", default_ibdiag_conf),
+  add_common({"config", 'z'}, "FILE", fmt::format("Read further defaults, besides {}.", default_ibdiag_conf),
              [this](const std::string& file) { apply(IbdiagConf::read_if_any(file, ConfReader::diags)); });
-  add_common('C', "Ca", "CA", "The RDMA device to use.", [this](const std::string& text) { common_.device = text; });
-  add_common('P', "Port", "PORT", "The port of the device to use.",
+  add_common({"Ca", 'C'}, "CA", "The RDMA device to use.", [this](const std::string& text) { common_.device = text; });
+  add_common({"Port", 'P'}, "PORT", "The port of the device to use.",
              [this](const std::string& text) { common_.port = port_option(static_cast<int>(std::strtoul(text.c_str(), nullptr, 0))); });
-  add_common('D', "Direct", {}, "The address is a directed route: 0, or port numbers between commas after it.", form(path::Form::direct));
-  add_common('L', "Lid", {}, "The address is a LID.", form(path::Form::lid));
-  add_common('G', "Guid", {}, "The address is a port GUID.", form(path::Form::guid));
-  add_common('t', "timeout", "MS", "Milliseconds that one try of a MAD may take.",
+  add_common({"Direct", 'D'}, {}, "The address is a directed route: 0, or port numbers between commas after it.", form(path::Form::direct));
+  add_common({"Lid", 'L'}, {}, "The address is a LID.", form(path::Form::lid));
+  add_common({"Guid", 'G'}, {}, "The address is a port GUID.", form(path::Form::guid));
+  add_common({"timeout", 't'}, "MS", "Milliseconds that one try of a MAD may take.",
              [this](const std::string& text) { common_.timeout = timeout_of(text); });
-  add_common('s', "sm_port", "LID", "The LID of the subnet manager.",
+  add_common({"sm_port", 's'}, "LID", "The LID of the subnet manager.",
              [this](const std::string& text) { common_.sm_lid = sm_lid_of(text); });
-  add_common('K', "show_keys", {}, "Print keys.", [this](const std::string&) { common_.keys = Keys::shown; });
-  add_common('y', "m_key", "KEY", "The M_Key of SMPs; what is no number asks for it.", [this](const std::string& text) {
+  add_common({"show_keys", 'K'}, {}, "Print keys.", [this](const std::string&) { common_.keys = Keys::shown; });
+  add_common({"m_key", 'y'}, "KEY", m_key_help, [this](const std::string& text) {
     common_.m_key = diags_key(common_, text, "M_Key", {"process_opt", "Bad M_Key"});
   });
   // Debian's has no -Y. A long name would make abbreviations of others ambiguous.
-  add_common('Y', {}, "INDEX", "Where in the P_Key table of this port the P_Key of GMPs stands.",
+  add_common({"", 'Y'}, "INDEX", "Where in the P_Key table of this port the P_Key of GMPs stands.",
              [this](const std::string& text) { common_.pkey_index = pkey_index_of(text); });
-  add_common('e', "errors", {}, "Print every request that fails.", [this](const std::string&) { common_.show_errors = true; });
-  add_common('v', "verbose", {}, "Print more.", [this](const std::string&) { ++common_.verbosity; });
-  add_common('d', "debug", {}, "Print what is sent; twice, the packets too.", [this](const std::string&) {
+  add_common({"errors", 'e'}, {}, "Print every request that fails.", [this](const std::string&) { common_.show_errors = true; });
+  add_common({"verbose", 'v'}, {}, "Print more.", [this](const std::string&) { ++common_.verbosity; });
+  add_common({"debug", 'd'}, {}, "Print what is sent; twice, the packets too.", [this](const std::string&) {
     ++common_.debug;
     common_.show_errors = true;
   });
-  add_common('h', "help", {}, "Print this.", [](const std::string&) { throw DiagsUsage(); });
-  add_common('V', "version", {}, "Print the version of infiniband-diags that this stands in for.",
+  add_common({"help", 'h'}, {}, "Print this.", [](const std::string&) { throw DiagsUsage(); });
+  add_common({"version", 'V'}, {}, "Print the version of infiniband-diags that this stands in for.",
              [this](const std::string&) { throw DiagsExit(0, fmt::format("{} BUILD VERSION: {}\n", program_, build_version)); });
 }
 

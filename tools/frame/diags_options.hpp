@@ -27,26 +27,14 @@ class DiagsOptions {
  public:
   DiagsOptions(std::string_view program, CommonOptions& common);
 
-  // Options of the program's own; they hide common ones of the same letter or name. Letter 0: the long form alone.
-  void flag(std::string_view name, char letter, bool& to, std::string_view help);
-  void action(std::string_view name, char letter, std::string_view help, std::function<void()> set);
-  void value(std::string_view name, char letter, std::string_view metavar, std::string_view help,
-             std::function<void(const std::string& text)> set);
-  template <std::integral T>
-  void number(std::string_view name, char letter, std::optional<T>& to, std::string_view metavar, std::string_view help) {
-    value(name, letter, metavar, help, [&to](const std::string& text) { to = static_cast<T>(c_number(text)); });
-  }
-  // Options that OptionSet has by the same names.
-  void flag(const Spelling& spelling, bool& to, std::string_view help) { flag(spelling.name, spelling.letter, to, help); }
+  // Options of the program's own; they hide common ones of the same letter or name. OptionSet has options by the same names.
+  void flag(const Spelling& spelling, bool& to, std::string_view help);
+  void action(const Spelling& spelling, std::string_view help, std::function<void()> set);
+  void value(const Spelling& spelling, std::string_view metavar, std::string_view help, std::function<void(const std::string& text)> set);
+  void text(const Spelling& spelling, std::optional<std::string>& to, std::string_view metavar, std::string_view help);
   template <std::integral T>
   void number(const Spelling& spelling, std::optional<T>& to, std::string_view metavar, std::string_view help, Within<T> /*range*/ = {}) {
-    number(spelling.name, spelling.letter, to, metavar, help);
-  }
-  void value(const Spelling& spelling, std::string_view metavar, std::string_view help, std::function<void(const std::string& text)> set) {
-    value(spelling.name, spelling.letter, metavar, help, std::move(set));
-  }
-  void action(const Spelling& spelling, std::string_view help, std::function<void()> set) {
-    action(spelling.name, spelling.letter, help, std::move(set));
+    value(spelling, metavar, help, [&to](const std::string& text) { to = static_cast<T>(c_number(text)); });
   }
   /// --node-name-map, and -o by the long name of sweeping programs.
   void node_name_map();
@@ -109,10 +97,9 @@ class DiagsOptions {
     std::function<void(const std::string& word)> set;
   };
 
-  void add(std::string_view name, char letter, std::string_view metavar, std::string_view help, bool has_value,
+  void add(const Spelling& spelling, std::string_view metavar, std::string_view help, bool has_value,
            std::function<void(const std::string&)> set);
-  void add_common(char letter, std::string_view name, std::string_view metavar, std::string_view help,
-                  std::function<void(const std::string&)> set);
+  void add_common(const Spelling& spelling, std::string_view metavar, std::string_view help, std::function<void(const std::string&)> set);
   void add_common_options();
   void apply(const IbdiagConf& conf);
   void bind(const std::vector<std::string>& words) const;

@@ -32,6 +32,7 @@ std::string display_name(std::string_view what) {
 }  // namespace
 
 std::string Spelling::all() const {
+  if (!instead.empty()) return std::string(instead);
   std::string result = letter != 0 ? fmt::format("-{} --{}", letter, name) : fmt::format("--{}", name);
   if (!others.empty()) result += fmt::format(" {}", others);
   return result;

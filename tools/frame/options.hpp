@@ -76,9 +76,10 @@ T parse_within(std::string_view text, std::string_view what, Range<T> range) {
 
 /// How an option is spelt in both dialects, so that its help and its variable stand once.
 struct Spelling {
-  std::string_view name;      ///< the long name by the legacy name: "no_dests"
-  char letter = 0;            ///< 0: the long form alone
-  std::string_view others{};  ///< spellings that ibtool's dialect has beside them: "--no-dests"
+  std::string_view name;       ///< the long name by the legacy name: "no_dests"
+  char letter = 0;             ///< 0: the long form alone
+  std::string_view others{};   ///< spellings that ibtool's dialect has beside them: "--no-dests"
+  std::string_view instead{};  ///< spellings that ibtool's dialect has in their place: "-w"
 
   /// As OptionSet lists them: "-n --no_dests --no-dests".
   std::string all() const;
@@ -161,6 +162,9 @@ class OptionSet {
   void action(std::string_view names, std::string_view help, std::function<void()> set);
 
   // Options that DiagsOptions has by the same names: a room binds them in one function template over both classes.
+  void text(const Spelling& spelling, std::optional<std::string>& target, std::string_view metavar, std::string_view help) {
+    text(spelling.all(), target, metavar, help);
+  }
   void flag(const Spelling& spelling, bool& target, std::string_view help) { flag(spelling.all(), target, help); }
   template <std::integral T>
   void number(const Spelling& spelling, std::optional<T>& target, std::string_view metavar, std::string_view help, Within<T> range = {}) {

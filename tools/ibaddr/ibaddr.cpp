@@ -72,9 +72,9 @@ class Ibaddr final : public Command {
     set.optional_operands();
     set.target("TARGET", target_);
     set.integer("PORT", port_);
-    set.flag("gid_show", 'g', shown_.gid, "Print the GID alone.");
-    set.flag("lid_show", 'l', shown_.lid, "Print the LIDs alone.");
-    set.flag("Lid_show", 'L', shown_.decimal, "Print the LIDs alone, in decimal.");
+    set.flag({"gid_show", 'g'}, shown_.gid, "Print the GID alone.");
+    set.flag({"lid_show", 'l'}, shown_.lid, "Print the LIDs alone.");
+    set.flag({"Lid_show", 'L'}, shown_.decimal, "Print the LIDs alone, in decimal.");
     set.without("KL");
   }
 

@@ -170,34 +170,31 @@ class Iblinkinfo final : public Command {
 class IblinkinfoDiags final : public Command {
  public:
   void diags_options(DiagsOptions& set) override {
-    const auto port_guid = [this, &set](std::string_view name, char letter) {
-      set.value(name, letter, "PORT_GUID", "Tell of the node with that port GUID alone.", [this, &set](const std::string& word) {
+    const auto port_guid = [this, &set](const Spelling& spelling) {
+      set.value(spelling, "PORT_GUID", "Tell of the node with that port GUID alone.", [this, &set](const std::string& word) {
         scan_.guid = word;
         if (!scan_.route) set.common().address = path::Form::guid;
       });
     };
     set.node_name_map();
-    port_guid("switch", 'S');
-    port_guid("port-guid", 'G');
-    set.value("Direct", 'D', "ROUTE", "Tell of the node at the end of that directed route alone.", [this, &set](const std::string& word) {
+    port_guid({"switch", 'S'});
+    port_guid({"port-guid", 'G'});
+    set.value({"Direct", 'D'}, "ROUTE", "Tell of the node at the end of that directed route alone.", [this, &set](const std::string& word) {
       scan_.route = word;
       set.common().address = path::Form::direct;
     });
-    set.flag("all", 'a', scan_.all, "Tell of all nodes that were found around the node of -S, -G or -D.");
-    set.value("hops", 'n', "N", "How many hops around that node to look, or around this host.",
+    set.flag({"all", 'a'}, scan_.all, "Tell of all nodes that were found around the node of -S, -G or -D.");
+    set.value({"hops", 'n'}, "N", "How many hops around that node to look, or around this host.",
               [this](const std::string& text) { scan_.hops = static_cast<unsigned>(c_number(text)); });
-    set.flag("down", 'd', down_, "Print the ports alone that are down.");
-    set.flag("line", 'l', line_, "Print all of a link in its line, without headings.");
-    set.flag("additional", 'p', additional_, "Print also HOQLife and VLStallCount.");
-    const auto file = [&set](std::string_view name, std::optional<std::string>& to, std::string_view help) {
-      set.value(name, 0, "FILE", help, [&to](const std::string& word) { to = word; });
-    };
-    file("load-cache", scan_.file, "Read this file of ibnetdiscover --cache, and no fabric.");
+    set.flag({"down", 'd'}, down_, "Print the ports alone that are down.");
+    set.flag({"line", 'l'}, line_, "Print all of a link in its line, without headings.");
+    set.flag({"additional", 'p'}, additional_, "Print also HOQLife and VLStallCount.");
+    set.text({"load-cache"}, scan_.file, "FILE", "Read this file of ibnetdiscover --cache, and no fabric.");
     add_diff(set, diff_);
-    file("filterdownports", without_down_, "Leave out the ports that were down in this file of ibnetdiscover --cache.");
+    set.text({"filterdownports"}, without_down_, "FILE", "Leave out the ports that were down in this file of ibnetdiscover --cache.");
     set.outstanding_smps();
-    set.action("switches-only", 0, "Tell of switches alone.", [this] { only_kind_ = NodeKind::sw; });
-    set.action("cas-only", 0, "Tell of channel adapters alone.", [this] { only_kind_ = NodeKind::ca; });
+    set.action({"switches-only"}, "Tell of switches alone.", [this] { only_kind_ = NodeKind::sw; });
+    set.action({"cas-only"}, "Tell of channel adapters alone.", [this] { only_kind_ = NodeKind::ca; });
     set.without("aDdGgKLlnpRS");
   }
 

@@ -175,16 +175,13 @@ class Ibnetdiscover final : public Command {
 class IbnetdiscoverDiags final : public Command {
  public:
   void diags_options(DiagsOptions& set) override {
-    const auto file = [&set](std::string_view name, std::optional<std::string>& to, std::string_view help) {
-      set.value(name, 0, "FILE", help, [&to](const std::string& word) { to = word; });
-    };
     set.optional_operands();
     set.word("FILE", file_);
     add_shown(set, shown_, [this](const std::vector<NodeKind>& kinds) { kinds_ = kinds; });
-    set.flag("show", 's', wanted_.with_steps, "Print the sweep, answer by answer.");
+    set.flag({"show", 's'}, wanted_.with_steps, "Print the sweep, answer by answer.");
     set.node_name_map();
-    file("cache", cache_, "Store what was found in this file.");
-    file("load-cache", wanted_.load_cache, "Read this file of --cache, and no fabric.");
+    set.text({"cache"}, cache_, "FILE", "Store what was found in this file.");
+    set.text({"load-cache"}, wanted_.load_cache, "FILE", "Read this file of --cache, and no fabric.");
     set.outstanding_smps();
     set.without("DGKLs");
   }

@@ -123,10 +123,10 @@ class Ibping final : public Command {
     set.target("TARGET", target_);
     set.instead_of_operands(server_);
     set.without("DKy");
-    set.number("count", 'c', count_, "COUNT", "Send so many pings.");
-    set.flag("flood", 'f', flood_, "Do not wait between pings; print the summary alone.");
+    set.number({"count", 'c'}, count_, "COUNT", "Send so many pings.");
+    set.flag({"flood", 'f'}, flood_, "Do not wait between pings; print the summary alone.");
     add_oui(set, oui_);
-    set.flag("Server", 'S', server_, "Answer pings until ended.");
+    set.flag({"Server", 'S'}, server_, "Answer pings until ended.");
     protocol_ = "ibping";
     pauses_at_end_ = true;
   }

@@ -38,6 +38,11 @@ constexpr std::string_view common_error = "PortRcvSwitchRelayErrors";
 
 /// What both command lines have.
 template <class Options>
+void add_thresholds(Options& set, Wanted& wanted) {
+  set.text(Spelling{.name = "threshold-file", .instead = "-T --threshold-file"}, wanted.threshold_file, "FILE",
+           "The greatest counts that are no errors: lines COUNTER=NUMBER.");
+}
+template <class Options>
 void add_report_options(Options& set, Wanted& wanted, ErrorRules& rules) {
   set.action(Spelling{"suppress-common", 'c'}, "PortRcvSwitchRelayErrors counts no errors.", [&rules] { rules.suppress(common_error); });
   set.flag(Spelling{"report-port", 'r'}, wanted.report_port, "Show the links of ports with errors.");
@@ -89,7 +94,7 @@ class Ibqueryerrors final : public Command {
       for (const auto* counter : error_counters()) names.emplace_back(counter_name(*counter));
       return names;
     });
-    set.text("-T --threshold-file", wanted_.threshold_file, "FILE", "The greatest counts that are no errors: lines COUNTER=NUMBER.");
+    add_thresholds(set, wanted_);
     add_report_options(set, wanted_, rules_);
     for (const char* other : {"--data", "--details", "--suppress", "--suppress-common", "--threshold-file"})
       set.one_of({"--counters", other});
@@ -244,7 +249,7 @@ class Ibqueryerrors final : public Command {
 class IbqueryerrorsDiags final : public Command {
  public:
   void diags_options(DiagsOptions& set) override {
-    set.value("suppress", 's', "COUNTER,...", "Counters that are no errors.",
+    set.value({"suppress", 's'}, "COUNTER,...", "Counters that are no errors.",
               [this](const std::string& text) { each_word(text, [this](std::string_view word) { rules_.suppress(word); }); });
     set.node_name_map();
     const auto node = [this, &set](path::Form form) {
@@ -253,16 +258,14 @@ class IbqueryerrorsDiags final : public Command {
         (form == path::Form::direct ? checked_.route : checked_.guid) = text;
       };
     };
-    set.value("port-guid", 'G', "GUID", "Check only the node that has the port of this GUID.", node(path::Form::guid));
-    set.value("", 'S', "GUID", "As --port-guid.", node(path::Form::guid));
-    set.value("Direct", 'D', "ROUTE", "Check only the node at the end of this directed route.", node(path::Form::direct));
-    set.flag("skip-sl", 0, set.common().skip_sl, "Use SL 0, and ask the subnet administrator nothing.");
-    set.value("threshold-file", 0, "FILE", "The greatest counts that are no errors: lines COUNTER=NUMBER.",
-              [this](const std::string& file) { wanted_.threshold_file = file; });
-    set.flag("GNDN", 'R', ignored_, "Nothing.");
+    set.value({"port-guid", 'G'}, "GUID", "Check only the node that has the port of this GUID.", node(path::Form::guid));
+    set.value({"", 'S'}, "GUID", "As --port-guid.", node(path::Form::guid));
+    set.value({"Direct", 'D'}, "ROUTE", "Check only the node at the end of this directed route.", node(path::Form::direct));
+    set.flag({"skip-sl"}, set.common().skip_sl, "Use SL 0, and ask the subnet administrator nothing.");
+    add_thresholds(set, wanted_);
+    set.flag({"GNDN", 'R'}, ignored_, "Nothing.");
     add_report_options(set, wanted_, rules_);
-    set.value("load-cache", 0, "FILE", "Read the fabric from a file that ibnetdiscover --cache wrote.",
-              [this](const std::string& file) { checked_.discovery.load_cache = file; });
+    set.text({"load-cache"}, checked_.discovery.load_cache, "FILE", load_cache_help);
     set.outstanding_smps();
     set.without("DGKLnRrSsY");
     set.sends_sa_key();

@@ -130,6 +130,14 @@ struct IbstatReport final : DevicesReport {
   }
 };
 
+/// What both command lines have. `choose` gets the form of an option that is given, and its letter.
+template <class Options, class Choose>
+void add_forms(Options& set, Choose choose) {
+  set.action(Spelling{"list_of_cas", 'l'}, "Print the names of the devices alone.", [choose] { choose(StatForm::names, 'l'); });
+  set.action(Spelling{"short", 's'}, "Leave the ports out.", [choose] { choose(StatForm::short_form, 's'); });
+  set.action(Spelling{"port_list", 'p'}, "Print the GUIDs of the ports alone.", [choose] { choose(StatForm::guids, 'p'); });
+}
+
 class Ibstat final : public Command {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
@@ -137,9 +145,7 @@ class Ibstat final : public Command {
     set.word("DEVICE", device_);
     set.offer([&common] { return device_names(*common.world); });
     set.word("PORT", port_);
-    set.action("-l --list_of_cas", "Print the names of the devices alone.", [this] { choose(StatForm::names, "-l"); });
-    set.action("-s --short", "Leave the ports out.", [this] { choose(StatForm::short_form, "-s"); });
-    set.action("-p --port_list", "Print the GUIDs of the ports alone.", [this] { choose(StatForm::guids, "-p"); });
+    add_forms(set, [this](StatForm form, char letter) { choose(form, letter); });
     add_common(set, common, group_output);
   }
 
@@ -148,9 +154,7 @@ class Ibstat final : public Command {
     set.optional_operands();
     set.word("CA", device_);
     set.integer("PORT", port_number_);
-    set.action("list_of_cas", 'l', "Print the names of the devices alone.", [this] { form_ = std::max(form_, StatForm::names); });
-    set.action("short", 's', "Leave the ports out.", [this] { form_ = std::max(form_, StatForm::short_form); });
-    set.action("port_list", 'p', "Print the GUIDs of the ports alone.", [this] { form_ = std::max(form_, StatForm::guids); });
+    add_forms(set, [this](StatForm form, char /*letter*/) { form_ = std::max(form_, form); });
     exact_names_ = true;
   }
 
@@ -173,8 +177,8 @@ class Ibstat final : public Command {
   }
 
  private:
-  void choose(StatForm form, const char* letter) {
-    if (form_ != StatForm::full && form_ != form) throw OptionError(fmt::format("{} and {} contradict each other", chosen_by_, letter));
+  void choose(StatForm form, char letter) {
+    if (form_ != StatForm::full && form_ != form) throw OptionError(fmt::format("-{} and -{} contradict each other", chosen_by_, letter));
     form_ = form;
     chosen_by_ = letter;
   }
@@ -203,7 +207,7 @@ class Ibstat final : public Command {
   }
 
   StatForm form_ = StatForm::full;
-  const char* chosen_by_ = "";
+  char chosen_by_{};
   std::optional<std::string> device_, port_;
   std::optional<int> port_number_;
   bool exact_names_{};

@@ -133,7 +133,7 @@ class Ibsysstat final : public Command {
     set.instead_of_operands(server_);
     set.without("DKy");
     add_oui(set, oui_);
-    set.flag("Server", 'S', server_, "Answer such questions until ended.");
+    set.flag({"Server", 'S'}, server_, "Answer such questions until ended.");
     any_answer_ = true;
   }
 

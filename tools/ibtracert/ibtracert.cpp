@@ -192,7 +192,7 @@ class IbtracertDiags final : public Command {
     set.word("TARGET", target_);
     set.instead_of_operands(has_file_);
     add_trace_options(set, wanted_, [](const std::string& text) { return static_cast<std::uint32_t>(c_number(text)); });
-    set.value("ports-file", 0, "FILE", file_help, [this](const std::string& text) {
+    set.value({"ports-file"}, "FILE", file_help, [this](const std::string& text) {
       file_ = text;
       has_file_ = true;
     });

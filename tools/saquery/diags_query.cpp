@@ -141,12 +141,12 @@ void SaqueryDiags::diags_options(DiagsOptions& set) {
   set.words("ITEM|ARG", words_);
   set.notes(diags_item_list());
   for (const ListOption& choice : list_options)
-    set.action(choice.diags_name, choice.names[1], choice.help, [this, &choice] { choose(choice); });
+    set.action({choice.diags_name, choice.names[1]}, choice.help, [this, &choice] { choose(choice); });
   add_path_options(
       set, [this](const std::string& text) { set_lids(text); }, [this](const std::string& text) { set_gids(text); });
   set.node_name_map();
   CommonOptions& common = set.common();
-  set.value("smkey", 0, "KEY", "The SM_Key of queries; what is no number asks for it.",
+  set.value({"smkey"}, "KEY", "The SM_Key of queries; what is no number asks for it.",
             [&common](const std::string& text) { common.sm_key = key_of(common, text, "SM_Key"); });
   const auto take = [this, &common](const MemberOption& option, const std::string& text) { take_member(option, text, common); };
   add_member_options(set, take);

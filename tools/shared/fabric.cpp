@@ -255,7 +255,7 @@ async::Task<> check_meant_node(Session& session, const Target& target, const sub
 
 void add_discovery(OptionSet& set, DiscoveryOptions& options) {
   add_mode(set, options);
-  set.text("--load-cache", options.load_cache, "FILE", "Read the fabric from a file that ibnetdiscover --cache wrote.");
+  set.text("--load-cache", options.load_cache, "FILE", load_cache_help);
   set.one_of({"--discovery", "--load-cache"});
   set.text("--cache", options.cache, "FILE", "Keep what is read in this snapshot, and take from it what it has already.");
   set.flag("--refresh-cache", options.refresh_cache, "Read all anew, whatever the file of --cache has.");

@@ -147,8 +147,8 @@ void add_diff(OptionSet& set, DiffOptions& options) {
 }
 
 void add_diff(DiagsOptions& set, DiffOptions& options) {
-  set.value("diff", 0, "FILE", diff_help, [&options](const std::string& word) { options.file = word; });
-  set.value("diffcheck", 0, "KEYS", checks_help(options), [&options](const std::string& words) {
+  set.text({"diff"}, options.file, "FILE", diff_help);
+  set.value({"diffcheck"}, "KEYS", checks_help(options), [&options](const std::string& words) {
     const auto wrong = read_checks(words, options.keys, options.checks);
     if (wrong) throw DiagsUsage(fmt::format("invalid diff check key: {}\n", *wrong));
   });

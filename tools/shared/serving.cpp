@@ -17,7 +17,8 @@ constexpr std::string_view oui_help = "The OUI of the service (0x001405).";
 void add_oui(OptionSet& set, std::uint32_t& oui) { set.number("-o --oui", oui, "OUI", oui_help, {0, last_oui}); }
 
 void add_oui(DiagsOptions& set, std::uint32_t& oui) {
-  set.value("oui", 'o', "OUI", oui_help, [&oui](const std::string& text) { oui = static_cast<std::uint32_t>(c_number(text)) & last_oui; });
+  set.value({"oui", 'o'}, "OUI", oui_help,
+            [&oui](const std::string& text) { oui = static_cast<std::uint32_t>(c_number(text)) & last_oui; });
 }
 
 std::string printable_lines(std::string_view text) {

@@ -110,7 +110,7 @@ class Smpdump final : public Command {
     set.integer("ATTR", attribute_);
     set.optional_operands();
     set.integer("MOD", modifier_);
-    set.flag("string", 's', string_, "Print the data as text.");
+    set.flag({"string", 's'}, string_, "Print the data as text.");
     set.without("GKs");
     as_it_comes_ = true;
   }

@@ -53,7 +53,7 @@ class Smpquery final : public Command {
     set.integer("ATTR_MOD", modifier_);
     set.notes(operation_list(false));
     set.flag("-c --combined", common.combined, "TARGET is two words, a LID and a directed route from there: 6 0,12.");
-    set.flag("-x --extended", extended_, "Ask for extended speeds in PortInfo.");
+    add_extended(set);
     add_common(set, common, group_target);
   }
 
@@ -67,9 +67,9 @@ class Smpquery final : public Command {
     set.optional_operands();
     set.integer("PORT", modifier_);
     set.notes(operation_list(true));
-    set.flag("combined", 'c', set.common().combined, "The address is a LID, and a directed route from there.");
+    set.flag({"combined", 'c'}, set.common().combined, "The address is a LID, and a directed route from there.");
     set.node_name_map();
-    set.flag("extended", 'x', extended_, "Ask for extended speeds in PortInfo.");
+    add_extended(set);
     always_names_node_ = true;
   }
 
@@ -83,6 +83,10 @@ class Smpquery final : public Command {
   }
 
  private:
+  template <class Options>
+  void add_extended(Options& set) {
+    set.flag(Spelling{"extended", 'x'}, extended_, "Ask for extended speeds in PortInfo.");
+  }
   const Operation* operation_{};  ///< null: the operation of word_
   std::string word_;
   Target target_;

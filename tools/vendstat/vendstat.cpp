@@ -103,8 +103,6 @@ struct Device {
   }
 };
 
-constexpr std::string_view records_help = "Numbers are hexadecimal. May be given 18 times, for as many words.";
-
 class Vendstat final : public Command {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
@@ -113,14 +111,9 @@ class Vendstat final : public Command {
     set.integer("PORT", port_, {.high = 255});
     set.flag("-N", general_, "General information: device, firmware, how long it runs.");
     set.flag("--cpi", class_port_info_, "The ClassPortInfo of the vendor class.");
-    set.flag("-w", wait_, "PortXmitWait of every port of an InfiniScale III switch where it is not zero.");
-    set.flag("-i", groups_, "The counter groups of PORT of an InfiniScale IV switch.");
-    set.value("-c --config-groups", "NUM,NUM", "Have PORT of an InfiniScale IV switch count these two counter groups.",
-              [this](std::string_view text) { take_groups(text); });
-    set.value("-R --Read --read", "ADDR[,MASK]", fmt::format("Read a word of the configuration space. {}", records_help),
-              [this](std::string_view text) { take_read(text); });
-    set.value("-W --Write --write", "ADDR,VALUE[,MASK]", fmt::format("Write a word of the configuration space. {}", records_help),
-              [this](std::string_view text) { take_write(text); });
+    add_switch_options(
+        set, [this](const std::string& text) { take_groups(text); }, [this](const std::string& text) { take_read(text); },
+        [this](const std::string& text) { take_write(text); });
     set.one_of({"-N", "--cpi", "-w", "-i", "-c", "-R -W"}, true);
     add_common(set, common, group_target | group_sl);
     checks_capability_ = true;
@@ -131,18 +124,14 @@ class Vendstat final : public Command {
     set.target("TARGET", target_);
     set.integer("PORT", port_);
     set.without("DKy");
-    set.flag("N", 'N', general_, "General information of InfiniScale III and IV.");
-    set.flag("w", 'w', wait_, "PortXmitWait of every port of an InfiniScale III switch where it is not zero.");
-    set.flag("i", 'i', groups_, "The counter groups of PORT of an InfiniScale IV switch.");
-    set.value("c", 'c', "NUM,NUM", "Have PORT of an InfiniScale IV switch count these two counter groups.",
-              [this](const std::string& text) {
-                if (std::sscanf(text.c_str(), "%d,%d", &group_selects_[0], &group_selects_[1]) != 2) throw DiagsUsage();
-                sets_groups_ = true;
-              });
-    set.value("Read", 'R', "ADDR[,MASK]", fmt::format("Read a word of the configuration space. {}", records_help),
-              [this](const std::string& text) { take_diags_record(reads_, text, false); });
-    set.value("Write", 'W', "ADDR,VALUE[,MASK]", fmt::format("Write a word of the configuration space. {}", records_help),
-              [this](const std::string& text) { take_diags_record(writes_, text, true); });
+    set.flag({"N", 'N'}, general_, "General information of InfiniScale III and IV.");
+    const auto take_groups = [this](const std::string& text) {
+      if (std::sscanf(text.c_str(), "%d,%d", &group_selects_[0], &group_selects_[1]) != 2) throw DiagsUsage();
+      sets_groups_ = true;
+    };
+    add_switch_options(
+        set, take_groups, [this](const std::string& text) { take_diags_record(reads_, text, false); },
+        [this](const std::string& text) { take_diags_record(writes_, text, true); });
     pardons_ = true;
   }
 
@@ -162,6 +151,21 @@ class Vendstat final : public Command {
   }
 
  private:
+  using Take = std::function<void(const std::string& text)>;
+  /// What both command lines have, which read the values in different ways.
+  template <class Options>
+  void add_switch_options(Options& set, Take take_groups, Take take_read, Take take_write) {
+    constexpr std::string_view numbers_help = "Numbers are hexadecimal. May be given 18 times, for as many words.";
+    set.flag(Spelling{.name = "w", .letter = 'w', .instead = "-w"}, wait_,
+             "PortXmitWait of every port of an InfiniScale III switch where it is not zero.");
+    set.flag(Spelling{.name = "i", .letter = 'i', .instead = "-i"}, groups_, "The counter groups of PORT of an InfiniScale IV switch.");
+    set.value(Spelling{.name = "c", .letter = 'c', .instead = "-c --config-groups"}, "NUM,NUM",
+              "Have PORT of an InfiniScale IV switch count these two counter groups.", std::move(take_groups));
+    set.value(Spelling{"Read", 'R', "--read"}, "ADDR[,MASK]", fmt::format("Read a word of the configuration space. {}", numbers_help),
+              std::move(take_read));
+    set.value(Spelling{"Write", 'W', "--write"}, "ADDR,VALUE[,MASK]",
+              fmt::format("Write a word of the configuration space. {}", numbers_help), std::move(take_write));
+  }
   void take_groups(std::string_view text) {
     sets_groups_ = true;
     const auto values = numbers(text, "-c", 2, 2, 10);
