@@ -7,15 +7,14 @@
 
 #include "iba/struct_info.hpp"
 #include "tools/frame/diags_words.hpp"
+#include "tools/frame/options.hpp"
 
 namespace ib::tools::perfquery {
 
 /// The words for one of counters::counter_attributes().
 struct CounterSet {
-  std::string_view options;     ///< of ibtool: "-x --extended"
-  char diags_letter;            ///< of infiniband-diags; 0: the long name alone
-  std::string_view diags_name;  ///< its long option; empty: PortCounters, which is what it shows by default
-  std::string_view title;       ///< in its headings and complaints
+  Spelling spelling;       ///< of its option; empty: PortCounters, which is what is shown by default
+  std::string_view title;  ///< in its headings and complaints
   std::string_view help;
 
   const StructInfo& info() const;

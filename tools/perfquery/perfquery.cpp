@@ -184,8 +184,8 @@ class Perfquery : public Command {
   /// The options of all attributes but PortCounters. `without`: a letter and a blank, "-T ", that the command has for something else.
   void add_counter_sets(OptionSet& set, std::string_view without = {}) {
     for (const CounterSet& of : counter_sets().subspan(1)) {
-      std::string_view options = of.options;
-      if (!without.empty() && options.starts_with(without)) options.remove_prefix(without.size());
+      std::string options = of.spelling.all();
+      if (!without.empty() && options.starts_with(without)) options.erase(0, without.size());
       set.action(options, of.help, [this, &of] { choose(of); });
     }
   }
@@ -200,9 +200,10 @@ class Perfquery : public Command {
       throw OptionError(fmt::format("{} and {} exclude each other", first_name(*wanted_.chosen), first_name(of)));
     wanted_.chosen = &of;
   }
-  static std::string_view first_name(const CounterSet& of) {
-    const std::size_t at = of.options.find("--");
-    return of.options.substr(at, of.options.find(' ', at) - at);
+  static std::string first_name(const CounterSet& of) {
+    const std::string options = of.spelling.all();
+    const std::size_t at = options.find("--");
+    return options.substr(at, options.find(' ', at) - at);
   }
 
   void check_options() const {
@@ -303,7 +304,7 @@ class PerfqueryDiags final : public Command {
     set.operand("RESET", [this](const std::string& word) { wanted_.mask = c_number(word); });
     set.notes("PORT is a number, a list (1,4,8) or a range (1-10); 255 is all ports.");
     for (const CounterSet& of : counter_sets().subspan(1)) {
-      set.action(of.diags_name, of.diags_letter, of.help, [this, &of] { wanted_.chosen = std::max(wanted_.chosen, &of, precedes); });
+      set.action(of.spelling, of.help, [this, &of] { wanted_.chosen = std::max(wanted_.chosen, &of, precedes); });
     }
     add_port_options(set, wanted_);
   }
