@@ -69,12 +69,6 @@ CounterChange CounterGrowth::change(const FieldInfo& field, std::uint32_t index)
   return change_of(read_number(before.bytes, field, index), read_number(now.bytes, field, index), field, seconds, octets_per_second);
 }
 
-std::optional<double> CounterGrowth::per_second(const FieldInfo& field, std::uint32_t index) const {
-  const CounterChange of = change(field, index);
-  if (!of.delta || !seconds) return std::nullopt;
-  return static_cast<double>(*of.delta) / *seconds;
-}
-
 bool CounterGrowth::began_anew() const {
   NewBeginning beginning;
   each_counter(*now.attribute, [&](const FieldInfo& field, std::uint32_t index) {

@@ -83,8 +83,6 @@ struct CounterGrowth {
 
   /// The change of the counter in `field`, of an array in element `index`.
   CounterChange change(const FieldInfo& field, std::uint32_t index = 0) const;
-  /// The change of the counter per second, in its unit. Absent if it is not known.
-  std::optional<double> per_second(const FieldInfo& field, std::uint32_t index = 0) const;
   /// Whether the counters of the attribute began anew: see NewBeginning.
   bool began_anew() const;
 };

@@ -49,9 +49,8 @@ struct PmaReading {
   CounterReading merged() const { return merge_counters(support, counters, extended); }
   /// A counter from the attribute that holds errors (errors_in_extended()).
   CounterValue error_count(const CounterInfo& counter) const;
-  /// When the attribute came from which error_count() and traffic_count() take counters.
+  /// When the attribute came from which error_count() takes counters.
   async::Time error_time() const;
-  async::Time traffic_time() const { return extended.empty() ? counters_time : extended_time; }
   /// A counter of data or packets from the widest attribute that was read.
   CounterValue traffic_count(const CounterInfo& counter) const;
 };

@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "base/error.hpp"
@@ -17,36 +17,36 @@
 namespace ib::health {
 namespace {
 
-constexpr std::array<ThresholdInfo, 8> infos{{
-    {"error_ratio", &Thresholds::error_ratio, "errors a bit that are an error"},
-    {"warning_ratio", &Thresholds::warning_ratio, "errors a bit that are a warning from EDR on"},
-    {"least_errors", &Thresholds::least_errors, "errors in the window that are no chance"},
-    {"recoveries_error", &Thresholds::recoveries_error, "link recoveries in the window that are an error"},
-    {"recoveries_a_minute", &Thresholds::recoveries_a_minute, "and their rate"},
-    {"events", &Thresholds::events, "events that a good link never has"},
-    {"wait_ticks", &Thresholds::wait_ticks, "PortXmitWait a second from which a port counts as waiting"},
-    {"congestion_heads", &Thresholds::congestion_heads, "the most findings of congestion"},
-}};
+using Member = double Thresholds::*;
+
+constexpr std::pair<std::string_view, Member> members[] = {
+    {"error_ratio", &Thresholds::error_ratio},
+    {"warning_ratio", &Thresholds::warning_ratio},
+    {"least_errors", &Thresholds::least_errors},
+    {"recoveries_error", &Thresholds::recoveries_error},
+    {"recoveries_a_minute", &Thresholds::recoveries_a_minute},
+    {"events", &Thresholds::events},
+    {"wait_ticks", &Thresholds::wait_ticks},
+    {"congestion_heads", &Thresholds::congestion_heads},
+};
 
 void set_threshold(const SettingLine& line, Thresholds& thresholds) {
   if (!line.has_equals) throw UsageError("not a line NAME=NUMBER");
   const std::string_view name = line.name, text = line.value;
-  const auto* const found = std::ranges::find(infos, name, &ThresholdInfo::name);
-  if (found == infos.end()) {
+  const auto* const found = std::ranges::find(members, name, &std::pair<std::string_view, Member>::first);
+  if (found == std::end(members)) {
     std::vector<std::string_view> names;
-    for (const ThresholdInfo& info : infos) names.push_back(info.name);
+    for (const auto& [known, member] : members) names.push_back(known);
     throw UsageError(fmt::format("no threshold is called {}{}", in_quotes(name), did_you_mean(name, names)));
   }
   double value = 0;
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (code != std::errc() || end != text.data() + text.size() || !std::isfinite(value) || value < 0)
     throw UsageError(fmt::format("{} is no number from 0 on", in_quotes(text)));
-  thresholds.*(found->value) = value;
+  thresholds.*(found->second) = value;
 }
 
 }  // namespace
-
-std::span<const ThresholdInfo> threshold_infos() { return infos; }
 
 void read_thresholds(std::string_view text, std::string_view file, Thresholds& thresholds) {
   SettingLines lines(text);

@@ -3,8 +3,6 @@
 // with '#' are ignored. How each number was chosen stands in ibtool-health(1).
 #pragma once
 
-#include <span>
-#include <string>
 #include <string_view>
 
 namespace ib::health {
@@ -19,15 +17,6 @@ struct Thresholds {
   double wait_ticks = 1e6;         ///< PortXmitWait a second from which a port counts as waiting
   double congestion_heads = 10;    ///< findings of congestion at most, the greatest
 };
-
-struct ThresholdInfo {
-  std::string_view name;  ///< `error_ratio`
-  double Thresholds::*value;
-  std::string_view text;  ///< what it decides, as a phrase
-};
-
-/// All thresholds, in the order of the manual page.
-std::span<const ThresholdInfo> threshold_infos();
 
 /// Changes `thresholds` as the text of a file says. Throws UsageError for a line that is wrong; `file` is its name for messages.
 void read_thresholds(std::string_view text, std::string_view file, Thresholds& thresholds);

@@ -78,8 +78,6 @@ std::string to_hex(std::uint64_t value, unsigned digit_count) {
   return out;
 }
 
-std::string to_hex(Guid guid) { return to_hex(guid.value, 16); }
-
 std::optional<std::uint64_t> parse_number(std::string_view text) {
   if (has_hex_prefix(text)) return digits(text.substr(2), 16);
   if (text.size() > 1 && text[0] == '0') return digits(text.substr(1), 8);

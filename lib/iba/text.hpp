@@ -21,8 +21,6 @@ std::string to_text(GidPrefix prefix);
 /// The LID as a decimal number.
 std::string to_text(Lid lid);
 
-/// The GUID in the form of infiniband-diags, 16 hex digits: `0x0002c90300001491`.
-std::string to_hex(Guid guid);
 /// `value` as `0x` and at least `digits` lower-case hex digits.
 std::string to_hex(std::uint64_t value, unsigned digits = 1);
 

@@ -176,22 +176,6 @@ std::uint64_t LaneGraph::edge_count() const {
   return count;
 }
 
-std::uint64_t LaneGraph::channel_count() const {
-  std::vector<bool> used(places_.size() * lanes);
-  for (std::size_t place = 0; place < places_.size(); ++place) {
-    for (std::uint32_t i = first_[place]; i < first_[place + 1]; ++i) {
-      for (unsigned held = 0; held < vl_count_; ++held) {
-        const std::uint16_t wanted = pairs_[std::size_t{i} * vl_count_ + held];
-        if (wanted != 0) used[place * lanes + held] = true;
-        for (unsigned vl = 0; vl < lanes; ++vl) {
-          if ((wanted >> vl & 1) != 0) used[wanted_[i] * lanes + vl] = true;
-        }
-      }
-    }
-  }
-  return static_cast<std::uint64_t>(std::ranges::count(used, true));
-}
-
 Digraph LaneGraph::graph() const {
   Digraph graph;
   graph.first.reserve(places_.size() * lanes + 1);

@@ -53,7 +53,6 @@ class LaneGraph {
   PlaceIndex place(std::uint32_t node) const { return places_[node / lanes]; }
   static unsigned vl(std::uint32_t node) { return node % lanes; }
   std::uint64_t edge_count() const;
-  std::uint64_t channel_count() const;
   Digraph graph() const;
 
  private:

@@ -137,11 +137,6 @@ void Subnet::link(PortIndex a, PortIndex b) {
   ports_[b].peer = a;
 }
 
-void Subnet::reserve(std::size_t nodes, std::size_t ports) {
-  nodes_.reserve(nodes);
-  ports_.reserve(ports);
-}
-
 unsigned route_to(const Subnet& subnet, NodeIndex node, std::array<std::uint8_t, 64>& route) {
   unsigned length = 0;
   for (PortIndex via = subnet.node(node).via; via != none && length < 63; via = subnet.node(subnet.port(via).node).via) {

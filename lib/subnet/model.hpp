@@ -132,9 +132,6 @@ class Subnet {
   void link(PortIndex a, PortIndex b);
   void unlink(PortIndex port);
 
-  /// Reserves memory for a model of known size.
-  void reserve(std::size_t nodes, std::size_t ports);
-
   /// Removes everything that the model holds. Its limits stay.
   void clear() { *this = Subnet(limits_); }
 

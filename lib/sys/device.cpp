@@ -35,8 +35,6 @@ Guid EndPort::port_guid() const { return default_gid().guid(); }
 
 const Gid& EndPort::default_gid() const { return gids.first(); }
 
-bool EndPort::usable_for_smps() const { return link_layer == LinkLayer::infiniband && !smi_umad.empty(); }
-
 const EndPort& EndPort::carrier(bool smp) const {
   const EndPort* half = smp ? smi_port : gsi_port;
   return half != nullptr ? *half : *this;

@@ -48,7 +48,6 @@ struct EndPort {
   bool is_active() const { return state == 4; }
   Guid port_guid() const;          ///< the lower half of GID 0
   const Gid& default_gid() const;  ///< GID 0, or a zero GID
-  bool usable_for_smps() const;    ///< an IB port with an SMI umad device
   /// The port whose tables and LIDs apply to SMPs (`smp` true) or to GMPs and all other packets: `smi_port` or `gsi_port`. This
   /// port if that is null.
   const EndPort& carrier(bool smp) const;

@@ -75,10 +75,6 @@ void OptionSet::count(std::string_view names, int& target, std::string_view help
   action(names, help, [&target] { ++target; });
 }
 
-void OptionSet::text(std::string_view names, std::string& target, std::string_view metavar, std::string_view help) {
-  value(names, metavar, help, [&target](std::string_view text) { target = text; });
-}
-
 void OptionSet::text(std::string_view names, std::optional<std::string>& target, std::string_view metavar, std::string_view help) {
   value(names, metavar, help, [&target, is_file = metavar == "FILE", what = display_name(names)](std::string_view text) {
     if (is_file && text.empty()) throw OptionError(fmt::format("{}: the name of the file is empty", what));

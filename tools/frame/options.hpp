@@ -140,7 +140,6 @@ class OptionSet {
   // `names` lists an option's spellings: "-D --Direct --direct". The first long one is shown in help.
   void flag(std::string_view names, bool& target, std::string_view help);
   void count(std::string_view names, int& target, std::string_view help);
-  void text(std::string_view names, std::string& target, std::string_view metavar, std::string_view help);
   void text(std::string_view names, std::optional<std::string>& target, std::string_view metavar, std::string_view help);
   /// A number within `range`; a complaint names it.
   template <std::integral T>

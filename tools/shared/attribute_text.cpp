@@ -21,8 +21,6 @@ AttributeText::AttributeText(const CommonOptions& options, const StructInfo& str
       int_names(options.int_names),
       keys(options.keys) {}
 
-void AttributeText::visit(report::Sink& sink) const { report::visit_structure(sink, bytes, *info, keys); }
-
 void AttributeText::visit_attribute(report::Sink& sink) const { report::visit_attribute(sink, bytes, *info, keys); }
 
 void AttributeText::text(TextOut& out, const DottedOptions& listing) const {

@@ -25,8 +25,6 @@ struct AttributeText {
   /// Keeps the bytes of `payload` that belong to the structure.
   AttributeText(const CommonOptions& options, const StructInfo& structure, Bytes payload);
 
-  /// Writes the members of an open JSON object.
-  void visit(report::Sink& sink) const;
   /// Writes the members `attribute` and `data` in the form of report::visit_attribute().
   void visit_attribute(report::Sink& sink) const;
   /// `listing` is the usual text of the command for this attribute.

@@ -56,7 +56,6 @@ TEST_CASE("an ordinary device is read whole", "[sys]") {
   CHECK(port.issm == "issm0");
   CHECK(port.smi_umad == "umad0");
   CHECK(port.gsi_umad == "umad0");
-  CHECK(port.usable_for_smps());
 }
 
 TEST_CASE("a host without RDMA has an empty list and a clear error", "[sys]") {
@@ -101,7 +100,6 @@ TEST_CASE("the default end port is an active InfiniBand port", "[sys]") {
     sysfs.port("b_ib", {.number = 2, .state = "1: DOWN", .gid = "fe80::2002", .umad = "umad2"});
     const auto list = DeviceList::read();
     CHECK(list.default_end_port().name() == "b_ib/1");
-    CHECK_FALSE(list.find_end_port("a_roce").usable_for_smps());
     CHECK(list.find_end_port("a_roce").smi_umad.empty());
     CHECK(list.find_end_port("a_roce").gsi_umad == "umad0");
     CHECK(list.select({}, "2").name() == "b_ib/2");
@@ -238,7 +236,7 @@ TEST_CASE("a planarized HCA sends SMPs on one half and GMPs on the other", "[sys
   CHECK(umads("mlx5_2/1") == "umad3 umad2");
   CHECK(umads("mlx5_3/1") == "umad4 umad4");
   CHECK(umads("mlx5_3/2") == " umad5");
-  CHECK_FALSE(list.find_end_port("mlx5_3/2").usable_for_smps());
+  CHECK(list.find_end_port("mlx5_3/2").smi_umad.empty());
   CHECK(list.find_end_port("mlx5_1/2").smi_port->name() == "mlx5_2/1");
   CHECK(list.default_end_port().name() == "mlx5_1/1");
   CHECK(list.find_end_port("fe80::a2").name() == "mlx5_1/2");
