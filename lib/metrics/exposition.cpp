@@ -82,27 +82,14 @@ Sample& Sample::label(std::string_view name, unsigned number) {
   return *this;
 }
 
-/// Each label ends with a comma. After the last one stands the brace instead; a sample without labels has no braces.
-void Sample::close_labels() {
-  if (out_.back() == '{') {
-    out_.back() = ' ';
-    return;
-  }
-  out_.back() = '}';
-  out_ += ' ';
+void Sample::value_text(std::string_view text) {
+  // Each label ends with a comma. After the last one stands the brace instead; a sample without labels has no braces.
+  const bool has_labels = out_.back() != '{';
+  out_.back() = has_labels ? '}' : ' ';
+  fmt::format_to(std::back_inserter(out_), "{}{}\n", has_labels ? " " : "", text);
 }
 
-void Sample::value(std::uint64_t value) {
-  close_labels();
-  const fmt::format_int digits(value);
-  out_.append(digits.data(), digits.size());
-  out_ += '\n';
-}
-
-void Sample::value(double value) {
-  close_labels();
-  fmt::format_to(std::back_inserter(out_), "{}\n", value);
-}
+void Sample::value(double value) { value_text(fmt::format("{}", value)); }
 
 void Exposition::begin(const FamilyHead& head) {
   head_ = &head;

@@ -9,6 +9,7 @@
 //   page.end();
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -52,14 +53,17 @@ class Sample {
   /// As "0x" and 16 digits.
   Sample& label(std::string_view name, Guid guid);
   Sample& label(std::string_view name, unsigned number);
-  void value(std::uint64_t value);
+  template <std::integral T>
+  void value(T number) {
+    value_text(std::to_string(number));
+  }
   void value(double value);
 
  private:
   friend class Exposition;
   explicit Sample(std::string& out) : out_(out) {}
   void begin_label(std::string_view name);
-  void close_labels();
+  void value_text(std::string_view text);
 
   std::string& out_;
 };

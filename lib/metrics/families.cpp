@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "metrics/families.hpp"
 
+#include <limits>
+
 namespace ib::metrics {
 
 std::vector<Family> families(const Exported& exported) {
@@ -51,29 +53,36 @@ Item item_of(const View& view, Items items, std::size_t number) {
   return {items, number};
 }
 
-const GoneDevice& gone_device(const View& view, Item item) {
-  const SweptFabric& fabric = *view.reading->fabric;
-  return item.kind == Items::gone_switches ? fabric.gone_switches[item.at] : fabric.gone_hcas[item.at];
-}
-
-Guid guid_of(const View& view, Item item) {
+Guid ItemWriter::guid() const {
   if (item.kind == Items::findings) return view.findings->list[item.at].guid;
-  const bool is_gone = item.kind == Items::gone_switches || item.kind == Items::gone_hcas;
-  return is_gone ? gone_device(view, item).guid : device(view, item).guid;
+  return is_gone() ? gone_device().guid : device().guid;
 }
 
-const Device& device(const View& view, Item item) {
-  const SweptFabric& fabric = *view.reading->fabric;
-  return item.kind == Items::switches ? fabric.switches[item.at] : fabric.hcas[item.at];
-}
-
-const DeviceReading* reading(const View& view, Item item) {
-  const std::vector<DeviceReading>& all = item.kind == Items::switches ? view.reading->switches : view.reading->hcas;
+const DeviceReading* ItemWriter::reading() const {
+  const std::vector<DeviceReading>& all = is_switch() ? view.reading->switches : view.reading->hcas;
   return all.empty() ? nullptr : &all[item.at];
 }
 
-subnet::PortIndex linked_peer(const View& view, subnet::PortIndex port) {
-  return linked_peer(view.reading->fabric->subnet, *view.states, port);
+Sample ItemWriter::port_sample(subnet::PortIndex port) const {
+  Sample sample = out.sample();
+  sample.label("guid", device().guid).label("port", fabric().subnet.port(port).number);
+  return sample;
+}
+
+void write_reading_duration(const ItemWriter& to) {
+  if (to.view.reading) to.out.sample().value(seconds(to.view.reading->took));
+}
+
+void write_port_counter(const ItemWriter& to) {
+  constexpr std::uint64_t octets = 4;
+  to.each_linked_row([&](const PortRow& row, subnet::PortIndex) {
+    if (!row.is_known(to.family.column)) return;
+    const std::uint64_t value = row.value(to.family.column);
+    Sample sample = to.port_sample(row.port);
+    if (!columns()[to.family.column].is_data) return sample.value(value);
+    if (value <= std::numeric_limits<std::uint64_t>::max() / octets) return sample.value(value * octets);
+    sample.value(static_cast<double>(value) * octets);  // what does not fit 64 bits is written as Prometheus keeps it
+  });
 }
 
 Guid device_guid(const subnet::Subnet& subnet, subnet::PortIndex port) {

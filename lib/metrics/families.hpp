@@ -58,9 +58,9 @@ struct Item {
 inline double seconds(std::chrono::nanoseconds time) { return std::chrono::duration<double>(time).count(); }
 inline double seconds(WallTime time) { return seconds(time.time_since_epoch()); }
 
-struct Family;
+struct ItemWriter;
 /// Writes the samples of one item.
-using WriteItem = void (*)(const View& view, const Exported& exported, const Family& family, Item item, Exposition& out);
+using WriteItem = void (*)(const ItemWriter& to);
 
 struct Family {
   std::string name, help;
@@ -83,47 +83,66 @@ void add_treydock_families(std::vector<Family>& to, const Exported& exported);
 void add_guilbaults_families(std::vector<Family>& to, const Exported& exported);
 void add_own_families(std::vector<Family>& to, const Exported& exported);
 
-// Helpers of several families. A view that has devices has a reading.
-
 /// How many items a family has.
 std::size_t count(const View& view, Items items);
 /// The item of that number.
 Item item_of(const View& view, Items items, std::size_t number);
-/// The GUID of a device, also of one that is gone; of a finding that of the device at its first end.
-Guid guid_of(const View& view, Item item);
-/// A device that is gone.
-const GoneDevice& gone_device(const View& view, Item item);
-const Device& device(const View& view, Item item);
-/// How a device was read; null: its counters are not wanted.
-const DeviceReading* reading(const View& view, Item item);
-/// The port at the other end of the link of a port, or none.
-subnet::PortIndex linked_peer(const View& view, subnet::PortIndex port);
 /// The GUID that `guid` stands for in metrics: of a switch the one in its NodeInfo, of another node's port Subnet::port_guid(), which falls
 /// back to that of another port of its node: no series has an empty label.
 Guid device_guid(const subnet::Subnet& subnet, subnet::PortIndex port);
 
-/// Calls `use` with each port of a device that has a link, and its peer: those of a switch, or the one of an HCA.
-template <class Use>
-void each_linked_port(const View& view, Item item, Use use) {
-  const subnet::Subnet& subnet = view.reading->fabric->subnet;
-  const Device& of = device(view, item);
-  const bool is_switch = item.kind == Items::switches;
-  const subnet::PortIndex first = is_switch ? of.port + 1 : of.port;
-  const subnet::PortIndex last = is_switch ? of.port + subnet.node(of.node).slots : of.port + 1;
-  for (subnet::PortIndex port = first; port < last; ++port) {
-    if (const subnet::PortIndex peer = linked_peer(view, port); peer != subnet::none) use(port, peer);
-  }
-}
+/// One item of a family, and where its samples go. A view that has devices has a reading.
+struct ItemWriter {
+  const View& view;
+  const Exported& exported;
+  const Family& family;
+  Item item;
+  Exposition& out;
 
-/// Calls `use` with each row of a device whose port has a link, and its peer.
-template <class Use>
-void each_linked_row(const View& view, Item item, Use use) {
-  const DeviceReading* of = reading(view, item);
-  if (of == nullptr) return;
-  for (std::uint32_t at = of->first_row; at < of->first_row + of->rows; ++at) {
-    const PortRow& row = view.reading->rows[at];
-    if (const subnet::PortIndex peer = linked_peer(view, row.port); peer != subnet::none) use(row, peer);
+  const SweptFabric& fabric() const { return *view.reading->fabric; }
+  bool is_switch() const { return item.kind == Items::switches || item.kind == Items::gone_switches; }
+  bool is_gone() const { return item.kind == Items::gone_switches || item.kind == Items::gone_hcas; }
+  /// The GUID of a device, also of one that is gone; of a finding that of the device at its first end.
+  Guid guid() const;
+  /// A device that is gone.
+  const GoneDevice& gone_device() const { return (is_switch() ? fabric().gone_switches : fabric().gone_hcas)[item.at]; }
+  const Device& device() const { return (is_switch() ? fabric().switches : fabric().hcas)[item.at]; }
+  /// How a device was read; null: its counters are not wanted.
+  const DeviceReading* reading() const;
+  /// Begins a sample with the labels `guid` and `port` of a port of the device.
+  Sample port_sample(subnet::PortIndex port) const;
+  /// The port at the other end of the link of a port, or none.
+  subnet::PortIndex linked_peer(subnet::PortIndex port) const { return metrics::linked_peer(fabric().subnet, *view.states, port); }
+  /// Whether a link still runs at the rate that the sweep found.
+  bool has_swept_rate(subnet::PortIndex port, subnet::PortIndex peer) const {
+    return !view.states->has_other_rate(port) && !view.states->has_other_rate(peer);
   }
-}
+
+  /// Calls `use` with each port of a device that has a link, and its peer: those of a switch, or the one of an HCA.
+  template <class Use>
+  void each_linked_port(Use use) const {
+    const subnet::PortIndex first = device().port + (is_switch() ? 1 : 0);
+    const subnet::PortIndex last = device().port + (is_switch() ? fabric().subnet.node(device().node).slots : 1);
+    for (subnet::PortIndex port = first; port < last; ++port) {
+      if (const subnet::PortIndex peer = linked_peer(port); peer != subnet::none) use(port, peer);
+    }
+  }
+  /// Calls `use` with each row of a device whose port has a link, and its peer.
+  template <class Use>
+  void each_linked_row(Use use) const {
+    const DeviceReading* of = reading();
+    if (of == nullptr) return;
+    for (std::uint32_t at = of->first_row; at < of->first_row + of->rows; ++at) {
+      const PortRow& row = view.reading->rows[at];
+      if (const subnet::PortIndex peer = linked_peer(row.port); peer != subnet::none) use(row, peer);
+    }
+  }
+};
+
+// Functions of several families.
+/// Writes the counter Family::column of each linked port by the GUID of its device; words of 32 bits as bytes.
+void write_port_counter(const ItemWriter& to);
+/// Writes the time that the last reading took.
+void write_reading_duration(const ItemWriter& to);
 
 }  // namespace ib::metrics

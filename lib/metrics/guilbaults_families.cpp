@@ -19,11 +19,6 @@ namespace {
 
 using subnet::PortIndex;
 
-/// Whether a link still runs at the rate that the sweep found.
-bool has_swept_rate(const View& view, PortIndex port, PortIndex peer) {
-  return !view.states->has_other_rate(port) && !view.states->has_other_rate(peer);
-}
-
 bool is_active(const View& view, PortIndex port) {
   const PortStates::State state = view.states->of(port);
   return state.logical == static_cast<std::uint8_t>(smp::PortState::active) && state.is_link_up();
@@ -31,11 +26,11 @@ bool is_active(const View& view, PortIndex port) {
 
 /// The labels of a port. The local GUID has no leading zeros, the remote one 16 digits, as ibqueryerrors prints them; so do names with
 /// blanks at their ends.
-Sample port_sample(const View& view, Item item, PortIndex port, PortIndex peer, Exposition& out) {
-  const SweptFabric& fabric = *view.reading->fabric;
+Sample link_sample(const ItemWriter& to, PortIndex port, PortIndex peer) {
+  const SweptFabric& fabric = to.fabric();
   const subnet::Port &here = fabric.subnet.port(port), &there = fabric.subnet.port(peer);
-  return out.sample()
-      .label("component", item.kind == Items::switches ? "switch" : "ca")
+  return to.out.sample()
+      .label("component", to.is_switch() ? "switch" : "ca")
       .label("local_name", subnet::name_of(fabric.subnet.node(here.node), &fabric.names))
       .label("local_guid", fmt::format("0x{:x}", device_guid(fabric.subnet, port).value))
       .label("local_port", here.number)
@@ -44,40 +39,36 @@ Sample port_sample(const View& view, Item item, PortIndex port, PortIndex peer, 
       .label("remote_name", subnet::name_of(fabric.subnet.node(there.node), &fabric.names));
 }
 
-void write_link_counter(const View& view, const Exported&, const Family& family, Item item, Exposition& out) {
-  each_linked_row(view, item, [&](const PortRow& row, PortIndex peer) {
-    if (!row.is_known(family.column) || !is_active(view, row.port)) return;
-    port_sample(view, item, row.port, peer, out).value(row.value(family.column));
+void write_link_counter(const ItemWriter& to) {
+  to.each_linked_row([&](const PortRow& row, PortIndex peer) {
+    if (!row.is_known(to.family.column) || !is_active(to.view, row.port)) return;
+    link_sample(to, row.port, peer).value(row.value(to.family.column));
   });
 }
 
-void write_speed(const View& view, const Exported&, const Family&, Item item, Exposition& out) {
+void write_speed(const ItemWriter& to) {
   constexpr double megabits_per_gigabit = 1000;
-  each_linked_port(view, item, [&](PortIndex port, PortIndex peer) {
-    subnet::Speed speed = subnet::active_rate(view.reading->fabric->subnet, port).speed;
-    if (speed == subnet::Speed::unknown || !is_active(view, port) || !has_swept_rate(view, port, peer)) return;
+  to.each_linked_port([&](PortIndex port, PortIndex peer) {
+    subnet::Speed speed = subnet::active_rate(to.fabric().subnet, port).speed;
+    if (speed == subnet::Speed::unknown || !is_active(to.view, port) || !to.has_swept_rate(port, peer)) return;
     if (speed == subnet::Speed::fdr10) speed = subnet::Speed::qdr;  // ibqueryerrors does not distinguish them
-    port_sample(view, item, port, peer, out).value(subnet::lane_mbps(speed) / megabits_per_gigabit);
+    link_sample(to, port, peer).value(subnet::lane_mbps(speed) / megabits_per_gigabit);
   });
 }
 
-void write_width(const View& view, const Exported&, const Family&, Item item, Exposition& out) {
-  each_linked_port(view, item, [&](PortIndex port, PortIndex peer) {
-    const unsigned lanes = subnet::active_rate(view.reading->fabric->subnet, port).lanes;
-    if (lanes == 0 || !is_active(view, port) || !has_swept_rate(view, port, peer)) return;
-    port_sample(view, item, port, peer, out).value(std::uint64_t{lanes});
+void write_width(const ItemWriter& to) {
+  to.each_linked_port([&](PortIndex port, PortIndex peer) {
+    const unsigned lanes = subnet::active_rate(to.fabric().subnet, port).lanes;
+    if (lanes == 0 || !is_active(to.view, port) || !to.has_swept_rate(port, peer)) return;
+    link_sample(to, port, peer).value(lanes);
   });
 }
 
 bool is_whole(const std::vector<DeviceReading>& readings) { return std::ranges::none_of(readings, has_failed); }
 
-void write_ok(const View& view, const Exported&, const Family&, Item, Exposition& out) {
-  const bool ok = view.reading && is_whole(view.reading->switches) && is_whole(view.reading->hcas);
-  out.sample().value(std::uint64_t{ok ? 1U : 0U});
-}
-
-void write_duration(const View& view, const Exported&, const Family&, Item, Exposition& out) {
-  if (view.reading) out.sample().value(std::chrono::duration<double>(view.reading->took).count());
+void write_ok(const ItemWriter& to) {
+  const bool ok = to.view.reading && is_whole(to.view.reading->switches) && is_whole(to.view.reading->hcas);
+  to.out.sample().value(ok);
 }
 
 /// A request for counters that failed in a reading, in the words of ibqueryerrors, from whose stderr these labels come.
@@ -106,33 +97,31 @@ std::set<FailedRequest> failed_requests(const View& view, IsWanted is_wanted) {
 }
 
 /// Nodes that did not answer.
-void write_silent(const View& view, const Exported&, const Family&, Item, Exposition& out) {
+void write_silent(const ItemWriter& to) {
   std::set<std::string> portids;
   for (const FailedRequest& request :
-       failed_requests(view, [](const subnet::Failure& failure) { return failure.kind == subnet::Failure::Kind::no_answer; }))
+       failed_requests(to.view, [](const subnet::Failure& failure) { return failure.kind == subnet::Failure::Kind::no_answer; }))
     portids.insert(request.portid);
-  for (const std::string& portid : portids) out.sample().label("portid", portid).value(std::uint64_t{1});
+  for (const std::string& portid : portids) to.out.sample().label("portid", portid).value(1);
 }
 
-void write_failed_requests(const View& view, std::string_view attribute, std::string_view counter_name, Exposition& out) {
+void write_failed_requests(const ItemWriter& to, std::string_view attribute, std::string_view counter_name) {
   const auto is_wanted = [attribute](const subnet::Failure& failure) { return failure.attribute == attribute; };
-  for (const FailedRequest& request : failed_requests(view, is_wanted)) {
-    out.sample()
+  for (const FailedRequest& request : failed_requests(to.view, is_wanted)) {
+    to.out.sample()
         .label("counter_name", counter_name)
         .label("local_name", request.name)
         .label("portid", request.portid)
         .label("port", request.port)
-        .value(std::uint64_t{1});
+        .value(1);
   }
 }
 
-void write_no_capabilities(const View& view, const Exported&, const Family&, Item, Exposition& out) {
-  write_failed_requests(view, mad::ClassPortInfo::info().title, "classportinfo", out);
-}
+void write_no_capabilities(const ItemWriter& to) { write_failed_requests(to, mad::ClassPortInfo::info().title, "classportinfo"); }
 
-void write_no_counters(const View& view, const Exported&, const Family&, Item, Exposition& out) {
-  write_failed_requests(view, pm::PortCounters::info().title, "IB_GSI_PORT_COUNTERS", out);
-  write_failed_requests(view, pm::PortCountersExt::info().title, "IB_GSI_PORT_COUNTERS_EXT", out);
+void write_no_counters(const ItemWriter& to) {
+  write_failed_requests(to, pm::PortCounters::info().title, "IB_GSI_PORT_COUNTERS");
+  write_failed_requests(to, pm::PortCountersExt::info().title, "IB_GSI_PORT_COUNTERS_EXT");
 }
 
 }  // namespace
@@ -150,9 +139,10 @@ void add_guilbaults_families(std::vector<Family>& to, const Exported& exported) 
   to.push_back({"infiniband_speed", "Gb/s of a lane.", Type::gauge, items, nodes, write_speed});
   to.push_back({"infiniband_width", "Lanes of the link.", Type::gauge, items, nodes, write_width});
   to.push_back({"infiniband_scrape_ok", "1 if all devices were read.", Type::gauge, Items::exporter, 0, write_ok});
-  to.push_back({"infiniband_scrape_duration_seconds", "Time that the last reading took.", Type::gauge, Items::exporter, 0, write_duration});
+  to.push_back(
+      {"infiniband_scrape_duration_seconds", "Time that the last reading took.", Type::gauge, Items::exporter, 0, write_reading_duration});
   to.push_back({"infiniband_ibqueryerrors_duration_seconds", "Time that the last reading took: ibqueryerrors is not run.", Type::gauge,
-                Items::exporter, 0, write_duration});
+                Items::exporter, 0, write_reading_duration});
   const auto failed = [&](std::string_view name, std::string_view help, WriteItem write) {
     to.push_back({std::string(name), std::string(help), Type::gauge, Items::exporter, 0, write});
   };

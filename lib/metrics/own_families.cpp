@@ -9,108 +9,83 @@
 namespace ib::metrics {
 namespace {
 
-/// Calls `use` with each external port of a switch whose state is known.
+/// Calls `use` with the number of each external port of a switch whose state is known, and the state.
 template <class Use>
-void each_state(const View& view, Item item, Use use) {
-  const subnet::Subnet& subnet = view.reading->fabric->subnet;
-  const Device& of = device(view, item);
-  for (unsigned number = 1; number < subnet.node(of.node).slots; ++number) {
-    const PortStates::State state = view.states->of(of.port + number);
+void each_state(const ItemWriter& to, Use use) {
+  const Device& of = to.device();
+  for (unsigned number = 1; number < to.fabric().subnet.node(of.node).slots; ++number) {
+    const PortStates::State state = to.view.states->of(of.port + number);
     if (state.is_known()) use(number, state);
   }
 }
 
-void write_state(const View& view, const Exported&, const Family&, Item item, Exposition& out) {
-  const Device& of = device(view, item);
-  const std::string_view name = view.reading->fabric->name(of.node);
-  each_state(view, item, [&](unsigned number, PortStates::State state) {
-    out.sample().label("guid", of.guid).label("switch", name).label("port", number).value(std::uint64_t{state.is_link_up() ? 1U : 0U});
+void write_state(const ItemWriter& to) {
+  const std::string_view name = to.fabric().name(to.device().node);
+  each_state(to, [&](unsigned number, PortStates::State state) {
+    to.out.sample().label("guid", to.guid()).label("switch", name).label("port", number).value(state.is_link_up());
   });
 }
 
 template <std::uint8_t PortStates::State::*part>
-void write_state_id(const View& view, const Exported&, const Family&, Item item, Exposition& out) {
-  const Guid guid = device(view, item).guid;
-  each_state(view, item, [&](unsigned number, PortStates::State state) {
-    out.sample().label("guid", guid).label("port", number).value(std::uint64_t{state.*part});
+void write_state_id(const ItemWriter& to) {
+  each_state(to, [&](unsigned number, PortStates::State state) {
+    to.out.sample().label("guid", to.guid()).label("port", number).value(state.*part);
   });
 }
 
 /// Whether a device answered. One that is gone did not. One of which no counters were wanted, since it has no link, is silent about that.
-void write_up(const View& view, const Exported&, const Family&, Item item, Exposition& out) {
-  const bool is_switch = item.kind == Items::switches || item.kind == Items::gone_switches;
-  if (item.kind == Items::gone_switches || item.kind == Items::gone_hcas) {
-    const GoneDevice& gone = gone_device(view, item);
-    return out.sample().label("guid", gone.guid).label(is_switch ? "switch" : "hca", gone.name).value(std::uint64_t{0});
-  }
-  const DeviceReading* read = reading(view, item);
-  if (read == nullptr || read->outcome == DeviceReading::Outcome::unwanted) return;
-  const Device& of = device(view, item);
-  const bool is_up = read->outcome == DeviceReading::Outcome::read || read->outcome == DeviceReading::Outcome::partly;
-  out.sample()
-      .label("guid", of.guid)
-      .label(is_switch ? "switch" : "hca", view.reading->fabric->name(of.node))
-      .value(std::uint64_t{is_up ? 1U : 0U});
+void write_up(const ItemWriter& to) {
+  using Outcome = DeviceReading::Outcome;
+  const DeviceReading* read = to.is_gone() ? nullptr : to.reading();
+  if (!to.is_gone() && (read == nullptr || read->outcome == Outcome::unwanted)) return;
+  const std::string_view name = to.is_gone() ? to.gone_device().name : to.fabric().name(to.device().node);
+  const bool is_up = read != nullptr && (read->outcome == Outcome::read || read->outcome == Outcome::partly);
+  to.out.sample().label("guid", to.guid()).label(to.is_switch() ? "switch" : "hca", name).value(is_up);
 }
 
-void write_reading_time(const View& view, const Exported&, const Family&, Item, Exposition& out) {
-  if (view.reading) out.sample().value(seconds(view.reading->time));
-}
-void write_sweep_time(const View& view, const Exported&, const Family&, Item, Exposition& out) {
-  if (view.reading) out.sample().value(seconds(view.reading->fabric->time));
-}
-void write_sweep_duration(const View& view, const Exported&, const Family&, Item, Exposition& out) {
-  if (view.reading) out.sample().value(seconds(view.reading->fabric->took));
-}
-void write_reading_duration(const View& view, const Exported&, const Family&, Item, Exposition& out) {
-  if (view.reading) out.sample().value(seconds(view.reading->took));
-}
-void write_mads(const View& view, const Exported&, const Family&, Item, Exposition& out) { out.sample().value(view.exporter.mads_sent); }
-void write_sweeps(const View& view, const Exported&, const Family&, Item, Exposition& out) { out.sample().value(view.exporter.sweeps); }
-void write_failed(const View& view, const Exported&, const Family&, Item, Exposition& out) {
-  out.sample().value(view.exporter.failed_rounds);
-}
-void write_version(const View& view, const Exported&, const Family&, Item, Exposition& out) {
-  out.sample().label("version", view.exporter.version).value(std::uint64_t{1});
+/// Writes a value of the last reading, or of its sweep.
+template <auto of_reading>
+void write_of_reading(const ItemWriter& to) {
+  if (to.view.reading) to.out.sample().value(of_reading(*to.view.reading));
 }
 
-/// Failures of the sweep, among them nodes that did not answer it.
-void write_sweep_failures(const View& view, const Exported&, const Family&, Item, Exposition& out) {
-  if (view.reading) out.sample().value(std::uint64_t{view.reading->fabric->failures.size()});
+template <std::uint64_t ExporterFacts::*part>
+void write_count(const ItemWriter& to) {
+  to.out.sample().value(to.view.exporter.*part);
 }
 
-void write_twins(const View& view, const Exported&, const Family&, Item, Exposition& out) {
-  if (!view.reading) return;
-  std::vector<Guid> twins = view.reading->fabric->twins;
+void write_twins(const ItemWriter& to) {
+  if (!to.view.reading) return;
+  std::vector<Guid> twins = to.fabric().twins;
   twins.erase(std::ranges::unique(twins).begin(), twins.end());
-  for (const Guid guid : twins) out.sample().label("guid", guid).value(std::uint64_t{1});
+  for (const Guid guid : twins) to.out.sample().label("guid", guid).value(1);
 }
 
 template <std::uint8_t Manager::*part>
-void write_manager(const View& view, const Exported&, const Family&, Item, Exposition& out) {
-  if (!view.reading || !view.managers) return;
-  const SweptFabric& fabric = *view.reading->fabric;
-  for (const Manager& manager : *view.managers) {
-    out.sample()
+void write_manager(const ItemWriter& to) {
+  if (!to.view.reading || !to.view.managers) return;
+  const SweptFabric& fabric = to.fabric();
+  for (const Manager& manager : *to.view.managers) {
+    to.out.sample()
         .label("guid", device_guid(fabric.subnet, manager.port))
         .label("node", fabric.name(fabric.subnet.port(manager.port).node))
-        .value(std::uint64_t{manager.*part});
+        .value(manager.*part);
   }
 }
 
 /// How many findings each check has of each level. A check that was not done has no sample.
-void write_findings(const View& view, const Exported&, const Family&, Item, Exposition& out) {
-  if (!view.reading || !view.findings) return;
-  for (const Findings::Check& check : view.findings->checks) {
+void write_findings(const ItemWriter& to) {
+  if (!to.view.reading || !to.view.findings) return;
+  for (const Findings::Check& check : to.view.findings->checks) {
     for (std::size_t level = 0; level < Findings::levels.size(); ++level)
-      out.sample().label("check", check.id).label("level", Findings::levels.at(level)).value(std::uint64_t{check.counts.at(level)});
+      to.out.sample().label("check", check.id).label("level", Findings::levels.at(level)).value(check.counts.at(level));
   }
 }
 
-void write_finding(const View& view, const Exported&, const Family&, Item item, Exposition& out) {
-  const Findings::Finding& finding = view.findings->list[item.at];
-  const SweptFabric& fabric = *view.findings->fabric;
-  Sample sample = out.sample();
+void write_finding(const ItemWriter& to) {
+  const Findings::Finding& finding = to.view.findings->list[to.item.at];
+  const SweptFabric& fabric = *to.view.findings->fabric;
+  Sample sample = to.out.sample();
   sample.label("check", finding.check).label("level", Findings::levels.at(finding.level)).label("confidence", finding.confidence);
   const auto end = [&](const Findings::Finding::End& of, std::string_view guid, std::string_view port, std::string_view node) {
     if (of.node == subnet::none) return;
@@ -123,17 +98,7 @@ void write_finding(const View& view, const Exported&, const Family&, Item item, 
   };
   end(finding.end, "guid", "port", "node");
   end(finding.other_end, "uplink_guid", "uplink_port", "uplink");
-  sample.value(std::uint64_t{1});
-}
-
-/// A counter of details for which treydock's exporter has no name.
-void write_detail(const View& view, const Exported&, const Family& family, Item item, Exposition& out) {
-  const Guid guid = device(view, item).guid;
-  each_linked_row(view, item, [&](const PortRow& row, subnet::PortIndex) {
-    if (!row.is_known(family.column)) return;
-    const unsigned number = view.reading->fabric->subnet.port(row.port).number;
-    out.sample().label("guid", guid).label("port", number).value(row.value(family.column));
-  });
+  sample.value(1);
 }
 
 /// PortXmitDiscardDetails.
@@ -144,29 +109,23 @@ void add_discards(std::vector<Family>& to, Items items) {
     if (column.source != Source::discard_details) continue;
     std::string name = std::string(is_switch ? "infiniband_switch_" : "infiniband_hca_") + std::string(column.field) + "_total";
     const auto by = static_cast<std::uint8_t>((is_switch ? select_switch : select_hca) | select_errors);
-    to.push_back({std::move(name), std::string(column.help) + ".", Type::counter, items, by, write_detail, at});
+    to.push_back({std::move(name), std::string(column.help) + ".", Type::counter, items, by, write_port_counter, at});
   }
 }
 
 /// The share of time in which a port waited.
-void write_wait(const View& view, const Exported&, const Family&, Item item, Exposition& out) {
-  if (!view.waits) return;
-  const Guid guid = device(view, item).guid;
-  each_linked_row(view, item, [&](const PortRow& row, subnet::PortIndex peer) {
-    const float share = (*view.waits)[static_cast<std::size_t>(&row - view.reading->rows.data())];
-    if (std::isnan(share) || view.states->has_other_rate(row.port) || view.states->has_other_rate(peer)) return;
-    const unsigned number = view.reading->fabric->subnet.port(row.port).number;
-    out.sample().label("guid", guid).label("port", number).value(static_cast<double>(share));
+void write_wait(const ItemWriter& to) {
+  if (!to.view.waits) return;
+  to.each_linked_row([&](const PortRow& row, subnet::PortIndex peer) {
+    const float share = (*to.view.waits)[static_cast<std::size_t>(&row - to.view.reading->rows.data())];
+    if (!std::isnan(share) && to.has_swept_rate(row.port, peer)) to.port_sample(row.port).value(static_cast<double>(share));
   });
 }
 
 template <FecCounter counter>
-void write_fec(const View& view, const Exported&, const Family&, Item item, Exposition& out) {
-  const Guid guid = device(view, item).guid;
-  each_linked_row(view, item, [&](const PortRow& row, subnet::PortIndex) {
-    if (!row.is_known(counter)) return;
-    const unsigned number = view.reading->fabric->subnet.port(row.port).number;
-    out.sample().label("guid", guid).label("port", number).value(row.value(counter));
+void write_fec(const ItemWriter& to) {
+  to.each_linked_row([&](const PortRow& row, subnet::PortIndex) {
+    if (row.is_known(counter)) to.port_sample(row.port).value(row.value(counter));
   });
 }
 
@@ -220,15 +179,21 @@ void add_own_families(std::vector<Family>& to, const Exported& exported) {
   own("infiniband_health_findings", "Findings of the checks of health between the last two readings.", write_findings);
   to.push_back({"infiniband_health_finding_info", "A finding: its check, and both ends of its cable.", Type::gauge, Items::findings, 0,
                 write_finding});
-  own("infiniband_exporter_reading_timestamp_seconds", "Unix time at which the last reading ended.", write_reading_time);
+  own("infiniband_exporter_reading_timestamp_seconds", "Unix time at which the last reading ended.",
+      write_of_reading<[](const Reading& reading) { return seconds(reading.time); }>);
   own("infiniband_exporter_reading_duration_seconds", "Time that the last reading took.", write_reading_duration);
-  own("infiniband_exporter_sweep_timestamp_seconds", "Unix time at which the last sweep ended.", write_sweep_time);
-  own("infiniband_exporter_sweep_duration_seconds", "Time that the last sweep took.", write_sweep_duration);
-  own("infiniband_exporter_sweep_failures", "What the last sweep could not read.", write_sweep_failures);
-  own("infiniband_exporter_sweeps_total", "Sweeps of the fabric.", write_sweeps, Type::counter);
-  own("infiniband_exporter_failed_rounds_total", "Sweeps and readings that failed altogether.", write_failed, Type::counter);
-  own("infiniband_exporter_mads_sent_total", "MADs sent.", write_mads, Type::counter);
-  own("infiniband_exporter_build_info", "The version of this program.", write_version);
+  own("infiniband_exporter_sweep_timestamp_seconds", "Unix time at which the last sweep ended.",
+      write_of_reading<[](const Reading& reading) { return seconds(reading.fabric->time); }>);
+  own("infiniband_exporter_sweep_duration_seconds", "Time that the last sweep took.",
+      write_of_reading<[](const Reading& reading) { return seconds(reading.fabric->took); }>);
+  own("infiniband_exporter_sweep_failures", "What the last sweep could not read.",  // also nodes that did not answer it
+      write_of_reading<[](const Reading& reading) { return reading.fabric->failures.size(); }>);
+  own("infiniband_exporter_sweeps_total", "Sweeps of the fabric.", write_count<&ExporterFacts::sweeps>, Type::counter);
+  own("infiniband_exporter_failed_rounds_total", "Sweeps and readings that failed altogether.", write_count<&ExporterFacts::failed_rounds>,
+      Type::counter);
+  own("infiniband_exporter_mads_sent_total", "MADs sent.", write_count<&ExporterFacts::mads_sent>, Type::counter);
+  own("infiniband_exporter_build_info", "The version of this program.",
+      [](const ItemWriter& writer) { writer.out.sample().label("version", writer.view.exporter.version).value(1); });
 }
 
 }  // namespace ib::metrics

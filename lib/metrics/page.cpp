@@ -22,9 +22,8 @@ bool Page::is_selected(const Family& family) const {
 }
 
 void Page::write_item(const Family& family) {
-  const Item item = item_of(view_, family.items, item_);
-  if (item.kind != Items::exporter && !is_in_shard(guid_of(view_, item), wanted_.shards, wanted_.shard)) return;
-  family.write(view_, rules_.exported, family, item, exposition_);
+  const ItemWriter to{view_, rules_.exported, family, item_of(view_, family.items, item_), exposition_};
+  if (to.item.kind == Items::exporter || is_in_shard(to.guid(), wanted_.shards, wanted_.shard)) family.write(to);
 }
 
 bool Page::next(std::string& out, std::size_t size) {

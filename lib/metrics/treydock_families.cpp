@@ -3,7 +3,7 @@
 // no sample in any of them.
 #include <fmt/format.h>
 
-#include <limits>
+#include <algorithm>
 
 #include "iba/types.hpp"
 #include "metrics/families.hpp"
@@ -46,78 +46,59 @@ LaneRate lane_rate(subnet::Speed speed) {
   return {};
 }
 
-std::string_view kind_label(Item item) { return item.kind == Items::switches ? "switch" : "hca"; }
-
-/// A count of 32-bit words as bytes. What does not fit 64 bits is written as Prometheus keeps it, in floating point.
-void write_bytes(Sample sample, std::uint64_t words) {
-  constexpr std::uint64_t octets = 4;
-  if (words <= std::numeric_limits<std::uint64_t>::max() / octets) {
-    sample.value(words * octets);
-  } else {
-    sample.value(static_cast<double>(words) * octets);
-  }
-}
-
-void write_port_counter(const View& view, const Exported&, const Family& family, Item item, Exposition& out) {
-  const Guid guid = device(view, item).guid;
-  const subnet::Subnet& subnet = view.reading->fabric->subnet;
-  each_linked_row(view, item, [&](const PortRow& row, PortIndex) {
-    if (!row.is_known(family.column)) return;
-    Sample sample = out.sample().label("guid", guid).label("port", subnet.port(row.port).number);
-    if (columns()[family.column].is_data) {
-      write_bytes(sample, row.value(family.column));
-    } else {
-      sample.value(row.value(family.column));
-    }
-  });
-}
+std::string_view kind_label(const ItemWriter& to) { return to.is_switch() ? "switch" : "hca"; }
 
 template <double LaneRate::*rate>
-void write_rate(const View& view, const Exported&, const Family&, Item item, Exposition& out) {
+void write_rate(const ItemWriter& to) {
   constexpr double bytes_per_gigabit = 1e9 / 8;
-  const subnet::Subnet& subnet = view.reading->fabric->subnet;
-  each_linked_port(view, item, [&](PortIndex port, PortIndex peer) {
-    if (view.states->has_other_rate(port) || view.states->has_other_rate(peer)) return;
+  const subnet::Subnet& subnet = to.fabric().subnet;
+  to.each_linked_port([&](PortIndex port, PortIndex peer) {
+    if (!to.has_swept_rate(port, peer)) return;
     const subnet::LinkRate link = subnet::active_rate(subnet, port);
     if (!link.known()) return;
-    Sample sample = out.sample().label("guid", device(view, item).guid);
-    if (item.kind == Items::switches) sample.label("port", subnet.port(port).number);
+    Sample sample = to.out.sample().label("guid", to.device().guid);
+    if (to.is_switch()) sample.label("port", subnet.port(port).number);
     sample.value(lane_rate(link.speed).*rate * link.lanes * bytes_per_gigabit);
   });
 }
 
-void write_uplink(const View& view, const Exported&, const Family&, Item item, Exposition& out) {
-  const SweptFabric& fabric = *view.reading->fabric;
-  const Device& of = device(view, item);
-  each_linked_port(view, item, [&](PortIndex port, PortIndex peer) {
+void write_uplink(const ItemWriter& to) {
+  const SweptFabric& fabric = to.fabric();
+  const Device& of = to.device();
+  to.each_linked_port([&](PortIndex port, PortIndex peer) {
     const subnet::Port& at = fabric.subnet.port(peer);
-    out.sample()
+    to.out.sample()
         .label("guid", of.guid)
         .label("port", fabric.subnet.port(port).number)
-        .label(kind_label(item), fabric.name(of.node))
+        .label(kind_label(to), fabric.name(of.node))
         .label("uplink", fabric.name(at.node))
         .label("uplink_guid", device_guid(fabric.subnet, peer))
         .label("uplink_type", subnet::short_type(fabric.subnet.node(at.node)))
         .label("uplink_port", at.number)
         .label("uplink_lid", fabric.subnet.lid(peer).value)
-        .value(std::uint64_t{1});
+        .value(1);
   });
 }
 
-void write_info(const View& view, const Exported&, const Family&, Item item, Exposition& out) {
-  const SweptFabric& fabric = *view.reading->fabric;
-  const Device& of = device(view, item);
-  const bool is_switch = item.kind == Items::switches;
-  if (!is_switch && linked_peer(view, of.port) == subnet::none) return;
-  out.sample()
+void write_info(const ItemWriter& to) {
+  const SweptFabric& fabric = to.fabric();
+  const Device& of = to.device();
+  if (!to.is_switch() && to.linked_peer(of.port) == subnet::none) return;
+  to.out.sample()
       .label("guid", of.guid)
-      .label(kind_label(item), fabric.name(of.node))
+      .label(kind_label(to), fabric.name(of.node))
       .label("lid", fabric.subnet.lid(of.port).value)
-      .value(std::uint64_t{1});
+      .value(1);
 }
 
-std::string collector(std::string_view kind, const Exported& exported, bool details) {
-  return fmt::format("{}{}{}", kind, exported.run_once ? "-runonce" : "", details ? "-rcv-err" : "");
+std::string collector(const ItemWriter& to, std::string_view kind, bool details = false) {
+  return fmt::format("{}{}{}", kind, to.exported.run_once ? "-runonce" : "", details ? "-rcv-err" : "");
+}
+
+Sample collector_sample(const ItemWriter& to, std::string_view kind) {
+  Sample sample = to.out.sample();
+  sample.label("collector", collector(to, kind));
+  return sample;
 }
 
 enum class Told : std::uint8_t { seconds, error, timeout };
@@ -133,49 +114,44 @@ double value_of(Told told, const DeviceReading& reading, bool details) {
 
 /// What became of the reading of a device, with details in a second row.
 template <Told told>
-void write_outcome(const View& view, const Exported& exported, const Family&, Item item, Exposition& out) {
-  const DeviceReading* of = reading(view, item);
+void write_outcome(const ItemWriter& to) {
+  const DeviceReading* of = to.reading();
   if (of == nullptr || of->outcome == Outcome::unwanted) return;
-  const Guid guid = device(view, item).guid;
   for (const bool details : {false, true}) {
-    if (details && !exported.details) continue;
-    Sample sample = out.sample().label("guid", guid).label("collector", collector(kind_label(item), exported, details));
-    sample.value(value_of(told, *of, details));
+    if (details && !to.exported.details) continue;
+    const std::string name = collector(to, kind_label(to), details);
+    to.out.sample().label("guid", to.guid()).label("collector", name).value(value_of(told, *of, details));
   }
 }
 
-/// The devices of one kind that were not read, of which the silent ones.
-std::size_t count_failures(const std::vector<DeviceReading>& readings, bool silent) {
-  std::size_t count = 0;
-  for (const DeviceReading& of : readings) {
-    const bool is_counted = silent ? of.outcome == Outcome::silent : has_failed(of);
-    count += is_counted ? 1 : 0;
-  }
-  return count;
+void write_durations(const ItemWriter& to) {
+  if (!to.view.reading) return;
+  const double took = seconds(to.view.reading->took);
+  collector_sample(to, "ibnetdiscover").value(seconds(to.fabric().took));
+  collector_sample(to, "switch").value(took);
+  if (to.exported.hcas) collector_sample(to, "hca").value(took);
 }
 
-void write_durations(const View& view, const Exported& exported, const Family&, Item, Exposition& out) {
-  if (!view.reading) return;
-  out.sample().label("collector", collector("ibnetdiscover", exported, false)).value(seconds(view.reading->fabric->took));
-  out.sample().label("collector", collector("switch", exported, false)).value(seconds(view.reading->took));
-  if (exported.hcas) out.sample().label("collector", collector("hca", exported, false)).value(seconds(view.reading->took));
-}
-
+/// The devices of each kind that were not read, or of these the silent ones.
 template <bool silent>
-void write_failures(const View& view, const Exported& exported, const Family&, Item, Exposition& out) {
-  const std::uint64_t lost = view.exporter.is_last_round_lost && !silent ? 1 : 0;
-  out.sample().label("collector", collector("ibnetdiscover", exported, false)).value(lost);
-  const auto failed = [&](const std::vector<DeviceReading>& readings) -> std::uint64_t { return count_failures(readings, silent); };
-  out.sample().label("collector", collector("switch", exported, false)).value(view.reading ? failed(view.reading->switches) : lost);
-  if (!exported.hcas) return;
-  out.sample().label("collector", collector("hca", exported, false)).value(view.reading ? failed(view.reading->hcas) : lost);
+void write_failures(const ItemWriter& to) {
+  const std::size_t lost = to.view.exporter.is_last_round_lost && !silent ? 1 : 0;
+  const auto write = [&](std::string_view kind, std::vector<DeviceReading> Reading::*devices) {
+    const auto is_counted = [](const DeviceReading& of) { return silent ? of.outcome == Outcome::silent : has_failed(of); };
+    const std::size_t failed =
+        to.view.reading ? static_cast<std::size_t>(std::ranges::count_if((*to.view.reading).*devices, is_counted)) : lost;
+    collector_sample(to, kind).value(failed);
+  };
+  collector_sample(to, "ibnetdiscover").value(lost);
+  write("switch", &Reading::switches);
+  if (to.exported.hcas) write("hca", &Reading::hcas);
 }
 
-void write_last_execution(const View& view, const Exported& exported, const Family&, Item, Exposition& out) {
-  if (!view.exporter.last_execution) return;
-  const double time = seconds(view.exporter.last_execution->time_since_epoch());
+void write_last_execution(const ItemWriter& to) {
+  if (!to.view.exporter.last_execution) return;
+  const double time = seconds(*to.view.exporter.last_execution);
   for (const std::string_view kind : {"ibnetdiscover", "switch", "hca"}) {
-    if (kind != "hca" || exported.hcas) out.sample().label("collector", collector(kind, exported, false)).value(time);
+    if (kind != "hca" || to.exported.hcas) collector_sample(to, kind).value(time);
   }
 }
 

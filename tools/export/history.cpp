@@ -56,7 +56,7 @@ std::string page_of(const View& view, const metrics::Exported& exported, const F
   const metrics::FamilyHead head = family.head();
   page.begin(head);
   for (std::size_t number = 0; number < metrics::count(view, family.items); ++number)
-    family.write(view, exported, family, metrics::item_of(view, family.items, number), page);
+    family.write({view, exported, family, metrics::item_of(view, family.items, number), page});
   return std::move(page.buffer());
 }
 

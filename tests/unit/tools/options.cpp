@@ -30,7 +30,8 @@ struct Fixture {
   int debug = 0;
   bool dry_run = false;
   int timeout = 0;
-  std::string device, json, order;
+  std::optional<std::string> device;
+  std::string json, order;
   OptionSet set;
 };
 

@@ -100,7 +100,8 @@ TEST_CASE("perfquery: every attribute, by its option in both dialects") {
     Fabric f;
     const StructInfo& info = counters.info();
     std::vector<std::string> words{"perfquery", "1", "2"};
-    if (!counters.options.empty()) words.insert(words.begin() + 1, std::string(counters.options.substr(0, counters.options.find(' '))));
+    const tools::Spelling& option = counters.spelling;
+    if (!option.name.empty()) words.insert(words.begin() + 1, option.all().substr(0, option.all().find(' ')));
     INFO(counters.title);
     const auto ours = ibtool(f.fabric, words);
     CHECK(ours.status == 0);
@@ -112,7 +113,7 @@ TEST_CASE("perfquery: every attribute, by its option in both dialects") {
     CHECK(document.at("ports")[0]["data"]["port_select"] == 2);
 
     std::vector<std::string> theirs_words{"perfquery"};
-    if (!counters.diags_name.empty()) theirs_words.push_back("--" + std::string(counters.diags_name));
+    if (!option.name.empty()) theirs_words.push_back("--" + std::string(option.name));
     theirs_words.insert(theirs_words.end(), {"1", "2"});
     const auto theirs = diags(f.fabric, theirs_words);
     CHECK(theirs.status == 0);
@@ -439,7 +440,8 @@ TEST_CASE("perfquery: nodes that answer nonsense") {
     f.pma.service().faults.lie = [](FakeFabric::Answer& mad) { std::fill(mad.begin() + 64, mad.end(), std::uint8_t{0xff}); };
     for (const auto& counters : tools::perfquery::counter_sets()) {
       std::vector<std::string> words{"perfquery", "1", "1,2"};
-      if (!counters.options.empty()) words.insert(words.begin() + 1, std::string(counters.options.substr(0, counters.options.find(' '))));
+      const tools::Spelling& option = counters.spelling;
+      if (!option.name.empty()) words.insert(words.begin() + 1, option.all().substr(0, option.all().find(' ')));
       CHECK(ibtool(f.fabric, words).status == 0);
       CHECK_FALSE(json::parse(ibtool(f.fabric, {"perfquery", "-a", "-x", "--json", "1", "1,2"}).out)["ports"].empty());
       if (!counters.diags_name.empty()) words[1] = "--" + std::string(counters.diags_name);
