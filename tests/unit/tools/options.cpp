@@ -61,9 +61,9 @@ TEST_CASE_METHOD(Fixture, "values are taken whole, whatever they look like") {
   CHECK(parse({"--Ca=[1,2]"}).empty());
   CHECK(device == "[1,2]");
   CHECK(parse({"-C", ""}).empty());
-  CHECK(device.empty());
+  CHECK(device->empty());
   CHECK(parse({"-Cx", "--ca=", "y"}) == Words{"y"});
-  CHECK(device.empty());
+  CHECK(device->empty());
 }
 
 TEST_CASE_METHOD(Fixture, "operands: negative numbers, a lone dash, brackets, and all after --") {
