@@ -25,8 +25,8 @@ struct Program {
     world.log = &log;
     set.emplace("atool", common);
     set->without("K");
-    set->value("file", 0, "FILE", "A file.", [this](const std::string& text) { file = text; });
-    set->flag("quick", 's', quick, "Be quick.");
+    set->value({"file"}, "FILE", "A file.", [this](const std::string& text) { file = text; });
+    set->flag({"quick", 's'}, quick, "Be quick.");
     set->word("OP", op);
     set->optional_operands();
     set->words("MORE", more);

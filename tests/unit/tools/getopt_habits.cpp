@@ -19,7 +19,7 @@ struct Sample {
   OptionSet set;
   bool list = false, lid_show = false;
   int debug = 0;
-  std::string device;
+  std::optional<std::string> device;
   std::optional<unsigned> port;
   std::vector<std::string> operands;
 
@@ -167,7 +167,7 @@ TEST_CASE("nothing is set when the command line has an error") {
   CHECK_THROWS_AS(sample.parse({"-l", "-ddd", "-C", "mlx5_0", "--nosuch"}), OptionError);
   CHECK_FALSE(sample.list);
   CHECK(sample.debug == 0);
-  CHECK(sample.device.empty());
+  CHECK_FALSE(sample.device);
 }
 
 TEST_CASE("values, counts and the last of a repeated option") {
