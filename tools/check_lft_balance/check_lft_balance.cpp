@@ -214,14 +214,13 @@ class CheckLftBalanceDiags final : public Command {
 }  // namespace
 }  // namespace balance
 
-constexpr std::string_view balance_aliases[]{"check_lft_balance.pl"};
 constinit const CommandInfo rooms::check_lft_balance{
     .name = "check_lft_balance",
     .group = HelpGroup::forwarding,
     .summary = "Show the switches whose links to others carry more LIDs than the rest.",
     .make = make_command<balance::CheckLftBalance>,
     .make_diags = make_command<balance::CheckLftBalanceDiags>,
-    .aliases = balance_aliases,
+    .alias = "check_lft_balance.pl",
 };
 
 }  // namespace ib::tools

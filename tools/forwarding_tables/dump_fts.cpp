@@ -244,11 +244,6 @@ class DumpTablesDiags final : public Command {
   Wanted wanted_;
 };
 
-template <class T, DumpKind kind>
-std::unique_ptr<Command> make() {
-  return std::make_unique<T>(kind);
-}
-
 constexpr DiagsScript lfts_script{
     .runs = "/usr/sbin/dump_fts",
     .last_words = "\n*** WARNING ***: this command has been replaced by dump_fts\n\n\n",
@@ -257,8 +252,6 @@ constexpr DiagsScript mfts_script{
     .runs = "/usr/sbin/dump_fts",
     .last_words = "\n*** WARNING ***: this command has been replaced by dump_fts -M\n\n\n",
 };
-constexpr std::string_view lfts_aliases[]{"dump_lfts.sh"};
-constexpr std::string_view mfts_aliases[]{"dump_mfts.sh"};
 
 }  // namespace
 }  // namespace tables
@@ -267,25 +260,25 @@ constinit const CommandInfo rooms::dump_fts{
     .name = "dump_fts",
     .group = HelpGroup::forwarding,
     .summary = "Show the forwarding tables of all switches, unicast or multicast.",
-    .make = tables::make<tables::DumpTables, tables::DumpKind::any>,
-    .make_diags = tables::make<tables::DumpTablesDiags, tables::DumpKind::any>,
+    .make = make_command<tables::DumpTables, tables::DumpKind::any>,
+    .make_diags = make_command<tables::DumpTablesDiags, tables::DumpKind::any>,
 };
 constinit const CommandInfo rooms::dump_lfts{
     .name = "dump_lfts",
     .group = HelpGroup::forwarding,
     .summary = "Show the linear forwarding tables of all switches.",
-    .make = tables::make<tables::DumpTables, tables::DumpKind::linear>,
-    .make_diags = tables::make<tables::DumpTablesDiags, tables::DumpKind::linear>,
-    .aliases = tables::lfts_aliases,
+    .make = make_command<tables::DumpTables, tables::DumpKind::linear>,
+    .make_diags = make_command<tables::DumpTablesDiags, tables::DumpKind::linear>,
+    .alias = "dump_lfts.sh",
     .script = &tables::lfts_script,
 };
 constinit const CommandInfo rooms::dump_mfts{
     .name = "dump_mfts",
     .group = HelpGroup::forwarding,
     .summary = "Show the multicast forwarding tables of all switches.",
-    .make = tables::make<tables::DumpTables, tables::DumpKind::multicast>,
-    .make_diags = tables::make<tables::DumpTablesDiags, tables::DumpKind::multicast>,
-    .aliases = tables::mfts_aliases,
+    .make = make_command<tables::DumpTables, tables::DumpKind::multicast>,
+    .make_diags = make_command<tables::DumpTablesDiags, tables::DumpKind::multicast>,
+    .alias = "dump_mfts.sh",
     .script = &tables::mfts_script,
 };
 

@@ -52,17 +52,17 @@ struct CommandInfo {
   /// For `NAME` as a program of infiniband-diags; null if there is none. It differs from `make` where the two command lines do more than
   /// spell options differently: then two small classes stand over the same fetch functions and results.
   std::unique_ptr<Command> (*make_diags)(){};
-  std::span<const std::string_view> aliases{};  ///< accepted, not listed
-  bool changes{};                               ///< the command can change the fabric or this host
-  bool tells_changes{};                         ///< the command itself prints which nodes and ports it has changed
-  bool needs_fabric{};                          ///< the command only changes, serves, pings or watches: a snapshot cannot answer it
-  const DiagsScript* script{};                  ///< not null if that program is a shell script
+  std::string_view alias{};     ///< another name that is accepted, not listed; empty: none
+  bool changes{};               ///< the command can change the fabric or this host
+  bool tells_changes{};         ///< the command itself prints which nodes and ports it has changed
+  bool needs_fabric{};          ///< the command only changes, serves, pings or watches: a snapshot cannot answer it
+  const DiagsScript* script{};  ///< not null if that program is a shell script
 };
 
-/// CommandInfo::make for a command of class T.
-template <class T>
+/// CommandInfo::make for a command of class T, which is made of `arguments`.
+template <class T, auto... arguments>
 std::unique_ptr<Command> make_command() {
-  return std::make_unique<T>();
+  return std::make_unique<T>(arguments...);
 }
 
 /// Adds all options and operands of `ibtool NAME`: those of `command` itself, --dry-run if it can change something, and those that every

@@ -31,10 +31,9 @@ void add_options(const CommandInfo& info, Command& command, OptionSet& set, Comm
 std::span<const CommandInfo* const> commands() { return command_table; }
 
 const CommandInfo* find_command(std::string_view name) {
-  for (const CommandInfo* command : command_table) {
-    if (command->name == name || std::ranges::find(command->aliases, name) != command->aliases.end()) return command;
-  }
-  return nullptr;
+  const auto is_called = [name](const CommandInfo* command) { return command->name == name || command->alias == name; };
+  const auto* const found = name.empty() ? std::end(command_table) : std::ranges::find_if(command_table, is_called);
+  return found != std::end(command_table) ? *found : nullptr;
 }
 
 UsageError no_such_command(std::string_view name) {

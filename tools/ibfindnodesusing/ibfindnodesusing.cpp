@@ -317,14 +317,13 @@ class IbfindnodesusingDiags final : public Command {
 }  // namespace
 }  // namespace using_link
 
-constexpr std::string_view using_aliases[]{"ibfindnodesusing.pl"};
 constinit const CommandInfo rooms::ibfindnodesusing{
     .name = "ibfindnodesusing",
     .group = HelpGroup::forwarding,
     .summary = "Show whose packets go over a link, by the tables of the switches at its ends.",
     .make = make_command<using_link::Ibfindnodesusing>,
     .make_diags = make_command<using_link::IbfindnodesusingDiags>,
-    .aliases = using_aliases,
+    .alias = "ibfindnodesusing.pl",
 };
 
 }  // namespace ib::tools

@@ -261,14 +261,13 @@ class IbidsverifyDiags final : public Command {
 
 }  // namespace
 
-constexpr std::string_view ibidsverify_aliases[]{"ibidsverify.pl"};
 constinit const CommandInfo rooms::ibidsverify{
     .name = "ibidsverify",
     .group = HelpGroup::topology,
     .summary = "Check that no LID and no GUID is zero or is there twice.",
     .make = make_command<Ibidsverify>,
     .make_diags = make_command<IbidsverifyDiags>,
-    .aliases = ibidsverify_aliases,
+    .alias = "ibidsverify.pl",
 };
 
 }  // namespace ib::tools

@@ -287,14 +287,13 @@ class IblinkinfoDiags final : public Command {
 
 }  // namespace
 
-constexpr std::string_view iblinkinfo_aliases[]{"iblinkinfo.pl"};
 constinit const CommandInfo rooms::iblinkinfo{
     .name = "iblinkinfo",
     .group = HelpGroup::topology,
     .summary = "Print the links of every switch: state, width, speed, peer.",
     .make = make_command<Iblinkinfo>,
     .make_diags = make_command<IblinkinfoDiags>,
-    .aliases = iblinkinfo_aliases,
+    .alias = "iblinkinfo.pl",
 };
 
 }  // namespace ib::tools

@@ -321,29 +321,26 @@ constinit const CommandInfo rooms::ibnodes{
     .make = make<ListNodes, NodeKind::ca, NodeKind::sw>,
     .make_diags = make<ListScripts, NodeKind::ca, NodeKind::sw>,
 };
-constexpr std::string_view ibprintca_aliases[]{"ibprintca.pl"};
 constinit const CommandInfo rooms::ibprintca{
     .name = "ibprintca",
     .group = HelpGroup::topology,
     .summary = "Print a channel adapter with its ports and links, or list all.",
-    .make = []() -> std::unique_ptr<Command> { return std::make_unique<PrintNode>(NodeKind::ca); },
-    .aliases = ibprintca_aliases,
+    .make = make_command<PrintNode, NodeKind::ca>,
+    .alias = "ibprintca.pl",
 };
-constexpr std::string_view ibprintswitch_aliases[]{"ibprintswitch.pl"};
 constinit const CommandInfo rooms::ibprintswitch{
     .name = "ibprintswitch",
     .group = HelpGroup::topology,
     .summary = "Print a switch with its ports and links, or list all.",
-    .make = []() -> std::unique_ptr<Command> { return std::make_unique<PrintNode>(NodeKind::sw); },
-    .aliases = ibprintswitch_aliases,
+    .make = make_command<PrintNode, NodeKind::sw>,
+    .alias = "ibprintswitch.pl",
 };
-constexpr std::string_view ibprintrt_aliases[]{"ibprintrt.pl"};
 constinit const CommandInfo rooms::ibprintrt{
     .name = "ibprintrt",
     .group = HelpGroup::topology,
     .summary = "Print a router with its ports and links, or list all.",
-    .make = []() -> std::unique_ptr<Command> { return std::make_unique<PrintNode>(NodeKind::router); },
-    .aliases = ibprintrt_aliases,
+    .make = make_command<PrintNode, NodeKind::router>,
+    .alias = "ibprintrt.pl",
 };
 
 }  // namespace ib::tools

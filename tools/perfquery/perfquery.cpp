@@ -444,13 +444,12 @@ class Ibswportwatch final : public Perfquery {
 }  // namespace
 }  // namespace perfquery
 
-constexpr std::string_view ibswportwatch_aliases[]{"ibswportwatch.pl"};
 constinit const CommandInfo rooms::ibswportwatch{
     .name = "ibswportwatch",
     .group = HelpGroup::counters,
     .summary = "Watch the counters of a port: what they hold, and how fast they grow.",
     .make = make_command<tools::perfquery::Ibswportwatch>,
-    .aliases = ibswportwatch_aliases,
+    .alias = "ibswportwatch.pl",
     .needs_fabric = true,
 };
 

@@ -228,13 +228,13 @@ constinit const CommandInfo rooms::ibcheckerrs{
     .name = "ibcheckerrs",
     .group = HelpGroup::counters,
     .summary = "Check the error counters of a port, or of all ports of a switch.",
-    .make = []() -> std::unique_ptr<Command> { return std::make_unique<port_counters::OnePort>(true); },
+    .make = make_command<port_counters::OnePort, true>,
 };
 constinit const CommandInfo rooms::ibdatacounts{
     .name = "ibdatacounts",
     .group = HelpGroup::counters,
     .summary = "Print data and packets of a port, or of all ports of a switch.",
-    .make = []() -> std::unique_ptr<Command> { return std::make_unique<port_counters::OnePort>(false); },
+    .make = make_command<port_counters::OnePort, false>,
 };
 
 }  // namespace ib::tools

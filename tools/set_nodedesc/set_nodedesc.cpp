@@ -116,13 +116,12 @@ class SetNodedesc final : public Command {
 
 }  // namespace
 
-constexpr std::string_view set_nodedesc_aliases[]{"set_nodedesc.sh"};
 constinit const CommandInfo rooms::set_nodedesc{
     .name = "set_nodedesc",
     .group = HelpGroup::config,
     .summary = "Print or set the node descriptions of the devices of this host.",
     .make = make_command<SetNodedesc>,
-    .aliases = set_nodedesc_aliases,
+    .alias = "set_nodedesc.sh",
     .changes = true,
     .needs_fabric = true,
 };

@@ -227,7 +227,6 @@ class SubnetDiff final : public Command {
   DiscoveryOptions discovery_;
 };
 
-constexpr std::string_view aliases[]{"ibdiscover.pl"};
 
 }  // namespace
 
@@ -236,7 +235,7 @@ constinit const CommandInfo rooms::subnet_diff{
     .group = HelpGroup::topology,
     .summary = "Print what is different from a fabric that was stored.",
     .make = make_command<SubnetDiff>,
-    .aliases = aliases,
+    .alias = "ibdiscover.pl",
 };
 
 }  // namespace ib::tools

@@ -22,10 +22,9 @@ TEST_CASE("the table of commands is sorted, without doubles, and finds names and
     const CommandInfo& command = *at;
     CHECK(names.insert(command.name).second);
     CHECK(find_command(command.name) == &command);
-    for (const std::string_view alias : command.aliases) {
-      CHECK(names.insert(alias).second);
-      CHECK(find_command(alias) == &command);
-    }
+    if (command.alias.empty()) continue;
+    CHECK(names.insert(command.alias).second);
+    CHECK(find_command(command.alias) == &command);
   }
   CHECK(find_command("nosuch") == nullptr);
   CHECK(find_command("") == nullptr);
