@@ -38,11 +38,6 @@ routing::SlSet parse_sls(std::string_view text) {
   return sls;
 }
 
-async::Task<> pause(Session& session, std::size_t done, std::size_t of, std::string_view units) {
-  session.progress().count(done, of, units);
-  co_await session.loop().yield();
-}
-
 class CheckRoutes final : public Command {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
@@ -74,7 +69,7 @@ class CheckRoutes final : public Command {
       return read_lane_tables(session, fabric, tables, std::move(ports));
     };
     const routing::Pause others = [&session](std::size_t done, std::size_t of, std::string_view units) {
-      return pause(session, done, of, units);
+      return session.pause(done, of, units);
     };
     if (!wanted_.can_request()) lanes = nullptr;
     co_await analyse(wanted_, tables, lanes, others, found);

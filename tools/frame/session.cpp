@@ -45,6 +45,11 @@ Targets::Callbacks Session::target_callbacks() {
   return callbacks;
 }
 
+async::Task<> Session::pause(std::size_t done, std::size_t of, std::string_view unit) {
+  progress_.count(done, of, unit);
+  co_await loop().yield();
+}
+
 mad::Rpc& Session::rpc() {
   require_fabric(program_);
   return stack_.rpc();

@@ -45,6 +45,8 @@ class Session {
   async::Loop& loop() { return stack_.loop(); }
   /// The line that a run of more than a second shows on a terminal. It counts MADs by itself. A command may set further counts.
   ProgressLine& progress() { return progress_; }
+  /// For long computations: shows the counts there, and lets the loop run.
+  async::Task<> pause(std::size_t done, std::size_t of, std::string_view unit);
 
   /// Hands the operands to `set` (Targets::bind()).
   void bind_operands(const OptionSet& set) { targets_.bind(set, operands_); }

@@ -83,11 +83,6 @@ bool is_broadcast(const Gid& mgid) {
   return (mgid.prefix().value & all_but_scope_and_pkey) == ipv4_signature && mgid.guid().value == 0xffffffff;
 }
 
-async::Task<> pause(Session& session, std::size_t done, std::size_t of, std::string_view units) {
-  session.progress().count(done, of, units);
-  co_await session.loop().yield();
-}
-
 async::Task<> read_once(Session& session, GroupRecords& known) {
   if (std::exchange(known.has_asked, true)) co_return;
   known.records = co_await read_group_records(session, known.why);
@@ -207,7 +202,7 @@ async::Task<> read_routes(Session& session, Fabric& fabric, const Wanted& wanted
   };
   if (!has("sl2vl")) lanes = nullptr;
   const routing::Pause others = [&session](std::size_t done, std::size_t of, std::string_view units) {
-    return pause(session, done, of, units);
+    return session.pause(done, of, units);
   };
   ib::health::RouteAnalysis analysis = co_await ib::health::analyse_routes(tables, lanes, others);
   input.route_faults = std::move(analysis.faults);
