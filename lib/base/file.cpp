@@ -52,8 +52,7 @@ UniqueFd open_regular_file(const std::string& path) {
   return fd;
 }
 
-std::string read_regular_file(const std::string& path, std::size_t limit) {
-  const UniqueFd fd = open_regular_file(path);
+std::string read_all(const UniqueFd& fd, const std::string& path, std::size_t limit) {
   // The size from fstat() is not used: files in /proc have size 0, and other files may grow.
   std::string text;
   std::array<char, 65536> chunk;  // not cleared: most files are short, and a page that is not used costs nothing
@@ -66,6 +65,8 @@ std::string read_regular_file(const std::string& path, std::size_t limit) {
     if (text.size() > limit) throw UsageError(fmt::format("'{}' is too long: it may have {} bytes at most", path, limit));
   }
 }
+
+std::string read_regular_file(const std::string& path, std::size_t limit) { return read_all(open_regular_file(path), path, limit); }
 
 FileReplacement::FileReplacement(std::string path, Readers readers) : path_(std::move(path)), unfinished_(path_ + ".XXXXXX") {
   struct stat status {};

@@ -16,6 +16,9 @@ namespace ib {
 /// directory or another device, and SysError if the file cannot be opened (Exit::usage).
 UniqueFd open_regular_file(const std::string& path);
 
+/// What is left to read of the open file `path`. Throws UsageError if it is more than `limit` bytes, and SysError.
+std::string read_all(const UniqueFd& fd, const std::string& path, std::size_t limit);
+
 /// The content of the regular file `path`, which may have at most `limit` bytes; /dev/null is an empty one. The call never waits.
 /// Throws UsageError for a FIFO, a directory, another device or a longer file, and SysError if the file cannot be opened
 /// (Exit::usage) or read.

@@ -6,13 +6,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 
 #include "base/error.hpp"
 #include "base/escape.hpp"
 #include "base/file.hpp"
-#include "base/unique_fd.hpp"
 
 namespace ib {
 namespace {
@@ -36,16 +34,7 @@ UniqueFd open_own(const std::string& path) {
 std::optional<std::string> read_private_file(const std::string& path, std::size_t limit) {
   const UniqueFd fd = open_own(path);
   if (!fd) return std::nullopt;
-  std::string text;
-  std::array<char, 4096> chunk{};
-  for (;;) {
-    const ssize_t count = ::read(fd.get(), chunk.data(), chunk.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) throw SysError(errno, "read", path);
-    if (count == 0) return text;
-    text.append(chunk.data(), static_cast<std::size_t>(count));
-    if (text.size() > limit) throw UsageError(fmt::format("{} is too long: it may have {} bytes at most", in_quotes(path), limit));
-  }
+  return read_all(fd, path, limit);
 }
 
 void replace_private_file(const std::string& path, std::string_view content) {
