@@ -122,6 +122,27 @@ class Sink {
     null(key);
     null(std::string(key) + "_text");
   }
+  /// Writes an array of what `visit` writes for each of `items`.
+  template <class Items, class Visit>
+  void array(std::string_view key, const Items& items, Visit visit) {
+    begin_array(key);
+    for (const auto& item : items) visit(item);
+    end_array();
+  }
+  /// Writes an array of values.
+  template <class Items>
+  void values(std::string_view key, const Items& items) {
+    array(key, items, [&](const auto& item) { value({}, item); });
+  }
+  /// Writes an array with an object for each of `items`, whose members `visit` writes.
+  template <class Items, class Visit>
+  void objects(std::string_view key, const Items& items, Visit visit) {
+    array(key, items, [&](const auto& item) {
+      begin_object();
+      visit(item);
+      end_object();
+    });
+  }
   /// Writes a text, or null if the text is empty.
   void text_or_null(std::string_view key, std::string_view v) { v.empty() ? null(key) : text(key, v); }
 };

@@ -47,15 +47,11 @@ struct BalanceReport final : FabricReport {
   using FabricReport::FabricReport;
 
   void visit(report::Sink& sink) const override {
-    sink.begin_array("switches");
-    for (const SwitchBalance& row : rows) {
-      sink.begin_object();
+    sink.objects("switches", rows, [&](const SwitchBalance& row) {
       visit_names(sink, row.node);
       row.use ? sink.value("balanced", !row.use->unbalanced) : sink.null("balanced");
       row.use ? visit_ports(sink, *row.use) : sink.null("ports");
-      sink.end_object();
-    }
-    sink.end_array();
+    });
     visit_failures(sink);
   }
   void text(TextOut& out) const override {
@@ -67,14 +63,10 @@ struct BalanceReport final : FabricReport {
 
  private:
   static void visit_ports(report::Sink& sink, const SwitchUse& use) {
-    sink.begin_array("ports");
-    for (const PortUse& port : use.ports) {
-      sink.begin_object();
+    sink.objects("ports", use.ports, [&](const PortUse& port) {
       sink.value("port_num", port.port);
       sink.value("routed_lids", port.lids);
-      sink.end_object();
-    }
-    sink.end_array();
+    });
   }
 };
 

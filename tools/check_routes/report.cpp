@@ -49,12 +49,8 @@ void RoutesReport::visit_unicast(report::Sink& sink) const {
   sink.value("arrived_count", unicast.arrived());
   sink.value("longer_count", unicast.longer());
   sink.value("unknown_count", unicast.unknown());
-  sink.begin_array("findings");
-  for (const routing::Cause* cause : unicast.findings()) visit_cause(sink, *cause);
-  sink.end_array();
-  sink.begin_array("not_read");
-  for (const routing::Cause* cause : unicast.not_read()) visit_cause(sink, *cause);
-  sink.end_array();
+  sink.objects("findings", unicast.findings(), [&](const routing::Cause* cause) { visit_cause(sink, *cause); });
+  sink.objects("not_read", unicast.not_read(), [&](const routing::Cause* cause) { visit_cause(sink, *cause); });
   sink.end_object();
   sink.begin_array("hop_histogram");
   for (std::size_t hops = 0; hops < unicast.hops().size(); ++hops) {
@@ -82,13 +78,7 @@ void RoutesReport::visit_place(report::Sink& sink, PlaceIndex place, std::option
 }
 
 void RoutesReport::visit_cycle(report::Sink& sink, const std::vector<routing::SwitchIndex>& cycle) const {
-  sink.begin_array("cycle");
-  for (const routing::SwitchIndex at : cycle) {
-    sink.begin_object();
-    visit_names(sink, tables.network.switches()[at].node);
-    sink.end_object();
-  }
-  sink.end_array();
+  sink.objects("cycle", cycle, [&](const routing::SwitchIndex at) { visit_names(sink, tables.network.switches()[at].node); });
 }
 
 namespace {
@@ -100,11 +90,7 @@ void visit_pair(report::Sink& sink, std::string_view key, const routing::Pair& p
   sink.end_object();
 }
 
-void visit_lids(report::Sink& sink, std::string_view key, const std::vector<std::uint16_t>& lids) {
-  sink.begin_array(key);
-  for (const std::uint16_t lid : lids) sink.value({}, lid);
-  sink.end_array();
-}
+void visit_lids(report::Sink& sink, std::string_view key, const std::vector<std::uint16_t>& lids) { sink.values(key, lids); }
 
 /// Routes that are not known may use any link. The summary of known routes alone is not one of the links.
 void visit_summary(report::Sink& sink, const LoadSummary& sum, bool knows_all) {
@@ -117,14 +103,12 @@ void visit_summary(report::Sink& sink, const LoadSummary& sum, bool knows_all) {
 }  // namespace
 
 void RoutesReport::visit_cause(report::Sink& sink, const routing::Cause& cause) const {
-  sink.begin_object();
   sink.value("fault", routing::name(cause.fault));
   visit_place(sink, cause.fault == routing::Fault::loop ? routing::none : cause.place);
   visit_lids(sink, "lids", cause.lids);
   sink.value("pair_count", cause.pairs);
   visit_pair(sink, "example", cause.example);
   visit_cycle(sink, cause.cycle);
-  sink.end_object();
 }
 
 void RoutesReport::visit_load(report::Sink& sink) const {
@@ -172,26 +156,16 @@ void RoutesReport::visit_loops(report::Sink& sink, const routing::CreditLoops& l
   sink.value("channel_count", loops.channel_count);
   sink.value("edge_count", loops.edge_count);
   sink.value("unknown_count", loops.unknown_pairs);
-  sink.begin_array("loops");
-  for (const routing::CreditLoop& loop : loops.loops) {
-    sink.begin_object();
+  sink.objects("loops", loops.loops, [&](const routing::CreditLoop& loop) {
     sink.value("channel_count", loop.channels);
     sink.value("needs_aggregation", loop.needs_aggregation);
-    sink.begin_array("channels");
-    for (const routing::LoopChannel& channel : loop.cycle) {
-      sink.begin_object();
+    sink.objects("channels", loop.cycle, [&](const routing::LoopChannel& channel) {
       visit_names(sink, node_at(channel.place));
       sink.value("port_num", tables.network.port_at(channel.place));
       sink.value("vl", channel.vl);
-      sink.end_object();
-    }
-    sink.end_array();
-    sink.begin_array("witnesses");
-    for (const routing::Pair& pair : loop.witnesses) visit_pair(sink, {}, pair);
-    sink.end_array();
-    sink.end_object();
-  }
-  sink.end_array();
+    });
+    sink.array("witnesses", loop.witnesses, [&](const routing::Pair& pair) { visit_pair(sink, {}, pair); });
+  });
 }
 
 void RoutesReport::visit_adaptive(report::Sink& sink) const {
@@ -207,14 +181,12 @@ void RoutesReport::visit_adaptive(report::Sink& sink) const {
 }
 
 void RoutesReport::visit_group_cause(report::Sink& sink, const routing::GroupCause& cause) const {
-  sink.begin_object();
   sink.value("fault", routing::name(cause.fault));
   visit_place(sink, cause.place, cause.missing_port);
   visit_lids(sink, "lids", cause.mlids);
   sink.value("pair_count", cause.pairs);
   cause.example ? visit_pair(sink, "example", *cause.example) : sink.null("example");
   visit_cycle(sink, cause.cycle);
-  sink.end_object();
 }
 
 void RoutesReport::visit_multicast(report::Sink& sink) const {
@@ -223,12 +195,8 @@ void RoutesReport::visit_multicast(report::Sink& sink) const {
   sink.value("member_count", found.multicast->members());
   sink.value("unresolved_count", tables.groups.strange.size());
   sink.value("unread_switch_count", tables.multicast.unread_count());
-  sink.begin_array("findings");
-  for (const routing::GroupCause* cause : found.multicast->findings()) visit_group_cause(sink, *cause);
-  sink.end_array();
-  sink.begin_array("not_read");
-  for (const routing::GroupCause* cause : found.multicast->not_read()) visit_group_cause(sink, *cause);
-  sink.end_array();
+  sink.objects("findings", found.multicast->findings(), [&](const routing::GroupCause* cause) { visit_group_cause(sink, *cause); });
+  sink.objects("not_read", found.multicast->not_read(), [&](const routing::GroupCause* cause) { visit_group_cause(sink, *cause); });
   sink.begin_object("credit_loops");
   visit_loops(sink, *found.multicast_loops);
   sink.end_object();

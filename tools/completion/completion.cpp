@@ -35,14 +35,10 @@ struct WordsReport final : Report {
   Candidates found;
 
   void visit(report::Sink& sink) const override {
-    sink.begin_array("words");
-    for (const Candidate& candidate : found.words) {
-      sink.begin_object();
+    sink.objects("words", found.words, [&](const Candidate& candidate) {
       sink.value("word", candidate.word);
       sink.text_or_null("help", candidate.help);
-      sink.end_object();
-    }
-    sink.end_array();
+    });
     sink.value("files", found.files);
   }
   void text(TextOut& out) const override {

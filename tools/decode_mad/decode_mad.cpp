@@ -113,14 +113,10 @@ struct DecodeReport final : Report {
     } else {
       sink.null("umad");
     }
-    sink.begin_array("headers");
-    for (const DecodedPart& part : headers) {
-      sink.begin_object();
+    sink.objects("headers", headers, [&](const DecodedPart& part) {
       sink.value("structure", part.info->iba_name);
       report::visit_fields(sink, "data", part.bytes, *part.info, keys);
-      sink.end_object();
-    }
-    sink.end_array();
+    });
     sink.value("mad_description", mad_description(mad_bytes_found));
     sink.text_or_null("format", mad ? mad->info->iba_name : "");
     if (mad) {

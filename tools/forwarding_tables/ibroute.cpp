@@ -34,9 +34,7 @@ struct RouteReport final : Report {
     sink.begin_array("silent_lids");
     for (const auto& [lid, error] : owners.silent()) sink.value({}, lid.value);
     sink.end_array();
-    sink.begin_array("unrequested_lids");
-    for (const Lid lid : owners.unrequested()) sink.value({}, lid.value);
-    sink.end_array();
+    sink.array("unrequested_lids", owners.unrequested(), [&](const Lid lid) { sink.value({}, lid.value); });
   }
   void text(TextOut& out) const override { print.text(out, table); }
   Exit status() const override {

@@ -157,9 +157,7 @@ void TableText::visit_multicast(report::Sink& sink, const SwitchTable& of) const
       if (!of.multicast->is_known(mlid) || (!wanted_.all && members.empty())) continue;
       sink.begin_object();
       sink.value("mlid", mlid);
-      sink.begin_array("out_ports");
-      for (const std::uint8_t port : members) sink.value({}, port);
-      sink.end_array();
+      sink.values("out_ports", members);
       sink.end_object();
     }
     sink.end_array();
@@ -167,9 +165,7 @@ void TableText::visit_multicast(report::Sink& sink, const SwitchTable& of) const
     sink.null("groups");
   }
   if (!of.has_info) return sink.null("default_out_ports");
-  sink.begin_array("default_out_ports");
-  for (const unsigned port : subnet::default_multicast_ports(of.info, of.node.num_ports)) sink.value({}, port);
-  sink.end_array();
+  sink.values("default_out_ports", subnet::default_multicast_ports(of.info, of.node.num_ports));
 }
 
 }  // namespace ib::tools::tables

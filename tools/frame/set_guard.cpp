@@ -97,11 +97,9 @@ std::string PlannedSet::done() const {
 
 void PlannedSets::visit(report::Sink& sink) const {
   sink.value("dry_run", true);
-  sink.begin_array("sets");
-  for (const PlannedSet& set : sets) {
+  sink.objects("sets", sets, [&](const PlannedSet& set) {
     const mad::HeaderView header(set.mad);
     const Attribute attribute(set.mad);
-    sink.begin_object();
     sink.value("request", request_name(set.mad));
     path::visit(sink, "path", set.path);
     sink.value_or_null("node_guid", set.node_guid != Guid{}, set.node_guid);
@@ -113,9 +111,7 @@ void PlannedSets::visit(report::Sink& sink) const {
       sink.null("attribute");
       sink.null("data");
     }
-    sink.end_object();
-  }
-  sink.end_array();
+  });
 }
 
 void PlannedSets::text(TextOut& out) const {

@@ -49,37 +49,26 @@ void HealthReport::visit(report::Sink& sink) const {
   sink.value("window_seconds", diagnosis_.window_seconds);
   sink.value("provable_error_ratio", diagnosis_.provable_ratio);
   sink.value("implausible_count", diagnosis_.implausible);
-  sink.begin_array("findings");
-  for (const Finding& finding : diagnosis_.findings) visit_finding(sink, finding);
-  sink.end_array();
+  sink.objects("findings", diagnosis_.findings, [&](const Finding& finding) { visit_finding(sink, finding); });
   visit_checks(sink);
   visit_failures(sink);
 }
 
 void HealthReport::visit_finding(report::Sink& sink, const Finding& finding) const {
-  sink.begin_object();
   sink.value("check", finding.check->id);
-  sink.begin_array("also");
-  for (const ib::health::Check* check : finding.also) sink.value({}, check->id);
-  sink.end_array();
+  sink.array("also", finding.also, [&](const ib::health::Check* check) { sink.value({}, check->id); });
   sink.value("level", name(*finding.level));
   sink.value("confidence", name(finding.confidence));
   const std::string seen = words().seen(finding);
   sink.value("text", seen + (seen.empty() ? "" : " ") + std::string(finding.check->text));
   sink.value("remedy", finding.check->remedy);
   sink.value("provable_error_ratio", provable_ratio_of(finding));
-  sink.begin_array("ends");
-  for (const Place& place : finding.ends) visit_end(sink, place, finding.subject == Finding::Subject::manager);
-  sink.end_array();
-  sink.begin_array("evidence");
-  for (const Evidence& evidence : finding.evidence) visit_evidence(sink, evidence);
-  sink.end_array();
-  sink.end_object();
+  sink.objects("ends", finding.ends, [&](const Place& place) { visit_end(sink, place, finding.subject == Finding::Subject::manager); });
+  sink.objects("evidence", finding.evidence, [&](const Evidence& evidence) { visit_evidence(sink, evidence); });
 }
 
 /// Writes an end of a finding. With `is_manager` the end is a subnet manager: the port is only the place where it runs, and is not written.
 void HealthReport::visit_end(report::Sink& sink, const Place& place, bool is_manager) const {
-  sink.begin_object();
   if (place.node == subnet::none) {
     for (const char* key : {"node_guid", "node_description", "node_name", "port_num", "port_label", "lid"}) sink.null(key);
     sink.no_symbol("node_type");
@@ -96,11 +85,9 @@ void HealthReport::visit_end(report::Sink& sink, const Place& place, bool is_man
   const subnet::PortIndex of_node = node.kind() == subnet::NodeKind::sw ? node.first_port : node.first_port + node.entry_port;
   const Lid lid = subnet.lid(is_port ? place.port : of_node);
   sink.lid_or_null("lid", lid);
-  sink.end_object();
 }
 
 void HealthReport::visit_evidence(report::Sink& sink, const Evidence& evidence) {
-  sink.begin_object();
   sink.value("check", evidence.check->id);
   sink.text_or_null("counter", evidence.counter != nullptr ? evidence.counter->name : std::string_view());
   sink.text_or_null("field", evidence.field);
@@ -111,20 +98,15 @@ void HealthReport::visit_evidence(report::Sink& sink, const Evidence& evidence) 
   sink.value("per_second", evidence.per_second());
   sink.value("limit", evidence.limit);
   sink.value("provable_error_ratio", evidence.provable_ratio);
-  sink.end_object();
 }
 
 void HealthReport::visit_checks(report::Sink& sink) const {
-  sink.begin_array("checks");
-  for (const CheckResult& result : diagnosis_.checks) {
-    sink.begin_object();
+  sink.objects("checks", diagnosis_.checks, [&](const CheckResult& result) {
     sink.value("check", result.check->id);
     sink.value("check_state", name(result.state));
     sink.text_or_null("reason", result.reason);
     sink.value("finding_count", result.finding_count);
-    sink.end_object();
-  }
-  sink.end_array();
+  });
 }
 
 }  // namespace ib::tools::health

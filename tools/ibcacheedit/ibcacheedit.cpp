@@ -117,16 +117,12 @@ struct EditReport final : Report {
   std::vector<GuidEdit> edits;
 
   void visit(report::Sink& sink) const override {
-    sink.begin_array("edits");
-    for (const GuidEdit& edit : edits) {
-      sink.begin_object();
+    sink.objects("edits", edits, [&](const GuidEdit& edit) {
       sink.value("field", edit.option);
       sink.value_or_null("node_guid", edit.node != Guid{}, edit.node);
       sink.value("old_guid", edit.before);
       sink.value("new_guid", edit.after);
-      sink.end_object();
-    }
-    sink.end_array();
+    });
   }
   void text(TextOut& /*out*/) const override {}
 };

@@ -71,13 +71,7 @@ struct LinkUseReport final : FabricReport {
       visit_end_port(sink, end.port);
       sink.value("port_num", fabric.subnet.port(end.port).number);
       if (end.is_switch && end.is_read) {
-        sink.begin_array("destinations");
-        for (const PortIndex at : end.destinations) {
-          sink.begin_object();
-          visit_end_port(sink, at);
-          sink.end_object();
-        }
-        sink.end_array();
+        sink.objects("destinations", end.destinations, [&](const PortIndex at) { visit_end_port(sink, at); });
       } else {
         sink.null("destinations");
       }

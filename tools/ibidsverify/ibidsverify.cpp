@@ -33,11 +33,9 @@ struct IdsReport final : FabricReport {
   explicit IdsReport(const Fabric& of) : FabricReport(of) {}
 
   void visit(report::Sink& sink) const override {
-    sink.begin_array("checks");
-    for (const CheckedPort& row : rows) {
+    sink.array("checks", rows, [&](const CheckedPort& row) {
       if (verbose || !row.findings.empty()) visit_row(sink, row);
-    }
-    sink.end_array();
+    });
     sink.begin_array("summary");
     sink.begin_object();
     sink.value("check", "node");
@@ -76,14 +74,10 @@ struct IdsReport final : FabricReport {
     const Lid lid = fabric.subnet.lid(row.port);
     sink.lid_or_null("lid", lid);
     sink.value("port_num", port.number);
-    sink.begin_array("findings");
-    for (const std::string& finding : row.findings) {
-      sink.begin_object();
+    sink.objects("findings", row.findings, [&](const std::string& finding) {
       sink.value("severity", "error");
       sink.value("message", finding);
-      sink.end_object();
-    }
-    sink.end_array();
+    });
     sink.end_object();
   }
 

@@ -132,9 +132,7 @@ void PortSetReport::visit(report::Sink& sink) const {
   path::visit(sink, "path", port.node.path);
   sink.value("port_num", port.number);
   sink.value("dry_run", dry_run);
-  sink.begin_array("changes");
-  for (const Change& change : changes) {
-    sink.begin_object();
+  sink.objects("changes", changes, [&](const Change& change) {
     sink.value("attribute", change.attribute->iba_name);
     sink.value("field", change.field->name);
     for (const auto& [key, value] : {std::pair{"from", change.from}, {"to", change.to}}) {
@@ -144,9 +142,7 @@ void PortSetReport::visit(report::Sink& sink) const {
         sink.symbol(key, value, change.field->enumeration != nullptr ? symbol(*change.field->enumeration, value) : "");
       }
     }
-    sink.end_object();
-  }
-  sink.end_array();
+  });
   if (after) {
     shown(options, *after).visit_attribute(sink);
   } else {

@@ -70,17 +70,13 @@ void GrowthReport::text(TextOut& out) const {
 
 void GrowthReport::visit(report::Sink& sink) const {
   begin_round(sink, round);
-  sink.begin_array("ports");
-  for (const GrownPort& port : grown_ports_) {
-    sink.begin_object();
+  sink.objects("ports", grown_ports_, [&](const GrownPort& port) {
     visit_names(sink, fabric.subnet.port(port.port).node);
     visit_port_members(sink, port.port);
     sink.value("seconds", port.seconds);
     if (!wanted_.data_only) visit_growth(sink, "errors", port.errors, {.threshold = true});
     if (wanted_.data || wanted_.data_only) visit_growth(sink, "traffic", port.traffic);
-    sink.end_object();
-  }
-  sink.end_array();
+  });
   sink.value("nodes_checked", nodes_);
   sink.value("nodes_bad", bad_nodes_);
   sink.value("ports_checked", ports_);

@@ -22,16 +22,12 @@ void visit_details(report::Sink& sink, Bytes details, const StructInfo& info) {
 
 void ErrorReport::visit_reading(report::Sink& sink, const counters::PmaReading& reading) const {
   if (!wanted.data_only) {
-    sink.begin_array("errors");
-    for (const CountedError& error : rules.errors_of(reading)) {
-      sink.begin_object();
+    sink.objects("errors", rules.errors_of(reading), [&](const CountedError& error) {
       sink.value("counter", error.counter->name);
       sink.value("count", error.value.value, report::counter(error.counter->field().unit));
       sink.value("threshold", error.threshold);
       sink.value("saturated", error.value.saturated());
-      sink.end_object();
-    }
-    sink.end_array();
+    });
   }
   if (wanted.details) {
     sink.begin_array("details");
@@ -40,16 +36,14 @@ void ErrorReport::visit_reading(report::Sink& sink, const counters::PmaReading& 
     sink.end_array();
   }
   if (!wanted.data && !wanted.data_only) return;
-  sink.begin_array("traffic");
-  for (const counters::CounterInfo& counter : counters::counter_infos()) {
+  sink.array("traffic", counters::counter_infos(), [&](const counters::CounterInfo& counter) {
     const counters::CounterValue value = counter.traffic ? reading.traffic_count(counter) : counters::CounterValue{};
-    if (!value.known()) continue;
+    if (!value.known()) return;
     sink.begin_object();
     sink.value("counter", counter.name);
     sink.value("count", value.value, report::counter(counter.field().unit));
     sink.end_object();
-  }
-  sink.end_array();
+  });
 }
 
 void ErrorReport::visit_node(report::Sink& sink, const counters::PmaNode& node) const {
@@ -66,44 +60,34 @@ void ErrorReport::visit_node(report::Sink& sink, const counters::PmaNode& node) 
       if (wanted.data || wanted.data_only) unknown.null("traffic");
     });
   }
-  sink.begin_array("ports");
-  for (const counters::PmaReading& reading : node.ports) {
-    if (!is_told(reading)) continue;
+  sink.array("ports", node.ports, [&](const counters::PmaReading& reading) {
+    if (!is_told(reading)) return;
     sink.begin_object();
     visit_port_members(sink, reading.port);
     visit_reading(sink, reading);
     sink.end_object();
-  }
-  sink.end_array();
+  });
   sink.end_object();
 }
 
 void ErrorReport::visit(report::Sink& sink) const {
-  sink.begin_array("nodes");
-  for (const counters::PmaNode& node : readings.nodes) {
+  sink.array("nodes", readings.nodes, [&](const counters::PmaNode& node) {
     const bool told = (node.all && is_told(*node.all)) ||
                       std::ranges::any_of(node.ports, [this](const counters::PmaReading& reading) { return is_told(reading); });
     if (told) visit_node(sink, node);
-  }
-  sink.end_array();
+  });
   sink.value("nodes_checked", nodes_checked);
   sink.value("nodes_bad", bad_nodes);
   sink.value("ports_checked", ports_checked);
   sink.value("ports_bad", bad_ports);
-  sink.begin_array("thresholds");
-  for (const auto& [counter, value] : rules.thresholds()) {
-    sink.begin_object();
-    sink.value("counter", counter->name);
-    sink.value("threshold", value);
-    sink.end_object();
-  }
-  sink.end_array();
-  sink.begin_array("suppressed");
-  for (const std::string& counter : rules.suppressed()) {
+  sink.objects("thresholds", rules.thresholds(), [&](const counters::ErrorThresholds::Threshold& threshold) {
+    sink.value("counter", threshold.counter->name);
+    sink.value("threshold", threshold.value);
+  });
+  sink.array("suppressed", rules.suppressed(), [&](const std::string& counter) {
     const auto field = std::ranges::find(pm::PortCounters::info().fields, counter, &FieldInfo::libibmad_name);
     sink.value({}, field->name);
-  }
-  sink.end_array();
+  });
   visit_failures(sink);
 }
 

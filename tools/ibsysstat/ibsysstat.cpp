@@ -74,9 +74,7 @@ struct SysstatReport final : Report {
     sink.value("operation", operation->name);
     path::visit(sink, "path", path);
     if (is_cpus()) {
-      sink.begin_array("cpus");
-      for (const std::string_view line : lines()) sink.value({}, line);
-      sink.end_array();
+      sink.values("cpus", lines());
     } else if (is_text()) {
       sink.value("host", fixed_text(bytes));
     } else {

@@ -169,15 +169,11 @@ void TraceText::visit(report::Sink& sink, const TracedWay& trace, Lid dlid, std:
   visit_place(sink, "destination", trace.to);
   sink.value("dlid", dlid);
   sink.value("mlid", mlid);
-  sink.begin_array("hops");
-  for (const Hop& next : trace.hops) {
-    sink.begin_object();
+  sink.objects("hops", trace.hops, [&](const Hop& next) {
     sink.value("out_port", next.out);
     visit_members(sink, next.at);
     sink.value("in_port", next.at.port);
-    sink.end_object();
-  }
-  sink.end_array();
+  });
   sink.value("end", name(trace.end));
   sink.text_or_null("error", trace.end == WayEnd::arrived ? "" : trace.reason);
   sink.end_object();

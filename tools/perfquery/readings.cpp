@@ -46,14 +46,10 @@ PortReading sum_of(const std::vector<PortReading>& ports, const StructInfo& info
 
 void CountersReport::visit(report::Sink& sink) const {
   path::visit(sink, "path", node.path);
-  sink.begin_array("ports");
-  for (const PortReading& at : ports) {
-    sink.begin_object();
+  sink.objects("ports", ports, [&](const PortReading& at) {
     sink.value("port_num", at.port);
     report::visit_attribute(sink, at.bytes, info, options.keys);
-    sink.end_object();
-  }
-  sink.end_array();
+  });
 }
 
 void CountersReport::text(TextOut& out) const {

@@ -44,17 +44,13 @@ void WatchReport::text(TextOut& out) const {
 void WatchReport::visit(report::Sink& sink) const {
   begin_round(sink, round);
   sink.value("attribute", info.iba_name);
-  sink.begin_array("ports");
-  for (const PortGrowth& sample : samples) {
-    sink.begin_object();
+  sink.objects("ports", samples, [&](const PortGrowth& sample) {
     sink.value("port_num", sample.port);
     sink.value("seconds", sample.seconds());
     sink.begin_array("counters");
     each_counter(sample, [&](const FieldInfo&, const GrownCounter& counter) { visit_growth(sink, counter, {.index = true}); });
     sink.end_array();
-    sink.end_object();
-  }
-  sink.end_array();
+  });
   sink.end_object();
 }
 

@@ -35,17 +35,13 @@ struct ClearReport final : FabricReport {
   subnet::NodeKind kind_of(const ClearRow& row) const { return fabric.subnet.node(fabric.subnet.port(row.port).node).kind(); }
 
   void visit(report::Sink& sink) const override {
-    sink.begin_array("ports");
-    for (const ClearRow& row : rows) {
-      sink.begin_object();
+    sink.objects("ports", rows, [&](const ClearRow& row) {
       visit_names(sink, fabric.subnet.port(row.port).node);
       sink.value("lid", fabric.subnet.lid(row.port));
       is_switch(row) ? sink.null("port_num") : sink.value("port_num", fabric.subnet.port(row.port).number);
       sink.value("cleared", row.failure.empty() && !dry_run);
       sink.text_or_null("error", row.failure);
-      sink.end_object();
-    }
-    sink.end_array();
+    });
     visit_failures(sink);
   }
 

@@ -82,14 +82,10 @@ class OnePort final : public Command {
   struct ThresholdReport final : Report {
     std::vector<counters::ErrorThresholds::Threshold> thresholds;
     void visit(report::Sink& sink) const override {
-      sink.begin_array("thresholds");
-      for (const auto& threshold : thresholds) {
-        sink.begin_object();
+      sink.objects("thresholds", thresholds, [&](const auto& threshold) {
         sink.value("counter", threshold.counter->name);
         sink.value("threshold", threshold.value);
-        sink.end_object();
-      }
-      sink.end_array();
+      });
     }
     void text(TextOut& out) const override {
       for (const auto& threshold : thresholds) out.print("{}={}\n", threshold.counter->narrow->iba_name, threshold.value);

@@ -45,9 +45,7 @@ struct QueryReport final : Report {
     }
     sink.value("attribute", answer.type->iba_name);
     sink.value("complete", !answer.torn);
-    sink.begin_array("records");
-    for (const Bytes record : answer.bytes) report::visit_fields(sink, {}, record, *answer.type, keys);
-    sink.end_array();
+    sink.array("records", answer.bytes, [&](const Bytes record) { report::visit_fields(sink, {}, record, *answer.type, keys); });
   }
 
   void text(TextOut& out) const override {

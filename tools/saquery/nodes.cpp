@@ -27,10 +27,8 @@ struct NodesReport final : Report {
 
   void visit(report::Sink& sink) const override {
     sink.value("complete", !torn);
-    sink.begin_array("nodes");
-    for (const NamedNode& node : nodes) {
+    sink.objects("nodes", nodes, [&](const NamedNode& node) {
       const smp::NodeInfo& info = node.record.node_info;
-      sink.begin_object();
       sink.value("node_guid", info.node_guid);
       sink.symbol("node_type", info.node_type, smp::to_text(info.node_type));
       sink.value("node_description", description_of(node.record));
@@ -38,9 +36,7 @@ struct NodesReport final : Report {
       sink.value("port_guid", info.port_guid);
       sink.value("port_num", info.local_port_num);
       sink.value("lid", node.record.lid);
-      sink.end_object();
-    }
-    sink.end_array();
+    });
   }
   void text(TextOut& out) const override {
     print(

@@ -26,15 +26,11 @@ struct NodedescReport final : Report {
   bool set = false, dry_run = false;
 
   void visit(report::Sink& sink) const override {
-    sink.begin_array("devices");
-    for (const Entry& entry : entries) {
-      sink.begin_object();
+    sink.objects("devices", entries, [&](const Entry& entry) {
       sink.value("device", entry.device->name);
       sink.value("node_guid", entry.device->node_guid);
       sink.value("node_description", entry.description);
-      sink.end_object();
-    }
-    sink.end_array();
+    });
   }
   void text(TextOut& out) const override {
     for (const Entry& entry : entries) {

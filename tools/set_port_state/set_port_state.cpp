@@ -58,15 +58,11 @@ struct StateReport final : FabricReport {
   void visit(report::Sink& sink) const override {
     sink.text_or_null("operation", action != nullptr ? action->name : "");
     sink.value("dry_run", dry_run);
-    sink.begin_array("ports");
-    for (const Chosen& port : ports) {
-      sink.begin_object();
+    sink.objects("ports", ports, [&](const Chosen& port) {
       sink.value("port_guid", fabric.subnet.port(port.end_port).guid);
       sink.value("port_num", port.number);
       path::visit(sink, "path", port.path);
-      sink.end_object();
-    }
-    sink.end_array();
+    });
     visit_failures(sink);
   }
   void text(TextOut& out) const override {

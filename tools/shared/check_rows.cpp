@@ -123,42 +123,32 @@ void CheckReport::text(TextOut& out) const {
 }
 
 void CheckReport::visit_row(report::Sink& sink, const CheckRow& row) const {
-  sink.begin_object();
   sink.value("check", kind_words[static_cast<unsigned>(row.kind)]);
   sink.value("verdict", row.failed() ? "failed" : row.findings.empty() ? "ok" : "warning");
   visit_names(sink, fabric.subnet.port(row.port).node);
   const Lid lid = fabric.subnet.lid(row.port);
   sink.lid_or_null("lid", lid);
   row.all_ports ? sink.null("port_num") : sink.value("port_num", fabric.subnet.port(row.port).number);
-  sink.begin_array("findings");
-  for (const Finding& finding : row.findings) {
-    sink.begin_object();
+  sink.objects("findings", row.findings, [&](const Finding& finding) {
     sink.value("severity", finding.error ? "error" : "warning");
     sink.value("message", finding.sentence());
     sink.text_or_null("field", finding.field);
     sink.text_or_null("found", finding.found);
     sink.text_or_null("relation", finding.field.empty() ? "" : relation_words(finding.relation));
     sink.text_or_null("expected", finding.expected);
-    sink.end_object();
-  }
-  sink.end_array();
-  sink.end_object();
+  });
 }
 
 void CheckReport::visit(report::Sink& sink) const {
-  sink.begin_array("checks");
-  for (const CheckRow& row : rows_) visit_row(sink, row);
-  sink.end_array();
-  sink.begin_array("summary");
-  for (const CheckKind kind : kinds) {
-    if (!has_[static_cast<unsigned>(kind)]) continue;
+  sink.objects("checks", rows_, [&](const CheckRow& row) { visit_row(sink, row); });
+  sink.array("summary", kinds, [&](CheckKind kind) {
+    if (!has_[static_cast<unsigned>(kind)]) return;
     sink.begin_object();
     sink.value("check", kind_words[static_cast<unsigned>(kind)]);
     sink.value("checked", counts(kind).checked);
     sink.value("bad", counts(kind).bad);
     sink.end_object();
-  }
-  sink.end_array();
+  });
   visit_failures(sink);
 }
 

@@ -18,7 +18,6 @@ void visit_code(report::Sink& sink, std::string_view key, unsigned number) {
 }
 
 void visit_port(report::Sink& sink, const sys::EndPort& port) {
-  sink.begin_object();
   sink.value("port_num", port.number);
   sink.value("end_port", port.name());
   sink.text_or_null("link_layer", port.link_layer == sys::LinkLayer::infiniband ? "InfiniBand"
@@ -36,7 +35,6 @@ void visit_port(report::Sink& sink, const sys::EndPort& port) {
   sink.value("gid", port.default_gid());
   sink.text_or_null("smi_umad", port.smi_umad);
   sink.text_or_null("gsi_umad", port.gsi_umad);
-  sink.end_object();
 }
 
 }  // namespace
@@ -64,9 +62,8 @@ void DevicesReport::add(const sys::Device& device) {
 void DevicesReport::add(const sys::EndPort& port) { devices.push_back({port.device, {&port}}); }
 
 void DevicesReport::visit(report::Sink& sink) const {
-  sink.begin_array("devices");
-  for (const auto& [device, ports] : devices) {
-    sink.begin_object();
+  sink.objects("devices", devices, [&](const auto& shown) {
+    const auto& [device, ports] = shown;
     sink.value("device", device->name);
     sink.text_or_null("ca_type", device->ca_type);
     visit_code<smp::NodeType>(sink, "node_type", device->node_type);
@@ -76,12 +73,8 @@ void DevicesReport::visit(report::Sink& sink) const {
     sink.text_or_null("node_description", device->node_description);
     sink.value("node_guid", device->node_guid);
     sink.value("system_image_guid", device->system_image_guid);
-    sink.begin_array("ports");
-    for (const sys::EndPort* port : ports) visit_port(sink, *port);
-    sink.end_array();
-    sink.end_object();
-  }
-  sink.end_array();
+    sink.objects("ports", ports, [&](const sys::EndPort* port) { visit_port(sink, *port); });
+  });
 }
 
 }  // namespace ib::tools

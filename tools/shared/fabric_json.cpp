@@ -162,9 +162,7 @@ FabricReport::PortFilter FabricReport::known_ports() const {
 }
 
 void FabricReport::visit_nodes(report::Sink& sink, const std::vector<subnet::NodeIndex>& nodes, const PortFilter& ports) const {
-  sink.begin_array("nodes");
-  for (const subnet::NodeIndex at : nodes) visit_node(sink, at, ports);
-  sink.end_array();
+  sink.array("nodes", nodes, [&](const subnet::NodeIndex at) { visit_node(sink, at, ports); });
 }
 
 /// The values of a node that a comparison uses.
@@ -192,24 +190,16 @@ void FabricReport::visit_differences(report::Sink& sink, const Fabric& before, c
   const auto visit_side = [&sink](const FabricReport& side, subnet::PortIndex at, std::string_view key) {
     at == subnet::none ? sink.null(key) : side.visit_port(sink, at, key);
   };
-  sink.begin_array("differences");
-  for (const NodeDifference& found : differences) {
-    sink.begin_object();
+  sink.objects("differences", differences, [&](const NodeDifference& found) {
     found.after != subnet::none ? visit_names(sink, found.after) : was.visit_names(sink, found.before);
     was.visit_head(sink, found.before, "before");
     visit_head(sink, found.after, "after");
-    sink.begin_array("ports");
-    for (const PortDifference& port : found.ports) {
-      sink.begin_object();
+    sink.objects("ports", found.ports, [&](const PortDifference& port) {
       sink.value("port_num", port.after != subnet::none ? fabric.subnet.port(port.after).number : before.subnet.port(port.before).number);
       visit_side(was, port.before, "before");
       visit_side(is, port.after, "after");
-      sink.end_object();
-    }
-    sink.end_array();
-    sink.end_object();
-  }
-  sink.end_array();
+    });
+  });
 }
 
 void FabricReport::visit_failures(report::Sink& sink) const {

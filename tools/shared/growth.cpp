@@ -60,9 +60,7 @@ void visit_growth(report::Sink& sink, const GrownCounter& counter, GrowthMembers
 }
 
 void visit_growth(report::Sink& sink, std::string_view key, std::span<const GrownCounter> counters, GrowthMembers members) {
-  sink.begin_array(key);
-  for (const GrownCounter& counter : counters) visit_growth(sink, counter, members);
-  sink.end_array();
+  sink.array(key, counters, [&](const GrownCounter& counter) { visit_growth(sink, counter, members); });
 }
 
 void growth_line(TextOut& out, std::string_view label, const GrownCounter& counter) {

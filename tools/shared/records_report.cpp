@@ -50,9 +50,7 @@ void RecordsReport::visit(report::Sink& sink) const {
 }
 
 void RecordsReport::visit_records(report::Sink& sink, std::string_view key) const {
-  sink.begin_array(key);
-  for (const Bytes record : records.bytes) report::visit_fields(sink, {}, record, *records.type, keys);
-  sink.end_array();
+  sink.array(key, records.bytes, [&](const Bytes record) { report::visit_fields(sink, {}, record, *records.type, keys); });
 }
 
 void RecordsReport::text(TextOut& out) const {

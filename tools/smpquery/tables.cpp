@@ -137,9 +137,7 @@ struct Sl2vlReport final : TableReport {
       const auto table = smp::SLToVLMappingTable::unpack(by_in_port.block(in)).sl_to_vl;
       sink.begin_object();
       sink.value("in_port", in);
-      sink.begin_array("sl_to_vl");
-      for (const unsigned vl : table) sink.value({}, vl);
-      sink.end_array();
+      sink.values("sl_to_vl", table);
       sink.end_object();
     }
     sink.end_array();

@@ -52,18 +52,14 @@ void SnapshotReport::visit(report::Sink& sink) const {
   sink.value("node_count", fabric.subnet.nodes().size());
   sink.value("port_count", known_port_count());
   sink.value("answers", answers);
-  sink.begin_array("parts");
-  for (const PartRow& row : parts) {
-    sink.begin_object();
+  sink.objects("parts", parts, [&](const PartRow& row) {
     sink.value("part", name(row.part));
     sink.value("planned", row.planned);
     sink.value("answered", row.answered);
     sink.value("refused", row.refused);
     sink.value("failures", row.failures);
     sink.value("elapsed_seconds", row.seconds);
-    sink.end_object();
-  }
-  sink.end_array();
+  });
   visit_failures(sink);
 }
 

@@ -227,7 +227,6 @@ class SubnetDiff final : public Command {
   DiscoveryOptions discovery_;
 };
 
-
 }  // namespace
 
 constinit const CommandInfo rooms::subnet_diff{

@@ -61,9 +61,7 @@ struct LinesReport final : Report {
   void visit(report::Sink& sink) const override {
     path::visit(sink, "path", path);
     sink.value("attribute", info->iba_name);
-    sink.begin_array("records");
-    for (const auto& record : records) report::visit_fields(sink, {}, record, *info);
-    sink.end_array();
+    sink.array("records", records, [&](const auto& record) { report::visit_fields(sink, {}, record, *info); });
   }
   void text(TextOut& out) const override { out.write(lines); }
   void diags_text(TextOut& out) const override { out.write(diags_lines); }
