@@ -72,7 +72,6 @@ void HealthReport::visit_end(report::Sink& sink, const Place& place, bool is_man
   if (place.node == subnet::none) {
     for (const char* key : {"node_guid", "node_description", "node_name", "port_num", "port_label", "lid"}) sink.null(key);
     sink.no_symbol("node_type");
-    sink.end_object();
     return;
   }
   const subnet::Subnet& subnet = fabric_of(place).subnet;
