@@ -86,7 +86,7 @@ async::Task<> fill(PmaReading& reading, mad::Transactor& transactor, const path:
     co_return;
   }
   clear_uncounted(reading);
-  if (!wanted.tells || !wanted.tells(reading)) co_return;
+  if (!wanted.is_reported || !wanted.is_reported(reading)) co_return;
   if (wanted.wants_discard_details && wanted.wants_discard_details(reading))
     co_await take(reading, transactor, pma, pm::PortXmitDiscardDetails::info(), reading.discard_details);
   if (wanted.wants_error_details && wanted.wants_error_details(reading))
@@ -163,10 +163,10 @@ class PortReader {
     return *node;
   }
 
-  /// Calls `told` with the next node. With `forgets` the node is then freed, unless a Set failed: take_failures() needs that.
-  void tell_next() {
-    const std::size_t at = told_++;
-    wanted_.told(node_at(at));
+  /// Calls `on_node` with the next node. With `forgets` the node is then freed, unless a Set failed: take_failures() needs that.
+  void report_next() {
+    const std::size_t at = reported_++;
+    wanted_.on_node(node_at(at));
     const auto is_set = [](const PmaProblem& problem) { return problem.set; };
     const bool is_clean = nodes_[at]->clear_problems.empty() && std::ranges::none_of(nodes_[at]->ports, [&](const PmaReading& reading) {
                             return std::ranges::any_of(reading.problems, is_set);
@@ -213,8 +213,8 @@ class PortReader {
     if (--open_[step.node] != 0) return;
     const bool is_read = step.kind == Step::head || step.kind == Step::port;
     if (is_read && wanted_.clear && node.support.all_port_select() && add_clears(step.node)) return;
-    if (!wanted_.told) return;
-    while (told_ < nodes_.size() && open_[told_] == 0) tell_next();
+    if (!wanted_.on_node) return;
+    while (reported_ < nodes_.size() && open_[reported_] == 0) report_next();
   }
 
   /// Adds the questions that clear ports which were read one by one, though one Set can clear them: all ports, or only those that answered.
@@ -291,8 +291,8 @@ class PortReader {
     }
   }
 
-  /// Reads ClassPortInfo, and with AllPortSelect the sum of all ports. If the sum is not worth a report (`tells`), also clears the counters
-  /// of all ports.
+  /// Reads ClassPortInfo, and with AllPortSelect the sum of all ports. If the sum is not worth a report (`is_reported`), also clears the
+  /// counters of all ports.
   async::Task<Error> read_head(PmaNode& node, subnet::SurveyPort port) {
     node.all.reset();  // left by an earlier attempt
     std::optional<PmaSupport> support;
@@ -306,11 +306,11 @@ class PortReader {
     if (!node.support.all_port_select() || is_read_by_port(port.index)) co_return nullptr;
     PmaReading reading = start(port.index, subnet::all_ports, *support);
     co_await fill(reading, port.transactor, port.path, wanted_);
-    const bool tells = wanted_.tells && reading.known() && wanted_.tells(reading);
+    const bool is_reported = wanted_.is_reported && reading.known() && wanted_.is_reported(reading);
     const Error error = reading.known() ? nullptr : reading.problems.back().error;
     node.all = std::move(reading);
     std::vector<const PmaReading*> read(1, &*node.all);
-    if (!tells && node.all->known()) node.clear_problems = co_await clear(port, subnet::all_ports, *support, std::move(read));
+    if (!is_reported && node.all->known()) node.clear_problems = co_await clear(port, subnet::all_ports, *support, std::move(read));
     co_return error;
   }
 
@@ -320,7 +320,7 @@ class PortReader {
 
   bool ports_are_wanted(const PmaNode& node) const {
     if (!node.all) return true;
-    return node.all->known() && wanted_.tells && wanted_.tells(*node.all);
+    return node.all->known() && wanted_.is_reported && wanted_.is_reported(*node.all);
   }
 
   /// The attribute of counters that is requested first.
@@ -404,7 +404,7 @@ class PortReader {
   std::vector<std::unique_ptr<PmaNode>> nodes_;  // by head; null before the first question, and when a node is forgotten
   std::vector<Step> steps_;                      // by question
   std::vector<std::uint16_t> open_;              // by head: questions that have not ended
-  std::size_t told_{};                           // nodes that `told` was called with
+  std::size_t reported_{};                       // nodes that `on_node` was called with
   std::set<const ib::Error*> known_errors_;      // of the failures
   subnet::Survey survey_;
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Reads the counters of a whole fabric, attribute by attribute as the PMAs answer them. It finds the ports that have counted errors with as
 // few MADs as possible. The ClassPortInfo of each PMA is requested first. A PMA with AllPortSelect (IBA 16.1.3.1) then gets one request for
-// the sum of all its ports. Its ports are read one by one only if this sum is worth a report (PmaWanted::tells). The ports of other PMAs
-// are read one by one.
+// the sum of all its ports. Its ports are read one by one only if this sum is worth a report (PmaWanted::is_reported). The ports of other
+// PMAs are read one by one.
 //
 // Counters can also be cleared: each port right after it was read, so that few counts in between are lost. A port whose counters could not
 // be read is not cleared.
@@ -82,18 +82,18 @@ struct PmaWanted {
   std::function<std::optional<PmaSupport>(subnet::NodeIndex)> known_support;
   /// Whether a reading is worth a report. If the reading is the sum of all ports of a node, the ports are then read one by one. Null:
   /// never.
-  std::function<bool(const PmaReading&)> tells;
-  /// Whether these details are read for a reading that is worth a report (`tells`). Null: never.
+  std::function<bool(const PmaReading&)> is_reported;
+  /// Whether these details are read for a reading that is worth a report (`is_reported`). Null: never.
   std::function<bool(const PmaReading&)> wants_discard_details, wants_error_details;
-  /// The layout in which PortExtendedSpeedsCounters is read for a reading that is worth a report (`tells`). If this is null, or returns
-  /// null, the attribute is not read.
+  /// The layout in which PortExtendedSpeedsCounters is read for a reading that is worth a report (`is_reported`). If this is null, or
+  /// returns null, the attribute is not read.
   std::function<const StructInfo*(const PmaReading&)> speeds_layout;
   /// The counters that are cleared after they were read. Null: none.
   CounterChoice clear;
   bool clear_details{};  ///< PortXmitDiscardDetails and PortRcvErrorDetails with them
   /// Called with each node in the order of the nodes, as soon as this node and all nodes before it are finished. Null: not called.
-  std::function<void(const PmaNode&)> told;
-  /// The reading of a node is freed after `told` was called with it: PmaReadings::nodes remains empty. For large fabrics.
+  std::function<void(const PmaNode&)> on_node;
+  /// The reading of a node is freed after `on_node` was called with it: PmaReadings::nodes remains empty. For large fabrics.
   bool forgets{};
 };
 

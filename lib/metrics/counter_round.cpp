@@ -157,10 +157,10 @@ counters::PmaWanted CounterRound::wanted() {
     const auto known = supports_.find(node);
     return known == supports_.end() ? std::nullopt : std::optional(known->second);
   };
-  wanted.told = [this](const counters::PmaNode& node) { take(node); };
+  wanted.on_node = [this](const counters::PmaNode& node) { take(node); };
   if (!details_) return wanted;
   const auto always = [](const counters::PmaReading&) { return true; };
-  wanted.tells = wanted.wants_discard_details = wanted.wants_error_details = always;
+  wanted.is_reported = wanted.wants_discard_details = wanted.wants_error_details = always;
   if (fec_modes_ == nullptr) return wanted;
   wanted.speeds_layout = [this](const counters::PmaReading& reading) {
     const auto mode = fec_modes_->find(reading.port);

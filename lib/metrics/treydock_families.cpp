@@ -101,26 +101,26 @@ Sample collector_sample(const ItemWriter& to, std::string_view kind) {
   return sample;
 }
 
-enum class Told : std::uint8_t { seconds, error, timeout };
+enum class Part : std::uint8_t { seconds, error, timeout };
 
 using Outcome = DeviceReading::Outcome;
 
-double value_of(Told told, const DeviceReading& reading, bool details) {
-  if (told == Told::seconds) return static_cast<double>(reading.seconds);
+double value_of(Part part, const DeviceReading& reading, bool details) {
+  if (part == Part::seconds) return static_cast<double>(reading.seconds);
   const bool is_silent = reading.outcome == Outcome::silent;
   const bool is_error = has_failed(reading) || (details && reading.lacks_details);
-  return (told == Told::error ? is_error : is_silent) ? 1 : 0;
+  return (part == Part::error ? is_error : is_silent) ? 1 : 0;
 }
 
 /// What became of the reading of a device, with details in a second row.
-template <Told told>
+template <Part part>
 void write_outcome(const ItemWriter& to) {
   const DeviceReading* of = to.reading();
   if (of == nullptr || of->outcome == Outcome::unwanted) return;
   for (const bool details : {false, true}) {
     if (details && !to.exported.details) continue;
     const std::string name = collector(to, kind_label(to), details);
-    to.out.sample().label("guid", to.guid()).label("collector", name).value(value_of(told, *of, details));
+    to.out.sample().label("guid", to.guid()).label("collector", name).value(value_of(part, *of, details));
   }
 }
 
@@ -177,9 +177,9 @@ void add_device_families(std::vector<Family>& to, Items items, bool details) {
         write_rate<&LaneRate::raw>);
   gauge("uplink_info", "What is at the other end of the link.", write_uplink);
   gauge("info", is_switch ? "The switches." : "The ports of channel adapters.", write_info);
-  gauge("collect_duration_seconds", "Time from the first request for counters to the last answer.", write_outcome<Told::seconds>, true);
-  gauge("collect_error", "1 where counters were not read, for whatever reason.", write_outcome<Told::error>, true);
-  gauge("collect_timeout", "1 where the node did not answer.", write_outcome<Told::timeout>, true);
+  gauge("collect_duration_seconds", "Time from the first request for counters to the last answer.", write_outcome<Part::seconds>, true);
+  gauge("collect_error", "1 where counters were not read, for whatever reason.", write_outcome<Part::error>, true);
+  gauge("collect_timeout", "1 where the node did not answer.", write_outcome<Part::timeout>, true);
 }
 
 }  // namespace

@@ -78,7 +78,7 @@ struct DiscoverOptions {
   /// The longest time without answers before the sweep stops waiting for silent nodes and sends requests to nodes farther away.
   std::chrono::milliseconds patience{50};
   /// Gets one line for people when the sweep changes its method (LID routing does not work here, …).
-  std::function<void(std::string_view)> tell;
+  std::function<void(std::string_view)> notice;
   /// Called for each new node with the number of nodes found so far.
   std::function<void(std::size_t)> progress;
 };

@@ -50,7 +50,7 @@ class LegacyQueue {
           got_port(request);
           break;
         case What::mlnx_port_info:
-          tell(LegacyEvent::What::read_port, request.at, request.from);
+          add_event(LegacyEvent::What::read_port, request.at, request.from);
           go_on(request.at);
           break;
       }
@@ -96,17 +96,17 @@ class LegacyQueue {
     return route;
   }
 
-  void tell(LegacyEvent::What what, PortIndex port, PortIndex from, bool is_new = false) const {
-    if (scan_.tell) scan_.tell({what, port, from, is_new, route_beyond(from)});
+  void add_event(LegacyEvent::What what, PortIndex port, PortIndex from, bool is_new = false) const {
+    if (scan_.on_event) scan_.on_event({what, port, from, is_new, route_beyond(from)});
   }
 
   void ask_node(PortIndex at, int hops, PortIndex from) {
-    tell(LegacyEvent::What::ask_node, at, from);
+    add_event(LegacyEvent::What::ask_node, at, from);
     ask(What::node_info, at, hops, from);
   }
 
   void ask_port(PortIndex at, int hops, PortIndex from) {
-    tell(LegacyEvent::What::ask_port, at, from);
+    add_event(LegacyEvent::What::ask_port, at, from);
     ask(What::port_info, at, hops, from);
   }
 
@@ -117,8 +117,8 @@ class LegacyQueue {
     State& state = states_[port.node];
     const bool is_new = !state.found;
     if (scan_.with_steps) add_step(arrival, is_new, state);
-    tell(LegacyEvent::What::found_node, arrival, request.from, is_new);
-    if (request.from != none) tell(LegacyEvent::What::link, arrival, request.from);
+    add_event(LegacyEvent::What::found_node, arrival, request.from, is_new);
+    if (request.from != none) add_event(LegacyEvent::What::link, arrival, request.from);
     // Of a route back (go_back()) the real link is kept, not the one that libibnetdisc takes for it.
     if (request.from != none) sweep_.links.emplace_back(request.from, subnet_.port(request.from).peer);
     if (is_new) {
@@ -143,10 +143,10 @@ class LegacyQueue {
     const Node& node = subnet_.node(port.node);
     const State& state = states_[port.node];
     if (scan_.mlnx && may_be_fdr10(node.info, port.info())) {
-      tell(LegacyEvent::What::ask_mlnx_port, at, request.from);
+      add_event(LegacyEvent::What::ask_mlnx_port, at, request.from);
       ask(What::mlnx_port_info, at, state.hops, request.from);
     } else {
-      tell(LegacyEvent::What::read_port, at, request.from);
+      add_event(LegacyEvent::What::read_port, at, request.from);
       go_on(at);
     }
     if (node.kind() == NodeKind::sw && port.number == 0) {
@@ -177,7 +177,7 @@ class LegacyQueue {
     if (port.peer != none && !through_end_node) {
       ask_node(port.peer, state.hops + 1, at);
     } else {
-      tell(LegacyEvent::What::ask_node, none, at);
+      add_event(LegacyEvent::What::ask_node, none, at);
       ++sweep_.mads;  // a request without an answer
       sweep_.unanswered.push_back(at);
     }

@@ -42,13 +42,13 @@ struct LegacyEvent {
 
 /// Where a sweep of ibnetdiscover begins, how far it goes, and what is kept of it.
 struct LegacyScan {
-  PortIndex start = none;                          ///< the port by which the first node was reached; none: Subnet::start
-  unsigned start_hops{};                           ///< length of the directed route to that node
-  bool by_lid{};                                   ///< that node is addressed by its LID instead
-  unsigned max_hops{};                             ///< how far it goes, by libibnetdisc's way to count; 0: as far as there are links
-  bool mlnx{};                                     ///< it requests MlnxExtPortInfo of Mellanox devices, for FDR10
-  bool with_steps{};                               ///< LegacySweep::steps is wanted
-  std::function<void(const LegacyEvent&)> tell{};  ///< is called for each event
+  PortIndex start = none;                              ///< the port by which the first node was reached; none: Subnet::start
+  unsigned start_hops{};                               ///< length of the directed route to that node
+  bool by_lid{};                                       ///< that node is addressed by its LID instead
+  unsigned max_hops{};                                 ///< how far it goes, by libibnetdisc's way to count; 0: as far as there are links
+  bool mlnx{};                                         ///< it requests MlnxExtPortInfo of Mellanox devices, for FDR10
+  bool with_steps{};                                   ///< LegacySweep::steps is wanted
+  std::function<void(const LegacyEvent&)> on_event{};  ///< is called for each event
 };
 
 /// The sweep of this fabric that ibnetdiscover of infiniband-diags would have made, if all replies came in the order of the requests.

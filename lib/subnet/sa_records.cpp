@@ -26,7 +26,7 @@ class Builder {
     for (const auto& record : records_.switches) add(record);
     for (const auto& record : records_.links) add(record);
     for (const auto& miss : records_.misses) add(miss);
-    tell_strays();
+    report_strays();
     subnet_.start = subnet_.find_port(start.port_guid);
     if (subnet_.start == none) subnet_.start = end_port_at(start.lid);
     lay_routes();
@@ -164,7 +164,7 @@ class Builder {
     }
     strays_.push_back({attribute, lid, port, 1});
   }
-  void tell_strays() {
+  void report_strays() {
     for (const Stray& s : strays_) {
       fail(Failure::Kind::false_answer, none, -1, std::string(s.attribute),
            fmt::format("The SA has {} {}Record{} of ports that it does not know, the first of port {} of LID {}.", s.count, s.attribute,

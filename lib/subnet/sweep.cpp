@@ -185,8 +185,8 @@ std::uint64_t Sweep::planned_reads(NodeIndex at) const {
   return reads;
 }
 
-void Sweep::tell(std::string_view line) const {
-  if (options_.tell) options_.tell(line);
+void Sweep::notice(std::string_view line) const {
+  if (options_.notice) options_.notice(line);
 }
 
 void Sweep::fail(Failure failure) { failures_.push_back(std::move(failure)); }

@@ -159,7 +159,7 @@ class Sweep {
   async::Task<Answer> ask_node(NodeIndex node, std::uint16_t attribute, std::uint32_t modifier, mad::Reason reason);
   async::Task<Answer> ask_beyond(PortIndex from, mad::Reason reason);
   async::Task<Answer> ask_beyond_by_lid(PortIndex from, bool trial, mad::Reason reason);
-  void tell(std::string_view line) const;
+  void notice(std::string_view line) const;
 
   void fail(Failure failure);
   void fail_beyond(Failure::Kind kind, PortIndex from, std::string why);

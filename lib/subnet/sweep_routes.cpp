@@ -113,7 +113,7 @@ async::Task<Sweep::Answer> Sweep::ask_node(NodeIndex node, std::uint16_t attribu
       subnet_.node(node).lid_refused = true;
       if (++lid_refusals_ == max_lid_refusals && lids_work_) {
         lids_work_ = false;
-        tell("Requests by LID are not answered: going on by directed routes.");
+        notice("Requests by LID are not answered: going on by directed routes.");
       }
     }
     co_return answer;
@@ -135,7 +135,7 @@ async::Task<Sweep::Answer> Sweep::ask_beyond_by_lid(PortIndex from, bool trial, 
   if (!trial) co_return answer;
   if (answer || ++combined_trials_ == max_combined_trials) {
     combined_ = Trust::fails;
-    tell("Directed routes that start at a LID are not answered: going on by directed routes alone.");
+    notice("Directed routes that start at a LID are not answered: going on by directed routes alone.");
   } else {
     combined_ = Trust::untried;  // perhaps only that port is dead
   }

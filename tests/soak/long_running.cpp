@@ -125,7 +125,7 @@ class Watcher {
     for (subnet::NodeIndex at = 0; at < subnet.nodes().size(); ++at) nodes.push_back(at);
     counters::PmaWanted wanted;
     wanted.each_port = wanted.forgets = true;
-    wanted.told = [this](const counters::PmaNode& node) { take(node); };
+    wanted.on_node = [this](const counters::PmaNode& node) { take(node); };
     subnet::SurveyOptions options(start);
     counters::PmaReadings readings =
         co_await counters::read_pmas(stack_.transactor(), subnet, std::move(nodes), std::move(wanted), std::move(options));

@@ -148,7 +148,7 @@ class CheckLftBalanceDiags final : public Command {
     try {
       co_await discover_as_libibnetdisc(session, stored, fabric);
     } catch (const Error& error) {
-      tell(session.world(), fmt::format("{}\n", error.message()));
+      print_on_stderr(session.world(), fmt::format("{}\n", error.message()));
     }
     DumpFile file([&fabric](std::string_view guid, unsigned port) { return find_link(fabric, guid, port); }, perl_.has('e'));
     read_lines(session, perl_.value('l'), file);
@@ -159,7 +159,7 @@ class CheckLftBalanceDiags final : public Command {
 
  private:
   [[noreturn]] static void usage(const Session& session, Emit& emit, std::string_view complaint) {
-    tell(session.world(), complaint);
+    print_on_stderr(session.world(), complaint);
     emit.text().print(
         "Usage: {} -l FILE -i FILE [-e] [-v]\n  -l  the output of dump_lfts\n  -i  the file of ibnetdiscover --cache\n"
         "  -e  look deeper before a switch is called unbalanced\n  -v  show all switches\n",
@@ -172,9 +172,9 @@ class CheckLftBalanceDiags final : public Command {
     try {
       text = read_regular_file(name, longest_file);
     } catch (const SysError& error) {
-      tell(session.world(), fmt::format("Couldn't open dump lfts file: {}: {}\n", name, std::strerror(error.code())));
+      print_on_stderr(session.world(), fmt::format("Couldn't open dump lfts file: {}: {}\n", name, std::strerror(error.code())));
     } catch (const Error& error) {
-      tell(session.world(), fmt::format("Couldn't open dump lfts file: {}\n", error.message()));
+      print_on_stderr(session.world(), fmt::format("Couldn't open dump lfts file: {}\n", error.message()));
     }
     for (std::string_view rest = text; !rest.empty();) {
       const std::size_t end = std::min(rest.find('\n'), rest.size());

@@ -87,7 +87,7 @@ class FabricCheck final : public Command {
     } else {
       co_await sa.paths.read_service_levels(transactor);
     }
-    if (looks_.errors) session.tell_sl_0(sa.paths.why_sl_0());
+    if (looks_.errors) session.report_sl_0(sa.paths.why_sl_0());
   }
 
   static void take_nodes(const subnet::Subnet& subnet, SaView& sa) {
@@ -144,7 +144,7 @@ class FabricCheck final : public Command {
     wanted.traffic = std::ranges::any_of(thresholds_.all(), &counters::needs_extended);
     wanted.ports_of = [&ports](subnet::NodeIndex node) { return ports.at(node); };
     Counters counters;
-    wanted.told = [&counters](const counters::PmaNode& node) {
+    wanted.on_node = [&counters](const counters::PmaNode& node) {
       for (const counters::PmaReading& reading : node.ports) {
         if (reading.known()) counters.emplace(reading.port, reading.merged());
       }

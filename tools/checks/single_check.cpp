@@ -55,12 +55,12 @@ class SingleCheck final : public Command {
     report.add(std::move(row));
     emit(report);
     if (!complete) emit.raise(Exit::incomplete);
-    tell_errors(session.log(), emit, report);
+    report_errors(session.log(), emit, report);
   }
 
  private:
   /// Prints the problem on stderr, after the verdict.
-  static void tell_errors(Log& log, Emit& emit, const CheckReport& report) {
+  static void report_errors(Log& log, Emit& emit, const CheckReport& report) {
     for (const CheckRow& row : report.rows()) {
       const std::string where = row.kind == CheckKind::node ? "" : ": " + report.place(row);
       for (const subnet::Finding& finding : row.findings) {

@@ -42,7 +42,7 @@ std::string some(const std::vector<std::string>& names) {
 
 }  // namespace
 
-void Notices::tell(const std::string& about, const std::string& line, std::string_view well) {
+void Notices::note(const std::string& about, const std::string& line, std::string_view well) {
   std::string& last = last_[about];
   if (line == last) return;
   log_.warning(prefix_ + (line.empty() ? std::string(well) : line));
@@ -162,7 +162,7 @@ void Engine::publish(std::shared_ptr<const Reading> reading, std::shared_ptr<con
   published_reader_ = reader_;
   published_ = loop_.now();
   published_round_ = rounds_;
-  notices_.tell("port", "", "the fabric is read again");
+  notices_.note("port", "", "the fabric is read again");
 }
 
 /// Says which devices do not answer when that changes. A device that is newly among them may have gone, or have another LID.
@@ -187,10 +187,10 @@ void Engine::take_failures(const Reading& reading) {
   std::string line;
   if (!names.empty())
     line = fmt::format("counters of {} {} are not read: {}", names.size(), names.size() == 1 ? "device" : "devices", some(names));
-  notices_.tell("silent", line, "the counters of all devices are read");
+  notices_.note("silent", line, "the counters of all devices are read");
   line.clear();
   if (!fabric.twins.empty()) line = fmt::format("{} GUIDs are claimed by more than one device", fabric.twins.size());
-  notices_.tell("twins", line, "no GUID is claimed twice");
+  notices_.note("twins", line, "no GUID is claimed twice");
 }
 
 /// A link that went down or retrained between two readings may end elsewhere now, or run at another rate.
@@ -276,7 +276,7 @@ void Engine::lose(const Error& error) {
   view_.waits.reset();
   view_.exporter.is_last_round_lost = true;
   ++view_.exporter.failed_rounds;
-  notices_.tell("port", fmt::format("{}; trying again", error.message()), {});
+  notices_.note("port", fmt::format("{}; trying again", error.message()), {});
 }
 
 void Engine::want_sweep(SweepCauses::Cause cause, SweepCauses::Kind kind) {

@@ -42,7 +42,7 @@ class Notices {
   /// Each line begins with `prefix`.
   Notices(Log& log, std::string prefix) : log_(log), prefix_(std::move(prefix)) {}
   /// `line` is empty if all is well; then `well` is logged, if a line was logged before.
-  void tell(const std::string& about, const std::string& line, std::string_view well);
+  void note(const std::string& about, const std::string& line, std::string_view well);
 
  private:
   Log& log_;

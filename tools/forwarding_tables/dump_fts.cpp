@@ -213,7 +213,7 @@ class DumpTablesDiags final : public Command {
     while (co_await reader.next()) {
       for (const SwitchTable& table : reader.tables) {
         print.text(emit.text(), table);
-        tell_unread(session, fabric.names, table);
+        report_unread(session, fabric.names, table);
       }
     }
   }
@@ -230,14 +230,15 @@ class DumpTablesDiags final : public Command {
     }
   }
 
-  static void tell_unread(const Session& session, const subnet::NodeNameMap& names, const SwitchTable& table) {
+  static void report_unread(const Session& session, const subnet::NodeNameMap& names, const SwitchTable& table) {
     if (!table.error || !table.has_info) return;
-    session.tell_failure(*table.error);
+    session.report_failure(*table.error);
     for (const std::uint32_t block : table.unknown_blocks()) {
-      tell(session.world(),
-           fmt::format("SubnGet({}) failed on switch '{}' {} Node GUID {:#x} SMA LID {}; MAD status {:#x} AM {:#x}\n",
-                       table.linear ? "LFT" : "MFT", diags_node_name(names, table.node.node_guid, table.description.value_or("")),
-                       table.name, table.node.node_guid.value, table.lid.value, table.error->status(), block));
+      print_on_stderr(
+          session.world(),
+          fmt::format("SubnGet({}) failed on switch '{}' {} Node GUID {:#x} SMA LID {}; MAD status {:#x} AM {:#x}\n",
+                      table.linear ? "LFT" : "MFT", diags_node_name(names, table.node.node_guid, table.description.value_or("")),
+                      table.name, table.node.node_guid.value, table.lid.value, table.error->status(), block));
     }
   }
 

@@ -156,7 +156,7 @@ class Ibroute final : public Command {
       co_await owners.read();
       emit(report);
     }
-    tell_failures(session, table, owners);
+    report_failures(session, table, owners);
   }
 
  private:
@@ -187,7 +187,7 @@ class Ibroute final : public Command {
     owners.plan(lids);
   }
 
-  static void tell_failures(const Session& session, const SwitchTable& table, const LidOwners& owners) {
+  static void report_failures(const Session& session, const SwitchTable& table, const LidOwners& owners) {
     std::size_t told = 0;
     for (const auto& [lid, error] : owners.silent()) {
       if (++told > most_complaints) break;
@@ -235,7 +235,7 @@ class IbrouteDiags final : public Command {
     } else {
       print.text(emit.text(), table);
     }
-    tell_failures(session, table, owners);
+    report_failures(session, table, owners);
   }
 
  private:
@@ -243,22 +243,22 @@ class IbrouteDiags final : public Command {
     session.diags_debug(out, "check_switch", "checking node type");
     const mad::Result<smp::NodeInfo> node = co_await session.transactor().try_subn_get<smp::NodeInfo>(table.path);
     if (!node) {
-      session.tell_failure(node.error());
+      session.report_failure(node.error());
       constexpr std::array<std::uint8_t, 64> nothing{};
-      tell(session.world(), "nodeinfo\n" + hex_words(nothing));
+      print_on_stderr(session.world(), "nodeinfo\n" + hex_words(nothing));
       throw DiagsFailure({"main", "dump tables: node info failed: valid addr?"});
     }
     table.node = *node;
   }
 
-  static void tell_failures(const Session& session, const SwitchTable& table, const LidOwners& owners) {
-    for (const auto& [lid, error] : owners.silent()) session.tell_failure(*error);
+  static void report_failures(const Session& session, const SwitchTable& table, const LidOwners& owners) {
+    for (const auto& [lid, error] : owners.silent()) session.report_failure(*error);
     if (!owners.unrequested().empty()) session.diags_warning("dump_unicast_tables", not_asked(owners.unrequested().size()));
     if (!table.error) return;
-    session.tell_failure(*table.error);
+    session.report_failure(*table.error);
     const std::vector<std::uint32_t> unknown = table.unknown_blocks();
-    tell(session.world(),
-         fmt::format("SubnGet() failed; MAD status {:#x} AM {:#x}\n", table.error->status(), unknown.empty() ? 0 : unknown.front()));
+    print_on_stderr(session.world(), fmt::format("SubnGet() failed; MAD status {:#x} AM {:#x}\n", table.error->status(),
+                                                 unknown.empty() ? 0 : unknown.front()));
   }
 
   Target target_;

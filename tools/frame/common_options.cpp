@@ -133,7 +133,7 @@ void read_config(const std::string& file, CommonOptions& common) {
 
 }  // namespace
 
-std::string ask_unseen(const World& world, std::string_view prompt) {
+std::string read_unseen(const World& world, std::string_view prompt) {
   const int in = fileno(world.in);
   termios shown{};
   const bool terminal = isatty(in) != 0 && tcgetattr(in, &shown) == 0;
@@ -153,7 +153,9 @@ std::string ask_unseen(const World& world, std::string_view prompt) {
   return line;
 }
 
-std::optional<std::uint64_t> prompt_for_key(const World& world, std::string_view prompt) { return parse_number(ask_unseen(world, prompt)); }
+std::optional<std::uint64_t> prompt_for_key(const World& world, std::string_view prompt) {
+  return parse_number(read_unseen(world, prompt));
+}
 
 void add_show_keys(OptionSet& set, CommonOptions& common) {
   set.action("-K --show_keys --show-keys", "Show security keys in the output.", [&common] { common.keys = Keys::shown; });
@@ -174,7 +176,7 @@ std::uint64_t diags_key(const CommonOptions& common, const std::string& text, st
     return value;
   };
   if (const auto key = number(text)) return *key;
-  if (const auto key = number(ask_unseen(*common.world, prompt))) return *key;
+  if (const auto key = number(read_unseen(*common.world, prompt))) return *key;
   throw DiagsFailure(complaint);
 }
 

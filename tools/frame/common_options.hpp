@@ -95,7 +95,7 @@ void add_common(OptionSet& set, CommonOptions& common, unsigned groups);
 void add_show_keys(OptionSet& set, CommonOptions& common);
 
 /// Reads a line from the terminal (or standard input) without showing what is typed.
-std::string ask_unseen(const World& world, std::string_view prompt);
+std::string read_unseen(const World& world, std::string_view prompt);
 /// Requests a number on the terminal (or standard input) without showing what is typed. Nothing if the line is not a number.
 std::optional<std::uint64_t> prompt_for_key(const World& world, std::string_view prompt);
 

@@ -50,12 +50,12 @@ subnet::NodeNameMap read_diags_node_names(const World& world, const std::optiona
     subnet::NodeNameMap map = formats::read_node_name_map_as_diags(name);
     if (map.bad_lines().empty()) return map;
     const std::string& line = map.bad_lines().front().text;
-    tell(world, fmt::format("WARNING failed to parse node name map \"{}\"\nWARNING failed line: \"{}\"\n", name, line));
+    print_on_stderr(world, fmt::format("WARNING failed to parse node name map \"{}\"\nWARNING failed line: \"{}\"\n", name, line));
   } catch (const UsageError& error) {
-    tell(world, fmt::format("WARNING failed to read node name map: {}\n", error.what()));
+    print_on_stderr(world, fmt::format("WARNING failed to read node name map: {}\n", error.what()));
   } catch (const SysError& error) {
     if (file || error.code() != ENOENT)
-      tell(world, fmt::format("WARNING failed to open node name map \"{}\" ({})\n", name, std::strerror(error.code())));
+      print_on_stderr(world, fmt::format("WARNING failed to open node name map \"{}\" ({})\n", name, std::strerror(error.code())));
   }
   return {};
 }
@@ -70,23 +70,23 @@ class DiagsTransactor final : public mad::Transactor {
   async::Task<mad::Result<mad::Reply>> try_call(const mad::Request& request) override {
     const bool sets = request.method == mad::method::set;
     if (mad::is_smp(request.mgmt_class)) {
-      tell_attribute(sets ? "smp_set_status_via" : "smp_query_status_via", request);
+      report_attribute(sets ? "smp_set_status_via" : "smp_query_status_via", request);
     } else if (request.mgmt_class == mad::mgmt_class::congestion) {
-      tell_attribute(sets ? "cc_config_status_via" : "cc_query_status_via", request);
+      report_attribute(sets ? "cc_config_status_via" : "cc_query_status_via", request);
     } else if (mad::is_vendor(request.mgmt_class) && request.mgmt_class != mad::mgmt_class::ofa_sysstat) {
-      tell_vendor(request);
+      report_vendor(request);
     }
     return below_.try_call(request);
   }
 
  private:
-  void tell_attribute(std::string_view function, const mad::Request& request) const {
+  void report_attribute(std::string_view function, const mad::Request& request) const {
     session_.diags_debug(function, fmt::format("attr 0x{:x} mod 0x{:x} route {}", request.attribute_id, request.attribute_modifier,
                                                session_.diags_route(request.path)));
   }
 
   /// As libibmad: the class is printed with its version in the upper bits, and memory addresses of the request are printed.
-  void tell_vendor(const mad::Request& request) const {
+  void report_vendor(const mad::Request& request) const {
     const void* const data = &request;
     const mad::DataArea area = mad::data_area(request.mgmt_class);
     session_.diags_debug("ib_vendor_call_via", fmt::format("route {} data {}", diags_name(request.path), fmt::ptr(data)));
@@ -111,9 +111,9 @@ class DiagsManners final : public Manners {
   async::Task<Destination> gmp_node(const Target& target) override;
   async::Task<Destination> identified(Destination node) override;
   std::string name_of(const path::Path& path) const override { return diags_name(path); }
-  void tell_failure(const mad::MadError& error) const override;
+  void report_failure(const mad::MadError& error) const override;
   void give_up(const mad::MadError& error, const DiagsWords& words) const override {
-    tell_failure(error);
+    report_failure(error);
     throw DiagsFailure(words);
   }
   void refuse(DiagsWords words) const override { throw DiagsFailure(std::move(words)); }
@@ -181,7 +181,7 @@ async::Task<std::optional<path::Path>> DiagsManners::path_of_guid(const std::str
     if (by_lid) by_lid->ib().meant = guid;
     co_return by_lid;
   } catch (const mad::MadError& error) {
-    tell_failure(error);
+    report_failure(error);
     session_.diags_warning("ib_path_query_via", "sa call path_query failed");
   } catch (const SysError&) {
     throw;
@@ -268,7 +268,7 @@ async::Task<Destination> DiagsManners::identified(Destination node) {
   co_return node;
 }
 
-void DiagsManners::tell_failure(const mad::MadError& error) const {
+void DiagsManners::report_failure(const mad::MadError& error) const {
   const mad::HeaderView request(error.request());
   const std::uint8_t mgmt_class = request.mgmt_class();
   const bool single = mad::is_smp(mgmt_class) || mgmt_class == mad::mgmt_class::performance || mgmt_class == mad::mgmt_class::congestion;

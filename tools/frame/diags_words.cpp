@@ -12,7 +12,7 @@
 
 namespace ib::tools {
 
-bool tell(const World& world, std::string_view text) { return world.log->print(printable_words(text)); }
+bool print_on_stderr(const World& world, std::string_view text) { return world.log->print(printable_words(text)); }
 
 std::string debug_line(std::string_view function, std::string_view text) {
   return fmt::format("ibdebug: [{}] {}: {}\n", getpid(), function, text);
@@ -23,7 +23,7 @@ std::string verbose_line(std::string_view function, std::string_view text) {
 }
 
 void warn(const World& world, std::string_view function, std::string_view text) {
-  tell(world, fmt::format("ibwarn: [{}] {}: {}\n", getpid(), function, text));
+  print_on_stderr(world, fmt::format("ibwarn: [{}] {}: {}\n", getpid(), function, text));
 }
 
 std::string failure_line(std::string_view program, const DiagsFailure& failure, bool debug) {

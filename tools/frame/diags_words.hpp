@@ -61,7 +61,7 @@ class DiagsUsage : public Error {
 };
 
 /// Writes `text`, made printable, to `err`. False if the write fails.
-bool tell(const World& world, std::string_view text);
+bool print_on_stderr(const World& world, std::string_view text);
 /// The line "ibdebug: [PID] FUNCTION: TEXT" that programs of infiniband-diags print on stdout with -d.
 std::string debug_line(std::string_view function, std::string_view text);
 /// The line "[PID] FUNCTION: TEXT" that programs of infiniband-diags print on stdout with -v.

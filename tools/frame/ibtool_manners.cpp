@@ -67,7 +67,7 @@ class IbtoolManners final : public Manners {
     co_return node;
   }
   std::string name_of(const path::Path& path) const override { return to_text(path); }
-  void tell_failure(const mad::MadError& error) const override {
+  void report_failure(const mad::MadError& error) const override {
     if (session_.options().error_level() > 0) session_.report(error);
   }
   void give_up(const mad::MadError&, const DiagsWords&) const override {}

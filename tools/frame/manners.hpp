@@ -39,7 +39,7 @@ class Manners {
   virtual async::Task<Destination> gmp_node(const Target& target) = 0;
   virtual async::Task<Destination> identified(Destination node) = 0;
   virtual std::string name_of(const path::Path& path) const = 0;
-  virtual void tell_failure(const mad::MadError& error) const = 0;
+  virtual void report_failure(const mad::MadError& error) const = 0;
   // Throws if the program ends with `words`; returns if it ends with the error of the caller.
   virtual void give_up(const mad::MadError& error, const DiagsWords& words) const = 0;
   virtual void refuse(DiagsWords words) const = 0;

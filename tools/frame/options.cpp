@@ -65,7 +65,7 @@ void OptionSet::key(std::string_view names, std::uint64_t& target, std::string_v
   const std::string what(display_name(names));
   value(names, metavar, help, [this, &target, what, name = std::string(metavar)](std::string_view text) {
     std::optional<std::uint64_t> number = parse_number(text);
-    if (!number && ask_) number = ask_(name);
+    if (!number && key_prompt_) number = key_prompt_(name);
     if (!number) throw OptionError(fmt::format("{}: not an unsigned integer of 64 bits", what));
     target = *number;
   });

@@ -147,7 +147,7 @@ class OptionSet {
   template <std::integral T>
   void number(std::string_view names, std::optional<T>& target, std::string_view metavar, std::string_view help, Within<T> range = {});
   /// A key: a number that is a secret, so that no complaint repeats it. If the value is not a number, it is requested on the terminal; see
-  /// ask_for_keys().
+  /// set_key_prompt().
   void key(std::string_view names, std::uint64_t& target, std::string_view metavar, std::string_view help);
   /// One of `choices`, in any case and abbreviated if unambiguous.
   void choice(std::string_view names, std::optional<std::string>& target, std::vector<std::string> choices, std::string_view help);
@@ -176,7 +176,7 @@ class OptionSet {
 
   /// Sets the function with which key() requests a value that should not appear in a process list. `ask` gets the name of the value, and
   /// returns nothing if the answer is not a number. Without this function no key is requested.
-  void ask_for_keys(std::function<std::optional<std::uint64_t>(std::string_view name)> ask) { ask_ = std::move(ask); }
+  void set_key_prompt(std::function<std::optional<std::uint64_t>(std::string_view name)> ask) { key_prompt_ = std::move(ask); }
 
   // Operands, in the order in which they stand. Those after optional_operands() may be left out.
   void word(std::string_view name, std::string& to);
@@ -250,7 +250,7 @@ class OptionSet {
   std::vector<Option> options_;
   std::vector<Operand> operands_;
   std::string notes_;
-  std::function<std::optional<std::uint64_t>(std::string_view name)> ask_;
+  std::function<std::optional<std::uint64_t>(std::string_view name)> key_prompt_;
   bool operands_required_ = true;
   std::string instead_of_operands_;  ///< empty: no option does
   const std::optional<std::string>* stored_file_{};

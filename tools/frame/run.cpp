@@ -56,7 +56,7 @@ int execute(Command& command, const CommandInfo& info, const OptionSet& set, Com
     }
     emit.set_table_rows(session.options().dry_run ? std::string_view() : command.table_rows());  // a list of Sets is no table
     if (info.needs_fabric) session.require_fabric(info.name);
-    if (info.changes && !info.tells_changes) session.tell_sets();
+    if (info.changes && !info.tells_changes) session.report_sets();
     loop.run(run_with_names(command, session, emit));
     if (session.options().dry_run) emit(session.planned_sets());
     session.save_cache();
@@ -108,7 +108,7 @@ int run_command(const CommandInfo& info, std::span<const std::string> args, cons
   common.world = &world;
   General general;
   OptionSet set;
-  set.ask_for_keys([&world](std::string_view name) { return prompt_for_key(world, name); });
+  set.set_key_prompt([&world](std::string_view name) { return prompt_for_key(world, name); });
   apply_default_config(common);
   common.from = world.from;
   add_options(info, *command, set, common, general);
@@ -173,22 +173,22 @@ int execute_diags(Command& command, const CommandInfo& info, std::string_view ca
     return emit.diags_status();
   } catch (const DiagsUsage& usage) {
     emit.text().flush();
-    tell(world, usage.message() + set.usage_text());
+    print_on_stderr(world, usage.message() + set.usage_text());
     return 2;
   } catch (const DiagsExit& end) {
     emit.text().flush();
     // The text of --version goes to stderr. A failure to write it is a failure of the program.
-    const bool told = tell(world, end.message()) || errno == EPIPE;
+    const bool told = print_on_stderr(world, end.message()) || errno == EPIPE;
     return told || end.status() != 0 ? end.status() : diags_failed;
   } catch (const DiagsPanic& panic) {
     emit.text().flush();
-    tell(world, panic_line(panic));
+    print_on_stderr(world, panic_line(panic));
   } catch (const DiagsFailure& failure) {
     emit.text().write(failure_line(called, failure, common.debug > 0));
   } catch (const UsageError& error) {
     if (common.from) {
       emit.text().flush();
-      tell(world, fmt::format("{}: {}\n", called, error.message()));
+      print_on_stderr(world, fmt::format("{}: {}\n", called, error.message()));
       return static_cast<int>(Exit::usage);
     }
     emit.text().write(failure_line(called, DiagsFailure({"main", error.what()}), common.debug > 0));
@@ -210,7 +210,7 @@ int run_diags(const CommandInfo& info, const std::string& called, std::span<char
     emit.flush();
     return status;
   } catch (const SysError& error) {
-    tell(world, fmt::format("{}: standard output: {}\n", called, std::strerror(error.code())));
+    print_on_stderr(world, fmt::format("{}: standard output: {}\n", called, std::strerror(error.code())));
     return status == 0 ? diags_failed : status;
   }
 }

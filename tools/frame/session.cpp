@@ -57,8 +57,8 @@ mad::Rpc& Session::rpc() {
 
 PlannedSets Session::planned_sets() const { return stack_.planned_sets(); }
 
-void Session::tell_sets() {
-  stack_.tell_sets([this](const PlannedSet& set) { note(set.done()); });
+void Session::report_sets() {
+  stack_.report_sets([this](const PlannedSet& set) { note(set.done()); });
 }
 
 void Session::use_cache(std::unique_ptr<snapshot::Snapshot> cache) { stack_.use_cache(std::move(cache)); }

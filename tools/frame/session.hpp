@@ -73,13 +73,13 @@ class Session {
   void save_cache();
   PlannedSets planned_sets() const;
   /// Prints a note for each Set, with the node and the port that it changed. For commands that print nothing better themselves.
-  void tell_sets();
+  void report_sets();
   void aim_sets(std::optional<path::Path> node, std::optional<unsigned> port) { stack_.aim_sets(std::move(node), port); }
   void require_exact_targets() const { stack_.require_exact_targets(); }
   void read_from_sa() { stack_.read_from_sa(); }
   async::Task<> prepare_sa() { return stack_.prepare_sa(); }
   async::Task<> read_service_levels(subnet::PortPaths& paths) { return stack_.read_service_levels(paths); }
-  void tell_sl_0(std::string_view why) { stack_.tell_sl_0(why); }
+  void report_sl_0(std::string_view why) { stack_.report_sl_0(why); }
   void apply_options(path::Path& path) const { stack_.apply_options(path); }
   path::Path here() { return stack_.here(); }
 
@@ -137,7 +137,7 @@ class Session {
     throw error;
   }
   /// A request that failed and does not end the command. ibtool prints "E: …" where -v or -d is given; infiniband-diags warns.
-  void tell_failure(const mad::MadError& error) const { manners_->tell_failure(error); }
+  void report_failure(const mad::MadError& error) const { manners_->report_failure(error); }
   /// A remark of infiniband-diags on stderr, "ibwarn: [PID] FUNCTION: TEXT"; nothing in ibtool's words.
   void diags_warning(std::string_view function, std::string_view text) const { manners_->diags_warning(function, text); }
   /// A remark of infiniband-diags on stderr, as diags_warning() prints it, but only where -d was given.

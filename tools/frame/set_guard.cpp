@@ -144,9 +144,9 @@ mad::Task<mad::Result<mad::Reply>> SetGuard::set(const mad::Request& request) {
   if (!checked) co_return checked.shared_error();
   if (dry_run_) co_return co_await plan(request, node);
   std::optional<PlannedSet> described;
-  if (tell_) described = co_await describe(request, node);  // before the Set, after which the node may be out of reach
+  if (report_) described = co_await describe(request, node);  // before the Set, after which the node may be out of reach
   mad::Result<mad::Reply> sent = co_await below_.try_call(request);
-  if (sent && described) tell_(*described);
+  if (sent && described) report_(*described);
   co_return sent;
 }
 

@@ -51,8 +51,8 @@ class SetGuard final : public mad::Transactor {
   /// GMPs to `lid` are meant for the node at the end of the directed route `route`, whose LID was resolved to `lid`.
   void expect(Lid lid, path::Path route) { routes_.insert_or_assign(lid, std::move(route)); }
   const std::vector<PlannedSet>& planned() const { return planned_; }
-  /// Calls `tell` after each Set that was sent and not refused. Costs a NodeDescription for each node, before its first Set.
-  void on_set(std::function<void(const PlannedSet&)> tell) { tell_ = std::move(tell); }
+  /// Calls `report` after each Set that was sent and not refused. Costs a NodeDescription for each node, before its first Set.
+  void on_set(std::function<void(const PlannedSet&)> report) { report_ = std::move(report); }
   /// For Sets that go to the SA: asks the SA for the names of nodes, too, so that no SMP is sent. The other Sets begin with an SMP anyway.
   void name_by_sa() { names_by_sa_ = true; }
   /// Says what the next Sets change, for on_set() and --dry-run: the node at the end of `node`, where they go to a manager, and the port,
@@ -73,9 +73,9 @@ class SetGuard final : public mad::Transactor {
   const std::string& refusal_;
   std::map<Lid, path::Path> routes_;  ///< see expect()
   std::vector<PlannedSet> planned_;
-  std::function<void(const PlannedSet&)> tell_;  ///< see on_set()
-  std::map<Guid, std::string> descriptions_;     ///< of nodes, for tell_
-  std::optional<path::Path> aim_;                ///< see aim()
+  std::function<void(const PlannedSet&)> report_;  ///< see on_set()
+  std::map<Guid, std::string> descriptions_;       ///< of nodes, for report_
+  std::optional<path::Path> aim_;                  ///< see aim()
   std::optional<unsigned> aimed_port_;
 };
 

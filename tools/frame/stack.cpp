@@ -79,7 +79,7 @@ void Stack::open_fabric() {
   rpc_ = std::move(rpc);
   if (manners_.count_mads) manners_.count_mads(rpc_->stats());
   guard_ = std::make_unique<SetGuard>(*rpc_, why_no_sets_, options.dry_run);
-  guard_->on_set(tell_set_);
+  guard_->on_set(report_set_);
   if (options.use_sa) guard_->name_by_sa();
   stack_on_top();
 }

@@ -92,8 +92,8 @@ class Stack {
   void require_exact_targets() const;
   /// The Sets that were not sent because of --dry-run.
   PlannedSets planned_sets() const;
-  /// Calls `tell` after each Set that was sent; see SetGuard::on_set(). To be called before the stack opens.
-  void tell_sets(std::function<void(const PlannedSet&)> tell) { tell_set_ = std::move(tell); }
+  /// Calls `report` after each Set that was sent; see SetGuard::on_set(). To be called before the stack opens.
+  void report_sets(std::function<void(const PlannedSet&)> report) { report_set_ = std::move(report); }
   /// Says what the next Sets change; see SetGuard::aim().
   void aim_sets(std::optional<path::Path> node, std::optional<unsigned> port);
 
@@ -128,7 +128,7 @@ class Stack {
   /// Reads the service levels of `paths` from the SA, without --skip-sl.
   async::Task<> read_service_levels(subnet::PortPaths& paths);
   /// Warns once, in ibtool's dialect, that GMPs use SL 0, and `why`. Nothing if `why` is empty.
-  void tell_sl_0(std::string_view why);
+  void report_sl_0(std::string_view why);
 
  private:
   void open_fabric();
@@ -148,10 +148,10 @@ class Stack {
   Host& host_;
   async::Loop& loop_;
   StackManners manners_;
-  std::optional<path::Path> sa_target_;              ///< of --sa-path
-  std::string why_no_sets_;                          ///< see refuse_sets()
-  std::function<void(const PlannedSet&)> tell_set_;  ///< see tell_sets()
-  bool told_sl_0_{};
+  std::optional<path::Path> sa_target_;                ///< of --sa-path
+  std::string why_no_sets_;                            ///< see refuse_sets()
+  std::function<void(const PlannedSet&)> report_set_;  ///< see report_sets()
+  bool reported_sl_0_{};
 
   // The layers that close() destroys, from bottom to top.
   std::unique_ptr<snapshot::SnapshotTransactor> stored_;  ///< the snapshot of --from

@@ -103,9 +103,9 @@ async::Task<path::Path> Stack::smp_path(const path::Path* target) {
   co_return path;
 }
 
-void Stack::tell_sl_0(std::string_view why) {
-  if (why.empty() || told_sl_0_ || manners_.always_asks_sa) return;
-  told_sl_0_ = true;
+void Stack::report_sl_0(std::string_view why) {
+  if (why.empty() || reported_sl_0_ || manners_.always_asks_sa) return;
+  reported_sl_0_ = true;
   warn(fmt::format("SL 0 is used: {}", why));
 }
 
@@ -113,7 +113,7 @@ async::Task<> Stack::read_service_levels(subnet::PortPaths& paths) {
   if (host_.options().skip_sl) co_return;
   co_await prepare_sa();
   co_await paths.read_service_levels(transactor());
-  tell_sl_0(paths.why_sl_0());
+  report_sl_0(paths.why_sl_0());
 }
 
 /// The reason why no paths are queried from the SA; null if they are. With --skip-sl the reason is empty: the user knows it.
@@ -156,7 +156,7 @@ async::Task<path::Path> Stack::from_sa(path::Path path) {
   }
   if (!ib.dlid.is_unicast()) throw UsageError(fmt::format("--skip-sl: only the subnet administrator knows the LID of {}", to_text(path)));
   if (!has_lids) throw Error(fmt::format("{} has no LID, to which answers could be sent", host_.end_port().name()));
-  tell_sl_0(*no_sa_);
+  report_sl_0(*no_sa_);
   path.ib().slid = host_.end_port().lid;
   path.ib().sl = 0;
   co_return path;

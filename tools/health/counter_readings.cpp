@@ -70,7 +70,7 @@ async::Task<subnet::Failures> CounterReadings::read_all(mad::Transactor& transac
   };
   counters::PmaWanted wanted;
   wanted.each_port = wanted.forgets = true;
-  wanted.tells = [](const counters::PmaReading&) { return true; };
+  wanted.is_reported = [](const counters::PmaReading&) { return true; };
   if (cost_ == Cost::usual) {
     wanted.wants_discard_details = [&](const counters::PmaReading& reading) {
       return has_moved(key_of(reading), reading, "port_xmit_discards");
@@ -85,7 +85,7 @@ async::Task<subnet::Failures> CounterReadings::read_all(mad::Transactor& transac
     const auto known = supports_.find(subnet.node(node).guid());
     return known == supports_.end() ? std::nullopt : std::optional(known->second);
   };
-  wanted.told = [&](const counters::PmaNode& node) {
+  wanted.on_node = [&](const counters::PmaNode& node) {
     const subnet::Node& of = subnet.node(node.node);
     if (!node.problem && !of.is_twin && of.twin == subnet::none) supports_[of.guid()] = node.support;
     for (const counters::PmaReading& reading : node.ports) {

@@ -51,7 +51,7 @@ async::Task<> Watch::look(const std::string& time) {
   const Ongoing ongoing{&readings_, &managers_, &firmware_};
   co_await read_sources(session_, now, wanted_, scope, input, ongoing);
   if (!std::exchange(lost_, {}).empty()) session_.log().warning("the fabric is there again");
-  tell(now, input, scope, time);
+  report(now, input, scope, time);
   tables_ = ib::health::tables_of(input);
   if (has_port_changed(now)) close();
   before_ = std::move(now);
@@ -69,7 +69,7 @@ async::Task<ib::health::Scope> Watch::scope_of(Fabric& now) {
   co_return ib::health::scope_around(now.subnet, node);
 }
 
-void Watch::tell(const Fabric& now, const ib::health::Input& input, const ib::health::Scope& scope, const std::string& time) {
+void Watch::report(const Fabric& now, const ib::health::Input& input, const ib::health::Scope& scope, const std::string& time) {
   const ib::health::Diagnosis diagnosis = ib::health::examine(input, wanted_.selection, scope);
   const Fabric* before = stored_.fabric() != nullptr ? stored_.fabric() : before_ ? &*before_ : nullptr;
   const HealthReport report(now, before, wanted_, diagnosis, {scope, session_.options().verbosity > 0});

@@ -30,7 +30,7 @@ class Watch {
   async::Task<> round(std::string time);
   async::Task<> look(const std::string& time);
   async::Task<ib::health::Scope> scope_of(Fabric& now);
-  void tell(const Fabric& now, const ib::health::Input& input, const ib::health::Scope& scope, const std::string& time);
+  void report(const Fabric& now, const ib::health::Input& input, const ib::health::Scope& scope, const std::string& time);
   void lose(const Error& error);
   bool has_port_changed(const Fabric& now);
   /// Closes the end port. The next round opens it as it is then.

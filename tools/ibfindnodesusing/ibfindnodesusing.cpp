@@ -212,7 +212,7 @@ class IbfindnodesusingDiags final : public Command {
     } catch (const DiagsFailure&) {
       // ibnetdiscover has said why on stderr. The script goes on.
     } catch (const Error& error) {
-      tell(session.world(), error.message() + "\n");
+      print_on_stderr(session.world(), error.message() + "\n");
     }
     if (number.empty()) usage(session, emit, "");
     NodeIndex at = 0;
@@ -236,7 +236,7 @@ class IbfindnodesusingDiags final : public Command {
   }
 
   [[noreturn]] static void usage(const Session& session, Emit& emit, std::string_view complaint) {
-    tell(session.world(), complaint);
+    print_on_stderr(session.world(), complaint);
     emit.text().print(
         "Usage: {} [-R] [-C CA] [-P PORT] SWITCH_GUID PORT\n   shows whose packets go by that port of the switch, and come by it\n",
         session.program().substr(session.program().rfind('/') + 1));

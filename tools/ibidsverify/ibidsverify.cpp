@@ -210,7 +210,7 @@ class IbidsverifyDiags final : public Command {
         "Usage: ibidsverify [-R] [-C CA] [-P PORT]\n\n"
         "Looks for LIDs and GUIDs that are zero or that are there twice.\n"
         "  -R  has no effect: the fabric is always read anew\n  -C, -P  the device to use, and its port\n";
-    tell(session.world(), perl_.asks_help() ? usage : std::string_view(perl_.complaints()));
+    print_on_stderr(session.world(), perl_.asks_help() ? usage : std::string_view(perl_.complaints()));
     if (perl_.wants_usage()) {
       emit.text().write(usage);
       emit.set_diags_status(usage_status);

@@ -205,7 +205,7 @@ class IblinkinfoDiags final : public Command {
     if (wanted) {
       const NodeIndex at = node_of(*wanted);
       if (at == subnet::none) {
-        tell(session.world(), fmt::format("Failed to find port: {}\n", scan_.guid ? *scan_.guid : *scan_.route));
+        print_on_stderr(session.world(), fmt::format("Failed to find port: {}\n", scan_.guid ? *scan_.guid : *scan_.route));
         co_return;
       }
       only_node_ = fabric_.subnet.node(at).guid();
@@ -220,7 +220,7 @@ class IblinkinfoDiags final : public Command {
       for (const NodeIndex at : nodes) links.node(emit.text().buffer(), at), emit.text().write({});
     }
     for (const unsigned width : links.bad_widths()) session.diags_warning("mad_dump_linkwidth", fmt::format("bad width {}", width));
-    for (unsigned i = 0; i < links.cut(); ++i) tell(session.world(), "WARN: string buffer overflow\n");
+    for (unsigned i = 0; i < links.cut(); ++i) print_on_stderr(session.world(), "WARN: string buffer overflow\n");
   }
 
  private:

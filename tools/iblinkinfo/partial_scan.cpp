@@ -70,7 +70,7 @@ async::Task<std::optional<Guid>> PartialScan::read(Session& session, Libibnetdis
   std::optional<smp::NodeInfo> known;
   if (route && start) {
     const mad::Result<smp::NodeInfo> info = co_await session.transactor().try_subn_get<smp::NodeInfo>(*start);
-    if (!info && !all) session.tell_failure(info.error());
+    if (!info && !all) session.report_failure(info.error());
     if (info) known = *info;
     if (info && !all && !wanted) wanted = info->port_guid;
   }

@@ -204,7 +204,7 @@ class Ibping final : public Command {
     report.error = reply.error().message();
     const std::optional<unsigned> tries = mad::tries_in_vain(reply.error());
     report.tried = tries ? fmt::format("{} {}", *tries, *tries == 1 ? "try" : "tries") : report.error;
-    session.tell_failure(reply.error());
+    session.report_failure(reply.error());
     session.diags_debug(emit.text(), "main", fmt::format("ibping to {} failed", node.name));
   }
 

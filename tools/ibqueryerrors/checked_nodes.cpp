@@ -76,7 +76,7 @@ async::Task<> CheckedNodes::find_paths(Session& session, subnet::PortPaths& path
     if (target.path) query.known = target.path->ib().dgid;
     co_await session.prepare_sa();
     co_await find_paths_to(session, paths, fabric, nodes.front(), query);
-    session.tell_sl_0(paths.why_sl_0());
+    session.report_sl_0(paths.why_sl_0());
   }
 }
 

@@ -70,7 +70,7 @@ struct DiagsNodes {
   async::Task<subnet::NodeIndex> discover_traced(Session& session, LibibnetdiscFabric& fabric, TextOut& told, path::IbDrPath end,
                                                  smp::NodeInfo info) const;
   bool begins_before(Session& session, const smp::NodeInfo& info, unsigned hops) const;
-  void tell_silence(const Session& session, const mad::MadError& error) const;
+  void report_silence(const Session& session, const mad::MadError& error) const;
   subnet::NodeIndex named_node(const Session& session, const Fabric& fabric, subnet::NodeIndex at_route) const;
 
   Target target_;                           ///< the node of -G or -D

@@ -29,7 +29,7 @@ void open(Session& session) {
 }
 
 /// Prints what libibmad prints with -d when it requests the NodeInfo of the node of -D.
-void tell_query(const Session& session, const path::Path& path) {
+void report_query(const Session& session, const path::Path& path) {
   session.diags_debug("smp_query_status_via",
                       fmt::format("attr 0x{:x} mod 0x0 route {}", smp::NodeInfo::attribute_id, session.diags_route(path)));
 }
@@ -53,7 +53,7 @@ async::Task<std::vector<NodeIndex>> DiagsNodes::find(Session& session, Libibnetd
     } catch (const DiagsFailure&) {
       session.diags_warning("main", fmt::format("Failed to resolve {}; attempting full scan", target_.text()));
     } catch (const mad::MadError& error) {
-      tell_silence(session, error);
+      report_silence(session, error);
       found = true;
     }
   }
@@ -73,14 +73,14 @@ async::Task<std::vector<NodeIndex>> DiagsNodes::find(Session& session, Libibnetd
 }
 
 /// The node of -G or -D does not answer: what libibnetdisc says, and for a route libibmad, which asks it once more.
-void DiagsNodes::tell_silence(const Session& session, const mad::MadError& error) const {
+void DiagsNodes::report_silence(const Session& session, const mad::MadError& error) const {
   const mad::HeaderView request(error.request());
-  tell(session.world(),
-       fmt::format("./libibnetdisc/query_smp.c:186; umad ({} Attr 0x{:x}:{}) bad status {}; {}\n", diags_name(error.path()),
-                   request.attribute_id(), request.attribute_modifier(), ETIMEDOUT, std::strerror(ETIMEDOUT)));
+  print_on_stderr(session.world(),
+                  fmt::format("./libibnetdisc/query_smp.c:186; umad ({} Attr 0x{:x}:{}) bad status {}; {}\n", diags_name(error.path()),
+                              request.attribute_id(), request.attribute_modifier(), ETIMEDOUT, std::strerror(ETIMEDOUT)));
   if (!route) return;
-  tell_query(session, error.path());
-  session.tell_failure(error);
+  report_query(session, error.path());
+  session.report_failure(error);
 }
 
 /// The node of -G or -D, with its neighbours. Returns the node.
@@ -92,7 +92,7 @@ async::Task<NodeIndex> DiagsNodes::discover_target(Session& session, Libibnetdis
   const DiscoveryOptions options = libibnetdisc_discovery(session);
   const NodeIndex found = co_await discover_around(session, options, target_, fabric);
   libibnetdisc_failures(session, fabric, false);
-  tell_self(session);
+  report_self(session);
   co_return found;
 }
 
@@ -100,8 +100,8 @@ async::Task<NodeIndex> DiagsNodes::discover_target(Session& session, Libibnetdis
 /// and for its other ports, the discovery begins at the node before it.
 async::Task<NodeIndex> DiagsNodes::discover_at_route(Session& session, LibibnetdiscFabric& fabric, TextOut& told) const {
   const Destination destination = co_await session.smp_node(target_);
-  tell_self(session);
-  // One request for two: libibnetdisc's first one, of which -d prints nothing on stderr, and libibmad's behind the sweep (tell_query()).
+  report_self(session);
+  // One request for two: libibnetdisc's first one, of which -d prints nothing on stderr, and libibmad's behind the sweep (report_query()).
   const mad::Result<smp::NodeInfo> info = co_await session.lowest_transactor().try_subn_get<smp::NodeInfo>(destination.path);
   const path::IbDrPath end = *destination.path.directed();
   const bool traces = session.options().debug > 0;
@@ -127,7 +127,7 @@ async::Task<NodeIndex> DiagsNodes::discover_at_route(Session& session, Libibnetd
   }
   if (goes_back) libibnetdisc_found_again(session, *info, end.hops);
   libibnetdisc_failures(session, fabric, false);
-  tell_query(session, destination.path);
+  report_query(session, destination.path);
   co_return node;
 }
 
@@ -184,7 +184,7 @@ NodeIndex DiagsNodes::named_node(const Session& session, const Fabric& fabric, N
     const subnet::PortIndex port = fabric.subnet.find_port(Guid{c_number(*guid)});
     node = port == subnet::none ? port : fabric.subnet.port(port).node;
   }
-  if (node == subnet::none) tell(session.world(), fmt::format("Failed to find node: {}\n", target_.text()));
+  if (node == subnet::none) print_on_stderr(session.world(), fmt::format("Failed to find node: {}\n", target_.text()));
   return node;
 }
 
@@ -208,7 +208,7 @@ async::Task<bool> DiagsNodes::find_paths(Session& session, subnet::PortPaths& pa
   if (session.transactor().sa_path().ib().dlid == Lid{}) {
     session.diags_warning("sa_get_handle", fmt::format("No SM/SA found on port {}", session.diags_port()));
   } else {
-    tell(session.world(), fmt::format("Query SA failed: {}; sa call path_query failed\n", paths.why_sl_0()));
+    print_on_stderr(session.world(), fmt::format("Query SA failed: {}; sa call path_query failed\n", paths.why_sl_0()));
   }
   co_return false;
 }

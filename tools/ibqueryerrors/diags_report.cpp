@@ -31,9 +31,9 @@ bool is_details(std::uint16_t attribute) {
 }
 
 /// libibmad's line; it would have tried a node that cannot be reached as well.
-void tell_failed(const Session& session, const counters::PmaProblem& problem, Lid lid) {
+void report_failed(const Session& session, const counters::PmaProblem& problem, Lid lid) {
   if (problem.error) {
-    session.tell_failure(*problem.error);
+    session.report_failure(*problem.error);
   } else {
     session.diags_warning("mad_rpc", fmt::format("_do_madrpc failed; dport (Lid {})", lid.value));
   }
@@ -41,10 +41,10 @@ void tell_failed(const Session& session, const counters::PmaProblem& problem, Li
 
 }  // namespace
 
-void DiagsErrorReport::tell_problem(const counters::PmaNode& node, const counters::PmaReading& reading,
-                                    const counters::PmaProblem& problem) const {
+void DiagsErrorReport::report_problem(const counters::PmaNode& node, const counters::PmaReading& reading,
+                                      const counters::PmaProblem& problem) const {
   const Lid lid = fabric.subnet.lid(reading.port);
-  tell_failed(session_, problem, lid);
+  report_failed(session_, problem, lid);
   const std::string_view function = is_details(problem.attribute) ? "query_and_dump"
                                     : wanted.data_only            ? "print_data_cnts"
                                                                   : "print_errors";
@@ -52,14 +52,15 @@ void DiagsErrorReport::tell_problem(const counters::PmaNode& node, const counter
                                                diags_node_name(fabric.subnet.node(node.node), fabric.names), lid.value, reading.select));
 }
 
-void DiagsErrorReport::tell_clear(const counters::PmaNode& node, const counters::PmaProblem& problem, subnet::PortIndex port,
-                                  unsigned select) const {
+void DiagsErrorReport::report_clear(const counters::PmaNode& node, const counters::PmaProblem& problem, subnet::PortIndex port,
+                                    unsigned select) const {
   const Lid lid = fabric.subnet.lid(port);
-  tell_failed(session_, problem, lid);
+  report_failed(session_, problem, lid);
   const std::string who = diags_node_name(fabric.subnet.node(node.node), fabric.names);
   const bool extended = problem.attribute == pm::PortCountersExt::attribute_id;
-  tell(session_.world(), extended ? fmt::format("Failed to reset extended data counters {}, Lid {} port {}\n", who, lid.value, select)
-                                  : fmt::format("Failed to reset errors {} port {}\n", who, select));
+  print_on_stderr(session_.world(), extended
+                                        ? fmt::format("Failed to reset extended data counters {}, Lid {} port {}\n", who, lid.value, select)
+                                        : fmt::format("Failed to reset errors {} port {}\n", who, select));
 }
 
 /// Whether a counter of which there are details is in error.
@@ -105,76 +106,76 @@ void DiagsErrorReport::reset_text(TextOut& out, const std::vector<Reset>& resets
   }
 }
 
-void DiagsErrorReport::tell_request(subnet::PortIndex port, unsigned select) const {
+void DiagsErrorReport::report_request(subnet::PortIndex port, unsigned select) const {
   session_.diags_debug("pma_query_via", fmt::format("lid {} port {}", fabric.subnet.lid(port).value, select));
 }
 
-void DiagsErrorReport::tell_reading(const counters::PmaNode& node, const counters::PmaReading& reading) const {
+void DiagsErrorReport::report_reading(const counters::PmaNode& node, const counters::PmaReading& reading) const {
   std::vector<const counters::PmaProblem*> left;
   for (const counters::PmaProblem& problem : reading.problems) {
     if (!problem.set) left.push_back(&problem);
   }
   for (const std::uint16_t attribute : diags_requests(reading)) {
-    tell_request(reading.port, reading.select);
+    report_request(reading.port, reading.select);
     const auto failed = std::ranges::find(left, attribute, &counters::PmaProblem::attribute);
     if (failed == left.end()) continue;
-    tell_problem(node, reading, **failed);
+    report_problem(node, reading, **failed);
     left.erase(failed);
     if (!is_details(attribute)) break;
   }
-  for (const counters::PmaProblem* problem : left) tell_problem(node, reading, *problem);
+  for (const counters::PmaProblem* problem : left) report_problem(node, reading, *problem);
   // What could not be read was not cleared either.
   if (wanted.clears() && !reading.known() && !reading.problems.empty()) {
     counters::PmaProblem clear = reading.problems.back();
     clear.attribute = pm::PortCounters::attribute_id;
-    tell_clear(node, clear, reading.port, reading.select);
+    report_clear(node, clear, reading.port, reading.select);
   }
 }
 
-void DiagsErrorReport::tell_reset(const counters::PmaNode& node, const Reset& reset) const {
+void DiagsErrorReport::report_reset(const counters::PmaNode& node, const Reset& reset) const {
   const auto sets = [&](std::uint64_t mask) {
     session_.diags_debug("performance_reset_via",
                          fmt::format("lid {} port {} mask 0x{:x}", fabric.subnet.lid(reset.port).value, reset.select, mask));
   };
-  const auto tell_failure = [&](std::uint16_t attribute) {
+  const auto report_failure = [&](std::uint16_t attribute) {
     for (const counters::PmaProblem& problem : reset.problems) {
-      if (problem.set && problem.attribute == attribute) tell_clear(node, problem, reset.port, reset.select);
+      if (problem.set && problem.attribute == attribute) report_clear(node, problem, reset.port, reset.select);
     }
   };
   if (reset.masks.port_counters != 0) sets(reset.masks.port_counters);
-  tell_failure(pm::PortCounters::attribute_id);
+  report_failure(pm::PortCounters::attribute_id);
   if (wanted.clears_details()) {
     sets(counters::all_discard_details);
     sets(counters::all_error_details);
   }
-  tell_failure(pm::PortCountersExt::attribute_id);
+  report_failure(pm::PortCountersExt::attribute_id);
 }
 
-void DiagsErrorReport::tell_requests(const counters::PmaNode& node, const std::vector<Reset>& sent) const {
-  tell_request(node.first, fabric.subnet.port(node.first).number);
+void DiagsErrorReport::report_requests(const counters::PmaNode& node, const std::vector<Reset>& sent) const {
+  report_request(node.first, fabric.subnet.port(node.first).number);
   if (node.problem) {
     const Lid lid = fabric.subnet.lid(node.first);
-    tell_failed(session_, *node.problem, lid);
+    report_failed(session_, *node.problem, lid);
     session_.diags_warning("query_cap_mask", fmt::format("classportinfo query failed on {}, Lid {} port {}",
                                                          diags_node_name(fabric.subnet.node(node.node), fabric.names), lid.value,
                                                          fabric.subnet.port(node.first).number));
   }
-  const auto tell_resets = [&](const counters::PmaReading* after) {
+  const auto report_resets = [&](const counters::PmaReading* after) {
     for (const Reset& reset : sent) {
-      if (reset.after == after) tell_reset(node, reset);
+      if (reset.after == after) report_reset(node, reset);
     }
   };
-  if (node.all) tell_reading(node, *node.all);
+  if (node.all) report_reading(node, *node.all);
   for (const counters::PmaReading& reading : node.ports) {
-    tell_reading(node, reading);
-    tell_resets(&reading);
+    report_reading(node, reading);
+    report_resets(&reading);
   }
-  tell_resets(nullptr);
+  report_resets(nullptr);
 }
 
 void DiagsErrorReport::print_node(TextOut& out, const counters::PmaNode& node) const {
   const std::vector<Reset> sent = resets(node);
-  tell_requests(node, sent);
+  report_requests(node, sent);
   node_text(out, node, [&](const counters::PmaReading* reading) { reset_text(out, sent, reading); });
 }
 

@@ -62,7 +62,7 @@ counters::PmaWanted pma_wanted(const Wanted& wanted, const ErrorRules& applied) 
   pma.traffic = wanted.data;
   pma.traffic_only = pma.each_port = wanted.data_only;
   const ErrorRules* rules = &applied;
-  if (!wanted.data_only) pma.tells = [rules](const counters::PmaReading& reading) { return !rules->errors_of(reading).empty(); };
+  if (!wanted.data_only) pma.is_reported = [rules](const counters::PmaReading& reading) { return !rules->errors_of(reading).empty(); };
   if (wanted.details) {
     pma.wants_discard_details = [rules](const auto& reading) { return rules->is_error(reading, "port_xmit_discards"); };
     pma.wants_error_details = [rules](const auto& reading) { return rules->is_error(reading, "port_rcv_errors"); };
@@ -187,7 +187,7 @@ class Ibqueryerrors final : public Command {
     wanted.forgets = !emit.json();
     bool any = false;
     std::size_t unread = 0;
-    wanted.told = [&](const counters::PmaNode& node) {
+    wanted.on_node = [&](const counters::PmaNode& node) {
       any |= any_read(node);
       unread += unread_ports(fabric.subnet, node);
       report.count(node);
@@ -226,7 +226,7 @@ class Ibqueryerrors final : public Command {
       const auto known = supports_.find(node);
       return known == supports_.end() ? std::nullopt : std::optional(known->second);
     };
-    wanted.told = [&](const counters::PmaNode& node) {
+    wanted.on_node = [&](const counters::PmaNode& node) {
       if (!node.problem) supports_[node.node] = node.support;
       report.take(node, history_, emit.json() ? nullptr : &emit.text());
     };
@@ -287,7 +287,7 @@ class IbqueryerrorsDiags final : public Command {
     if (wanted_.report_port) report.grouping = grouping_of(fabric.subnet);
     counters::PmaWanted wanted = pma_wanted(wanted_, rules_);
     wanted.forgets = true;
-    wanted.told = [&](const counters::PmaNode& node) {
+    wanted.on_node = [&](const counters::PmaNode& node) {
       report.count(node);
       report.print_node(emit.text(), node);
       emit.text().push();

@@ -92,12 +92,12 @@ class DiagsErrorReport final : public ErrorReport {
 
   bool is_details_error(const counters::PmaReading& reading, std::string_view counter) const;
   std::vector<std::uint16_t> diags_requests(const counters::PmaReading& reading) const;
-  void tell_request(subnet::PortIndex port, unsigned select) const;
-  void tell_requests(const counters::PmaNode& node, const std::vector<Reset>& sent) const;
-  void tell_reading(const counters::PmaNode& node, const counters::PmaReading& reading) const;
-  void tell_problem(const counters::PmaNode& node, const counters::PmaReading& reading, const counters::PmaProblem& problem) const;
-  void tell_reset(const counters::PmaNode& node, const Reset& reset) const;
-  void tell_clear(const counters::PmaNode& node, const counters::PmaProblem& problem, subnet::PortIndex port, unsigned select) const;
+  void report_request(subnet::PortIndex port, unsigned select) const;
+  void report_requests(const counters::PmaNode& node, const std::vector<Reset>& sent) const;
+  void report_reading(const counters::PmaNode& node, const counters::PmaReading& reading) const;
+  void report_problem(const counters::PmaNode& node, const counters::PmaReading& reading, const counters::PmaProblem& problem) const;
+  void report_reset(const counters::PmaNode& node, const Reset& reset) const;
+  void report_clear(const counters::PmaNode& node, const counters::PmaProblem& problem, subnet::PortIndex port, unsigned select) const;
 
   const Session& session_;
 };

@@ -148,7 +148,7 @@ class Ibtracert final : public Command {
     if (trace.end == WayEnd::arrived) co_return;
     emit.flush();
     session.report(Error(trace.reason));
-    tell_error(session, tracer, trace);
+    report_error(session, tracer, trace);
     emit.raise(trace.end == WayEnd::no_answer || trace.end == WayEnd::not_read ? Exit::incomplete : Exit::findings);
   }
 
@@ -159,7 +159,7 @@ class Ibtracert final : public Command {
     if (route) co_return std::move(*route);
     if (before.end == WayEnd::unreachable && tracer.error()) tracer.error()->raise();
     refuse_unread(before);
-    tell_error(session, tracer, before);
+    report_error(session, tracer, before);
     throw Error(before.end == WayEnd::not_read ? fmt::format("The way to the source {} is not known: {}", node.name, before.reason)
                                                : fmt::format("There is no way to the source {}: {}", node.name, before.reason));
   }
@@ -171,9 +171,9 @@ class Ibtracert final : public Command {
   }
 
   /// With -v the request that was not answered.
-  static void tell_error(const Session& session, const PacketTracer& tracer, const TracedWay& trace) {
+  static void report_error(const Session& session, const PacketTracer& tracer, const TracedWay& trace) {
     const std::shared_ptr<const mad::MadError> error = trace.end == WayEnd::no_answer ? tracer.error() : trace.error;
-    if (error && trace.end != WayEnd::arrived) session.tell_failure(*error);
+    if (error && trace.end != WayEnd::arrived) session.report_failure(*error);
   }
 
   Target first_, second_;
@@ -222,7 +222,7 @@ class IbtracertDiags final : public Command {
         session.diags_debug("smp_query_status_via", fmt::format("attr 0x{:x} mod 0x{:x} route {}", attribute, modifier, of));
       };
     }
-    options.failed = [&session](const mad::MadError& error) { session.tell_failure(error); };
+    options.failed = [&session](const mad::MadError& error) { session.report_failure(error); };
     options.warned = [&session](std::string_view function, std::string_view text) { session.diags_warning(function, text); };
     return options;
   }
@@ -246,7 +246,7 @@ class IbtracertDiags final : public Command {
   }
 
   /// Prints on stderr why a way does not lead to its end.
-  static void tell_end(const Session& session, const TracedWay& trace) {
+  static void report_end(const Session& session, const TracedWay& trace) {
     if (trace.end != WayEnd::arrived && !trace.where.empty()) session.diags_warning(trace.of, trace.where);
   }
 
@@ -274,7 +274,7 @@ class IbtracertDiags final : public Command {
     DirectedRoute route;
     const TracedWay before = co_await tracer.unicast(route, *from);
     text_->way_to_source(out, before);
-    tell_end(session, before);
+    report_end(session, before);
     if (before.end != WayEnd::arrived) {
       session.diags_warning("get_route", "can't find a route to the src port");
       co_return false;
@@ -282,7 +282,7 @@ class IbtracertDiags final : public Command {
     if (wanted_.mlid) co_return co_await multicast(session, out, tracer, std::move(route), *to);
     const TracedWay trace = co_await tracer.unicast(route, *to);
     text_->unicast(out, trace);
-    tell_end(session, trace);
+    report_end(session, trace);
     if (trace.end != WayEnd::arrived) session.diags_warning("get_route", "can't find a route from src to dest");
     co_return trace.end == WayEnd::arrived;
   }
@@ -298,7 +298,7 @@ class IbtracertDiags final : public Command {
     // Of the destination the port that answered is printed, not the port through which the packet comes.
     if (!trace.hops.empty()) trace.hops.back().at.port = trace.to->port;
     text_->multicast(out, trace);
-    tell_end(session, trace);
+    report_end(session, trace);
     co_return trace.end == WayEnd::arrived;
   }
 

@@ -92,26 +92,26 @@ class PacketTracer::MulticastWalk {
   void note(std::string_view text) const { tracer_.warn("find_mcpath", text); }
 
   /// Keeps a line of infiniband-diags' search.
-  void tell(TracedStep step) {
+  void record(TracedStep step) {
     if (tracer_.options_.keep_steps) trace_.steps.push_back(std::move(step));
   }
-  void tell(StepKind kind, std::string_view of, std::string text) { tell(TracedStep{kind, of, std::move(text), std::nullopt, 0}); }
-  void tell_node(StepKind kind, std::string text, const PacketPlace& at) { tell(TracedStep{kind, {}, std::move(text), at, 0}); }
+  void record(StepKind kind, std::string_view of, std::string text) { record(TracedStep{kind, of, std::move(text), std::nullopt, 0}); }
+  void report_node(StepKind kind, std::string text, const PacketPlace& at) { record(TracedStep{kind, {}, std::move(text), at, 0}); }
 
   /// The number that replaces the memory address of a branch, which infiniband-diags prints.
   static std::string address(std::size_t branch) { return fmt::format("0x{:012x}", branch + 1); }
 
   /// The next branch is `at`, `level` hops from the source.
-  void tell_insertion(const PacketPlace& at, unsigned level) {
-    tell(StepKind::verbose, "new_node",
-         fmt::format("insert dist {} node {} port {} lid {}", level, address(branches_.size()), at.port, at.lid.value));
+  void report_insertion(const PacketPlace& at, unsigned level) {
+    record(StepKind::verbose, "new_node",
+           fmt::format("insert dist {} node {} port {} lid {}", level, address(branches_.size()), at.port, at.lid.value));
   }
 
   /// Reads the destination by its LID.
   async::Task<> find_destination() {
     if (trace_.to) co_return;
     trace_.to = co_await tracer_.place(DirectedRoute(), to_);
-    if (trace_.to) tell(got_node(portid_text({}, to_), *trace_.to));
+    if (trace_.to) record(got_node(portid_text({}, to_), *trace_.to));
     if (trace_.to) co_return;
     tracer_.warn("find_target_portguid", "can't find to port\n");
     // The first that was not read is the cause.
@@ -141,20 +141,20 @@ class PacketTracer::MulticastWalk {
 
   async::Task<bool> begin() {
     if (tracer_.options_.target_first) co_await find_destination();
-    tell(StepKind::debug, "find_mcpath", "from " + route_text(from_));
+    record(StepKind::debug, "find_mcpath", "from " + route_text(from_));
     trace_.from = co_await tracer_.place(from_, Lid());
     if (!trace_.from) {
       note(fmt::format("can't reach node {}", route_text(from_)));
       co_return fail(WayEnd::unreachable, "The source does not answer");
     }
     const PacketPlace& at = *trace_.from;
-    tell(got_node(route_text(from_), at));
+    record(got_node(route_text(from_), at));
     if (is_target(at)) {
       trace_.to = at;
-      tell_node(StepKind::node, "found target", at);
+      report_node(StepKind::node, "found target", at);
       if (!at.is_switch()) co_return false;
       const Members members = co_await tracer_.members(from_, at.node, mlid_);
-      tell_members(at, members);
+      report_members(at, members);
       if (members.error) {
         not_read(at, "Where the group is sent by", members.error);
         fail_without_way();
@@ -163,7 +163,7 @@ class PacketTracer::MulticastWalk {
       }
       co_return false;
     }
-    tell_insertion(at, 0);
+    report_insertion(at, 0);
     branches_.push_back({at, from_, 0, 0, 0, 0});
     known_.insert(at.node.node_guid);
     co_return true;
@@ -225,23 +225,23 @@ class PacketTracer::MulticastWalk {
     co_await async::for_each(all, all.size(), ask_one);
   }
 
-  void tell_members(const PacketPlace& at, const Members& members) {
+  void report_members(const PacketPlace& at, const Members& members) {
     members.out.each([&](unsigned port) {
-      tell(StepKind::verbose, "switch_mclookup",
-           fmt::format("Switch guid {:#x}: mlid {:#x} is forwarded to port {}", at.node.node_guid.value, mlid_, port));
+      record(StepKind::verbose, "switch_mclookup",
+             fmt::format("Switch guid {:#x}: mlid {:#x} is forwarded to port {}", at.node.node_guid.value, mlid_, port));
     });
   }
 
   async::Task<> grow(std::size_t at) {
     const Branch branch = branches_[at];
-    tell(StepKind::verbose, "find_mcpath", fmt::format("dist {} node {}", branch.level, address(at)));
-    tell_node(StepKind::node, "processing", branch.at);
+    record(StepKind::verbose, "find_mcpath", fmt::format("dist {} node {}", branch.level, address(at)));
+    report_node(StepKind::node, "processing", branch.at);
     if (!branch.at.is_switch()) {
       if (branch.level != 0) co_return;
       co_return co_await leave(at, branch);
     }
     const Members members = co_await tracer_.members(branch.route, branch.at.node, mlid_);
-    tell_members(branch.at, members);
+    report_members(branch.at, members);
     if (!members.known) {
       if (members.error) not_read(branch.at, "Where the group is sent by", members.error);
       note(fmt::format("skipping bad Switch {:#x}", branch.at.node.node_guid.value));
@@ -260,9 +260,9 @@ class PacketTracer::MulticastWalk {
 
   /// From a channel adapter or router, by its port. Where the route came to it by a switch, this is one hop back.
   async::Task<> leave(std::size_t at, const Branch& branch) {
-    tell(StepKind::debug, "find_mcpath",
-         fmt::format("Starting from CA {:#x} lid {} port {} (leafport {})", branch.at.node.node_guid.value, branch.at.lid.value,
-                     branch.at.port, branch.route.empty() ? 0 : branch.route.back()));
+    record(StepKind::debug, "find_mcpath",
+           fmt::format("Starting from CA {:#x} lid {} port {} (leafport {})", branch.at.node.node_guid.value, branch.at.lid.value,
+                       branch.at.port, branch.route.empty() ? 0 : branch.route.back()));
     if (branch.route.empty()) co_return co_await cross(at, branch.route, branch.at.port);
     DirectedRoute route = branch.route;
     leaf_port_ = route.back();
@@ -279,9 +279,9 @@ class PacketTracer::MulticastWalk {
       co_return;
     }
     const smp::PortInfo info = smp::PortInfo::unpack(*bytes);
-    tell(StepKind::verbose, "get_port",
-         fmt::format("portid {} portnum {}: lid {} state {} physstate {}", route_text(route), port, info.lid.value,
-                     static_cast<unsigned>(info.port_state), static_cast<unsigned>(info.port_physical_state)));
+    record(StepKind::verbose, "get_port",
+           fmt::format("portid {} portnum {}: lid {} state {} physstate {}", route_text(route), port, info.lid.value,
+                       static_cast<unsigned>(info.port_state), static_cast<unsigned>(info.port_physical_state)));
     if (info.port_physical_state != smp::PortPhysicalState::link_up) co_return;
     if (route.size() >= longest_route) {
       broken_ = true;
@@ -299,25 +299,25 @@ class PacketTracer::MulticastWalk {
       not_read(branches_[before].at, fmt::format("What is beyond port {} of", out), tracer_.error_);
       co_return;
     }
-    tell(got_node(route_text(route), *place));
+    record(got_node(route_text(route), *place));
     co_await tracer_.set_in_port(branches_[before].at.lid, out, *place);
     Branch branch{std::move(*place), std::move(route), 0, before, out, branches_[before].level + 1};
     branch.up_port = entry(branch);
     if (is_target(branch.at)) {
-      tell_node(StepKind::node, "found target", branch.at);
+      report_node(StepKind::node, "found target", branch.at);
       branches_.push_back(std::move(branch));
       found_ = branches_.size() - 1;
       co_return;
     }
     if (known_.insert(branch.at.node.node_guid).second) {
-      tell_insertion(branch.at, branch.level);
-      tell_node(StepKind::node, "new remote", branch.at);
+      report_insertion(branch.at, branch.level);
+      report_node(StepKind::node, "new remote", branch.at);
       branches_.push_back(std::move(branch));
       co_return;
     }
-    tell(StepKind::debug, "insert_node", fmt::format("node {:x} already exists", branch.at.node.node_guid.value));
+    record(StepKind::debug, "insert_node", fmt::format("node {:x} already exists", branch.at.node.node_guid.value));
     if (branch.at.is_switch()) {
-      tell_node(StepKind::circle, {}, branch.at);
+      report_node(StepKind::circle, {}, branch.at);
       trace_.reason = fmt::format("Looping detected: the packet comes to {} again", to_text(branch.at.node.node_guid));
     }
   }

@@ -209,22 +209,22 @@ class PacketTracer::UnicastWalk {
                 trace_.from ? fmt::format("LID {} does not answer", to_.value) : "The source does not answer");
   }
 
-  void tell(TracedStep step) {
+  void record(TracedStep step) {
     if (!tracer_.options_.keep_steps) return;
     step.lines = begun_ ? 1 + trace_.hops.size() : 0;
     trace_.steps.push_back(std::move(step));
   }
-  void tell(std::string_view function, std::string text) {
+  void record(std::string_view function, std::string text) {
     TracedStep step;
     step.of = function;
     step.text = std::move(text);
-    tell(std::move(step));
+    record(std::move(step));
   }
 
   async::Task<std::optional<PacketPlace>> place(Lid lid) {
     async::Task<std::optional<PacketPlace>> asked = tracer_.place(lid.value == 0 ? route_ : DirectedRoute(), lid);
     std::optional<PacketPlace> found = co_await std::move(asked);
-    if (found) tell(got_node(portid(lid), *found));
+    if (found) record(got_node(portid(lid), *found));
     co_return found;
   }
 
@@ -257,7 +257,7 @@ class PacketTracer::UnicastWalk {
   }
 
   async::Task<bool> begin() {
-    tell("find_route", "from " + portid());
+    record("find_route", "from " + portid());
     trace_.from = co_await place(Lid());
     const bool asks_target = tracer_.options_.target_first;
     if (trace_.from && asks_target) trace_.to = co_await place(to_);
@@ -277,7 +277,7 @@ class PacketTracer::UnicastWalk {
   /// Reads where the switch `at`, at the end of the route, sends the packet.
   async::Task<bool> look_up_at(const PacketPlace& at) {
     lookup_ = co_await tracer_.look_up(route_, to_);
-    if (lookup_.port >= 0) tell("switch_lookup", fmt::format("portid {}: forward lid {} to port {}", portid(), to_.value, lookup_.port));
+    if (lookup_.port >= 0) record("switch_lookup", fmt::format("portid {}: forward lid {} to port {}", portid(), to_.value, lookup_.port));
     const routing::EntryKind kind = lookup_.kind(at);
     co_return kind == routing::EntryKind::own_port || kind == routing::EntryKind::port ? true : bad_table(at, lookup_.port);
   }
@@ -294,7 +294,7 @@ class PacketTracer::UnicastWalk {
       trace_.to = at_;
       co_return false;
     }
-    tell("find_route", at_.is_switch() ? "switch node" : "ca or router node");
+    record("find_route", at_.is_switch() ? "switch node" : "ca or router node");
     const int out = at_.is_switch() ? lookup_.port : static_cast<int>(at_.port);
     std::optional<unsigned> in;
     if (!at_.is_switch() && !may_leave(in)) co_return false;
@@ -336,7 +336,7 @@ class PacketTracer::UnicastWalk {
                   fmt::format("Reached end port {} which is not the requested destination", to_text(at_.port_guid)));
     }
     if (route_.empty()) return true;
-    tell("find_route", "ca or router node - return back 1 hop");
+    record("find_route", "ca or router node - return back 1 hop");
     in = route_.back();
     route_.pop_back();
     return true;

@@ -222,10 +222,10 @@ class ListScripts final : public Command {
         emit.text().write(printable_words(list));  // behind the columns, which cut words at bytes
       } catch (const SysError& error) {
         // In the words of cat, by which the scripts read it.
-        tell(session.world(), fmt::format("cat: {}: {}\n", printable_words(*words_.file), std::strerror(error.code())));
+        print_on_stderr(session.world(), fmt::format("cat: {}: {}\n", printable_words(*words_.file), std::strerror(error.code())));
         emit.set_diags_status(1);
       } catch (const Error& error) {
-        tell(session.world(), fmt::format("{}: {}\n", name_of(kind), error.what()));
+        print_on_stderr(session.world(), fmt::format("{}: {}\n", name_of(kind), error.what()));
         emit.set_diags_status(1);
       }
     }

@@ -109,7 +109,7 @@ async::Task<PortNumbers> every_port(Session& session, mad::Transactor& smps, con
 }
 
 /// With -d: what libibmad prints of a request to the PMA.
-void tell_request(const Session& session, const Destination& node, std::int32_t port) {
+void report_request(const Session& session, const Destination& node, std::int32_t port) {
   session.diags_debug("pma_query_via", fmt::format("lid {} port {}", node.path.ib().dlid.value, port));
 }
 
@@ -118,7 +118,7 @@ async::Task<> request_counters(Session& session, const Destination& node, const 
   std::vector<std::uint8_t> selector(info.bytes);
   const FieldInfo* field = find_field(info, "port_select");
   wire::set_bits(selector, field->bit_offset, field->bits, port);
-  tell_request(session, node, port);
+  report_request(session, node, port);
   mad::Result<std::vector<std::uint8_t>> answer = co_await session.transactor().try_get(node.path, info, 0, selector);
   reading.time = session.loop().now();
   if (!answer) reading.error = answer.shared_error();
@@ -313,7 +313,7 @@ class PerfqueryDiags final : public Command {
     const CounterSet& chosen = *wanted_.chosen;
     if (wanted_.resets()) session.require_fabric("A reset of counters");
     const Destination node = co_await find_pma(session, wanted_);
-    tell_request(session, node, first_port(session));
+    report_request(session, node, first_port(session));
     const counters::PmaSupport support = co_await read_support(session, node);
     const ChosenPorts asked = co_await choose_ports(session, node, support);
     const StructInfo* layout = co_await layout_of(session, node, wanted_, support, asked.numbers.front());

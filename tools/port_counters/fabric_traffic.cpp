@@ -90,7 +90,7 @@ class Ibdatacounters final : public Command {
     subnet::SurveyOptions options = gmp_survey(session, paths);
     counters::PmaWanted wanted;
     wanted.traffic_only = wanted.each_host_port = wanted.forgets = true;
-    wanted.told = std::move(told);
+    wanted.on_node = std::move(told);
     wanted.known_support = [this](subnet::NodeIndex node) {
       const auto known = supports_.find(node);
       return known == supports_.end() ? std::nullopt : std::optional(known->second);

@@ -59,7 +59,7 @@ class OnePort final : public Command {
     if (checks_) {
       check(session, emit, fabric, asked, reading, thresholds);
     } else {
-      tell_traffic(session, emit, fabric, asked, reading);
+      report_traffic(session, emit, fabric, asked, reading);
     }
     if (!reading) reading.error().raise();
   }
@@ -195,8 +195,8 @@ class OnePort final : public Command {
     emit.raise(report.status());
   }
 
-  static void tell_traffic(Session& session, Emit& emit, const Fabric& fabric, const Asked& asked,
-                           const mad::Result<counters::CounterReading>& reading) {
+  static void report_traffic(Session& session, Emit& emit, const Fabric& fabric, const Asked& asked,
+                             const mad::Result<counters::CounterReading>& reading) {
     TrafficReport report(fabric);
     report.single = true;
     report.verbose = session.options().error_level() >= 1;

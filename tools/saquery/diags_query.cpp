@@ -37,7 +37,7 @@ std::string diags_item_list() {
 /// A key. If `text` does not begin with a hexadecimal digit, the key is requested on the terminal.
 std::uint64_t key_of(const CommonOptions& common, const std::string& text, std::string_view prompt) {
   if (std::isxdigit(static_cast<unsigned char>(text[0])) != 0) return c_number(text);
-  return c_number(ask_unseen(*common.world, prompt));
+  return c_number(read_unseen(*common.world, prompt));
 }
 
 bool is_about_nodes(ListKind list) { return list >= ListKind::lids && list <= ListKind::adapters; }

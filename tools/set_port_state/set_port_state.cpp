@@ -128,7 +128,7 @@ class SetPortState final : public Command {
       const mad::Reason reason = was_read ? subnet::read_before_set : mad::asked;
       mad::Result<smp::PortInfo> info = co_await transactor.try_subn_get<smp::PortInfo>(port.path, port.number, smp::PortInfo(), reason);
       if (!info) {
-        tell(session, fabric, port, info.shared_error(), "can not be read, so nothing is set");
+        report_failed(session, fabric, port, info.shared_error(), "can not be read, so nothing is set");
         ++silent;
         continue;
       }
@@ -140,7 +140,7 @@ class SetPortState final : public Command {
       // Before any of them is set; each Set does this once more.
       const mad::Result<smp::NodeInfo> at_end = co_await subnet::check_set_target(transactor, port.path);
       if (!at_end) {
-        tell(session, fabric, port, at_end.shared_error(), "can not be read, so nothing is set");
+        report_failed(session, fabric, port, at_end.shared_error(), "can not be read, so nothing is set");
         ++silent;
         continue;
       }
@@ -164,7 +164,7 @@ class SetPortState final : public Command {
         changed += (changed.empty() ? " " : ", ") + name_of(fabric.subnet, port);
         done.push_back(port);
       } else {
-        tell(session, fabric, port, answer.shared_error(), "can not be set");
+        report_failed(session, fabric, port, answer.shared_error(), "can not be set");
       }
     }
     ports = std::move(done);
@@ -172,8 +172,8 @@ class SetPortState final : public Command {
   }
 
   /// Prints the failure of a port on stderr, and adds it to the failures of the fabric.
-  static void tell(Session& session, Fabric& fabric, const Chosen& chosen, const std::shared_ptr<const mad::MadError>& error,
-                   std::string_view what) {
+  static void report_failed(Session& session, Fabric& fabric, const Chosen& chosen, const std::shared_ptr<const mad::MadError>& error,
+                            std::string_view what) {
     session.log().error(fmt::format("{} {}", name_of(fabric.subnet, chosen), what));
     print_error(session.log(), *error, session.options().error_level(), session.options().keys, false);
     fabric.failures.push_back(port_failure(fabric.subnet, chosen.port, error));

@@ -13,7 +13,7 @@ namespace ib::tools {
 bool can_ask(const World& world) { return ::isatty(::fileno(world.in)) == 1 && ::isatty(::fileno(world.err)) == 1; }
 
 bool agrees(const World& world, std::string_view question) {
-  tell(world, fmt::format("{} [y/N] ", question));
+  print_on_stderr(world, fmt::format("{} [y/N] ", question));
   std::fflush(world.err);
   const int answer = std::fgetc(world.in);
   return answer == 'y' || answer == 'Y';

@@ -104,10 +104,10 @@ bool alike(const subnet::Failure& a, const subnet::Failure& b) {
 /// Reads the source once. The model lists everything that was not read.
 async::Task<> read_fabric(Session& session, const DiscoveryOptions& options, FabricSource& source, FabricWanted wanted, Fabric& fabric) {
   wanted.needs = options.needs;
-  const bool tells = !options.silent && session.options().error_level() >= 1;
-  if (tells && !source.name().empty()) session.log().debug(fmt::format("Performing discovery using mode '{}'", source.name()));
+  const bool is_verbose = !options.silent && session.options().error_level() >= 1;
+  if (is_verbose && !source.name().empty()) session.log().debug(fmt::format("Performing discovery using mode '{}'", source.name()));
   wanted.progress = [&session](std::size_t nodes) { session.progress().count(nodes, "nodes"); };
-  if (tells) wanted.tell = [&log = session.log()](std::string_view line) { log.debug(line); };
+  if (is_verbose) wanted.notice = [&log = session.log()](std::string_view line) { log.debug(line); };
   const subnet::DiscoverStats stats = co_await source.read(std::move(wanted), fabric);
   session.count_plan(stats);
   fabric.stored = source.stored();
@@ -174,7 +174,7 @@ std::optional<std::vector<std::uint8_t>> stored_route(Session& session, Guid gui
 }
 
 /// Prints what did not answer.
-void tell_outcome(const Session& session, const DiscoveryOptions& options, const Fabric& fabric) {
+void report_outcome(const Session& session, const DiscoveryOptions& options, const Fabric& fabric) {
   if (!options.silent) print_failures(session, fabric.subnet, fabric.failures);
 }
 
@@ -273,7 +273,7 @@ void add_discovery(OptionSet& set, DiscoveryOptions& options) {
 
 async::Task<> discover(Session& session, const DiscoveryOptions& options, Fabric& fabric) {
   co_await read_whole(session, options, fabric);
-  tell_outcome(session, options, fabric);
+  report_outcome(session, options, fabric);
 }
 
 async::Task<> prepare_cache(Session& session, const DiscoveryOptions& options) {
@@ -314,7 +314,7 @@ async::Task<subnet::NodeIndex> discover_around(Session& session, const Discovery
     const subnet::PortIndex port = target.path ? subnet::get_port(*known, *target.path) : known->subnet.start;
     const subnet::NodeIndex node = known->subnet.port(port).node;
     keep_part(std::move(*known), node);
-    tell_outcome(session, options, fabric);
+    report_outcome(session, options, fabric);
     co_return node;
   }
   FabricWanted wanted;
@@ -342,7 +342,7 @@ async::Task<subnet::NodeIndex> discover_around(Session& session, const Discovery
       keep_part(std::move(whole), node);
     }
   }
-  tell_outcome(session, options, fabric);
+  report_outcome(session, options, fabric);
   co_return node;
 }
 

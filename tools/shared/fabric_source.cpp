@@ -51,7 +51,7 @@ class Sweep : public FabricSource {
     how.known = wanted.known;
     how.mlnx_extended_port_info = options_.fdr10;
     how.progress = wanted.progress;
-    how.tell = wanted.tell;
+    how.notice = wanted.notice;
     path::Path start = path::IbDrPath(&session_.end_port());
     if (options_.retries) start.ib().retries = *options_.retries;
     session_.apply_options(start);

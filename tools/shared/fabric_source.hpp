@@ -28,7 +28,7 @@ struct FabricWanted {
   bool alone{};                              ///< only the first node, without the nodes at the other ends of its links
   subnet::DiscoverNeeds needs{};             ///< the attributes that are needed; the source may read more
   std::function<void(std::size_t nodes)> progress{};
-  std::function<void(std::string_view line)> tell{};  ///< one line for people when the way of reading changes
+  std::function<void(std::string_view line)> notice{};  ///< one line for people when the way of reading changes
 };
 
 /// Fills models.

@@ -103,7 +103,7 @@ async::Task<> discover_as_libibnetdisc(Session& session, const LibibnetdiscWante
   if (!options.load_cache) {
     open_for_libibnetdisc(session);
     session.routes_of_libibnetdisc();
-    tell_self(session);
+    report_self(session);
   }
   co_await discover(session, options, fabric);
   if (!fabric.stored && (wanted.max_hops != 0 || goes_beyond_libibnetdisc(fabric.subnet))) {
@@ -137,19 +137,20 @@ void open_for_libibnetdisc(Session& session) {
   try {
     std::ignore = session.lowest_transactor();
   } catch (const DiagsFailure&) {
-    tell(session.world(), fmt::format("./libibnetdisc/ibnetdisc.c:802; can't open MAD port ({})\n", session.diags_port()));
+    print_on_stderr(session.world(), fmt::format("./libibnetdisc/ibnetdisc.c:802; can't open MAD port ({})\n", session.diags_port()));
     throw DiagsFailure({"main", "discover failed\n"});
   }
 }
 
-void tell_self(const Session& session) {
+void report_self(const Session& session) {
   for (const unsigned attribute : {smp::NodeInfo::attribute_id, smp::PortInfo::attribute_id})
     session.diags_debug("smp_query_status_via", fmt::format("attr 0x{:x} mod 0x0 route {}", attribute, libibnetdisc_route({})));
 }
 
 void libibnetdisc_failures(const Session& session, const Fabric& fabric, bool from_here) {
   for (const subnet::Failure& failure : fabric.failures) {
-    if (asked_by_libibnetdisc(fabric.subnet, failure)) tell(session.world(), failure_note(failure, session.program(), from_here));
+    if (asked_by_libibnetdisc(fabric.subnet, failure))
+      print_on_stderr(session.world(), failure_note(failure, session.program(), from_here));
   }
 }
 

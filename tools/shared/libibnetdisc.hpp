@@ -52,7 +52,7 @@ unsigned radius_for_libibnetdisc(unsigned hops);
 /// Opens the end port. If this fails, prints the messages of libibnetdisc and ends the command like a program whose discovery failed.
 void open_for_libibnetdisc(Session& session);
 /// With -d of infiniband-diags: before a discovery libibnetdisc requests NodeInfo and PortInfo of its own port.
-void tell_self(const Session& session);
+void report_self(const Session& session);
 /// Prints on stderr what did not answer. `from_here` means that the sweep began at this host.
 void libibnetdisc_failures(const Session& session, const Fabric& fabric, bool from_here);
 /// A directed route in the format of libibnetdisc: "DR path slid 0; dlid 0; 0,1,3".

@@ -40,7 +40,7 @@ std::vector<RimPort> rim_ports(const Subnet& subnet, unsigned bound, bool mlnx) 
   subnet::LegacyScan scan;
   scan.max_hops = bound;
   scan.mlnx = mlnx;
-  scan.tell = [&](const subnet::LegacyEvent& event) {
+  scan.on_event = [&](const subnet::LegacyEvent& event) {
     if (event.what != subnet::LegacyEvent::What::ask_port || event.port == none) return;
     const subnet::Port& port = subnet.port(event.port);
     const subnet::Node& node = subnet.node(port.node);

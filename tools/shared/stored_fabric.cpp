@@ -29,7 +29,7 @@ class StoredFabric final : public FabricSource {
   std::string_view name() const override { return {}; }
   std::shared_ptr<const formats::NetdiscCache> stored() const override { return cache_; }
   async::Task<subnet::DiscoverStats> read(FabricWanted wanted, subnet::SweptSubnet& into) override {
-    if (wanted.tell) wanted.tell(fmt::format("Loading discovery cache from {}", in_quotes(file_)));
+    if (wanted.notice) wanted.notice(fmt::format("Loading discovery cache from {}", in_quotes(file_)));
     Fabric loaded;
     load_fabric(file_, loaded);
     cache_ = loaded.stored;

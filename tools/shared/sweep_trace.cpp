@@ -64,7 +64,7 @@ class TraceWriter {
  public:
   TraceWriter(const subnet::Subnet& subnet, TextOut& out, RouteName name) : subnet_(subnet), out_(out), name_(std::move(name)) {}
 
-  void tell(const subnet::LegacyEvent& event) {
+  void add(const subnet::LegacyEvent& event) {
     const std::string route = name_(event.route);
     out_.print("./libibnetdisc/ibnetdisc.c:{}; {}\n", source_line(event.what), text(event, route));
   }
@@ -164,8 +164,8 @@ void trace_chassis(const subnet::Subnet& subnet, const subnet::LegacySweep& swee
 subnet::LegacySweep trace(const Fabric& fabric, TextOut& out, const RouteName& name, subnet::LegacyScan scan) {
   out.print("./libibnetdisc/ibnetdisc.c:821; from {}\n", name({}));
   TraceWriter lines(fabric.subnet, out, name);
-  scan.tell = [&lines, &out](const subnet::LegacyEvent& event) {
-    lines.tell(event);
+  scan.on_event = [&lines, &out](const subnet::LegacyEvent& event) {
+    lines.add(event);
     out.write({});
   };
   subnet::LegacySweep sweep = subnet::legacy_sweep(fabric.subnet, scan);
@@ -196,9 +196,10 @@ void libibnetdisc_found_again(Session& session, const smp::NodeInfo& end, unsign
   const sys::EndPort& here = session.end_port();
   const bool is_way_in = hops == 2 && end.node_guid == here.device->node_guid && end.local_port_num == here.number;
   if (is_way_in) return;
-  tell(session.world(), fmt::format("./libibnetdisc/ibnetdisc.c:667; Duplicate Port: Port with guid 0x{0:016x} already exists in ports DB\n"
-                                    "./libibnetdisc/ibnetdisc.c:379; Error Occurred when trying to insert new port guid 0x{0:016x} to DB\n",
-                                    end.port_guid.value));
+  print_on_stderr(session.world(),
+                  fmt::format("./libibnetdisc/ibnetdisc.c:667; Duplicate Port: Port with guid 0x{0:016x} already exists in ports DB\n"
+                              "./libibnetdisc/ibnetdisc.c:379; Error Occurred when trying to insert new port guid 0x{0:016x} to DB\n",
+                              end.port_guid.value));
 }
 
 }  // namespace ib::tools

@@ -130,7 +130,7 @@ class Smpdump final : public Command {
     // infiniband-diags' smpdump prints no requests with -d, only what came.
     mad::Transactor& transactor = as_it_comes_ ? session.lowest_transactor() : session.transactor();
     mad::Result<mad::Reply> reply = co_await transactor.try_call(request);
-    if (as_it_comes_ && session.options().debug > 0) tell(session.world(), fmt::format("{} bytes received\n", mad::packet_size));
+    if (as_it_comes_ && session.options().debug > 0) print_on_stderr(session.world(), fmt::format("{} bytes received\n", mad::packet_size));
     SmpdumpReport report;
     if (reply) {
       report.mad = reply->bytes;

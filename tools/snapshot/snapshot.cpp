@@ -159,7 +159,7 @@ class Snapshot final : public Command {
     how.read_sa = [&session, &writer](mad::Transactor&) { return read_sa_part(session, writer); };
     how.began = [&session, &begun](Part part, std::uint64_t planned) {
       begun[part] = session.loop().now();
-      tell_plan(session, part, planned);
+      report_plan(session, part, planned);
     };
     how.ended = [&](Part part, snapshot::SurveyedPart done) {
       report.parts.push_back({part, done.planned, done.answered, done.refused, done.failures.size(), seconds_since(session, begun[part])});
@@ -184,8 +184,9 @@ class Snapshot final : public Command {
     subnet::store_fdr10(port, info);
   }
 
-  static void tell_plan(const Session& session, Part part, std::uint64_t planned) {
-    if (part != Part::sa && session.options().stats) tell(session.world(), fmt::format("mads planned: {} for {}\n", planned, name(part)));
+  static void report_plan(const Session& session, Part part, std::uint64_t planned) {
+    if (part != Part::sa && session.options().stats)
+      print_on_stderr(session.world(), fmt::format("mads planned: {} for {}\n", planned, name(part)));
   }
 
   std::string file_;

@@ -95,8 +95,8 @@ struct Device {
     mad::Result<std::vector<std::uint8_t>> answer = co_await std::move(asking);
     if (answer) co_return std::move(*answer);
     if (!pardons) answer.error().raise();
-    session.tell_failure(answer.error());
-    tell(session.world(), fmt::format("vendstat: method {}, attribute {} failure\n{}", method, info.attribute_id, complaint));
+    session.report_failure(answer.error());
+    print_on_stderr(session.world(), fmt::format("vendstat: method {}, attribute {} failure\n{}", method, info.attribute_id, complaint));
     co_return std::nullopt;
   }
 };

@@ -33,7 +33,7 @@ struct Bench : ibtest::CountingFabric {
   PmaReadings readings;
 
   Bench() {
-    wanted.tells = [](const PmaReading& reading) { return reading.error_count(*find_counter("symbol_error_counter")).value > 0; };
+    wanted.is_reported = [](const PmaReading& reading) { return reading.error_count(*find_counter("symbol_error_counter")).value > 0; };
   }
   void read(std::vector<NodeIndex> nodes) {
     path::IbDrPath start(&fabric.end_port());
@@ -307,7 +307,7 @@ TEST_CASE_METHOD(Bench, "details are cleared with the errors, and a PMA need not
 
 TEST_CASE_METHOD(Bench, "a node is told of as soon as it is known, with all before it, and before those after it that are silent") {
   std::vector<std::pair<NodeIndex, async::Time>> told;
-  wanted.told = [&](const PmaNode& node) { told.emplace_back(node.node, swept.clock.now()); };
+  wanted.on_node = [&](const PmaNode& node) { told.emplace_back(node.node, swept.clock.now()); };
   const std::vector<NodeIndex> order{swept.subnet.find_node(Guid{0x100}), swept.subnet.find_node(Guid{0x200}),
                                      swept.subnet.find_node(Guid{0x300})};
   const auto nodes_told = [&] {
@@ -355,7 +355,7 @@ TEST_CASE_METHOD(Bench, "nodes are forgotten when they were told, but not their 
   };
   const std::vector<NodeIndex> nodes{swept.subnet.find_node(Guid{0x100}), swept.subnet.find_node(Guid{0x300})};
   std::vector<NodeIndex> told;
-  wanted.told = [&told](const PmaNode& node) {
+  wanted.on_node = [&told](const PmaNode& node) {
     if (node.all && node.all->known()) told.push_back(node.node);
   };
   read(std::vector(nodes));

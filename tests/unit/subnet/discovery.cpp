@@ -94,7 +94,7 @@ TEST_CASE("by LID the same is found") {
   SECTION("where nothing is answered by LID") { fabric.network.lid_routing = fabric.network.combined_routes = false; }
   std::vector<std::string> told;
   DiscoverOptions options = by_lid();
-  options.tell = [&](std::string_view line) { told.emplace_back(line); };
+  options.notice = [&](std::string_view line) { told.emplace_back(line); };
   const Swept swept(fabric, options);
   CHECK(swept.guids() == directed.guids());
   CHECK(swept.link_names() == directed.link_names());

@@ -174,7 +174,7 @@ TEST_CASE("the queue of ibnetdiscover, event by event") {
   const Swept swept(fabric);
   std::vector<LegacyEvent> events;
   LegacyScan scan;
-  scan.tell = [&events](const LegacyEvent& event) { events.push_back(event); };
+  scan.on_event = [&events](const LegacyEvent& event) { events.push_back(event); };
   const LegacySweep sweep = legacy_sweep(swept.subnet, scan);
   const auto number_of = [&events](What what) { return std::ranges::count(events, what, &LegacyEvent::what); };
   CHECK(number_of(What::ask_node) == 6);
