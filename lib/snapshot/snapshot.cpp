@@ -356,12 +356,6 @@ std::optional<StoredAnswer> Snapshot::find_silence(const AnswerKey& key) try {
   throw UsageError(error.message());
 }
 
-std::uint64_t Snapshot::cost() const {
-  std::uint64_t cost = failures_ ? failures_->cost() : 0;
-  for (const auto* statement : {&find_, &find_next_port_}) cost += *statement ? (*statement)->cost() : 0;
-  return cost;
-}
-
 /// Runs a statement that begins with select_answer, whose other parameters are bound.
 std::optional<StoredAnswer> Snapshot::find_one(Statement& row, std::uint8_t mgmt_class) const try {
   row.bind(1, mgmt_class);

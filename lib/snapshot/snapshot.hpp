@@ -57,8 +57,6 @@ class Snapshot {
   /// Whether the name still leads to the file that is open here: it was not replaced or removed.
   bool is_in_place() const;
   Database& database() { return *database_; }
-  /// The cost of all lookups so far, in SQLite's instructions.
-  std::uint64_t cost() const;
 
  private:
   /// `statement` ready to be bound. It is prepared at the first call.

@@ -104,6 +104,4 @@ std::string_view Statement::text(int at) const {
 
 int Statement::columns() const { return sqlite3_column_count(handle_); }
 
-std::uint64_t Statement::cost() const { return static_cast<std::uint32_t>(sqlite3_stmt_status(handle_, SQLITE_STMTSTATUS_VM_STEP, 0)); }
-
 }  // namespace ib::snapshot

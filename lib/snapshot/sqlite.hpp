@@ -76,8 +76,6 @@ class Statement {
   std::string_view text(int at) const;
   /// The number of columns.
   int columns() const;
-  /// The number of instructions of SQLite's machine that all runs of the statement took: what it cost.
-  std::uint64_t cost() const;
 
  private:
   Database& database_;

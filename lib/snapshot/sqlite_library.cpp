@@ -54,9 +54,6 @@ int sqlite3_prepare_v2(sqlite3* database, const char* sql, int length, sqlite3_s
 
 int sqlite3_step(sqlite3_stmt* statement) { return ib::passed_on<sqlite3_step, sqlite>("sqlite3_step", statement); }
 int sqlite3_reset(sqlite3_stmt* statement) { return ib::passed_on<sqlite3_reset, sqlite>("sqlite3_reset", statement); }
-int sqlite3_stmt_status(sqlite3_stmt* statement, int what, int reset) {
-  return ib::passed_on<sqlite3_stmt_status, sqlite>("sqlite3_stmt_status", statement, what, reset);
-}
 int sqlite3_finalize(sqlite3_stmt* statement) { return ib::passed_on<sqlite3_finalize, sqlite>("sqlite3_finalize", statement); }
 
 int sqlite3_bind_int64(sqlite3_stmt* statement, int at, sqlite3_int64 value) {

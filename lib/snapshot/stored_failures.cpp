@@ -45,7 +45,6 @@ StoredFailures::ByAgent StoredFailures::read(std::string_view conditions, std::u
     key.selector = static_cast<std::uint32_t>(selector);
     failures.emplace(agent(key), key);
   }
-  cost_ += row.cost();
   return failures;
 }
 

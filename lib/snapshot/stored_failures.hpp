@@ -23,8 +23,6 @@ class StoredFailures {
   std::optional<AnswerKey> lack(const AnswerKey& key);
   /// The first request to the agent of `key`, in its class, that was not answered. Throws SqliteError.
   std::optional<AnswerKey> silence(const AnswerKey& key);
-  /// The cost of reading the tables so far, in SQLite's instructions.
-  std::uint64_t cost() const { return cost_; }
 
  private:
   /// The first failure of each agent of a class. The key of the map is the node and the entry port of the agent.
@@ -36,7 +34,6 @@ class StoredFailures {
   Database& database_;
   std::map<std::pair<std::uint8_t, std::uint16_t>, ByAgent> lacks_;
   std::map<std::uint8_t, ByAgent> silences_;
-  std::uint64_t cost_{};
 };
 
 }  // namespace ib::snapshot
