@@ -39,7 +39,7 @@ def check_enum(e, errors):
             errors.append(v.where.error(f"number {v.number} is used twice in {e.qname}"))
         if not 0 <= v.number < 1 << e.bits:
             errors.append(v.where.error(f"{v.name} = {v.number} does not fit in {e.bits} bits"))
-        if e.kind == "flags" and v.number.bit_count() != 1:
+        if e.kind == "flags" and bin(v.number).count("1") != 1:
             errors.append(v.where.error(f"{v.name} = {v.number} is not a single bit"))
         names.add(v.name)
         numbers.add(v.number)

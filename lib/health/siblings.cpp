@@ -2,6 +2,7 @@
 // Hosts and switches that differ from their siblings. There is no plan of the fabric: what most siblings have in common is taken for the
 // plan. Links are compared by what both of their ends support; other checks look at their active rates (links.cpp).
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>

@@ -112,7 +112,8 @@ Task<Result<Reply>> Rpc::call_elsewhere(const Request& request, path::Path path)
   path.ib().cc_key = request.path.ib().cc_key;
   const Request elsewhere = on_path(request, path);
   Call call(*this, elsewhere);
-  co_return co_await call;
+  co_await call;
+  co_return call.take_result();
 }
 
 /// Follows redirects from agent to agent until one answers. `result` is the first redirect.

@@ -78,7 +78,8 @@ Task<Result<Reply>> Rpc::try_call(const Request& request) {
     redirects_.forget(request.path, request.mgmt_class);  // the agent has moved: send the request to the original agent again
   }
   Call call(*this, request);
-  Result<Reply> result = co_await call;
+  co_await call;  // two statements: g++ 11 compiles no declaration with this co_await
+  Result<Reply> result = call.take_result();
   if (!is_redirect(result)) co_return result;
   if (stays) co_return not_followed(request, result.error());
   co_return co_await follow(request, std::move(result));
@@ -112,7 +113,7 @@ void Rpc::Call::leave_queue() {
   rpc.left_queue(*this);
 }
 
-Result<Reply> Rpc::Call::await_resume() {
+Result<Reply> Rpc::Call::take_result() {
   if (exception) std::rethrow_exception(exception);
   if (failure) return std::shared_ptr<const MadError>(std::move(failure));
   return std::move(reply);

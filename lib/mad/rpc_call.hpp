@@ -72,7 +72,9 @@ class Rpc::Call final : public async::Timer, public ListHook<Queued>, public Lis
     waiter = &handle.promise();
     enqueue(false);
   }
-  Result<Reply> await_resume();
+  void await_resume() const noexcept {}
+  /// What came of it, once the coroutine has resumed. Throws what broke the engine meanwhile.
+  Result<Reply> take_result();
 
   /// Puts the call into the queue: at the front for a retry, because the call has waited for its turn before.
   void enqueue(bool front);

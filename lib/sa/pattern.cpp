@@ -2,6 +2,7 @@
 #include "sa/pattern.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 

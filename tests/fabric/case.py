@@ -4,6 +4,7 @@ small network files. A test file is a unittest program; Meson runs each as one t
 import os
 import re
 import signal
+import stat
 import sys
 import tempfile
 import time
@@ -34,6 +35,14 @@ class Topology:
 
 NODE = re.compile(r'^(Switch|Ca|Rt)\s+(\d+)\s+"[A-Z]-([0-9a-f:]+)"\s*(?:#\s*"(.*)")?(.*)$')
 LINK = re.compile(r'^\[(\d+)\](?:\([0-9a-f:]+\))?\s+"[A-Z]-([0-9a-f:]+)"\[(\d+)\]\s*(?:\([0-9a-f:]+\))?\s*(?:#\s*(.*))?$')
+
+
+def open_full_disk():
+    """A file that refuses each byte with ENOSPC: the device /dev/full. A plain file of that name would fill the real disk."""
+    found = os.stat("/dev/full")
+    if not stat.S_ISCHR(found.st_mode) or found.st_rdev != os.makedev(1, 7):
+        raise RuntimeError("/dev/full is not the device that refuses each byte (character device 1:7)")
+    return open("/dev/full", "wb")
 
 
 def guid_of(text):

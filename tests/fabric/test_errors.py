@@ -100,7 +100,7 @@ class Errors(case.FabricCase):
             self.assertIn(child.wait(), (0, 3, -13))
 
     def test_a_full_disk_is_an_error(self):
-        with open("/dev/full", "wb") as full:
+        with case.open_full_disk() as full:
             done = subprocess.run([case.IBTOOL, "ibnetdiscover"], env=self.fabric.env(), cwd=self.fabric.dir, stdout=full,
                                   stderr=subprocess.PIPE, check=False)
         self.assertEqual(done.returncode, 3, done.stderr)

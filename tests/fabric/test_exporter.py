@@ -366,7 +366,7 @@ class Runs(case.FabricCase):
 
     def test_a_page_that_cannot_be_written(self):
         self.ibtool("exporter", "--textfile", "/nowhere/infiniband.prom", status=3)
-        with open("/dev/full", "wb") as full:
+        with case.open_full_disk() as full:
             done = subprocess.run([case.IBTOOL, "exporter", "--once"], env=self.fabric.env(), cwd=self.fabric.dir, stdout=full,
                                   stderr=subprocess.PIPE, check=False)
         self.assertEqual(done.returncode, 3, done.stderr)

@@ -10,7 +10,6 @@ import unittest
 
 import case
 
-FULL = "/dev/full"
 DEVICES, PORTS = 40, 20  # their listing is longer than any buffer on its way
 
 
@@ -53,14 +52,14 @@ class Streams(unittest.TestCase):
     def test_ibtool_on_a_full_disk(self):
         for words in (("--version",), ("--help",), (), ("help",), ("help", "ibstat"), ("ibstat", "--help"), ("ibstat", "--version"),
                       ("ibstat",), ("ibstat", "-l"), ("ibstatus",), ("ibv_devices",), ("ibstat", "--json"), ("ibstat", "--json=lines")):
-            with self.subTest(words), open(FULL, "w", encoding="ascii") as full:
+            with self.subTest(words), case.open_full_disk() as full:
                 status, err = self.status("ibtool", *words, out=full)
                 self.assertEqual(status, 3, err)
                 self.assertRegex(err, r"\AE: .*No space left on device\n\Z")
 
     def test_legacy_names_on_a_full_disk(self):
         for words in (("ibstat",), ("ibstat", "-l"), ("ibstat", "fake0", "1"), ("ibstatus",), ("ibstatus", "fake0:1")):
-            with self.subTest(words), open(FULL, "w", encoding="ascii") as full:
+            with self.subTest(words), case.open_full_disk() as full:
                 status, err = self.status(*words, out=full)
                 self.assertEqual(status, 255, err)
                 self.assertEqual(err, f"{words[0]}: standard output: No space left on device\n")

@@ -7,6 +7,7 @@
 
 #if __has_include(<catch2/catch_all.hpp>)
 #include <catch2/catch_all.hpp>
+using Catch::Approx;  // version 2 has it in the global namespace
 #else
 #include <catch2/catch.hpp>
 #endif
@@ -14,8 +15,6 @@
 #include <string>
 
 namespace ibtest {
-
-using Catch::Approx;
 
 /// A matcher for text that contains `part`: `REQUIRE_THAT(text, contains("LID"))`.
 inline auto contains(const std::string& part) {

@@ -10,12 +10,11 @@
 #include "async/clock.hpp"
 #include "base/error.hpp"
 #include "iba/text.hpp"
+#include "support/full_disk.hpp"
 #include "tools/frame/run.hpp"
 
 namespace ibtest {
 namespace {
-
-using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
 
 std::string text_of(std::FILE* file) {
   std::rewind(file);
@@ -27,7 +26,7 @@ std::string text_of(std::FILE* file) {
 
 Outcome run(std::vector<std::string> words, const Outside& outside, ib::tools::World world) {
   const File in(std::tmpfile(), std::fclose), err(std::tmpfile(), std::fclose);
-  const File out(outside.full_disk ? std::fopen("/dev/full", "w") : std::tmpfile(), std::fclose);
+  const File out = outside.full_disk ? open_full_disk() : File(std::tmpfile(), std::fclose);
   std::fwrite(outside.in.data(), 1, outside.in.size(), in.get());
   std::rewind(in.get());
   world.in = in.get();

@@ -2,6 +2,7 @@
 #include "tools/exporter/engine.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>

@@ -3,6 +3,7 @@
 // CLI11 lacks of getopt_long's habits is here, each with its reason. Values, ranges and contradictions are checked when options act, not by
 // CLI11's validators and excludes(): --help and --config act before that, and operands have the same ranges and complaints.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>

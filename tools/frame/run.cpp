@@ -4,6 +4,7 @@
 #include "tools/frame/run.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cerrno>
 #include <cstdio>

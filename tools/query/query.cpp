@@ -2,6 +2,7 @@
 // query: sends any RPC with any attribute. The command line sets fields of the request, and the answer is printed. All of this works with
 // the descriptors of attributes.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 

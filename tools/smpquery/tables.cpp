@@ -2,6 +2,7 @@
 // The tables of smpquery. The size of a table is in another attribute, which is read first. infiniband-diags prints each block when it
 // arrives. Therefore, if a block is not answered, the blocks before it are printed.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>

@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "support/catch.hpp"
+#include "support/full_disk.hpp"
 
 namespace report_json_tests {
 
@@ -119,14 +120,10 @@ TEST_CASE("a document of which nothing was written yet can be dropped", "[json]"
 }
 
 TEST_CASE("a full disk is an error", "[json]") {
-  std::FILE* file = std::fopen("/dev/full", "w");
-  if (file == nullptr) return;
-  {
-    JsonSink sink(file);
-    sink.begin_object();
-    CHECK_THROWS_AS(sink.end_object(), ib::SysError);
-  }
-  std::fclose(file);
+  const ibtest::File full = ibtest::open_full_disk();
+  JsonSink sink(full.get());
+  sink.begin_object();
+  CHECK_THROWS_AS(sink.end_object(), ib::SysError);
 }
 
 }  // namespace report_json_tests

@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "support/catch.hpp"
+#include "support/full_disk.hpp"
 
 namespace report_lines_tests {
 
@@ -168,14 +169,10 @@ TEST_CASE("lines can be dropped as long as none was written") {
 }
 
 TEST_CASE("lines that a full disk refuses are an error") {
-  std::FILE* file = std::fopen("/dev/full", "w");
-  if (file == nullptr) return;
-  {
-    LinesSink sink(file, head);
-    sink.begin_object();
-    CHECK_THROWS_AS(sink.end_object(), ib::SysError);
-  }
-  std::fclose(file);
+  const ibtest::File full = ibtest::open_full_disk();
+  LinesSink sink(full.get(), head);
+  sink.begin_object();
+  CHECK_THROWS_AS(sink.end_object(), ib::SysError);
 }
 
 }  // namespace report_lines_tests

@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "support/catch.hpp"
+#include "support/full_disk.hpp"
 
 namespace report_table_tests {
 
@@ -220,15 +221,13 @@ TEST_CASE("rows reach a file as soon as they are complete, and a full disk is an
   CHECK(std::ftell(file) == 6);
   CHECK_FALSE(sink.withdraw());
   std::fclose(file);
-  std::FILE* full = std::fopen("/dev/full", "w");
-  if (full == nullptr) return;
-  TableSink to_full(full, TableStyle::csv, "rows");
+  const ibtest::File full = ibtest::open_full_disk();
+  TableSink to_full(full.get(), TableStyle::csv, "rows");
   to_full.begin_object();
   to_full.begin_array("rows");
   to_full.begin_object();
   to_full.value("n", 1);
   CHECK_THROWS_AS(to_full.end_object(), ib::SysError);
-  std::fclose(full);
 }
 
 }  // namespace report_table_tests

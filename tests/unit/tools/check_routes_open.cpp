@@ -2,6 +2,7 @@
 // What check_routes must not call whole: groups that no switch knows, multicast tables that nobody read, members and end ports that cannot
 // be found, files that break off or that contradict each other.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <fstream>
 #include <nlohmann/json.hpp>

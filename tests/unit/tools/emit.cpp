@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "support/catch.hpp"
+#include "support/full_disk.hpp"
 
 namespace tools_emit_tests {
 
@@ -154,23 +155,19 @@ TEST_CASE("findings win over incomplete, and both over ok") {
 }
 
 TEST_CASE("a full disk is an error") {
-  std::FILE* full = std::fopen("/dev/full", "w");
-  if (full == nullptr) return;  // a system without it
-  Emit emit(Dialect::ibtool, Format::text, "sample", full);
+  const ibtest::File full = ibtest::open_full_disk();
+  Emit emit(Dialect::ibtool, Format::text, "sample", full.get());
   emit(Sample());
   CHECK_THROWS_AS(emit.flush(), ib::SysError);
-  std::fclose(full);
 }
 
 TEST_CASE("text that a full disk refused is not forgotten, however much it is") {
-  std::FILE* full = std::fopen("/dev/full", "w");
-  if (full == nullptr) return;
-  TextOut out(full);
+  const ibtest::File full = ibtest::open_full_disk();
+  TextOut out(full.get());
   for (int i = 0; i < 20000; ++i) out.print("{:5}\n", i);  // drains on its way
   out.push();
   CHECK(out.failure() == ENOSPC);
   CHECK_THROWS_WITH(out.finish("the file"), ibtest::contains("the file"));
-  std::fclose(full);
 }
 
 TEST_CASE("a reader that left is no error") {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // ibqueryerrors in both dialects on performance management agents in memory: which ports are told of, what is asked for it, what is
 // cleared, and what is said of those that do not answer.
+#include <unistd.h>
+
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>

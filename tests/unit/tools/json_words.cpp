@@ -3,6 +3,7 @@
 #include "tools/frame/json_words.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>

@@ -2,6 +2,7 @@
 // The plan of MADs of every command that sweeps, in both dialects: nothing is asked twice, what was sent is what was planned and what
 // --stats counts beyond it, and a command that shows little asks for little.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>

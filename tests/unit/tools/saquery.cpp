@@ -47,7 +47,8 @@ TEST_CASE("every record: text and JSON agree on how many there are") {
       REQUIRE(document.status == 0);
       const json parsed = json::parse(document.out);
       const bool single = name == "ClassPortInfo";
-      const StructInfo& answer = sa::Pattern(type.info()).answer();
+      const sa::Pattern pattern(type.info());
+    const StructInfo& answer = pattern.answer();
       CHECK(parsed["attribute"] == answer.iba_name);
       CHECK(parsed["complete"] == true);
       CHECK(count(text.out, single ? ":\n\t" : " dump:\n\t") >= parsed["records"].size());

@@ -2,6 +2,7 @@
 // Keys: every structure that has one is filled with a pattern and goes through every generic printer, which must show the
 // pattern where keys are asked for and nowhere else. Then the same by whole command lines.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <cstdio>
 #include <functional>
 #include <nlohmann/json.hpp>

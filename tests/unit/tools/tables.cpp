@@ -74,13 +74,14 @@ std::map<std::string, std::vector<Row>> places(const json& document) {
   return found;
 }
 
-/// The value of a column such as "peer.lid" in an object. Null below a null.
+/// The value of a column such as "peer.lid" in an object. Null below a null. (What is returned is made by name: json is made of an
+/// optional, too.)
 std::optional<json> member(const json& object, const std::string& column) {
-  if (object.contains(column)) return object[column];
+  if (object.contains(column)) return std::make_optional<json>(object[column]);
   const std::size_t dot = column.find('.');
   if (dot == std::string::npos || !object.contains(column.substr(0, dot))) return std::nullopt;
   const json& inner = object[column.substr(0, dot)];
-  if (inner.is_null()) return json();
+  if (inner.is_null()) return std::make_optional<json>();
   return inner.is_object() ? member(inner, column.substr(dot + 1)) : std::nullopt;
 }
 
