@@ -9,26 +9,9 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "base/loaded_library.hpp"
 #include "base/parse.hpp"
 #include "base/split.hpp"
 #include "http/body.hpp"
-
-namespace {
-
-constexpr ib::LoadedLibrary zlib{"libz.so.1", "zlib1g"};
-
-}  // namespace
-
-extern "C" {
-
-int deflateInit2_(z_streamp stream, int level, int method, int window_bits, int memory, int strategy, const char* version, int size) {
-  return ib::passed_on<deflateInit2_, zlib>("deflateInit2_", stream, level, method, window_bits, memory, strategy, version, size);
-}
-int deflate(z_streamp stream, int flush) { return ib::passed_on<deflate, zlib>("deflate", stream, flush); }
-int deflateEnd(z_streamp stream) { return ib::passed_on<deflateEnd, zlib>("deflateEnd", stream); }
-
-}  // extern "C"
 
 namespace ib::http {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/letter_case.hpp"
-#include "iba/stored_structs.hpp"
+#include "iba/tables.hpp"
 
 namespace ib {
 namespace {
@@ -14,10 +14,10 @@ bool is_vendor(std::uint8_t c) { return (c >= 0x09 && c <= 0x0f) || (c >= 0x30 &
 
 /// The row of the class, the attribute and the OUI. `attribute` −1 means the MAD format of the class.
 const StructInfo* find_row(std::uint8_t mgmt_class, std::uint8_t class_version, std::int32_t attribute, std::uint32_t oui) {
-  for (const detail::IndexRow& row : detail::stored_tables().index) {
+  for (const detail::IndexRow& row : detail::tables().index) {
     if (row.mgmt_class == mgmt_class && row.class_version == class_version && row.attribute_id == attribute && row.oui == oui &&
-        detail::stored_tables().structs[row.structure].variant.size == 0)
-      return &detail::structure(row.structure);
+        row.structure->variant.empty())
+      return row.structure;
   }
   return nullptr;
 }
@@ -27,7 +27,7 @@ const StructInfo* find_row(std::uint8_t mgmt_class, std::uint8_t class_version, 
 std::span<const StructInfo* const> all_structs() {
   static const std::vector<const StructInfo*> all = [] {
     std::vector<const StructInfo*> made;
-    for (std::size_t row = 0; row < detail::stored_tables().structs.size(); ++row) made.push_back(&detail::structure(row));
+    for (const StructInfo& info : detail::tables().structs) made.push_back(&info);
     return made;
   }();
   return all;
@@ -62,16 +62,16 @@ const StructInfo* find_attribute(std::uint8_t mgmt_class, std::uint8_t class_ver
 
 std::vector<AttributeClass> classes_of(const StructInfo& attribute) {
   std::vector<AttributeClass> found;
-  for (const detail::IndexRow& row : detail::stored_tables().index) {
-    if (row.attribute_id == attribute.attribute_id && row.attribute_id >= 0 && &detail::structure(row.structure) == &attribute)
+  for (const detail::IndexRow& row : detail::tables().index) {
+    if (row.attribute_id == attribute.attribute_id && row.attribute_id >= 0 && row.structure == &attribute)
       found.push_back({row.mgmt_class, row.class_version, row.oui});
   }
   return found;
 }
 
 const StructInfo* find_trap(std::uint16_t trap_number) {
-  for (const detail::TrapRow& row : detail::stored_tables().traps) {
-    if (row.number == trap_number) return &detail::structure(row.structure);
+  for (const detail::TrapRow& row : detail::tables().traps) {
+    if (row.number == trap_number) return row.structure;
   }
   return nullptr;
 }

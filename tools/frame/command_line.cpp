@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// OptionSet::parse(): CLI11 2.1.2 reads the words. The only file that includes it (cli11.hpp), since that takes seconds to compile. What
+// OptionSet::parse(): CLI11 2.1.2 reads the words. The only file that includes it, since that takes seconds to compile. What
 // CLI11 lacks of getopt_long's habits is here, each with its reason. Values, ranges and contradictions are checked when options act, not by
 // CLI11's validators and excludes(): --help and --config act before that, and operands have the same ranges and complaints.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <utility>
 
 #include "base/nearest.hpp"
-#include "tools/frame/cli11.hpp"
 #include "tools/frame/options.hpp"
 
 namespace ib::tools {

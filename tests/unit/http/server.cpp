@@ -15,7 +15,6 @@
 
 #include "async/group.hpp"
 #include "base/error.hpp"
-#include "base/loaded_library.hpp"
 #include "base/unique_fd.hpp"
 #include "support/catch.hpp"
 
@@ -146,14 +145,9 @@ struct Bench {
 std::string head_of(const std::string& reply) { return reply.substr(0, reply.find("\r\n\r\n")); }
 std::string body_of(const std::string& reply) { return reply.substr(reply.find("\r\n\r\n") + 4); }
 
-constexpr LoadedLibrary zlib{"libz.so.1", "zlib1g"};
-
 std::string inflated(std::string packed) {
-  const auto init = reinterpret_cast<decltype(&::inflateInit2_)>(zlib.find("inflateInit2_"));
-  const auto inflate = reinterpret_cast<decltype(&::inflate)>(zlib.find("inflate"));
-  const auto end = reinterpret_cast<decltype(&::inflateEnd)>(zlib.find("inflateEnd"));
   z_stream stream{};
-  REQUIRE(init(&stream, 15 + 16, ZLIB_VERSION, sizeof stream) == Z_OK);
+  REQUIRE(inflateInit2(&stream, 15 + 16) == Z_OK);
   stream.next_in = reinterpret_cast<Bytef*>(packed.data());
   stream.avail_in = static_cast<uInt>(packed.size());
   std::string all;
@@ -165,7 +159,7 @@ std::string inflated(std::string packed) {
     code = inflate(&stream, Z_NO_FLUSH);
     all.append(buffer, sizeof buffer - stream.avail_out);
   }
-  end(&stream);
+  inflateEnd(&stream);
   CHECK(code == Z_STREAM_END);
   return all;
 }

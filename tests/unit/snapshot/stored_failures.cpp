@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
-#include "base/loaded_library.hpp"
 #include "iba-gen/smp.hpp"
 #include "mad/error.hpp"
 #include "snapshot/snapshot.hpp"
@@ -33,8 +32,6 @@ AnswerKey key_of(subnet::NodeIndex node, std::uint32_t block, std::uint8_t entry
           .modifier = block};
 }
 
-constexpr LoadedLibrary sqlite{"libsqlite3.so.0", "libsqlite3-0"};
-
 /// The instructions of SQLite's machine that a snapshot has run since this object was made. The snapshot must outlive it.
 class Cost {
  public:
@@ -51,7 +48,7 @@ class Cost {
     return 0;
   }
   void count_by(int (*handler)(void*)) {
-    passed_on<sqlite3_progress_handler, sqlite>("sqlite3_progress_handler", handle_, 1, handler, static_cast<void*>(&count_));
+    sqlite3_progress_handler(handle_, 1, handler, &count_);
   }
 
   sqlite3* handle_;
