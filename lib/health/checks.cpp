@@ -164,6 +164,10 @@ constexpr Check table[] = {
 
     {"sm-none", error, needs(managers), "Nobody manages the subnet: what is plugged in stays in Initialize, what breaks stays broken.",
      "Start a subnet manager (opensm, or that of a switch).", find_no_manager},
+    {"sm-silent", error, needs(managers), "A subnet manager that does not answer manages nothing: what breaks stays broken.",
+     "Look at its process and its host (stopped, out of memory, its log); restart that one, not another one.", find_silent_managers},
+    {"sa-silent", error, needs(managers), "The subnet administrator does not answer: hosts get no paths and join no groups.",
+     "Look at the load and the log of the subnet manager that it is a part of; restart that one if it stays so.", find_silent_sa},
     {"sm-many-masters", error, needs(managers), "Several subnet managers are master: they undo each other's work.",
      "Stop all but one; compare their SM_Keys and their configuration, then let it sweep anew.", find_many_masters},
     {"sm-no-standby", info, needs(managers), "There is no subnet manager that would take the place of the master.",
@@ -181,6 +185,12 @@ constexpr Check table[] = {
      find_partitions_without_full_member},
     {"multicast-rate", error, needs(groups), "The group is faster than links of its members: these can not join it, or lose packets.",
      "Lower the rate of the group in the partition configuration of the subnet manager, or mend the slow links.", find_fast_groups},
+    {"way-broken",
+     error,
+     {},
+     "Requests or their answers are lost here on their way: the nodes that seem silent are not to blame.",
+     "Look at the port; if it is well, or meant to be out, let the subnet manager sweep anew, which routes around it.",
+     find_broken_ways},
     {"routes", error, needs(routes), "Packets do not arrive, or can wait for each other for ever.",
      "See ibtool check_routes; let the subnet manager sweep anew.", find_route_faults},
 

@@ -74,6 +74,8 @@ struct Finding {
     lost_link,    ///< a link is missing between the two nodes in `ends`
     no_gmps,      ///< the node in `ends` answers SMPs, and requests that are routed by LID do not reach it
   };
+  /// What to do: `remedy`, or that of the check.
+  std::string_view what_to_do() const;
   /// The index of `place` in `ends`. Adds it if it is not there yet.
   std::size_t end_of(const Place& place);
 
@@ -85,6 +87,7 @@ struct Finding {
   std::vector<Place> lost;  ///< places where a link is missing, as this finding says: it explains symptoms there
   std::vector<Evidence> evidence;
   std::string detail;              ///< sentences on what no evidence shows; text from the fabric in them is escaped
+  std::string_view remedy{};       ///< what to do here, in the place of the check's remedy; empty: that one
   const Check* check{};            ///< the check that found it, of a merged finding the worst; examine() sets it
   std::vector<const Check*> also;  ///< the checks whose findings were put into this one, as they were; without `check`
 };

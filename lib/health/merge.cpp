@@ -26,9 +26,12 @@ std::vector<CableKey> keys_of(const Finding& finding, const Input& input) {
   return keys;
 }
 
-/// Whether the fault that this check finds can cause many other findings: without a subnet manager no port leaves Initialize, and of two
+/// Whether the fault that is found can cause many other findings: without a subnet manager no port leaves Initialize, and of two
 /// nodes with one GUID one is lost.
-bool is_cause(const Check& check) { return check.id.starts_with("sm-") || check.id == "duplicate-guid"; }
+bool is_cause(const Finding& finding) {
+  const std::string_view id = finding.check->id;
+  return id.starts_with("sm-") || id.starts_with("sa-") || id == "duplicate-guid";
+}
 
 /// The order of findings: the worst level first, and causes first within it. It does not use indexes of the model, which depend on the
 /// order of replies.
@@ -37,7 +40,7 @@ auto rank(const Finding& finding, const Input& input) {
   const subnet::Subnet& subnet = input.subnet_of(first);
   const Guid guid = first.node == subnet::none ? Guid{} : subnet.node(first.node).guid();
   const unsigned number = first.port == subnet::none ? 0 : subnet.port(first.port).number;
-  return std::tuple(-static_cast<int>(*finding.level), !is_cause(*finding.check), -static_cast<int>(finding.confidence),
+  return std::tuple(-static_cast<int>(*finding.level), !is_cause(finding), -static_cast<int>(finding.confidence),
                     finding.check - all_checks().data(), guid, number);
 }
 
