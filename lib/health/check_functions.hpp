@@ -12,11 +12,14 @@ void find_gone_links(const Input& input, Findings& findings);
 void find_new_links(const Input& input, Findings& findings);
 void find_moved_links(const Input& input, Findings& findings);
 void find_slower_links(const Input& input, Findings& findings);
-void find_gone_nodes(const Input& input, Findings& findings);
 void find_new_nodes(const Input& input, Findings& findings);
 void find_replaced_nodes(const Input& input, Findings& findings);
 void find_renamed_nodes(const Input& input, Findings& findings);
 void find_changes(const Input& input, Findings& findings);
+
+// regions.cpp
+void find_gone_regions(const Input& input, Findings& findings);
+void find_gone_nodes(const Input& input, Findings& findings);
 
 // ways.cpp
 void find_broken_ways(const Input& input, Findings& findings);
