@@ -82,10 +82,10 @@ struct SilentManager {
 
 /// A place where requests, or the answers to them, get lost on their way by LID.
 struct BrokenWay {
-  Place place;          ///< the output port that loses them, or a switch
-  bool is_cable{};      ///< the cable at the port is to be checked
-  bool is_back{};       ///< the answers get lost, not the requests
-  std::string fault{};  ///< as a phrase
+  Place place;                             ///< the output port that loses them, or a switch
+  bool is_cable{};                         ///< the cable at the port is to be checked
+  bool is_back{};                          ///< the answers get lost, not the requests
+  std::string fault{};                     ///< as a phrase
   std::vector<subnet::NodeIndex> nodes{};  ///< those with which nothing could be exchanged
 };
 
@@ -137,14 +137,14 @@ struct Input {
   CounterTable counts;            ///< Source::counters, Source::window
   /// Of ports without a link: the ports that they were linked to at the first reading of counters, as far as that is known.
   std::map<subnet::PortIndex, subnet::PortIndex> former_peers;
-  subnet::FecModes fec_modes;     ///< Source::fec, of ports that report them
-  const Baseline* baseline{};     ///< Source::baseline
-  std::vector<Manager> managers;  ///< Source::managers, those that answered
-  bool has_asked_managers{};      ///< Source::managers was read, or its reading failed
-  std::size_t silent_managers{};  ///< subnet managers that did not give SMInfo, silent ones and such that refused it
-  std::vector<SilentManager> silent;  ///< of these those that did not answer at all
-  bool has_manager_elsewhere{};       ///< one answered at the SM LID of the own port, which no port of the model has
-  bool is_sa_silent{};                ///< the SA at this SM LID did not answer
+  subnet::FecModes fec_modes;                    ///< Source::fec, of ports that report them
+  const Baseline* baseline{};                    ///< Source::baseline
+  std::vector<Manager> managers;                 ///< Source::managers, those that answered
+  bool has_asked_managers{};                     ///< Source::managers was read, or its reading failed
+  std::size_t silent_managers{};                 ///< subnet managers that did not give SMInfo, silent ones and such that refused it
+  std::vector<SilentManager> silent;             ///< of these those that did not answer at all
+  bool has_manager_elsewhere{};                  ///< one answered at the SM LID of the own port, which no port of the model has
+  bool is_sa_silent{};                           ///< the SA at this SM LID did not answer
   std::vector<BrokenWay> broken_ways;            ///< of requests by LID that were not answered
   std::set<subnet::NodeIndex> nodes_not_traced;  ///< silent nodes of which it is not known whether the way to them is well
   /// Source::pkeys: the P_Keys of end ports, and of switch ports that enforce theirs; without invalid ones, ascending.

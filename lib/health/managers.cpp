@@ -75,8 +75,8 @@ Finding nobody_manages(const Input& input) {
   const subnet::Subnet* was = input.baseline == nullptr ? nullptr : &input.baseline->subnet;
   const PortIndex before = was == nullptr ? subnet::none : was->find_lid(lid);
   const std::string name = before == subnet::none ? "" : ", of " + in_quotes(was->node(was->port(before).node).description()) + ",";
-  finding.detail = fmt::format("The subnet manager was at LID {}{} which is not in the part of the fabric that is seen from here.", lid.value,
-                               name.empty() ? "," : name);
+  finding.detail = fmt::format("The subnet manager was at LID {}{} which is not in the part of the fabric that is seen from here.",
+                               lid.value, name.empty() ? "," : name);
   finding.confidence = Confidence::likely;
   finding.remedy =
       "Look at the node at that LID and at the cables on the way to it (--baseline names both): a second manager would be master here, and "

@@ -22,7 +22,7 @@ bool fell_silent(const subnet::Failure& failure) {
 /// A node that is in the model and did not give an answer to a request that was sent.
 bool is_partial_answer(const subnet::Failure& failure) {
   if (failure.attribute.empty()) return false;  // nothing was sent: no path is known
-  if (is_query(failure)) return false;                // the SA did not answer, not the node
+  if (is_query(failure)) return false;          // the SA did not answer, not the node
   const bool is_answer_missing =
       failure.kind == FailureKind::no_answer || failure.kind == FailureKind::refused || failure.kind == FailureKind::false_answer;
   return is_answer_missing && !failure.beyond && failure.node != subnet::none && !fell_silent(failure);

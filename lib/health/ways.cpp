@@ -56,9 +56,8 @@ bool is_silence_by_lid(const subnet::Failure& failure) {
 
 bool is_lost_on_its_way(const Input& input, const subnet::Failure& failure) {
   if (!is_silence_by_lid(failure)) return false;
-  return std::ranges::any_of(input.broken_ways, [&failure](const BrokenWay& way) {
-    return std::ranges::find(way.nodes, failure.node) != way.nodes.end();
-  });
+  return std::ranges::any_of(input.broken_ways,
+                             [&failure](const BrokenWay& way) { return std::ranges::find(way.nodes, failure.node) != way.nodes.end(); });
 }
 
 std::vector<LostRequest> lost_requests(const Input& input) {

@@ -36,7 +36,8 @@ using TableBlock = std::pair<routing::SwitchIndex, std::uint16_t>;
 class WayJudge {
  public:
   /// All must outlive this. `find` finds the entries that were read.
-  WayJudge(const routing::Network& network, const routing::FindOutPort& find, Input& input) : network_(network), find_(find), input_(input) {}
+  WayJudge(const routing::Network& network, const routing::FindOutPort& find, Input& input)
+      : network_(network), find_(find), input_(input) {}
 
   /// The blocks at which ways are not known any further.
   std::set<TableBlock> missing(const std::vector<LostRequest>& requests) const;

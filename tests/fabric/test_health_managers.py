@@ -45,7 +45,8 @@ class Managers(case.FabricCase):
         self.ibtool("snapshot", before, "--only", "topology")
         self.hang()
         self.cut(*UPLINKS)
-        found = [finding for finding in self.worst("--interval", "0", "--baseline", before) if finding["check"] in ("region-gone", "node-gone")]
+        gone = ("region-gone", "node-gone")
+        found = [finding for finding in self.worst("--interval", "0", "--baseline", before) if finding["check"] in gone]
         self.assertEqual([finding["check"] for finding in found], ["region-gone"])
         ends = [(end["node_guid"], end["port_num"]) for end in found[0]["ends"]]
         self.assertEqual(sorted(port for _, port in ends[1::2]), list(UPLINKS))

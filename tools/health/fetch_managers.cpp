@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// SMInfo of the subnet managers that are known: by IsSM, by the SM LID of our own port, by the SA's records. A manager may refuse SMInfo to a requester without its SM_Key. That is not a fault of
-// the node, and is reported as not read.
+// SMInfo of the subnet managers that are known: by IsSM, by the SM LID of our own port, by the SA's records. A manager may refuse SMInfo to
+// a requester without its SM_Key. That is not a fault of the node, and is reported as not read.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -184,7 +184,8 @@ async::Task<EarlierManagers> read_managers(Session& session, const Fabric& fabri
   }
   const Surveyed found = co_await survey_managers(session.transactor(), fabric.subnet, session.here(), std::move(further));
   take(found, records, input);
-  if (input.managers.empty() && input.silent_managers == 0) input.has_manager_elsewhere = co_await answers_elsewhere(session, fabric.subnet);
+  if (input.managers.empty() && input.silent_managers == 0)
+    input.has_manager_elsewhere = co_await answers_elsewhere(session, fabric.subnet);
   if (input.silent_managers > 0) {
     const std::size_t count = input.managers.size() + input.silent_managers;
     for (const Source source : {Source::managers, Source::activity}) {

@@ -165,8 +165,8 @@ TEST_CASE("region-gone: what is cut off is one finding, with the cables of its b
   CHECK(*finding.level == Level::error);
   CHECK(finding.confidence == Confidence::sure);
   REQUIRE(finding.ends.size() == 2);
-  CHECK(finding.ends[0] == Place{gone.now.swept->subnet.find_node(gone.now.fabric.node(Patient::spine).info.node_guid),
-                                 gone.now.port(Patient::spine, 2)});
+  CHECK(finding.ends[0] ==
+        Place{gone.now.swept->subnet.find_node(gone.now.fabric.node(Patient::spine).info.node_guid), gone.now.port(Patient::spine, 2)});
   CHECK(finding.ends[1].is_before);
   CHECK(finding.ends[1].port == gone.before.port(Patient::leaf1, 3));
   CHECK(finding.detail == "The cable is down, and with it 1 switch and 2 adapters: 'leaf1', 'host2 HCA-1', 'host3 HCA-1'.");

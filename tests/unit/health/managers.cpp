@@ -104,7 +104,8 @@ TEST_CASE("sa-silent: the manager answers, its subnet administrator does not, an
   CHECK(*diagnosis.findings[0].level == Level::error);
   CHECK(diagnosis.findings[0].ends.front().port == patient.port(Patient::spine, 0));
   const subnet::PortIndex out = patient.port(Patient::leaf0, 3);
-  patient.input->broken_ways.push_back({place_of(patient.swept->subnet, out), true, false, "a fault", {diagnosis.findings[0].ends[0].node}});
+  patient.input->broken_ways.push_back(
+      {place_of(patient.swept->subnet, out), true, false, "a fault", {diagnosis.findings[0].ends[0].node}});
   CHECK(patient.found() == Found{"way-broken"});
 
   Patient none;  // the finding is that there is none

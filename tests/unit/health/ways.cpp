@@ -30,13 +30,11 @@ struct Traced : Patient {
     path.dlid = info(id, port).lid;
     path.slid = info(host0, 1).lid;
     path.dqpn = path.sqpn = Qpn{1};
-    const mad::Request request{.path = path,
-                               .mgmt_class = mad::mgmt_class::performance,
-                               .attribute_id = pm::PortCounters::attribute_id,
-                               .payload = {}};
+    const mad::Request request{
+        .path = path, .mgmt_class = mad::mgmt_class::performance, .attribute_id = pm::PortCounters::attribute_id, .payload = {}};
     const auto error = std::make_shared<const mad::MadTimeout>(mad::to_mad(request), path, 3, std::chrono::seconds(1));
-    swept->failures.push_back({subnet::Failure::Kind::no_answer, swept->subnet.port(this->port(id, port)).node, static_cast<int>(port), false,
-                               "PortCounters", 0, "why", error});
+    swept->failures.push_back({subnet::Failure::Kind::no_answer, swept->subnet.port(this->port(id, port)).node, static_cast<int>(port),
+                               false, "PortCounters", 0, "why", error});
   }
   void silence_leaf() {
     sweep();
@@ -47,7 +45,8 @@ struct Traced : Patient {
   std::optional<std::uint8_t> out_port(const routing::Network& network, routing::SwitchIndex at, Lid lid) {
     if (unread.contains({at, static_cast<std::uint16_t>(lid.value / 64)})) return std::nullopt;
     for (FakeFabric::NodeId id = 0; id < fabric.size(); ++id) {
-      if (fabric.node(id).info.node_guid == swept->subnet.node(network.switches()[at].node).guid()) return fabric.node(id).lft.at(lid.value);
+      if (fabric.node(id).info.node_guid == swept->subnet.node(network.switches()[at].node).guid())
+        return fabric.node(id).lft.at(lid.value);
     }
     return std::nullopt;
   }
@@ -83,8 +82,8 @@ TEST_CASE("way-broken: the place that loses the requests is one finding, and no 
   const Finding& finding = diagnosis.findings[0];
   CHECK(*finding.level == Level::error);
   CHECK(finding.ends.front().port == stale.port(Patient::spine, 3));
-  CHECK_THAT(finding.detail, ibtest::contains("Requests to 3 nodes are lost here, for the port has no Active link: ") &&
-                                 ibtest::contains("'host2 HCA-1'"));
+  CHECK_THAT(finding.detail,
+             ibtest::contains("Requests to 3 nodes are lost here, for the port has no Active link: ") && ibtest::contains("'host2 HCA-1'"));
 
   Traced none;
   none.fabric.node(Patient::leaf0).lft[none.info(Patient::host2, 1).lid.value] = 255;

@@ -144,8 +144,7 @@ TEST_CASE("check_routes: without multicast tables in its files multicast is skip
   Tree tree;
   tree.grow();
   const Words files{"--topology", tree.topology(), "--lfts", tree.linear()};
-  CHECK_THAT(tree.check(files).out,
-             contains("all arrive.\n") && contains("Multicast: skipped: what was given has no multicast tables.\n"));
+  CHECK_THAT(tree.check(files).out, contains("all arrive.\n") && contains("Multicast: skipped: what was given has no multicast tables.\n"));
   const json skipped = tree.found(files);
   CHECK(skipped.at("multicast").is_null());
   CHECK(skipped["credit_loops"]["verdict"] == "free");

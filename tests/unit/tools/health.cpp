@@ -181,7 +181,8 @@ TEST_CASE("health: managers tell SMInfo; where one refuses it nobody knows, and 
 
 TEST_CASE("health: a manager that is there and silent is the finding, and no other one is to be started") {
   Fabric f;
-  for (const auto id : {f.leaf, f.other}) f.fabric.node(id).ports[id == f.leaf ? 0 : 1].info.capability_mask &= ~smp::capability_mask::is_sm;
+  for (const auto id : {f.leaf, f.other})
+    f.fabric.node(id).ports[id == f.leaf ? 0 : 1].info.capability_mask &= ~smp::capability_mask::is_sm;
   CHECK(f.found({"--interval", "0", "--only", "sm-none,sm-no-standby"})["findings"][0]["check"] == "sm-no-standby");  // by the SM LID
   f.sa.lie = [](std::uint16_t attribute, std::vector<ibtest::FakeSa::Record>& records) {
     if (attribute != sa::SMInfoRecord::attribute_id) return;
