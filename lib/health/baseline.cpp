@@ -9,6 +9,7 @@
 #include "base/escape.hpp"
 #include "health/check_functions.hpp"
 #include "health/evidence.hpp"
+#include "health/regions.hpp"
 #include "iba/registry.hpp"
 #include "iba/text.hpp"
 
@@ -21,29 +22,11 @@ using subnet::PortIndex;
 using subnet::PortPair;
 using subnet::Subnet;
 
-Place before(NodeIndex node, PortIndex port = subnet::none) { return {node, port, true}; }
-
 std::string node_text(const subnet::Node& node) { return fmt::format("{} {}", in_quotes(node.description()), to_text(node.guid())); }
 
 std::string port_text(const Subnet& subnet, PortIndex at) {
   const subnet::Port& port = subnet.port(at);
   return fmt::format("{} port {}", node_text(subnet.node(port.node)), port.number);
-}
-
-/// The place of a port of the baseline: the port as it is now where its node is still there.
-Place place_now(const Input& input, PortIndex reference) {
-  const Subnet& was = input.baseline->subnet;
-  const subnet::Port& port = was.port(reference);
-  const NodeIndex node = input.subnet.find_node(was.node(port.node).guid());
-  const PortIndex now = node == subnet::none ? subnet::none : input.subnet.port_of(node, port.number);
-  return now == subnet::none ? before(port.node, reference) : Place{node, now};
-}
-
-/// The confidence that something is gone: it may still be there, behind a node that is silent.
-Confidence sure_of_absence(const Input& input) {
-  const bool is_silent =
-      std::ranges::any_of(input.failures, [](const subnet::Failure& failure) { return failure.kind == subnet::Failure::Kind::no_answer; });
-  return is_silent ? Confidence::possible : Confidence::sure;
 }
 
 /// Evidence of a field whose value has changed since the baseline.
@@ -154,21 +137,6 @@ void find_slower_links(const Input& input, Findings& findings) {
     if (rate.current.lanes < rate.reference.lanes) add("linkWidthActive", width_value(rate.current), width_value(rate.reference));
     if (rate.current.speed < rate.reference.speed) add("linkSpeedActive", speed_value(rate.current), speed_value(rate.reference));
     if (!finding.evidence.empty()) findings.push_back(std::move(finding));
-  }
-}
-
-void find_gone_nodes(const Input& input, Findings& findings) {
-  const Subnet& was = input.baseline->subnet;
-  for (const NodeIndex node : input.baseline->changes.nodes_gone) {
-    Finding finding = on_node(node);
-    finding.ends.front().is_before = true;
-    finding.confidence = sure_of_absence(input);
-    for (const subnet::Port& port : was.ports_of(was.node(node))) {
-      if (port.peer == subnet::none) continue;
-      if (finding.lost.empty()) finding.detail = fmt::format("Its port {} was linked to {}.", port.number, port_text(was, port.peer));
-      finding.lost.push_back(place_now(input, port.peer));
-    }
-    findings.push_back(std::move(finding));
   }
 }
 

@@ -12,11 +12,17 @@ void find_gone_links(const Input& input, Findings& findings);
 void find_new_links(const Input& input, Findings& findings);
 void find_moved_links(const Input& input, Findings& findings);
 void find_slower_links(const Input& input, Findings& findings);
-void find_gone_nodes(const Input& input, Findings& findings);
 void find_new_nodes(const Input& input, Findings& findings);
 void find_replaced_nodes(const Input& input, Findings& findings);
 void find_renamed_nodes(const Input& input, Findings& findings);
 void find_changes(const Input& input, Findings& findings);
+
+// regions.cpp
+void find_gone_regions(const Input& input, Findings& findings);
+void find_gone_nodes(const Input& input, Findings& findings);
+
+// ways.cpp
+void find_broken_ways(const Input& input, Findings& findings);
 
 // nodes.cpp
 void find_silent_nodes(const Input& input, Findings& findings);
@@ -42,6 +48,8 @@ void find_other_lmcs(const Input& input, Findings& findings);
 
 // managers.cpp
 void find_no_manager(const Input& input, Findings& findings);
+void find_silent_managers(const Input& input, Findings& findings);
+void find_silent_sa(const Input& input, Findings& findings);
 void find_many_masters(const Input& input, Findings& findings);
 void find_no_standby(const Input& input, Findings& findings);
 void find_better_standbys(const Input& input, Findings& findings);

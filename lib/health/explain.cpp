@@ -161,7 +161,7 @@ class Explainer {
 
   void index_cables() {
     for (std::size_t at = 0; at < findings_.size(); ++at) {
-      if (gone_[at] || findings_[at].subject != Finding::Subject::cable) continue;
+      if (gone_[at] || !findings_[at].is_of_cables()) continue;
       for (const Place& end : findings_[at].ends) {
         if (!end.is_before && end.port != subnet::none) by_port_.try_emplace(end.port, at);
       }

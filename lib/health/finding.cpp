@@ -5,6 +5,7 @@
 #include <array>
 #include <tuple>
 
+#include "health/checks.hpp"
 #include "subnet/port_checks.hpp"
 
 namespace ib::health {
@@ -25,6 +26,8 @@ bool is_in_use(const subnet::Subnet& subnet, subnet::PortIndex end) {
 
 std::string_view name(Level level) { return level_names.at(static_cast<std::size_t>(level)); }
 std::string_view name(Confidence confidence) { return confidence_names.at(static_cast<std::size_t>(confidence)); }
+
+std::string_view Finding::what_to_do() const { return remedy.empty() ? check->remedy : remedy; }
 
 std::size_t Finding::end_of(const Place& place) {
   const auto found = std::ranges::find(ends, place);

@@ -63,6 +63,7 @@ struct Evidence {
 struct Finding {
   enum class Subject : std::uint8_t {
     cable,    ///< `ends` are the two ends of a link, or one port without a link. Findings of one cable become one (merge.hpp)
+    cables,   ///< `ends` are the two ends of a link, then those of the next one. Findings of each of these cables become part of this one
     place,    ///< `ends` are a node or port, and others that are involved
     manager,  ///< `ends` are the ports of subnet managers
     group,    ///< `ends` are all ports or nodes for which the same is true
@@ -74,6 +75,9 @@ struct Finding {
     lost_link,    ///< a link is missing between the two nodes in `ends`
     no_gmps,      ///< the node in `ends` answers SMPs, and requests that are routed by LID do not reach it
   };
+  bool is_of_cables() const { return subject == Subject::cable || subject == Subject::cables; }
+  /// What to do: `remedy`, or that of the check.
+  std::string_view what_to_do() const;
   /// The index of `place` in `ends`. Adds it if it is not there yet.
   std::size_t end_of(const Place& place);
 
@@ -85,6 +89,7 @@ struct Finding {
   std::vector<Place> lost;  ///< places where a link is missing, as this finding says: it explains symptoms there
   std::vector<Evidence> evidence;
   std::string detail;              ///< sentences on what no evidence shows; text from the fabric in them is escaped
+  std::string_view remedy{};       ///< what to do here, in the place of the check's remedy; empty: that one
   const Check* check{};            ///< the check that found it, of a merged finding the worst; examine() sets it
   std::vector<const Check*> also;  ///< the checks whose findings were put into this one, as they were; without `check`
 };

@@ -71,6 +71,7 @@ std::string FindingText::ends(const Finding& finding, std::size_t most) const {
     const std::string_view example = finding.ends.size() == 1 ? ", " : "s, for example ";
     text = fmt::format("{} {}{}", fmt::group_digits(finding.ends.size()), one, example);
   }
+  if (finding.subject == Finding::Subject::cables) return cables(finding, most);
   const std::string_view between = is_group ? "; " : finding.subject == Finding::Subject::cable ? " -- " : " and ";
   const std::size_t shown = is_group ? std::min(most, finding.ends.size()) : finding.ends.size();
   for (std::size_t at = 0; at < shown; ++at) {
@@ -79,6 +80,14 @@ std::string FindingText::ends(const Finding& finding, std::size_t most) const {
     text += place(finding.ends[at]);
   }
   return text;
+}
+
+std::string FindingText::cables(const Finding& finding, std::size_t most) const {
+  std::string text;
+  const std::size_t count = finding.ends.size() / 2;
+  for (std::size_t at = 0; at < count && at < most; ++at)
+    text += fmt::format("{}{} -- {}", at == 0 ? "" : "; ", place(finding.ends[2 * at]), place(finding.ends[2 * at + 1]));
+  return count <= most ? text : fmt::format("{}; and {} more (in JSON)", text, fmt::group_digits(count - most));
 }
 
 std::string FindingText::evidence(const Finding& finding, const Evidence& evidence) const {

@@ -19,8 +19,10 @@ struct FindingText {
   std::string place(const Place& place) const;
   /// A port or node as place(), without the GUID, for a line below one that has the GUID.
   std::string short_place(const Place& place) const;
-  /// The ends of a finding: both of a cable, of a group the first ones, at most `most` of them.
+  /// The ends of a finding: both of a cable, of several cables or of a group the first ones, at most `most` of them.
   std::string ends(const Finding& finding, std::size_t most = 3) const;
+  /// The cables of a finding, both ends of the first `most`.
+  std::string cables(const Finding& finding, std::size_t most) const;
   /// A value that shows why there is a finding.
   std::string evidence(const Finding& finding, const Evidence& evidence) const;
   /// The description of the fault, as sentences.

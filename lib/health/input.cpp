@@ -35,6 +35,8 @@ PortIndex former_peer(const Input& input, PortIndex port) {
   return peer == subnet::none || input.subnet.port(peer).peer != subnet::none ? subnet::none : peer;
 }
 
+Lid own_sm_lid(const Subnet& subnet) { return subnet.start == subnet::none ? Lid{} : subnet.port(subnet.start).info().master_sm_lid; }
+
 std::string host_of(const Input& input, const subnet::Node& node) {
   static const HostNames first_words;
   return (input.host_names == nullptr ? first_words : *input.host_names).host_of(node);

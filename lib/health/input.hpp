@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -73,6 +74,21 @@ struct Manager {
   std::uint32_t own_requests = 1;
 };
 
+/// A subnet manager that was asked for SMInfo, or is known otherwise, and did not answer.
+struct SilentManager {
+  subnet::PortIndex port = subnet::none;
+  std::optional<smp::SMState> state;  ///< as the SA's SMInfoRecord has it
+};
+
+/// A place where requests, or the answers to them, get lost on their way by LID.
+struct BrokenWay {
+  Place place;                             ///< the output port that loses them, or a switch
+  bool is_cable{};                         ///< the cable at the port is to be checked
+  bool is_back{};                          ///< the answers get lost, not the requests
+  std::string fault{};                     ///< as a phrase
+  std::vector<subnet::NodeIndex> nodes{};  ///< those with which nothing could be exchanged
+};
+
 /// A broadcast group of IPoIB (RFC 4391), and its members as far as they are in the model.
 struct BroadcastGroup {
   Gid mgid;
@@ -121,11 +137,16 @@ struct Input {
   CounterTable counts;            ///< Source::counters, Source::window
   /// Of ports without a link: the ports that they were linked to at the first reading of counters, as far as that is known.
   std::map<subnet::PortIndex, subnet::PortIndex> former_peers;
-  subnet::FecModes fec_modes;     ///< Source::fec, of ports that report them
-  const Baseline* baseline{};     ///< Source::baseline
-  std::vector<Manager> managers;  ///< Source::managers, those that answered
-  bool has_asked_managers{};      ///< Source::managers was read, or its reading failed
-  std::size_t silent_managers{};  ///< ports with IsSM that did not answer
+  subnet::FecModes fec_modes;                    ///< Source::fec, of ports that report them
+  const Baseline* baseline{};                    ///< Source::baseline
+  std::vector<Manager> managers;                 ///< Source::managers, those that answered
+  bool has_asked_managers{};                     ///< Source::managers was read, or its reading failed
+  std::size_t silent_managers{};                 ///< subnet managers that did not give SMInfo, silent ones and such that refused it
+  std::vector<SilentManager> silent;             ///< of these those that did not answer at all
+  bool has_manager_elsewhere{};                  ///< one answered at the SM LID of the own port, which no port of the model has
+  bool is_sa_silent{};                           ///< the SA at this SM LID did not answer
+  std::vector<BrokenWay> broken_ways;            ///< of requests by LID that were not answered
+  std::set<subnet::NodeIndex> nodes_not_traced;  ///< silent nodes of which it is not known whether the way to them is well
   /// Source::pkeys: the P_Keys of end ports, and of switch ports that enforce theirs; without invalid ones, ascending.
   std::map<subnet::PortIndex, std::vector<std::uint16_t>> pkeys;
   std::map<Guid, std::string> firmware;             ///< of nodes, where it is known: as in BaselineTables
@@ -141,6 +162,9 @@ struct Input {
 /// The port that a port without a link was linked to, at the first reading of counters or in the baseline. None if that is not known, or if
 /// that port has another link now.
 subnet::PortIndex former_peer(const Input& input, subnet::PortIndex port);
+
+/// The LID of the subnet manager that the port knows from which the model was read; 0 if it knows none.
+Lid own_sm_lid(const subnet::Subnet& subnet);
 
 /// The name of the host of a channel adapter (HostNames::host_of()).
 std::string host_of(const Input& input, const subnet::Node& node);

@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
+#include <string>
 #include <tuple>
 #include <vector>
 
+#include "base/escape.hpp"
 #include "health/check_functions.hpp"
 #include "health/evidence.hpp"
 
@@ -14,6 +17,7 @@ namespace ib::health {
 namespace {
 
 using smp::SMState;
+using subnet::NodeIndex;
 using subnet::PortIndex;
 
 std::vector<const Manager*> managers_in(const Input& input, SMState state) {
@@ -47,18 +51,89 @@ bool has_lid(const subnet::Subnet& subnet, PortIndex port, Lid lid) {
   return lid.value >= base && lid.value < base + (1U << subnet.lmc(port));
 }
 
+/// The end port at the SM LID of the port that looks; none if no port of the model has the LID.
+PortIndex manager_port(const subnet::Subnet& subnet) {
+  const Lid lid = own_sm_lid(subnet);
+  return lid.is_unicast() ? subnet.find_lid(lid) : subnet::none;
+}
+
+/// The finding that no port of the model has a subnet manager. A manager that this port knows, and that is in no part of the fabric that it
+/// sees, may be well behind a cable that is gone: to start another one is no remedy then.
+Finding nobody_manages(const Input& input) {
+  const Lid lid = own_sm_lid(input.subnet);
+  if (const PortIndex at = manager_port(input.subnet); at != subnet::none) {
+    const std::array ports{at};
+    Finding finding = on_ports(input.subnet, ports);
+    finding.subject = Finding::Subject::manager;
+    finding.detail = "The subnet manager was here, and no port of the fabric has one now.";
+    finding.remedy = "Start the subnet manager again, and look in its log why it ended.";
+    return finding;
+  }
+  Finding finding = on_node(input.subnet.start == subnet::none ? 0 : input.subnet.port(input.subnet.start).node);
+  finding.detail = "No port in the fabric says that it has a subnet manager.";
+  if (!lid.is_unicast()) return finding;
+  const subnet::Subnet* was = input.baseline == nullptr ? nullptr : &input.baseline->subnet;
+  const PortIndex before = was == nullptr ? subnet::none : was->find_lid(lid);
+  const std::string name = before == subnet::none ? "" : ", of " + in_quotes(was->node(was->port(before).node).description()) + ",";
+  finding.detail = fmt::format("The subnet manager was at LID {}{} which is not in the part of the fabric that is seen from here.",
+                               lid.value, name.empty() ? "," : name);
+  finding.confidence = Confidence::likely;
+  finding.remedy =
+      "Look at the node at that LID and at the cables on the way to it (--baseline names both): a second manager would be master here, and "
+      "clash with that one once the cables are back.";
+  return finding;
+}
+
 }  // namespace
 
 void find_no_manager(const Input& input, Findings& findings) {
-  if (input.silent_managers > 0 || !managers_in(input, SMState::master).empty()) return;
+  if (input.silent_managers > 0 || input.has_manager_elsewhere || !managers_in(input, SMState::master).empty()) return;
   std::vector<const Manager*> others;
   for (const Manager& manager : input.managers) others.push_back(&manager);
   if (others.empty() && input.subnet.nodes().empty()) return;
-  Finding finding = others.empty() ? on_node(input.subnet.start == subnet::none ? 0 : input.subnet.port(input.subnet.start).node)
-                                   : on_managers(input, others);
+  if (others.empty()) {
+    findings.push_back(nobody_manages(input));
+    return;
+  }
+  Finding finding = on_managers(input, others);
   for (std::size_t end = 0; end < others.size(); ++end) finding.evidence.push_back(state_value(*others[end], end));
-  finding.detail = others.empty() ? "No port in the fabric says that it has a subnet manager." : "None of the subnet managers is master.";
+  finding.detail = "None of the subnet managers is master.";
+  finding.remedy = "Look at these managers and their logs: one of them should become master within a minute; restart it if it does not.";
   findings.push_back(std::move(finding));
+}
+
+void find_silent_managers(const Input& input, Findings& findings) {
+  const bool has_master = !managers_in(input, SMState::master).empty();
+  for (const SilentManager& silent : input.silent) {
+    const std::array ports{silent.port};
+    Finding finding = on_ports(input.subnet, ports);
+    finding.subject = Finding::Subject::manager;
+    const bool is_ours = has_lid(input.subnet, silent.port, own_sm_lid(input.subnet));
+    if (silent.state ? *silent.state != SMState::master : has_master && !is_ours) finding.level = Level::warning;
+    finding.detail = "It does not answer SMInfo";
+    if (silent.state) finding.detail += fmt::format("; the subnet administrator has it as {}", to_text(*silent.state));
+    if (is_ours) finding.detail += "; the port that looks here has it as its master";
+    if ((input.subnet.port(silent.port).info().capability_mask & smp::capability_mask::is_sm) == 0)
+      finding.detail += "; its port does not say any more that it has one (IsSM), so that it may have ended";
+    if (is_ours && input.is_sa_silent) finding.detail += "; its subnet administrator does not answer either";
+    finding.detail += ".";
+    findings.push_back(std::move(finding));
+  }
+}
+
+void find_silent_sa(const Input& input, Findings& findings) {
+  const PortIndex at = manager_port(input.subnet);
+  if (!input.is_sa_silent || at == subnet::none) return;
+  if (input.managers.empty() && input.silent_managers == 0) return;  // there is none: sm-none
+  if (std::ranges::find(input.silent, at, &SilentManager::port) != input.silent.end()) return;
+  const NodeIndex node = input.subnet.port(at).node;
+  const auto is_lost = [node](const BrokenWay& way) { return std::ranges::find(way.nodes, node) != way.nodes.end(); };
+  if (std::ranges::any_of(input.broken_ways, is_lost)) return;
+  const std::array ports{at};
+  findings.push_back(on_ports(input.subnet, ports));
+  findings.back().subject = Finding::Subject::manager;
+  findings.back().detail = "The requests were routed to it by LID.";
+  if (input.nodes_not_traced.contains(node)) findings.back().confidence = Confidence::likely;
 }
 
 void find_many_masters(const Input& input, Findings& findings) {
@@ -82,6 +157,7 @@ void find_better_standbys(const Input& input, Findings& findings) {
   const Manager& best = **std::ranges::min_element(standbys, [](const Manager* a, const Manager* b) { return precedes(*a, *b); });
   if (!precedes(best, master)) return;
   Finding finding = on_managers(input, {&master, &best});
+  if (best.info.priority == master.info.priority) finding.level = Level::info;  // by the lower GUID alone: many masters keep their place
   for (const std::size_t end : {0U, 1U})
     finding.evidence.push_back(field_value("priority", end, {std::uint64_t{(end == 0 ? master : best).info.priority}, {}}));
   finding.detail = "The first one is master, the second one, on standby, comes before it.";

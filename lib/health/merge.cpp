@@ -26,9 +26,12 @@ std::vector<CableKey> keys_of(const Finding& finding, const Input& input) {
   return keys;
 }
 
-/// Whether the fault that this check finds can cause many other findings: without a subnet manager no port leaves Initialize, and of two
-/// nodes with one GUID one is lost.
-bool is_cause(const Check& check) { return check.id.starts_with("sm-") || check.id == "duplicate-guid"; }
+/// Whether the fault that is found can cause many other findings: without a subnet manager no port leaves Initialize, and of two
+/// nodes with one GUID one is lost. A finding of several cables comes before those of each of them, which become part of it.
+bool is_cause(const Finding& finding) {
+  const std::string_view id = finding.check->id;
+  return id.starts_with("sm-") || id.starts_with("sa-") || id == "duplicate-guid" || finding.subject == Finding::Subject::cables;
+}
 
 /// The order of findings: the worst level first, and causes first within it. It does not use indexes of the model, which depend on the
 /// order of replies.
@@ -37,7 +40,7 @@ auto rank(const Finding& finding, const Input& input) {
   const subnet::Subnet& subnet = input.subnet_of(first);
   const Guid guid = first.node == subnet::none ? Guid{} : subnet.node(first.node).guid();
   const unsigned number = first.port == subnet::none ? 0 : subnet.port(first.port).number;
-  return std::tuple(-static_cast<int>(*finding.level), !is_cause(*finding.check), -static_cast<int>(finding.confidence),
+  return std::tuple(-static_cast<int>(*finding.level), !is_cause(finding), -static_cast<int>(finding.confidence),
                     finding.check - all_checks().data(), guid, number);
 }
 
@@ -74,7 +77,7 @@ Findings merge(Findings findings, const Input& input) {
   Findings merged;
   std::map<CableKey, std::size_t> cables;
   for (Finding& finding : findings) {
-    if (finding.subject == Finding::Subject::cable) {
+    if (finding.is_of_cables()) {
       const std::vector<CableKey> keys = keys_of(finding, input);
       const auto known = std::ranges::find_if(keys, [&cables](const CableKey& key) { return cables.contains(key); });
       if (known != keys.end()) {

@@ -7,8 +7,7 @@
 #include <string>
 
 #include "health/check_functions.hpp"
-#include "mad/error.hpp"
-#include "mad/packet.hpp"
+#include "health/ways.hpp"
 
 namespace ib::health {
 namespace {
@@ -23,17 +22,10 @@ bool fell_silent(const subnet::Failure& failure) {
 /// A node that is in the model and did not give an answer to a request that was sent.
 bool is_partial_answer(const subnet::Failure& failure) {
   if (failure.attribute.empty()) return false;  // nothing was sent: no path is known
+  if (is_query(failure)) return false;          // the SA did not answer, not the node
   const bool is_answer_missing =
       failure.kind == FailureKind::no_answer || failure.kind == FailureKind::refused || failure.kind == FailureKind::false_answer;
   return is_answer_missing && !failure.beyond && failure.node != subnet::none && !fell_silent(failure);
-}
-
-/// Whether a request was routed by LID to an agent other than the SMA and was not answered: the forwarding tables may lead it to another
-/// place than the directed route by which SMPs found the node.
-bool may_be_lost_on_its_way(const subnet::Failure& failure) {
-  const auto* error = dynamic_cast<const mad::MadError*>(failure.error.get());
-  if (failure.kind != FailureKind::no_answer || error == nullptr || error->request().size() < 2) return false;
-  return !mad::is_smp(error->request()[1]);
 }
 
 /// The port beyond which nothing answered; none if the failure is about something else.
@@ -63,13 +55,16 @@ void find_partial_nodes(const Input& input, Findings& findings) {
   std::map<subnet::NodeIndex, std::map<std::string, std::set<int>>> missing;  // ports by attribute
   std::set<subnet::NodeIndex> at_fault;                                       // that were reached for certain
   for (const subnet::Failure& failure : input.failures) {
-    if (!is_partial_answer(failure)) continue;
+    if (!is_partial_answer(failure) || is_lost_on_its_way(input, failure)) continue;
     missing[failure.node][failure.attribute].insert(failure.port);
-    if (!may_be_lost_on_its_way(failure)) at_fault.insert(failure.node);
+    if (!is_silence_by_lid(failure)) at_fault.insert(failure.node);
   }
   for (const auto& [node, attributes] : missing) {
     Finding finding = on_node(node);
-    if (!at_fault.contains(node)) finding.symptom = Finding::Symptom::no_gmps;
+    if (!at_fault.contains(node)) {
+      finding.symptom = Finding::Symptom::no_gmps;
+      if (input.nodes_not_traced.contains(node)) finding.confidence = Confidence::possible;
+    }
     for (const auto& [attribute, ports] : attributes) {
       const std::string of = ports.contains(-1)  ? std::string()
                              : ports.size() == 1 ? fmt::format(" of port {}", *ports.begin())

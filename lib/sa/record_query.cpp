@@ -26,18 +26,11 @@ RecordQuery made(const Query& query, std::string_view member) {
   return result;
 }
 
+/// The query for a block of a table in which zeros stand for nothing: no P_Key, no port.
 template <class Query>
-RecordQuery made_sparse(const Query& query, std::string_view member, std::uint32_t port) {
+RecordQuery made_sparse(const Query& query, std::string_view member) {
   RecordQuery result = made(query, member);
   result.sparse = true;
-  result.port = static_cast<std::uint8_t>(port);
-  return result;
-}
-
-template <class Query>
-RecordQuery made_of_switch(const Query& query, std::string_view member) {
-  RecordQuery result = made_sparse(query, member, 0);
-  result.switch_only = true;
   return result;
 }
 
@@ -67,7 +60,9 @@ Asked pkey_table(std::uint32_t modifier, Lid lid, const NodeKind* node) {
   PKeyTableRecord::Query query;
   query.lid(lid).block_num(static_cast<std::uint16_t>(modifier));
   if (node->is_switch()) query.port_num(byte(port));
-  return made_sparse(query, "p_key_table", port);
+  RecordQuery result = made_sparse(query, "p_key_table");
+  result.port = byte(port);
+  return result;
 }
 
 Asked sl_to_vl(std::uint32_t modifier, Lid lid, const NodeKind* node) {
@@ -75,7 +70,7 @@ Asked sl_to_vl(std::uint32_t modifier, Lid lid, const NodeKind* node) {
   SLToVLMappingTableRecord::Query query;
   query.lid(lid);
   if (node->is_switch()) query.input_port_num(byte(modifier >> 8)).output_port_num(byte(modifier));
-  return made_sparse(query, "sl_to_vl_mapping_table", modifier & 0xff);
+  return made(query, "sl_to_vl_mapping_table");
 }
 
 Asked vl_arbitration(std::uint32_t modifier, Lid lid, const NodeKind* node) {
@@ -84,21 +79,21 @@ Asked vl_arbitration(std::uint32_t modifier, Lid lid, const NodeKind* node) {
   VLArbitrationTableRecord::Query query;
   query.lid(lid).block_num(byte(block));
   if (node->is_switch()) query.output_port_num(byte(port));
-  return made_sparse(query, "vl_arbitration_table", port);
+  return made(query, "vl_arbitration_table");
 }
 
 Asked linear_forwarding(std::uint32_t modifier, Lid lid) {
   if (modifier > 0xffff) return {};
   LinearForwardingTableRecord::Query query;
   query.lid(lid).block_num(static_cast<std::uint16_t>(modifier));
-  return made_of_switch(query, "linear_forwarding_table");
+  return made(query, "linear_forwarding_table");
 }
 
 Asked random_forwarding(std::uint32_t modifier, Lid lid) {
   if (modifier > 0xffff) return {};
   RandomForwardingTableRecord::Query query;
   query.lid(lid).block_num(static_cast<std::uint16_t>(modifier));
-  return made_of_switch(query, "random_forwarding_table");
+  return made(query, "random_forwarding_table");
 }
 
 Asked multicast_forwarding(std::uint32_t modifier, Lid lid) {
@@ -106,7 +101,9 @@ Asked multicast_forwarding(std::uint32_t modifier, Lid lid) {
   if (block > 0x1ff) return {};
   MulticastForwardingTableRecord::Query query;
   query.lid(lid).position(byte(modifier >> 28)).block_num(static_cast<std::uint16_t>(block));
-  return made_of_switch(query, "multicast_forwarding_table");
+  RecordQuery result = made_sparse(query, "multicast_forwarding_table");
+  result.switch_only = true;
+  return result;
 }
 
 Asked guid_info(std::uint32_t modifier, Lid lid) {

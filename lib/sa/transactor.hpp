@@ -18,9 +18,9 @@ class SaTransactor final : public mad::Transactor {
   explicit SaTransactor(mad::Transactor& below);
 
   /// Answers a SubnGet with a reply in the form that the node would have sent. The errors are those of the SA: an SaError with
-  /// code 3 (no records) if the SA knows no such node or port. If a node and its port exist but the SA has no record for a
-  /// block of a table, the block reads as zeros. Throws Error for an attribute that no record holds, or if the SA's links lead
-  /// to an impossible LID.
+  /// code 3 (no records) if the SA knows no such node or port, or has no such record. If a node and its port exist but the SA has no
+  /// record for a block of P_Keys or of a multicast forwarding table, the block reads as zeros, which stand for nothing there. Throws Error
+  /// for an attribute that no record holds, or if the SA's links lead to an impossible LID.
   mad::Task<mad::Result<mad::Reply>> try_call(const mad::Request& request) override;
 
   /// The LID at the end of `path`. A directed route is followed link by link in the SA's database, from this end port or from

@@ -14,6 +14,7 @@
 #include "subnet/forwarding_tables.hpp"
 #include "subnet/mlnx.hpp"
 #include "subnet/mlnx_vendor.hpp"
+#include "subnet/port_checks.hpp"
 #include "subnet/smp_tables.hpp"
 #include "subnet/survey.hpp"
 
@@ -117,7 +118,7 @@ std::vector<PortIndex> Questionnaire::agents(Part part) const {
   std::ranges::copy_if(agents_, std::back_inserter(chosen), [&](PortIndex at) {
     const subnet::Node& node = subnet_.node(subnet_.port(at).node);
     if (part == Part::lft || part == Part::mft) return node.kind() == NodeKind::sw && node.has_switch_info;
-    if (part == Part::sminfo) return (subnet_.port(at).info().capability_mask & smp::capability_mask::is_sm) != 0;
+    if (part == Part::sminfo) return subnet::may_have_manager(subnet_, at);
     return part != Part::vendor || subnet::is_mellanox(node.info);
   });
   return chosen;
@@ -171,7 +172,7 @@ std::vector<Questions> Questionnaire::tables(Part part, const Agent& of) const {
     case Part::guids:
       return {{.attribute = &smp::GuidInfo::info(), .values = blocks(of.info.guid_cap, guids_per_block)}};
     case Part::sminfo:
-      return {{.attribute = &smp::SMInfo::info(), .values = {0}}};
+      return {{.attribute = &smp::SMInfo::info(), .values = {0}, .unsure = (of.info.capability_mask & smp::capability_mask::is_sm) == 0}};
     default:
       return {};
   }

@@ -20,7 +20,7 @@
 //   pkeys       all               P_KeyTable: PartitionCap entries; of external ports of switches PartitionEnforcementCap. A node that
 //                                 claims more than any has: of each port as many as make Questionnaire::most_pkey_requests together
 //   guids       all               GUIDInfo: GUIDCap entries
-//   sminfo      with IsSM         SMInfo
+//   sminfo      managers          SMInfo of ports with IsSM, and of the port at the SM LID of our own one
 //   counters    all, at QP1       ClassPortInfo; PortCounters and PortCountersExtended of 0, of each port, of 255 with AllPortSelect
 //   details     all, at QP1       the attributes of detail_attributes(), of 0, of each port and of 255
 //   congestion  all, at QP1       ClassPortInfo, CongestionInfo; where one is answered CongestionKeyInfo, CongestionLog, TimeStamp,

@@ -54,8 +54,8 @@ std::optional<unsigned> port_in_modifier(std::uint16_t attribute, std::uint32_t 
 /// Sorts failures by the distance, the GUID and the port of their nodes, so that their order does not depend on the order of replies.
 void sort(Failures& failures, const Subnet& subnet);
 
-/// The kind of failure of a request that ended with `error`: no_answer, not_read, refused, or false_answer where another node answered
-/// (WrongNode).
+/// The kind of failure of a request that ended with `error`: no_answer, not_read, refused, no_record of the SA, or false_answer where
+/// another node answered (WrongNode).
 Failure::Kind kind_of(const mad::MadError& error);
 
 /// The number of the port that the request of `error` was about, for Failure::port. The request went to an agent of `port`. −1 for an

@@ -56,6 +56,14 @@ bool is_end_port(const Subnet& subnet, PortIndex at) {
   return subnet.end_port_of(at) == at && (subnet.port(at).number != 0 || is_port0(subnet, at));
 }
 
+bool may_have_manager(const Subnet& subnet, PortIndex at) {
+  const Port& port = subnet.port(at);
+  if (!is_end_port(subnet, at) || !port.has_info) return false;
+  if ((port.info().capability_mask & smp::capability_mask::is_sm) != 0) return true;
+  const Lid manager = subnet.start == none ? Lid{} : subnet.port(subnet.start).info().master_sm_lid;
+  return manager.is_unicast() && subnet.find_lid(manager) == at;
+}
+
 Findings check_port_state(const Subnet& subnet, PortIndex at) {
   const Port& port = subnet.port(at);
   if (is_port0(subnet, at)) {

@@ -37,6 +37,10 @@ bool is_link_active(const Port& port);
 /// Whether a port is an end port: port 0 of a switch, or a port of another node. Port 0 of another node is not an end port.
 bool is_end_port(const Subnet& subnet, PortIndex port);
 
+/// Whether a subnet manager may run at an end port: it has IsSM, or the port from which the model was read has its LID as that of its
+/// subnet manager.
+bool may_have_manager(const Subnet& subnet, PortIndex port);
+
 // Checks of a port whose PortInfo is known. Port 0 of a switch has no link: only its LIDs are checked, and the state of an enhanced port 0.
 
 /// PortPhysicalState should be LinkUp, and PortState should be Active. The first finding is an error, the second a warning. PortState is

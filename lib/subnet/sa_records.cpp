@@ -12,7 +12,6 @@
 namespace ib::subnet {
 namespace {
 
-constexpr std::uint8_t no_records = 3;  // IBA 15.2.4
 /// The greatest number of reported contradictions. A table has room for millions of them.
 constexpr std::size_t most_contradictions = 1U << 16;
 
@@ -144,8 +143,7 @@ class Builder {
   void add(const SaRecords::Miss& miss) {
     const PortIndex end = end_port_at(miss.lid);
     Failure failure;
-    const auto* sa_error = dynamic_cast<const mad::SaError*>(miss.error.get());
-    failure.kind = sa_error != nullptr && sa_error->code() == no_records ? Failure::Kind::no_record : kind_of(*miss.error);
+    failure.kind = kind_of(*miss.error);
     failure.node = end != none ? subnet_.port(end).node : none;
     failure.port = miss.port;
     failure.beyond = miss.beyond;

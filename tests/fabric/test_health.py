@@ -16,7 +16,8 @@ GOLDEN = os.path.join(case.HERE, "..", "golden")
 README = os.path.join(case.HERE, "..", "..", "README.md")
 
 # What needs --baseline.
-BASELINE = ["link-gone", "link-new", "link-moved", "link-slower", "node-gone", "node-new", "node-replaced", "node-renamed", "changed"]
+BASELINE = ["link-gone", "link-new", "link-moved", "link-slower", "region-gone", "node-gone", "node-new", "node-replaced",
+            "node-renamed", "changed"]
 
 
 class Base(case.FabricCase):

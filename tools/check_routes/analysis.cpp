@@ -40,7 +40,7 @@ async::Task<> analyse(const Wanted& wanted, Tables& tables, const routing::ReadL
   if (wanted.wants_unicast()) {
     found.loops = co_await judge(wanted, tables, found.channels, nullptr, unread, read_lanes, pause);
   }
-  if (!wanted.wants_multicast()) co_return;
+  if (!wanted.wants_multicast() || tables.skips_multicast) co_return;
   co_await check_groups(tables, found, pause);
   routing::MulticastChannels groups(tables.network, tables.multicast, *found.multicast);
   groups.sls_of = [&tables, &wanted](Lid mlid) {

@@ -12,6 +12,7 @@
 #include "base/log.hpp"
 #include "base/split.hpp"
 #include "formats/topology_reader.hpp"
+#include "snapshot/snapshot.hpp"
 #include "tools/check_routes/analysis.hpp"
 #include "tools/check_routes/fetch.hpp"
 #include "tools/check_routes/report.hpp"
@@ -107,8 +108,10 @@ class CheckRoutes final : public Command {
     if (wanted_.sls) tables.levels = routing::ServiceLevels(*wanted_.sls);
     if (wanted_.psl) warn(session.log(), read_level_file(*wanted_.psl, tables, wanted_.switches));
     if (!wanted_.lfts.empty()) warn(session.log(), read_table_files(wanted_.lfts, tables));
-    const bool can_read_groups = wanted_.wants_multicast() && wanted_.can_request();
     const bool has_groups = tables.multicast.unread_count() < tables.network.switches().size();
+    const bool is_stored = session.options().from && !session.snapshot().has_part("mft");
+    tables.skips_multicast = !wanted_.multicast && !tables.has_multicast_file && (is_stored || !wanted_.can_request());
+    const bool can_read_groups = wanted_.wants_multicast() && wanted_.can_request() && !tables.skips_multicast;
     if (wanted_.lfts.empty() || (can_read_groups && !has_groups)) {
       std::vector<subnet::Failure> failures = co_await read_tables(session, wanted_, tables);
       require_read(tables.has_any(), failures);

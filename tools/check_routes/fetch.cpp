@@ -42,7 +42,7 @@ async::Task<std::vector<subnet::Failure>> read_tables(Session& session, const Wa
   options.progress = [&session](std::size_t done, std::size_t of) { session.progress().count(done, of, "switches"); };
   routing::TablesToRead to;
   if (wanted.lfts.empty()) to.linear = &tables.linear;
-  if (wanted.wants_multicast()) to.multicast = &tables.multicast;
+  if (wanted.wants_multicast() && !tables.skips_multicast) to.multicast = &tables.multicast;
   if (wanted.lfts.empty() && !session.options().use_sa) to.adaptive = &tables.adaptive;  // the SA has no such record
   std::vector<routing::SwitchIndex> switches = routing::all_switches(tables.network);
   std::vector<subnet::Failure> failures =

@@ -35,6 +35,7 @@ void RoutesReport::visit(report::Sink& sink) const {
     sink.end_object();
   }
   if (found.multicast) visit_multicast(sink);
+  if (tables.skips_multicast && wanted.wants_multicast()) sink.null("multicast");
   visit_adaptive(sink);
   visit_failures(sink);
 }

@@ -116,6 +116,7 @@ void RoutesReport::text(TextOut& out) const {
     text_loops(out, *found.loops, "Credit loops");
   }
   if (found.multicast) text_multicast(out);
+  if (tables.skips_multicast && wanted.wants_multicast()) out.write("Multicast: skipped: what was given has no multicast tables.\n");
   text_adaptive(out);
 }
 

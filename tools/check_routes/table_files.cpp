@@ -27,6 +27,7 @@ class TableTaker {
   TableTaker(Tables& tables, std::string file, const Taken& before) : tables_(tables), file_(std::move(file)), before_(before) {}
 
   void take(const StoredForwardingTable& table) {
+    tables_.has_multicast_file = tables_.has_multicast_file || table.multicast;
     const SwitchIndex at = find(table);
     if (at == routing::none) {
       ++strangers_;

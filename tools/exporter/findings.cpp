@@ -235,7 +235,7 @@ std::shared_ptr<const metrics::Findings> find(const Reading* before, const Readi
     ++std::ranges::find(found->checks, row.check, &metrics::Findings::Check::id)->counts.at(row.level);
     if (found->texts.size() == most_texts) continue;
     found->texts.push_back(words.ends(finding) + ": " + words.seen(finding));
-    found->remedies.push_back(finding.check->remedy);
+    found->remedies.push_back(finding.what_to_do());
   }
   return found;
 }

@@ -182,7 +182,7 @@ constexpr JsonWord table[] = {
     {"mlid_count", integer, false, false, "MLIDs that multicast forwarding tables have, or to which the SA names members.",
      report::gauge()},
     {"modifier", integer, false, false, "Attribute modifier of a request."},
-    {"multicast", object, false, false, "What was found out about multicast groups."},
+    {"multicast", object, false, false, "What was found out about multicast groups; null where no multicast tables were given."},
     {"needs_aggregation", boolean, false, false, "Without routes between Aggregation Nodes there would be no circle."},
     {"new_guid", guid, false, false, "GUID that was put in the place of old_guid."},
     {"no_lid_count", integer, false, false, "End ports with an Active link that have no LID.", report::gauge()},

@@ -133,7 +133,7 @@ async::Task<> read_sources(Session& session, Fabric& fabric, const Wanted& wante
     }
   }
   if (needs(Source::managers)) {
-    EarlierManagers now = co_await read_managers(session, fabric, earlier, input);
+    EarlierManagers now = co_await read_managers(session, fabric, earlier, where.paths.is_sa_silent(), input);
     if (ongoing.managers != nullptr) ongoing.managers->add(std::move(now));
   }
   if (needs(Source::pkeys)) co_await read_pkeys(session, fabric, input);
@@ -148,6 +148,7 @@ async::Task<> read_sources(Session& session, Fabric& fabric, const Wanted& wante
   GroupRecords groups;
   if (needs(Source::groups)) co_await read_broadcast_groups(session, where.paths.is_sa_silent(), groups, input);
   if (needs(Source::routes)) co_await read_routes(session, fabric, wanted, where.paths.is_sa_silent(), groups, input);
+  if (!wanted.is_local) co_await trace_lost_requests(session, fabric, input);
 }
 
 }  // namespace ib::tools::health

@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// SMInfo of the ports that report a subnet manager. A manager may refuse SMInfo to a requester without its SM_Key. That is not a fault of
-// the node, and is reported as not read.
+// SMInfo of the subnet managers that are known: by IsSM, by the SM LID of our own port, by the SA's records. A manager may refuse SMInfo to
+// a requester without its SM_Key. That is not a fault of the node, and is reported as not read.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
+#include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
+#include "iba-gen/sa.hpp"
+#include "sa/subn_adm.hpp"
 #include "snapshot/snapshot.hpp"
 #include "snapshot/transactor.hpp"
+#include "subnet/port_checks.hpp"
 #include "subnet/survey.hpp"
 #include "tools/health/counter_readings.hpp"
 #include "tools/health/sources.hpp"
@@ -28,20 +33,78 @@ constexpr std::chrono::seconds least_window{120};  // managers that do nothing f
 std::vector<PortIndex> manager_ports(const subnet::Subnet& subnet) {
   std::vector<PortIndex> ports;
   for (PortIndex at = 0; at < subnet.ports().size(); ++at) {
-    const subnet::Port& port = subnet.port(at);
-    if (subnet.end_port_of(at) == at && port.has_info && (port.info().capability_mask & smp::capability_mask::is_sm) != 0)
-      ports.push_back(at);
+    if (subnet::may_have_manager(subnet, at)) ports.push_back(at);
   }
   return ports;
 }
 
+bool has_is_sm(const subnet::Port& port) { return (port.info().capability_mask & smp::capability_mask::is_sm) != 0; }
+
 EarlierManagers earlier_of(const Surveyed& found, const subnet::Subnet& subnet, async::Time time) {
   EarlierManagers earlier;
   earlier.time = time;
+  std::set<Guid> known, twins;
   for (const Surveyed::PortAnswer& row : found.rows) {
-    if (row.value) earlier.act_counts[subnet.port_guid(row.port)] = row.value->act_count;
+    const Guid guid = subnet.port_guid(row.port);
+    if (!known.insert(guid).second) twins.insert(guid);
+    if (row.value) earlier.act_counts[guid] = row.value->act_count;
   }
+  for (const Guid twin : twins) earlier.act_counts.erase(twin);  // nobody knows whose count it is
   return earlier;
+}
+
+/// The subnet managers in the SA's records, by LID. Nothing if it does not give them; `is_silent` says whether it did not answer at all.
+async::Task<std::map<Lid, smp::SMInfo>> read_records(Session& session, bool& is_silent) {
+  std::map<Lid, smp::SMInfo> records;
+  co_await session.prepare_sa();
+  mad::Transactor& transactor = session.transactor();
+  const path::IbPath& sa = transactor.sa_path().ib();
+  if (sa.dlid == Lid{} && !sa.has_grh) co_return records;
+  try {
+    const sa::SMInfoRecord::Query query;
+    const auto answer = co_await sa::try_subn_adm_get_table(transactor, query);
+    if (!answer) {
+      is_silent = subnet::kind_of(answer.error()) == subnet::Failure::Kind::no_answer;
+    } else {
+      for (const sa::SMInfoRecord& record : answer->records) records.emplace(record.lid, record.sm_info);
+    }
+  } catch (const SysError&) {
+    throw;
+  } catch (const Error&) {  // an answer that contradicts itself: the ports are asked themselves
+  }
+  co_return records;
+}
+
+/// SMInfo of the subnet manager at the SM LID of our own port, which no port of the model has.
+async::Task<bool> answers_elsewhere(Session& session, const subnet::Subnet& subnet) {
+  const Lid lid = ib::health::own_sm_lid(subnet);
+  if (session.options().from || !lid.is_unicast() || subnet.find_lid(lid) != subnet::none) co_return false;
+  path::IbPath ib;
+  ib.end_port = &session.end_port();
+  ib.dlid = lid;
+  ib.slid = session.end_port().lid;
+  ib.dqpn = ib.sqpn = Qpn{0};
+  ib.qkey = 0;
+  path::Path path = ib;
+  session.apply_options(path);
+  const mad::Result<smp::SMInfo> answer = co_await session.transactor().try_subn_get<smp::SMInfo>(path);
+  co_return static_cast<bool>(answer);
+}
+
+/// Takes what the managers answered. A port without IsSM that answers with an error has no subnet manager, for instance because it ended.
+void take(const Surveyed& found, const std::map<Lid, smp::SMInfo>& records, Input& input) {
+  for (const Surveyed::PortAnswer& row : found.rows) {
+    if (row.value) {
+      input.managers.push_back({row.port, *row.value, {}});
+      continue;
+    }
+    const bool is_silent = found.failures[row.failure].kind == subnet::Failure::Kind::no_answer;
+    if (!is_silent && !has_is_sm(input.subnet.port(row.port))) continue;
+    ++input.silent_managers;
+    if (!is_silent) continue;
+    const auto record = records.find(input.subnet.lid(row.port));
+    input.silent.push_back({row.port, record == records.end() ? std::nullopt : std::optional(record->second.sm_state)});
+  }
 }
 
 /// Sets the earlier activity counts of the managers, if they are old enough for a comparison.
@@ -51,9 +114,10 @@ void compare(Session& session, const std::optional<EarlierManagers>& earlier, In
     skip(input, Source::activity, fmt::format("needs a window of {} s", least_window.count()));
     return;
   }
+  const auto guid_of = [&input](const Manager& manager) { return input.subnet.port_guid(manager.port); };
   for (Manager& manager : input.managers) {
-    const auto before = earlier->act_counts.find(input.subnet.port_guid(manager.port));
-    if (before == earlier->act_counts.end()) continue;
+    const auto before = earlier->act_counts.find(guid_of(manager));
+    if (before == earlier->act_counts.end() || std::ranges::count(input.managers, before->first, guid_of) > 1) continue;
     manager.act_count_before = before->second;
     manager.own_requests = earlier->own_requests;
   }
@@ -61,12 +125,16 @@ void compare(Session& session, const std::optional<EarlierManagers>& earlier, In
 
 }  // namespace
 
-async::Task<Surveyed> survey_managers(mad::Transactor& transactor, const subnet::Subnet& subnet, path::Path start) {
+async::Task<Surveyed> survey_managers(mad::Transactor& transactor, const subnet::Subnet& subnet, path::Path start,
+                                      std::vector<PortIndex> further) {
   const subnet::SurveyOptions options(std::move(start), subnet::SurveyWay::smp);
   const subnet::SurveyQuestion<smp::SMInfo> ask = [&](subnet::SurveyPort port) {
     return subnet::try_get_by<smp::SMInfo>(port, subnet::sma_path(subnet, port.index, options.start));
   };
   std::vector<PortIndex> ports = manager_ports(subnet);
+  for (const PortIndex port : further) {
+    if (std::ranges::find(ports, port) == ports.end()) ports.push_back(port);
+  }
   co_return co_await subnet::survey<smp::SMInfo>(transactor, subnet, std::move(ports), options, ask);
 }
 
@@ -100,24 +168,29 @@ async::Task<std::optional<EarlierManagers>> managers_in_snapshot(Session& sessio
 }
 
 async::Task<EarlierManagers> read_managers(Session& session, const Fabric& fabric, const std::optional<EarlierManagers>& earlier,
-                                           Input& input) {
+                                           bool is_sa_silent, Input& input) {
   if (session.options().from && !session.snapshot().has_part("sminfo")) {
     for (const Source source : {Source::managers, Source::activity}) skip(input, source, "the snapshot has no SMInfo");
     co_return EarlierManagers();
   }
   input.has_asked_managers = true;
-  const Surveyed found = co_await survey_managers(session.transactor(), fabric.subnet, session.here());
-  for (const Surveyed::PortAnswer& row : found.rows) {
-    if (row.value) {
-      input.managers.push_back({row.port, *row.value, {}});
-    } else {
-      ++input.silent_managers;
-    }
+  input.is_sa_silent = is_sa_silent;
+  std::map<Lid, smp::SMInfo> records;
+  if (!is_sa_silent) records = co_await read_records(session, input.is_sa_silent);
+  std::vector<PortIndex> further;
+  for (const auto& [lid, info] : records) {
+    const PortIndex port = lid.is_unicast() ? fabric.subnet.find_lid(lid) : subnet::none;
+    if (port != subnet::none) further.push_back(port);
   }
+  const Surveyed found = co_await survey_managers(session.transactor(), fabric.subnet, session.here(), std::move(further));
+  take(found, records, input);
+  if (input.managers.empty() && input.silent_managers == 0)
+    input.has_manager_elsewhere = co_await answers_elsewhere(session, fabric.subnet);
   if (input.silent_managers > 0) {
+    const std::size_t count = input.managers.size() + input.silent_managers;
     for (const Source source : {Source::managers, Source::activity}) {
-      not_read(input, source, fmt::format("{} of {} subnet managers did not tell SMInfo", input.silent_managers, found.rows.size()));
-      input.source(source).is_partial = !input.managers.empty();
+      not_read(input, source, fmt::format("{} of {} subnet managers did not give SMInfo", input.silent_managers, count));
+      input.source(source).is_partial = !input.managers.empty() || !input.silent.empty();
     }
   }
   if (input.silent_managers == 0 || !input.managers.empty()) compare(session, earlier, input);

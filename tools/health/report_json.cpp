@@ -61,7 +61,7 @@ void HealthReport::visit_finding(report::Sink& sink, const Finding& finding) con
   sink.value("confidence", name(finding.confidence));
   const std::string seen = words().seen(finding);
   sink.value("text", seen + (seen.empty() ? "" : " ") + std::string(finding.check->text));
-  sink.value("remedy", finding.check->remedy);
+  sink.value("remedy", finding.what_to_do());
   sink.value("provable_error_ratio", provable_ratio_of(finding));
   sink.objects("ends", finding.ends, [&](const Place& place) { visit_end(sink, place, finding.subject == Finding::Subject::manager); });
   sink.objects("evidence", finding.evidence, [&](const Evidence& evidence) { visit_evidence(sink, evidence); });

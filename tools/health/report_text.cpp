@@ -113,7 +113,7 @@ void HealthReport::text_finding(TextOut& out, const Finding& finding, std::size_
   }
   out.print("{}: {} ({}): {}\n", name(*finding.level), finding.check->id, name(finding.confidence), words.ends(finding));
   if (const std::string seen = words.seen(finding); !seen.empty()) out.print("  {}\n", seen);
-  out.print("  {}\n  {}\n", finding.check->text, finding.check->remedy);
+  out.print("  {}\n  {}\n", finding.check->text, finding.what_to_do());
 }
 
 void HealthReport::text_not_looked_at(TextOut& out) const {

@@ -40,16 +40,21 @@ class ManagerHistory {
  private:
   std::deque<EarlierManagers> rounds_;
 };
-/// Reads Source::managers, with `earlier` Source::activity too. Returns their activity counts.
+/// Reads Source::managers, with `earlier` Source::activity too: at the ports with IsSM, at the SM LID of our own port, and at the LIDs in
+/// the SA's SMInfoRecords, unless the SA is known not to answer. Returns their activity counts.
 async::Task<EarlierManagers> read_managers(Session& session, const Fabric& fabric, const std::optional<EarlierManagers>& earlier,
-                                           ib::health::Input& input);
+                                           bool is_sa_silent, ib::health::Input& input);
 /// Reads the activity counts of the subnet managers.
 async::Task<EarlierManagers> managers_now(Session& session, const Fabric& fabric);
 /// The activity counts in the snapshot `file`. Nothing if it has none.
 async::Task<std::optional<EarlierManagers>> managers_in_snapshot(Session& session, const std::string& file);
 
-/// SMInfo of the ports with a subnet manager.
-async::Task<subnet::Surveyed<smp::SMInfo>> survey_managers(mad::Transactor& transactor, const subnet::Subnet& subnet, path::Path start);
+/// SMInfo of the ports that may have a subnet manager (subnet::may_have_manager()), and of `further` ones.
+async::Task<subnet::Surveyed<smp::SMInfo>> survey_managers(mad::Transactor& transactor, const subnet::Subnet& subnet, path::Path start,
+                                                           std::vector<subnet::PortIndex> further = {});
+/// Follows requests by LID that were not answered, those to a silent SA among them, through the forwarding tables of the switches on their
+/// way, of which it reads the blocks that matter. What fails there is not reported: the way is then not known.
+async::Task<> trace_lost_requests(Session& session, const Fabric& fabric, ib::health::Input& input);
 /// Source::pkeys: one MAD for each block of 32 P_Keys, up to the first one that holds none.
 async::Task<> read_pkeys(Session& session, Fabric& fabric, ib::health::Input& input);
 /// Reads Source::pkeys of any fabric, the one of `input`. Returns what failed.

@@ -142,24 +142,68 @@ TEST_CASE("link-slower: width or speed, and not what became faster") {
 
 TEST_CASE("node-gone and node-new: their links are not told besides") {
   Compared gone;
-  unlink(gone.now.fabric, Patient::leaf1, 3);  // with two hosts behind it
+  unlink(gone.now.fabric, Patient::host3, 1);
   const Diagnosis diagnosis = gone.examine();
-  REQUIRE(Patient::checks_of(diagnosis) == Found{"node-gone", "node-gone", "node-gone"});
+  REQUIRE(Patient::checks_of(diagnosis) == Found{"node-gone"});
   const Finding& finding = diagnosis.findings.front();
   CHECK(finding.ends.front().is_before);
-  CHECK(gone.before.swept->subnet.node(finding.ends.front().node).description() == "leaf1");
-  CHECK_THAT(finding.detail, ibtest::contains("was linked to"));
+  CHECK(gone.before.swept->subnet.node(finding.ends.front().node).description() == "host3 HCA-1");
+  CHECK_THAT(finding.detail, ibtest::contains("Its port 1 was linked to 'leaf1' ") && ibtest::contains(" port 2."));
   CHECK(finding.confidence == Confidence::sure);
-
-  Compared silent;  // it may be there
-  silent.now.fabric.node(Patient::leaf1).faults.silent = true;
-  const Diagnosis unknown = silent.examine();
-  CHECK(Patient::checks_of(unknown) == Found{"node-silent", "node-gone", "node-gone", "node-gone"});
-  CHECK(unknown.findings.back().confidence == Confidence::possible);
 
   Compared come;
   unlink(come.before.fabric, Patient::leaf1, 3);
   CHECK(come.found() == Found{"node-new", "node-new", "node-new"});
+}
+
+TEST_CASE("region-gone: what is cut off is one finding, with the cables of its boundary and what is behind them") {
+  Compared gone;
+  unlink(gone.now.fabric, Patient::leaf1, 3);  // with two hosts behind it
+  const Diagnosis diagnosis = gone.examine();
+  REQUIRE(Patient::checks_of(diagnosis) == Found{"region-gone"});
+  const Finding& finding = diagnosis.findings.front();
+  CHECK(*finding.level == Level::error);
+  CHECK(finding.confidence == Confidence::sure);
+  REQUIRE(finding.ends.size() == 2);
+  CHECK(finding.ends[0] ==
+        Place{gone.now.swept->subnet.find_node(gone.now.fabric.node(Patient::spine).info.node_guid), gone.now.port(Patient::spine, 2)});
+  CHECK(finding.ends[1].is_before);
+  CHECK(finding.ends[1].port == gone.before.port(Patient::leaf1, 3));
+  CHECK(finding.detail == "The cable is down, and with it 1 switch and 2 adapters: 'leaf1', 'host2 HCA-1', 'host3 HCA-1'.");
+
+  Compared silent;  // it may be there: the link is up, and nobody answers
+  silent.now.fabric.node(Patient::leaf1).faults.silent = true;
+  const Diagnosis unknown = silent.examine();
+  REQUIRE(Patient::checks_of(unknown) == Found{"node-silent"});
+  CHECK(unknown.findings[0].also == std::vector<const Check*>{find_check("region-gone")});
+  CHECK_THAT(unknown.findings[0].detail, ibtest::contains("Behind it were 1 switch and 2 adapters: 'leaf1'"));
+
+  Compared here;  // only we are cut off, with one leaf and its hosts; the manager is elsewhere
+  unlink(here.now.fabric, Patient::leaf0, 3);
+  const Diagnosis cut = here.examine();
+  CHECK(std::ranges::count(Patient::checks_of(cut), "region-gone") == 1);
+  CHECK(std::ranges::count(Patient::checks_of(cut), "node-gone") == 0);
+}
+
+TEST_CASE("region-gone: several cables are one finding, which has what was found on each of them") {
+  constexpr unsigned leaves = 4, spines = 2, hosts = 2;
+  Compared gone;
+  for (Patient* of : {&gone.before, &gone.now}) of->fabric = FakeFabric::fat_tree(leaves, spines, hosts);
+  const FakeFabric::NodeId last = static_cast<FakeFabric::NodeId>(spines + (leaves - 1) * (hosts + 1));
+  for (unsigned spine = 0; spine < spines; ++spine) unlink(gone.now.fabric, last, hosts + 1 + spine);
+  gone.before.sweep_alone();
+  gone.now.sweep_alone();
+  gone.baseline.emplace(gone.before.swept->subnet, subnet::changes(gone.now.swept->subnet, gone.before.swept->subnet));
+  gone.now.input->compare_with(*gone.baseline);
+  for (unsigned spine = 0; spine < spines; ++spine) {
+    gone.now.read(spine, leaves);
+    gone.now.count(spine, leaves, "port_xmit_discards", 5);
+  }
+  const Diagnosis diagnosis = gone.now.examine();
+  REQUIRE(Patient::checks_of(diagnosis) == Found{"region-gone"});
+  CHECK(diagnosis.findings[0].ends.size() == 4);
+  CHECK_THAT(diagnosis.findings[0].detail, ibtest::contains("All 2 cables are down, and with them 1 switch and 2 adapters: "));
+  CHECK(!diagnosis.findings[0].also.empty());
 }
 
 TEST_CASE("node-replaced: the same place and name; another name is another node, and another place too") {

@@ -11,11 +11,26 @@ using ibtest::Found;
 using ibtest::Patient;
 using smp::SMState;
 
+namespace {
+
+/// Every port has the subnet manager at `lid`.
+void set_sm_lid(Patient& patient, Lid lid) {
+  for (ibtest::FakeFabric::NodeId id = 0; id < patient.fabric.size(); ++id) {
+    for (auto& port : patient.fabric.node(id).ports) port.info.master_sm_lid = lid;
+  }
+}
+
+}  // namespace
+
 TEST_CASE("sm-none: nobody is master, and all managers told") {
   Patient none;
+  set_sm_lid(none, Lid{0});
   none.sweep();
   none.input->managers.clear();
-  CHECK(none.found() == Found{"sm-none"});
+  const Diagnosis nobody = none.examine();
+  REQUIRE(Patient::checks_of(nobody) == Found{"sm-none"});
+  CHECK(nobody.findings[0].confidence == Confidence::sure);
+  CHECK_THAT(std::string(nobody.findings[0].what_to_do()), ibtest::contains("Start a subnet manager"));
 
   Patient standby;  // it has not become master yet, or cannot
   standby.sweep();
@@ -23,12 +38,81 @@ TEST_CASE("sm-none: nobody is master, and all managers told") {
   const Diagnosis diagnosis = standby.examine();
   REQUIRE(Patient::checks_of(diagnosis) == Found{"sm-none"});
   CHECK(diagnosis.findings[0].ends.front().port == standby.port(Patient::host0, 1));
+  CHECK_THAT(std::string(diagnosis.findings[0].what_to_do()), !ibtest::contains("Start"));
 
   Patient refused;  // the one that did not tell may be the master
   refused.sweep();
   refused.input->managers.erase(refused.input->managers.begin());
   refused.input->silent_managers = 1;
   CHECK(refused.found().empty());
+}
+
+TEST_CASE("sm-none: a manager that our port knows and that has ended is named; one out of sight forbids another one") {
+  Patient ended;  // it was on the spine, at LID 1
+  ended.sweep();
+  ended.input->managers.clear();
+  const Diagnosis here = ended.examine();
+  REQUIRE(Patient::checks_of(here) == Found{"sm-none"});
+  CHECK(here.findings[0].ends.front().port == ended.port(Patient::spine, 0));
+  CHECK_THAT(std::string(here.findings[0].what_to_do()), ibtest::contains("Start the subnet manager again"));
+
+  Patient cut;  // no node has its LID
+  set_sm_lid(cut, Lid{77});
+  cut.sweep();
+  cut.input->managers.clear();
+  const Diagnosis away = cut.examine();
+  REQUIRE(Patient::checks_of(away) == Found{"sm-none"});
+  CHECK(away.findings[0].confidence == Confidence::likely);
+  CHECK_THAT(away.findings[0].detail, ibtest::contains("LID 77"));
+  CHECK_THAT(std::string(away.findings[0].what_to_do()), ibtest::contains("cables") && !ibtest::contains("Start"));
+  cut.input->has_manager_elsewhere = true;  // and it answers
+  CHECK(cut.found().empty());
+}
+
+TEST_CASE("sm-silent: an error where it is the master, a warning of a standby, and no other one is called for") {
+  Patient hung;
+  hung.sweep();
+  hung.input->managers.erase(hung.input->managers.begin());
+  hung.input->silent_managers = 1;
+  hung.input->silent.push_back({hung.port(Patient::spine, 0), {}});
+  hung.input->is_sa_silent = true;
+  const Diagnosis master = hung.examine();
+  REQUIRE(Patient::checks_of(master) == Found{"sm-silent"});
+  CHECK(*master.findings[0].level == Level::error);
+  CHECK_THAT(master.findings[0].detail, ibtest::contains("has it as its master") && ibtest::contains("administrator does not answer"));
+
+  Patient standby;
+  standby.sweep();
+  standby.input->managers.pop_back();
+  standby.input->silent_managers = 1;
+  standby.input->silent.push_back({standby.port(Patient::host0, 1), SMState::standby});
+  const Diagnosis second = standby.examine();
+  REQUIRE(Patient::checks_of(second) == Found{"sm-silent"});
+  CHECK(*second.findings[0].level == Level::warning);
+  standby.input->silent[0].state.reset();  // another one is master
+  CHECK(*standby.examine().findings[0].level == Level::warning);
+  standby.input->silent[0].state = SMState::master;
+  CHECK(*standby.examine().findings[0].level == Level::error);
+}
+
+TEST_CASE("sa-silent: the manager answers, its subnet administrator does not, and the way to it is well") {
+  Patient patient;
+  patient.sweep();
+  patient.input->is_sa_silent = true;
+  const Diagnosis diagnosis = patient.examine();
+  REQUIRE(Patient::checks_of(diagnosis) == Found{"sa-silent"});
+  CHECK(*diagnosis.findings[0].level == Level::error);
+  CHECK(diagnosis.findings[0].ends.front().port == patient.port(Patient::spine, 0));
+  const subnet::PortIndex out = patient.port(Patient::leaf0, 3);
+  patient.input->broken_ways.push_back(
+      {place_of(patient.swept->subnet, out), true, false, "a fault", {diagnosis.findings[0].ends[0].node}});
+  CHECK(patient.found() == Found{"way-broken"});
+
+  Patient none;  // the finding is that there is none
+  none.sweep();
+  none.input->managers.clear();
+  none.input->is_sa_silent = true;
+  CHECK(none.found() == Found{"sm-none"});
 }
 
 TEST_CASE("sm-many-masters, sm-no-standby") {
@@ -53,12 +137,15 @@ TEST_CASE("sm-not-best: greater priority, then lower GUID") {
   same.input->managers[1].info.priority = 5;
   CHECK(same.found().empty());
   std::swap(same.input->managers[0].info.guid, same.input->managers[1].info.guid);
-  CHECK(same.found() == Found{"sm-not-best"});
+  const Diagnosis equal = same.examine();
+  REQUIRE(Patient::checks_of(equal) == Found{"sm-not-best"});
+  CHECK(*equal.findings[0].level == Level::info);
   Patient greater;
   greater.sweep();
   greater.input->managers[1].info.priority = 6;
   const Diagnosis diagnosis = greater.examine();
   REQUIRE(Patient::checks_of(diagnosis) == Found{"sm-not-best"});
+  CHECK(*diagnosis.findings[0].level == Level::warning);
   CHECK(diagnosis.findings[0].evidence.size() == 2);
   CHECK(diagnosis.findings[0].evidence[1].after.number == decltype(Value::number)(std::uint64_t{6}));
 }

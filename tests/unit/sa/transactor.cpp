@@ -225,17 +225,27 @@ TEST_CASE("no record of a node or a port is the error of the seeds") {
   REQUIRE_THROWS_AS(bench.get<smp::SwitchInfo>(to_lid(bench, 1)), mad::SaError);
 }
 
-TEST_CASE("blocks that the SA has no record of are zeros, where the table exists") {
+TEST_CASE("blocks that the SA has no record of are zeros where these stand for nothing, and the table exists") {
   Bench bench;
-  REQUIRE(bench.get<smp::LinearForwardingTable>(to_lid(bench, 2), 0).port_block[5] == 7);
-  REQUIRE(bench.get<smp::LinearForwardingTable>(to_lid(bench, 2), 1).port_block[5] == 0);
-  REQUIRE(bench.get<smp::SLToVLMappingTable>(to_lid(bench, 2), 0x0104).sl_to_vl[3] == 0);
   REQUIRE(bench.get<smp::PKeyTable>(to_lid(bench, 1), 1).p_key_block[0] == 0);
+  REQUIRE(bench.get<smp::PKeyTable>(to_lid(bench, 2), 4U << 16).p_key_block[0] == 0);
+  REQUIRE(bench.get<smp::MulticastForwardingTable>(to_lid(bench, 2), 1).port_mask[0] == 0);
   // … but a CA has no forwarding table, a switch of 4 ports no fifth port, and an unknown node nothing.
-  REQUIRE_THROWS_AS(bench.get<smp::LinearForwardingTable>(to_lid(bench, 1), 0), mad::SaError);
-  REQUIRE_THROWS_AS(bench.get<smp::SLToVLMappingTable>(to_lid(bench, 2), 0x0105), mad::SaError);
+  REQUIRE_THROWS_AS(bench.get<smp::MulticastForwardingTable>(to_lid(bench, 1), 0), mad::SaError);
+  REQUIRE_THROWS_AS(bench.get<smp::PKeyTable>(to_lid(bench, 2), 5U << 16), mad::SaError);
   REQUIRE_THROWS_AS(bench.get<smp::PKeyTable>(to_lid(bench, 9), 0), mad::SaError);
   REQUIRE_THROWS_AS(bench.get<smp::MulticastForwardingTable>(to_lid(bench, 9), 0), mad::SaError);
+  REQUIRE(bench.smps() == 0);
+}
+
+TEST_CASE("zeros are values in other tables, so that a block without a record is not read") {
+  Bench bench;
+  REQUIRE(bench.get<smp::LinearForwardingTable>(to_lid(bench, 2), 0).port_block[5] == 7);
+  REQUIRE_THROWS_AS(bench.get<smp::LinearForwardingTable>(to_lid(bench, 2), 1), mad::SaError);
+  REQUIRE_THROWS_AS(bench.get<smp::RandomForwardingTable>(to_lid(bench, 2), 0), mad::SaError);
+  REQUIRE_THROWS_AS(bench.get<smp::SLToVLMappingTable>(to_lid(bench, 2), 0x0104), mad::SaError);
+  REQUIRE_THROWS_AS(bench.get<smp::SLToVLMappingTable>(to_lid(bench, 1), 0), mad::SaError);
+  REQUIRE_THROWS_AS(bench.get<smp::VLArbitrationTable>(to_lid(bench, 2), 1U << 16 | 4), mad::SaError);
   REQUIRE(bench.smps() == 0);
 }
 
@@ -243,7 +253,7 @@ TEST_CASE("another error is never taken for an empty table") {
   Bench bench;
   bench.get<smp::NodeInfo>(to_lid(bench, 2));
   bench.forced = 0x0100;  // ERR_NO_RESOURCES
-  REQUIRE_THROWS_AS(bench.get<smp::LinearForwardingTable>(to_lid(bench, 2), 1), mad::SaError);
+  REQUIRE_THROWS_AS(bench.get<smp::MulticastForwardingTable>(to_lid(bench, 2), 1), mad::SaError);
 }
 
 TEST_CASE("each table is selected by its block, and by its port on a switch only") {

@@ -277,6 +277,25 @@ TEST_CASE("check_routes: SLtoVL tables are read for ports in circles alone") {
   CHECK(asked.empty());
 }
 
+TEST_CASE("check_routes: --sa takes no table for zeros of which the SA has no record") {
+  Ring ring;
+  ibtest::FakeSa sa(ring.fabric);  // it has no SLtoVL mapping tables: zeros would join all SLs on one VL
+  const json open = parsed(ibtool(ring.fabric, {"check_routes", "--sa", "--sl", "0-3", "--json"}));
+  CHECK(open["credit_loops"]["verdict"] == "not_read");
+  CHECK(open["unicast"]["arrived_count"] == 6);
+  const Outcome told = ibtool(ring.fabric, {"check_routes", "--sa", "--sl", "0-3"});
+  CHECK(told.status == 4);
+  CHECK_THAT(told.err, contains("The SA has no ") && contains("SLToVLMappingTableRecord of "));
+
+  sa.lie = [](std::uint16_t attribute, std::vector<ibtest::FakeSa::Record>& records) {
+    if (attribute == sa::LinearForwardingTableRecord::attribute_id) records.erase(records.begin());
+  };
+  const json lost = parsed(ibtool(ring.fabric, {"check_routes", "--sa", "--json"}));
+  CHECK(lost["unicast"]["findings"].empty());
+  CHECK(lost["unicast"]["not_read"].size() == 1);
+  CHECK(lost["credit_loops"]["verdict"] == "not_read");
+}
+
 TEST_CASE("check_routes: files give what the fabric gives, without InfiniBand") {
   Tree tree;
   tree.fabric.node(spine).lft[6] = 1;

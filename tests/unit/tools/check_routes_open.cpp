@@ -141,18 +141,23 @@ TEST_CASE("check_routes: the verdict on credit loops says that a group that make
   CHECK_THAT(told.out, contains("\nCredit loops with multicast, of the groups that are trees: none is possible, whichever SL is used"));
 }
 
-TEST_CASE("check_routes: files without multicast tables leave multicast open") {
+TEST_CASE("check_routes: without multicast tables in its files multicast is skipped, and open where it is asked for") {
   Tree tree;
   tree.grow();
   const Words files{"--topology", tree.topology(), "--lfts", tree.linear()};
-  const json open = tree.found(files, 4)["multicast"];
+  CHECK_THAT(tree.check(files).out, contains("all arrive.\n") && contains("Multicast: skipped: what was given has no multicast tables.\n"));
+  const json skipped = tree.found(files);
+  CHECK(skipped.at("multicast").is_null());
+  CHECK(skipped["credit_loops"]["verdict"] == "free");
+  Words asked = files;
+  asked.emplace_back("--multicast");
+  const json open = tree.found(asked, 4)["multicast"];
   CHECK(open["credit_loops"]["verdict"] == "not_read");
   CHECK(open["unread_switch_count"] == 3);
-  CHECK_THAT(tree.check(files, 4).out,
-             contains("Multicast: not read: the multicast tables of all switches, 3; --unicast leaves them out.\n"));
+  CHECK_THAT(tree.check(asked, 4).out, contains("Multicast: not read: the multicast tables of all switches, 3"));
   Words unicast = files;
   unicast.emplace_back("--unicast");
-  CHECK(tree.check(unicast).status == 0);
+  CHECK_THAT(tree.check(unicast).out, !contains("Multicast"));
 
   // Where the fabric can be requested, its multicast tables are read.
   const json live = tree.found({"--lfts", files[3]})["multicast"];
@@ -202,9 +207,8 @@ TEST_CASE("check_routes: a snapshot without multicast tables still tells of unic
   tree.grow();
   const std::string file = tree.directory.file("snapshot");
   REQUIRE(ibtool(tree.fabric, {"snapshot", file, "--only", "lft"}).status == 0);
-  const Outcome told = tree.check({"--from", file}, 4);
-  CHECK_THAT(told.out, contains("all arrive.\n") && contains("Multicast: not read: the multicast tables of all switches, 3"));
-  CHECK(tree.check({"--from", file, "--unicast"}).status == 0);
+  CHECK_THAT(tree.check({"--from", file}).out, contains("all arrive.\n") && contains("Multicast: skipped: "));
+  CHECK_THAT(tree.check({"--from", file, "--multicast"}, 4).out, contains("Multicast: not read: the multicast tables of all switches, 3"));
 }
 
 TEST_CASE("check_routes: where no end port has a LID, nothing is proven") {

@@ -171,12 +171,56 @@ TEST_CASE("health: managers tell SMInfo; where one refuses it nobody knows, and 
   const json unknown = f.found({"--interval", "0"}, 4);
   CHECK(unknown["verdict"] == "unknown");
   CHECK(check(unknown, "sm-none")["check_state"] == "not_read");
-  CHECK(check(unknown, "sm-none")["reason"] == "1 of 2 subnet managers did not tell SMInfo");
+  CHECK(check(unknown, "sm-none")["reason"] == "1 of 2 subnet managers did not give SMInfo");
   f.fabric.node(f.leaf).faults.status = 0;
   f.fabric.node(f.leaf).sm_info->sm_state = smp::SMState::master;
   const std::size_t asked = f.fabric.requests_to(f.here);
   CHECK(f.found({"--interval", "0", "--only", "sm-none"})["verdict"] == "healthy");
   CHECK(f.fabric.requests_to(f.here) - asked < 8);  // no SMInfo of ports that do not say IsSM
+}
+
+TEST_CASE("health: a manager that is there and silent is the finding, and no other one is to be started") {
+  Fabric f;
+  for (const auto id : {f.leaf, f.other})
+    f.fabric.node(id).ports[id == f.leaf ? 0 : 1].info.capability_mask &= ~smp::capability_mask::is_sm;
+  CHECK(f.found({"--interval", "0", "--only", "sm-none,sm-no-standby"})["findings"][0]["check"] == "sm-no-standby");  // by the SM LID
+  f.sa.lie = [](std::uint16_t attribute, std::vector<ibtest::FakeSa::Record>& records) {
+    if (attribute != sa::SMInfoRecord::attribute_id) return;
+    sa::SMInfoRecord record;
+    record.lid = Lid{3};
+    record.sm_info.sm_state = smp::SMState::standby;
+    ibtest::FakeSa::Record bytes(sa::SMInfoRecord::info().bytes);
+    record.pack(bytes);
+    records.push_back(bytes);
+  };
+  CHECK(f.found({"--interval", "0"})["findings"].empty());  // the standby is known by the SA's record
+  f.fabric.node(f.other).faults.ignores = smp::SMInfo::attribute_id;
+  const json standby = f.found({"--interval", "0"}, 1);
+  REQUIRE(standby["findings"].size() == 1);
+  CHECK(standby["findings"][0]["check"] == "sm-silent");
+  CHECK(standby["findings"][0]["level"] == "warning");
+  f.fabric.node(f.leaf).faults.ignores = smp::SMInfo::attribute_id;
+  f.sa.silent = true;
+  const json hung = f.found({"--interval", "1"}, 1);
+  REQUIRE(hung["findings"].size() == 1);
+  CHECK(hung["findings"][0]["check"] == "sm-silent");
+  CHECK(hung["findings"][0]["level"] == "error");
+  CHECK(hung["findings"][0]["ends"][0]["lid"] == 1);
+  CHECK_THAT(hung["findings"][0]["remedy"].get<std::string>(), contains("restart that one"));
+}
+
+TEST_CASE("health: a node behind a port that leads nowhere is not blamed for its silence") {
+  Fabric f;
+  f.fabric.node(f.leaf).lft[3] = 4;  // the way to the other host; port 4 has no link
+  const json found = f.found({"--interval", "1"}, 1);
+  REQUIRE(found["findings"].size() == 1);
+  CHECK(found["findings"][0]["check"] == "way-broken");
+  CHECK(found["findings"][0]["ends"][0]["port_num"] == 4);
+  CHECK_THAT(found["findings"][0]["text"].get<std::string>(), contains("Requests to 1 node are lost here") && contains("'other'"));
+  const json routed = f.found({"--interval", "1", "--routes"}, 1);
+  REQUIRE(routed["findings"].size() == 1);
+  CHECK(routed["findings"][0]["check"] == "way-broken");
+  CHECK(routed["findings"][0]["also"] == json::array({"routes"}));
 }
 
 TEST_CASE("health: a manager that does nothing for two minutes is stuck") {
@@ -193,6 +237,19 @@ TEST_CASE("health: a manager that does nothing for two minutes is stuck") {
   REQUIRE(ibtool(f.fabric, {"snapshot", before}).status == 0);
   f.clock.advance(24h);
   CHECK(f.found({"--since", before}, 1)["findings"].size() == 2);
+}
+
+TEST_CASE("health: managers at ports with one GUID are not compared with what one of them had done") {
+  Fabric f;
+  const auto twin = f.fabric.add_ca(0x300, 1, "twin");
+  f.fabric.link(f.leaf, 3, twin, 1);
+  f.fabric.assign_lids();
+  f.fabric.attach(f.here);
+  f.manage(twin, 1, smp::SMState::standby, 4);
+  f.clock.happens = [&f] { f.fabric.node(f.leaf).sm_info->act_count += 50; };
+  const json found = f.found({"--interval", "120"}, 1);
+  CHECK(check(found, "sm-stuck")["check_state"] == "done");
+  CHECK(check(found, "sm-stuck")["finding_count"] == 0);
 }
 
 TEST_CASE("health: each of two ports of a host has its own P_Keys") {
@@ -281,8 +338,9 @@ TEST_CASE("health: routes with --routes, or from a snapshot that has them") {
 TEST_CASE("health: a subnet administrator that is silent is asked for one thing, and what it knows is not known") {
   Fabric f;
   f.sa.silent = true;
-  const json found = f.found({"--interval", "1"}, 4);
-  CHECK(found["verdict"] == "unknown");
+  const json found = f.found({"--interval", "1"}, 1);
+  REQUIRE(found["findings"].size() == 1);
+  CHECK(found["findings"][0]["check"] == "sa-silent");
   CHECK(check(found, "multicast-rate")["check_state"] == "not_read");
   CHECK(check(found, "multicast-rate")["reason"] == "the subnet administrator does not answer");
   CHECK(std::ranges::all_of(f.sa.asked, [](const auto& query) { return query.attribute == sa::PathRecord::attribute_id; }));
@@ -290,7 +348,7 @@ TEST_CASE("health: a subnet administrator that is silent is asked for one thing,
   f.sa.silent = false;
   f.sa.asked.clear();
   CHECK(f.found({"--interval", "1"})["verdict"] == "healthy");
-  CHECK(f.sa.asked.size() == 2);  // paths once for both readings, groups
+  CHECK(f.sa.asked.size() == 3);  // paths once for both readings, subnet managers, groups
 }
 
 TEST_CASE("health: the first line counts what was looked at; infos take one line, and the last paragraph is as wide as a terminal") {

@@ -147,4 +147,15 @@ TEST_CASE("health: a credit loop is an error, a possible one a warning, and with
   CHECK(check(ring.judge({"--routes"}, 4), "routes")["check_state"] == "not_read");
 }
 
+TEST_CASE("health: --sa finds no credit loop, and no fault of a node, in tables of which the SA has no record") {
+  Ring ring;
+  ibtest::FakeSa sa(ring.fabric);  // it has no SLtoVL mapping tables
+  const Outcome outcome = ibtool(ring.fabric, {"health", "--interval", "0", "--only", "routes,node-partial", "--routes", "--sa", "--json"});
+  INFO(outcome.out << outcome.err);
+  CHECK(outcome.status == 4);
+  const json found = json::parse(outcome.out);
+  CHECK(found["findings"].empty());
+  CHECK(check(found, "routes")["check_state"] == "not_read");
+}
+
 }  // namespace tools_health_routes_tests
