@@ -89,7 +89,8 @@ CounterKey counter_key(const subnet::Subnet& subnet, subnet::NodeIndex node, std
 
 std::optional<double> octets_per_second(const subnet::Subnet& subnet, subnet::PortIndex port) {
   constexpr double octets_per_megabit = 1e6 / 8;
-  const double mbps = subnet::best_rate(subnet, port).mbps();
+  double mbps = subnet::best_rate(subnet, port).mbps();
+  if (subnet.port(port).peer == subnet::none) mbps = subnet::supported_by_port(subnet, port).mbps();
   return mbps > 0 ? std::optional(mbps * octets_per_megabit) : std::nullopt;
 }
 

@@ -99,8 +99,8 @@ struct CounterKey {
 /// The key of a node of a model and a PortSelect.
 CounterKey counter_key(const subnet::Subnet& subnet, subnet::NodeIndex node, std::uint8_t select);
 
-/// The greatest number of octets a second that the link of a port can carry in one direction, at the best rate of both ends. Absent if it
-/// is not known.
+/// The greatest number of octets a second that the link of a port can carry in one direction, at the best rate of both ends. Of a
+/// port without a link, which may have had one a moment ago: at the best rate of the port. Absent if it is not known.
 std::optional<double> octets_per_second(const subnet::Subnet& subnet, subnet::PortIndex port);
 
 /// The last readings of many ports.

@@ -4,6 +4,8 @@
 // before the first step of the following nodes, so that the nodes are finished roughly in their order.
 #include "counters/readings.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -11,11 +13,13 @@
 #include <set>
 
 #include "counters/attributes.hpp"
+#include "counters/owner.hpp"
 #include "iba-gen/mad.hpp"
 #include "iba/generic.hpp"
 #include "iba/registry.hpp"
 #include "iba/wire.hpp"
 #include "subnet/failures.hpp"
+#include "subnet/set_target.hpp"
 
 namespace ib::counters {
 namespace {
@@ -26,16 +30,23 @@ bool has_additional(const PmaSupport& support) {
   return (support.capability_mask2 & pm::capability_mask2::is_additional_port_counters_extended_supported) != 0;
 }
 
-CounterValue value_of(Bytes attribute, const FieldInfo* field) {
-  if (field == nullptr || attribute.empty()) return {};
-  return {read_number(attribute, *field), static_cast<std::uint8_t>(field->bits)};
+/// The error for an answer that is about another port than `select`.
+std::shared_ptr<const mad::MadError> wrong_port(const path::Path& pma, const StructInfo& attribute, std::uint8_t select, Bytes answer) {
+  const std::array<std::uint8_t, 2> port_select{0, select};
+  const mad::Request request = mad::attribute_request(pma, attribute, mad::method::get, 0, port_select);
+  const std::vector<std::uint8_t> sent = mad::to_mad(request);
+  return std::make_shared<subnet::FalseAnswer>(fmt::format("its PMA was requested for port {} and answered for port {}", select, answer[1]),
+                                               sent, Bytes{}, pma);
 }
 
-/// The data area of the answer, cut to the attribute.
-async::Task<BytesResult> request(mad::Transactor& transactor, path::Path pma, const StructInfo& attribute, std::uint8_t select) {
+/// The data area of the answer, cut to the attribute. An answer for another PortSelect is an error, unless `takes_any_select`.
+async::Task<BytesResult> request(mad::Transactor& transactor, path::Path pma, const StructInfo& attribute, std::uint8_t select,
+                                 bool takes_any_select) {
   const std::array<std::uint8_t, 2> port_select{0, select};  // byte 1 of all attributes of a port
   BytesResult answer = co_await transactor.try_get(pma, attribute, 0, port_select);
-  if (answer) answer->resize(attribute.bytes);
+  if (!answer) co_return answer;
+  answer->resize(attribute.bytes);
+  if (!takes_any_select && answer->at(1) != select) co_return wrong_port(pma, attribute, select, *answer);
   co_return answer;
 }
 
@@ -52,8 +63,8 @@ PmaReading start(subnet::PortIndex port, std::uint8_t select, const PmaSupport& 
 }
 
 async::Task<> take(PmaReading& reading, mad::Transactor& transactor, const path::Path& pma, const StructInfo& attribute,
-                   std::vector<std::uint8_t>& to) {
-  BytesResult answer = co_await request(transactor, pma, attribute, reading.select);
+                   bool takes_any_select, std::vector<std::uint8_t>& to) {
+  BytesResult answer = co_await request(transactor, pma, attribute, reading.select, takes_any_select);
   if (answer) {
     to = std::move(*answer);
   } else {
@@ -75,10 +86,11 @@ async::Task<> fill(PmaReading& reading, mad::Transactor& transactor, const path:
   const bool additional = has_additional(reading.support) && reading.support.extended();
   const bool extended = reading.support.extended() && (additional || wanted.traffic || wanted.traffic_only);
   const bool basic = !extended || (!additional && !wanted.traffic_only);
+  const bool any = wanted.takes_any_select;
   const async::Loop& loop = co_await async::current_loop;
-  if (basic) co_await take(reading, transactor, pma, pm::PortCounters::info(), reading.counters);
+  if (basic) co_await take(reading, transactor, pma, pm::PortCounters::info(), any, reading.counters);
   reading.counters_time = loop.now();
-  if (extended && reading.problems.empty()) co_await take(reading, transactor, pma, pm::PortCountersExt::info(), reading.extended);
+  if (extended && reading.problems.empty()) co_await take(reading, transactor, pma, pm::PortCountersExt::info(), any, reading.extended);
   reading.extended_time = loop.now();
   if (!reading.problems.empty()) {
     reading.counters.clear();
@@ -88,11 +100,11 @@ async::Task<> fill(PmaReading& reading, mad::Transactor& transactor, const path:
   clear_uncounted(reading);
   if (!wanted.is_reported || !wanted.is_reported(reading)) co_return;
   if (wanted.wants_discard_details && wanted.wants_discard_details(reading))
-    co_await take(reading, transactor, pma, pm::PortXmitDiscardDetails::info(), reading.discard_details);
+    co_await take(reading, transactor, pma, pm::PortXmitDiscardDetails::info(), any, reading.discard_details);
   if (wanted.wants_error_details && wanted.wants_error_details(reading))
-    co_await take(reading, transactor, pma, pm::PortRcvErrorDetails::info(), reading.error_details);
+    co_await take(reading, transactor, pma, pm::PortRcvErrorDetails::info(), any, reading.error_details);
   reading.speeds_info = wanted.speeds_layout ? wanted.speeds_layout(reading) : nullptr;
-  if (reading.speeds_info != nullptr) co_await take(reading, transactor, pma, *reading.speeds_info, reading.speeds);
+  if (reading.speeds_info != nullptr) co_await take(reading, transactor, pma, *reading.speeds_info, any, reading.speeds);
 }
 
 /// The readings of a fabric, while they are made.
@@ -128,10 +140,10 @@ class PortReader {
  private:
   /// The meaning of a question of the survey.
   struct Step {
-    enum Kind : std::uint8_t { head, port, clear_all, clear_port };
+    enum Kind : std::uint8_t { head, port, owner, clear_all, clear_port };
     std::uint32_t node;  ///< in nodes_
     Kind kind;
-    std::uint16_t reading = 0;  ///< in the node's `ports`
+    std::uint16_t reading = 0;  ///< in the node's `ports`; of an owner: the number of the end port
     auto operator<=>(const Step&) const = default;
   };
   /// A node and the port whose PMA gets the first request.
@@ -181,6 +193,8 @@ class PortReader {
         return read_head(node, port);
       case Step::port:
         return read_port(node, step.reading, port);
+      case Step::owner:
+        return check_owner(*wanted_.owners, port.path, owner_of(subnet_, port.index));
       case Step::clear_port:
         return clear_read_port(node, step.reading, port);
       default:
@@ -203,6 +217,9 @@ class PortReader {
           reading.problems.push_back(problem_of(question, counters_attribute(node.support)));
         }
         break;
+      case Step::owner:
+        if (failed) disown(node, step.reading, problem_of(question, smp::NodeInfo::attribute_id));
+        break;
       case Step::clear_all:
         if (failed) node.clear_problems = {{pm::PortCounters::attribute_id, true, problem_of(question, 0).error}};
         break;
@@ -212,9 +229,41 @@ class PortReader {
     }
     if (--open_[step.node] != 0) return;
     const bool is_read = step.kind == Step::head || step.kind == Step::port;
+    if (is_read && wanted_.owners != nullptr && add_owners(step.node)) return;
     if (is_read && wanted_.clear && node.support.all_port_select() && add_clears(step.node)) return;
     if (!wanted_.on_node) return;
     while (reported_ < nodes_.size() && open_[reported_] == 0) report_next();
+  }
+
+  /// Adds a question for each end port at whose LID counters were read. False if there are none.
+  bool add_owners(std::size_t at) {
+    std::set<subnet::PortIndex> ends;
+    for_each_reading(node_at(at), [&](const PmaReading& reading) {
+      if (reading.known()) ends.insert(subnet_.end_port_of(reading.port));
+    });
+    for (const subnet::PortIndex end : ends)
+      add_next({static_cast<std::uint32_t>(at), Step::owner, std::uint16_t{subnet_.port(end).number}}, end);
+    return !ends.empty();
+  }
+
+  template <class Use>
+  static void for_each_reading(PmaNode& node, Use use) {
+    if (node.all) use(*node.all);
+    std::ranges::for_each(node.ports, use);
+  }
+
+  /// Drops what was read at the LID of an end port, because that is not known to be the LID of the node.
+  void disown(PmaNode& node, unsigned end, PmaProblem problem) {
+    problem.whose = true;
+    if (problem.error && dynamic_cast<const subnet::WrongNode*>(problem.error.get()) != nullptr &&
+        (readings_.moved.empty() || readings_.moved.back() != node.node))
+      readings_.moved.push_back(node.node);
+    for_each_reading(node, [&](PmaReading& reading) {
+      if (!reading.known() || subnet_.port(subnet_.end_port_of(reading.port)).number != end) return;
+      for (auto* attribute : {&reading.counters, &reading.extended, &reading.discard_details, &reading.error_details, &reading.speeds})
+        attribute->clear();
+      reading.problems.push_back(problem);
+    });
   }
 
   /// Adds the questions that clear ports which were read one by one, though one Set can clear them: all ports, or only those that answered.
@@ -266,13 +315,23 @@ class PortReader {
     std::vector<std::size_t> questions(steps_.size());
     std::iota(questions.begin(), questions.end(), 0);
     std::ranges::sort(questions, {}, [this](std::size_t question) { return steps_[question]; });
-    for (const std::size_t question : questions) survey_.settle(question, readings_.failures);
+    for (const std::size_t question : questions) {
+      const std::uint32_t failure = survey_.settle(question, readings_.failures);
+      if (failure != subnet::none && steps_[question].kind == Step::owner) say_not_read(readings_.failures[failure]);
+    }
     for (const subnet::Failure& failure : readings_.failures) known_errors_.insert(failure.error.get());
     for (const std::unique_ptr<PmaNode>& node : nodes_) {
       if (!node) continue;
       for (const PmaReading& reading : node->ports) add_failures(node->node, subnet_.port(reading.port).number, reading.problems);
       add_failures(node->node, -1, node->clear_problems);
     }
+  }
+
+  /// A failure of an owner: the node may be well, and its counters are not known.
+  static void say_not_read(subnet::Failure& failure) {
+    const auto* error = dynamic_cast<const mad::MadError*>(failure.error.get());
+    failure.kind = subnet::Failure::Kind::not_read;
+    if (error != nullptr) failure.why = why_not_read(*error) + ": its counters are not read";
   }
 
   /// Adds the Sets that were sent and failed. A Set that was not sent is a failure already, because its agent is silent.
@@ -368,7 +427,7 @@ class PortReader {
     for (const Part& part : parts) {
       if (part.mask == 0) continue;
       if (!std::ranges::all_of(read, [&](const PmaReading* reading) { return was_read(*reading, part.attribute); })) {
-        const BytesResult value = co_await request(port.transactor, port.path, part.attribute, select);
+        const BytesResult value = co_await request(port.transactor, port.path, part.attribute, select, wanted_.takes_any_select);
         if (!value && part.is_told) problems.push_back({id_of(part.attribute), true, value.shared_error()});
         if (!value) continue;
       }
@@ -410,72 +469,6 @@ class PortReader {
 };
 
 }  // namespace
-
-bool PmaReading::errors_in_extended() const { return has_additional(support) && !extended.empty(); }
-
-CounterValue PmaReading::error_count(const CounterInfo& counter) const {
-  if (errors_in_extended()) return value_of(extended, counter.wide);
-  return value_of(counters, counter.narrow);
-}
-
-async::Time PmaReading::error_time() const { return errors_in_extended() ? extended_time : counters_time; }
-
-CounterValue PmaReading::traffic_count(const CounterInfo& counter) const {
-  if (extended.empty()) return value_of(counters, counter.narrow);
-  return support.wide(counter) ? value_of(extended, counter.wide) : CounterValue{};
-}
-
-namespace {
-
-CounterChange change_in(const std::optional<CounterGrowth>& growth, const FieldInfo* field) {
-  return growth && field != nullptr ? growth->change(*field) : CounterChange{};
-}
-
-std::optional<double> seconds_of(const std::optional<CounterGrowth>& growth) { return growth ? growth->seconds : std::nullopt; }
-
-}  // namespace
-
-CounterChange PmaGrowth::error_change(const CounterInfo& counter) const {
-  return errors_in_extended ? change_in(extended, counter.wide) : change_in(counters, counter.narrow);
-}
-
-CounterChange PmaGrowth::traffic_change(const CounterInfo& counter) const {
-  if (!extended) return change_in(counters, counter.narrow);
-  return support.wide(counter) ? change_in(extended, counter.wide) : CounterChange{};
-}
-
-std::optional<double> PmaGrowth::error_seconds() const { return seconds_of(errors_in_extended ? extended : counters); }
-std::optional<double> PmaGrowth::traffic_seconds() const { return seconds_of(extended ? extended : counters); }
-
-PmaGrowth take(CounterHistory& history, const CounterKey& key, const PmaReading& reading, std::optional<double> octets_per_second) {
-  PmaGrowth growth;
-  growth.support = reading.support;
-  growth.errors_in_extended = reading.errors_in_extended();
-  const auto take_one = [&](const StructInfo& attribute, async::Time time, Bytes bytes) {
-    return bytes.empty() ? std::nullopt : history.take(key, attribute, time, bytes, octets_per_second);
-  };
-  growth.counters = take_one(pm::PortCounters::info(), reading.counters_time, reading.counters);
-  growth.extended = take_one(pm::PortCountersExt::info(), reading.extended_time, reading.extended);
-  growth.discard_details = take_one(pm::PortXmitDiscardDetails::info(), reading.error_time(), reading.discard_details);
-  growth.error_details = take_one(pm::PortRcvErrorDetails::info(), reading.error_time(), reading.error_details);
-  if (reading.speeds_info != nullptr) growth.speeds = take_one(*reading.speeds_info, reading.error_time(), reading.speeds);
-  return growth;
-}
-
-const StructInfo* blocks_layout(const PmaSupport& support, smp::FecMode mode) {
-  const bool has_blocks = (support.capability_mask & pm::capability_mask::rs_fec_counters_supported) != 0;
-  return has_blocks ? &extended_speeds_layout(mode) : nullptr;
-}
-
-std::vector<subnet::PortIndex> countable_ports(const subnet::Subnet& subnet, subnet::NodeIndex at) {
-  const subnet::Node& node = subnet.node(at);
-  const bool has_port0 = node.kind() == subnet::NodeKind::sw && node.has_switch_info && node.switch_info().enhanced_port0 != 0;
-  std::vector<subnet::PortIndex> ports;
-  for (unsigned number = has_port0 ? 0 : 1; number < node.slots; ++number) {
-    if (subnet.port(node.first_port + number).is_known()) ports.push_back(node.first_port + number);
-  }
-  return ports;
-}
 
 async::Task<PmaReading> read_pma(mad::Transactor& transactor, path::Path pma, std::uint8_t select, PmaSupport support,
                                  const PmaWanted& wanted) {

@@ -27,6 +27,7 @@ struct PmaProblem {
   std::uint16_t attribute{};                     ///< the attribute of the Get or Set
   bool set{};                                    ///< the request was a Set
   std::shared_ptr<const mad::MadError> error{};  ///< null: no GMP reaches the PMA
+  bool whose{};                                  ///< the counters were read, and whose they are is not known (counters/owner.hpp)
 };
 
 /// The counters of one port, or the sums of all ports of a node.
@@ -88,6 +89,12 @@ struct PmaWanted {
   /// The layout in which PortExtendedSpeedsCounters is read for a reading that is worth a report (`is_reported`). If this is null, or
   /// returns null, the attribute is not read.
   std::function<const StructInfo*(const PmaReading&)> speeds_layout;
+  /// Requests who is at the LIDs at which counters were read (counters/owner.hpp). Counters of a LID whose node is not the one of the model
+  /// are not read: a reading then has the error as its last problem. Null: this is not requested, because counters are read once, right
+  /// after a sweep, or come from a stored fabric. Not together with `clear`.
+  mad::Transactor* owners{};
+  /// Takes the answer of a PMA also if it is for another PortSelect than the requested one, as infiniband-diags does.
+  bool takes_any_select{};
   /// The counters that are cleared after they were read. Null: none.
   CounterChoice clear;
   bool clear_details{};  ///< PortXmitDiscardDetails and PortRcvErrorDetails with them
@@ -100,6 +107,7 @@ struct PmaWanted {
 struct PmaReadings {
   std::vector<PmaNode> nodes;             ///< in the order of the argument `nodes`; empty with PmaWanted::forgets
   std::vector<subnet::Failure> failures;  ///< one for each silent agent and for each refused request
+  std::vector<subnet::NodeIndex> moved;   ///< nodes whose LID another node has now (PmaWanted::owners)
 };
 
 /// The change of the counters of a port between two readings. Each counter is in the attribute from which PmaReading takes it.

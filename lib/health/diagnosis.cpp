@@ -25,7 +25,7 @@ void run(const Check& check, const Input& input, Findings& findings) {
 }
 
 /// Whether a check can be run; if not, the reason.
-CheckResult result_of(const Check& check, const Input& input, const Selection& selection) {
+CheckResult result_of(const Check& check, const Input& input, const Selection& selection, const std::vector<Coverage>& coverage) {
   CheckResult result{&check, CheckState::done};
   if (!selection.has(check)) return {&check, CheckState::skipped, std::string(selection.why_not), 0, false};
   for (std::size_t at = 0; at < source_count; ++at) {
@@ -35,6 +35,12 @@ CheckResult result_of(const Check& check, const Input& input, const Selection& s
     if (result.state == CheckState::not_read) continue;
     result.state = source.state;
     result.reason = source.reason;
+  }
+  const Coverage* gap = result.state == CheckState::done ? missing_of(coverage, check) : nullptr;
+  if (gap != nullptr) {
+    result.state = CheckState::partly;
+    result.reason = coverage_text(*gap);
+    result.ports = gap->ports;
   }
   return result;
 }
@@ -50,15 +56,22 @@ void count_findings(Diagnosis& diagnosis) {
 }
 
 /// Sets the length of the window, and the error ratio that it proves on the link for which it proves the least.
-void measure_window(Diagnosis& diagnosis, const Input& input) {
+void measure_window(Diagnosis& diagnosis, const Input& input, const Scope& scope) {
   for (const PortCounts& counts : input.counts.all()) {
     diagnosis.implausible += static_cast<std::size_t>(std::ranges::count_if(
         counts.movements, [](const Movement& movement) { return movement.change.kind == counters::CounterChange::Kind::implausible; }));
     if (!counts.seconds) continue;
     diagnosis.window_seconds = std::min(diagnosis.window_seconds.value_or(*counts.seconds), *counts.seconds);
-    const subnet::LinkRate rate = subnet::active_rate(input.subnet, counts.port);
-    if (input.subnet.port(counts.port).peer == subnet::none || !rate.known()) continue;
-    const double ratio = provable_ratio(bits_in(rate, *counts.seconds));
+  }
+  for (subnet::PortIndex port = 0; port < input.subnet.ports().size(); ++port) {
+    const subnet::PortIndex peer = input.subnet.port(port).peer;
+    if (peer == subnet::none || peer < port || (!scope.has_port(port) && !scope.has_port(peer))) continue;
+    ++diagnosis.proven_links.of;
+    const std::optional<double> seconds = seconds_at_both_ends(input, port);
+    const subnet::LinkRate rate = subnet::active_rate(input.subnet, port);
+    if (!seconds || !rate.known()) continue;
+    ++diagnosis.proven_links.read;
+    const double ratio = provable_ratio(bits_in(rate, *seconds));
     if (ratio <= diagnosis.provable_ratio.value_or(0)) continue;
     diagnosis.provable_ratio = ratio;
     diagnosis.slowest = rate;
@@ -68,7 +81,7 @@ void measure_window(Diagnosis& diagnosis, const Input& input) {
 }  // namespace
 
 std::string_view name(CheckState state) {
-  constexpr std::array<std::string_view, 3> names{"done", "not_read", "skipped"};
+  constexpr std::array<std::string_view, 4> names{"done", "partly", "not_read", "skipped"};
   return names.at(static_cast<std::size_t>(state));
 }
 
@@ -77,21 +90,31 @@ bool Diagnosis::any_from(Level level) const {
 }
 
 bool Diagnosis::any_not_read() const {
-  return std::ranges::any_of(checks, [](const CheckResult& result) { return result.state == CheckState::not_read; });
+  return std::ranges::any_of(
+      checks, [](const CheckResult& result) { return result.state == CheckState::not_read || result.state == CheckState::partly; });
+}
+
+std::vector<const Coverage*> Diagnosis::gaps() const {
+  std::vector<const Coverage*> gaps;
+  for (const Coverage& of : coverage) {
+    if (!of.is_whole()) gaps.push_back(&of);
+  }
+  return gaps;
 }
 
 Diagnosis examine(const Input& input, const Selection& selection, const Scope& scope) {
   Diagnosis diagnosis;
   Findings findings;
+  diagnosis.coverage = coverage_of(input);
   for (const Check& check : all_checks()) {
-    diagnosis.checks.push_back(result_of(check, input, selection));
+    diagnosis.checks.push_back(result_of(check, input, selection, diagnosis.coverage));
     if (diagnosis.checks.back().is_run) run(check, input, findings);
   }
   std::erase_if(findings, [&scope](const Finding& finding) { return !scope.has(finding); });
   for (Finding& finding : findings) scope.narrow(finding);
   diagnosis.findings = explain(merge(std::move(findings), input), input);
   count_findings(diagnosis);
-  measure_window(diagnosis, input);
+  measure_window(diagnosis, input, scope);
   diagnosis.has_compared_firmware = input.baseline != nullptr && !input.baseline->tables.firmware.empty() && !input.firmware.empty();
   return diagnosis;
 }

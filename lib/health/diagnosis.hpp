@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "health/checks.hpp"
+#include "health/coverage.hpp"
 #include "health/finding.hpp"
 #include "health/input.hpp"
 #include "health/scope.hpp"
@@ -19,9 +20,10 @@ namespace ib::health {
 struct CheckResult {
   const Check* check{};
   CheckState state{};
-  std::string reason{};         ///< why it was not run
-  std::size_t finding_count{};  ///< findings that this check made or contributed to
-  bool is_run = true;           ///< it was run, at least on the part that was read
+  std::string reason{};          ///< why it was not run, or what is missing
+  std::size_t finding_count{};   ///< findings that this check made or contributed to
+  bool is_run = true;            ///< it was run, at least on the part that was read
+  std::optional<Share> ports{};  ///< of CheckState::partly: the ports that it looked at
 };
 
 struct Diagnosis {
@@ -31,13 +33,17 @@ struct Diagnosis {
   std::size_t implausible{};             ///< changes of counters that no link can explain, and that were left out
   bool has_compared_firmware{};          ///< the firmware of some nodes was compared with that of the baseline
   std::optional<double> window_seconds;  ///< the shortest of all ports; absent without two readings
-  std::optional<double> provable_ratio;  ///< the error ratio that the window proves on the slowest link
+  std::optional<double> provable_ratio;  ///< the error ratio that the window proves on the slowest link that was read at both ends
+  Share proven_links{};                  ///< the links about which the window proves something
   subnet::LinkRate slowest{};            ///< its rate
+  std::vector<Coverage> coverage;        ///< what was read out of what there is
 
   std::size_t count(Level level) const { return levels.at(static_cast<std::size_t>(level)); }
   /// Whether there is a finding of this level or a worse one.
   bool any_from(Level level) const;
-  /// Whether a check was wanted and could not be run because something did not answer.
+  /// What was read in part, or not at all.
+  std::vector<const Coverage*> gaps() const;
+  /// Whether a check was wanted and could not be run, or only in part, because something was not read.
   bool any_not_read() const;
 };
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "health/coverage.hpp"
 #include "health/window.hpp"
 
 namespace ib::health {
@@ -19,7 +20,8 @@ Evidence evidence_of(const Input& input, const PortCounts& counts, const Movemen
   evidence.seconds = counts.seconds;
   evidence.limit = limit;
   const subnet::LinkRate rate = subnet::active_rate(input.subnet, counts.port);
-  if (counts.seconds && rate.known()) evidence.provable_ratio = provable_ratio(bits_in(rate, *counts.seconds));
+  const std::optional<double> seconds = seconds_at_both_ends(input, counts.port);
+  if (seconds && rate.known()) evidence.provable_ratio = provable_ratio(bits_in(rate, *seconds));
   return evidence;
 }
 

@@ -53,10 +53,11 @@ constexpr Sources needs(T... source) {
 /// Whether a check was run, or a source was read.
 enum class CheckState : std::uint8_t {
   done,
+  partly,    ///< it looked at what was read, which is not all that there is
   not_read,  ///< it was requested, and did not answer
   skipped,   ///< excluded by the user, the mode or the devices
 };
-/// "done", "not_read", "skipped".
+/// "done", "partly", "not_read", "skipped".
 std::string_view name(CheckState state);
 
 struct SourceState {
@@ -135,6 +136,8 @@ struct Input {
   const Thresholds& thresholds;
   const HostNames* host_names{};  ///< null: the first word of a description
   CounterTable counts;            ///< Source::counters, Source::window
+  /// The ports whose counters were to be read, and of these the ones that were to be read twice. Empty where that is not known.
+  std::vector<subnet::PortIndex> counter_ports{}, window_ports{};
   /// Of ports without a link: the ports that they were linked to at the first reading of counters, as far as that is known.
   std::map<subnet::PortIndex, subnet::PortIndex> former_peers;
   subnet::FecModes fec_modes;                    ///< Source::fec, of ports that report them

@@ -97,12 +97,12 @@ std::vector<Device> CounterRound::read_devices() const {
   return read;
 }
 
-void CounterRound::take_moved(const std::set<PortIndex>& ports) {
+void CounterRound::take_unowned(const std::set<PortIndex>& ports, Outcome why) {
   if (ports.empty()) return;
   std::vector<DeviceReading*> all;
   const auto drop = [&](const std::vector<Device>& devices, std::vector<DeviceReading>& readings) {
     for (std::size_t at = 0; at < readings.size(); ++at) {
-      if (ports.contains(devices[at].port)) readings[at].outcome = Outcome::moved;
+      if (ports.contains(devices[at].port)) readings[at].outcome = why;
       all.push_back(&readings[at]);
     }
   };
@@ -112,7 +112,7 @@ void CounterRound::take_moved(const std::set<PortIndex>& ports) {
   auto kept = reading_->rows.begin();
   for (DeviceReading* device : all) {
     const auto first = reading_->rows.begin() + device->first_row, last = first + device->rows;
-    if (device->outcome == Outcome::moved) device->rows = 0;
+    if (device->outcome == Outcome::moved || device->outcome == Outcome::unowned) device->rows = 0;
     device->first_row = static_cast<std::uint32_t>(kept - reading_->rows.begin());
     if (device->rows != 0) kept = std::move(first, last, kept);
   }

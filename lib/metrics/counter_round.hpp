@@ -38,8 +38,9 @@ class CounterRound {
   void take_silent(subnet::NodeIndex node);
   /// The devices of which counters were read so far.
   std::vector<Device> read_devices() const;
-  /// Notes that the counters of these devices, by port, belong to other devices, to which their LIDs have moved. Drops their rows.
-  void take_moved(const std::set<subnet::PortIndex>& ports);
+  /// Notes that the counters of these devices, by port, are those of other devices (Outcome::moved), or that it is not known whose they are
+  /// (Outcome::unowned). Drops their rows.
+  void take_unowned(const std::set<subnet::PortIndex>& ports, DeviceReading::Outcome why);
   /// The FEC modes of ports, by which PortExtendedSpeedsCounters is read with the details. `modes` must outlive this object.
   void read_fec(const subnet::FecModes& modes) { fec_modes_ = &modes; }
   /// Notes PortSamplesControl.Tick of the devices that were read, by port.

@@ -102,7 +102,8 @@ struct DeviceReading {
     partly,  ///< of some of its ports
     silent,
     refused,
-    moved,  ///< another device has its LID now: the counters are of that device, and are dropped
+    moved,    ///< another device has its LID now: the counters are of that device, and are dropped
+    unowned,  ///< no device says that the LID is its own: whose counters they are is not known, and they are dropped
   };
   Outcome outcome = Outcome::unwanted;
   bool lacks_details{};               ///< wanted details were not read

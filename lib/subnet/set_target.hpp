@@ -13,10 +13,17 @@ namespace ib::subnet {
 /// Why the NodeInfo is requested, for statistics.
 inline constexpr std::string_view identified_before_set = "identity of a node before a Set";
 
-/// Another node is at the end of a path than the one that the path is meant for.
-class WrongNode : public mad::MadError {
+/// An answer came, and it is not the one to the request.
+class FalseAnswer : public mad::MadError {
  public:
   using mad::MadError::MadError;
+  [[noreturn]] void raise() const override { throw *this; }
+};
+
+/// Another node is at the end of a path than the one that the path is meant for.
+class WrongNode : public FalseAnswer {
+ public:
+  using FalseAnswer::FalseAnswer;
   [[noreturn]] void raise() const override { throw *this; }
 };
 

@@ -6,11 +6,13 @@
 #include <utility>
 
 #include "async/group.hpp"
+#include "counters/owner.hpp"
 #include "counters/readings.hpp"
 #include "iba-gen/pm.hpp"
 #include "subnet/discovery.hpp"
 #include "subnet/fec_modes.hpp"
 #include "subnet/rate.hpp"
+#include "subnet/set_target.hpp"
 #include "subnet/survey.hpp"
 
 namespace ib::tools::exporter {
@@ -200,35 +202,27 @@ async::Task<> FabricReader::read_tick(const metrics::Device& device) {
   ticks_[device.port] = control ? std::optional<std::uint8_t>(control->tick) : std::nullopt;
 }
 
-/// Requests the identity of the nodes at the LIDs of this round, after all counters were read. Drops the rows of devices whose LID another
-/// device has now.
+/// Requests the identity of the nodes at the LIDs of this round, after all counters were read. Drops the rows of devices that did not say
+/// that the LID is theirs.
 async::Task<> FabricReader::check_devices(metrics::CounterRound& round) {
   const std::vector<metrics::Device> devices = round.read_devices();
-  std::set<PortIndex> moved;
-  const auto check = [this, &moved](const metrics::Device& device) { return check_device(device, moved); };
+  std::set<PortIndex> moved, mute;
+  const auto check = [this, &moved, &mute](const metrics::Device& device) { return check_device(device, moved, mute); };
   co_await async::for_each(devices, checks_at_once, check);
-  round.take_moved(moved);
+  mute_ = mute;
+  round.take_unowned(moved, metrics::DeviceReading::Outcome::moved);
+  round.take_unowned(mute, metrics::DeviceReading::Outcome::unowned);
 }
 
-async::Task<> FabricReader::check_device(const metrics::Device& device, std::set<PortIndex>& moved) {
+async::Task<> FabricReader::check_device(const metrics::Device& device, std::set<PortIndex>& moved, std::set<PortIndex>& mute) {
   std::optional<path::Path> path = paths_.gmp(device.port);
   if (!path) co_return;
-  path::IbPath& ib = path->ib();
   const path::Path start = polling_start();
-  ib.dqpn = ib.sqpn = Qpn{0};
-  ib.qkey.reset();
-  ib.timeout = start.ib().timeout;
-  ib.retries = mute_.contains(device.port) ? 0 : start.ib().retries;
-  const mad::Result<smp::NodeInfo> info = co_await senders_.smps().try_subn_get<smp::NodeInfo>(*path);
-  if (!info) {
-    mute_.insert(device.port);
-    co_return;
-  }
-  mute_.erase(device.port);
-  const subnet::Subnet& subnet = fabric_->subnet;
-  const PortIndex owner = subnet.find_port(info->port_guid);
-  const bool is_other_port = owner != subnet::none && owner != device.port;
-  if (info->node_guid != subnet.node(device.node).guid() || is_other_port) moved.insert(device.port);
+  path->ib().timeout = start.ib().timeout;
+  path->ib().retries = mute_.contains(device.port) ? 0 : start.ib().retries;
+  const auto error = co_await counters::check_owner(senders_.smps(), *path, counters::owner_of(fabric_->subnet, device.port));
+  if (!error) co_return;
+  (dynamic_cast<const subnet::WrongNode*>(error.get()) != nullptr ? moved : mute).insert(device.port);
 }
 
 async::Task<Polled> FabricReader::poll() {

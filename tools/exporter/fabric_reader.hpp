@@ -54,8 +54,9 @@ class FabricReader {
   async::Task<bool> is_at_its_place();
   /// Reads the counters of all ports that have a link and are not down according to `states`. A node whose devices are all in `silent`,
   /// which did not answer in the round before, gets one request by one try, beside the others; only if it answers its counters are read.
-  /// Each device is then requested to say who it is, by the LID that its counters came from. The first reading also requests, once, what
-  /// later ones need to understand counters: PortSamplesControl of each device, and with details the FEC modes of links.
+  /// Each device is then requested to say who it is, by the LID that its counters came from (counters/owner.hpp). The first reading also
+  /// requests, once, what later ones need to understand counters: PortSamplesControl of each device, and with details the FEC modes of
+  /// links.
   async::Task<std::shared_ptr<const metrics::Reading>> read(std::shared_ptr<const metrics::PortStates> states, std::set<Guid> silent);
   /// Reads the states of all external ports of switches, and their LIDs.
   async::Task<Polled> poll();
@@ -71,7 +72,7 @@ class FabricReader {
   async::Task<> read_tick(const metrics::Device& device);
   async::Task<> read_fec_modes();
   async::Task<> check_devices(metrics::CounterRound& round);
-  async::Task<> check_device(const metrics::Device& device, std::set<subnet::PortIndex>& moved);
+  async::Task<> check_device(const metrics::Device& device, std::set<subnet::PortIndex>& moved, std::set<subnet::PortIndex>& mute);
 
   Stack& stack_;
   Senders senders_;
@@ -83,7 +84,7 @@ class FabricReader {
   /// PortSamplesControl.Tick by device; absent where it was requested and not reported.
   std::map<subnet::PortIndex, std::optional<std::uint8_t>> ticks_;
   std::optional<subnet::FecModes> fec_modes_;  ///< read once, for details
-  std::set<subnet::PortIndex> mute_;           ///< devices whose SMA did not answer by LID when it was requested last
+  std::set<subnet::PortIndex> mute_;           ///< devices whose SMA did not say by LID who it is in the last round
 };
 
 }  // namespace ib::tools::exporter

@@ -224,7 +224,7 @@ std::shared_ptr<const metrics::Findings> find(const Reading* before, const Readi
   found->fabric = now.fabric;
   found->seconds = diagnosis.window_seconds;
   for (const health::CheckResult& result : diagnosis.checks) {
-    if (result.state == CheckState::done) found->checks.push_back({result.check->id, {}});
+    if (result.state == CheckState::done || result.state == CheckState::partly) found->checks.push_back({result.check->id, {}});
   }
   const health::FindingText words{fabric.subnet, fabric.names};
   std::set<Identity> known;

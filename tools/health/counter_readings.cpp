@@ -3,14 +3,20 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <numeric>
 #include <utility>
 
 #include "base/escape.hpp"
 #include "iba/generic.hpp"
+#include "iba/text.hpp"
 #include "snapshot/snapshot.hpp"
 #include "snapshot/transactor.hpp"
+#include "tools/health/reading_time.hpp"
+#include "tools/shared/failure_lines.hpp"
+#include "tools/shared/survey.hpp"
 
 namespace ib::tools::health {
 namespace {
@@ -40,9 +46,16 @@ PortIndex same_port(const subnet::Subnet& subnet, PortIndex at, const subnet::Su
 
 }  // namespace
 
-async::Time time_of(snapshot::Snapshot& stored, async::Loop& loop) {
-  const std::chrono::system_clock::time_point ended{std::chrono::milliseconds(stored.number("ended").value_or(0))};
-  return loop.now() - std::chrono::duration_cast<async::Duration>(loop.clock().wall_time() - ended);
+std::vector<PortIndex> ports_in(const ib::health::Scope& scope, const subnet::Subnet& subnet) {
+  std::vector<PortIndex> all;
+  for (const NodeIndex node : all_nodes(subnet)) std::ranges::move(ports_in(scope, subnet, node), std::back_inserter(all));
+  return all;
+}
+
+std::vector<PortIndex> CounterReadings::known_ports(std::vector<PortIndex> ports, const subnet::Subnet& subnet) const {
+  if (nodes_.empty()) return ports;  // the last reading is that of an earlier run, of the same port
+  std::erase_if(ports, [&](PortIndex at) { return !nodes_.contains(subnet.node(subnet.port(at).node).guid()); });
+  return ports;
 }
 
 /// The layout of the counters of blocks of a port; null where its PMA does not say that it has them, or where its FEC mode is not known.
@@ -64,11 +77,13 @@ bool CounterReadings::has_moved(const counters::CounterKey& key, const counters:
 }
 
 async::Task<subnet::Failures> CounterReadings::read_all(mad::Transactor& transactor, const subnet::Subnet& subnet,
-                                                        subnet::SurveyOptions options, const ib::health::Scope& scope, Take take) {
+                                                        subnet::SurveyOptions options, const ib::health::Scope& scope,
+                                                        mad::Transactor* owners, Take take) {
   const auto key_of = [&subnet](const counters::PmaReading& reading) {
     return counters::counter_key(subnet, subnet.port(reading.port).node, reading.select);
   };
   counters::PmaWanted wanted;
+  wanted.owners = owners;
   wanted.each_port = wanted.forgets = true;
   wanted.is_reported = [](const counters::PmaReading&) { return true; };
   if (cost_ == Cost::usual) {
@@ -101,7 +116,7 @@ async::Task<subnet::Failures> CounterReadings::read_all(mad::Transactor& transac
 async::Task<subnet::Failures> CounterReadings::read(Session& session, const subnet::Subnet& subnet, const ib::health::Scope& scope,
                                                     subnet::SurveyOptions options, ib::health::CounterTable* table) {
   std::optional<async::Time> time;  // where it is not that of the answers
-  if (session.options().from) time = time_of(session.snapshot(), session.loop());
+  if (session.options().from && any()) time = time_of(session.snapshot(), session.loop());
   const bool is_first = !any();
   const Take take = [this, &subnet, table, time, is_first](NodeIndex node, counters::PmaReading reading) {
     if (time) reading.counters_time = reading.extended_time = *time;
@@ -111,7 +126,11 @@ async::Task<subnet::Failures> CounterReadings::read(Session& session, const subn
     const counters::PmaGrowth growth = counters::take(history_, key, reading, octets_per_second);
     if (table != nullptr) table->add(ib::health::counts_of(reading, growth));
   };
-  co_return co_await read_all(session.transactor(), subnet, std::move(options), scope, take);
+  mad::Transactor* owners = cost_ == Cost::usual ? owner_transactor(session) : nullptr;
+  subnet::Failures failures = co_await read_all(session.transactor(), subnet, std::move(options), scope, owners, take);
+  nodes_.clear();
+  for (const subnet::Node& node : subnet.nodes()) nodes_.insert(node.guid());
+  co_return failures;
 }
 
 void CounterReadings::name_former_peers(const subnet::Subnet& subnet, std::map<PortIndex, PortIndex>& peers) const {
@@ -126,6 +145,18 @@ void CounterReadings::name_former_peers(const subnet::Subnet& subnet, std::map<P
   }
 }
 
+subnet::Failures CounterReadings::find_gone(const subnet::Subnet& subnet) const {
+  std::vector<std::string> gone;
+  for (const auto& [guid, description] : since_nodes_) {
+    if (subnet.find_node(guid) == subnet::none) gone.push_back(to_text(guid) + (description.empty() ? "" : " " + in_quotes(description)));
+  }
+  if (gone.empty()) return {};
+  subnet::Failure failure;
+  failure.kind = subnet::Failure::Kind::not_read;
+  failure.why = fmt::format("Not in the fabric any more since {}: {}", in_quotes(since_), some_of(gone, "node", "nodes"));
+  return {failure};
+}
+
 void CounterReadings::keep_nodes_of(const subnet::Subnet& subnet) {
   history_.keep_nodes_of(subnet);
   std::erase_if(supports_, [&subnet](const auto& known) { return subnet.find_node(known.first) == subnet::none; });
@@ -136,6 +167,7 @@ async::Task<> CounterReadings::read_snapshot(Session& session, const std::string
   if (!stored.has_part("counters"))
     throw UsageError(fmt::format("--since: {} has no counters: take one without --skip counters", in_quotes(file)));
   const async::Time time = time_of(stored, session.loop());
+  since_ = file;
   if (session.options().from && time >= time_of(session.snapshot(), session.loop()))
     throw UsageError(
         fmt::format("--since: {} is not older than the snapshot of --from, whose counters are the second reading", in_quotes(file)));
@@ -147,6 +179,7 @@ async::Task<> CounterReadings::read_snapshot(Session& session, const std::string
   for (PortIndex at = 0; at < then.ports().size(); ++at) {
     if (then.port(at).peer != subnet::none) links_[end_of(at)] = end_of(then.port(at).peer);
   }
+  for (const subnet::Node& node : then.nodes()) since_nodes_[node.guid()] = node.has_description ? node.description() : std::string();
   const Take take = [this, &then, time](NodeIndex node, counters::PmaReading reading) {
     reading.counters_time = reading.extended_time = time;
     counters::take(history_, counters::counter_key(then, node, reading.select), reading);
@@ -154,8 +187,8 @@ async::Task<> CounterReadings::read_snapshot(Session& session, const std::string
   const path::Path start = path::IbDrPath(&port);
   subnet::SurveyOptions options(start);
   const ib::health::Scope all;
-  co_await read_all(transactor, then, std::move(options), all, take);  // failures of the snapshot are not failures of this fabric
-  supports_.clear();                                                   // firmware may have been renewed since
+  co_await read_all(transactor, then, std::move(options), all, nullptr, take);  // failures of the snapshot are not failures of this fabric
+  supports_.clear();                                                            // firmware may have been renewed since
 }
 
 }  // namespace ib::tools::health

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -18,14 +19,11 @@
 
 namespace ib::tools::health {
 
-/// The time of this run at which a snapshot was complete. It may be before the run's zero.
-async::Time time_of(snapshot::Snapshot& stored, async::Loop& loop);
-
 class CounterReadings {
  public:
   enum class Cost : std::uint8_t {
     usual,
-    least,  ///< no details of errors and discards, and no service levels
+    least,  ///< no details of errors and discards, no service levels, and no SMP that says whose counters they are
   };
   explicit CounterReadings(Cost cost = Cost::usual) : cost_(cost) {}
   Cost cost() const { return cost_; }
@@ -48,6 +46,10 @@ class CounterReadings {
   async::Task<> read_snapshot(Session& session, const std::string& file);
   /// Adds the ports of a subnet without a link that had one when the snapshot was taken, with the ports at the other ends.
   void name_former_peers(const subnet::Subnet& subnet, std::map<subnet::PortIndex, subnet::PortIndex>& peers) const;
+  /// Those of `ports` whose nodes were there at the last reading. A node that has come since begins to be watched now.
+  std::vector<subnet::PortIndex> known_ports(std::vector<subnet::PortIndex> ports, const subnet::Subnet& subnet) const;
+  /// A failure that names the nodes of the snapshot that are not in `subnet`; none if all are there.
+  subnet::Failures find_gone(const subnet::Subnet& subnet) const;
   /// Whether there was a reading.
   bool any() const { return history_.size() != 0; }
   /// Forgets nodes that `subnet`, which was swept anew, does not hold.
@@ -58,7 +60,7 @@ class CounterReadings {
   using EndOfLink = std::pair<Guid, std::uint8_t>;  // the GUID of the node, and the number of the port
   using Take = std::function<void(subnet::NodeIndex node, const counters::PmaReading& reading)>;
   async::Task<subnet::Failures> read_all(mad::Transactor& transactor, const subnet::Subnet& subnet, subnet::SurveyOptions options,
-                                         const ib::health::Scope& scope, Take take);
+                                         const ib::health::Scope& scope, mad::Transactor* owners, Take take);
   const StructInfo* blocks_layout(const subnet::Subnet& subnet, const counters::PmaReading& reading) const;
   bool has_moved(const counters::CounterKey& key, const counters::PmaReading& reading, std::string_view counter) const;
 
@@ -69,6 +71,12 @@ class CounterReadings {
   const subnet::FecModes* fec_modes_{};   ///< of ports of fec_subnet_; null: blocks are not read
   std::map<EndOfLink, EndOfLink> links_;  ///< of the snapshot, both ways
   bool has_blocks_{};
+  std::set<Guid> nodes_;                     ///< of the model of the last reading
+  std::string since_;                        ///< the snapshot
+  std::map<Guid, std::string> since_nodes_;  ///< its nodes, with their descriptions
 };
+
+/// The ports of `scope` whose counters are read.
+std::vector<subnet::PortIndex> ports_in(const ib::health::Scope& scope, const subnet::Subnet& subnet);
 
 }  // namespace ib::tools::health

@@ -74,13 +74,21 @@ async::Task<> read_windows(Session& session, Fabric& fabric, const Wanted& wante
     co_await session.loop().sleep_for(interval);  // from now on: no port is watched for less
   }
   co_await read_counters(session, fabric, where, readings, input, true);
+  input.counter_ports = ports_in(where.scope, fabric.subnet);
+  if (count == 2) input.window_ports = input.counter_ports;
+  if (wanted.since && input.baseline == nullptr && where.scope.is_all) add_failures(session, fabric, readings.find_gone(fabric.subnet));
   judge_counters(input);
   if (!readings.has_blocks()) skip(input, Source::blocks, "no port counts FEC blocks");
 }
 
 /// One of several readings, whose window goes back to the one before.
 async::Task<> read_round(Session& session, Fabric& fabric, Where& where, CounterReadings& readings, Input& input) {
-  if (!readings.any()) skip(input, Source::window, "this is the first reading");
+  if (readings.any()) {
+    input.window_ports = readings.known_ports(ports_in(where.scope, fabric.subnet), fabric.subnet);
+  } else {
+    skip(input, Source::window, "this is the first reading");
+  }
+  input.counter_ports = ports_in(where.scope, fabric.subnet);
   if (readings.cost() == CounterReadings::Cost::usual) co_await session.read_service_levels(where.paths);
   co_await read_counters(session, fabric, where, readings, input, true);
   judge_counters(input);

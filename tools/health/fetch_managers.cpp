@@ -16,7 +16,7 @@
 #include "snapshot/transactor.hpp"
 #include "subnet/port_checks.hpp"
 #include "subnet/survey.hpp"
-#include "tools/health/counter_readings.hpp"
+#include "tools/health/reading_time.hpp"
 #include "tools/health/sources.hpp"
 
 namespace ib::tools::health {
@@ -109,7 +109,8 @@ void take(const Surveyed& found, const std::map<Lid, smp::SMInfo>& records, Inpu
 
 /// Sets the earlier activity counts of the managers, if they are old enough for a comparison.
 void compare(Session& session, const std::optional<EarlierManagers>& earlier, Input& input) {
-  const async::Time now = session.options().from ? time_of(session.snapshot(), session.loop()) : session.loop().now();
+  const bool is_stored = earlier && session.options().from;
+  const async::Time now = is_stored ? time_of(session.snapshot(), session.loop()) : session.loop().now();
   if (!earlier || now - earlier->time < least_window) {
     skip(input, Source::activity, fmt::format("needs a window of {} s", least_window.count()));
     return;

@@ -131,7 +131,8 @@ class Health final : public Command {
     const ib::health::Scope scope = own_port(fabric.subnet);
     ib::health::Input input(fabric.subnet, fabric.failures, wanted_.thresholds);
     CounterReadings readings(CounterReadings::Cost::least);
-    if (wanted_.state) load_state(*wanted_.state, fabric.subnet, session.loop(), readings.history());
+    const std::string why = wanted_.state ? load_state(*wanted_.state, fabric.subnet, session.loop(), readings.history()) : std::string();
+    if (!why.empty()) session.log().warning(fmt::format("{} begins no window: {}", in_quotes(*wanted_.state), why));
     const Ongoing ongoing{wanted_.state ? &readings : nullptr, nullptr};
     if (has_room) {
       co_await read_sources(session, fabric, wanted_, scope, input, ongoing);

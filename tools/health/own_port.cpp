@@ -18,6 +18,7 @@
 #include "base/private_file.hpp"
 #include "iba-gen/pm.hpp"
 #include "iba/text.hpp"
+#include "tools/health/reading_time.hpp"
 
 namespace ib::tools::health {
 namespace {
@@ -92,18 +93,17 @@ ib::health::Selection local_selection(const ib::health::Selection& wanted) {
   return selection;
 }
 
-void load_state(const std::string& state, const subnet::Subnet& subnet, async::Loop& loop, counters::CounterHistory& history) {
+std::string load_state(const std::string& state, const subnet::Subnet& subnet, async::Loop& loop, counters::CounterHistory& history) {
   const std::optional<std::string> text = read_private_file(state, longest_state);
-  if (!text) return;
+  if (!text) return {};
   std::istringstream words(*text);
   std::string kind, guid;
   unsigned port = 0;
   std::int64_t milliseconds = 0;
   const counters::CounterKey key = own_key(subnet);
-  if (!(words >> kind >> guid >> port >> milliseconds) || kind != kind_of_file || guid != to_text(key.node) || port != key.port) return;
-  if (milliseconds < 0 || milliseconds > wall_milliseconds(loop, loop.now()).count()) return;  // of no time, or of the future
-  const std::chrono::system_clock::time_point then{std::chrono::milliseconds(milliseconds)};
-  const async::Time time = loop.now() - std::chrono::duration_cast<async::Duration>(loop.clock().wall_time() - then);
+  if (!(words >> kind >> guid >> port >> milliseconds) || kind != kind_of_file || guid != to_text(key.node) || port != key.port) return {};
+  if (std::string why = why_impossible(milliseconds, loop.clock().wall_time()); !why.empty()) return why;
+  const async::Time time = time_of(milliseconds, loop);
   std::uint16_t id = 0;
   std::string digits;
   while (words >> id >> digits) {
@@ -113,6 +113,7 @@ void load_state(const std::string& state, const subnet::Subnet& subnet, async::L
         history.take(key, *attribute, time, bytes);
     }
   }
+  return {};
 }
 
 void save_state(const std::string& state, const subnet::Subnet& subnet, async::Loop& loop, const counters::CounterHistory& history) {

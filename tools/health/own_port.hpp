@@ -26,8 +26,9 @@ ib::health::Scope own_port(const subnet::Subnet& subnet);
 ib::health::Selection local_selection(const ib::health::Selection& wanted);
 
 /// Puts the reading in the file `state` into `history`, if there is one of this port. A file that is damaged, or of another port, is
-/// passed over. Throws as read_private_file() does.
-void load_state(const std::string& state, const subnet::Subnet& subnet, async::Loop& loop, counters::CounterHistory& history);
+/// passed over. Returns why a reading of this port is passed over, because it is of an impossible time; else nothing. Throws as
+/// read_private_file() does.
+std::string load_state(const std::string& state, const subnet::Subnet& subnet, async::Loop& loop, counters::CounterHistory& history);
 /// Keeps the last reading of the port. Throws as replace_private_file() does.
 void save_state(const std::string& state, const subnet::Subnet& subnet, async::Loop& loop, const counters::CounterHistory& history);
 

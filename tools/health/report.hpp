@@ -49,6 +49,7 @@ class HealthReport final : public FabricReport {
   /// The number of findings from index `at` on that share a line: infos of one check about many ports or nodes.
   std::size_t count_alike(std::size_t at) const;
   void text_finding(TextOut& out, const ib::health::Finding& finding, std::size_t more_alike) const;
+  std::string checks_text(bool (*is_meant)(ib::health::CheckState state)) const;
   void text_not_looked_at(TextOut& out) const;
 
   /// The fabric of a place.

@@ -49,6 +49,13 @@ void HealthReport::visit(report::Sink& sink) const {
   sink.value("window_seconds", diagnosis_.window_seconds);
   sink.value("provable_error_ratio", diagnosis_.provable_ratio);
   sink.value("implausible_count", diagnosis_.implausible);
+  sink.objects("coverage", diagnosis_.coverage, [&](const ib::health::Coverage& of) {
+    sink.value("covered", ib::health::name_of_covered(of.source));
+    sink.value("nodes_read", of.nodes.read);
+    sink.value("nodes_wanted", of.nodes.of);
+    sink.value("ports_read", of.ports.read);
+    sink.value("ports_wanted", of.ports.of);
+  });
   sink.objects("findings", diagnosis_.findings, [&](const Finding& finding) { visit_finding(sink, finding); });
   visit_checks(sink);
   visit_failures(sink);
@@ -105,6 +112,8 @@ void HealthReport::visit_checks(report::Sink& sink) const {
     sink.value("check_state", name(result.state));
     sink.text_or_null("reason", result.reason);
     sink.value("finding_count", result.finding_count);
+    result.ports ? sink.value("ports_read", result.ports->read) : sink.null("ports_read");
+    result.ports ? sink.value("ports_wanted", result.ports->of) : sink.null("ports_wanted");
   });
 }
 

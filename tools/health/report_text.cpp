@@ -75,11 +75,19 @@ void HealthReport::text_verdict(TextOut& out) const {
     if (count > 0) found += (found.empty() ? "" : ", ") + counted_of(count, name(level), many);
   }
   const std::string_view of = verdict();
-  const std::string_view begin = of == "healthy" ? "Healthy: " : of == "unknown" ? "Not known, for parts did not answer: " : "";
+  const std::string_view begin = of == "healthy" ? "Healthy: " : of == "unknown" ? "Not known, for not all was read: " : "";
   out.print("{}{} on {}, {}, {}; ", begin, found.empty() ? "nothing found" : found, counted_of(host_count(), "host", "hosts"),
             counted_of(switch_count(), "switch", "switches"), counted_of(link_count(), "cable", "cables"));
+  std::string watched = "watched";
+  for (const ib::health::Coverage* gap : diagnosis_.gaps()) {
+    if (gap->source == ib::health::Source::window) {
+      watched = ib::health::coverage_text(*gap) + " for";
+    } else {
+      out.print("{}, ", ib::health::coverage_text(*gap));
+    }
+  }
   if (diagnosis_.window_seconds) {
-    out.print("watched {}.\n", duration_text(*diagnosis_.window_seconds));
+    out.print("{} {}.\n", watched, duration_text(*diagnosis_.window_seconds));
   } else {
     out.write("states alone, no time was watched.\n");
   }
@@ -89,8 +97,11 @@ void HealthReport::text_window(TextOut& out) const {
   if (!diagnosis_.provable_ratio) return;
   const subnet::LinkRate& rate = diagnosis_.slowest;
   const std::string link = fmt::format("{}x {}", rate.lanes, subnet::name(rate.speed));
-  out.print("{} without an error prove that a link has fewer than {:.1e} errors a bit (95 %, {}); a day proves {:.1e}.\n",
-            duration_text(*diagnosis_.window_seconds), *diagnosis_.provable_ratio, link,
+  const ib::health::Share& links = diagnosis_.proven_links;
+  const std::string which = links.is_whole() ? std::string("a link")
+                                             : fmt::format("each of the {} of {} links that were read at both ends", links.read, links.of);
+  out.print("{} without an error prove that {} has fewer than {:.1e} errors a bit (95 %, {}); a day proves {:.1e}.\n",
+            duration_text(*diagnosis_.window_seconds), which, *diagnosis_.provable_ratio, link,
             ib::health::provable_ratio(ib::health::bits_in(rate, day)));
 }
 
@@ -116,25 +127,34 @@ void HealthReport::text_finding(TextOut& out, const Finding& finding, std::size_
   out.print("  {}\n  {}\n", finding.check->text, finding.what_to_do());
 }
 
-void HealthReport::text_not_looked_at(TextOut& out) const {
-  if (diagnosis_.implausible > 0) {
-    out.print("{} more than links can carry, and left out.\n",
-              counted_of(diagnosis_.implausible, "difference of counters was", "differences of counters were"));
-  }
-  using SkippedChecks = std::pair<std::string, std::vector<std::string_view>>;  // a reason, and the checks
-  std::vector<SkippedChecks> rows;
+/// "link-slow, port-init and 3 more (REASON); " for the checks whose state `is_meant` accepts, by reason.
+std::string HealthReport::checks_text(bool (*is_meant)(CheckState state)) const {
+  using ChecksOfReason = std::pair<std::string, std::vector<std::string_view>>;
+  std::vector<ChecksOfReason> rows;
   for (const CheckResult& result : diagnosis_.checks) {
-    if (result.state == CheckState::done) continue;
-    const auto known = std::ranges::find(rows, result.reason, &SkippedChecks::first);
-    SkippedChecks& row = known == rows.end() ? rows.emplace_back(result.reason, std::vector<std::string_view>()) : *known;
+    if (!is_meant(result.state)) continue;
+    const auto known = std::ranges::find(rows, result.reason, &ChecksOfReason::first);
+    ChecksOfReason& row = known == rows.end() ? rows.emplace_back(result.reason, std::vector<std::string_view>()) : *known;
     row.second.push_back(result.check->id);
   }
-  std::string text = "Not looked at: ";
+  std::string text;
   for (auto& [reason, checks] : rows) {
     const std::size_t more = checks.size() - std::min(checks.size(), most_checks);
     checks.resize(checks.size() - more);
     text += fmt::format("{}{} ({}); ", fmt::join(checks, ", "), more == 0 ? "" : fmt::format(" and {} more", more), reason);
   }
+  return text;
+}
+
+void HealthReport::text_not_looked_at(TextOut& out) const {
+  if (diagnosis_.implausible > 0) {
+    out.print("{} more than links can carry, and left out.\n",
+              counted_of(diagnosis_.implausible, "difference of counters was", "differences of counters were"));
+  }
+  if (const std::string partly = checks_text([](CheckState state) { return state == CheckState::partly; }); !partly.empty())
+    write_wrapped(out, "Looked at in part: " + partly.substr(0, partly.size() - 2) + ".");
+  std::string text =
+      "Not looked at: " + checks_text([](CheckState state) { return state == CheckState::not_read || state == CheckState::skipped; });
   text += fmt::format("temperatures, cable serial numbers{} (no MAD tells them).", diagnosis_.has_compared_firmware ? "" : ", firmware");
   write_wrapped(out, text);
 }

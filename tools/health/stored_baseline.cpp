@@ -14,7 +14,7 @@ StoredBaseline::StoredBaseline(const std::optional<std::string>& file, const sub
   if (!snapshot::is_snapshot_file(*file)) return;
   snapshot_ = file;
   snapshot::Snapshot stored(*file);
-  if (stored.has_part("counters")) counters_time_ = stored.number("ended");
+  if (stored.has_part("counters")) counters_time_ = stored.number("ended").value_or(0);  // refused when it is to begin a window
 }
 
 async::Task<> StoredBaseline::read_tables() {

@@ -48,10 +48,20 @@ async::Task<std::vector<NodeIndex>> CheckedNodes::find(Session& session, Fabric&
     nodes.push_back(node);
   } else {
     co_await discover(session, discovery, fabric);
-    nodes = subnet::breadth_first(fabric.subnet);
+    co_return all_nodes(fabric);
   }
-  std::erase_if(nodes, [&](NodeIndex at) { return !wanted.is_wanted(fabric.subnet.node(at).kind()); });
+  keep_wanted(fabric, nodes);
   co_return nodes;
+}
+
+void CheckedNodes::keep_wanted(const Fabric& fabric, std::vector<NodeIndex>& nodes) const {
+  std::erase_if(nodes, [&](NodeIndex at) { return !wanted.is_wanted(fabric.subnet.node(at).kind()); });
+}
+
+std::vector<NodeIndex> CheckedNodes::all_nodes(const Fabric& fabric) const {
+  std::vector<NodeIndex> nodes = subnet::breadth_first(fabric.subnet);
+  keep_wanted(fabric, nodes);
+  return nodes;
 }
 
 /// The attributes that are needed of nodes. Of nodes that are not checked, only those that are printed with links.

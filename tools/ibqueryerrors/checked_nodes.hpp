@@ -28,11 +28,14 @@ struct CheckedNodes {
   void refuse_stored_fabric();
   /// Discovers what is needed of the fabric, and returns the nodes in print order.
   async::Task<std::vector<subnet::NodeIndex>> find(Session& session, Fabric& fabric);
+  /// The nodes of a whole fabric in print order.
+  std::vector<subnet::NodeIndex> all_nodes(const Fabric& fabric) const;
   /// Requests the service levels of the paths to `nodes`.
   async::Task<> find_paths(Session& session, subnet::PortPaths& paths, const Fabric& fabric, const std::vector<subnet::NodeIndex>& nodes);
 
  private:
   subnet::DiscoverNeeds needs() const;
+  void keep_wanted(const Fabric& fabric, std::vector<subnet::NodeIndex>& nodes) const;
 };
 
 /// How the paths to the PMAs of one node are queried.

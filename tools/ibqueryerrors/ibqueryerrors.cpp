@@ -19,6 +19,7 @@
 #include "tools/ibqueryerrors/report.hpp"
 #include "tools/shared/interval.hpp"
 #include "tools/shared/survey.hpp"
+#include "tools/shared/watched_fabric.hpp"
 
 namespace ib::tools {
 namespace ibqueryerrors {
@@ -114,18 +115,19 @@ class Ibqueryerrors final : public Command {
   async::Task<> run(Session& session, Emit& emit) override {
     check_interval(interval_);
     if (wanted_.clears()) prepare_clear(session);
-    Fabric fabric;
+    RoundFabric read;
+    Fabric& fabric = read.fabric;
     checked_.shows_links = wanted_.report_port || emit.json();
-    std::vector<NodeIndex> nodes = co_await checked_.find(session, fabric);
+    read.nodes = co_await checked_.find(session, fabric);
     const std::string thresholds = wanted_.threshold_file.value_or(counters::default_error_thresholds_file);
     if (!rules_.read_thresholds(thresholds) && wanted_.threshold_file)
       throw UsageError(fmt::format("{}: this file can not be read", thresholds));
-    subnet::PortPaths paths(fabric.subnet, session.here());
-    co_await checked_.find_paths(session, paths, fabric, nodes);
+    subnet::PortPaths& paths = read.paths.emplace(fabric.subnet, session.here());
+    co_await checked_.find_paths(session, paths, fabric, read.nodes);
     if (interval_.repeats()) {
-      co_await watch(session, emit, fabric, paths, std::move(nodes));
+      co_await watch(session, emit, read);
     } else {
-      co_await check(session, emit, fabric, paths, std::move(nodes));
+      co_await check(session, emit, fabric, paths, std::move(read.nodes));
     }
   }
 
@@ -207,18 +209,35 @@ class Ibqueryerrors final : public Command {
   }
 
   /// Reads each port again and again.
-  async::Task<> watch(Session& session, Emit& emit, const Fabric& fabric, const subnet::PortPaths& paths, std::vector<NodeIndex> nodes) {
-    const auto once = [&](Round round) { return watch_once(session, emit, fabric, paths, nodes, std::move(round)); };
+  async::Task<> watch(Session& session, Emit& emit, const RoundFabric& first) {
+    WatchedFabric watched(session, checked_.discovery, first, node_chooser(first));
+    const auto once = [&](Round round) { return watch_once(session, emit, watched, std::move(round)); };
     if (emit.json()) emit.sink().begin_array("readings");
     co_await repeat(session, interval_, once);
     if (emit.json()) emit.sink().end_array();
   }
 
-  async::Task<> watch_once(Session& session, Emit& emit, const Fabric& fabric, const subnet::PortPaths& paths,
-                           const std::vector<NodeIndex>& nodes, Round round) {
-    GrowthReport report(fabric, wanted_, rules_);
+  /// TARGET is looked up at first. From then on the node is known by its GUID.
+  WatchedFabric::ChooseNodes node_chooser(const RoundFabric& first) const {
+    if (!checked_.target.given()) return [this](const Fabric& fabric) { return checked_.all_nodes(fabric); };
+    const Guid target = first.nodes.empty() ? Guid{} : first.fabric.subnet.node(first.nodes.front()).guid();
+    return [target](const Fabric& fabric) {
+      const NodeIndex node = fabric.subnet.find_node(target);
+      return node == subnet::none ? std::vector<NodeIndex>() : std::vector{node};
+    };
+  }
+
+  async::Task<> watch_once(Session& session, Emit& emit, WatchedFabric& watched, Round round) {
+    const bool is_new = co_await watched.renew();
+    const RoundFabric& of = watched.now();
+    if (is_new) {
+      supports_.clear();
+      history_.keep_nodes_of(of.fabric.subnet);
+    }
+    GrowthReport report(of.fabric, wanted_, rules_);
     report.round = std::move(round);
     counters::PmaWanted wanted;
+    wanted.owners = owner_transactor(session);
     wanted.each_port = wanted.forgets = true;
     wanted.traffic = wanted_.data;
     wanted.traffic_only = wanted_.data_only;
@@ -230,10 +249,11 @@ class Ibqueryerrors final : public Command {
       if (!node.problem) supports_[node.node] = node.support;
       report.take(node, history_, emit.json() ? nullptr : &emit.text());
     };
-    counters::PmaReadings readings = co_await read_ports(session, fabric, paths, nodes, std::move(wanted));
+    counters::PmaReadings readings = co_await read_ports(session, of.fabric, *of.paths, of.nodes, std::move(wanted));
+    watched.take(readings);
     report.add_failures(session, std::move(readings.failures));
     emit(report);
-    emit.raise(report.status());
+    emit.raise(of.nodes.empty() ? Exit::incomplete : report.status());
     emit.flush();  // at once
   }
 
@@ -286,7 +306,7 @@ class IbqueryerrorsDiags final : public Command {
     if (!reachable) co_return;
     if (wanted_.report_port) report.grouping = grouping_of(fabric.subnet);
     counters::PmaWanted wanted = pma_wanted(wanted_, rules_);
-    wanted.forgets = true;
+    wanted.forgets = wanted.takes_any_select = true;
     wanted.on_node = [&](const counters::PmaNode& node) {
       report.count(node);
       report.print_node(emit.text(), node);

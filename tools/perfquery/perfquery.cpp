@@ -22,6 +22,7 @@
 #include "tools/perfquery/port_list.hpp"
 #include "tools/perfquery/readings.hpp"
 #include "tools/perfquery/watch.hpp"
+#include "tools/perfquery/watched_node.hpp"
 #include "tools/shared/interval.hpp"
 
 namespace ib::tools {
@@ -106,6 +107,14 @@ async::Task<PortNumbers> every_port(Session& session, mad::Transactor& smps, con
   PortNumbers ports;
   for (int port = first; port <= std::min<int>(info.num_ports, 254); ++port) ports.push_back(port);
   co_return ports;
+}
+
+/// Throws Error for the counters of another port than the requested one.
+void check_select(const PortReading& reading, const StructInfo& info, const Destination& node) {
+  const FieldInfo* field = find_field(info, "port_select");
+  const auto select = static_cast<std::uint8_t>(wire::get_bits(reading.bytes, field->bit_offset, field->bits));
+  if (select != static_cast<std::uint8_t>(reading.port))
+    throw Error(fmt::format("{} was requested for the counters of port {} and answered for port {}", node.name, reading.port, select));
 }
 
 /// With -d: what libibmad prints of a request to the PMA.
@@ -246,24 +255,30 @@ class Perfquery : public Command {
       path::visit(emit.sink(), "path", report.node.path);
       emit.sink().begin_array("readings");
     }
-    counters::CounterHistory history;
-    const auto once = [&](Round round) { return watch_once(session, report, emit, history, std::move(round)); };
+    WatchedNode watched;
+    const auto once = [&](Round round) { return watch_once(session, report, emit, watched, std::move(round)); };
     co_await repeat(session, interval_, once);
     if (emit.json()) emit.sink().end_array();
   }
 
-  async::Task<> watch_once(Session& session, CountersReport& report, Emit& emit, counters::CounterHistory& history, Round round) const {
+  async::Task<> watch_once(Session& session, CountersReport& report, Emit& emit, WatchedNode& watched, Round round) const {
+    if (watched.is_lost) report.node = co_await find_again(session, wanted_.target, report.node, watched);
     report.ports.clear();
     co_await read(session, report, emit);
+    const std::shared_ptr<const Error> why = co_await check_owner(session, report.node, watched);
+    if (why) {
+      session.report(*why);
+      emit.raise(Exit::incomplete);
+      report.ports.clear();
+    }
     WatchReport reading(report.info);
     reading.node = report.place();
     reading.round = std::move(round);
     if (thresholds_) reading.thresholds = &*thresholds_;
     for (PortReading& now : report.ports) {
-      // The GUID is that of the target, where the target names a node. For a LID or a route it is zero, because a NodeInfo would be one MAD
-      // more: the readings are then of whatever is at the end of the path.
-      const counters::CounterKey key{report.node.path.ib().meant, 0, static_cast<std::uint8_t>(now.port)};
-      auto growth = history.take(key, report.info, now.time, now.bytes);
+      const Guid node = watched.node ? watched.node->node_guid : report.node.path.ib().meant;
+      const counters::CounterKey key{node, 0, static_cast<std::uint8_t>(now.port)};
+      auto growth = watched.history.take(key, report.info, now.time, now.bytes);
       reading.samples.push_back({now.port, std::move(now.bytes), std::move(growth)});
     }
     emit(reading);
@@ -278,6 +293,7 @@ class Perfquery : public Command {
         if (reading.error && reading.error->status() != 0)
           reading.error->raise_with(fmt::format("Failed trying to get PM information for port {}", reading.port));
         if (reading.error) reading.error->raise();
+        check_select(reading, report.info, report.node);
         report.ports.push_back(std::move(reading));
       } catch (const Error& failure) {
         if (!interval_.repeats()) throw;

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 
+#include "counters/owner.hpp"
 #include "counters/readings.hpp"
 #include "subnet/port_paths.hpp"
 #include "tools/frame/commands.hpp"
@@ -11,6 +12,7 @@
 #include "tools/shared/check_rows.hpp"
 #include "tools/shared/interval.hpp"
 #include "tools/shared/survey.hpp"
+#include "tools/shared/watched_fabric.hpp"
 
 namespace ib::tools {
 namespace port_counters {
@@ -38,24 +40,31 @@ class Ibdatacounters final : public Command {
 
   async::Task<> run(Session& session, Emit& emit) override {
     check_interval(interval_);
-    Fabric fabric;
-    co_await discover(session, discovery_, fabric);
-    const path::Path start = session.here();
-    subnet::PortPaths paths(fabric.subnet, start);
-    co_await session.read_service_levels(paths);
+    RoundFabric first;
+    co_await discover(session, discovery_, first.fabric);
+    first.paths.emplace(first.fabric.subnet, session.here());
+    co_await session.read_service_levels(*first.paths);
+    first.nodes = nodes_of(first.fabric);
+    WatchedFabric watched(session, discovery_, first, nodes_of);
     if (interval_.repeats()) {
       if (emit.json()) emit.sink().begin_array("readings");
-      const auto once = [&](Round round) { return read_once(session, emit, fabric, paths, std::move(round)); };
+      const auto once = [&](Round round) { return read_once(session, emit, watched, std::move(round)); };
       co_await repeat(session, interval_, once);
       if (emit.json()) emit.sink().end_array();
     } else {
-      co_await read_once(session, emit, fabric, paths, Round());
+      co_await read_once(session, emit, watched, Round());
     }
     note_discovered(session, "all_LIDs, all_NodeDescription, all_NodeInfo, all_PortInfo, all_topology");
   }
 
  private:
-  async::Task<> read_once(Session& session, Emit& emit, const Fabric& fabric, const subnet::PortPaths& paths, Round round) {
+  async::Task<> read_once(Session& session, Emit& emit, WatchedFabric& watched, Round round) {
+    const bool is_new = co_await watched.renew();
+    const Fabric& fabric = watched.now().fabric;
+    if (is_new) {
+      supports_.clear();
+      history_.keep_nodes_of(fabric.subnet);
+    }
     TrafficReport report(fabric);
     report.verbose = session.options().error_level() >= 1;
     report.int_names = session.options().int_names;
@@ -75,7 +84,8 @@ class Ibdatacounters final : public Command {
       }
       if (any) print();
     };
-    counters::PmaReadings readings = co_await read(session, fabric, paths, told);
+    counters::PmaReadings readings = co_await read(session, watched.now(), told);
+    watched.take(readings);
     require_read(any, readings.failures);
     print();
     report.add_failures(session, std::move(readings.failures));
@@ -86,21 +96,26 @@ class Ibdatacounters final : public Command {
 
   using Told = std::function<void(const counters::PmaNode&)>;
 
-  async::Task<counters::PmaReadings> read(Session& session, const Fabric& fabric, const subnet::PortPaths& paths, Told told) const {
-    subnet::SurveyOptions options = gmp_survey(session, paths);
+  static std::vector<subnet::NodeIndex> nodes_of(const Fabric& fabric) {
+    std::vector<subnet::NodeIndex> nodes;
+    for (const PortIndex end : end_ports(fabric.subnet)) {
+      const subnet::NodeIndex node = fabric.subnet.port(end).node;
+      if (nodes.empty() || nodes.back() != node) nodes.push_back(node);
+    }
+    return nodes;
+  }
+
+  async::Task<counters::PmaReadings> read(Session& session, const RoundFabric& of, Told told) const {
+    subnet::SurveyOptions options = gmp_survey(session, *of.paths);
     counters::PmaWanted wanted;
+    if (interval_.repeats()) wanted.owners = owner_transactor(session);
     wanted.traffic_only = wanted.each_host_port = wanted.forgets = true;
     wanted.on_node = std::move(told);
     wanted.known_support = [this](subnet::NodeIndex node) {
       const auto known = supports_.find(node);
       return known == supports_.end() ? std::nullopt : std::optional(known->second);
     };
-    std::vector<subnet::NodeIndex> nodes;
-    for (const PortIndex end : end_ports(fabric.subnet)) {
-      const subnet::NodeIndex node = fabric.subnet.port(end).node;
-      if (nodes.empty() || nodes.back() != node) nodes.push_back(node);
-    }
-    co_return co_await counters::read_pmas(session.transactor(), fabric.subnet, std::move(nodes), std::move(wanted), std::move(options));
+    co_return co_await counters::read_pmas(session.transactor(), of.fabric.subnet, of.nodes, std::move(wanted), std::move(options));
   }
 
   bool is_left_out(const subnet::Port& port) const { return only_up_ && port.is_polling_or_disabled(); }
@@ -128,8 +143,10 @@ class Ibdatacounters final : public Command {
   /// Adds a reading to a row, and what was counted since the reading before. Each port counts for the time between its own two readings.
   void add(const subnet::Subnet& subnet, TrafficRow& row, const counters::PmaNode& node, const counters::PmaReading& reading) {
     if (!reading.known()) {
-      const auto& error = reading.problems.back().error;
-      row.failure = error ? error->message() : "GMPs do not reach it.";
+      const counters::PmaProblem& problem = reading.problems.back();
+      row.failure = !problem.error  ? "GMPs do not reach it."
+                    : problem.whose ? counters::why_not_read(*problem.error)
+                                    : problem.error->message();
       return;
     }
     const counters::CounterKey key = counters::counter_key(subnet, node.node, reading.select);

@@ -21,84 +21,18 @@
 #include "subnet/port_paths.hpp"
 #include "subnet/set_target.hpp"
 #include "tools/shared/cache.hpp"
+#include "tools/shared/failure_lines.hpp"
 #include "tools/shared/stored_fabric.hpp"
 
 namespace ib::tools {
 namespace {
 
-std::string node_text(const subnet::Subnet& subnet, subnet::NodeIndex at) {
-  const subnet::Node& node = subnet.node(at);
-  std::string text = to_text(node.guid());
-  if (node.has_description) text += ' ' + in_quotes(node.description());
-  return text;
-}
-
-/// Port numbers as ranges: "1-8, 12".
-class Ranges {
- public:
-  void add(unsigned number) {
-    if (!text_.empty() && number == last_ + 1) {
-      last_ = number;
-      return;
-    }
-    close();
-    text_ += (text_.empty() ? "" : ", ") + std::to_string(number);
-    first_ = last_ = number;
-    ++runs_;
-  }
-  std::string text() {
-    close();
-    return (runs_ > 1 || last_ != first_ ? "ports " : "port ") + text_;
-  }
-
- private:
-  void close() {
-    if (last_ != first_) text_ += '-' + std::to_string(last_);
-    first_ = last_;
-  }
-  std::string text_;
-  unsigned first_{}, last_{}, runs_{};
-};
-
-std::string sentence(const subnet::Subnet& subnet, const subnet::Failure& failure, Ranges& ports) {
-  using Kind = subnet::Failure::Kind;
-  if (failure.node == subnet::none) return failure.why;
-  const std::string who = node_text(subnet, failure.node);
-  if (failure.beyond) {
-    const std::string where = fmt::format("port {} of {}", failure.port, who);
-    if (failure.kind == Kind::no_answer) return fmt::format("No answer from beyond {}.", where);
-    if (failure.kind == Kind::refused) return fmt::format("The node beyond {} does not say what it is.", where);
-    if (failure.kind == Kind::no_record) return fmt::format("The SA does not know what is beyond {}.", where);
-    return fmt::format("Beyond {}: {}", where, failure.why);
-  }
-  const std::string what =
-      failure.port >= 0 && failure.attribute != "NodeInfo" ? failure.attribute + " of " + ports.text() : failure.attribute;
-  const auto* error = dynamic_cast<const mad::MadError*>(failure.error.get());
-  const bool was_set =
-      error != nullptr && error->request().size() >= mad::header_size && mad::HeaderView(error->request()).method() == mad::method::set;
-  if (failure.attribute.empty()) return fmt::format("{}: {}", who, failure.why);  // no request could be sent
-  switch (failure.kind) {
-    case Kind::no_answer:
-      if (failure.attribute == "NodeInfo") return fmt::format("{}: {}", who, failure.why);  // it answered at first and is silent now
-      return fmt::format("No answer from {} about {}.", who, what);
-    case Kind::refused:
-      return fmt::format("{} refuses to {} its {}.", who, was_set ? "set" : "tell", what);
-    case Kind::no_record:
-      return fmt::format("The SA has no {} of {}.", what, who);
-    default:
-      return fmt::format("{}: {}", who, failure.why);
-  }
-}
-
 /// The key by which two failures of one request are recognised, for instance in the sweep and afterwards.
 using FailureKey = std::tuple<subnet::NodeIndex, bool, subnet::Failure::Kind, std::string, std::uint32_t>;
 FailureKey key_of(const subnet::Failure& failure) {
+  // A PMA is silent for whatever attribute is requested first.
+  if (is_silent_pma(failure)) return {failure.node, false, failure.kind, {}, static_cast<std::uint32_t>(failure.port)};
   return {failure.node, failure.beyond, failure.kind, failure.attribute, failure.modifier};
-}
-
-bool alike(const subnet::Failure& a, const subnet::Failure& b) {
-  const bool same_cause = (a.error && b.error) || a.kind == subnet::Failure::Kind::no_record;
-  return same_cause && !a.beyond && !b.beyond && a.node == b.node && a.kind == b.kind && a.attribute == b.attribute && a.why == b.why;
 }
 
 /// Reads the source once. The model lists everything that was not read.
@@ -111,46 +45,6 @@ async::Task<> read_fabric(Session& session, const DiscoveryOptions& options, Fab
   const subnet::DiscoverStats stats = co_await source.read(std::move(wanted), fabric);
   session.count_plan(stats);
   fabric.stored = source.stored();
-}
-
-/// The reason why a request was not sent, without the node; empty for another kind of failure.
-std::string cause_of(const subnet::Failure& failure) {
-  const auto* error = dynamic_cast<const mad::NotRead*>(failure.error.get());
-  return error != nullptr ? error->cause() : "";
-}
-
-/// Prints one line for all attributes that were not read for one reason, whatever the number of nodes is.
-void print_unread(Log& log, const std::vector<subnet::Failure>& failures) {
-  std::vector<std::pair<std::string, std::vector<const subnet::Failure*>>> causes;
-  for (const subnet::Failure& failure : failures) {
-    std::string cause = cause_of(failure);
-    if (cause.empty()) continue;
-    auto known = std::ranges::find(causes, cause, &decltype(causes)::value_type::first);
-    if (known == causes.end()) known = causes.insert(causes.end(), {std::move(cause), {}});
-    known->second.push_back(&failure);
-  }
-  for (const auto& [cause, of] : causes) log.error(of.size() == 1 && of.front()->node != subnet::none ? of.front()->why : cause);
-}
-
-/// Similar failures share a line.
-void print_failures(const Session& session, const subnet::Subnet& subnet, const std::vector<subnet::Failure>& failures) {
-  print_unread(session.log(), failures);
-  for (std::size_t at = 0; at < failures.size();) {
-    const subnet::Failure& failure = failures[at];
-    if (!cause_of(failure).empty()) {
-      ++at;
-      continue;
-    }
-    Ranges ports;
-    std::size_t end = at;
-    do {
-      if (failures[end].port >= 0) ports.add(static_cast<unsigned>(failures[end].port));
-      ++end;
-    } while (end < failures.size() && alike(failure, failures[end]));
-    session.log().error(sentence(subnet, failure, ports));
-    if (failure.error) print_error(session.log(), *failure.error, session.options().error_level(), session.options().keys, false);
-    at = end;
-  }
 }
 
 /// The route to a node that is named by a route from here.

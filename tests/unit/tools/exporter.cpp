@@ -73,6 +73,7 @@ TEST_CASE_METHOD(Bench, "Exporter: error counters of a PMA without 64 bits for t
   start();
   run_for(5s);
   CHECK(of_port("symbol_error_total", leaf0_guid, 1) == "7");
+  CHECK(of_port("qp1_dropped_total", leaf0_guid, 1) == "0");
   CHECK(of_port("unicast_transmit_packets_total", leaf0_guid, 1) == "9");
   CHECK(of_port("symbol_error_total", leaf1_guid, 1) == "7");
   CHECK(of_port("unicast_transmit_packets_total", leaf1_guid, 1) == "none");

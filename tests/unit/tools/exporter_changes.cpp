@@ -9,6 +9,7 @@
 
 #include "async/group.hpp"
 #include "support/catch.hpp"
+#include "support/swapped_lids.hpp"
 #include "tools/exporter/local_ports.hpp"
 #include "tools/exporter/pages.hpp"
 #include "tools/exporter/sweep_causes.hpp"
@@ -27,16 +28,6 @@ namespace {
 
 constexpr FakeFabric::NodeId host3 = 6;
 
-void swap_lids(FakeFabric& fabric, FakeFabric::NodeId a, FakeFabric::NodeId b) {
-  const Lid lid_a = fabric.node(a).ports[0].info.lid, lid_b = fabric.node(b).ports[0].info.lid;
-  for (FakeFabric::NodeId id = 0; id < fabric.size(); ++id) {
-    FakeFabric::Node& node = fabric.node(id);
-    if (node.is_switch()) std::swap(node.lft[lid_a.value], node.lft[lid_b.value]);
-  }
-  for (FakeFabric::Port& port : fabric.node(a).ports) port.info.lid = lid_b;
-  for (FakeFabric::Port& port : fabric.node(b).ports) port.info.lid = lid_a;
-}
-
 void run_manager(FakeFabric& fabric, FakeFabric::NodeId node, smp::SMState state) {
   fabric.node(node).ports[1].info.capability_mask |= 1U << 1;
   if (!fabric.node(node).sm_info) fabric.node(node).sm_info.emplace();
@@ -53,7 +44,7 @@ TEST_CASE_METHOD(Bench, "Exporter: LIDs that two switches swap put no counter un
   REQUIRE(of_port("symbol_error_total", leaf1_guid, 1) == "0");
   const async::Duration before_round = 19500ms;  // as late as it can be before the round at 60 s
   run_for(before_round);
-  swap_lids(fabric, leaf0, leaf1);
+  ibtest::swap_lids(fabric, {leaf0, 0}, {leaf1, 0});
   for (unsigned second = 0; second < 60; ++second) {
     run_for(1s);
     const std::string first = of_port("symbol_error_total", leaf0_guid, 1), second_one = of_port("symbol_error_total", leaf1_guid, 1);
@@ -63,6 +54,29 @@ TEST_CASE_METHOD(Bench, "Exporter: LIDs that two switches swap put no counter un
     if (second > 20) CHECK(second_one == "0");
   }
   CHECK(engine->view().exporter.sweeps <= 4);
+}
+
+TEST_CASE_METHOD(Bench,
+                 "Exporter: rows of a device that does not say who it is are dropped, and two hosts that swap LIDs are swept for at once") {
+  pmas[host2]->count(1, "symbol_error_counter") = 27;
+  start();
+  run_for(41s);
+  const std::string guid = fmt::format("0x{:016x}", fabric.node(host2).info.node_guid.value + 1);
+  const std::string series = fmt::format("infiniband_hca_port_symbol_error_total{{guid=\"{}\"}}", guid);
+  REQUIRE(find(series) == "27");
+  fabric.node(host2).faults.ignores = smp::NodeInfo::attribute_id;
+  run_for(30s);
+  CHECK(find(series) == "none");
+  fabric.node(host2).faults.ignores = 0;
+  run_for(60s);
+  CHECK(find(series) == "27");
+  ibtest::swap_lids(fabric, {host2, 1}, {host3, 1});
+  for (unsigned second = 0; second < 70; ++second) {
+    run_for(1s);
+    const std::string value = find(series);
+    CHECK((value == "27" || value == "none"));
+    if (second > 60) CHECK(value == "27");
+  }
 }
 
 TEST_CASE_METHOD(Bench, "Exporter: a switch that has another LID is read by it soon") {

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "counters/owner.hpp"
+
+#include <fmt/format.h>
+
+#include "iba/text.hpp"
+#include "subnet/set_target.hpp"
+
+namespace ib::counters {
+
+Owner owner_of(const subnet::Subnet& subnet, subnet::PortIndex port) {
+  const subnet::Port& end = subnet.port(subnet.end_port_of(port));
+  return {subnet.node(end.node).guid(), end.number};
+}
+
+Owner owner_of(const smp::NodeInfo& info) {
+  return {info.node_guid, info.node_type == smp::NodeType::switch_ ? std::uint8_t{0} : info.local_port_num};
+}
+
+async::Task<std::shared_ptr<const mad::MadError>> check_owner(mad::Transactor& smps, path::Path pma, Owner owner) {
+  const path::Path path = subnet::smp_path_of(pma);
+  mad::Request request = mad::attribute_request(path, smp::NodeInfo::info(), mad::method::get);
+  request.reason = owner_of_counters;
+  const mad::Result<mad::Reply> reply = co_await smps.try_call(request);
+  if (!reply) co_return reply.shared_error();
+  const Owner found = owner_of(smp::NodeInfo::unpack(reply->payload()));
+  if (found == owner) co_return nullptr;
+  const std::string who = found.node == owner.node ? fmt::format("port {} of the node", found.port) : to_text(found.node);
+  const std::string text = fmt::format("LID {} is that of {} now", path.ib().dlid.value, who);
+  const std::vector<std::uint8_t> sent = mad::to_mad(request);
+  co_return std::make_shared<subnet::WrongNode>(text, sent, reply->bytes, path);
+}
+
+std::string why_not_read(const mad::MadError& error) {
+  if (dynamic_cast<const subnet::WrongNode*>(&error) != nullptr) return error.message();
+  return fmt::format("the node at LID {} does not say who it is", error.path().ib().dlid.value);
+}
+
+}  // namespace ib::counters

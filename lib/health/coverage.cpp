@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "health/coverage.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "health/checks.hpp"
+
+namespace ib::health {
+namespace {
+
+using subnet::PortIndex;
+
+bool is_watched(const PortCounts& counts) {
+  const auto is_implausible = [](const Movement& movement) { return movement.change.kind == counters::CounterChange::Kind::implausible; };
+  return counts.seconds && std::ranges::none_of(counts.movements, is_implausible);
+}
+
+/// Counts `ports`, and their nodes, of which `is_read` is true.
+template <class IsRead>
+Coverage cover(const Input& input, Source source, const std::vector<PortIndex>& ports, IsRead is_read) {
+  Coverage coverage{source, {}};
+  std::map<subnet::NodeIndex, bool> nodes;
+  for (const PortIndex port : ports) {
+    const bool was_read = is_read(port);
+    ++coverage.ports.of;
+    coverage.ports.read += was_read ? 1 : 0;
+    const auto [node, is_new] = nodes.try_emplace(input.subnet.port(port).node, true);
+    node->second = node->second && was_read;
+  }
+  coverage.nodes.of = nodes.size();
+  coverage.nodes.read = static_cast<std::size_t>(std::ranges::count_if(nodes, [](const auto& node) { return node.second; }));
+  return coverage;
+}
+
+/// The PortInfo of the ports that the sweep found, and of those whose request failed.
+Coverage cover_port_infos(const Input& input) {
+  std::vector<PortIndex> ports;
+  std::vector<bool> failed(input.subnet.nodes().size());
+  for (const subnet::Failure& failure : input.failures) {
+    const bool is_of_sweep = failure.attribute == "PortInfo" || failure.attribute == "NodeInfo";
+    if (failure.node != subnet::none && !failure.beyond && is_of_sweep && failure.kind != subnet::Failure::Kind::not_read)
+      failed[failure.node] = true;
+  }
+  for (PortIndex at = 0; at < input.subnet.ports().size(); ++at) {
+    const subnet::Port& port = input.subnet.port(at);
+    if (port.number != 0 && (port.is_known() || failed[port.node])) ports.push_back(at);
+  }
+  return cover(input, Source::topology, ports, [&input](PortIndex at) { return input.subnet.port(at).is_known(); });
+}
+
+}  // namespace
+
+std::vector<Coverage> coverage_of(const Input& input) {
+  std::vector<Coverage> all{cover_port_infos(input)};
+  if (!input.counter_ports.empty())
+    all.push_back(cover(input, Source::counters, input.counter_ports, [&input](PortIndex at) { return input.counts.find(at) != nullptr; }));
+  const auto is_port_watched = [&input](PortIndex at) {
+    const PortCounts* counts = input.counts.find(at);
+    return counts != nullptr && is_watched(*counts);
+  };
+  if (!input.window_ports.empty()) all.push_back(cover(input, Source::window, input.window_ports, is_port_watched));
+  return all;
+}
+
+const Coverage* missing_of(const std::vector<Coverage>& all, const Check& check) {
+  const auto is_missing = [&check](const Coverage& of) {
+    const bool is_needed = of.source == Source::topology ? check.needs.none() : check.needs.test(static_cast<std::size_t>(of.source));
+    return is_needed && !of.is_whole();
+  };
+  const auto found = std::ranges::find_if(all, is_missing);
+  return found == all.end() ? nullptr : &*found;
+}
+
+std::string coverage_text(const Coverage& coverage) {
+  if (coverage.source == Source::topology) return fmt::format("PortInfo of {} of {} ports", coverage.ports.read, coverage.ports.of);
+  const std::string_view what = coverage.source == Source::counters ? "counters of" : "watched";
+  if (coverage.nodes.of == 1) return fmt::format("{} {} of {} ports", what, coverage.ports.read, coverage.ports.of);
+  return fmt::format("{} {} of {} nodes", what, coverage.nodes.read, coverage.nodes.of);
+}
+
+std::string_view name_of_covered(Source source) {
+  return source == Source::topology ? "port_info" : source == Source::counters ? "counters" : "window";
+}
+
+std::optional<double> seconds_at_both_ends(const Input& input, PortIndex port) {
+  const PortIndex peer = input.subnet.port(port).peer;
+  if (peer == subnet::none) return std::nullopt;
+  const PortCounts *here = input.counts.find(port), *there = input.counts.find(peer);
+  if (here == nullptr || there == nullptr || !is_watched(*here) || !is_watched(*there)) return std::nullopt;
+  return std::min(*here->seconds, *there->seconds);
+}
+
+}  // namespace ib::health

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// LIDs that change hands while a command reads counters again and again: nothing that one node has counted stands under the name of
+// another.
+#include <fstream>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "iba-gen/mad.hpp"
+#include "support/catch.hpp"
+#include "support/counting_fabric.hpp"
+#include "support/program.hpp"
+#include "support/swapped_lids.hpp"
+#include "support/temporary_directory.hpp"
+#include "unit/tools/health_fabric.hpp"
+
+namespace tools_owners_tests {
+
+using namespace ib;
+using namespace std::chrono_literals;
+using ibtest::contains;
+using ibtest::FakeFabric;
+using ibtest::ibtool;
+using ibtest::Outcome;
+using nlohmann::json;
+
+namespace {
+
+/// A switch (LID 1), the host of the test (LID 2), and two hosts (LIDs 3 and 4) that have counted much and differently.
+struct Fabric {
+  FakeFabric fabric;
+  FakeFabric::NodeId leaf = fabric.add_switch(0x100, 4, "leaf");
+  FakeFabric::NodeId here = fabric.add_ca(0x200, 1, "here");
+  FakeFabric::NodeId first = fabric.add_ca(0x300, 1, "first"), second = fabric.add_ca(0x400, 1, "second");
+  ibtest::FakeSa sa{fabric};
+  ibtest::FakePma &first_pma, &second_pma;
+  async::FakeClock clock;
+  std::function<void()> happens;  ///< at 3.5 s
+
+  Fabric() : first_pma(linked().run(first)), second_pma(run(second)) {
+    run(leaf);
+    run(here);
+    for (const char* counter : {"symbol_error_counter", "port_xmit_data"}) {
+      first_pma.count(1, counter) = 1000;
+      second_pma.count(1, counter) = 700000;
+    }
+    fabric.node(here).faults.deaf = [] { return false; };
+    fabric.network.tamper = [this](Bytes, std::optional<FakeFabric::Answer> answer) {
+      std::vector<FakeFabric::Answer> all;
+      if (answer) all.push_back(std::move(*answer));
+      return all;
+    };
+  }
+  Outcome watch(std::vector<std::string> words, std::function<void()> meanwhile) {
+    ibtest::health::Meanwhile jumps;  // jumps of more than 5 s
+    jumps.happens = std::move(meanwhile);
+    return ibtool(fabric, std::move(words), {.clock = &jumps});
+  }
+  void swap() { ibtest::swap_lids(fabric, {first, 1}, {second, 1}); }
+
+ private:
+  Fabric& linked() {
+    fabric.link(leaf, 1, here, 1);
+    fabric.link(leaf, 2, first, 1);
+    fabric.link(leaf, 3, second, 1);
+    fabric.assign_lids();
+    fabric.attach(here);
+    return *this;
+  }
+  ibtest::FakePma& run(FakeFabric::NodeId node) { return ibtest::run_pma(fabric, node); }
+};
+
+}  // namespace
+
+TEST_CASE("ibqueryerrors --interval: LIDs that change hands are not read under wrong names, and the fabric is swept anew") {
+  Fabric f;
+  const Outcome seen = f.watch({"ibqueryerrors", "--interval", "10", "--count", "4", "--json"}, [&f] { f.swap(); });
+  INFO(seen.out << seen.err);
+  CHECK(seen.status == 4);
+  const json readings = json::parse(seen.out)["readings"];
+  REQUIRE(readings.size() == 4);
+  for (const json& reading : readings) CHECK(reading["ports"].empty());
+  CHECK(readings[1]["unreachable"].size() == 2);
+  CHECK(readings[1]["unreachable"][0]["reason"] == "not_read");
+  CHECK(readings[2]["unreachable"].empty());
+  CHECK_THAT(seen.err, contains("Counters are not read, since other nodes have the LIDs now of 2 nodes: "));
+
+  Fabric g;  // what is counted after that stands under the right name
+  unsigned rounds = 0;
+  auto& service = g.second_pma.service();
+  service.answer = [&, answer = service.answer](unsigned port, Bytes request) {
+    if (load_be<std::uint16_t>(&request[16]) != mad::ClassPortInfo::attribute_id && ++rounds == 4)
+      g.second_pma.count(1, "symbol_error_counter") += 5;
+    return answer(port, request);
+  };
+  const Outcome later = g.watch({"ibqueryerrors", "--interval", "10", "--count", "4", "--json"}, [&g] { g.swap(); });
+  INFO(later.out << later.err);
+  const json after = json::parse(later.out)["readings"];
+  REQUIRE(after[3]["ports"].size() == 1);
+  CHECK(after[3]["ports"][0]["node_guid"] == "0000:0000:0000:0400");
+  CHECK(after[3]["ports"][0]["lid"] == 3);
+  CHECK(after[3]["ports"][0]["errors"][0]["delta"] == 5);
+}
+
+TEST_CASE("ibqueryerrors --interval: the node of TARGET is followed to its LID") {
+  Fabric f;
+  const Outcome seen = f.watch({"ibqueryerrors", "--interval", "10", "--count", "3", "3", "--json"}, [&f] { f.swap(); });
+  INFO(seen.out << seen.err);
+  CHECK(seen.status == 4);
+  const json readings = json::parse(seen.out)["readings"];
+  CHECK(readings[1]["unreachable"].size() == 1);
+  CHECK(readings[2]["unreachable"].empty());
+  CHECK(readings[2]["ports_checked"] == 1);
+  for (const json& reading : readings) CHECK(reading["ports"].empty());
+}
+
+TEST_CASE("ibdatacounters --interval: LIDs that change hands are not read under wrong names") {
+  Fabric f;
+  const Outcome seen = f.watch({"ibdatacounters", "--interval", "10", "--count", "3", "--json"}, [&f] { f.swap(); });
+  INFO(seen.out << seen.err);
+  CHECK(seen.status == 4);
+  for (const json& reading : json::parse(seen.out)["readings"]) {
+    for (const json& port : reading["ports"]) {
+      const bool is_first = port["node_guid"] == "0000:0000:0000:0300", is_second = port["node_guid"] == "0000:0000:0000:0400";
+      for (const json& counter : port["traffic"]) {
+        if ((is_first || is_second) && counter["counter"] == "port_xmit_data" && !counter["count"].is_null())
+          CHECK(counter["count"] == (is_first ? 1000 : 700000));
+      }
+    }
+  }
+  CHECK_THAT(seen.err, contains("other nodes have the LIDs now of 2 nodes: "));
+}
+
+TEST_CASE("perfquery --interval and ibswportwatch: the node that answered first is followed to its LID") {
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"perfquery", "--interval", "10", "--count", "4", "3", "1", "--json"},
+                                             {"ibswportwatch", "-p", "10", "-n", "4", "3", "1", "--json"}}) {
+    Fabric f;
+    const Outcome seen = f.watch(words, [&f] { f.swap(); });
+    INFO(seen.out << seen.err);
+    CHECK(seen.status == 4);
+    const json readings = json::parse(seen.out)["readings"];
+    REQUIRE(readings.size() == 4);
+    CHECK(readings[0]["ports"].size() == 1);
+    CHECK(readings[1]["ports"].empty());
+    for (const std::size_t round : {2U, 3U}) {
+      REQUIRE(readings[round]["ports"].size() == 1);
+      const json& counter = readings[round]["ports"][0]["counters"][0];
+      CHECK(counter["counter"] == "symbol_error_counter");
+      CHECK(counter["delta"] == 0);
+    }
+    CHECK_THAT(seen.err, contains("LID 3 is that of 0000:0000:0000:0400 now: the counters are not read"));
+  }
+}
+
+TEST_CASE("perfquery: the counters of another port than the requested one are no answer") {
+  Fabric f;
+  auto& service = f.first_pma.service();
+  service.answer = [answer = service.answer](unsigned port, Bytes request) {
+    auto reply = answer(port, request);
+    if (reply && load_be<std::uint16_t>(&request[16]) == pm::PortCounters::attribute_id) reply->at(65) = 9;
+    return reply;
+  };
+  const Outcome seen = ibtool(f.fabric, {"perfquery", "3", "1"});
+  CHECK(seen.status == 3);
+  CHECK_THAT(seen.err, contains("requested for the counters of port 1 and answered for port 9"));
+}
+
+TEST_CASE("health: LIDs that change hands between two readings are no errors on healthy cables") {
+  ibtest::health::Fabric f;
+  const FakeFabric::NodeId third = f.fabric.add_ca(0x400, 1, "third");
+  f.fabric.link(f.leaf, 3, third, 1);
+  f.fabric.assign_lids();
+  ibtest::FakePma& third_pma = ibtest::run_pma(f.fabric, third);
+  f.other_pma.count(1, "symbol_error_counter") = 10;
+  third_pma.count(1, "symbol_error_counter") = 90000;
+  f.clock.happens = [&] { ibtest::swap_lids(f.fabric, {f.other, 1}, {third, 1}); };
+  const json found = f.found({}, 4);
+  INFO(found.dump(1));
+  CHECK(found["verdict"] == "unknown");
+  CHECK(found["findings"].empty());
+  CHECK(found["unreachable"].size() == 2);
+}
+
+TEST_CASE("health: LIDs that changed hands after the sweep, before the only reading") {
+  ibtest::health::Fabric f;
+  const std::string file = f.directory.file("cache");
+  REQUIRE(ibtool(f.fabric, {"snapshot", file}).status == 0);
+  const FakeFabric::NodeId other = f.other;
+  ibtest::swap_lids(f.fabric, {other, 1}, {f.leaf, 0});
+  f.other_pma.count(1, "symbol_error_counter") = 0xffff;
+  const json found = f.found({"--load-cache", file, "--interval", "0", "--only", "counter-stuck,symbol-errors"}, 4);
+  INFO(found.dump(1));
+  CHECK(found["findings"].empty());
+}
+
+}  // namespace tools_owners_tests

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "tools/health/reading_time.hpp"
+
+#include <fmt/format.h>
+
+#include "base/error.hpp"
+#include "base/escape.hpp"
+
+namespace ib::tools::health {
+
+std::string why_impossible(std::optional<std::int64_t> milliseconds, WallTime now) {
+  constexpr std::int64_t day = 86400000;  // milliseconds
+  const std::int64_t present = std::chrono::duration_cast<std::chrono::milliseconds>(now.time_since_epoch()).count();
+  if (!milliseconds) return "it does not say when it was made";
+  if (*milliseconds <= 0) return "by its time it was made before 1970, or by a clock that was not set";
+  if (*milliseconds > present) return "by its time it is made in the future: look at the clocks of both hosts";
+  const std::int64_t age = present - *milliseconds;
+  if (age > std::chrono::milliseconds(longest_window).count())
+    return fmt::format("by its time it is {} days old, as what a clock that was not set has written", age / day);
+  return {};
+}
+
+async::Time time_of(std::int64_t milliseconds, async::Loop& loop) {
+  const WallTime then{std::chrono::milliseconds(milliseconds)};
+  return loop.now() - std::chrono::duration_cast<async::Duration>(loop.clock().wall_time() - then);
+}
+
+async::Time time_of(snapshot::Snapshot& stored, async::Loop& loop) {
+  const std::optional<std::int64_t> ended = stored.number("ended");
+  const std::string why = why_impossible(ended, loop.clock().wall_time());
+  if (!why.empty()) throw UsageError(fmt::format("{} is no reading to begin a window with: {}", in_quotes(stored.file()), why));
+  return time_of(*ended, loop);
+}
+
+}  // namespace ib::tools::health

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "tools/shared/watched_fabric.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.hpp"
+#include "tools/shared/failure_lines.hpp"
+
+namespace ib::tools {
+
+WatchedFabric::WatchedFabric(Session& session, DiscoveryOptions discovery, const RoundFabric& first, ChooseNodes choose)
+    : session_(session), discovery_(std::move(discovery)), first_(first), choose_(std::move(choose)) {
+  discovery_.load_cache.reset();  // what is stored there is as old as before
+  discovery_.cache.reset();
+  discovery_.has_cache = false;
+}
+
+void WatchedFabric::take(const counters::PmaReadings& readings) {
+  using Kind = subnet::Failure::Kind;
+  std::set<Guid> unread;
+  for (const subnet::Failure& failure : readings.failures) {
+    if (failure.node != subnet::none && failure.kind != Kind::refused) unread.insert(now().fabric.subnet.node(failure.node).guid());
+  }
+  is_due_ = is_due_ || !readings.moved.empty() || !std::ranges::includes(unread_, unread);
+  unread_ = std::move(unread);
+}
+
+async::Task<bool> WatchedFabric::renew() {
+  if (!std::exchange(is_due_, false)) co_return false;
+  std::unique_ptr<RoundFabric> swept = co_await sweep();
+  is_due_ = swept == nullptr;
+  if (!swept) co_return false;
+  report_gone(*swept);
+  swept_ = std::move(swept);
+  co_return true;
+}
+
+/// Null where nothing answers.
+async::Task<std::unique_ptr<RoundFabric>> WatchedFabric::sweep() {
+  auto swept = std::make_unique<RoundFabric>();
+  std::string why;
+  try {
+    co_await discover(session_, discovery_, swept->fabric);
+    const subnet::Subnet& subnet = swept->fabric.subnet;
+    if (now().fabric.subnet.nodes().size() > 1 && subnet.nodes().size() <= 1) why = "nothing answers beyond the end port";
+  } catch (const UsageError&) {
+    throw;
+  } catch (const Error& error) {
+    why = error.message();
+  }
+  if (!why.empty()) {
+    session_.log().warning(fmt::format("The fabric is not swept anew: {}", why));
+    co_return nullptr;
+  }
+  swept->paths.emplace(swept->fabric.subnet, session_.here());
+  co_await session_.read_service_levels(*swept->paths);
+  swept->nodes = choose_(swept->fabric);
+  co_return swept;
+}
+
+void WatchedFabric::report_gone(const RoundFabric& after) const {
+  const subnet::Subnet& before = now().fabric.subnet;
+  std::vector<std::string> gone;
+  for (const subnet::NodeIndex node : now().nodes) {
+    if (after.fabric.subnet.find_node(before.node(node).guid()) == subnet::none) gone.push_back(node_text(before, node));
+  }
+  if (!gone.empty()) session_.log().warning(fmt::format("No longer in the fabric, and not read: {}", some_of(gone, "node", "nodes")));
+}
+
+}  // namespace ib::tools

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The fabric of a command that reads counters again and again. LIDs change hands, and nodes go and come. If a round did not read a node
+// that the round before had read, or another node has its LID, the fabric is swept anew before the next round.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "async/task.hpp"
+#include "counters/readings.hpp"
+#include "subnet/port_paths.hpp"
+#include "tools/shared/fabric.hpp"
+
+namespace ib::tools {
+
+/// What a round reads: a fabric, the paths to its PMAs, and the nodes.
+struct RoundFabric {
+  Fabric fabric{};
+  std::optional<subnet::PortPaths> paths{};  ///< in `fabric`
+  std::vector<subnet::NodeIndex> nodes{};
+};
+
+class WatchedFabric {
+ public:
+  /// Chooses the nodes that are read of a fabric that was swept anew.
+  using ChooseNodes = std::function<std::vector<subnet::NodeIndex>(const Fabric&)>;
+
+  /// `first` is what the first rounds read. It must outlive this object.
+  WatchedFabric(Session& session, DiscoveryOptions discovery, const RoundFabric& first, ChooseNodes choose);
+
+  const RoundFabric& now() const { return swept_ ? *swept_ : first_; }
+  /// Notes what a round did not read.
+  void take(const counters::PmaReadings& readings);
+  /// Sweeps anew, if the last round calls for it. Returns whether now() is another fabric, so that no index of the one before is valid.
+  /// Prints which nodes are gone. If nothing answers the sweep, now() stays, and the sweep is tried again before the next round.
+  async::Task<bool> renew();
+
+ private:
+  async::Task<std::unique_ptr<RoundFabric>> sweep();
+  void report_gone(const RoundFabric& after) const;
+
+  Session& session_;
+  DiscoveryOptions discovery_;
+  const RoundFabric& first_;
+  ChooseNodes choose_;
+  std::unique_ptr<RoundFabric> swept_;
+  std::set<Guid> unread_;  ///< in the last round
+  bool is_due_{};
+};
+
+}  // namespace ib::tools
