@@ -29,8 +29,7 @@ smp::PortInfo port_info(const sys::EndPort& port) {
 
 }  // namespace
 
-void describe_node(Node& node, const sys::Device& device) {
-  const std::string& text = device.node_description;
+void describe_node(Node& node, std::string_view text) {
   if (text.empty()) return;
   std::ranges::copy_n(text.begin(), static_cast<std::ptrdiff_t>(std::min(text.size(), node.description_bytes.size())),
                       node.description_bytes.begin());
@@ -46,7 +45,7 @@ void add_own_node(Subnet& subnet, const sys::EndPort& port) {
   info.port_guid = port.port_guid();
   info.local_port_num = static_cast<std::uint8_t>(std::min(port.number, unsigned{info.num_ports}));
   const NodeIndex at = subnet.add_node(info);
-  describe_node(subnet.node(at), *port.device);
+  describe_node(subnet.node(at), port.device->node_description);
   subnet.node(at).entry_port = info.local_port_num;
   subnet.start = subnet.port_of(at, info.local_port_num);
   const auto bytes = wire::packed(port_info(port));

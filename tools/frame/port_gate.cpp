@@ -64,7 +64,9 @@ mad::Task<mad::Result<mad::Reply>> PortGate::try_call(const mad::Request& reques
     if (!stays_here(request.path)) stack_.require_link();
     return below_.try_call(request);
   }
+  const bool is_for_sa = request.mgmt_class == mad::mgmt_class::sa;
   const std::string why = stack_.why_no_gmps();
+  if (is_for_sa && why.empty()) stack_.require_sa();
   return why.empty() ? below_.try_call(request) : refused(request, why);
 }
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <tuple>
 #include <utility>
 
 #include "base/escape.hpp"
@@ -11,6 +12,7 @@
 #include "snapshot/cache.hpp"
 #include "snapshot/snapshot.hpp"
 #include "snapshot/transactor.hpp"
+#include "sys/umad_port.hpp"
 #include "tools/frame/options.hpp"
 #include "tools/frame/port_gate.hpp"
 #include "tools/frame/set_guard.hpp"
@@ -89,13 +91,16 @@ void Stack::open_fabric() {
   stack_on_top();
 }
 
+bool Stack::looks_at_port() const { return !host_.options().from && !manners_.ignores_port_state; }
+
 /// What passes the half of the end port that carries SMPs (`smp` true) or GMPs.
 sys::Passage Stack::passage(bool smp) {
-  if (host_.options().from || manners_.ignores_port_state) return sys::Passage::everything;
+  if (!looks_at_port()) return sys::Passage::everything;
   return sys::passage_of(host_.end_port().carrier(smp));
 }
 
 void Stack::require_link() {
+  if (looks_at_port() && !sys::other_kind(host_.end_port()).empty()) std::ignore = sys::umad_half(host_.end_port(), true);  // throws
   const sys::Passage passes = passage(true);
   if (passes == sys::Passage::everything) return;
   if (passes == sys::Passage::nothing) throw PortDown(down_text());
@@ -115,6 +120,13 @@ std::string Stack::why_no_gmps() {
 void Stack::require_lids() {
   const std::string why = why_no_gmps();
   if (!why.empty()) throw Error(why);
+}
+
+void Stack::require_sa() {
+  const sys::EndPort& port = host_.end_port();
+  if (looks_at_port() && !sys::other_kind(port).empty())
+    throw Error(fmt::format("{} is {}: it has no subnet administrator", port.name(), sys::other_kind(port)));
+  require_lids();
 }
 
 bool Stack::is_port_down() { return passage(true) == sys::Passage::nothing || passage(false) == sys::Passage::nothing; }

@@ -91,11 +91,13 @@ class Stack {
   void read_from_sa();
 
   // The state of the end port in sysfs (port_gate.hpp). All is well with --from, and where the dialect ignores that state.
-  /// Throws PortDown if nothing passes the end port. Warns, once, if nothing but SMPs does. To be called before a sweep, and before names
-  /// are looked up: what reads the own node alone would find a fabric of one node.
+  /// Throws PortDown if nothing passes the end port, and Error if it is no InfiniBand port. Warns, once, if nothing but SMPs passes. To be
+  /// called before a sweep, and before names are looked up: what reads the own node alone would find a fabric of one node.
   void require_link();
   /// For what needs LIDs: GMPs, and queries to the SA. Throws PortDown, and Error in Initialize and Armed.
   void require_lids();
+  /// For queries to the SA: as require_lids(), and throws Error for a port that is no InfiniBand port.
+  void require_sa();
   bool is_port_down();
   /// The end port; on a planarized HCA the half that is Down.
   const sys::EndPort& down_port();
@@ -155,6 +157,7 @@ class Stack {
   void open_fabric();
   void open_snapshot();
   void stack_on_top();
+  bool looks_at_port() const;
   sys::Passage passage(bool smp);
   void set_sa_path(path::Path& path);
   mad::Transactor& guarded();

@@ -69,7 +69,7 @@ async::Task<> read_own_link(Session& session, Fabric& fabric) {
   here.ib().retries = 0;  // what did not answer is requested once more at the end of the sweep
   co_await discover_from(session, options, std::move(here), 1, fabric);
   fabric.names = session.node_name_map();
-  subnet::describe_node(fabric.subnet.node(fabric.subnet.port(fabric.subnet.start).node), *session.end_port().device);
+  subnet::describe_node(fabric.subnet.node(fabric.subnet.port(fabric.subnet.start).node), session.end_port().device->node_description);
 }
 
 Fabric own_node(Session& session) {

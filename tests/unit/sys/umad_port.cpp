@@ -93,7 +93,7 @@ TEST_CASE("a port says why it has no umad device", "[sys]") {
   CHECK_THROWS_WITH(name("bare", true), "bare/1 has no umad device: load the kernel module ib_umad (modprobe ib_umad)");
   CHECK_THROWS_WITH(name("bare", false), "bare/1 has no umad device: load the kernel module ib_umad (modprobe ib_umad)");
   CHECK_THROWS_WITH(name("gsi", true), "gsi/1 can not send SMPs, and no other device of this host reaches the port's QP0");
-  CHECK_THROWS_WITH(open_issm(list.find_end_port("good")), "good/1 has no issm device: is the kernel module ib_umad loaded?");
+  CHECK_THROWS_WITH(open_issm(list.find_end_port("good")), "good/1 has no issm device: load the kernel module ib_umad (modprobe ib_umad)");
 }
 
 }  // namespace sys_umad_port_tests
