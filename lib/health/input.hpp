@@ -134,6 +134,7 @@ struct Input {
   const subnet::Subnet& subnet;
   const subnet::Failures& failures;  ///< of the sweep, and of all that was read after it
   const Thresholds& thresholds;
+  std::string own_port{};         ///< the name of the own end port, "mlx5_0/1"; empty: not known
   const HostNames* host_names{};  ///< null: the first word of a description
   CounterTable counts;            ///< Source::counters, Source::window
   /// The ports whose counters were to be read, and of these the ones that were to be read twice. Empty where that is not known.
