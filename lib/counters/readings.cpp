@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <memory>
 #include <numeric>
 #include <set>
 
@@ -222,7 +221,7 @@ class PortReader {
   bool add_clears(std::size_t at) {
     const PmaNode& node = node_at(at);
     if (node.ports.empty()) return false;
-    if (std::ranges::all_of(node.ports, &PmaReading::known)) {
+    if (all_ports_read(subnet_, node)) {
       add_next({static_cast<std::uint32_t>(at), Step::clear_all}, node.first);
       return true;
     }
@@ -475,6 +474,14 @@ std::vector<subnet::PortIndex> countable_ports(const subnet::Subnet& subnet, sub
     if (subnet.port(node.first_port + number).is_known()) ports.push_back(node.first_port + number);
   }
   return ports;
+}
+
+bool all_ports_read(const subnet::Subnet& subnet, const PmaNode& node) {
+  if (node.ports.empty()) return node.all && node.all->known();
+  const subnet::Node& of = subnet.node(node.node);
+  if (of.kind() == subnet::NodeKind::sw && !of.has_switch_info) return false;  // whether port 0 counts is not known
+  const auto external = std::ranges::count_if(node.ports, [](const PmaReading& reading) { return reading.select != 0; });
+  return external >= of.info.num_ports && std::ranges::all_of(node.ports, &PmaReading::known);
 }
 
 async::Task<PmaReading> read_pma(mad::Transactor& transactor, path::Path pma, std::uint8_t select, PmaSupport support,
