@@ -91,15 +91,12 @@ def common_options(tables):
     return table(merged)
 
 
-GROUPS = ("This host", "One node", "Topology", "Forwarding", "Counters", "Subnet administration", "Changing the fabric", "Other")
-
-
 def commands(tables):
     out = []
-    for group in GROUPS:
+    for group in tables["groups"]:
         members = [c for c in tables["commands"] if c["group"] == group]
         if members:
-            out.append(".SS " + group)
+            out.append(".SS " + roff(group))
         for command in members:
             out += [".TP", "\\fB" + roff(command["name"]) + "\\fR", roff(command["summary"])]
     return out

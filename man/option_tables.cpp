@@ -53,5 +53,5 @@ int main() {
                      {"measure", name(word.measure.kind)},
                      {"unit", word.measure.unit},
                      {"meaning", word.meaning}});
-  std::puts(Tree{{"commands", all}, {"json_words", words}}.dump(1).c_str());
+  std::puts(Tree{{"groups", group_headings()}, {"commands", all}, {"json_words", words}}.dump(1).c_str());
 }

@@ -7,9 +7,11 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <memory>
+#include <optional>
 
 #include "async/fd_events.hpp"
 #include "base/error.hpp"
@@ -55,6 +57,11 @@ void watch_peer(int fd) {
 
 /// A new socket. Empty, with errno set, if the host does not support the address family `af`.
 UniqueFd new_socket(int af) { return UniqueFd(::socket(af, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)); }
+
+void set_port(sockaddr& address, std::uint16_t port) {
+  if (address.sa_family == AF_INET6) reinterpret_cast<sockaddr_in6&>(address).sin6_port = htons(port);
+  if (address.sa_family == AF_INET) reinterpret_cast<sockaddr_in&>(address).sin_port = htons(port);
+}
 
 bool would_block(int code) { return code == EAGAIN || code == EWOULDBLOCK || code == EINTR; }
 
@@ -151,12 +158,32 @@ TcpListener::TcpListener(std::uint16_t port, IpVersion version, int backlog) {
   listen_at(reinterpret_cast<const sockaddr*>(&address), length, fmt::format("port {}", port), backlog);
 }
 
-TcpListener::TcpListener(const std::string& host, std::uint16_t port, int backlog) {
+std::vector<TcpListener> TcpListener::at(const std::string& host, std::uint16_t port, int backlog) {
   const Addresses list = addresses_of(host, port, IpVersion::any);
-  fd_ = new_socket(list->ai_family);
   const std::string where = fmt::format("{} port {}", host, port);
-  if (!fd_) throw SysError(errno, "socket", where);
-  listen_at(list->ai_addr, list->ai_addrlen, where, backlog);
+  std::vector<TcpListener> listeners;
+  std::vector<Bytes> taken;  // a file of hosts may have an address twice
+  std::optional<SysError> missing;
+  for (addrinfo* address = list.get(); address != nullptr; address = address->ai_next) {
+    const Bytes bytes(reinterpret_cast<const std::uint8_t*>(address->ai_addr), address->ai_addrlen);
+    if (std::ranges::any_of(taken, [&](Bytes other) { return std::ranges::equal(other, bytes); })) continue;
+    if (!listeners.empty()) set_port(*address->ai_addr, listeners.front().port());
+    try {
+      TcpListener listener;
+      listener.fd_ = new_socket(address->ai_family);
+      if (!listener.fd_) throw SysError(errno, "socket", where);
+      const bool is_alone = list->ai_next == nullptr;  // else IPv4 has a listener of its own
+      if (address->ai_family == AF_INET6 && !is_alone) set_option(listener.fd_.get(), IPPROTO_IPV6, IPV6_V6ONLY, 1);
+      listener.listen_at(address->ai_addr, address->ai_addrlen, where, backlog);
+      listeners.push_back(std::move(listener));
+      taken.push_back(bytes);
+    } catch (const SysError& error) {
+      if (error.code() != EADDRNOTAVAIL && error.code() != EAFNOSUPPORT) throw;
+      missing = error;
+    }
+  }
+  if (listeners.empty()) throw SysError(*missing);
+  return listeners;
 }
 
 void TcpListener::listen_at(const sockaddr* address, socklen_t length, const std::string& where, int backlog) {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "async/task.hpp"
 #include "base/bytes.hpp"
@@ -46,8 +47,9 @@ class TcpListener {
   /// Listens at all addresses of this host; `backlog` connections may wait to be accepted. Throws SysError: EADDRINUSE if another program
   /// listens on the port.
   TcpListener(std::uint16_t port, IpVersion version, int backlog = 1);
-  /// Listens only at the first address of `host`. Throws as the other constructor does, and Error if `host` has no address.
-  TcpListener(const std::string& host, std::uint16_t port, int backlog);
+  /// Listeners at all addresses of `host`, on one port. An address that this host does not have is left out, unless it has none of them.
+  /// Throws as the constructor does, and Error if `host` has no address.
+  static std::vector<TcpListener> at(const std::string& host, std::uint16_t port, int backlog);
   /// The port of the constructor, or the port that the system chose for 0.
   std::uint16_t port() const;
   /// Waits, without a time limit, for a connection.
@@ -57,6 +59,7 @@ class TcpListener {
   UniqueFd take_fd() { return std::move(fd_); }
 
  private:
+  TcpListener() = default;
   void listen_at(const sockaddr* address, socklen_t length, const std::string& where, int backlog);
 
   UniqueFd fd_;

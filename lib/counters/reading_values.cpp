@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // What a reading holds, and what a port has counted between two readings.
+#include <algorithm>
+
 #include "counters/attributes.hpp"
 #include "counters/readings.hpp"
 #include "iba-gen/pm.hpp"
@@ -83,6 +85,14 @@ std::vector<subnet::PortIndex> countable_ports(const subnet::Subnet& subnet, sub
     if (subnet.port(node.first_port + number).is_known()) ports.push_back(node.first_port + number);
   }
   return ports;
+}
+
+bool all_ports_read(const subnet::Subnet& subnet, const PmaNode& node) {
+  if (node.ports.empty()) return node.all && node.all->known();
+  const subnet::Node& of = subnet.node(node.node);
+  if (of.kind() == subnet::NodeKind::sw && !of.has_switch_info) return false;  // whether port 0 counts is not known
+  const auto external = std::ranges::count_if(node.ports, [](const PmaReading& reading) { return reading.select != 0; });
+  return external >= of.info.num_ports && std::ranges::all_of(node.ports, &PmaReading::known);
 }
 
 }  // namespace ib::counters

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <array>
-#include <memory>
 #include <numeric>
 #include <set>
 
@@ -271,7 +270,7 @@ class PortReader {
   bool add_clears(std::size_t at) {
     const PmaNode& node = node_at(at);
     if (node.ports.empty()) return false;
-    if (std::ranges::all_of(node.ports, &PmaReading::known)) {
+    if (all_ports_read(subnet_, node)) {
       add_next({static_cast<std::uint32_t>(at), Step::clear_all}, node.first);
       return true;
     }

@@ -5,7 +5,7 @@
 // PMAs are read one by one.
 //
 // Counters can also be cleared: each port right after it was read, so that few counts in between are lost. A port whose counters could not
-// be read is not cleared.
+// be read is not cleared: one Set for all ports of a node is sent only where all of them were read (all_ports_read()).
 #pragma once
 
 #include <cstdint>
@@ -136,6 +136,10 @@ const StructInfo* blocks_layout(const PmaSupport& support, smp::FecMode mode);
 
 /// The ports of a node whose counters can be read by GMPs: those that are known to exist. Port 0 of a switch only if it is an enhanced one.
 std::vector<subnet::PortIndex> countable_ports(const subnet::Subnet& subnet, subnet::NodeIndex node);
+
+/// Whether all counters of a node were read: those of all ports together, or those of each port that it has (NumPorts), also of a port that
+/// `subnet` does not know.
+bool all_ports_read(const subnet::Subnet& subnet, const PmaNode& node);
 
 /// Reads the counters of one PortSelect of the PMA at `pma`, which supports `support`: only the attributes that `wanted` names. Clears
 /// nothing. The request that failed, if any, is the last of the problems.

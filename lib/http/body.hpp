@@ -20,7 +20,4 @@ class Body {
 /// `body` compressed as gzip (RFC 1952). zlib is loaded at the first call. Throws Error if it cannot be loaded.
 std::unique_ptr<Body> gzip(std::unique_ptr<Body> body);
 
-/// Whether the header Accept-Encoding `accepted` allows gzip (RFC 9110, 12.5.3).
-bool accepts_gzip(std::string_view accepted);
-
 }  // namespace ib::http

@@ -4,13 +4,9 @@
 #include <fmt/format.h>
 #include <zlib.h>
 
-#include <algorithm>
 #include <array>
 #include <stdexcept>
-#include <string_view>
 
-#include "base/parse.hpp"
-#include "base/split.hpp"
 #include "http/body.hpp"
 
 namespace ib::http {
@@ -58,21 +54,8 @@ class GzipBody final : public Body {
   bool is_last_{}, has_ended_{};
 };
 
-bool is_zero(std::string_view weight) {
-  return weight.starts_with("0") && std::ranges::all_of(weight, [](char c) { return c == '0' || c == '.'; });
-}
-
 }  // namespace
 
 std::unique_ptr<Body> gzip(std::unique_ptr<Body> body) { return std::make_unique<GzipBody>(std::move(body)); }
-
-bool accepts_gzip(std::string_view accepted) {
-  for (const std::string_view item : split(accepted)) {
-    const std::string_view coding = trim(item.substr(0, item.find(';')));
-    const std::size_t weight = item.find("q=");
-    if (coding == "gzip" || coding == "x-gzip") return weight == std::string_view::npos || !is_zero(trim(item.substr(weight + 2)));
-  }
-  return false;
-}
 
 }  // namespace ib::http

@@ -42,10 +42,6 @@ const MHD_ConnectionInfo* MHD_get_connection_info(MHD_Connection* connection, MH
   return ib::passed_on<MHD_get_connection_info, microhttpd>("MHD_get_connection_info", connection, type);
 }
 
-const char* MHD_lookup_connection_value(MHD_Connection* connection, MHD_ValueKind kind, const char* key) {
-  return ib::passed_on<MHD_lookup_connection_value, microhttpd>("MHD_lookup_connection_value", connection, kind, key);
-}
-
 int MHD_get_connection_values_n(MHD_Connection* connection, MHD_ValueKind kind, MHD_KeyValueIteratorN iterator, void* closure) {
   return ib::passed_on<MHD_get_connection_values_n, microhttpd>("MHD_get_connection_values_n", connection, kind, iterator, closure);
 }

@@ -2,6 +2,7 @@
 // The functions that libmicrohttpd calls let no exception pass: it is written in C.
 #include "http/server.hpp"
 
+#include <fmt/format.h>
 #include <microhttpd.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -10,11 +11,16 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
+#include <iterator>
 #include <list>
 #include <set>
+#include <system_error>
 
 #include "async/timer.hpp"
 #include "base/error.hpp"
+#include "base/letter_case.hpp"
+#include "http/accept.hpp"
 
 namespace ib::http {
 namespace {
@@ -30,13 +36,43 @@ constexpr async::Duration shortest_rest = std::chrono::milliseconds(1);
 // A connection that has just begun, or whose client has just taken something, is not closed to make room: it may be about to continue.
 constexpr async::Duration youngest_victim = std::chrono::seconds(1);
 
-/// How many connections there may be, so that descriptors are left for everything else.
+/// The descriptors that the process has open.
+std::size_t open_descriptors() {
+  constexpr std::size_t usual = 32;
+  std::error_code failed;
+  const std::filesystem::directory_iterator all("/proc/self/fd", failed);
+  return failed ? usual : static_cast<std::size_t>(std::distance(begin(all), end(all)));
+}
+
+/// How many connections there may be of the `wanted` ones, so that descriptors are left for everything else. Where libmicrohttpd finds none
+/// for a connection, it may accept no further one.
 unsigned connection_limit(unsigned wanted) {
-  constexpr rlim_t others = 64;
+  constexpr rlim_t others = 32;  // what is opened from now on
+  constexpr rlim_t least = 8;
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return wanted;
-  const rlim_t most = limit.rlim_cur > 2 * others ? limit.rlim_cur - others : others;
-  return static_cast<unsigned>(std::min<rlim_t>(wanted, most));
+  const rlim_t taken = open_descriptors() + others;
+  if (limit.rlim_cur < taken + least)
+    throw Error(fmt::format("The process may open {} files, and needs {} to serve clients (ulimit -n)", limit.rlim_cur, taken + least));
+  return static_cast<unsigned>(std::min<rlim_t>(wanted, limit.rlim_cur - taken));
+}
+
+/// The limits of one of `listeners` listeners.
+Limits share(Limits limits, std::size_t listeners) {
+  const unsigned all = connection_limit(limits.connections + std::max(limits.connections / 4, 1U));
+  const unsigned most = std::max(all / static_cast<unsigned>(std::max<std::size_t>(listeners, 1)), 2U);
+  limits.connections = std::max(std::min(limits.connections, most - std::max(most / 5, 1U)), 1U);
+  return limits;
+}
+
+/// The path of a request's target: an absolute form names the host, too (RFC 9112, 3.2.2).
+std::string path_of(std::string_view target) {
+  for (const std::string_view scheme : {"http://", "https://"}) {
+    if (!equal_ignoring_case(target.substr(0, scheme.size()), scheme)) continue;
+    const std::size_t slash = target.find('/', scheme.size());
+    return slash == std::string_view::npos ? "/" : std::string(target.substr(slash));
+  }
+  return std::string(target);
 }
 
 class Client;
@@ -128,9 +164,25 @@ void free_stream(void* closure) {
   stream->registry->erase(stream.get());
 }
 
-std::string_view header(MHD_Connection* connection, const char* name) {
-  const char* const value = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
-  return value != nullptr ? value : "";
+/// The fields of one name in the head of a request.
+struct Fields {
+  std::string_view name;
+  std::string values{};  ///< as one list
+};
+
+MHD_Result add_field(void* fields, MHD_ValueKind /*kind*/, const char* key, std::size_t key_size, const char* value,
+                     std::size_t value_size) {
+  auto& [name, values] = *static_cast<Fields*>(fields);
+  if (value == nullptr || !equal_ignoring_case(std::string_view(key, key_size), name)) return MHD_YES;
+  if (!values.empty()) values += ", ";
+  values.append(value, value_size);
+  return MHD_YES;
+}
+
+std::string header(MHD_Connection* connection, std::string_view name) {
+  Fields fields{name};
+  MHD_get_connection_values_n(connection, MHD_HEADER_KIND, add_field, &fields);
+  return fields.values;
 }
 
 /// Names and values may have any bytes: "%00" is one of them.
@@ -164,8 +216,8 @@ class Server::Daemon final : public async::PollSource, private async::Timer {
       : loop_(loop),
         handler_(std::move(handler)),
         limits_(limits),
-        most_connections_(connection_limit(limits.connections + std::max(limits.connections / 4, 1U))),
-        room_(std::min(limits.connections, most_connections_ - most_connections_ / 5)) {
+        room_(limits.connections),
+        most_connections_(room_ + std::max(room_ / 4, 1U)) {
     const int size = send_buffer;  // accepted sockets inherit it from this one
     ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
     // "Options that expect two pointers": a function and its argument.
@@ -296,7 +348,7 @@ class Server::Daemon final : public async::PollSource, private async::Timer {
   MHD_Result answer(MHD_Connection* connection, const char* url, std::string_view verb, bool is_known) {
     Answer answer;
     if (is_known) {
-      Request request{url, {}, std::string(header(connection, "Accept"))};
+      Request request{path_of(url), {}, header(connection, "Accept")};
       MHD_get_connection_values_n(connection, MHD_GET_ARGUMENT_KIND, add_argument, &request);
       answer = handled(request);
     } else {
@@ -352,18 +404,23 @@ class Server::Daemon final : public async::PollSource, private async::Timer {
   async::Loop& loop_;
   Handler handler_;
   Limits limits_;
-  unsigned most_connections_, room_;
+  unsigned room_, most_connections_;
   Waiting waiting_;            ///< must outlive the daemon's connections
   std::set<Stream*> streams_;  ///< owned by their responses
   MHD_Daemon* daemon_{};
   std::size_t clients_{};
 };
 
-Server::Server(async::Loop& loop, async::TcpListener listener, Handler handler, Limits limits)
-    : port_(listener.port()), daemon_(std::make_unique<Daemon>(loop, listener.take_fd(), std::move(handler), limits)) {}
+Server::Server(async::Loop& loop, std::vector<async::TcpListener> listeners, const Handler& handler, const Limits& limits)
+    : port_(listeners.at(0).port()) {
+  const Limits each = share(limits, listeners.size());
+  for (async::TcpListener& listener : listeners) daemons_.push_back(std::make_unique<Daemon>(loop, listener.take_fd(), handler, each));
+}
 
 Server::~Server() = default;
 
-void Server::drop_outdated() { daemon_->drop_outdated(); }
+void Server::drop_outdated() {
+  for (const std::unique_ptr<Daemon>& daemon : daemons_) daemon->drop_outdated();
+}
 
 }  // namespace ib::http

@@ -27,7 +27,7 @@ namespace ib::http {
 struct Request {
   std::string path;                                        ///< "/metrics"
   std::vector<std::pair<std::string, std::string>> query;  ///< decoded
-  std::string accept;                                      ///< the header Accept; empty without one
+  std::string accept;                                      ///< all fields Accept (RFC 9110, 5.3); empty without one
   /// The value of the last `name` in the query.
   std::optional<std::string_view> value(std::string_view name) const;
 };
@@ -43,20 +43,21 @@ struct Answer {
 using Handler = std::function<Answer(const Request& request)>;
 
 struct Limits {
-  unsigned connections = 512;              ///< that stay; less if the process may have no more descriptors
+  unsigned connections = 512;              ///< that stay; less if the process may open no more files
   std::chrono::seconds first_request{10};  ///< from the connection to the end of a request's head
   std::chrono::seconds idle{30};  ///< from the end of an answer to the end of the next request's head; and without a byte sent or received
 };
 
 class Server {
  public:
-  /// Throws Error if libmicrohttpd cannot be loaded or started.
-  Server(async::Loop& loop, async::TcpListener listener, Handler handler, Limits limits = {});
+  /// Serves the clients of all `listeners`, which share the limits. Throws Error if libmicrohttpd cannot be loaded or started, or if the
+  /// process may open too few files.
+  Server(async::Loop& loop, std::vector<async::TcpListener> listeners, const Handler& handler, const Limits& limits = {});
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  /// The port that it listens on.
+  /// The port of the first listener.
   std::uint16_t port() const { return port_; }
   /// Ends the answers whose body is outdated: it is destroyed, and its connection closed.
   void drop_outdated();
@@ -64,7 +65,7 @@ class Server {
  private:
   class Daemon;
   std::uint16_t port_;
-  std::unique_ptr<Daemon> daemon_;
+  std::vector<std::unique_ptr<Daemon>> daemons_;
 };
 
 }  // namespace ib::http

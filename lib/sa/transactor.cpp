@@ -10,6 +10,7 @@
 #include "mad/describe.hpp"
 #include "sa/links.hpp"
 #include "sa/records.hpp"
+#include "sa/subn_adm.hpp"
 
 namespace ib::sa {
 
@@ -26,6 +27,11 @@ mad::Reply smp_reply(const mad::Request& request, Bytes attribute, Bytes sa_mad,
   const mad::DataArea area = mad::data_area(request.mgmt_class);
   std::copy_n(attribute.begin(), std::min(attribute.size(), area.size), packet.begin() + static_cast<std::ptrdiff_t>(area.offset));
   return reply;
+}
+
+/// Whether the modifier of the SMP names a port. A record of a port of a channel adapter or router is that of the port's own LID.
+bool names_port_by_modifier(std::uint16_t attribute, std::uint32_t modifier) {
+  return (attribute == smp::PortInfo::attribute_id || attribute == smp::PortInfoExtended::attribute_id) && (modifier & 0xffU) != 0;
 }
 
 }  // namespace
@@ -54,7 +60,11 @@ mad::Task<mad::Result<mad::Reply>> SaTransactor::read(const mad::Request& reques
     kind = *node;
   }
   const std::optional<RecordQuery> query = record_query(attribute, modifier, *lid, &kind);
-  const mad::Result<mad::Reply> reply = co_await ask(*query, *lid, request.reason);
+  mad::Result<mad::Reply> reply = co_await ask(*query, *lid, request.reason);
+  if (!reply && is_no_records(reply.error()) && names_port_by_modifier(attribute, modifier)) {
+    const Lid other = co_await lid_of_port(*lid, static_cast<std::uint8_t>(modifier));
+    if (other != *lid) reply = co_await ask(*record_query(attribute, modifier, other, &kind), other, request.reason);
+  }
   if (!reply) {
     if (!query->sparse || !is_no_records(reply.error())) co_return reply;
     const bool plausible = co_await is_plausible(*query, *lid);
@@ -109,6 +119,23 @@ mad::Task<mad::Result<NodeKind>> SaTransactor::node_kind(Lid lid) {
   if (!reply) co_return reply.shared_error();
   const smp::NodeInfo node = NodeRecord::unpack(reply->payload()).node_info;
   co_return NodeKind{node.node_type, node.num_ports};
+}
+
+/// The LID of port `port` of the channel adapter or router that has a port with the LID `lid`; `lid` itself if the SA knows no such port.
+mad::Task<Lid> SaTransactor::lid_of_port(Lid lid, std::uint8_t port) {
+  const RecordQuery query = *record_query(smp::NodeInfo::attribute_id, 0, lid, nullptr);
+  const mad::Result<mad::Reply> reply = co_await ask(query, lid, mad::asked);
+  if (!reply) co_return lid;
+  const smp::NodeInfo node = NodeRecord::unpack(reply->payload()).node_info;
+  if (node.node_type == smp::NodeType::switch_ || node.local_port_num == port) co_return lid;
+  NodeRecord::Query ports;
+  ports.node_guid(node.node_guid);
+  const auto records = co_await try_subn_adm_get_table(below_, ports);
+  if (!records) co_return lid;
+  for (const NodeRecord& record : records->records) {
+    if (record.node_info.node_guid == node.node_guid && record.node_info.local_port_num == port) co_return record.lid;
+  }
+  co_return lid;
 }
 
 mad::Task<bool> SaTransactor::is_plausible(const RecordQuery& query, Lid lid) {

@@ -34,6 +34,7 @@ class SaTransactor final : public mad::Transactor {
   mad::Task<mad::Result<Lid>> across(Lid from, std::uint8_t port);
   mad::Task<mad::Result<NodeKind>> node_kind(Lid lid);
   mad::Task<mad::Result<Lid>> ask_link(Lid from, std::uint8_t port);
+  mad::Task<Lid> lid_of_port(Lid lid, std::uint8_t port);
   /// Whether the node really has the table for which the SA has no record.
   mad::Task<bool> is_plausible(const RecordQuery& query, Lid lid);
 

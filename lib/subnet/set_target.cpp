@@ -24,6 +24,13 @@ async::Task<bool> has_alias(mad::Transactor& transactor, path::Path path, Guid g
   co_return false;
 }
 
+std::shared_ptr<const mad::MadError> wrong_node(const mad::Request& request, const mad::Reply& reply, const smp::NodeInfo& node,
+                                                const path::Path& path) {
+  const std::string text = fmt::format("{} leads to the node {} now, and {} was meant: nothing was set", path::to_text(path),
+                                       to_text(node.node_guid), to_text(path.ib().meant));
+  return std::make_shared<WrongNode>(text, mad::to_mad(request), reply.bytes, path);
+}
+
 }  // namespace
 
 path::Path smp_path_of(const path::Path& path) {
@@ -50,11 +57,17 @@ async::Task<mad::Result<smp::NodeInfo>> check_set_target(mad::Transactor& transa
   const smp::NodeInfo node = smp::NodeInfo::unpack(reply->payload());
   if (meant == Guid{} || node.node_guid == meant || node.port_guid == meant) co_return node;
   const bool is_alias = co_await has_alias(transactor, smp, meant);
-  if (is_alias) co_return node;
-  const std::string text = fmt::format("{} leads to the node {} now, and {} was meant: nothing was set", path::to_text(path),
-                                       to_text(node.node_guid), to_text(meant));
-  const std::vector<std::uint8_t> sent = mad::to_mad(request);
-  co_return std::shared_ptr<const mad::MadError>(std::make_shared<WrongNode>(text, sent, reply->bytes, path));
+  if (!is_alias) co_return wrong_node(request, *reply, node, path);
+  // The last request before the Set: the node that has listed the alias is still the one at the end of the path.
+  const mad::Result<mad::Reply> last = co_await transactor.try_call(request);
+  if (!last) co_return last.shared_error();
+  const smp::NodeInfo node_now = smp::NodeInfo::unpack(last->payload());
+  if (node_now.node_guid != node.node_guid || node_now.port_guid != node.port_guid) co_return wrong_node(request, *last, node_now, path);
+  co_return node;
+}
+
+void mean_node(path::Path& path, const smp::NodeInfo& node) {
+  if (path.ib().meant == Guid{}) path.ib().meant = node.node_guid;
 }
 
 }  // namespace ib::subnet

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Stores a fabric whose nodes have names that a shell must quote.
+// Stores a fabric whose nodes have names that a shell must quote: stored-names FILE [NAME...]. Each NAME is one more host.
 #include <algorithm>
+#include <span>
 #include <string_view>
 
 #include "base/error.hpp"
@@ -29,7 +30,7 @@ subnet::NodeIndex add(subnet::Subnet& subnet, smp::NodeType type, std::uint64_t 
 }  // namespace
 
 int run(int argc, char** argv) {
-  if (argc != 2) return 2;
+  if (argc < 2) return 2;
   try {
     subnet::SweptSubnet fabric;
     subnet::Subnet& subnet = fabric.subnet;
@@ -38,6 +39,8 @@ int run(int argc, char** argv) {
     const auto quote = add(subnet, smp::NodeType::channel_adapter, 0x300, 1, "it's here");
     subnet.link(subnet.port_of(blanks, 1), subnet.port_of(leaf, 1));
     subnet.link(subnet.port_of(leaf, 2), subnet.port_of(quote, 1));
+    std::uint64_t guid = 0x400;
+    for (const char* const name : std::span(argv, argc).subspan(2)) add(subnet, smp::NodeType::channel_adapter, guid++, 1, name);
     subnet.start = subnet.port_of(blanks, 1);
     snapshot::Writer writer(argv[1], Keys::hidden);
     writer.put_fabric(fabric);

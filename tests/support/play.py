@@ -102,7 +102,7 @@ def main():
 if __name__ == "__main__":
     try:
         sys.exit(main())
-    except simfabric.FabricError as error:
+    except (simfabric.FabricError, OSError) as error:  # what ibsim or opensm says is in it, and that a file can not be read
         sys.exit(f"E: {error}")
     except KeyboardInterrupt:
         sys.exit(130)

@@ -138,7 +138,10 @@ class Line {
     found_.files = names_file(operand->name);
     for (const std::string& word : words_of(operand->offered)) add(word);
     if (!operand->is_target || !from_) return;
-    for (const std::string& name : stored_node_names(*from_)) add(name);
+    for (const std::string& name : stored_node_names(*from_)) {
+      // A fabric gives no options. The scripts take a word that ends with = or [ for the beginning of one.
+      if ((literal_ || !name.starts_with('-')) && !name.ends_with('=') && !name.ends_with('[')) add(name);
+    }
   }
 
   std::unique_ptr<Command> command_;

@@ -4,51 +4,101 @@
 namespace ib::tools::completion {
 namespace {
 
-// Bash breaks the line into words at = : and @ too, and puts in a reply only for the part behind the last of these. It needs nothing of
-// the package bash-completion.
+// Names of nodes are words that a fabric gives: whatever they hold, the shell must take them for text.
+//
+// Bash puts in a reply as it is, for the part of the word behind the last = : or @, or behind a quote that is open. A reply for an open
+// quote begins with that quote: readline then puts it in the place of the one that is typed. It also ends with the quote, since readline
+// closes no quote behind one that is text. Where the shell would expand a part of the word, and behind a quote that is closed, nothing is
+// offered. The script needs nothing of the package bash-completion. zsh and fish quote by themselves what they put in.
 constexpr std::string_view bash = R"script(# bash completion for ibtool: . <(ibtool completion bash)
+# Sets `reply` to the text $1, quoted for what is open where it is put in: ' " $ (of $') or nothing.
+_ibtool_quote() {
+  local back='\' single="'" double='"' dollar='$' tick='`' text=$1
+  case $2 in
+    \')
+      reply=$single${text//"$single"/"$single$back$single$single"}$single
+      ;;
+    \")
+      text=${text//"$back"/"$back$back"}
+      text=${text//"$double"/"$back$double"}
+      text=${text//"$dollar"/"$back$dollar"}
+      text=${text//"$tick"/"$back$tick"}
+      reply=$double${text//'!'/"$double$back!$double"}$double
+      ;;
+    \$)
+      text=${text//"$back"/"$back$back"}
+      text=${text//"$single"/"${back}x27"}
+      reply=$single${text//'!'/"${back}x21"}$single
+      ;;
+    *)
+      printf -v reply %q "$text"
+      ;;
+  esac
+}
 _ibtool() {
-  local rest=${COMP_LINE:0:COMP_POINT} gap piece= whole= head= quote= open= line word value i
+  # open: the quote that is open. head: what of the word bash keeps. closed: a quote was closed since. known: nothing is expanded.
+  local line=${COMP_LINE:0:COMP_POINT} open= word= head= begun= closed= known=1 char next at value reply more=
   local -a words=()
-  for ((i = 0; i <= COMP_CWORD; i++)); do
-    gap=${rest%%[![:space:]]*}
-    rest=${rest#"$gap"}
-    piece=${COMP_WORDS[i]}
-    ((i < COMP_CWORD)) || piece=$rest
-    rest=${rest#"$piece"}
-    if [[ -z $gap && ${#words[@]} -gt 0 ]]; then
-      words[${#words[@]}-1]+=$piece
+  COMPREPLY=()
+  for ((at = 0; at < ${#line}; at++)); do
+    char=${line:at:1} next=${line:at+1:1}
+    if [[ $open == \' ]]; then
+      if [[ $char == \' ]]; then open= closed=1; else word+=$char; fi
+    elif [[ $open == \$ ]]; then
+      if [[ $char == \' ]]; then
+        open= closed=1
+      elif [[ $char != \\ ]]; then
+        word+=$char
+      elif [[ $next == \\ ]]; then
+        word+=$char at=$((at + 1))
+      elif [[ ${line:at+1:3} == x[[:xdigit:]][[:xdigit:]] ]]; then
+        printf -v char %b "${line:at:4}"
+        word+=$char at=$((at + 3))
+      else
+        known=
+      fi
+    elif [[ $char == \\ && ( -z $open || $next == [\$\`\"\\] ) ]]; then
+      word+=$next begun=1 at=$((at + 1))
+    elif [[ $open == \" ]]; then
+      case $char in
+        \") open= closed=1 ;;
+        [\$\`]) known= word+=$char ;;
+        *) word+=$char ;;
+      esac
+    elif [[ $char == [[:space:]] ]]; then
+      [[ -z $begun ]] || words+=("$word")
+      word= head= begun= closed= known=1
     else
-      words+=("$piece")
+      begun=1
+      case $char$next in
+        [\'\"]*) open=$char head=$word closed= ;;
+        \$\') open=\$ head=$word closed= at=$((at + 1)) ;;
+        \$\") ;;
+        [\$\`]*) known= word+=$char ;;
+        [\;\|\&\(\)\<\>]*) compopt -o default 2>/dev/null; return ;;
+        *)
+          word+=$char
+          [[ $COMP_WORDBREAKS != *"$char"* ]] || head=$word closed=
+          ;;
+      esac
     fi
   done
-  whole=${words[${#words[@]}-1]}
-  [[ $piece == *[!=:@]* ]] || piece=
-  head=${whole:0:${#whole}-${#piece}}
-  case $piece in
-    [\'\"]*) quote=${piece:0:1} piece=${piece:1} ;;
-  esac
-  for i in "${!words[@]}"; do
-    words[i]=${words[i]//[\\\'\"]/}
-  done
-  head=${head//[\\\'\"]/}
-  whole=${words[${#words[@]}-1]}
-  COMPREPLY=()
+  [[ -n $known && -z $closed && ${#words[@]} -gt 0 ]] || return
+  words+=("$word")
   while IFS= read -r line; do
     if [[ $line == :files ]]; then
-      value=$whole
+      value=$word
       [[ $value != --*=* ]] || value=${value#*=}
       compopt -o filenames 2>/dev/null
-      while IFS= read -r word; do COMPREPLY+=("$word"); done < <(compgen -f -- "$value")
+      while IFS= read -r line; do COMPREPLY+=("$line"); done < <(compgen -f -- "$value")
       continue
     fi
-    word=${line%%$'\t'*}
-    [[ $word != *[=\[] ]] || open=1
-    word=${word#"$head"}
-    [[ -n $quote ]] || printf -v word %q "$word"
-    COMPREPLY+=("$word")
+    line=${line%%$'\t'*}
+    [[ $line != *[=\[] ]] || more=1
+    _ibtool_quote "${line#"$head"}" "$open"
+    COMPREPLY+=("$reply")
   done < <(command "${words[0]}" completion --words -- "${words[@]:1}" 2>/dev/null)
-  if [[ ${#COMPREPLY[@]} -eq 1 && -n $open ]]; then compopt -o nospace 2>/dev/null; fi
+  if [[ ${#COMPREPLY[@]} -eq 1 && -n $more ]]; then compopt -o nospace 2>/dev/null; fi
 }
 complete -F _ibtool ibtool
 )script";
@@ -56,7 +106,8 @@ complete -F _ibtool ibtool
 constexpr std::string_view zsh = R"script(#compdef ibtool
 # zsh completion for ibtool: a file _ibtool in a directory of $fpath, or: source <(ibtool completion zsh)
 _ibtool() {
-  local line word
+  local line word begin=${(Q)PREFIX}
+  [[ $compstate[quote] != \' ]] || begin=$PREFIX
   local -a before reply shown open open_shown
   before=("${(@Q)words[2,CURRENT-1]}")
   while IFS= read -r line; do
@@ -72,7 +123,7 @@ _ibtool() {
     else
       shown+=("$line") reply+=("$word")
     fi
-  done < <(command "${(Q)words[1]}" completion --words -- "${before[@]}" "${(Q)PREFIX}" 2>/dev/null)
+  done < <(command "${(Q)words[1]}" completion --words -- "${before[@]}" "$begin" 2>/dev/null)
   (( ${#reply} )) && compadd -l -d shown -a reply
   (( ${#open} )) && compadd -l -S '' -d open_shown -a open
 }
@@ -91,7 +142,7 @@ function __ibtool_complete
         if test "$line" = :files
             __fish_complete_path (string replace -r '^--[^=]*=' '' -- "$word")
         else
-            echo $line
+            printf '%s\n' $line
         end
     end
 end

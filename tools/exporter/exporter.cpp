@@ -47,14 +47,17 @@ Address parse_address(std::string_view text) {
   std::string_view host = text.substr(0, colon);
   const bool is_bracketed = host.starts_with('[') && host.ends_with(']');
   if (is_bracketed) host = host.substr(1, host.size() - 2);
+  if (is_bracketed && host.empty()) throw OptionError("--listen: there is no address in []; :PORT is all addresses");
   if (!is_bracketed && host.find(':') != std::string_view::npos)
     throw OptionError(fmt::format("--listen: an IPv6 address is written in brackets: [{}]{}", harmless_line(host), text.substr(colon)));
   return {std::string(host), parse_within<std::uint16_t>(text.substr(colon + 1), "--listen", {})};
 }
 
-async::TcpListener listen(const Address& address) {
-  if (address.host.empty()) return {address.port, async::IpVersion::any, SOMAXCONN};
-  return {address.host, address.port, SOMAXCONN};
+std::vector<async::TcpListener> listen(const Address& address) {
+  if (!address.host.empty()) return async::TcpListener::at(address.host, address.port, SOMAXCONN);
+  std::vector<async::TcpListener> all;
+  all.emplace_back(address.port, async::IpVersion::any, SOMAXCONN);
+  return all;
 }
 
 /// A run that ends, in JSON. Its text is the page.
@@ -80,7 +83,7 @@ struct RunReport final : Report {
 class Exporter final : public Command {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
-    set.value("--listen", "ADDRESS:PORT", "Listen there (127.0.0.1:9315); :PORT is all addresses.",
+    set.value("--listen", "ADDRESS:PORT", "Listen there (127.0.0.1:9315), at all addresses of a name; :PORT is all addresses.",
               [this](std::string_view text) { address_ = parse_address(text); });
     set.choice("--names", names_, {"treydock", "guilbaults"}, "Whose names metrics have: treydock's infiniband_exporter (the default).");
     set.value("--interval", "SECONDS", "Read counters so often (30).",

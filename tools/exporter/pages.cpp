@@ -5,13 +5,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <utility>
 
 #include "base/error.hpp"
 #include "base/escape.hpp"
 #include "base/parse.hpp"
-#include "base/split.hpp"
+#include "http/accept.hpp"
 
 namespace ib::tools::exporter {
 namespace {
@@ -72,28 +71,16 @@ std::uint8_t selected_by(const Request& request) {
   return static_cast<std::uint8_t>(selected);
 }
 
-/// The weight of one entry of Accept, in thousandths.
-unsigned weight_of(std::string_view parameters) {
-  const std::size_t at = parameters.find("q=");
-  if (at == std::string_view::npos) return 1000;
-  const std::string_view digits = trim(parameters.substr(at + 2, parameters.find(';', at) - at - 2));
-  double value = 0;
-  const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  return code == std::errc() && value >= 0 && value <= 1 ? static_cast<unsigned>(value * 1000) : 1000;
-}
-
 }  // namespace
 
 bool prefers_openmetrics(std::string_view accepted) {
-  unsigned openmetrics = 0, plain = 0;
-  for (const std::string_view entry : split(accepted)) {
-    const std::size_t semicolon = std::min(entry.find(';'), entry.size());
-    const std::string_view type = trim(entry.substr(0, semicolon));
-    const unsigned weight = weight_of(entry.substr(semicolon));
-    if (type == "application/openmetrics-text") openmetrics = std::max(openmetrics, weight);
-    if (type == "text/plain") plain = std::max(plain, weight);
+  const std::vector<http::Acceptable> types = http::acceptable(accepted);
+  const unsigned openmetrics = weight_of(types, "application/openmetrics-text").value_or(0);
+  std::optional<unsigned> plain;  // by the most specific of its names (RFC 9110, 12.5.1)
+  for (const std::string_view name : {"text/plain", "text/*", "*/*"}) {
+    if (!plain) plain = weight_of(types, name);
   }
-  return openmetrics != 0 && openmetrics >= plain;
+  return openmetrics != 0 && openmetrics >= plain.value_or(0);
 }
 
 metrics::PageWanted wanted_by(const Request& request) {

@@ -265,7 +265,7 @@ async::Task<Destination> DiagsManners::identified(Destination node) {
   if (!subnet::takes_smps(node.path)) co_return node;
   // Below what prints the requests of libibmad with -d.
   const mad::Result<smp::NodeInfo> found = co_await subnet::check_set_target(session_.lowest_transactor(), node.path);
-  if (found) node.path.ib().meant = found->node_guid;
+  if (found) subnet::mean_node(node.path, *found);
   co_return node;
 }
 

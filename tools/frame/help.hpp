@@ -21,6 +21,8 @@ std::string help_table(const HelpRows& rows);
 
 /// `ibtool help`: every command with its summary.
 std::string command_list();
+/// The headings of all groups of commands, in the order of the help.
+std::vector<std::string_view> group_headings();
 /// The heading above the commands of a group.
 std::string_view group_heading(HelpGroup group);
 /// "ibtool smpquery OP TARGET [ATTR_MOD]".

@@ -63,7 +63,7 @@ class IbtoolManners final : public Manners {
   async::Task<Destination> identified(Destination node) override {
     if (!subnet::takes_smps(node.path)) co_return node;
     mad::Result<smp::NodeInfo> found = co_await subnet::check_set_target(session_.smp_transactor(), node.path);
-    node.path.ib().meant = std::move(found).take().node_guid;
+    subnet::mean_node(node.path, std::move(found).take());
     co_return node;
   }
   std::string name_of(const path::Path& path) const override { return to_text(path); }

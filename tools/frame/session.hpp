@@ -93,10 +93,10 @@ class Session {
   async::Task<Destination> smp_node(const Target& target) { return manners_->smp_node(target); }
   /// The node that `target` names by a path that GMPs can use, with the P_Key of the options (Stack::gmp_path()).
   async::Task<Destination> gmp_node(const Target& target) { return manners_->gmp_node(target); }
-  /// `node` with IbPath::meant: the GUID of the node that is at the end of its path now, which is requested. For a node that a LID or a
-  /// route names, which nothing yet says more of. A command calls it before it reads what it will set: no Set on this path goes to another
-  /// node afterwards (SetGuard). Throws subnet::WrongNode if another node was meant before, and MadError if there is no answer. Returns
-  /// `node` as it is where SMPs do not go (subnet::takes_smps()).
+  /// `node` with IbPath::meant, for a node that a LID or a route names, which nothing yet says more of: the GUID of the node that is at the
+  /// end of its path now, which is requested. What is meant already stays. A command calls it before it reads what it will set: no Set on
+  /// this path goes to another node afterwards (SetGuard). Throws subnet::WrongNode if another node was meant before, and MadError if there
+  /// is no answer. Returns `node` as it is where SMPs do not go (subnet::takes_smps()).
   async::Task<Destination> identified(Destination node) { return manners_->identified(std::move(node)); }
   /// The node at the other end of the link of port `port` of a switch. Throws if the route becomes too long.
   Destination beyond(const Destination& node, std::uint8_t port) const;

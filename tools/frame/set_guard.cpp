@@ -139,22 +139,32 @@ mad::Task<mad::Result<mad::Reply>> SetGuard::try_call(const mad::Request& reques
 
 mad::Task<mad::Result<mad::Reply>> SetGuard::set(const mad::Request& request) {
   if (!refusal_.empty()) throw UsageError(refusal_);
-  std::optional<smp::NodeInfo> node;
-  const mad::Result<bool> checked = co_await check(request, node);
-  if (!checked) co_return checked.shared_error();
-  if (dry_run_) co_return co_await plan(request, node);
   std::optional<PlannedSet> described;
-  if (report_) described = co_await describe(request, node);  // before the Set, after which the node may be out of reach
+  if (report_ || dry_run_) described = co_await describe(request);
+  // The last request before the Set, since LIDs and cables may change hands while anything else is read, above all by its retries.
+  const mad::Result<std::optional<smp::NodeInfo>> node = co_await check(request);
+  if (!node) co_return node.shared_error();
+  if (described) complete(*described, *node);
+  if (dry_run_) co_return plan(request, std::move(*described));
   mad::Result<mad::Reply> sent = co_await below_.try_call(request);
   if (sent && described) report_(*described);
   co_return sent;
 }
 
-/// Whether the node at the end of the path is known to be the intended node, whose NodeInfo is then in `found`. False if the path does not
-/// say which node is meant. The error is that of a request, or WrongNode.
-mad::Task<mad::Result<bool>> SetGuard::check(const mad::Request& request, std::optional<smp::NodeInfo>& found) {
-  if (!subnet::takes_smps(request.path)) co_return false;
-  path::Path path = request.path;
+/// The path to the node that a Set changes. It is the one of the request but for what goes to a manager.
+const path::Path& SetGuard::target_of(const mad::Request& request) const { return aim_ ? *aim_ : request.path; }
+
+/// Whether check() requests a NodeInfo.
+bool SetGuard::is_checked(const path::Path& target) const {
+  const bool by_route = target.directed() == nullptr && routes_.contains(target.ib().dlid);
+  return subnet::takes_smps(target) && (by_route || target.ib().meant != Guid{});
+}
+
+/// The NodeInfo of the node that the Set changes, which is the intended node. Nothing if nobody has said which node is meant. The error is
+/// that of a request, or WrongNode.
+mad::Task<mad::Result<std::optional<smp::NodeInfo>>> SetGuard::check(const mad::Request& request) {
+  path::Path path = target_of(request);
+  if (!is_checked(path)) co_return std::optional<smp::NodeInfo>();
   if (const auto route = routes_.find(path.ib().dlid); route != routes_.end() && path.directed() == nullptr) {
     path::Path end = route->second;
     end.ib().meant = path.ib().meant;
@@ -162,45 +172,48 @@ mad::Task<mad::Result<bool>> SetGuard::check(const mad::Request& request, std::o
     if (!node) co_return node.shared_error();
     path.ib().meant = node->node_guid;
   }
-  if (path.ib().meant == Guid{}) co_return false;
-  const mad::Result<smp::NodeInfo> node = co_await subnet::check_set_target(below_, path);
+  mad::Result<smp::NodeInfo> node = co_await subnet::check_set_target(below_, path);
   if (!node) co_return node.shared_error();
-  found = *node;
-  co_return true;
+  co_return std::optional(std::move(*node));
 }
 
-/// The Set with what is known of the node that it changes. `node` is the NodeInfo of the node at the end of the path, if it was requested.
-mad::Task<PlannedSet> SetGuard::describe(const mad::Request& request, std::optional<smp::NodeInfo> node) {
+/// The Set with the description of the node that it changes, and with the GUID and the port where no check() gives them.
+mad::Task<PlannedSet> SetGuard::describe(const mad::Request& request) {
   PlannedSet set{request.path, mad::to_mad(request), {}, {}, aimed_port_, aim_.has_value()};
-  const path::Path target = aim_ ? *aim_ : request.path;
+  const path::Path& target = target_of(request);
   if (!subnet::takes_smps(target)) co_return set;
   const path::Path smp = subnet::smp_path_of(target);
   std::optional<sa::SaTransactor> sa;
   if (names_by_sa_ && request.mgmt_class == mad::mgmt_class::sa) sa.emplace(below_);
   mad::Transactor& names = sa ? static_cast<mad::Transactor&>(*sa) : below_;
-  if (!node || aim_) {
-    const mad::Result<smp::NodeInfo> info = co_await names.try_subn_get<smp::NodeInfo>(smp);
-    node = info ? std::optional(*info) : std::nullopt;
+  Guid guid = target.ib().meant;
+  if (!is_checked(target)) {
+    const mad::Result<smp::NodeInfo> node = co_await names.try_subn_get<smp::NodeInfo>(smp);
+    if (node) complete(set, *node);
+    guid = set.node_guid;
   }
-  if (node) set.node_guid = node->node_guid;
-  if (!set.port) set.port = changed_port(set.mad, node);
-  if (const auto known = descriptions_.find(set.node_guid); node && known != descriptions_.end()) {
+  if (const auto known = descriptions_.find(guid); guid != Guid{} && known != descriptions_.end()) {
     set.description = known->second;
     co_return set;
   }
   const mad::Result<smp::NodeDescription> description = co_await names.try_subn_get<smp::NodeDescription>(smp);
   if (description) set.description = fixed_text(description->node_string);
-  if (node && description) descriptions_.emplace(set.node_guid, set.description);
+  if (guid != Guid{} && description) descriptions_.emplace(guid, set.description);
   co_return set;
 }
 
+/// Adds what the NodeInfo of the changed node says.
+void SetGuard::complete(PlannedSet& set, const std::optional<smp::NodeInfo>& node) {
+  if (node) set.node_guid = node->node_guid;
+  if (!set.port) set.port = changed_port(set.mad, node);
+}
+
 /// Records the Set. The reply is that of a node that accepts all values.
-mad::Task<mad::Reply> SetGuard::plan(const mad::Request& request, std::optional<smp::NodeInfo> node) {
-  PlannedSet set = co_await describe(request, node);
+mad::Reply SetGuard::plan(const mad::Request& request, PlannedSet set) {
   mad::Reply reply{set.mad, mad::Source()};
   reply.bytes[3] = mad::response_method(request.method);
   planned_.push_back(std::move(set));
-  co_return reply;
+  return reply;
 }
 
 }  // namespace ib::tools

@@ -80,6 +80,7 @@ class Ibportstate final : public PortCommand {
     if (operations_.is_query()) {
       PortStateReport report(session, port);
       co_await query(session, session.transactor(), port, report);
+      if (emit.json() && report.peer) co_await identify(session.transactor(), *report.peer);
       emit(report);
     } else {
       PortSetReport report(session, port);
@@ -100,6 +101,12 @@ class Ibportstate final : public PortCommand {
       report.why_no_peer = error.what();
       session.report(error);
     }
+  }
+
+  /// Reads which node a peer is, for JSON. It stays unknown if the peer does not say so.
+  static async::Task<> identify(mad::Transactor& transactor, ObservedPort& peer) {
+    const mad::Result<smp::NodeInfo> node = co_await transactor.try_subn_get<smp::NodeInfo>(peer.node.path);
+    if (node) peer.node_info = *node;
   }
 
   /// The port at the other end of the link, by a route or by the SA.
@@ -140,7 +147,7 @@ class Ibportstate final : public PortCommand {
     // The output names the node of the Set, and GUIDs are compared before anything is read for the Set.
     mad::Result<smp::NodeInfo> meant = co_await subnet::check_set_target(transactor, port.node.path);
     port.node_info = std::move(meant).take();
-    port.node.path.ib().meant = port.node_info->node_guid;  // what is read now is what is set
+    subnet::mean_node(port.node.path, *port.node_info);  // what is read now is what is set
     const mad::Result<smp::NodeDescription> description = co_await transactor.try_subn_get<smp::NodeDescription>(port.node.path);
     if (description) port.description = fixed_text(description->node_string);
     co_await read_port(session, transactor, port);
@@ -240,7 +247,7 @@ class IbportstateDiags final : public PortCommand {
       if (report.peer) warn_of_slow_link(session, port, *report.peer);
       co_return;
     }
-    port.node.path.ib().meant = port.node_info->node_guid;  // what is read now is what is set
+    subnet::mean_node(port.node.path, *port.node_info);  // what is read now is what is set
     if (operations_.sets_m_key() && port.is_switch() && number_ != 0)
       throw DiagsFailure({"main", "Can't set M_Key fields on switch port != 0"});
     PortSetReport report(session, port);

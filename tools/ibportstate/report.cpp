@@ -73,6 +73,16 @@ void PortReport::show_mlnx(TextOut& out, const ObservedPort& at) {
             libibmad_listing(at.mlnx_bytes, smp::MlnxExtPortInfo::info()));
 }
 
+namespace {
+
+void visit_node(report::Sink& sink, const ObservedPort& at) {
+  sink.value_or_null("node_guid", at.node_info.has_value(), at.node_info.value_or(smp::NodeInfo{}).node_guid);
+  at.node_info ? sink.symbol("node_type", at.node_info->node_type, smp::to_text(at.node_info->node_type)) : sink.no_symbol("node_type");
+  for (const char* not_read : {"node_description", "node_name"}) sink.null(not_read);
+}
+
+}  // namespace
+
 void PortStateReport::visit(report::Sink& sink) const {
   sink.value("operation", "query");
   path::visit(sink, "path", port.node.path);
@@ -80,11 +90,11 @@ void PortStateReport::visit(report::Sink& sink) const {
   shown(options, port).visit_attribute(sink);
   if (peer) {
     sink.begin_object("peer");
-    // NodeInfo was not requested.
-    for (const char* unknown : {"node_guid", "node_type", "node_type_text", "node_description", "node_name"}) sink.null(unknown);
+    visit_node(sink, *peer);
     sink.value("port_num", peer->number);
-    const Lid lid = peer->info().lid;
-    sink.lid_or_null("lid", lid);
+    const Lid lid = peer->info().lid;  // of a port of a switch: none, and the switch has that by which it was read
+    const path::IbPath& to = peer->node.path.ib();
+    sink.lid_or_null("lid", lid.is_unicast() || peer->node.path.directed() != nullptr ? lid : to.dlid);
     path::visit(sink, "path", peer->node.path);
     shown(options, *peer).visit_attribute(sink);
     sink.end_object();

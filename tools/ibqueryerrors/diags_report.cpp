@@ -86,8 +86,7 @@ std::vector<DiagsErrorReport::Reset> DiagsErrorReport::resets(const counters::Pm
   if (!wanted.clears()) return sent;
   const counters::CounterClear masks = counters::clear_of(node.support, wanted.clear());
   const bool by_port = !node.support.all_port_select();
-  const bool all_known = node.ports.empty() ? node.all && node.all->known() : std::ranges::all_of(node.ports, &counters::PmaReading::known);
-  if (!by_port && all_known) {
+  if (!by_port && counters::all_ports_read(fabric.subnet, node)) {
     sent.push_back({nullptr, node.first, subnet::all_ports, masks, node.clear_problems});
     return sent;
   }

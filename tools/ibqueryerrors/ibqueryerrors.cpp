@@ -17,6 +17,7 @@
 #include "tools/ibqueryerrors/checked_nodes.hpp"
 #include "tools/ibqueryerrors/growth.hpp"
 #include "tools/ibqueryerrors/report.hpp"
+#include "tools/shared/consent.hpp"
 #include "tools/shared/interval.hpp"
 #include "tools/shared/survey.hpp"
 #include "tools/shared/watched_fabric.hpp"
@@ -97,6 +98,7 @@ class Ibqueryerrors final : public Command {
     });
     add_thresholds(set, wanted_);
     add_report_options(set, wanted_, rules_);
+    set.flag("--yes", yes_, "With -k and -K: reset the counters of the whole fabric, and do not ask.");
     for (const char* other : {"--data", "--details", "--suppress", "--suppress-common", "--threshold-file"})
       set.one_of({"--counters", other});
     for (const char* other : {"--details", "--report-port"}) set.one_of({"--interval", other});
@@ -119,6 +121,7 @@ class Ibqueryerrors final : public Command {
     Fabric& fabric = read.fabric;
     checked_.shows_links = wanted_.report_port || emit.json();
     read.nodes = co_await checked_.find(session, fabric);
+    if (asks_) require_agreement(session.world(), fmt::format("Reset counters of {} nodes?", read.nodes.size()));
     const std::string thresholds = wanted_.threshold_file.value_or(counters::default_error_thresholds_file);
     if (!rules_.read_thresholds(thresholds) && wanted_.threshold_file)
       throw UsageError(fmt::format("{}: this file can not be read", thresholds));
@@ -132,21 +135,25 @@ class Ibqueryerrors final : public Command {
   }
 
  private:
-  /// The number of ports of a node whose counters were not read.
+  /// The number of ports of a node whose counters were not read. Of a switch that has more ports than were found, these are among them.
   static std::size_t unread_ports(const subnet::Subnet& subnet, const counters::PmaNode& node) {
     if (node.ports.empty()) return any_read(node) ? 0 : counters::countable_ports(subnet, node.node).size();
-    return static_cast<std::size_t>(
-        std::ranges::count_if(node.ports, [](const counters::PmaReading& reading) { return !reading.known(); }));
+    const auto unread =
+        static_cast<std::size_t>(std::ranges::count_if(node.ports, [](const counters::PmaReading& reading) { return !reading.known(); }));
+    const subnet::Node& of = subnet.node(node.node);
+    const auto external = static_cast<std::size_t>(
+        std::ranges::count_if(node.ports, [](const counters::PmaReading& reading) { return reading.select != 0; }));
+    const bool is_switch = of.kind() == subnet::NodeKind::sw;
+    return unread + (is_switch && of.info.num_ports > external ? of.info.num_ports - external : 0);
   }
 
   /// The ports of a node whose counters were reset: "all ports", "ports 1, 3". Empty if none were.
-  std::string reset_ports(const counters::PmaNode& node) const {
+  static std::string reset_ports(const subnet::Subnet& subnet, const counters::PmaNode& node) {
     const auto was_reset = [](const std::vector<counters::PmaProblem>& problems) {
       return std::ranges::none_of(problems, &counters::PmaProblem::set);
     };
-    const bool all_known =
-        node.ports.empty() ? node.all && node.all->known() : std::ranges::all_of(node.ports, &counters::PmaReading::known);
-    if (node.support.all_port_select() && all_known) return was_reset(node.clear_problems) ? "all ports" : "";
+    const bool at_once = node.support.all_port_select() && counters::all_ports_read(subnet, node);
+    if (at_once) return was_reset(node.clear_problems) ? "all ports" : "";
     std::string ports;
     std::size_t count = 0;
     for (const counters::PmaReading& reading : node.ports) {
@@ -157,8 +164,8 @@ class Ibqueryerrors final : public Command {
   }
 
   /// A reset prints nothing else.
-  void note_reset(const Session& session, const subnet::Subnet& subnet, const counters::PmaNode& node) const {
-    const std::string ports = reset_ports(node);
+  static void note_reset(const Session& session, const subnet::Subnet& subnet, const counters::PmaNode& node) {
+    const std::string ports = reset_ports(subnet, node);
     if (ports.empty()) return;
     const subnet::Node& of = subnet.node(node.node);
     session.note(fmt::format("Reset the counters of {} {} {}", in_quotes(of.description()), to_text(of.guid()), ports));
@@ -179,6 +186,8 @@ class Ibqueryerrors final : public Command {
     if (interval_.repeats()) throw UsageError("--interval resets nothing: it excludes -k and -K");
     session.require_exact_targets();
     checked_.refuse_stored_fabric();
+    asks_ = !checked_.target.given() && asks_before_reset(session.world(), yes_ || session.options().dry_run);
+    if (wanted_.clear_counts) session.log().warning("-K resets the counters of data and packets here: in other commands it shows keys");
   }
 
   /// Reads each port once.
@@ -263,7 +272,8 @@ class Ibqueryerrors final : public Command {
   Interval interval_;
   std::map<NodeIndex, counters::PmaSupport> supports_;  ///< of nodes that are read again
   counters::CounterHistory history_;
-  bool ignored_{};
+  bool ignored_{}, yes_{};
+  bool asks_{};  ///< before it resets the counters of the whole fabric
 };
 
 class IbqueryerrorsDiags final : public Command {

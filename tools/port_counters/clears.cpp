@@ -88,10 +88,7 @@ class Clear final : public Command {
   async::Task<> run(Session& session, Emit& emit) override {
     session.require_exact_targets();
     const bool whole = !target_.given();
-    const bool asks = whole && !yes_ && !session.options().dry_run;
-    if (asks && !can_ask(session.world()))
-      throw UsageError(
-          "The counters of the whole fabric would be lost: name a TARGET, or say --yes, or --dry-run to see what would be set");
+    const bool asks = whole && asks_before_reset(session.world(), yes_ || session.options().dry_run);
     Fabric fabric;
     std::vector<PortIndex> chosen;
     if (whole) {
@@ -101,8 +98,7 @@ class Clear final : public Command {
       const PortIndex named = co_await find_target(session, fabric);
       chosen.push_back(named);
     }
-    if (asks && !agrees(session.world(), fmt::format("Clear the counters of {} nodes and ports?", chosen.size())))
-      throw UsageError("Nothing was set");
+    if (asks) require_agreement(session.world(), fmt::format("Clear the counters of {} nodes and ports?", chosen.size()));
     ClearReport report(fabric);
     report.names_each = !whole || session.options().error_level() >= 1;
     report.dry_run = session.options().dry_run;

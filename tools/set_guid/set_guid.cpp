@@ -9,7 +9,6 @@
 #include "path/json.hpp"
 #include "report/structure.hpp"
 #include "sa/subn_adm.hpp"
-#include "subnet/set_target.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/session.hpp"
 
@@ -49,10 +48,6 @@ class SetGuid final : public Command {
   async::Task<> run(Session& session, Emit& emit) override {
     session.require_exact_targets();
     const Destination node = co_await session.gmp_node(target_);
-    if (node.path.ib().meant != Guid{}) {
-      const mad::Result<smp::NodeInfo> meant = co_await subnet::check_set_target(session.smp_transactor(), node.path);
-      if (!meant) meant.error().raise();
-    }
     sa::GuidInfoRecord::Query query;
     query.lid(node.path.ib().dlid).block_num(static_cast<std::uint8_t>(slot_ / guids_in_block));
     query.guid_block(slot_ % guids_in_block, guid_);

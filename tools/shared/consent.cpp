@@ -6,6 +6,7 @@
 
 #include <cstdio>
 
+#include "base/error.hpp"
 #include "tools/frame/diags_words.hpp"
 
 namespace ib::tools {
@@ -17,6 +18,17 @@ bool agrees(const World& world, std::string_view question) {
   std::fflush(world.err);
   const int answer = std::fgetc(world.in);
   return answer == 'y' || answer == 'Y';
+}
+
+void require_agreement(const World& world, std::string_view question) {
+  if (!agrees(world, question)) throw UsageError("Nothing was set");
+}
+
+bool asks_before_reset(const World& world, bool agreed) {
+  if (!agreed && !can_ask(world)) {
+    throw UsageError("The counters of the whole fabric would be lost: name a TARGET, or say --yes, or --dry-run to see what would be set");
+  }
+  return !agreed;
 }
 
 }  // namespace ib::tools

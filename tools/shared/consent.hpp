@@ -14,4 +14,11 @@ bool can_ask(const World& world);
 /// Prints `question` on standard error and reads an answer. True if the answer begins with y.
 bool agrees(const World& world, std::string_view question);
 
+/// Throws UsageError unless the user agrees.
+void require_agreement(const World& world, std::string_view question);
+
+/// Whether the user is asked before the counters of the whole fabric are reset; not with --yes or --dry-run (`agreed`). Throws UsageError
+/// if nobody can be asked.
+bool asks_before_reset(const World& world, bool agreed);
+
 }  // namespace ib::tools

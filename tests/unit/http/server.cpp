@@ -3,11 +3,14 @@
 #include "http/server.hpp"
 
 #include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <zlib.h>
 
 #include <atomic>
 #include <chrono>
+#include <filesystem>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <thread>
@@ -16,6 +19,7 @@
 #include "async/group.hpp"
 #include "base/error.hpp"
 #include "base/unique_fd.hpp"
+#include "http/accept.hpp"
 #include "support/catch.hpp"
 
 namespace http_server_tests {
@@ -68,6 +72,8 @@ http::Answer answer(const http::Request& request) {
   http::Answer answer;
   if (request.path == "/lines") {
     answer.body = std::make_unique<Lines>(std::stoul(std::string(request.value("count").value_or("10"))));
+  } else if (request.path == "/accepts") {
+    answer.text = request.accept + "\n";
   } else if (request.path == "/toil") {
     answer.body = std::make_unique<Toil>();
   } else if (request.path == "/throws") {
@@ -80,12 +86,12 @@ http::Answer answer(const http::Request& request) {
   return answer;
 }
 
-UniqueFd connect_to(std::uint16_t port) {
+UniqueFd connect_to(std::uint16_t port, std::uint32_t host = INADDR_LOOPBACK) {
   UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(port);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_addr.s_addr = htonl(host);
   const timeval patience{10, 0};
   ::setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) fd.reset();
@@ -102,7 +108,7 @@ std::string read_all(int fd) {
 void send_all(int fd, const std::string& text) { ::send(fd, text.data(), text.size(), MSG_NOSIGNAL); }
 
 struct Bench {
-  explicit Bench(http::Limits limits = {}) : server(loop, async::TcpListener("127.0.0.1", 0, SOMAXCONN), answer, limits) {
+  explicit Bench(http::Limits limits = {}) : server(loop, async::TcpListener::at("127.0.0.1", 0, SOMAXCONN), answer, limits) {
     Lines::outdated = false;
   }
 
@@ -215,13 +221,71 @@ TEST_CASE("HTTP: gzip where it is accepted") {
 }
 
 TEST_CASE("HTTP: what Accept-Encoding allows") {
-  for (const char* yes : {"gzip", "gzip, deflate", "deflate,gzip", "br;q=1.0, gzip;q=0.8", "x-gzip", "gzip;q=0.001"}) {
+  for (const char* yes : {"gzip", "gzip, deflate", "deflate,gzip", "br;q=1.0, gzip;q=0.8", "x-gzip", "gzip;q=0.001", "GZIP", "Gzip ; Q=0.5",
+                          "*", "identity;q=0.5, *", "br, gzip;q=1.000"}) {
     INFO(yes);
     CHECK(http::accepts_gzip(yes));
   }
-  for (const char* no : {"", "identity", "gzip;q=0", "gzip; q=0.000", "deflate", "notgzip"}) {
+  for (const char* no :
+       {"", "identity", "gzip;q=0", "gzip; q=0.000", "deflate", "notgzip", "gzip;Q=0", "*;q=0", "gzip;q=0, *", "identity, gzip;q=0.5"}) {
     INFO(no);
     CHECK_FALSE(http::accepts_gzip(no));
+  }
+}
+
+TEST_CASE("HTTP: fields that come several times count as one list, and a target may name the host") {
+  Bench bench;
+  CHECK_THAT(head_of(bench.get("/lines?count=9", "accept-encoding: br\r\nACCEPT-ENCODING: gzip\r\n")),
+             ibtest::contains("Content-Encoding: gzip"));
+  CHECK(body_of(bench.get("/accepts", "Accept: a/b;q=0.1\r\naccept: c/d\r\n")) == "a/b;q=0.1, c/d\n");
+  CHECK(body_of(bench.get("http://fabric.example:9315/lines?count=3")) == lines(3));
+  CHECK(body_of(bench.get("HTTP://[::1]:9315/?a=1")) == "path /\na=1\n");
+  CHECK(body_of(bench.get("http://fabric.example")) == "path /\n");
+  CHECK(body_of(bench.get("/http://x/")) == "path /http://x/\n");
+}
+
+TEST_CASE("HTTP: a name is served at each of its addresses, on one port") {
+  async::Loop loop;
+  std::vector<async::TcpListener> listeners = async::TcpListener::at("127.0.0.1", 0, SOMAXCONN);
+  for (async::TcpListener& other : async::TcpListener::at("127.0.0.2", 0, SOMAXCONN)) listeners.push_back(std::move(other));
+  const std::vector<std::uint16_t> ports{listeners[0].port(), listeners[1].port()};
+  http::Server server(loop, std::move(listeners), answer);
+  std::vector<std::string> replies;
+  std::atomic<bool> ended = false;
+  std::thread client([&] {
+    for (std::size_t at = 0; at < ports.size(); ++at) {
+      const UniqueFd fd = connect_to(ports[at], INADDR_LOOPBACK + static_cast<std::uint32_t>(at));
+      send_all(fd.get(), "GET / HTTP/1.0\r\n\r\n");
+      replies.push_back(body_of(read_all(fd.get())));
+    }
+    ended = true;
+  });
+  loop.run(Bench::wait_for(loop, ended));
+  client.join();
+  CHECK(replies == std::vector<std::string>(2, "path /\n"));
+  const auto local = async::TcpListener::at("localhost", 0, SOMAXCONN);  // ::1 and 127.0.0.1, as far as the host has them
+  REQUIRE(!local.empty());
+  for (const async::TcpListener& one : local) CHECK(one.port() == local.front().port());
+}
+
+TEST_CASE("HTTP: few descriptors are shared with everything else; too few are an error at the start") {
+  rlimit before{};
+  REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
+  const auto limit_to = [&](rlim_t files) {
+    rlimit limit = before;
+    limit.rlim_cur = files;
+    REQUIRE(::setrlimit(RLIMIT_NOFILE, &limit) == 0);
+  };
+  const auto open = static_cast<rlim_t>(std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {}));
+  limit_to(open + 20);
+  CHECK_THROWS_WITH(Bench(), ibtest::contains("may open " + std::to_string(open + 20) + " files") && ibtest::contains("ulimit -n"));
+  limit_to(open + 60);
+  {
+    Bench bench;
+    limit_to(before.rlim_cur);  // for the clients
+    std::vector<UniqueFd> idle;
+    for (int i = 0; i < 60; ++i) idle.push_back(connect_to(bench.server.port()));
+    CHECK(body_of(bench.get("/")) == "path /\n");
   }
 }
 
@@ -306,6 +370,29 @@ TEST_CASE("HTTP: more clients than there is room for wait, and are served") {
   CHECK(served == 40);
 }
 
+TEST_CASE("HTTP: clients that read nothing keep a new one waiting for little more than the second that is theirs") {
+  rlimit files{};
+  REQUIRE(::getrlimit(RLIMIT_NOFILE, &files) == 0);
+  const rlim_t before = files.rlim_cur;
+  files.rlim_cur = std::min<rlim_t>(files.rlim_max, 4096);
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &files) == 0);
+  {
+    Bench bench;
+    std::vector<UniqueFd> crowd;
+    for (int i = 0; i < 700; ++i) {
+      crowd.push_back(connect_to(bench.server.port()));
+      send_all(crowd.back().get(), "GET /lines?count=5000000 HTTP/1.0\r\n\r\n");
+    }
+    const auto begun = std::chrono::steady_clock::now();
+    CHECK(body_of(bench.get("/")) == "path /\n");
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;
+    CAPTURE(took.count());
+    CHECK(took < 6s);
+  }
+  files.rlim_cur = before;
+  ::setrlimit(RLIMIT_NOFILE, &files);
+}
+
 TEST_CASE("HTTP: a crowd leaves half of the time to everything else on the loop") {
   Bench bench;
   async::TaskGroup group(bench.loop);
@@ -332,7 +419,7 @@ TEST_CASE("HTTP: a crowd leaves half of the time to everything else on the loop"
 
 TEST_CASE("HTTP: a port in use is an error that says so") {
   Bench bench;
-  CHECK_THROWS_AS(async::TcpListener("127.0.0.1", bench.server.port(), 1), SysError);
+  CHECK_THROWS_AS(async::TcpListener::at("127.0.0.1", bench.server.port(), 1), SysError);
 }
 
 }  // namespace http_server_tests

@@ -60,6 +60,10 @@ TEST_CASE("Exporter: OpenMetrics for who prefers it") {
   CHECK(
       prefers_openmetrics("application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,"
                           "text/plain;version=0.0.4;q=0.5,*/*;q=0.1"));
+  CHECK(prefers_openmetrics("Application/OpenMetrics-Text; Q=0.8, TEXT/PLAIN;q=0.5"));
+  CHECK_FALSE(prefers_openmetrics("application/openmetrics-text;q=0.5, text/*;q=0.8"));
+  CHECK_FALSE(prefers_openmetrics("application/openmetrics-text;q=0.5, */*"));
+  CHECK(prefers_openmetrics("application/openmetrics-text;q=0.5, text/plain;q=0.1, */*"));
   CHECK_FALSE(prefers_openmetrics("*/*"));
   CHECK_FALSE(prefers_openmetrics("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"));
   CHECK_FALSE(prefers_openmetrics(""));

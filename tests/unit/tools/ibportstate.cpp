@@ -4,6 +4,7 @@
 
 #include "base/bytes.hpp"
 #include "support/catch.hpp"
+#include "support/fake_sa.hpp"
 #include "support/program.hpp"
 
 namespace tools_ibportstate_tests {
@@ -250,6 +251,43 @@ TEST_CASE_METHOD(Ports, "where no directed route starts at a LID, the SA tells t
   fabric.network.combined_routes = false;
   fabric.network.gmp = nullptr;
   CHECK_THAT(run({"1", "3", "query"}).err, contains("timed out to 'DR Path 1 -> (0, 3)'"));
+}
+
+TEST_CASE_METHOD(Ports, "JSON names the peer: its node, and the LID of the switch whose port it is") {
+  for (std::size_t port = 1; port < fabric.node(leaf).ports.size(); ++port) fabric.node(leaf).ports[port].info.lid = ib::Lid{};
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"3", "1", "query", "--json"}, {"-G", "0x301", "1", "query", "--json"}}) {
+    const ibtest::FakeSa sa(fabric);
+    const auto outcome = run(words);
+    INFO(outcome.err);
+    const json peer = json::parse(outcome.out).at("peer");
+    CHECK(peer["node_guid"] == "0000:0000:0000:0100");
+    CHECK(peer["node_type_text"] == "Switch");
+    CHECK(peer["lid"] == 1);
+    CHECK(peer["port_num"] == 2);
+  }
+  fabric.node(leaf).faults.ignores = ib::smp::NodeInfo::attribute_id;
+  const ibtest::FakeSa sa(fabric);
+  CHECK(json::parse(run({"3", "1", "query", "--json"}).out).at("peer")["node_guid"].is_null());
+}
+
+TEST_CASE("with --sa the PortInfo of the other port of an HCA is that of the port's own LID") {
+  FakeFabric fabric;
+  const auto leaf = fabric.add_switch(0x100, 4, "leaf"), here = fabric.add_ca(0x200, 1, "here"), dual = fabric.add_ca(0x300, 2, "dual");
+  fabric.link(leaf, 1, here, 1);
+  fabric.link(leaf, 2, dual, 1);
+  fabric.link(leaf, 3, dual, 2);
+  fabric.assign_lids();
+  fabric.attach(here);
+  const ibtest::FakeSa sa(fabric);
+  const std::string first = std::to_string(fabric.node(dual).ports[1].info.lid.value);
+  const auto other = ibtest::ibtool(fabric, {"smpquery", "PI", first, "2", "--sa", "--json"});
+  INFO(other.err);
+  CHECK(other.status == 0);
+  CHECK(json::parse(other.out).at("data")["lid"] == fabric.node(dual).ports[2].info.lid.value);
+  CHECK(json::parse(ibtest::ibtool(fabric, {"smpquery", "PI", first, "1", "--sa", "--json"}).out).at("data")["lid"] ==
+        fabric.node(dual).ports[1].info.lid.value);
+  CHECK(ibtest::ibtool(fabric, {"smpquery", "PI", first, "3", "--sa"}).status == 3);
 }
 
 }  // namespace tools_ibportstate_tests

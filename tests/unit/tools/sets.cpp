@@ -275,7 +275,7 @@ TEST_CASE_METHOD(Site, "one Set for all ports is sent where all ports were read;
   for (const bool legacy : {false, true}) {
     INFO(legacy);
     const Outcome outcome =
-        legacy ? diags(fabric, {"ibqueryerrors", "-k", "--skip-sl"}) : ibtool(fabric, {"ibqueryerrors", "-k", "--skip-sl"});
+        legacy ? diags(fabric, {"ibqueryerrors", "-k", "--skip-sl"}) : ibtool(fabric, {"ibqueryerrors", "-k", "--yes", "--skip-sl"});
     const std::vector<unsigned> set = sets_of();
     CHECK(std::ranges::find(set, 255U) == set.end());
     CHECK(std::ranges::find(set, 2U) == set.end());
@@ -284,8 +284,59 @@ TEST_CASE_METHOD(Site, "one Set for all ports is sent where all ports were read;
     pma.count(3, "symbol_error_counter") += 7;
   }
   fabric.network.tamper = nullptr;
-  CHECK(ibtool(fabric, {"ibqueryerrors", "-k", "--skip-sl"}).status == 1);
+  CHECK(ibtool(fabric, {"ibqueryerrors", "-k", "--yes", "--skip-sl"}).status == 1);
   CHECK(sets_of() == std::vector<unsigned>{255, 255});
+}
+
+TEST_CASE_METHOD(Site, "one Set for all ports is for all that the switch has: a port whose PortInfo was lost is not reset unseen") {
+  FakePma& pma = *pmas[2];
+  pma.count(1, "symbol_error_counter") = 7;
+  pma.count(4, "symbol_error_counter") = 40;  // nothing is linked there, and nobody answers for it
+  fabric.network.tamper = [](ib::Bytes request, std::optional<FakeFabric::Answer> answer) {
+    const ib::mad::HeaderView header(request);
+    const bool is_lost = ib::mad::is_smp(header.mgmt_class()) && header.attribute_id() == ib::smp::PortInfo::attribute_id &&
+                         header.attribute_modifier() == 4;
+    return answer && !is_lost ? std::vector<FakeFabric::Answer>{*answer} : std::vector<FakeFabric::Answer>{};
+  };
+  for (const bool legacy : {false, true}) {
+    INFO(legacy);
+    pma.asked.clear();
+    const Outcome outcome =
+        legacy ? diags(fabric, {"ibqueryerrors", "-k", "--skip-sl"}) : ibtool(fabric, {"ibqueryerrors", "-k", "--yes", "--skip-sl"});
+    CAPTURE(outcome.out, outcome.err);
+    std::vector<unsigned> set;
+    for (const FakePma::Asked& one : pma.asked) {
+      if (one.method == ib::mad::method::set) set.push_back(one.port);
+    }
+    CHECK(std::ranges::find(set, 1U) != set.end());
+    CHECK(std::ranges::find(set, 4U) == set.end());
+    CHECK(std::ranges::find(set, 255U) == set.end());
+    CHECK(pma.count(4, "symbol_error_counter") == 40);
+    if (!legacy) CHECK_THAT(outcome.err, contains("not reset, since they could not be read") && contains("0300 ports 1, 2, 3"));
+    pma.count(1, "symbol_error_counter") = 7;
+  }
+}
+
+TEST_CASE_METHOD(Site, "ibqueryerrors resets counters of the whole fabric only with --yes, and -K says what it is") {
+  for (const char* option : {"-k", "-K"}) {
+    const Outcome refused = ibtool(fabric, {"ibqueryerrors", option});
+    CHECK(refused.status == 2);
+    CHECK_THAT(refused.err, contains("--yes") && contains("TARGET"));
+    CHECK(pma_sets() == 0);
+    const Outcome dry = ibtool(fabric, {"ibqueryerrors", option, "--dry-run"});
+    CHECK(dry.status == 0);
+    CHECK(pma_sets() == 0);
+    CHECK(ibtool(fabric, {"ibqueryerrors", option, "leaf10"}).status == 0);
+    CHECK(pma_sets() > 0);
+    for (FakePma* pma : pmas) pma->asked.clear();
+    const Outcome all = ibtool(fabric, {"ibqueryerrors", option, "--yes"});
+    CHECK(all.status == 0);
+    CHECK(pma_sets() >= pmas.size());
+    CHECK((all.err.find("in other commands it shows keys") != std::string::npos) == (option[1] == 'K'));
+    for (FakePma* pma : pmas) pma->asked.clear();
+  }
+  CHECK_THAT(ibtool(fabric, {"ibqueryerrors", "-k", "--yes"}).err, !contains("shows keys"));
+  CHECK_THAT(diags(fabric, {"ibqueryerrors", "-K"}).err, !contains("shows keys"));
 }
 
 TEST_CASE_METHOD(Site, "ibqueryerrors -K reads the 64-bit counters that it resets") {

@@ -47,7 +47,7 @@ const std::vector<ChangingLine>& changing_lines() {
                                                {{"init_all_ports"}, "", ""},
                                                {{"ibclearcounters"}, "", ""},
                                                {{"ibclearerrors", "leaf10"}, "all ports"},
-                                               {{"ibqueryerrors", "-k"}, "all ports"},
+                                               {{"ibqueryerrors", "-k", "--yes"}, "all ports"},
                                                {{"ibqueryerrors", "-K", "leaf10"}, "all ports"},
                                                {{"perfquery", "-R", "3", "3"}, "port 3"},
                                                {{"perfquery", "-r", "3", "3"}, "port 3"},
