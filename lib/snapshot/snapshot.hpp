@@ -37,6 +37,10 @@ class Snapshot {
   unsigned port_number();
   /// Whether keys were stored.
   bool has_keys() const { return has_keys_; }
+  /// Whether the file is a cache. Otherwise `ibtool snapshot` made it, and no cache replaces it.
+  bool is_cache();
+  /// The GUIDs of all nodes. A GUID that several nodes have comes several times.
+  std::vector<Guid> node_guids();
   /// Whether the part `name` of `ibtool snapshot` was read.
   bool has_part(std::string_view name);
   /// The whole fabric, and what its sweep could not read. Paths of failures begin at `end_port`.
@@ -74,6 +78,7 @@ class Snapshot {
 
   std::string file_;
   bool has_keys_{};
+  void check_keys(Bytes mad) const;
   UniqueFd fd_;
   std::optional<Database> database_;
   std::optional<Statement> find_, find_next_port_;

@@ -7,8 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "iba/registry.hpp"
-#include "iba/secrets.hpp"
+#include "mad/describe.hpp"
 #include "snapshot/decoded_tables.hpp"
 #include "snapshot/format.hpp"
 #include "snapshot/new_file.hpp"
@@ -148,8 +147,8 @@ class Writer::Tables {
         path::Path public_path = error->path();
         public_path.ib().end_port = nullptr;  // the file names it once
         path = path::to_spec(public_path);
-        request = without_keys(error->request());
-        reply = without_keys(error->reply());
+        request = stored_mad(error->request());
+        reply = stored_mad(error->reply());
       }
       row.bind(1, ++number).bind(2, kind).bind(3, node).bind(4, failure.port).bind(5, std::int64_t{failure.beyond});
       row.bind(6, std::string_view(failure.attribute)).bind(7, failure.modifier).bind(8, std::string_view(failure.why));
@@ -159,10 +158,8 @@ class Writer::Tables {
   }
 
   /// A whole MAD as it may be stored.
-  std::vector<std::uint8_t> without_keys(Bytes mad) const {
-    const StructInfo* format = mad.size() >= mad::header_size ? find_format(mad[1], mad[2], mad[0]) : nullptr;
-    if (keys_ == Keys::shown || format == nullptr) return {mad.begin(), mad.end()};
-    return without_secrets(mad, *format);
+  std::vector<std::uint8_t> stored_mad(Bytes mad) const {
+    return keys_ == Keys::shown ? std::vector<std::uint8_t>(mad.begin(), mad.end()) : mad::without_keys(mad);
   }
 
   std::uint64_t pages_size() {
