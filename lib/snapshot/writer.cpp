@@ -30,6 +30,7 @@ class Writer::Tables {
     answer_.emplace(*database_, "INSERT OR REPLACE INTO raw_answer VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)");
     has_end_ = old != nullptr;
     if (old == nullptr) put_fact("begun", std::to_string(now()));
+    if (old == nullptr) put_fact(kind_fact, kind_snapshot);
     if (old == nullptr || keys == Keys::hidden) put_fact("keys", keys == Keys::shown ? "shown" : "hidden");  // shown: all rows have theirs
   }
 
@@ -77,6 +78,7 @@ class Writer::Tables {
     return size;
   }
 
+  void keep_old() { file_.keep_old(); }
   std::uint64_t answers() const { return answers_; }
   Keys keys() const { return keys_; }
 
@@ -185,6 +187,8 @@ void Writer::put_origin(const sys::EndPort& port) {
 }
 
 void Writer::put_fabric(const subnet::SweptSubnet& fabric) { tables_->put_fabric(fabric); }
+void Writer::put_cache_mark() { tables_->put_fact(kind_fact, kind_cache); }
+void Writer::keep_old() { tables_->keep_old(); }
 void Writer::put_fdr10() { tables_->put_fact("fdr10", "read"); }
 void Writer::put_end() { tables_->put_end(); }
 void Writer::put_part(std::string_view name) { tables_->put_fact(fmt::format("part {}", name), "read"); }
