@@ -337,10 +337,12 @@ Statement& Snapshot::query(std::optional<Statement>& statement, std::string_view
   return *statement;
 }
 
-std::optional<StoredAnswer> Snapshot::find(const AnswerKey& key) {
+std::optional<StoredAnswer> Snapshot::find(const AnswerKey& key) try {
   Statement& row = query(find_, "attribute=?2 AND node=?3 AND entry_port=?4 AND modifier=?5 AND selector=?6");
   row.bind(2, key.attribute).bind(3, key.node).bind(4, key.entry_port).bind(5, key.modifier).bind(6, key.selector);
   return find_one(row, key.mgmt_class);
+} catch (const SqliteError& error) {
+  throw UsageError(error.message());
 }
 
 std::optional<StoredAnswer> Snapshot::find_at_other_port(const AnswerKey& key) try {
@@ -373,8 +375,21 @@ std::optional<StoredAnswer> Snapshot::find_lack(const AnswerKey& key) try {
 }
 
 std::optional<StoredAnswer> Snapshot::find_silence(const AnswerKey& key) try {
-  const std::optional<AnswerKey> failed = failures().silence(key);
+  if (mad::is_smp(key.mgmt_class)) return std::nullopt;
+  for (const std::uint16_t attribute : {mad::ClassPortInfo::attribute_id, pm::PortCounters::attribute_id}) {
+    if (attribute == pm::PortCounters::attribute_id && key.mgmt_class != mad::mgmt_class::performance) continue;
+    Statement& row = query(find_reply_, "attribute=?2 AND node=?3 AND entry_port=?4 AND status>=0 LIMIT 1");
+    row.bind(1, key.mgmt_class).bind(2, attribute).bind(3, key.node).bind(4, key.entry_port);
+    if (row.step()) return std::nullopt;
+  }
+  const std::optional<AnswerKey> failed = find_unanswered(key);
   return failed ? find(*failed) : std::nullopt;
+} catch (const SqliteError& error) {
+  throw UsageError(error.message());
+}
+
+std::optional<AnswerKey> Snapshot::find_unanswered(const AnswerKey& key) try {
+  return failures().unanswered(key);
 } catch (const SqliteError& error) {
   throw UsageError(error.message());
 }

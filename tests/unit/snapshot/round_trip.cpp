@@ -321,4 +321,42 @@ TEST_CASE("Two writers of one file: the second one is told so; a writer that giv
   CHECK(subnet.nodes().size() == 3);
 }
 
+TEST_CASE("What was never sent did not time out, and what the sweep asked in vain did") {
+  const TemporaryDirectory directory;
+  SmallFabric small;
+  small.fabric.node(small.leaf).faults.ignores = smp::SwitchInfo::attribute_id;
+  Swept swept(small.fabric);
+  const subnet::NodeIndex leaf = swept.subnet.find_node(Guid{0x100});
+  path::IbPath to;
+  to.end_port = &small.fabric.end_port();
+  to.dlid = Lid{1};
+  to.slid = small.fabric.end_port().lid;
+  to.dqpn = to.sqpn = Qpn{0};
+  {
+    Writer writer(directory.file("one"), Keys::hidden);
+    writer.put_origin(small.fabric.end_port());
+    writer.put_fabric(swept);
+    for (const char* part : {"lft", "mft"}) writer.put_part(part);
+    // As an earlier version did, which asked for no other table of that switch then.
+    const mad::MadTimeout error(mad::to_mad(mad::attribute_request(to, smp::LinearForwardingTable::info(), mad::method::get)), to, 3,
+                                std::chrono::seconds(1));
+    writer.put_failure({.mgmt_class = 1, .attribute = smp::LinearForwardingTable::attribute_id, .node = leaf}, error);
+    writer.commit();
+  }
+  Snapshot snapshot(directory.file("one"));
+  snapshot::SnapshotTransactor answers(snapshot, small.fabric.end_port(), Keys::hidden);
+  const auto outcome_of = [&](const StructInfo& attribute) {
+    const path::Path path = to;
+    const mad::Request request = mad::attribute_request(path, attribute, mad::method::get);
+    const mad::Result<mad::Reply> reply = swept.loop.run(answers.try_call(request));
+    REQUIRE_FALSE(reply);
+    return reply.shared_error();
+  };
+  CHECK(mad::tries_in_vain(*outcome_of(smp::LinearForwardingTable::info())) == 3U);
+  CHECK(mad::tries_in_vain(*outcome_of(smp::SwitchInfo::info())) == 4U);
+  const auto unsent = outcome_of(smp::MulticastForwardingTable::info());
+  CHECK(dynamic_cast<const mad::NotRead*>(unsent.get()) != nullptr);
+  CHECK_THAT(unsent->message(), ends_with(": it was not requested then, after no answer to LinearForwardingTable"));
+}
+
 }  // namespace snapshot_round_trip_tests
