@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -55,6 +56,23 @@ void put(std::vector<Row>& rows, const Row& row, std::uint32_t& at) {
     rows[(at & ~is_repeated) - 1] = row;
     at |= is_repeated;
   }
+}
+
+/// Adds a LID to runs of LIDs. Returns whether it was in none of them.
+bool add_to_runs(std::map<std::uint16_t, std::uint16_t>& runs, std::uint16_t lid) {
+  const auto after = runs.upper_bound(lid);
+  const auto before = after == runs.begin() ? runs.end() : std::prev(after);
+  if (before != runs.end() && before->second >= lid) return false;
+  const bool joins_before = before != runs.end() && before->second + 1 == lid;
+  const bool joins_after = after != runs.end() && after->first == lid + 1;
+  const std::uint16_t last = joins_after ? after->second : lid;
+  if (joins_after) runs.erase(after);
+  if (joins_before) {
+    before->second = last;
+  } else {
+    runs.emplace(lid, last);
+  }
+  return true;
 }
 
 template <class Rows, class Key>
@@ -185,10 +203,7 @@ void ForwardingTextReader::remark_repeated() {
   Seen& seen = seen_[of];
   if (seen.line == 0) seen.line = table_->line;
   const auto mark = [&](Lid lid) {
-    const std::size_t at = table_->multicast ? lid.value - first_mlid : lid.value;
-    if (seen.entries.size() <= at) seen.entries.resize(at + 1);
-    if (seen.entries[at]) repeated_.push_back(lid.value);
-    seen.entries[at] = true;
+    if (!add_to_runs(seen.runs, lid.value)) repeated_.push_back(lid.value);
   };
   for (const StoredRoute& route : table_->routes) mark(route.lid);
   for (const StoredGroup& group : table_->groups) mark(group.mlid);

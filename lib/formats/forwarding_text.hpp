@@ -7,6 +7,7 @@
 #include <bitset>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -61,7 +62,7 @@ struct StoredForwardingTable {
 
 using TakeTable = std::function<void(StoredForwardingTable&&)>;
 
-/// Reads lines. Its memory is that of one table and 6 KB for each switch, of which a file may have one for each unicast LID.
+/// Reads lines. Its memory is that of one table, and of the runs of LIDs without a gap in the tables of each switch.
 class ForwardingTextReader {
  public:
   /// `path` names the file in messages. `take` gets each table once it is complete.
@@ -83,8 +84,8 @@ class ForwardingTextReader {
  private:
   /// What is known of a switch from all of its tables so far.
   struct Seen {
-    std::size_t line{};         ///< of its first table
-    std::vector<bool> entries;  ///< by LID
+    std::size_t line{};                             ///< of its first table
+    std::map<std::uint16_t, std::uint16_t> runs{};  ///< of LIDs that have a row: the first of each, and its last
   };
   /// The form in which the rows of a multicast table list ports.
   enum class GroupForm { numbers, columns, masks };

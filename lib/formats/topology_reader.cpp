@@ -11,6 +11,7 @@
 
 #include "base/error.hpp"
 #include "base/parse.hpp"
+#include "base/unescape.hpp"
 #include "formats/scanner.hpp"
 #include "iba/text.hpp"
 #include "iba/wire.hpp"
@@ -167,6 +168,7 @@ class TopologyParser {
     const auto count = kind ? scanner.until(" ") : std::nullopt;
     const auto ports = count ? parse_digits(*count, 10) : std::nullopt;
     if (!ports || *ports > 255 || !scanner.take("\"")) refuse("not a line of a listing");
+    const bool is_escaped = scanner.rest().substr(0, scanner.rest().find('"')).find(':') != std::string_view::npos;  // ibtool's listing
     const auto guid = node_guid(scanner);
     if (!guid || subnet_.find_node(*guid) != none) refuse("a node without a GUID of its own");
     info_.node_type = *kind == "Switch" ? smp::NodeType::switch_ : *kind == "Rt" ? smp::NodeType::router : smp::NodeType::channel_adapter;
@@ -175,7 +177,7 @@ class TopologyParser {
     if (info_.port_guid == Guid{}) info_.port_guid = *guid;
     if (!subnet_.has_room_for(info_)) refuse(std::string(subnet::no_room_text));
     node_ = subnet_.add_node(info_);
-    describe(scanner.rest());
+    describe(scanner.rest(), is_escaped);
     if (info_.node_type != smp::NodeType::switch_) return;
     const PortIndex port0 = subnet_.node(node_).first_port;
     subnet_.set_port_guid(port0, info_.port_guid);
@@ -183,7 +185,7 @@ class TopologyParser {
   }
 
   /// Keeps the text in quotes behind the `#`, which is the description, or the name that the site has for the node.
-  void describe(std::string_view rest) {
+  void describe(std::string_view rest, bool is_escaped) {
     constexpr std::string_view opening = "# \"";
     const auto begin = rest.find(opening);
     auto end = rest.rfind('"');
@@ -191,9 +193,10 @@ class TopologyParser {
       if (const auto at = rest.rfind(behind); at != std::string_view::npos) end = at;
     }
     if (begin == std::string_view::npos || end == std::string_view::npos || end < begin + opening.size()) return;
-    const std::string_view text = rest.substr(begin + opening.size(), end - begin - opening.size());
+    const std::string_view written = rest.substr(begin + opening.size(), end - begin - opening.size());
+    const std::string text = is_escaped ? unescaped(written) : std::string(written);
     Node& node = subnet_.node(node_);
-    std::ranges::copy(text.substr(0, node.description_bytes.size()), node.description_bytes.begin());
+    std::ranges::copy(std::string_view(text).substr(0, node.description_bytes.size()), node.description_bytes.begin());
     node.has_description = true;
   }
 

@@ -162,6 +162,7 @@ const StructInfo* held_structure(Bytes bytes, const StructInfo& info, const Fiel
   if (info.format && field.name == "data") {
     held = find_attribute(static_cast<std::uint8_t>(number(8, 8)), static_cast<std::uint8_t>(number(16, 8)),
                           static_cast<std::uint16_t>(number(128, 16)), mad_oui(bytes));
+    if (held == nullptr) held = find_keyed_data(static_cast<std::uint8_t>(number(8, 8)));
   } else if (field.name == "data_details" && number(0, 1) == 1) {
     held = find_trap(static_cast<std::uint16_t>(number(32, 16)));
   }

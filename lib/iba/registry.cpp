@@ -51,7 +51,12 @@ const StructInfo* find_format(std::uint8_t mgmt_class, std::uint8_t class_versio
   if (const auto* found = find_row(mgmt_class, class_version, -1, oui)) return found;
   if (const auto* found = find_row(mgmt_class, class_version, -1, 0)) return found;
   if (!is_vendor(mgmt_class)) return nullptr;
+  if (find_keyed_data(mgmt_class) != nullptr) return find_row(mgmt_class, 1, -1, 0);  // of any version: its key is hidden
   return find_row(mgmt_class < 0x30 ? 0x09 : 0x30, 1, -1, 0);
+}
+
+const StructInfo* find_keyed_data(std::uint8_t mgmt_class) {
+  return mgmt_class == 0x0a || mgmt_class == 0x0c ? find_struct("mlx::KeyedData") : nullptr;
 }
 
 const StructInfo* find_attribute(std::uint8_t mgmt_class, std::uint8_t class_version, std::uint16_t attribute_id, std::uint32_t oui) {

@@ -18,9 +18,12 @@ std::span<const StructInfo* const> all_structs();
 /// unique. Letter case does not matter. Null if there is none.
 const StructInfo* find_struct(std::string_view name);
 
-/// The structure of a whole MAD of a class. Vendor classes of range 1, and of range 2 with an unknown OUI, have the generic
-/// vendor format. Null if there is none.
+/// The structure of a whole MAD of a class. Vendor classes of range 1 that are not defined, and of range 2 with an unknown OUI, have the
+/// generic vendor format. Null if there is none.
 const StructInfo* find_format(std::uint8_t mgmt_class, std::uint8_t class_version, std::uint8_t base_version = 1, std::uint32_t oui = 0);
+
+/// The data of every attribute of a class whose attributes all begin with a key (mlx::KeyedData). Null for any other class.
+const StructInfo* find_keyed_data(std::uint8_t mgmt_class);
 
 /// The structure of an attribute. Null if there is none.
 const StructInfo* find_attribute(std::uint8_t mgmt_class, std::uint8_t class_version, std::uint16_t attribute_id, std::uint32_t oui = 0);

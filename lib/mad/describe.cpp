@@ -12,6 +12,7 @@
 #include "iba/registry.hpp"
 #include "iba/secrets.hpp"
 #include "mad/packet.hpp"
+#include "mad/request.hpp"
 #include "mad/rmpp.hpp"
 
 namespace ib::mad {
@@ -83,15 +84,42 @@ std::string dump_packet(Bytes mad, Keys keys) {
   const StructInfo* format = format_of(mad);
   std::vector<std::uint8_t> copy(mad.begin(), mad.end());
   if (keys == Keys::hidden && bytes_before(mad) != 0) blank_table(copy);
+  if (keys == Keys::hidden && format == nullptr) copy = without_keys(mad);
   return dump_words(copy, format != nullptr ? *format : Header::info(), keys);
 }
 
 std::vector<std::uint8_t> without_keys(Bytes mad) {
   std::vector<std::uint8_t> copy(mad.begin(), mad.end());
   if (mad.size() < header_size) return copy;
-  if (const StructInfo* format = format_of(mad)) copy = without_secrets(mad, *format);
+  const HeaderView header(mad);
+  const StructInfo* format = format_of(mad);
+  if (format != nullptr) {
+    copy = without_secrets(mad, *format);
+  } else {
+    // As if it were of the known versions of its class.
+    const std::uint8_t version = class_version_of(header.mgmt_class());
+    std::vector<std::uint8_t> known(mad.begin(), mad.end());
+    known[0] = 1;
+    known[2] = version;
+    format = format_of(known);
+    if (format != nullptr) std::ranges::copy(Bytes(without_secrets(known, *format)).subspan(header_size), copy.begin() + header_size);
+  }
   blank_table(copy);
   return copy;
+}
+
+std::optional<std::vector<std::uint8_t>> without_keys(std::uint8_t mgmt_class, std::uint16_t attribute_id, std::size_t offset, Bytes part) {
+  std::vector<std::uint8_t> mad(std::max(packet_size, offset + part.size()));
+  mad[0] = 1;
+  mad[1] = mgmt_class;
+  mad[2] = class_version_of(mgmt_class);
+  mad[3] = method::get_resp;
+  store_be(&mad[16], attribute_id);
+  std::ranges::copy(part, mad.begin() + static_cast<std::ptrdiff_t>(offset));
+  const std::vector<std::uint8_t> shown = without_keys(mad);
+  if (shown == mad) return std::nullopt;
+  const auto begin = shown.begin() + static_cast<std::ptrdiff_t>(offset);
+  return std::vector<std::uint8_t>(begin, begin + std::ssize(part));
 }
 
 std::string sa_status_text(unsigned code) {

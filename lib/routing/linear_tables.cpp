@@ -18,6 +18,19 @@ void LinearTables::clear(SwitchIndex at) {
   std::fill_n(ports_.begin() + row * per_block, blocks_ * per_block, no_entry);
 }
 
+void LinearTables::clear(SwitchIndex at, Lid first, Lid last) {
+  const std::size_t end = std::min<std::size_t>(std::size_t{last.value} + 1, blocks_ * per_block);
+  if (first.value >= end) return;
+  const auto begin_of_ports = ports_.begin() + static_cast<std::ptrdiff_t>(at * blocks_ * per_block);
+  std::fill(begin_of_ports + first.value, begin_of_ports + static_cast<std::ptrdiff_t>(end), no_entry);
+  for (std::size_t block = first.value / per_block; block * per_block < end; ++block) {
+    std::uint64_t bits = ~std::uint64_t{0};
+    if (block * per_block < first.value) bits &= ~std::uint64_t{0} << first.value % per_block;
+    if (end - block * per_block < per_block) bits &= (std::uint64_t{1} << end % per_block) - 1;
+    known_[at * blocks_ + block] |= bits;
+  }
+}
+
 void LinearTables::set_entry(SwitchIndex at, Lid lid, std::uint8_t port) {
   if (lid.value / per_block >= blocks_) return;
   ports_[at * blocks_ * per_block + lid.value] = port;

@@ -53,6 +53,8 @@ class LinearTables {
   void set(SwitchIndex at, const subnet::LinearTable& table);
   /// Declares the whole table known and without entries.
   void clear(SwitchIndex at);
+  /// Declares the entries from `first` to `last` known and empty. LIDs beyond the last one are ignored.
+  void clear(SwitchIndex at, Lid first, Lid last);
   /// Stores one entry; LIDs beyond the last one are ignored.
   void set_entry(SwitchIndex at, Lid lid, std::uint8_t port);
 

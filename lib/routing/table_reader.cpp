@@ -25,11 +25,12 @@ class TableReader {
       if (to_.multicast != nullptr) open.multicast = subnet::MulticastTable(*info, node.info.num_ports);
     }
     std::shared_ptr<const mad::MadError> error = co_await subnet::read_table(port.transactor, port.path, open.linear);
-    if (!error) error = co_await subnet::read_table(port.transactor, port.path, open.multicast);
-    if (error) co_return error;
+    const std::shared_ptr<const mad::MadError> of_groups = co_await subnet::read_table(port.transactor, port.path, open.multicast);
+    if (!error) error = of_groups;
     if (to_.adaptive != nullptr && (*to_.adaptive)[at] == Adaptive::not_read) {
       (*to_.adaptive)[at] = co_await read_adaptive(port.transactor, port.path);
     }
+    if (error) co_return error;
     keep(at, open);
     open_.erase(at);
     co_return true;

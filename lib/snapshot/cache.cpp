@@ -8,6 +8,7 @@
 #include "base/escape.hpp"
 #include "iba-gen/smp.hpp"
 #include "iba/text.hpp"
+#include "snapshot/cache_terms.hpp"
 #include "snapshot/recording.hpp"
 #include "subnet/path_end.hpp"
 #include "subnet/port_paths.hpp"
@@ -46,6 +47,11 @@ void Cache::begin(const subnet::SweptSubnet& fabric, bool fdr10) {
   swept_ = fabric.subnet;
   write([&] {
     writer_.emplace(file_, keys_);
+    if (is_snapshot_file(file_)) {  // which may have come since the sweep began; from now on the writer keeps others away
+      Snapshot old(file_);
+      if (const std::string why = why_not_replaced(old, {}); !why.empty()) throw Error(why);
+    }
+    writer_->put_cache_mark();
     writer_->put_origin(end_port());
     writer_->put_fabric(fabric);
     if (fdr10) writer_->put_fdr10();
@@ -54,6 +60,7 @@ void Cache::begin(const subnet::SweptSubnet& fabric, bool fdr10) {
 }
 
 void Cache::use(std::unique_ptr<Snapshot> snapshot) {
+  keeps_ = snapshot->is_cache();
   snapshot_ = std::move(snapshot);
   stored_.emplace(*snapshot_, end_port(), keys_);
 }

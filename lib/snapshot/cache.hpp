@@ -40,7 +40,7 @@ class Cache final : public mad::Transactor {
   const std::string& file() const { return file_; }
   /// Begins a new file with `fabric`. `fdr10`: its sweep requested MlnxExtPortInfo.
   void begin(const subnet::SweptSubnet& fabric, bool fdr10);
-  /// Uses an existing file.
+  /// Uses an existing file. One that is no cache stays as it is.
   void use(std::unique_ptr<Snapshot> snapshot);
   /// Whether answers come from an existing file.
   bool is_used() const { return stored_.has_value(); }

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string_view>
 
+#include "base/escape.hpp"
 #include "snapshot/format.hpp"
 #include "snapshot/parts.hpp"
 
@@ -43,13 +44,23 @@ std::string why_unfit(Snapshot& snapshot, const subnet::SweptSubnet& fabric, con
   const sys::EndPort& then = devices.select({}, std::to_string(snapshot.port_number()));
   if (const std::string_view other = difference(then, terms.port); !other.empty()) return fmt::format("it was read through {}", other);
   const std::optional<std::int64_t> ended = snapshot.number("ended");
-  const std::int64_t age = ended ? now() - *ended : -1;
-  if (age < 0) return "it does not say how old it is";
+  const std::int64_t age = now() - ended.value_or(0);
+  if (!ended) return "it does not say how old it is";
+  if (age < 0) return fmt::format("it is of {}, which has not come yet", time_of(snapshot));
   if (age > std::chrono::milliseconds(terms.age).count()) return fmt::format("it is of {}", time_of(snapshot));
   if (then.phys_state != link_up || sees_only_itself(fabric.subnet)) return "it was read while this host had no link";
   if (terms.keys == Keys::shown && !snapshot.has_keys()) return "it was read without keys";
   if (terms.fdr10 && snapshot.fact("fdr10").empty() && !snapshot.has_part(name(Part::ports))) return "it was read without --fdr10";
   return {};
+}
+
+std::string not_replaced(const std::string& file, std::string_view why) {
+  return fmt::format("{} was made by ibtool snapshot, and a cache does not replace it{}{}: only ibtool snapshot {} does", in_quotes(file),
+                     why.empty() ? "" : "; ", why, escaped(file));
+}
+
+std::string why_not_replaced(Snapshot& snapshot, std::string_view why) {
+  return snapshot.is_cache() ? std::string() : not_replaced(snapshot.file(), why);
 }
 
 std::string time_of(Snapshot& snapshot) {

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <string>
+#include <string_view>
 
 #include "base/keys.hpp"
 #include "snapshot/snapshot.hpp"
@@ -22,6 +23,12 @@ struct CacheTerms {
 /// The reason why `snapshot`, whose fabric is `fabric`, cannot be used under these conditions; empty if it can. Sends nothing. The caller
 /// must also check that the nodes that did not answer then are still silent: see subnet::are_still_silent().
 std::string why_unfit(Snapshot& snapshot, const subnet::SweptSubnet& fabric, const CacheTerms& terms);
+
+/// Why a cache must not replace the file of `snapshot`, as a sentence that names the file and what would replace it; empty if it is a
+/// cache. `why` is the reason why the fabric is not taken from it; empty if there is none.
+std::string why_not_replaced(Snapshot& snapshot, std::string_view why);
+/// The same for a file that cannot be opened as a snapshot.
+std::string not_replaced(const std::string& file, std::string_view why);
 
 /// When the model was complete: "2026-11-23 20:15:01 +0100".
 std::string time_of(Snapshot& snapshot);

@@ -55,7 +55,6 @@ class FabricSurvey::Run {
   /// Sends all remaining requests to an agent. The survey calls this again for an agent that was silent at first.
   async::Task<mad::Result<bool>> ask(subnet::SurveyPort port) {
     Row& row = rows_[port.index];
-    row.answers = 0;
     if (!row.begun && (part_ == Part::counters || part_ == Part::details)) row.learnt = survey_.pmas_[port.index];
     row.begun = true;
     const path::Path path = path_of(port);
@@ -74,17 +73,10 @@ class FabricSurvey::Run {
     co_return true;
   }
 
-  /// Whether the agent did not answer any request of the last ask().
-  bool is_silent(PortIndex agent) const {
-    const auto row = rows_.find(agent);
-    return row == rows_.end() || row->second.answers == 0;
-  }
-
  private:
   struct Row {
     std::vector<Questions> left;
-    unsigned step{};     ///< the next one
-    unsigned answers{};  ///< of any kind, to the last ask()
+    unsigned step{};  ///< the next one
     bool begun{};
     Learnt learnt;
   };
@@ -119,7 +111,6 @@ class FabricSurvey::Run {
       asked.values.erase(asked.values.begin());
     }
     co_await ask_all(round, std::move(now));
-    if (round.error && round.row.answers == 0) round.is_heard = false;
     now.clear();
     for (Questions& asked : round.row.left) {
       if (!round.is_heard) break;
@@ -153,7 +144,6 @@ class FabricSurvey::Run {
   }
 
   void take(Round& round, Questions& asked, std::uint32_t value, const mad::Reply& reply) {
-    ++round.row.answers;
     ++result_.answered;
     asked.unsure = false;
     round.row.learnt.take(asked, value, reply.payload());
@@ -175,7 +165,6 @@ class FabricSurvey::Run {
       round.unanswered.emplace_back(asked.questions, asked.value);
       return;
     }
-    if (!tries) ++round.row.answers;
     if (asked.first && (tries || is_lacking(error->status()))) asked.questions->lacking = true;
     if (asked.questions->attribute == &mad::ClassPortInfo::info()) round.row.learnt.asked = true;
     ++result_.refused;
@@ -261,8 +250,8 @@ async::Task<SurveyedPart> FabricSurvey::read_part(Part part) {
   const subnet::SurveyQuestion<bool> ask = [&run](subnet::SurveyPort port) { return run.ask(port); };
   subnet::Surveyed<bool> found = co_await subnet::survey(transactor_, subnet_, agents(part), std::move(how), ask);
   for (const auto& row : found.rows) {
-    if (row.failure == none || !run.is_silent(row.port)) continue;
-    const bool has_path = found.failures[row.failure].error != nullptr;
+    const bool has_path = row.failure != none && found.failures[row.failure].error != nullptr;
+    if (row.failure == none || (has_path && !row.silent)) continue;
     silent_.insert(has_path ? key_of(part, row.port) : AgentKey{row.port, any_class});
   }
   result.failures = std::move(found.failures);

@@ -8,7 +8,8 @@
 // All agents of a part get their requests in parallel. The parts by SMP and the parts by GMP are also read in parallel, because different
 // agents answer them, through different buffers. Of the parts by GMP the tables of the SA are read first, because other GMPs could disturb
 // the SA. Optional attributes, which some agents may handle badly, are read last. An agent that answers that it lacks an attribute gets one
-// request for it. A silent agent costs one chain of tries, is one failure, and gets no requests of the following parts.
+// request for it. A silent agent costs one chain of tries, is one failure, and gets no requests of the following parts. An agent that does
+// not answer one attribute, but others, gets them.
 #pragma once
 
 #include <cstdint>

@@ -50,6 +50,9 @@ std::array<std::uint8_t, size> padded(Bytes payload) {
 /// Whether the first bytes of a file (at least 72) are those of a snapshot.
 bool is_snapshot(Bytes file);
 
+/// The fact that says what made a file. Files of earlier versions do not have it: they count as snapshots.
+inline constexpr std::string_view kind_fact = "kind", kind_snapshot = "snapshot", kind_cache = "cache";
+
 /// The values of raw_answer.status, the outcome of a request. A positive value is the status of the reply (IBA 13.4.7).
 inline constexpr std::int64_t answered = 0, no_answer = -1, false_answer = -2;
 

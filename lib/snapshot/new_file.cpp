@@ -20,13 +20,17 @@ namespace {
 
 constexpr mode_t private_file = 0600, private_directory = 0700;
 constexpr const char* inner_name = "snapshot";
+constexpr const char* aside_name = "old";  // beside it, for a moment: a second name of the file to be replaced
 
 /// Throws UsageError if there is something at `file` that a snapshot must not replace.
 void check_replaceable(const std::string& file) {
   struct stat status {};
   if (::lstat(file.c_str(), &status) != 0) return;
   if (S_ISLNK(status.st_mode)) throw UsageError(fmt::format("{} is a symbolic link: it is not replaced", in_quotes(file)));
-  if (S_ISREG(status.st_mode) && (status.st_size == 0 || is_snapshot_file(file))) return;
+  if (S_ISREG(status.st_mode) && status.st_size == 0) return;
+  if (S_ISREG(status.st_mode) && ::faccessat(AT_FDCWD, file.c_str(), R_OK, AT_EACCESS) != 0)
+    throw SysError(errno, "open", file, Exit::usage);
+  if (S_ISREG(status.st_mode) && is_snapshot_file(file)) return;
   throw UsageError(fmt::format("{} exists and is not a snapshot: it is not replaced", in_quotes(file)));
 }
 
@@ -129,10 +133,28 @@ NewFile::~NewFile() {
   ::rmdir(directory_.c_str());  // not where another process is at work without locks
 }
 
+void NewFile::keep_old() {
+  check_replaceable(old_name());
+  keeps_old_ = true;
+}
+
+/// Gives the old file the name FILE~. Where there are links, it has both names until the new file takes the first one.
+void NewFile::put_old_aside() {
+  ::unlinkat(directory_fd_.get(), aside_name, 0);
+  const bool is_linked = ::linkat(AT_FDCWD, file_.c_str(), directory_fd_.get(), aside_name, 0) == 0;
+  if (!is_linked && errno == ENOENT) return;
+  const int from = is_linked ? directory_fd_.get() : AT_FDCWD;
+  const char* const name = is_linked ? aside_name : file_.c_str();
+  const int error = ::renameat(from, name, AT_FDCWD, old_name().c_str()) == 0 ? 0 : errno;
+  ::unlinkat(directory_fd_.get(), aside_name, 0);  // rename() leaves it where both names were those of one file
+  if (error != 0) throw SysError(error, "replace", old_name());
+}
+
 void NewFile::keep() {
   if (::fsync(fd_.get()) != 0) throw SysError(errno, "write", file_);
   {
     const SignalsHeld held;
+    if (keeps_old_) put_old_aside();
     if (::renameat(directory_fd_.get(), name_.c_str(), AT_FDCWD, file_.c_str()) != 0) throw SysError(errno, "replace", file_);
     ours_ = false;
     ended_by_signal_.reset();

@@ -34,6 +34,8 @@ class NewFile {
   int fd() const { return fd_.get(); }
   /// The name of the file in messages.
   const std::string& name() const { return file_; }
+  /// keep() leaves the file that it replaces as FILE~. Throws UsageError if there is something at FILE~ that must not be replaced.
+  void keep_old();
   /// Puts the file on disk and gives it its name. Throws SysError.
   void keep();
 
@@ -47,9 +49,12 @@ class NewFile {
   bool open_file();
   bool lock();
   void check_owner() const;
+  std::string old_name() const { return file_ + '~'; }
+  void put_old_aside();
 
   std::string file_, directory_, name_;
   UniqueFd directory_fd_, fd_;
+  bool keeps_old_{};
   bool ours_{};  // the directory and the file, and no other process'
   std::optional<EndedBySignal> ended_by_signal_;
 };

@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <map>
+#include <set>
 #include <string>
 #include <utility>
 
 #include "iba/registry.hpp"
-#include "iba/secrets.hpp"
+#include "mad/describe.hpp"
 #include "mad/packet.hpp"
 #include "sa/stored_tables.hpp"
 #include "snapshot/format.hpp"
@@ -19,7 +19,8 @@
 namespace ib::snapshot {
 namespace {
 
-constexpr int payload_column = 9;
+constexpr int payload_column = 9;                      // of raw_answer
+constexpr int request_column = 11, reply_column = 12;  // of raw_failure
 
 /// Whether a structure may contain a key. The DataDetails of a trap may contain one, depending on the trap number (IBA 13.4.8.2).
 bool may_hold_key(const StructInfo& info) {
@@ -29,24 +30,23 @@ bool may_hold_key(const StructInfo& info) {
 }
 
 /// The attributes of MADs other than the SA's in which keys may stand, few of all.
-using KeyAttributes = std::map<std::pair<std::uint8_t, std::uint16_t>, const StructInfo*>;
+using KeyAttributes = std::set<std::pair<std::uint8_t, std::uint16_t>>;
 KeyAttributes key_attributes() {
   KeyAttributes found;
   for (const StructInfo* info : all_structs()) {
     for (const AttributeClass& of : classes_of(*info)) {
       const std::pair key(of.mgmt_class, static_cast<std::uint16_t>(info->attribute_id));
       const bool is_found = find_attribute(of.mgmt_class, mad::class_version_of(of.mgmt_class), key.second) == info;
-      if (is_found && may_hold_key(*info)) found.emplace(key, info);
+      if (is_found && may_hold_key(*info)) found.insert(key);
     }
   }
   return found;
 }
 
-/// The structure of the stored attribute where a key may stand in it, else null. Snapshots have millions of answers.
-const StructInfo* key_attribute(const AnswerKey& key) {
+/// Whether a key may stand in the stored attribute. Snapshots have millions of answers.
+bool may_hold_key(const AnswerKey& key) {
   static const KeyAttributes attributes = key_attributes();
-  const auto at = attributes.find({key.mgmt_class, key.attribute});
-  return at == attributes.end() ? nullptr : at->second;
+  return find_keyed_data(key.mgmt_class) != nullptr || attributes.contains({key.mgmt_class, key.attribute});
 }
 
 /// The table of the SA that is stored by `key`, or null.
@@ -86,15 +86,20 @@ void copy_public_answers(Statement& row, Statement& copy) {
   }
 }
 
+/// Copies what the sweep could not read, without the keys in requests and replies.
+void copy_public_failures(Statement& row, Statement& copy) {
+  while (row.step()) {
+    const std::vector<std::uint8_t> request = mad::without_keys(row.bytes(request_column));
+    const std::vector<std::uint8_t> reply = mad::without_keys(row.bytes(reply_column));
+    copy.bind_row(row).bind(request_column + 1, Bytes(request)).bind(reply_column + 1, Bytes(reply)).run();
+  }
+}
+
 }  // namespace
 
 std::optional<std::vector<std::uint8_t>> without_answer_keys(const AnswerKey& key, Bytes payload) {
-  const std::size_t before = mad::data_area(key.mgmt_class).offset - stored_area(key.mgmt_class).offset;
-  const StructInfo* info = key_attribute(key);
-  if (info == nullptr || payload.size() <= before || !has_secrets(payload.subspan(before), *info)) return std::nullopt;
-  std::vector<std::uint8_t> bytes(payload.begin(), payload.end());
-  std::ranges::copy(without_secrets(payload.subspan(before), *info), bytes.begin() + static_cast<std::ptrdiff_t>(before));
-  return bytes;
+  if (!may_hold_key(key)) return std::nullopt;
+  return mad::without_keys(key.mgmt_class, key.attribute, stored_area(key.mgmt_class).offset, payload);
 }
 
 std::optional<std::vector<std::uint8_t>> without_keys_of(const AnswerKey& key, Bytes payload) {
@@ -119,6 +124,8 @@ void copy_content(Database& from, Database& to, Keys keys) {
     Statement copy(to, fmt::format("INSERT INTO {} VALUES({})", table.name, places));
     if (keys == Keys::hidden && table.name == "raw_answer") {
       copy_public_answers(row, copy);
+    } else if (keys == Keys::hidden && table.name == "raw_failure") {
+      copy_public_failures(row, copy);
     } else {
       while (row.step()) copy.bind_row(row).run();
     }

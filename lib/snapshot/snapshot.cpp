@@ -16,6 +16,9 @@
 
 #include "base/escape.hpp"
 #include "base/unique_fd.hpp"
+#include "iba-gen/mad.hpp"
+#include "iba-gen/pm.hpp"
+#include "mad/describe.hpp"
 #include "mad/error.hpp"
 #include "path/parse.hpp"
 #include "snapshot/format.hpp"
@@ -150,6 +153,24 @@ void Snapshot::check_keys(const AnswerKey& key, Bytes payload) const {
   if (!has_keys_ && without_keys_of(key, payload)) damaged("it says that it holds no keys, and holds one");
 }
 
+void Snapshot::check_keys(Bytes mad) const {
+  if (!has_keys_ && !std::ranges::equal(mad::without_keys(mad), mad)) damaged("it says that it holds no keys, and holds one");
+}
+
+bool Snapshot::is_cache() try { return fact(kind_fact) == kind_cache; } catch (const UsageError&) {
+  return false;  // of a damaged file nobody knows what it was
+}
+
+std::vector<Guid> Snapshot::node_guids() try {
+  std::vector<Guid> guids;
+  read_answers(smp::NodeInfo::attribute_id, [&guids](std::int64_t, std::int64_t, Bytes payload) {
+    guids.push_back(smp::NodeInfo::unpack(padded<smp::NodeInfo::wire_size>(payload)).node_guid);
+  });
+  return guids;
+} catch (const SqliteError& error) {
+  throw UsageError(error.message());
+}
+
 bool Snapshot::has_part(std::string_view name) { return !fact(fmt::format("part {}", name)).empty(); }
 
 /// Calls `take`(node, modifier, payload) for each answer to a sweep for an SMP's attribute, in the order of nodes.
@@ -273,6 +294,8 @@ subnet::Failures Snapshot::read_failures(const Subnet& subnet, const sys::EndPor
     failure.attribute = harmless(row.text(4));
     failure.modifier = static_cast<std::uint32_t>(row.integer(5));
     failure.why = harmless(row.text(6));
+    check_keys(request);
+    check_keys(reply);
     if (request.size() < mad::header_size) continue;
     path::Path path = path::parse_spec(row.text(9));
     path.ib().end_port = end_port;
@@ -314,10 +337,12 @@ Statement& Snapshot::query(std::optional<Statement>& statement, std::string_view
   return *statement;
 }
 
-std::optional<StoredAnswer> Snapshot::find(const AnswerKey& key) {
+std::optional<StoredAnswer> Snapshot::find(const AnswerKey& key) try {
   Statement& row = query(find_, "attribute=?2 AND node=?3 AND entry_port=?4 AND modifier=?5 AND selector=?6");
   row.bind(2, key.attribute).bind(3, key.node).bind(4, key.entry_port).bind(5, key.modifier).bind(6, key.selector);
   return find_one(row, key.mgmt_class);
+} catch (const SqliteError& error) {
+  throw UsageError(error.message());
 }
 
 std::optional<StoredAnswer> Snapshot::find_at_other_port(const AnswerKey& key) try {
@@ -350,8 +375,21 @@ std::optional<StoredAnswer> Snapshot::find_lack(const AnswerKey& key) try {
 }
 
 std::optional<StoredAnswer> Snapshot::find_silence(const AnswerKey& key) try {
-  const std::optional<AnswerKey> failed = failures().silence(key);
+  if (mad::is_smp(key.mgmt_class)) return std::nullopt;
+  for (const std::uint16_t attribute : {mad::ClassPortInfo::attribute_id, pm::PortCounters::attribute_id}) {
+    if (attribute == pm::PortCounters::attribute_id && key.mgmt_class != mad::mgmt_class::performance) continue;
+    Statement& row = query(find_reply_, "attribute=?2 AND node=?3 AND entry_port=?4 AND status>=0 LIMIT 1");
+    row.bind(1, key.mgmt_class).bind(2, attribute).bind(3, key.node).bind(4, key.entry_port);
+    if (row.step()) return std::nullopt;
+  }
+  const std::optional<AnswerKey> failed = find_unanswered(key);
   return failed ? find(*failed) : std::nullopt;
+} catch (const SqliteError& error) {
+  throw UsageError(error.message());
+}
+
+std::optional<AnswerKey> Snapshot::find_unanswered(const AnswerKey& key) try {
+  return failures().unanswered(key);
 } catch (const SqliteError& error) {
   throw UsageError(error.message());
 }

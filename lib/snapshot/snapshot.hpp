@@ -37,6 +37,10 @@ class Snapshot {
   unsigned port_number();
   /// Whether keys were stored.
   bool has_keys() const { return has_keys_; }
+  /// Whether the file is a cache. Otherwise `ibtool snapshot` made it, and no cache replaces it.
+  bool is_cache();
+  /// The GUIDs of all nodes. A GUID that several nodes have comes several times.
+  std::vector<Guid> node_guids();
   /// Whether the part `name` of `ibtool snapshot` was read.
   bool has_part(std::string_view name);
   /// The whole fabric, and what its sweep could not read. Paths of failures begin at `end_port`.
@@ -47,8 +51,11 @@ class Snapshot {
   std::optional<StoredAnswer> find_at_other_port(const AnswerKey& key);
   /// The stored failure which shows that the agent lacks the attribute, for any port or block: it refused the request, or did not answer.
   std::optional<StoredAnswer> find_lack(const AnswerKey& key);
-  /// A request to the same agent that was not answered.
+  /// A request to the same agent that was not answered, if the agent answered nothing that every agent of its class has. An SMA is never
+  /// silent here: it answered the sweep.
   std::optional<StoredAnswer> find_silence(const AnswerKey& key);
+  /// The key of a request to the same agent that was not answered.
+  std::optional<AnswerKey> find_unanswered(const AnswerKey& key);
 
   /// The text of the fact `name`; empty if the file does not have it.
   std::string fact(std::string_view name);
@@ -71,12 +78,13 @@ class Snapshot {
   void read_answers(std::uint16_t attribute, Take take);
   [[noreturn]] void damaged(std::string_view what) const;
   void check_keys(const AnswerKey& key, Bytes payload) const;
+  void check_keys(Bytes mad) const;
 
   std::string file_;
   bool has_keys_{};
   UniqueFd fd_;
   std::optional<Database> database_;
-  std::optional<Statement> find_, find_next_port_;
+  std::optional<Statement> find_, find_next_port_, find_reply_;
   std::optional<StoredFailures> failures_;
 };
 

@@ -56,7 +56,7 @@ std::optional<AnswerKey> StoredFailures::lack(const AnswerKey& key) {
   return find(known->second, key);
 }
 
-std::optional<AnswerKey> StoredFailures::silence(const AnswerKey& key) {
+std::optional<AnswerKey> StoredFailures::unanswered(const AnswerKey& key) {
   auto known = silences_.find(key.mgmt_class);
   if (known == silences_.end()) known = silences_.emplace(key.mgmt_class, read("attribute>=?2 AND status=-1", key.mgmt_class, 0)).first;
   return find(known->second, key);

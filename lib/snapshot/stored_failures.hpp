@@ -22,7 +22,7 @@ class StoredFailures {
   /// SqliteError.
   std::optional<AnswerKey> lack(const AnswerKey& key);
   /// The first request to the agent of `key`, in its class, that was not answered. Throws SqliteError.
-  std::optional<AnswerKey> silence(const AnswerKey& key);
+  std::optional<AnswerKey> unanswered(const AnswerKey& key);
 
  private:
   /// The first failure of each agent of a class. The key of the map is the node and the entry port of the agent.

@@ -180,7 +180,7 @@ std::optional<StoredAnswer> SnapshotTransactor::find(const mad::Request& request
   if (!stored && names_port(request)) stored = snapshot_.find_at_other_port(key);
   if (!stored) stored = snapshot_.find_lack(key);
   if (stored) return stored;
-  // A silent agent got no further requests when the snapshot was taken.
+  // An agent that answered nothing got no further requests when the snapshot was taken.
   const std::optional<Part> part = part_of(request.mgmt_class, request.attribute_id);
   return part && snapshot_.has_part(name(*part)) ? snapshot_.find_silence(key) : std::nullopt;
 }
@@ -188,7 +188,10 @@ std::optional<StoredAnswer> SnapshotTransactor::find(const mad::Request& request
 mad::Result<mad::Reply> SnapshotTransactor::answer_of_node(const mad::Request& request, const subnet::PathEnd& place) {
   const AnswerKey key = key_of(fabric_->subnet, place, request);
   std::optional<StoredAnswer> stored = find(request, key);
-  if (!stored) return not_read(request, {});
+  if (!stored) {
+    if (auto failed = swept_failure(request, key)) return *failed;
+    return not_read(request, why_unread(key));
+  }
   if (stored->status == no_answer) return stored_timeout(request, *stored);
   if (stored->status == false_answer) {
     const std::string why(stored->payload.begin(), stored->payload.end());
@@ -198,6 +201,41 @@ mad::Result<mad::Reply> SnapshotTransactor::answer_of_node(const mad::Request& r
   if (stored->status == answered) set_arrival(payload, key, place);
   if (stored->hides_key && keys_ == Keys::hidden) set_keys(payload, key);
   return as_result(request, reply_to(request, static_cast<std::uint16_t>(stored->status), payload));
+}
+
+/// What the sweep got instead of an answer: its requests are stored with the model.
+std::optional<mad::Result<mad::Reply>> SnapshotTransactor::swept_failure(const mad::Request& request, const AnswerKey& key) {
+  if (key.mgmt_class != mad::mgmt_class::smp) return std::nullopt;
+  const auto port_of = [](std::string_view attribute, std::uint32_t port) { return attribute == smp::PortInfo::info().title ? port : 0; };
+  if (!missed_) {
+    missed_.emplace();
+    for (std::size_t at = 0; at < fabric_->failures.size(); ++at) {
+      const subnet::Failure& failure = fabric_->failures[at];
+      if (failure.node == subnet::none || failure.beyond || !failure.error) continue;
+      const std::uint32_t port = failure.port < 0 ? failure.modifier & 0xffU : static_cast<std::uint32_t>(failure.port);
+      missed_->emplace(std::tuple(failure.node, failure.attribute, port_of(failure.attribute, port)), at);
+    }
+  }
+  const StructInfo* info = find_attribute(request.mgmt_class, request.class_version, request.attribute_id);
+  if (info == nullptr) return std::nullopt;
+  const auto found = missed_->find(std::tuple(key.node, std::string(info->title), port_of(info->title, key.modifier)));
+  if (found == missed_->end()) return std::nullopt;
+  const subnet::Failure& failure = fabric_->failures[found->second];
+  const auto* error = dynamic_cast<const mad::MadError*>(failure.error.get());
+  if (const auto* silent = dynamic_cast<const mad::MadTimeout*>(error)) return timeout(request, silent->tries(), silent->waited());
+  if (error != nullptr && error->status() != 0) return as_result(request, reply_to(request, error->status(), {}));
+  return mad::Result<mad::Reply>(std::make_shared<const mad::MadError>(failure.why, mad::to_mad(request), Bytes{}, request.path));
+}
+
+/// Why a request of a part that was read was not sent; empty if this is not known.
+std::string SnapshotTransactor::why_unread(const AnswerKey& key) {
+  const std::optional<Part> part = part_of(key.mgmt_class, key.attribute);
+  if (!part || !snapshot_.has_part(name(*part))) return {};
+  const std::optional<AnswerKey> unanswered = snapshot_.find_unanswered(key);
+  if (!unanswered) return {};
+  const StructInfo* info = find_attribute(key.mgmt_class, mad::class_version_of(key.mgmt_class), unanswered->attribute);
+  const std::string what = info != nullptr ? std::string(info->title) : fmt::format("attribute 0x{:x}", unanswered->attribute);
+  return fmt::format("it was not requested then, after no answer to {}", what);
 }
 
 /// Puts the port by which a request came into a NodeInfo or PortInfo.

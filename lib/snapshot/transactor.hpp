@@ -5,7 +5,9 @@
 #include <cstddef>
 #include <map>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "base/keys.hpp"
@@ -48,6 +50,8 @@ class SnapshotTransactor final : public mad::Transactor {
   mad::Result<mad::Reply> silence(const mad::Request& request, const subnet::PathEnd& place);
   void set_arrival(std::vector<std::uint8_t>& payload, const AnswerKey& key, const subnet::PathEnd& place);
   std::uint8_t arrival_by_lid(subnet::NodeIndex node);
+  std::optional<mad::Result<mad::Reply>> swept_failure(const mad::Request& request, const AnswerKey& key);
+  std::string why_unread(const AnswerKey& key);
   mad::Result<mad::Reply> not_read(const mad::Request& request, std::string_view why) const;
   std::optional<StoredAnswer> find(const mad::Request& request, const AnswerKey& key);
 
@@ -55,6 +59,8 @@ class SnapshotTransactor final : public mad::Transactor {
   Keys keys_;
   std::optional<subnet::SweptSubnet> fabric_;
   sa::StoredAnswers sa_;
+  /// By node, attribute, and port of a PortInfo: the failures of the sweep's requests to nodes that it found.
+  std::optional<std::map<std::tuple<subnet::NodeIndex, std::string, std::uint32_t>, std::size_t>> missed_;
   std::optional<std::map<subnet::PortIndex, std::size_t>> silent_;  ///< the ports beyond which nobody answered, and the failure
 };
 

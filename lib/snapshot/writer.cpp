@@ -7,8 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "iba/registry.hpp"
-#include "iba/secrets.hpp"
+#include "mad/describe.hpp"
 #include "snapshot/decoded_tables.hpp"
 #include "snapshot/format.hpp"
 #include "snapshot/new_file.hpp"
@@ -31,6 +30,7 @@ class Writer::Tables {
     answer_.emplace(*database_, "INSERT OR REPLACE INTO raw_answer VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)");
     has_end_ = old != nullptr;
     if (old == nullptr) put_fact("begun", std::to_string(now()));
+    if (old == nullptr) put_fact(kind_fact, kind_snapshot);
     if (old == nullptr || keys == Keys::hidden) put_fact("keys", keys == Keys::shown ? "shown" : "hidden");  // shown: all rows have theirs
   }
 
@@ -78,6 +78,7 @@ class Writer::Tables {
     return size;
   }
 
+  void keep_old() { file_.keep_old(); }
   std::uint64_t answers() const { return answers_; }
   Keys keys() const { return keys_; }
 
@@ -148,8 +149,8 @@ class Writer::Tables {
         path::Path public_path = error->path();
         public_path.ib().end_port = nullptr;  // the file names it once
         path = path::to_spec(public_path);
-        request = without_keys(error->request());
-        reply = without_keys(error->reply());
+        request = stored_mad(error->request());
+        reply = stored_mad(error->reply());
       }
       row.bind(1, ++number).bind(2, kind).bind(3, node).bind(4, failure.port).bind(5, std::int64_t{failure.beyond});
       row.bind(6, std::string_view(failure.attribute)).bind(7, failure.modifier).bind(8, std::string_view(failure.why));
@@ -159,10 +160,8 @@ class Writer::Tables {
   }
 
   /// A whole MAD as it may be stored.
-  std::vector<std::uint8_t> without_keys(Bytes mad) const {
-    const StructInfo* format = mad.size() >= mad::header_size ? find_format(mad[1], mad[2], mad[0]) : nullptr;
-    if (keys_ == Keys::shown || format == nullptr) return {mad.begin(), mad.end()};
-    return without_secrets(mad, *format);
+  std::vector<std::uint8_t> stored_mad(Bytes mad) const {
+    return keys_ == Keys::shown ? std::vector<std::uint8_t>(mad.begin(), mad.end()) : mad::without_keys(mad);
   }
 
   std::uint64_t pages_size() {
@@ -188,6 +187,8 @@ void Writer::put_origin(const sys::EndPort& port) {
 }
 
 void Writer::put_fabric(const subnet::SweptSubnet& fabric) { tables_->put_fabric(fabric); }
+void Writer::put_cache_mark() { tables_->put_fact(kind_fact, kind_cache); }
+void Writer::keep_old() { tables_->keep_old(); }
 void Writer::put_fdr10() { tables_->put_fact("fdr10", "read"); }
 void Writer::put_end() { tables_->put_end(); }
 void Writer::put_part(std::string_view name) { tables_->put_fact(fmt::format("part {}", name), "read"); }

@@ -25,6 +25,8 @@ class Writer {
   Writer(const std::string& file, Keys keys, Snapshot* old = nullptr);
   ~Writer();
 
+  /// Marks the file as a cache. Without this mark it is a snapshot, which no cache replaces.
+  void put_cache_mark();
   /// Stores the host's device of `port`, by which the fabric is read.
   void put_origin(const sys::EndPort& port);
   /// Stores the model: nodes, ports, links and what the sweep could not read.
@@ -44,6 +46,8 @@ class Writer {
 
   /// How many answers are stored, with those of the model.
   std::uint64_t answers() const;
+  /// commit() leaves the file that it replaces as FILE~. Throws UsageError if there is something at FILE~ that must not be replaced.
+  void keep_old();
   /// Writes the tables for people, puts the file on disk and gives it its name. Returns its size in bytes. The time of the model is that of
   /// put_end() or of the older file, else now.
   std::uint64_t commit();

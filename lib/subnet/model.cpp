@@ -102,6 +102,11 @@ NodeIndex Subnet::add_node(const smp::NodeInfo& info) {
 
 PortIndex Subnet::set_port_info(PortIndex at, Bytes info) {
   Port& port = ports_[at];
+  // The LIDs that it had so far.
+  const std::size_t end = end_port_of(at) == at ? std::min(by_lid_.size(), std::size_t{lid(at).value} + (std::size_t{1} << lmc(at))) : 0;
+  for (std::size_t old = lid(at).value; old < end; ++old) {
+    if (by_lid_[old] == at) by_lid_[old] = none;
+  }
   std::copy_n(info.begin(), std::min(info.size(), port.info_bytes.size()), port.info_bytes.begin());
   port.has_info = true;
   const Lid base = lid(at);

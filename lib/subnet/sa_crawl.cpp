@@ -85,7 +85,6 @@ void SaCrawl::found(const Work& work, const sa::NodeRecord& record) {
     ask(What::port_info, -1);
     return;
   }
-  switches_.insert(work.lid.value);
   if (options_.needs.switch_infos) ask(What::switch_info, -1);
   ask(What::port_info, 0);
   if (at_rim(work.depth)) {

@@ -48,7 +48,6 @@ class SaCrawl {
   async::TaskGroup group_;
   std::deque<Work> work_;
   std::unordered_map<std::uint16_t, unsigned> depth_;  // of LIDs that were requested
-  std::unordered_set<std::uint16_t> switches_;         // LIDs of switches
   std::unordered_set<std::uint32_t> linked_;           // by LID << 8 | port: the far ends of known links
   std::uint64_t queries_{};
   std::size_t ports_{};  // sum of the port numbers that nodes report

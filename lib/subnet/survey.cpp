@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "async/group.hpp"
+#include "iba-gen/pm.hpp"
 #include "iba/registry.hpp"
 #include "subnet/failures.hpp"
 #include "subnet/port_paths.hpp"
@@ -46,6 +48,8 @@ class Survey::Agents final : public mad::Transactor {
     }
   }
   async::Task<mad::Result<mad::Reply>> try_call(const mad::Request& request) override;
+  /// Sends one request to a silent agent, for an attribute that every agent of its class has. `error` is that of its last request.
+  async::Task<> wake(const mad::MadError& error);
   const std::optional<path::Path>& path() const { return path_; }
 
  private:
@@ -94,15 +98,54 @@ async::Task<mad::Result<mad::Reply>> Survey::Agents::try_call(const mad::Request
   if (agent.asked_again && !agent.came_back) path.ib().retries = 0;
   mad::Request of_agent = mad::on_path(request, path);
   of_agent.responder = &agent.responder;
-  const Asked asked{port_, request.attribute_id, request.attribute_modifier};
+  const std::uint16_t attribute = request.attribute_id;
+  if (const auto mute = agent.mute.find(attribute); mute != agent.mute.end()) co_return mute->second;
+  const bool may_be_mute = agent.came_back && agent.may_be_mute(attribute);
+  if (may_be_mute) of_agent.optional = true;  // a missing answer is no news
+  const Asked asked{port_, attribute, request.attribute_modifier};
   if (agent.in_vain.contains(asked)) of_agent.reason = asked_again;
   mad::Result<mad::Reply> reply = co_await survey_.transactor_.try_call(of_agent);
   if (reply || !mad::tries_in_vain(reply.error())) {
     agent.came_back = agent.asked_again;
+    agent.answered.insert(attribute);
   } else if (mad::tries_in_vain(reply.error()) != 0U) {
     agent.in_vain.insert(asked);
+    if (may_be_mute) agent.mute.emplace(attribute, reply.shared_error());
   }
   co_return reply;
+}
+
+async::Task<> Survey::Agents::wake(const mad::MadError& error) {
+  const mad::HeaderView header(error.request());
+  const std::uint8_t mgmt_class = header.mgmt_class();
+  if (mad::has_oui(mgmt_class)) co_return;  // these classes have no attribute in common
+  const path::Path path = error.path();
+  const StructInfo* attribute = mad::is_smp(mgmt_class) ? &smp::NodeInfo::info() : &mad::ClassPortInfo::info();
+  pm::PortCounters counters;
+  counters.port_select = std::max<std::uint8_t>(survey_.subnet_.port(port_).number, 1);
+  std::array<std::uint8_t, pm::PortCounters::wire_size> payload{};
+  const auto class_port_info = static_cast<std::uint16_t>(mad::ClassPortInfo::info().attribute_id);
+  if (mgmt_class == mad::mgmt_class::performance && use(mgmt_class).may_be_mute(class_port_info)) {
+    attribute = &pm::PortCounters::info();
+    counters.pack(payload);
+  }
+  mad::Request request = mad::attribute_request(path, *attribute, mad::method::get, 0, {}, mgmt_class);
+  if (attribute == &pm::PortCounters::info()) request.payload = payload;
+  request.reason = asked_again;
+  const mad::Result<mad::Reply> reply = co_await try_call(request);
+  static_cast<void>(reply);
+}
+
+bool Survey::Agent::may_be_mute(std::uint16_t attribute) const {
+  const auto is_of_attribute = [attribute](const Asked& asked) { return std::get<1>(asked) == attribute; };
+  return !answered.contains(attribute) && std::ranges::any_of(in_vain, is_of_attribute);
+}
+
+/// The error of the agent of `question` if it is silent and gets its second chance now.
+std::shared_ptr<const mad::MadError> Survey::error_to_wake(std::size_t question) const {
+  if (!is_silent(question)) return nullptr;
+  const FoundFailure& found = found_[questions_[question].failure];
+  return found.silent->came_back ? nullptr : std::dynamic_pointer_cast<const mad::MadError>(found.failure.error);
 }
 
 std::size_t Survey::add(PortIndex port) {
@@ -169,6 +212,7 @@ async::Task<> Survey::ask(std::size_t question, Flow::Span begun) {
   Agents agents(*this, port);
   std::uint32_t failure = none;
   if (agents.path()) {
+    if (const auto error_of_silence = error_to_wake(question)) co_await agents.wake(*error_of_silence);
     const std::shared_ptr<const mad::MadError> error =
         co_await ask_(question, SurveyPort{agents, port, subnet_.port(port).number, *agents.path()});
     if (error) failure = fail(port, error);

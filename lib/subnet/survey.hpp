@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Sends one question (one or more requests) to many ports of a model in parallel. The result is a value or a failure for each port, in the
 // order of the given ports. Every agent has a mad::Responder: a silent agent costs one chain of tries and is one failure, however many
-// ports it answers for. At the end, each silent agent gets one more request, by one try. If it answers, the questions to all its ports are
-// sent again.
+// ports it answers for. At the end, each silent agent gets one more request, by one try: for an attribute that every agent has, because one
+// attribute that is not answered does not make an agent silent. If it answers, the questions to all its ports are sent again, and an
+// attribute that is not answered even now gets no further requests.
 //
 //   const SurveyQuestion<smp::PortInfo> ask = read_port_info;   // Task<mad::Result<smp::PortInfo>>(SurveyPort)
 //   SurveyOptions options(start);
@@ -76,6 +77,7 @@ struct Surveyed {
     PortIndex port = none;
     std::optional<T> value;
     std::uint32_t failure = none;  ///< index in `failures` if there is no value; ports of one silent agent have the same failure
+    bool silent{};                 ///< the failure is that the agent does not answer at all
   };
   std::vector<PortAnswer> rows;
   std::vector<Failure> failures;  ///< in the order of the first row of each
@@ -105,6 +107,8 @@ class Survey {
   async::Task<> run();
 
   bool has_failed(std::size_t question) const { return questions_[question].failure != none; }
+  /// Whether a question that has ended failed because its agent does not answer at all.
+  bool is_silent(std::size_t question) const { return has_failed(question) && found_[questions_[question].failure].silent != nullptr; }
   /// Of a question that has ended: the index of its failure in `failures`, where it is appended if it is not there yet; `none` if it was
   /// answered. Questions of one silent agent have the same failure.
   std::uint32_t settle(std::size_t question, std::vector<Failure>& failures);
@@ -129,7 +133,12 @@ class Survey {
     std::uint32_t failure = none;  ///< the failure that the agent is silent or cannot be reached
     unsigned questions{};          ///< that are open
     bool asked_again{}, came_back{};
-    std::set<Asked> in_vain;  ///< requests that were sent and not answered
+    std::set<Asked> in_vain;           ///< requests that were sent and not answered
+    std::set<std::uint16_t> answered;  ///< attributes of which a request was answered
+    /// Attributes that are not answered by an agent that came back, each with the error of the request that showed it.
+    std::map<std::uint16_t, std::shared_ptr<const mad::MadError>> mute;
+
+    bool may_be_mute(std::uint16_t attribute) const;
 
     /// Whether nothing about the agent need be remembered: no open question, no failure, no unanswered request.
     bool is_plain() const { return questions == 0 && failure == none && !asked_again && in_vain.empty() && !responder.is_silent(); }
@@ -149,6 +158,7 @@ class Survey {
   void pump(std::size_t ending = 0);
   void end(std::size_t question);
   bool may_come_back(std::uint32_t failure) const;
+  std::shared_ptr<const mad::MadError> error_to_wake(std::size_t question) const;
   std::vector<std::size_t> silent_to_ask_again();
   std::uint32_t fail(PortIndex port, const std::shared_ptr<const mad::MadError>& error);
   std::uint32_t fail_unreachable(PortIndex port);
@@ -201,7 +211,10 @@ async::Task<Surveyed<T>> survey(mad::Transactor& transactor, const Subnet& subne
     questions.add(ports[i]);
   }
   co_await questions.run();
-  for (std::size_t i = 0; i < ports.size(); ++i) result.rows[i].failure = questions.settle(i, result.failures);
+  for (std::size_t i = 0; i < ports.size(); ++i) {
+    result.rows[i].silent = questions.is_silent(i);
+    result.rows[i].failure = questions.settle(i, result.failures);
+  }
   co_return result;
 }
 

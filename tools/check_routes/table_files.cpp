@@ -2,6 +2,7 @@
 // Tables from files (lib/formats), matched with the switches of a topology.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 #include <unordered_map>
 #include <utility>
@@ -83,10 +84,10 @@ class TableTaker {
 
   void take_routes(SwitchIndex at, const StoredForwardingTable& table) {
     const unsigned last = tables_.destinations.empty() ? 0U : tables_.destinations.back().lid.value;
-    for (unsigned value = 1; value <= last; ++value) {
-      const Lid lid{static_cast<std::uint16_t>(value)};
-      if (table.says(lid)) tables_.linear.set_entry(at, lid, routing::LinearTables::no_entry);
-    }
+    const unsigned listed = table.to_top ? last : std::min<unsigned>(table.last_listed, last);
+    const std::uint16_t first = std::max<std::uint16_t>(table.first_listed, 1);
+    if (table.first_listed <= table.last_listed && first <= listed)
+      tables_.linear.clear(at, Lid{first}, Lid{static_cast<std::uint16_t>(listed)});
     for (const formats::StoredRoute& route : table.routes) tables_.linear.set_entry(at, route.lid, route.port);
   }
 

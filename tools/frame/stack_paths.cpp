@@ -107,7 +107,8 @@ async::Task<path::Path> Stack::smp_path(const path::Path* target) {
 }
 
 void Stack::report_sl_0(std::string_view why) {
-  if (why.empty() || reported_sl_0_ || manners_.always_asks_sa) return;
+  const bool sends_nothing = host_.options().from.has_value();
+  if (why.empty() || reported_sl_0_ || manners_.always_asks_sa || sends_nothing) return;
   reported_sl_0_ = true;
   warn(fmt::format("SL 0 is used: {}", why));
 }

@@ -25,7 +25,7 @@ namespace ib::tools::health {
 namespace {
 
 constexpr std::string_view kind_of_file = "ibtool-health-1";
-constexpr std::size_t longest_state = 4096;  // bytes
+constexpr std::size_t longest_state = 4096, longest_read = std::size_t{1} << 20U;  // bytes
 constexpr int hex = 16;
 
 /// The checks that need one link only. The others need the whole fabric, or more MADs.
@@ -105,8 +105,8 @@ ib::health::Selection local_selection(const ib::health::Selection& wanted) {
 }
 
 std::string load_state(const std::string& state, const subnet::Subnet& subnet, async::Loop& loop, counters::CounterHistory& history) {
-  const std::optional<std::string> text = read_private_file(state, longest_state);
-  if (!text) return {};
+  const std::optional<std::string> text = read_private_file(state, longest_read);
+  if (!text || text->size() > longest_state) return {};  // what is too long is no state, like anything else, and is replaced
   std::istringstream words(*text);
   std::string kind, guid;
   unsigned port = 0;

@@ -46,8 +46,8 @@ std::optional<std::string> cache_file(Session& session, const DiscoveryOptions& 
 
 enum class Kept : std::uint8_t { nothing, a_file, no_use };
 
-/// The kind of the file at the name of a cache. A symbolic link, and a file of another user, are not used and cause a warning. A file of
-/// root may be used by all users.
+/// The kind of the file at the name of a cache. A symbolic link, a file of another user, and a file that other users may write are not used
+/// and cause a warning. A file of root may be used by all users.
 Kept look_at(Log& log, const std::string& file) {
   struct stat status {};
   if (::lstat(file.c_str(), &status) != 0) return Kept::nothing;
@@ -56,6 +56,10 @@ Kept look_at(Log& log, const std::string& file) {
     return Kept::no_use;
   }
   if (!S_ISREG(status.st_mode)) return Kept::a_file;
+  if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    log.warning(fmt::format("{} may be written by other users: it is not used as a cache", in_quotes(file)));
+    return Kept::no_use;
+  }
   if (status.st_uid != ::geteuid() && status.st_uid != 0) {
     log.warning(fmt::format("{} belongs to another user: it is not used as a cache", in_quotes(file)));
     return Kept::no_use;
@@ -71,6 +75,28 @@ async::Task<bool> is_silent_as_then(Session& session, const DiscoveryOptions& op
   const path::Path start = session.here();
   const bool silent = co_await subnet::are_still_silent(session.lowest_transactor(), stored.subnet, stored.failures, start);
   co_return silent;
+}
+
+/// Why the fabric is not taken from `file`; empty if it is: then `stored` has it. `cache` is the file, if it can be opened.
+async::Task<std::string> why_read_anew(Session& session, const DiscoveryOptions& options, const std::string& file,
+                                       std::unique_ptr<snapshot::Snapshot>& cache, subnet::SweptSubnet& stored) {
+  const bool is_refresh = options.refresh_cache || session.world().refresh_cache;
+  try {
+    cache = std::make_unique<snapshot::Snapshot>(file);
+    if (!is_refresh) stored = cache->read_fabric(&session.end_port());
+  } catch (const UsageError& error) {
+    const bool is_replaced = cache && cache->is_cache();
+    if (is_replaced) session.log().warning(fmt::format("{}; the fabric is read anew", error.message()));
+    co_return error.message();
+  }
+  if (is_refresh) co_return "all is read anew";
+  const snapshot::CacheTerms terms{session.end_port(), options.cache_age.value_or(usual_age), session.options().keys, options.fdr10};
+  std::string why = why_unfit(*cache, stored, terms);
+  if (why.empty()) {
+    const bool is_silent = co_await is_silent_as_then(session, options, stored);
+    if (!is_silent) why = "what did not answer when it was read may do so now";
+  }
+  co_return why;
 }
 
 }  // namespace
@@ -120,25 +146,17 @@ async::Task<CacheUse> load_cache(Session& session, const DiscoveryOptions& optio
     use.file.reset();
     co_return use;
   }
-  if (options.refresh_cache || session.world().refresh_cache) co_return use;
   std::unique_ptr<snapshot::Snapshot> cache;
   subnet::SweptSubnet stored;
-  try {
-    cache = std::make_unique<snapshot::Snapshot>(*file);
-    stored = cache->read_fabric(&session.end_port());
-  } catch (const UsageError& error) {
-    session.log().warning(fmt::format("{}; the fabric is read anew", error.message()));
-    co_return use;
-  }
-  const snapshot::CacheTerms terms{session.end_port(), options.cache_age.value_or(usual_age), session.options().keys, options.fdr10};
-  std::string why = why_unfit(*cache, stored, terms);
-  if (why.empty()) {
-    const bool is_silent = co_await is_silent_as_then(session, options, stored);
-    if (!is_silent) why = "what did not answer when it was read may do so now";
-  }
+  const std::string why = co_await why_read_anew(session, options, *file, cache, stored);
   if (!why.empty()) {
-    if (session.options().error_level() >= 1)
+    const std::string refusal = cache ? why_not_replaced(*cache, why) : snapshot::not_replaced(*file, why);
+    if (!refusal.empty()) {
+      session.log().warning(refusal);
+      use.file.reset();
+    } else if (session.options().error_level() >= 1) {
       session.log().debug(fmt::format("Reading the fabric anew: {} does not do, {}", in_quotes(*file), why));
+    }
     co_return use;
   }
   session.log().warning(fmt::format("fabric as of {}, from {}", time_of(*cache), escaped(*file)));

@@ -18,6 +18,7 @@
 #include "mad/transactor.hpp"
 #include "snapshot/fabric_survey.hpp"
 #include "snapshot/recording.hpp"
+#include "snapshot/replacement.hpp"
 #include "snapshot/writer.hpp"
 #include "subnet/mlnx.hpp"
 #include "subnet/port_paths.hpp"
@@ -97,6 +98,7 @@ class Snapshot final : public Command {
     set.offer(part_names());
     set.value("--skip", "PART[,PART...]", "Leave these parts out.", [this](std::string_view text) { skip_ = parts_in(text, "--skip"); });
     set.offer(part_names());
+    set.flag("--force", force_, "Replace FILE, however few of its nodes were seen.");
     set.key("-c --cckey", cc_key_, "KEY", "The CC_Key of requests for congestion control; what is no number asks for it.");
     add_common(set, common, (group_fabric & ~(group_sa | group_from)) | group_sl);
   }
@@ -113,6 +115,7 @@ class Snapshot final : public Command {
     report.file = file_;
     report.verbose = session.options().error_level() >= 1;
     co_await sweep(session, fabric, writer, report);
+    if (!force_) keep_old(session, fabric.subnet, writer);
     std::vector<subnet::Failure> failures = co_await read_rest(session, fabric, writer, report);
     writer.put_fabric(fabric);
     report.answers = writer.answers();
@@ -124,6 +127,14 @@ class Snapshot final : public Command {
   }
 
  private:
+  /// Throws Error if the old file stays.
+  void keep_old(const Session& session, const subnet::Subnet& subnet, snapshot::Writer& writer) const {
+    const std::optional<std::string> why = snapshot::why_old_is_kept(file_, subnet);
+    if (!why) return;
+    writer.keep_old();
+    session.log().warning(*why);
+  }
+
   static double seconds_since(Session& session, async::Time begin) {
     return std::chrono::duration<double>(session.loop().now() - begin).count();
   }
@@ -191,6 +202,7 @@ class Snapshot final : public Command {
   }
 
   std::string file_;
+  bool force_{};
   std::optional<std::vector<Part>> only_;
   std::vector<Part> skip_;
   std::uint64_t cc_key_{};

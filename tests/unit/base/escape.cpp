@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "base/unescape.hpp"
 #include "base/utf8.hpp"
 #include "support/catch.hpp"
 
@@ -15,6 +16,7 @@ using namespace std::string_literals;
 using ib::escaped;
 using ib::in_quotes;
 using ib::printable;
+using ib::unescaped;
 
 TEST_CASE("a fixed field ends at its NUL or at its end", "[escape]") {
   const std::array<std::uint8_t, 4> full{'a', 'b', 'c', 'd'};
@@ -84,6 +86,16 @@ TEST_CASE("JSON strings are valid whatever they hold", "[escape]") {
     }
     for (const char c : json(text)) REQUIRE((static_cast<unsigned char>(c) >= 0x20 && c != 0x7f));
   }
+}
+
+TEST_CASE("what was escaped is read back") {
+  for (const std::string_view text :
+       {"", "leaf 1", "a\\b", "\\x41", "tab\t end\n\r", "\x1b[31m", "\xc3\xa9", "\xe2\x82\xac \xf0\x9f\x98\x80", "\\"}) {
+    CAPTURE(text);
+    CHECK(unescaped(escaped(text)) == text);
+  }
+  CHECK(escaped(unescaped("\\xc3\\xa9")) == "\\xc3\\xa9");  // of broken UTF-8 the text stays
+  for (const std::string_view text : {"\\", "\\q", "\\x4", "\\xzz", "\\u12", "\\Uffffffff", "a\\"}) CHECK(unescaped(text) == text);
 }
 
 }  // namespace base_escape_tests

@@ -2,6 +2,8 @@
 // Listings of ibnetdiscover read back, and what is different between two models.
 #include "formats/topology_reader.hpp"
 
+#include <fmt/format.h>
+
 #include "base/error.hpp"
 #include "subnet/difference.hpp"
 #include "subnet/rate.hpp"
@@ -114,6 +116,18 @@ TEST_CASE("two subnets are the same but for what is different") {
   CHECK(found.lids[0].lid == Lid{4});
   CHECK_FALSE(found.lids[0].current.has_value());
   CHECK(found.lids[1].current == Guid{0x100001});
+}
+
+TEST_CASE("the descriptions of ibtool's listing are escaped, those of infiniband-diags' are not") {
+  const auto description = [](std::string_view guid, std::string_view text) {
+    const Subnet subnet =
+        read(fmt::format("vendid=0x2c9\ndevid=0xbd36\nsysimgguid=0x200003\nswitchguid=0x200000(200001)\n"
+                         "Switch\t8 \"S-{}\"\t\t# \"{}\" base port 0 lid 2 lmc 0\n",
+                         guid, text));
+    return std::string(subnet.node(0).description());
+  };
+  CHECK(description("0000:0000:0020:0000", "node07\\\\x\\t\\xe9") == "node07\\x\t\xc3\xa9");
+  CHECK(description("0000000000200000", "node07\\\\x\\t") == "node07\\\\x\\t");
 }
 
 }  // namespace formats_topology_reader_tests

@@ -159,6 +159,55 @@ TEST_CASE("keys of the records of a table are blanked wherever they begin") {
   for (std::size_t size = 0; size < 100; ++size) CHECK(without_keys(Bytes(table).first(size)).size() == size);
 }
 
+TEST_CASE("bytes 24 to 31 of classes 0x0a and 0x0c are a key, whatever the attribute and the version") {
+  Fixture f;
+  const std::uint8_t mgmt_class = GENERATE(std::uint8_t{0x0a}, std::uint8_t{0x0c});
+  // KeyInfo, NeighborsInfo, GeneralInfo, ConfigSpaceAccess, what nobody has defined
+  const std::uint8_t attribute =
+      GENERATE(std::uint8_t{0x0f}, std::uint8_t{0x10}, std::uint8_t{0x17}, std::uint8_t{0x50}, std::uint8_t{0xee});
+  const std::uint8_t version = GENERATE(std::uint8_t{1}, std::uint8_t{2});
+  CAPTURE(int{mgmt_class}, int{attribute}, int{version});
+  std::vector<std::uint8_t> mad(256);
+  mad[0] = 1;
+  mad[1] = mgmt_class;
+  mad[2] = version;
+  mad[3] = 1;
+  mad[17] = attribute;
+  std::fill_n(mad.begin() + 24, 8, std::uint8_t{0xa5});
+  mad[100] = 0x77;
+  std::vector<std::uint8_t> without = mad;
+  std::fill_n(without.begin() + 24, 8, std::uint8_t{0});
+  CHECK(without_keys(mad) == without);
+  CHECK(without_keys(mgmt_class, attribute, 24, Bytes(mad).subspan(24)) == std::vector<std::uint8_t>(without.begin() + 24, without.end()));
+  CHECK_FALSE(without_keys(mgmt_class, attribute, 24, Bytes(without).subspan(24)));
+  CHECK_FALSE(ibtest::contains("a5a5").match(dump_packet(mad)));
+  CHECK_THAT(dump_packet(mad), ibtest::contains("<not displayed>"));
+  CHECK_THAT(dump_packet(mad, Keys::shown), ibtest::contains("a5a5a5a5"));
+  LineTracer tracer = f.tracer(2);
+  tracer.completed(mad, f.path, mad);
+  CHECK_FALSE(ibtest::contains("a5a5").match(f.text));
+}
+
+TEST_CASE("other vendors' bytes are no key") {
+  std::vector<std::uint8_t> mad(256);
+  mad[0] = mad[2] = 1;
+  mad[1] = GENERATE(std::uint8_t{0x09}, std::uint8_t{0x0b}, std::uint8_t{0x0d});
+  std::fill_n(mad.begin() + 24, 8, std::uint8_t{0xa5});
+  CHECK(without_keys(mad) == mad);
+}
+
+TEST_CASE("a key is hidden in a MAD of an unknown version of its class, too") {
+  std::vector<std::uint8_t> mad(256);
+  mad[0] = GENERATE(std::uint8_t{1}, std::uint8_t{0x80});
+  mad[1] = GENERATE(std::uint8_t{0x01}, std::uint8_t{0x21}, std::uint8_t{0x81});
+  mad[2] = 7;
+  std::fill_n(mad.begin() + 24, 8, std::uint8_t{0xa5});
+  std::vector<std::uint8_t> without = mad;
+  std::fill_n(without.begin() + 24, 8, std::uint8_t{0});
+  CHECK(without_keys(mad) == without);
+  CHECK_FALSE(ibtest::contains("a5a5").match(dump_packet(mad)));
+}
+
 TEST_CASE("a Result is a value or an error") {
   const Fixture f;
   Result<int> good = 5;

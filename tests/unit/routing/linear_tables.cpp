@@ -4,6 +4,9 @@
 
 #include <array>
 
+#include <utility>
+#include <vector>
+
 #include "support/catch.hpp"
 #include "unit/routing/made_fabric.hpp"
 
@@ -55,6 +58,24 @@ TEST_CASE("the entries of a switch are those for LIDs of ports, to ports that it
   REQUIRE(entries.size() == 2);
   CHECK((entries[0].lid == Lid{1} && entries[0].port == 1));
   CHECK((entries[1].lid == Lid{4} && entries[1].port == 0));
+}
+
+TEST_CASE("a range that is declared empty is known, and nothing beside it") {
+  for (const auto& [first, last] :
+       std::vector<std::pair<unsigned, unsigned>>{{1, 1}, {1, 63}, {63, 64}, {64, 127}, {5, 200}, {130, 900}, {500, 600}, {9, 8}}) {
+    CAPTURE(first, last);
+    LinearTables tables(2, Lid{300});
+    tables.set_entry(1, Lid{64}, 3);
+    tables.clear(1, Lid{static_cast<std::uint16_t>(first)}, Lid{static_cast<std::uint16_t>(last)});
+    for (unsigned value = 0; value <= 300; ++value) {
+      const Lid lid{static_cast<std::uint16_t>(value)};
+      const bool is_cleared = value >= first && value <= last;
+      CAPTURE(value);
+      REQUIRE(tables.is_known(1, lid) == (is_cleared || value == 64));
+      REQUIRE(tables.out_port(1, lid) == (value == 64 && !is_cleared ? 3 : LinearTables::no_entry));
+      REQUIRE_FALSE(tables.is_known(0, lid));
+    }
+  }
 }
 
 }  // namespace routing_linear_tables_tests

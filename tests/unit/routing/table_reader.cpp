@@ -146,4 +146,19 @@ TEST_CASE("whether adaptive routing is on is requested of switches of Mellanox, 
   CHECK(bench.adaptive[bench.at(leaf1)] == Adaptive::off);
 }
 
+TEST_CASE("a switch that does not answer one of its tables is asked for the other one") {
+  Bench bench;
+  bench.fabric.node(leaf0).adaptive_routing = true;
+  bench.fabric.node(leaf0).info.vendor_id = 0x2c9;
+  const bool ignores_linear = GENERATE(true, false);
+  bench.fabric.node(leaf0).faults.ignores =
+      ignores_linear ? smp::LinearForwardingTable::attribute_id : smp::MulticastForwardingTable::attribute_id;
+  const std::vector<Failure> failures = bench.read();
+  REQUIRE(failures.size() == 1);
+  CHECK(failures[0].attribute == (ignores_linear ? "LinearForwardingTable" : "MulticastForwardingTable"));
+  CHECK(bench.linear->is_known(bench.at(leaf0)) == !ignores_linear);
+  CHECK(bench.multicast->is_known(bench.at(leaf0)) == ignores_linear);
+  CHECK(bench.sent < 3 * (1 + 1024 / 32) + 40);  // two chains of tries, and one request to see that the switch is there
+}
+
 }  // namespace routing_table_reader_tests

@@ -275,4 +275,57 @@ TEST_CASE_METHOD(Bench, "SQLite takes no lock on a snapshot") {
   CHECK(status == 0);
 }
 
+TEST_CASE_METHOD(Bench, "The file that is replaced stays as FILE~ where this is wanted, and nothing else stays") {
+  store();
+  const std::string before = content(file);
+  const auto replace = [&] {
+    snapshot::Writer writer(file, Keys::hidden);
+    writer.put_origin(small.fabric.end_port());
+    writer.keep_old();
+    writer.commit();
+  };
+  const std::vector<std::string> both{"one.ibss", "one.ibss~"};
+  replace();
+  CHECK(names() == both);
+  CHECK(content(file + "~") == before);
+  SECTION("Once more: the older one goes") {
+    const std::string second = content(file);
+    replace();
+    CHECK(names() == both);
+    CHECK(content(file + "~") == second);
+  }
+  SECTION("The process ended between the two names") {
+    std::filesystem::remove(file);
+    std::filesystem::create_hard_link(file + "~", file);
+    replace();
+    CHECK(names() == both);
+    CHECK(content(file + "~") == before);
+    CHECK(content(file) != before);
+  }
+  SECTION("There is something else at FILE~") {
+    std::filesystem::remove(file + "~");
+    std::ofstream(file + "~") << "mine";
+    CHECK_THROWS_AS(replace(), UsageError);
+    CHECK(content(file + "~") == "mine");
+    CHECK(names() == both);
+  }
+}
+
+TEST_CASE_METHOD(Bench, "A file that may not be read is not said to be no snapshot") {
+  if (::geteuid() != 0) return;
+  store();
+  std::filesystem::permissions(file, std::filesystem::perms::none);
+  REQUIRE(::chown(file.c_str(), 12345, 12345) == 0);
+  std::filesystem::permissions(directory.path(), std::filesystem::perms::all);
+  REQUIRE(::seteuid(12345) == 0);
+  std::string why;
+  try {
+    const NewFile refused(file);
+  } catch (const Error& error) {
+    why = error.message();
+  }
+  REQUIRE(::seteuid(0) == 0);
+  CHECK_THAT(why, contains(file) && contains("Permission denied"));
+}
+
 }  // namespace snapshot_new_file_tests

@@ -13,6 +13,7 @@
 #include "snapshot/writer.hpp"
 #include "support/catch.hpp"
 #include "support/small_fabric.hpp"
+#include "support/snapshot_sql.hpp"
 #include "support/temporary_directory.hpp"
 #include "unit/subnet/swept.hpp"
 
@@ -121,6 +122,78 @@ TEST_CASE("Keys are zero also where an attribute does not stand at the beginning
   };
   CHECK(stored_size(Keys::hidden) == 0);
   CHECK(stored_size(Keys::shown) == mad::data_area(mad::mgmt_class::congestion).offset - area.offset + 8);
+}
+
+namespace {
+
+constexpr std::uint64_t failed_m_key = 0x1122334455667788;
+
+/// A sweep with an M_Key, that one node did not answer.
+struct FailedWithKey {
+  TemporaryDirectory directory;
+  SmallFabric small;
+  std::unique_ptr<Swept> swept;
+
+  FailedWithKey() {
+    small.fabric.node(small.other).faults.silent = true;
+    swept = std::make_unique<Swept>(small.fabric);
+    path::Path path = swept->failures.at(0).error ? dynamic_cast<const mad::MadError&>(*swept->failures[0].error).path() : path::IbPath();
+    path.ib().m_key = failed_m_key;
+    std::vector<std::uint8_t> request = mad::to_mad(mad::attribute_request(path, smp::NodeInfo::info(), mad::method::get));
+    swept->failures[0].error = std::make_shared<mad::MadTimeout>(request, path, 3, std::chrono::seconds(1));
+  }
+  static std::uint64_t stored_key(const std::string& file) {
+    std::array<std::uint8_t, 8> bytes{};
+    const UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+    snapshot::Database database(fd.get(), file, snapshot::Database::Mode::read);
+    snapshot::Statement row(database, "SELECT request FROM raw_failure");
+    REQUIRE(row.step());
+    REQUIRE(row.bytes(0).size() == mad::packet_size);
+    std::copy_n(row.bytes(0).begin() + 24, bytes.size(), bytes.begin());
+    return load_be<std::uint64_t>(bytes.data());
+  }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(FailedWithKey, "The key of a request that failed is not in a snapshot without keys, and one that holds it is refused") {
+  const std::string shown = store(directory.file("shown"), small.fabric, *swept, Keys::shown);
+  const std::string hidden = store(directory.file("hidden"), small.fabric, *swept, Keys::hidden);
+  CHECK(stored_key(shown) == failed_m_key);
+  CHECK(stored_key(hidden) == 0);
+  CHECK_NOTHROW(Snapshot(hidden).read_fabric(nullptr));
+  SECTION("Written anew without keys") {
+    Snapshot old(shown);
+    Writer(directory.file("copy"), Keys::hidden, &old).commit();
+    CHECK(stored_key(directory.file("copy")) == 0);
+    CHECK_FALSE(Snapshot(directory.file("copy")).has_keys());
+    CHECK_NOTHROW(Snapshot(directory.file("copy")).read_fabric(nullptr));
+  }
+  SECTION("It says that it holds no keys") {
+    set_fact(shown, "keys", "hidden");
+    CHECK_THROWS_WITH(Snapshot(shown).read_fabric(nullptr), contains("it says that it holds no keys, and holds one"));
+  }
+}
+
+TEST_CASE("The key of a vendor's MAD is not in a snapshot without keys") {
+  const TemporaryDirectory directory;
+  const snapshot::AnswerKey key{.mgmt_class = 0x0a, .attribute = GENERATE(std::uint16_t{0x17}, std::uint16_t{0x0f}, std::uint16_t{0xee})};
+  std::vector<std::uint8_t> payload(40, 0);
+  std::fill_n(payload.begin(), 8, std::uint8_t{0xa5});
+  payload[30] = 1;
+  const auto stored = [&](Keys keys) {
+    const std::string file = directory.file(keys == Keys::shown ? "shown" : "hidden");
+    Writer writer(file, keys);
+    writer.put_answer(key, payload);
+    writer.commit();
+    return Snapshot(file).find(key).value();
+  };
+  CHECK(stored(Keys::shown).payload.at(0) == 0xa5);
+  CHECK(stored(Keys::hidden).payload.at(0) == 0);
+  CHECK(stored(Keys::hidden).hides_key);
+  CHECK(stored(Keys::hidden).payload.at(30) == 1);
+  set_fact(directory.file("shown"), "keys", "hidden");
+  CHECK_THROWS_WITH(Snapshot(directory.file("shown")).find(key), contains("holds one"));
 }
 
 TEST_CASE("What failed is stored with its error") {
@@ -246,6 +319,44 @@ TEST_CASE("Two writers of one file: the second one is told so; a writer that giv
   const subnet::SweptSubnet stored = Snapshot(file).read_fabric(nullptr);
   const subnet::Subnet& subnet = stored.subnet;
   CHECK(subnet.nodes().size() == 3);
+}
+
+TEST_CASE("What was never sent did not time out, and what the sweep asked in vain did") {
+  const TemporaryDirectory directory;
+  SmallFabric small;
+  small.fabric.node(small.leaf).faults.ignores = smp::SwitchInfo::attribute_id;
+  Swept swept(small.fabric);
+  const subnet::NodeIndex leaf = swept.subnet.find_node(Guid{0x100});
+  path::IbPath to;
+  to.end_port = &small.fabric.end_port();
+  to.dlid = Lid{1};
+  to.slid = small.fabric.end_port().lid;
+  to.dqpn = to.sqpn = Qpn{0};
+  {
+    Writer writer(directory.file("one"), Keys::hidden);
+    writer.put_origin(small.fabric.end_port());
+    writer.put_fabric(swept);
+    for (const char* part : {"lft", "mft"}) writer.put_part(part);
+    // As an earlier version did, which asked for no other table of that switch then.
+    const mad::MadTimeout error(mad::to_mad(mad::attribute_request(to, smp::LinearForwardingTable::info(), mad::method::get)), to, 3,
+                                std::chrono::seconds(1));
+    writer.put_failure({.mgmt_class = 1, .attribute = smp::LinearForwardingTable::attribute_id, .node = leaf}, error);
+    writer.commit();
+  }
+  Snapshot snapshot(directory.file("one"));
+  snapshot::SnapshotTransactor answers(snapshot, small.fabric.end_port(), Keys::hidden);
+  const auto outcome_of = [&](const StructInfo& attribute) {
+    const path::Path path = to;
+    const mad::Request request = mad::attribute_request(path, attribute, mad::method::get);
+    const mad::Result<mad::Reply> reply = swept.loop.run(answers.try_call(request));
+    REQUIRE_FALSE(reply);
+    return reply.shared_error();
+  };
+  CHECK(mad::tries_in_vain(*outcome_of(smp::LinearForwardingTable::info())) == 3U);
+  CHECK(mad::tries_in_vain(*outcome_of(smp::SwitchInfo::info())) == 4U);
+  const auto unsent = outcome_of(smp::MulticastForwardingTable::info());
+  CHECK(dynamic_cast<const mad::NotRead*>(unsent.get()) != nullptr);
+  CHECK_THAT(unsent->message(), ends_with(": it was not requested then, after no answer to LinearForwardingTable"));
 }
 
 }  // namespace snapshot_round_trip_tests

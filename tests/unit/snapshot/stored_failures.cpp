@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
+#include "iba-gen/pm.hpp"
 #include "iba-gen/smp.hpp"
 #include "mad/error.hpp"
 #include "snapshot/snapshot.hpp"
@@ -90,9 +91,9 @@ TEST_CASE_METHOD(Bench, "Looking for all that many silent nodes did not answer c
     const Cost cost(snapshot);
     for (subnet::NodeIndex node = 0; node < nodes; ++node) {
       REQUIRE(snapshot.find_lack(key_of(node, 7)));
-      REQUIRE(snapshot.find_silence(key_of(node, 7)));
+      REQUIRE(snapshot.find_unanswered(key_of(node, 7)));
     }
-    CHECK_FALSE(snapshot.find_silence(key_of(nodes, 7)));
+    CHECK_FALSE(snapshot.find_unanswered(key_of(nodes, 7)));
     return cost.count();
   };
   const std::uint64_t one = cost_of(1000), twice = cost_of(2000);
@@ -119,7 +120,7 @@ TEST_CASE_METHOD(Bench, "Looking for blocks that a node with a long table did no
   CHECK(twice < 3 * one);
 }
 
-TEST_CASE_METHOD(Bench, "Which failure tells that an agent lacks an attribute, and which that it is silent") {
+TEST_CASE_METHOD(Bench, "Which failure tells that an agent lacks an attribute, and which that it did not answer") {
   Snapshot snapshot = stored([this](snapshot::Writer& writer) {
     writer.put_failure(key_of(1, 5), refusal());
     writer.put_failure(key_of(1, 3), refusal());
@@ -129,15 +130,37 @@ TEST_CASE_METHOD(Bench, "Which failure tells that an agent lacks an attribute, a
   });
   REQUIRE(snapshot.find_lack(key_of(1, 9)));
   CHECK(snapshot.find_lack(key_of(1, 9))->status == 12);
-  CHECK_FALSE(snapshot.find_silence(key_of(1, 9)));
-  REQUIRE(snapshot.find_silence(key_of(2, 9)));
-  CHECK(snapshot.find_silence(key_of(2, 9))->payload.size() == 12);
+  CHECK_FALSE(snapshot.find_unanswered(key_of(1, 9)));
+  CHECK(snapshot.find_unanswered(key_of(2, 9)) == key_of(2, 0));
   CHECK(snapshot.find_lack(key_of(2, 9)));
   CHECK_FALSE(snapshot.find_lack(key_of(3, 9)));
   AnswerKey of_other_attribute = key_of(2, 9);
   of_other_attribute.attribute = smp::PKeyTable::attribute_id;
   CHECK_FALSE(snapshot.find_lack(of_other_attribute));
-  CHECK(snapshot.find_silence(of_other_attribute));
+  CHECK(snapshot.find_unanswered(of_other_attribute) == key_of(2, 0));
+  // An SMA answered the sweep: one attribute that it did not answer says nothing of the others.
+  CHECK_FALSE(snapshot.find_silence(of_other_attribute));
+}
+
+TEST_CASE_METHOD(Bench, "A PMA is silent if it answered neither ClassPortInfo nor PortCounters") {
+  const auto key = [](subnet::NodeIndex node, std::uint16_t attribute, std::uint32_t select = 0) {
+    return AnswerKey{.mgmt_class = mad::mgmt_class::performance, .attribute = attribute, .node = node, .selector = select};
+  };
+  constexpr std::uint16_t class_port_info = mad::ClassPortInfo::attribute_id, counters = pm::PortCounters::attribute_id,
+                          details = pm::PortXmitDiscardDetails::attribute_id;
+  const std::vector<std::uint8_t> payload(8, 1);
+  Snapshot snapshot = stored([&](snapshot::Writer& writer) {
+    writer.put_failure(key(1, class_port_info), silence());
+    writer.put_answer(key(2, class_port_info), payload);
+    writer.put_failure(key(2, counters, 1), silence());
+    writer.put_failure(key(3, class_port_info), silence());
+    writer.put_answer(key(3, counters, 4), payload);
+    writer.put_failure(key(4, class_port_info), refusal());
+    writer.put_failure(key(4, counters, 1), silence());
+  });
+  REQUIRE(snapshot.find_silence(key(1, details, 1)));
+  CHECK(snapshot.find_silence(key(1, details, 1))->payload.size() == 12);
+  for (const subnet::NodeIndex node : {2U, 3U, 4U, 5U}) CHECK_FALSE(snapshot.find_silence(key(node, details, 1)));
 }
 
 }  // namespace snapshot_stored_failures_tests

@@ -99,6 +99,27 @@ TEST_CASE("LIDs with LMC lead to their port, and twins to each other") {
   CHECK(subnet.port_of(ca, 3) == none);
 }
 
+TEST_CASE("the LIDs of an earlier PortInfo lead nowhere") {
+  Subnet subnet;
+  const NodeIndex host = subnet.add_node(node_info(0x10, smp::NodeType::channel_adapter, 2));
+  const PortIndex first = subnet.port_of(host, 1), second = subnet.port_of(host, 2);
+  smp::PortInfo info;
+  info.lid = Lid{8};
+  info.lmc = 2;
+  subnet.set_port_info(first, packed(info));
+  info.lmc = 0;
+  CHECK(subnet.set_port_info(second, packed(info)) == first);
+  info.lid = Lid{10};
+  CHECK(subnet.set_port_info(first, packed(info)) == none);
+  for (unsigned lid = 1; lid < 16; ++lid) {
+    CAPTURE(lid);
+    CHECK(subnet.find_lid(Lid{static_cast<std::uint16_t>(lid)}) == (lid == 10 ? first : none));
+  }
+  info.lid = Lid{};
+  subnet.set_port_info(first, packed(info));
+  CHECK(subnet.find_lid(Lid{10}) == none);
+}
+
 TEST_CASE("a model has room for so many nodes and ports, whatever a node says of its own") {
   Subnet by_nodes(SubnetLimits{.nodes = 2}), by_ports(SubnetLimits{.ports = 300});
   const auto ca = node_info(1, smp::NodeType::channel_adapter, 2), wide = node_info(2, smp::NodeType::switch_, 255);

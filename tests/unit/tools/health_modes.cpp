@@ -177,8 +177,11 @@ TEST_CASE("health: --port local sends eight MADs at most, and --state keeps the 
   CHECK(second["window_seconds"].get<double>() == Approx(60).epsilon(0.1));
   CHECK(f.found({"--port", "local", "--state", state})["verdict"] == "healthy");
   CHECK(f.found({"--port", "local"})["window_seconds"].get<double>() == Approx(10).epsilon(0.1));
-  f.file("state", "anything else");
-  CHECK(check(f.found({"--port", "local", "--state", state}), "symbol-errors")["check_state"] == "skipped");
+  for (const std::string& other : {std::string("anything else"), std::string(5000, 'x'), "ibtool-health-1 " + std::string(50000, '0')}) {
+    f.file("state", other);
+    CHECK(check(f.found({"--port", "local", "--state", state}), "symbol-errors")["check_state"] == "skipped");
+    CHECK(check(f.found({"--port", "local", "--state", state}), "symbol-errors")["check_state"] == "done");
+  }
 }
 
 TEST_CASE("health: --port local sends eight MADs at most where the other end is silent, and warns of a link that went down") {

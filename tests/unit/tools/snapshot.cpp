@@ -15,6 +15,7 @@
 #include "support/catch.hpp"
 #include "support/counting_fabric.hpp"
 #include "support/program.hpp"
+#include "support/small_fabric.hpp"
 #include "support/temporary_directory.hpp"
 #include "tools/perfquery/counter_sets.hpp"
 
@@ -242,6 +243,64 @@ TEST_CASE_METHOD(Bench, "a key that was set is hidden offline as it was live, an
   CHECK(take({"-K"}).status == 0);
   CHECK(ibtool(fabric, with({"--from", file, "-K"})).out == shown.out);
   CHECK(ibtool(fabric, with({"--from", file})).out == live.out);
+}
+
+TEST_CASE_METHOD(Bench, "A snapshot of another fabric, or of nearly nothing, stays unless --force is given") {
+  ibtest::TwoWayFabric two;
+  REQUIRE(ibtool(two.fabric, {"snapshot", file}).status == 0);
+  ibtest::FakeFabric alone;
+  alone.attach(alone.add_ca(0x900, 1, "alone"));
+  const auto stored_nodes = [this] { return snapshot::Snapshot(file).node_guids().size(); };
+  const Outcome refused = ibtool(alone, {"snapshot", file});
+  CHECK(refused.status == 3);
+  CHECK(refused.out.empty());
+  CHECK(refused.err ==
+        "E: '" + file + "' has 4 nodes, none of which is among the 1 node of this fabric: it is not replaced (--force replaces it)\n");
+  CHECK(stored_nodes() == 4);
+  CHECK(ibtool(alone, {"snapshot", file, "--force", "--only", "topology"}).status == 0);
+  CHECK(stored_nodes() == 1);
+  CHECK_FALSE(std::filesystem::exists(file + "~"));
+}
+
+TEST_CASE_METHOD(Bench, "A snapshot of which less than half was seen stays as FILE~") {
+  take({});
+  fabric.set_link(here, 1, false);
+  const Outcome outcome = take({"--only", "topology"});
+  CHECK(outcome.status == 0);
+  CHECK(outcome.err == "W: '" + file + "' has 3 nodes, only 1 of which were seen now: it is kept as '" + file + "~'\n");
+  CHECK(snapshot::Snapshot(file).node_guids().size() == 1);
+  CHECK(snapshot::Snapshot(file + "~").node_guids().size() == 3);
+}
+
+TEST_CASE_METHOD(Bench, "What a snapshot lacks is said without a warning of SLs, by which nothing is sent") {
+  REQUIRE(take({"--only", "topology"}).status == 0);
+  for (const char* command : {"ibdatacounters", "ibqueryerrors"}) {
+    const Outcome outcome = ibtool(fabric, {command, "--from", file});
+    CAPTURE(command);
+    CHECK_THAT(outcome.err, contains("has no part 'counters'"));
+    CHECK_FALSE(contains("SL 0").match(outcome.err));
+  }
+}
+
+TEST_CASE_METHOD(Bench, "A SwitchInfo that was not answered is said to be so, from a file as well") {
+  fabric.node(leaf).faults.ignores = smp::SwitchInfo::attribute_id;
+  CHECK(take({"--skip", "sa"}).status == 4);
+  const Outcome outcome = ibtool(fabric, {"dump_lfts", "--from", file});
+  CHECK(outcome.status == 4);
+  CHECK_FALSE(contains("has no SwitchInfo").match(outcome.err));
+  CHECK_THAT(outcome.err, contains("leaf") && contains("SwitchInfo"));
+}
+
+TEST_CASE_METHOD(Bench, "A switch that does not answer one table has the others in the file") {
+  fabric.node(leaf).faults.ignores = smp::LinearForwardingTable::attribute_id;
+  const json document = taken({"--skip", "sa"});
+  CHECK(document["status"] == 4);
+  CHECK(document["unreachable"].size() == 1);
+  for (const json& part : document["parts"]) {
+    CAPTURE(part.dump());
+    CHECK(part["failures"] == (part["part"] == "lft" ? 1 : 0));
+    if (part["part"] == "sl2vl") CHECK(part["answered"] == part["planned"]);
+  }
 }
 
 }  // namespace tools_snapshot_tests
