@@ -26,9 +26,10 @@ std::string abi_file() { return sysfs_root() + "/class/infiniband_mad/abi_versio
 Error no_device(const EndPort& port, std::string_view kind) {
   if (umad_abi_failure() != 0)
     return Error(fmt::format("{} has no {} device: load the kernel module ib_umad (modprobe ib_umad)", port.name(), kind));
-  return Error(fmt::format("{} has no {} device, though the kernel module ib_umad is loaded: the kernel does not give it to this system, "
-                           "which may be a container",
-                           port.name(), kind));
+  return Error(
+      fmt::format("{} has no {} device, though the kernel module ib_umad is loaded: the kernel does not give it to this system, "
+                  "which may be a container",
+                  port.name(), kind));
 }
 
 UniqueFd open_device(const std::string& path, int flags) {
@@ -41,10 +42,10 @@ UniqueFd open_device(const std::string& path, int flags) {
       error.note(fmt::format("No permission to use {}: run as root, or let udev give the device to your group", path));
       break;
     case ENOENT:
-      error.note(fmt::format("There is no {}{}", path, umad_abi_failure() == 0
-                                                          ? ", though the kernel module ib_umad is loaded: in a container, the file has to "
-                                                            "be passed in (--device); else see udev"
-                                                          : ": load the kernel module ib_umad (modprobe ib_umad)"));
+      error.note(fmt::format("There is no {}{}", path,
+                             umad_abi_failure() == 0 ? ", though the kernel module ib_umad is loaded: in a container, the file has to "
+                                                       "be passed in (--device); else see udev"
+                                                     : ": load the kernel module ib_umad (modprobe ib_umad)"));
       break;
     case ENXIO:
     case ENODEV:
@@ -135,8 +136,8 @@ const EndPort& umad_half(const EndPort& port, bool smp) {
   if (half != nullptr && !half->umad.empty()) return *half;
   const std::string other = other_kind(port);
   if (smp && port.link_layer == LinkLayer::ethernet) {
-    throw Error(fmt::format("{} is {}, which has no SMPs and so no subnet to look at; {}ibstat, ibstatus and ibv_devices show it", port.name(),
-                            other, port.umad.empty() ? "" : "GMPs and verbs work there, and "));
+    throw Error(fmt::format("{} is {}, which has no SMPs and so no subnet to look at; {}ibstat, ibstatus and ibv_devices show it",
+                            port.name(), other, port.umad.empty() ? "" : "GMPs and verbs work there, and "));
   }
   if (!other.empty() && port.link_layer != LinkLayer::ethernet)
     throw Error(fmt::format("{} is {}: it has no MADs; ibstat, ibstatus and ibv_devices show it", port.name(), other));

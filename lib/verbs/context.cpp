@@ -33,9 +33,10 @@ Context::Context(const sys::Device& device) : device_(&device) {
   if (device.uverbs.empty()) {
     const bool is_loaded = sys::read_attribute(sys::sysfs_root() + "/class/infiniband_verbs/abi_version").has_value();
     throw Error(fmt::format("{} has no verbs device{}", device.name,
-                            is_loaded ? ", though the kernel module ib_uverbs is loaded: the kernel does not give it to this system, which may "
-                                        "be a container"
-                                      : ": load the kernel module ib_uverbs (modprobe ib_uverbs)"));
+                            is_loaded
+                                ? ", though the kernel module ib_uverbs is loaded: the kernel does not give it to this system, which may "
+                                  "be a container"
+                                : ": load the kernel module ib_uverbs (modprobe ib_uverbs)"));
   }
   int count = 0;
   const Handle<ibv_device*, ibv_free_device_list> list(ibv_get_device_list(&count));

@@ -38,10 +38,10 @@ class Down(Base):
         cls.fabric.console(f"Unlink {OWN}")
 
     def test_one_line_and_status_3(self):
-        for words in (["iblinkinfo"], ["iblinkinfo", "--down"], ["ibnetdiscover"], ["ibswitches"], ["ibqueryerrors"], ["ibtracert", "1", "4"],
-                      ["ibtracert", "hostA", "hostB"], ["saquery", "NR"], ["perfquery", "4"], ["perfquery", "hostB"],
-                      ["smpquery", "NI", "4"], ["smpquery", "NI", "hostB"], ["sminfo"], ["check_routes"], ["ibping", "-S"],
-                      ["rdma_bw", "-p", "4446"]):
+        for words in (["iblinkinfo"], ["iblinkinfo", "--down"], ["ibnetdiscover"], ["ibswitches"], ["ibqueryerrors"],
+                      ["ibtracert", "1", "4"], ["ibtracert", "hostA", "hostB"], ["saquery", "NR"], ["perfquery", "4"],
+                      ["perfquery", "hostB"], ["smpquery", "NI", "4"], ["smpquery", "NI", "hostB"], ["sminfo"], ["check_routes"],
+                      ["ibping", "-S"], ["rdma_bw", "-p", "4446"]):
             with self.subTest(" ".join(words)):
                 done = self.ibtool(*words, status=3)
                 self.assertEqual((done.stdout, done.stderr), ("", f"E: {DOWN}\n"))
@@ -64,8 +64,8 @@ class Down(Base):
                 self.assertEqual([finding["check"] for finding in found["findings"]], ["own-port"])
         self.assertFalse(os.path.exists(self.fabric.path("state")))
         text = self.ibtool("health", "--baseline", self.before, status=1).stdout
-        self.assertTrue(text.startswith(f"{DOWN}{OTHER_END.format(self.before)}.\nerror: own-port (sure): 5000:0000:0000:0010 port 1 -- 'leafA' "),
-                        text)
+        first = f"{DOWN}{OTHER_END.format(self.before)}.\n"
+        self.assertTrue(text.startswith(f"{first}error: own-port (sure): 5000:0000:0000:0010 port 1 -- 'leafA' "), text)
         self.assertNotIn("''", text)
 
     def test_snapshot_keeps_the_file(self):

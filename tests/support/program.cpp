@@ -63,7 +63,8 @@ const SysfsTree& host_sysfs(const FakeFabric& fabric, const Outside& outside) {
   port.gid = ib::to_text(here.default_gid());
   port.umad = "umad0";
   const std::string node_guid = ib::to_text(here.device->node_guid), lid = fmt::format("0x{:x}\n", here.lid.value);
-  const auto [at, is_new] = trees.try_emplace(fmt::format("{} {} {} {} {} {} {}", node_guid, port.number, port.gid, lid, has_umad, port.state, port.phys_state));
+  const auto [at, is_new] =
+      trees.try_emplace(fmt::format("{} {} {} {} {} {} {}", node_guid, port.number, port.gid, lid, has_umad, port.state, port.phys_state));
   SysfsTree& tree = at->second;
   if (!is_new) return tree;
   tree.device("fake0", node_guid);

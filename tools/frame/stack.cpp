@@ -99,8 +99,13 @@ sys::Passage Stack::passage(bool smp) {
   return sys::passage_of(host_.end_port().carrier(smp));
 }
 
+/// Throws Error with the kind of the end port if it is no InfiniBand port, and so has no SMPs.
+void Stack::require_infiniband() {
+  if (looks_at_port() && !sys::other_kind(host_.end_port()).empty()) std::ignore = sys::umad_half(host_.end_port(), true);
+}
+
 void Stack::require_link() {
-  if (looks_at_port() && !sys::other_kind(host_.end_port()).empty()) std::ignore = sys::umad_half(host_.end_port(), true);  // throws
+  require_infiniband();
   const sys::Passage passes = passage(true);
   if (passes == sys::Passage::everything) return;
   if (passes == sys::Passage::nothing) throw PortDown(down_text());

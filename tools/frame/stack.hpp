@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The layers of Transactors at an end port, built in one place. From bottom to top: the Rpc on a channel with the PortGate, or the snapshot
-// of --from; the SetGuard; the cache of --cache; the layer of the dialect or of --sa. A Stack also has the path to the SA, and the paths that the SA gave.
+// of --from; the SetGuard; the cache of --cache; the layer of the dialect or of --sa. A Stack also has the path to the SA, and the paths
+// that the SA gave.
 //
 // A Stack opens when it is first used. close() takes everything down, so that it opens anew: after the end port has gone away and come
 // back, after LIDs have changed or the SM has moved (Host::reread()). When it is closed, no task, no Transactor and no resolved path of it
@@ -158,6 +159,7 @@ class Stack {
   void open_snapshot();
   void stack_on_top();
   bool looks_at_port() const;
+  void require_infiniband();
   sys::Passage passage(bool smp);
   void set_sa_path(path::Path& path);
   mad::Transactor& guarded();

@@ -99,7 +99,7 @@ async::Task<path::Path> Stack::smp_path(const path::Path* target) {
     }
     ib.has_grh = false;
   }
-  if (!stays_here(path)) require_link();
+  stays_here(path) ? require_infiniband() : require_link();
   // SMPs travel on VL15, so no SL is needed. Only the source LID is missing.
   if (path.directed() == nullptr && ib.slid == Lid{}) ib.slid = host_.end_port().lid;
   debug_path("SMP", path);

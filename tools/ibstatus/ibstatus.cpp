@@ -60,8 +60,8 @@ struct IbstatusReport final : DevicesReport {
  private:
   /// As a shell prints them: words with one blank between, after a blank if there are any.
   static void diags_lines(TextOut& out, const DiagsPort& port) {
-    constexpr std::array<std::string_view, 7> headings{"default gid:\t", "base lid:\t", "sm lid:\t\t", "state:\t\t",
-                                                       "phys state:\t", "rate:\t\t",    "link_layer:\t"};
+    constexpr std::array<std::string_view, 7> headings{"default gid:\t", "base lid:\t", "sm lid:\t\t",  "state:\t\t",
+                                                       "phys state:\t",  "rate:\t\t",   "link_layer:\t"};
     for (std::size_t at = 0; at < headings.size(); ++at) {
       const std::string text = port.content.at(at).value_or(at + 1 == headings.size() ? "IB" : "unknown");
       out.print("\t{}", headings.at(at));
@@ -146,8 +146,7 @@ class Ibstatus final : public Command {
 
   /// The ports of a device, in the order of their numbers as text, or the one of that number: "" is none of them. Nothing after a
   /// failure.
-  static void add_ports(Session& session, const std::string& name, const std::optional<std::string>& number,
-                        IbstatusReport& report) {
+  static void add_ports(Session& session, const std::string& name, const std::optional<std::string>& number, IbstatusReport& report) {
     if (!report.diags_failure.empty()) return;
     std::vector<IbstatusReport::DiagsPort> ports;
     const bool is_stored = session.options().from.has_value();

@@ -109,7 +109,7 @@ class SaTables final : public FabricSource {
     how.needs = wanted.needs;
     how.nodes = session_.node_records();
     how.progress = wanted.progress;
-    session_.stack().require_lids();
+    session_.stack().require_sa();
     co_await session_.prepare_sa();
     mad::Transactor& transactor = session_.transactor();
     if (wanted.around.given()) {

@@ -109,10 +109,10 @@ class Sminfo final : public Command {
     if (!modifier && (wanted_.state || wanted_.priority || wanted_.activity))
       throw UsageError("--state, --priority and --activity set nothing without an ATTR_MOD");
     if (modifier) session.require_exact_targets();
+    if (!wanted_.target.given()) session.stack().require_link();  // without a link the SM LID is that of another time, or 0
     mad::Transactor& transactor = modifier ? session.smp_transactor() : session.transactor();
     Destination manager = co_await session.smp_node(wanted_.target);
     if (!wanted_.target.given()) {
-      session.stack().require_link();  // without a link the SM LID is that of another time, or 0
       const sys::EndPort& here = session.end_port();
       if (!here.sm_lid.is_unicast())
         throw Error(fmt::format("No subnet manager is known: the SM LID of {} is {}", here.name(), here.sm_lid.value));

@@ -59,7 +59,8 @@ TEST_CASE("a port of another kind is called by its kind", "[sys]") {
   const auto half = [&](std::string_view port, bool smp) { return umad_half(list.find_end_port(port), smp).umad; };
   CHECK_THROWS_WITH(half("roce", true), ibtest::starts_with("roce/1 is a RoCE port (Ethernet), which has no SMPs"));
   for (const bool smp : {false, true}) {
-    CHECK_THROWS_WITH(half("efa", smp), ibtest::starts_with("efa/1 is no InfiniBand port (its link layer is 'Unspecified', as that of EFA)"));
+    CHECK_THROWS_WITH(half("efa", smp),
+                      ibtest::starts_with("efa/1 is no InfiniBand port (its link layer is 'Unspecified', as that of EFA)"));
     CHECK_THROWS_WITH(half("efa", smp), !ibtest::contains("modprobe"));
   }
   CHECK_THROWS_WITH(half("rnic", true), ibtest::starts_with("rnic/1 is an iWARP port"));

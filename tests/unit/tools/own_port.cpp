@@ -134,7 +134,10 @@ TEST_CASE("own port: what stays on this host and what is stored are as ever") {
   const Outcome reset = ibtool(cut.fabric, {"ibportstate", "-D", "0", "1", "enable"});
   CAPTURE(reset.err);
   CHECK(cut.fabric.sets.size() == 1);
-  for (const Words& words : {Words{"ibstat"}, {"ibaddr"}, {"iblinkinfo", "--from", cut.before}, {"iblinkinfo", "--load-cache", cut.before},
+  for (const Words& words : {Words{"ibstat"},
+                             {"ibaddr"},
+                             {"iblinkinfo", "--from", cut.before},
+                             {"iblinkinfo", "--load-cache", cut.before},
                              {"health", "--from", cut.before, "--interval", "0", "--only", "link-slow"}}) {
     const Outcome outcome = ibtool(cut.fabric, words);
     CAPTURE(words, outcome.err);
@@ -145,8 +148,16 @@ TEST_CASE("own port: what stays on this host and what is stored are as ever") {
 
 TEST_CASE("own port: infiniband-diags' names print what they would print without looking at it") {
   Cut cut;
-  for (const Words& words : {Words{"iblinkinfo"}, {"ibnetdiscover"}, {"ibswitches"}, {"ibqueryerrors"}, {"ibtracert", "2", "3"}, {"sminfo"},
-                             {"perfquery", "3"}, {"smpquery", "NI", "3"}, {"saquery", "NR"}, {"ibportstate", "-D", "0", "1"}}) {
+  for (const Words& words : {Words{"iblinkinfo"},
+                             {"ibnetdiscover"},
+                             {"ibswitches"},
+                             {"ibqueryerrors"},
+                             {"ibtracert", "2", "3"},
+                             {"sminfo"},
+                             {"perfquery", "3"},
+                             {"smpquery", "NI", "3"},
+                             {"saquery", "NR"},
+                             {"ibportstate", "-D", "0", "1"}}) {
     const Outcome looked = diags(cut.fabric, words), unaware = diags(cut.fabric, words, {.port_state = "4: ACTIVE"});
     CAPTURE(words);
     CHECK(looked.out == unaware.out);
@@ -169,9 +180,21 @@ TEST_CASE("own port: snapshot keeps yesterday's file") {
 TEST_CASE("own port: health has it as its only finding, whatever it is asked for") {
   Cut cut;
   const std::string state = cut.directory.file("state");
-  for (const Words& more : {Words{}, {"other"}, {"nobody is called so"}, {"3"}, {"--interval", "0"}, {"--routes"}, {"--only", "sm-none"},
-                            {"--sa"}, {"--nodes", "other"}, {"--port", "local"}, {"--port", "local", "--state", state},
-                            {"--baseline", cut.before}, {"--load-cache", cut.before}, {"--cache", cut.before}, {"--fail-on", "error"}}) {
+  for (const Words& more : {Words{},
+                            {"other"},
+                            {"nobody is called so"},
+                            {"3"},
+                            {"--interval", "0"},
+                            {"--routes"},
+                            {"--only", "sm-none"},
+                            {"--sa"},
+                            {"--nodes", "other"},
+                            {"--port", "local"},
+                            {"--port", "local", "--state", state},
+                            {"--baseline", cut.before},
+                            {"--load-cache", cut.before},
+                            {"--cache", cut.before},
+                            {"--fail-on", "error"}}) {
     Words words{"health", "--json"};
     words.insert(words.end(), more.begin(), more.end());
     const Outcome outcome = ibtool(cut.fabric, words);
@@ -186,13 +209,15 @@ TEST_CASE("own port: health has it as its only finding, whatever it is asked for
     CHECK(finding["confidence"] == "sure");
     CHECK(finding["ends"][0]["node_guid"] == "0000:0000:0000:0200");
     CHECK(finding["ends"][0]["port_num"] == 1);
-    CHECK_THAT(finding["text"].get<std::string>(), contains("portState is Down; portPhysicalState is Polling. It is fake0/1 of this host."));
+    CHECK_THAT(finding["text"].get<std::string>(),
+               contains("portState is Down; portPhysicalState is Polling. It is fake0/1 of this host."));
     for (const json& check : found["checks"]) CHECK((check["check_state"] == "done") == (check["check"] == "own-port"));
   }
   CHECK_FALSE(std::filesystem::exists(state));
   const Outcome text = ibtool(cut.fabric, {"health", "--baseline", cut.before});
   CHECK(text.status == 1);
-  CHECK_THAT(text.out, contains("\nerror: own-port (sure): 'node01 fake0' 0000:0000:0000:0200 port 1 -- 'leaf 1' 0000:0000:0000:0100 port 1\n"));
+  CHECK_THAT(text.out,
+             contains("\nerror: own-port (sure): 'node01 fake0' 0000:0000:0000:0200 port 1 -- 'leaf 1' 0000:0000:0000:0100 port 1\n"));
   CHECK_THAT(text.out, !contains("node-gone") && !contains("sm-none (") && !contains("Start a subnet manager"));
   CHECK(ibtool(cut.fabric, {"health", "--skip", "own-port"}).status == 4);
 }
@@ -251,15 +276,22 @@ TEST_CASE("own port: in Initialize and Armed SMPs go on, with one line, and what
   SmallFabric small;
   for (const auto& [outside, word] : {std::pair{initialize, "Initialize"}, std::pair{armed, "Armed"}}) {
     const std::string is = fmt::format("fake0/1 is {} (physical state Link UP): ", word);
-    for (const Words& words : {Words{"ibnetdiscover"}, {"iblinkinfo"}, {"smpquery", "NI", "0,1,2"}, {"smpquery", "NI", "other"}, {"ibswitches"}}) {
+    for (const Words& words :
+         {Words{"ibnetdiscover"}, {"iblinkinfo"}, {"smpquery", "NI", "0,1,2"}, {"smpquery", "NI", "other"}, {"ibswitches"}}) {
       const Outcome outcome = ibtool(small.fabric, words, outside);
       CAPTURE(words, outcome.err);
       CHECK(outcome.status == 0);
       CHECK(outcome.err == "W: " + is + "nothing but SMPs passes until a subnet manager makes it Active\n");
     }
     const std::string refusal = "E: " + is + "GMPs, and queries to the SA, need a port that a subnet manager has made Active\n";
-    for (const Words& words : {Words{"perfquery", "3"}, {"perfquery"}, {"ibping", "3"}, {"ibping", "-S"}, {"saquery", "NR"}, {"iblinkinfo", "--sa"},
-                               {"vendstat", "-N", "3"}, {"smpquery", "NI", "-G", "0x301"}}) {
+    for (const Words& words : {Words{"perfquery", "3"},
+                               {"perfquery"},
+                               {"ibping", "3"},
+                               {"ibping", "-S"},
+                               {"saquery", "NR"},
+                               {"iblinkinfo", "--sa"},
+                               {"vendstat", "-N", "3"},
+                               {"smpquery", "NI", "-G", "0x301"}}) {
       const Outcome outcome = ibtool(small.fabric, words, outside);
       CAPTURE(words, outcome.out, outcome.err);
       CHECK(outcome.status == 3);
@@ -282,6 +314,35 @@ TEST_CASE("own port: a host whose port is in Initialize is judged as before") {
   CHECK(ibtest::health::check(found, "sm-none")["check_state"] == "done");
   CHECK(ibtest::health::check(found, "counter-stuck")["check_state"] == "not_read");
   for (const json& finding : found["findings"]) CHECK(finding["check"] != "own-port");
+}
+
+TEST_CASE("own port: a RoCE or EFA port is called so, and a state of its own hinders nothing") {
+  ibtest::FakeSysfs sysfs;
+  sysfs.device("roce");
+  sysfs.port("roce", {.state = "1: DOWN", .link_layer = "Ethernet", .umad = "umad0"});
+  sysfs.device("efa", "0002:c903:0000:2000", "7: unspecified");
+  sysfs.port("efa", {.gid = "fe80::5", .link_layer = "Unspecified"});
+  const auto check = [](const std::string& device, const Words& words, std::string_view is) {
+    Words all = words;
+    all.insert(all.end(), {"-C", device});
+    const Outcome outcome = ibtool(all);
+    CAPTURE(all, outcome.out);
+    CHECK(outcome.status == 3);
+    CHECK(outcome.out.empty());
+    CHECK_THAT(outcome.err, starts_with(fmt::format("E: {}/1 is {}", device, is)));
+  };
+  const std::vector<Words> of_subnets{{"ibnetdiscover"},
+                                      {"iblinkinfo", "--sa"},
+                                      {"saquery", "NR"},
+                                      {"sminfo"},
+                                      {"smpquery", "NI", "3"},
+                                      {"ibqueryerrors"},
+                                      {"smpquery", "-D", "NI", "0"},
+                                      {"health"},
+                                      {"smpquery", "NI", "a_name"}};
+  for (const Words& words : of_subnets) check("roce", words, "a RoCE port (Ethernet)");
+  for (const Words& words : of_subnets) check("efa", words, "no InfiniBand port (its link layer is 'Unspecified', as that of EFA)");
+  for (const Words& words : {Words{"perfquery"}, {"ibping", "-S"}, {"rdma_bw", "-p", "4447"}}) check("efa", words, "no InfiniBand port");
 }
 
 }  // namespace tools_own_port_tests
