@@ -36,10 +36,22 @@ Evidence changed_value(const FieldInfo& field, std::size_t end, std::uint64_t wa
   return evidence;
 }
 
+/// Adds evidence of a changed field: of flags each one that has changed, by its name.
+void add_change(Finding& finding, std::size_t end, const subnet::FieldChange& change) {
+  std::uint64_t left = change.current ^ change.reference;
+  if (const EnumInfo* const flags = change.field->enumeration; flags != nullptr && flags->flags) {
+    for (const EnumValue& flag : flags->values) {
+      if ((left & flag.number) == 0) continue;
+      const auto bit = [&flag](std::uint64_t of) { return std::uint64_t{(of & flag.number) != 0}; };
+      finding.evidence.push_back(field_value(flag.text, end, {bit(change.current), {}}));
+      finding.evidence.back().before = {bit(change.reference), {}};
+      left &= ~flag.number;
+    }
+    if (left == 0) return;
+  }
+  finding.evidence.push_back(changed_value(*change.field, end, change.reference, change.current));
 void add_sentence(Finding& finding, const std::string& sentence) { finding.detail += (finding.detail.empty() ? "" : " ") + sentence; }
 
-BaselineTables::Key key_of(const Subnet& subnet, PortIndex at) {
-  return {subnet.node(subnet.port(at).node).guid(), subnet.port(at).number};
 }
 
 /// The P_Keys in `a` that are not in `b`, for people.
@@ -136,7 +148,7 @@ void find_slower_links(const Input& input, Findings& findings) {
     };
     if (rate.current.lanes < rate.reference.lanes) add("linkWidthActive", width_value(rate.current), width_value(rate.reference));
     if (rate.current.speed < rate.reference.speed) add("linkSpeedActive", speed_value(rate.current), speed_value(rate.reference));
-    if (!finding.evidence.empty()) findings.push_back(std::move(finding));
+    if (!finding.evidence.empty() && rate.current.data_mbps() < rate.reference.data_mbps()) findings.push_back(std::move(finding));
   }
 }
 
@@ -164,8 +176,7 @@ void find_changes(const Input& input, Findings& findings) {
   std::map<NodeIndex, Finding> found;
   for (const subnet::FieldChange& change : input.baseline->changes.fields) {
     Finding& finding = finding_of(found, change.node);
-    const std::size_t end = finding.end_of({change.node, change.port});
-    finding.evidence.push_back(changed_value(*change.field, end, change.reference, change.current));
+    add_change(finding, finding.end_of({change.node, change.port}), change);
   }
   if (const auto& master = input.baseline->changes.master) {
     Finding& finding = finding_of(found, input.subnet.port(master->current).node);

@@ -133,15 +133,15 @@ class Decisions {
     const Ports &all = devices_.at(port.device), &alike = kinds_.at({port.device, port.other});
     return all.is_of_most(port.setting) || (alike.is_of_most(port.setting) && alike.settings.at(port.setting) >= least_alike);
   }
-  /// The enabled rate that more than nine of ten ports of the device that lead to such a device share, where the port could enable more of
-  /// it than it does; else nothing. One port that deviates from nine others is not enough: at least eleven links are compared.
+  /// The usual width or speed, or both, where more than nine of ten ports of the device that lead to such a device have a greater one
+  /// enabled than the port, and the port supports more than it has; else nothing. Width and speed are compared apart from each other. One
+  /// port that deviates from nine others is not enough: at least eleven links are compared.
   std::optional<LinkRate> deviates(const Configured& port) const {
     const Ports& alike = kinds_.at({port.device, port.other});
-    for (const auto& [setting, count] : alike.settings) {
-      const LinkRate possible = supported_part(setting.enabled, port.setting);
-      if (10 * count > 9 * alike.count && is_less(port.setting.enabled, possible)) return possible;
-    }
-    return std::nullopt;
+    const LinkRate& own = port.setting.enabled;
+    const LinkRate usual{alike.usual_above(&LinkRate::lanes, own.lanes), alike.usual_above(&LinkRate::speed, own.speed)};
+    const LinkRate possible = supported_part(usual, port.setting);
+    return is_less(own, possible) ? std::optional(possible) : std::nullopt;
   }
   std::size_t ports_of(const Device& device) const { return devices_.at(device).count; }
 
@@ -153,6 +153,19 @@ class Decisions {
     void add(const Setting& setting) {
       ++count;
       ++settings[setting];
+    }
+    /// The greater width or speed that the most ports have enabled, if more than nine of ten have a greater one than `own`; else `own`.
+    template <class T>
+    T usual_above(T LinkRate::*part, T own) const {
+      std::map<T, std::size_t> greater;
+      std::size_t above = 0;
+      for (const auto& [setting, ports] : settings) {
+        if (setting.enabled.*part <= own) continue;
+        greater[setting.enabled.*part] += ports;
+        above += ports;
+      }
+      if (10 * above <= 9 * count) return own;
+      return std::ranges::max_element(greater, {}, [](const auto& of) { return of.second; })->first;
     }
     bool is_of_most(const Setting& setting) const { return 2 * settings.at(setting) > count; }
   };

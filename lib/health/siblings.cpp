@@ -29,11 +29,19 @@ constexpr std::size_t least_siblings = 3;  // that agree, so that another one di
 
 using Devices = std::set<std::pair<std::uint32_t, std::uint16_t>>;  // vendor and device ID
 
+/// A rate in the order of the data that it carries: 4x QDR is above 1x FDR.
+struct DataRate {
+  subnet::LinkRate rate;
+  auto key() const { return std::tuple(rate.data_mbps(), rate.speed, rate.lanes); }
+  bool operator<(const DataRate& other) const { return key() < other.key(); }
+  bool operator==(const DataRate&) const = default;
+};
+
 /// What siblings have in common.
 struct Traits {
   std::size_t links{};
   Devices devices;
-  std::pair<subnet::Speed, unsigned> slowest;   ///< speed and lanes of the slowest link; unknown where no rate is known
+  DataRate slowest;                             ///< of the links; unknown where no rate is known
   std::map<NodeIndex, std::size_t> neighbours;  ///< of switches: links to each other switch
 };
 
@@ -64,8 +72,7 @@ void add_node(const subnet::Subnet& subnet, NodeIndex at, Unit& unit) {
     ++unit.traits.links;
     if (node.kind() == NodeKind::sw) ++unit.traits.neighbours[subnet.port(peer).node];
     const subnet::LinkRate rate = subnet::best_rate(subnet, port);
-    const std::pair of{rate.speed, rate.lanes};
-    if (rate.known() && (unit.traits.slowest.second == 0 || of < unit.traits.slowest)) unit.traits.slowest = of;
+    if (rate.known() && (!unit.traits.slowest.rate.known() || DataRate{rate} < unit.traits.slowest)) unit.traits.slowest = {rate};
   }
 }
 
@@ -109,9 +116,7 @@ const T* common(const Units& units, T Traits::*trait) {
   return &((*owner)->traits.*trait);
 }
 
-std::string rate_text(const std::pair<subnet::Speed, unsigned>& rate) {
-  return fmt::format("{}x {}", rate.second, subnet::name(rate.first));
-}
+std::string rate_text(const DataRate& of) { return fmt::format("{}x {}", of.rate.lanes, subnet::name(of.rate.speed)); }
 
 std::string devices_text(const Devices& devices) {
   std::string text;
@@ -182,8 +187,7 @@ class Family {
   /// Whether a link supports less than those of most siblings do. False if three siblings or more are like that: cables do not change what
   /// is supported.
   bool is_slower(const Traits& own) const {
-    if (slowest_ == nullptr || own.slowest.second == 0) return false;
-    if (own.slowest.first >= slowest_->first && own.slowest.second >= slowest_->second) return false;
+    if (slowest_ == nullptr || !own.slowest.rate.known() || own.slowest.rate.data_mbps() >= slowest_->rate.data_mbps()) return false;
     const auto is_alike = [&own](const Unit* unit) { return unit->traits.slowest == own.slowest; };
     return static_cast<std::size_t>(std::ranges::count_if(units_, is_alike)) < least_siblings;
   }
@@ -192,7 +196,7 @@ class Family {
   Units units_, members_;
   const std::size_t* links_;
   const Devices* devices_;
-  const std::pair<subnet::Speed, unsigned>* slowest_;
+  const DataRate* slowest_;
   std::string most_;
 };
 

@@ -7,23 +7,26 @@
 namespace ib::sa {
 namespace {
 
-// By code 0…24: twice the rate that 8b/10b coding needs for the same data, in Gb/s. Only their order matters.
+// The data of a rate in Mb/s, by code 0…24. Those of FDR are rounded as the data of a link at FDR is: 64b/66b coding.
+constexpr double fdr = 14062.5 * 64 / 66;
+constexpr double data_by_code[] = {0,       0,       2000,     8000,  24000,  4000,   16000,  32000,   48000, 64000,  96000,  fdr,    4 * fdr,
+                                   8 * fdr, 12 * fdr, 25000,   100000, 200000, 300000, 2 * fdr, 50000, 400000, 600000, 800000, 1200000};
+
+// In half Gb/s of what a link with 8b/10b coding signals for the same data. Only the order matters.
 constexpr double order_per_mbps = 2 * 1.25 / 1000;
-constexpr std::uint16_t by_code[] = {0,   0,   5,  20,  60,  10,  40, 80,  120,  160,  240,  34,  136,
-                                     272, 408, 63, 250, 500, 750, 70, 125, 1000, 1500, 2000, 3000};
 
 }  // namespace
 
 unsigned order_of(Rate rate) {
   const auto code = static_cast<std::size_t>(rate);
-  return code < std::size(by_code) ? by_code[code] : 0;
+  return code < std::size(data_by_code) ? order_of_data(data_by_code[code]) : 0;
 }
 
 unsigned order_of_data(double data_mbps) { return static_cast<unsigned>(std::lround(data_mbps * order_per_mbps)); }
 
 Rate next_lower(Rate rate) {
   Rate best{};
-  for (std::size_t code = 0; code < std::size(by_code); ++code) {
+  for (std::size_t code = 0; code < std::size(data_by_code); ++code) {
     const auto other = static_cast<Rate>(code);
     if (order_of(other) < order_of(rate) && order_of(other) > order_of(best)) best = other;
   }

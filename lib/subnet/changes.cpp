@@ -19,6 +19,20 @@ constexpr std::array<std::string_view, 5> node_fields{"partition_cap", "device_i
 constexpr std::array<std::string_view, 4> end_port_fields{"capability_mask", "capability_mask2", "lmc", "mtu_cap"};
 constexpr std::array<std::string_view, 1> link_fields{"neighbor_mtu"};
 
+/// The bits of CapabilityMask that say that a manager or an agent runs at the port (IBA 14.2.5.6). Programs of a host set and clear them
+/// when they start and end: in Linux ib_umad for a subnet manager, ib_cm, and ib_srpt for the device manager.
+constexpr std::uint32_t bits_of_programs = smp::capability_mask::is_sm | smp::capability_mask::is_sm_disabled |
+                                           smp::capability_mask::is_communication_management_supported |
+                                           smp::capability_mask::is_snmp_tunneling_supported |
+                                           smp::capability_mask::is_device_management_supported |
+                                           smp::capability_mask::is_vendor_class_supported |
+                                           smp::capability_mask::is_boot_management_supported;
+
+/// The part of a field that is compared.
+std::uint64_t compared_part(const FieldInfo& field, std::uint64_t value) {
+  return field.name == "capability_mask" ? value & ~std::uint64_t{bits_of_programs} : value;
+}
+
 /// The end port of the master subnet manager that the first end port with a PortInfo names; none if it names none.
 PortIndex master_of(const Subnet& subnet) {
   for (PortIndex at = 0; at < subnet.ports().size(); ++at) {
@@ -154,7 +168,8 @@ class Comparison {
   void compare(const FieldChange& at, Bytes current, Bytes reference, const StructInfo& info, const Fields& names) {
     for (const std::string_view name : names) {
       const FieldInfo& field = *find_field(info, name);
-      const std::uint64_t now = read_number(current, field), before = read_number(reference, field);
+      const std::uint64_t now = compared_part(field, read_number(current, field));
+      const std::uint64_t before = compared_part(field, read_number(reference, field));
       if (now != before) changes_.fields.push_back({at.node, at.port, &field, now, before});
     }
   }

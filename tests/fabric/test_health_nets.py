@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""health on all of our network files, each a healthy fabric: no error and no warning, and the infos that are listed here."""
+"""health on all of our network files, each a healthy fabric: no error, and the warnings and infos that are listed here."""
 import collections
 import json
 import os
@@ -29,6 +29,9 @@ INFOS = {  # besides sm-no-standby, which each of them has once
     "unmanaged": {"link-misconfigured": 2},
     "voltaire": {"link-misconfigured": 13},
 }
+WARNINGS = {  # the only one of its leaf's hosts at EDR: the others are at HDR
+    "hdr": {("link-misconfigured", "MF0;ib-leaf-r01:MQM8700/U1", 4)},
+}
 
 
 class Nets(unittest.TestCase):
@@ -41,8 +44,8 @@ class Nets(unittest.TestCase):
         found = json.loads(done.stdout)
         told = {(of["check"], of["ends"][0]["node_description"], of["ends"][0]["port_num"])
                 for of in found["findings"] if of["level"] != "info"}
-        self.assertEqual(told, set(), done.stderr)
-        self.assertEqual(found["verdict"], "healthy", done.stderr)
+        self.assertEqual(told, WARNINGS.get(name, set()), done.stderr)
+        self.assertEqual(found["verdict"], "findings" if name in WARNINGS else "healthy", done.stderr)
         infos = collections.Counter(of["check"] for of in found["findings"] if of["level"] == "info")
         self.assertEqual(infos, {"sm-no-standby": 1, **INFOS[name]})
 

@@ -135,6 +135,18 @@ TEST_CASE("link-slower: width or speed, and not what became faster") {
   CHECK(std::get<std::uint64_t>(evidence.before.number) == 4);
   CHECK(std::get<std::uint64_t>(evidence.after.number) == 1);
 
+  Compared equal;  // 4x EDR carries what 2x HDR carries
+  for (Patient* of : {&equal.before, &equal.now}) of->make_edr();
+  for (const auto& [node, port] : {std::pair{Patient::leaf0, 3U}, {Patient::spine, 1U}}) {
+    for (Patient* of : {&equal.before, &equal.now}) {
+      of->info(node, port).link_width_supported = of->info(node, port).link_width_enabled = 0x12;
+      of->info(node, port).link_speed_ext_supported = of->info(node, port).link_speed_ext_enabled = 6;
+    }
+    equal.now.info(node, port).link_width_active = 0x10;
+    equal.now.info(node, port).link_speed_ext_active = 4;
+  }
+  CHECK(std::ranges::count(equal.found(), "link-slower") == 0);
+
   Compared fast;
   fast.now.make_edr();
   CHECK(std::ranges::count(fast.found(), "link-slower") == 0);
@@ -253,7 +265,29 @@ TEST_CASE("changed: one finding a node, with each field as it was and as it is")
 
   Compared capabilities;
   capabilities.now.info(Patient::host1, 1).capability_mask ^= smp::capability_mask::is_sl_mapping_supported;
-  CHECK(capabilities.found() == Found{"changed"});
+  const Diagnosis bits = capabilities.examine();
+  REQUIRE(Patient::checks_of(bits) == Found{"changed"});
+  REQUIRE(bits.findings.front().evidence.size() == 1);
+  CHECK(bits.findings.front().evidence[0].field == "IsSLMappingSupported");
+  CHECK(std::get<std::uint64_t>(bits.findings.front().evidence[0].before.number) +
+            std::get<std::uint64_t>(bits.findings.front().evidence[0].after.number) ==
+        1);
+
+  Compared programs;  // a standby that starts, and agents, are not the hardware's
+  programs.now.info(Patient::host1, 1).capability_mask ^=
+      smp::capability_mask::is_sm | smp::capability_mask::is_communication_management_supported |
+      smp::capability_mask::is_device_management_supported | smp::capability_mask::is_vendor_class_supported;
+  CHECK(programs.found().empty());
+
+  Compared both;  // of the two masks, two bits with names and one without
+  for (Patient* of : {&both.before, &both.now}) of->info(Patient::host1, 1).capability_mask |= smp::capability_mask::is_capability_mask2_supported;
+  both.now.info(Patient::host1, 1).capability_mask ^= smp::capability_mask::is_sm | smp::capability_mask::is_led_info_supported;
+  both.now.info(Patient::host1, 1).capability_mask2 ^= smp::capability_mask2::is_link_width_2x_supported | 0x4000U;
+  const Diagnosis masks = both.examine();
+  REQUIRE(Patient::checks_of(masks) == Found{"changed"});
+  std::vector<std::string_view> fields;
+  for (const Evidence& evidence : masks.findings.front().evidence) fields.push_back(evidence.field);
+  CHECK(fields == std::vector<std::string_view>{"IsLEDInfoSupported", "IsLinkWidth2xSupported", "capabilityMask2"});
 
   Compared mtu;  // of a link
   for (const auto& [node, port] : {std::pair{Patient::leaf0, 1U}, {Patient::host0, 1U}})

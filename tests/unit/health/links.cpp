@@ -161,6 +161,39 @@ TEST_CASE("link-misconfigured: a cable with less enabled at both ends, where nin
   }
 }
 
+TEST_CASE("link-misconfigured: width and speed are compared apart from each other") {
+  const auto set_ends = [](Patient& patient, FakeFabric::NodeId leaf, auto change) {
+    change(patient.info(leaf, 2));
+    change(patient.info(Patient::spine, static_cast<unsigned>((leaf + 1) / 2)));
+  };
+  const auto slower = [](smp::PortInfo& info) { info.link_speed_ext_enabled = info.link_speed_ext_active = 1; };
+  const auto narrow = [](smp::PortInfo& info) { info.link_width_enabled = info.link_width_active = 1; };
+  for (const bool is_narrow : {true, false}) {
+    Patient patient;  // 16 leaves: ten links at 4x EDR, five at 4x FDR, and one at 1x EDR
+    patient.fabric = FakeFabric::fat_tree(16, 1, 1);
+    patient.make_edr();
+    for (FakeFabric::NodeId host = Patient::host0; host < patient.fabric.size(); host += 2)
+      patient.fabric.node(host).info.device_id = 0x1017;
+    for (FakeFabric::NodeId leaf = 3; leaf <= 11; leaf += 2) set_ends(patient, leaf, slower);
+    if (is_narrow) set_ends(patient, Patient::leaf0, narrow);
+    patient.sweep();
+    const Diagnosis diagnosis = patient.examine();
+    std::vector<const Finding*> warnings;
+    for (const Finding& finding : diagnosis.findings) {
+      CHECK(finding.check->id == std::string_view("link-misconfigured"));
+      if (*finding.level == Level::warning) warnings.push_back(&finding);
+    }
+    REQUIRE(warnings.size() == (is_narrow ? 1 : 0));  // five of sixteen are a decision
+    if (!is_narrow) continue;
+    CHECK(warnings.front()->subject == Finding::Subject::cable);
+    REQUIRE(warnings.front()->evidence.size() == 2);
+    for (const Evidence& evidence : warnings.front()->evidence) {
+      CHECK(evidence.field == "linkWidthEnabled");
+      CHECK(evidence.limit == 4.0);
+    }
+  }
+}
+
 TEST_CASE("link-misconnected: links between the same devices are one finding") {
   Patient one;
   one.info(Patient::host0, 1).link_width_supported = 1;

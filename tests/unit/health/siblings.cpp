@@ -233,4 +233,19 @@ TEST_CASE("sibling-ports: three or more of another device, or of other links, ar
   CHECK_THAT(nodes.diagnosis.findings[0].detail, ibtest::contains("with device 0x1013"));
 }
 
+TEST_CASE("sibling-ports: links are compared by the data that they carry") {
+  FakeFabric fabric = FakeFabric::fat_tree(leaves, spines, hosts);  // hosts at 1x FDR, and one at 4x QDR
+  for (FakeFabric::NodeId id = 0; id < fabric.size(); ++id) {
+    for (auto& port : fabric.node(id).ports) {
+      port.info.capability_mask |= smp::capability_mask::is_extended_speeds_supported;
+      port.info.link_speed_ext_supported = port.info.link_speed_ext_enabled = 1;
+      if (!fabric.node(id).is_switch() && id != first_host) port.info.link_width_supported = port.info.link_width_enabled = 1;
+      if (id == first_host) port.info.link_speed_ext_supported = port.info.link_speed_ext_enabled = 0;
+    }
+  }
+  CHECK(std::ranges::count(Nodes(fabric).found(), "sibling-ports") == 0);
+  for (auto& port : fabric.node(first_host).ports) port.info.link_width_supported = port.info.link_width_enabled = 1;
+  CHECK(std::ranges::count(Nodes(fabric).found(), "sibling-ports") == 1);  // 1x QDR
+}
+
 }  // namespace health_siblings_tests
