@@ -162,6 +162,7 @@ class FabricSurvey::Run {
     if (tries && (!asked.questions->unsure || tries == 0U)) {
       if (!round.error || tries > 0U) round.error = error;  // the error of a request that was sent has more details
       if (tries == 0U) round.is_heard = false;
+      if (tries > 0U && asked.questions->attribute == &mad::ClassPortInfo::info()) round.row.learnt.asked = true;  // not in each part
       round.unanswered.emplace_back(asked.questions, asked.value);
       return;
     }

@@ -148,8 +148,6 @@ TEST_CASE("whether adaptive routing is on is requested of switches of Mellanox, 
 
 TEST_CASE("a switch that does not answer one of its tables is asked for the other one") {
   Bench bench;
-  bench.fabric.node(leaf0).adaptive_routing = true;
-  bench.fabric.node(leaf0).info.vendor_id = 0x2c9;
   const bool ignores_linear = GENERATE(true, false);
   bench.fabric.node(leaf0).faults.ignores =
       ignores_linear ? smp::LinearForwardingTable::attribute_id : smp::MulticastForwardingTable::attribute_id;

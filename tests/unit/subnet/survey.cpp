@@ -182,7 +182,7 @@ TEST_CASE("a silent PMA is asked once more at the end, by one try") {
   const std::uint64_t before = back.fabric.node(0).services.at(4).requests;
 
   CHECK(back.counters(1).complete());
-  CHECK(back.fabric.node(0).services.at(4).requests - before == 3 + leaves);
+  CHECK(back.fabric.node(0).services.at(4).requests - before == 3 + 1 + leaves);  // one for ClassPortInfo, which every PMA has
 
   Bench gone(2);
   gone.pma_faults(0).silent = true;
@@ -191,16 +191,32 @@ TEST_CASE("a silent PMA is asked once more at the end, by one try") {
   CHECK(gone.fabric.node(0).services.at(4).requests == 3 + 1);
   for (const auto& row : found.rows) CHECK((row.failure == 0) == !row.value);
 
-  // It answers that one try and falls silent for good: what it told is kept, the rest is one failure.
+  // It answers that one try and two more, and falls silent for good: what it told is kept, the rest is one failure.
   Bench again(2);
   unsigned deaf = 3, heard = 0;
   again.pma_faults(0).deaf = [&] {
     if (deaf > 0) return deaf-- > 0;
-    return ++heard > 2;
+    return ++heard > 3;
   };
   const auto part = again.counters(1);
   CHECK(part.failures.size() == 1);
   CHECK(values(part) == again.linked.size() - leaves + 2);
+}
+
+TEST_CASE("a PMA that does not answer one attribute is not silent, and the attribute is given up at once") {
+  Bench bench(2);
+  bench.pma_faults(0).ignores = pm::PortCounters::attribute_id;
+  const auto found = bench.counters();
+  REQUIRE(found.failures.size() == 1);
+  CHECK(found.failures[0].attribute == "PortCounters");
+  CHECK(found.failures[0].kind == Failure::Kind::no_answer);
+  CHECK(values(found) == bench.linked.size() - leaves);
+  for (const auto& row : found.rows) CHECK_FALSE(row.silent);
+  CHECK(bench.fabric.node(0).services.at(4).requests < 3 * leaves);
+
+  Bench gone(2);
+  gone.pma_faults(0).silent = true;
+  for (const auto& row : gone.counters().rows) CHECK(row.silent == !row.value);
 }
 
 TEST_CASE("a PMA that refuses is a failure of each port that it refuses") {
