@@ -88,19 +88,18 @@ struct RouteFault {
   std::string detail;
 };
 
-/// The data of a baseline besides its model, by node GUID and port number. Data that it does not have is not compared.
+/// The data of a baseline besides its model, by port of this model. Data that it does not have is not compared.
 struct BaselineTables {
-  using Key = std::pair<Guid, unsigned>;
-  std::map<Key, std::vector<std::uint16_t>> pkeys;  ///< as in Input::pkeys
-  std::map<Key, smp::SMInfo> managers;
-  std::map<Guid, std::string> firmware;  ///< of nodes, escaped
+  std::map<subnet::PortIndex, std::vector<std::uint16_t>> pkeys;  ///< as in Input::pkeys
+  std::map<subnet::PortIndex, smp::SMInfo> managers;
+  std::map<Guid, std::string> firmware;  ///< of nodes with a GUID of their own, escaped
 };
 
 /// A stored fabric, and the changes since.
 struct Baseline {
   const subnet::Subnet& subnet;
   subnet::Changes changes;
-  BaselineTables tables{};
+  BaselineTables tables{};  ///< of `subnet`
 };
 
 struct Input {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "iba/struct_info.hpp"
+#include "subnet/counterparts.hpp"
 #include "subnet/model.hpp"
 #include "subnet/rate.hpp"
 
@@ -40,6 +41,7 @@ struct RateChange {
 };
 
 struct Changes {
+  Counterparts pairs;                 ///< of the two models
   std::vector<NodeIndex> nodes_gone;  ///< of the reference model
   std::vector<NodeIndex> nodes_new;   ///< of the current model
   std::vector<NodePair> replaced, renamed;

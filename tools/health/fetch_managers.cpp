@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -38,9 +39,13 @@ std::vector<PortIndex> manager_ports(const subnet::Subnet& subnet) {
 EarlierManagers earlier_of(const Surveyed& found, const subnet::Subnet& subnet, async::Time time) {
   EarlierManagers earlier;
   earlier.time = time;
+  std::set<Guid> several;
   for (const Surveyed::PortAnswer& row : found.rows) {
-    if (row.value) earlier.act_counts[subnet.port_guid(row.port)] = row.value->act_count;
+    if (!row.value) continue;
+    const bool is_only = earlier.act_counts.emplace(subnet.port_guid(row.port), row.value->act_count).second;
+    if (!is_only) several.insert(subnet.port_guid(row.port));
   }
+  for (const Guid guid : several) earlier.act_counts.erase(guid);
   return earlier;
 }
 
@@ -52,8 +57,10 @@ void compare(Session& session, const std::optional<EarlierManagers>& earlier, In
     return;
   }
   for (Manager& manager : input.managers) {
-    const auto before = earlier->act_counts.find(input.subnet.port_guid(manager.port));
-    if (before == earlier->act_counts.end()) continue;
+    const Guid guid = input.subnet.port_guid(manager.port);
+    const auto is_its = [&](const Manager& one) { return input.subnet.port_guid(one.port) == guid; };
+    const auto before = earlier->act_counts.find(guid);
+    if (before == earlier->act_counts.end() || std::ranges::count_if(input.managers, is_its) > 1) continue;
     manager.act_count_before = before->second;
     manager.own_requests = earlier->own_requests;
   }
