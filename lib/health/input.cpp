@@ -25,9 +25,9 @@ PortIndex former_peer(const Input& input, PortIndex port) {
   return peer == subnet::none || input.subnet.port(peer).peer != subnet::none ? subnet::none : peer;
 }
 
-std::string host_of(const Input& input, const subnet::Node& node) {
+Machines machines_of(const Input& input, const Subnet& subnet) {
   static const HostNames first_words;
-  return (input.host_names == nullptr ? first_words : *input.host_names).host_of(node);
+  return {subnet, input.host_names == nullptr ? first_words : *input.host_names};
 }
 
 std::size_t link_count(const Subnet& subnet) {

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "health/finding.hpp"
-#include "health/hosts.hpp"
+#include "health/machines.hpp"
 #include "health/port_counts.hpp"
 #include "health/thresholds.hpp"
 #include "iba-gen/sa.hpp"
@@ -141,8 +141,8 @@ struct Input {
 /// that port has another link now.
 subnet::PortIndex former_peer(const Input& input, subnet::PortIndex port);
 
-/// The name of the host of a channel adapter (HostNames::host_of()).
-std::string host_of(const Input& input, const subnet::Node& node);
+/// The machines of the fabric of `input`, or of its baseline.
+Machines machines_of(const Input& input, const subnet::Subnet& subnet);
 
 /// The data of a fabric besides its model, for a later fabric to be compared with.
 BaselineTables tables_of(const Input& input);

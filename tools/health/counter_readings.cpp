@@ -11,6 +11,7 @@
 #include "iba/generic.hpp"
 #include "snapshot/snapshot.hpp"
 #include "snapshot/transactor.hpp"
+#include "subnet/other_fabric.hpp"
 
 namespace ib::tools::health {
 namespace {
@@ -152,6 +153,8 @@ async::Task<> CounterReadings::read_snapshot(Session& session, const std::string
   const sys::EndPort& port = devices.select({}, std::to_string(stored.port_number()));
   snapshot::SnapshotTransactor transactor(stored, port, Keys::hidden);
   const subnet::Subnet& then = transactor.subnet();
+  if (const std::string other = subnet::other_fabric(current, then); !other.empty())
+    throw UsageError(fmt::format("--since: {} can not be compared: {}", in_quotes(file), other));
   const auto end_of = [&then](PortIndex at) { return EndOfLink{then.node(then.port(at).node).guid(), then.port(at).number}; };
   for (PortIndex at = 0; at < then.ports().size(); ++at) {
     const PortIndex peer = then.port(at).peer;

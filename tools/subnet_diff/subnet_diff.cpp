@@ -12,6 +12,7 @@
 #include "base/file.hpp"
 #include "formats/topology_reader.hpp"
 #include "iba/text.hpp"
+#include "subnet/other_fabric.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/shared/fabric.hpp"
 #include "tools/shared/stored_fabric.hpp"
@@ -48,10 +49,10 @@ void print_not_compared(TextOut& out, std::string_view many, std::size_t count, 
   if (count > 0) out.print(" {} {} of the {} subnet are not compared: no answer came from there in the {} subnet.\n", count, many, of, in);
 }
 
-/// All objects of one kind. `many` is the name of the kind in the plural: "end ports".
 /// The text of an object of a model, by its index.
 using TextOf = std::function<std::string(const subnet::Subnet&, std::uint32_t)>;
 
+/// All objects of one kind. `many` is the name of the kind in the plural: "end ports".
 void print_set(TextOut& out, std::string_view many, const SetDifference& set, const Fabric& current, const Fabric& reference,
                const TextOf& text) {
   out.print("Current subnet has {} {}, reference subnet has {} {}\n", set.current, many, set.reference, many);
@@ -107,8 +108,8 @@ struct DiffReport final : FabricReport {
     visit_failures(sink);
   }
 
-  SubnetDifference found;
   const Fabric &current, &reference;
+  SubnetDifference found;
 
  private:
   void print_rates(TextOut& out) const {
@@ -228,6 +229,8 @@ class SubnetDiff final : public Command {
       discovery_.needs.switch_infos = false;
       co_await discover(session, discovery_, current);
     }
+    if (const std::string other = subnet::other_fabric(current.subnet, reference.subnet); !other.empty())
+      throw UsageError(fmt::format("{} can not be compared: {}", in_quotes(reference_), other));
     emit(DiffReport(current, reference));
     if (!current_) note_discovered(session, "all_LIDs, all_NodeDescription, all_NodeInfo, all_PortInfo, all_topology");
   }
