@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The machines of a fabric. All channel adapters with one host name (HostNames) are of one machine, whose adapters have descriptions of their
-// own ("n042 mlx5_0", "n042 mlx5_1"). Where adapters with different SystemImageGUIDs have one and the same description, the name is that of
-// several machines, as "(none)" or "node" is: then each SystemImageGUID is a machine.
+// The machines of a fabric. All channel adapters with one host name (HostNames) are of one machine, whose adapters have descriptions of
+// their own ("n042 mlx5_0", "n042 mlx5_1"). Where adapters with different SystemImageGUIDs have one and the same description, the name is
+// that of several machines, as "(none)" or "node" is: then each SystemImageGUID is a machine.
 #pragma once
 
 #include <compare>
@@ -27,6 +27,7 @@ class Machines {
 
   /// The machine of a channel adapter. Without a name for other nodes.
   const Machine& of(subnet::NodeIndex node) const { return machines_[node]; }
+
  private:
   std::vector<Machine> machines_;  // by node
 };

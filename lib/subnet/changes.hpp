@@ -26,8 +26,8 @@ struct PortPair {
   bool operator==(const PortPair&) const = default;
 };
 
-/// A field of NodeInfo, or of the PortInfo of `port`, whose value is another one. Bits of CapabilityMask that programs of a host set are zero
-/// in both values.
+/// A field of NodeInfo, or of the PortInfo of `port`, whose value is another one. Bits of CapabilityMask that programs of a host set are
+/// zero in both values.
 struct FieldChange {
   NodeIndex node = none;  ///< of the current model, like `port`
   PortIndex port = none;  ///< none: NodeInfo

@@ -34,11 +34,11 @@ LinkEnds link_ends(const Subnet& subnet, PortIndex port);
 
 /// The difference between two sets of objects of one kind in the two subnets. A link is named by the port at its first end.
 struct SetDifference {
-  std::size_t current{}, reference{};   ///< the numbers of objects
-  std::vector<std::uint32_t> added;     ///< only in the current subnet; indexes of its model
-  std::vector<std::uint32_t> missing;   ///< only in the reference; indexes of its model
-  std::size_t maybe_added{};            ///< objects of the current one that the sweep of the reference may have missed
-  std::size_t maybe_missing{};          ///< objects of the reference that the sweep of the current one may have missed
+  std::size_t current{}, reference{};  ///< the numbers of objects
+  std::vector<std::uint32_t> added;    ///< only in the current subnet; indexes of its model
+  std::vector<std::uint32_t> missing;  ///< only in the reference; indexes of its model
+  std::size_t maybe_added{};           ///< objects of the current one that the sweep of the reference may have missed
+  std::size_t maybe_missing{};         ///< objects of the reference that the sweep of the current one may have missed
 
   bool none() const { return added.empty() && missing.empty(); }
   std::size_t not_compared() const { return maybe_added + maybe_missing; }

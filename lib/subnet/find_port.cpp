@@ -118,8 +118,8 @@ std::string several_text(const Subnet& subnet, Guid guid) {
     const Node& of = subnet.node(subnet.port(claim).node);
     names += fmt::format("{}{} (LID {})", names.empty() ? "" : ", ", in_quotes(of.description()), subnet.lid(claim).value);
   }
-  return fmt::format("Several nodes claim the GUID {}, {}{}: name the one that is meant by its LID or a directed route.", to_text(guid), names,
-                     claims.size() > most ? ", …" : "");
+  return fmt::format("Several nodes claim the GUID {}, {}{}: name the one that is meant by its LID or a directed route.", to_text(guid),
+                     names, claims.size() > most ? ", …" : "");
 }
 
 FoundPort find_port(const SweptSubnet& swept, const path::Path& target) {

@@ -101,7 +101,8 @@ struct DiffReport final : FabricReport {
               [&](const subnet::Subnet& of, std::uint32_t port) { sink.value("port_guid", of.end_port_guid(port)); });
     visit_set(sink, "node", found.nodes,
               [&](const subnet::Subnet& of, std::uint32_t node) { sink.value("node_guid", of.node(node).guid()); });
-    visit_set(sink, "link", found.links, [&](const subnet::Subnet& of, std::uint32_t port) { visit_link(sink, subnet::link_ends(of, port)); });
+    visit_set(sink, "link", found.links,
+              [&](const subnet::Subnet& of, std::uint32_t port) { visit_link(sink, subnet::link_ends(of, port)); });
     for (const subnet::RateDifference& one : found.rates) visit_rate(sink, one);
     for (const subnet::LidDifference& one : found.lids) visit_lid(sink, one);
     sink.end_array();

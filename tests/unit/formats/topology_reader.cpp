@@ -75,9 +75,8 @@ TEST_CASE("a description has 64 bytes, and a node may have none") {
 }
 
 TEST_CASE("what is no listing is refused, whatever it is") {
-  for (const char* text :
-       {"#\n[", "#\nSwitch\t8 \"S-1\"\n[1", "#\nSwitch\t8 \"S-1\"\n[1]\t\"H-", "#\nSwitch\t8 \"S-1\"\nvendid=\n", "#\nCa\t1\n",
-        "#\nSwitch\t99999999999999999999 \"S-1\"\n", "#\n\t=\n"}) {
+  for (const char* text : {"#\n[", "#\nSwitch\t8 \"S-1\"\n[1", "#\nSwitch\t8 \"S-1\"\n[1]\t\"H-", "#\nSwitch\t8 \"S-1\"\nvendid=\n",
+                           "#\nCa\t1\n", "#\nSwitch\t99999999999999999999 \"S-1\"\n", "#\n\t=\n"}) {
     CAPTURE(text);
     CHECK_THROWS_AS(read(text), UsageError);
   }

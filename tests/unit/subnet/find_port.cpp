@@ -113,7 +113,8 @@ TEST_CASE("a GUID that two nodes claim is nobody's") {
   CHECK(bench.missing("0000:0000:0010:0000").find("Several nodes claim the GUID 0000:0000:0010:0000") == 0);
   CHECK(bench.missing("0000:0000:0010:0001").find("Several nodes claim") == 0);
   CHECK(bench.find("4"));
-  for (const std::string_view name : {"'host' (LID 3)", "'host' (LID 4)"}) CHECK(bench.missing("0000:0000:0010:0000").find(name) != std::string::npos);
+  for (const std::string_view name : {"'host' (LID 3)", "'host' (LID 4)"})
+    CHECK(bench.missing("0000:0000:0010:0000").find(name) != std::string::npos);
 }
 
 TEST_CASE("a GUID that ports of two nodes claim is nobody's") {
