@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 #include <utility>
 
 #include "counters/attributes.hpp"
@@ -119,9 +120,13 @@ const CounterSample* CounterHistory::last(const CounterKey& key, const StructInf
 }
 
 void CounterHistory::keep_nodes_of(const subnet::Subnet& subnet) {
-  std::erase_if(samples_, [&subnet](const auto& entry) {
+  std::set<Guid> crowds;  // of which the history knows several
+  for (const auto& [key, samples] : samples_) {
+    if (key.twin != 0) crowds.insert(key.node);
+  }
+  std::erase_if(samples_, [&](const auto& entry) {
     const subnet::NodeIndex node = subnet.find_node(entry.first.node);
-    return node == subnet::none || entry.first.twin != 0 || subnet.node(node).twin != subnet::none;
+    return node == subnet::none || crowds.contains(entry.first.node) || subnet.node(node).twin != subnet::none;
   });
 }
 

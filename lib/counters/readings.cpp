@@ -25,10 +25,6 @@ namespace {
 
 using BytesResult = mad::Result<std::vector<std::uint8_t>>;
 
-bool has_additional(const PmaSupport& support) {
-  return (support.capability_mask2 & pm::capability_mask2::is_additional_port_counters_extended_supported) != 0;
-}
-
 /// The error for an answer that is about another port than `select`.
 std::shared_ptr<const mad::MadError> wrong_port(const path::Path& pma, const StructInfo& attribute, std::uint8_t select, Bytes answer) {
   const std::array<std::uint8_t, 2> port_select{0, select};

@@ -118,10 +118,10 @@ class TopologyParser {
   }
 
   void finish() {
+    std::ranges::stable_sort(pending_, {}, &Pending::port);
     for (const Pending& pending : pending_) {
       number_ = pending.line;
-      const NodeIndex peer = subnet_.find_node(pending.peer);
-      const PortIndex there = peer == none ? none : subnet_.port_of(peer, pending.peer_port);
+      const PortIndex there = other_end(pending);
       if (there == none) refuse(fmt::format("port {} of node {} is not in the listing", pending.peer_port, to_text(pending.peer)));
       if (subnet_.port(pending.port).peer == none) subnet_.link(pending.port, there);
     }
@@ -136,6 +136,25 @@ class TopologyParser {
     Guid peer;
     unsigned peer_port;
   };
+
+  /// The port at the other end of a line. Of several nodes with one GUID it is the one whose own line leads back.
+  PortIndex other_end(const Pending& pending) const {
+    const NodeIndex first = subnet_.find_node(pending.peer);
+    const Guid guid = subnet_.node(subnet_.port(pending.port).node).guid();
+    const auto leads_back = [&](PortIndex there) {
+      const auto line = std::ranges::lower_bound(pending_, there, {}, &Pending::port);
+      return line != pending_.end() && line->port == there && line->peer == guid && line->peer_port == subnet_.port(pending.port).number;
+    };
+    PortIndex any = none;
+    for (NodeIndex node = first; node != none; node = subnet_.node(node).twin) {
+      const PortIndex there = subnet_.port_of(node, pending.peer_port);
+      if (there == none) continue;
+      const bool is_free = subnet_.port(there).peer == none || subnet_.port(there).peer == pending.port;
+      if (is_free && (subnet_.node(first).twin == none || leads_back(there))) return there;
+      if (any == none || is_free) any = there;
+    }
+    return any;
+  }
 
   [[noreturn]] void refuse(const std::string& why) const { throw UsageError(fmt::format("line {}: {}", number_, why)); }
 
@@ -170,7 +189,7 @@ class TopologyParser {
     if (!ports || *ports > 255 || !scanner.take("\"")) refuse("not a line of a listing");
     const bool is_escaped = scanner.rest().substr(0, scanner.rest().find('"')).find(':') != std::string_view::npos;  // ibtool's listing
     const auto guid = node_guid(scanner);
-    if (!guid || subnet_.find_node(*guid) != none) refuse("a node without a GUID of its own");
+    if (!guid) refuse("a node without a GUID");
     info_.node_type = *kind == "Switch" ? smp::NodeType::switch_ : *kind == "Rt" ? smp::NodeType::router : smp::NodeType::channel_adapter;
     info_.num_ports = static_cast<std::uint8_t>(*ports);
     info_.node_guid = *guid;
@@ -245,7 +264,10 @@ class TopologyParser {
       info.port_physical_state = smp::PortPhysicalState::link_up;
       set_rate(info, subnet_.port(port).fdr10, *rate);
     }
-    subnet_.set_port_info(port, wire::packed(info));
+    const PortIndex owner = subnet_.set_port_info(port, wire::packed(info));
+    if (owner == none) return;
+    const auto guid_of = [this](PortIndex at) { return subnet_.node(subnet_.port(at).node).guid(); };
+    if (subnet_.port(owner).node != node_ && guid_of(owner) == guid_of(port)) refuse("a node that was listed before");
   }
 
   Subnet& subnet_;

@@ -50,9 +50,9 @@ void add_change(Finding& finding, std::size_t end, const subnet::FieldChange& ch
     if (left == 0) return;
   }
   finding.evidence.push_back(changed_value(*change.field, end, change.reference, change.current));
-void add_sentence(Finding& finding, const std::string& sentence) { finding.detail += (finding.detail.empty() ? "" : " ") + sentence; }
-
 }
+
+void add_sentence(Finding& finding, const std::string& sentence) { finding.detail += (finding.detail.empty() ? "" : " ") + sentence; }
 
 /// The P_Keys in `a` that are not in `b`, for people.
 std::string others_text(const std::vector<std::uint16_t>& a, const std::vector<std::uint16_t>& b) {
@@ -70,8 +70,9 @@ std::string others_text(const std::vector<std::uint16_t>& a, const std::vector<s
 Finding& finding_of(std::map<NodeIndex, Finding>& found, NodeIndex node) { return found.try_emplace(node, on_node(node)).first->second; }
 
 void find_other_priorities(const Input& input, std::map<NodeIndex, Finding>& found) {
+  const subnet::Counterparts& pairs = input.baseline->changes.pairs;
   for (const Manager& manager : input.managers) {
-    const auto before = input.baseline->tables.managers.find(key_of(input.subnet, manager.port));
+    const auto before = input.baseline->tables.managers.find(pairs.port_then(manager.port));
     if (before == input.baseline->tables.managers.end() || before->second.priority == manager.info.priority) continue;
     const Place place = place_of(input.subnet, manager.port);
     Finding& finding = finding_of(found, place.node);
@@ -81,8 +82,9 @@ void find_other_priorities(const Input& input, std::map<NodeIndex, Finding>& fou
 }
 
 void find_other_pkeys(const Input& input, std::map<NodeIndex, Finding>& found) {
+  const subnet::Counterparts& pairs = input.baseline->changes.pairs;
   for (const auto& [at, pkeys] : input.pkeys) {
-    const auto before = input.baseline->tables.pkeys.find(key_of(input.subnet, at));
+    const auto before = input.baseline->tables.pkeys.find(pairs.port_then(at));
     if (before == input.baseline->tables.pkeys.end() || before->second == pkeys) continue;
     const std::string came = others_text(pkeys, before->second), went = others_text(before->second, pkeys);
     if (came.empty() && went.empty()) continue;
@@ -98,7 +100,8 @@ void find_other_firmware(const Input& input, std::map<NodeIndex, Finding>& found
   for (const auto& [guid, firmware] : input.firmware) {
     const auto before = input.baseline->tables.firmware.find(guid);
     const NodeIndex node = input.subnet.find_node(guid);
-    if (node == subnet::none || before == input.baseline->tables.firmware.end() || before->second == firmware) continue;
+    if (node == subnet::none || input.subnet.node(node).twin != subnet::none) continue;
+    if (before == input.baseline->tables.firmware.end() || before->second == firmware) continue;
     add_sentence(finding_of(found, node), fmt::format("Its firmware was {}, is {}.", before->second, firmware));
   }
 }
@@ -107,8 +110,8 @@ void find_other_firmware(const Input& input, std::map<NodeIndex, Finding>& found
 
 BaselineTables tables_of(const Input& input) {
   BaselineTables tables;
-  for (const auto& [at, pkeys] : input.pkeys) tables.pkeys.emplace(key_of(input.subnet, at), pkeys);
-  for (const Manager& manager : input.managers) tables.managers.emplace(key_of(input.subnet, manager.port), manager.info);
+  tables.pkeys = input.pkeys;
+  for (const Manager& manager : input.managers) tables.managers.emplace(manager.port, manager.info);
   tables.firmware = input.firmware;
   return tables;
 }

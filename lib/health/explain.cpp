@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -34,7 +35,11 @@ bool is_silence(const Finding& finding) {
 
 class Explainer {
  public:
-  Explainer(Findings findings, const Input& input) : findings_(std::move(findings)), gone_(findings_.size()), input_(input) {}
+  Explainer(Findings findings, const Input& input) : findings_(std::move(findings)), gone_(findings_.size()), input_(input) {
+    if (input.baseline == nullptr) return;
+    machines_ = machines_of(input, input.subnet);
+    machines_before_ = machines_of(input, input.baseline->subnet);
+  }
 
   Findings run() && {
     for (const Symptom of : {Symptom::lost_link, Symptom::fewer_links, Symptom::no_gmps}) {
@@ -102,8 +107,8 @@ class Explainer {
     if (is_switch(symptom.ends.front())) return is_of_node && is_between_switches(of);
     if (is_of_node) return true;
     if (of.lost.empty() || !of.ends.front().is_before || of.ends.front().port != subnet::none) return false;
-    const std::string host = host_of(input_, input_.baseline->subnet.node(of.ends.front().node));
-    return !host.empty() && host == host_of(input_, input_.subnet.node(symptom.ends.front().node));
+    const Machine& host = machines_before_->of(of.ends.front().node);
+    return !host.name.empty() && host == machines_->of(symptom.ends.front().node);
   }
 
   /// Whether a finding is of a cable that is up and passes only SMPs: one of its ports is in Initialize or Armed.
@@ -205,6 +210,7 @@ class Explainer {
   std::vector<bool> gone_;
   std::unordered_map<PortIndex, std::size_t> by_port_;  // the first finding of a cable that names the port
   const Input& input_;
+  std::optional<Machines> machines_, machines_before_;  // of the fabric and its baseline, if there is one
 };
 
 }  // namespace

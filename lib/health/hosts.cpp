@@ -119,18 +119,6 @@ std::string HostNames::host_of(const subnet::Node& node) const {
   return std::string(description.substr(0, description.find_first_of(blanks)));
 }
 
-std::size_t host_count(const subnet::Subnet& subnet, const HostNames& names, const Scope& scope) {
-  std::set<std::pair<std::string, Guid>> hosts;  // by name, or by the GUID of the system
-  for (subnet::NodeIndex at = 0; at < subnet.nodes().size(); ++at) {
-    const subnet::Node& node = subnet.node(at);
-    if (node.kind() != subnet::NodeKind::ca || subnet::is_aggregation_node(node) || !scope.has(Place{at, subnet::none})) continue;
-    const std::string host = names.host_of(node);
-    const Guid system = node.info.system_image_guid != Guid{} ? node.info.system_image_guid : node.guid();
-    hosts.emplace(host, host.empty() ? system : Guid{});
-  }
-  return hosts.size();
-}
-
 std::set<std::string> expand_hosts(std::string_view text) {
   std::set<std::string> names;
   while (!text.empty()) {

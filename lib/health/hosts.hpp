@@ -2,14 +2,11 @@
 // Hosts. A host may have several channel adapters; their descriptions begin with its name: "n042 mlx5_0", "n042 mlx5_1".
 #pragma once
 
-#include <cstddef>
 #include <memory>
 #include <set>
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "health/scope.hpp"
 #include "subnet/model.hpp"
 
 namespace ib::health {
@@ -33,10 +30,6 @@ class HostNames {
   class Expression;
   std::unique_ptr<Expression> expression_;
 };
-
-/// The number of hosts of a fabric, or of those of its nodes that `scope` has. Channel adapters without a host name belong to one host if
-/// they have the same SystemImageGUID.
-std::size_t host_count(const subnet::Subnet& subnet, const HostNames& names, const Scope& scope = {});
 
 /// The names in "n[001-064,100],gpu7": commas or white space stand between them, and ranges keep their zeros. Throws UsageError.
 std::set<std::string> expand_hosts(std::string_view text);

@@ -9,21 +9,11 @@ namespace {
 using subnet::PortIndex;
 using subnet::Subnet;
 
-/// The port of `input.subnet` that a port of another model is, by GUID and number; none if it is not there.
-PortIndex port_now(const Input& input, const Subnet& other, PortIndex at) {
-  const subnet::Port& port = other.port(at);
-  const subnet::NodeIndex node = input.subnet.find_node(other.node(port.node).guid());
-  return node == subnet::none ? subnet::none : input.subnet.port_of(node, port.number);
-}
-
 PortIndex peer_in_baseline(const Input& input, PortIndex at) {
   if (input.baseline == nullptr) return subnet::none;
-  const Subnet& was = input.baseline->subnet;
-  const subnet::Port& port = input.subnet.port(at);
-  const subnet::NodeIndex node = was.find_node(input.subnet.node(port.node).guid());
-  const PortIndex before = node == subnet::none ? subnet::none : was.port_of(node, port.number);
-  if (before == subnet::none || was.port(before).peer == subnet::none) return subnet::none;
-  return port_now(input, was, was.port(before).peer);
+  const subnet::Counterparts& pairs = input.baseline->changes.pairs;
+  const PortIndex before = pairs.port_then(at);
+  return before == subnet::none ? subnet::none : pairs.port_now(input.baseline->subnet.port(before).peer);
 }
 
 }  // namespace
@@ -37,9 +27,9 @@ PortIndex former_peer(const Input& input, PortIndex port) {
 
 Lid own_sm_lid(const Subnet& subnet) { return subnet.start == subnet::none ? Lid{} : subnet.port(subnet.start).info().master_sm_lid; }
 
-std::string host_of(const Input& input, const subnet::Node& node) {
+Machines machines_of(const Input& input, const Subnet& subnet) {
   static const HostNames first_words;
-  return (input.host_names == nullptr ? first_words : *input.host_names).host_of(node);
+  return {subnet, input.host_names == nullptr ? first_words : *input.host_names};
 }
 
 std::size_t link_count(const Subnet& subnet) {

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "health/finding.hpp"
-#include "health/hosts.hpp"
+#include "health/machines.hpp"
 #include "health/port_counts.hpp"
 #include "health/thresholds.hpp"
 #include "iba-gen/sa.hpp"
@@ -105,19 +105,18 @@ struct RouteFault {
   std::string detail;
 };
 
-/// The data of a baseline besides its model, by node GUID and port number. Data that it does not have is not compared.
+/// The data of a baseline besides its model, by port of this model. Data that it does not have is not compared.
 struct BaselineTables {
-  using Key = std::pair<Guid, unsigned>;
-  std::map<Key, std::vector<std::uint16_t>> pkeys;  ///< as in Input::pkeys
-  std::map<Key, smp::SMInfo> managers;
-  std::map<Guid, std::string> firmware;  ///< of nodes, escaped
+  std::map<subnet::PortIndex, std::vector<std::uint16_t>> pkeys;  ///< as in Input::pkeys
+  std::map<subnet::PortIndex, smp::SMInfo> managers;
+  std::map<Guid, std::string> firmware;  ///< of nodes with a GUID of their own, escaped
 };
 
 /// A stored fabric, and the changes since.
 struct Baseline {
   const subnet::Subnet& subnet;
   subnet::Changes changes;
-  BaselineTables tables{};
+  BaselineTables tables{};  ///< of `subnet`
 };
 
 struct Input {
@@ -170,8 +169,8 @@ subnet::PortIndex former_peer(const Input& input, subnet::PortIndex port);
 /// The LID of the subnet manager that the port knows from which the model was read; 0 if it knows none.
 Lid own_sm_lid(const subnet::Subnet& subnet);
 
-/// The name of the host of a channel adapter (HostNames::host_of()).
-std::string host_of(const Input& input, const subnet::Node& node);
+/// The machines of the fabric of `input`, or of its baseline.
+Machines machines_of(const Input& input, const subnet::Subnet& subnet);
 
 /// The data of a fabric besides its model, for a later fabric to be compared with.
 BaselineTables tables_of(const Input& input);

@@ -39,21 +39,21 @@ struct Leaf {
 
 /// An HCA of a host that has several.
 struct Hca {
-  std::string host;
+  Machine host;
   unsigned number{};
 };
 
 /// The HCAs whose descriptions contain their number, by node.
 std::map<NodeIndex, Hca> hcas_of(const Input& input) {
   std::map<NodeIndex, Hca> hcas;
-  std::map<std::string, std::set<unsigned>> hosts;
+  std::map<Machine, std::set<unsigned>> hosts;
+  const Machines machines = machines_of(input, input.subnet);
   for (NodeIndex at = 0; at < input.subnet.nodes().size(); ++at) {
-    const subnet::Node& node = input.subnet.node(at);
-    std::string host = host_of(input, node);
-    const auto number = hca_number(node, host);
+    const Machine& host = machines.of(at);
+    const auto number = hca_number(input.subnet.node(at), host.name);
     if (!number) continue;
     hosts[host].insert(*number);
-    hcas[at] = {std::move(host), *number};
+    hcas[at] = {host, *number};
   }
   std::erase_if(hcas, [&hosts](const auto& hca) { return hosts.at(hca.second.host).size() < 2; });
   return hcas;

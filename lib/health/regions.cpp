@@ -123,11 +123,9 @@ std::string end_text(const Subnet& subnet, PortIndex at) {
 }  // namespace
 
 Place place_now(const Input& input, PortIndex reference) {
-  const Subnet& was = input.baseline->subnet;
-  const subnet::Port& port = was.port(reference);
-  const NodeIndex node = input.subnet.find_node(was.node(port.node).guid());
-  const PortIndex now = node == subnet::none ? subnet::none : input.subnet.port_of(node, port.number);
-  return now == subnet::none ? Place{port.node, reference, true} : Place{node, now};
+  const PortIndex now = input.baseline->changes.pairs.port_now(reference);
+  if (now == subnet::none) return {input.baseline->subnet.port(reference).node, reference, true};
+  return {input.subnet.port(now).node, now};
 }
 
 Confidence sure_of_absence(const Input& input) {

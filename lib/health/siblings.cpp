@@ -86,10 +86,11 @@ bool is_leaf(const subnet::Subnet& subnet, const subnet::Node& node) {
 Siblings siblings_of(const Input& input) {
   const subnet::Subnet& subnet = input.subnet;
   Siblings siblings;
-  std::map<std::string, Unit> hosts;
+  std::map<Machine, Unit> hosts;
+  const Machines machines = machines_of(input, subnet);
   for (NodeIndex at = 0; at < subnet.nodes().size(); ++at) {
     const subnet::Node& node = subnet.node(at);
-    if (const std::string host = host_of(input, node); !host.empty()) {
+    if (const Machine& host = machines.of(at); !host.name.empty()) {
       add_node(subnet, at, hosts[host]);
     } else if (node.kind() == NodeKind::sw && node.has_description && !node.is_twin) {
       Unit unit;
@@ -98,7 +99,7 @@ Siblings siblings_of(const Input& input) {
       siblings[{is_leaf(subnet, node) ? "leaf" : "spine", std::move(pattern)}].push_back(std::move(unit));
     }
   }
-  for (auto& [name, unit] : hosts) {
+  for (auto& [host, unit] : hosts) {
     std::string pattern = fmt::format("{}", fmt::join(unit.patterns, ", "));
     siblings[{"host", std::move(pattern)}].push_back(std::move(unit));
   }

@@ -22,9 +22,24 @@ void add_devices(const subnet::Subnet& subnet, subnet::NodeIndex at, std::vector
   }
 }
 
-/// Sorts devices by GUID, and moves those whose GUID an earlier one has to `twins`.
-void sort_and_part(std::vector<Device>& devices, std::vector<Guid>& twins) {
-  std::ranges::stable_sort(devices, {}, &Device::guid);
+/// The place of a device: the name of the node at the other end of its first link, and the port there.
+std::pair<std::string_view, unsigned> place_of(const subnet::Subnet& subnet, const Device& device) {
+  for (const subnet::Port& port : subnet.ports_of(subnet.node(device.node))) {
+    if (port.peer == subnet::none) continue;
+    const subnet::Port& peer = subnet.port(port.peer);
+    return {subnet.node(peer.node).description(), peer.number};
+  }
+  return {};
+}
+
+/// Sorts devices by GUID, and moves those whose GUID an earlier one has to `twins`. Of several devices with one GUID the first one is the
+/// same in each sweep: the one whose name and place are first.
+void sort_and_part(const subnet::Subnet& subnet, std::vector<Device>& devices, std::vector<Guid>& twins) {
+  std::ranges::stable_sort(devices, [&subnet](const Device& a, const Device& b) {
+    if (a.guid != b.guid) return a.guid < b.guid;
+    const std::string_view name = subnet.node(a.node).description(), other = subnet.node(b.node).description();
+    return name != other ? name < other : place_of(subnet, a) < place_of(subnet, b);
+  });
   std::vector<Device> first;
   for (const Device& device : devices) {
     if (!first.empty() && first.back().guid == device.guid) {
@@ -62,8 +77,9 @@ void SweptFabric::list_devices() {
   hcas.clear();
   twins.clear();
   for (subnet::NodeIndex at = 0; at < subnet.nodes().size(); ++at) add_devices(subnet, at, switches, hcas);
-  sort_and_part(switches, twins);
-  sort_and_part(hcas, twins);
+  sort_and_part(subnet, switches, twins);
+  sort_and_part(subnet, hcas, twins);
+  std::ranges::sort(twins);
 }
 
 std::string_view SweptFabric::name(subnet::NodeIndex node) const { return trim(subnet::name_of(subnet.node(node), &names)); }

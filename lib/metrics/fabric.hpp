@@ -4,6 +4,7 @@
 // it is shared, so that a page may be sent while the next round is read.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdint>
@@ -49,7 +50,7 @@ using Managers = std::vector<Manager>;
 struct SweptFabric : subnet::SweptSubnet {
   subnet::NodeNameMap names;
   std::vector<Device> switches, hcas;                ///< by GUID; each GUID once
-  std::vector<Guid> twins;                           ///< GUIDs that a second device claims, which is in none of these lists
+  std::vector<Guid> twins;                           ///< GUIDs that a second device claims, which is in none of these lists; ascending
   std::vector<GoneDevice> gone_switches, gone_hcas;  ///< by GUID
   WallTime time{};                                   ///< when the sweep ended
   std::chrono::nanoseconds took{};                   ///< for the sweep
@@ -59,6 +60,7 @@ struct SweptFabric : subnet::SweptSubnet {
   /// Notes as gone what `before`, an earlier sweep, found or knew to be gone, and this one did not find. After a day it is forgotten.
   /// `time` must be set.
   void remember(const SweptFabric& before);
+  bool has_twins(Guid guid) const { return std::ranges::binary_search(twins, guid); }
   /// The name of a node without blanks at both ends. Not escaped.
   std::string_view name(subnet::NodeIndex node) const;
 };

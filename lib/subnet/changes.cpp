@@ -21,12 +21,10 @@ constexpr std::array<std::string_view, 1> link_fields{"neighbor_mtu"};
 
 /// The bits of CapabilityMask that say that a manager or an agent runs at the port (IBA 14.2.5.6). Programs of a host set and clear them
 /// when they start and end: in Linux ib_umad for a subnet manager, ib_cm, and ib_srpt for the device manager.
-constexpr std::uint32_t bits_of_programs = smp::capability_mask::is_sm | smp::capability_mask::is_sm_disabled |
-                                           smp::capability_mask::is_communication_management_supported |
-                                           smp::capability_mask::is_snmp_tunneling_supported |
-                                           smp::capability_mask::is_device_management_supported |
-                                           smp::capability_mask::is_vendor_class_supported |
-                                           smp::capability_mask::is_boot_management_supported;
+constexpr std::uint32_t bits_of_programs =
+    smp::capability_mask::is_sm | smp::capability_mask::is_sm_disabled | smp::capability_mask::is_communication_management_supported |
+    smp::capability_mask::is_snmp_tunneling_supported | smp::capability_mask::is_device_management_supported |
+    smp::capability_mask::is_vendor_class_supported | smp::capability_mask::is_boot_management_supported;
 
 /// The part of a field that is compared.
 std::uint64_t compared_part(const FieldInfo& field, std::uint64_t value) {
@@ -46,24 +44,22 @@ PortIndex master_of(const Subnet& subnet) {
 class Comparison {
  public:
   Comparison(const Subnet& current, const Subnet& reference)
-      : current_(current), reference_(reference), difference_(difference(current, reference)) {}
+      : current_(current), reference_(reference), pairs_(current, reference), difference_(difference(current, reference, pairs_)) {}
 
   Changes run() {
     match_nodes();
     match_links();
-    for (const RateDifference& rate : difference_.rates) {
-      if (const PortIndex port = port_at(current_, rate.link.first); port != none)
-        changes_.rates.push_back({port, rate.current, rate.reference});
-    }
+    for (const RateDifference& rate : difference_.rates) changes_.rates.push_back({rate.port, rate.current, rate.reference});
     find_changed_fields();
     find_master();
+    changes_.pairs = std::move(pairs_);
     return std::move(changes_);
   }
 
  private:
   /// The node of the current model that is, or has replaced, a node of the reference model; none if it is gone.
   NodeIndex now(NodeIndex reference) const {
-    const NodeIndex same = current_.find_node(reference_.node(reference).guid());
+    const NodeIndex same = pairs_.node_now(reference);
     if (same != none) return same;
     const auto by = successors_.find(reference);
     return by == successors_.end() ? none : by->second;
@@ -84,16 +80,16 @@ class Comparison {
       if (neighbour == none || current_.port(neighbour).peer == none) continue;
       const NodeIndex here = current_.port(current_.port(neighbour).peer).node;
       const Node& node = current_.node(here);
-      if (node.kind() == before.kind() && node.description() == before.description() && is_new(here)) return here;
+      if (node.kind() == before.kind() && node.description() == before.description() && node.guid() != before.guid() &&
+          pairs_.node_then(here) == none)
+        return here;
     }
     return none;
   }
-  bool is_new(NodeIndex current) const { return reference_.find_node(current_.node(current).guid()) == none; }
 
   void match_nodes() {
     std::set<NodeIndex> taken;
-    for (const Guid guid : difference_.nodes.missing) {
-      const NodeIndex gone = reference_.find_node(guid);
+    for (const NodeIndex gone : difference_.nodes.missing) {
       const NodeIndex by = successor_of(gone);
       if (by == none || !taken.insert(by).second) {
         changes_.nodes_gone.push_back(gone);
@@ -102,8 +98,7 @@ class Comparison {
       successors_.emplace(gone, by);
       changes_.replaced.push_back({by, gone});
     }
-    for (const Guid guid : difference_.nodes.added) {
-      const NodeIndex node = current_.find_node(guid);
+    for (const NodeIndex node : difference_.nodes.added) {
       if (taken.contains(node)) continue;
       changes_.nodes_new.push_back(node);
       new_nodes_.insert(node);
@@ -113,9 +108,7 @@ class Comparison {
   /// The first ends of links that nodes of both models had, and have no more.
   std::vector<PortIndex> broken_links() const {
     std::vector<PortIndex> broken;
-    for (const LinkEnds& link : difference_.links.missing) {
-      const PortIndex at = port_at(reference_, link.first);
-      if (at == none) continue;
+    for (const PortIndex at : difference_.links.missing) {
       const PortIndex here = port_now(at), there = port_now(reference_.port(at).peer);
       if (here != none && there != none && current_.port(here).peer != there) broken.push_back(at);
     }
@@ -131,9 +124,8 @@ class Comparison {
       if (here != none && there != none && current_.port(here).peer == there) kept.insert(here);
     }
     std::set<PortIndex> made;
-    for (const LinkEnds& link : difference_.links.added) {
-      const PortIndex at = port_at(current_, link.first);
-      if (at == none || kept.contains(at)) continue;
+    for (const PortIndex at : difference_.links.added) {
+      if (kept.contains(at) || kept.contains(current_.port(at).peer)) continue;
       if (!new_nodes_.contains(current_.port(at).node) && !new_nodes_.contains(current_.port(current_.port(at).peer).node)) made.insert(at);
     }
     return made;
@@ -159,8 +151,8 @@ class Comparison {
         changes_.links_gone.push_back(at);
       }
     }
-    for (const LinkEnds& link : difference_.links.added) {
-      if (const PortIndex at = port_at(current_, link.first); made.contains(at)) changes_.links_new.push_back(at);
+    for (const PortIndex at : difference_.links.added) {
+      if (made.contains(at)) changes_.links_new.push_back(at);
     }
   }
 
@@ -193,15 +185,14 @@ class Comparison {
   void find_changed_fields() {
     std::vector<NodePair> both;
     for (NodeIndex before = 0; before < reference_.nodes().size(); ++before) {
-      const NodeIndex node = current_.find_node(reference_.node(before).guid());
-      if (node != none && !reference_.node(before).is_twin) both.push_back({node, before});
+      if (const NodeIndex node = pairs_.node_now(before); node != none) both.push_back({node, before});
     }
-    std::ranges::sort(both, {}, [this](const NodePair& pair) { return current_.node(pair.current).guid(); });
+    std::ranges::stable_sort(both, {}, [this](const NodePair& pair) { return current_.node(pair.current).guid(); });
     for (const NodePair& pair : both) {
       compare_nodes(pair.current, pair.reference);
       const Node& node = current_.node(pair.current);
       for (unsigned number = 0; number < node.slots; ++number) {
-        const PortIndex before = reference_.port_of(pair.reference, number);
+        const PortIndex before = pairs_.port_then(node.first_port + number);
         if (before != none) compare_ports(node.first_port + number, before);
       }
     }
@@ -214,6 +205,7 @@ class Comparison {
   }
 
   const Subnet &current_, &reference_;
+  Counterparts pairs_;
   const SubnetDifference difference_;
   std::unordered_map<NodeIndex, NodeIndex> successors_;  // nodes of the current model by those that they replaced
   std::set<NodeIndex> new_nodes_;

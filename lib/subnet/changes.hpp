@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "iba/struct_info.hpp"
+#include "subnet/counterparts.hpp"
 #include "subnet/model.hpp"
 #include "subnet/rate.hpp"
 
@@ -25,8 +26,8 @@ struct PortPair {
   bool operator==(const PortPair&) const = default;
 };
 
-/// A field of NodeInfo, or of the PortInfo of `port`, whose value is another one. Bits of CapabilityMask that programs of a host set are zero
-/// in both values.
+/// A field of NodeInfo, or of the PortInfo of `port`, whose value is another one. Bits of CapabilityMask that programs of a host set are
+/// zero in both values.
 struct FieldChange {
   NodeIndex node = none;  ///< of the current model, like `port`
   PortIndex port = none;  ///< none: NodeInfo
@@ -40,6 +41,7 @@ struct RateChange {
 };
 
 struct Changes {
+  Counterparts pairs;                 ///< of the two models
   std::vector<NodeIndex> nodes_gone;  ///< of the reference model
   std::vector<NodeIndex> nodes_new;   ///< of the current model
   std::vector<NodePair> replaced, renamed;

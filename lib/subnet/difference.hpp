@@ -4,10 +4,12 @@
 #pragma once
 
 #include <compare>
+#include <cstdint>
 #include <optional>
 #include <vector>
 
 #include "iba/types.hpp"
+#include "subnet/counterparts.hpp"
 #include "subnet/failures.hpp"
 #include "subnet/model.hpp"
 #include "subnet/rate.hpp"
@@ -21,20 +23,20 @@ struct LinkEnd {
   auto operator<=>(const LinkEnd&) const = default;
 };
 
-/// The port at one end of a link; none if the model does not have it.
-PortIndex port_at(const Subnet& subnet, const LinkEnd& end);
-
-/// A link; `first` is the greater end.
+/// A link for people; `first` is the greater end.
 struct LinkEnds {
   LinkEnd first, second;
   auto operator<=>(const LinkEnds&) const = default;
 };
 
-/// The difference between two sets of objects of one kind in the two subnets.
-template <class T>
+/// The ends of the link at a port that has one.
+LinkEnds link_ends(const Subnet& subnet, PortIndex port);
+
+/// The difference between two sets of objects of one kind in the two subnets. A link is named by the port at its first end.
 struct SetDifference {
   std::size_t current{}, reference{};  ///< the numbers of objects
-  std::vector<T> added, missing;       ///< only in the current one, only in the reference
+  std::vector<std::uint32_t> added;    ///< only in the current subnet; indexes of its model
+  std::vector<std::uint32_t> missing;  ///< only in the reference; indexes of its model
   std::size_t maybe_added{};           ///< objects of the current one that the sweep of the reference may have missed
   std::size_t maybe_missing{};         ///< objects of the reference that the sweep of the current one may have missed
 
@@ -43,8 +45,8 @@ struct SetDifference {
 };
 
 struct RateDifference {
-  LinkEnds link;
-  LinkRate current, reference;  ///< at the first end
+  PortIndex port = subnet::none;  ///< the first end of the link in the current model
+  LinkRate current, reference;    ///< at this end
 };
 
 struct LidDifference {
@@ -53,9 +55,7 @@ struct LidDifference {
 };
 
 struct SubnetDifference {
-  SetDifference<Guid> end_ports;  ///< port GUIDs
-  SetDifference<Guid> nodes;      ///< node GUIDs
-  SetDifference<LinkEnds> links;
+  SetDifference end_ports, nodes, links;
   std::vector<RateDifference> rates;  ///< of links that both have
   std::size_t current_lids{}, reference_lids{};
   std::vector<LidDifference> lids;
@@ -68,6 +68,7 @@ struct SubnetDifference {
 
 /// Both models are taken to be complete: what one of them does not have is not there.
 SubnetDifference difference(const Subnet& current, const Subnet& reference);
+SubnetDifference difference(const Subnet& current, const Subnet& reference, const Counterparts& pairs);
 SubnetDifference difference(const SweptSubnet& current, const SweptSubnet& reference);
 
 }  // namespace ib::subnet

@@ -3,9 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <span>
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/escape.hpp"
 #include "iba/text.hpp"
 
 namespace ib::subnet {
@@ -54,11 +57,7 @@ FoundPort by_guid(const SweptSubnet& swept, Guid guid) {
   const PortIndex port = subnet.find_port(guid);
   const NodeIndex node = port != none ? subnet.port(port).node : subnet.find_node(guid);
   if (node == none) return not_found(swept, fmt::format("No port and no node has the GUID {}.", to_text(guid)));
-  if (subnet.node(node).twin != none || subnet.node(node).is_twin) {
-    const Guid claimed = subnet.node(node).guid();
-    return {none,
-            fmt::format("Several nodes claim the GUID {}: name the one that is meant by its LID or a directed route.", to_text(claimed))};
-  }
+  if (std::string several = several_text(subnet, guid); !several.empty()) return {none, std::move(several)};
   if (port != none) return {port, {}};
   return only_port(swept, node, "GUID " + to_text(guid));
 }
@@ -95,7 +94,33 @@ FoundPort by_route(const SweptSubnet& swept, const path::IbDrPath& route) {
   return {subnet.end_port_of(at), {}};
 }
 
+/// The end port that was found first of a node.
+PortIndex entry_of(const Subnet& subnet, NodeIndex node) {
+  return subnet.end_port_of(subnet.node(node).first_port + subnet.node(node).entry_port);
+}
+
 }  // namespace
+
+std::string several_text(const Subnet& subnet, Guid guid) {
+  std::vector<PortIndex> claims;
+  // A node is meant by its own GUID, and by those of its ports: all nodes with the GUID of a port's node may be meant.
+  const PortIndex by_port = subnet.find_port(guid);
+  NodeIndex node = by_port == none ? subnet.find_node(guid) : subnet.find_node(subnet.node(subnet.port(by_port).node).guid());
+  for (; node != none; node = subnet.node(node).twin) claims.push_back(entry_of(subnet, node));
+  for (PortIndex at = 0; by_port != none && at < subnet.ports().size(); ++at) {
+    const auto is_of_node = [&](PortIndex claim) { return subnet.port(claim).node == subnet.port(at).node; };
+    if (subnet.end_port_of(at) == at && subnet.end_port_guid(at) == guid && std::ranges::none_of(claims, is_of_node)) claims.push_back(at);
+  }
+  if (claims.size() < 2) return {};
+  constexpr std::size_t most = 8;
+  std::string names;
+  for (const PortIndex claim : std::span(claims).first(std::min(claims.size(), most))) {
+    const Node& of = subnet.node(subnet.port(claim).node);
+    names += fmt::format("{}{} (LID {})", names.empty() ? "" : ", ", in_quotes(of.description()), subnet.lid(claim).value);
+  }
+  return fmt::format("Several nodes claim the GUID {}, {}{}: name the one that is meant by its LID or a directed route.", to_text(guid),
+                     names, claims.size() > most ? ", …" : "");
+}
 
 FoundPort find_port(const SweptSubnet& swept, const path::Path& target) {
   const Subnet& subnet = swept.subnet;

@@ -27,6 +27,9 @@ struct FoundPort {
 /// Nothing is found if two nodes claim a GUID, or if a node has several end ports.
 FoundPort find_port(const SweptSubnet& swept, const path::Path& target);
 
+/// The sentence that names the nodes that claim the node GUID `guid`, or of which a port claims it; empty if only one does, or none.
+std::string several_text(const Subnet& subnet, Guid guid);
+
 /// Like find_port(), but throws Error with the text of `missing`.
 PortIndex get_port(const SweptSubnet& swept, const path::Path& target);
 

@@ -12,23 +12,22 @@ bool hides_links(const Failure& failure) {
 
 }  // namespace
 
-Unseen::Unseen(const Subnet& swept, const Failures& failures, const Subnet& other)
-    : swept_(swept), other_(other), open_(swept.ports().size()), nodes_(other.nodes().size()) {
+Unseen::Unseen(const Subnet& swept, const Failures& failures, const Subnet& other, const Counterparts& pairs)
+    : other_(other), pairs_(pairs), open_(swept.ports().size()), nodes_(other.nodes().size()) {
   std::vector<NodeIndex> found;
   const auto find = [&](NodeIndex node) {
-    if (nodes_[node] || swept_.find_node(other_.node(node).guid()) != none) return;
+    if (nodes_[node] || pairs_.node_now(node) != none) return;
     nodes_[node] = true;
     found.push_back(node);
   };
   for (const Failure& failure : failures) {
     if (!hides_links(failure)) continue;
-    const Node& node = swept_.node(failure.node);
-    const NodeIndex before = other_.find_node(node.guid());
+    const Node& node = swept.node(failure.node);
     for (unsigned number = 0; number < node.slots; ++number) {
       const PortIndex at = node.first_port + number;
-      if (swept_.port(at).peer != none || (failure.port >= 0 && static_cast<unsigned>(failure.port) != number)) continue;
+      if (swept.port(at).peer != none || (failure.port >= 0 && static_cast<unsigned>(failure.port) != number)) continue;
       open_[at] = true;
-      const PortIndex port = before == none ? none : other_.port_of(before, number);
+      const PortIndex port = pairs_.port_then(at);
       if (port != none && other_.port(port).peer != none) find(other_.port(other_.port(port).peer).node);
     }
   }
@@ -48,8 +47,7 @@ bool Unseen::link(PortIndex port) const {
 bool Unseen::is_open(PortIndex port) const {
   const Port& of = other_.port(port);
   if (nodes_[of.node]) return true;
-  const NodeIndex node = swept_.find_node(other_.node(of.node).guid());
-  const PortIndex there = node == none ? none : swept_.port_of(node, of.number);
+  const PortIndex there = pairs_.port_now(port);
   return there != none && open_[there];
 }
 

@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "subnet/counterparts.hpp"
 #include "subnet/failures.hpp"
 #include "subnet/model.hpp"
 
@@ -12,9 +13,9 @@ namespace ib::subnet {
 
 class Unseen {
  public:
-  /// `swept` and `failures` are the results of a sweep. `other` is the model that it is compared with. Both models must outlive this
-  /// object.
-  Unseen(const Subnet& swept, const Failures& failures, const Subnet& other);
+  /// `swept` and `failures` are the results of a sweep. `other` is the model that it is compared with, and `pairs` are the counterparts of
+  /// `swept`, as the current model, and `other`. All but the failures must outlive this object.
+  Unseen(const Subnet& swept, const Failures& failures, const Subnet& other, const Counterparts& pairs);
 
   /// Whether the sweep did not find `node` of the other model, and the node may be beyond a port from which no answer came: such a port
   /// leads to the node in the other model, by nodes that the sweep did not find either.
@@ -26,7 +27,8 @@ class Unseen {
  private:
   bool is_open(PortIndex port) const;
 
-  const Subnet &swept_, &other_;
+  const Subnet& other_;
+  const Counterparts& pairs_;
   std::vector<bool> open_;   // by port of the sweep: whether it is not known what is at the other end
   std::vector<bool> nodes_;  // by node of the other model; see node()
 };

@@ -11,6 +11,7 @@
 #include "formats/forwarding_text.hpp"
 #include "formats/service_levels.hpp"
 #include "iba/text.hpp"
+#include "subnet/find_port.hpp"
 #include "tools/check_routes/fetch.hpp"
 
 namespace ib::tools::routes {
@@ -66,10 +67,12 @@ class TableTaker {
   /// The switch that a table is of: by GUIDs, else by LID, else by the route from where the topology begins.
   SwitchIndex find(const StoredForwardingTable& table) const {
     const subnet::Subnet& subnet = tables_.network.subnet();
-    if (table.node_guid) return of_node(subnet.find_node(*table.node_guid));
-    if (table.port_guid) {
+    if (table.node_guid) {
+      const subnet::NodeIndex node = subnet.find_node(*table.node_guid);
+      if (node == subnet::none || subnet.node(node).twin == subnet::none) return of_node(node);
+    } else if (table.port_guid) {
       const SwitchIndex at = of_port(subnet.find_port(*table.port_guid));
-      if (at != routing::none) return at;
+      if (at != routing::none && subnet::several_text(subnet, *table.port_guid).empty()) return at;
     }
     if (table.lid) return of_port(subnet.find_lid(*table.lid));
     if (!table.directed_route || subnet.start == subnet::none) return routing::none;

@@ -113,7 +113,8 @@ std::span<const PortRow> rows_of(const Reading& reading, const Devices& devices,
 }
 
 /// Calls `use` with the row of a port in the reading before, or null, each row of one kind of devices, and the reading of the device. Ports
-/// of both readings are found by GUID and number, for a sweep may lie between them.
+/// of both readings are found by GUID and number, for a sweep may lie between them. Where several devices claim a GUID, it is not known
+/// which of them had the row before.
 template <class Use>
 void each_pair(const Reading* before, const Reading& now, bool switches, Use use) {
   const metrics::SweptFabric& fabric = *now.fabric;
@@ -123,7 +124,9 @@ void each_pair(const Reading* before, const Reading& now, bool switches, Use use
     std::span<const PortRow> old;
     if (before != nullptr) {
       const metrics::SweptFabric& then = *before->fabric;
-      old = rows_of(*before, switches ? then.switches : then.hcas, switches ? before->switches : before->hcas, devices[at].guid);
+      const bool is_one = &then == &fabric || (!then.has_twins(devices[at].guid) && !fabric.has_twins(devices[at].guid));
+      if (is_one)
+        old = rows_of(*before, switches ? then.switches : then.hcas, switches ? before->switches : before->hcas, devices[at].guid);
     }
     auto next = old.begin();
     for (const PortRow& row : rows_of(now, readings[at])) {
@@ -163,13 +166,19 @@ void judge_sources(health::Input& input) {
     input.source(unread).state = CheckState::skipped;
 }
 
-/// The labels that distinguish a finding from all others: nodes that claim one GUID may have the same.
-using Identity = std::tuple<std::string_view, std::uint8_t, Guid, unsigned, Guid, unsigned>;
+/// The labels of an end of a finding: GUID, port, name.
+using EndLabels = std::tuple<Guid, unsigned, std::string_view>;
+/// The labels of a finding on a page, which nodes that claim one GUID, or ports that claim one, may share.
+using Labels = std::tuple<std::string_view, std::uint8_t, std::string_view, EndLabels, EndLabels>;
 
-Identity identity_of(const metrics::Findings::Finding& finding, const subnet::Subnet& subnet) {
-  const auto guid = [&subnet](const auto& end) { return end.node == subnet::none ? Guid{} : subnet.node(end.node).guid(); };
-  const auto number = [&subnet](const auto& end) { return end.port == subnet::none ? ~0U : unsigned{subnet.port(end.port).number}; };
-  return {finding.check, finding.level, guid(finding.end), number(finding.end), guid(finding.other_end), number(finding.other_end)};
+Labels labels_of(const metrics::Findings::Finding& finding, const metrics::SweptFabric& fabric) {
+  const auto labels = [&fabric](const metrics::Findings::Finding::End& end) -> EndLabels {
+    if (end.node == subnet::none) return {};
+    const subnet::Subnet& subnet = fabric.subnet;
+    if (end.port == subnet::none) return {subnet.node(end.node).info.port_guid, ~0U, fabric.name(end.node)};
+    return {metrics::device_guid(subnet, end.port), subnet.port(end.port).number, fabric.name(end.node)};
+  };
+  return {finding.check, finding.level, finding.confidence, labels(finding.end), labels(finding.other_end)};
 }
 
 metrics::Findings::Finding flat(const health::Finding& finding, const subnet::Subnet& subnet) {
@@ -195,10 +204,10 @@ std::shared_ptr<metrics::Findings> flat(const health::Diagnosis& diagnosis, std:
     if (result.state == CheckState::done || result.state == CheckState::partly) found->checks.push_back({result.check->id, {}});
   }
   const health::FindingText words{fabric.subnet, fabric.names};
-  std::set<Identity> known;
+  std::set<Labels> known;
   for (const health::Finding& finding : diagnosis.findings) {
     const metrics::Findings::Finding row = flat(finding, fabric.subnet);
-    if (!known.insert(identity_of(row, fabric.subnet)).second) continue;
+    if (!known.insert(labels_of(row, fabric)).second) continue;
     found->list.push_back(row);
     ++std::ranges::find(found->checks, row.check, &metrics::Findings::Check::id)->counts.at(row.level);
     if (found->texts.size() == most_texts) continue;

@@ -97,7 +97,11 @@ class Picture {
   /// Notes where a finding about `subnet` is: on a link between switches, on one to a host, or on a switch.
   void mark(const metrics::Findings::Finding& finding, const subnet::Subnet& subnet) {
     const auto mark_of = [&](subnet::NodeIndex node) {
-      if (node != subnet::none && &subnet != &fabric_.subnet) node = fabric_.subnet.find_node(subnet.node(node).guid());
+      if (node != subnet::none && &subnet != &fabric_.subnet) {
+        node = subnet.node(node).is_twin || subnet.node(node).twin != subnet::none ? subnet::none
+                                                                                   : fabric_.subnet.find_node(subnet.node(node).guid());
+        if (node != subnet::none && fabric_.subnet.node(node).twin != subnet::none) node = subnet::none;  // it is not known which one
+      }
       return marks_.find(node);
     };
     const auto one = mark_of(finding.end.node), other = mark_of(finding.other_end.node);

@@ -14,6 +14,7 @@
 #include "iba/text.hpp"
 #include "snapshot/snapshot.hpp"
 #include "snapshot/transactor.hpp"
+#include "subnet/other_fabric.hpp"
 #include "tools/health/reading_time.hpp"
 #include "tools/shared/failure_lines.hpp"
 #include "tools/shared/survey.hpp"
@@ -36,12 +37,22 @@ std::vector<PortIndex> ports_in(const ib::health::Scope& scope, const subnet::Su
   return ports;
 }
 
-/// The port of another model that has the node GUID and the number of this one, or none.
+/// Whether no other node of the model claims the GUID of this one.
+bool has_own_guid(const subnet::Subnet& subnet, NodeIndex node) {
+  return !subnet.node(node).is_twin && subnet.node(node).twin == subnet::none;
+}
+
+/// The port of the model with this node GUID and number; none if there is none, or if several nodes claim the GUID.
+PortIndex only_port(const subnet::Subnet& subnet, Guid guid, unsigned number) {
+  const NodeIndex node = subnet.find_node(guid);
+  return node == subnet::none || !has_own_guid(subnet, node) ? subnet::none : subnet.port_of(node, number);
+}
+
+/// The port of another model that has the node GUID and the number of this one; none if there is none, or if it is not the only one.
 PortIndex same_port(const subnet::Subnet& subnet, PortIndex at, const subnet::Subnet& other) {
   if (&other == &subnet) return at;
   const subnet::Port& port = subnet.port(at);
-  const NodeIndex node = other.find_node(subnet.node(port.node).guid());
-  return node == subnet::none ? subnet::none : other.port_of(node, port.number);
+  return has_own_guid(subnet, port.node) ? only_port(other, subnet.node(port.node).guid(), port.number) : subnet::none;
 }
 
 }  // namespace
@@ -102,7 +113,7 @@ async::Task<subnet::Failures> CounterReadings::read_all(mad::Transactor& transac
   };
   wanted.on_node = [&](const counters::PmaNode& node) {
     const subnet::Node& of = subnet.node(node.node);
-    if (!node.problem && !of.is_twin && of.twin == subnet::none) supports_[of.guid()] = node.support;
+    if (!node.problem && has_own_guid(subnet, node.node)) supports_[of.guid()] = node.support;
     for (const counters::PmaReading& reading : node.ports) {
       if (reading.known()) take(node.node, reading);
     }
@@ -136,11 +147,10 @@ async::Task<subnet::Failures> CounterReadings::read(Session& session, const subn
 void CounterReadings::name_former_peers(const subnet::Subnet& subnet, std::map<PortIndex, PortIndex>& peers) const {
   for (PortIndex at = 0; at < subnet.ports().size() && !links_.empty(); ++at) {
     const subnet::Port& port = subnet.port(at);
-    if (port.peer != subnet::none) continue;
+    if (port.peer != subnet::none || !has_own_guid(subnet, port.node)) continue;
     const auto link = links_.find({subnet.node(port.node).guid(), port.number});
     if (link == links_.end()) continue;
-    const NodeIndex node = subnet.find_node(link->second.first);
-    const PortIndex peer = node == subnet::none ? subnet::none : subnet.port_of(node, link->second.second);
+    const PortIndex peer = only_port(subnet, link->second.first, link->second.second);
     if (peer != subnet::none) peers[at] = peer;
   }
 }
@@ -162,7 +172,7 @@ void CounterReadings::keep_nodes_of(const subnet::Subnet& subnet) {
   std::erase_if(supports_, [&subnet](const auto& known) { return subnet.find_node(known.first) == subnet::none; });
 }
 
-async::Task<> CounterReadings::read_snapshot(Session& session, const std::string& file) {
+async::Task<> CounterReadings::read_snapshot(Session& session, const std::string& file, const subnet::Subnet& current) {
   snapshot::Snapshot stored(file);
   if (!stored.has_part("counters"))
     throw UsageError(fmt::format("--since: {} has no counters: take one without --skip counters", in_quotes(file)));
@@ -175,9 +185,13 @@ async::Task<> CounterReadings::read_snapshot(Session& session, const std::string
   const sys::EndPort& port = devices.select({}, std::to_string(stored.port_number()));
   snapshot::SnapshotTransactor transactor(stored, port, Keys::hidden);
   const subnet::Subnet& then = transactor.subnet();
+  if (const std::string other = subnet::other_fabric(current, then); !other.empty())
+    throw UsageError(fmt::format("--since: {} can not be compared: {}", in_quotes(file), other));
   const auto end_of = [&then](PortIndex at) { return EndOfLink{then.node(then.port(at).node).guid(), then.port(at).number}; };
   for (PortIndex at = 0; at < then.ports().size(); ++at) {
-    if (then.port(at).peer != subnet::none) links_[end_of(at)] = end_of(then.port(at).peer);
+    const PortIndex peer = then.port(at).peer;
+    if (peer == subnet::none || !has_own_guid(then, then.port(at).node) || !has_own_guid(then, then.port(peer).node)) continue;
+    links_[end_of(at)] = end_of(peer);
   }
   for (const subnet::Node& node : then.nodes()) since_nodes_[node.guid()] = node.has_description ? node.description() : std::string();
   const Take take = [this, &then, time](NodeIndex node, counters::PmaReading reading) {
@@ -188,7 +202,8 @@ async::Task<> CounterReadings::read_snapshot(Session& session, const std::string
   subnet::SurveyOptions options(start);
   const ib::health::Scope all;
   co_await read_all(transactor, then, std::move(options), all, nullptr, take);  // failures of the snapshot are not failures of this fabric
-  supports_.clear();                                                            // firmware may have been renewed since
+  history_.keep_nodes_of(current);
+  supports_.clear();  // firmware may have been renewed since
 }
 
 }  // namespace ib::tools::health

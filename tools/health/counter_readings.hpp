@@ -42,8 +42,9 @@ class CounterReadings {
   /// outlive the task.
   async::Task<subnet::Failures> read(Session& session, const subnet::Subnet& subnet, const ib::health::Scope& scope,
                                      subnet::SurveyOptions options, ib::health::CounterTable* table);
-  /// Takes the counters in a snapshot as a reading. Throws UsageError where it has none.
-  async::Task<> read_snapshot(Session& session, const std::string& file);
+  /// Takes the counters in a snapshot as the reading before the first one of `current`. Throws UsageError where it has none, or is of
+  /// another fabric.
+  async::Task<> read_snapshot(Session& session, const std::string& file, const subnet::Subnet& current);
   /// Adds the ports of a subnet without a link that had one when the snapshot was taken, with the ports at the other ends.
   void name_former_peers(const subnet::Subnet& subnet, std::map<subnet::PortIndex, subnet::PortIndex>& peers) const;
   /// Those of `ports` whose nodes were there at the last reading. A node that has come since begins to be watched now.

@@ -65,7 +65,7 @@ async::Task<> read_windows(Session& session, Fabric& fabric, const Wanted& wante
   CounterReadings readings(wanted.is_local ? CounterReadings::Cost::least : CounterReadings::Cost::usual);
   if (count == 2 && wanted.selection.needs().test(static_cast<std::size_t>(Source::blocks)))
     readings.read_blocks_of(fabric.subnet, input.fec_modes);
-  if (wanted.since) co_await readings.read_snapshot(session, *wanted.since);
+  if (wanted.since) co_await readings.read_snapshot(session, *wanted.since, fabric.subnet);
   if (!wanted.is_local) co_await session.read_service_levels(where.paths);
   if (!wanted.since && count == 2) {
     co_await read_counters(session, fabric, where, readings, input, false);

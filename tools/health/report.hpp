@@ -7,7 +7,7 @@
 
 #include "health/diagnosis.hpp"
 #include "health/finding_text.hpp"
-#include "health/hosts.hpp"
+#include "health/machines.hpp"
 #include "tools/health/wanted.hpp"
 
 namespace ib::tools::health {

@@ -25,7 +25,7 @@ void not_read(ib::health::Input& input, ib::health::Source source, std::string r
 
 /// The activity counts of subnet managers at an earlier time.
 struct EarlierManagers {
-  std::map<Guid, std::uint32_t> act_counts;  ///< by port GUID
+  std::map<Guid, std::uint32_t> act_counts;  ///< by port GUID, where only one manager has it
   async::Time time{};
   std::uint32_t own_requests = 1;  ///< the requests that they have answered since: this one, and those of the rounds in between
 };

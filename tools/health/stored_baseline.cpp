@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "tools/health/stored_baseline.hpp"
 
+#include <fmt/format.h>
+
+#include "base/error.hpp"
+#include "base/escape.hpp"
 #include "snapshot/snapshot.hpp"
+#include "subnet/other_fabric.hpp"
 #include "tools/health/sources.hpp"
 #include "tools/shared/stored_fabric.hpp"
 
@@ -9,6 +14,7 @@ namespace ib::tools::health {
 
 StoredBaseline::StoredBaseline(const std::optional<std::string>& file, const subnet::NodeNameMap& names) {
   if (!file) return;
+  file_ = *file;
   load_fabric(*file, fabric_.emplace());
   fabric_->names = names;
   if (!snapshot::is_snapshot_file(*file)) return;
@@ -31,6 +37,8 @@ bool StoredBaseline::is_first_reading(Session& session) const {
 const ib::health::Baseline* StoredBaseline::compare(const subnet::Subnet& current) {
   if (!fabric_) return nullptr;
   compared_.emplace(fabric_->subnet, subnet::changes(current, fabric_->subnet), tables_);
+  const std::string other = subnet::other_fabric(current, fabric_->subnet, compared_->changes.pairs);
+  if (!other.empty()) throw UsageError(fmt::format("--baseline: {} can not be compared: {}", in_quotes(file_), other));
   return &*compared_;
 }
 

@@ -23,10 +23,12 @@ class StoredBaseline {
   const Fabric* fabric() const { return fabric_ ? &*fabric_ : nullptr; }
   /// Whether it has counters, of a time before those of the fabric, or of the snapshot of --from.
   bool is_first_reading(Session& session) const;
-  /// The differences of `current` from it, which live as long as this object and until the next call; null: nothing was read.
+  /// The differences of `current` from it, which live as long as this object and until the next call; null: nothing was read. Throws
+  /// UsageError if it is of another fabric.
   const ib::health::Baseline* compare(const subnet::Subnet& current);
 
  private:
+  std::string file_;
   std::optional<std::string> snapshot_;  ///< the file, if it is one
   ib::health::BaselineTables tables_;
   std::optional<Fabric> fabric_;

@@ -61,6 +61,7 @@ async::Task<> Watch::look(const std::string& time) {
   tables_ = ib::health::tables_of(input);
   if (has_port_changed(now)) close();
   before_ = std::move(now);
+  target_ = target_now_;
 }
 
 void Watch::report_down_port(const std::string& time) {
@@ -72,15 +73,19 @@ void Watch::report_down_port(const std::string& time) {
   close();
 }
 
-/// TARGET is looked up in the first round. From then on the node is known by its GUID.
+/// TARGET is looked up in the first round. From then on it is the counterpart of the node of the round before.
 async::Task<ib::health::Scope> Watch::scope_of(Fabric& now) {
   if (!wanted_.target.given()) {
     ib::health::Scope scope = co_await find_scope(session_, now, wanted_);
     co_return scope;
   }
-  if (!target_) target_ = now.subnet.node(target_node(now, wanted_)).guid();
-  const subnet::NodeIndex node = now.subnet.find_node(*target_);
-  if (node == subnet::none) throw Error(fmt::format("the node {} is not in the fabric", to_text(*target_)));
+  if (!before_) {
+    target_now_ = target_node(now, wanted_);
+    co_return ib::health::scope_around(now.subnet, target_now_);
+  }
+  const subnet::NodeIndex node = subnet::Counterparts(now.subnet, before_->subnet).node_now(target_);
+  if (node == subnet::none) throw Error(fmt::format("the node {} is not in the fabric", to_text(before_->subnet.node(target_).guid())));
+  target_now_ = node;
   co_return ib::health::scope_around(now.subnet, node);
 }
 

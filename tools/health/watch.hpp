@@ -48,8 +48,9 @@ class Watch {
   ManagerHistory managers_;
   std::optional<std::map<Guid, std::string>> firmware_;  ///< as the first round with a baseline has read it
   ib::health::BaselineTables tables_;                    ///< of the last round
-  std::optional<Guid> target_;                           ///< the node of TARGET, once it was found: its LID may change
   std::optional<Fabric> before_;                         ///< of the last round that read the fabric
+  subnet::NodeIndex target_ = subnet::none;              ///< the node of TARGET in before_: its LID may change
+  subnet::NodeIndex target_now_ = subnet::none;          ///< in the fabric of this round
   std::optional<std::pair<Lid, Lid>> port_lids_;         ///< that the end port had then: its own, and that of the subnet manager
   bool is_closed_{};
   std::string lost_;  ///< why the fabric is away; empty: it is there

@@ -13,6 +13,7 @@
 #include "base/file.hpp"
 #include "formats/topology_text.hpp"
 #include "iba/text.hpp"
+#include "subnet/find_port.hpp"
 #include "subnet/order.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/diags_words.hpp"
@@ -272,6 +273,7 @@ class PrintNode final : public Command {
   void show(const Fabric& fabric, Guid guid, Emit& emit) const {
     const NodeIndex at = fabric.subnet.find_node(guid);
     if (at == subnet::none) throw Error(fmt::format("Could not find node {}", to_text(guid)));
+    if (std::string several = subnet::several_text(fabric.subnet, guid); !several.empty()) throw Error(std::move(several));
     const subnet::Node& node = fabric.subnet.node(at);
     if (node.kind() != kind_) {
       throw Error(fmt::format("Node {} was type {} not {}", to_text(guid), static_cast<unsigned>(node.info.node_type),

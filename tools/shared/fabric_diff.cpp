@@ -50,12 +50,15 @@ constexpr std::string_view diff_help = "Print what is different from the fabric 
 
 bool described_alike(const Node& a, const Node& b) { return a.description_bytes == b.description_bytes; }
 
-/// What each of the two sweeps may have missed of the other fabric.
+/// The nodes that both fabrics have, and what each of the two sweeps may have missed of the other one.
 struct Missed {
   Missed(const DiffSide& before, const DiffSide& after)
-      : then(before.subnet, before.failures != nullptr ? *before.failures : subnet::Failures(), after.subnet),
-        now(after.subnet, after.failures != nullptr ? *after.failures : subnet::Failures(), before.subnet) {}
+      : pairs(after.subnet, before.subnet),
+        reversed(pairs.reversed()),
+        then(before.subnet, before.failures != nullptr ? *before.failures : subnet::Failures(), after.subnet, reversed),
+        now(after.subnet, after.failures != nullptr ? *after.failures : subnet::Failures(), before.subnet, pairs) {}
 
+  subnet::Counterparts pairs, reversed;
   subnet::Unseen then, now;
 };
 
@@ -158,12 +161,11 @@ std::vector<NodeDifference> differences(const DiffSide& before, const DiffSide& 
   const Missed missed(before, after);
   std::vector<NodeDifference> found;
   for (const NodeIndex at : before.nodes) {
-    const NodeIndex now = after.subnet.find_node(before.subnet.node(at).guid());
+    const NodeIndex now = missed.pairs.node_now(at);
     if (auto difference = compare(before.subnet, at, after.subnet, now, checks, way, missed)) found.push_back(std::move(*difference));
   }
   for (const NodeIndex at : after.nodes) {
-    if (before.subnet.find_node(after.subnet.node(at).guid()) == none && !missed.then.node(at))
-      found.push_back({none, at, false, false, {}});
+    if (missed.pairs.node_then(at) == none && !missed.then.node(at)) found.push_back({none, at, false, false, {}});
   }
   return found;
 }

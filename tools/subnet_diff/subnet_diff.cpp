@@ -12,6 +12,7 @@
 #include "base/file.hpp"
 #include "formats/topology_reader.hpp"
 #include "iba/text.hpp"
+#include "subnet/other_fabric.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/shared/fabric.hpp"
 #include "tools/shared/stored_fabric.hpp"
@@ -36,7 +37,8 @@ void load(const std::string& file, Fabric& fabric) {
   }
 }
 
-std::string link_text(const LinkEnds& link) {
+std::string link_text(const subnet::Subnet& of, subnet::PortIndex port) {
+  const LinkEnds link = subnet::link_ends(of, port);
   return fmt::format("{}[{}] <=> {}[{}]", to_text(link.first.guid), link.first.port, to_text(link.second.guid), link.second.port);
 }
 
@@ -47,20 +49,23 @@ void print_not_compared(TextOut& out, std::string_view many, std::size_t count, 
   if (count > 0) out.print(" {} {} of the {} subnet are not compared: no answer came from there in the {} subnet.\n", count, many, of, in);
 }
 
+/// The text of an object of a model, by its index.
+using TextOf = std::function<std::string(const subnet::Subnet&, std::uint32_t)>;
+
 /// All objects of one kind. `many` is the name of the kind in the plural: "end ports".
-template <class T>
-void print_set(TextOut& out, std::string_view many, const SetDifference<T>& set, const std::function<std::string(const T&)>& text) {
+void print_set(TextOut& out, std::string_view many, const SetDifference& set, const Fabric& current, const Fabric& reference,
+               const TextOf& text) {
   out.print("Current subnet has {} {}, reference subnet has {} {}\n", set.current, many, set.reference, many);
   if (!set.added.empty()) {
     out.print(" Current subnet has {} more {} than the reference subnet:\n", set.added.size(), many);
-    for (const T& one : set.added) out.print("   {}\n", text(one));
+    for (const std::uint32_t one : set.added) out.print("   {}\n", text(current.subnet, one));
   } else if (set.maybe_added == 0) {
     out.print(" All {} in the current subnet are in the reference subnet.\n", many);
   }
   print_not_compared(out, many, set.maybe_added, "current", "reference");
   if (!set.missing.empty()) {
     out.print("Reference subnet has {} more {} than the current subnet:\n", set.missing.size(), many);
-    for (const T& one : set.missing) out.print("   {}\n", text(one));
+    for (const std::uint32_t one : set.missing) out.print("   {}\n", text(reference.subnet, one));
   } else if (set.maybe_missing == 0) {
     out.print(" All {} in the reference subnet are in the current subnet.\n", many);
   }
@@ -68,7 +73,8 @@ void print_set(TextOut& out, std::string_view many, const SetDifference<T>& set,
 }
 
 struct DiffReport final : FabricReport {
-  DiffReport(const Fabric& current, const Fabric& reference) : FabricReport(current), found(subnet::difference(current, reference)) {}
+  DiffReport(const Fabric& now, const Fabric& before)
+      : FabricReport(now), current(now), reference(before), found(subnet::difference(now, before)) {}
 
   Exit status() const override {
     if (!found.none()) return Exit::findings;
@@ -76,11 +82,11 @@ struct DiffReport final : FabricReport {
   }
 
   void text(TextOut& out) const override {
-    const std::function<std::string(const Guid&)> guid = [](const Guid& one) { return to_text(one); };
-    const std::function<std::string(const LinkEnds&)> link = link_text;
-    print_set(out, "end ports", found.end_ports, guid);
-    print_set(out, "nodes", found.nodes, guid);
-    print_set(out, "links", found.links, link);
+    const auto port_guid = [](const subnet::Subnet& of, std::uint32_t port) { return to_text(of.end_port_guid(port)); };
+    const auto node_guid = [](const subnet::Subnet& of, std::uint32_t node) { return to_text(of.node(node).guid()); };
+    print_set(out, "end ports", found.end_ports, current, reference, port_guid);
+    print_set(out, "nodes", found.nodes, current, reference, node_guid);
+    print_set(out, "links", found.links, current, reference, link_text);
     print_rates(out);
     print_lids(out);
   }
@@ -91,15 +97,19 @@ struct DiffReport final : FabricReport {
     visit_counts(sink, "not_compared", found.end_ports.not_compared(), found.nodes.not_compared(), found.links.not_compared(),
                  found.lids_not_compared);
     sink.begin_array("differences");
-    visit_set<Guid>(sink, "end_port", found.end_ports, [&](const Guid& guid) { sink.value("port_guid", guid); });
-    visit_set<Guid>(sink, "node", found.nodes, [&](const Guid& guid) { sink.value("node_guid", guid); });
-    visit_set<LinkEnds>(sink, "link", found.links, [&](const LinkEnds& link) { visit_link(sink, link); });
+    visit_set(sink, "end_port", found.end_ports,
+              [&](const subnet::Subnet& of, std::uint32_t port) { sink.value("port_guid", of.end_port_guid(port)); });
+    visit_set(sink, "node", found.nodes,
+              [&](const subnet::Subnet& of, std::uint32_t node) { sink.value("node_guid", of.node(node).guid()); });
+    visit_set(sink, "link", found.links,
+              [&](const subnet::Subnet& of, std::uint32_t port) { visit_link(sink, subnet::link_ends(of, port)); });
     for (const subnet::RateDifference& one : found.rates) visit_rate(sink, one);
     for (const subnet::LidDifference& one : found.lids) visit_lid(sink, one);
     sink.end_array();
     visit_failures(sink);
   }
 
+  const Fabric &current, &reference;
   SubnetDifference found;
 
  private:
@@ -109,7 +119,9 @@ struct DiffReport final : FabricReport {
       return;
     }
     out.print(" The subnets have {} different link rates (link: current, reference):\n", found.rates.size());
-    for (const auto& one : found.rates) out.print("   {}: {}  {}\n", link_text(one.link), rate_text(one.current), rate_text(one.reference));
+    for (const auto& one : found.rates) {
+      out.print("   {}: {}  {}\n", link_text(current.subnet, one.port), rate_text(one.current), rate_text(one.reference));
+    }
   }
 
   void print_lids(TextOut& out) const {
@@ -157,15 +169,15 @@ struct DiffReport final : FabricReport {
     sink.end_object();
   }
 
-  template <class T>
-  static void visit_set(report::Sink& sink, std::string_view what, const SetDifference<T>& set,
-                        const std::function<void(const T&)>& visit_one) {
-    const auto visit_all = [&](const std::vector<T>& list, bool added) {
-      for (const T& one : list) {
+  void visit_set(report::Sink& sink, std::string_view what, const SetDifference& set,
+                 const std::function<void(const subnet::Subnet&, std::uint32_t)>& visit_one) const {
+    const auto visit_all = [&](const std::vector<std::uint32_t>& list, bool added) {
+      const subnet::Subnet& of = added ? current.subnet : reference.subnet;
+      for (const std::uint32_t one : list) {
         sink.begin_object();
         sink.value("difference", what);
-        visit_side(sink, "before", !added, [&] { visit_one(one); });
-        visit_side(sink, "after", added, [&] { visit_one(one); });
+        visit_side(sink, "before", !added, [&] { visit_one(of, one); });
+        visit_side(sink, "after", added, [&] { visit_one(of, one); });
         sink.end_object();
       }
     };
@@ -180,11 +192,12 @@ struct DiffReport final : FabricReport {
                                          : sink.no_symbol("speed");
   }
 
-  static void visit_rate(report::Sink& sink, const subnet::RateDifference& one) {
+  void visit_rate(report::Sink& sink, const subnet::RateDifference& one) const {
+    const LinkEnds link = subnet::link_ends(current.subnet, one.port);
     sink.begin_object();
     sink.value("difference", "rate");
-    visit_side(sink, "before", true, [&] { visit_link_rate(sink, one.link, one.reference); });
-    visit_side(sink, "after", true, [&] { visit_link_rate(sink, one.link, one.current); });
+    visit_side(sink, "before", true, [&] { visit_link_rate(sink, link, one.reference); });
+    visit_side(sink, "after", true, [&] { visit_link_rate(sink, link, one.current); });
     sink.end_object();
   }
 
@@ -217,6 +230,8 @@ class SubnetDiff final : public Command {
       discovery_.needs.switch_infos = false;
       co_await discover(session, discovery_, current);
     }
+    if (const std::string other = subnet::other_fabric(current.subnet, reference.subnet); !other.empty())
+      throw UsageError(fmt::format("{} can not be compared: {}", in_quotes(reference_), other));
     emit(DiffReport(current, reference));
     if (!current_) note_discovered(session, "all_LIDs, all_NodeDescription, all_NodeInfo, all_PortInfo, all_topology");
   }

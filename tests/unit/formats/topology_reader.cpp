@@ -77,9 +77,8 @@ TEST_CASE("a description has 64 bytes, and a node may have none") {
 }
 
 TEST_CASE("what is no listing is refused, whatever it is") {
-  for (const char* text :
-       {"#\n[", "#\nSwitch\t8 \"S-1\"\n[1", "#\nSwitch\t8 \"S-1\"\n[1]\t\"H-", "#\nSwitch\t8 \"S-1\"\nvendid=\n", "#\nCa\t1\n",
-        "#\nSwitch\t8 \"S-1\"\n\nSwitch\t8 \"S-1\"\n", "#\nSwitch\t99999999999999999999 \"S-1\"\n", "#\n\t=\n"}) {
+  for (const char* text : {"#\n[", "#\nSwitch\t8 \"S-1\"\n[1", "#\nSwitch\t8 \"S-1\"\n[1]\t\"H-", "#\nSwitch\t8 \"S-1\"\nvendid=\n",
+                           "#\nCa\t1\n", "#\nSwitch\t99999999999999999999 \"S-1\"\n", "#\n\t=\n"}) {
     CAPTURE(text);
     CHECK_THROWS_AS(read(text), UsageError);
   }
@@ -93,6 +92,27 @@ TEST_CASE("what is no listing is refused, whatever it is") {
   }
 }
 
+TEST_CASE("a listing may have several nodes with one GUID: cables are those that both ends name") {
+  const std::string text =
+      "#\nSwitch\t8 \"S-1\"\t\t# \"sw\" base port 0 lid 1 lmc 0\n[1]\t\"H-7\"[1](8) # \"a\" lid 2 4xEDR\n"
+      "[2]\t\"H-7\"[1](8) # \"b\" lid 3 4xEDR\n[3]\t\"H-7\"[2](9) # \"b\" lid 4 4xEDR\n\n"
+      "Ca\t2 \"H-7\"\t\t# \"b\"\n[2](9) \"S-1\"[3] # lid 4 lmc 0 \"sw\" lid 1 4xEDR\n"
+      "[1](8) \"S-1\"[2] # lid 3 lmc 0 \"sw\" lid 1 4xEDR\n\n"
+      "Ca\t2 \"H-7\"\t\t# \"a\"\n[1](8) \"S-1\"[1] # lid 2 lmc 0 \"sw\" lid 1 4xEDR\n";
+  const Subnet subnet = read(text);
+  REQUIRE(subnet.nodes().size() == 3);
+  const NodeIndex sw = subnet.find_node(Guid{1});
+  const auto peer_name = [&](unsigned number) {
+    return subnet.node(subnet.port(subnet.port(subnet.port_of(sw, number)).peer).node).description();
+  };
+  CHECK(peer_name(1) == "a");
+  CHECK(peer_name(2) == "b");
+  CHECK(peer_name(3) == "b");
+  CHECK(difference(subnet, subnet).none());
+  const std::string node = "Ca\t1 \"H-7\"\t\t# \"a\"\n[1](8) \"S-1\"[1] # lid 2 lmc 0 \"sw\" lid 1 4xEDR\n\n";
+  CHECK_THROWS_WITH(read("#\n" + node + node), "line 6: a node that was listed before");
+}
+
 TEST_CASE("two subnets are the same but for what is different") {
   const Subnet before = read(legacy);
   CHECK(difference(before, before).none());
@@ -104,12 +124,14 @@ TEST_CASE("two subnets are the same but for what is different") {
     REQUIRE(at != std::string::npos);
     text.replace(at, from.size(), to);
   }
-  const SubnetDifference found = difference(read(text), before);
+  const Subnet now = read(text);
+  const SubnetDifference found = difference(now, before);
   CHECK_FALSE(found.none());
   CHECK(found.links.current == 3);
   CHECK(found.links.added.empty());
   REQUIRE(found.rates.size() == 1);
-  CHECK(found.rates[0].link.first == LinkEnd{Guid{0x200001}, 2});
+  CHECK(now.port(found.rates[0].port).number == 2);
+  CHECK(now.end_port_guid(found.rates[0].port) == Guid{0x200001});
   CHECK(found.rates[0].current.speed == Speed::ndr);
   CHECK(found.rates[0].reference.speed == Speed::xdr);
   REQUIRE(found.lids.size() == 2);

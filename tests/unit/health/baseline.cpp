@@ -280,7 +280,8 @@ TEST_CASE("changed: one finding a node, with each field as it was and as it is")
   CHECK(programs.found().empty());
 
   Compared both;  // of the two masks, two bits with names and one without
-  for (Patient* of : {&both.before, &both.now}) of->info(Patient::host1, 1).capability_mask |= smp::capability_mask::is_capability_mask2_supported;
+  for (Patient* of : {&both.before, &both.now})
+    of->info(Patient::host1, 1).capability_mask |= smp::capability_mask::is_capability_mask2_supported;
   both.now.info(Patient::host1, 1).capability_mask ^= smp::capability_mask::is_sm | smp::capability_mask::is_led_info_supported;
   both.now.info(Patient::host1, 1).capability_mask2 ^= smp::capability_mask2::is_link_width_2x_supported | 0x4000U;
   const Diagnosis masks = both.examine();

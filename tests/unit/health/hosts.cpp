@@ -3,6 +3,7 @@
 #include "health/hosts.hpp"
 
 #include "base/error.hpp"
+#include "health/machines.hpp"
 #include "support/catch.hpp"
 #include "support/fake_fabric.hpp"
 #include "unit/subnet/swept.hpp"
@@ -39,13 +40,27 @@ std::size_t hosts_in(const std::vector<std::string>& descriptions, const HostNam
 
 TEST_CASE("channel adapters whose descriptions begin with the same word are of one host") {
   CHECK(hosts_in({"n1 mlx5_0", "n1 mlx5_1", "n2 mlx5_0", "n3"}) == 3);
-  CHECK(hosts_in({"n1 mlx5_0", "n1 mlx5_0"}) == 1);
   CHECK(hosts_in({"MT4129 ConnectX7 Mellanox Technologies", "MT4129 ConnectX7 Mellanox Technologies"}) == 2);
   CHECK(hosts_in({"n1 HCA-1", "Mellanox Technologies Aggregation Node"}) == 1);
   CHECK(hosts_in({"mlx5_0/n1", "mlx5_1/n1", "mlx5_0/n2"}) == 3);
   CHECK(hosts_in({"mlx5_0/n1", "mlx5_1/n1", "mlx5_0/n2"}, HostNames("/(n[0-9]+)$")) == 2);
   CHECK(hosts_in({"n1-ib0", "n1-ib1"}, HostNames("^[a-z]+[0-9]+")) == 1);
   CHECK_THROWS_WITH(HostNames("(n"), contains("is no regular expression"));
+}
+
+TEST_CASE("a name that several machines have distinguishes none of them: their SystemImageGUIDs do") {
+  CHECK(hosts_in({"(none) mlx4_0", "(none) mlx4_0", "(none) mlx4_0", "n1 mlx4_0"}) == 4);
+  FakeFabric fabric = fabric_of({"node mlx5_0", "node mlx5_1", "node mlx5_0", "node mlx5_1", "n1 mlx5_0", "n1 mlx5_1"});
+  for (FakeFabric::NodeId host = 1; host < fabric.size(); ++host) fabric.node(host).info.system_image_guid = Guid{0x9000 + (host + 1) / 2};
+  const Swept swept(fabric);
+  CHECK(host_count(swept.subnet, HostNames()) == 3);
+  const Machines machines(swept.subnet, HostNames());
+  const auto of = [&](std::uint64_t guid) { return machines.of(swept.subnet.find_node(Guid{guid})); };
+  CHECK(of(0x1000) == of(0x1010));
+  CHECK(of(0x1000) != of(0x1020));
+  CHECK(of(0x1000).name == "node");
+  CHECK(of(0x1040) == Machine{"n1", Guid{}});
+  CHECK(of(0x100).name.empty());
 }
 
 TEST_CASE("lists of hosts have ranges") {

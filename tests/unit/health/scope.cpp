@@ -2,7 +2,7 @@
 // The links that packets between hosts use, and the findings of these.
 #include "health/scope.hpp"
 
-#include "health/hosts.hpp"
+#include "health/machines.hpp"
 #include "routing/linear_tables.hpp"
 #include "support/catch.hpp"
 #include "unit/health/patient.hpp"

@@ -121,6 +121,39 @@ TEST_CASE("Page: of two devices with one GUID one is on the page, and the other 
   CHECK_THAT(page, ibtest::contains("infiniband_duplicate_guid{guid=\"0x0000000000100001\"} 1\n"));
 }
 
+TEST_CASE("Page: GUIDs that switches and hosts claim twice are each on the page once, and the same device has it in each sweep") {
+  const auto made_fabric = [](bool is_turned) {
+    FakeFabric fabric = FakeFabric::fat_tree(2, 1, 2);
+    const auto extra = fabric.add_switch(0x7000, 8, "extra");
+    fabric.node(1).ports.resize(5);
+    fabric.node(1).info.num_ports = 4;
+    fabric.link(1, 4, extra, 1);
+    fabric.link(extra, is_turned ? 3 : 2, fabric.add_ca(0x100000, 1, "twin"), 1);
+    for (const std::uint64_t guid : {0x100001U, 0x200000U}) {
+      for (const unsigned number : {0U, 1U}) {
+        const auto twin = fabric.add_switch(guid, 2, number == 0 ? "switch a" : "switch b");
+        const unsigned place = (guid == 0x200000U ? 4U : 6U) + number;
+        fabric.link(extra, is_turned ? place ^ 1U : place, twin, 1);
+      }
+    }
+    fabric.assign_lids();
+    return fabric;
+  };
+  for (const bool is_turned : {false, true}) {
+    FakeFabric fabric = made_fabric(is_turned);
+    fabric.attach(2);
+    const MadeView made(fabric);
+    CHECK(made.fabric->twins == std::vector{Guid{0x100001}, Guid{0x100001}, Guid{0x200000}});
+    CHECK(made.fabric->has_twins(Guid{0x200000}));
+    CHECK_FALSE(made.fabric->has_twins(Guid{0x7000}));
+    const std::string page = made.page(metrics::PageRules({.hcas = true}, {}));
+    std::set<std::string> series;
+    for (const std::string& line : sample_lines(page)) CHECK(series.insert(line.substr(0, line.rfind(' '))).second);
+    CHECK_THAT(page, ibtest::contains("infiniband_duplicate_guid{guid=\"0x0000000000100001\"} 1\n"));
+    CHECK_THAT(page, ibtest::contains("switch=\"switch a\"") && !ibtest::contains("switch=\"switch b\""));
+  }
+}
+
 TEST_CASE("Page: hostile names are one line of UTF-8") {
   FakeFabric fabric = FakeFabric::fat_tree(2, 1, 2);
   std::string name = "evil\"} 1\nfake_metric{a=\"\\\xff\xc3";

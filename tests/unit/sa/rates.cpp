@@ -19,10 +19,11 @@ namespace {
 
 /// The codes of IBA 15.2.5.16, and links that run at their rates.
 constexpr std::array<std::pair<unsigned, LinkRate>, 24> links{{
-    {2, {1, Speed::sdr}},   {3, {4, Speed::sdr}},   {4, {12, Speed::sdr}},  {5, {1, Speed::ddr}},  {6, {4, Speed::ddr}},   {7, {4, Speed::qdr}},
-    {8, {12, Speed::ddr}},  {9, {8, Speed::qdr}},   {10, {12, Speed::qdr}}, {11, {1, Speed::fdr}}, {12, {4, Speed::fdr}},  {13, {8, Speed::fdr}},
-    {14, {12, Speed::fdr}}, {15, {1, Speed::edr}},  {16, {4, Speed::edr}},  {17, {8, Speed::edr}}, {18, {12, Speed::edr}}, {19, {2, Speed::fdr}},
-    {20, {2, Speed::edr}},  {20, {1, Speed::hdr}},  {21, {4, Speed::ndr}},  {22, {12, Speed::hdr}}, {23, {4, Speed::xdr}}, {24, {12, Speed::ndr}},
+    {2, {1, Speed::sdr}},  {3, {4, Speed::sdr}},   {4, {12, Speed::sdr}},  {5, {1, Speed::ddr}},   {6, {4, Speed::ddr}},
+    {7, {4, Speed::qdr}},  {8, {12, Speed::ddr}},  {9, {8, Speed::qdr}},   {10, {12, Speed::qdr}}, {11, {1, Speed::fdr}},
+    {12, {4, Speed::fdr}}, {13, {8, Speed::fdr}},  {14, {12, Speed::fdr}}, {15, {1, Speed::edr}},  {16, {4, Speed::edr}},
+    {17, {8, Speed::edr}}, {18, {12, Speed::edr}}, {19, {2, Speed::fdr}},  {20, {2, Speed::edr}},  {20, {1, Speed::hdr}},
+    {21, {4, Speed::ndr}}, {22, {12, Speed::hdr}}, {23, {4, Speed::xdr}},  {24, {12, Speed::ndr}},
 }};
 
 }  // namespace

@@ -113,6 +113,20 @@ TEST_CASE("a GUID that two nodes claim is nobody's") {
   CHECK(bench.missing("0000:0000:0010:0000").find("Several nodes claim the GUID 0000:0000:0010:0000") == 0);
   CHECK(bench.missing("0000:0000:0010:0001").find("Several nodes claim") == 0);
   CHECK(bench.find("4"));
+  for (const std::string_view name : {"'host' (LID 3)", "'host' (LID 4)"})
+    CHECK(bench.missing("0000:0000:0010:0000").find(name) != std::string::npos);
+}
+
+TEST_CASE("a GUID that ports of two nodes claim is nobody's") {
+  Bench bench([](FakeFabric& fabric) {
+    fabric.node(3).faults.lie = [](FakeFabric::Answer& answer) {
+      if (load_be<std::uint16_t>(&answer[16]) == smp::NodeInfo::attribute_id) store_be(&answer[64 + 20], std::uint64_t{0x100001});
+    };
+  });
+  REQUIRE(bench.sweep->subnet.nodes().size() == 5);
+  CHECK(bench.missing("0000:0000:0010:0001").find("Several nodes claim the GUID 0000:0000:0010:0001, '") == 0);
+  CHECK(several_text(bench.sweep->subnet, Guid{0x100000}).empty());
+  CHECK(several_text(bench.sweep->subnet, Guid{0x123456}).empty());
 }
 
 }  // namespace subnet_find_port_tests

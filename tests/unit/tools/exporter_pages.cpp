@@ -148,12 +148,10 @@ TEST_CASE("Exporter: the page for people is bounded in size, however large the f
   CHECK_THAT(page, contains("more\n"));
 }
 
-TEST_CASE("Exporter: nodes that claim one GUID make no sample twice") {
-  ibtest::FakeFabric fabric = ibtest::FakeFabric::fat_tree(2, 1, 2);
-  fabric.node(3).info.node_guid = fabric.node(2).info.node_guid;
-  fabric.node(3).info.port_guid = fabric.node(2).info.port_guid;
-  const ibtest::MadeView made(fabric);
-  const metrics::View view = sick(made);
+namespace {
+
+/// Checks that no sample of the page is there twice.
+void check_series(const metrics::View& view) {
   const metrics::PageRules rules({.hcas = true}, {});
   metrics::Page page(rules, view, {});
   std::set<std::string> series;
@@ -164,6 +162,32 @@ TEST_CASE("Exporter: nodes that claim one GUID make no sample twice") {
     if (!line.starts_with('#')) CHECK(series.insert(line.substr(0, line.rfind(' '))).second);
   }
   CHECK(times(text, "infiniband_health_finding_info{") == view.findings->list.size());
+}
+
+}  // namespace
+
+TEST_CASE("Exporter: nodes that claim one GUID make no sample twice") {
+  ibtest::FakeFabric fabric = ibtest::FakeFabric::fat_tree(2, 1, 2);
+  fabric.node(3).info.node_guid = fabric.node(2).info.node_guid;
+  fabric.node(3).info.port_guid = fabric.node(2).info.port_guid;
+  const ibtest::MadeView made(fabric);
+  check_series(sick(made));
+}
+
+TEST_CASE("Exporter: three adapters with one port GUID and one name make no sample twice") {
+  ibtest::FakeFabric fabric = ibtest::FakeFabric::fat_tree(2, 1, 2);
+  for (const ibtest::FakeFabric::NodeId host : {3U, 5U, 6U}) {
+    constexpr std::size_t port_guid = 64 + 20;  // PortGUID in the SMP with NodeInfo
+    fabric.node(host).description = {'n'};
+    fabric.node(host).faults.lie = [](ibtest::FakeFabric::Answer& answer) {
+      if (load_be<std::uint16_t>(&answer[16]) == smp::NodeInfo::attribute_id) store_be(&answer[port_guid], std::uint64_t{0x777});
+    };
+  }
+  const ibtest::MadeView made(fabric);
+  REQUIRE(made.fabric->twins.size() == 2);
+  const metrics::View view = sick(made);
+  CHECK(std::ranges::count(view.findings->list, std::string_view("duplicate-guid"), &metrics::Findings::Finding::check) == 1);
+  check_series(view);
 }
 
 }  // namespace tools_exporter_pages_tests

@@ -207,7 +207,7 @@ TEST_CASE_METHOD(Site, "what holds no fabric is refused with the line, and the f
   CHECK_THAT(complaint("no fabric\n"), contains("/tmp/ibtool-fabric-"));
   CHECK_THAT(complaint("#\n"), contains("no node is listed"));
   CHECK_THAT(complaint("vendid=0x2c9\nSwitch\n"), contains("line 2: not a line of a listing"));
-  CHECK_THAT(complaint("#\nSwitch\t4 \"S-zz\"\n"), contains("line 2: a node without a GUID of its own"));
+  CHECK_THAT(complaint("#\nSwitch\t4 \"S-zz\"\n"), contains("line 2: a node without a GUID"));
   CHECK_THAT(complaint("#\n[1]\t\"S-1\"[1]\n"), contains("line 2: not a port of the node above"));
   CHECK_THAT(complaint("#\nSwitch\t4 \"S-1\"\t# \"x\" base port 0 lid 1 lmc 0\n[1]\t\"H-2\"[1](3)\t# \"y\" lid 2 4xQDR\n"),
              contains("line 3: port 1 of node 0000:0000:0000:0002 is not in the listing"));
