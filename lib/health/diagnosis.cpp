@@ -87,7 +87,7 @@ std::optional<Diagnosis> examine_own_port(const Input& input, const Selection& s
   if (std::ranges::find(selection.skip, &own) == selection.skip.end()) run(own, input, diagnosis.findings);
   if (!subnet::is_start_down(input.subnet)) return std::nullopt;
   for (const Check& check : all_checks()) {
-    CheckResult result = result_of(check, input, selection);
+    CheckResult result = result_of(check, input, selection, {});
     if (&check == &own) {
       result = {&own, diagnosis.findings.empty() ? CheckState::skipped : CheckState::done, result.reason};
     } else if (result.state == CheckState::done) {
