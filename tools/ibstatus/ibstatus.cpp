@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // ibstatus: the end ports of this host, briefly; ibv_devices: its devices.
 #include <algorithm>
+#include <array>
 #include <cctype>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/escape.hpp"
+#include "base/split.hpp"
 #include "iba/text.hpp"
 #include "sys/sysfs.hpp"
 #include "tools/frame/commands.hpp"
@@ -21,10 +27,11 @@ std::string upper(std::string text) {
 }
 
 struct IbstatusReport final : DevicesReport {
-  /// infiniband-diags shows a port that is not there, too: all of it is "unknown".
+  /// What infiniband-diags shows of a port: the content of files of sysfs. It shows a port that is not there, too: all of it is "unknown".
   struct DiagsPort {
     std::string device, number;
-    const sys::EndPort* port{};
+    /// GID 0, LID, SM LID, state, physical state, rate, link layer; nothing for a file that cannot be read.
+    std::array<std::optional<std::string>, 7> content{};
   };
   std::vector<DiagsPort> diags_ports;
   std::string diags_failure;  ///< why infiniband-diags goes no further
@@ -43,31 +50,49 @@ struct IbstatusReport final : DevicesReport {
   }
 
   void diags_text(TextOut& out) const override {
-    for (const auto& [device, number, port] : diags_ports) {
-      out.print("Infiniband device '{}' port {} status:\n", printable(device), printable(number));
+    for (const DiagsPort& port : diags_ports) {
+      out.print("Infiniband device '{}' port {} status:\n", printable(port.device), printable(port.number));
       diags_lines(out, port);
     }
     if (!diags_failure.empty()) out.print("Fatal error:  {}\n", printable_words(diags_failure));
   }
 
  private:
-  static void diags_lines(TextOut& out, const sys::EndPort* found) {
-    static const sys::EndPort none;
-    const sys::EndPort& port = found != nullptr ? *found : none;
-    const auto word = [&](const std::string& text) { return found == nullptr || text.empty() ? "unknown" : printable(text); };
-    const auto coded = [&](unsigned number, const std::string& text) {
-      return word(text.empty() ? "" : fmt::format("{}: {}", number, text));
-    };
-    const Gid gid = port.default_gid();
-    out.print("\tdefault gid:\t {}\n", word(port.gids.empty() ? "" : to_text(Guid{gid.prefix().value}) + ":" + to_text(gid.guid())));
-    out.print("\tbase lid:\t {}\n", word(to_hex(port.lid.value)));
-    out.print("\tsm lid:\t\t {}\n", word(to_hex(port.sm_lid.value)));
-    out.print("\tstate:\t\t {}\n", coded(port.state, port.state_text));
-    out.print("\tphys state:\t {}\n", coded(port.phys_state, port.phys_state_text));
-    out.print("\trate:\t\t {}\n", word(port.rate_text));
-    out.print("\tlink_layer:\t {}\n\n", port.link_layer_text.empty() ? "IB" : printable(port.link_layer_text));
+  /// As a shell prints them: words with one blank between, after a blank if there are any.
+  static void diags_lines(TextOut& out, const DiagsPort& port) {
+    constexpr std::array<std::string_view, 7> headings{"default gid:\t", "base lid:\t", "sm lid:\t\t",  "state:\t\t",
+                                                       "phys state:\t",  "rate:\t\t",   "link_layer:\t"};
+    for (std::size_t at = 0; at < headings.size(); ++at) {
+      const std::string text = port.content.at(at).value_or(at + 1 == headings.size() ? "IB" : "unknown");
+      out.print("\t{}", headings.at(at));
+      for (const std::string_view word : split(text, " \t\n")) {
+        if (!word.empty()) out.print(" {}", printable(word));
+      }
+      out.write("\n");
+    }
+    out.write("\n");
   }
 };
+
+/// The content of the files of a port. A stored host has no files: what it has of the port stands for them.
+std::array<std::optional<std::string>, 7> content_of(const sys::EndPort& port, bool is_stored) {
+  const auto coded = [](unsigned number, const std::string& text) { return fmt::format("{}: {}", number, text); };
+  if (is_stored) {
+    const Gid gid = port.default_gid();
+    return {to_text(Guid{gid.prefix().value}) + ":" + to_text(gid.guid()),
+            to_hex(port.lid.value),
+            to_hex(port.sm_lid.value),
+            coded(port.state, port.state_text),
+            coded(port.phys_state, port.phys_state_text),
+            port.rate_text,
+            port.link_layer_text};
+  }
+  const std::string dir = fmt::format("{}/class/infiniband/{}/ports/{}/", sys::sysfs_root(), port.device->name, port.number);
+  std::array<std::optional<std::string>, 7> content;
+  constexpr std::array<std::string_view, 7> files{"gids/0", "lid", "sm_lid", "state", "phys_state", "rate", "link_layer"};
+  std::ranges::transform(files, content.begin(), [&dir](std::string_view file) { return sys::read_attribute(dir + std::string(file)); });
+  return content;
+}
 
 constexpr std::string_view diags_usage =
     "Usage: ibstatus [-h] [DEVICE[:PORT]...]\n\n"
@@ -100,11 +125,11 @@ class Ibstatus final : public Command {
     if (port_) {
       report.add(session.devices().find_end_port(*port_));
     } else if (words_.empty()) {
-      add_all(session.devices(), report);
+      add_all(session, report);
     }
     for (const std::string& word : words_) {
       const std::string name = word.substr(0, word.find(':')), number = word.substr(word.rfind(':') + 1);
-      add_ports(session.devices(), name, number == name ? std::nullopt : std::optional(number), report);
+      add_ports(session, name, number == name ? std::nullopt : std::optional(number), report);
     }
     if (!report.diags_failure.empty()) emit.set_diags_status(diags_failed);
     emit(report);
@@ -112,27 +137,28 @@ class Ibstatus final : public Command {
   }
 
  private:
-  static void add_all(const sys::DeviceList& list, IbstatusReport& report) {
+  static void add_all(Session& session, IbstatusReport& report) {
+    const sys::DeviceList& list = session.devices();
     report.add_all(list);
     if (list.devices().empty()) report.diags_failure = "No devices";
-    for (const sys::Device* device : by_name(list)) add_ports(list, device->name, std::nullopt, report);
+    for (const sys::Device* device : by_name(list)) add_ports(session, device->name, std::nullopt, report);
   }
 
   /// The ports of a device, in the order of their numbers as text, or the one of that number: "" is none of them. Nothing after a
   /// failure.
-  static void add_ports(const sys::DeviceList& list, const std::string& name, const std::optional<std::string>& number,
-                        IbstatusReport& report) {
+  static void add_ports(Session& session, const std::string& name, const std::optional<std::string>& number, IbstatusReport& report) {
     if (!report.diags_failure.empty()) return;
     std::vector<IbstatusReport::DiagsPort> ports;
-    for (const auto& device : list.devices()) {
+    const bool is_stored = session.options().from.has_value();
+    for (const auto& device : session.devices().devices()) {
       if (device->name != name) continue;
-      for (const auto& port : device->ports) ports.push_back({name, std::to_string(port->number), port.get()});
+      for (const auto& port : device->ports) ports.push_back({name, std::to_string(port->number), content_of(*port, is_stored)});
     }
     if (ports.empty())
       report.diags_failure = fmt::format("device '{}': sys files not found ({}/class/infiniband/{}/ports)", name, sys::sysfs_root(), name);
     if (number) {
       std::erase_if(ports, [&](const auto& port) { return port.number != *number; });
-      if (ports.empty() && !number->empty() && report.diags_failure.empty()) ports.push_back({name, *number, nullptr});
+      if (ports.empty() && !number->empty() && report.diags_failure.empty()) ports.push_back({name, *number});
     }
     std::ranges::sort(ports, {}, &IbstatusReport::DiagsPort::number);
     report.diags_ports.insert(report.diags_ports.end(), ports.begin(), ports.end());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // ibstat, ibstatus and ibv_devices in both dialects on a host with two adapters: what they print, how they choose, how they fail.
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -73,6 +74,13 @@ TEST_CASE_METHOD(Host, "ibstatus by its legacy name reads every word as a device
   CHECK_THAT(diags({"ibstatus", "mlx5_2:7"}).out,
              ibtest::starts_with("Infiniband device 'mlx5_2' port 7 status:\n\tdefault gid:\t unknown\n"
                                  "\tbase lid:\t unknown\n"));
+  const std::string port = "class/infiniband/mlx5_2/ports/1/";
+  for (const char* file : {"gids/0", "lid", "rate", "link_layer"}) std::filesystem::remove(sysfs.root() / port / file);
+  sysfs.write(port + "sm_lid", "");
+  CHECK(diags({"ibstatus", "mlx5_2:1"}).out ==
+        "Infiniband device 'mlx5_2' port 1 status:\n\tdefault gid:\t unknown\n\tbase lid:\t unknown\n\tsm lid:\t\t\n"
+        "\tstate:\t\t 4: ACTIVE\n\tphys state:\t 5: LinkUp\n\trate:\t\t unknown\n\tlink_layer:\t IB\n\n");
+  sysfs.port("mlx5_2", {.umad = "umad0"});
   const auto failed = diags({"ibstatus", "mlx5_2", "-x"});
   CHECK(failed.status == 255);
   CHECK(failed.out == one + "Fatal error:  device '-x': sys files not found (" + sysfs.root().string() + "/class/infiniband/-x/ports)\n");
