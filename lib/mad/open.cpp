@@ -14,6 +14,7 @@ std::unique_ptr<Channel> open_split(const sys::EndPort& end_port) { return make_
 
 std::unique_ptr<Channel> open_first_that_works(const sys::EndPort& end_port) {
   const bool has_umad = !end_port.gsi_umad.empty(), has_verbs = !end_port.device->uverbs.empty();
+  if (end_port.link_layer == sys::LinkLayer::unknown) return open_umad(end_port);  // which says that such a port has no MADs
   std::exception_ptr refusal;
   try {
     if (has_umad || !has_verbs) return open_umad(end_port);

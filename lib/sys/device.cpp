@@ -4,19 +4,28 @@
 
 #include <fmt/format.h>
 
+#include <tuple>
+
 #include "base/error.hpp"
 #include "base/parse.hpp"
 #include "iba/text.hpp"
+#include "sys/port_state.hpp"
 
 namespace ib::sys {
 
 namespace {
 
-/// The preference of a port; see default_end_port(). Higher is better.
-int rank(const EndPort& port) {
-  if (port.link_layer != LinkLayer::infiniband) return 0;
-  const int state = port.is_active() ? 6 : port.state >= 2 ? 4 : 2;
-  return state + (port.gsi_port == &port || port.gsi_port == nullptr ? 1 : 0);
+/// Whether the port can send by umad what it sends through `half`.
+bool can_open(const EndPort* half) { return half != nullptr && !half->umad.empty() && !half->lacks_umad_file; }
+
+/// The preference of a port; see default_end_port(). Higher is better. A port that can send nothing but GMPs comes before one that can send
+/// nothing at all.
+std::tuple<bool, int, int, bool> rank(const EndPort& port) {
+  const bool is_infiniband = port.link_layer == LinkLayer::infiniband;
+  const int ways = (can_open(port.smi_port) ? 1 : 0) + (can_open(port.gsi_port) ? 1 : 0);
+  if (!is_infiniband) return {false, ways, 0, false};
+  const bool is_down = passage_of(port) == Passage::nothing;
+  return {true, ways, port.is_active() && !is_down ? 2 : is_down ? 0 : 1, port.gsi_port == &port || port.gsi_port == nullptr};
 }
 
 [[noreturn]] void throw_no_devices() { throw Error("No RDMA devices found."); }

@@ -38,6 +38,7 @@ struct EndPort {
   PortTable<Gid> gids;             ///< by GID index
   PortTable<Pkey> pkeys;           ///< by P_Key index
   std::string umad;                ///< "umad0": this port's own umad device; empty if it has none
+  bool lacks_umad_file{};          ///< other umad devices have their files in /dev/infiniband, and this one has none (in a container)
   std::string issm;                ///< "issm0": the device that announces a subnet manager; empty if it has none
   std::string smi_umad, gsi_umad;  ///< the umad devices for SMPs and for GMPs (both `umad` except on planarized HCAs); empty: none
   const EndPort* smi_port{};       ///< the end port that owns `smi_umad`: this one, or the other half of a planarized HCA
@@ -74,6 +75,8 @@ class DeviceList {
   /// is read is left out; an attribute that vanishes or is invalid stays zero. Does not throw for a system without devices: the
   /// list is then empty.
   static DeviceList read();
+  /// The same, with the device files of umad in the directory `files` in place of /dev/infiniband.
+  static DeviceList read_with(const std::string& files);
 
   DeviceList() = default;
   /// A list of devices that are not those of this host.
@@ -87,9 +90,9 @@ class DeviceList {
   /// The end port that `spec` names: DEVICE/PORT, a port GUID, a GID, a port number (only with `within`), or a device name,
   /// which means the device's best port. Throws UsageError if there is none, or if it is not a port of `within`.
   const EndPort& find_end_port(std::string_view spec, const Device* within = nullptr) const;
-  /// The best end port: an active InfiniBand port, else an InfiniBand port that is not down, else any InfiniBand port, else any
-  /// port. Among equals, a port that is not the bare SMI half of a planarized HCA is preferred, then the first port. Throws
-  /// Error "No RDMA devices found." if the host has no devices.
+  /// The best end port: an InfiniBand port before others, one that can send SMPs and GMPs by umad before one that can not, an Active port
+  /// before one in Initialize or Armed, and that before one that is Down. Among equals, a port that is not the bare SMI half of a
+  /// planarized HCA is preferred, then the first port. Throws Error "No RDMA devices found." if the host has no devices.
   const EndPort& default_end_port(const Device* within = nullptr) const;
   /// The end port that the options -C `device` and -P `port` select together. With both, or with -C only, find_device() and
   /// find_end_port() apply. -P alone may also be a port number: the best port of that number on any device. Throws what these

@@ -3,13 +3,15 @@
 
 #include <unordered_map>
 
+#include "sys/port_state.hpp"
+
 namespace ib::sys {
 
 namespace {
 
 bool has_smi(const EndPort& port) { return (port.capability_mask & cap_is_sm_disabled) == 0; }
 
-/// The first SMI port and the first GSI port with one port GUID.
+/// The SMI port and the GSI port with one port GUID: the first ones through which most passes, because a plane may be down.
 struct Halves {
   EndPort* smi{};
   EndPort* gsi{};
@@ -30,7 +32,7 @@ void pair_halves(const std::vector<std::unique_ptr<Device>>& devices) {
     if (port.link_layer != LinkLayer::infiniband || port.port_guid() == Guid{}) return;
     auto& halves = by_guid[port.port_guid()];
     auto& slot = has_smi(port) ? halves.smi : halves.gsi;
-    if (slot == nullptr) slot = &port;
+    if (slot == nullptr || passage_of(port) > passage_of(*slot)) slot = &port;
   });
   for_each_port([&](EndPort& port) {
     if (port.link_layer != LinkLayer::infiniband) {  // RoCE has a QP1 but no SMPs

@@ -111,9 +111,21 @@ void assign_services(const std::string& root, const std::vector<std::unique_ptr<
   }
 }
 
+/// Notes which umad devices have no file in the directory `files`, if any has: none has where a preload library simulates umad.
+void find_files(const std::string& files, const std::vector<std::unique_ptr<Device>>& devices) {
+  const std::vector<std::string> names = unsorted_directory(files);
+  if (std::ranges::none_of(names, [](const std::string& name) { return name.starts_with("umad"); })) return;
+  for (const auto& device : devices) {
+    for (const auto& port : device->ports)
+      port->lacks_umad_file = !port->umad.empty() && std::ranges::find(names, port->umad) == names.end();
+  }
+}
+
 }  // namespace
 
-DeviceList DeviceList::read() {
+DeviceList DeviceList::read() { return read_with("/dev/infiniband"); }
+
+DeviceList DeviceList::read_with(const std::string& files) {
   DeviceList list;
   const std::string root = sysfs_root();
   const std::string class_dir = root + "/class/infiniband/";
@@ -124,6 +136,7 @@ DeviceList DeviceList::read() {
   }
   std::ranges::sort(list.devices_, natural_less, [](const auto& device) -> const std::string& { return device->name; });
   assign_services(root, list.devices_);
+  find_files(files, list.devices_);
   pair_halves(list.devices_);
   return list;
 }

@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "base/error.hpp"
+#include "sys/port_state.hpp"
 #include "sys/sysfs.hpp"
 
 namespace ib::sys {
@@ -20,6 +21,16 @@ static_assert(sizeof(ib_user_mad_t) == UmadPort::header_bytes);
 namespace {
 
 std::string abi_file() { return sysfs_root() + "/class/infiniband_mad/abi_version"; }
+
+/// The error that the kernel shows no device of that kind for a port.
+Error no_device(const EndPort& port, std::string_view kind) {
+  if (umad_abi_failure() != 0)
+    return Error(fmt::format("{} has no {} device: load the kernel module ib_umad (modprobe ib_umad)", port.name(), kind));
+  return Error(
+      fmt::format("{} has no {} device, though the kernel module ib_umad is loaded: the kernel does not give it to this system, "
+                  "which may be a container",
+                  port.name(), kind));
+}
 
 UniqueFd open_device(const std::string& path, int flags) {
   UniqueFd fd(::open(path.c_str(), flags | O_CLOEXEC));
@@ -31,7 +42,10 @@ UniqueFd open_device(const std::string& path, int flags) {
       error.note(fmt::format("No permission to use {}: run as root, or let udev give the device to your group", path));
       break;
     case ENOENT:
-      error.note(fmt::format("There is no {}: load the kernel module ib_umad (modprobe ib_umad)", path));
+      error.note(fmt::format("There is no {}{}", path,
+                             umad_abi_failure() == 0 ? ", though the kernel module ib_umad is loaded: in a container, the file has to "
+                                                       "be passed in (--device); else see udev"
+                                                     : ": load the kernel module ib_umad (modprobe ib_umad)"));
       break;
     case ENXIO:
     case ENODEV:
@@ -113,22 +127,21 @@ UmadPort::Received UmadPort::receive(MutableBytes buffer) {
 }
 
 UniqueFd open_issm(const EndPort& port) {
-  if (port.issm.empty()) throw Error(fmt::format("{} has no issm device: is the kernel module ib_umad loaded?", port.name()));
+  if (port.issm.empty()) throw no_device(port, "issm");
   return open_device("/dev/infiniband/" + port.issm, O_RDWR | O_NONBLOCK);
 }
 
 const EndPort& umad_half(const EndPort& port, bool smp) {
   const EndPort* half = smp ? port.smi_port : port.gsi_port;
   if (half != nullptr && !half->umad.empty()) return *half;
+  const std::string other = other_kind(port);
   if (smp && port.link_layer == LinkLayer::ethernet) {
-    throw Error(
-        fmt::format("{} is a RoCE port (Ethernet), which has no SMPs and so no subnet to look at; GMPs and verbs work there, and ibstat, "
-                    "ibstatus and ibv_devices show it",
-                    port.name()));
+    throw Error(fmt::format("{} is {}, which has no SMPs and so no subnet to look at; {}ibstat, ibstatus and ibv_devices show it",
+                            port.name(), other, port.umad.empty() ? "" : "GMPs and verbs work there, and "));
   }
-  if (smp && port.link_layer != LinkLayer::infiniband)
-    throw Error(fmt::format("{} is not an InfiniBand port: it has no SMPs", port.name()));
-  if (port.umad.empty()) throw Error(fmt::format("{} has no umad device: load the kernel module ib_umad (modprobe ib_umad)", port.name()));
+  if (!other.empty() && port.link_layer != LinkLayer::ethernet)
+    throw Error(fmt::format("{} is {}: it has no MADs; ibstat, ibstatus and ibv_devices show it", port.name(), other));
+  if (port.umad.empty()) throw no_device(port, "umad");
   throw Error(fmt::format("{} can not send SMPs, and no other device of this host reaches the port's QP0", port.name()));
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "base/unique_fd.hpp"
+#include "sys/sysfs.hpp"
 
 namespace ib::verbs {
 
@@ -30,7 +31,12 @@ SysError open_error(int code, const sys::Device& device) {
 
 Context::Context(const sys::Device& device) : device_(&device) {
   if (device.uverbs.empty()) {
-    throw Error(fmt::format("{} has no verbs device: load the kernel module ib_uverbs (modprobe ib_uverbs)", device.name));
+    const bool is_loaded = sys::read_attribute(sys::sysfs_root() + "/class/infiniband_verbs/abi_version").has_value();
+    throw Error(fmt::format("{} has no verbs device{}", device.name,
+                            is_loaded
+                                ? ", though the kernel module ib_uverbs is loaded: the kernel does not give it to this system, which may "
+                                  "be a container"
+                                : ": load the kernel module ib_uverbs (modprobe ib_uverbs)"));
   }
   int count = 0;
   const Handle<ibv_device*, ibv_free_device_list> list(ibv_get_device_list(&count));

@@ -56,7 +56,7 @@ void SysfsTree::device(const std::string& name, const std::string& node_guid, co
 void SysfsTree::port(const std::string& device, const Port& p) {
   const std::string dir = fmt::format("class/infiniband/{}/ports/{}/", device, p.number);
   write(dir + "state", p.state + "\n");
-  write(dir + "phys_state", "5: LinkUp\n");
+  write(dir + "phys_state", p.phys_state + "\n");
   write(dir + "rate", "40 Gb/sec (4X QDR)\n");
   write(dir + "lid", "0x12\n");
   write(dir + "sm_lid", "0x1\n");

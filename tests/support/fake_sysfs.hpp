@@ -25,7 +25,7 @@ class SysfsTree {
   /// What a port is made of; the rest is that of an ordinary port.
   struct Port {
     unsigned number = 1;
-    std::string state = "4: ACTIVE";
+    std::string state = "4: ACTIVE", phys_state = "5: LinkUp";
     std::string gid = "fe80:0000:0000:0000:0002:c903:0000:1491";
     std::string link_layer = "InfiniBand";
     std::uint32_t capability_mask = 0x02514868U & ~(1U << 10);

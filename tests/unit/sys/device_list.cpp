@@ -3,10 +3,14 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <fstream>
+
 #include "base/error.hpp"
 #include "support/catch.hpp"
 #include "support/fake_sysfs.hpp"
+#include "support/temporary_directory.hpp"
 #include "sys/device.hpp"
+#include "sys/port_state.hpp"
 
 namespace sys_device_list_tests {
 
@@ -115,6 +119,71 @@ TEST_CASE("the default end port is an active InfiniBand port", "[sys]") {
     CHECK(DeviceList::read().select({}, "1").name() == "c_ib/1");
   }
   SECTION("and a RoCE port when there is nothing else") { CHECK(DeviceList::read().default_end_port().name() == "a_roce/1"); }
+}
+
+TEST_CASE("the default end port is the first that can be used", "[sys]") {
+  FakeSysfs sysfs;
+  sysfs.device("a", "0002:c903:0000:1000");
+  sysfs.port("a", {.gid = "fe80::1"});  // without umad
+  sysfs.device("b", "0002:c903:0000:2000");
+  sysfs.port("b", {.gid = "fe80::2", .umad = "umad0"});
+  sysfs.device("c", "0002:c903:0000:3000");
+  sysfs.port("c", {.gid = "fe80::3", .umad = "umad1"});
+  CHECK(DeviceList::read().default_end_port().name() == "b/1");
+  CHECK(DeviceList::read().select("a", {}).name() == "a/1");
+  sysfs.port("b", {.state = "1: DOWN", .gid = "fe80::2", .umad = "umad0"});
+  CHECK(DeviceList::read().default_end_port().name() == "c/1");
+  sysfs.port("c", {.state = "4: ACTIVE", .phys_state = "3: Disabled", .gid = "fe80::3", .umad = "umad1"});
+  sysfs.port("b", {.state = "3: ARMED", .gid = "fe80::2", .umad = "umad0"});
+  CHECK(DeviceList::read().default_end_port().name() == "b/1");
+}
+
+TEST_CASE("a umad device whose file was not passed into a container can not be used", "[sys]") {
+  FakeSysfs sysfs;
+  sysfs.device("a", "0002:c903:0000:1000");
+  sysfs.port("a", {.gid = "fe80::1", .umad = "umad0"});
+  sysfs.device("b", "0002:c903:0000:2000");
+  sysfs.port("b", {.gid = "fe80::2", .umad = "umad1"});
+  const ibtest::TemporaryDirectory files;
+  CHECK(DeviceList::read_with(files.file("")).default_end_port().name() == "a/1");  // files of none, as where umad is simulated
+  std::ofstream(files.file("umad1")).put('\n');
+  CHECK(DeviceList::read_with(files.file("")).default_end_port().name() == "b/1");
+}
+
+TEST_CASE("what passes a port follows from its state", "[sys]") {
+  FakeSysfs sysfs;
+  sysfs.device("x");
+  const auto passes = [&](FakeSysfs::Port port) {
+    sysfs.port("x", port);
+    return ib::sys::passage_of(DeviceList::read().find_end_port("x/1"));
+  };
+  using ib::sys::Passage;
+  CHECK(passes({.state = "1: DOWN", .phys_state = "2: Polling"}) == Passage::nothing);
+  CHECK(passes({.state = "2: INIT", .phys_state = "3: Disabled"}) == Passage::nothing);
+  CHECK(passes({.state = "2: INIT"}) == Passage::smps);
+  CHECK(passes({.state = "3: ARMED"}) == Passage::smps);
+  CHECK(passes({}) == Passage::everything);
+  CHECK(passes({.state = "5: ACTIVE_DEFER"}) == Passage::everything);
+  CHECK(passes({.state = "garbage"}) == Passage::everything);
+  CHECK(passes({.state = "1: DOWN", .link_layer = "Ethernet"}) == Passage::everything);
+  sysfs.port("x", {.state = "2: INIT", .phys_state = "5: LinkUp"});
+  CHECK(ib::sys::state_clause(DeviceList::read().find_end_port("x/1")) == "x/1 is Initialize (physical state Link UP)");
+  sysfs.device("x", "0002:c903:0000:1490", "2: switch");
+  CHECK(passes({.state = "1: DOWN"}) == Passage::everything);
+}
+
+TEST_CASE("SMPs of a planarized HCA go through the first plane that is up", "[sys]") {
+  FakeSysfs sysfs;
+  sysfs.device("mlx5_0");
+  sysfs.port("mlx5_0", {.gid = "fe80::a1", .capability_mask = 0x400, .umad = "umad0"});
+  sysfs.device("smi1");
+  sysfs.port("smi1", {.number = 1, .state = "1: DOWN", .phys_state = "2: Polling", .gid = "fe80::a1", .umad = "umad1"});
+  sysfs.port("smi1", {.number = 2, .gid = "fe80::a1", .umad = "umad2"});
+  sysfs.port("smi1", {.number = 3, .gid = "fe80::a1", .umad = "umad3"});
+  CHECK(DeviceList::read().find_end_port("mlx5_0/1").smi_port->name() == "smi1/2");
+  CHECK(DeviceList::read().default_end_port().name() == "mlx5_0/1");
+  sysfs.port("smi1", {.number = 1, .gid = "fe80::a1", .umad = "umad1"});
+  CHECK(DeviceList::read().find_end_port("mlx5_0/1").smi_port->name() == "smi1/1");
 }
 
 TEST_CASE("libibumad's end port is that of the first device in the kernel's order", "[sys]") {

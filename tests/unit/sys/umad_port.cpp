@@ -27,6 +27,45 @@ TEST_CASE("a missing umad device is named, with the remedy", "[sys]") {
   }
 }
 
+TEST_CASE("the kernel module is named only where it is not loaded", "[sys]") {
+  ibtest::FakeSysfs sysfs;
+  sysfs.write("class/infiniband_mad/abi_version", "5\n");
+  sysfs.device("good");
+  sysfs.port("good", {.umad = "umad4294967295"});
+  sysfs.device("bare", "::2");
+  sysfs.port("bare", {.gid = "fe80::6"});
+  const auto list = ib::sys::DeviceList::read();
+  try {
+    const UmadPort port(list.find_end_port("good"), true);
+    FAIL("opened a device that can not be");
+  } catch (const ib::SysError& error) {
+    CHECK_THAT(error.what(), ibtest::starts_with("There is no /dev/infiniband/umad4294967295, though the kernel module ib_umad is loaded"));
+    CHECK_THAT(error.what(), !ibtest::contains("modprobe"));
+  }
+  CHECK_THROWS_WITH(umad_half(list.find_end_port("bare"), true),
+                    ibtest::starts_with("bare/1 has no umad device, though the kernel module ib_umad is loaded"));
+}
+
+TEST_CASE("a port of another kind is called by its kind", "[sys]") {
+  ibtest::FakeSysfs sysfs;
+  sysfs.write("class/infiniband_mad/abi_version", "5\n");
+  sysfs.device("roce", "::1");
+  sysfs.port("roce", {.gid = "fe80::5", .link_layer = "Ethernet"});
+  sysfs.device("efa", "::2", "7: unspecified");
+  sysfs.port("efa", {.gid = "fe80::6", .link_layer = "Unspecified"});
+  sysfs.device("rnic", "::3", "4: RNIC");
+  sysfs.port("rnic", {.gid = "fe80::7", .link_layer = "Ethernet"});
+  const auto list = ib::sys::DeviceList::read();
+  const auto half = [&](std::string_view port, bool smp) { return umad_half(list.find_end_port(port), smp).umad; };
+  CHECK_THROWS_WITH(half("roce", true), ibtest::starts_with("roce/1 is a RoCE port (Ethernet), which has no SMPs"));
+  for (const bool smp : {false, true}) {
+    CHECK_THROWS_WITH(half("efa", smp),
+                      ibtest::starts_with("efa/1 is no InfiniBand port (its link layer is 'Unspecified', as that of EFA)"));
+    CHECK_THROWS_WITH(half("efa", smp), !ibtest::contains("modprobe"));
+  }
+  CHECK_THROWS_WITH(half("rnic", true), ibtest::starts_with("rnic/1 is an iWARP port"));
+}
+
 TEST_CASE("another ABI is refused", "[sys]") {
   ibtest::FakeSysfs sysfs;
   sysfs.device("good");
@@ -55,7 +94,7 @@ TEST_CASE("a port says why it has no umad device", "[sys]") {
   CHECK_THROWS_WITH(name("bare", true), "bare/1 has no umad device: load the kernel module ib_umad (modprobe ib_umad)");
   CHECK_THROWS_WITH(name("bare", false), "bare/1 has no umad device: load the kernel module ib_umad (modprobe ib_umad)");
   CHECK_THROWS_WITH(name("gsi", true), "gsi/1 can not send SMPs, and no other device of this host reaches the port's QP0");
-  CHECK_THROWS_WITH(open_issm(list.find_end_port("good")), "good/1 has no issm device: is the kernel module ib_umad loaded?");
+  CHECK_THROWS_WITH(open_issm(list.find_end_port("good")), "good/1 has no issm device: load the kernel module ib_umad (modprobe ib_umad)");
 }
 
 }  // namespace sys_umad_port_tests
