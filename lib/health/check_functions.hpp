@@ -2,10 +2,17 @@
 // The functions of the checks, by the file of their topic. Each adds what it finds; their texts are in the table (checks.cpp).
 #pragma once
 
+#include <string_view>
+
 #include "health/finding.hpp"
 #include "health/input.hpp"
 
 namespace ib::health {
+
+// own_port.cpp
+/// The check of the port on which the host stands. If it finds something, no other check is done.
+inline constexpr std::string_view own_port_check = "own-port";
+void find_own_port(const Input& input, Findings& findings);
 
 // baseline.cpp
 void find_gone_links(const Input& input, Findings& findings);

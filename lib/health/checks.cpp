@@ -14,6 +14,12 @@ using enum Level;
 
 // id, level, needs, text, remedy, function
 constexpr Check table[] = {
+    {own_port_check,
+     error,
+     {},
+     "Nothing passes the port on which this host stands: nothing is known of the rest of the fabric, and nothing else was looked at.",
+     "Look at the cable at both ends, and at the switch port; if the port was disabled, enable it (ibtool ibportstate -D 0 PORT enable).",
+     find_own_port},
     {"node-silent",
      error,
      {},

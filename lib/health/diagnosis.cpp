@@ -5,9 +5,11 @@
 #include <set>
 #include <utility>
 
+#include "health/check_functions.hpp"
 #include "health/explain.hpp"
 #include "health/merge.hpp"
 #include "health/window.hpp"
+#include "subnet/own_node.hpp"
 
 namespace ib::health {
 namespace {
@@ -65,6 +67,25 @@ void measure_window(Diagnosis& diagnosis, const Input& input) {
   }
 }
 
+/// While the own port is Down, that is the only finding, whatever checks are wanted: the others have nothing to look at.
+std::optional<Diagnosis> examine_own_port(const Input& input, const Selection& selection) {
+  const Check& own = *find_check(own_port_check);
+  Diagnosis diagnosis;
+  if (std::ranges::find(selection.skip, &own) == selection.skip.end()) run(own, input, diagnosis.findings);
+  if (!subnet::is_start_down(input.subnet)) return std::nullopt;
+  for (const Check& check : all_checks()) {
+    CheckResult result = result_of(check, input, selection);
+    if (&check == &own) {
+      result = {&own, diagnosis.findings.empty() ? CheckState::skipped : CheckState::done, result.reason};
+    } else if (result.state == CheckState::done) {
+      result = {&check, CheckState::not_read, "the own port is Down", 0, false};
+    }
+    diagnosis.checks.push_back(std::move(result));
+  }
+  count_findings(diagnosis);
+  return diagnosis;
+}
+
 }  // namespace
 
 std::string_view name(CheckState state) {
@@ -81,6 +102,7 @@ bool Diagnosis::any_not_read() const {
 }
 
 Diagnosis examine(const Input& input, const Selection& selection, const Scope& scope) {
+  if (const std::optional<Diagnosis> own = examine_own_port(input, selection)) return *own;
   Diagnosis diagnosis;
   Findings findings;
   for (const Check& check : all_checks()) {

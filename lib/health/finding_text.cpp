@@ -46,7 +46,8 @@ std::string FindingText::place(const Place& place) const {
   if (place.node == subnet::none) return "a node that does not answer";
   const subnet::Subnet& of = place.is_before ? *before : subnet;
   const subnet::Node& node = of.node(place.node);
-  std::string text = fmt::format("{} {}", in_quotes(subnet::name_of(node, &names)), to_text(node.guid()));
+  const std::string_view name = subnet::name_of(node, &names);
+  std::string text = fmt::format("{}{}{}", name.empty() ? "" : in_quotes(name), name.empty() ? "" : " ", to_text(node.guid()));
   if (place.port == subnet::none) return text;
   const std::string number = std::to_string(of.port(place.port).number);
   text += " port " + number;
@@ -57,7 +58,8 @@ std::string FindingText::place(const Place& place) const {
 std::string FindingText::short_place(const Place& place) const {
   if (place.node == subnet::none) return "a node that does not answer";
   const subnet::Subnet& of = place.is_before ? *before : subnet;
-  std::string text = in_quotes(subnet::name_of(of.node(place.node), &names));
+  const std::string_view name = subnet::name_of(of.node(place.node), &names);
+  std::string text = name.empty() ? to_text(of.node(place.node).guid()) : in_quotes(name);
   if (place.port != subnet::none) text += fmt::format(" port {}", of.port(place.port).number);
   return text;
 }

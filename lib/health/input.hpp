@@ -117,6 +117,7 @@ struct Input {
   const subnet::Subnet& subnet;
   const subnet::Failures& failures;  ///< of the sweep, and of all that was read after it
   const Thresholds& thresholds;
+  std::string own_port{};         ///< the name of the own end port, "mlx5_0/1"; empty: not known
   const HostNames* host_names{};  ///< null: the first word of a description
   CounterTable counts;            ///< Source::counters, Source::window
   /// Of ports without a link: the ports that they were linked to at the first reading of counters, as far as that is known.

@@ -143,6 +143,7 @@ struct Findings {
   std::vector<std::string> texts;          ///< of the first ones, for people: what was seen
   std::vector<std::string_view> remedies;  ///< of the same ones
   std::optional<double> seconds;           ///< between the readings; absent: there was one alone
+  bool needs_no_reading{};                 ///< they say why there is no reading: the own port is Down
 
   std::size_t count(std::uint8_t level) const;
 };
@@ -175,6 +176,9 @@ struct View {
                                                     ///< reading before; not a number where that is not known. Null: of no port
   std::shared_ptr<const Findings> findings;         ///< of `reading`, or of one shortly before; null: no check was done
   ExporterFacts exporter;
+
+  /// The findings, unless their reading is not shown; else null.
+  const Findings* shown_findings() const { return findings && (reading || findings->needs_no_reading) ? findings.get() : nullptr; }
 };
 
 }  // namespace ib::metrics

@@ -18,8 +18,8 @@ std::vector<Family> families(const Exported& exported) {
 
 std::size_t count(const View& view, Items items) {
   if (items == Items::exporter) return 1;
+  if (items == Items::findings) return view.shown_findings() != nullptr ? view.findings->list.size() : 0;
   if (!view.reading) return 0;
-  if (items == Items::findings) return view.findings ? view.findings->list.size() : 0;
   const SweptFabric& fabric = *view.reading->fabric;
   switch (items) {
     case Items::hcas:
@@ -45,7 +45,7 @@ Item one_of(Items first, std::size_t size, Items second, std::size_t number) {
 }  // namespace
 
 Item item_of(const View& view, Items items, std::size_t number) {
-  if (items == Items::exporter) return {items, number};
+  if (items == Items::exporter || items == Items::findings) return {items, number};
   const SweptFabric& fabric = *view.reading->fabric;
   if (items == Items::switches_and_hcas) return one_of(Items::switches, fabric.switches.size(), Items::hcas, number);
   if (items == Items::known_switches) return one_of(Items::switches, fabric.switches.size(), Items::gone_switches, number);

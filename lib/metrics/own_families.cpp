@@ -75,7 +75,7 @@ void write_manager(const ItemWriter& to) {
 
 /// How many findings each check has of each level. A check that was not done has no sample.
 void write_findings(const ItemWriter& to) {
-  if (!to.view.reading || !to.view.findings) return;
+  if (to.view.shown_findings() == nullptr) return;
   for (const Findings::Check& check : to.view.findings->checks) {
     for (std::size_t level = 0; level < Findings::levels.size(); ++level)
       to.out.sample().label("check", check.id).label("level", Findings::levels.at(level)).value(check.counts.at(level));

@@ -163,7 +163,7 @@ class BackToBack(case.FabricCase):
 
 
 class Alone(case.FabricCase):
-    """A host whose cable is unplugged: it still sees itself."""
+    """A host whose cable is unplugged: by the legacy name it still sees itself, and ibtool says why it sees nothing."""
     sm = False
 
     @classmethod
@@ -172,8 +172,10 @@ class Alone(case.FabricCase):
 
     def test_it_sees_itself(self):
         self.change('Unlink "host1"', undo='ReLink "host1"')
-        self.assertEqual(len(self.ours().nodes), 1)
-        self.assertEqual(self.ours().nodes, self.theirs().nodes)
+        seen = case.read_topology(self.legacy("ibnetdiscover").stdout).nodes
+        self.assertEqual(len(seen), 1)
+        self.assertEqual(seen, self.theirs().nodes)
+        self.assertIn("ibsim0/1 is Down", self.ibtool("ibnetdiscover", status=3).stderr)
 
 
 if __name__ == "__main__":

@@ -122,6 +122,8 @@ class FakeFabric {
   /// Where the program under test sits: port `port` of `node`. Its end port is `fake0/PORT`.
   void attach(NodeId node, unsigned port = 1);
   const ib::sys::EndPort& end_port() const { return *end_port_; }
+  /// Whether the cable at this end port carries nothing. False where no cable was ever there.
+  bool is_cut_off() const { return nodes_[host_].ports.at(host_port_).peer && !is_up(host_, host_port_); }
   /// A channel to the fabric, which must outlive it. The last one opened is channel().
   std::unique_ptr<FakeChannel> open();
   FakeChannel& channel() { return *channel_; }

@@ -49,14 +49,23 @@ Outcome run(std::vector<std::string> words, const Outside& outside, ib::tools::W
 }
 
 /// The sysfs of a host with the one port `here`. It is made once, for the thousands of command lines that run in a test program.
-const SysfsTree& host_sysfs(const ib::sys::EndPort& here, bool has_umad) {
+const SysfsTree& host_sysfs(const FakeFabric& fabric, const Outside& outside) {
   static std::map<std::string, SysfsTree> trees;
+  const ib::sys::EndPort& here = fabric.end_port();
+  const bool has_umad = outside.open_failure != 0;
   FakeSysfs::Port port;
+  if (fabric.is_cut_off()) {
+    port.state = "1: DOWN";
+    port.phys_state = "2: Polling";
+  }
+  if (!outside.port_state.empty()) port.state = outside.port_state;
+  if (!outside.port_phys_state.empty()) port.phys_state = outside.port_phys_state;
   port.number = here.number;
   port.gid = ib::to_text(here.default_gid());
   port.umad = "umad0";
   const std::string node_guid = ib::to_text(here.device->node_guid), lid = fmt::format("0x{:x}\n", here.lid.value);
-  const auto [at, is_new] = trees.try_emplace(fmt::format("{} {} {} {} {}", node_guid, port.number, port.gid, lid, has_umad));
+  const auto [at, is_new] =
+      trees.try_emplace(fmt::format("{} {} {} {} {} {} {}", node_guid, port.number, port.gid, lid, has_umad, port.state, port.phys_state));
   SysfsTree& tree = at->second;
   if (!is_new) return tree;
   tree.device("fake0", node_guid);
@@ -69,7 +78,7 @@ const SysfsTree& host_sysfs(const ib::sys::EndPort& here, bool has_umad) {
 }
 
 Outcome run_on(FakeFabric& fabric, std::vector<std::string> words, const Outside& outside) {
-  const SysfsInUse in_use(host_sysfs(fabric.end_port(), outside.open_failure != 0));
+  const SysfsInUse in_use(host_sysfs(fabric, outside));
   ib::async::FakeClock clock;
   ib::tools::World world = ib::tools::this_host();
   world.open_channel = [&fabric](const ib::sys::EndPort&, ib::mad::GmpCarrier) { return fabric.open(); };

@@ -20,14 +20,16 @@ struct Outcome {
 
 /// What differs from the usual world.
 struct Outside {
-  std::string in{};                            ///< standard input
-  bool full_disk = false;                      ///< standard output takes nothing
-  ib::async::Clock* clock{};                   ///< instead of a FakeClock of its own
-  std::FILE* out{};                            ///< standard output, where it is not to be Outcome::out
-  std::FILE* err{};                            ///< standard error, where it is not to be Outcome::err
-  std::string cache{};                         ///< IBTOOL_CACHE; empty: none
-  std::string from{};                          ///< IBTOOL_FROM; empty: none
-  std::vector<std::string> node_name_maps{};   ///< World::node_name_maps
+  std::string in{};                           ///< standard input
+  bool full_disk = false;                     ///< standard output takes nothing
+  ib::async::Clock* clock{};                  ///< instead of a FakeClock of its own
+  std::FILE* out{};                           ///< standard output, where it is not to be Outcome::out
+  std::FILE* err{};                           ///< standard error, where it is not to be Outcome::err
+  std::string cache{};                        ///< IBTOOL_CACHE; empty: none
+  std::string from{};                         ///< IBTOOL_FROM; empty: none
+  std::vector<std::string> node_name_maps{};  ///< World::node_name_maps
+  /// The state and the physical state of the end port in sysfs, as "2: INIT"; empty: Active, or Down and Polling where its cable was cut.
+  std::string port_state{}, port_phys_state{};
   int open_failure{};                          ///< errno with which the device of the fabric can not be opened; 0: it can
   std::string executable{};                    ///< World::executable
   std::map<std::string, std::string> links{};  ///< what World::read_link finds

@@ -10,8 +10,10 @@
 #include "base/escape.hpp"
 #include "base/log.hpp"
 #include "metrics/families.hpp"
+#include "subnet/own_node.hpp"
 #include "tools/build_info.hpp"
 #include "tools/exporter/findings.hpp"
+#include "tools/frame/port_gate.hpp"
 
 namespace ib::tools::exporter {
 namespace {
@@ -62,8 +64,15 @@ Engine::Engine(Stack& stack, ReaderOptions options, Times times, std::string pre
 }
 
 async::Task<> Engine::run_once() {
-  co_await sweep();
-  co_await round();
+  try {
+    stack_.require_link();
+    co_await sweep();
+    co_await round();
+  } catch (const PortDown&) {
+    forget_reading();
+    report_down_port();
+    throw;
+  }
   view_.exporter.last_execution = loop_.clock().wall_time();
 }
 
@@ -89,6 +98,7 @@ async::Task<> Engine::run() {
 
 /// Reads as long as the end port stays as it is. Ends by an exception.
 async::Task<> Engine::live() {
+  stack_.require_link();
   stack_.open();
   co_await resume_polls();
   async::TaskGroup group(loop_);
@@ -122,6 +132,10 @@ async::Task<> Engine::sweep() {
   std::shared_ptr<const metrics::SweptFabric> before;
   if (view_.reading) before = view_.reading->fabric;
   std::shared_ptr<FabricReader> swept = co_await FabricReader::sweep(stack_, pace_ ? &*pace_ : nullptr, options_, std::move(before));
+  if (subnet::is_start_down(swept->fabric()->subnet)) {  // sysfs did not say so when the stack was opened
+    own_node_ = swept->fabric();
+    throw PortDown(fmt::format("{} is Down: nothing beyond this host can be reached", stack_.host().end_port().name()));
+  }
   reader_ = std::move(swept);
   last_sweep_ = loop_.now();
   causes_.sweep_took(reader_->fabric()->took);
@@ -269,6 +283,26 @@ void Engine::close() {
 }
 
 void Engine::lose(const Error& error) {
+  forget_reading();
+  if (dynamic_cast<const PortDown*>(&error) != nullptr) report_down_port();
+  notices_.note("port", fmt::format("{}; trying again", error.message()), {});
+}
+
+void Engine::report_down_port() {
+  std::shared_ptr<const metrics::SweptFabric> own = std::exchange(own_node_, nullptr);
+  const sys::EndPort& port = own ? stack_.host().end_port() : stack_.down_port();
+  if (!own) {
+    auto of_sysfs = std::make_shared<metrics::SweptFabric>();
+    of_sysfs->names = options_.names;
+    subnet::add_own_node(of_sysfs->subnet, port);
+    subnet::Node& node = of_sysfs->subnet.node(0);
+    if (!node.has_description) subnet::describe_node(node, port.device->name);  // a label is never empty
+    own = std::move(of_sysfs);
+  }
+  view_.findings = find_down_port(std::move(own), port.name());
+}
+
+void Engine::forget_reading() {
   view_.reading.reset();
   view_.states.reset();
   view_.managers.reset();
@@ -276,7 +310,6 @@ void Engine::lose(const Error& error) {
   view_.waits.reset();
   view_.exporter.is_last_round_lost = true;
   ++view_.exporter.failed_rounds;
-  notices_.note("port", fmt::format("{}; trying again", error.message()), {});
 }
 
 void Engine::want_sweep(SweepCauses::Cause cause, SweepCauses::Kind kind) {

@@ -59,7 +59,7 @@ class Engine {
 
   /// Reads until the task is cancelled. An end port that cannot be opened is tried again, also at the start.
   async::Task<> run();
-  /// Sweeps and reads once. Throws what goes wrong.
+  /// Sweeps and reads once. Throws what goes wrong. After PortDown, view() has the finding of the own port.
   async::Task<> run_once();
   /// Has the fabric swept as soon as possible.
   void sweep_now();
@@ -95,6 +95,8 @@ class Engine {
   void take_silence(const metrics::SweptFabric& fabric);
   void close();
   void lose(const Error& error);
+  void forget_reading();
+  void report_down_port();
   void want_sweep(SweepCauses::Cause cause, SweepCauses::Kind kind = SweepCauses::Kind::change);
   bool is_sweep_due() const;
   async::Time next_wake(async::Time next_round) const;
@@ -118,6 +120,7 @@ class Engine {
   bool has_new_links_{};                                     ///< according to the counters of the reading that is published
   std::set<Guid> failed_, silent_;                           ///< devices that the last reading did not read, and that did not answer it
   std::shared_ptr<const metrics::PortStates> known_states_;  ///< of each port the last one that was read, on published_reader_
+  std::shared_ptr<const metrics::SweptFabric> own_node_;     ///< all that a sweep found, because the own port was Down
   std::optional<smp::PortInfo> port_info_;                   ///< of the end port, when it was looked at first
   std::uint64_t rounds_{}, published_round_{}, sent_before_{};
 };

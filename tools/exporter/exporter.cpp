@@ -21,6 +21,7 @@
 #include "tools/exporter/pages.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/node_names.hpp"
+#include "tools/frame/port_gate.hpp"
 #include "tools/frame/session.hpp"
 #include "tools/shared/interval.hpp"
 #include "tools/shared/sample_labels.hpp"
@@ -122,7 +123,13 @@ class Exporter final : public Command {
   }
 
   async::Task<> run_once(Engine& engine, const metrics::PageRules& rules, Emit& emit) {
-    co_await engine.run_once();
+    std::optional<PortDown> down;
+    try {
+      co_await engine.run_once();
+    } catch (const PortDown& error) {
+      down = error;
+    }
+    if (down && emit.json()) throw PortDown(*down);
     const metrics::View view = engine.view();
     metrics::Page page(rules, view, {});
     std::string text;
@@ -133,6 +140,7 @@ class Exporter final : public Command {
     } else if (!emit.json()) {
       while (page.next(text, piece)) emit.text().write(text);
     }
+    if (down) throw PortDown(*down);  // which the page has as a finding
     const RunReport report(*view.reading, textfile_);
     emit(report);
     emit.raise(report.status());

@@ -7,6 +7,7 @@
 #include <set>
 #include <span>
 #include <tuple>
+#include <utility>
 
 #include "counters/history.hpp"
 #include "counters/waiting.hpp"
@@ -184,7 +185,40 @@ metrics::Findings::Finding flat(const health::Finding& finding, const subnet::Su
   return row;
 }
 
+/// The findings as pages have them.
+std::shared_ptr<metrics::Findings> flat(const health::Diagnosis& diagnosis, std::shared_ptr<const metrics::SweptFabric> of) {
+  const metrics::SweptFabric& fabric = *of;
+  auto found = std::make_shared<metrics::Findings>();
+  found->fabric = std::move(of);
+  found->seconds = diagnosis.window_seconds;
+  for (const health::CheckResult& result : diagnosis.checks) {
+    if (result.state == CheckState::done) found->checks.push_back({result.check->id, {}});
+  }
+  const health::FindingText words{fabric.subnet, fabric.names};
+  std::set<Identity> known;
+  for (const health::Finding& finding : diagnosis.findings) {
+    const metrics::Findings::Finding row = flat(finding, fabric.subnet);
+    if (!known.insert(identity_of(row, fabric.subnet)).second) continue;
+    found->list.push_back(row);
+    ++std::ranges::find(found->checks, row.check, &metrics::Findings::Check::id)->counts.at(row.level);
+    if (found->texts.size() == most_texts) continue;
+    found->texts.push_back(words.ends(finding) + ": " + words.seen(finding));
+    found->remedies.push_back(finding.check->remedy);
+  }
+  return found;
+}
+
 }  // namespace
+
+std::shared_ptr<const metrics::Findings> find_down_port(std::shared_ptr<const metrics::SweptFabric> own, const std::string& own_port) {
+  const health::Thresholds thresholds;
+  health::Input input(own->subnet, own->failures, thresholds);
+  input.own_port = own_port;
+  const health::Diagnosis diagnosis = health::examine(input, {});
+  const std::shared_ptr<metrics::Findings> found = flat(diagnosis, std::move(own));
+  found->needs_no_reading = true;
+  return found;
+}
 
 std::vector<subnet::PortIndex> find_new_links(const Reading& before, const Reading& now) {
   const std::vector<std::size_t> counters = columns_of({"link_downed_counter", "link_error_recovery_counter"});
@@ -218,26 +252,7 @@ std::shared_ptr<const metrics::Findings> find(const Reading* before, const Readi
   health::Input input(fabric.subnet, failures, thresholds);
   for (const bool switches : {true, false}) count(before, now, switches, input.counts);
   judge_sources(input);
-  const health::Diagnosis diagnosis = health::examine(input, {});
-
-  auto found = std::make_shared<metrics::Findings>();
-  found->fabric = now.fabric;
-  found->seconds = diagnosis.window_seconds;
-  for (const health::CheckResult& result : diagnosis.checks) {
-    if (result.state == CheckState::done) found->checks.push_back({result.check->id, {}});
-  }
-  const health::FindingText words{fabric.subnet, fabric.names};
-  std::set<Identity> known;
-  for (const health::Finding& finding : diagnosis.findings) {
-    const metrics::Findings::Finding row = flat(finding, fabric.subnet);
-    if (!known.insert(identity_of(row, fabric.subnet)).second) continue;
-    found->list.push_back(row);
-    ++std::ranges::find(found->checks, row.check, &metrics::Findings::Check::id)->counts.at(row.level);
-    if (found->texts.size() == most_texts) continue;
-    found->texts.push_back(words.ends(finding) + ": " + words.seen(finding));
-    found->remedies.push_back(finding.check->remedy);
-  }
-  return found;
+  return flat(health::examine(input, {}), now.fabric);
 }
 
 }  // namespace ib::tools::exporter

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "metrics/fabric.hpp"
@@ -12,6 +13,9 @@ namespace ib::tools::exporter {
 /// What is found in `now`. `before` is the reading before it, on the same sweep or an earlier one; null: there was none. Checks for which
 /// the exporter does not read enough are not done.
 std::shared_ptr<const metrics::Findings> find(const metrics::Reading* before, const metrics::Reading& now);
+
+/// What is found where the own port is Down: in a fabric of one node, whose end port is `own_port`.
+std::shared_ptr<const metrics::Findings> find_down_port(std::shared_ptr<const metrics::SweptFabric> own, const std::string& own_port);
 
 /// The ports whose link went down, or retrained, between two readings, according to their counters.
 std::vector<subnet::PortIndex> find_new_links(const metrics::Reading& before, const metrics::Reading& now);

@@ -86,6 +86,10 @@ std::string counts_text(const metrics::Findings& found) {
 
 /// The verdict, with the worst level as its class: what is not read is at least a warning.
 void add_verdict(Writer& page, const metrics::View& view) {
+  if (!view.reading && view.shown_findings() != nullptr) {
+    page.add(fmt::format("<p class=\"verdict error\">{}, and nothing else can be read.</p>\n", html(counts_text(*view.findings))));
+    return;
+  }
   if (!view.reading) {
     page.add("<p class=\"error\">Not known: the fabric was not read yet, or not for too long a time.</p>\n");
     return;
@@ -105,7 +109,7 @@ void add_verdict(Writer& page, const metrics::View& view) {
 }
 
 void add_findings(Writer& page, const metrics::View& view) {
-  if (!view.findings || view.findings->list.empty()) return;
+  if (view.shown_findings() == nullptr || view.findings->list.empty()) return;
   const metrics::Findings& found = *view.findings;
   page.add(fmt::format("<h2>Findings: {}</h2>\n<ul>\n", found.list.size()));
   const std::size_t shown = std::min(found.texts.size(), most_rows);
@@ -168,8 +172,8 @@ std::string front_page(const metrics::View& view, metrics::WallTime now) {
   Writer page;
   page.add(head);
   add_verdict(page, view);
+  add_findings(page, view);
   if (view.reading) {
-    add_findings(page, view);
     add_troubles(page, view);
     page.add(tier_picture(*view.reading->fabric, *view.states, view.findings.get()));
   }

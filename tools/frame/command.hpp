@@ -31,6 +31,8 @@ class Command {
   /// The place of the rows in the result, with these options and operands, in the form of report::TableSink: "nodes.ports". Empty if the
   /// result is not a table.
   virtual std::string_view table_rows() const { return {}; }
+  /// Whether the result of ibtool's dialect has the end port that is Down. The names of targets are not looked up then.
+  virtual bool reports_down_port() const { return false; }
   /// Fetches the data and emits the result, in the same way for both dialects. Throws on failure.
   virtual async::Task<> run(Session& session, Emit& emit) = 0;
 };

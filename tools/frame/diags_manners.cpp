@@ -143,7 +143,7 @@ StackManners DiagsManners::stack() {
   StackManners manners;
   manners.open_channel = [this] { return open_channel(); };
   manners.stack_on = [this](mad::Transactor& below) { return std::make_unique<DiagsTransactor>(session_, below); };
-  manners.smps_through_top = manners.ignores_wrong_pkey_index = manners.always_asks_sa = true;
+  manners.ignores_port_state = manners.smps_through_top = manners.ignores_wrong_pkey_index = manners.always_asks_sa = true;
   const auto show = [&log = session_.log()](std::string_view line) { log.debug(line); };
   // infiniband-diags has its own lines for the first -d. With a second -d, our lines show the packets.
   if (options.debug > 1) manners.tracer = std::make_unique<mad::LineTracer>(options.debug, show, options.keys);

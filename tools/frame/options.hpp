@@ -22,8 +22,13 @@
 namespace ib::subnet {
 class Subnet;
 }
+namespace ib::sys {
+struct EndPort;
+}
 
 namespace ib::tools {
+
+struct World;
 
 /// A mistake in the options.
 class OptionError : public UsageError {
@@ -117,6 +122,12 @@ struct TargetReader {
   std::function<void(NamedTarget)> look_up;
 };
 
+/// A stored fabric that may tell what the end port of this host was linked to, for the message that the port is Down.
+struct KnownFabric {
+  std::function<std::optional<std::string>(const World& world, const sys::EndPort& port)> file;  ///< its name; nothing: there is none
+  std::function<void(const std::string& file, subnet::Subnet& subnet)> read;                     ///< fills an empty model
+};
+
 /// An operand that the command needs is missing. The usage line is printed with the message.
 class MissingOperands : public UsageError {
  public:
@@ -198,6 +209,9 @@ class OptionSet {
     stored_file_ = &file;
     read_stored_ = std::move(read);
   }
+  /// A stored fabric that the command is given for another purpose.
+  void known_fabric(KnownFabric known) { known_fabrics_.push_back(std::move(known)); }
+  const std::vector<KnownFabric>& known_fabrics() const { return known_fabrics_; }
   /// Fills an empty model with the stored fabric. Empty if no option names one.
   std::function<void(subnet::Subnet& subnet)> stored_fabric_reader() const;
   /// The option `name` ("-S") replaces the operands: with this option the command takes none.
@@ -255,6 +269,7 @@ class OptionSet {
   std::string instead_of_operands_;  ///< empty: no option does
   const std::optional<std::string>* stored_file_{};
   std::function<void(const std::string& file, subnet::Subnet& subnet)> read_stored_;
+  std::vector<KnownFabric> known_fabrics_;
   struct OneOf {
     std::vector<std::vector<std::string>> options;
     bool required;

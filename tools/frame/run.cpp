@@ -37,7 +37,7 @@ int print_version(const World& world) { return print(world, fmt::format("ibtool 
 
 /// Runs a command when the nodes are known that its targets name.
 async::Task<> run_with_names(Command& command, Session& session, Emit& emit) {
-  co_await session.targets().find_names();
+  if (!command.reports_down_port() || !session.stack().is_port_down()) co_await session.targets().find_names();
   co_await command.run(session, emit);
 }
 

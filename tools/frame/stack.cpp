@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <tuple>
 #include <utility>
 
 #include "base/escape.hpp"
@@ -11,6 +12,9 @@
 #include "snapshot/cache.hpp"
 #include "snapshot/snapshot.hpp"
 #include "snapshot/transactor.hpp"
+#include "sys/umad_port.hpp"
+#include "tools/frame/options.hpp"
+#include "tools/frame/port_gate.hpp"
 #include "tools/frame/set_guard.hpp"
 
 namespace ib::tools {
@@ -26,6 +30,7 @@ void Stack::close() {
   top_.reset();
   cache_.reset();
   guard_.reset();
+  gate_.reset();
   if (rpc_ && manners_.count_mads) manners_.count_mads(nullptr);
   rpc_.reset();
   stored_.reset();
@@ -37,6 +42,7 @@ mad::Transactor& Stack::lowest_transactor() {
     return *stored_;
   }
   if (!rpc_) open_fabric();
+  if (gate_) return *gate_;
   return *rpc_;
 }
 
@@ -78,11 +84,67 @@ void Stack::open_fabric() {
   set_sa_path(rpc->sa_path());
   rpc_ = std::move(rpc);
   if (manners_.count_mads) manners_.count_mads(rpc_->stats());
-  guard_ = std::make_unique<SetGuard>(*rpc_, why_no_sets_, options.dry_run);
+  if (!manners_.ignores_port_state) gate_ = std::make_unique<PortGate>(*rpc_, *this);
+  guard_ = std::make_unique<SetGuard>(lowest_transactor(), why_no_sets_, options.dry_run);
   guard_->on_set(report_set_);
   if (options.use_sa) guard_->name_by_sa();
   stack_on_top();
 }
+
+bool Stack::looks_at_port() const { return !host_.options().from && !manners_.ignores_port_state; }
+
+/// What passes the half of the end port that carries SMPs (`smp` true) or GMPs.
+sys::Passage Stack::passage(bool smp) {
+  if (!looks_at_port()) return sys::Passage::everything;
+  return sys::passage_of(host_.end_port().carrier(smp));
+}
+
+/// Throws Error with the kind of the end port if it is no InfiniBand port, and so has no SMPs.
+void Stack::require_infiniband() {
+  if (looks_at_port() && !sys::other_kind(host_.end_port()).empty()) std::ignore = sys::umad_half(host_.end_port(), true);
+}
+
+void Stack::require_link() {
+  require_infiniband();
+  const sys::Passage passes = passage(true);
+  if (passes == sys::Passage::everything) return;
+  if (passes == sys::Passage::nothing) throw PortDown(down_text());
+  const std::string line =
+      fmt::format("{}: nothing but SMPs passes until a subnet manager makes it Active", sys::state_clause(host_.end_port().carrier(true)));
+  if (std::exchange(reported_state_, line) != line) warn(line);
+}
+
+std::string Stack::why_no_gmps() {
+  const sys::Passage passes = passage(false);
+  if (passes == sys::Passage::everything) return {};
+  const sys::EndPort& port = host_.end_port().carrier(false);
+  if (passes == sys::Passage::nothing) throw PortDown(down_text());
+  return fmt::format("{}: GMPs, and queries to the SA, need a port that a subnet manager has made Active", sys::state_clause(port));
+}
+
+void Stack::require_lids() {
+  const std::string why = why_no_gmps();
+  if (!why.empty()) throw Error(why);
+}
+
+void Stack::require_sa() {
+  const sys::EndPort& port = host_.end_port();
+  if (looks_at_port() && !sys::other_kind(port).empty())
+    throw Error(fmt::format("{} is {}: it has no subnet administrator", port.name(), sys::other_kind(port)));
+  require_lids();
+}
+
+bool Stack::is_port_down() { return passage(true) == sys::Passage::nothing || passage(false) == sys::Passage::nothing; }
+
+const sys::EndPort& Stack::down_port() { return host_.end_port().carrier(passage(true) == sys::Passage::nothing); }
+
+std::string Stack::down_text() {
+  const sys::EndPort& port = down_port();
+  return fmt::format("{}: nothing beyond this host can be reached{}", sys::state_clause(port),
+                     former_link(host_.world(), port, known_fabrics_));
+}
+
+void Stack::know_fabrics(std::vector<KnownFabric> known) { known_fabrics_ = std::move(known); }
 
 void Stack::open_snapshot() {
   snapshot::Snapshot& snapshot = host_.snapshot();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The layers of Transactors at an end port, built in one place. From bottom to top: the Rpc on a channel, or the snapshot of --from; the
-// SetGuard; the cache of --cache; the layer of the dialect or of --sa. A Stack also has the path to the SA, and the paths that the SA gave.
+// The layers of Transactors at an end port, built in one place. From bottom to top: the Rpc on a channel with the PortGate, or the snapshot
+// of --from; the SetGuard; the cache of --cache; the layer of the dialect or of --sa. A Stack also has the path to the SA, and the paths
+// that the SA gave.
 //
 // A Stack opens when it is first used. close() takes everything down, so that it opens anew: after the end port has gone away and come
 // back, after LIDs have changed or the SM has moved (Host::reread()). When it is closed, no task, no Transactor and no resolved path of it
@@ -12,10 +13,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "async/task.hpp"
 #include "mad/rpc.hpp"
 #include "path/path.hpp"
+#include "sys/port_state.hpp"
 #include "tools/frame/host.hpp"
 
 namespace ib::sa {
@@ -32,7 +35,9 @@ struct SweptSubnet;
 
 namespace ib::tools {
 
+class PortGate;
 class SetGuard;
+struct KnownFabric;
 struct PlannedSet;
 struct PlannedSets;
 
@@ -44,6 +49,7 @@ struct StackManners {
   std::function<std::unique_ptr<mad::Transactor>(mad::Transactor& below)> stack_on{};
   bool smps_through_top{};          ///< that layer also gets SMPs for the nodes themselves
   bool ignores_wrong_pkey_index{};  ///< an index of no P_Key leaves the default P_Key; else it is a UsageError
+  bool ignores_port_state{};        ///< requests are sent though the end port is not Active
   bool always_asks_sa{};            ///< a path without an answer from the SA is an error; else SL 0 is used, with a warning
   /// Gets each MAD that is sent or received.
   std::unique_ptr<mad::Tracer> tracer{};
@@ -73,7 +79,7 @@ class Stack {
   mad::Transactor& transactor();
   /// The Transactor for SMPs that go to the nodes themselves, also with --sa.
   mad::Transactor& smp_transactor();
-  /// The lowest layer: the Rpc, or with --from the snapshot. For sweeps, which send no Sets.
+  /// The lowest layer for requests: the Rpc with the gate of the end port, or with --from the snapshot. For sweeps, which send no Sets.
   mad::Transactor& lowest_transactor();
   /// The Rpc, which sends and receives. Throws NeedsFabric with --from.
   mad::Rpc& rpc();
@@ -84,6 +90,24 @@ class Stack {
   void require_fabric(std::string_view what) const;
   /// Makes transactor() behave as with --sa.
   void read_from_sa();
+
+  // The state of the end port in sysfs (port_gate.hpp). All is well with --from, and where the dialect ignores that state.
+  /// Throws PortDown if nothing passes the end port, and Error if it is no InfiniBand port. Warns, once, if nothing but SMPs passes. To be
+  /// called before a sweep, and before names are looked up: what reads the own node alone would find a fabric of one node.
+  void require_link();
+  /// For what needs LIDs: GMPs, and queries to the SA. Throws PortDown, and Error in Initialize and Armed.
+  void require_lids();
+  /// For queries to the SA: as require_lids(), and throws Error for a port that is no InfiniBand port.
+  void require_sa();
+  bool is_port_down();
+  /// The end port; on a planarized HCA the half that is Down.
+  const sys::EndPort& down_port();
+  /// What PortDown says.
+  std::string down_text();
+  /// Why no GMP leaves the end port in Initialize or Armed; empty if GMPs do. Throws PortDown.
+  std::string why_no_gmps();
+  /// Stored fabrics that may have what the end port was linked to.
+  void know_fabrics(std::vector<KnownFabric> known);
 
   // Sets (set_guard.hpp)
   /// Refuses all Sets from now on: a Set throws UsageError with the text `why`.
@@ -134,6 +158,9 @@ class Stack {
   void open_fabric();
   void open_snapshot();
   void stack_on_top();
+  bool looks_at_port() const;
+  void require_infiniband();
+  sys::Passage passage(bool smp);
   void set_sa_path(path::Path& path);
   mad::Transactor& guarded();
   mad::Transactor& below_top();
@@ -152,10 +179,13 @@ class Stack {
   std::string why_no_sets_;                            ///< see refuse_sets()
   std::function<void(const PlannedSet&)> report_set_;  ///< see report_sets()
   bool reported_sl_0_{};
+  std::vector<KnownFabric> known_fabrics_;  ///< see know_fabrics()
+  std::string reported_state_;              ///< the last warning of require_link()
 
   // The layers that close() destroys, from bottom to top.
   std::unique_ptr<snapshot::SnapshotTransactor> stored_;  ///< the snapshot of --from
   std::unique_ptr<mad::Rpc> rpc_;                         ///< sends and receives
+  std::unique_ptr<PortGate> gate_;                        ///< on the Rpc, unless the state of the end port is ignored
   std::unique_ptr<SetGuard> guard_;                       ///< on these: Sets pass through it
   std::unique_ptr<snapshot::Cache> cache_;                ///< on these with --cache
   std::unique_ptr<mad::Transactor> top_;                  ///< of the dialect, or of --sa

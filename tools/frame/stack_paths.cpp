@@ -10,6 +10,7 @@
 #include "path/indexes.hpp"
 #include "sa/resolve.hpp"
 #include "subnet/port_paths.hpp"
+#include "tools/frame/port_gate.hpp"
 #include "tools/frame/set_guard.hpp"
 #include "tools/frame/stack.hpp"
 
@@ -88,6 +89,7 @@ async::Task<path::Path> Stack::smp_path(const path::Path* target) {
   apply_options(path);
   co_await prepare_sa();
   if (path.directed() == nullptr && ib.dlid == Lid{}) {
+    require_lids();
     debug_path("SA", transactor().sa_path());
     path = co_await resolver().resolve(path);
     // IBA 8.3.6: packets with hop limit 0 or 1 do not leave the subnet. On RoCE the hop limit has no meaning here, and no SMP can be sent
@@ -97,6 +99,7 @@ async::Task<path::Path> Stack::smp_path(const path::Path* target) {
     }
     ib.has_grh = false;
   }
+  stays_here(path) ? require_infiniband() : require_link();
   // SMPs travel on VL15, so no SL is needed. Only the source LID is missing.
   if (path.directed() == nullptr && ib.slid == Lid{}) ib.slid = host_.end_port().lid;
   debug_path("SMP", path);
@@ -110,7 +113,7 @@ void Stack::report_sl_0(std::string_view why) {
 }
 
 async::Task<> Stack::read_service_levels(subnet::PortPaths& paths) {
-  if (host_.options().skip_sl) co_return;
+  if (host_.options().skip_sl || !why_no_gmps().empty()) co_return;
   co_await prepare_sa();
   co_await paths.read_service_levels(transactor());
   report_sl_0(paths.why_sl_0());
@@ -164,6 +167,7 @@ async::Task<path::Path> Stack::from_sa(path::Path path) {
 
 async::Task<path::Path> Stack::gmp_path(const path::Path* target) {
   const CommonOptions& options = host_.options();
+  require_lids();
   if (!options.skip_sl) co_await prepare_sa();
   const sys::EndPort& end_port = host_.end_port();
   path::IbPath here;

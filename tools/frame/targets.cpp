@@ -63,6 +63,7 @@ Targets::~Targets() = default;
 
 void Targets::bind(const OptionSet& set, const std::vector<std::string>& words) {
   read_stored_ = set.stored_fabric_reader();
+  stack_.know_fabrics(set.known_fabrics());
   TargetReader reader;
   reader.address = [this](std::string_view word) { return address(word); };
   reader.look_up = [this](NamedTarget name) { pending_.push_back(std::move(name)); };
@@ -71,7 +72,9 @@ void Targets::bind(const OptionSet& set, const std::vector<std::string>& words) 
 }
 
 async::Task<> Targets::find_names() {
-  for (const NamedTarget& name : std::exchange(pending_, {})) {
+  while (!pending_.empty()) {
+    const NamedTarget name = std::move(pending_.front());
+    pending_.erase(pending_.begin());
     try {
       path::Path path = co_await this->path(name.word);
       name.found(std::move(path));
@@ -154,6 +157,7 @@ async::Task<path::Path> Targets::find(std::string word, std::string complaint) {
     read_stored_(stored);
     ports = ports_in(stored);
   } else {
+    stack_.require_link();
     ports = co_await named_ports();
   }
   const subnet::NodeNameMap& names = callbacks_.names();

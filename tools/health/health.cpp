@@ -12,6 +12,7 @@
 #include "base/split.hpp"
 #include "mad/rpc.hpp"
 #include "tools/frame/commands.hpp"
+#include "tools/frame/port_gate.hpp"
 #include "tools/health/chosen_scope.hpp"
 #include "tools/health/fetch.hpp"
 #include "tools/health/own_port.hpp"
@@ -86,11 +87,15 @@ class Health final : public Command {
              "Look again and again, every --interval, until Ctrl-C, and tell what has changed since the round before.");
     set.number("--count", count_, "COUNT", "With --repeat: end after so many rounds.", {.low = 1});
     set.one_of({"--interval", "--since"});
+    set.known_fabric({[this](const World&, const sys::EndPort&) { return wanted_.baseline; }, read_stored});
+    set.known_fabric({[this](const World&, const sys::EndPort&) { return wanted_.since; }, read_stored});
     add_discovery(set, wanted_.discovery);
     add_common(set, common, group_target | group_sl);
   }
 
   std::string_view table_rows() const override { return repeats_ ? "readings.findings" : "findings"; }
+
+  bool reports_down_port() const override { return true; }
 
   async::Task<> run(Session& session, Emit& emit) override {
     if (thresholds_) ib::health::read_thresholds(read_regular_file(*thresholds_, longest_thresholds), *thresholds_, wanted_.thresholds);
@@ -99,10 +104,23 @@ class Health final : public Command {
     check_local();
     check_repeat();
     if (fail_on_) wanted_.fail_on = *ib::health::find_level(*fail_on_);
-    if (wanted_.is_local) {
-      co_await run_local(session, emit);
+    if (wanted_.is_local) wanted_.selection = local_selection(wanted_.selection);
+    if (repeats_) {
+      co_await run_fabric(session, emit);
       co_return;
     }
+    bool is_down = !wanted_.discovery.load_cache && session.stack().is_port_down();
+    try {
+      if (!is_down && wanted_.is_local) co_await run_local(session, emit);
+      if (!is_down && !wanted_.is_local) co_await run_fabric(session, emit);
+    } catch (const PortDown&) {
+      is_down = true;
+    }
+    if (is_down) report_down_port(session, emit);
+  }
+
+ private:
+  async::Task<> run_fabric(Session& session, Emit& emit) {
     StoredBaseline baseline(wanted_.baseline, session.node_name_map());
     if (wanted_.selection.has(*ib::health::find_check("changed"))) co_await baseline.read_tables();
     if (!wanted_.since && !wanted_.interval && baseline.is_first_reading(session)) wanted_.since = wanted_.baseline;
@@ -121,13 +139,19 @@ class Health final : public Command {
     emit(HealthReport(fabric, baseline.fabric(), wanted_, diagnosis, {scope, session.options().verbosity > 0}));
   }
 
- private:
+  void report_down_port(Session& session, Emit& emit) const {
+    StoredBaseline baseline(wanted_.baseline, session.node_name_map());
+    const Fabric fabric = own_node(session);
+    const ib::health::Diagnosis diagnosis = examine_down_port(session, fabric, wanted_, baseline);
+    const ib::health::Scope all;
+    emit(HealthReport(fabric, baseline.fabric(), wanted_, diagnosis, {all, true, session.stack().down_text()}));
+  }
+
   async::Task<> run_local(Session& session, Emit& emit) {
     session.require_fabric("--port local");
-    wanted_.selection = local_selection(wanted_.selection);
     Fabric fabric;
     co_await read_own_link(session, fabric);
-    const bool has_room = session.rpc().stats()->sent() + mads_of_counters <= most_mads;
+    const bool has_room = session.stack().stats()->sent() + mads_of_counters <= most_mads;
     const ib::health::Scope scope = own_port(fabric.subnet);
     ib::health::Input input(fabric.subnet, fabric.failures, wanted_.thresholds);
     CounterReadings readings(CounterReadings::Cost::least);

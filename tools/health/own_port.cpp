@@ -18,6 +18,7 @@
 #include "base/private_file.hpp"
 #include "iba-gen/pm.hpp"
 #include "iba/text.hpp"
+#include "subnet/own_node.hpp"
 
 namespace ib::tools::health {
 namespace {
@@ -68,11 +69,21 @@ async::Task<> read_own_link(Session& session, Fabric& fabric) {
   here.ib().retries = 0;  // what did not answer is requested once more at the end of the sweep
   co_await discover_from(session, options, std::move(here), 1, fabric);
   fabric.names = session.node_name_map();
-  subnet::Node& node = fabric.subnet.node(fabric.subnet.port(fabric.subnet.start).node);
-  const std::string& description = session.end_port().device->node_description;  // sysfs has it without a MAD
-  std::ranges::copy_n(description.begin(), static_cast<std::ptrdiff_t>(std::min(description.size(), node.description_bytes.size())),
-                      node.description_bytes.begin());
-  node.has_description = true;
+  subnet::describe_node(fabric.subnet.node(fabric.subnet.port(fabric.subnet.start).node), session.end_port().device->node_description);
+}
+
+Fabric own_node(Session& session) {
+  Fabric fabric;
+  fabric.names = session.node_name_map();
+  subnet::add_own_node(fabric.subnet, session.stack().down_port());
+  return fabric;
+}
+
+ib::health::Diagnosis examine_down_port(Session& session, const Fabric& own, const Wanted& wanted, StoredBaseline& baseline) {
+  ib::health::Input input(own.subnet, own.failures, wanted.thresholds);
+  input.own_port = session.stack().down_port().name();
+  if (const auto* compared = baseline.compare(own.subnet)) input.compare_with(*compared);
+  return ib::health::examine(input, wanted.selection);
 }
 
 ib::health::Scope own_port(const subnet::Subnet& subnet) {

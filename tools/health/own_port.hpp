@@ -7,7 +7,9 @@
 
 #include "async/task.hpp"
 #include "counters/history.hpp"
+#include "health/diagnosis.hpp"
 #include "health/scope.hpp"
+#include "tools/health/stored_baseline.hpp"
 #include "tools/health/wanted.hpp"
 
 namespace ib::tools::health {
@@ -18,6 +20,11 @@ inline constexpr unsigned mads_of_counters = 3;  // ClassPortInfo of the PMA, an
 /// Reads the end port, and the port at the other end of its link, into `fabric`: five SMPs where nothing is lost. A request to a silent
 /// neighbour has three tries, so that there are MADs left for the counters.
 async::Task<> read_own_link(Session& session, Fabric& fabric);
+
+/// This host's node, as sysfs has it, for an end port that is Down.
+Fabric own_node(Session& session);
+/// What is found where nothing but that node can be looked at. `baseline` may have what the port was linked to.
+ib::health::Diagnosis examine_down_port(Session& session, const Fabric& own, const Wanted& wanted, StoredBaseline& baseline);
 
 /// The ports whose counters are read: only the own one, because no path to the PMA of the other one is known.
 ib::health::Scope own_port(const subnet::Subnet& subnet);

@@ -16,6 +16,7 @@ namespace ib::tools::health {
 struct Telling {
   const ib::health::Scope& scope;  ///< what was looked at, which the first line counts
   bool is_verbose{};               ///< infos are as long as other findings
+  std::string first_line{};        ///< in the place of the first line: the own port is Down
 };
 
 class HealthReport final : public FabricReport {

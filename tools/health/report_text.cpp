@@ -68,6 +68,7 @@ void HealthReport::text(TextOut& out) const {
 }
 
 void HealthReport::text_verdict(TextOut& out) const {
+  if (!how_.first_line.empty()) return out.print("{}.\n", how_.first_line);
   std::string found;
   for (const auto& [level, many] : {std::pair{Level::error, "errors"}, {Level::warning, "warnings"}, {Level::info, "infos"}}) {
     const std::size_t count = diagnosis_.count(level);

@@ -10,6 +10,7 @@
 #include "iba/text.hpp"
 #include "tools/health/chosen_scope.hpp"
 #include "tools/health/fetch.hpp"
+#include "tools/health/own_port.hpp"
 #include "tools/health/report.hpp"
 
 namespace ib::tools::health {
@@ -36,6 +37,11 @@ async::Task<> Watch::round(std::string time) {
 
 async::Task<> Watch::look(const std::string& time) {
   if (std::exchange(is_closed_, false)) session_.host().reread();
+  if (session_.stack().is_port_down()) {
+    report_down_port(time);
+    co_return;
+  }
+  co_await session_.targets().find_names();
   Fabric now;
   co_await discover(session_, wanted_.discovery, now);
   if (before_ && now.subnet.nodes().size() == 1) throw Error("nothing answers beyond the end port");
@@ -57,6 +63,15 @@ async::Task<> Watch::look(const std::string& time) {
   before_ = std::move(now);
 }
 
+void Watch::report_down_port(const std::string& time) {
+  const Fabric own = own_node(session_);
+  const ib::health::Diagnosis diagnosis = examine_down_port(session_, own, wanted_, stored_);
+  const ib::health::Scope all;
+  emit_round(HealthReport(own, stored_.fabric(), wanted_, diagnosis, {all, true, session_.stack().down_text()}), time);
+  lost_ = session_.stack().down_text();
+  close();
+}
+
 /// TARGET is looked up in the first round. From then on the node is known by its GUID.
 async::Task<ib::health::Scope> Watch::scope_of(Fabric& now) {
   if (!wanted_.target.given()) {
@@ -72,7 +87,10 @@ async::Task<ib::health::Scope> Watch::scope_of(Fabric& now) {
 void Watch::report(const Fabric& now, const ib::health::Input& input, const ib::health::Scope& scope, const std::string& time) {
   const ib::health::Diagnosis diagnosis = ib::health::examine(input, wanted_.selection, scope);
   const Fabric* before = stored_.fabric() != nullptr ? stored_.fabric() : before_ ? &*before_ : nullptr;
-  const HealthReport report(now, before, wanted_, diagnosis, {scope, session_.options().verbosity > 0});
+  emit_round(HealthReport(now, before, wanted_, diagnosis, {scope, session_.options().verbosity > 0}), time);
+}
+
+void Watch::emit_round(const HealthReport& report, const std::string& time) {
   if (emit_.json()) {
     report::Sink& sink = emit_.sink();
     sink.begin_object();
@@ -96,13 +114,13 @@ void Watch::lose(const Error& error) {
   close();
 }
 
-/// Whether the end port has another LID, or another subnet manager, than the open stack knows.
+/// Whether the end port has another LID, or another subnet manager, than the open stack knows, or may be Active by now.
 bool Watch::has_port_changed(const Fabric& now) {
   const smp::PortInfo info = now.subnet.port(now.subnet.start).info();
   const std::pair lids{info.lid, info.master_sm_lid};
   const bool has_changed = port_lids_ && *port_lids_ != lids;
   port_lids_ = lids;
-  return has_changed;
+  return has_changed || !session_.end_port().is_active();  // sysfs as it was when the port was opened
 }
 
 void Watch::close() {

@@ -17,6 +17,8 @@
 
 namespace ib::tools::health {
 
+class HealthReport;
+
 class Watch {
  public:
   /// All must outlive this. `stored` is the fabric of --baseline, if one is given.
@@ -31,6 +33,8 @@ class Watch {
   async::Task<> look(const std::string& time);
   async::Task<ib::health::Scope> scope_of(Fabric& now);
   void report(const Fabric& now, const ib::health::Input& input, const ib::health::Scope& scope, const std::string& time);
+  void report_down_port(const std::string& time);
+  void emit_round(const HealthReport& report, const std::string& time);
   void lose(const Error& error);
   bool has_port_changed(const Fabric& now);
   /// Closes the end port. The next round opens it as it is then.

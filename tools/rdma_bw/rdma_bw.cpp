@@ -77,6 +77,7 @@ class RdmaBw final : public Command {
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
+    require_connections(session);
     const bool client = server_.has_value();
     BandwidthTest test(session, client ? BandwidthRole::client : BandwidthRole::server, plan_, bidirectional_);
     async::TcpStream stream = co_await peer(session);
@@ -94,6 +95,14 @@ class RdmaBw final : public Command {
     async::TcpStream stream = co_await listener.accept();
     session.debug(1, fmt::format("Connected from {}", stream.peer()));
     co_return stream;
+  }
+
+  /// Throws where the end port has no reliable connections, before anybody waits for a peer.
+  static void require_connections(Session& session) {
+    const sys::EndPort& port = session.end_port();
+    if (port.link_layer == sys::LinkLayer::unknown)
+      throw Error(fmt::format("{} is {}: it has no reliable connections as InfiniBand and RoCE have", port.name(), sys::other_kind(port)));
+    session.stack().require_lids();
   }
 
   static void announce(Emit& emit, const BandwidthResult& result) {

@@ -102,6 +102,7 @@ class Saquery final : public Command {
 
   async::Task<> run(Session& session, Emit& emit) override {
     if (list_ != ListKind::records) check_look_up();
+    session.stack().require_sa();
     co_await session.prepare_sa();
     if (list_ == ListKind::records) {
       co_await list_records(session, emit);

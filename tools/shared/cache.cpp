@@ -29,8 +29,7 @@ void refuse_cache_options(const Session& session, const DiscoveryOptions& option
   if (!file.empty() && !given.empty()) throw UsageError(fmt::format("{} and {} exclude each other", given, file));
 }
 
-/// The file of --cache or IBTOOL_CACHE with the end port's names in the places of $C (the device), $P (its port) and $A (both). Nothing
-/// where the fabric comes from another file.
+/// The file of --cache or IBTOOL_CACHE. Nothing where the fabric comes from another file.
 std::optional<std::string> cache_file(Session& session, const DiscoveryOptions& options) {
   refuse_cache_options(session, options);
   if (options.load_cache || !options.has_cache) return std::nullopt;
@@ -42,19 +41,7 @@ std::optional<std::string> cache_file(Session& session, const DiscoveryOptions& 
   if (options.refresh_cache && !given) throw UsageError("--refresh-cache goes with --cache or IBTOOL_CACHE");
   if (options.cache_age && !given) throw UsageError("--cache-age goes with --cache or IBTOOL_CACHE");
   if (!given) return std::nullopt;
-  const sys::EndPort& port = session.end_port();
-  const std::string number = std::to_string(port.number);
-  const std::pair<std::string_view, std::string> words[] = {{"${PORT}", number},
-                                                            {"${CA}", port.device->name},
-                                                            {"$C", port.device->name},
-                                                            {"$P", number},
-                                                            {"$A", fmt::format("{}-{}", port.device->name, number)}};
-  std::string file = *given;
-  for (const auto& [word, value] : words) {
-    for (std::size_t at = file.find(word); at != std::string::npos; at = file.find(word, at + value.size()))
-      file.replace(at, word.size(), value);
-  }
-  return file;
+  return cache_file(options, session.world(), session.end_port());
 }
 
 enum class Kept : std::uint8_t { nothing, a_file, no_use };
@@ -99,6 +86,23 @@ std::chrono::seconds parse_age(std::string_view text) {
   return std::chrono::seconds(count * unit);
 }
 
+std::optional<std::string> cache_file(const DiscoveryOptions& options, const World& world, const sys::EndPort& port) {
+  const std::optional<std::string>& given = options.cache ? options.cache : world.cache;
+  if (!options.has_cache || !given) return std::nullopt;
+  const std::string number = std::to_string(port.number);
+  const std::pair<std::string_view, std::string> words[] = {{"${PORT}", number},
+                                                            {"${CA}", port.device->name},
+                                                            {"$C", port.device->name},
+                                                            {"$P", number},
+                                                            {"$A", fmt::format("{}-{}", port.device->name, number)}};
+  std::string file = *given;
+  for (const auto& [word, value] : words) {
+    for (std::size_t at = file.find(word); at != std::string::npos; at = file.find(word, at + value.size()))
+      file.replace(at, word.size(), value);
+  }
+  return file;
+}
+
 bool has_cache(Session& session, const DiscoveryOptions& options) { return cache_file(session, options).has_value(); }
 
 async::Task<CacheUse> load_cache(Session& session, const DiscoveryOptions& options, subnet::SweptSubnet& into) {
@@ -138,6 +142,7 @@ async::Task<CacheUse> load_cache(Session& session, const DiscoveryOptions& optio
     co_return use;
   }
   session.log().warning(fmt::format("fabric as of {}, from {}", time_of(*cache), escaped(*file)));
+  if (session.stack().is_port_down()) session.log().warning(session.stack().down_text());
   session.use_cache(std::move(cache));
   into = std::move(stored);
   if (!options.fdr10) forget_fdr10(into.subnet);

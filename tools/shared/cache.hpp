@@ -14,6 +14,10 @@ namespace ib::tools {
 /// A length of time: "90s", "30m", "12h", "7d". Throws OptionError.
 std::chrono::seconds parse_age(std::string_view text);
 
+/// The file of --cache or IBTOOL_CACHE with the names of `port` in the places of $C (the device), $P (its port) and $A (both). Nothing if
+/// the command has no cache.
+std::optional<std::string> cache_file(const DiscoveryOptions& options, const World& world, const sys::EndPort& port);
+
 /// Whether the command is to use or to fill a cache. Throws UsageError for options that do not go together.
 bool has_cache(Session& session, const DiscoveryOptions& options);
 

@@ -253,6 +253,12 @@ async::Task<> check_meant_node(Session& session, const Target& target, const sub
                             to_text(subnet.node(node).guid())));
 }
 
+void read_stored(const std::string& file, subnet::Subnet& subnet) {
+  Fabric fabric;
+  load_fabric(file, fabric);
+  subnet = std::move(fabric.subnet);
+}
+
 void add_discovery(OptionSet& set, DiscoveryOptions& options) {
   add_mode(set, options);
   set.text("--load-cache", options.load_cache, "FILE", load_cache_help);
@@ -263,12 +269,12 @@ void add_discovery(OptionSet& set, DiscoveryOptions& options) {
             [&options](std::string_view text) { options.cache_age = parse_age(text); });
   options.has_cache = true;
   set.one_of({"--load-cache", "--cache"});
-  set.stored_fabric(options.load_cache, [](const std::string& file, subnet::Subnet& subnet) {
-    Fabric fabric;
-    load_fabric(file, fabric);
-    subnet = std::move(fabric.subnet);
-  });
+  set.stored_fabric(options.load_cache, read_stored);
   add_fdr10(set, options);
+  const auto given = [&options](const World&, const sys::EndPort&) { return options.load_cache; };
+  const auto kept = [&options](const World& world, const sys::EndPort& port) { return cache_file(options, world, port); };
+  set.known_fabric({given, read_stored});
+  set.known_fabric({kept, read_stored});
 }
 
 async::Task<> discover(Session& session, const DiscoveryOptions& options, Fabric& fabric) {

@@ -8,6 +8,7 @@
 #include "sa/transactor.hpp"
 #include "snapshot/snapshot.hpp"
 #include "subnet/sa_discovery.hpp"
+#include "tools/frame/port_gate.hpp"
 #include "tools/shared/fabric.hpp"
 #include "tools/shared/stored_fabric.hpp"
 
@@ -61,6 +62,8 @@ class Sweep : public FabricSource {
       const Destination node = co_await session_.smp_node(wanted.around);
       start = node.path;
     }
+    const bool is_own_node = stays_here(start) && (wanted.alone || wanted.around.given());
+    if (!is_own_node) session_.stack().require_link();
     // libibnetdisc, unlike libibmad, prints no requests with -d.
     subnet::Discovered discovered = co_await subnet::discover(session_.lowest_transactor(), into.subnet, start, how);
     into.failures = std::move(discovered.failures);
@@ -106,6 +109,7 @@ class SaTables final : public FabricSource {
     how.needs = wanted.needs;
     how.nodes = session_.node_records();
     how.progress = wanted.progress;
+    session_.stack().require_sa();
     co_await session_.prepare_sa();
     mad::Transactor& transactor = session_.transactor();
     if (wanted.around.given()) {

@@ -33,6 +33,7 @@ std::string printable_lines(std::string_view text) {
 }
 
 async::Task<> serve(Session& session, std::function<void(mad::Server& server)> offer, std::string cannot) {
+  session.stack().require_lids();
   session.progress().stop();
   mad::Server server(session.rpc());
   // This is printed only with these options. Otherwise, senders of requests could fill the log of a server that runs for years.

@@ -109,6 +109,7 @@ class Sminfo final : public Command {
     if (!modifier && (wanted_.state || wanted_.priority || wanted_.activity))
       throw UsageError("--state, --priority and --activity set nothing without an ATTR_MOD");
     if (modifier) session.require_exact_targets();
+    if (!wanted_.target.given()) session.stack().require_link();  // without a link the SM LID is that of another time, or 0
     mad::Transactor& transactor = modifier ? session.smp_transactor() : session.transactor();
     Destination manager = co_await session.smp_node(wanted_.target);
     if (!wanted_.target.given()) {

@@ -78,6 +78,7 @@ class Smpquery final : public Command {
   async::Task<> run(Session& session, Emit& emit) override {
     if (operation_ == nullptr) operation_ = &find_operation(word_);
     const Destination node = co_await session.smp_node(target_);
+    session.stack().open();  // a device that cannot be opened is an error before the heading
     const OperationRun op{session, emit, node, word_, modifier_, extended_, always_names_node_};
     co_await operation_->run(op);
   }

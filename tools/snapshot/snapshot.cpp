@@ -90,6 +90,7 @@ class Snapshot final : public Command {
       if (word.empty()) throw OptionError("FILE: the name of the file is empty");
       file_ = word;
     });
+    set.known_fabric({[this](const World&, const sys::EndPort&) { return std::optional(file_); }, read_stored});  // of the time before
     set.notes(part_list());
     set.value("--only", "PART[,PART...]", "Read these parts, and the topology.",
               [this](std::string_view text) { only_ = parts_in(text, "--only"); });

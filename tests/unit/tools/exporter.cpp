@@ -173,6 +173,30 @@ TEST_CASE_METHOD(Bench, "Exporter: the end port goes away and comes back") {
   CHECK_THAT(told, ibtest::ends_with("W: the fabric is read again\n"));
 }
 
+TEST_CASE_METHOD(Bench, "Exporter: an own port that goes Down is an error and a finding, and nothing of the rest is published") {
+  const std::string finding = "infiniband_health_findings{check=\"own-port\",level=\"error\"}";
+  start();
+  run_for(40s);
+  REQUIRE(engine->is_ready());
+  CHECK(find(finding) == "0");
+  const bool is_seen_in_sysfs = GENERATE(true, false);  // else in the PortInfo alone, which is read more often
+  fabric.set_link(host0, 1, false);
+  if (is_seen_in_sysfs) set_state("1: DOWN");
+  run_for(40s);
+  CHECK_FALSE(engine->is_ready());
+  CHECK(find("infiniband_exporter_collect_errors{collector=\"ibnetdiscover\"}") == "1");
+  CHECK(find(finding) == "1");
+  CHECK(count("infiniband_health_finding_info{check=\"own-port\"") == 1);
+  CHECK(count("infiniband_health_findings{check=\"sm-none\"") == 0);
+  CHECK(count("infiniband_switch") == 0);
+  CHECK_THAT(said(), ibtest::contains("fake0/1 is Down"));
+  fabric.set_link(host0, 1, true);
+  set_state("4: ACTIVE");
+  run_for(20s);
+  CHECK(engine->is_ready());
+  CHECK(find(finding) == "0");
+}
+
 TEST_CASE_METHOD(Bench, "Exporter: a port that cannot be opened at the start is tried again, and an error of a run that ends") {
   is_port_gone = true;
   CHECK_THROWS_AS(loop.run(engine->run_once()), SysError);

@@ -67,6 +67,9 @@ class ExporterBench {
     set_lid(here.lid.value, name);
     sysfs_.write(fmt::format("class/infiniband/{}/ports/1/lid_mask_count", name), "0\n");
   }
+  void set_state(const std::string& state, const std::string& name = "fake0") {
+    sysfs_.write(fmt::format("class/infiniband/{}/ports/1/state", name), state + "\n");
+  }
   void set_lid(unsigned lid, const std::string& name = "fake0") {
     sysfs_.write(fmt::format("class/infiniband/{}/ports/1/lid", name), fmt::format("0x{:x}\n", lid));
   }

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "tools/frame/port_gate.hpp"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "base/escape.hpp"
+#include "iba/text.hpp"
+#include "subnet/model.hpp"
+#include "tools/frame/options.hpp"
+#include "tools/frame/stack.hpp"
+
+namespace ib::tools {
+namespace {
+
+/// The port at the other end of the link of `port`, as a stored fabric has it; none if it does not have it, or has several such nodes.
+subnet::PortIndex peer_in(const subnet::Subnet& subnet, const sys::EndPort& port) {
+  const subnet::NodeIndex node = subnet.find_node(port.device->node_guid);
+  if (node == subnet::none || subnet.node(node).twin != subnet::none) return subnet::none;
+  const subnet::PortIndex at = subnet.port_of(node, port.number);
+  return at == subnet::none ? subnet::none : subnet.port(at).peer;
+}
+
+mad::Task<mad::Result<mad::Reply>> refused(const mad::Request& request, std::string why) {
+  const std::vector<std::uint8_t> sent = mad::to_mad(request);
+  std::string cause = why;
+  co_return std::make_shared<mad::NotRead>(std::move(why), std::move(cause), sent, request.path);
+}
+
+}  // namespace
+
+bool stays_here(const path::Path& path) {
+  const path::IbDrPath* const directed = path.directed();
+  return directed != nullptr && directed->hops == 0 && (directed->dr_slid == permissive_lid || directed->dr_slid == Lid{});
+}
+
+std::string former_link(const World& world, const sys::EndPort& port, const std::vector<KnownFabric>& known) {
+  for (const KnownFabric& fabric : known) {
+    try {
+      const std::optional<std::string> file = fabric.file(world, port);
+      if (!file) continue;
+      subnet::Subnet subnet;
+      fabric.read(*file, subnet);
+      const subnet::PortIndex peer = peer_in(subnet, port);
+      if (peer == subnet::none) continue;
+      const subnet::Node& node = subnet.node(subnet.port(peer).node);
+      const std::string name = node.has_description ? in_quotes(node.description()) + " " : std::string();
+      return fmt::format("; it was linked to port {} of {}{} (in {})", subnet.port(peer).number, name, to_text(node.guid()),
+                         in_quotes(*file));
+    } catch (const Error&) {
+      continue;
+    }
+  }
+  return {};
+}
+
+PortGate::PortGate(mad::Transactor& below, Stack& stack) : Transactor(below.end_port()), below_(below), stack_(stack) {
+  sa_path() = below.sa_path();
+}
+
+mad::Task<mad::Result<mad::Reply>> PortGate::try_call(const mad::Request& request) {
+  if (mad::is_smp(request.mgmt_class)) {
+    if (!stays_here(request.path)) stack_.require_link();
+    return below_.try_call(request);
+  }
+  const bool is_for_sa = request.mgmt_class == mad::mgmt_class::sa;
+  const std::string why = stack_.why_no_gmps();
+  if (is_for_sa && why.empty()) stack_.require_sa();
+  return why.empty() ? below_.try_call(request) : refused(request, why);
+}
+
+}  // namespace ib::tools

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The layer above the Rpc that knows the state of the end port. What can not leave this host in that state is not sent: the error names the
+// port and its state, where a timeout would make the fabric look empty or silent. Directed routes of no hop always pass.
+#pragma once
+
+#include <string>
+
+#include "mad/transactor.hpp"
+#include "sys/port_state.hpp"
+
+namespace ib::tools {
+
+class Stack;
+struct KnownFabric;
+struct World;
+
+/// Nothing passes the end port: it is Down, or has no physical link.
+class PortDown final : public Error {
+ public:
+  using Error::Error;
+};
+
+/// Whether an SMP on `path` stays on this host: a directed route of no hop, which begins here.
+bool stays_here(const path::Path& path);
+
+/// "; it was linked to port 7 of 'leaf' 0000:0000:0000:0100 (in 'F')", as the first stored fabric has it that knows the end port. Empty if
+/// none does. A file that cannot be read is passed over.
+std::string former_link(const World& world, const sys::EndPort& port, const std::vector<KnownFabric>& known);
+
+class PortGate final : public mad::Transactor {
+ public:
+  /// Both must outlive this object. The stack knows the state.
+  PortGate(mad::Transactor& below, Stack& stack);
+
+  /// Throws PortDown. A GMP that cannot leave the port in Initialize or Armed is mad::NotRead.
+  mad::Task<mad::Result<mad::Reply>> try_call(const mad::Request& request) override;
+
+ private:
+  mad::Transactor& below_;
+  Stack& stack_;
+};
+
+}  // namespace ib::tools
