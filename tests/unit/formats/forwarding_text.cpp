@@ -346,9 +346,12 @@ TEST_CASE("a LID that has a row in several tables of a switch is found, in whate
   std::string text;
   std::vector<unsigned> order;
   for (unsigned i = 0; i < 40; ++i) order.push_back(1 + i * 17 % 40);
-  for (const unsigned lid : order) text += fmt::format("Unicast lids [0x0-0x40] of switch Lid 2 guid 0x20 (x):\n{:#06x} 001 : (x)\n", lid);
+  for (const unsigned lid : order)
+    text += fmt::format("Unicast lids [0x0-0x40] of switch Lid 2 guid 0x20 (x):\n{:#06x} 001 : (x)\n1 valid lids dumped\n", lid);
   CHECK(read(text).remarks.empty());
-  const auto remarks = read(text + "Unicast lids [0x0-0x40] of switch Lid 2 guid 0x20 (x):\n0x0011 001 : (x)\n0x0029 001 : (x)\n").remarks;
+  const auto remarks =
+      read(text + "Unicast lids [0x0-0x40] of switch Lid 2 guid 0x20 (x):\n0x0011 001 : (x)\n0x0029 001 : (x)\n2 valid lids dumped\n")
+          .remarks;
   REQUIRE(remarks.size() == 1);
   CHECK_THAT(remarks[0], contains("LID 17 is listed twice for switch"));
 }

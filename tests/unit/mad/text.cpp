@@ -180,12 +180,12 @@ TEST_CASE("bytes 24 to 31 of classes 0x0a and 0x0c are a key, whatever the attri
   CHECK(without_keys(mad) == without);
   CHECK(without_keys(mgmt_class, attribute, 24, Bytes(mad).subspan(24)) == std::vector<std::uint8_t>(without.begin() + 24, without.end()));
   CHECK_FALSE(without_keys(mgmt_class, attribute, 24, Bytes(without).subspan(24)));
-  CHECK_FALSE(ibtest::contains("a5a5").match(dump_packet(mad)));
+  CHECK_FALSE(ibtest::contains("A5A5").match(dump_packet(mad)));
   CHECK_THAT(dump_packet(mad), ibtest::contains("<not displayed>"));
-  CHECK_THAT(dump_packet(mad, Keys::shown), ibtest::contains("a5a5a5a5"));
+  CHECK_THAT(dump_packet(mad, Keys::shown), ibtest::contains("A5A5A5A5"));
   LineTracer tracer = f.tracer(2);
   tracer.completed(mad, f.path, mad);
-  CHECK_FALSE(ibtest::contains("a5a5").match(f.text));
+  CHECK_FALSE(ibtest::contains("A5A5").match(f.text));
 }
 
 TEST_CASE("other vendors' bytes are no key") {
@@ -205,7 +205,7 @@ TEST_CASE("a key is hidden in a MAD of an unknown version of its class, too") {
   std::vector<std::uint8_t> without = mad;
   std::fill_n(without.begin() + 24, 8, std::uint8_t{0});
   CHECK(without_keys(mad) == without);
-  CHECK_FALSE(ibtest::contains("a5a5").match(dump_packet(mad)));
+  CHECK_FALSE(ibtest::contains("A5A5").match(dump_packet(mad)));
 }
 
 TEST_CASE("a Result is a value or an error") {
