@@ -314,6 +314,10 @@ class PortReader {
       const std::uint32_t failure = survey_.settle(question, readings_.failures);
       if (failure != subnet::none && steps_[question].kind == Step::owner) say_not_read(readings_.failures[failure]);
     }
+    // What another node refused, or did not answer, at the LID of a node is no failure of that node.
+    std::erase_if(readings_.failures, [this](const subnet::Failure& failure) {
+      return failure.kind != subnet::Failure::Kind::not_read && std::ranges::find(readings_.moved, failure.node) != readings_.moved.end();
+    });
     for (const subnet::Failure& failure : readings_.failures) known_errors_.insert(failure.error.get());
     for (const std::unique_ptr<PmaNode>& node : nodes_) {
       if (!node) continue;

@@ -62,7 +62,7 @@ TEST_CASE_METHOD(Bench,
   start();
   run_for(41s);
   const std::string guid = fmt::format("0x{:016x}", fabric.node(host2).info.node_guid.value + 1);
-  const std::string series = fmt::format("infiniband_hca_port_symbol_error_total{{guid=\"{}\"}}", guid);
+  const std::string series = fmt::format("infiniband_hca_port_symbol_error_total{{guid=\"{}\",port=\"1\"}}", guid);
   REQUIRE(find(series) == "27");
   fabric.node(host2).faults.ignores = smp::NodeInfo::attribute_id;
   run_for(30s);

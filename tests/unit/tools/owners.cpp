@@ -36,8 +36,6 @@ struct Fabric {
   FakeFabric::NodeId first = fabric.add_ca(0x300, 1, "first"), second = fabric.add_ca(0x400, 1, "second");
   ibtest::FakeSa sa{fabric};
   ibtest::FakePma &first_pma, &second_pma;
-  async::FakeClock clock;
-  std::function<void()> happens;  ///< at 3.5 s
 
   Fabric() : first_pma(linked().run(first)), second_pma(run(second)) {
     run(leaf);
@@ -46,12 +44,6 @@ struct Fabric {
       first_pma.count(1, counter) = 1000;
       second_pma.count(1, counter) = 700000;
     }
-    fabric.node(here).faults.deaf = [] { return false; };
-    fabric.network.tamper = [this](Bytes, std::optional<FakeFabric::Answer> answer) {
-      std::vector<FakeFabric::Answer> all;
-      if (answer) all.push_back(std::move(*answer));
-      return all;
-    };
   }
   Outcome watch(std::vector<std::string> words, std::function<void()> meanwhile) {
     ibtest::health::Meanwhile jumps;  // jumps of more than 5 s
