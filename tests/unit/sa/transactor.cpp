@@ -229,7 +229,7 @@ TEST_CASE("blocks that the SA has no record of are zeros where these stand for n
   Bench bench;
   REQUIRE(bench.get<smp::PKeyTable>(to_lid(bench, 1), 1).p_key_block[0] == 0);
   REQUIRE(bench.get<smp::PKeyTable>(to_lid(bench, 2), 4U << 16).p_key_block[0] == 0);
-  REQUIRE(bench.get<smp::MulticastForwardingTable>(to_lid(bench, 2), 1).port_mask[0] == 0);
+  REQUIRE(bench.get<smp::MulticastForwardingTable>(to_lid(bench, 2), 1).port_mask_block[0] == 0);
   // … but a CA has no forwarding table, a switch of 4 ports no fifth port, and an unknown node nothing.
   REQUIRE_THROWS_AS(bench.get<smp::MulticastForwardingTable>(to_lid(bench, 1), 0), mad::SaError);
   REQUIRE_THROWS_AS(bench.get<smp::PKeyTable>(to_lid(bench, 2), 5U << 16), mad::SaError);

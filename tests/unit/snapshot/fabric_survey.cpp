@@ -237,14 +237,15 @@ TEST_CASE("GUIDInfo of each port of an adapter comes through that port") {
   }
 }
 
-TEST_CASE("SMInfo is asked where there is a subnet manager") {
+TEST_CASE("SMInfo is asked where there is a subnet manager, and where our port knows one, which may have ended") {
   Bench bench;
   bench.far().ports[2].info.capability_mask |= smp::capability_mask::is_sm;
   bench.far().sm_info = smp::SMInfo{};
   ReadFabric read(bench.fabric);
   const SurveyedPart done = read.read(Part::sminfo);
-  CHECK(read.modifiers(smp::SMInfo::attribute_id) == "0,1,3:0");
+  CHECK(read.modifiers(smp::SMInfo::attribute_id) == "0,1,3:0 0,1:0");
   CHECK(done.answered == 1);
+  CHECK(done.refused == 1);
 }
 
 TEST_CASE("counters: ClassPortInfo once, both attributes of each port, of 0, and of 255 where the PMA can") {
