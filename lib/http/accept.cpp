@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "base/letter_case.hpp"
+#include "base/parse.hpp"
 #include "base/split.hpp"
 
 namespace ib::http {
