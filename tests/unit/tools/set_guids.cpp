@@ -39,7 +39,7 @@ std::vector<GuidLine> guid_lines() {
                                                {"ibclearcounters", "leaf10"},
                                                {"ibportstate", "leaf10", "3", "speed", "1"},
                                                {"perfquery", "-R", "leaf10", "3"},
-                                               {"set_port_state", "--disable", "0x300@3"},
+                                               {"set_port_state", "--disable", "0000:0000:0000:0300@3"},
                                                {"query", "SubnSet", "SMPPortInfo", "-G", "0x300", "-a", "3", "-f", "mKeyLeasePeriod=3"},
                                                {"query", "PerformanceSet", "PMPortCounters", "-G", "0x300", "-f", "portSelect=3"},
                                                {"set_guid", "-G", "0x300", "1", "0x77"}})
@@ -152,7 +152,7 @@ TEST_CASE_METHOD(Site, "an alias GUID is what is meant, too: a port that has it 
   };
   for (const bool legacy : {false, true}) {
     for (const Words& words :
-         std::vector<Words>{{"ibportstate", "-G", "0xa11a5", "1", "speed", "1"}, {"perfquery", "-R", "-G", "0xa11a5"}}) {
+         std::vector<Words>{{"ibportstate", "-G", "0xa11a5", "1", "speed", "1"}, {"perfquery", "-R", "-G", "0xa11a5", "1"}}) {
       fabric.node(other).info.device_id = 1;
       const auto run = [&] { return legacy ? diags(fabric, words) : ibtool(fabric, words); };
       INFO(words[0] << legacy);
