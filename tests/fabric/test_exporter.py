@@ -372,9 +372,9 @@ class Runs(case.FabricCase):
         self.assertEqual(done.returncode, 3, done.stderr)
 
     def test_wrong_words(self):
-        for words in (["--listen", "9315"], ["--listen", "::1:9315"], ["--listen", "127.0.0.1:port"], ["--names", "mine"], ["--label", "x"],
-                      ["--label", "guid=1"], ["--label", "a-b=1"], ["--interval", "0"], ["--once", "--textfile", "x"],
-                      ["--add-port", "mlx5_1"], ["--add-port", "mlx5_1/x"],
+        for words in (["--listen", "9315"], ["--listen", "[]:9315"], ["--listen", "::1:9315"], ["--listen", "127.0.0.1:port"],
+                      ["--names", "mine"], ["--label", "x"], ["--label", "guid=1"], ["--label", "a-b=1"], ["--interval", "0"],
+                      ["--once", "--textfile", "x"], ["--add-port", "mlx5_1"], ["--add-port", "mlx5_1/x"],
                       ["-C", "mlx5_9"], ["-P", "9"], ["-C", self.ibtool("ibstat", "-l").stdout.split()[0], "-P", "9"],
                       ["--once", "--add-port", "mlx5_1/1"], ["--max-mads-per-second", "0"], ["words"]):
             with self.subTest(" ".join(words)):

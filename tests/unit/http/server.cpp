@@ -370,29 +370,6 @@ TEST_CASE("HTTP: more clients than there is room for wait, and are served") {
   CHECK(served == 40);
 }
 
-TEST_CASE("HTTP: clients that read nothing keep a new one waiting for little more than the second that is theirs") {
-  rlimit files{};
-  REQUIRE(::getrlimit(RLIMIT_NOFILE, &files) == 0);
-  const rlim_t before = files.rlim_cur;
-  files.rlim_cur = std::min<rlim_t>(files.rlim_max, 4096);
-  REQUIRE(::setrlimit(RLIMIT_NOFILE, &files) == 0);
-  {
-    Bench bench;
-    std::vector<UniqueFd> crowd;
-    for (int i = 0; i < 700; ++i) {
-      crowd.push_back(connect_to(bench.server.port()));
-      send_all(crowd.back().get(), "GET /lines?count=5000000 HTTP/1.0\r\n\r\n");
-    }
-    const auto begun = std::chrono::steady_clock::now();
-    CHECK(body_of(bench.get("/")) == "path /\n");
-    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;
-    CAPTURE(took.count());
-    CHECK(took < 6s);
-  }
-  files.rlim_cur = before;
-  ::setrlimit(RLIMIT_NOFILE, &files);
-}
-
 TEST_CASE("HTTP: a crowd leaves half of the time to everything else on the loop") {
   Bench bench;
   async::TaskGroup group(bench.loop);
