@@ -31,7 +31,7 @@ std::vector<NodeIndex> all_nodes(const subnet::Subnet& subnet) {
   return nodes;
 }
 
-std::vector<PortIndex> ports_in(const ib::health::Scope& scope, const subnet::Subnet& subnet, NodeIndex node) {
+std::vector<PortIndex> ports_of_node(const ib::health::Scope& scope, const subnet::Subnet& subnet, NodeIndex node) {
   std::vector<PortIndex> ports = counters::countable_ports(subnet, node);
   std::erase_if(ports, [&scope](PortIndex at) { return !scope.has_port(at); });
   return ports;
@@ -59,7 +59,7 @@ PortIndex same_port(const subnet::Subnet& subnet, PortIndex at, const subnet::Su
 
 std::vector<PortIndex> ports_in(const ib::health::Scope& scope, const subnet::Subnet& subnet) {
   std::vector<PortIndex> all;
-  for (const NodeIndex node : all_nodes(subnet)) std::ranges::move(ports_in(scope, subnet, node), std::back_inserter(all));
+  for (const NodeIndex node : all_nodes(subnet)) std::ranges::move(ports_of_node(scope, subnet, node), std::back_inserter(all));
   return all;
 }
 
@@ -106,7 +106,7 @@ async::Task<subnet::Failures> CounterReadings::read_all(mad::Transactor& transac
     };
     wanted.speeds_layout = [&](const counters::PmaReading& reading) { return blocks_layout(subnet, reading); };
   }
-  if (!scope.is_all) wanted.ports_of = [&subnet, &scope](NodeIndex node) { return ports_in(scope, subnet, node); };
+  if (!scope.is_all) wanted.ports_of = [&subnet, &scope](NodeIndex node) { return ports_of_node(scope, subnet, node); };
   wanted.known_support = [&](NodeIndex node) {
     const auto known = supports_.find(subnet.node(node).guid());
     return known == supports_.end() ? std::nullopt : std::optional(known->second);
