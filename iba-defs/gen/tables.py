@@ -53,8 +53,8 @@ class Tables:
         return (f"{quoted(f.name)}, {quoted(f.iba)}, {quoted(f.legacy)}, {f.offset}, {f.bits}, {f.count}, FieldKind::{kind}, "
                 f"Display::{display}, {truth(f.reserved)}, {f.mask}, "
                 f"{f'enums + {self.enum_rows[f.enumeration.qname]}' if f.enumeration else 'nullptr'}, "
-                f"{f'structs + {self.struct_rows[f.struct.qname]}' if f.struct else 'nullptr'}, {quoted(f.unit)}, {quoted(f.legacy_sa)}, "
-                f"{quoted(f.legacy_perf)}, {masks}, {quoted(f.was)}, "
+                f"{f'structs + {self.struct_rows[f.struct.qname]}' if f.struct else 'nullptr'}, {quoted(f.unit)}, "
+                f"{quoted(f.legacy_sa)}, {quoted(f.legacy_perf)}, {masks}, {quoted(f.was)}, "
                 f"{quoted(f.libibmad)}, LibibmadText::{f.dump or 'none'}, {f.libibmad_bits}, {f.libibmad_rank}, "
                 f"{f.mask_bits if f.mask >= 0 else 0}, {truth(f.secret == 'yes')}, {f.well_known}, "
                 f"{truth(f.meaning == 'counter')}")

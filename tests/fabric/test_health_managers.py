@@ -27,7 +27,8 @@ class Managers(case.FabricCase):
 
     def test_opensm_that_hangs(self):
         self.hang()
-        found = self.worst("--interval", "0")
+        # Links that another test cut and linked again are in Initialize until a manager looks.
+        found = [finding for finding in self.worst("--interval", "0") if finding["check"] != "port-init"]
         self.assertEqual([finding["check"] for finding in found], ["sm-silent"])
         self.assertIn("restart that one", found[0]["remedy"])
         self.assertIn("its subnet administrator does not answer either", found[0]["text"])

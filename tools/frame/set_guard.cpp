@@ -154,6 +154,9 @@ mad::Task<mad::Result<mad::Reply>> SetGuard::set(const mad::Request& request) {
 /// The path to the node that a Set changes. It is the one of the request but for what goes to a manager.
 const path::Path& SetGuard::target_of(const mad::Request& request) const { return aim_ ? *aim_ : request.path; }
 
+/// Whether the SA is asked who a node is: --sa wants no SMPs, and the Set goes to the SA itself.
+bool SetGuard::is_by_sa(const mad::Request& request) const { return names_by_sa_ && request.mgmt_class == mad::mgmt_class::sa; }
+
 /// Whether check() requests a NodeInfo.
 bool SetGuard::is_checked(const path::Path& target) const {
   const bool by_route = target.directed() == nullptr && routes_.contains(target.ib().dlid);
@@ -165,6 +168,13 @@ bool SetGuard::is_checked(const path::Path& target) const {
 mad::Task<mad::Result<std::optional<smp::NodeInfo>>> SetGuard::check(const mad::Request& request) {
   path::Path path = target_of(request);
   if (!is_checked(path)) co_return std::optional<smp::NodeInfo>();
+  if (is_by_sa(request)) {  // which answers by LID, not by route
+    if (path.ib().meant == Guid{}) co_return std::optional<smp::NodeInfo>();
+    sa::SaTransactor sa(below_);
+    mad::Result<smp::NodeInfo> node = co_await subnet::check_set_target(sa, path);
+    if (!node) co_return node.shared_error();
+    co_return std::optional(std::move(*node));
+  }
   if (const auto route = routes_.find(path.ib().dlid); route != routes_.end() && path.directed() == nullptr) {
     path::Path end = route->second;
     end.ib().meant = path.ib().meant;
@@ -184,7 +194,7 @@ mad::Task<PlannedSet> SetGuard::describe(const mad::Request& request) {
   if (!subnet::takes_smps(target)) co_return set;
   const path::Path smp = subnet::smp_path_of(target);
   std::optional<sa::SaTransactor> sa;
-  if (names_by_sa_ && request.mgmt_class == mad::mgmt_class::sa) sa.emplace(below_);
+  if (is_by_sa(request)) sa.emplace(below_);
   mad::Transactor& names = sa ? static_cast<mad::Transactor&>(*sa) : below_;
   Guid guid = target.ib().meant;
   if (!is_checked(target)) {

@@ -66,6 +66,7 @@ class SetGuard final : public mad::Transactor {
  private:
   mad::Task<mad::Result<mad::Reply>> set(const mad::Request& request);
   const path::Path& target_of(const mad::Request& request) const;
+  bool is_by_sa(const mad::Request& request) const;
   bool is_checked(const path::Path& target) const;
   mad::Task<mad::Result<std::optional<smp::NodeInfo>>> check(const mad::Request& request);
   mad::Task<PlannedSet> describe(const mad::Request& request);

@@ -18,8 +18,8 @@
 #include "base/private_file.hpp"
 #include "iba-gen/pm.hpp"
 #include "iba/text.hpp"
-#include "tools/health/reading_time.hpp"
 #include "subnet/own_node.hpp"
+#include "tools/health/reading_time.hpp"
 
 namespace ib::tools::health {
 namespace {

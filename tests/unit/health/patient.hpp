@@ -44,8 +44,11 @@ struct Patient {
   void sweep(double seconds = 10) {
     sweep_alone(seconds);
     input->source(ib::health::Source::managers) = {};
-    manage(spine, 0, ib::smp::SMState::master, 5);
-    manage(host0, 1, ib::smp::SMState::standby, 4);
+    const auto is_seen = [this](FakeFabric::NodeId node) {
+      return swept->subnet.find_node(fabric.node(node).info.node_guid) != ib::subnet::none;
+    };
+    if (is_seen(spine)) manage(spine, 0, ib::smp::SMState::master, 5);
+    if (is_seen(host0)) manage(host0, 1, ib::smp::SMState::standby, 4);
   }
   /// Like sweep(), in a fabric of another form: the subnet managers are not looked at.
   void sweep_alone(double seconds = 10) {

@@ -48,9 +48,7 @@ class Cost {
     ++*static_cast<std::uint64_t*>(count);
     return 0;
   }
-  void count_by(int (*handler)(void*)) {
-    sqlite3_progress_handler(handle_, 1, handler, &count_);
-  }
+  void count_by(int (*handler)(void*)) { sqlite3_progress_handler(handle_, 1, handler, &count_); }
 
   sqlite3* handle_;
   std::uint64_t count_{};

@@ -113,7 +113,8 @@ TEST_CASE("ibdatacounters --interval: LIDs that change hands are not read under 
   const Outcome seen = f.watch({"ibdatacounters", "--interval", "10", "--count", "3", "--json"}, [&f] { f.swap(); });
   INFO(seen.out << seen.err);
   CHECK(seen.status == 4);
-  for (const json& reading : json::parse(seen.out)["readings"]) {
+  const json found = json::parse(seen.out);
+  for (const json& reading : found["readings"]) {
     for (const json& port : reading["ports"]) {
       const bool is_first = port["node_guid"] == "0000:0000:0000:0300", is_second = port["node_guid"] == "0000:0000:0000:0400";
       for (const json& counter : port["traffic"]) {

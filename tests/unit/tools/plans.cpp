@@ -242,7 +242,10 @@ TEST_CASE_METHOD(Site, "ibtool's commands ask for nothing twice, and tell of all
       const Outcome outcome = ibtool(words);
       CAPTURE(outcome.err);
       CHECK(outcome.status <= 1);
-      CHECK(twice() == std::vector<std::string>{});
+      std::vector<std::string> repeated = twice();
+      // Once more before its counters are read, so that they are not those of another node.
+      if (words[0] == "health") std::erase_if(repeated, [](const std::string& one) { return one.find("attribute 0x11 ") != one.npos; });
+      CHECK(repeated == std::vector<std::string>{});
       check_sums(*this, outcome);
       if (*more != '\0') words.pop_back();
     }

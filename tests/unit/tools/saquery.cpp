@@ -48,7 +48,7 @@ TEST_CASE("every record: text and JSON agree on how many there are") {
       const json parsed = json::parse(document.out);
       const bool single = name == "ClassPortInfo";
       const sa::Pattern pattern(type.info());
-    const StructInfo& answer = pattern.answer();
+      const StructInfo& answer = pattern.answer();
       CHECK(parsed["attribute"] == answer.iba_name);
       CHECK(parsed["complete"] == true);
       CHECK(count(text.out, single ? ":\n\t" : " dump:\n\t") >= parsed["records"].size());

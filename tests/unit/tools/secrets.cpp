@@ -238,7 +238,8 @@ TEST_CASE("every field that is called a key is marked, or is known to be none") 
     for (const FieldInfo& field : info->fields) {
       if (field.name != "key" && !field.name.ends_with("_key")) continue;
       INFO(info->iba_name << " " << field.name);
-      CHECK(field.secret != open.contains(field.name));
+      // A "key" of the vendor's attributes opens devices; that of the IBA's, of a service or a path, does not.
+      CHECK(field.secret != (open.contains(field.name) && !info->iba_name.starts_with("Mlx")));
     }
   }
 }

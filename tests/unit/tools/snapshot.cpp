@@ -150,8 +150,7 @@ TEST_CASE_METHOD(Bench, "what does not answer is listed once, counted, and statu
     sa.silent = true;
     const Outcome outcome = take({"--only", "lft,sa"});
     CHECK(outcome.status == 4);
-    CHECK_THAT(outcome.err, ibtest::starts_with("E: The subnet administrator does not answer.\n"));
-    CHECK(std::ranges::count(outcome.err, '\n') == 2);
+    CHECK(outcome.err == "E: The subnet administrator does not answer.\n");
     CHECK_THAT(outcome.out, ibtest::ends_with("; not complete\n"));
   }
 }
@@ -247,7 +246,7 @@ TEST_CASE_METHOD(Bench, "a key that was set is hidden offline as it was live, an
 
 TEST_CASE_METHOD(Bench, "A snapshot of another fabric, or of nearly nothing, stays unless --force is given") {
   ibtest::TwoWayFabric two;
-  REQUIRE(ibtool(two.fabric, {"snapshot", file}).status == 0);
+  REQUIRE(ibtool(two.fabric, {"snapshot", file, "--only", "topology"}).status == 0);
   ibtest::FakeFabric alone;
   alone.attach(alone.add_ca(0x900, 1, "alone"));
   const auto stored_nodes = [this] { return snapshot::Snapshot(file).node_guids().size(); };
@@ -264,7 +263,7 @@ TEST_CASE_METHOD(Bench, "A snapshot of another fabric, or of nearly nothing, sta
 
 TEST_CASE_METHOD(Bench, "A snapshot of which less than half was seen stays as FILE~") {
   take({});
-  fabric.set_link(here, 1, false);
+  fabric.node(leaf).faults.silent = true;
   const Outcome outcome = take({"--only", "topology"});
   CHECK(outcome.status == 0);
   CHECK(outcome.err == "W: '" + file + "' has 3 nodes, only 1 of which were seen now: it is kept as '" + file + "~'\n");

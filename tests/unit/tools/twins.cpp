@@ -59,10 +59,11 @@ struct Site {
       agents.push_back(std::make_unique<ibtest::FakePma>(fabric, node, first, ports));
   }
 
+  ib::async::FakeClock clock{};  // of snapshots and of what is compared with them later
   ibtest::Outcome health(Line words) {
     words.insert(words.begin(), "health");
     words.emplace_back("--json");
-    return ibtool(fabric, words);
+    return ibtool(fabric, words, {.clock = &clock});
   }
   std::multiset<std::string> checks(Line words) {
     const ibtest::Outcome outcome = health(std::move(words));
@@ -75,7 +76,7 @@ struct Site {
   }
   std::string snapshot(const std::string& name) {
     const std::string file = directory.file(name);
-    const auto done = ibtool(fabric, {"snapshot", file});
+    const auto done = ibtool(fabric, {"snapshot", file}, {.clock = &clock});
     INFO(done.err);
     CHECK((done.status == 0 || done.status == 4));
     return file;
