@@ -74,14 +74,15 @@ TEST_CASE("nodes behind a way that is well are to blame for their silence") {
 
 TEST_CASE("way-broken: the place that loses the requests is one finding, and no node behind it is blamed") {
   Traced stale;
+  stale.fabric.set_link(Patient::leaf0, 2, false);
   for (const FakeFabric::NodeId id : {Patient::leaf1, Patient::host2, Patient::host3})
-    stale.fabric.node(Patient::spine).lft[stale.info(id, id == Patient::leaf1 ? 0 : 1).lid.value] = 3;  // a port without a link
+    stale.fabric.node(Patient::leaf0).lft[stale.info(id, id == Patient::leaf1 ? 0 : 1).lid.value] = 2;
   stale.silence_leaf();
   const Diagnosis diagnosis = stale.traced();
   REQUIRE(Patient::checks_of(diagnosis) == Found{"way-broken"});
   const Finding& finding = diagnosis.findings[0];
   CHECK(*finding.level == Level::error);
-  CHECK(finding.ends.front().port == stale.port(Patient::spine, 3));
+  CHECK(finding.ends.front().port == stale.port(Patient::leaf0, 2));
   CHECK_THAT(finding.detail,
              ibtest::contains("Requests to 3 nodes are lost here, for the port has no Active link: ") && ibtest::contains("'host2 HCA-1'"));
 

@@ -265,8 +265,8 @@ TEST_CASE_METHOD(Bench, "A snapshot of which less than half was seen stays as FI
   take({});
   fabric.node(leaf).faults.silent = true;
   const Outcome outcome = take({"--only", "topology"});
-  CHECK(outcome.status == 0);
-  CHECK(outcome.err == "W: '" + file + "' has 3 nodes, only 1 of which were seen now: it is kept as '" + file + "~'\n");
+  CHECK(outcome.status == 4);
+  CHECK_THAT(outcome.err, contains("W: '" + file + "' has 3 nodes, only 1 of which were seen now: it is kept as '" + file + "~'\n"));
   CHECK(snapshot::Snapshot(file).node_guids().size() == 1);
   CHECK(snapshot::Snapshot(file + "~").node_guids().size() == 3);
 }

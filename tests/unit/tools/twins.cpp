@@ -77,6 +77,7 @@ struct Site {
   std::string snapshot(const std::string& name) {
     const std::string file = directory.file(name);
     const auto done = ibtool(fabric, {"snapshot", file}, {.clock = &clock});
+    clock.advance(std::chrono::seconds(10));
     INFO(done.err);
     CHECK((done.status == 0 || done.status == 4));
     return file;
