@@ -111,8 +111,9 @@ class Case:
 # Those of infiniband-diags that print counters which their own MADs move. It asks one thing after another, and more than we do
 # (ibtool-ibqueryerrors(1), DIFFERENCES).
 MOVED_COUNTERS = re.compile(r"ibqueryerrors --(data|counters)\b")
-# It reads counters that it resets right afterwards. Before that ours asks the node who it is: a packet (ibtool-perfquery(1), DIFFERENCES).
-IDENTIFIED = re.compile(r"perfquery -r\b")
+# perfquery -r reads counters that it resets right afterwards. Before that ours asks the node who it is: a packet (ibtool-perfquery(1),
+# DIFFERENCES). So does each reading of ibswportwatch (ibtool-ibswportwatch(1), DIFFERENCES).
+IDENTIFIED = re.compile(r"(perfquery -r|ibtool ibswportwatch)\b")
 
 
 def recorded():
