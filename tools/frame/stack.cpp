@@ -18,6 +18,12 @@
 #include "tools/frame/set_guard.hpp"
 
 namespace ib::tools {
+namespace {
+
+/// Whether --sa-path names the SA. A port that is no InfiniBand port knows none by itself.
+bool names_sa(const CommonOptions& options) { return options.sa_path.has_value(); }
+
+}  // namespace
 
 Stack::Stack(Host& host, async::Loop& loop, StackManners manners) : host_(host), loop_(loop), manners_(std::move(manners)) {}
 
@@ -99,9 +105,11 @@ sys::Passage Stack::passage(bool smp) {
   return sys::passage_of(host_.end_port().carrier(smp));
 }
 
-/// Throws Error with the kind of the end port if it is no InfiniBand port, and so has no SMPs.
+/// Throws Error with the kind of the end port if it is no InfiniBand port, and so has no SMPs; not if an SA is named, which is asked
+/// instead.
 void Stack::require_infiniband() {
-  if (looks_at_port() && !sys::other_kind(host_.end_port()).empty()) std::ignore = sys::umad_half(host_.end_port(), true);
+  if (looks_at_port() && !sys::other_kind(host_.end_port()).empty() && !names_sa(host_.options()))
+    std::ignore = sys::umad_half(host_.end_port(), true);
 }
 
 void Stack::require_link() {
@@ -129,7 +137,7 @@ void Stack::require_lids() {
 
 void Stack::require_sa() {
   const sys::EndPort& port = host_.end_port();
-  if (looks_at_port() && !sys::other_kind(port).empty())
+  if (looks_at_port() && !sys::other_kind(port).empty() && !names_sa(host_.options()))
     throw Error(fmt::format("{} is {}: it has no subnet administrator", port.name(), sys::other_kind(port)));
   require_lids();
 }

@@ -209,20 +209,6 @@ TEST_CASE("health: a manager that is there and silent is the finding, and no oth
   CHECK_THAT(hung["findings"][0]["remedy"].get<std::string>(), contains("restart that one"));
 }
 
-TEST_CASE("health: a node behind a port that leads nowhere is not blamed for its silence") {
-  Fabric f;
-  f.fabric.node(f.leaf).lft[3] = 4;  // the way to the other host; port 4 has no link
-  const json found = f.found({"--interval", "1"}, 1);
-  REQUIRE(found["findings"].size() == 1);
-  CHECK(found["findings"][0]["check"] == "way-broken");
-  CHECK(found["findings"][0]["ends"][0]["port_num"] == 4);
-  CHECK_THAT(found["findings"][0]["text"].get<std::string>(), contains("Requests to 1 node are lost here") && contains("'other'"));
-  const json routed = f.found({"--interval", "1", "--routes"}, 1);
-  REQUIRE(routed["findings"].size() == 1);
-  CHECK(routed["findings"][0]["check"] == "way-broken");
-  CHECK(routed["findings"][0]["also"] == json::array({"routes"}));
-}
-
 TEST_CASE("health: a manager that does nothing for two minutes is stuck") {
   Fabric f;
   f.fabric.node(f.other).sm_info->act_count = 7;

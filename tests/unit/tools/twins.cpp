@@ -15,6 +15,7 @@
 #include "support/fake_sa.hpp"
 #include "support/program.hpp"
 #include "support/temporary_directory.hpp"
+#include "unit/tools/health_fabric.hpp"
 
 namespace tools_twins_tests {
 
@@ -59,7 +60,7 @@ struct Site {
       agents.push_back(std::make_unique<ibtest::FakePma>(fabric, node, first, ports));
   }
 
-  ib::async::FakeClock clock{};  // of snapshots and of what is compared with them later
+  ibtest::health::Meanwhile clock{};  // of snapshots and of what is compared with them later
   ibtest::Outcome health(Line words) {
     words.insert(words.begin(), "health");
     words.emplace_back("--json");
@@ -161,7 +162,8 @@ TEST_CASE_METHOD(Site, "twins: what happened to one of them is said of that one"
     fabric.set_link(near, 4, false);
     const auto ids = checks({"--baseline", before});
     INFO(said);
-    CHECK(ids.count("node-gone") == 2);
+    CHECK(ids.count("region-gone") == 1);
+    CHECK(ids.count("node-gone") == 0);
   }
   // The window of --since goes from the snapshot to now, and no counter of a twin is compared with that of the other one.
   agents[2]->count(1, "symbol_error_counter") = 70;
