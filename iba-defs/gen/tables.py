@@ -70,7 +70,8 @@ class Tables:
     def definitions(self):
         declared = f"extern const StructInfo structs[{len(self.structs.rows)}];  // a field may have a structure of its own\n"
         return (self.values.definition() + self.enums.definition() + self.masks.definition() + declared + self.fields.definition()
-                + self.modifiers.definition() + self.structs.definition("constinit const") + self.index.definition() + self.traps.definition())
+                + self.modifiers.definition() + self.structs.definition("constinit const") + self.index.definition()
+                + self.traps.definition())
 
 
 def tables(model):

@@ -5,6 +5,7 @@
 
 #include "async/once.hpp"
 #include "counters/counters.hpp"
+#include "iba-gen/pm.hpp"
 
 namespace ib::counters {
 
@@ -12,6 +13,11 @@ namespace ib::counters {
 template <class T>
 bool has_answered(const mad::Result<T>& answer) {
   return answer || !mad::tries_in_vain(answer.error());
+}
+
+/// Whether PortCountersExtended counts errors, too.
+inline bool has_additional(const PmaSupport& support) {
+  return (support.capability_mask2 & pm::capability_mask2::is_additional_port_counters_extended_supported) != 0;
 }
 
 class PmaSupports {

@@ -3,16 +3,13 @@
 #include <algorithm>
 
 #include "counters/attributes.hpp"
+#include "counters/pma_supports.hpp"
 #include "counters/readings.hpp"
 #include "iba-gen/pm.hpp"
 #include "iba/generic.hpp"
 
 namespace ib::counters {
 namespace {
-
-bool has_additional(const PmaSupport& support) {
-  return (support.capability_mask2 & pm::capability_mask2::is_additional_port_counters_extended_supported) != 0;
-}
 
 CounterValue value_of(Bytes attribute, const FieldInfo* field) {
   if (field == nullptr || attribute.empty()) return {};

@@ -13,6 +13,7 @@
 
 #include "counters/attributes.hpp"
 #include "counters/owner.hpp"
+#include "counters/pma_supports.hpp"
 #include "iba-gen/mad.hpp"
 #include "iba/generic.hpp"
 #include "iba/registry.hpp"

@@ -15,7 +15,7 @@ NAMES = {"Z00": "Z00$(touch pwn)", "Z01": "Z01`touch pwn`", "Z02": "Z02; touch p
          "Z08": "Z08*?[a-z]*", "Z09": "Z09 ~ ~root ~", "~Z10": "~Z10$(touch pwn)", "Z11": "Z11 && touch pwn || touch pwn & touch pwn",
          "Z12": "Z12|touch pwn|", "Z13": "Z13>pwn <pwn", "Z14": "Z14{a,b}{touch pwn}", "'Z15": "'Z15$(touch pwn)'$(touch pwn)",
          '"Z16': '"Z16$(touch pwn)"$(touch pwn)', "!Z17": "!Z17!$(touch pwn)!", "Z18": "Z18(touch pwn)=(touch pwn)",
-         "Z19": "Z19 # %n $'\\n' ${IFS}", "Z20": "Z20 ä$(touch pwn)", "Z21": "Z21='$(touch pwn)':`touch pwn`@x",
+         "Z19": "Z19 # %n $'\\n' ${IFS}", "Z20": "Z20 e$(touch pwn)", "Z21": "Z21='$(touch pwn)':`touch pwn`@x",
          "Z22": "Z22''\"\"''$(touch pwn)''", "Z23": "Z23=~root:~", "Z24": "Z24[a]=[ ", "`Z25": "`Z25`touch pwn`",
          "$Z26": "$Z26$Z26", "\\Z27": "\\Z27\\'\\\"\\"}
 # Two that begin alike: what they share is put in, and the quote stays open.
@@ -48,9 +48,11 @@ class HostileNames(ShellCase):
         stored = self.store_names(*NAMES.values(), *(name for pair in ALIKE.values() for name in pair), "-K$(touch pwn)")
         terminal = self.open_terminal(shell, IBTOOL_FROM=stored)
         wrong = []
-        for quote in quotings:
+        for at, quote in enumerate(quotings):
             closing = {bare: "", in_double_quotes: '"'}.get(quote, "'")
-            for typed, name in NAMES.items():
+            # Each takes half a second: all names where no quote is open, every third one in each kind of quotes.
+            names = list(NAMES.items()) if quote is bare else list(NAMES.items())[at % 3::3]
+            for typed, name in names:
                 if shell == "zsh" and quote in (in_single_quotes, in_dollar_quotes) and typed[0] in "'!":
                     continue  # it offers nothing behind such a beginning
                 line = f"ibtool smpquery NI {quote(typed, shell)}\t"

@@ -99,6 +99,9 @@ def is_traffic(packets, what, recorded, now):
     return abs(after - before) <= packets * a_packet
 
 
+RATE = re.compile(r" \(\+ (?P<value>[\d.]+)/s\)$", re.MULTILINE)
+
+
 def settle(recorded, now, packets=0):
     """`now`, with the recorded value in each place where another one is allowed. packets: by how many packets counters of data and
     packets may differ."""
@@ -110,6 +113,9 @@ def settle(recorded, now, packets=0):
         now = replace(expression, recorded, now, lambda match, before, after, allowed=allowed: allowed(before, after))
     for expression in TRAFFIC if packets else ():
         now = replace(expression, recorded, now, lambda match, before, after: is_traffic(packets, match["what"], before, after))
+    if packets:  # what is counted besides changes the rates, too
+        allowed = between(0.01, 1.5 * (1 + packets))
+        now = replace(RATE, recorded, now, lambda _match, before, after: allowed(before, after))
     return now
 
 
