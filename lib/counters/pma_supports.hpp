@@ -6,6 +6,7 @@
 #include "async/once.hpp"
 #include "counters/counters.hpp"
 #include "iba-gen/pm.hpp"
+#include "subnet/survey.hpp"
 
 namespace ib::counters {
 
