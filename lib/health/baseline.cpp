@@ -22,13 +22,6 @@ using subnet::PortIndex;
 using subnet::PortPair;
 using subnet::Subnet;
 
-std::string node_text(const subnet::Node& node) { return fmt::format("{} {}", in_quotes(node.description()), to_text(node.guid())); }
-
-std::string port_text(const Subnet& subnet, PortIndex at) {
-  const subnet::Port& port = subnet.port(at);
-  return fmt::format("{} port {}", node_text(subnet.node(port.node)), port.number);
-}
-
 /// Evidence of a field whose value has changed since the baseline.
 Evidence changed_value(const FieldInfo& field, std::size_t end, std::uint64_t was, std::uint64_t is) {
   Evidence evidence = field_value(field.iba_name, end, {is, {}});

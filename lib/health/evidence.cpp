@@ -1,14 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "health/evidence.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string>
 #include <utility>
 
+#include "base/escape.hpp"
 #include "health/coverage.hpp"
 #include "health/window.hpp"
+#include "iba/text.hpp"
 
 namespace ib::health {
+
+std::string port_text(const subnet::Subnet& subnet, subnet::PortIndex port) {
+  const subnet::Node& node = subnet.node(subnet.port(port).node);
+  return fmt::format("{} {} port {}", in_quotes(node.description()), to_text(node.guid()), subnet.port(port).number);
+}
+
+std::string first_names(const subnet::Subnet& subnet, const std::vector<subnet::NodeIndex>& nodes) {
+  constexpr std::size_t most = 4;
+  std::string text;
+  for (std::size_t at = 0; at < nodes.size() && at < most; ++at)
+    text += (at == 0 ? "" : ", ") + in_quotes(subnet.node(nodes[at]).description());
+  return nodes.size() > most ? text + ", …" : text;
+}
 
 Evidence evidence_of(const Input& input, const PortCounts& counts, const Movement& movement, std::size_t end, std::optional<double> limit) {
   Evidence evidence;

@@ -5,13 +5,20 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "health/finding.hpp"
 #include "health/input.hpp"
 #include "subnet/rate.hpp"
 
 namespace ib::health {
+
+/// A port of a model for a sentence: "'leaf1' 0000:0000:0000:0100 port 3".
+std::string port_text(const subnet::Subnet& subnet, subnet::PortIndex port);
+/// The descriptions of the first four nodes: "'a', 'b', 'c', 'd', …".
+std::string first_names(const subnet::Subnet& subnet, const std::vector<subnet::NodeIndex>& nodes);
 
 /// What a counter has done, at end `end` of a finding.
 Evidence evidence_of(const Input& input, const PortCounts& counts, const Movement& movement, std::size_t end,

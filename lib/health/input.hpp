@@ -168,6 +168,8 @@ subnet::PortIndex former_peer(const Input& input, subnet::PortIndex port);
 
 /// The LID of the subnet manager that the port knows from which the model was read; 0 if it knows none.
 Lid own_sm_lid(const subnet::Subnet& subnet);
+/// The port of the model that has this LID, or none.
+subnet::PortIndex own_sm_port(const subnet::Subnet& subnet);
 
 /// The machines of the fabric of `input`, or of its baseline.
 Machines machines_of(const Input& input, const subnet::Subnet& subnet);

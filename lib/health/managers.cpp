@@ -12,6 +12,7 @@
 #include "base/escape.hpp"
 #include "health/check_functions.hpp"
 #include "health/evidence.hpp"
+#include "health/ways.hpp"
 
 namespace ib::health {
 namespace {
@@ -51,17 +52,11 @@ bool has_lid(const subnet::Subnet& subnet, PortIndex port, Lid lid) {
   return lid.value >= base && lid.value < base + (1U << subnet.lmc(port));
 }
 
-/// The end port at the SM LID of the port that looks; none if no port of the model has the LID.
-PortIndex manager_port(const subnet::Subnet& subnet) {
-  const Lid lid = own_sm_lid(subnet);
-  return lid.is_unicast() ? subnet.find_lid(lid) : subnet::none;
-}
-
 /// The finding that no port of the model has a subnet manager. A manager that this port knows, and that is in no part of the fabric that it
 /// sees, may be well behind a cable that is gone: to start another one is no remedy then.
 Finding nobody_manages(const Input& input) {
   const Lid lid = own_sm_lid(input.subnet);
-  if (const PortIndex at = manager_port(input.subnet); at != subnet::none) {
+  if (const PortIndex at = own_sm_port(input.subnet); at != subnet::none) {
     const std::array ports{at};
     Finding finding = on_ports(input.subnet, ports);
     finding.subject = Finding::Subject::manager;
@@ -122,13 +117,12 @@ void find_silent_managers(const Input& input, Findings& findings) {
 }
 
 void find_silent_sa(const Input& input, Findings& findings) {
-  const PortIndex at = manager_port(input.subnet);
+  const PortIndex at = own_sm_port(input.subnet);
   if (!input.is_sa_silent || at == subnet::none) return;
   if (input.managers.empty() && input.silent_managers == 0) return;  // there is none: sm-none
   if (std::ranges::find(input.silent, at, &SilentManager::port) != input.silent.end()) return;
   const NodeIndex node = input.subnet.port(at).node;
-  const auto is_lost = [node](const BrokenWay& way) { return std::ranges::find(way.nodes, node) != way.nodes.end(); };
-  if (std::ranges::any_of(input.broken_ways, is_lost)) return;
+  if (is_cut_off(input, node)) return;
   const std::array ports{at};
   findings.push_back(on_ports(input.subnet, ports));
   findings.back().subject = Finding::Subject::manager;

@@ -8,9 +8,8 @@
 #include <string>
 #include <utility>
 
-#include "base/escape.hpp"
 #include "health/check_functions.hpp"
-#include "iba/text.hpp"
+#include "health/evidence.hpp"
 
 namespace ib::health {
 namespace {
@@ -19,8 +18,6 @@ using subnet::NodeIndex;
 using subnet::NodeKind;
 using subnet::PortIndex;
 using subnet::Subnet;
-
-constexpr std::size_t most_names = 4;
 
 /// Follows the links of nodes that are gone to others that are gone.
 class RegionSearch {
@@ -79,9 +76,7 @@ std::string contents_of(const Subnet& was, const Region& region) {
   const std::size_t others = region.nodes.size() - switches;
   std::string text = switches == 0 ? "" : counted_of(switches, "switch", "switches");
   if (others > 0) text += (text.empty() ? "" : " and ") + counted_of(others, "adapter", "adapters");
-  for (std::size_t at = 0; at < region.nodes.size() && at < most_names; ++at)
-    text += (at == 0 ? ": " : ", ") + in_quotes(was.node(region.nodes[at]).description());
-  return region.nodes.size() > most_names ? text + ", …" : text;
+  return text + ": " + first_names(was, region.nodes);
 }
 
 /// The finding of a part with several nodes: its boundary's cables whose near ends are down. Where these are none, the first one whose near
@@ -113,11 +108,6 @@ Finding finding_of(const Input& input, const Region& region) {
     finding.detail = fmt::format("No cable that led there is seen down. Gone are {}.", contents);
   }
   return finding;
-}
-
-std::string end_text(const Subnet& subnet, PortIndex at) {
-  const subnet::Node& node = subnet.node(subnet.port(at).node);
-  return fmt::format("{} {} port {}", in_quotes(node.description()), to_text(node.guid()), subnet.port(at).number);
 }
 
 }  // namespace
@@ -160,7 +150,7 @@ void find_gone_nodes(const Input& input, Findings& findings) {
       const PortIndex peer = was.port(far).peer;
       const Place near = place_now(input, peer);
       if (finding.detail.empty() && !near.is_before)
-        finding.detail = fmt::format("Its port {} was linked to {}.", was.port(far).number, end_text(was, peer));
+        finding.detail = fmt::format("Its port {} was linked to {}.", was.port(far).number, port_text(was, peer));
       finding.lost.push_back(near);
     }
     findings.push_back(std::move(finding));

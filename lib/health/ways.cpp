@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <string>
 
-#include "base/escape.hpp"
 #include "health/check_functions.hpp"
+#include "health/evidence.hpp"
 #include "mad/error.hpp"
 #include "mad/packet.hpp"
 #include "routing/linear_tables.hpp"
@@ -19,8 +19,6 @@ using routing::Fault;
 using routing::OneWay;
 using subnet::NodeIndex;
 using subnet::PortIndex;
-
-constexpr std::size_t most_lost_names = 4;
 
 /// The error of a request that was sent; null if there is none.
 const mad::MadError* request_of(const subnet::Failure& failure) {
@@ -55,9 +53,12 @@ bool is_silence_by_lid(const subnet::Failure& failure) {
 }
 
 bool is_lost_on_its_way(const Input& input, const subnet::Failure& failure) {
-  if (!is_silence_by_lid(failure)) return false;
+  return is_silence_by_lid(failure) && is_cut_off(input, failure.node);
+}
+
+bool is_cut_off(const Input& input, NodeIndex node) {
   return std::ranges::any_of(input.broken_ways,
-                             [&failure](const BrokenWay& way) { return std::ranges::find(way.nodes, failure.node) != way.nodes.end(); });
+                             [node](const BrokenWay& way) { return std::ranges::find(way.nodes, node) != way.nodes.end(); });
 }
 
 std::vector<LostRequest> lost_requests(const Input& input) {
@@ -68,9 +69,9 @@ std::vector<LostRequest> lost_requests(const Input& input) {
     const path::IbPath& path = request_of(failure)->path().ib();
     requests.insert({failure.node, path.dlid, path.slid});
   }
-  const Lid manager = own_sm_lid(input.subnet);
-  const PortIndex at = manager.is_unicast() ? input.subnet.find_lid(manager) : subnet::none;
-  if (input.is_sa_silent && at != subnet::none) requests.insert({input.subnet.port(at).node, manager, input.subnet.lid(start)});
+  const PortIndex at = own_sm_port(input.subnet);
+  if (input.is_sa_silent && at != subnet::none)
+    requests.insert({input.subnet.port(at).node, own_sm_lid(input.subnet), input.subnet.lid(start)});
   return {requests.begin(), requests.end()};
 }
 
@@ -134,11 +135,8 @@ void find_broken_ways(const Input& input, Findings& findings) {
       finding.subject = Finding::Subject::place;
       finding.ends.push_back(way.place);
     }
-    finding.detail = fmt::format("{} {} node{} are lost here, for {}", way.is_back ? "Answers of" : "Requests to", way.nodes.size(),
-                                 way.nodes.size() == 1 ? "" : "s", way.fault);
-    for (std::size_t at = 0; at < way.nodes.size() && at < most_lost_names; ++at)
-      finding.detail += (at == 0 ? ": " : ", ") + in_quotes(input.subnet.node(way.nodes[at]).description());
-    finding.detail += way.nodes.size() > most_lost_names ? ", …." : ".";
+    finding.detail = fmt::format("{} {} node{} are lost here, for {}: {}.", way.is_back ? "Answers of" : "Requests to", way.nodes.size(),
+                                 way.nodes.size() == 1 ? "" : "s", way.fault, first_names(input.subnet, way.nodes));
     findings.push_back(std::move(finding));
   }
 }

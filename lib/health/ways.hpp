@@ -19,6 +19,8 @@ bool is_silence_by_lid(const subnet::Failure& failure);
 bool is_query(const subnet::Failure& failure);
 /// Whether a request was lost at a place that is known (Input::broken_ways).
 bool is_lost_on_its_way(const Input& input, const subnet::Failure& failure);
+/// Whether the requests to a node by LID, or its answers, are lost at such a place.
+bool is_cut_off(const Input& input, subnet::NodeIndex node);
 
 /// A request by LID that was not answered.
 struct LostRequest {

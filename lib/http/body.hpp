@@ -17,7 +17,7 @@ class Body {
   virtual bool is_outdated() const { return false; }
 };
 
-/// `body` compressed as gzip (RFC 1952). zlib is loaded at the first call. Throws Error if it cannot be loaded.
+/// `body` compressed as gzip (RFC 1952).
 std::unique_ptr<Body> gzip(std::unique_ptr<Body> body);
 
 }  // namespace ib::http
