@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// decode_mad: a MAD as hexadecimal digits (or a C or Python string literal) on standard input, decoded.
+// decode_mad: a MAD as hexadecimal digits (or a C or Python string literal), decoded.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -176,8 +177,11 @@ class DecodeMad final : public Command {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
     set.notes(
-        "Reads hex digits, of which blanks and line ends are no part, or a string\n"
-        "literal of C or Python in quotes.");
+        "HEX, or without it standard input, is hex digits, with blanks, 0x, offsets\n"
+        "and text beside them as tcpdump, hexdump, xxd and -dd print them, or a\n"
+        "string literal of C or Python in quotes.");
+    set.optional_operands();
+    set.words("HEX", hex_);
     set.number("-o --offset", offset_, "OFFSET", "How many bytes to skip at the beginning.", {0, most_input});
     set.flag("-l --lrh", lrh_, "The MAD stands in a packet, which begins with its LRH.");
     set.flag("--umad", umad_, "The header that umad puts in front comes first.");
@@ -186,11 +190,8 @@ class DecodeMad final : public Command {
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    emit.heading("Input the MAD in HEX followed by Ctrl-D");
-    const int input = fileno(session.world().in);
-    if (isatty(input) != 0) emit.flush();
     const int verbosity = session.options().error_level();
-    const std::string text = read_all(input);
+    const std::string text = hex_.empty() ? read_input(session, emit) : fmt::format("{}", fmt::join(hex_, " "));
     DecodeReport report;
     report.verbosity = verbosity;
     report.keys = session.options().keys;
@@ -209,6 +210,13 @@ class DecodeMad final : public Command {
   }
 
  private:
+  static std::string read_input(Session& session, Emit& emit) {
+    emit.heading("Input the MAD in HEX followed by Ctrl-D");
+    const int input = fileno(session.world().in);
+    if (isatty(input) != 0) emit.flush();
+    return read_all(input);
+  }
+
   /// Finds the structures in the input.
   void take_apart(DecodeReport& report) const {
     Taker taker(report.input);
@@ -236,6 +244,7 @@ class DecodeMad final : public Command {
     if (offset_ <= shown.size()) emit.heading(hex_text(Bytes(shown).subspan(offset_)));
   }
 
+  std::vector<std::string> hex_;
   std::uint32_t offset_{};
   bool lrh_{}, umad_{};
 };
@@ -245,7 +254,7 @@ class DecodeMad final : public Command {
 constinit const CommandInfo rooms::decode_mad{
     .name = "decode_mad",
     .group = HelpGroup::query,
-    .summary = "Print a MAD that standard input gives in hex, field by field.",
+    .summary = "Print a MAD given in hex, field by field.",
     .make = make_command<DecodeMad>,
 };
 

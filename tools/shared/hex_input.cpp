@@ -2,11 +2,22 @@
 // Every digit is checked, because pasted text may be anything.
 #include "tools/shared/hex_input.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <span>
+
 #include "base/error.hpp"
+#include "base/escape.hpp"
 #include "base/parse.hpp"
 
 namespace ib::tools {
 namespace {
+
+constexpr std::string_view between = " \t\r,";
+constexpr std::size_t most_offset = 1U << 20;
 
 /// The value of a hexadecimal digit, or −1.
 int digit(char c) {
@@ -40,6 +51,141 @@ std::uint8_t escape(std::string_view& rest) {
   return static_cast<std::uint8_t>(meanings[which]);
 }
 
+/// A word of the input, and where it stands, counted from 1.
+struct Word {
+  std::string_view text;
+  std::size_t line{}, column{};
+};
+
+/// The words of a line that has some.
+struct Line {
+  std::vector<Word> words;
+  bool is_repeated{};  ///< up to the next offset: hexdump then prints a line with an asterisk only
+};
+
+/// The lines that are not blank. Commas stand between words as blanks do.
+std::vector<Line> words_of(std::string_view text) {
+  std::vector<Line> lines;
+  for (std::size_t number = 1; !text.empty(); ++number) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    Line found;
+    for (std::size_t at = line.find_first_not_of(between); at != line.npos;) {
+      const std::size_t end = std::min(line.find_first_of(between, at), line.size());
+      found.words.push_back({line.substr(at, end - at), number, at + 1});
+      at = line.find_first_not_of(between, end);
+    }
+    if (found.words.size() == 1 && found.words[0].text == "*" && !lines.empty()) {
+      lines.back().is_repeated = true;
+    } else if (!found.words.empty()) {
+      lines.push_back(std::move(found));
+    }
+  }
+  return lines;
+}
+
+std::string_view without_0x(std::string_view word) {
+  if (word.starts_with("0x") || word.starts_with("0X")) word.remove_prefix(2);
+  return word;
+}
+
+bool is_hex(std::string_view word) {
+  word = without_0x(word);
+  return !word.empty() && std::ranges::all_of(word, [](char c) { return digit(c) >= 0; });
+}
+
+/// The number that a line begins with, if it can be that of the bytes before it ("0x0010:", "00000010", "16").
+std::optional<std::size_t> offset(std::string_view word, int base) {
+  if (word.ends_with(':')) word.remove_suffix(1);
+  word = without_0x(word);
+  std::size_t value{};
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value, base);
+  if (word.empty() || error != std::errc{} || end != word.data() + word.size() || value > most_offset) return {};
+  return value;
+}
+
+/// How many bytes the words of a line after its first one hold, up to the first that is not hexadecimal.
+std::size_t bytes_after_offset(const Line& line) {
+  std::size_t digits = 0;
+  for (const Word& word : std::span(line.words).subspan(1)) {
+    if (!is_hex(word.text)) break;
+    digits += without_0x(word.text).size();
+  }
+  return digits / 2;
+}
+
+/// Whether the first word of a line may be an offset: it has a colon behind it, or not as many digits as the word after it. After the last
+/// line hexdump prints the number of all bytes.
+bool may_begin_with_offset(const Line& line, bool is_last) {
+  const std::string_view first = line.words[0].text;
+  if (first.ends_with(':')) return true;
+  return line.words.size() > 1 ? without_0x(first).size() != without_0x(line.words[1].text).size() : is_last;
+}
+
+/// The offsets with which all lines begin, as tcpdump, hexdump, xxd and Wireshark print them in hexadecimal and `ibtool -dd` in decimal
+/// digits. Empty if the lines hold nothing but bytes.
+std::vector<std::size_t> offsets_of(const std::vector<Line>& lines) {
+  for (const int base : {16, 10}) {
+    std::vector<std::size_t> offsets;
+    for (const Line& line : lines) {
+      const std::optional<std::size_t> here =
+          may_begin_with_offset(line, &line == &lines.back()) ? offset(line.words[0].text, base) : std::nullopt;
+      if (!here || (offsets.empty() ? *here != 0 : *here <= offsets.back())) break;
+      offsets.push_back(*here);
+    }
+    if (offsets.size() == lines.size()) return offsets;
+  }
+  return {};
+}
+
+/// The words of a line that hold bytes: not its offset, and not what stands behind the bytes. How many bytes these are is known from the
+/// next offset. The last line has no more than the one before it, and its text begins where that of the one before does.
+std::vector<Word> without_offset(const std::vector<Line>& lines, const std::vector<std::size_t>& offsets, std::size_t which) {
+  const Line& line = lines[which];
+  const bool is_last = which + 1 == lines.size();
+  std::size_t left = bytes_after_offset(line), text_column = std::string_view::npos;
+  if (!is_last) {
+    left = offsets[which + 1] - offsets[which];
+    if (line.is_repeated) left = std::min(left, bytes_after_offset(line));
+  } else if (which != 0) {
+    left = std::min(left, offsets[which] - offsets[which - 1]);
+    const std::vector<Word> before = without_offset(lines, offsets, which - 1);
+    const std::vector<Word>& all = lines[which - 1].words;
+    if (before.size() + 1 < all.size()) text_column = all[before.size() + 1].column;
+  }
+  std::vector<Word> bytes;
+  for (std::size_t i = 1; i < line.words.size() && left != 0; ++i) {
+    const Word& word = line.words[i];
+    const std::size_t previous_end = i == 1 ? 0 : line.words[i - 1].column + line.words[i - 1].text.size();
+    const bool is_text = word.column >= text_column || (lines.size() == 1 && i > 1 && word.column > previous_end + 1 && i != 9);
+    if (is_last && (is_text || !is_hex(word.text))) break;
+    bytes.push_back(word);
+    left -= std::min(left, without_0x(word.text).size() / 2);
+  }
+  return bytes;
+}
+
+/// The bytes of hexadecimal digits, of which two that make a byte may stand in two words.
+std::vector<std::uint8_t> bytes_of(const std::vector<Word>& words) {
+  std::vector<std::uint8_t> bytes;
+  std::optional<int> high;
+  for (const Word& word : words) {
+    const std::string_view digits = without_0x(word.text);
+    for (std::size_t i = 0; i < digits.size(); ++i) {
+      const int value = digit(digits[i]);
+      const std::size_t column = word.column + (word.text.size() - digits.size()) + i;
+      if (value < 0)
+        throw UsageError(fmt::format("Byte {} (line {}, column {}): '{}' is not a hexadecimal digit", bytes.size(), word.line, column,
+                                     escaped(digits.substr(i, 1))));
+      if (high) bytes.push_back(static_cast<std::uint8_t>(*high * 16 + value));
+      high = high ? std::nullopt : std::optional(value);
+    }
+  }
+  if (high)
+    throw UsageError(fmt::format("Byte {}, the last one, has only one hexadecimal digit (line {})", bytes.size(), words.back().line));
+  return bytes;
+}
+
 }  // namespace
 
 std::string without_blanks(std::string_view text) {
@@ -51,15 +197,16 @@ std::string without_blanks(std::string_view text) {
 }
 
 std::vector<std::uint8_t> hex_bytes(std::string_view text) {
-  const std::string digits = without_blanks(text);
-  if (digits.size() % 2 != 0) throw UsageError("The input has an odd number of hexadecimal digits");
-  std::vector<std::uint8_t> bytes;
-  for (std::size_t i = 0; i < digits.size(); i += 2) {
-    const int high = digit(digits[i]), low = digit(digits[i + 1]);
-    if (high < 0 || low < 0) throw UsageError("Non-hexadecimal digit found");
-    bytes.push_back(static_cast<std::uint8_t>(high * 16 + low));
+  const std::vector<Line> lines = words_of(text);
+  const std::vector<std::size_t> offsets = offsets_of(lines);
+  std::vector<Word> digits;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const std::vector<Word> line = offsets.empty() ? lines[i].words : without_offset(lines, offsets, i);
+    const bool is_repeated = lines[i].is_repeated && !offsets.empty() && i + 1 < lines.size();
+    const std::size_t times = is_repeated ? (offsets[i + 1] - offsets[i]) / std::max<std::size_t>(bytes_after_offset(lines[i]), 1) : 1;
+    for (std::size_t n = 0; n < times; ++n) digits.insert(digits.end(), line.begin(), line.end());
   }
-  return bytes;
+  return bytes_of(digits);
 }
 
 bool is_literal(std::string_view text) { return text.starts_with('"') || text.starts_with('\''); }
