@@ -8,6 +8,8 @@
 
 namespace ib {
 
+const bool LoadedLibrary::can_load = true;
+
 void* LoadedLibrary::find(const char* name) const {
   void* const library = ::dlopen(file, RTLD_NOW | RTLD_LOCAL);  // the same one each time
   if (library == nullptr) throw Error(fmt::format("{} cannot be loaded ({}): install {}", file, ::dlerror(), package));

@@ -12,6 +12,9 @@ namespace ib {
 struct LoadedLibrary {
   const char* file;     ///< "libmicrohttpd.so.12"
   const char* package;  ///< the package of Debian that has it
+  const char* purpose;  ///< what it is needed for: "HTTP server"
+  /// Whether this program can load libraries. A static one cannot.
+  static const bool can_load;
   /// The library's function `name`. Throws Error if the library cannot be loaded, or has no such function.
   void* find(const char* name) const;
 };

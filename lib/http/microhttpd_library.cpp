@@ -9,7 +9,7 @@
 
 namespace {
 
-constexpr ib::LoadedLibrary microhttpd{"libmicrohttpd.so.12", "libmicrohttpd12"};
+constexpr ib::LoadedLibrary microhttpd{"libmicrohttpd.so.12", "libmicrohttpd12", "HTTP server"};
 
 }  // namespace
 

@@ -35,6 +35,11 @@ class Result:
         return f"status {self.status} after {self.seconds:.1f} s\n{self.out}{self.err}"
 
 
+# ibtool, and as a static program where the build has one.
+IBTOOLS = {name: os.environ[variable] for name, variable in (("ibtool", "IBTOOL"), ("ibtool-static", "IBTOOL_STATIC"))
+           if variable in os.environ}
+
+
 def find(name):
     path = shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
     if path is None:

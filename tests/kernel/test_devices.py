@@ -4,6 +4,7 @@ import ipaddress
 import json
 import os
 import re
+import unittest
 
 import guest
 
@@ -16,6 +17,8 @@ COMMANDS = {
     "ibstat_json": "ibtool ibstat --json", "ibstat_debian": "ibstat", "ibstat_legacy": "ln -s /usr/bin/ibtool /tmp/ibstat && /tmp/ibstat",
     "names": "ibtool ibstat -l", "names_debian": "ibstat -l", "guids": "ibtool ibstat -p", "guids_debian": "ibstat -p",
     "ibstatus": "ibtool ibstatus", "ibstatus_debian": "ibstatus rxe0; ibstatus rxe1",
+    "static_ibstat": "ibtool-static ibstat", "shared_ibstat": "ibtool ibstat",
+    "static_nodeinfo": "ibtool-static smpquery nodeinfo 1", "static_devices": "ibtool-static ibv_devices",
     "ibv_devices": "ibtool ibv_devices", "ibv_devices_debian": "ibv_devices", "ibv_devinfo": "ibv_devinfo",
     "down_debian": "/usr/bin/ip link set veth1 down; sleep 1; ibstat rxe1 1",
     "down_json": "ibtool ibstat --json rxe1 1", "down_legacy": "/tmp/ibstat rxe1 1; /usr/bin/ip link set veth1 up",
@@ -39,7 +42,7 @@ def blocks(text, pattern):
 
 
 class Devices(guest.GuestCase):
-    programs = {"ibtool": os.environ["IBTOOL"]}
+    programs = guest.IBTOOLS
     commands = COMMANDS | {"smp_" + name: "ibtool " + words for name, words in SMP_COMMANDS.items()}
 
     def ours(self):
@@ -67,6 +70,14 @@ class Devices(guest.GuestCase):
             self.assertEqual(number(device["system_image_guid"]), int(debian["System image GUID"], 16))
             self.assertEqual(len(device["ports"]), int(debian["Number of ports"]))
             self.assert_port(device["ports"][0], debian)
+
+    @unittest.skipUnless("ibtool-static" in guest.IBTOOLS, "the build has no static program")
+    def test_static_program(self):
+        for static, shared in (("static_ibstat", "shared_ibstat"), ("static_devices", "ibv_devices")):
+            self.assertEqual(self.result(static).out, self.result(shared).out)
+            self.assertIn("rxe1", self.result(static).out)
+        shared = self.results["smp_nodeinfo"]
+        self.assertEqual((self.results["static_nodeinfo"].status, self.results["static_nodeinfo"].err), (shared.status, shared.err))
 
     def test_ibstat_by_its_old_name(self):
         self.assertEqual(self.result("ibstat_legacy").out, self.result("ibstat_debian").out)

@@ -40,6 +40,7 @@ HUGE = "IBTRDMBW\\000\\001\\001\\000" + "\\000\\000\\000\\021" * 5 + "\\377" * 9
 COMMANDS = {
     "plain": pair(SMALL),
     "user": pair(SMALL, run=AS_USER),
+    "static": pair(SMALL).replace("ibtool rdma_bw -C rxe0", "ibtool-static rdma_bw -C rxe0"),
     "both_ways": pair(SMALL + " -b --json", "--json"),
     "both_ways_asked_by_server": pair(SMALL + " --json", "-b --json"),
     "pieces": pair("-s 10001 -n 30 -e 7 -t 3 --json"),
@@ -68,7 +69,7 @@ COMMANDS = {
 
 
 class RdmaBw(guest.GuestCase):
-    programs = {"ibtool": os.environ["IBTOOL"]}
+    programs = guest.IBTOOLS
     commands = COMMANDS
 
     def ends(self, name):
@@ -94,8 +95,10 @@ class RdmaBw(guest.GuestCase):
         self.assertRegex(text, "^" + pattern + "$")
 
     def test_text(self):
-        for name in ("plain", "user", "ipv6", "ipv4", "own_port"):
+        for name in ("plain", "user", "static", "ipv6", "ipv4", "own_port"):
             with self.subTest(name):
+                if name == "static" and "ibtool-static" not in self.programs:
+                    self.skipTest("the build has no static program")
                 client, server = self.ends(name)
                 self.assert_text(client, 20000, 40, True)
                 self.assert_text(server, 20000, 40, False)

@@ -13,6 +13,7 @@
 
 #include "async/loop.hpp"
 #include "base/escape.hpp"
+#include "base/loaded_library.hpp"
 #include "base/log.hpp"
 #include "snapshot/cache.hpp"
 #include "tools/build_info.hpp"
@@ -34,7 +35,11 @@ int print(const World& world, std::string_view text) {
   return 0;
 }
 
-int print_version(const World& world) { return print(world, fmt::format("ibtool {}\n", version)); }
+int print_version(const World& world) {
+  const std::string_view lacks =
+      LoadedLibrary::can_load ? "" : "Static: without the HTTP server of ibtool exporter (--once and --textfile work).\n";
+  return print(world, fmt::format("ibtool {}\n{}", version, lacks));
+}
 
 /// Runs a command when the nodes are known that its targets name.
 async::Task<> run_with_names(Command& command, Session& session, Emit& emit) {
