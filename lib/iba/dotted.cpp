@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/escape.hpp"
+#include "base/split.hpp"
 #include "iba/dump.hpp"
 #include "iba/generic.hpp"
 #include "iba/secrets.hpp"
@@ -43,7 +44,8 @@ class Listing {
     name.insert(0, prefix);
     if (was_reserved) return line(name, "0");
     if (options_.keys == Keys::hidden && holds_secret(bytes, f)) return line(name, std::string(hidden_text));
-    if (f.count == 1) return line(name, field_text(bytes, f));
+    if (f.count == 1)
+      return line(name, options_.words && f.enumeration != nullptr ? worded(f, read_number(bytes, f)) : field_text(bytes, f));
     if (f.bits > 16 || options_.element_lines) {
       for (std::uint32_t i = 0; i < f.count; ++i) line(name + '[' + std::to_string(i) + ']', field_text(bytes, f, i));
       return;
@@ -66,6 +68,19 @@ class Listing {
 };
 
 }  // namespace
+
+std::string worded(const FieldInfo& field, std::uint64_t value) {
+  constexpr std::uint32_t bits_of_short_flags = 8;
+  const std::string number = field.display == Display::hex ? to_hex(value, (field.bits + 3) / 4) : std::to_string(value);
+  if (field.enumeration == nullptr) return number;
+  const EnumInfo& names = *field.enumeration;
+  std::uint64_t known = 0;
+  for (const EnumValue& name : names.values) known |= name.number;
+  if (names.flags && (field.bits > bits_of_short_flags || (value & ~known) != 0)) return number;
+  std::string words;
+  for (const std::string_view word : split_list(symbol(names, value))) words.append(words.empty() ? "" : " or ").append(word);
+  return words.empty() || words == number ? number : words + " (" + number + ')';
+}
 
 std::string field_text(Bytes bytes, const FieldInfo& field, std::uint32_t index) {
   const Value value = read_field(bytes, field, index);

@@ -33,6 +33,7 @@ struct DottedOptions {
   unsigned column = 33;        ///< where values begin
   bool colon = false;          ///< `Name:....` instead of `Name.....`
   bool reserved = false;       ///< list reserved fields too
+  bool words = false;          ///< codes as worded() has them
   bool element_lines = false;  ///< each array element on a line of its own, also if the elements are small numbers
   std::string_view indent{};   ///< before each line
   Keys keys = Keys::hidden;
@@ -49,6 +50,10 @@ std::string dotted(const T& value, const DottedOptions& options = {}) {
 
 /// The name of `field` in a style (`Guid`, `NodeGUID`, `node_guid`), without prefix.
 std::string styled_name(const FieldInfo& field, NameStyle style);
+
+/// A value of a field with its name: `Active (4)`, and for short sets of flags `1x or 4x (3)`. The number alone where it has no name, has
+/// bits without one, or is a long mask.
+std::string worded(const FieldInfo& field, std::uint64_t value);
 
 /// One element as the dotted listing prints it: hex, decimal, GUID, GID, prefix or quoted text. Keys are not hidden.
 std::string field_text(Bytes bytes, const FieldInfo& field, std::uint32_t index = 0);

@@ -6,7 +6,7 @@ import re
 import case
 
 SM_LID = "7"  # of the host, where opensm runs
-LINE = r"sminfo: sm lid 7 sm guid 506b:4b03:0010:0001, activity count \d+ priority \d+ state 3\n"
+LINE = r"sminfo: sm lid 7 sm guid 506b:4b03:0010:0001, activity count \d+ priority \d+ state 3 \(Master\) on 'login01 mlx5_0'\n"
 
 
 class Sminfo(case.FabricCase):

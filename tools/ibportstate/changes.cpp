@@ -2,11 +2,14 @@
 #include "tools/ibportstate/changes.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "base/escape.hpp"
 #include "base/nearest.hpp"
+#include "base/split.hpp"
+#include "iba/generic.hpp"
 #include "iba/registry.hpp"
 #include "tools/frame/diags_options.hpp"
 #include "tools/frame/diags_words.hpp"
@@ -65,11 +68,36 @@ std::optional<std::uint64_t> diags_value(const CommonOptions& common, const std:
   throw DiagsFailure({"main", fmt::format("{} {}", range->complaint, range->hex ? fmt::format("0x{:x}", value) : std::to_string(value))});
 }
 
+constexpr std::string_view speed_fields[]{"link_speed_enabled", "link_speed_ext_enabled", "link_speed_ext_enabled2"};
+constexpr unsigned bits_before_xdr = 5;  // LinkSpeedExtEnabled2 follows on LinkSpeedExtEnabled in the value of `espeed`
+
+const EnumInfo& names_of(std::string_view field) { return *find_field(smp::PortInfo::info(), field)->enumeration; }
+
+bool is_number(std::string_view text) { return !text.empty() && text.find_first_not_of("0123456789") == text.npos; }
+
+std::vector<std::string_view> names_of_values(std::span<const std::string_view> fields) {
+  std::vector<std::string_view> names;
+  for (const std::string_view field : fields) {
+    for (const EnumValue& value : names_of(field).values) names.push_back(value.text);
+  }
+  return names;
+}
+
+[[noreturn]] void unknown_value(std::string_view operation, std::string_view word, const std::vector<std::string_view>& known) {
+  throw UsageError(fmt::format("'{}' takes a number or one of {}: {} is none{}", operation, fmt::join(known, ", "), in_quotes(word),
+                               did_you_mean(word, known)));
+}
+
 std::uint64_t setting_value(const CommonOptions& common, const subnet::PortSetting& setting, const std::string& text) {
   if (setting.descriptor().secret) return parse_m_key(common, text, "New M_Key");
-  const std::uint64_t value = parse_unsigned(text, setting.name);
-  setting.check(value);
-  return value;
+  const EnumInfo* const names = setting.descriptor().enumeration;
+  std::optional<std::uint64_t> value;
+  if (names != nullptr) value = parse_symbol(*names, text);
+  if (names != nullptr && !value && !is_number(text) && !text.starts_with("0x"))
+    unknown_value(setting.name, text, names_of_values({&setting.field, 1}));
+  if (!value) value = parse_unsigned(text, setting.name);
+  setting.check(*value);
+  return *value;
 }
 
 Change change_of(const subnet::PortSetting& setting, std::uint64_t from, std::uint64_t to) {
@@ -96,6 +124,46 @@ std::vector<std::string_view> operation_names() {
   return names;
 }
 
+std::vector<std::string_view> value_names() {
+  std::vector<std::string_view> names = names_of_values(speed_fields);
+  for (const EnumValue& width : names_of("link_width_enabled").values) names.push_back(width.text);
+  return names;
+}
+
+bool PortOperations::take_speeds(const std::string& text) {
+  if (is_number(text) || text.starts_with("0x")) return false;
+  std::uint64_t base = 0, extended = 0;
+  for (const std::string_view word : split(text, ",")) {
+    const auto bit = [word](std::string_view field) { return parse_symbol(names_of(field), word).value_or(0); };
+    const std::uint64_t speeds = bit(speed_fields[0]), higher = bit(speed_fields[1]) | bit(speed_fields[2]) << bits_before_xdr;
+    if (word.empty() || (speeds == 0 && higher == 0)) unknown_value("speed", word, names_of_values(speed_fields));
+    base |= speeds;
+    extended |= higher;
+  }
+  const subnet::PortSetting* const espeed = subnet::find_port_setting("espeed");
+  if (base != 0) settings_.emplace_back(subnet::find_port_setting("speed"), base);
+  settings_.emplace_back(espeed, extended == 0 ? espeed->off : extended);
+  only_base_speeds_ = extended == 0;
+  return true;
+}
+
+void PortOperations::fit(const smp::PortInfo& info) {
+  if (!only_base_speeds_ || info.link_speed_ext_supported != 0 || info.link_speed_ext_supported2 != 0) return;
+  std::erase_if(settings_, [](const auto& setting) { return setting.first->is_ext_speed(); });
+}
+
+bool PortOperations::waits_for_reset() const {
+  const auto is_of_link = [](const auto& s) { return !s.first->supported.empty(); };
+  return !physical_state_ && state_ != PortState::down && (fdr10_ || std::ranges::any_of(settings_, is_of_link));
+}
+
+void PortOperations::add_reset() {
+  if (!state_word_.empty() && state_word_ != "reset")
+    throw UsageError(fmt::format("--and-reset and the operation '{}' exclude each other", state_word_));
+  if (settings_.empty() && !fdr10_) throw UsageError("--and-reset goes with a setting: the operation 'reset' alone is enough");
+  take_state("reset");
+}
+
 bool PortOperations::take_state(std::string_view word) {
   const auto found = std::ranges::find(state_operations, word, &StateOperation::name);
   if (found == std::end(state_operations)) return false;
@@ -118,6 +186,7 @@ PortOperations PortOperations::read(const CommonOptions& common, std::span<const
     const subnet::PortSetting* setting = subnet::find_port_setting(word);
     if (setting == nullptr && word != fdr10_word) unknown_operation(word);
     if (++at == words.size()) throw UsageError(fmt::format("Operation '{}' needs a value", word));
+    if (word == "speed" && changes.take_speeds(words[at])) continue;
     if (setting == nullptr) {
       changes.fdr10_ = static_cast<std::uint8_t>(parse_unsigned(words[at], fdr10_word, 0, 1));
     } else {

@@ -16,6 +16,8 @@ namespace ib::tools::ibportstate {
 
 /// The names of all operations in ibtool's dialect.
 std::vector<std::string_view> operation_names();
+/// The names of the values of operations: "HDR", "4x".
+std::vector<std::string_view> value_names();
 
 /// One field that changes.
 struct Change {
@@ -28,7 +30,8 @@ struct Change {
 class PortOperations {
  public:
   PortOperations() = default;
-  /// Reads OP [OP_ARG] …. Throws UsageError for a word that is not an operation, and for a value that no port supports.
+  /// Reads OP [OP_ARG] …. A value is a number or, where the field has them, names: `width 4x`, `speed HDR,NDR`. Throws UsageError for a
+  /// word that is not an operation, and for a value that no port supports.
   static PortOperations read(const CommonOptions& common, std::span<const std::string> words);
   /// Reads OP [OP_ARG] … as infiniband-diags does: a value that is not a number is 0. Throws DiagsFailure.
   static PortOperations read_as_diags(const CommonOptions& common, std::span<const std::string> words);
@@ -43,6 +46,12 @@ class PortOperations {
   /// Acts on the link of the port.
   bool has_state() const { return state_ || physical_state_; }
   bool sets_port_info() const { return has_state() || !settings_.empty(); }
+  /// Sets what a link takes over when it trains the next time, and does not make it train.
+  bool waits_for_reset() const;
+  /// Makes the link train again after its settings. Throws UsageError beside another operation on the state, or without settings.
+  void add_reset();
+  /// Leaves out what only a port with extended speeds needs, if the port with PortInfo `info` has none.
+  void fit(const smp::PortInfo& info);
   std::optional<std::uint8_t> fdr10() const { return fdr10_; }
   bool sets_ext_speed() const;
   bool sets_m_key() const;
@@ -63,9 +72,12 @@ class PortOperations {
   smp::PortInfo with_settings(const smp::PortInfo& read) const;
   /// Takes an operation on the state. False if `word` is not such an operation.
   bool take_state(std::string_view word);
+  /// Takes the names of speeds, which stand in three fields of PortInfo. False if `text` is a number.
+  bool take_speeds(const std::string& text);
 
   bool only_if_disabled_{};
-  std::string state_word_;  ///< query, or the one operation on the state
+  bool only_base_speeds_{};  ///< named speeds are up to QDR: extended speeds are turned off where the port has them
+  std::string state_word_;   ///< query, or the one operation on the state
   std::optional<smp::PortState> state_;
   std::optional<smp::PortPhysicalState> physical_state_;
   std::optional<std::uint8_t> fdr10_;

@@ -5,6 +5,7 @@
 
 #include "base/escape.hpp"
 #include "base/log.hpp"
+#include "iba/dump.hpp"
 #include "iba/registry.hpp"
 #include "mad/transactor.hpp"
 #include "subnet/mlnx.hpp"
@@ -59,15 +60,20 @@ class Ibportstate final : public PortCommand {
   void options(OptionSet& set, CommonOptions& common) override {
     set.target("TARGET", target_);
     set.integer("PORTNUM", number_, {0, last_port});
+    set.optional_operands();
     set.words("OP [OP_ARG]", words_);
     set.offer([] {
-      const std::vector<std::string_view> names = operation_names();
-      return std::vector<std::string>(names.begin(), names.end());
+      std::vector<std::string> words;
+      for (const std::vector<std::string_view>& names : {operation_names(), value_names()})
+        words.insert(words.end(), names.begin(), names.end());
+      return words;
     });
     set.notes(
-        "OP is query, one of enable, on, disable, off, reset, down, arm, active,\n"
-        "or a setting and its value: speed, espeed, fdr10, width, vls, mtu, lid,\n"
-        "smlid, lmc, mkey, mkeylease, mkeyprot.");
+        "OP is query (the default), one of enable, on, disable, off, reset, down,\n"
+        "arm, active, or a setting and its value: speed, espeed, fdr10, width, vls,\n"
+        "mtu, lid, smlid, lmc, mkey, mkeylease, mkeyprot. Speeds and widths have\n"
+        "names: speed HDR,NDR; width 4x.");
+    set.flag("--and-reset --and_reset", and_reset_, "Make the link train again, so that new speeds and widths act.");
     set.flag("-n --dry-run --dry_run", dry_run_, "Print what would be set, set nothing.");
     set.flag("--force", force_, "Disable also the port by which the request comes in.");
     add_common(set, common, group_target);
@@ -75,12 +81,13 @@ class Ibportstate final : public PortCommand {
 
   async::Task<> run(Session& session, Emit& emit) override {
     operations_ = PortOperations::read(session.options(), words_);
+    if (and_reset_) operations_.add_reset();
     const Destination node = co_await session.smp_node(target_);
     ObservedPort port(node, number_);
     if (operations_.is_query()) {
       PortStateReport report(session, port);
       co_await query(session, session.transactor(), port, report);
-      if (emit.json() && report.peer) co_await identify(session.transactor(), *report.peer);
+      if (report.peer) co_await identify(session.transactor(), *report.peer);
       emit(report);
     } else {
       PortSetReport report(session, port);
@@ -92,6 +99,7 @@ class Ibportstate final : public PortCommand {
  private:
   static async::Task<> query(Session& session, mad::Transactor& transactor, ObservedPort& port, PortStateReport& report) {
     co_await read_port(session, transactor, port);
+    co_await read_description(transactor, port);
     if (port.info().port_state == smp::PortState::down) co_return;
     try {
       co_await read_node(session, transactor, port);
@@ -103,10 +111,16 @@ class Ibportstate final : public PortCommand {
     }
   }
 
-  /// Reads which node a peer is, for JSON. It stays unknown if the peer does not say so.
+  /// Reads which node a peer is. It stays unknown if the peer does not say so.
   static async::Task<> identify(mad::Transactor& transactor, ObservedPort& peer) {
     const mad::Result<smp::NodeInfo> node = co_await transactor.try_subn_get<smp::NodeInfo>(peer.node.path);
     if (node) peer.node_info = *node;
+    co_await read_description(transactor, peer);
+  }
+
+  static async::Task<> read_description(mad::Transactor& transactor, ObservedPort& port) {
+    const mad::Result<smp::NodeDescription> description = co_await transactor.try_subn_get<smp::NodeDescription>(port.node.path);
+    if (description) port.description = fixed_text(description->node_string);
   }
 
   /// The port at the other end of the link, by a route or by the SA.
@@ -143,13 +157,12 @@ class Ibportstate final : public PortCommand {
   }
 
   /// Sets with care: what the port or its kind of node rules out is refused before anything is sent.
-  async::Task<> set(Session& session, Emit& emit, mad::Transactor& transactor, ObservedPort& port, PortSetReport& report) const {
+  async::Task<> set(Session& session, Emit& emit, mad::Transactor& transactor, ObservedPort& port, PortSetReport& report) {
     // The output names the node of the Set, and GUIDs are compared before anything is read for the Set.
     mad::Result<smp::NodeInfo> meant = co_await subnet::check_set_target(transactor, port.node.path);
     port.node_info = std::move(meant).take();
     subnet::mean_node(port.node.path, *port.node_info);  // what is read now is what is set
-    const mad::Result<smp::NodeDescription> description = co_await transactor.try_subn_get<smp::NodeDescription>(port.node.path);
-    if (description) port.description = fixed_text(description->node_string);
+    co_await read_description(transactor, port);
     co_await read_port(session, transactor, port);
     const smp::PortInfo info = port.info();
     report.dry_run = dry_run_;
@@ -162,6 +175,7 @@ class Ibportstate final : public PortCommand {
         throw UsageError(error.message() + " (--force does it all the same)");
       }
     }
+    operations_.fit(info);
     const smp::PortInfo wanted = operations_.applied(info);
     report.changes = operations_.list(info);
     co_await check_node(transactor, port);
@@ -171,8 +185,11 @@ class Ibportstate final : public PortCommand {
     report.after = port;
     report.after->bytes = wire::packed_vector(answer);
     session.note(report.what_changed());
+    if (operations_.waits_for_reset())
+      session.note("The link takes this over when it trains the next time: --and-reset, or the operation reset, makes it");
     for (const Change& change : operations_.ignored(answer)) {
-      session.log().error(fmt::format("The port did not take over {} {}: it answers {}", change.field->iba_name, change.to, change.from));
+      session.log().error(fmt::format("The port did not take over {} {}: it answers {}", change.field->iba_name,
+                                      worded(*change.field, change.to), worded(*change.field, change.from)));
       emit.raise(Exit::findings);
     }
   }
@@ -218,7 +235,7 @@ class Ibportstate final : public PortCommand {
     }
   }
 
-  bool dry_run_{}, force_{};
+  bool dry_run_{}, force_{}, and_reset_{};
 };
 
 /// infiniband-diags: shows all speeds, and the peers of switch ports alone; sets without checks of its own.

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/escape.hpp"
+#include "iba/dump.hpp"
 #include "iba/generic.hpp"
 #include "iba/libibmad_text.hpp"
 #include "iba/text.hpp"
@@ -78,7 +79,8 @@ namespace {
 void visit_node(report::Sink& sink, const ObservedPort& at) {
   sink.value_or_null("node_guid", at.node_info.has_value(), at.node_info.value_or(smp::NodeInfo{}).node_guid);
   at.node_info ? sink.symbol("node_type", at.node_info->node_type, smp::to_text(at.node_info->node_type)) : sink.no_symbol("node_type");
-  for (const char* not_read : {"node_description", "node_name"}) sink.null(not_read);
+  sink.text_or_null("node_description", at.description);
+  sink.null("node_name");
 }
 
 }  // namespace
@@ -92,9 +94,7 @@ void PortStateReport::visit(report::Sink& sink) const {
     sink.begin_object("peer");
     visit_node(sink, *peer);
     sink.value("port_num", peer->number);
-    const Lid lid = peer->info().lid;  // of a port of a switch: none, and the switch has that by which it was read
-    const path::IbPath& to = peer->node.path.ib();
-    sink.lid_or_null("lid", lid.is_unicast() || peer->node.path.directed() != nullptr ? lid : to.dlid);
+    sink.lid_or_null("lid", peer->lid());
     path::visit(sink, "path", peer->node.path);
     shown(options, *peer).visit_attribute(sink);
     sink.end_object();
@@ -116,13 +116,25 @@ void PortStateReport::visit(report::Sink& sink) const {
   sink.end_array();
 }
 
+Lid ObservedPort::lid() const {
+  const Lid own = info().lid;
+  if (own.is_unicast()) return own;
+  const Lid target = node.path.directed() == nullptr ? node.path.ib().dlid : Lid{};
+  return target.is_unicast() ? target : Lid{};
+}
+
+std::string ObservedPort::name() const {
+  std::string text = description.empty() ? node.name : in_quotes(description);
+  if (lid() != Lid{}) text += fmt::format(" (LID {})", lid().value);
+  return text + fmt::format(" port {}", number == 0 && !is_switch() ? unsigned{info().local_port_num} : number);
+}
+
 void PortStateReport::text(TextOut& out) const {
-  const smp::PortInfo info = port.info();
-  out.print("# Port info: Lid {} port {}", info.lid.value, info.local_port_num);
-  if (peer) out.print(" (peer is Lid {} port {})", peer->info().lid.value, peer->number);
+  out.print("# Port info: {}", port.name());
+  if (peer) out.print(" (peer is {})", peer->name());
   if (lacks_peer) out.write(" (the peer does not answer)");
   out.write("\n");
-  shown(options, port).text(out, plain_listing);
+  shown(options, port).text(out, {.names = NameStyle::saquery, .column = 37, .words = true});
 }
 
 void PortStateReport::diags_text(TextOut& out) const {
@@ -173,7 +185,7 @@ void PortSetReport::text(TextOut& out) const {
     if (hides(change, options.keys)) {
       out.print("{:.<25}(not displayed)\n", name);
     } else {
-      out.print("{:.<25}{} -> {}\n", name, change.from, change.to);
+      out.print("{:.<25}{} -> {}\n", name, worded(*change.field, change.from), worded(*change.field, change.to));
     }
   }
 }
@@ -187,7 +199,8 @@ std::string PortSetReport::what_changed() const {
   std::string text = place() + ':';
   for (const Change& change : changes) {
     text += fmt::format("{} {} ", &change == &changes.front() ? "" : ",", styled_name(*change.field, NameStyle::saquery));
-    text += hides(change, options.keys) ? "set" : fmt::format("{} -> {}", change.from, change.to);
+    text +=
+        hides(change, options.keys) ? "set" : fmt::format("{} -> {}", worded(*change.field, change.from), worded(*change.field, change.to));
   }
   return text;
 }

@@ -26,6 +26,10 @@ struct ObservedPort {
 
   bool is_switch() const { return node_info && node_info->node_type == smp::NodeType::switch_; }
   smp::PortInfo info() const { return smp::PortInfo::unpack(bytes); }
+  /// The LID of the port, or of port 0 of its switch; 0 if it is not known.
+  Lid lid() const;
+  /// "'leaf02' (LID 2) port 20".
+  std::string name() const;
   /// MlnxExtPortInfo; all zeros if it was not read.
   smp::MlnxExtPortInfo mlnx() const { return mlnx_bytes.empty() ? smp::MlnxExtPortInfo{} : smp::MlnxExtPortInfo::unpack(mlnx_bytes); }
 };

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdlib>
 
+#include "base/escape.hpp"
 #include "iba-gen/smp.hpp"
 #include "iba/text.hpp"
 #include "mad/transactor.hpp"
@@ -12,14 +13,18 @@
 #include "report/structure.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/session.hpp"
+#include "tools/sminfo/all_managers.hpp"
 
 namespace ib::tools {
 namespace {
+
+using sminfo::description_at;
 
 struct SminfoReport final : Report {
   path::Path path;
   unsigned lid;  ///< 0 if a directed route begins at this port: it does not say the LID at its end
   smp::SMInfo info;
+  std::string description;  ///< of its node; empty if it was not read
   Keys keys;
 
   SminfoReport(const Session& session, const path::Path& manager)
@@ -27,12 +32,15 @@ struct SminfoReport final : Report {
 
   unsigned state() const { return static_cast<unsigned>(info.sm_state); }
   std::string line() const {
-    return fmt::format("sminfo: sm lid {} sm guid {}, activity count {} priority {} state {}", lid, to_text(info.guid), info.act_count,
-                       info.priority, state());
+    const std::string_view word = smp::to_text(info.sm_state);
+    return fmt::format("sminfo: sm lid {} sm guid {}, activity count {} priority {} state {}{}{}", lid, to_text(info.guid), info.act_count,
+                       info.priority, state(), word.empty() ? "" : fmt::format(" ({})", word),
+                       description.empty() ? "" : " on " + in_quotes(description));
   }
   void visit(report::Sink& sink) const override {
     path::visit(sink, "path", path);
     sink.value("lid", lid);
+    sink.text_or_null("node_description", description);
     report::visit_attribute(sink, info, keys);
   }
   void text(TextOut& out) const override { out.print("{}\n", line()); }
@@ -70,15 +78,7 @@ void add_settings(Options& set, Wanted& wanted) {
 
 /// The subnet manager that this port knows.
 Destination known_manager(Session& session) {
-  const sys::EndPort& port = session.end_port();
-  path::IbPath ib;
-  ib.end_port = &port;
-  ib.dlid = port.sm_lid;
-  ib.slid = port.lid;
-  ib.dqpn = ib.sqpn = Qpn{0};
-  ib.qkey = 0;
-  path::Path path = ib;
-  session.apply_options(path);
+  const path::Path path = sminfo::path_of_manager(session, session.end_port().sm_lid);
   return {path, session.name_of(path)};
 }
 
@@ -99,15 +99,23 @@ class Sminfo final : public Command {
         "It carries what was read, but for what the options say.");
     add_settings(set, wanted_);
     set.key("--sminfo_smkey --sminfo-smkey", wanted_.sm_key, "SMINFO_SMKEY", "The SM_Key of the SMInfo that is sent");
+    set.flag("--all", all_, "List all subnet managers that the SA knows, the master first.");
+    set.instead_of_operands("--all");
     add_common(set, common, group_target);
   }
 
-  std::string_view table_rows() const override { return wanted_.modifier ? "" : "data"; }
+  std::string_view table_rows() const override { return wanted_.modifier || all_ ? "" : "data"; }
 
   async::Task<> run(Session& session, Emit& emit) override {
     const std::optional<std::uint32_t>& modifier = wanted_.modifier;
     if (!modifier && (wanted_.state || wanted_.priority || wanted_.activity))
       throw UsageError("--state, --priority and --activity set nothing without an ATTR_MOD");
+    if (all_) {
+      sminfo::ManagersReport managers(session);
+      co_await sminfo::read_all_managers(session, wanted_.sm_key, managers);
+      emit(managers);
+      co_return;
+    }
     if (modifier) session.require_exact_targets();
     if (!wanted_.target.given()) session.stack().require_link();  // without a link the SM LID is that of another time, or 0
     mad::Transactor& transactor = modifier ? session.smp_transactor() : session.transactor();
@@ -125,6 +133,7 @@ class Sminfo final : public Command {
       const auto port = co_await transactor.subn_get<smp::PortInfo>(manager.path);
       report.lid = port.lid.value;
     }
+    report.description = co_await description_at(transactor, manager.path);
     if (modifier) {
       emit.heading(report.line());  // what it was stays readable where the Set fails
       const smp::SMInfo changed = wanted_.applied(report.info);
@@ -137,6 +146,7 @@ class Sminfo final : public Command {
 
  private:
   Wanted wanted_;
+  bool all_{};
 };
 
 /// infiniband-diags: a Set carries what the options say and nothing that was read. If no manager is known, this node is the target.

@@ -127,7 +127,7 @@ TEST_CASE_METHOD(Ports, "a key is not printed unless asked for") {
   const json document = json::parse(run({"3", "1", "mkey", "0x7777", "--json"}).out);
   CHECK(document.at("changes")[0]["to"].is_null());
   CHECK(document.at("data")["m_key"].is_null());
-  CHECK_THAT(run({"3", "1", "mkey", "0x7778", "-n", "-K"}).out, contains("30583 -> 30584"));
+  CHECK_THAT(run({"3", "1", "mkey", "0x7778", "-n", "-K"}).out, contains("0x0000000000007777 -> 0x0000000000007778"));
 }
 
 TEST_CASE_METHOD(Ports, "extended speeds need a node that has them") {
@@ -146,6 +146,47 @@ TEST_CASE_METHOD(Ports, "extended speeds need a node that has them") {
   CHECK_THAT(refused({"1", "3", "espeed", "16"}), contains("The port does not take espeed 16"));
   fabric.node(leaf).info.device_id = 0xb924;
   CHECK_THAT(refused({"1", "3", "fdr10", "1"}), contains("knows no FDR10"));
+}
+
+TEST_CASE_METHOD(Ports, "speeds and widths have names") {
+  PortInfo info = sent({"1", "3", "speed", "qdr,DDR", "width", "4x", "mtu", "2048"});  // a port without extended speeds
+  CHECK(info.link_speed_enabled == 6);
+  CHECK(info.link_speed_ext_enabled == 0);
+  CHECK(info.link_width_enabled == 2);
+  CHECK(info.neighbor_mtu == ib::smp::Mtu{4});
+  CHECK(modifier() == 3);
+  PortInfo& port = fabric.node(leaf).ports.at(3).info;
+  port.link_speed_ext_supported = 15;
+  port.link_speed_ext_supported2 = 1;
+  fabric.node(leaf).ports.at(0).info.capability_mask |= ib::smp::capability_mask::is_extended_speeds_supported;
+  info = sent({"1", "3", "speed", "QDR"});  // not above QDR
+  CHECK(info.link_speed_enabled == 4);
+  CHECK(info.link_speed_ext_enabled == 30);
+  CHECK(modifier() == (3U | 1U << 31));
+  info = sent({"1", "3", "speed", "HDR,NDR"});  // links train with the speeds up to QDR: they stay as they are
+  CHECK(info.link_speed_enabled == 0);
+  CHECK(info.link_speed_ext_enabled == 12);
+  CHECK(sent({"1", "3", "espeed", "EDR"}).link_speed_ext_enabled == 2);
+  info = sent({"1", "3", "speed", "XDR,EDR,SDR"});
+  CHECK(info.link_speed_enabled == 1);
+  CHECK(info.link_speed_ext_enabled == 2);
+  CHECK(info.link_speed_ext_enabled2 == 1);
+  CHECK_THAT(refused({"1", "3", "speed", "HDX"}), contains("'HDX' is none: did you mean HDR?"));
+  CHECK_THAT(refused({"1", "3", "speed", "HDR,"}), contains("'' is none"));
+  CHECK_THAT(refused({"1", "3", "width", "3x"}), contains("'width' takes a number or one of 1x, 4x, 8x, 12x, 2x: '3x' is none"));
+}
+
+TEST_CASE_METHOD(Ports, "a new speed acts when the link trains: --and-reset makes it") {
+  CHECK(sent({"1", "3", "speed", "SDR", "--and-reset"}).port_physical_state == PortPhysicalState::polling);
+  CHECK_THAT(run({"1", "3", "speed", "SDR"}).err, contains("takes this over when it trains the next time"));
+  for (const char* word : {"reset", "down", "disable"}) {
+    CHECK_THAT(run({"1", "3", "width", "1x", word}).err, !contains("trains the next time"));
+    fabric.set_link(leaf, 3, true);
+  }
+  CHECK_THAT(run({"1", "3", "mtu", "1"}).err, !contains("trains the next time"));
+  CHECK_THAT(refused({"1", "3", "--and-reset"}), contains("--and-reset goes with a setting"));
+  CHECK_THAT(refused({"1", "3", "speed", "SDR", "down", "--and-reset"}),
+             contains("--and-reset and the operation 'down' exclude each other"));
 }
 
 TEST_CASE_METHOD(Ports, "what no port takes is refused before anything is sent") {
@@ -172,7 +213,8 @@ TEST_CASE_METHOD(Ports, "what no port takes is refused before anything is sent")
   CHECK_THAT(refused({"1", "3", "query", "speed", "1"}), contains("goes with no other"));
   CHECK_THAT(refused({"1", "255", "query"}), contains("PORTNUM: 255 is not within 0…254"));
   CHECK_THAT(refused({"1", "-1", "query"}), contains("PORTNUM: -1 is not within"));
-  CHECK_THAT(refused({"1", "3"}), contains("Too few arguments"));
+  CHECK(run({"1", "3"}).out == run({"1", "3", "query"}).out);
+  CHECK_THAT(refused({"1"}), contains("Too few arguments"));
 }
 
 TEST_CASE_METHOD(Ports, "what this port does not take is refused before anything is set") {
@@ -194,7 +236,8 @@ TEST_CASE_METHOD(Ports, "the way back is not cut by accident") {
 TEST_CASE_METHOD(Ports, "on does nothing to a port that is not disabled, and a dry run to any") {
   CHECK(run({"1", "3", "on"}).out == "The port is not disabled: there is nothing to do\n");
   CHECK(run({"0,1", "3", "disable", "speed", "1", "--dry-run"}).out ==
-        "# Would set on 'leaf 1' 0000:0000:0000:0100 port 3\nPortPhysicalState........5 -> 3\nLinkSpeedEnabled.........7 -> 1\n");
+        "# Would set on 'leaf 1' 0000:0000:0000:0100 port 3\nPortPhysicalState........Link UP (5) -> Disabled (3)\n"
+        "LinkSpeedEnabled.........SDR or DDR or QDR (7) -> SDR (1)\n");
   CHECK(fabric.sets.empty());
 }
 
@@ -202,17 +245,17 @@ TEST_CASE_METHOD(Ports, "a port that does not take over a value is told of") {
   fabric.node(leaf).faults.lie = [](FakeFabric::Answer& answer) { answer[64 + 29] = 3; };
   const auto outcome = run({"1", "3", "width", "1"});
   CHECK(outcome.status == 1);
-  CHECK_THAT(outcome.err, contains("The port did not take over linkWidthEnabled 1: it answers 3"));
+  CHECK_THAT(outcome.err, contains("The port did not take over linkWidthEnabled 1x (1): it answers 1x or 4x (3)"));
 }
 
 TEST_CASE_METHOD(Ports, "query finds the peer by directed route, also from a LID on, and back from a host") {
-  CHECK(heading(run({"0,1", "3", "query"})) == "# Port info: Lid 1 port 1 (peer is Lid 4 port 7)");
-  CHECK(heading(run({"1", "3", "query"})) == "# Port info: Lid 1 port 1 (peer is Lid 4 port 7)");
-  CHECK(heading(run({"-D", "0", "1", "query"})) == "# Port info: Lid 2 port 1 (peer is Lid 1 port 1)");
-  CHECK(heading(run({"0,1,2", "1", "query"})) == "# Port info: Lid 3 port 1 (peer is Lid 1 port 2)");
-  CHECK(heading(run({"0,1,2", "0", "query"})) == "# Port info: Lid 3 port 1 (peer is Lid 1 port 2)");
-  CHECK(heading(run({"1", "0", "query"})) == "# Port info: Lid 1 port 1");
-  CHECK(heading(run({"1", "4", "query"})) == "# Port info: Lid 1 port 1");
+  CHECK(heading(run({"0,1", "3", "query"})) == "# Port info: 'leaf 1' (LID 1) port 3 (peer is 'spine 1' (LID 4) port 7)");
+  CHECK(heading(run({"1", "3", "query"})) == "# Port info: 'leaf 1' (LID 1) port 3 (peer is 'spine 1' (LID 4) port 7)");
+  CHECK(heading(run({"-D", "0", "1", "query"})) == "# Port info: 'here' (LID 2) port 1 (peer is 'leaf 1' (LID 1) port 1)");
+  CHECK(heading(run({"0,1,2", "1", "query"})) == "# Port info: 'other' (LID 3) port 1 (peer is 'leaf 1' (LID 1) port 2)");
+  CHECK(heading(run({"0,1,2", "0", "query"})) == "# Port info: 'other' (LID 3) port 1 (peer is 'leaf 1' (LID 1) port 2)");
+  CHECK(heading(run({"1", "0", "query"})) == "# Port info: 'leaf 1' (LID 1) port 0");
+  CHECK(heading(run({"1", "4", "query"})) == "# Port info: 'leaf 1' (LID 1) port 4");
   const json document = json::parse(run({"0,1", "3", "query", "--json"}).out);
   CHECK(document.at("port_num") == 3);
   CHECK(document.at("peer").at("port_num") == 7);
@@ -224,8 +267,8 @@ TEST_CASE_METHOD(Ports, "a peer that keeps silent costs only itself") {
   fabric.node(spine).faults.silent = true;
   const auto outcome = run({"0,1", "3", "query"});
   CHECK(outcome.status == 4);
-  CHECK(heading(outcome) == "# Port info: Lid 1 port 1 (the peer does not answer)");
-  CHECK_THAT(outcome.out, contains("PortState................4\n"));
+  CHECK(heading(outcome) == "# Port info: 'leaf 1' (LID 1) port 3 (the peer does not answer)");
+  CHECK_THAT(outcome.out, contains("PortState............................Active (4)\n"));
   CHECK_THAT(outcome.err, contains("timed out to 'DR Path (0, 1, 3)'"));
   CHECK(json::parse(run({"0,1", "3", "query", "--json"}).out)["peer"].is_null());
   CHECK(sent({"0,1", "3", "disable"}).port_physical_state == PortPhysicalState::disabled);
@@ -243,7 +286,7 @@ TEST_CASE_METHOD(Ports, "where no directed route starts at a LID, the SA tells t
     answer[link + 5] = 4;
     return answer;
   };
-  CHECK(heading(run({"1", "3", "query"})) == "# Port info: Lid 1 port 1 (peer is Lid 4 port 7)");
+  CHECK(heading(run({"1", "3", "query"})) == "# Port info: 'leaf 1' (LID 1) port 3 (peer is 'spine 1' (LID 4) port 7)");
   const json by_sa = json::parse(run({"1", "3", "query", "--json"}).out);
   fabric.network.combined_routes = true;  // the same is shown of it
   CHECK(json::parse(run({"1", "3", "query", "--json"}).out) == by_sa);

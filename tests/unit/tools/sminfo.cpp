@@ -2,7 +2,9 @@
 // sminfo in both dialects on a fabric in memory: what it prints of a manager, what it sends one, and how it fails.
 #include <nlohmann/json.hpp>
 
+#include "iba-gen/sa.hpp"
 #include "support/catch.hpp"
+#include "support/fake_sa.hpp"
 #include "support/program.hpp"
 #include "support/small_fabric.hpp"
 
@@ -39,7 +41,8 @@ struct Fabric : ibtest::SmallFabric {
 TEST_CASE("sminfo: the manager in both dialects") {
   Fabric f;
   for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{{"sminfo"}, {"sminfo", "1"}}) {
-    CHECK(ibtool(f.fabric, words).out == "sminfo: sm lid 1 sm guid 0000:0000:0000:0100, activity count 7 priority 3 state 3\n");
+    CHECK(ibtool(f.fabric, words).out ==
+          "sminfo: sm lid 1 sm guid 0000:0000:0000:0100, activity count 7 priority 3 state 3 (Master) on 'leaf 1'\n");
     CHECK(diags(f.fabric, words).out == "sminfo: sm lid 1 sm guid 0x100, activity count 7 priority 3 state 3 SMINFO_MASTER\n");
   }
   // Along a directed route ibtool looks the LID up.
@@ -47,6 +50,40 @@ TEST_CASE("sminfo: the manager in both dialects") {
   CHECK_THAT(diags(f.fabric, {"sminfo", "-D", "0"}).out, ibtest::starts_with("sminfo: sm lid 0 sm guid 0x201,"));
   f.fabric.node(f.leaf).sm_info->sm_state = static_cast<smp::SMState>(9);
   CHECK_THAT(diags(f.fabric, {"sminfo"}).out, contains("state 9 ???\n"));
+}
+
+TEST_CASE("sminfo --all: all that the SA knows, as they answer, the master first") {
+  Fabric f;
+  ibtest::FakeSa sa(f.fabric);
+  f.fabric.node(f.leaf).sm_info->sm_state = smp::SMState::standby;
+  f.fabric.node(f.leaf).sm_info->priority = 5;
+  sa.lie = [](std::uint16_t attribute, std::vector<ibtest::FakeSa::Record>& records) {
+    if (attribute != sa::SMInfoRecord::attribute_id) return;
+    for (const std::uint16_t lid : {std::uint16_t{1}, std::uint16_t{2}, std::uint16_t{3}}) {
+      sa::SMInfoRecord record;
+      record.lid = Lid{lid};
+      record.sm_info.priority = 9;  // the record is older than what the manager answers
+      record.sm_info.sm_state = smp::SMState::standby;
+      ibtest::FakeSa::Record bytes(sa::SMInfoRecord::info().bytes);
+      record.pack(bytes);
+      records.push_back(bytes);
+    }
+  };
+  const ibtest::Outcome all = ibtool(f.fabric, {"sminfo", "--all"});
+  CHECK(all.out ==
+        "Master (3)  priority 3  activity 7        LID 2     0000:0000:0000:0201 'here'\n"
+        "Standby (2) priority 9  activity 0        LID 3     0000:0000:0000:0000 'other': does not answer; this is what the SA's record "
+        "says\n"
+        "Standby (2) priority 5  activity 7        LID 1     0000:0000:0000:0100 'leaf 1'\n");
+  CHECK(all.status == 4);
+  const json document = json::parse(ibtool(f.fabric, {"sminfo", "--all", "--json"}).out);
+  CHECK(document["managers"].size() == 3);
+  CHECK(document["managers"][1]["silent"] == true);
+  CHECK(document["managers"][0]["data"]["sm_state_text"] == "Master");
+  CHECK(document["managers"][0]["data"]["sm_key"].is_null());
+  CHECK(ibtool(f.fabric, {"sminfo", "--all", "1"}).status == 2);
+  sa.silent = true;
+  CHECK_THAT(ibtool(f.fabric, {"sminfo", "--all"}).err, contains("ibtool health looks for them in a sweep"));
 }
 
 TEST_CASE("sminfo: a Set keeps what was read, and infiniband-diags' one does not") {
@@ -59,8 +96,8 @@ TEST_CASE("sminfo: a Set keeps what was read, and infiniband-diags' one does not
   CHECK(f.last_set().sm_state == smp::SMState::master);
   CHECK(f.last_set().sm_key == 9);
   CHECK(ours.out ==
-        "sminfo: sm lid 1 sm guid 0000:0000:0000:0100, activity count 7 priority 3 state 3\n"
-        "sminfo: sm lid 1 sm guid 0000:0000:0000:0100, activity count 7 priority 5 state 3\n");
+        "sminfo: sm lid 1 sm guid 0000:0000:0000:0100, activity count 7 priority 3 state 3 (Master) on 'leaf 1'\n"
+        "sminfo: sm lid 1 sm guid 0000:0000:0000:0100, activity count 7 priority 5 state 3 (Master) on 'leaf 1'\n");
   CHECK(diags(f.fabric, {"sminfo", "-p", "0x16", "1", "3"}).out ==
         "sminfo: sm lid 1 sm guid 0x100, activity count 0 priority 6 state 2 SMINFO_STANDBY\n");
   CHECK(f.last_modifier() == 3);

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "tools/sminfo/all_managers.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "base/escape.hpp"
+#include "iba-gen/sa.hpp"
+#include "iba/text.hpp"
+#include "mad/transactor.hpp"
+#include "report/structure.hpp"
+#include "sa/subn_adm.hpp"
+
+namespace ib::tools::sminfo {
+
+path::Path path_of_manager(Session& session, Lid lid) {
+  const sys::EndPort& port = session.end_port();
+  path::IbPath ib;
+  ib.end_port = &port;
+  ib.dlid = lid;
+  ib.slid = port.lid;
+  ib.dqpn = ib.sqpn = Qpn{0};
+  ib.qkey = 0;
+  path::Path path = ib;
+  session.apply_options(path);
+  return path;
+}
+
+async::Task<std::string> description_at(mad::Transactor& transactor, path::Path path) {
+  const mad::Result<smp::NodeDescription> answer = co_await transactor.try_subn_get<smp::NodeDescription>(path);
+  co_return answer ? std::string(fixed_text(answer->node_string)) : std::string();
+}
+
+async::Task<> read_all_managers(Session& session, std::uint64_t sm_key, ManagersReport& report) {
+  co_await session.prepare_sa();
+  mad::Transactor& transactor = session.transactor();
+  const sa::SMInfoRecord::Query query;
+  auto answer = co_await sa::try_subn_adm_get_table(transactor, query);
+  if (!answer) {
+    Error error = answer.error();
+    error.note("The subnet managers are listed by the SA: where none answers, ibtool health looks for them in a sweep");
+    throw Error(error);
+  }
+  const smp::SMInfo mine{.sm_key = sm_key};
+  for (const sa::SMInfoRecord& record : answer->records) {
+    ManagersReport::Manager manager{record.lid, {}, record.sm_info};
+    const path::Path path = path_of_manager(session, record.lid);
+    const mad::Result<smp::SMInfo> now = co_await transactor.try_subn_get<smp::SMInfo>(path, 0, mine);
+    manager.is_silent = !now;
+    if (now) manager.info = *now;
+    manager.description = co_await description_at(transactor, path);
+    report.managers.push_back(std::move(manager));
+  }
+  std::ranges::sort(report.managers, {}, [](const ManagersReport::Manager& manager) {
+    return std::tuple(manager.info.sm_state != smp::SMState::master, -int{manager.info.priority}, manager.info.guid);
+  });
+}
+
+void ManagersReport::visit(report::Sink& sink) const {
+  sink.objects("managers", managers, [this, &sink](const Manager& manager) {
+    sink.value("lid", manager.lid);
+    sink.text_or_null("node_description", manager.description);
+    sink.value("silent", manager.is_silent);
+    report::visit_attribute(sink, manager.info, keys);
+  });
+}
+
+void ManagersReport::text(TextOut& out) const {
+  for (const Manager& manager : managers) {
+    const smp::SMInfo& info = manager.info;
+    out.print("{:<11} priority {:<2} activity {:<8} LID {:<5} {} {}{}\n",
+              fmt::format("{} ({})", smp::to_text(info.sm_state), static_cast<unsigned>(info.sm_state)), info.priority, info.act_count,
+              manager.lid.value, to_text(info.guid), in_quotes(manager.description),
+              manager.is_silent ? ": does not answer; this is what the SA's record says" : "");
+  }
+}
+
+Exit ManagersReport::status() const { return std::ranges::any_of(managers, &Manager::is_silent) ? Exit::incomplete : Exit::ok; }
+
+}  // namespace ib::tools::sminfo
