@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What a reading holds, and what a port has counted between two readings.
+// What a reading holds.
 #include <algorithm>
 
 #include "counters/attributes.hpp"
@@ -30,43 +30,6 @@ async::Time PmaReading::error_time() const { return errors_in_extended() ? exten
 CounterValue PmaReading::traffic_count(const CounterInfo& counter) const {
   if (extended.empty()) return value_of(counters, counter.narrow);
   return support.wide(counter) ? value_of(extended, counter.wide) : CounterValue{};
-}
-
-namespace {
-
-CounterChange change_in(const std::optional<CounterGrowth>& growth, const FieldInfo* field) {
-  return growth && field != nullptr ? growth->change(*field) : CounterChange{};
-}
-
-std::optional<double> seconds_of(const std::optional<CounterGrowth>& growth) { return growth ? growth->seconds : std::nullopt; }
-
-}  // namespace
-
-CounterChange PmaGrowth::error_change(const CounterInfo& counter) const {
-  return errors_in_extended ? change_in(extended, counter.wide) : change_in(counters, counter.narrow);
-}
-
-CounterChange PmaGrowth::traffic_change(const CounterInfo& counter) const {
-  if (!extended) return change_in(counters, counter.narrow);
-  return support.wide(counter) ? change_in(extended, counter.wide) : CounterChange{};
-}
-
-std::optional<double> PmaGrowth::error_seconds() const { return seconds_of(errors_in_extended ? extended : counters); }
-std::optional<double> PmaGrowth::traffic_seconds() const { return seconds_of(extended ? extended : counters); }
-
-PmaGrowth take(CounterHistory& history, const CounterKey& key, const PmaReading& reading, std::optional<double> octets_per_second) {
-  PmaGrowth growth;
-  growth.support = reading.support;
-  growth.errors_in_extended = reading.errors_in_extended();
-  const auto take_one = [&](const StructInfo& attribute, async::Time time, Bytes bytes) {
-    return bytes.empty() ? std::nullopt : history.take(key, attribute, time, bytes, octets_per_second);
-  };
-  growth.counters = take_one(pm::PortCounters::info(), reading.counters_time, reading.counters);
-  growth.extended = take_one(pm::PortCountersExt::info(), reading.extended_time, reading.extended);
-  growth.discard_details = take_one(pm::PortXmitDiscardDetails::info(), reading.error_time(), reading.discard_details);
-  growth.error_details = take_one(pm::PortRcvErrorDetails::info(), reading.error_time(), reading.error_details);
-  if (reading.speeds_info != nullptr) growth.speeds = take_one(*reading.speeds_info, reading.error_time(), reading.speeds);
-  return growth;
 }
 
 const StructInfo* blocks_layout(const PmaSupport& support, smp::FecMode mode) {

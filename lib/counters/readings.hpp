@@ -14,9 +14,9 @@
 #include <optional>
 #include <vector>
 
+#include "async/clock.hpp"
 #include "counters/clears.hpp"
 #include "counters/counters.hpp"
-#include "counters/history.hpp"
 #include "iba-gen/pm.hpp"
 #include "iba-gen/smp.hpp"
 
@@ -109,27 +109,6 @@ struct PmaReadings {
   std::vector<subnet::Failure> failures;  ///< one for each silent agent and for each refused request
   std::vector<subnet::NodeIndex> moved;   ///< nodes whose LID another node has now (PmaWanted::owners)
 };
-
-/// The change of the counters of a port between two readings. Each counter is in the attribute from which PmaReading takes it.
-struct PmaGrowth {
-  std::optional<CounterGrowth> counters, extended;  ///< of PortCounters and PortCountersExtended; absent without an earlier reading
-  std::optional<CounterGrowth> discard_details, error_details;  ///< of PortXmitDiscardDetails and PortRcvErrorDetails
-  std::optional<CounterGrowth> speeds;                          ///< of PortExtendedSpeedsCounters
-  bool errors_in_extended{};                                    ///< PortCountersExtended holds the errors
-  PmaSupport support;
-
-  /// Whether there is an earlier reading.
-  bool known() const { return counters || extended; }
-  /// As PmaReading::error_count() and traffic_count().
-  CounterChange error_change(const CounterInfo& counter) const;
-  CounterChange traffic_change(const CounterInfo& counter) const;
-  /// The seconds between the readings of error_change(), and of traffic_change(); absent if not known.
-  std::optional<double> error_seconds() const;
-  std::optional<double> traffic_seconds() const;
-};
-
-/// Keeps a known reading in `history`, and compares it with the one before. `octets_per_second` as in CounterGrowth.
-PmaGrowth take(CounterHistory& history, const CounterKey& key, const PmaReading& reading, std::optional<double> octets_per_second = {});
 
 /// The layout of PortExtendedSpeedsCounters of a port whose link has that FEC mode. Null if its PMA does not say that it has the attribute.
 const StructInfo* blocks_layout(const PmaSupport& support, smp::FecMode mode);

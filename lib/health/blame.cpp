@@ -15,11 +15,11 @@ using subnet::NodeIndex;
 using subnet::PortIndex;
 
 bool breaks_packets(const Input& input, PortIndex port) {
-  const PortCounts* counts = input.counts.find(port);
+  const PortChanges* counts = input.counts.find(port);
   if (counts == nullptr) return false;
   return std::ranges::any_of(std::array{"port_rcv_errors", "symbol_error_counter"}, [&](const char* counter) {
-    const Movement* movement = counts->find(counter);
-    return movement != nullptr && counted_of(input, *counts, *movement).count != 0;
+    const CounterChange* change = counts->find(counter);
+    return change != nullptr && counted_of(input, *counts, *change).count != 0;
   });
 }
 
@@ -76,7 +76,7 @@ class Trail {
 Blame blame(const Input& input) {
   Blame found;
   Trail trail(input, found);
-  for (const PortCounts& counts : input.counts.all()) {
+  for (const PortChanges& counts : input.counts.all()) {
     if (passes_broken(input, counts.port)) trail.follow(counts.port);
   }
   return found;

@@ -25,11 +25,11 @@ using subnet::PortIndex;
 class Waiting {
  public:
   explicit Waiting(const Input& input) : subnet_(input.subnet) {
-    for (const PortCounts& counts : input.counts.all()) {
+    for (const PortChanges& counts : input.counts.all()) {
       const double ticks = static_cast<double>(counts.delta("port_xmit_wait"));
       if (!counts.seconds || ticks / *counts.seconds < std::max(input.thresholds.wait_ticks, 1.0)) continue;
-      const double rate = subnet::active_rate(subnet_, counts.port).data_mbps();
-      shares_[counts.port] = ticks / *counts.seconds / std::max(rate, 1.0);
+      const subnet::LinkRate rate = subnet::active_rate(subnet_, counts.port);
+      shares_[counts.port] = rate.known() ? ticks / *counts.seconds / rate.data_mbps() : 0;  // not known: behind all others
       at_node_[subnet_.port(counts.port).node].push_back(counts.port);
     }
   }
@@ -89,7 +89,7 @@ void find_congestion(const Input& input, Findings& findings) {
   const std::size_t left_out = heads.size() - std::min(heads.size(), most);
   heads.resize(heads.size() - left_out);
   for (std::size_t at = 0; at < heads.size(); ++at) {
-    const PortCounts& counts = *input.counts.find(heads[at]);
+    const PortChanges& counts = *input.counts.find(heads[at]);
     Finding finding = on_cable(input.subnet, heads[at]);
     finding.confidence = Confidence::likely;
     finding.evidence.push_back(evidence_of(input, counts, *counts.find("port_xmit_wait"), 0, input.thresholds.wait_ticks));

@@ -14,22 +14,22 @@
 namespace ib::health {
 namespace {
 
-/// One finding with an end for each port that has movements that `is_meant` accepts.
-void find_grouped(const Input& input, Findings& findings, const std::function<bool(const Movement&)>& is_meant) {
-  std::vector<const PortCounts*> rows;
-  for (const PortCounts& counts : input.counts.all()) {
-    if (std::ranges::any_of(counts.movements, is_meant)) rows.push_back(&counts);
+/// One finding with an end for each port that has changes that `is_meant` accepts.
+void find_grouped(const Input& input, Findings& findings, const std::function<bool(const CounterChange&)>& is_meant) {
+  std::vector<const PortChanges*> rows;
+  for (const PortChanges& counts : input.counts.all()) {
+    if (std::ranges::any_of(counts.changes, is_meant)) rows.push_back(&counts);
   }
   if (rows.empty()) return;
-  std::ranges::sort(rows, {}, [&input](const PortCounts* counts) {
+  std::ranges::sort(rows, {}, [&input](const PortChanges* counts) {
     const subnet::Port& port = input.subnet.port(counts->port);
     return std::tuple(input.subnet.node(port.node).guid(), port.number, counts->port);
   });
   Finding finding;
   finding.subject = Finding::Subject::group;
-  for (const PortCounts* counts : rows) {
-    for (const Movement& movement : counts->movements) {
-      if (is_meant(movement)) finding.evidence.push_back(evidence_of(input, *counts, movement, finding.ends.size()));
+  for (const PortChanges* counts : rows) {
+    for (const CounterChange& change : counts->changes) {
+      if (is_meant(change)) finding.evidence.push_back(evidence_of(input, *counts, change, finding.ends.size()));
     }
     finding.ends.push_back(place_of(input.subnet, counts->port));
   }
@@ -39,11 +39,11 @@ void find_grouped(const Input& input, Findings& findings, const std::function<bo
 }  // namespace
 
 void find_stuck_counters(const Input& input, Findings& findings) {
-  find_grouped(input, findings, [](const Movement& movement) { return movement.is_stuck; });
+  find_grouped(input, findings, [](const CounterChange& change) { return change.is_full; });
 }
 
 void find_cleared_counters(const Input& input, Findings& findings) {
-  find_grouped(input, findings, [](const Movement& movement) { return movement.change.kind == counters::CounterChange::Kind::reset; });
+  find_grouped(input, findings, [](const CounterChange& change) { return change.kind == CounterChange::Kind::reset; });
 }
 
 }  // namespace ib::health

@@ -13,9 +13,9 @@ namespace {
 
 using subnet::PortIndex;
 
-bool is_watched(const PortCounts& counts) {
-  const auto is_implausible = [](const Movement& movement) { return movement.change.kind == counters::CounterChange::Kind::implausible; };
-  return counts.seconds && std::ranges::none_of(counts.movements, is_implausible);
+bool is_watched(const PortChanges& counts) {
+  const auto is_implausible = [](const CounterChange& change) { return change.kind == CounterChange::Kind::implausible; };
+  return counts.seconds && std::ranges::none_of(counts.changes, is_implausible);
 }
 
 /// Counts `ports`, and their nodes, of which `is_read` is true.
@@ -58,7 +58,7 @@ std::vector<Coverage> coverage_of(const Input& input) {
   if (!input.counter_ports.empty())
     all.push_back(cover(input, Source::counters, input.counter_ports, [&input](PortIndex at) { return input.counts.find(at) != nullptr; }));
   const auto is_port_watched = [&input](PortIndex at) {
-    const PortCounts* counts = input.counts.find(at);
+    const PortChanges* counts = input.counts.find(at);
     return counts != nullptr && is_watched(*counts);
   };
   if (!input.window_ports.empty()) all.push_back(cover(input, Source::window, input.window_ports, is_port_watched));
@@ -88,7 +88,7 @@ std::string_view name_of_covered(Source source) {
 std::optional<double> seconds_at_both_ends(const Input& input, PortIndex port) {
   const PortIndex peer = input.subnet.port(port).peer;
   if (peer == subnet::none) return std::nullopt;
-  const PortCounts *here = input.counts.find(port), *there = input.counts.find(peer);
+  const PortChanges *here = input.counts.find(port), *there = input.counts.find(peer);
   if (here == nullptr || there == nullptr || !is_watched(*here) || !is_watched(*there)) return std::nullopt;
   return std::min(*here->seconds, *there->seconds);
 }

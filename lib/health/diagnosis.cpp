@@ -59,9 +59,9 @@ void count_findings(Diagnosis& diagnosis) {
 
 /// Sets the length of the window, and the error ratio that it proves on the link for which it proves the least.
 void measure_window(Diagnosis& diagnosis, const Input& input, const Scope& scope) {
-  for (const PortCounts& counts : input.counts.all()) {
-    diagnosis.implausible += static_cast<std::size_t>(std::ranges::count_if(
-        counts.movements, [](const Movement& movement) { return movement.change.kind == counters::CounterChange::Kind::implausible; }));
+  for (const PortChanges& counts : input.counts.all()) {
+    diagnosis.implausible += static_cast<std::size_t>(
+        std::ranges::count_if(counts.changes, [](const CounterChange& change) { return change.kind == CounterChange::Kind::implausible; }));
     if (!counts.seconds) continue;
     diagnosis.window_seconds = std::min(diagnosis.window_seconds.value_or(*counts.seconds), *counts.seconds);
   }

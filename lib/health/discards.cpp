@@ -14,15 +14,27 @@ constexpr std::array<std::string_view, 4> reasons{"port_inactive_discards", "por
                                                   "port_sw_hoq_limit_discards"};
 
 /// Whether the port has no link. It then discards packets for this reason, whatever other reasons there were before.
-bool is_plainly_inactive(const Input& input, const PortCounts& counts) {
+bool is_plainly_inactive(const Input& input, const PortChanges& counts) {
   return !counts.has_discard_details && !input.subnet.port(counts.port).is_link_up();
+}
+
+/// What the reasons say of the discards that they do not explain.
+struct Unexplained {
+  std::string_view text;
+  Confidence confidence;
+};
+Unexplained unexplained(const PortChanges& counts) {
+  if (!counts.has_discard_details) return {"The reasons of discards are not told.", Confidence::possible};
+  if (counts.lacks_discard_details)
+    return {"A counter of PortXmitDiscardDetails is full, or was not read before: it may explain the others.", Confidence::possible};
+  return {"PortXmitDiscardDetails does not explain all discards.", Confidence::likely};
 }
 
 /// Adds a finding for each port with discards that no reason explains. `take` completes a finding, or returns false to drop it.
 template <class Take>
 void find_unexplained(const Input& input, Findings& findings, Take take) {
-  for (const PortCounts& counts : input.counts.all()) {
-    const Movement* all = counts.find("port_xmit_discards");
+  for (const PortChanges& counts : input.counts.all()) {
+    const CounterChange* all = counts.find("port_xmit_discards");
     const Counted counted = all == nullptr ? Counted{} : counted_of(input, counts, *all);
     std::uint64_t explained = 0;
     for (const std::string_view reason : reasons) explained += counts.delta(reason);
@@ -49,7 +61,7 @@ void find_mtu_discards(const Input& input, Findings& findings) {
 
 void find_inactive_discards(const Input& input, Findings& findings) {
   find_counted(input, findings, "port_inactive_discards", input.thresholds.events);
-  find_unexplained(input, findings, [&](const PortCounts& counts, Finding& finding) {
+  find_unexplained(input, findings, [&](const PortChanges& counts, Finding& finding) {
     if (!is_plainly_inactive(input, counts)) return false;
     finding.confidence = Confidence::likely;
     finding.detail = "Their reasons are not told, but the port has no link.";
@@ -58,11 +70,11 @@ void find_inactive_discards(const Input& input, Findings& findings) {
 }
 
 void find_other_discards(const Input& input, Findings& findings) {
-  find_unexplained(input, findings, [&](const PortCounts& counts, Finding& finding) {
+  find_unexplained(input, findings, [&](const PortChanges& counts, Finding& finding) {
     if (is_plainly_inactive(input, counts)) return false;
-    finding.confidence = counts.has_discard_details ? Confidence::likely : Confidence::possible;
-    finding.detail =
-        counts.has_discard_details ? "PortXmitDiscardDetails does not explain all discards." : "The reasons of discards are not told.";
+    const Unexplained why = unexplained(counts);
+    finding.confidence = why.confidence;
+    finding.detail = why.text;
     return true;
   });
 }

@@ -21,6 +21,7 @@ struct Judgement {
   Level level{};
   Confidence confidence = Confidence::possible;
   double limit{};  ///< errors
+  std::string_view detail{};
 };
 
 /// Errors are a finding from a number on that depends on the window and the rate of the link. On links before EDR the counters are in front
@@ -28,7 +29,13 @@ struct Judgement {
 Judgement judge(const Input& input, PortIndex port, std::uint64_t errors, double seconds, std::size_t links) {
   const Thresholds& limits = input.thresholds;
   const subnet::LinkRate rate = subnet::active_rate(input.subnet, port);
-  const double bits = bits_in(rate, seconds), count = static_cast<double>(errors);
+  const double count = static_cast<double>(errors);
+  // Without a rate there is no ratio: what is seen is that errors come, not that they are too many.
+  if (!rate.known()) {
+    return {count >= limits.least_errors, Level::warning, Confidence::possible, limits.least_errors,
+            "The rate of the link is not known, and with it the error ratio."};
+  }
+  const double bits = bits_in(rate, seconds);
   const auto is_beyond = [&](double ratio) { return count >= limits.least_errors && count > bits * ratio; };
   const double error_mean = bits * limits.error_ratio, warning_mean = bits * limits.warning_ratio;
   if (is_beyond(limits.error_ratio))
@@ -41,16 +48,17 @@ Judgement judge(const Input& input, PortIndex port, std::uint64_t errors, double
 template <class Describe>
 void find_by_ratio(const Input& input, Findings& findings, std::string_view counter, Describe describe) {
   const std::size_t links = link_count(input.subnet);
-  for (const PortCounts& counts : input.counts.all()) {
-    const Movement* movement = counts.find(counter);
-    if (movement == nullptr || !counts.seconds) continue;
-    const Counted counted = counted_of(input, counts, *movement);
+  for (const PortChanges& counts : input.counts.all()) {
+    const CounterChange* change = counts.find(counter);
+    if (change == nullptr || !counts.seconds) continue;
+    const Counted counted = counted_of(input, counts, *change);
     const Judgement judgement = judge(input, counts.port, counted.count, *counts.seconds, links);
     if (!judgement.is_finding) continue;
     Finding finding = on_cable(input.subnet, counts.port);
     finding.level = judgement.level;
     finding.confidence = judgement.confidence;
-    finding.evidence.push_back(evidence_of(input, counts, *movement, 0, judgement.limit));
+    finding.evidence.push_back(evidence_of(input, counts, *change, 0, judgement.limit));
+    finding.detail = judgement.detail;
     describe(counts, finding);
     hedge(finding, counted);
     findings.push_back(std::move(finding));
@@ -58,7 +66,7 @@ void find_by_ratio(const Input& input, Findings& findings, std::string_view coun
 }
 
 /// Adds what the details say of the errors: the cable did not cause all of them.
-void describe_details(const Input& input, const PortCounts& counts, Finding& finding) {
+void describe_details(const Input& input, const PortChanges& counts, Finding& finding) {
   struct Detail {
     std::string_view counter, means;
   };
@@ -69,12 +77,12 @@ void describe_details(const Input& input, const PortCounts& counts, Finding& fin
       {"port_vl_mapping_errors", "Packets had an SL without a VL: SLtoVL mapping tables."},
       {"port_looping_errors", "Packets were to go out where they came in: forwarding tables."},
   };
-  if (const Movement* local = counts.find("port_local_physical_errors"); local != nullptr)
+  if (const CounterChange* local = counts.find("port_local_physical_errors"); local != nullptr)
     finding.evidence.push_back(evidence_of(input, counts, *local, 0));
   for (const Detail& detail : others) {
-    const Movement* movement = counts.find(detail.counter);
-    if (movement == nullptr || movement->change.delta.value_or(0) == 0) continue;
-    finding.evidence.push_back(evidence_of(input, counts, *movement, 0));
+    const CounterChange* change = counts.find(detail.counter);
+    if (change == nullptr || change->delta.value_or(0) == 0) continue;
+    finding.evidence.push_back(evidence_of(input, counts, *change, 0));
     finding.detail += (finding.detail.empty() ? "" : " ") + std::string(detail.means);
   }
 }
@@ -98,12 +106,12 @@ void find_unknown_origins(const Blame& found, Findings& findings) {
 }  // namespace
 
 void find_symbol_errors(const Input& input, Findings& findings) {
-  find_by_ratio(input, findings, "symbol_error_counter", [](const PortCounts&, Finding&) {});
+  find_by_ratio(input, findings, "symbol_error_counter", [](const PortChanges&, Finding&) {});
 }
 
 void find_receive_errors(const Input& input, Findings& findings) {
   const Blame found = blame(input);
-  find_by_ratio(input, findings, "port_rcv_errors", [&](const PortCounts& counts, Finding& finding) {
+  find_by_ratio(input, findings, "port_rcv_errors", [&](const PortChanges& counts, Finding& finding) {
     describe_details(input, counts, finding);
     const auto victims = found.victims.find(counts.port);
     if (victims == found.victims.end()) return;

@@ -27,13 +27,14 @@ std::string first_names(const subnet::Subnet& subnet, const std::vector<subnet::
   return nodes.size() > most ? text + ", …" : text;
 }
 
-Evidence evidence_of(const Input& input, const PortCounts& counts, const Movement& movement, std::size_t end, std::optional<double> limit) {
+Evidence evidence_of(const Input& input, const PortChanges& counts, const CounterChange& change, std::size_t end,
+                     std::optional<double> limit) {
   Evidence evidence;
-  evidence.counter = movement.counter;
+  evidence.counter = change.counter;
   evidence.end = end;
-  if (movement.before) evidence.before.number = *movement.before;
-  evidence.after.number = movement.now;
-  evidence.delta = movement.change.delta;
+  if (change.before) evidence.before.number = *change.before;
+  evidence.after.number = change.now;
+  evidence.delta = change.delta;
   evidence.seconds = counts.seconds;
   evidence.limit = limit;
   const subnet::LinkRate rate = subnet::active_rate(input.subnet, counts.port);
@@ -54,13 +55,13 @@ Evidence field_value(std::string_view field, std::size_t end, Value value, std::
 Value width_value(const subnet::LinkRate& rate) { return {std::uint64_t{rate.lanes}, {}}; }
 Value speed_value(const subnet::LinkRate& rate) { return {subnet::lane_mbps(rate.speed), subnet::name(rate.speed)}; }
 
-Counted counted_of(const Input& input, const PortCounts& counts, const Movement& movement) {
-  using Kind = counters::CounterChange::Kind;
-  if (movement.change.delta) return {*movement.change.delta, false};
-  if (movement.change.kind != Kind::reset) return {};
+Counted counted_of(const Input& input, const PortChanges& counts, const CounterChange& change) {
+  using Kind = CounterChange::Kind;
+  if (change.delta) return {*change.delta, false};
+  if (change.kind != Kind::reset) return {};
   const subnet::PortIndex peer = input.subnet.port(counts.port).peer;
   const bool has_restarted = counts.began_anew && peer != subnet::none && input.counts.delta(peer, "link_downed_counter") != 0;
-  return has_restarted ? Counted{} : Counted{movement.now, true};
+  return has_restarted ? Counted{} : Counted{change.now, true};
 }
 
 void hedge(Finding& finding, const Counted& counted) {
@@ -71,13 +72,13 @@ void hedge(Finding& finding, const Counted& counted) {
 }
 
 void find_counted(const Input& input, Findings& findings, std::string_view counter, double least) {
-  for (const PortCounts& counts : input.counts.all()) {
-    const Movement* movement = counts.find(counter);
-    if (movement == nullptr) continue;
-    const Counted counted = counted_of(input, counts, *movement);
+  for (const PortChanges& counts : input.counts.all()) {
+    const CounterChange* change = counts.find(counter);
+    if (change == nullptr) continue;
+    const Counted counted = counted_of(input, counts, *change);
     if (counted.count == 0 || static_cast<double>(counted.count) < least) continue;
     Finding finding = on_cable(input.subnet, counts.port);
-    finding.evidence.push_back(evidence_of(input, counts, *movement, 0, least));
+    finding.evidence.push_back(evidence_of(input, counts, *change, 0, least));
     hedge(finding, counted);
     findings.push_back(std::move(finding));
   }

@@ -21,7 +21,7 @@ std::string port_text(const subnet::Subnet& subnet, subnet::PortIndex port);
 std::string first_names(const subnet::Subnet& subnet, const std::vector<subnet::NodeIndex>& nodes);
 
 /// What a counter has done, at end `end` of a finding.
-Evidence evidence_of(const Input& input, const PortCounts& counts, const Movement& movement, std::size_t end,
+Evidence evidence_of(const Input& input, const PortChanges& counts, const CounterChange& change, std::size_t end,
                      std::optional<double> limit = {});
 
 /// The value of a field, at end `end` of a finding.
@@ -37,7 +37,7 @@ struct Counted {
   std::uint64_t count{};
   bool is_least{};  ///< the counter was cleared
 };
-Counted counted_of(const Input& input, const PortCounts& counts, const Movement& movement);
+Counted counted_of(const Input& input, const PortChanges& counts, const CounterChange& change);
 /// Lowers the confidence of a finding to `likely` and gives the reason, if `counted` is only the least possible number.
 void hedge(Finding& finding, const Counted& counted);
 

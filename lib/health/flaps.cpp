@@ -16,10 +16,10 @@ using subnet::PortIndex;
 constexpr std::string_view link_downed = "link_downed_counter";
 
 /// The least number of times that the port has lost its link.
-Counted downs_of(const Input& input, const PortCounts& counts) {
-  const Movement* movement = counts.find(link_downed);
-  if (movement == nullptr) return {};
-  const Counted counted = counted_of(input, counts, *movement);
+Counted downs_of(const Input& input, const PortChanges& counts) {
+  const CounterChange* change = counts.find(link_downed);
+  if (change == nullptr) return {};
+  const Counted counted = counted_of(input, counts, *change);
   return counted.is_least && counts.began_anew ? Counted{} : counted;  // it began at zero when the node restarted
 }
 
@@ -27,14 +27,14 @@ Counted downs_of(const Input& input, const PortCounts& counts) {
 enum class OtherEnd { counted, restarted, stands_still, is_full, was_cleared, not_read };
 
 OtherEnd other_end(const Input& input, PortIndex peer) {
-  const PortCounts* counts = peer == subnet::none ? nullptr : input.counts.find(peer);
+  const PortChanges* counts = peer == subnet::none ? nullptr : input.counts.find(peer);
   if (counts == nullptr) return OtherEnd::not_read;
   if (downs_of(input, *counts).count != 0) return OtherEnd::counted;
   if (counts->began_anew) return OtherEnd::restarted;
-  const Movement* movement = counts->find(link_downed);
-  if (movement == nullptr) return OtherEnd::stands_still;
-  if (movement->is_stuck) return OtherEnd::is_full;
-  return movement->change.kind == counters::CounterChange::Kind::reset ? OtherEnd::was_cleared : OtherEnd::stands_still;
+  const CounterChange* change = counts->find(link_downed);
+  if (change == nullptr) return OtherEnd::stands_still;
+  if (change->is_full) return OtherEnd::is_full;
+  return change->kind == CounterChange::Kind::reset ? OtherEnd::was_cleared : OtherEnd::stands_still;
 }
 
 /// Whether the link of a port leads from a host to a switch.
@@ -48,15 +48,15 @@ bool is_disabled(const subnet::Port& port) { return port.physical_state() == smp
 
 /// A port whose LinkDowned has counted.
 struct Downed {
-  const PortCounts& counts;
-  const Movement& movement;
+  const PortChanges& counts;
+  const CounterChange& change;
   Counted counted;
 };
 
 /// Calls use() with each port whose LinkDowned has counted.
 template <class Use>
 void each_downed(const Input& input, Use use) {
-  for (const PortCounts& counts : input.counts.all()) {
+  for (const PortChanges& counts : input.counts.all()) {
     const Counted counted = downs_of(input, counts);
     if (counted.count == 0 || static_cast<double>(counted.count) < input.thresholds.events) continue;
     use(Downed{counts, *counts.find(link_downed), counted});
@@ -65,7 +65,7 @@ void each_downed(const Input& input, Use use) {
 
 Finding finding_of(const Input& input, const Downed& port) {
   Finding finding = on_cable(input.subnet, port.counts.port);
-  finding.evidence.push_back(evidence_of(input, port.counts, port.movement, 0, input.thresholds.events));
+  finding.evidence.push_back(evidence_of(input, port.counts, port.change, 0, input.thresholds.events));
   return finding;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "health/input.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace ib::health {
@@ -35,6 +37,16 @@ PortIndex own_sm_port(const Subnet& subnet) {
 Machines machines_of(const Input& input, const Subnet& subnet) {
   static const HostNames first_words;
   return {subnet, input.host_names == nullptr ? first_words : *input.host_names};
+}
+
+void judge_managers(Input& input) {
+  if (input.silent_managers == 0) return;
+  const std::size_t count = input.managers.size() + input.silent_managers;
+  for (const Source source : {Source::managers, Source::activity}) {
+    const bool is_partial = !input.managers.empty() || !input.silent.empty();
+    input.source(source) = {CheckState::not_read, fmt::format("{} of {} subnet managers did not give SMInfo", input.silent_managers, count),
+                            is_partial};
+  }
 }
 
 std::size_t link_count(const Subnet& subnet) {

@@ -15,9 +15,9 @@
 #include <utility>
 #include <vector>
 
+#include "health/counter_table.hpp"
 #include "health/finding.hpp"
 #include "health/machines.hpp"
-#include "health/port_counts.hpp"
 #include "health/thresholds.hpp"
 #include "iba-gen/sa.hpp"
 #include "iba-gen/smp.hpp"
@@ -176,6 +176,9 @@ Machines machines_of(const Input& input, const subnet::Subnet& subnet);
 
 /// The data of a fabric besides its model, for a later fabric to be compared with.
 BaselineTables tables_of(const Input& input);
+
+/// Sets how far Source::managers and Source::activity were read, from the managers that are known and those that are silent.
+void judge_managers(Input& input);
 
 /// The number of links of a model.
 std::size_t link_count(const subnet::Subnet& subnet);

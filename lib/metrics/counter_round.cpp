@@ -161,10 +161,10 @@ counters::PmaWanted CounterRound::wanted() {
   if (!details_) return wanted;
   const auto always = [](const counters::PmaReading&) { return true; };
   wanted.is_reported = wanted.wants_discard_details = wanted.wants_error_details = always;
-  if (fec_modes_ == nullptr) return wanted;
-  wanted.speeds_layout = [this](const counters::PmaReading& reading) {
-    const auto mode = fec_modes_->find(reading.port);
-    return mode == fec_modes_->end() ? nullptr : counters::blocks_layout(reading.support, mode->second);
+  if (!reading_->fec_modes) return wanted;
+  wanted.speeds_layout = [&modes = *reading_->fec_modes](const counters::PmaReading& reading) {
+    const auto mode = modes.find(reading.port);
+    return mode == modes.end() ? nullptr : counters::blocks_layout(reading.support, mode->second);
   };
   return wanted;
 }
@@ -189,9 +189,7 @@ void CounterRound::take(DeviceReading& to, const counters::PmaReading* first, co
   bool is_silent = false, is_refused = false;
   for (const counters::PmaReading* reading = first; reading != last; ++reading) {
     if (reading->known()) {
-      PortRow& row = reading_->rows.emplace_back(row_of(*reading));
-      const auto time = std::chrono::duration_cast<std::chrono::milliseconds>(reading->error_time() - reading_->begun);
-      row.milliseconds = static_cast<std::uint32_t>(time.count());
+      reading_->rows.push_back(counters::row_of(*reading));
       to.lacks_details |= details_ && reading->error_details.empty();
       ended = std::max(ended, last_answer(*reading));
     } else {

@@ -41,8 +41,8 @@ class CounterRound {
   /// Notes that the counters of these devices, by port, are those of other devices (Outcome::moved), or that it is not known whose they are
   /// (Outcome::unowned). Drops their rows.
   void take_unowned(const std::set<subnet::PortIndex>& ports, DeviceReading::Outcome why);
-  /// The FEC modes of ports, by which PortExtendedSpeedsCounters is read with the details. `modes` must outlive this object.
-  void read_fec(const subnet::FecModes& modes) { fec_modes_ = &modes; }
+  /// The FEC modes of ports, by which PortExtendedSpeedsCounters is read with the details.
+  void read_fec(std::shared_ptr<const subnet::FecModes> modes) { reading_->fec_modes = std::move(modes); }
   /// Notes PortSamplesControl.Tick of the devices that were read, by port.
   void take_ticks(const std::map<subnet::PortIndex, std::optional<std::uint8_t>>& ticks);
   /// Adds failures to the reading.
@@ -62,7 +62,6 @@ class CounterRound {
   std::shared_ptr<const SweptFabric> fabric_;
   std::shared_ptr<const PortStates> states_;
   bool details_;
-  const subnet::FecModes* fec_modes_{};  ///< null: not known
   Supports& supports_;
   std::shared_ptr<Reading> reading_ = std::make_shared<Reading>();
   std::unordered_map<subnet::NodeIndex, std::size_t> switch_at_;  ///< in the list of switches

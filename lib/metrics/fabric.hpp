@@ -16,8 +16,10 @@
 #include <vector>
 
 #include "async/clock.hpp"
+#include "iba-gen/smp.hpp"
 #include "metrics/columns.hpp"
 #include "subnet/failures.hpp"
+#include "subnet/fec_modes.hpp"
 #include "subnet/model.hpp"
 #include "subnet/node_name_map.hpp"
 
@@ -39,12 +41,18 @@ struct GoneDevice {
   WallTime since{};  ///< when the first sweep without it ended
 };
 
-/// A subnet manager.
+/// A subnet manager that answered.
 struct Manager {
   subnet::PortIndex port = subnet::none;  ///< the end port where it runs
-  std::uint8_t state{}, priority{};       ///< SMInfo (IBA 14.2.5.13)
+  smp::SMInfo info;
 };
-using Managers = std::vector<Manager>;
+
+/// The subnet managers that the sweep found, as they were polled.
+struct Managers {
+  std::vector<Manager> known;
+  std::vector<subnet::PortIndex> silent;  ///< those that did not answer
+  std::size_t refused{};                  ///< those that answered with an error
+};
 
 /// A fabric as one sweep found it.
 struct SweptFabric : subnet::SweptSubnet {
@@ -54,6 +62,7 @@ struct SweptFabric : subnet::SweptSubnet {
   std::vector<GoneDevice> gone_switches, gone_hcas;  ///< by GUID
   WallTime time{};                                   ///< when the sweep ended
   std::chrono::nanoseconds took{};                   ///< for the sweep
+  bool is_sa_silent{};                               ///< the SA was requested after the sweep, and did not answer
 
   /// Fills the lists of devices from the model.
   void list_devices();
@@ -154,12 +163,13 @@ struct Findings {
 /// The counters of a fabric in one round.
 struct Reading {
   std::shared_ptr<const SweptFabric> fabric;
-  std::vector<PortRow> rows;                  ///< those of a device side by side, by port
-  std::vector<DeviceReading> switches, hcas;  ///< as in the fabric; `hcas` is empty where HCAs are not read
-  subnet::Failures failures;                  ///< without their errors
-  async::Time begun{};                        ///< when the round began
-  WallTime time{};                            ///< when the round ended
-  std::chrono::nanoseconds took{};            ///< for the round
+  std::vector<counters::CounterRow> rows;             ///< those of a device side by side, by port
+  std::vector<DeviceReading> switches, hcas;          ///< as in the fabric; `hcas` is empty where HCAs are not read
+  std::shared_ptr<const subnet::FecModes> fec_modes;  ///< null: they were not read
+  subnet::Failures failures;                          ///< without their errors
+  async::Time begun{};                                ///< when the round began
+  WallTime time{};                                    ///< when the round ended
+  std::chrono::nanoseconds took{};                    ///< for the round
 };
 
 /// The state of the exporter itself.

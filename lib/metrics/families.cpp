@@ -75,11 +75,11 @@ void write_reading_duration(const ItemWriter& to) {
 
 void write_port_counter(const ItemWriter& to) {
   constexpr std::uint64_t octets = 4;
-  to.each_linked_row([&](const PortRow& row, subnet::PortIndex) {
+  to.each_linked_row([&](const counters::CounterRow& row, subnet::PortIndex) {
     if (!row.is_known(to.family.column)) return;
     const std::uint64_t value = row.value(to.family.column);
     Sample sample = to.port_sample(row.port);
-    if (!columns()[to.family.column].is_data) return sample.value(value);
+    if (!columns()[to.family.column].is_data()) return sample.value(value);
     if (value <= std::numeric_limits<std::uint64_t>::max() / octets) return sample.value(value * octets);
     sample.value(static_cast<double>(value) * octets);  // what does not fit 64 bits is written as Prometheus keeps it
   });

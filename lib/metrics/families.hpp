@@ -133,7 +133,7 @@ struct ItemWriter {
     const DeviceReading* of = reading();
     if (of == nullptr) return;
     for (std::uint32_t at = of->first_row; at < of->first_row + of->rows; ++at) {
-      const PortRow& row = view.reading->rows[at];
+      const counters::CounterRow& row = view.reading->rows[at];
       if (const subnet::PortIndex peer = linked_peer(row.port); peer != subnet::none) use(row, peer);
     }
   }

@@ -40,7 +40,7 @@ Sample link_sample(const ItemWriter& to, PortIndex port, PortIndex peer) {
 }
 
 void write_link_counter(const ItemWriter& to) {
-  to.each_linked_row([&](const PortRow& row, PortIndex peer) {
+  to.each_linked_row([&](const counters::CounterRow& row, PortIndex peer) {
     if (!row.is_known(to.family.column) || !is_active(to.view, row.port)) return;
     link_sample(to, row.port, peer).value(row.value(to.family.column));
   });
@@ -131,8 +131,8 @@ void add_guilbaults_families(std::vector<Family>& to, const Exported& exported) 
   constexpr std::uint8_t nodes = select_switch | select_hca;
   for (std::size_t at = 0; at < columns().size(); ++at) {
     const Column& column = columns()[at];
-    if (column.guilbaults.empty() || (column.source != Source::counters && !exported.details)) continue;
-    const auto by = static_cast<std::uint8_t>(nodes | (column.is_traffic ? select_data : select_errors));
+    if (column.guilbaults.empty() || (column.source != counters::Source::counters && !exported.details)) continue;
+    const auto by = static_cast<std::uint8_t>(nodes | (column.is_traffic() ? select_data : select_errors));
     to.push_back({fmt::format("infiniband_{}_total", column.guilbaults), fmt::format("{}.", column.help), Type::counter, items, by,
                   write_link_counter, at});
   }

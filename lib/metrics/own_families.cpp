@@ -61,15 +61,15 @@ void write_twins(const ItemWriter& to) {
   for (const Guid guid : twins) to.out.sample().label("guid", guid).value(1);
 }
 
-template <std::uint8_t Manager::*part>
+template <auto value_of>
 void write_manager(const ItemWriter& to) {
   if (!to.view.reading || !to.view.managers) return;
   const SweptFabric& fabric = to.fabric();
-  for (const Manager& manager : *to.view.managers) {
+  for (const Manager& manager : to.view.managers->known) {
     to.out.sample()
         .label("guid", device_guid(fabric.subnet, manager.port))
         .label("node", fabric.name(fabric.subnet.port(manager.port).node))
-        .value(manager.*part);
+        .value(value_of(manager.info));
   }
 }
 
@@ -104,9 +104,9 @@ void write_finding(const ItemWriter& to) {
 /// PortXmitDiscardDetails.
 void add_discards(std::vector<Family>& to, Items items) {
   const bool is_switch = items == Items::switches;
-  for (std::size_t at = counter_columns; at < columns().size(); ++at) {
+  for (std::size_t at = counters::counter_columns; at < columns().size(); ++at) {
     const Column& column = columns()[at];
-    if (column.source != Source::discard_details) continue;
+    if (column.source != counters::Source::discard_details) continue;
     std::string name = std::string(is_switch ? "infiniband_switch_" : "infiniband_hca_") + std::string(column.field) + "_total";
     const auto by = static_cast<std::uint8_t>((is_switch ? select_switch : select_hca) | select_errors);
     to.push_back({std::move(name), std::string(column.help) + ".", Type::counter, items, by, write_port_counter, at});
@@ -116,16 +116,9 @@ void add_discards(std::vector<Family>& to, Items items) {
 /// The share of time in which a port waited.
 void write_wait(const ItemWriter& to) {
   if (!to.view.waits) return;
-  to.each_linked_row([&](const PortRow& row, subnet::PortIndex peer) {
+  to.each_linked_row([&](const counters::CounterRow& row, subnet::PortIndex peer) {
     const float share = (*to.view.waits)[static_cast<std::size_t>(&row - to.view.reading->rows.data())];
     if (!std::isnan(share) && to.has_swept_rate(row.port, peer)) to.port_sample(row.port).value(static_cast<double>(share));
-  });
-}
-
-template <FecCounter counter>
-void write_fec(const ItemWriter& to) {
-  to.each_linked_row([&](const PortRow& row, subnet::PortIndex) {
-    if (row.is_known(counter)) to.port_sample(row.port).value(row.value(counter));
   });
 }
 
@@ -138,13 +131,13 @@ void add_port_families(std::vector<Family>& to, const Exported& exported, Items 
                 Type::gauge, items, by, write_wait, 0, true});
   if (!exported.details) return;
   if (exported.names == Names::treydock) add_discards(to, items);
-  const auto fec = [&](std::string_view name, std::string_view help, WriteItem write) {
-    to.push_back({prefix + std::string(name), std::string(help), Type::counter, items, by, write, 0, true});
+  const auto fec = [&](std::string_view name, std::size_t column) {
+    std::string help(columns()[column].help);
+    to.push_back({prefix + std::string(name), std::move(help), Type::counter, items, by, write_port_counter, column, true});
   };
-  fec("fec_corrected_blocks_total", "Blocks that forward error correction corrected.", write_fec<FecCounter::corrected_blocks>);
-  fec("fec_uncorrectable_blocks_total", "Blocks that forward error correction could not correct.",
-      write_fec<FecCounter::uncorrectable_blocks>);
-  fec("fec_corrected_symbols_total", "Symbols that RS-FEC corrected.", write_fec<FecCounter::corrected_symbols>);
+  fec("fec_corrected_blocks_total", counters::column_of("port_fec_correctable_block_ctr"));
+  fec("fec_uncorrectable_blocks_total", counters::column_of("port_fec_uncorrectable_block_ctr"));
+  fec("fec_corrected_symbols_total", counters::column_of("port_fec_corrected_symbol_ctr"));
 }
 
 void add_states(std::vector<Family>& to) {
@@ -173,8 +166,9 @@ void add_own_families(std::vector<Family>& to, const Exported& exported) {
     to.push_back({std::string(name), std::string(help), type, Items::exporter, 0, write});
   };
   own("infiniband_sm_state_id", "SMState of a subnet manager: 0 NotActive, 1 Discovering, 2 Standby, 3 Master.",
-      write_manager<&Manager::state>);
-  own("infiniband_sm_priority", "Priority of a subnet manager.", write_manager<&Manager::priority>);
+      write_manager<[](const smp::SMInfo& info) { return static_cast<unsigned>(info.sm_state); }>);
+  own("infiniband_sm_priority", "Priority of a subnet manager.",
+      write_manager<[](const smp::SMInfo& info) { return static_cast<unsigned>(info.priority); }>);
   own("infiniband_duplicate_guid", "GUIDs that more than one device claims; only the first one has samples.", write_twins);
   own("infiniband_health_findings", "Findings of the checks of health between the last two readings.", write_findings);
   to.push_back({"infiniband_health_finding_info", "A finding: its check, and both ends of its cable.", Type::gauge, Items::findings, 0,

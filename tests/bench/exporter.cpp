@@ -78,6 +78,7 @@ async::Task<> measure(tools::Stack& stack) {
   tools::exporter::Polled ports = co_await reader->poll();
   view.states = std::move(ports.states);
   polled.end(reader->fabric()->switches.size());
+  const std::shared_ptr<const metrics::Managers> managers = co_await reader->read_managers();
   std::shared_ptr<const metrics::Reading> before;
   for (const char* name : {"first reading", "second reading"}) {
     Step read(name, stack);
@@ -86,7 +87,7 @@ async::Task<> measure(tools::Stack& stack) {
     before = std::exchange(view.reading, std::move(now));
   }
   Step examined("findings", stack);
-  view.findings = tools::exporter::find(before.get(), *view.reading);
+  view.findings = tools::exporter::find(before.get(), *view.reading, managers.get());
   examined.end(view.findings->list.size());
   make_pages(stack, view);
 }

@@ -135,8 +135,9 @@ class Watcher {
   void take(const counters::PmaNode& node) {
     for (const counters::PmaReading& reading : node.ports) {
       if (!reading.known()) continue;
-      const counters::PmaGrowth growth = counters::take(history, counters::counter_key(subnet, node.node, reading.select), reading);
-      if (growth.known()) grown += growth.error_change(*counters::find_counter("symbol_error_counter")).delta.value_or(0);
+      const counters::CounterRow row = counters::row_of(reading);
+      const std::optional<counters::CounterRow> before = history.take(counters::counter_key(subnet, node.node, reading.select), row);
+      if (before) grown += counters::RowDifference(&*before, row, {}).errors().delta("symbol_error_counter");
     }
   }
 

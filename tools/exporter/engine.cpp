@@ -168,7 +168,7 @@ void Engine::publish(std::shared_ptr<const Reading> reading, std::shared_ptr<con
   take_failures(*reading);
   // Nothing has moved since a reading that caused the sweep of this one: its findings stay until the next round in its time.
   const bool keeps = view_.findings && is_extra_round_ && std::exchange(has_new_links_, false);
-  if (!keeps) view_.findings = find(view_.reading.get(), *reading);
+  if (!keeps) view_.findings = find(view_.reading.get(), *reading, view_.managers.get());
   if (view_.reading) take_link_counts(*view_.reading, *reading);
   view_.waits = view_.reading ? find_waits(*view_.reading, *reading) : nullptr;
   view_.reading = std::move(reading);
@@ -256,11 +256,11 @@ void Engine::take_differing(const FabricReader& reader, const std::vector<subnet
 
 /// Only the subnet managers that the sweep found are polled. If none of them is master, another one is, and the fabric is swept.
 void Engine::take_managers(std::shared_ptr<const metrics::Managers> managers) {
-  const auto is_master = [](const metrics::Manager& manager) { return manager.state == static_cast<std::uint8_t>(smp::SMState::master); };
-  const bool has_master = std::ranges::any_of(*managers, is_master);
-  const bool has_changed =
-      view_.managers && !std::ranges::equal(*view_.managers, *managers, {}, &metrics::Manager::state, &metrics::Manager::state);
-  if ((!managers->empty() && !has_master) || has_changed) want_sweep({Guid{}, 0});
+  const auto state = [](const metrics::Manager& manager) { return manager.info.sm_state; };
+  const std::vector<metrics::Manager>& known = managers->known;
+  const bool has_master = std::ranges::find(known, smp::SMState::master, state) != known.end();
+  const bool has_changed = view_.managers && !std::ranges::equal(view_.managers->known, known, {}, state, state);
+  if ((!known.empty() && !has_master) || has_changed) want_sweep({Guid{}, 0});
   view_.managers = std::move(managers);
 }
 

@@ -11,6 +11,7 @@
 #include "iba-gen/pm.hpp"
 #include "subnet/discovery.hpp"
 #include "subnet/fec_modes.hpp"
+#include "subnet/port_checks.hpp"
 #include "subnet/rate.hpp"
 #include "subnet/set_target.hpp"
 #include "subnet/survey.hpp"
@@ -24,7 +25,6 @@ using subnet::PortIndex;
 
 constexpr unsigned usual_retries = 2;  // a node that falls silent shall cost less than an interval
 constexpr std::chrono::seconds state_patience{1};
-constexpr std::uint32_t is_sm = 1U << 1;  // PortInfo.CapabilityMask (IBA 14.2.5.6)
 
 /// The path to begin at. What the user says of retries wins.
 path::Path start_of(Stack& stack) {
@@ -87,6 +87,7 @@ async::Task<std::shared_ptr<FabricReader>> FabricReader::sweep(Stack& stack, mad
   fabric->list_devices();
   auto reader = std::make_shared<FabricReader>(stack, pace, fabric, options);
   co_await stack.read_service_levels(reader->paths_);
+  fabric->is_sa_silent = reader->paths_.is_sa_silent();
   fabric->time = stack.loop().clock().wall_time();
   fabric->took = stack.loop().now() - begun;
   if (before) fabric->remember(*before);
@@ -97,7 +98,7 @@ async::Task<std::shared_ptr<const metrics::Reading>> FabricReader::read(std::sha
   metrics::CounterRound round(stack_.loop(), fabric_, std::move(states), hcas_, details_, supports_);
   if (details_) {
     if (!fec_modes_) co_await read_fec_modes();
-    round.read_fec(*fec_modes_);
+    round.read_fec(fec_modes_);
   }
   std::vector<subnet::NodeIndex> nodes = round.nodes(), doubtful;
   std::ranges::copy_if(nodes, std::back_inserter(doubtful), [&](subnet::NodeIndex node) { return round.is_silent(node, silent); });
@@ -179,7 +180,7 @@ async::Task<> FabricReader::read_fec_modes() {
   subnet::SurveyOptions options(polling_start(), subnet::SurveyWay::smp);
   std::vector<PortIndex> ports = subnet::ports_with_fec(fabric_->subnet);
   subnet::FecReading found = co_await subnet::read_fec_modes(senders_.smps(), fabric_->subnet, std::move(ports), std::move(options));
-  fec_modes_ = std::move(found.modes);
+  fec_modes_ = std::make_shared<const subnet::FecModes>(std::move(found.modes));
 }
 
 /// Requests how long the ticks of PortXmitWait are, of devices whose counters were read for the first time.
@@ -255,7 +256,7 @@ async::Task<std::shared_ptr<const metrics::Managers>> FabricReader::read_manager
   std::vector<PortIndex> ports;
   for (const auto* devices : {&fabric_->switches, &fabric_->hcas}) {
     for (const metrics::Device& device : *devices) {
-      if ((subnet.port(device.port).info().capability_mask & is_sm) != 0) ports.push_back(device.port);
+      if (subnet::may_have_manager(subnet, device.port)) ports.push_back(device.port);
     }
   }
   const subnet::SurveyOptions options(polling_start(), subnet::SurveyWay::smp);
@@ -265,8 +266,13 @@ async::Task<std::shared_ptr<const metrics::Managers>> FabricReader::read_manager
   const auto found = co_await subnet::survey<smp::SMInfo>(senders_.urgent_smps(), subnet, std::move(ports), options, ask);
   auto managers = std::make_shared<metrics::Managers>();
   for (const auto& row : found.rows) {
-    if (!row.value) continue;
-    managers->push_back({row.port, static_cast<std::uint8_t>(row.value->sm_state), static_cast<std::uint8_t>(row.value->priority)});
+    if (row.value) {
+      managers->known.push_back({row.port, *row.value});
+    } else if (found.failures[row.failure].kind == subnet::Failure::Kind::no_answer) {
+      managers->silent.push_back(row.port);
+    } else if ((subnet.port(row.port).info().capability_mask & smp::capability_mask::is_sm) != 0) {
+      ++managers->refused;  // without IsSM there is none, for instance because it ended
+    }
   }
   co_return managers;
 }

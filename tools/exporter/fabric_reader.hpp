@@ -60,7 +60,7 @@ class FabricReader {
   async::Task<std::shared_ptr<const metrics::Reading>> read(std::shared_ptr<const metrics::PortStates> states, std::set<Guid> silent);
   /// Reads the states of all external ports of switches, and their LIDs.
   async::Task<Polled> poll();
-  /// Reads the SMInfo of each end port that had a subnet manager at the sweep.
+  /// Reads the SMInfo of each end port that had a subnet manager at the sweep, and of the one that this port had as its master.
   async::Task<std::shared_ptr<const metrics::Managers>> read_managers();
 
  private:
@@ -83,8 +83,8 @@ class FabricReader {
   std::unordered_map<subnet::NodeIndex, counters::PmaSupport> supports_;  ///< of PMAs that answered
   /// PortSamplesControl.Tick by device; absent where it was requested and not reported.
   std::map<subnet::PortIndex, std::optional<std::uint8_t>> ticks_;
-  std::optional<subnet::FecModes> fec_modes_;  ///< read once, for details
-  std::set<subnet::PortIndex> mute_;           ///< devices whose SMA did not say by LID who it is in the last round
+  std::shared_ptr<const subnet::FecModes> fec_modes_;  ///< read once, for details
+  std::set<subnet::PortIndex> mute_;                   ///< devices whose SMA did not say by LID who it is in the last round
 };
 
 }  // namespace ib::tools::exporter

@@ -10,9 +10,11 @@
 
 namespace ib::tools::exporter {
 
-/// What is found in `now`. `before` is the reading before it, on the same sweep or an earlier one; null: there was none. Checks for which
-/// the exporter does not read enough are not done.
-std::shared_ptr<const metrics::Findings> find(const metrics::Reading* before, const metrics::Reading& now);
+/// What is found in `now`. `before` is the reading before it, on the same sweep or an earlier one; null: there was none. `managers` are
+/// those of the fabric of `now`, as they were polled last; null: they were not polled. Checks for which the exporter does not read enough
+/// are not done.
+std::shared_ptr<const metrics::Findings> find(const metrics::Reading* before, const metrics::Reading& now,
+                                              const metrics::Managers* managers);
 
 /// What is found where the own port is Down: in a fabric of one node, whose end port is `own_port`.
 std::shared_ptr<const metrics::Findings> find_down_port(std::shared_ptr<const metrics::SweptFabric> own, const std::string& own_port);

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "base/escape.hpp"
-#include "iba/generic.hpp"
+#include "counters/difference.hpp"
 #include "iba/text.hpp"
 #include "snapshot/snapshot.hpp"
 #include "snapshot/transactor.hpp"
@@ -78,13 +78,10 @@ const StructInfo* CounterReadings::blocks_layout(const subnet::Subnet& subnet, c
 
 /// Whether a counter differs from the reading before; without such a reading, whether it is not zero.
 bool CounterReadings::has_moved(const counters::CounterKey& key, const counters::PmaReading& reading, std::string_view counter) const {
-  const counters::CounterInfo& info = *counters::find_counter(counter);
-  const bool wide = reading.errors_in_extended();
-  const std::uint64_t now = reading.error_count(info).value;
-  const counters::CounterSample* before = history_.last(key, wide ? pm::PortCountersExt::info() : pm::PortCounters::info());
-  const FieldInfo* field = wide ? info.wide : info.narrow;
-  if (before == nullptr || field == nullptr) return now != 0;
-  return now != read_number(before->bytes, *field);
+  const std::size_t column = counters::column_of(counter);
+  const std::uint64_t now = counters::value_of(reading, column).value;
+  const counters::CounterRow* before = history_.last(key);
+  return now != (before == nullptr ? 0 : before->value(column));
 }
 
 async::Task<subnet::Failures> CounterReadings::read_all(mad::Transactor& transactor, const subnet::Subnet& subnet,
@@ -134,8 +131,9 @@ async::Task<subnet::Failures> CounterReadings::read(Session& session, const subn
     const counters::CounterKey key = counters::counter_key(subnet, node, reading.select);
     has_blocks_ = has_blocks_ || !reading.speeds.empty();
     const std::optional<double> octets_per_second = is_first ? std::nullopt : counters::octets_per_second(subnet, reading.port);
-    const counters::PmaGrowth growth = counters::take(history_, key, reading, octets_per_second);
-    if (table != nullptr) table->add(ib::health::counts_of(reading, growth));
+    const counters::CounterRow row = counters::row_of(reading);
+    const std::optional<counters::CounterRow> before = history_.take(key, row);
+    if (table != nullptr) table->add(counters::RowDifference(before ? &*before : nullptr, row, octets_per_second).errors());
   };
   mad::Transactor* owners = cost_ == Cost::usual ? owner_transactor(session) : nullptr;
   subnet::Failures failures = co_await read_all(session.transactor(), subnet, std::move(options), scope, owners, take);
@@ -196,7 +194,7 @@ async::Task<> CounterReadings::read_snapshot(Session& session, const std::string
   for (const subnet::Node& node : then.nodes()) since_nodes_[node.guid()] = node.has_description ? node.description() : std::string();
   const Take take = [this, &then, time](NodeIndex node, counters::PmaReading reading) {
     reading.counters_time = reading.extended_time = time;
-    counters::take(history_, counters::counter_key(then, node, reading.select), reading);
+    history_.take(counters::counter_key(then, node, reading.select), counters::row_of(reading));
   };
   const path::Path start = path::IbDrPath(&port);
   subnet::SurveyOptions options(start);

@@ -12,7 +12,7 @@
 #include "async/task.hpp"
 #include "counters/history.hpp"
 #include "counters/readings.hpp"
-#include "health/port_counts.hpp"
+#include "health/counter_table.hpp"
 #include "health/scope.hpp"
 #include "subnet/fec_modes.hpp"
 #include "tools/frame/session.hpp"

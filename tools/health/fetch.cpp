@@ -50,7 +50,7 @@ unsigned count_readings(Session& session, const Wanted& wanted, Input& input) {
 void judge_counters(Input& input) {
   constexpr const char* silent = "no node told its counters";
   bool any_window = false;
-  for (const ib::health::PortCounts& counts : input.counts.all()) any_window = any_window || counts.seconds.has_value();
+  for (const ib::health::PortChanges& counts : input.counts.all()) any_window = any_window || counts.seconds.has_value();
   if (input.counts.all().empty()) {
     not_read(input, Source::counters, silent);
     if (input.source(Source::window).state == CheckState::done) not_read(input, Source::window, silent);

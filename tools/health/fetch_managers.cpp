@@ -187,13 +187,7 @@ async::Task<EarlierManagers> read_managers(Session& session, const Fabric& fabri
   take(found, records, input);
   if (input.managers.empty() && input.silent_managers == 0)
     input.has_manager_elsewhere = co_await answers_elsewhere(session, fabric.subnet);
-  if (input.silent_managers > 0) {
-    const std::size_t count = input.managers.size() + input.silent_managers;
-    for (const Source source : {Source::managers, Source::activity}) {
-      not_read(input, source, fmt::format("{} of {} subnet managers did not give SMInfo", input.silent_managers, count));
-      input.source(source).is_partial = !input.managers.empty() || !input.silent.empty();
-    }
-  }
+  judge_managers(input);
   if (input.silent_managers == 0 || !input.managers.empty()) compare(session, earlier, input);
   co_return earlier_of(found, fabric.subnet, session.loop().now());
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The file of --state has one line of words: its kind, the GUID and the number of the port, the time of the reading in milliseconds since
-// 1970, and for each attribute its number and its bytes.
+// 1970, and for each counter its name, the width of its field in bits and its value.
 #include "tools/health/own_port.hpp"
 
 #include <fmt/format.h>
@@ -24,18 +24,15 @@
 namespace ib::tools::health {
 namespace {
 
-constexpr std::string_view kind_of_file = "ibtool-health-1";
+constexpr std::string_view kind_of_file = "ibtool-health-2";
+constexpr unsigned all_bits = 64;
 constexpr std::size_t longest_state = 4096, longest_read = std::size_t{1} << 20U;  // bytes
-constexpr int hex = 16;
 
 /// The checks that need one link only. The others need the whole fabric, or more MADs.
 constexpr std::array local_checks = std::to_array<std::string_view>(
     {"node-silent", "port-init", "port-armed", "lid-zero", "link-slow", "link-misconnected", "mtu-mismatch", "vl-mismatch", "symbol-errors",
      "receive-errors", "link-recovery", "link-flap", "link-restart", "link-integrity", "buffer-overrun", "constraint-errors",
      "counter-stuck", "counter-cleared", "vl15-dropped"});
-
-/// The attributes that hold errors, in the order of the file.
-std::array<const StructInfo*, 2> attributes() { return {&pm::PortCounters::info(), &pm::PortCountersExt::info()}; }
 
 counters::CounterKey own_key(const subnet::Subnet& subnet) {
   const subnet::Port& port = subnet.port(subnet.start);
@@ -47,15 +44,15 @@ std::chrono::milliseconds wall_milliseconds(async::Loop& loop, async::Time time)
   return std::chrono::duration_cast<std::chrono::milliseconds>((loop.clock().wall_time() - age).time_since_epoch());
 }
 
-std::vector<std::uint8_t> bytes_in(std::string_view text) {
-  std::vector<std::uint8_t> bytes;
-  for (std::size_t at = 0; at + 1 < text.size(); at += 2) {
-    std::uint8_t byte = 0;
-    const auto [end, code] = std::from_chars(text.data() + at, text.data() + at + 2, byte, hex);
-    if (code != std::errc() || end != text.data() + at + 2) return {};
-    bytes.push_back(byte);
+/// Adds a counter of the file to a row. What this program does not know is passed over.
+void add_counter(counters::CounterRow& row, std::string_view name, unsigned bits, std::uint64_t value) {
+  for (std::size_t column = 0; column < counters::counter_columns; ++column) {
+    if (counters::columns[column].field != name) continue;
+    if (bits == all_bits) row.wide |= 1U << column;
+    if (row.field(column).bits != bits || (bits < all_bits && value >> bits != 0)) return;
+    row.known |= std::uint64_t{1} << column;
+    row.counters[column] = value;
   }
-  return bytes;
 }
 
 }  // namespace
@@ -114,32 +111,28 @@ std::string load_state(const std::string& state, const subnet::Subnet& subnet, a
   const counters::CounterKey key = own_key(subnet);
   if (!(words >> kind >> guid >> port >> milliseconds) || kind != kind_of_file || guid != to_text(key.node) || port != key.port) return {};
   if (std::string why = why_impossible(milliseconds, loop.clock().wall_time()); !why.empty()) return why;
-  const async::Time time = time_of(milliseconds, loop);
-  std::uint16_t id = 0;
-  std::string digits;
-  while (words >> id >> digits) {
-    const std::vector<std::uint8_t> bytes = bytes_in(digits);
-    for (const StructInfo* attribute : attributes()) {
-      if (attribute->attribute_id == static_cast<std::int32_t>(id) && bytes.size() == attribute->bytes)
-        history.take(key, *attribute, time, bytes);
-    }
-  }
+  counters::CounterRow row;
+  row.port = subnet.start;
+  row.error_time = row.traffic_time = time_of(milliseconds, loop);
+  std::string name;
+  unsigned bits = 0;
+  std::uint64_t value = 0;
+  while (words >> name >> bits >> value) add_counter(row, name, bits, value);
+  if (row.known != 0) history.take(key, row);
   return {};
 }
 
 void save_state(const std::string& state, const subnet::Subnet& subnet, async::Loop& loop, const counters::CounterHistory& history) {
   const counters::CounterKey key = own_key(subnet);
-  std::string samples;
-  std::optional<async::Time> time;
-  for (const StructInfo* attribute : attributes()) {
-    const counters::CounterSample* sample = history.last(key, *attribute);
-    if (sample == nullptr) continue;
-    samples += fmt::format(" {} {}", attribute->attribute_id, hex_text(sample->bytes));
-    time = sample->time;
+  const counters::CounterRow* row = history.last(key);
+  if (row == nullptr) return;
+  const std::int64_t milliseconds = wall_milliseconds(loop, row->error_time).count();
+  std::string text = fmt::format("{} {} {} {}", kind_of_file, to_text(key.node), key.port, milliseconds);
+  for (std::size_t column = 0; column < counters::counter_columns; ++column) {
+    if (!row->is_known(column)) continue;
+    text += fmt::format(" {} {} {}", counters::columns[column].field, row->field(column).bits, row->value(column));
   }
-  if (!time) return;
-  replace_private_file(
-      state, fmt::format("{} {} {} {}{}\n", kind_of_file, to_text(key.node), key.port, wall_milliseconds(loop, *time).count(), samples));
+  replace_private_file(state, text + '\n');
 }
 
 }  // namespace ib::tools::health

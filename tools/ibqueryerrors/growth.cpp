@@ -12,14 +12,14 @@ namespace ib::tools::ibqueryerrors {
 
 using Kind = counters::CounterChange::Kind;
 
-std::vector<GrownCounter> GrowthReport::errors_of(const counters::PmaReading& now, const counters::PmaGrowth& growth) const {
+std::vector<GrownCounter> GrowthReport::errors_of(const counters::RowDifference& difference) const {
   std::vector<GrownCounter> errors;
   for (const counters::CounterInfo* counter : error_counters()) {
-    const counters::CounterChange change = growth.error_change(*counter);
+    const counters::CounterChange change = difference.change(counters::column_of(counter->name));
     const std::uint64_t threshold = rules_.threshold_of(*counter);
     const bool is_unclear = change.kind == Kind::reset || change.kind == Kind::implausible;
     if (rules_.is_suppressed(*counter) || (!is_unclear && change.delta.value_or(0) <= threshold)) continue;
-    errors.push_back(GrownCounter::of(counter->name, counter->field(), now.error_count(*counter).value, change, growth.error_seconds()));
+    errors.push_back(GrownCounter::of(counter->name, counter->field(), change.now, change, difference.error_seconds()));
     errors.back().threshold = threshold;
   }
   return errors;
@@ -32,11 +32,13 @@ void GrowthReport::take(const counters::PmaNode& node, counters::CounterHistory&
     ++ports_;
     if (!reading.known()) continue;
     const counters::CounterKey key = counters::counter_key(fabric.subnet, node.node, reading.select);
-    const counters::PmaGrowth growth = counters::take(history, key, reading, counters::octets_per_second(fabric.subnet, reading.port));
-    if (!growth.known()) continue;
-    GrownPort port{reading.port, {}, {}, wanted_.data_only ? growth.traffic_seconds() : growth.error_seconds()};
-    if (!wanted_.data_only) port.errors = errors_of(reading, growth);
-    if (wanted_.data || wanted_.data_only) port.traffic = traffic_growth(reading, growth);
+    const counters::CounterRow row = counters::row_of(reading);
+    const std::optional<counters::CounterRow> before = history.take(key, row);
+    if (!before) continue;
+    const counters::RowDifference difference(&*before, row, counters::octets_per_second(fabric.subnet, reading.port));
+    GrownPort port{reading.port, {}, {}, wanted_.data_only ? difference.traffic_seconds() : difference.error_seconds()};
+    if (!wanted_.data_only) port.errors = errors_of(difference);
+    if (wanted_.data || wanted_.data_only) port.traffic = traffic_growth(difference);
     const bool has_counted = std::ranges::any_of(port.errors, [](const GrownCounter& error) { return error.change.delta.has_value(); });
     bad_ports_ += has_counted ? 1 : 0;
     is_bad = is_bad || has_counted;

@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "counters/history.hpp"
 #include "tools/ibqueryerrors/wanted.hpp"
 #include "tools/shared/fabric.hpp"
 #include "tools/shared/growth.hpp"
@@ -31,7 +32,7 @@ class GrowthReport final : public FabricReport {
     std::vector<GrownCounter> errors, traffic;
     std::optional<double> seconds;  ///< between the two readings of the port
   };
-  std::vector<GrownCounter> errors_of(const counters::PmaReading& now, const counters::PmaGrowth& growth) const;
+  std::vector<GrownCounter> errors_of(const counters::RowDifference& difference) const;
   void port_text(TextOut& out, const GrownPort& port) const;
 
   const Wanted& wanted_;

@@ -275,11 +275,10 @@ class Perfquery : public Command {
     reading.node = report.place();
     reading.round = std::move(round);
     if (thresholds_) reading.thresholds = &*thresholds_;
-    for (PortReading& now : report.ports) {
+    for (const PortReading& now : report.ports) {
       const Guid node = watched.node ? watched.node->node_guid : report.node.path.ib().meant;
-      const counters::CounterKey key{node, 0, static_cast<std::uint8_t>(now.port)};
-      auto growth = watched.history.take(key, report.info, now.time, now.bytes);
-      reading.samples.push_back({now.port, std::move(now.bytes), std::move(growth)});
+      const auto [last, is_first] = watched.last.try_emplace({node, now.port}, now);
+      reading.samples.push_back({now, is_first ? std::nullopt : std::optional(std::exchange(last->second, now))});
     }
     emit(reading);
     emit.flush();  // at once

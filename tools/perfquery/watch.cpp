@@ -11,12 +11,14 @@
 namespace ib::tools::perfquery {
 /// Calls `use` with the field of each counter that is shown, and what it has counted.
 template <class Use>
-void WatchReport::each_counter(const PortGrowth& sample, Use use) const {
+void WatchReport::each_counter(const Sample& sample, Use use) const {
   for (const FieldInfo& field : info.fields) {
     if (counters::is_selector(field)) continue;
     for (std::uint32_t index = 0; index < std::max<std::uint32_t>(field.count, 1); ++index) {
-      const counters::CounterChange change = sample.growth ? sample.growth->change(field, index) : counters::CounterChange{};
-      GrownCounter counter = GrownCounter::of(field.name, field, read_number(sample.bytes, field, index), change, sample.seconds());
+      const std::uint64_t now = read_number(sample.now.bytes, field, index);
+      counters::CounterChange change;
+      if (sample.before) change = counters::change_of(read_number(sample.before->bytes, field, index), now, field.bits);
+      GrownCounter counter = GrownCounter::of(field.name, field, now, change, sample.seconds());
       if (field.count > 1) counter.index = index;
       if (is_shown(field, counter)) use(field, counter);
     }
@@ -31,8 +33,8 @@ bool WatchReport::is_shown(const FieldInfo& field, const GrownCounter& counter) 
 
 void WatchReport::text(TextOut& out) const {
   constexpr std::size_t column = 33;
-  for (const PortGrowth& sample : samples) {
-    out.print("# Port counters: {} port {}\n", node, sample.port);
+  for (const Sample& sample : samples) {
+    out.print("# Port counters: {} port {}\n", node, sample.now.port);
     each_counter(sample, [&](const FieldInfo& field, const GrownCounter& counter) {
       std::string name = styled_name(field, names);
       if (counter.index) name += fmt::format("[{}]", *counter.index);
@@ -44,8 +46,8 @@ void WatchReport::text(TextOut& out) const {
 void WatchReport::visit(report::Sink& sink) const {
   begin_round(sink, round);
   sink.value("attribute", info.iba_name);
-  sink.objects("ports", samples, [&](const PortGrowth& sample) {
-    sink.value("port_num", sample.port);
+  sink.objects("ports", samples, [&](const Sample& sample) {
+    sink.value("port_num", sample.now.port);
     sink.value("seconds", sample.seconds());
     sink.begin_array("counters");
     each_counter(sample, [&](const FieldInfo&, const GrownCounter& counter) { visit_growth(sink, counter, {.index = true}); });

@@ -16,11 +16,10 @@ namespace ib::tools::perfquery {
 
 /// One reading. In JSON an element of the list that is open.
 struct WatchReport final : Report {
-  struct PortGrowth {
-    std::int32_t port{};
-    std::vector<std::uint8_t> bytes;
-    std::optional<counters::CounterGrowth> growth;  ///< since the reading before; absent the first time
-    std::optional<double> seconds() const { return growth ? growth->seconds : std::nullopt; }
+  struct Sample {
+    PortReading now;
+    std::optional<PortReading> before;  ///< absent the first time
+    std::optional<double> seconds() const { return before ? counters::seconds_between(before->time, now.time) : std::nullopt; }
   };
 
   explicit WatchReport(const StructInfo& structure) : info(structure) {}
@@ -31,13 +30,13 @@ struct WatchReport final : Report {
   NameStyle names = NameStyle::iba;
   std::string node;  ///< "Lid 2 (fe80::20:0)"
   Round round;
-  std::vector<PortGrowth> samples;
+  std::vector<Sample> samples;
   /// Only counters that grew at least so much a second are shown; null: all.
   const counters::ErrorThresholds* thresholds{};
 
  private:
   template <class Use>
-  void each_counter(const PortGrowth& sample, Use use) const;
+  void each_counter(const Sample& sample, Use use) const;
   bool is_shown(const FieldInfo& field, const GrownCounter& counter) const;
 };
 

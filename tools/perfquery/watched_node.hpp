@@ -2,19 +2,22 @@
 // The node whose counters are read again and again. It is the one that answered first at the end of the path, wherever its LID is later.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 
-#include "counters/history.hpp"
 #include "iba-gen/smp.hpp"
 #include "tools/frame/session.hpp"
+#include "tools/perfquery/readings.hpp"
 
 namespace ib::tools::perfquery {
 
 struct WatchedNode {
-  std::optional<smp::NodeInfo> node;  ///< absent until it has answered
-  bool is_lost{};                     ///< it did not answer at the end of the path in the last round
-  counters::CounterHistory history;
+  std::optional<smp::NodeInfo> node;                          ///< absent until it has answered
+  bool is_lost{};                                             ///< it did not answer at the end of the path in the last round
+  std::map<std::pair<Guid, std::int32_t>, PortReading> last;  ///< by node and port
 };
 
 /// Requests who has answered at the end of the path (counters/owner.hpp). Returns null if that is the node that is watched, or if SMPs do

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 
+#include "counters/history.hpp"
 #include "counters/owner.hpp"
 #include "counters/readings.hpp"
 #include "subnet/port_paths.hpp"
@@ -152,12 +153,13 @@ class Ibdatacounters final : public Command {
     const counters::CounterKey key = counters::counter_key(subnet, node.node, reading.select);
     std::optional<double> rate;
     if (reading.select != subnet::all_ports) rate = counters::octets_per_second(subnet, reading.port);
-    const counters::PmaGrowth growth = counters::take(history_, key, reading, rate);
-    const std::optional<double> seconds = growth.traffic_seconds();
+    const counters::CounterRow now = counters::row_of(reading);
+    const std::optional<counters::CounterRow> before = history_.take(key, now);
+    const counters::RowDifference difference(before ? &*before : nullptr, now, rate);
     for (std::size_t at = 0; at < traffic_counters.size(); ++at) {
-      const counters::CounterInfo& counter = *counters::find_counter(traffic_counters.at(at));
-      row.counts.at(at) = sum_of(row.counts.at(at), reading.traffic_count(counter));
-      row.grown.at(at).add(growth.traffic_change(counter), seconds);
+      const std::size_t column = counters::column_of(traffic_counters.at(at));
+      row.counts.at(at) = sum_of(row.counts.at(at), counters::value_of(reading, column));
+      row.grown.at(at).add(difference.change(column), difference.traffic_seconds());
     }
   }
 

@@ -36,13 +36,13 @@ GrownCounter GrownCounter::of(std::string_view name, const FieldInfo& field, std
   return grown;
 }
 
-std::vector<GrownCounter> traffic_growth(const counters::PmaReading& now, const counters::PmaGrowth& growth) {
+std::vector<GrownCounter> traffic_growth(const counters::RowDifference& difference) {
   std::vector<GrownCounter> traffic;
-  for (const counters::CounterInfo& counter : counters::counter_infos()) {
-    if (!counter.traffic) continue;
-    const counters::CounterChange change = growth.traffic_change(counter);
+  for (std::size_t column = 0; column < counters::columns.size(); ++column) {
+    if (!counters::columns[column].is_traffic()) continue;
+    const counters::CounterChange change = difference.change(column);
     if (change.kind == Kind::unknown) continue;
-    traffic.push_back(GrownCounter::of(counter.name, counter.field(), now.traffic_count(counter).value, change, growth.traffic_seconds()));
+    traffic.push_back(GrownCounter::of(change.counter->name, *change.counter, change.now, change, difference.traffic_seconds()));
   }
   return traffic;
 }

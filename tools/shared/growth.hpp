@@ -10,8 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "counters/history.hpp"
-#include "counters/readings.hpp"
+#include "counters/difference.hpp"
 #include "iba/struct_info.hpp"
 #include "report/sink.hpp"
 #include "tools/frame/emit.hpp"
@@ -35,7 +34,7 @@ struct GrownCounter {
 };
 
 /// The change of the counters of data and packets, as far as it is known.
-std::vector<GrownCounter> traffic_growth(const counters::PmaReading& now, const counters::PmaGrowth& growth);
+std::vector<GrownCounter> traffic_growth(const counters::RowDifference& difference);
 
 /// Members that only some lists of counters have.
 struct GrowthMembers {

@@ -9,7 +9,7 @@
 #include "async/interrupt.hpp"
 #include "base/escape.hpp"
 #include "base/utc_time.hpp"
-#include "counters/history.hpp"
+#include "counters/difference.hpp"
 #include "tools/frame/session.hpp"
 
 namespace ib::tools {

@@ -94,7 +94,7 @@ TEST_CASE("link-gone: both nodes are there") {
                               subnet::changes(discarding.now.swept->subnet, discarding.before.swept->subnet));
   discarding.now.input->compare_with(*discarding.baseline);
   for (const FakeFabric::NodeId node : {FakeFabric::NodeId{0}, FakeFabric::NodeId{1}}) {
-    discarding.now.counts[discarding.now.port(node, 2)] = {discarding.now.port(node, 2), 10.0, {}, {}, {}, {}};
+    discarding.now.counts[discarding.now.port(node, 2)] = {discarding.now.port(node, 2), 10.0};
     discarding.now.count(node, 2, "port_xmit_discards", 5);
   }
   CHECK(Patient::checks_of(discarding.now.examine()) == Found{"link-gone"});

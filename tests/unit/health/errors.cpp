@@ -71,6 +71,21 @@ TEST_CASE("symbol-errors: at least three, and more than the ratio of the link") 
   }
 }
 
+TEST_CASE("errors on a link of unknown rate are no proof of a ratio") {
+  Patient patient;
+  for (const auto& [node, port] : {std::pair{Patient::leaf0, 3U}, {Patient::spine, 1U}}) patient.info(node, port).link_width_active = {};
+  patient.sweep();
+  patient.count(Patient::leaf0, 3, "symbol_error_counter", 3);
+  patient.count(Patient::leaf0, 3, "port_rcv_errors", 2);
+  const Diagnosis diagnosis = patient.examine();
+  const auto finding = std::ranges::find(diagnosis.findings, find_check("symbol-errors"), &Finding::check);
+  REQUIRE(finding != diagnosis.findings.end());
+  CHECK(*finding->level == Level::warning);
+  CHECK(finding->confidence == Confidence::possible);
+  CHECK_THAT(finding->detail, ibtest::contains("rate of the link is not known"));
+  CHECK(finding->also.empty());
+}
+
 TEST_CASE("link-recovery: a warning, and an error from three at five a minute on") {
   CHECK(level_of("link_error_recovery_counter", 1, 10, false) == Level::warning);  // six a minute
   CHECK(level_of("link_error_recovery_counter", 3, 60, false) == Level::warning);
@@ -190,6 +205,19 @@ TEST_CASE("discards by their reasons") {
   CHECK(diagnosis.findings.front().evidence.size() == 2);       // … with both
 }
 
+TEST_CASE("discards: a reason whose counter is full may explain the others") {
+  Patient patient;
+  patient.sweep();
+  patient.count(Patient::leaf0, 3, "port_xmit_discards", 5000);
+  patient.fill(Patient::leaf0, 3, "port_sw_hoq_limit_discards", 65535).is_full = false;
+  PortChanges& of = patient.counts.at(patient.port(Patient::leaf0, 3));
+  of.has_discard_details = of.lacks_discard_details = true;
+  const Diagnosis diagnosis = patient.examine();
+  REQUIRE(Patient::checks_of(diagnosis) == Found{"discards"});
+  CHECK(diagnosis.findings.front().confidence == Confidence::possible);
+  CHECK_THAT(diagnosis.findings.front().detail, ibtest::contains("is full"));
+}
+
 TEST_CASE("discards of a port without a link are discards-inactive, though nobody tells their reasons") {
   for (const auto& [has_details, is_down, found] :
        {std::tuple{false, true, "discards-inactive"}, {true, true, "discards"}, {false, false, "discards"}}) {
@@ -259,16 +287,27 @@ TEST_CASE("congestion: the head of the tree, and how many wait for it") {
   CHECK(found_of("port_xmit_wait", 9'999'999).empty());
 }
 
+TEST_CASE("congestion: a link of unknown rate is not the greatest head") {
+  Patient patient;
+  for (const auto& [node, port] : {std::pair{Patient::leaf0, 1U}, {Patient::host0, 1U}}) patient.info(node, port).link_width_active = {};
+  patient.sweep();
+  patient.thresholds.congestion_heads = 1;
+  patient.count(Patient::leaf0, 1, "port_xmit_wait", 20'000'000);
+  patient.count(Patient::leaf1, 1, "port_xmit_wait", 20'000'000);
+  const Diagnosis diagnosis = patient.examine();
+  const auto finding = std::ranges::find(diagnosis.findings, find_check("congestion"), &Finding::check);
+  REQUIRE(finding != diagnosis.findings.end());
+  CHECK(finding->ends.front().port == patient.port(Patient::leaf1, 1));
+}
+
 TEST_CASE("counters that are stuck or were cleared are one finding each") {
   Patient patient;
   patient.sweep();
   for (const auto leaf : {Patient::leaf0, Patient::leaf1}) {
-    Movement& stuck = patient.count(leaf, 3, "symbol_error_counter", 0);
-    stuck.is_stuck = true;
-    stuck.change = {Kind::saturated, {}};
-    patient.count(leaf, 2, "port_rcv_errors", 0).change = {Kind::reset, {}};
+    patient.fill(leaf, 3, "symbol_error_counter", 65535);
+    patient.clear(leaf, 2, "port_rcv_errors", 9, 0);
   }
-  patient.count(Patient::spine, 1, "port_rcv_errors", 0).change = {Kind::implausible, {}};
+  patient.count(Patient::spine, 1, "port_rcv_errors", 0).kind = CounterChange::Kind::implausible;
   const Diagnosis diagnosis = patient.examine();
   REQUIRE(Patient::checks_of(diagnosis) == Found{"counter-stuck", "counter-cleared"});
   for (const Finding& finding : diagnosis.findings) CHECK(finding.ends.size() == 2);

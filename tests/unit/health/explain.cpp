@@ -108,10 +108,10 @@ TEST_CASE("a cable that went down and is missed by siblings is one finding") {
   const subnet::PortIndex a = dead.port(leaf0, to_spine0), b = dead.port(spine0, 1);
   dead.input->former_peers = {{a, b}, {b, a}};
   for (const subnet::PortIndex at : {a, b}) {
-    PortCounts counts;
+    PortChanges counts;
     counts.port = at;
     counts.seconds = 10;
-    counts.movements = {{&Patient::counter("link_downed_counter"), {counters::CounterChange::Kind::counted, 1}, 0, 1, false}};
+    counts.changes = {{CounterChange::Kind::counted, 1, &Patient::counter("link_downed_counter"), 0, 1}};
     dead.input->counts.add(counts);
   }
   const Diagnosis diagnosis = dead.examine();

@@ -65,9 +65,9 @@ TEST_CASE("LinkDowned that is full at one end does not say that the other node r
 
   Patient last;  // it became full by what it counted: both ends counted
   last.sweep();
-  Movement& filled = last.fill(Patient::leaf0, 3, "link_downed_counter", 255);
+  CounterChange& filled = last.fill(Patient::leaf0, 3, "link_downed_counter", 255);
   filled.before = 254;
-  filled.change.delta = 1;
+  filled.delta = 1;
   last.count(Patient::spine, 1, "link_downed_counter", 1);
   const Diagnosis both = last.examine();
   CHECK(*only(both, "link-flap").level == Level::error);

@@ -25,7 +25,7 @@ struct Patient {
   ib::health::Thresholds thresholds;
   std::unique_ptr<Swept> swept;
   std::unique_ptr<ib::health::Input> input;
-  std::map<ib::subnet::PortIndex, ib::health::PortCounts> counts;
+  std::map<ib::subnet::PortIndex, ib::health::PortChanges> counts;
 
   ib::smp::PortInfo& info(FakeFabric::NodeId node, unsigned port) { return fabric.node(node).ports.at(port).info; }
 
@@ -85,31 +85,32 @@ struct Patient {
     }
     throw std::invalid_argument("no counter is called " + std::string(name));
   }
-  ib::health::Movement& count(FakeFabric::NodeId node, unsigned number, std::string_view name, std::uint64_t delta) {
-    using Kind = ib::counters::CounterChange::Kind;
-    std::vector<ib::health::Movement>& movements = counts.at(port(node, number)).movements;
-    movements.push_back({&counter(name), {Kind::counted, delta}, 0, delta, false});
-    return movements.back();
+  ib::health::CounterChange& count(FakeFabric::NodeId node, unsigned number, std::string_view name, std::uint64_t delta) {
+    std::vector<ib::health::CounterChange>& changes = counts.at(port(node, number)).changes;
+    changes.push_back({ib::health::CounterChange::Kind::counted, delta, &counter(name), 0, delta});
+    return changes.back();
   }
 
   /// A counter that was cleared, and holds `now` again.
-  ib::health::Movement& clear(FakeFabric::NodeId node, unsigned number, std::string_view name, std::uint64_t was, std::uint64_t now) {
-    ib::health::Movement& movement = count(node, number, name, now);
-    movement.before = was;
-    movement.change = {ib::counters::CounterChange::Kind::reset, {}};
-    return movement;
+  ib::health::CounterChange& clear(FakeFabric::NodeId node, unsigned number, std::string_view name, std::uint64_t was, std::uint64_t now) {
+    ib::health::CounterChange& change = count(node, number, name, now);
+    change.kind = ib::health::CounterChange::Kind::reset;
+    change.delta.reset();
+    change.before = was;
+    return change;
   }
   /// A counter that was full at both readings.
-  ib::health::Movement& fill(FakeFabric::NodeId node, unsigned number, std::string_view name, std::uint64_t most) {
-    ib::health::Movement& movement = count(node, number, name, most);
-    movement.before = most;
-    movement.change = {ib::counters::CounterChange::Kind::saturated, {}};
-    movement.is_stuck = true;
-    return movement;
+  ib::health::CounterChange& fill(FakeFabric::NodeId node, unsigned number, std::string_view name, std::uint64_t most) {
+    ib::health::CounterChange& change = count(node, number, name, most);
+    change.kind = ib::health::CounterChange::Kind::saturated;
+    change.delta.reset();
+    change.before = most;
+    change.is_full = true;
+    return change;
   }
   /// Reads a port without a link, which sweep() leaves out.
   void read(FakeFabric::NodeId node, unsigned number, double seconds = 10) {
-    ib::health::PortCounts& of = counts[port(node, number)];
+    ib::health::PortChanges& of = counts[port(node, number)];
     of.port = port(node, number);
     of.seconds = seconds;
   }

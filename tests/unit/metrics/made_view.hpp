@@ -73,15 +73,14 @@ struct MadeView {
     }
     return device;
   }
-  ib::metrics::PortRow row(ib::subnet::PortIndex port) const {
-    ib::metrics::PortRow row;
+  ib::counters::CounterRow row(ib::subnet::PortIndex port) const {
+    ib::counters::CounterRow row;
     row.port = port;
-    row.known = ~0U;
+    row.known = ~std::uint64_t{0};
     const std::uint64_t base = 1000U * fabric->subnet.port(port).number;
     for (std::size_t at = 0; at < row.counters.size(); ++at) row.counters[at] = base + at;
     for (std::size_t at = 0; at < row.details.size(); ++at) row.details[at] = static_cast<std::uint16_t>(base + row.counters.size() + at);
     for (std::size_t at = 0; at < row.fec.size(); ++at) row.fec[at] = 100 * base + at;
-    row.known_fec = 0x7;
     return row;
   }
 };

@@ -208,7 +208,7 @@ TEST_CASE("Names: each counter holds the field that its name says") {
   }
   // guilbaults' names are libibmad's in lower case.
   for (const metrics::Column& column : metrics::columns()) {
-    if (column.guilbaults.empty() || column.source != metrics::Source::counters) continue;
+    if (column.guilbaults.empty() || column.source != counters::Source::counters) continue;
     CHECK(counters::find_counter(column.guilbaults) == counters::find_counter(column.field));
   }
 }
@@ -335,8 +335,8 @@ TEST_CASE_METHOD(Small, "Names: shares of waiting, of ports where they are known
 
 TEST_CASE_METHOD(Small, "Names: counters of FEC with details, of both layouts of their attribute") {
   const MadeView made(fabric);
-  metrics::PortRow& row = made.reading->rows.front();
-  row.known_fec = 0x3;  // a layout without symbols
+  counters::CounterRow& row = made.reading->rows.front();
+  row.known &= ~(std::uint64_t{1} << counters::column_of("port_fec_corrected_symbol_ctr"));  // a layout without symbols
   const auto samples = made.samples({.hcas = true, .details = true});
   CHECK(values(samples, "infiniband_switch_port_fec_corrected_blocks_total", leaf_guid).at("1") == "100000");
   CHECK(values(samples, "infiniband_switch_port_fec_uncorrectable_blocks_total", leaf_guid).at("1") == "100001");
@@ -351,10 +351,10 @@ TEST_CASE_METHOD(Small, "Names: counters of FEC with details, of both layouts of
   lanes.fec_uncorrectable_block_ctr_lane[11] = 2;
   reading.speeds.resize(pm::PortExtendedSpeedsCounters::wire_size);
   lanes.pack(reading.speeds);
-  const metrics::PortRow of_lanes = metrics::row_of(reading);
-  CHECK(of_lanes.known_fec == 0x3);
-  CHECK(of_lanes.value(metrics::FecCounter::corrected_blocks) == 2 * std::uint64_t{0xffffffff});
-  CHECK(of_lanes.value(metrics::FecCounter::uncorrectable_blocks) == 2);
+  const counters::CounterRow of_lanes = counters::row_of(reading);
+  CHECK(of_lanes.known == std::uint64_t{3} << counters::column_of("port_fec_correctable_block_ctr"));
+  CHECK(of_lanes.value(counters::column_of("port_fec_correctable_block_ctr")) == 2 * std::uint64_t{0xffffffff});
+  CHECK(of_lanes.value(counters::column_of("port_fec_uncorrectable_block_ctr")) == 2);
 
   pm::PortExtendedSpeedsCountersRsFec port;
   port.fec_correctable_symbol_ctr_lane[0] = 1;  // which the sum of the port holds too
@@ -364,8 +364,8 @@ TEST_CASE_METHOD(Small, "Names: counters of FEC with details, of both layouts of
   reading.speeds_info = &pm::PortExtendedSpeedsCountersRsFec::info();
   reading.speeds.resize(pm::PortExtendedSpeedsCountersRsFec::wire_size);
   port.pack(reading.speeds);
-  CHECK(metrics::row_of(reading).fec == std::array<std::uint64_t, 3>{5, 6, 7});
-  CHECK(metrics::row_of(counters::PmaReading()).known_fec == 0);
+  CHECK(counters::row_of(reading).fec == std::array<std::uint64_t, 3>{5, 6, 7});
+  CHECK(counters::row_of(counters::PmaReading()).known == 0);
 }
 
 TEST_CASE_METHOD(Small, "Names: requests that failed, in guilbaults' words, each once") {

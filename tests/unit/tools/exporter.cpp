@@ -334,8 +334,12 @@ TEST_CASE("Exporter: counters of FEC with details, of links that report their FE
   CHECK_THAT(all, ibtest::contains("\ninfiniband_switch_port_fec_uncorrectable_blocks_total{guid=\"" + leaf0_guid + "\",port=\"1\"} 9\n"));
   CHECK_THAT(all, !ibtest::contains("fec_uncorrectable_blocks_total{guid=\"" + leaf0_guid + "\",port=\"2\"}"));  // the peer reports no mode
   CHECK(pma.times(pm::PortExtendedSpeedsCounters::attribute_id) == 1);
+  CHECK(bench.find("infiniband_health_findings{check=\"fec-mismatch\",level=\"warning\"}") == "0");
+  CHECK(bench.find("infiniband_health_findings{check=\"fec-uncorrectable\",level=\"error\"}") == "none");  // one reading proves nothing
+  pma.count(1, "port_fec_uncorrectable_block_ctr") += 1;
   bench.run_for(30s);
   CHECK(pma.times(pm::PortExtendedSpeedsCounters::attribute_id) == 2);
+  CHECK(bench.find("infiniband_health_findings{check=\"fec-uncorrectable\",level=\"error\"}") == "1");
 }
 
 TEST_CASE_METHOD(Bench, "Exporter: the share of time in which a port waited, where the PMA reports the length of a tick") {
@@ -384,6 +388,30 @@ TEST_CASE_METHOD(Bench, "Exporter: findings of health between the last two readi
   CHECK(findings("symbol-errors", "error") == "0");  // it stands still
   CHECK(count("infiniband_health_finding_info{check=\"symbol-errors\"") == 0);
   CHECK(sent() - before <= 2 * first + 40);  // polls of states fall into one round or the other
+}
+
+TEST_CASE_METHOD(Bench, "Exporter: findings of subnet managers, as they were polled last") {
+  const auto findings = [this](const std::string& check) {
+    return find("infiniband_health_findings{check=\"" + check + "\",level=\"error\"}");
+  };
+  for (FakeFabric::NodeId node = 0; node < fabric.size(); ++node) {
+    for (FakeFabric::Port& port : fabric.node(node).ports) port.info.master_sm_lid = fabric.node(host0).ports[1].info.lid;
+  }
+  fabric.node(host0).ports[1].info.capability_mask |= smp::capability_mask::is_sm;
+  fabric.node(host0).sm_info.emplace().sm_state = smp::SMState::master;
+  start();
+  run_for(5s);
+  CHECK(findings("sm-none") == "0");
+  CHECK(findings("sm-silent") == "0");
+  fabric.node(host0).sm_info->sm_state = smp::SMState::standby;
+  run_for(60s);
+  CHECK(findings("sm-none") == "1");
+  fabric.node(host0).ports[1].info.capability_mask &= ~smp::capability_mask::is_sm;  // it has ended
+  fabric.node(host0).sm_info.reset();
+  engine->sweep_now();
+  run_for(60s);
+  CHECK(findings("sm-none") == "1");
+  CHECK(count("infiniband_sm_state_id") == 0);
 }
 
 TEST_CASE_METHOD(Bench, "Exporter: a sweep between two readings does not hide what was counted between them") {

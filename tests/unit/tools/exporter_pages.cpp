@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // What the exporter makes of requests, and its page for people with hostile names in it.
+#include <algorithm>
+#include <memory>
+#include <optional>
 #include <set>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "base/error.hpp"
+#include "health/input.hpp"
 #include "support/catch.hpp"
 #include "tools/exporter/findings.hpp"
 #include "tools/exporter/pages.hpp"
@@ -92,10 +96,12 @@ namespace {
 /// A view with findings: all that was counted since a reading before in which all was zero.
 metrics::View sick(const ibtest::MadeView& made) {
   auto before = std::make_shared<metrics::Reading>(*made.reading);
-  before->begun = made.reading->begun - std::chrono::seconds(30);
-  for (metrics::PortRow& row : before->rows) row.counters.fill(0);
+  for (counters::CounterRow& row : before->rows) {
+    row.counters.fill(0);
+    row.error_time -= std::chrono::seconds(30);
+  }
   metrics::View view = made.view();
-  view.findings = tools::exporter::find(before.get(), *made.reading);
+  view.findings = tools::exporter::find(before.get(), *made.reading, nullptr);
   return view;
 }
 
@@ -127,12 +133,46 @@ TEST_CASE("Exporter: a fabric without findings is good, and one without a second
   ibtest::FakeFabric fabric = ibtest::FakeFabric::fat_tree(2, 1, 2);
   const ibtest::MadeView made(fabric);
   metrics::View view = made.view();
-  view.findings = tools::exporter::find(nullptr, *made.reading);
+  view.findings = tools::exporter::find(nullptr, *made.reading, nullptr);
   CHECK_THAT(tools::exporter::front_page(view, made.reading->time), contains("verdict good") && contains("no two readings yet"));
   auto before = std::make_shared<metrics::Reading>(*made.reading);
-  before->begun -= std::chrono::seconds(30);
-  view.findings = tools::exporter::find(before.get(), *made.reading);
+  for (counters::CounterRow& row : before->rows) row.error_time -= std::chrono::seconds(30);
+  view.findings = tools::exporter::find(before.get(), *made.reading, nullptr);
   CHECK_THAT(tools::exporter::front_page(view, made.reading->time), contains(">Nothing found in 30 s.<"));
+}
+
+TEST_CASE("Exporter: a silent subnet manager, and a silent SA, are findings; a manager out of sight is not known") {
+  ibtest::FakeFabric fabric = ibtest::FakeFabric::fat_tree(2, 1, 2);
+  const ibtest::MadeView made(fabric);
+  const auto errors = [&made](const metrics::Managers& managers, std::string_view check) -> std::optional<std::uint32_t> {
+    const auto found = tools::exporter::find(nullptr, *made.reading, &managers);
+    const auto at = std::ranges::find(found->checks, check, &metrics::Findings::Check::id);
+    return at == found->checks.end() ? std::nullopt : std::optional(at->counts.at(2));
+  };
+  const subnet::PortIndex at = ib::health::own_sm_port(made.fabric->subnet);
+  REQUIRE(at != subnet::none);
+  metrics::Managers master;
+  master.known.push_back({at, {}});
+  master.known.front().info.sm_state = smp::SMState::master;
+  CHECK(errors(master, "sm-none") == 0U);
+  CHECK(errors(master, "sa-silent") == 0U);
+  made.fabric->is_sa_silent = true;
+  CHECK(errors(master, "sa-silent") == 1U);
+  metrics::Managers silent;
+  silent.silent.push_back(at);
+  CHECK(errors(silent, "sm-silent") == 1U);
+  CHECK(errors(silent, "sm-none") == 0U);
+  metrics::Managers refused;
+  refused.refused = 1;
+  CHECK_FALSE(errors(refused, "sm-none"));
+  CHECK(errors({}, "sm-none") == 1U);
+  ibtest::FakeFabric other = ibtest::FakeFabric::fat_tree(2, 1, 2);
+  for (ibtest::FakeFabric::NodeId node = 0; node < other.size(); ++node) {
+    for (ibtest::FakeFabric::Port& port : other.node(node).ports) port.info.master_sm_lid = Lid{77};
+  }
+  const ibtest::MadeView out_of_sight(other);
+  const auto found = tools::exporter::find(nullptr, *out_of_sight.reading, std::make_unique<metrics::Managers>().get());
+  CHECK(std::ranges::find(found->checks, "sm-none", &metrics::Findings::Check::id) == found->checks.end());
 }
 
 TEST_CASE("Exporter: the page for people is bounded in size, however large the fabric and however long its names") {

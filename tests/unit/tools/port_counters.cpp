@@ -266,9 +266,11 @@ TEST_CASE("ibswportwatch: counters and how fast they grow") {
                               contains("PortXmitPkts.....................20       (+ 20.000/s)\n"));
   const auto above = ibtool(f.fabric, {"ibswportwatch", "-n", "2", "-t", "1", "2"});
   CHECK(above.out == "# Port counters: Lid 1 (fe80::100) port 2\n# Port counters: Lid 1 (fe80::100) port 2\n");
-  f.pma.count(2, "port_xmit_pkts") = 0;
-  f.grow("port_xmit_pkts", ~std::uint64_t{0} - 19);  // less than before
-  CHECK_THAT(ibtool(f.fabric, {"ibswportwatch", "-x", "-n", "2", "1", "2"}).out, contains(" (reset)\n"));
+  f.grow("port_xmit_pkts", ~std::uint64_t{0} - 19);  // less than before, and then less than zero
+  for (const auto& [first, change] : {std::pair{1000U, " (reset)\n"}, {0U, " (implausible)\n"}}) {
+    f.pma.count(2, "port_xmit_pkts") = first;
+    CHECK_THAT(ibtool(f.fabric, {"ibswportwatch", "-x", "-n", "2", "1", "2"}).out, contains(change));
+  }
   CHECK(ibtool(f.fabric, {"ibswportwatch", "-n", "0", "1"}).status == 2);
   CHECK(ibtool(f.fabric, {"ibswportwatch", "-p", "x", "1"}).status == 2);
   CHECK(ibtool(f.fabric, {"ibswportwatch", "-T", "/nonexistent", "-t", "-n", "1", "1"}).status == 2);

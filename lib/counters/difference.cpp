@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "counters/difference.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+#include "subnet/rate.hpp"
+
+namespace ib::counters {
+namespace {
+
+using Kind = CounterChange::Kind;
+
+constexpr unsigned all_bits = 64;
+
+/// The greatest number of counts that are possible in `seconds` at the rate of a link, by the unit of the counter; absent if it does not
+/// depend on the rate.
+std::optional<double> most_in(double seconds, const FieldInfo& field, double octets_per_second) {
+  constexpr double word = 4, smallest_packet = 24;  // octets; IBA 5.2: LRH, BTH, ICRC and VCRC
+  // Readings are timed at the arrival of their answers, which may be that much later than the counters were read: a late answer to an
+  // earlier try counts.
+  constexpr double margin = 1.25, late = 5;  // s
+  const double octets = octets_per_second * margin * (seconds + late);
+  if (field.unit == "4 bytes") return octets / word;
+  if (field.name.ends_with("_pkts")) return octets / smallest_packet;
+  if (field.name.ends_with("_wait")) return std::nullopt;  // in ticks, whose length the device chooses (IBA 16.1.3.5)
+  return octets;                                           // at most every symbol is an error
+}
+
+/// `change`, unless it is more than the link can have carried. A counter that was cleared has counted what it holds now, or more.
+CounterChange plausible(const CounterChange& change, std::uint64_t now, const FieldInfo& field, std::optional<double> seconds,
+                        std::optional<double> octets_per_second) {
+  const std::optional<std::uint64_t> least = change.kind == Kind::reset ? now : change.delta;
+  if (!least || !seconds || !octets_per_second) return change;
+  const std::optional<double> most = most_in(*seconds, field, *octets_per_second);
+  return most && static_cast<double>(*least) > *most ? CounterChange{Kind::implausible, {}} : change;
+}
+
+/// The change of a counter that stops at a greatest value, at which it was, and is, or not.
+CounterChange change_below(std::uint64_t before, bool was_full, std::uint64_t now, bool is_full) {
+  if (now < before || (was_full && !is_full)) return {Kind::reset, {}};
+  if (!is_full) return {Kind::counted, now - before};
+  return {Kind::saturated, now == before ? std::nullopt : std::optional(now - before)};
+}
+
+bool is_notable(const CounterChange& change) {
+  if (change.is_full) return true;
+  return change.kind == Kind::counted ? change.delta.value_or(0) != 0 : change.kind != Kind::unknown;
+}
+
+}  // namespace
+
+CounterChange change_of(std::uint64_t before, std::uint64_t now, unsigned bits) {
+  constexpr std::uint64_t half_range = std::uint64_t{1} << 63;
+  if (bits >= all_bits) {
+    // It wrapped if it went down by more than half of its range. At line rate half of the range takes decades.
+    const std::uint64_t delta = now - before;
+    if (delta < half_range) return {Kind::counted, delta};
+    return {now >= half_range ? Kind::implausible : Kind::reset, {}};
+  }
+  const std::uint64_t greatest = (std::uint64_t{1} << bits) - 1;
+  return change_below(before, before == greatest, now, now == greatest);
+}
+
+CounterChange change_of(std::uint64_t before, std::uint64_t now, const FieldInfo& field, std::optional<double> seconds,
+                        std::optional<double> octets_per_second) {
+  return plausible(change_of(before, now, field.bits), now, field, seconds, octets_per_second);
+}
+
+std::optional<double> seconds_between(async::Time before, async::Time now) {
+  if (now <= before) return std::nullopt;
+  return std::chrono::duration<double>(now - before).count();
+}
+
+std::optional<double> octets_per_second(const subnet::Subnet& subnet, subnet::PortIndex port) {
+  constexpr double octets_per_megabit = 1e6 / 8;
+  double mbps = subnet::best_rate(subnet, port).mbps();
+  if (subnet.port(port).peer == subnet::none) mbps = subnet::supported_by_port(subnet, port).mbps();
+  return mbps > 0 ? std::optional(mbps * octets_per_megabit) : std::nullopt;
+}
+
+const CounterChange* PortChanges::find(std::string_view counter) const {
+  const auto found = std::ranges::find_if(changes, [counter](const CounterChange& of) { return of.counter->name == counter; });
+  return found == changes.end() ? nullptr : &*found;
+}
+
+std::uint64_t PortChanges::delta(std::string_view counter) const {
+  const CounterChange* change = find(counter);
+  return change == nullptr ? 0 : change->delta.value_or(0);
+}
+
+RowDifference::RowDifference(const CounterRow* before, const CounterRow& now, std::optional<double> octets_per_second)
+    : before_(before), now_(now), octets_per_second_(octets_per_second) {
+  if (before == nullptr) return;
+  error_seconds_ = seconds_between(before->error_time, now.error_time);
+  traffic_seconds_ = seconds_between(before->traffic_time, now.traffic_time);
+}
+
+/// The earlier value of a column; absent if it is not known from the same attribute. Details that were not read before were 0 if their sum
+/// was 0.
+std::optional<std::uint64_t> RowDifference::before(std::size_t column) const {
+  if (before_ == nullptr) return std::nullopt;
+  const Source source = columns[column].source;
+  if (source == Source::fec && before_->is_of_lanes != now_.is_of_lanes) return std::nullopt;
+  if (before_->is_known(column))
+    return before_->is_wide(column) == now_.is_wide(column) ? std::optional(before_->value(column)) : std::nullopt;
+  if (source != Source::error_details && source != Source::discard_details) return std::nullopt;
+  const std::size_t sum = column_of(source == Source::error_details ? "port_rcv_errors" : "port_xmit_discards");
+  return before_->is_known(sum) && before_->value(sum) == 0 ? std::optional<std::uint64_t>(0) : std::nullopt;
+}
+
+CounterChange RowDifference::change(std::size_t column) const {
+  if (!now_.is_known(column)) return {};
+  const Column& of = columns[column];
+  const FieldInfo& field = now_.field(column);
+  const std::uint64_t now = now_.value(column);
+  const std::optional<std::uint64_t> then = before(column);
+  const std::optional<double> seconds = of.is_traffic() ? traffic_seconds_ : error_seconds_;
+  CounterChange change;
+  if (then && of.source == Source::fec) {
+    const CounterChange sum = change_below(*then, before_->is_full(column), now, now_.is_full(column));
+    change = plausible(sum, now, field, seconds, octets_per_second_);
+  } else if (then) {
+    change = change_of(*then, now, field, seconds, octets_per_second_);
+  }
+  change.counter = &now_.named_field(column);
+  change.before = then;
+  change.now = now;
+  change.is_full = of.source == Source::counters && now_.is_full(column);
+  return change;
+}
+
+bool RowDifference::began_anew() const {
+  // A restart may itself count a few errors, so that a small counter that was not reset does not speak against it.
+  constexpr std::uint64_t counted_by_a_restart = 3;
+  bool any_reset = false, any_kept = false;
+  for (std::size_t column = 0; column < counter_columns && before_ != nullptr; ++column) {
+    const CounterChange change = this->change(column);
+    if (change.before.value_or(0) == 0) continue;
+    if (change.kind == Kind::reset) {
+      any_reset = true;
+    } else if (*change.before > counted_by_a_restart) {
+      any_kept = true;
+    }
+  }
+  return any_reset && !any_kept;
+}
+
+/// Adds the details of the counter `sum`, which are read right after it. A detail that has counted more than twice as much is of another
+/// time.
+void RowDifference::add_details(PortChanges& to, Source source, std::string_view sum) const {
+  const CounterChange whole = change(column_of(sum));
+  for (std::size_t column = counter_columns; column < counter_columns + detail_columns; ++column) {
+    if (columns[column].source != source || !now_.is_known(column)) continue;
+    if (source == Source::discard_details) to.has_discard_details = true;
+    CounterChange detail = change(column);
+    const bool is_of_other_time = whole.kind == Kind::counted && detail.delta.value_or(0) > 2 * *whole.delta;
+    if (is_of_other_time) detail.kind = Kind::unknown;
+    if (source == Source::discard_details && detail.kind != Kind::counted) to.lacks_discard_details = true;
+    if (is_notable(detail)) to.changes.push_back(detail);
+  }
+}
+
+PortChanges RowDifference::errors() const {
+  PortChanges all;
+  all.port = now_.port;
+  all.seconds = error_seconds_;
+  all.began_anew = began_anew();
+  const auto add = [&](std::size_t first, std::size_t last) {
+    for (std::size_t column = first; column < last; ++column) {
+      if (columns[column].meaning != Meaning::error) continue;
+      if (const CounterChange change = this->change(column); is_notable(change)) all.changes.push_back(change);
+    }
+  };
+  add(0, counter_columns);
+  add_details(all, Source::error_details, "port_rcv_errors");
+  add_details(all, Source::discard_details, "port_xmit_discards");
+  add(counter_columns + detail_columns, columns.size());
+  return all;
+}
+
+}  // namespace ib::counters

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// What a port has counted between two rows: wraps, saturation of each part, resets, jumps that no link explains, and what is not known.
+#include "counters/difference.hpp"
+
+#include "iba-gen/pm.hpp"
+#include "iba/registry.hpp"
+#include "support/catch.hpp"
+
+namespace counters_difference_tests {
+
+using namespace ib;
+using namespace ib::counters;
+using namespace std::chrono_literals;
+using Kind = CounterChange::Kind;
+
+namespace {
+
+constexpr double edr = 103125e6 / 8;  // octets a second
+
+template <class T>
+std::vector<std::uint8_t> packed(const T& value) {
+  std::vector<std::uint8_t> bytes(T::wire_size);
+  value.pack(bytes);
+  return bytes;
+}
+
+PmaReading narrow(async::Time time, const pm::PortCounters& counters) {
+  PmaReading reading;
+  reading.port = 3;
+  reading.counters = packed(counters);
+  reading.counters_time = time;
+  return reading;
+}
+
+PmaReading wide(async::Time time, const pm::PortCountersExt& counters) {
+  PmaReading reading;
+  reading.port = 3;
+  reading.support.capability_mask =
+      pm::capability_mask::is_extended_width_supported | pm::capability_mask::port_counters_xmit_wait_supported;
+  reading.support.capability_mask2 = pm::capability_mask2::is_additional_port_counters_extended_supported;
+  reading.extended = packed(counters);
+  reading.extended_time = time;
+  return reading;
+}
+
+PortChanges errors(const CounterRow& before, const CounterRow& now, std::optional<double> octets_per_second = {}) {
+  return RowDifference(&before, now, octets_per_second).errors();
+}
+
+}  // namespace
+
+TEST_CASE("a change knows wrap, saturation and reset") {
+  CHECK(change_of(100, 350, 64).kind == Kind::counted);
+  CHECK(change_of(100, 350, 64).delta == 250U);
+  CHECK(change_of(100, 100, 32).delta == 0U);
+  CHECK(change_of(0xffffffffffffff00, 0x100, 64).delta == 0x200U);
+  CHECK(change_of(~std::uint64_t{0} - 1, ~std::uint64_t{0}, 64).kind == Kind::counted);
+  CHECK(change_of(1'000'000, 100, 64).kind == Kind::reset);
+  CHECK_FALSE(change_of(1'000'000, 100, 64).delta);
+  CHECK(change_of(0xfffffff0, 100, 32).kind == Kind::reset);  // narrow ones do not wrap
+  CHECK(change_of(3, 255, 8).kind == Kind::saturated);
+  CHECK(change_of(3, 255, 8).delta == 252U);  // at least
+  CHECK(change_of(255, 255, 8).kind == Kind::saturated);
+  CHECK_FALSE(change_of(255, 255, 8).delta);
+  CHECK(change_of(255, 4, 8).kind == Kind::reset);
+  CHECK(change_of(1, 15, 4).kind == Kind::saturated);
+}
+
+TEST_CASE("a counter below zero has counted nothing, and was not cleared") {
+  constexpr std::uint64_t zero = 0;
+  CHECK(change_of(5, zero - 40, 64).kind == Kind::implausible);          // it goes below zero
+  CHECK(change_of(zero - 40, zero - 50, 64).kind == Kind::implausible);  // it sinks there
+  CHECK(change_of(zero - 50, zero - 40, 64).delta == 10U);
+  CHECK(change_of(zero - 50, 3, 64).delta == 53U);
+}
+
+TEST_CASE("what no link carries is implausible, also since a counter was cleared") {
+  const FieldInfo& data = *find_field(pm::PortCountersExt::info(), "port_xmit_data");
+  const FieldInfo& wait = *find_field(pm::PortCountersExt::info(), "port_xmit_wait");
+  constexpr std::uint64_t jump = ~std::uint64_t{0} / 4, a_second = static_cast<std::uint64_t>(edr / 4);
+  CHECK(change_of(0, a_second, data, 1.0, edr).kind == Kind::counted);
+  CHECK(change_of(0, jump, data, 1.0, edr).kind == Kind::implausible);
+  CHECK_FALSE(change_of(0, jump, data, 1.0, edr).delta);
+  CHECK(change_of(0, jump, wait, 1.0, edr).kind == Kind::counted);  // ticks of a length of the device's own
+  CHECK(change_of(jump, a_second, data, 1.0, edr).kind == Kind::reset);
+  CHECK(change_of(jump, jump / 2, data, 1.0, edr).kind == Kind::implausible);
+  // Where the link or the time is not known, nothing of that is checked.
+  CHECK(change_of(0, jump, data, 1.0, {}).kind == Kind::counted);
+  CHECK(change_of(jump, jump / 2, data, {}, edr).kind == Kind::reset);
+}
+
+TEST_CASE("a full link is plausible, though its readings were timed a quarter short") {
+  const FieldInfo& data = *find_field(pm::PortCountersExt::info(), "port_xmit_data");
+  for (const double seconds : {0.1, 1.0, 10.0, 20.0}) {
+    CAPTURE(seconds);
+    const auto carried = static_cast<std::uint64_t>(edr / 4 * seconds);
+    CHECK(change_of(0, carried, data, seconds * 0.75, edr).kind == Kind::counted);
+  }
+}
+
+TEST_CASE("a row takes each counter from the widest attribute, and compares it with itself") {
+  pm::PortCountersExt counters;
+  counters.symbol_error_counter = 1ULL << 40U;
+  const CounterRow before = row_of(wide(async::Time(1s), counters));
+  CHECK(before.is_wide(column_of("symbol_error_counter")));
+  CHECK(before.value(column_of("symbol_error_counter")) == 1ULL << 40U);
+  CHECK_FALSE(before.is_known(column_of("qp1_dropped")));  // which this PMA does not count
+  counters.symbol_error_counter += 4;
+  const CounterRow now = row_of(wide(async::Time(5s), counters));
+  CHECK(RowDifference(&before, now, {}).change(column_of("symbol_error_counter")).delta == 4U);
+  CHECK(RowDifference(&before, now, {}).error_seconds() == 4.0);
+  CHECK(RowDifference(&before, now, {}).traffic_seconds() == 4.0);
+  pm::PortCounters other;
+  other.symbol_error_counter = 9;
+  const CounterRow in_other = row_of(narrow(async::Time(9s), other));
+  CHECK(RowDifference(&before, in_other, {}).change(column_of("symbol_error_counter")).kind == Kind::unknown);
+  CHECK(errors(before, in_other).changes.empty());
+}
+
+TEST_CASE("a clock that stands still, or one reading alone, gives no seconds") {
+  const CounterRow row = row_of(narrow(async::Time(5s), {}));
+  CHECK_FALSE(RowDifference(&row, row, {}).error_seconds());
+  CHECK_FALSE(RowDifference(nullptr, row, {}).error_seconds());
+  CHECK_FALSE(RowDifference(nullptr, row, {}).errors().seconds);
+}
+
+TEST_CASE("counters that stand still are not kept") {
+  pm::PortCounters counters;
+  counters.symbol_error_counter = 7;
+  counters.link_downed_counter = 3;
+  const CounterRow before = row_of(narrow(async::Time(1s), counters));
+  counters.symbol_error_counter = 12;
+  counters.port_xmit_data = 1000;  // no error
+  const PortChanges changes = errors(before, row_of(narrow(async::Time(11s), counters)));
+  CHECK(changes.port == 3);
+  CHECK(changes.seconds == 10.0);
+  REQUIRE(changes.changes.size() == 1);
+  CHECK(changes.delta("symbol_error_counter") == 5);
+  CHECK(changes.find("symbol_error_counter")->before == 7U);
+  CHECK(changes.find("symbol_error_counter")->now == 12U);
+  CHECK(changes.delta("link_downed_counter") == 0);
+}
+
+TEST_CASE("a counter that is full is kept with one reading") {
+  pm::PortCounters counters;
+  counters.symbol_error_counter = 0xffff;
+  counters.port_rcv_errors = 0xfffe;
+  const CounterRow before = row_of(narrow(async::Time(1s), counters));
+  const PortChanges once = RowDifference(nullptr, before, {}).errors();
+  REQUIRE(once.changes.size() == 1);
+  CHECK(once.changes.front().is_full);
+  CHECK(once.delta("symbol_error_counter") == 0);
+  counters.port_rcv_errors = 0xffff;
+  CHECK(errors(before, row_of(narrow(async::Time(2s), counters))).delta("port_rcv_errors") == 1);  // at least
+}
+
+TEST_CASE("counters that were cleared, and impossible ones, count nothing") {
+  pm::PortCountersExt counters;
+  counters.symbol_error_counter = 5;
+  counters.link_downed_counter = 9;
+  const CounterRow before = row_of(wide(async::Time(1s), counters));
+  counters.symbol_error_counter = ~std::uint64_t{0} - 39;  // it went below zero
+  counters.link_downed_counter = 1;
+  const PortChanges changes = errors(before, row_of(wide(async::Time(2s), counters)));
+  REQUIRE(changes.changes.size() == 2);
+  CHECK(changes.find("symbol_error_counter")->kind == Kind::implausible);
+  CHECK(changes.find("link_downed_counter")->kind == Kind::reset);
+  CHECK(changes.delta("symbol_error_counter") == 0);
+  CHECK(changes.delta("link_downed_counter") == 0);
+}
+
+TEST_CASE("a node that restarted, or was cleared, begins anew") {
+  const auto row = [](unsigned second, std::uint64_t data, std::uint64_t packets) {
+    pm::PortCountersExt counters;
+    counters.port_xmit_data = data;
+    counters.port_xmit_pkts = packets;
+    return row_of(wide(async::Time(std::chrono::seconds(second)), counters));
+  };
+  const auto began_anew = [](const CounterRow& before, const CounterRow& now) { return RowDifference(&before, now, {}).began_anew(); };
+  CHECK_FALSE(began_anew(row(0, 1000, 100), row(1, 1100, 110)));
+  CHECK_FALSE(began_anew(row(1, 1100, 110), row(2, 3, 111)));  // one of them was reset
+  CHECK(began_anew(row(2, 3, 111), row(3, 1, 0)));
+  CHECK(began_anew(row(3, 5000, 1), row(4, 2, 1)));     // what a restart itself counts does not speak against it
+  CHECK_FALSE(began_anew(row(4, 0, 0), row(5, 7, 0)));  // nothing had been counted
+}
+
+TEST_CASE("details count from zero where their sum did, and not what is of another time") {
+  pm::PortCounters counters;
+  const CounterRow first = row_of(narrow(async::Time(1s), counters));
+  counters.port_rcv_errors = 4;
+  PmaReading reading = narrow(async::Time(2s), counters);
+  pm::PortRcvErrorDetails details;
+  details.port_local_physical_errors = 4;
+  details.port_malformed_packet_errors = 9;  // more than there were errors
+  reading.error_details = packed(details);
+  const CounterRow second = row_of(reading);
+  const PortChanges changes = errors(first, second);
+  CHECK(changes.delta("port_local_physical_errors") == 4);
+  CHECK(changes.find("port_malformed_packet_errors") == nullptr);
+  counters.port_rcv_errors = 6;
+  reading = narrow(async::Time(3s), counters);
+  details.port_local_physical_errors = 5;
+  details.port_malformed_packet_errors = 10;
+  reading.error_details = packed(details);
+  const PortChanges both = errors(second, row_of(reading));
+  CHECK(both.delta("port_local_physical_errors") == 1);
+  CHECK(both.delta("port_malformed_packet_errors") == 1);
+}
+
+TEST_CASE("details count though their sum is full, and say where one of them is full") {
+  pm::PortCounters counters;
+  counters.port_xmit_discards = 0xffff;
+  PmaReading reading = narrow(async::Time(1s), counters);
+  pm::PortXmitDiscardDetails details;
+  details.port_neighbor_mtu_discards = 10;
+  reading.discard_details = packed(details);
+  const CounterRow before = row_of(reading);
+  reading = narrow(async::Time(2s), counters);
+  details.port_neighbor_mtu_discards = 17;
+  reading.discard_details = packed(details);
+  const CounterRow now = row_of(reading);
+  const PortChanges changes = errors(before, now);
+  CHECK(changes.delta("port_neighbor_mtu_discards") == 7);
+  CHECK(changes.has_discard_details);
+  CHECK_FALSE(changes.lacks_discard_details);
+
+  details.port_sw_hoq_limit_discards = 0xffff;
+  reading.discard_details = packed(details);
+  CHECK(errors(now, row_of(reading)).lacks_discard_details);
+}
+
+TEST_CASE("a lane whose counter is full does not hide the blocks of the others") {
+  PmaReading reading = narrow(async::Time(1s), {});
+  reading.speeds_info = &pm::PortExtendedSpeedsCounters::info();
+  pm::PortExtendedSpeedsCounters lanes;
+  lanes.fec_uncorrectable_block_ctr_lane[0] = 0xffffffff;
+  lanes.fec_uncorrectable_block_ctr_lane[1] = 10;
+  reading.speeds = packed(lanes);
+  const CounterRow before = row_of(reading);
+  lanes.fec_uncorrectable_block_ctr_lane[1] = 5010;
+  reading.speeds = packed(lanes);
+  reading.counters_time = async::Time(2s);
+  const CounterRow now = row_of(reading);
+  const PortChanges changes = errors(before, now);
+  REQUIRE(changes.find("fec_uncorrectable_block_ctr_lane") != nullptr);
+  CHECK(changes.find("fec_uncorrectable_block_ctr_lane")->kind == Kind::saturated);  // so many, or more
+  CHECK(changes.delta("fec_uncorrectable_block_ctr_lane") == 5000);
+
+  lanes.fec_uncorrectable_block_ctr_lane[0] = 3;
+  reading.speeds = packed(lanes);
+  CHECK(errors(now, row_of(reading)).find("fec_uncorrectable_block_ctr_lane")->kind == Kind::reset);
+
+  // The layout for RS-FEC has counters of its own.
+  reading.speeds_info = &pm::PortExtendedSpeedsCountersRsFec::info();
+  pm::PortExtendedSpeedsCountersRsFec port;
+  port.port_fec_uncorrectable_block_ctr = 7;
+  port.port_fec_corrected_symbol_ctr = 100;
+  reading.speeds = packed(port);
+  const CounterRow of_port = row_of(reading);
+  CHECK(errors(now, of_port).changes.empty());
+  port.port_fec_uncorrectable_block_ctr = 8;
+  port.port_fec_corrected_symbol_ctr = 1000;  // no errors
+  reading.speeds = packed(port);
+  const PortChanges in_port = errors(of_port, row_of(reading));
+  CHECK(in_port.delta("port_fec_uncorrectable_block_ctr") == 1);
+  CHECK(in_port.changes.size() == 1);
+}
+
+}  // namespace counters_difference_tests
