@@ -3,14 +3,10 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
-#include <stdexcept>
-#include <string>
 
 #include "base/letter_case.hpp"
 #include "counters/attributes.hpp"
 #include "iba-gen/pm.hpp"
-#include "iba/generic.hpp"
 
 namespace ib::counters {
 namespace {
@@ -86,6 +82,10 @@ bool PmaSupport::extended() const {
   return (capability_mask & (capability::is_extended_width_supported | capability::is_extended_width_no_ietf_supported)) != 0;
 }
 
+bool PmaSupport::additional() const {
+  return extended() && (capability_mask2 & pm::capability_mask2::is_additional_port_counters_extended_supported) != 0;
+}
+
 bool PmaSupport::all_port_select() const { return (capability_mask & capability::all_port_select) != 0; }
 
 bool PmaSupport::narrow(const CounterInfo& counter) const {
@@ -94,48 +94,14 @@ bool PmaSupport::narrow(const CounterInfo& counter) const {
 
 bool PmaSupport::wide(const CounterInfo& counter) const {
   if (counter.wide == nullptr || !extended() || (capability_mask & counter.needs) != counter.needs) return false;
-  if (counter.additional) return (capability_mask2 & pm::capability_mask2::is_additional_port_counters_extended_supported) != 0;
+  if (counter.additional) return additional();
   return !counter.ietf || (capability_mask & capability::is_extended_width_supported) != 0;
-}
-
-const CounterValue& CounterReading::operator[](std::string_view name) const {
-  const std::span<const CounterInfo> infos = counter_infos();
-  const auto found = std::ranges::find(infos, name, &CounterInfo::name);
-  if (found == infos.end()) throw std::invalid_argument("no counter is named " + std::string(name));
-  return values.at(static_cast<std::size_t>(found - infos.begin()));
-}
-
-CounterReading merge_counters(const PmaSupport& support, Bytes port_counters, Bytes port_counters_extended) {
-  CounterReading reading;
-  reading.values.reserve(counter_infos().size());
-  for (const CounterInfo& info : counter_infos()) {
-    CounterValue value;
-    const bool wide = support.wide(info) && !port_counters_extended.empty();
-    const FieldInfo* field = wide ? info.wide : info.narrow;
-    if (wide || (support.narrow(info) && !port_counters.empty())) {
-      value.value = read_number(wide ? port_counters_extended : port_counters, *field);
-      value.bits = static_cast<std::uint8_t>(field->bits);
-    }
-    reading.values.push_back(value);
-  }
-  return reading;
 }
 
 async::Task<mad::Result<PmaSupport>> read_pma_support(mad::Transactor& transactor, path::Path pma) {
   const auto info = co_await transactor.try_performance_get<mad::ClassPortInfo>(pma);
   if (!info) co_return info.shared_error();
   co_return PmaSupport{info->capability_mask, info->capability_mask2};
-}
-
-void add_counters(CounterReading& sum, const CounterReading& reading) {
-  constexpr std::uint64_t greatest = std::numeric_limits<std::uint64_t>::max();
-  sum.values.resize(std::max(sum.values.size(), reading.values.size()));
-  for (std::size_t i = 0; i < reading.values.size(); ++i) {
-    const CounterValue& added = reading.values[i];
-    CounterValue& total = sum.values[i];
-    total.value = added.value > greatest - total.value ? greatest : total.value + added.value;
-    if (added.known()) total.bits = 64;  // a sum has room for more than each of its parts
-  }
 }
 
 }  // namespace ib::counters

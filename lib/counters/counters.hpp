@@ -45,6 +45,8 @@ struct PmaSupport {
   std::uint32_t capability_mask2{};  ///< pm::capability_mask2
   /// Whether the PMA has PortCountersExtended.
   bool extended() const;
+  /// Whether PortCountersExtended has its additional part, which counts errors.
+  bool additional() const;
   /// Whether PortSelect 255 reads or clears all ports of the PMA together (IBA 16.1.3.1: AllPortSelect).
   bool all_port_select() const;
   /// Whether the PMA counts `counter` in PortCounters, and in PortCountersExtended.
@@ -62,18 +64,6 @@ struct CounterValue {
   bool saturated() const { return known() && bits < 64 && value == (std::uint64_t{1} << bits) - 1; }
   bool operator==(const CounterValue&) const = default;
 };
-
-/// One reading of a port's counters, in the order of counter_infos().
-struct CounterReading {
-  std::vector<CounterValue> values;
-  /// The value of a counter by name. Throws std::invalid_argument if there is no such counter.
-  const CounterValue& operator[](std::string_view name) const;
-};
-
-/// Merges the two attributes of a port. Either may be empty if it was not read.
-CounterReading merge_counters(const PmaSupport& support, Bytes port_counters, Bytes port_counters_extended);
-/// Adds the counters of a port to `sum`. A counter that is unknown in one of the two counts as 0 there.
-void add_counters(CounterReading& sum, const CounterReading& reading);
 
 /// Requests the ClassPortInfo of a PMA.
 async::Task<mad::Result<PmaSupport>> read_pma_support(mad::Transactor& transactor, path::Path pma);

@@ -110,13 +110,14 @@ std::optional<std::uint64_t> RowDifference::before(std::size_t column) const {
 }
 
 CounterChange RowDifference::change(std::size_t column) const {
-  if (!now_.is_known(column)) return {};
+  CounterChange change;
+  change.counter = &now_.named_field(column);
+  if (!now_.is_known(column)) return change;
   const Column& of = columns[column];
   const FieldInfo& field = now_.field(column);
   const std::uint64_t now = now_.value(column);
   const std::optional<std::uint64_t> then = before(column);
   const std::optional<double> seconds = of.is_traffic() ? traffic_seconds_ : error_seconds_;
-  CounterChange change;
   if (then && of.source == Source::fec) {
     const CounterChange sum = change_below(*then, before_->is_full(column), now, now_.is_full(column));
     change = plausible(sum, now, field, seconds, octets_per_second_);

@@ -19,6 +19,19 @@ void keep_details(CounterRow& row, const CounterRow& before) {
   }
 }
 
+/// Removes nodes that `subnet` does not hold, and nodes of which several claim one GUID.
+template <class T>
+void keep_nodes(std::unordered_map<CounterKey, T, CounterKeyHash>& all, const subnet::Subnet& subnet) {
+  std::set<Guid> crowds;  // of which `all` has several
+  for (const auto& [key, value] : all) {
+    if (key.twin != 0) crowds.insert(key.node);
+  }
+  std::erase_if(all, [&](const auto& entry) {
+    const subnet::NodeIndex node = subnet.find_node(entry.first.node);
+    return node == subnet::none || crowds.contains(entry.first.node) || subnet.node(node).twin != subnet::none;
+  });
+}
+
 }  // namespace
 
 CounterKey counter_key(const subnet::Subnet& subnet, subnet::NodeIndex node, std::uint8_t select) {
@@ -45,15 +58,18 @@ const CounterRow* CounterHistory::last(const CounterKey& key) const {
   return known == rows_.end() ? nullptr : &known->second;
 }
 
-void CounterHistory::keep_nodes_of(const subnet::Subnet& subnet) {
-  std::set<Guid> crowds;  // of which the history knows several
-  for (const auto& [key, row] : rows_) {
-    if (key.twin != 0) crowds.insert(key.node);
-  }
-  std::erase_if(rows_, [&](const auto& entry) {
-    const subnet::NodeIndex node = subnet.find_node(entry.first.node);
-    return node == subnet::none || crowds.contains(entry.first.node) || subnet.node(node).twin != subnet::none;
-  });
+void CounterHistory::keep_nodes_of(const subnet::Subnet& subnet) { keep_nodes(rows_, subnet); }
+
+std::optional<PmaSupport> KnownPmas::find(const subnet::Subnet& subnet, subnet::NodeIndex node) const {
+  const auto known = supports_.find(counter_key(subnet, node, 0));
+  return known == supports_.end() ? std::nullopt : std::optional(known->second);
 }
+
+void KnownPmas::add(const subnet::Subnet& subnet, subnet::NodeIndex node, const PmaSupport& support) {
+  const CounterKey key = counter_key(subnet, node, 0);
+  if (key.twin != CounterKey::not_kept) supports_[key] = support;
+}
+
+void KnownPmas::keep_nodes_of(const subnet::Subnet& subnet) { keep_nodes(supports_, subnet); }
 
 }  // namespace ib::counters

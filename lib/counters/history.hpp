@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The last row of each port. A history outlives models: its key is the GUID of a node and the number of a port, so that a fabric may be
-// swept anew between two readings.
+// What is kept from one reading to the next: the last row of each port, and what PMAs can do. It outlives models: its key is the GUID of a
+// node and the number of a port, so that a fabric may be swept anew between two readings.
 //
 //   CounterHistory history;
-//   const CounterRow row = row_of(reading);
-//   const std::optional<CounterRow> before = history.take(key, row);    // nothing the first time
-//   … RowDifference(before ? &*before : nullptr, row, octets_per_second) …
+//   const std::optional<CounterRow> before = history.take(key, reading.row);    // nothing the first time
+//   … RowDifference(before ? &*before : nullptr, reading.row, octets_per_second) …
 #pragma once
 
 #include <compare>
@@ -28,6 +27,14 @@ struct CounterKey {
   auto operator<=>(const CounterKey&) const = default;
 };
 
+struct CounterKeyHash {
+  std::size_t operator()(const CounterKey& key) const {
+    constexpr std::uint64_t odd = 0x9e3779b97f4a7c15;  // spreads GUIDs that differ in low bits
+    // The top 16 bits of a GUID are of its vendor's OUI: there a port of one node takes no number of another node of that vendor.
+    return static_cast<std::size_t>((key.node.value ^ std::uint64_t{key.port} << 56U ^ std::uint64_t{key.twin} << 48U) * odd);
+  }
+};
+
 /// The key of a node of a model and a PortSelect.
 CounterKey counter_key(const subnet::Subnet& subnet, subnet::NodeIndex node, std::uint8_t select);
 
@@ -45,14 +52,19 @@ class CounterHistory {
   std::size_t size() const { return rows_.size(); }  ///< of ports
 
  private:
-  struct Hash {
-    std::size_t operator()(const CounterKey& key) const {
-      constexpr std::uint64_t odd = 0x9e3779b97f4a7c15;  // spreads GUIDs that differ in low bits
-      // The top 16 bits of a GUID are of its vendor's OUI: there a port of one node takes no number of another node of that vendor.
-      return static_cast<std::size_t>((key.node.value ^ std::uint64_t{key.port} << 56U ^ std::uint64_t{key.twin} << 48U) * odd);
-    }
-  };
-  std::unordered_map<CounterKey, CounterRow, Hash> rows_;
+  std::unordered_map<CounterKey, CounterRow, CounterKeyHash> rows_;
+};
+
+/// The capabilities of the PMAs of nodes that are read again.
+class KnownPmas {
+ public:
+  std::optional<PmaSupport> find(const subnet::Subnet& subnet, subnet::NodeIndex node) const;
+  void add(const subnet::Subnet& subnet, subnet::NodeIndex node, const PmaSupport& support);
+  /// As CounterHistory::keep_nodes_of().
+  void keep_nodes_of(const subnet::Subnet& subnet);
+
+ private:
+  std::unordered_map<CounterKey, PmaSupport, CounterKeyHash> supports_;  ///< PortSelect 0
 };
 
 }  // namespace ib::counters

@@ -5,7 +5,6 @@
 
 #include "async/once.hpp"
 #include "counters/counters.hpp"
-#include "iba-gen/pm.hpp"
 #include "subnet/survey.hpp"
 
 namespace ib::counters {
@@ -14,11 +13,6 @@ namespace ib::counters {
 template <class T>
 bool has_answered(const mad::Result<T>& answer) {
   return answer || !mad::tries_in_vain(answer.error());
-}
-
-/// Whether PortCountersExtended counts errors, too.
-inline bool has_additional(const PmaSupport& support) {
-  return (support.capability_mask2 & pm::capability_mask2::is_additional_port_counters_extended_supported) != 0;
 }
 
 class PmaSupports {

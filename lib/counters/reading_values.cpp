@@ -1,36 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What a reading holds.
+// Which ports have counters, in which layout, and whether all of a node were read.
 #include <algorithm>
 
 #include "counters/attributes.hpp"
-#include "counters/pma_supports.hpp"
 #include "counters/readings.hpp"
 #include "iba-gen/pm.hpp"
-#include "iba/generic.hpp"
 
 namespace ib::counters {
-namespace {
-
-CounterValue value_of(Bytes attribute, const FieldInfo* field) {
-  if (field == nullptr || attribute.empty()) return {};
-  return {read_number(attribute, *field), static_cast<std::uint8_t>(field->bits)};
-}
-
-}  // namespace
-
-bool PmaReading::errors_in_extended() const { return has_additional(support) && !extended.empty(); }
-
-CounterValue PmaReading::error_count(const CounterInfo& counter) const {
-  if (errors_in_extended()) return value_of(extended, counter.wide);
-  return value_of(counters, counter.narrow);
-}
-
-async::Time PmaReading::error_time() const { return errors_in_extended() ? extended_time : counters_time; }
-
-CounterValue PmaReading::traffic_count(const CounterInfo& counter) const {
-  if (extended.empty()) return value_of(counters, counter.narrow);
-  return support.wide(counter) ? value_of(extended, counter.wide) : CounterValue{};
-}
 
 const StructInfo* blocks_layout(const PmaSupport& support, smp::FecMode mode) {
   const bool has_blocks = (support.capability_mask & pm::capability_mask::rs_fec_counters_supported) != 0;

@@ -12,12 +12,11 @@
 #include <set>
 
 #include "counters/attributes.hpp"
+#include "counters/history.hpp"
 #include "counters/owner.hpp"
-#include "counters/pma_supports.hpp"
 #include "iba-gen/mad.hpp"
-#include "iba/generic.hpp"
+#include "iba-gen/pm.hpp"
 #include "iba/registry.hpp"
-#include "iba/wire.hpp"
 #include "subnet/failures.hpp"
 #include "subnet/set_target.hpp"
 
@@ -52,63 +51,57 @@ using Error = std::shared_ptr<const mad::MadError>;  // null: none
 
 PmaReading start(subnet::PortIndex port, std::uint8_t select, const PmaSupport& support) {
   PmaReading reading;
-  reading.port = port;
+  reading.port = reading.row.port = port;
   reading.select = select;
   reading.support = support;
   return reading;
 }
 
-async::Task<> take(PmaReading& reading, mad::Transactor& transactor, const path::Path& pma, const StructInfo& attribute,
-                   bool takes_any_select, std::vector<std::uint8_t>& to) {
-  BytesResult answer = co_await request(transactor, pma, attribute, reading.select, takes_any_select);
+/// Reads an attribute into `reading`. Returns whether it was read; if not, the request is the last of the problems.
+async::Task<bool> take(PmaReading& reading, mad::Transactor& transactor, const path::Path& pma, const StructInfo& attribute,
+                       bool takes_any_select) {
+  const BytesResult answer = co_await request(transactor, pma, attribute, reading.select, takes_any_select);
+  const async::Loop& loop = co_await async::current_loop;
   if (answer) {
-    to = std::move(*answer);
+    reading.row.take(reading.support, attribute, *answer, loop.now());
   } else {
     reading.problems.push_back({id_of(attribute), false, answer.shared_error()});
   }
+  co_return static_cast<bool>(answer);
 }
 
-/// Sets the counters in `reading` to zero that the PMA does not support (IBA 16.1.3.5).
-void clear_uncounted(PmaReading& reading) {
-  for (const CounterInfo& counter : counter_infos()) {
-    if (counter.narrow != nullptr && !reading.counters.empty() && !reading.support.narrow(counter))
-      wire::set_bits(reading.counters, counter.narrow->bit_offset, counter.narrow->bits, 0);
-  }
+/// Forgets what was read.
+void drop_counters(PmaReading& reading) {
+  reading.row = {.port = reading.port};
+  reading.has_basic = reading.has_extended = false;
 }
 
-/// Reads the wanted attributes of the PortSelect of `reading` into it. A failed request is the last of its problems. If that request was
+/// Reads what is planned of the PortSelect of `reading` into it. A failed request is the last of its problems. If that request was
 /// for counters, no counters are known.
-async::Task<> fill(PmaReading& reading, mad::Transactor& transactor, const path::Path& pma, const PmaWanted& wanted) {
-  const bool additional = has_additional(reading.support) && reading.support.extended();
-  const bool extended = reading.support.extended() && (additional || wanted.traffic || wanted.traffic_only);
-  const bool basic = !extended || (!additional && !wanted.traffic_only);
-  const bool any = wanted.takes_any_select;
-  const async::Loop& loop = co_await async::current_loop;
-  if (basic) co_await take(reading, transactor, pma, pm::PortCounters::info(), any, reading.counters);
-  reading.counters_time = loop.now();
-  if (extended && reading.problems.empty()) co_await take(reading, transactor, pma, pm::PortCountersExt::info(), any, reading.extended);
-  reading.extended_time = loop.now();
+async::Task<> fill(PmaReading& reading, mad::Transactor& transactor, const path::Path& pma, const ReadingPlan& plan) {
+  const bool additional = reading.support.additional();
+  const bool extended = additional || (reading.support.extended() && plan.counts != ReadingPlan::Counts::errors);
+  const bool basic = !extended || (!additional && plan.counts != ReadingPlan::Counts::traffic);
+  const bool any = plan.takes_any_select;
+  if (basic) reading.has_basic = co_await take(reading, transactor, pma, pm::PortCounters::info(), any);
+  if (extended && reading.problems.empty())
+    reading.has_extended = co_await take(reading, transactor, pma, pm::PortCountersExt::info(), any);
   if (!reading.problems.empty()) {
-    reading.counters.clear();
-    reading.extended.clear();
+    drop_counters(reading);
     co_return;
   }
-  clear_uncounted(reading);
-  if (!wanted.is_reported || !wanted.is_reported(reading)) co_return;
-  if (wanted.wants_discard_details && wanted.wants_discard_details(reading))
-    co_await take(reading, transactor, pma, pm::PortXmitDiscardDetails::info(), any, reading.discard_details);
-  if (wanted.wants_error_details && wanted.wants_error_details(reading))
-    co_await take(reading, transactor, pma, pm::PortRcvErrorDetails::info(), any, reading.error_details);
-  reading.speeds_info = wanted.speeds_layout ? wanted.speeds_layout(reading) : nullptr;
-  if (reading.speeds_info != nullptr) co_await take(reading, transactor, pma, *reading.speeds_info, any, reading.speeds);
+  const Further further = plan.further ? plan.further(reading) : Further();
+  if (further.discard_details) co_await take(reading, transactor, pma, pm::PortXmitDiscardDetails::info(), any);
+  if (further.error_details) co_await take(reading, transactor, pma, pm::PortRcvErrorDetails::info(), any);
+  if (further.speeds != nullptr) co_await take(reading, transactor, pma, *further.speeds, any);
 }
 
 /// The readings of a fabric, while they are made.
 class PortReader {
  public:
-  PortReader(mad::Transactor& transactor, const subnet::Subnet& subnet, const PmaWanted& wanted, const subnet::SurveyOptions& options)
+  PortReader(mad::Transactor& transactor, const subnet::Subnet& subnet, const ReadingPlan& plan, const subnet::SurveyOptions& options)
       : subnet_(subnet),
-        wanted_(wanted),
+        plan_(plan),
         survey_(
             transactor, subnet, options, [this](std::size_t question, subnet::SurveyPort port) { return ask_for(steps_[question], port); },
             [this](std::size_t question) { ended(question); }) {}
@@ -126,10 +119,6 @@ class PortReader {
     }
     co_await survey_.run();
     take_failures();
-    if (!wanted_.forgets) {
-      readings_.nodes.reserve(nodes_.size());
-      for (std::size_t at = 0; at < nodes_.size(); ++at) readings_.nodes.push_back(std::move(node_at(at)));
-    }
     co_return std::move(readings_);
   }
 
@@ -142,6 +131,12 @@ class PortReader {
     std::uint16_t reading = 0;  ///< in the node's `ports`; of an owner: the number of the end port
     auto operator<=>(const Step&) const = default;
   };
+  /// A Set that was sent, or not, and failed.
+  struct FailedSet {
+    subnet::NodeIndex node;
+    int port;
+    PmaProblem problem;
+  };
   /// A node and the port whose PMA gets the first request.
   struct Head {
     subnet::NodeIndex node;
@@ -152,12 +147,12 @@ class PortReader {
     const subnet::Node& of = subnet_.node(at);
     const std::vector<subnet::PortIndex> ports = ports_of(at);
     const bool is_switch = of.kind() == subnet::NodeKind::sw;
-    if (ports.empty() && (!is_switch || wanted_.ports_of)) return;
+    if (ports.empty() && (!is_switch || plan_.ports_of)) return;
     heads_.push_back({at, is_switch ? of.first_port : ports.front()});
   }
 
   std::vector<subnet::PortIndex> ports_of(subnet::NodeIndex node) const {
-    return wanted_.ports_of ? wanted_.ports_of(node) : countable_ports(subnet_, node);
+    return plan_.ports_of ? plan_.ports_of(node) : countable_ports(subnet_, node);
   }
 
   /// The readings of a node; none before the first question to it.
@@ -171,15 +166,20 @@ class PortReader {
     return *node;
   }
 
-  /// Calls `on_node` with the next node. With `forgets` the node is then freed, unless a Set failed: take_failures() needs that.
-  void report_next() {
-    const std::size_t at = reported_++;
-    wanted_.on_node(node_at(at));
-    const auto is_set = [](const PmaProblem& problem) { return problem.set; };
-    const bool is_clean = nodes_[at]->clear_problems.empty() && std::ranges::none_of(nodes_[at]->ports, [&](const PmaReading& reading) {
-                            return std::ranges::any_of(reading.problems, is_set);
-                          });
-    if (wanted_.forgets && is_clean) nodes_[at].reset();
+  /// Hands over the next node.
+  void finish_next() {
+    PmaNode node = std::move(node_at(finished_));
+    nodes_[finished_++].reset();
+    for (const PmaReading& reading : node.ports) note_failed_sets(node.node, subnet_.port(reading.port).number, reading.problems);
+    note_failed_sets(node.node, -1, node.clear_problems);
+    if (plan_.on_node) return plan_.on_node(std::move(node));
+    readings_.nodes.push_back(std::move(node));
+  }
+
+  void note_failed_sets(subnet::NodeIndex node, int port, const std::vector<PmaProblem>& problems) {
+    for (const PmaProblem& problem : problems) {
+      if (problem.set && problem.error) failed_sets_.push_back({node, port, problem});
+    }
   }
 
   async::Task<Error> ask_for(Step step, subnet::SurveyPort port) {
@@ -190,7 +190,7 @@ class PortReader {
       case Step::port:
         return read_port(node, step.reading, port);
       case Step::owner:
-        return check_owner(*wanted_.owners, port.path, owner_of(subnet_, port.index));
+        return check_owner(*plan_.owners, port.path, owner_of(subnet_, port.index));
       case Step::clear_port:
         return clear_read_port(node, step.reading, port);
       default:
@@ -225,10 +225,9 @@ class PortReader {
     }
     if (--open_[step.node] != 0) return;
     const bool is_read = step.kind == Step::head || step.kind == Step::port;
-    if (is_read && wanted_.owners != nullptr && add_owners(step.node)) return;
-    if (is_read && wanted_.clear && node.support.all_port_select() && add_clears(step.node)) return;
-    if (!wanted_.on_node) return;
-    while (reported_ < nodes_.size() && open_[reported_] == 0) report_next();
+    if (is_read && plan_.owners != nullptr && add_owners(step.node)) return;
+    if (is_read && plan_.clear && node.support.all_port_select() && add_clears(step.node)) return;
+    while (finished_ < nodes_.size() && open_[finished_] == 0) finish_next();
   }
 
   /// Adds a question for each end port at whose LID counters were read. False if there are none.
@@ -256,8 +255,7 @@ class PortReader {
       readings_.moved.push_back(node.node);
     for_each_reading(node, [&](PmaReading& reading) {
       if (!reading.known() || subnet_.port(subnet_.end_port_of(reading.port)).number != end) return;
-      for (auto* attribute : {&reading.counters, &reading.extended, &reading.discard_details, &reading.error_details, &reading.speeds})
-        attribute->clear();
+      drop_counters(reading);
       reading.problems.push_back(problem);
     });
   }
@@ -320,11 +318,7 @@ class PortReader {
       return failure.kind != subnet::Failure::Kind::not_read && std::ranges::find(readings_.moved, failure.node) != readings_.moved.end();
     });
     for (const subnet::Failure& failure : readings_.failures) known_errors_.insert(failure.error.get());
-    for (const std::unique_ptr<PmaNode>& node : nodes_) {
-      if (!node) continue;
-      for (const PmaReading& reading : node->ports) add_failures(node->node, subnet_.port(reading.port).number, reading.problems);
-      add_failures(node->node, -1, node->clear_problems);
-    }
+    for (const FailedSet& failed : failed_sets_) add_failure(failed);
   }
 
   /// A failure of an owner: the node may be well, and its counters are not known.
@@ -334,62 +328,64 @@ class PortReader {
     if (error != nullptr) failure.why = why_not_read(*error) + ": its counters are not read";
   }
 
-  /// Adds the Sets that were sent and failed. A Set that was not sent is a failure already, because its agent is silent.
-  void add_failures(subnet::NodeIndex node, int port, const std::vector<PmaProblem>& problems) {
-    for (const PmaProblem& problem : problems) {
-      if (!problem.set || !problem.error) continue;
-      const std::optional<unsigned> tries = mad::tries_in_vain(*problem.error);
-      if (tries == 0U || !known_errors_.insert(problem.error.get()).second) continue;
-      const StructInfo* info = find_attribute(mad::mgmt_class::performance, 1, problem.attribute);
-      readings_.failures.push_back({.kind = subnet::kind_of(*problem.error),
-                                    .node = node,
-                                    .port = port,
-                                    .attribute = std::string(info->title),
-                                    .why = problem.error->message(),
-                                    .error = problem.error});
-    }
+  /// Adds a Set that was sent and failed. A Set that was not sent is a failure already, because its agent is silent.
+  void add_failure(const FailedSet& failed) {
+    const std::shared_ptr<const mad::MadError>& error = failed.problem.error;
+    if (mad::tries_in_vain(*error) == 0U || !known_errors_.insert(error.get()).second) return;
+    const StructInfo* info = find_attribute(mad::mgmt_class::performance, 1, failed.problem.attribute);
+    readings_.failures.push_back({.kind = subnet::kind_of(*error),
+                                  .node = failed.node,
+                                  .port = failed.port,
+                                  .attribute = std::string(info->title),
+                                  .why = error->message(),
+                                  .error = error});
   }
 
-  /// Reads ClassPortInfo, and with AllPortSelect the sum of all ports. If the sum is not worth a report (`is_reported`), also clears the
-  /// counters of all ports.
+  /// Reads ClassPortInfo, and with AllPortSelect the sum of all ports. If its ports are not read then, also clears the counters of all
+  /// ports.
   async::Task<Error> read_head(PmaNode& node, subnet::SurveyPort port) {
     node.all.reset();  // left by an earlier attempt
+    const async::Loop& loop = co_await async::current_loop;
+    if (!node.begun) node.begun = loop.now();
     std::optional<PmaSupport> support;
-    if (wanted_.known_support) support = wanted_.known_support(node.node);
+    if (plan_.pmas != nullptr) support = plan_.pmas->find(subnet_, node.node);
     if (!support) {
       const mad::Result<PmaSupport> answer = co_await read_pma_support(port.transactor, port.path);
       if (!answer) co_return answer.shared_error();
       support = *answer;
+      if (plan_.pmas != nullptr) plan_.pmas->add(subnet_, node.node, *support);
     }
     node.support = *support;
     if (!node.support.all_port_select() || is_read_by_port(port.index)) co_return nullptr;
     PmaReading reading = start(port.index, subnet::all_ports, *support);
-    co_await fill(reading, port.transactor, port.path, wanted_);
-    const bool is_reported = wanted_.is_reported && reading.known() && wanted_.is_reported(reading);
+    co_await fill(reading, port.transactor, port.path, plan_);
     const Error error = reading.known() ? nullptr : reading.problems.back().error;
     node.all = std::move(reading);
     std::vector<const PmaReading*> read(1, &*node.all);
-    if (!is_reported && node.all->known()) node.clear_problems = co_await clear(port, subnet::all_ports, *support, std::move(read));
+    if (node.all->known() && !ports_are_wanted(node))
+      node.clear_problems = co_await clear(port, subnet::all_ports, *support, std::move(read));
     co_return error;
   }
 
   bool is_read_by_port(subnet::PortIndex port) const {
-    return wanted_.each_port || (wanted_.each_host_port && subnet_.node(subnet_.port(port).node).kind() != subnet::NodeKind::sw);
+    const bool is_host = subnet_.node(subnet_.port(port).node).kind() != subnet::NodeKind::sw;
+    return plan_.ports == ReadingPlan::Ports::each || (plan_.ports == ReadingPlan::Ports::of_hosts && is_host);
   }
 
   bool ports_are_wanted(const PmaNode& node) const {
     if (!node.all) return true;
-    return node.all->known() && wanted_.is_reported && wanted_.is_reported(*node.all);
+    return node.all->known() && plan_.further && plan_.further(*node.all).ports;
   }
 
   /// The attribute of counters that is requested first.
   std::uint16_t counters_attribute(const PmaSupport& support) const {
-    return support.extended() && wanted_.traffic_only ? pm::PortCountersExt::attribute_id : pm::PortCounters::attribute_id;
+    return support.extended() && plan_.counts == ReadingPlan::Counts::traffic ? pm::PortCountersExt::attribute_id
+                                                                              : pm::PortCounters::attribute_id;
   }
 
   async::Task<Error> read_port(PmaNode& node, std::size_t at, subnet::SurveyPort port) {
     PmaReading reading = start(port.index, port.number, node.support);
-    co_await fill(reading, port.transactor, port.path, wanted_);
+    co_await fill(reading, port.transactor, port.path, plan_);
     if (!reading.known()) co_return reading.problems.back().error;
     if (!node.support.all_port_select()) {
       std::vector<const PmaReading*> read(1, &reading);
@@ -402,10 +398,10 @@ class PortReader {
 
   /// Whether the counters of `attribute` were read. PortCountersExtended with its additional part contains all counters of PortCounters.
   static bool was_read(const PmaReading& reading, const StructInfo& attribute) {
-    if (&attribute == &pm::PortCounters::info())
-      return !reading.counters.empty() || (!reading.extended.empty() && has_additional(reading.support));
-    if (&attribute == &pm::PortCountersExt::info()) return !reading.extended.empty();
-    return !(&attribute == &pm::PortXmitDiscardDetails::info() ? reading.discard_details : reading.error_details).empty();
+    if (&attribute == &pm::PortCounters::info()) return reading.has_basic || (reading.has_extended && reading.support.additional());
+    if (&attribute == &pm::PortCountersExt::info()) return reading.has_extended;
+    const bool is_discards = &attribute == &pm::PortXmitDiscardDetails::info();
+    return reading.row.is_known(column_of(is_discards ? "port_inactive_discards" : "port_local_physical_errors"));
   }
 
   /// Clears the wanted counters of one port, or of all ports. `read` are the readings of these ports. An attribute that was not read is
@@ -413,21 +409,21 @@ class PortReader {
   async::Task<std::vector<PmaProblem>> clear(subnet::SurveyPort port, std::uint8_t select, PmaSupport support,
                                              std::vector<const PmaReading*> read) {
     std::vector<PmaProblem> problems;
-    if (!wanted_.clear) co_return problems;
-    const CounterClear masks = clear_of(support, wanted_.clear);
+    if (!plan_.clear) co_return problems;
+    const CounterClear masks = clear_of(support, plan_.clear);
     struct Part {
       const StructInfo& attribute;
       std::uint64_t mask;
       bool is_told;  // PMAs need not have details
     };
     const std::array parts{Part{pm::PortCounters::info(), masks.port_counters, true},
-                           Part{pm::PortXmitDiscardDetails::info(), wanted_.clear_details ? all_discard_details : 0, false},
-                           Part{pm::PortRcvErrorDetails::info(), wanted_.clear_details ? all_error_details : 0, false},
+                           Part{pm::PortXmitDiscardDetails::info(), plan_.clear_details ? all_discard_details : 0, false},
+                           Part{pm::PortRcvErrorDetails::info(), plan_.clear_details ? all_error_details : 0, false},
                            Part{pm::PortCountersExt::info(), masks.port_counters_extended, true}};
     for (const Part& part : parts) {
       if (part.mask == 0) continue;
       if (!std::ranges::all_of(read, [&](const PmaReading* reading) { return was_read(*reading, part.attribute); })) {
-        const BytesResult value = co_await request(port.transactor, port.path, part.attribute, select, wanted_.takes_any_select);
+        const BytesResult value = co_await request(port.transactor, port.path, part.attribute, select, plan_.takes_any_select);
         if (!value && part.is_told) problems.push_back({id_of(part.attribute), true, value.shared_error()});
         if (!value) continue;
       }
@@ -457,29 +453,30 @@ class PortReader {
   }
 
   const subnet::Subnet& subnet_;
-  const PmaWanted& wanted_;
+  const ReadingPlan& plan_;
   PmaReadings readings_;
   std::vector<Head> heads_;
-  std::vector<std::unique_ptr<PmaNode>> nodes_;  // by head; null before the first question, and when a node is forgotten
+  std::vector<std::unique_ptr<PmaNode>> nodes_;  // by head; null before the first question, and when handed over
   std::vector<Step> steps_;                      // by question
   std::vector<std::uint16_t> open_;              // by head: questions that have not ended
-  std::size_t reported_{};                       // nodes that `on_node` was called with
-  std::set<const ib::Error*> known_errors_;      // of the failures
+  std::size_t finished_{};                       // nodes that were handed over
+  std::vector<FailedSet> failed_sets_;
+  std::set<const ib::Error*> known_errors_;  // of the failures
   subnet::Survey survey_;
 };
 
 }  // namespace
 
 async::Task<PmaReading> read_pma(mad::Transactor& transactor, path::Path pma, std::uint8_t select, PmaSupport support,
-                                 const PmaWanted& wanted) {
+                                 const ReadingPlan& plan) {
   PmaReading reading = start(subnet::none, select, support);
-  co_await fill(reading, transactor, pma, wanted);
+  co_await fill(reading, transactor, pma, plan);
   co_return reading;
 }
 
 async::Task<PmaReadings> read_pmas(mad::Transactor& transactor, const subnet::Subnet& subnet, std::vector<subnet::NodeIndex> nodes,
-                                   PmaWanted wanted, subnet::SurveyOptions options) {
-  PortReader reader(transactor, subnet, wanted, options);
+                                   ReadingPlan plan, subnet::SurveyOptions options) {
+  PortReader reader(transactor, subnet, plan, options);
   co_return co_await reader.read(std::move(nodes));
 }
 

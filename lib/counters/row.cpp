@@ -2,6 +2,7 @@
 #include "counters/row.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 
 #include "iba-gen/pm.hpp"
@@ -11,7 +12,6 @@ namespace ib::counters {
 namespace {
 
 constexpr std::size_t first_detail = counter_columns, first_fec = counter_columns + detail_columns;
-constexpr unsigned widest = 64;  // bits: only PortCountersExtended has such fields
 
 const FieldInfo* field_in(const StructInfo& attribute, std::string_view name) {
   const auto found = std::ranges::find(attribute.fields, name, &FieldInfo::name);
@@ -52,39 +52,62 @@ const Fields& fields() {
   return known;
 }
 
-void add_details(CounterRow& row, const PmaReading& reading) {
+void take_details(CounterRow& row, Source source, Bytes bytes) {
   for (std::size_t column = first_detail; column < first_fec; ++column) {
-    const Bytes bytes = columns[column].source == Source::error_details ? reading.error_details : reading.discard_details;
-    if (bytes.empty()) continue;
+    if (columns[column].source != source) continue;
     row.known |= std::uint64_t{1} << column;
     const std::size_t at = column - first_detail;
     row.details[at] = static_cast<std::uint16_t>(read_number(bytes, *fields().details[at]));
   }
 }
 
-/// Adds the counters of PortExtendedSpeedsCounters. Those of lanes are added up.
-void add_fec(CounterRow& row, const PmaReading& reading) {
-  if (reading.speeds.empty() || reading.speeds_info == nullptr) return;
-  row.is_of_lanes = reading.speeds_info == &pm::PortExtendedSpeedsCounters::info();
+/// Takes the counters of PortExtendedSpeedsCounters. Those of lanes are added up.
+void take_fec(CounterRow& row, bool is_of_lanes, Bytes bytes) {
+  row.is_of_lanes = is_of_lanes;
+  row.full_fec = 0;
   for (std::size_t at = 0; at < fec_columns; ++at) {
-    const FieldInfo* field = row.is_of_lanes ? fields().of_lane[at] : fields().of_port[at];
+    const FieldInfo* field = is_of_lanes ? fields().of_lane[at] : fields().of_port[at];
     if (field == nullptr) continue;
     row.known |= std::uint64_t{1} << (first_fec + at);
     const std::uint64_t most = (std::uint64_t{1} << field->bits) - 1;
+    row.fec[at] = 0;
     for (std::uint32_t lane = 0; lane < std::max<std::uint32_t>(field->count, 1); ++lane) {
-      const std::uint64_t value = read_number(reading.speeds, *field, lane);
+      const std::uint64_t value = read_number(bytes, *field, lane);
       row.fec[at] += value;
       if (value == most) row.full_fec = static_cast<std::uint8_t>(row.full_fec | 1U << at);
     }
   }
 }
 
+void take_counters(CounterRow& row, const PmaSupport& support, bool is_extended, Bytes bytes) {
+  for (std::size_t column = 0; column < first_detail; ++column) {
+    const CounterInfo& info = *fields().counters[column];
+    if (is_extended ? !support.wide(info) : !support.narrow(info) || row.is_wide(column)) continue;
+    row.known |= std::uint64_t{1} << column;
+    if (is_extended) row.wide |= 1U << column;
+    row.counters[column] = read_number(bytes, is_extended ? *info.wide : *info.narrow);
+  }
+}
+
 }  // namespace
 
+CounterValue CounterRow::count(std::size_t column) const {
+  return is_known(column) ? CounterValue{value(column), static_cast<std::uint8_t>(field(column).bits)} : CounterValue{};
+}
+
+void CounterRow::add(const CounterRow& row) {
+  constexpr std::uint64_t greatest = std::numeric_limits<std::uint64_t>::max();
+  for (std::size_t column = 0; column < counter_columns; ++column) {
+    if (!row.is_known(column)) continue;
+    known |= std::uint64_t{1} << column;
+    wide |= 1U << column;  // a sum has room for more than each of its parts
+    const std::uint64_t added = row.counters[column];
+    counters[column] = added > greatest - counters[column] ? greatest : counters[column] + added;
+  }
+}
+
 bool CounterRow::is_full(std::size_t column) const {
-  if (!is_known(column)) return false;
-  if (column >= first_fec) return (full_fec >> (column - first_fec) & 1U) != 0;
-  return CounterValue{value(column), static_cast<std::uint8_t>(field(column).bits)}.saturated();
+  return column < first_fec ? count(column).saturated() : is_known(column) && (full_fec >> (column - first_fec) & 1U) != 0;
 }
 
 const FieldInfo& CounterRow::field(std::size_t column) const {
@@ -104,31 +127,19 @@ const FieldInfo& CounterRow::named_field(std::size_t column) const {
   return is_of_lanes && of_lane != nullptr ? *of_lane : *fields().of_port[column - first_fec];
 }
 
-CounterValue value_of(const PmaReading& reading, std::size_t column) {
-  const CounterInfo& info = *fields().counters[column];
-  const auto value_in = [](Bytes attribute, const FieldInfo& field) {
-    return CounterValue{read_number(attribute, field), static_cast<std::uint8_t>(field.bits)};
-  };
-  if (!reading.extended.empty() && reading.support.wide(info)) return value_in(reading.extended, *info.wide);
-  if (!reading.counters.empty() && reading.support.narrow(info)) return value_in(reading.counters, *info.narrow);
-  return {};
-}
-
-CounterRow row_of(const PmaReading& reading) {
-  CounterRow row;
-  row.port = reading.port;
-  row.error_time = reading.error_time();
-  row.traffic_time = reading.extended.empty() ? reading.counters_time : reading.extended_time;
-  for (std::size_t column = 0; column < first_detail; ++column) {
-    const CounterValue value = value_of(reading, column);
-    if (!value.known()) continue;
-    row.known |= std::uint64_t{1} << column;
-    if (value.bits == widest) row.wide |= 1U << column;
-    row.counters[column] = value.value;
+void CounterRow::take(const PmaSupport& support, const StructInfo& attribute, Bytes bytes, async::Time time) {
+  const bool is_extended = &attribute == &pm::PortCountersExt::info();
+  if (is_extended || &attribute == &pm::PortCounters::info()) {
+    take_counters(*this, support, is_extended, bytes);
+    traffic_time = time;
+    if (!is_extended || support.additional()) error_time = time;
+  } else if (&attribute == &pm::PortRcvErrorDetails::info()) {
+    take_details(*this, Source::error_details, bytes);
+  } else if (&attribute == &pm::PortXmitDiscardDetails::info()) {
+    take_details(*this, Source::discard_details, bytes);
+  } else {
+    take_fec(*this, &attribute == &pm::PortExtendedSpeedsCounters::info(), bytes);
   }
-  add_details(row, reading);
-  add_fec(row, reading);
-  return row;
 }
 
 }  // namespace ib::counters

@@ -9,7 +9,10 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "counters/readings.hpp"
+#include "async/clock.hpp"
+#include "base/bytes.hpp"
+#include "counters/counters.hpp"
+#include "subnet/model.hpp"
 
 namespace ib::counters {
 
@@ -103,6 +106,11 @@ struct CounterRow {
   std::uint8_t full_fec{};  ///< bit n: column n of Source::fec, or one of its lanes, holds the greatest value of its field
   bool is_of_lanes{};       ///< the columns of Source::fec are sums of lanes
 
+  /// Takes what an attribute holds, which came at `time` from a PMA with these capabilities: PortCounters, PortCountersExtended (whose
+  /// fields go before those of PortCounters), details, or PortExtendedSpeedsCounters in either layout. A counter that the PMA does not
+  /// count stays unknown.
+  void take(const PmaSupport& support, const StructInfo& attribute, Bytes bytes, async::Time time);
+
   bool is_known(std::size_t column) const { return (known >> column & 1U) != 0; }
   bool is_wide(std::size_t column) const { return column < counter_columns && (wide >> column & 1U) != 0; }
   /// The value of a column that was read.
@@ -111,6 +119,11 @@ struct CounterRow {
     if (column < counter_columns + detail_columns) return details[column - counter_columns];
     return fec[column - counter_columns - detail_columns];
   }
+  /// The value of a column of Source::counters, and how wide its field is.
+  CounterValue count(std::size_t column) const;
+  /// Adds the columns of Source::counters of another port. A column that is not known in one of the rows counts as 0 there; a sum stops at
+  /// what 64 bits hold.
+  void add(const CounterRow& row);
   /// Whether a column holds all that its field, or that of one of its lanes, can hold: its true count may be greater. Fields of 64 bits
   /// wrap instead.
   bool is_full(std::size_t column) const;
@@ -120,12 +133,5 @@ struct CounterRow {
   const FieldInfo& named_field(std::size_t column) const;
 };
 static_assert(sizeof(CounterRow) <= 256);
-
-/// A column of Source::counters in a reading: from the widest attribute that its PMA has. Not known if the PMA does not count it, or if the
-/// attribute was not read.
-CounterValue value_of(const PmaReading& reading, std::size_t column);
-
-/// The row of a reading.
-CounterRow row_of(const PmaReading& reading);
 
 }  // namespace ib::counters

@@ -84,10 +84,10 @@ bool needs_extended(const ErrorThresholds::Threshold& threshold) {
   return narrow == nullptr || (narrow->bits < 64 && threshold.value >= (std::uint64_t{1} << narrow->bits) - 1);
 }
 
-subnet::Findings check_counters(const CounterReading& reading, const ErrorThresholds& thresholds) {
+subnet::Findings check_counters(const CounterRow& row, const ErrorThresholds& thresholds) {
   subnet::Findings findings;
   for (const auto& [counter, most] : thresholds.all()) {
-    const CounterValue& value = reading[counter->name];
+    const CounterValue value = row.count(column_of(counter->name));
     if (most == 0 || !value.known() || value.value <= most) continue;
     const FieldInfo& field = counter->narrow != nullptr ? *counter->narrow : *counter->wide;
     findings.push_back({.field = field.iba_name,

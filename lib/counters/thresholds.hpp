@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "counters/counters.hpp"
+#include "counters/row.hpp"
 #include "subnet/port_checks.hpp"
 
 namespace ib::counters {
@@ -63,6 +63,6 @@ class ErrorThresholds {
 /// too narrow.
 bool needs_extended(const ErrorThresholds::Threshold& threshold);
 /// The counters that are beyond their threshold, in the order of the thresholds. A threshold of 0 stands for none.
-subnet::Findings check_counters(const CounterReading& reading, const ErrorThresholds& thresholds);
+subnet::Findings check_counters(const CounterRow& row, const ErrorThresholds& thresholds);
 
 }  // namespace ib::counters

@@ -20,13 +20,13 @@ bool is_silence(const counters::PmaReading& reading) {
   return error != nullptr && mad::tries_in_vain(*error);
 }
 
-async::Time last_answer(const counters::PmaReading& reading) { return std::max(reading.counters_time, reading.extended_time); }
+async::Time last_answer(const counters::CounterRow& row) { return std::max(row.error_time, row.traffic_time); }
 
 }  // namespace
 
 CounterRound::CounterRound(async::Loop& loop, std::shared_ptr<const SweptFabric> fabric, std::shared_ptr<const PortStates> states,
-                           bool hcas, bool details, Supports& supports)
-    : loop_(loop), fabric_(std::move(fabric)), states_(std::move(states)), details_(details), supports_(supports) {
+                           bool hcas, bool details, counters::KnownPmas& pmas)
+    : loop_(loop), fabric_(std::move(fabric)), states_(std::move(states)), details_(details), pmas_(pmas) {
   reading_->fabric = fabric_;
   reading_->begun = loop.now();
   reading_->switches.resize(fabric_->switches.size());
@@ -148,31 +148,26 @@ std::vector<PortIndex> CounterRound::ports_of(NodeIndex at) const {
   return ports;
 }
 
-counters::PmaWanted CounterRound::wanted() {
-  counters::PmaWanted wanted;
-  wanted.each_port = wanted.traffic = wanted.forgets = true;
-  wanted.ports_of = [this](NodeIndex node) { return ports_of(node); };
-  wanted.known_support = [this](NodeIndex node) {
-    begun_.emplace(node, loop_.now());
-    const auto known = supports_.find(node);
-    return known == supports_.end() ? std::nullopt : std::optional(known->second);
+counters::ReadingPlan CounterRound::plan() {
+  counters::ReadingPlan plan;
+  plan.counts = counters::ReadingPlan::Counts::all;
+  plan.ports = counters::ReadingPlan::Ports::each;
+  plan.pmas = &pmas_;
+  plan.ports_of = [this](NodeIndex node) { return ports_of(node); };
+  plan.on_node = [this](const counters::PmaNode& node) { take(node); };
+  if (!details_) return plan;
+  plan.further = [this](const counters::PmaReading& reading) {
+    counters::Further further{false, true, true, nullptr};
+    if (!reading_->fec_modes) return further;
+    if (const auto mode = reading_->fec_modes->find(reading.port); mode != reading_->fec_modes->end())
+      further.speeds = counters::blocks_layout(reading.support, mode->second);
+    return further;
   };
-  wanted.on_node = [this](const counters::PmaNode& node) { take(node); };
-  if (!details_) return wanted;
-  const auto always = [](const counters::PmaReading&) { return true; };
-  wanted.is_reported = wanted.wants_discard_details = wanted.wants_error_details = always;
-  if (!reading_->fec_modes) return wanted;
-  wanted.speeds_layout = [&modes = *reading_->fec_modes](const counters::PmaReading& reading) {
-    const auto mode = modes.find(reading.port);
-    return mode == modes.end() ? nullptr : counters::blocks_layout(reading.support, mode->second);
-  };
-  return wanted;
+  return plan;
 }
 
 void CounterRound::take(const counters::PmaNode& node) {
-  if (!node.problem) supports_[node.node] = node.support;
-  const auto begun = begun_.find(node.node);
-  const async::Time from = begun == begun_.end() ? loop_.now() : begun->second;
+  const async::Time from = node.begun.value_or(loop_.now());
   if (const auto at = switch_at_.find(node.node); at != switch_at_.end()) {
     take(reading_->switches[at->second], node.ports.data(), node.ports.data() + node.ports.size(), from);
     return;
@@ -189,9 +184,9 @@ void CounterRound::take(DeviceReading& to, const counters::PmaReading* first, co
   bool is_silent = false, is_refused = false;
   for (const counters::PmaReading* reading = first; reading != last; ++reading) {
     if (reading->known()) {
-      reading_->rows.push_back(counters::row_of(*reading));
-      to.lacks_details |= details_ && reading->error_details.empty();
-      ended = std::max(ended, last_answer(*reading));
+      reading_->rows.push_back(reading->row);
+      to.lacks_details |= details_ && !reading->row.is_known(counters::column_of("port_local_physical_errors"));
+      ended = std::max(ended, last_answer(reading->row));
     } else {
       (is_silence(*reading) ? is_silent : is_refused) = true;
     }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "async/loop.hpp"
+#include "counters/history.hpp"
 #include "counters/readings.hpp"
 #include "metrics/fabric.hpp"
 #include "subnet/fec_modes.hpp"
@@ -18,11 +19,9 @@ namespace ib::metrics {
 
 class CounterRound {
  public:
-  using Supports = std::unordered_map<subnet::NodeIndex, counters::PmaSupport>;
-
-  /// `supports` has what is known of PMAs already, and gets what is learnt. It must outlive this object.
+  /// `pmas` has what is known of PMAs already, and gets what is learnt. It must outlive this object.
   CounterRound(async::Loop& loop, std::shared_ptr<const SweptFabric> fabric, std::shared_ptr<const PortStates> states, bool hcas,
-               bool details, Supports& supports);
+               bool details, counters::KnownPmas& pmas);
   CounterRound(const CounterRound&) = delete;
   CounterRound& operator=(const CounterRound&) = delete;
 
@@ -32,8 +31,8 @@ class CounterRound {
   subnet::PortIndex first_port(subnet::NodeIndex node) const;
   /// Whether none of the devices of a node answered, according to `silent`.
   bool is_silent(subnet::NodeIndex node, const std::set<Guid>& silent) const;
-  /// The wanted part for counters::read_pmas(). This object must outlive it.
-  counters::PmaWanted wanted();
+  /// What counters::read_pmas() reads. This object must outlive it.
+  counters::ReadingPlan plan();
   /// Notes that a node did not answer: its counters are not read.
   void take_silent(subnet::NodeIndex node);
   /// The devices of which counters were read so far.
@@ -62,11 +61,10 @@ class CounterRound {
   std::shared_ptr<const SweptFabric> fabric_;
   std::shared_ptr<const PortStates> states_;
   bool details_;
-  Supports& supports_;
+  counters::KnownPmas& pmas_;
   std::shared_ptr<Reading> reading_ = std::make_shared<Reading>();
   std::unordered_map<subnet::NodeIndex, std::size_t> switch_at_;  ///< in the list of switches
   std::unordered_map<subnet::PortIndex, std::size_t> hca_at_;     ///< in the list of HCAs; empty where these are not read
-  std::unordered_map<subnet::NodeIndex, async::Time> begun_;      ///< when the first request to a node was sent
 };
 
 }  // namespace ib::metrics

@@ -123,21 +123,21 @@ class Watcher {
     history.keep_nodes_of(subnet);
     std::vector<subnet::NodeIndex> nodes;
     for (subnet::NodeIndex at = 0; at < subnet.nodes().size(); ++at) nodes.push_back(at);
-    counters::PmaWanted wanted;
-    wanted.each_port = wanted.forgets = true;
-    wanted.on_node = [this](const counters::PmaNode& node) { take(node); };
+    counters::ReadingPlan plan;
+    plan.ports = counters::ReadingPlan::Ports::each;
+    plan.on_node = [this](const counters::PmaNode& node) { take(node); };
     subnet::SurveyOptions options(start);
     counters::PmaReadings readings =
-        co_await counters::read_pmas(stack_.transactor(), subnet, std::move(nodes), std::move(wanted), std::move(options));
+        co_await counters::read_pmas(stack_.transactor(), subnet, std::move(nodes), std::move(plan), std::move(options));
     std::ranges::move(readings.failures, std::back_inserter(failures));
   }
 
   void take(const counters::PmaNode& node) {
     for (const counters::PmaReading& reading : node.ports) {
       if (!reading.known()) continue;
-      const counters::CounterRow row = counters::row_of(reading);
-      const std::optional<counters::CounterRow> before = history.take(counters::counter_key(subnet, node.node, reading.select), row);
-      if (before) grown += counters::RowDifference(&*before, row, {}).errors().delta("symbol_error_counter");
+      const std::optional<counters::CounterRow> before =
+          history.take(counters::counter_key(subnet, node.node, reading.select), reading.row);
+      if (before) grown += counters::RowDifference(&*before, reading.row, {}).errors().delta("symbol_error_counter");
     }
   }
 

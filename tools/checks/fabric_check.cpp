@@ -21,7 +21,7 @@ namespace ib::tools::checks {
 namespace {
 
 using subnet::PortIndex;
-using Counters = std::unordered_map<PortIndex, counters::CounterReading>;
+using Counters = std::unordered_map<PortIndex, counters::CounterRow>;
 
 /// The records of the SA for all end ports.
 struct SaView {
@@ -139,18 +139,18 @@ class FabricCheck final : public Command {
       std::ranges::copy(counted_ports(fabric.subnet, end), std::back_inserter(ports[node]));
     }
     subnet::SurveyOptions options = gmp_survey(session, paths);
-    counters::PmaWanted wanted;
-    wanted.each_port = wanted.forgets = true;
-    wanted.traffic = std::ranges::any_of(thresholds_.all(), &counters::needs_extended);
-    wanted.ports_of = [&ports](subnet::NodeIndex node) { return ports.at(node); };
+    counters::ReadingPlan plan;
+    plan.ports = counters::ReadingPlan::Ports::each;
+    if (std::ranges::any_of(thresholds_.all(), &counters::needs_extended)) plan.counts = counters::ReadingPlan::Counts::all;
+    plan.ports_of = [&ports](subnet::NodeIndex node) { return ports.at(node); };
     Counters counters;
-    wanted.on_node = [&counters](const counters::PmaNode& node) {
+    plan.on_node = [&counters](const counters::PmaNode& node) {
       for (const counters::PmaReading& reading : node.ports) {
-        if (reading.known()) counters.emplace(reading.port, reading.merged());
+        if (reading.known()) counters.emplace(reading.port, reading.row);
       }
     };
     counters::PmaReadings found =
-        co_await counters::read_pmas(session.transactor(), fabric.subnet, std::move(nodes), std::move(wanted), std::move(options));
+        co_await counters::read_pmas(session.transactor(), fabric.subnet, std::move(nodes), std::move(plan), std::move(options));
     if (!looks_.node && !looks_.ports()) require_read(!counters.empty(), found.failures);
     add_failures(session, fabric, std::move(found.failures));
     co_return counters;
@@ -205,12 +205,12 @@ class FabricCheck final : public Command {
   /// A switch without problems is one row. If a port has a problem, each port of the switch is a row.
   void check_errors(const subnet::Subnet& subnet, PortIndex end, const Counters& counters, CheckReport& report) const {
     std::vector<CheckRow> rows;
-    counters::CounterReading sum;
+    counters::CounterRow sum;
     bool failed = false;
     for (const PortIndex port : counted_ports(subnet, end)) {
       const auto reading = counters.find(port);
       if (reading == counters.end()) continue;
-      counters::add_counters(sum, reading->second);
+      sum.add(reading->second);
       rows.push_back({.kind = CheckKind::errors, .port = port, .findings = counters::check_counters(reading->second, thresholds_)});
       failed = failed || rows.back().failed();
     }

@@ -41,13 +41,13 @@ async::Task<StoredView> read_snapshot(async::Loop& loop, std::string file, const
   snapshot::SnapshotTransactor transactor(stored, port, Keys::hidden);
   std::shared_ptr<metrics::SweptFabric> fabric = stored_fabric(stored, port, std::move(names));
   auto states = std::make_shared<const metrics::PortStates>(fabric->subnet);
-  metrics::CounterRound::Supports supports;
-  metrics::CounterRound round(loop, fabric, states, exported.hcas, exported.details, supports);
+  counters::KnownPmas pmas;
+  metrics::CounterRound round(loop, fabric, states, exported.hcas, exported.details, pmas);
   const path::Path start = path::IbDrPath(&port);
   subnet::SurveyOptions options(start);
-  counters::PmaWanted wanted = round.wanted();
+  counters::ReadingPlan plan = round.plan();
   std::vector<subnet::NodeIndex> nodes = round.nodes();
-  co_await counters::read_pmas(transactor, fabric->subnet, std::move(nodes), std::move(wanted), std::move(options));
+  co_await counters::read_pmas(transactor, fabric->subnet, std::move(nodes), std::move(plan), std::move(options));
   std::shared_ptr<metrics::Reading> reading = round.take();
   reading->time = fabric->time = metrics::WallTime{std::chrono::milliseconds(*ended)};
   StoredView result;

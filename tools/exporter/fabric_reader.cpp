@@ -95,7 +95,7 @@ async::Task<std::shared_ptr<FabricReader>> FabricReader::sweep(Stack& stack, mad
 }
 
 async::Task<std::shared_ptr<const metrics::Reading>> FabricReader::read(std::shared_ptr<const PortStates> states, std::set<Guid> silent) {
-  metrics::CounterRound round(stack_.loop(), fabric_, std::move(states), hcas_, details_, supports_);
+  metrics::CounterRound round(stack_.loop(), fabric_, std::move(states), hcas_, details_, pmas_);
   if (details_) {
     if (!fec_modes_) co_await read_fec_modes();
     round.read_fec(fec_modes_);
@@ -137,9 +137,9 @@ path::Path FabricReader::polling_start() const {
 async::Task<> FabricReader::read_nodes(metrics::CounterRound& round, std::vector<subnet::NodeIndex> nodes) {
   subnet::SurveyOptions options(start_);
   options.paths = &paths_;
-  counters::PmaWanted wanted = round.wanted();
+  counters::ReadingPlan plan = round.plan();
   counters::PmaReadings readings =
-      co_await counters::read_pmas(senders_.gmps(), fabric_->subnet, std::move(nodes), std::move(wanted), std::move(options));
+      co_await counters::read_pmas(senders_.gmps(), fabric_->subnet, std::move(nodes), std::move(plan), std::move(options));
   round.take(std::move(readings.failures));
 }
 
@@ -171,7 +171,7 @@ async::Task<> FabricReader::try_node(subnet::NodeIndex node, PortIndex port, std
   path->ib().retries = 0;
   const mad::Result<counters::PmaSupport> support = co_await counters::read_pma_support(senders_.gmps(), *path);
   if (!support) co_return;
-  supports_[node] = *support;
+  pmas_.add(fabric_->subnet, node, *support);
   answered.insert(node);
 }
 

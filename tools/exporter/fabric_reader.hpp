@@ -80,7 +80,7 @@ class FabricReader {
   path::Path start_;
   bool hcas_, details_;
   subnet::PortPaths paths_;
-  std::unordered_map<subnet::NodeIndex, counters::PmaSupport> supports_;  ///< of PMAs that answered
+  counters::KnownPmas pmas_;
   /// PortSamplesControl.Tick by device; absent where it was requested and not reported.
   std::map<subnet::PortIndex, std::optional<std::uint8_t>> ticks_;
   std::shared_ptr<const subnet::FecModes> fec_modes_;  ///< read once, for details

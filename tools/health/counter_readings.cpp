@@ -79,7 +79,7 @@ const StructInfo* CounterReadings::blocks_layout(const subnet::Subnet& subnet, c
 /// Whether a counter differs from the reading before; without such a reading, whether it is not zero.
 bool CounterReadings::has_moved(const counters::CounterKey& key, const counters::PmaReading& reading, std::string_view counter) const {
   const std::size_t column = counters::column_of(counter);
-  const std::uint64_t now = counters::value_of(reading, column).value;
+  const std::uint64_t now = reading.row.value(column);
   const counters::CounterRow* before = history_.last(key);
   return now != (before == nullptr ? 0 : before->value(column));
 }
@@ -87,37 +87,26 @@ bool CounterReadings::has_moved(const counters::CounterKey& key, const counters:
 async::Task<subnet::Failures> CounterReadings::read_all(mad::Transactor& transactor, const subnet::Subnet& subnet,
                                                         subnet::SurveyOptions options, const ib::health::Scope& scope,
                                                         mad::Transactor* owners, Take take) {
-  const auto key_of = [&subnet](const counters::PmaReading& reading) {
-    return counters::counter_key(subnet, subnet.port(reading.port).node, reading.select);
-  };
-  counters::PmaWanted wanted;
-  wanted.owners = owners;
-  wanted.each_port = wanted.forgets = true;
-  wanted.is_reported = [](const counters::PmaReading&) { return true; };
+  counters::ReadingPlan plan;
+  plan.owners = owners;
+  plan.ports = counters::ReadingPlan::Ports::each;
+  plan.pmas = &pmas_;
   if (cost_ == Cost::usual) {
-    wanted.wants_discard_details = [&](const counters::PmaReading& reading) {
-      return has_moved(key_of(reading), reading, "port_xmit_discards");
+    plan.further = [&](const counters::PmaReading& reading) -> counters::Further {
+      const counters::CounterKey key = counters::counter_key(subnet, subnet.port(reading.port).node, reading.select);
+      return {.discard_details = has_moved(key, reading, "port_xmit_discards"),
+              .error_details = has_moved(key, reading, "port_rcv_errors"),
+              .speeds = blocks_layout(subnet, reading)};
     };
-    wanted.wants_error_details = [&](const counters::PmaReading& reading) {
-      return has_moved(key_of(reading), reading, "port_rcv_errors");
-    };
-    wanted.speeds_layout = [&](const counters::PmaReading& reading) { return blocks_layout(subnet, reading); };
   }
-  if (!scope.is_all) wanted.ports_of = [&subnet, &scope](NodeIndex node) { return ports_of_node(scope, subnet, node); };
-  wanted.known_support = [&](NodeIndex node) {
-    const auto known = supports_.find(subnet.node(node).guid());
-    return known == supports_.end() ? std::nullopt : std::optional(known->second);
-  };
-  wanted.on_node = [&](const counters::PmaNode& node) {
-    const subnet::Node& of = subnet.node(node.node);
-    if (!node.problem && has_own_guid(subnet, node.node)) supports_[of.guid()] = node.support;
+  if (!scope.is_all) plan.ports_of = [&subnet, &scope](NodeIndex node) { return ports_of_node(scope, subnet, node); };
+  plan.on_node = [&](const counters::PmaNode& node) {
     for (const counters::PmaReading& reading : node.ports) {
       if (reading.known()) take(node.node, reading);
     }
   };
   std::vector<NodeIndex> nodes = all_nodes(subnet);
-  counters::PmaReadings readings =
-      co_await counters::read_pmas(transactor, subnet, std::move(nodes), std::move(wanted), std::move(options));
+  counters::PmaReadings readings = co_await counters::read_pmas(transactor, subnet, std::move(nodes), std::move(plan), std::move(options));
   co_return std::move(readings.failures);
 }
 
@@ -127,13 +116,12 @@ async::Task<subnet::Failures> CounterReadings::read(Session& session, const subn
   if (session.options().from && any()) time = time_of(session.snapshot(), session.loop());
   const bool is_first = !any();
   const Take take = [this, &subnet, table, time, is_first](NodeIndex node, counters::PmaReading reading) {
-    if (time) reading.counters_time = reading.extended_time = *time;
+    if (time) reading.row.error_time = reading.row.traffic_time = *time;
     const counters::CounterKey key = counters::counter_key(subnet, node, reading.select);
-    has_blocks_ = has_blocks_ || !reading.speeds.empty();
+    has_blocks_ = has_blocks_ || reading.row.is_known(counters::column_of("port_fec_uncorrectable_block_ctr"));
     const std::optional<double> octets_per_second = is_first ? std::nullopt : counters::octets_per_second(subnet, reading.port);
-    const counters::CounterRow row = counters::row_of(reading);
-    const std::optional<counters::CounterRow> before = history_.take(key, row);
-    if (table != nullptr) table->add(counters::RowDifference(before ? &*before : nullptr, row, octets_per_second).errors());
+    const std::optional<counters::CounterRow> before = history_.take(key, reading.row);
+    if (table != nullptr) table->add(counters::RowDifference(before ? &*before : nullptr, reading.row, octets_per_second).errors());
   };
   mad::Transactor* owners = cost_ == Cost::usual ? owner_transactor(session) : nullptr;
   subnet::Failures failures = co_await read_all(session.transactor(), subnet, std::move(options), scope, owners, take);
@@ -167,7 +155,7 @@ subnet::Failures CounterReadings::find_gone(const subnet::Subnet& subnet) const 
 
 void CounterReadings::keep_nodes_of(const subnet::Subnet& subnet) {
   history_.keep_nodes_of(subnet);
-  std::erase_if(supports_, [&subnet](const auto& known) { return subnet.find_node(known.first) == subnet::none; });
+  pmas_.keep_nodes_of(subnet);
 }
 
 async::Task<> CounterReadings::read_snapshot(Session& session, const std::string& file, const subnet::Subnet& current) {
@@ -193,15 +181,15 @@ async::Task<> CounterReadings::read_snapshot(Session& session, const std::string
   }
   for (const subnet::Node& node : then.nodes()) since_nodes_[node.guid()] = node.has_description ? node.description() : std::string();
   const Take take = [this, &then, time](NodeIndex node, counters::PmaReading reading) {
-    reading.counters_time = reading.extended_time = time;
-    history_.take(counters::counter_key(then, node, reading.select), counters::row_of(reading));
+    reading.row.error_time = reading.row.traffic_time = time;
+    history_.take(counters::counter_key(then, node, reading.select), reading.row);
   };
   const path::Path start = path::IbDrPath(&port);
   subnet::SurveyOptions options(start);
   const ib::health::Scope all;
   co_await read_all(transactor, then, std::move(options), all, nullptr, take);  // failures of the snapshot are not failures of this fabric
   history_.keep_nodes_of(current);
-  supports_.clear();  // firmware may have been renewed since
+  pmas_ = {};  // firmware may have been renewed since
 }
 
 }  // namespace ib::tools::health

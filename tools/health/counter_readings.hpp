@@ -67,7 +67,7 @@ class CounterReadings {
 
   Cost cost_;
   counters::CounterHistory history_;
-  std::map<Guid, counters::PmaSupport> supports_;  ///< of nodes that are read again; not of twins
+  counters::KnownPmas pmas_;
   const subnet::Subnet* fec_subnet_{};
   const subnet::FecModes* fec_modes_{};   ///< of ports of fec_subnet_; null: blocks are not read
   std::map<EndOfLink, EndOfLink> links_;  ///< of the snapshot, both ways

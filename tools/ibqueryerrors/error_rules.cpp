@@ -69,7 +69,7 @@ bool ErrorRules::is_suppressed(const counters::CounterInfo& counter) const {
 }
 
 std::optional<CountedError> ErrorRules::error_of(const counters::PmaReading& reading, const counters::CounterInfo& counter) const {
-  const counters::CounterValue value = reading.error_count(counter);
+  const counters::CounterValue value = reading.row.count(counters::column_of(counter.name));
   const std::uint64_t threshold = threshold_of(counter);
   if (!value.known() || value.value <= threshold || is_suppressed(counter)) return std::nullopt;
   return CountedError{&counter, value, threshold, value.bits == 64};

@@ -12,14 +12,14 @@ namespace ib::tools::ibqueryerrors {
 
 using Kind = counters::CounterChange::Kind;
 
-std::vector<GrownCounter> GrowthReport::errors_of(const counters::RowDifference& difference) const {
-  std::vector<GrownCounter> errors;
+std::vector<Growth> GrowthReport::errors_of(const counters::RowDifference& difference) const {
+  std::vector<Growth> errors;
   for (const counters::CounterInfo* counter : error_counters()) {
     const counters::CounterChange change = difference.change(counters::column_of(counter->name));
     const std::uint64_t threshold = rules_.threshold_of(*counter);
     const bool is_unclear = change.kind == Kind::reset || change.kind == Kind::implausible;
     if (rules_.is_suppressed(*counter) || (!is_unclear && change.delta.value_or(0) <= threshold)) continue;
-    errors.push_back(GrownCounter::of(counter->name, counter->field(), change.now, change, difference.error_seconds()));
+    errors.emplace_back(change, difference.error_seconds());
     errors.back().threshold = threshold;
   }
   return errors;
@@ -32,14 +32,13 @@ void GrowthReport::take(const counters::PmaNode& node, counters::CounterHistory&
     ++ports_;
     if (!reading.known()) continue;
     const counters::CounterKey key = counters::counter_key(fabric.subnet, node.node, reading.select);
-    const counters::CounterRow row = counters::row_of(reading);
-    const std::optional<counters::CounterRow> before = history.take(key, row);
+    const std::optional<counters::CounterRow> before = history.take(key, reading.row);
     if (!before) continue;
-    const counters::RowDifference difference(&*before, row, counters::octets_per_second(fabric.subnet, reading.port));
+    const counters::RowDifference difference(&*before, reading.row, counters::octets_per_second(fabric.subnet, reading.port));
     GrownPort port{reading.port, {}, {}, wanted_.data_only ? difference.traffic_seconds() : difference.error_seconds()};
     if (!wanted_.data_only) port.errors = errors_of(difference);
     if (wanted_.data || wanted_.data_only) port.traffic = traffic_growth(difference);
-    const bool has_counted = std::ranges::any_of(port.errors, [](const GrownCounter& error) { return error.change.delta.has_value(); });
+    const bool has_counted = std::ranges::any_of(port.errors, [](const Growth& error) { return error.change.delta.has_value(); });
     bad_ports_ += has_counted ? 1 : 0;
     is_bad = is_bad || has_counted;
     if (port.errors.empty() && !wanted_.data_only) continue;
@@ -60,7 +59,7 @@ void GrowthReport::take(const counters::PmaNode& node, counters::CounterHistory&
 void GrowthReport::port_text(TextOut& out, const GrownPort& port) const {
   std::string words;
   for (const auto* list : {&port.errors, &port.traffic}) {
-    for (const GrownCounter& counter : *list) words += growth_words(counter_name(*counters::find_counter(counter.name)), counter);
+    for (const Growth& counter : *list) words += growth_words(counter.change.counter->libibmad_name, counter);
   }
   out.print("   GUID {} port {}:{}\n", to_text(fabric.subnet.port_guid(port.port)), fabric.subnet.port(port.port).number, words);
 }

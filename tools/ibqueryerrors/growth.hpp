@@ -29,10 +29,10 @@ class GrowthReport final : public FabricReport {
  private:
   struct GrownPort {
     subnet::PortIndex port;
-    std::vector<GrownCounter> errors, traffic;
+    std::vector<Growth> errors, traffic;
     std::optional<double> seconds;  ///< between the two readings of the port
   };
-  std::vector<GrownCounter> errors_of(const counters::RowDifference& difference) const;
+  std::vector<Growth> errors_of(const counters::RowDifference& difference) const;
   void port_text(TextOut& out, const GrownPort& port) const;
 
   const Wanted& wanted_;

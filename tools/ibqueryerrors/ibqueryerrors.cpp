@@ -58,26 +58,32 @@ void add_report_options(Options& set, Wanted& wanted, ErrorRules& rules) {
   set.flag(Spelling{"clear-counts", 'K'}, wanted.clear_counts, "Set the counters of data and packets to zero after they were read.");
 }
 
+counters::ReadingPlan::Counts counts_of(const Wanted& wanted) {
+  using Counts = counters::ReadingPlan::Counts;
+  return wanted.data_only ? Counts::traffic : wanted.data ? Counts::all : Counts::errors;
+}
+
 /// What is read of each PMA.
-counters::PmaWanted pma_wanted(const Wanted& wanted, const ErrorRules& applied) {
-  counters::PmaWanted pma;
-  pma.traffic = wanted.data;
-  pma.traffic_only = pma.each_port = wanted.data_only;
+counters::ReadingPlan plan_of(const Wanted& wanted, const ErrorRules& applied) {
+  counters::ReadingPlan plan;
+  plan.counts = counts_of(wanted);
+  if (wanted.data_only) plan.ports = counters::ReadingPlan::Ports::each;
   const ErrorRules* rules = &applied;
-  if (!wanted.data_only) pma.is_reported = [rules](const counters::PmaReading& reading) { return !rules->errors_of(reading).empty(); };
-  if (wanted.details) {
-    pma.wants_discard_details = [rules](const auto& reading) { return rules->is_error(reading, "port_xmit_discards"); };
-    pma.wants_error_details = [rules](const auto& reading) { return rules->is_error(reading, "port_rcv_errors"); };
-  }
-  pma.clear = wanted.clear();
-  pma.clear_details = wanted.clears_details();
-  return pma;
+  const auto further = [rules, details = wanted.details](const counters::PmaReading& reading) -> counters::Further {
+    return {.ports = !rules->errors_of(reading).empty(),
+            .discard_details = details && rules->is_error(reading, "port_xmit_discards"),
+            .error_details = details && rules->is_error(reading, "port_rcv_errors")};
+  };
+  if (!wanted.data_only) plan.further = further;
+  plan.clear = wanted.clear();
+  plan.clear_details = wanted.clears_details();
+  return plan;
 }
 
 async::Task<counters::PmaReadings> read_ports(Session& session, const Fabric& fabric, const subnet::PortPaths& paths,
-                                              std::vector<NodeIndex> nodes, counters::PmaWanted wanted) {
+                                              std::vector<NodeIndex> nodes, counters::ReadingPlan plan) {
   subnet::SurveyOptions options = gmp_survey(session, paths);
-  co_return co_await counters::read_pmas(session.transactor(), fabric.subnet, std::move(nodes), std::move(wanted), std::move(options));
+  co_return co_await counters::read_pmas(session.transactor(), fabric.subnet, std::move(nodes), std::move(plan), std::move(options));
 }
 
 /// The numbers on the front of boxes, which stand in the lines of links.
@@ -194,11 +200,11 @@ class Ibqueryerrors final : public Command {
   async::Task<> check(Session& session, Emit& emit, Fabric& fabric, const subnet::PortPaths& paths, std::vector<NodeIndex> nodes) {
     ErrorReport report(fabric, wanted_, rules_);
     if (wanted_.report_port) report.grouping = grouping_of(fabric.subnet);
-    counters::PmaWanted wanted = pma_wanted(wanted_, rules_);
-    wanted.forgets = !emit.json();
+    counters::ReadingPlan plan = plan_of(wanted_, rules_);
+    std::vector<counters::PmaNode> kept;  // for JSON
     bool any = false;
     std::size_t unread = 0;
-    wanted.on_node = [&](const counters::PmaNode& node) {
+    plan.on_node = [&](counters::PmaNode node) {
       any |= any_read(node);
       unread += unread_ports(fabric.subnet, node);
       report.count(node);
@@ -207,8 +213,10 @@ class Ibqueryerrors final : public Command {
         emit.text().push();
       }
       if (wanted_.clears()) note_reset(session, fabric.subnet, node);
+      if (emit.json()) kept.push_back(std::move(node));
     };
-    report.readings = co_await read_ports(session, fabric, paths, std::move(nodes), std::move(wanted));
+    report.readings = co_await read_ports(session, fabric, paths, std::move(nodes), std::move(plan));
+    report.readings.nodes = std::move(kept);
     require_read(any, report.readings.failures);
     add_failures(session, fabric, std::move(report.readings.failures));
     if (wanted_.clears() && unread != 0)
@@ -240,25 +248,18 @@ class Ibqueryerrors final : public Command {
     const bool is_new = co_await watched.renew();
     const RoundFabric& of = watched.now();
     if (is_new) {
-      supports_.clear();
+      pmas_ = {};
       history_.keep_nodes_of(of.fabric.subnet);
     }
     GrowthReport report(of.fabric, wanted_, rules_);
     report.round = std::move(round);
-    counters::PmaWanted wanted;
-    wanted.owners = owner_transactor(session);
-    wanted.each_port = wanted.forgets = true;
-    wanted.traffic = wanted_.data;
-    wanted.traffic_only = wanted_.data_only;
-    wanted.known_support = [this](NodeIndex node) {
-      const auto known = supports_.find(node);
-      return known == supports_.end() ? std::nullopt : std::optional(known->second);
-    };
-    wanted.on_node = [&](const counters::PmaNode& node) {
-      if (!node.problem) supports_[node.node] = node.support;
-      report.take(node, history_, emit.json() ? nullptr : &emit.text());
-    };
-    counters::PmaReadings readings = co_await read_ports(session, of.fabric, *of.paths, of.nodes, std::move(wanted));
+    counters::ReadingPlan plan;
+    plan.owners = owner_transactor(session);
+    plan.ports = counters::ReadingPlan::Ports::each;
+    plan.counts = counts_of(wanted_);
+    plan.pmas = &pmas_;
+    plan.on_node = [&](const counters::PmaNode& node) { report.take(node, history_, emit.json() ? nullptr : &emit.text()); };
+    counters::PmaReadings readings = co_await read_ports(session, of.fabric, *of.paths, of.nodes, std::move(plan));
     watched.take(readings);
     report.add_failures(session, std::move(readings.failures));
     emit(report);
@@ -270,7 +271,7 @@ class Ibqueryerrors final : public Command {
   ErrorRules rules_;
   CheckedNodes checked_{wanted_};
   Interval interval_;
-  std::map<NodeIndex, counters::PmaSupport> supports_;  ///< of nodes that are read again
+  counters::KnownPmas pmas_;
   counters::CounterHistory history_;
   bool ignored_{}, yes_{};
   bool asks_{};  ///< before it resets the counters of the whole fabric
@@ -315,14 +316,14 @@ class IbqueryerrorsDiags final : public Command {
     const bool reachable = co_await checked_.find_paths(session, paths, fabric, nodes);
     if (!reachable) co_return;
     if (wanted_.report_port) report.grouping = grouping_of(fabric.subnet);
-    counters::PmaWanted wanted = pma_wanted(wanted_, rules_);
-    wanted.forgets = wanted.takes_any_select = true;
-    wanted.on_node = [&](const counters::PmaNode& node) {
+    counters::ReadingPlan plan = plan_of(wanted_, rules_);
+    plan.takes_any_select = true;
+    plan.on_node = [&](const counters::PmaNode& node) {
       report.count(node);
       report.print_node(emit.text(), node);
       emit.text().push();
     };
-    report.readings = co_await read_ports(session, fabric, paths, std::move(nodes), std::move(wanted));
+    report.readings = co_await read_ports(session, fabric, paths, std::move(nodes), std::move(plan));
     emit(report);
     emit.set_diags_status(report.bad_ports != 0 ? 1 : 0);
   }

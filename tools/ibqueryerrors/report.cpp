@@ -19,11 +19,11 @@ namespace ib::tools::ibqueryerrors {
 namespace {
 
 /// " [PortInactiveDiscards == 3]" for each counter of details that is not zero.
-std::string details_text(Bytes details, const StructInfo& info) {
+std::string details_text(const counters::CounterRow& row, counters::Source source) {
   std::string text;
-  for (const FieldInfo& field : info.fields) {
-    if (field.reserved || field.name == "port_select" || field.name == "counter_select" || details.empty()) continue;
-    if (const std::uint64_t value = read_number(details, field)) text += fmt::format(" [{} == {}]", field.libibmad_name, value);
+  for (std::size_t column = 0; column < counters::columns.size(); ++column) {
+    if (counters::columns[column].source == source && row.value(column) != 0)
+      text += fmt::format(" [{} == {}]", row.field(column).libibmad_name, row.value(column));
   }
   return text;
 }
@@ -94,8 +94,8 @@ std::string ErrorReport::errors_text(const counters::PmaReading& reading) const 
   for (const CountedError& error : rules.errors_of(reading)) {
     text += fmt::format(" [{} == {}", counter_name(*error.counter), error.value.value);
     text += error.wide ? fmt::format(" ({})]", human_count(error.value.value, false)) : "]";
-    if (error.counter->name == "port_xmit_discards") text += details_text(reading.discard_details, pm::PortXmitDiscardDetails::info());
-    if (error.counter->name == "port_rcv_errors") text += details_text(reading.error_details, pm::PortRcvErrorDetails::info());
+    if (error.counter->name == "port_xmit_discards") text += details_text(reading.row, counters::Source::discard_details);
+    if (error.counter->name == "port_rcv_errors") text += details_text(reading.row, counters::Source::error_details);
   }
   return text;
 }
@@ -104,7 +104,7 @@ std::string ErrorReport::traffic_text(const counters::PmaReading& reading, bool 
   std::string text;
   for (const counters::CounterInfo& counter : counters::counter_infos()) {
     if (!counter.traffic) continue;
-    const counters::CounterValue value = reading.traffic_count(counter);
+    const counters::CounterValue value = reading.row.count(counters::column_of(counter.name));
     if (!value.known() || (value.value == 0 && !with_zeros)) continue;
     text += fmt::format(" [{} == {} ({})]", counter_name(counter), value.value, human_count(value.value, counter.octets != 0));
   }

@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include <algorithm>
 
-#include "iba-gen/pm.hpp"
-#include "iba/generic.hpp"
 #include "tools/ibqueryerrors/report.hpp"
 
 namespace ib::tools::ibqueryerrors {
 namespace {
 
-void visit_details(report::Sink& sink, Bytes details, const StructInfo& info) {
-  for (const FieldInfo& field : info.fields) {
-    if (details.empty() || field.reserved || field.name == "port_select" || field.name == "counter_select") continue;
+void visit_details(report::Sink& sink, const counters::CounterRow& row, counters::Source source) {
+  for (std::size_t column = 0; column < counters::columns.size(); ++column) {
+    if (counters::columns[column].source != source || !row.is_known(column)) continue;
     sink.begin_object();
-    sink.value("counter", field.name);
-    sink.value("count", read_number(details, field), report::counter(field.unit));
+    sink.value("counter", counters::columns[column].field);
+    sink.value("count", row.value(column), report::counter(row.field(column).unit));
     sink.end_object();
   }
 }
@@ -31,13 +29,13 @@ void ErrorReport::visit_reading(report::Sink& sink, const counters::PmaReading& 
   }
   if (wanted.details) {
     sink.begin_array("details");
-    visit_details(sink, reading.discard_details, pm::PortXmitDiscardDetails::info());
-    visit_details(sink, reading.error_details, pm::PortRcvErrorDetails::info());
+    visit_details(sink, reading.row, counters::Source::discard_details);
+    visit_details(sink, reading.row, counters::Source::error_details);
     sink.end_array();
   }
   if (!wanted.data && !wanted.data_only) return;
   sink.array("traffic", counters::counter_infos(), [&](const counters::CounterInfo& counter) {
-    const counters::CounterValue value = counter.traffic ? reading.traffic_count(counter) : counters::CounterValue{};
+    const counters::CounterValue value = counter.traffic ? reading.row.count(counters::column_of(counter.name)) : counters::CounterValue{};
     if (!value.known()) return;
     sink.begin_object();
     sink.value("counter", counter.name);

@@ -37,7 +37,7 @@ struct WatchReport final : Report {
  private:
   template <class Use>
   void each_counter(const Sample& sample, Use use) const;
-  bool is_shown(const FieldInfo& field, const GrownCounter& counter) const;
+  bool is_shown(const FieldInfo& field, const Growth& counter) const;
 };
 
 }  // namespace ib::tools::perfquery

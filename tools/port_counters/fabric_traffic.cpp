@@ -2,7 +2,6 @@
 // ibdatacounters: data and packets of all ports of the fabric. All ports of a switch are one row.
 #include <algorithm>
 #include <functional>
-#include <map>
 
 #include "counters/history.hpp"
 #include "counters/owner.hpp"
@@ -20,11 +19,6 @@ namespace port_counters {
 namespace {
 
 using subnet::PortIndex;
-
-counters::CounterValue sum_of(counters::CounterValue a, counters::CounterValue b) {
-  if (!a.known() || !b.known()) return a.known() ? a : b;
-  return {a.value + b.value, std::max(a.bits, b.bits)};
-}
 
 class Ibdatacounters final : public Command {
  public:
@@ -63,7 +57,7 @@ class Ibdatacounters final : public Command {
     const bool is_new = co_await watched.renew();
     const Fabric& fabric = watched.now().fabric;
     if (is_new) {
-      supports_.clear();
+      pmas_ = {};
       history_.keep_nodes_of(fabric.subnet);
     }
     TrafficReport report(fabric);
@@ -78,7 +72,6 @@ class Ibdatacounters final : public Command {
       waiting.clear();
     };
     const auto told = [&](const counters::PmaNode& node) {
-      if (!node.problem) supports_[node.node] = node.support;
       for (TrafficRow& row : rows_of(fabric.subnet, node)) {
         any = any || row.failure.empty();
         waiting.push_back(std::move(row));
@@ -106,17 +99,15 @@ class Ibdatacounters final : public Command {
     return nodes;
   }
 
-  async::Task<counters::PmaReadings> read(Session& session, const RoundFabric& of, Told told) const {
+  async::Task<counters::PmaReadings> read(Session& session, const RoundFabric& of, Told told) {
     subnet::SurveyOptions options = gmp_survey(session, *of.paths);
-    counters::PmaWanted wanted;
-    if (interval_.repeats()) wanted.owners = owner_transactor(session);
-    wanted.traffic_only = wanted.each_host_port = wanted.forgets = true;
-    wanted.on_node = std::move(told);
-    wanted.known_support = [this](subnet::NodeIndex node) {
-      const auto known = supports_.find(node);
-      return known == supports_.end() ? std::nullopt : std::optional(known->second);
-    };
-    co_return co_await counters::read_pmas(session.transactor(), of.fabric.subnet, of.nodes, std::move(wanted), std::move(options));
+    counters::ReadingPlan plan;
+    if (interval_.repeats()) plan.owners = owner_transactor(session);
+    plan.counts = counters::ReadingPlan::Counts::traffic;
+    plan.ports = counters::ReadingPlan::Ports::of_hosts;
+    plan.pmas = &pmas_;
+    plan.on_node = std::move(told);
+    co_return co_await counters::read_pmas(session.transactor(), of.fabric.subnet, of.nodes, std::move(plan), std::move(options));
   }
 
   bool is_left_out(const subnet::Port& port) const { return only_up_ && port.is_polling_or_disabled(); }
@@ -153,20 +144,22 @@ class Ibdatacounters final : public Command {
     const counters::CounterKey key = counters::counter_key(subnet, node.node, reading.select);
     std::optional<double> rate;
     if (reading.select != subnet::all_ports) rate = counters::octets_per_second(subnet, reading.port);
-    const counters::CounterRow now = counters::row_of(reading);
-    const std::optional<counters::CounterRow> before = history_.take(key, now);
-    const counters::RowDifference difference(before ? &*before : nullptr, now, rate);
+    const std::optional<counters::CounterRow> before = history_.take(key, reading.row);
+    const counters::RowDifference difference(before ? &*before : nullptr, reading.row, rate);
     for (std::size_t at = 0; at < traffic_counters.size(); ++at) {
-      const std::size_t column = counters::column_of(traffic_counters.at(at));
-      row.counts.at(at) = sum_of(row.counts.at(at), counters::value_of(reading, column));
-      row.grown.at(at).add(difference.change(column), difference.traffic_seconds());
+      const Growth of_port(difference.change(counters::column_of(traffic_counters.at(at))), difference.traffic_seconds());
+      if (Growth& sum = row.counts.at(at); sum.change.counter == nullptr) {
+        sum = of_port;
+      } else {
+        sum.add(of_port);
+      }
     }
   }
 
   DiscoveryOptions discovery_;
   Interval interval_;
   bool only_up_{}, plain_{};
-  std::map<subnet::NodeIndex, counters::PmaSupport> supports_;
+  counters::KnownPmas pmas_;
   counters::CounterHistory history_;
 };
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "counters/difference.hpp"
 #include "counters/readings.hpp"
 #include "iba-gen/pm.hpp"
 #include "iba-gen/smp.hpp"
@@ -55,7 +56,7 @@ class OnePort final : public Command {
     if (asked.port == subnet::none)
       throw Error(fmt::format("{} has {} ports and no port {}", node.name, static_cast<unsigned>(of.info.num_ports), asked.select));
     const path::Path pma = co_await pma_of(session, fabric.subnet, end);
-    const mad::Result<counters::CounterReading> reading = co_await read(session, pma, fabric.subnet, end, asked, thresholds);
+    const mad::Result<counters::CounterRow> reading = co_await read(session, pma, fabric.subnet, end, asked, thresholds);
     if (checks_) {
       check(session, emit, fabric, asked, reading, thresholds);
     } else {
@@ -127,7 +128,7 @@ class OnePort final : public Command {
     co_return co_await session.gmp_path(&wanted);
   }
 
-  using Reading = mad::Result<counters::CounterReading>;
+  using Reading = mad::Result<counters::CounterRow>;
 
   /// Reads the counters with as few MADs as possible. Error counters are read from PortCounters, unless a threshold is greater than the
   /// maximum of its field.
@@ -144,12 +145,12 @@ class OnePort final : public Command {
     if (checks_ && !needs_wide) support = without_extended(support);
     const bool has_all = support.all_port_select();
     if (!asked.all_ports || has_all) co_return co_await read_port(transactor, pma, asked.select, support);
-    counters::CounterReading sum;
+    counters::CounterRow sum;
     const unsigned ports = subnet.node(subnet.port(end).node).info.num_ports;
     for (unsigned port = 1; port <= ports; ++port) {
       Reading reading = co_await read_port(transactor, pma, static_cast<std::uint8_t>(port), support);
       if (!reading) co_return reading.shared_error();
-      counters::add_counters(sum, *reading);
+      sum.add(*reading);
     }
     co_return sum;
   }
@@ -165,19 +166,18 @@ class OnePort final : public Command {
   }
 
   async::Task<Reading> read_port(mad::Transactor& transactor, path::Path pma, std::uint8_t select, counters::PmaSupport support) const {
-    counters::PmaWanted wanted;
-    wanted.traffic = checks_;
-    wanted.traffic_only = !checks_;
-    counters::PmaReading reading = co_await counters::read_pma(transactor, pma, select, support, wanted);
+    counters::ReadingPlan plan;
+    plan.counts = checks_ ? counters::ReadingPlan::Counts::all : counters::ReadingPlan::Counts::traffic;
+    counters::PmaReading reading = co_await counters::read_pma(transactor, pma, select, support, plan);
     // ClassPortInfo was not read, so it is not known whether the PMA has PortCountersExtended.
     const bool is_refused = !checks_ && support.extended() && !reading.known() && !mad::tries_in_vain(*reading.problems.back().error);
-    if (is_refused) reading = co_await counters::read_pma(transactor, pma, select, without_extended(support), wanted);
+    if (is_refused) reading = co_await counters::read_pma(transactor, pma, select, without_extended(support), plan);
     if (!reading.known()) co_return reading.problems.back().error;
-    co_return reading.merged();
+    co_return reading.row;
   }
 
   /// Without a reading the report is empty: counters that were not read are not judged.
-  void check(Session& session, Emit& emit, const Fabric& fabric, const Asked& asked, const mad::Result<counters::CounterReading>& reading,
+  void check(Session& session, Emit& emit, const Fabric& fabric, const Asked& asked, const mad::Result<counters::CounterRow>& reading,
              const counters::ErrorThresholds& thresholds) const {
     CheckReport report(fabric);
     report.verbose = session.options().error_level() >= 1;
@@ -196,7 +196,7 @@ class OnePort final : public Command {
   }
 
   static void report_traffic(Session& session, Emit& emit, const Fabric& fabric, const Asked& asked,
-                             const mad::Result<counters::CounterReading>& reading) {
+                             const mad::Result<counters::CounterRow>& reading) {
     TrafficReport report(fabric);
     report.single = true;
     report.verbose = session.options().error_level() >= 1;
@@ -205,7 +205,8 @@ class OnePort final : public Command {
     row.port = asked.port;
     row.all_ports = asked.all_ports;
     if (!reading) row.failure = reading.error().message();
-    for (std::size_t at = 0; at < traffic_counters.size() && reading; ++at) row.counts.at(at) = (*reading)[traffic_counters.at(at)];
+    for (std::size_t at = 0; at < traffic_counters.size() && reading; ++at)
+      row.counts.at(at).change = counters::RowDifference(nullptr, *reading, {}).change(counters::column_of(traffic_counters.at(at)));
     report.rows.push_back(std::move(row));
     emit(report);
   }

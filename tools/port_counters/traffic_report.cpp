@@ -12,34 +12,8 @@
 
 namespace ib::tools::port_counters {
 
-void TrafficRow::Grown::add(const counters::CounterChange& of, std::optional<double> seconds) {
-  using Kind = counters::CounterChange::Kind;
-  const bool is_first = !std::exchange(any, true);
-  if (is_first) change = {of.kind, 0}, per_second = 0;
-  // If a value is unknown for one port, the sum is unknown.
-  if (change.kind == Kind::unknown || of.kind == Kind::unknown) {
-    change.kind = Kind::unknown;
-  } else {
-    change.kind = std::max(change.kind, of.kind);
-  }
-  if (!of.delta || !seconds) per_second.reset();
-  if (!of.delta) change.delta.reset();
-  if (change.delta) *change.delta += *of.delta;
-  if (per_second) *per_second += static_cast<double>(*of.delta) / *seconds;
-}
-
-GrownCounter TrafficRow::grown_counter(std::size_t at) const {
-  const counters::CounterInfo& info = *counters::find_counter(traffic_counters.at(at));
-  return {.name = info.name,
-          .count = counts.at(at).value,
-          .change = grown.at(at).change,
-          .per_second = grown.at(at).per_second,
-          .unit = info.field().unit};
-}
-
 void TrafficReport::add(TrafficRow row, TextOut* out) {
   if (row.failure.empty()) ++checked_;
-  if (!row.failure.empty()) row.grown = {};
   if (out != nullptr) return row_text(*out, row);
   rows.push_back(std::move(row));
 }
@@ -67,7 +41,7 @@ void TrafficReport::row_text(TextOut& out, const TrafficRow& row) const {
   for (std::size_t at = 0; at < traffic_counters.size(); ++at) {
     const counters::CounterInfo& info = *counters::find_counter(traffic_counters.at(at));
     const std::string counter = name(*info.narrow) + ':';
-    growth_line(out, fmt::format("{:.<{}}", counter, dots + 1), row.grown_counter(at));
+    growth_line(out, fmt::format("{:.<{}}", counter, dots + 1), row.counts.at(at));
   }
   if (verbose && single) out.write("OK\n");
   if (verbose && !single) out.print("{} OK\n", place(row));
@@ -90,14 +64,14 @@ void TrafficReport::visit(report::Sink& sink) const {
     sink.text_or_null("error", row.failure);
     sink.begin_array("traffic");
     for (std::size_t at = 0; at < traffic_counters.size() && row.failure.empty(); ++at) {
-      const GrownCounter grown = row.grown_counter(at);
+      const Growth& grown = row.counts.at(at);
       if (element) {
         visit_growth(sink, grown);
         continue;
       }
       sink.begin_object();
-      sink.value("counter", grown.name);
-      sink.value("count", grown.count, report::counter(grown.unit));
+      sink.value("counter", grown.change.counter->name);
+      sink.value("count", grown.change.now, report::counter(grown.change.counter->unit));
       sink.end_object();
     }
     sink.end_array();

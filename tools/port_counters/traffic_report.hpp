@@ -19,19 +19,8 @@ inline constexpr std::array<std::string_view, 4> traffic_counters{"port_xmit_dat
 struct TrafficRow {
   subnet::PortIndex port = subnet::none;
   bool all_ports{};
-  std::array<counters::CounterValue, traffic_counters.size()> counts{};
-  /// The change since the last readings. For several ports: the sums, as long as all values are known.
-  struct Grown {
-    counters::CounterChange change;  ///< of several ports: `saturated`, `reset` or `implausible` if it is so of one of them
-    std::optional<double> per_second;
-    bool any{};  ///< add() was called
-    void add(const counters::CounterChange& of, std::optional<double> seconds);
-  };
-  std::array<Grown, traffic_counters.size()> grown{};
-  std::string failure;  ///< the reason why the counts are not known; empty if they are
-
-  /// The counter of traffic_counters at that place, with what it has counted.
-  GrownCounter grown_counter(std::size_t at) const;
+  std::array<Growth, traffic_counters.size()> counts{};  ///< with their change since the last reading; empty if `failure`
+  std::string failure;                                   ///< the reason why the counts are not known; empty if they are
 };
 
 class TrafficReport final : public FabricReport {

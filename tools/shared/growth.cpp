@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace ib::tools {
 
 using Kind = counters::CounterChange::Kind;
@@ -28,30 +30,35 @@ std::string_view change_word(Kind kind) {
 
 }  // namespace
 
-GrownCounter GrownCounter::of(std::string_view name, const FieldInfo& field, std::uint64_t count, const counters::CounterChange& change,
-                              std::optional<double> seconds) {
-  GrownCounter grown{name, count, change};
-  grown.unit = field.unit;
-  if (change.delta && seconds) grown.per_second = static_cast<double>(*change.delta) / *seconds;
-  return grown;
+Growth::Growth(const counters::CounterChange& of, std::optional<double> seconds) : change(of) {
+  if (of.delta && seconds) per_second = static_cast<double>(*of.delta) / *seconds;
 }
 
-std::vector<GrownCounter> traffic_growth(const counters::RowDifference& difference) {
-  std::vector<GrownCounter> traffic;
+void Growth::add(const Growth& other) {
+  const bool is_known = change.kind != Kind::unknown && other.change.kind != Kind::unknown;
+  change.kind = is_known ? std::max(change.kind, other.change.kind) : Kind::unknown;
+  change.now += other.change.now;
+  const auto sum = [](auto a, auto b) { return a && b ? decltype(a)(*a + *b) : std::nullopt; };
+  change.delta = sum(change.delta, other.change.delta);
+  per_second = sum(per_second, other.per_second);
+}
+
+std::vector<Growth> traffic_growth(const counters::RowDifference& difference) {
+  std::vector<Growth> traffic;
   for (std::size_t column = 0; column < counters::columns.size(); ++column) {
     if (!counters::columns[column].is_traffic()) continue;
     const counters::CounterChange change = difference.change(column);
     if (change.kind == Kind::unknown) continue;
-    traffic.push_back(GrownCounter::of(change.counter->name, *change.counter, change.now, change, difference.traffic_seconds()));
+    traffic.emplace_back(change, difference.traffic_seconds());
   }
   return traffic;
 }
 
-void visit_growth(report::Sink& sink, const GrownCounter& counter, GrowthMembers members) {
+void visit_growth(report::Sink& sink, const Growth& counter, GrowthMembers members) {
   sink.begin_object();
-  sink.value("counter", counter.name);
+  sink.value("counter", counter.change.counter->name);
   if (members.index) sink.value("index", counter.index);
-  sink.value("count", counter.count, report::counter(counter.unit));
+  sink.value("count", counter.change.now, report::counter(counter.change.counter->unit));
   sink.text_or_null("change", change_word(counter.change.kind));
   sink.value("delta", counter.change.delta);
   sink.value("per_second", counter.per_second);
@@ -59,23 +66,23 @@ void visit_growth(report::Sink& sink, const GrownCounter& counter, GrowthMembers
   sink.end_object();
 }
 
-void visit_growth(report::Sink& sink, std::string_view key, std::span<const GrownCounter> counters, GrowthMembers members) {
-  sink.array(key, counters, [&](const GrownCounter& counter) { visit_growth(sink, counter, members); });
+void visit_growth(report::Sink& sink, std::string_view key, std::span<const Growth> counters, GrowthMembers members) {
+  sink.array(key, counters, [&](const Growth& counter) { visit_growth(sink, counter, members); });
 }
 
-void growth_line(TextOut& out, std::string_view label, const GrownCounter& counter) {
+void growth_line(TextOut& out, std::string_view label, const Growth& counter) {
   const bool has_grown = counter.change.delta && *counter.change.delta != 0 && counter.per_second;
   if (has_grown) {
     const bool is_least = counter.change.kind == Kind::saturated;
-    out.print("{}{:<8} (+ {:.3f}/s{})\n", label, counter.count, *counter.per_second, is_least ? " or more" : "");
+    out.print("{}{:<8} (+ {:.3f}/s{})\n", label, counter.change.now, *counter.per_second, is_least ? " or more" : "");
   } else if (counter.change.kind == Kind::reset || counter.change.kind == Kind::implausible) {
-    out.print("{}{:<8} ({})\n", label, counter.count, change_word(counter.change.kind));
+    out.print("{}{:<8} ({})\n", label, counter.change.now, change_word(counter.change.kind));
   } else {
-    out.print("{}{}\n", label, counter.count);
+    out.print("{}{}\n", label, counter.change.now);
   }
 }
 
-std::string growth_words(std::string_view label, const GrownCounter& counter) {
+std::string growth_words(std::string_view label, const Growth& counter) {
   const Kind kind = counter.change.kind;
   if (kind == Kind::reset || kind == Kind::implausible) return fmt::format(" [{} {}]", label, change_word(kind));
   if (counter.change.delta.value_or(0) == 0) return {};

@@ -15,7 +15,7 @@ inline subnet::SurveyOptions gmp_survey(Session& session, const subnet::PortPath
   return options;
 }
 
-/// The Transactor that finds out whose counters are read (counters::PmaWanted::owners): no answer comes from a cache. With --sa it is the
+/// The Transactor that finds out whose counters are read (counters::ReadingPlan::owners): no answer comes from a cache. With --sa it is the
 /// SA that says who has a LID. Null with --from.
 inline mad::Transactor* owner_transactor(Session& session) {
   if (session.options().from) return nullptr;

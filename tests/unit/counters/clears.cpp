@@ -49,13 +49,12 @@ struct Bench {
   std::set<std::string> left(std::uint8_t number) {
     std::set<std::string> names;
     for (const PmaSupport& as : {support(), PmaSupport{static_cast<std::uint16_t>(support().capability_mask & ~0x600U), 0}}) {
-      PmaWanted wanted;
-      wanted.traffic = true;
-      const PmaReading read = sweep.loop.run(read_pma(*sweep.rpc, path(), number, as, wanted));
+      ReadingPlan plan;
+      plan.counts = ReadingPlan::Counts::all;
+      const PmaReading read = sweep.loop.run(read_pma(*sweep.rpc, path(), number, as, plan));
       REQUIRE(read.known());
-      const CounterReading reading = read.merged();
-      for (std::size_t i = 0; i < counter_infos().size(); ++i) {
-        if (reading.values[i].value != 0) names.insert(std::string(counter_infos()[i].name));
+      for (std::size_t column = 0; column < counter_columns; ++column) {
+        if (read.row.counters[column] != 0) names.emplace(columns[column].field);
       }
     }
     return names;

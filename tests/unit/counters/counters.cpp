@@ -32,13 +32,13 @@ struct Bench {
     start.sqpn = Qpn{0};
     port = sweep.subnet.port_of(sweep.subnet.find_node(Guid{0x6000}), 2);
   }
-  CounterReading read() {
+  CounterRow read() {
     const PmaSupport support{pma.capability_mask, pma.capability_mask2};
-    PmaWanted wanted;
-    wanted.traffic = true;
-    const PmaReading reading = sweep.loop.run(read_pma(*sweep.rpc, *gmp_path(sweep.subnet, port, start), 2, support, wanted));
+    ReadingPlan plan;
+    plan.counts = ReadingPlan::Counts::all;
+    const PmaReading reading = sweep.loop.run(read_pma(*sweep.rpc, *gmp_path(sweep.subnet, port, start), 2, support, plan));
     REQUIRE(reading.known());
-    return reading.merged();
+    return reading.row;
   }
   FakeFabric fabric = FakeFabric::fat_tree(1, 1, 2);
   FakePma& pma = run_pma(fabric, 1);
@@ -46,15 +46,6 @@ struct Bench {
   path::IbDrPath start;
   PortIndex port{};
 };
-
-CounterReading reading(std::string_view name, std::uint64_t value, unsigned bits) {
-  CounterReading made;
-  for (const CounterInfo& info : counter_infos()) {
-    made.values.emplace_back();
-    if (info.name == name) made.values.back() = {value, static_cast<std::uint8_t>(bits)};
-  }
-  return made;
-}
 
 }  // namespace
 
@@ -68,6 +59,7 @@ TEST_CASE("the counters are those of PortCounters and PortCountersExtended, each
     only_wide += info.narrow == nullptr ? 1U : 0U;
   }
   CHECK(names.size() == 18 + 4);
+  for (std::size_t column = 0; column < counter_columns; ++column) CHECK(names.contains(columns[column].field));
   CHECK(data == 2);
   CHECK(only_wide == 4);
   CHECK(counter_infos().front().name == "symbol_error_counter");
@@ -98,17 +90,18 @@ TEST_CASE("each counter comes from where the PMA keeps it widest") {
     bench.pma.capability_mask = c.mask;
     bench.pma.capability_mask2 = c.mask2;
     for (const CounterInfo& info : counter_infos()) bench.pma.count(2, info.name) = 70000;
-    const CounterReading found = bench.read();
+    const CounterRow row = bench.read();
+    const auto found = [&row](std::string_view name) { return row.count(column_of(name)); };
     CAPTURE(c.mask, c.mask2);
-    CHECK(found["port_xmit_data"] == CounterValue{70000, static_cast<std::uint8_t>(c.data)});
-    CHECK(found["symbol_error_counter"] == CounterValue{c.errors == 16 ? 65535U : 70000U, static_cast<std::uint8_t>(c.errors)});
-    CHECK(found["symbol_error_counter"].saturated() == (c.errors == 16));
-    CHECK(found["port_xmit_wait"] == CounterValue{c.wait == 0 ? 0U : 70000U, static_cast<std::uint8_t>(c.wait)});
-    CHECK(found["port_unicast_rcv_pkts"] == CounterValue{c.unicast == 0 ? 0U : 70000U, static_cast<std::uint8_t>(c.unicast)});
-    CHECK(found["qp1_dropped"].bits == c.qp1);
+    CHECK(found("port_xmit_data") == CounterValue{70000, static_cast<std::uint8_t>(c.data)});
+    CHECK(found("symbol_error_counter") == CounterValue{c.errors == 16 ? 65535U : 70000U, static_cast<std::uint8_t>(c.errors)});
+    CHECK(found("symbol_error_counter").saturated() == (c.errors == 16));
+    CHECK(found("port_xmit_wait") == CounterValue{c.wait == 0 ? 0U : 70000U, static_cast<std::uint8_t>(c.wait)});
+    CHECK(found("port_unicast_rcv_pkts") == CounterValue{c.unicast == 0 ? 0U : 70000U, static_cast<std::uint8_t>(c.unicast)});
+    CHECK(found("qp1_dropped").bits == c.qp1);
     CHECK(bench.pma.asked.size() == c.requests);
   }
-  CHECK_THROWS_AS(reading("port_xmit_data", 1, 32)["port_xmit_dta"], std::invalid_argument);
+  CHECK_THROWS_AS(column_of("port_xmit_dta"), std::invalid_argument);
 }
 
 }  // namespace counters_counters_tests

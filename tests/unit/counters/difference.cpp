@@ -24,23 +24,23 @@ std::vector<std::uint8_t> packed(const T& value) {
   return bytes;
 }
 
-PmaReading narrow(async::Time time, const pm::PortCounters& counters) {
-  PmaReading reading;
-  reading.port = 3;
-  reading.counters = packed(counters);
-  reading.counters_time = time;
-  return reading;
+template <class T>
+void take(CounterRow& row, const T& attribute, async::Time time = {}, PmaSupport support = {}) {
+  row.take(support, T::info(), packed(attribute), time);
 }
 
-PmaReading wide(async::Time time, const pm::PortCountersExt& counters) {
-  PmaReading reading;
-  reading.port = 3;
-  reading.support.capability_mask =
-      pm::capability_mask::is_extended_width_supported | pm::capability_mask::port_counters_xmit_wait_supported;
-  reading.support.capability_mask2 = pm::capability_mask2::is_additional_port_counters_extended_supported;
-  reading.extended = packed(counters);
-  reading.extended_time = time;
-  return reading;
+CounterRow narrow(async::Time time, const pm::PortCounters& counters) {
+  CounterRow row{.port = 3};
+  take(row, counters, time);
+  return row;
+}
+
+CounterRow wide(async::Time time, const pm::PortCountersExt& counters) {
+  CounterRow row{.port = 3};
+  take(row, counters, time,
+       {pm::capability_mask::is_extended_width_supported | pm::capability_mask::port_counters_xmit_wait_supported,
+        pm::capability_mask2::is_additional_port_counters_extended_supported});
+  return row;
 }
 
 PortChanges errors(const CounterRow& before, const CounterRow& now, std::optional<double> octets_per_second = {}) {
@@ -101,24 +101,24 @@ TEST_CASE("a full link is plausible, though its readings were timed a quarter sh
 TEST_CASE("a row takes each counter from the widest attribute, and compares it with itself") {
   pm::PortCountersExt counters;
   counters.symbol_error_counter = 1ULL << 40U;
-  const CounterRow before = row_of(wide(async::Time(1s), counters));
+  const CounterRow before = wide(async::Time(1s), counters);
   CHECK(before.is_wide(column_of("symbol_error_counter")));
   CHECK(before.value(column_of("symbol_error_counter")) == 1ULL << 40U);
   CHECK_FALSE(before.is_known(column_of("qp1_dropped")));  // which this PMA does not count
   counters.symbol_error_counter += 4;
-  const CounterRow now = row_of(wide(async::Time(5s), counters));
+  const CounterRow now = wide(async::Time(5s), counters);
   CHECK(RowDifference(&before, now, {}).change(column_of("symbol_error_counter")).delta == 4U);
   CHECK(RowDifference(&before, now, {}).error_seconds() == 4.0);
   CHECK(RowDifference(&before, now, {}).traffic_seconds() == 4.0);
   pm::PortCounters other;
   other.symbol_error_counter = 9;
-  const CounterRow in_other = row_of(narrow(async::Time(9s), other));
+  const CounterRow in_other = narrow(async::Time(9s), other);
   CHECK(RowDifference(&before, in_other, {}).change(column_of("symbol_error_counter")).kind == Kind::unknown);
   CHECK(errors(before, in_other).changes.empty());
 }
 
 TEST_CASE("a clock that stands still, or one reading alone, gives no seconds") {
-  const CounterRow row = row_of(narrow(async::Time(5s), {}));
+  const CounterRow row = narrow(async::Time(5s), {});
   CHECK_FALSE(RowDifference(&row, row, {}).error_seconds());
   CHECK_FALSE(RowDifference(nullptr, row, {}).error_seconds());
   CHECK_FALSE(RowDifference(nullptr, row, {}).errors().seconds);
@@ -128,10 +128,10 @@ TEST_CASE("counters that stand still are not kept") {
   pm::PortCounters counters;
   counters.symbol_error_counter = 7;
   counters.link_downed_counter = 3;
-  const CounterRow before = row_of(narrow(async::Time(1s), counters));
+  const CounterRow before = narrow(async::Time(1s), counters);
   counters.symbol_error_counter = 12;
   counters.port_xmit_data = 1000;  // no error
-  const PortChanges changes = errors(before, row_of(narrow(async::Time(11s), counters)));
+  const PortChanges changes = errors(before, narrow(async::Time(11s), counters));
   CHECK(changes.port == 3);
   CHECK(changes.seconds == 10.0);
   REQUIRE(changes.changes.size() == 1);
@@ -145,23 +145,23 @@ TEST_CASE("a counter that is full is kept with one reading") {
   pm::PortCounters counters;
   counters.symbol_error_counter = 0xffff;
   counters.port_rcv_errors = 0xfffe;
-  const CounterRow before = row_of(narrow(async::Time(1s), counters));
+  const CounterRow before = narrow(async::Time(1s), counters);
   const PortChanges once = RowDifference(nullptr, before, {}).errors();
   REQUIRE(once.changes.size() == 1);
   CHECK(once.changes.front().is_full);
   CHECK(once.delta("symbol_error_counter") == 0);
   counters.port_rcv_errors = 0xffff;
-  CHECK(errors(before, row_of(narrow(async::Time(2s), counters))).delta("port_rcv_errors") == 1);  // at least
+  CHECK(errors(before, narrow(async::Time(2s), counters)).delta("port_rcv_errors") == 1);  // at least
 }
 
 TEST_CASE("counters that were cleared, and impossible ones, count nothing") {
   pm::PortCountersExt counters;
   counters.symbol_error_counter = 5;
   counters.link_downed_counter = 9;
-  const CounterRow before = row_of(wide(async::Time(1s), counters));
+  const CounterRow before = wide(async::Time(1s), counters);
   counters.symbol_error_counter = ~std::uint64_t{0} - 39;  // it went below zero
   counters.link_downed_counter = 1;
-  const PortChanges changes = errors(before, row_of(wide(async::Time(2s), counters)));
+  const PortChanges changes = errors(before, wide(async::Time(2s), counters));
   REQUIRE(changes.changes.size() == 2);
   CHECK(changes.find("symbol_error_counter")->kind == Kind::implausible);
   CHECK(changes.find("link_downed_counter")->kind == Kind::reset);
@@ -174,7 +174,7 @@ TEST_CASE("a node that restarted, or was cleared, begins anew") {
     pm::PortCountersExt counters;
     counters.port_xmit_data = data;
     counters.port_xmit_pkts = packets;
-    return row_of(wide(async::Time(std::chrono::seconds(second)), counters));
+    return wide(async::Time(std::chrono::seconds(second)), counters);
   };
   const auto began_anew = [](const CounterRow& before, const CounterRow& now) { return RowDifference(&before, now, {}).began_anew(); };
   CHECK_FALSE(began_anew(row(0, 1000, 100), row(1, 1100, 110)));
@@ -186,23 +186,22 @@ TEST_CASE("a node that restarted, or was cleared, begins anew") {
 
 TEST_CASE("details count from zero where their sum did, and not what is of another time") {
   pm::PortCounters counters;
-  const CounterRow first = row_of(narrow(async::Time(1s), counters));
+  const CounterRow first = narrow(async::Time(1s), counters);
   counters.port_rcv_errors = 4;
-  PmaReading reading = narrow(async::Time(2s), counters);
+  CounterRow second = narrow(async::Time(2s), counters);
   pm::PortRcvErrorDetails details;
   details.port_local_physical_errors = 4;
   details.port_malformed_packet_errors = 9;  // more than there were errors
-  reading.error_details = packed(details);
-  const CounterRow second = row_of(reading);
+  take(second, details);
   const PortChanges changes = errors(first, second);
   CHECK(changes.delta("port_local_physical_errors") == 4);
   CHECK(changes.find("port_malformed_packet_errors") == nullptr);
   counters.port_rcv_errors = 6;
-  reading = narrow(async::Time(3s), counters);
+  CounterRow third = narrow(async::Time(3s), counters);
   details.port_local_physical_errors = 5;
   details.port_malformed_packet_errors = 10;
-  reading.error_details = packed(details);
-  const PortChanges both = errors(second, row_of(reading));
+  take(third, details);
+  const PortChanges both = errors(second, third);
   CHECK(both.delta("port_local_physical_errors") == 1);
   CHECK(both.delta("port_malformed_packet_errors") == 1);
 }
@@ -210,60 +209,60 @@ TEST_CASE("details count from zero where their sum did, and not what is of anoth
 TEST_CASE("details count though their sum is full, and say where one of them is full") {
   pm::PortCounters counters;
   counters.port_xmit_discards = 0xffff;
-  PmaReading reading = narrow(async::Time(1s), counters);
   pm::PortXmitDiscardDetails details;
+  const auto row = [&](std::chrono::seconds time) {
+    CounterRow made = narrow(async::Time(time), counters);
+    take(made, details);
+    return made;
+  };
   details.port_neighbor_mtu_discards = 10;
-  reading.discard_details = packed(details);
-  const CounterRow before = row_of(reading);
-  reading = narrow(async::Time(2s), counters);
+  const CounterRow before = row(1s);
   details.port_neighbor_mtu_discards = 17;
-  reading.discard_details = packed(details);
-  const CounterRow now = row_of(reading);
+  const CounterRow now = row(2s);
   const PortChanges changes = errors(before, now);
   CHECK(changes.delta("port_neighbor_mtu_discards") == 7);
   CHECK(changes.has_discard_details);
   CHECK_FALSE(changes.lacks_discard_details);
-
   details.port_sw_hoq_limit_discards = 0xffff;
-  reading.discard_details = packed(details);
-  CHECK(errors(now, row_of(reading)).lacks_discard_details);
+  CHECK(errors(now, row(3s)).lacks_discard_details);
 }
 
 TEST_CASE("a lane whose counter is full does not hide the blocks of the others") {
-  PmaReading reading = narrow(async::Time(1s), {});
-  reading.speeds_info = &pm::PortExtendedSpeedsCounters::info();
   pm::PortExtendedSpeedsCounters lanes;
+  const auto row = [&](std::chrono::seconds time) {
+    CounterRow made = narrow(async::Time(time), {});
+    take(made, lanes);
+    return made;
+  };
   lanes.fec_uncorrectable_block_ctr_lane[0] = 0xffffffff;
   lanes.fec_uncorrectable_block_ctr_lane[1] = 10;
-  reading.speeds = packed(lanes);
-  const CounterRow before = row_of(reading);
+  const CounterRow before = row(1s);
   lanes.fec_uncorrectable_block_ctr_lane[1] = 5010;
-  reading.speeds = packed(lanes);
-  reading.counters_time = async::Time(2s);
-  const CounterRow now = row_of(reading);
+  const CounterRow now = row(2s);
   const PortChanges changes = errors(before, now);
   REQUIRE(changes.find("fec_uncorrectable_block_ctr_lane") != nullptr);
   CHECK(changes.find("fec_uncorrectable_block_ctr_lane")->kind == Kind::saturated);  // so many, or more
   CHECK(changes.delta("fec_uncorrectable_block_ctr_lane") == 5000);
-
   lanes.fec_uncorrectable_block_ctr_lane[0] = 3;
-  reading.speeds = packed(lanes);
-  CHECK(errors(now, row_of(reading)).find("fec_uncorrectable_block_ctr_lane")->kind == Kind::reset);
+  CHECK(errors(now, row(3s)).find("fec_uncorrectable_block_ctr_lane")->kind == Kind::reset);
+}
 
-  // The layout for RS-FEC has counters of its own.
-  reading.speeds_info = &pm::PortExtendedSpeedsCountersRsFec::info();
+TEST_CASE("the layout for RS-FEC has counters of its own, and corrections are no errors") {
+  const auto row = [](const auto& speeds) {
+    CounterRow made = narrow(async::Time(1s), {});
+    take(made, speeds);
+    return made;
+  };
   pm::PortExtendedSpeedsCountersRsFec port;
   port.port_fec_uncorrectable_block_ctr = 7;
   port.port_fec_corrected_symbol_ctr = 100;
-  reading.speeds = packed(port);
-  const CounterRow of_port = row_of(reading);
-  CHECK(errors(now, of_port).changes.empty());
+  const CounterRow before = row(port);
+  CHECK(errors(row(pm::PortExtendedSpeedsCounters()), before).changes.empty());
   port.port_fec_uncorrectable_block_ctr = 8;
-  port.port_fec_corrected_symbol_ctr = 1000;  // no errors
-  reading.speeds = packed(port);
-  const PortChanges in_port = errors(of_port, row_of(reading));
-  CHECK(in_port.delta("port_fec_uncorrectable_block_ctr") == 1);
-  CHECK(in_port.changes.size() == 1);
+  port.port_fec_corrected_symbol_ctr = 1000;
+  const PortChanges changes = errors(before, row(port));
+  CHECK(changes.delta("port_fec_uncorrectable_block_ctr") == 1);
+  CHECK(changes.changes.size() == 1);
 }
 
 }  // namespace counters_difference_tests

@@ -24,12 +24,12 @@ namespace {
 /// requested.
 struct Bench : ibtest::CountingFabric {
   Swept swept{fabric};
-  PmaWanted wanted;
+  ReadingPlan plan;
   PmaReadings readings;
 
   Bench() {
-    wanted.each_port = true;
-    wanted.owners = swept.rpc.get();
+    plan.ports = ReadingPlan::Ports::each;
+    plan.owners = swept.rpc.get();
     pma.count(1, "symbol_error_counter") = 11;
     other_pma.count(1, "symbol_error_counter") = 31;
     other_pma.count(2, "symbol_error_counter") = 32;
@@ -38,7 +38,7 @@ struct Bench : ibtest::CountingFabric {
     path::IbDrPath start(&fabric.end_port());
     start.sqpn = Qpn{0};
     start.retries = 1;
-    readings = swept.loop.run(read_pmas(*swept.rpc, swept.subnet, {node(0x100), node(0x200), node(0x300)}, wanted, SurveyOptions(start)));
+    readings = swept.loop.run(read_pmas(*swept.rpc, swept.subnet, {node(0x100), node(0x200), node(0x300)}, plan, SurveyOptions(start)));
     REQUIRE(readings.nodes.size() == 3);
   }
   NodeIndex node(std::uint64_t guid) const { return swept.subnet.find_node(Guid{guid}); }
@@ -59,7 +59,7 @@ TEST_CASE_METHOD(Bench, "owner: each node says once a round that the LID is its 
   CHECK(readings.failures.empty());
   CHECK(readings.moved.empty());
   const std::size_t sent = swept.sent() - before;
-  wanted.owners = nullptr;
+  plan.owners = nullptr;
   read();
   CHECK(known() == 7);
   CHECK(sent - (swept.sent() - before - sent) == 4);  // a LID of the switch, one of this host, and two of the other one
@@ -124,7 +124,7 @@ TEST_CASE_METHOD(Bench, "a PMA's answer for another PortSelect than the requeste
   CHECK(readings.failures[0].kind == Failure::Kind::false_answer);
   CHECK(readings.failures[0].port == 2);
   CHECK_THAT(readings.failures[0].why, contains("requested for port 2 and answered for port 3"));
-  wanted.takes_any_select = true;
+  plan.takes_any_select = true;
   read();
   CHECK(ports_of(0).at(1).known());
 }

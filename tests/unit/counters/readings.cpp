@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "counters/difference.hpp"
+#include "counters/history.hpp"
 #include "counters/thresholds.hpp"
 #include "iba-gen/mad.hpp"
 #include "support/catch.hpp"
@@ -27,20 +28,22 @@ constexpr std::uint8_t get = mad::method::get, set = mad::method::set;
 constexpr std::uint16_t class_port_info = mad::ClassPortInfo::attribute_id, narrow = pm::PortCounters::attribute_id,
                         wide = pm::PortCountersExt::attribute_id;
 
+bool has(const PmaReading& reading, std::string_view counter) { return reading.row.count(column_of(counter)).value > 0; }
+
 /// A switch with four ports, the host of the test at port 1 and a host of two ports at 2 and 3, swept. Only errors of "symbol" tell.
 struct Bench : ibtest::CountingFabric {
   Swept swept{fabric};
-  PmaWanted wanted;
+  ReadingPlan plan;
   PmaReadings readings;
 
   Bench() {
-    wanted.is_reported = [](const PmaReading& reading) { return reading.error_count(*find_counter("symbol_error_counter")).value > 0; };
+    plan.further = [](const PmaReading& reading) { return Further{.ports = has(reading, "symbol_error_counter")}; };
   }
   void read(std::vector<NodeIndex> nodes) {
     path::IbDrPath start(&fabric.end_port());
     start.sqpn = Qpn{0};
     start.retries = 1;
-    readings = swept.loop.run(read_pmas(*swept.rpc, swept.subnet, std::move(nodes), wanted, SurveyOptions(start)));
+    readings = swept.loop.run(read_pmas(*swept.rpc, swept.subnet, std::move(nodes), plan, SurveyOptions(start)));
   }
   const PmaNode& read(NodeIndex node) {
     read(std::vector{node});
@@ -83,11 +86,11 @@ TEST_CASE_METHOD(Bench, "a sum that tells nothing is all that is read") {
 TEST_CASE_METHOD(Bench, "where the sum tells, each port is read, by number, and nothing twice") {
   pma.count(3, "symbol_error_counter") = 7;
   const PmaNode& node = read_leaf();
-  CHECK(node.all->error_count(*find_counter("symbol_error_counter")).value == 7);
+  CHECK(node.all->row.count(column_of("symbol_error_counter")).value == 7);
   REQUIRE(node.ports.size() == 4);
   for (unsigned port = 1; port <= 4; ++port) {
     CHECK(node.ports[port - 1].select == port);
-    CHECK(node.ports[port - 1].error_count(*find_counter("symbol_error_counter")).value == (port == 3 ? 7 : 0));
+    CHECK(node.ports[port - 1].row.count(column_of("symbol_error_counter")).value == (port == 3 ? 7 : 0));
   }
   CHECK(ports_asked(pma, class_port_info).size() == 1);
   CHECK(ports_asked(pma, wide) == Ports{1, 2, 3, 4, all_ports});
@@ -107,21 +110,21 @@ TEST_CASE_METHOD(Bench, "without sums each port is read from the first") {
 TEST_CASE_METHOD(Bench, "data comes from the widest attribute, and both attributes where errors and data need both") {
   make_simple(pma);
   pma.count(2, "port_xmit_data") = std::uint64_t{1} << 40;
-  const CounterInfo& data = *find_counter("port_xmit_data");
+  constexpr std::size_t data = column_of("port_xmit_data");
   SECTION("with errors") {
-    wanted.traffic = true;
-    CHECK(read_leaf().ports.at(1).traffic_count(data).value == std::uint64_t{1} << 40);
+    plan.counts = ReadingPlan::Counts::all;
+    CHECK(read_leaf().ports.at(1).row.count(data).value == std::uint64_t{1} << 40);
     CHECK(ports_asked(pma, narrow) == Ports{1, 2, 3, 4});
   }
   SECTION("alone") {
-    wanted.traffic_only = true;
-    CHECK(read_leaf().ports.at(1).traffic_count(data).value == std::uint64_t{1} << 40);
+    plan.counts = ReadingPlan::Counts::traffic;
+    CHECK(read_leaf().ports.at(1).row.count(data).value == std::uint64_t{1} << 40);
     CHECK(ports_asked(pma, narrow).empty());
   }
   SECTION("by a PMA that has no wide ones") {
     pma.capability_mask = 0;
-    wanted.traffic_only = true;
-    CHECK(read_leaf().ports.at(1).traffic_count(data).saturated());
+    plan.counts = ReadingPlan::Counts::traffic;
+    CHECK(read_leaf().ports.at(1).row.count(data).saturated());
     CHECK(ports_asked(pma, wide).empty());
     return;
   }
@@ -129,8 +132,10 @@ TEST_CASE_METHOD(Bench, "data comes from the widest attribute, and both attribut
 }
 
 TEST_CASE_METHOD(Bench, "each port can be asked whatever the sum would tell, and what is known of a PMA is not asked again") {
-  wanted.each_port = true;
-  wanted.known_support = [&](NodeIndex) { return PmaSupport{pma.capability_mask, pma.capability_mask2}; };
+  plan.ports = ReadingPlan::Ports::each;
+  KnownPmas pmas;
+  pmas.add(swept.subnet, swept.subnet.find_node(Guid{0x100}), {pma.capability_mask, pma.capability_mask2});
+  plan.pmas = &pmas;
   const PmaNode& node = read_leaf();
   CHECK(!node.all);
   CHECK(node.ports.size() == 4);
@@ -139,7 +144,7 @@ TEST_CASE_METHOD(Bench, "each port can be asked whatever the sum would tell, and
 }
 
 TEST_CASE_METHOD(Bench, "hosts can be asked port by port, while switches give sums") {
-  wanted.each_host_port = true;
+  plan.ports = ReadingPlan::Ports::of_hosts;
   CHECK(read_leaf().ports.empty());
   const PmaNode& host = read_other();
   CHECK(!host.all);
@@ -160,20 +165,21 @@ TEST_CASE_METHOD(Bench, "details are read of what asks for them, and only there"
   pma.count(3, "symbol_error_counter") = 1;
   pma.count(3, "port_xmit_discards") = 4;
   pma.count(3, "port_inactive_discards") = 4;
-  wanted.wants_discard_details = [](const PmaReading& reading) {
-    return reading.select != all_ports && reading.error_count(*find_counter("port_xmit_discards")).value > 0;
+  plan.further = [](const PmaReading& reading) {
+    return Further{.ports = true, .discard_details = reading.select != all_ports && has(reading, "port_xmit_discards")};
   };
   const PmaNode& node = read_leaf();
   CHECK(ports_asked(pma, pm::PortXmitDiscardDetails::attribute_id) == Ports{3});
   CHECK(ports_asked(pma, pm::PortRcvErrorDetails::attribute_id).empty());
-  CHECK(pm::PortXmitDiscardDetails::unpack(node.ports.at(2).discard_details).port_inactive_discards == 4);
-  CHECK(node.ports.at(1).discard_details.empty());
+  constexpr std::size_t inactive = column_of("port_inactive_discards");
+  CHECK(node.ports.at(2).row.count(inactive).value == 4);
+  CHECK_FALSE(node.ports.at(1).row.is_known(inactive));
 }
 
 TEST_CASE_METHOD(Bench, "details that are refused leave the counters known") {
   pma.count(3, "symbol_error_counter") = 1;
   pma.unsupported.insert(pm::PortRcvErrorDetails::attribute_id);
-  wanted.wants_error_details = [](const PmaReading&) { return true; };
+  plan.further = [](const PmaReading&) { return Further{.ports = true, .error_details = true}; };
   const PmaNode& node = read_leaf();
   CHECK(node.ports.at(2).known());
   REQUIRE(node.ports.at(2).problems.size() == 1);
@@ -250,12 +256,12 @@ TEST_CASE_METHOD(Bench, "a counter that the PMA does not count holds nothing") {
     if (mad::HeaderView(answer).attribute_id() == narrow) std::fill_n(answer.end() - 4 - 150, 150, std::uint8_t{0xff});
   };
   const PmaNode& node = read_leaf();
-  CHECK(node.ports.at(0).error_count(*find_counter("port_xmit_wait")).value == 0);
+  CHECK(node.ports.at(0).row.count(column_of("port_xmit_wait")).value == 0);
 }
 
 TEST_CASE_METHOD(Bench, "counters are cleared in the same go, together where that can be") {
-  wanted.clear = [](const CounterInfo& counter) { return !counter.traffic && counter.name != "qp1_dropped"; };
-  const CounterInfo& symbol = *find_counter("symbol_error_counter");
+  plan.clear = [](const CounterInfo& counter) { return !counter.traffic && counter.name != "qp1_dropped"; };
+  constexpr std::size_t symbol = column_of("symbol_error_counter");
   SECTION("a node without errors by one Set for each attribute") {
     read_leaf();
     CHECK(ports_asked(pma, narrow, set) == Ports{all_ports});
@@ -265,17 +271,17 @@ TEST_CASE_METHOD(Bench, "counters are cleared in the same go, together where tha
   SECTION("a node with errors after its ports were read") {
     pma.count(3, "symbol_error_counter") = 7;
     const PmaNode& node = read_leaf();
-    CHECK(node.ports.at(2).error_count(symbol).value == 7);
+    CHECK(node.ports.at(2).row.count(symbol).value == 7);
     CHECK(ports_asked(pma, wide, set) == Ports{all_ports});
     CHECK(node.clear_problems.empty());
-    CHECK(read_leaf().all->error_count(symbol).value == 0);
+    CHECK(read_leaf().all->row.count(symbol).value == 0);
   }
   SECTION("port by port where the PMA can not do it together") {
     make_simple(pma);
     pma.count(3, "symbol_error_counter") = 7;
     read_leaf();
     CHECK(ports_asked(pma, narrow, set) == Ports{1, 2, 3, 4});
-    CHECK(read_leaf().ports.at(2).error_count(symbol).value == 0);
+    CHECK(read_leaf().ports.at(2).row.count(symbol).value == 0);
   }
   SECTION("and what refuses a Set is told of, with what was read") {
     make_simple(pma);
@@ -286,7 +292,7 @@ TEST_CASE_METHOD(Bench, "counters are cleared in the same go, together where tha
       return served(in_port, request);
     };
     const PmaNode& node = read_leaf();
-    CHECK(node.ports.at(2).error_count(symbol).value == 7);
+    CHECK(node.ports.at(2).row.count(symbol).value == 7);
     REQUIRE(!node.ports.at(2).problems.empty());
     CHECK(node.ports.at(2).problems.front().set);
     REQUIRE(readings.failures.size() == 4);
@@ -297,8 +303,8 @@ TEST_CASE_METHOD(Bench, "counters are cleared in the same go, together where tha
 }
 
 TEST_CASE_METHOD(Bench, "details are cleared with the errors, and a PMA need not have them") {
-  wanted.clear = [](const CounterInfo& counter) { return !counter.traffic; };
-  wanted.clear_details = true;
+  plan.clear = [](const CounterInfo& counter) { return !counter.traffic; };
+  plan.clear_details = true;
   pma.unsupported.insert(pm::PortRcvErrorDetails::attribute_id);
   const PmaNode& node = read_leaf();
   CHECK(ports_asked(pma, pm::PortXmitDiscardDetails::attribute_id, set) == Ports{all_ports});
@@ -308,7 +314,7 @@ TEST_CASE_METHOD(Bench, "details are cleared with the errors, and a PMA need not
 
 TEST_CASE_METHOD(Bench, "a node is told of as soon as it is known, with all before it, and before those after it that are silent") {
   std::vector<std::pair<NodeIndex, async::Time>> told;
-  wanted.on_node = [&](const PmaNode& node) { told.emplace_back(node.node, swept.clock.now()); };
+  plan.on_node = [&](const PmaNode& node) { told.emplace_back(node.node, swept.clock.now()); };
   const std::vector<NodeIndex> order{swept.subnet.find_node(Guid{0x100}), swept.subnet.find_node(Guid{0x200}),
                                      swept.subnet.find_node(Guid{0x300})};
   const auto nodes_told = [&] {
@@ -347,25 +353,23 @@ TEST_CASE_METHOD(Bench, "failures stand in the order of the nodes, whenever they
                      {leaf_node, 1}, {leaf_node, 2}, {leaf_node, 3}, {leaf_node, 4}, {other_node, 1}, {other_node, 2}, {here_node, 1}});
 }
 
-TEST_CASE_METHOD(Bench, "nodes are forgotten when they were told, but not their failures") {
-  wanted.clear = [](const CounterInfo& counter) { return !counter.traffic; };
+TEST_CASE_METHOD(Bench, "nodes are handed over or kept, and their failures are the same") {
+  plan.clear = [](const CounterInfo& counter) { return !counter.traffic; };
   const auto served = other_pma.service().answer;
   other_pma.service().answer = [served](unsigned in_port, Bytes request) -> std::optional<ibtest::FakeFabric::Answer> {
     if (mad::HeaderView(request).method() == set) return ibtest::answer_to(request, mad::status::unsupported_method_attribute);
     return served(in_port, request);
   };
   const std::vector<NodeIndex> nodes{swept.subnet.find_node(Guid{0x100}), swept.subnet.find_node(Guid{0x300})};
-  std::vector<NodeIndex> told;
-  wanted.on_node = [&told](const PmaNode& node) {
-    if (node.all && node.all->known()) told.push_back(node.node);
-  };
   read(std::vector(nodes));
   CHECK(readings.nodes.size() == 2);
   const std::vector<Failure> failures = readings.failures;
   REQUIRE_FALSE(failures.empty());
 
-  told.clear();
-  wanted.forgets = true;
+  std::vector<NodeIndex> told;
+  plan.on_node = [&told](const PmaNode& node) {
+    if (node.all && node.all->known()) told.push_back(node.node);
+  };
   read(std::vector(nodes));
   CHECK(told == nodes);
   CHECK(readings.nodes.empty());
@@ -375,8 +379,8 @@ TEST_CASE_METHOD(Bench, "nodes are forgotten when they were told, but not their 
 
 TEST_CASE_METHOD(Bench, "any set of ports is read; a node without any is not asked") {
   const NodeIndex at_leaf = swept.subnet.find_node(Guid{0x100});
-  wanted.each_port = true;
-  wanted.ports_of = [&](NodeIndex node) {
+  plan.ports = ReadingPlan::Ports::each;
+  plan.ports_of = [&](NodeIndex node) {
     return node == at_leaf ? std::vector{swept.subnet.port_of(at_leaf, 2), swept.subnet.port_of(at_leaf, 4)} : std::vector<PortIndex>();
   };
   read(std::vector{at_leaf, swept.subnet.find_node(Guid{0x300})});
@@ -388,21 +392,22 @@ TEST_CASE_METHOD(Bench, "any set of ports is read; a node without any is not ask
 
 TEST_CASE_METHOD(Bench, "a PMA that was silent for a while is read at the end, its ClassPortInfo too") {
   pma.service().faults.drop_next = 2;
-  wanted.each_port = true;
+  plan.ports = ReadingPlan::Ports::each;
   const PmaNode& node = read_leaf();
   CHECK(readings.failures.empty());
   for (const PmaReading& reading : node.ports) CHECK(reading.known());
 }
 
 TEST_CASE_METHOD(Bench, "what a port has counted between two readings comes from the attribute that holds it") {
-  wanted.each_port = wanted.traffic = true;
+  plan.ports = ReadingPlan::Ports::each;
+  plan.counts = ReadingPlan::Counts::all;
   for (const bool is_simple : {false, true}) {
     CAPTURE(is_simple);
     if (is_simple) make_simple(pma);
     const auto row_of_port_2 = [&] {
       const PmaReading& reading = read_leaf().ports.at(1);
       REQUIRE(reading.select == 2);
-      return row_of(reading);
+      return reading.row;
     };
     pma.count(2, "port_xmit_data") = 1000;
     pma.count(2, "symbol_error_counter") = 5;

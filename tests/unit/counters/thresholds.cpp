@@ -14,9 +14,12 @@ using namespace ib::counters;
 
 namespace {
 
-CounterReading reading(std::string_view name, std::uint64_t value, std::uint8_t bits) {
-  CounterReading made;
-  for (const CounterInfo& info : counter_infos()) made.values.push_back(info.name == name ? CounterValue{value, bits} : CounterValue{});
+CounterRow row(std::string_view name, std::uint64_t value, unsigned bits) {
+  const std::size_t column = column_of(name);
+  CounterRow made;
+  if (bits != 0) made.known = std::uint64_t{1} << column;
+  if (bits == 64) made.wide = 1U << column;
+  made.counters[column] = value;
   return made;
 }
 
@@ -81,26 +84,26 @@ TEST_CASE("a file of thresholds that can not be read is a system error") {
 
 TEST_CASE("counters are beyond a threshold when they are greater, and a threshold of 0 is none") {
   const ErrorThresholds usual = ErrorThresholds::usual();
-  CHECK(check_counters(reading("symbol_error_counter", 10, 16), usual).empty());
-  const subnet::Findings found = check_counters(reading("symbol_error_counter", 11, 16), usual);
+  CHECK(check_counters(row("symbol_error_counter", 10, 16), usual).empty());
+  const subnet::Findings found = check_counters(row("symbol_error_counter", 11, 16), usual);
   REQUIRE(found.size() == 1);
   CHECK(found[0].field == "symbolErrorCounter");
   CHECK(found[0].found == "11");
   CHECK_FALSE(found[0].error);
-  CHECK(check_counters(reading("symbol_error_counter", 11, 0), usual).empty());  // not known
-  CHECK(check_counters(reading("symbol_error_counter", 11, 16), ErrorThresholds::parse("SymbolErrors=0\n")).empty());
+  CHECK(check_counters(row("symbol_error_counter", 11, 0), usual).empty());  // not known
+  CHECK(check_counters(row("symbol_error_counter", 11, 16), ErrorThresholds::parse("SymbolErrors=0\n")).empty());
 }
 
 TEST_CASE("counters add up, and stop at what 64 bits hold") {
   constexpr std::uint64_t greatest = std::numeric_limits<std::uint64_t>::max();
-  CounterReading sum;
-  add_counters(sum, reading("vl15_dropped", 60, 16));
-  add_counters(sum, reading("vl15_dropped", 50, 16));
-  CHECK(sum["vl15_dropped"].value == 110);
-  CHECK(sum["vl15_dropped"].known());
-  CHECK_FALSE(sum["link_downed_counter"].known());
-  add_counters(sum, reading("vl15_dropped", greatest, 64));
-  CHECK(sum["vl15_dropped"].value == greatest);
+  CounterRow sum;
+  sum.add(row("vl15_dropped", 60, 16));
+  sum.add(row("vl15_dropped", 50, 16));
+  CHECK(sum.count(column_of("vl15_dropped")).value == 110);
+  CHECK(sum.count(column_of("vl15_dropped")).known());
+  CHECK_FALSE(sum.count(column_of("link_downed_counter")).known());
+  sum.add(row("vl15_dropped", greatest, 64));
+  CHECK(sum.count(column_of("vl15_dropped")).value == greatest);
 }
 
 }  // namespace counters_thresholds_tests

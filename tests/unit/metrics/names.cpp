@@ -8,6 +8,7 @@
 #include <set>
 
 #include "iba-gen/pm.hpp"
+#include "iba/wire.hpp"
 #include "metrics/columns.hpp"
 #include "support/catch.hpp"
 #include "unit/metrics/made_view.hpp"
@@ -344,14 +345,11 @@ TEST_CASE_METHOD(Small, "Names: counters of FEC with details, of both layouts of
   CHECK(values(samples, "infiniband_switch_port_fec_corrected_symbols_total", leaf_guid).at("2") == "200002");
   for (const PageSample& sample : made.samples({.hcas = true})) CHECK_THAT(sample.name, !ibtest::contains("_fec_"));
 
-  counters::PmaReading reading;
-  reading.speeds_info = &pm::PortExtendedSpeedsCounters::info();
   pm::PortExtendedSpeedsCounters lanes;
   lanes.fec_correctable_block_ctr_lane[0] = lanes.fec_correctable_block_ctr_lane[3] = 0xffffffff;
   lanes.fec_uncorrectable_block_ctr_lane[11] = 2;
-  reading.speeds.resize(pm::PortExtendedSpeedsCounters::wire_size);
-  lanes.pack(reading.speeds);
-  const counters::CounterRow of_lanes = counters::row_of(reading);
+  counters::CounterRow of_lanes;
+  of_lanes.take({}, pm::PortExtendedSpeedsCounters::info(), wire::packed(lanes), {});
   CHECK(of_lanes.known == std::uint64_t{3} << counters::column_of("port_fec_correctable_block_ctr"));
   CHECK(of_lanes.value(counters::column_of("port_fec_correctable_block_ctr")) == 2 * std::uint64_t{0xffffffff});
   CHECK(of_lanes.value(counters::column_of("port_fec_uncorrectable_block_ctr")) == 2);
@@ -361,11 +359,9 @@ TEST_CASE_METHOD(Small, "Names: counters of FEC with details, of both layouts of
   port.port_fec_correctable_block_ctr = 5;
   port.port_fec_uncorrectable_block_ctr = 6;
   port.port_fec_corrected_symbol_ctr = 7;
-  reading.speeds_info = &pm::PortExtendedSpeedsCountersRsFec::info();
-  reading.speeds.resize(pm::PortExtendedSpeedsCountersRsFec::wire_size);
-  port.pack(reading.speeds);
-  CHECK(counters::row_of(reading).fec == std::array<std::uint64_t, 3>{5, 6, 7});
-  CHECK(counters::row_of(counters::PmaReading()).known == 0);
+  counters::CounterRow of_port;
+  of_port.take({}, pm::PortExtendedSpeedsCountersRsFec::info(), wire::packed(port), {});
+  CHECK(of_port.fec == std::array<std::uint64_t, 3>{5, 6, 7});
 }
 
 TEST_CASE_METHOD(Small, "Names: requests that failed, in guilbaults' words, each once") {
