@@ -31,6 +31,18 @@ async::Task<std::shared_ptr<const mad::MadError>> check_owner(mad::Transactor& s
   co_return std::make_shared<subnet::WrongNode>(text, sent, reply->bytes, path);
 }
 
+bool is_of_identity(const mad::MadError* error) {
+  if (error == nullptr || error->request().size() < mad::header_size) return false;
+  const mad::HeaderView request(error->request());
+  return mad::is_smp(request.mgmt_class()) && request.attribute_id() == smp::NodeInfo::attribute_id;
+}
+
+void say_not_read(subnet::Failure& failure) {
+  const auto* error = dynamic_cast<const mad::MadError*>(failure.error.get());
+  failure.kind = subnet::Failure::Kind::not_read;
+  if (error != nullptr) failure.why = why_not_read(*error) + ": its counters are not read";
+}
+
 std::string why_not_read(const mad::MadError& error) {
   if (dynamic_cast<const subnet::WrongNode*>(&error) != nullptr) return error.message();
   return fmt::format("the node at LID {} does not say who it is", error.path().ib().dlid.value);

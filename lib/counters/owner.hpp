@@ -12,6 +12,7 @@
 #include "iba-gen/smp.hpp"
 #include "iba/types.hpp"
 #include "mad/transactor.hpp"
+#include "subnet/failures.hpp"
 #include "subnet/model.hpp"
 
 namespace ib::counters {
@@ -35,6 +36,11 @@ Owner owner_of(const smp::NodeInfo& info);
 /// from a cache. Returns null if that node is `owner`, else subnet::WrongNode or the error of the request.
 async::Task<std::shared_ptr<const mad::MadError>> check_owner(mad::Transactor& smps, path::Path pma, Owner owner);
 
+/// Whether a Set was not sent because of the NodeInfo that is requested before it (subnet/set_target.hpp): of another node, or not
+/// answered. Null: no error.
+bool is_of_identity(const mad::MadError* error);
+/// Makes the failure of a check_owner() that of counters that were not read. The node may be well.
+void say_not_read(subnet::Failure& failure);
 /// The reason why counters were not read, from an error of check_owner(): "LID 5 is that of 0000:0000:0000:0300 now".
 std::string why_not_read(const mad::MadError& error);
 

@@ -223,6 +223,7 @@ class PortReader {
         if (failed) node.ports[step.reading].problems.push_back({pm::PortCounters::attribute_id, true, problem_of(question, 0).error});
         break;
     }
+    if (plan_.clear && step.kind != Step::owner) disown_uncleared(node, step);
     if (--open_[step.node] != 0) return;
     const bool is_read = step.kind == Step::head || step.kind == Step::port;
     if (is_read && plan_.owners != nullptr && add_owners(step.node)) return;
@@ -247,17 +248,39 @@ class PortReader {
     std::ranges::for_each(node.ports, use);
   }
 
+  /// Drops what was read, because it is not known whose it is: `problem` says why.
+  static void drop(PmaReading& reading, const PmaProblem& problem) {
+    if (!reading.known()) return;
+    drop_counters(reading);
+    reading.problems.push_back(problem);
+  }
+
   /// Drops what was read at the LID of an end port, because that is not known to be the LID of the node.
   void disown(PmaNode& node, unsigned end, PmaProblem problem) {
     problem.whose = true;
-    if (problem.error && dynamic_cast<const subnet::WrongNode*>(problem.error.get()) != nullptr &&
-        (readings_.moved.empty() || readings_.moved.back() != node.node))
-      readings_.moved.push_back(node.node);
+    note_moved(node, problem);
     for_each_reading(node, [&](PmaReading& reading) {
-      if (!reading.known() || subnet_.port(subnet_.end_port_of(reading.port)).number != end) return;
-      drop_counters(reading);
-      reading.problems.push_back(problem);
+      if (subnet_.port(subnet_.end_port_of(reading.port)).number == end) drop(reading, problem);
     });
+  }
+
+  /// Drops what was read before a Set that was not sent, because the node at the LID is another one, or does not say who it is.
+  void disown_uncleared(PmaNode& node, const Step& step) {
+    const bool is_of_port = step.kind == Step::port || step.kind == Step::clear_port;
+    std::vector<PmaProblem>& problems = is_of_port ? node.ports[step.reading].problems : node.clear_problems;
+    const auto found =
+        std::ranges::find_if(problems, [](const PmaProblem& problem) { return problem.set && is_of_identity(problem.error.get()); });
+    if (found == problems.end()) return;
+    found->whose = true;
+    const PmaProblem problem = *found;
+    note_moved(node, problem);
+    if (is_of_port) return drop(node.ports[step.reading], problem);
+    for_each_reading(node, [&](PmaReading& reading) { drop(reading, problem); });
+  }
+
+  void note_moved(const PmaNode& node, const PmaProblem& problem) {
+    if (dynamic_cast<const subnet::WrongNode*>(problem.error.get()) == nullptr) return;
+    if (readings_.moved.empty() || readings_.moved.back() != node.node) readings_.moved.push_back(node.node);
   }
 
   /// Adds the questions that clear ports which were read one by one, though one Set can clear them: all ports, or only those that answered.
@@ -321,19 +344,14 @@ class PortReader {
     for (const FailedSet& failed : failed_sets_) add_failure(failed);
   }
 
-  /// A failure of an owner: the node may be well, and its counters are not known.
-  static void say_not_read(subnet::Failure& failure) {
-    const auto* error = dynamic_cast<const mad::MadError*>(failure.error.get());
-    failure.kind = subnet::Failure::Kind::not_read;
-    if (error != nullptr) failure.why = why_not_read(*error) + ": its counters are not read";
-  }
-
-  /// Adds a Set that was sent and failed. A Set that was not sent is a failure already, because its agent is silent.
+  /// Adds a Set that failed, or was not sent because of who answered before it. One that was not sent because its agent is silent is a
+  /// failure already.
   void add_failure(const FailedSet& failed) {
     const std::shared_ptr<const mad::MadError>& error = failed.problem.error;
     if (mad::tries_in_vain(*error) == 0U || !known_errors_.insert(error.get()).second) return;
-    const StructInfo* info = find_attribute(mad::mgmt_class::performance, 1, failed.problem.attribute);
-    readings_.failures.push_back({.kind = subnet::kind_of(*error),
+    const bool whose = failed.problem.whose;
+    const StructInfo* info = whose ? &smp::NodeInfo::info() : find_attribute(mad::mgmt_class::performance, 1, failed.problem.attribute);
+    readings_.failures.push_back({.kind = whose ? subnet::Failure::Kind::not_read : subnet::kind_of(*error),
                                   .node = failed.node,
                                   .port = failed.port,
                                   .attribute = std::string(info->title),
@@ -429,6 +447,7 @@ class PortReader {
       }
       const BytesResult done = co_await reset_counters(port.transactor, port.path, part.attribute, select, part.mask);
       if (!done && part.is_told) problems.push_back({id_of(part.attribute), true, done.shared_error()});
+      if (!problems.empty() && is_of_identity(problems.back().error.get())) break;
     }
     co_return problems;
   }

@@ -88,7 +88,7 @@ struct ReadingPlan {
   KnownPmas* pmas{};
   /// Requests who is at the LIDs at which counters were read (counters/owner.hpp). Counters of a LID whose node is not the one of the model
   /// are not read: a reading then has the error as its last problem. Null: this is not requested, because counters are read once, right
-  /// after a sweep, or come from a stored fabric. Not together with `clear`.
+  /// after a sweep, or come from a stored fabric. Not together with `clear`: there the NodeInfo that is requested before each Set says it.
   mad::Transactor* owners{};
   /// Takes the answer of a PMA also if it is for another PortSelect than the requested one, as infiniband-diags does.
   bool takes_any_select{};

@@ -12,6 +12,7 @@
 #include "health/regions.hpp"
 #include "iba/registry.hpp"
 #include "iba/text.hpp"
+#include "subnet/counterparts.hpp"
 
 namespace ib::health {
 namespace {
@@ -92,8 +93,8 @@ void find_other_pkeys(const Input& input, std::map<NodeIndex, Finding>& found) {
 void find_other_firmware(const Input& input, std::map<NodeIndex, Finding>& found) {
   for (const auto& [guid, firmware] : input.firmware) {
     const auto before = input.baseline->tables.firmware.find(guid);
-    const NodeIndex node = input.subnet.find_node(guid);
-    if (node == subnet::none || input.subnet.node(node).twin != subnet::none) continue;
+    const NodeIndex node = subnet::only_node(input.subnet, guid);
+    if (node == subnet::none) continue;
     if (before == input.baseline->tables.firmware.end() || before->second == firmware) continue;
     add_sentence(finding_of(found, node), fmt::format("Its firmware was {}, is {}.", before->second, firmware));
   }

@@ -62,7 +62,18 @@ std::vector<Coverage> coverage_of(const Input& input) {
     return counts != nullptr && is_watched(*counts);
   };
   if (!input.window_ports.empty()) all.push_back(cover(input, Source::window, input.window_ports, is_port_watched));
+  if (!input.pkey_ports.empty())
+    all.push_back(cover(input, Source::pkeys, input.pkey_ports, [&input](PortIndex at) { return input.pkeys.contains(at); }));
+  if (!input.fec_ports.empty())
+    all.push_back(cover(input, Source::fec, input.fec_ports, [&input](PortIndex at) { return !input.fec_unread.contains(at); }));
+  const Share managers{input.managers.size(), input.managers.size() + input.silent_managers};
+  if (managers.of != 0) all.push_back({Source::managers, managers, managers});
   return all;
+}
+
+const Coverage* part_of(const std::vector<Coverage>& all, Source source) {
+  const auto found = std::ranges::find(all, source, &Coverage::source);
+  return found != all.end() && found->ports.read != 0 && !found->is_whole() ? &*found : nullptr;
 }
 
 const Coverage* missing_of(const std::vector<Coverage>& all, const Check& check) {
@@ -75,14 +86,32 @@ const Coverage* missing_of(const std::vector<Coverage>& all, const Check& check)
 }
 
 std::string coverage_text(const Coverage& coverage) {
-  if (coverage.source == Source::topology) return fmt::format("PortInfo of {} of {} ports", coverage.ports.read, coverage.ports.of);
+  const Share& ports = coverage.ports;
+  if (coverage.source == Source::topology) return fmt::format("PortInfo of {} of {} ports", ports.read, ports.of);
+  if (coverage.source == Source::pkeys) return fmt::format("P_Keys of {} of {} ports", ports.read, ports.of);
+  if (coverage.source == Source::fec) return fmt::format("FEC modes of {} of {} ports", ports.read, ports.of);
+  if (coverage.source == Source::managers)
+    return fmt::format("SMInfo of {} of {} subnet manager{}", ports.read, ports.of, ports.of == 1 ? "" : "s");
   const std::string_view what = coverage.source == Source::counters ? "counters of" : "watched";
-  if (coverage.nodes.of == 1) return fmt::format("{} {} of {} ports", what, coverage.ports.read, coverage.ports.of);
+  if (coverage.nodes.of == 1) return fmt::format("{} {} of {} ports", what, ports.read, ports.of);
   return fmt::format("{} {} of {} nodes", what, coverage.nodes.read, coverage.nodes.of);
 }
 
 std::string_view name_of_covered(Source source) {
-  return source == Source::topology ? "port_info" : source == Source::counters ? "counters" : "window";
+  switch (source) {
+    case Source::topology:
+      return "port_info";
+    case Source::counters:
+      return "counters";
+    case Source::pkeys:
+      return "pkeys";
+    case Source::fec:
+      return "fec";
+    case Source::managers:
+      return "managers";
+    default:
+      return "window";
+  }
 }
 
 std::optional<double> seconds_at_both_ends(const Input& input, PortIndex port) {

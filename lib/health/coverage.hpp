@@ -22,22 +22,24 @@ struct Share {
 
 /// What was read of one kind of data.
 struct Coverage {
-  Source source{};  ///< topology (PortInfo), counters, window
+  Source source{};  ///< topology (PortInfo), counters, window, pkeys, fec, managers (SMInfo)
   Share ports;
   Share nodes{};  ///< a node is read if all of its ports are
   bool is_whole() const { return ports.is_whole(); }
 };
 
-/// What was read of PortInfo, and of counters and windows where these were to be read. A port whose counters have changed by more than its
+/// What was read of PortInfo, and of the other sources where these were to be read. A port whose counters have changed by more than its
 /// link can carry was not watched.
 std::vector<Coverage> coverage_of(const Input& input);
 
+/// Of those, the one of this source of which a part was read and a part was not; null if there is none.
+const Coverage* part_of(const std::vector<Coverage>& all, Source source);
 /// Of those, the first on which a check stands that is not whole; null if there is none.
 const Coverage* missing_of(const std::vector<Coverage>& all, const Check& check);
 
-/// "counters of 3 of 53 nodes", "PortInfo of 71 of 72 ports", "watched 3 of 53 nodes"
+/// "counters of 3 of 53 nodes", "PortInfo of 71 of 72 ports", "watched 3 of 53 nodes", "SMInfo of 1 of 2 subnet managers"
 std::string coverage_text(const Coverage& coverage);
-/// "port_info", "counters", "window"
+/// "port_info", "counters", "window", "pkeys", "fec", "managers"
 std::string_view name_of_covered(Source source);
 
 /// The seconds for which both ends of the link of a port were watched; absent if they were not, or if it has no link.

@@ -34,7 +34,7 @@ CheckResult result_of(const Check& check, const Input& input, const Selection& s
     const SourceState& source = input.sources.at(at);
     if (!check.needs.test(at) || source.state == CheckState::done) continue;
     result.is_run = result.is_run && source.is_partial;
-    if (result.state == CheckState::not_read) continue;
+    if (result.state == CheckState::not_read || (source.is_partial && part_of(coverage, static_cast<Source>(at)) != nullptr)) continue;
     result.state = source.state;
     result.reason = source.reason;
   }

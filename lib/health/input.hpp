@@ -138,6 +138,9 @@ struct Input {
   CounterTable counts;            ///< Source::counters, Source::window
   /// The ports whose counters were to be read, and of these the ones that were to be read twice. Empty where that is not known.
   std::vector<subnet::PortIndex> counter_ports{}, window_ports{};
+  /// The same for Source::pkeys and Source::fec, and the ports of Source::fec that did not answer.
+  std::vector<subnet::PortIndex> pkey_ports{}, fec_ports{};
+  std::set<subnet::PortIndex> fec_unread{};
   /// Of ports without a link: the ports that they were linked to at the first reading of counters, as far as that is known.
   std::map<subnet::PortIndex, subnet::PortIndex> former_peers;
   subnet::FecModes fec_modes;                    ///< Source::fec, of ports that report them

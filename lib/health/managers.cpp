@@ -13,6 +13,7 @@
 #include "health/check_functions.hpp"
 #include "health/evidence.hpp"
 #include "health/ways.hpp"
+#include "subnet/port_checks.hpp"
 
 namespace ib::health {
 namespace {
@@ -108,7 +109,7 @@ void find_silent_managers(const Input& input, Findings& findings) {
     finding.detail = "It does not answer SMInfo";
     if (silent.state) finding.detail += fmt::format("; the subnet administrator has it as {}", to_text(*silent.state));
     if (is_ours) finding.detail += "; the port that looks here has it as its master";
-    if ((input.subnet.port(silent.port).info().capability_mask & smp::capability_mask::is_sm) == 0)
+    if (!subnet::has_is_sm(input.subnet.port(silent.port).info()))
       finding.detail += "; its port does not say any more that it has one (IsSM), so that it may have ended";
     if (is_ours && input.is_sa_silent) finding.detail += "; its subnet administrator does not answer either";
     finding.detail += ".";

@@ -4,6 +4,7 @@
 
 #include "health/check_functions.hpp"
 #include "health/evidence.hpp"
+#include "subnet/counterparts.hpp"
 #include "subnet/own_node.hpp"
 
 namespace ib::health {
@@ -14,8 +15,8 @@ Place former_end(const Input& input) {
   if (input.baseline == nullptr) return {};
   const subnet::Subnet& was = input.baseline->subnet;
   const subnet::Port& own = input.subnet.port(input.subnet.start);
-  const subnet::NodeIndex node = was.find_node(input.subnet.node(own.node).guid());
-  if (node == subnet::none || was.node(node).twin != subnet::none) return {};
+  const subnet::NodeIndex node = subnet::only_node(was, input.subnet.node(own.node).guid());
+  if (node == subnet::none) return {};
   const subnet::PortIndex port = was.port_of(node, own.number);
   if (port == subnet::none || was.port(port).peer == subnet::none) return {};
   Place end = place_of(was, was.port(port).peer);

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 #include <microhttpd.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 
@@ -29,7 +31,11 @@ constexpr std::size_t piece = 16384;              // bytes of a body that are ma
 constexpr std::size_t connection_memory = 32768;  // bytes for heads, and for what is being sent
 
 constexpr unsigned crowd_milliseconds = 100;  // between two searches for connections to close
-constexpr int send_buffer = 131072;           // bytes: the kernel holds twice as much for a client that takes nothing
+constexpr int send_buffer = 131072;           // bytes on their way to a client; the kernel counts with twice as much
+
+// Bytes that the kernel takes for a client beyond what the client has room for. Without this bound it takes all of the send buffer, for
+// each of hundreds of clients that read nothing, before one of them has waited long enough to be closed.
+constexpr int most_unsent = 16384;
 
 constexpr async::Duration shortest_rest = std::chrono::milliseconds(1);
 
@@ -218,8 +224,9 @@ class Server::Daemon final : public async::PollSource, private async::Timer {
         limits_(limits),
         room_(limits.connections),
         most_connections_(room_ + std::max(room_ / 4, 1U)) {
-    const int size = send_buffer;  // accepted sockets inherit it from this one
+    const int size = send_buffer, unsent = most_unsent;  // accepted sockets inherit them from this one
     ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
+    ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof unsent);
     // "Options that expect two pointers": a function and its argument.
     std::array options{
         MHD_OptionItem{MHD_OPTION_LISTEN_SOCKET, socket.get(), nullptr},

@@ -74,6 +74,16 @@ std::uint64_t parse_uint(const StructInfo& info, const FieldInfo& f, std::string
   return *value;
 }
 
+/// Whether the data of a ClassPortInfo of NVIDIA's class 0x0a begin with a key. Agents differ: of some the attribute begins where the data
+/// begin, as vendstat reads it; of others it stands behind a key of 8 bytes, as all other attributes of the class do. BaseVersion and
+/// ClassVersion, both 1, are its first two bytes. Data whose first 8 bytes are zero hold no key.
+bool begins_with_key(Bytes data) {
+  constexpr std::size_t key_size = 8;
+  const auto has_versions_at = [data](std::size_t at) { return data.size() > at + 1 && data[at] == 1 && data[at + 1] == 1; };
+  if (std::ranges::all_of(data.first(std::min(data.size(), key_size)), [](std::uint8_t byte) { return byte == 0; })) return false;
+  return !has_versions_at(0) || has_versions_at(key_size);
+}
+
 void write_bytes(MutableBytes bytes, const FieldRef& ref, Bytes value) {
   const std::size_t at = ref.bit_offset / 8;
   const std::size_t size = ref.field->bits / 8;
@@ -155,6 +165,11 @@ Value read_field(Bytes bytes, const FieldInfo& field, std::uint32_t index, std::
   }
 }
 
+const StructInfo& layout_of(const StructInfo& attribute, Bytes data) {
+  const bool is_keyed = attribute.iba_name == "MlxClassPortInfo" && begins_with_key(data);
+  return is_keyed ? *find_keyed_data(static_cast<std::uint8_t>(attribute.mgmt_class)) : attribute;
+}
+
 const StructInfo* held_structure(Bytes bytes, const StructInfo& info, const FieldInfo& field) {
   if (field.structure != nullptr) return field.structure;
   const auto number = [&](unsigned bit, unsigned width) { return wire::get_bits(bytes, bit, width); };
@@ -163,6 +178,7 @@ const StructInfo* held_structure(Bytes bytes, const StructInfo& info, const Fiel
     held = find_attribute(static_cast<std::uint8_t>(number(8, 8)), static_cast<std::uint8_t>(number(16, 8)),
                           static_cast<std::uint16_t>(number(128, 16)), mad_oui(bytes));
     if (held == nullptr) held = find_keyed_data(static_cast<std::uint8_t>(number(8, 8)));
+    if (held != nullptr) held = &layout_of(*held, field_bytes(bytes, field));
   } else if (field.name == "data_details" && number(0, 1) == 1) {
     held = find_trap(static_cast<std::uint16_t>(number(32, 16)));
   }

@@ -38,6 +38,10 @@ std::uint64_t read_number(Bytes bytes, const FieldInfo& field, std::uint32_t ind
 /// The bytes of element `index` of a field that is aligned to whole bytes, cut at the end of `bytes`.
 Bytes field_bytes(Bytes bytes, const FieldInfo& field, std::uint32_t index = 0, std::uint32_t base = 0);
 
+/// The layout of the `data` of a MAD with this attribute. It is the attribute itself, but for a ClassPortInfo of NVIDIA's class 0x0a that
+/// has a key in front.
+const StructInfo& layout_of(const StructInfo& attribute, Bytes data);
+
 /// The structure that `field` holds. A structure field holds its nested structure. `data` of a MAD format holds the attribute
 /// that the header names, if it fits. DataDetails of a generic notice holds the layout of its trap. Null for other fields.
 const StructInfo* held_structure(Bytes bytes, const StructInfo& info, const FieldInfo& field);

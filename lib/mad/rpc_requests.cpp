@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "mad/describe.hpp"
+#include "mad/retry_delay.hpp"
 #include "mad/rpc_call.hpp"
 
 namespace ib::mad {
@@ -17,13 +18,6 @@ using namespace std::chrono_literals;
 
 /// A process that empties buffers of this host is not expected to be stopped for longer.
 constexpr Duration longest_stop = 20ms;
-
-/// The pause before try `tries` + 1. The lost try itself took a long time, so the pause only spreads bursts. There is none where a
-/// channel reports at once that it has dropped a request: nothing is full there, and each of infiniband-diags' programs repeats it at
-/// once.
-Duration lost_delay(unsigned tries) { return std::min<Duration>(10ms * (1 << std::min(tries - 1, 10U)), 1s); }
-/// The pause after a node has answered that it is busy.
-Duration busy_delay(unsigned tries) { return std::min<Duration>(50ms * (1 << std::min(tries - 1, 10U)), 2s); }
 
 /// The kernel's report ends a try if the kernel reports timeouts. Our own timer is later by this time, and only guards against
 /// a missing report.
@@ -283,6 +277,8 @@ void Rpc::try_lost(Sent& sent, int error) {
 
 void Rpc::retry_or_fail(Call& call) {
   if (call.tries_left > 0) {
+    // Where a channel reports at once that it has dropped a request, nothing is full, and each of infiniband-diags' programs repeats it at
+    // once.
     const bool dropped = call.reported && !channel_->reports_timeouts();
     call.back_off(call.busy ? busy_delay(call.tries) : dropped ? Duration::zero() : lost_delay(call.tries));
   } else {

@@ -4,9 +4,11 @@
 #include <algorithm>
 
 #include "async/group.hpp"
+#include "counters/owner.hpp"
 #include "iba-gen/mad.hpp"
 #include "subnet/mlnx_vendor.hpp"
 #include "subnet/port_paths.hpp"
+#include "subnet/set_target.hpp"
 
 namespace ib::snapshot {
 namespace {
@@ -69,6 +71,8 @@ class FabricSurvey::Run {
     }
     row.left = std::move(unanswered);
     if (part_ == Part::counters) survey_.pmas_[port.index] = row.learnt;
+    const std::shared_ptr<const mad::MadError> why_not_its = co_await check_owner(row, port);
+    if (why_not_its) co_return why_not_its;
     if (round.error) co_return round.error;
     co_return true;
   }
@@ -79,6 +83,7 @@ class FabricSurvey::Run {
     unsigned step{};  ///< the next one
     bool begun{};
     Learnt learnt;
+    std::vector<AnswerKey> answered{};  ///< by GMP, since the node has last said that the LID is its own
   };
   /// One ask() to an agent.
   struct Round {
@@ -100,6 +105,29 @@ class FabricSurvey::Run {
     path::Path path = port.path;
     if (part_ == Part::congestion) path.ib().cc_key = survey_.options_.cc_key;
     return path;
+  }
+
+  bool has_owners() const { return !Questionnaire::by_smp(part_) && survey_.options_.owners != nullptr; }
+
+  void note_answered(Row& row, const mad::Request& request) const {
+    const subnet::PathEnd place = subnet::end_of_path(survey_.subnet_, request.path);
+    if (place.node != none) row.answered.push_back(snapshot::key_of(survey_.subnet_, place, request));
+  }
+
+  /// Disowns what was answered by GMP, unless the node says that the LID is its own. Returns null, or the error that says why.
+  async::Task<std::shared_ptr<const mad::MadError>> check_owner(Row& row, subnet::SurveyPort port) {
+    if (row.answered.empty()) co_return nullptr;
+    const counters::Owner owner = counters::owner_of(survey_.subnet_, port.index);
+    const std::shared_ptr<const mad::MadError> error = co_await counters::check_owner(*survey_.options_.owners, port.path, owner);
+    const std::vector<AnswerKey> answered = std::exchange(row.answered, {});
+    if (!error) co_return nullptr;
+    row.learnt = {};
+    survey_.pmas_.erase(port.index);
+    const std::string why = counters::why_not_read(*error) + ": its answers are not kept";
+    const auto disowned = std::make_shared<const subnet::FalseAnswer>(why, error->request(), error->reply(), error->path());
+    for (const AnswerKey& key : answered) survey_.options_.disown(key, *disowned);
+    result_.answered -= std::min<std::uint64_t>(result_.answered, answered.size());
+    co_return disowned;
   }
 
   /// Sends the remaining requests of a row: first one request for each attribute, then the others. Unanswered requests stay in the row.
@@ -136,6 +164,7 @@ class FabricSurvey::Run {
                                                   payload, questions.mgmt_class);
     request.optional = questions.unsure;
     const mad::Result<mad::Reply> reply = co_await round.port.transactor.try_call(request);
+    if (has_owners() && (reply || !mad::tries_in_vain(reply.error()))) note_answered(round.row, request);
     if (reply) {
       take(round, questions, asked.value, *reply);
     } else {

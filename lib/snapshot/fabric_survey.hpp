@@ -9,7 +9,8 @@
 // agents answer them, through different buffers. Of the parts by GMP the tables of the SA are read first, because other GMPs could disturb
 // the SA. Optional attributes, which some agents may handle badly, are read last. An agent that answers that it lacks an attribute gets one
 // request for it. A silent agent costs one chain of tries, is one failure, and gets no requests of the following parts. An agent that does
-// not answer one attribute, but others, gets them.
+// not answer one attribute, but others, gets them. What agents answer by GMP at a LID is of the node only if that node says at the end of
+// each part that the LID is its own (counters/owner.hpp).
 #pragma once
 
 #include <cstdint>
@@ -19,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "snapshot/answer_key.hpp"
 #include "snapshot/questions.hpp"
 #include "subnet/survey.hpp"
 
@@ -42,6 +44,10 @@ struct FabricSurveyOptions {
   std::function<async::Task<>()> find_paths;
   /// Reads Part::sa. Null: there is no SA.
   std::function<async::Task<SurveyedPart>(mad::Transactor& transactor)> read_sa;
+  /// Requests who is at the LIDs at which GMPs were answered; must not record. Null: nobody. Used together with `disown`.
+  mad::Transactor* owners{};
+  /// Called with each request that was answered at the LID of a node, if that node is not known to have it; `why` is a sentence.
+  std::function<void(const AnswerKey& key, const mad::MadError& why)> disown;
   /// Called when a part begins, with the plan, and when it has ended. All may be null.
   std::function<void(Part part, std::uint64_t planned)> began;
   std::function<void(Part part, SurveyedPart result)> ended;

@@ -172,7 +172,7 @@ std::vector<Questions> Questionnaire::tables(Part part, const Agent& of) const {
     case Part::guids:
       return {{.attribute = &smp::GuidInfo::info(), .values = blocks(of.info.guid_cap, guids_per_block)}};
     case Part::sminfo:
-      return {{.attribute = &smp::SMInfo::info(), .values = {0}, .unsure = (of.info.capability_mask & smp::capability_mask::is_sm) == 0}};
+      return {{.attribute = &smp::SMInfo::info(), .values = {0}, .unsure = !subnet::has_is_sm(of.info)}};
     default:
       return {};
   }

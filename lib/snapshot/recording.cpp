@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "snapshot/recording.hpp"
 
+#include "iba-gen/smp.hpp"
+
 namespace ib::snapshot {
 
 Recording::Recording(mad::Transactor& below, const subnet::Subnet& subnet, Writer& writer)
@@ -14,6 +16,16 @@ mad::Task<mad::Result<mad::Reply>> Recording::try_call(const mad::Request& reque
   co_return result;
 }
 
+namespace {
+
+/// Whether a switch that was requested by its LID for its NodeInfo is another one than the one of the model: the LID has changed hands.
+bool is_of_other_node(const subnet::Subnet& subnet, const AnswerKey& key, const mad::Reply& reply) {
+  const bool is_by_lid = mad::is_smp(key.mgmt_class) && key.attribute == smp::NodeInfo::attribute_id && key.selector == by_lid;
+  return is_by_lid && smp::NodeInfo::unpack(reply.payload()).node_guid != subnet.node(key.node).guid();
+}
+
+}  // namespace
+
 bool was_answered(const mad::Result<mad::Reply>& result) { return result || result.error().status() != 0; }
 
 void store(Writer& writer, const subnet::Subnet& subnet, const mad::Request& request, const mad::Result<mad::Reply>& result) {
@@ -21,6 +33,7 @@ void store(Writer& writer, const subnet::Subnet& subnet, const mad::Request& req
   const subnet::PathEnd place = subnet::end_of_path(subnet, request.path);
   if (place.node == subnet::none) return;
   const AnswerKey key = key_of(subnet, place, request);
+  if (result && is_of_other_node(subnet, key, *result)) return;
   if (result) {
     const mad::DataArea area = stored_area(request.mgmt_class);
     return writer.put_answer(key, Bytes(result->bytes).subspan(area.offset, area.size));

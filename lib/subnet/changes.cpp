@@ -20,11 +20,13 @@ constexpr std::array<std::string_view, 4> end_port_fields{"capability_mask", "ca
 constexpr std::array<std::string_view, 1> link_fields{"neighbor_mtu"};
 
 /// The bits of CapabilityMask that say that a manager or an agent runs at the port (IBA 14.2.5.6). Programs of a host set and clear them
-/// when they start and end: in Linux ib_umad for a subnet manager, ib_cm, and ib_srpt for the device manager.
+/// when they start and end. In Linux these are IsSM (ib_umad, while somebody has an issm device open), IsCommunicationManagementSupported
+/// (ib_cm) and IsDeviceManagementSupported (ib_srpt), by ib_modify_port(). Drivers let programs change IsSNMPTunnelingSupported and
+/// IsVendorClassSupported too (ehca), and the access layer of Windows IsSMdisabled. No program is known to set another bit.
 constexpr std::uint32_t bits_of_programs =
     smp::capability_mask::is_sm | smp::capability_mask::is_sm_disabled | smp::capability_mask::is_communication_management_supported |
     smp::capability_mask::is_snmp_tunneling_supported | smp::capability_mask::is_device_management_supported |
-    smp::capability_mask::is_vendor_class_supported | smp::capability_mask::is_boot_management_supported;
+    smp::capability_mask::is_vendor_class_supported;
 
 /// The part of a field that is compared.
 std::uint64_t compared_part(const FieldInfo& field, std::uint64_t value) {

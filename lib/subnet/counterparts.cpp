@@ -108,6 +108,13 @@ class Matching {
 
 }  // namespace
 
+NodeIndex only_node(const Subnet& subnet, Guid guid) {
+  const NodeIndex node = subnet.find_node(guid);
+  return node == none || has_own_guid(subnet, node) ? node : none;
+}
+
+bool has_own_guid(const Subnet& subnet, NodeIndex node) { return !subnet.node(node).is_twin && subnet.node(node).twin == none; }
+
 Counterparts::Counterparts(const Subnet& current, const Subnet& reference)
     : ports_now_(reference.ports().size(), none), ports_then_(current.ports().size(), none) {
   Matching matching(current, reference);

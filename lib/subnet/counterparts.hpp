@@ -10,6 +10,11 @@
 
 namespace ib::subnet {
 
+/// The node that alone claims a GUID; none if there is none, or if there are several.
+NodeIndex only_node(const Subnet& subnet, Guid guid);
+/// Whether no other node claims the GUID of this one.
+bool has_own_guid(const Subnet& subnet, NodeIndex node);
+
 /// The pairs, as indexes: the models need not outlive this object. Without models there is no pair.
 class Counterparts {
  public:

@@ -35,6 +35,7 @@ async::Task<FecReading> read_fec_modes(mad::Transactor& transactor, const Subnet
   Surveyed<smp::PortInfoExtended> surveyed = co_await survey(transactor, subnet, std::move(ports), std::move(options), ask);
   FecReading found;
   for (const auto& row : surveyed.rows) {
+    if (!row.value) found.unread.insert(row.port);
     if (row.value && (row.value->capability_mask & smp::port_info_extended_capability::is_fec_mode_supported) != 0)
       found.modes[row.port] = row.value->fec_mode_active;
   }

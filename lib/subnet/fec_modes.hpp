@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <vector>
 
 #include "iba-gen/smp.hpp"
@@ -17,6 +18,7 @@ using FecModes = std::map<PortIndex, smp::FecMode>;
 
 struct FecReading {
   FecModes modes;
+  std::set<PortIndex> unread;  ///< ports that did not answer
   Failures failures;
 };
 

@@ -56,10 +56,12 @@ bool is_end_port(const Subnet& subnet, PortIndex at) {
   return subnet.end_port_of(at) == at && (subnet.port(at).number != 0 || is_port0(subnet, at));
 }
 
+bool has_is_sm(const smp::PortInfo& info) { return (info.capability_mask & smp::capability_mask::is_sm) != 0; }
+
 bool may_have_manager(const Subnet& subnet, PortIndex at) {
   const Port& port = subnet.port(at);
   if (!is_end_port(subnet, at) || !port.has_info) return false;
-  if ((port.info().capability_mask & smp::capability_mask::is_sm) != 0) return true;
+  if (has_is_sm(port.info())) return true;
   const Lid manager = subnet.start == none ? Lid{} : subnet.port(subnet.start).info().master_sm_lid;
   return manager.is_unicast() && subnet.find_lid(manager) == at;
 }

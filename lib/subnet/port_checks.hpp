@@ -37,6 +37,8 @@ bool is_link_active(const Port& port);
 /// Whether a port is an end port: port 0 of a switch, or a port of another node. Port 0 of another node is not an end port.
 bool is_end_port(const Subnet& subnet, PortIndex port);
 
+/// Whether a PortInfo says that a subnet manager runs at the port (IsSM of CapabilityMask, IBA 14.2.5.6).
+bool has_is_sm(const smp::PortInfo& info);
 /// Whether a subnet manager may run at an end port: it has IsSM, or the port from which the model was read has its LID as that of its
 /// subnet manager.
 bool may_have_manager(const Subnet& subnet, PortIndex port);

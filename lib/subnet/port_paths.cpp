@@ -48,10 +48,17 @@ path::Path sma_path(const Subnet& subnet, PortIndex port, const path::Path& star
 
 namespace {
 
+/// What a path to the LID of `port` is meant for. The ports of a node that is not a switch have a LID each, and may exchange them.
+Guid guid_at(const Subnet& subnet, PortIndex port) {
+  const Node& node = subnet.node(subnet.port(port).node);
+  const Guid port_guid = subnet.end_port_guid(port);
+  return node.kind() == NodeKind::sw || port_guid == Guid{} ? node.guid() : port_guid;
+}
+
 /// A path to the node of `port` by `lid`, the LID that the port owns or claims.
 path::Path path_to(const Subnet& subnet, PortIndex port, Lid lid, const path::Path& start, Qpn qp) {
   path::IbPath path;
-  path.meant = subnet.node(subnet.port(port).node).guid();
+  path.meant = guid_at(subnet, port);
   path.end_port = start.ib().end_port;
   path.slid = path.end_port->lid;
   path.dlid = lid;

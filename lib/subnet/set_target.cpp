@@ -26,7 +26,9 @@ async::Task<bool> has_alias(mad::Transactor& transactor, path::Path path, Guid g
 
 std::shared_ptr<const mad::MadError> wrong_node(const mad::Request& request, const mad::Reply& reply, const smp::NodeInfo& node,
                                                 const path::Path& path) {
-  const std::string text = fmt::format("{} leads to the node {} now, and {} was meant: nothing was set", path::to_text(path),
+  const bool is_one_of_many = node.node_type != smp::NodeType::switch_ && node.num_ports > 1;
+  const std::string port = is_one_of_many ? fmt::format("port {} of ", node.local_port_num) : std::string();
+  const std::string text = fmt::format("{} leads to {}the node {} now, and {} was meant: nothing was set", path::to_text(path), port,
                                        to_text(node.node_guid), to_text(path.ib().meant));
   return std::make_shared<WrongNode>(text, mad::to_mad(request), reply.bytes, path);
 }

@@ -233,6 +233,7 @@ std::optional<FakeFabric::Answer> FakeFabric::answer_smp(const std::optional<Tar
   if (is_dropped(node.faults, node.answered, mad)) return {};
   Answer reply = answer(target->node, target->in_port, mad);
   if (node.faults.delay) delay = *node.faults.delay;
+  if (mad[1] == ib::mad::mgmt_class::smp && !leads_back(*target)) return {};
   return reply;
 }
 
@@ -240,7 +241,12 @@ std::optional<FakeFabric::Answer> FakeFabric::answer_gmp(const std::optional<Tar
                                                          ib::async::Duration& delay) {
   Node* const node = target ? &nodes_[target->node] : nullptr;
   const auto found = node != nullptr ? node->services.find(mad[1]) : std::map<std::uint8_t, Service>::iterator{};
-  if (node == nullptr || found == node->services.end()) return network.gmp ? network.gmp(mad, path) : std::nullopt;
+  // What answers for LIDs that nobody has answers no GMP that is lost on its way to an end port, and nothing that does not find back.
+  if (node == nullptr && is_owned(path.ib().dlid)) return {};
+  if (node == nullptr || found == node->services.end()) {
+    std::optional<Answer> reply = network.gmp ? network.gmp(mad, path) : std::nullopt;
+    return node == nullptr || leads_back(*target) ? reply : std::nullopt;
+  }
   Service& service = found->second;
   ++service.requests;
   if (is_dropped(node->faults, node->answered, mad) || is_dropped(service.faults, service.answered, mad)) return {};
@@ -259,6 +265,7 @@ std::optional<FakeFabric::Answer> FakeFabric::answer_gmp(const std::optional<Tar
   }
   ++service.answered;
   answered(*node);
+  if (!leads_back(*target)) return {};
   return reply;
 }
 
@@ -295,13 +302,32 @@ std::optional<FakeFabric::Target> FakeFabric::follow_route(Bytes mad, const ib::
   return at;
 }
 
-std::optional<FakeFabric::Target> FakeFabric::find_lid(ib::Lid lid) const {
-  Target at{host_, host_port_};
-  const auto has_lid = [&](const Target& t) { return nodes_[t.node].ports[nodes_[t.node].is_switch() ? 0 : t.in_port].info.lid == lid; };
-  if (has_lid(at)) return at;
-  std::optional<Target> next = nodes_[host_].is_switch() ? at : across(host_, host_port_);
+bool FakeFabric::has_lid(const Target& at, ib::Lid lid) const {
+  return nodes_[at.node].ports[nodes_[at.node].is_switch() ? 0 : at.in_port].info.lid == lid;
+}
+
+/// Whether an end port has the LID, wherever the forwarding tables lead it.
+bool FakeFabric::is_owned(ib::Lid lid) const {
+  return std::ranges::any_of(nodes_, [lid](const Node& node) {
+    const auto first = node.ports.begin() + (node.is_switch() ? 0 : 1), end = node.is_switch() ? first + 1 : node.ports.end();
+    return std::any_of(first, end, [lid](const Port& port) { return port.info.lid == lid; });
+  });
+}
+
+/// Whether the answer of an agent by LID arrives at the host: it is forwarded like a request. Without a LID the host gets all answers.
+bool FakeFabric::leads_back(const Target& from) const {
+  const ib::Lid lid = nodes_[host_].ports[nodes_[host_].is_switch() ? 0 : host_port_].info.lid;
+  if (lid == ib::Lid{}) return true;
+  const std::optional<Target> end = find_lid(from, lid);
+  return end && end->node == host_;
+}
+
+/// Where a packet for `lid` arrives that leaves a switch, or the port of another node.
+std::optional<FakeFabric::Target> FakeFabric::find_lid(Target from, ib::Lid lid) const {
+  if (has_lid(from, lid)) return from;
+  std::optional<Target> next = nodes_[from.node].is_switch() ? from : across(from.node, from.in_port);
   for (unsigned hop = 0; next && hop < 64; ++hop) {
-    if (has_lid(*next)) return next;
+    if (has_lid(*next, lid)) return next;
     const Node& node = nodes_[next->node];
     if (!node.is_switch() || lid.value >= node.lft.size()) return {};
     next = across(next->node, node.lft[lid.value]);

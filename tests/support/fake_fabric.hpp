@@ -146,7 +146,11 @@ class FakeFabric {
                                    ib::async::Duration& delay);
   static void answered(Node& node);
   std::optional<Target> follow_route(ib::Bytes mad, const ib::path::Path& path) const;
-  std::optional<Target> find_lid(ib::Lid lid) const;
+  std::optional<Target> find_lid(ib::Lid lid) const { return find_lid({host_, host_port_}, lid); }
+  std::optional<Target> find_lid(Target from, ib::Lid lid) const;
+  bool has_lid(const Target& at, ib::Lid lid) const;
+  bool is_owned(ib::Lid lid) const;
+  bool leads_back(const Target& from) const;
   std::optional<Target> across(NodeId node, unsigned port) const;
   bool is_up(const Node& node, unsigned port) const;
   ib::smp::PortInfo port_info(const Node& node, unsigned port) const;

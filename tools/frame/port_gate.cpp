@@ -7,7 +7,7 @@
 
 #include "base/escape.hpp"
 #include "iba/text.hpp"
-#include "subnet/model.hpp"
+#include "subnet/counterparts.hpp"
 #include "tools/frame/options.hpp"
 #include "tools/frame/stack.hpp"
 
@@ -16,8 +16,8 @@ namespace {
 
 /// The port at the other end of the link of `port`, as a stored fabric has it; none if it does not have it, or has several such nodes.
 subnet::PortIndex peer_in(const subnet::Subnet& subnet, const sys::EndPort& port) {
-  const subnet::NodeIndex node = subnet.find_node(port.device->node_guid);
-  if (node == subnet::none || subnet.node(node).twin != subnet::none) return subnet::none;
+  const subnet::NodeIndex node = subnet::only_node(subnet, port.device->node_guid);
+  if (node == subnet::none) return subnet::none;
   const subnet::PortIndex at = subnet.port_of(node, port.number);
   return at == subnet::none ? subnet::none : subnet.port(at).peer;
 }
@@ -35,7 +35,9 @@ bool stays_here(const path::Path& path) {
   return directed != nullptr && directed->hops == 0 && (directed->dr_slid == permissive_lid || directed->dr_slid == Lid{});
 }
 
-std::string former_link(const World& world, const sys::EndPort& port, const std::vector<KnownFabric>& known) {
+std::string FormerLink::clause() const { return fmt::format("; it was linked to {} (in {})", other_end, in_quotes(file)); }
+
+std::optional<FormerLink> former_link(const World& world, const sys::EndPort& port, const std::vector<KnownFabric>& known) {
   for (const KnownFabric& fabric : known) {
     try {
       const std::optional<std::string> file = fabric.file(world, port);
@@ -46,13 +48,12 @@ std::string former_link(const World& world, const sys::EndPort& port, const std:
       if (peer == subnet::none) continue;
       const subnet::Node& node = subnet.node(subnet.port(peer).node);
       const std::string name = node.has_description ? in_quotes(node.description()) + " " : std::string();
-      return fmt::format("; it was linked to port {} of {}{} (in {})", subnet.port(peer).number, name, to_text(node.guid()),
-                         in_quotes(*file));
+      return FormerLink{*file, fmt::format("port {} of {}{}", subnet.port(peer).number, name, to_text(node.guid()))};
     } catch (const Error&) {
       continue;
     }
   }
-  return {};
+  return std::nullopt;
 }
 
 PortGate::PortGate(mad::Transactor& below, Stack& stack) : Transactor(below.end_port()), below_(below), stack_(stack) {

@@ -3,7 +3,9 @@
 // port and its state, where a timeout would make the fabric look empty or silent. Directed routes of no hop always pass.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "mad/transactor.hpp"
 #include "sys/port_state.hpp"
@@ -23,9 +25,17 @@ class PortDown final : public Error {
 /// Whether an SMP on `path` stays on this host: a directed route of no hop, which begins here.
 bool stays_here(const path::Path& path);
 
-/// "; it was linked to port 7 of 'leaf' 0000:0000:0000:0100 (in 'F')", as the first stored fabric has it that knows the end port. Empty if
-/// none does. A file that cannot be read is passed over.
-std::string former_link(const World& world, const sys::EndPort& port, const std::vector<KnownFabric>& known);
+/// The link of an end port, as a stored fabric has it.
+struct FormerLink {
+  std::string file;       ///< the stored fabric
+  std::string other_end;  ///< "port 7 of 'leaf' 0000:0000:0000:0100"
+
+  /// "; it was linked to port 7 of 'leaf' 0000:0000:0000:0100 (in 'F')".
+  std::string clause() const;
+};
+
+/// The link that the first stored fabric has which knows the end port. Nothing if none does. A file that cannot be read is passed over.
+std::optional<FormerLink> former_link(const World& world, const sys::EndPort& port, const std::vector<KnownFabric>& known);
 
 class PortGate final : public mad::Transactor {
  public:

@@ -10,6 +10,7 @@
 #include "iba/registry.hpp"
 #include "iba/secrets.hpp"
 #include "iba/text.hpp"
+#include "mad/retry_delay.hpp"
 #include "mad/rpc_names.hpp"
 #include "path/json.hpp"
 #include "report/structure.hpp"
@@ -80,6 +81,20 @@ void add_fields(std::string& text, Bytes bytes, const StructInfo& info, Keys key
   }
 }
 
+bool is_busy(const mad::MadError& error) { return (error.status() & mad::status::busy) != 0; }
+
+/// Whether a Set that failed so may be sent once more. A silent agent (mad::Responder) got none.
+bool may_be_repeated(const mad::MadError& error) { return is_busy(error) || (error.reply().empty() && mad::tries_in_vain(error) != 0U); }
+
+/// The result of the last of several tries. If it was not answered, the error names all of them.
+mad::Result<mad::Reply> after_tries(mad::Result<mad::Reply> last, const mad::Request& request, unsigned tries, async::Duration waited) {
+  const auto* timeout = last ? nullptr : dynamic_cast<const mad::MadTimeout*>(&last.error());
+  if (timeout == nullptr || timeout->tries() == 0) return last;
+  const auto all = std::make_shared<mad::MadTimeout>(timeout->request(), request.path, tries, waited);
+  all->set_reported(timeout->reported());
+  return std::shared_ptr<const mad::MadError>(all);
+}
+
 }  // namespace
 
 std::string PlannedSet::done() const {
@@ -146,9 +161,29 @@ mad::Task<mad::Result<mad::Reply>> SetGuard::set(const mad::Request& request) {
   if (!node) co_return node.shared_error();
   if (described) complete(*described, *node);
   if (dry_run_) co_return plan(request, std::move(*described));
-  mad::Result<mad::Reply> sent = co_await below_.try_call(request);
+  mad::Result<mad::Reply> sent = co_await send(request);
   if (sent && described) report_(*described);
   co_return sent;
+}
+
+/// Sends a Set that was checked. It is checked again before each further try: a LID may have changed hands while the one before was lost.
+mad::Task<mad::Result<mad::Reply>> SetGuard::send(const mad::Request& request) {
+  if (!is_checked(target_of(request))) co_return co_await below_.try_call(request);
+  const async::Loop& loop = co_await async::current_loop;
+  const async::Time begun = loop.now();
+  const unsigned tries = request.path.ib().retries + 1;
+  path::Path path = request.path;
+  path.ib().retries = 0;
+  mad::Request once = mad::on_path(request, path);
+  for (unsigned tried = 1;; ++tried) {
+    once.optional = request.optional || tried < tries;  // a single lost try makes no agent silent
+    mad::Result<mad::Reply> sent = co_await below_.try_call(once);
+    if (sent || (tried < tries && !may_be_repeated(sent.error()))) co_return sent;
+    if (tried == tries) co_return after_tries(std::move(sent), request, tries, loop.now() - begun);
+    co_await async::sleep_for(is_busy(sent.error()) ? mad::busy_delay(tried) : mad::lost_delay(tried));
+    const mad::Result<std::optional<smp::NodeInfo>> node = co_await check(request);
+    if (!node) co_return node.shared_error();
+  }
 }
 
 /// The path to the node that a Set changes. It is the one of the request but for what goes to a manager.

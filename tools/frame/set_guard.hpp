@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // A Transactor through which every Set of a command goes, right above the Rpc. A Set goes to the node that was meant, or is not sent:
 //
-//  - If the path names the node (IbPath::meant), the NodeInfo of the node at its end is the last request before each Set. What is printed
-//    of the Set is read before that.
+//  - If the path names the node (IbPath::meant), the NodeInfo of the node at its end is the last request before each Set, also before a
+//    Set that is repeated because it was lost or the node was busy. What is printed of the Set is read before that.
 //  - A TARGET that is only a part of a node's name is not accepted for a Set.
 //  - With --dry-run the Set is recorded and not sent. The values to set are returned as the answer.
 //  - A Set that was sent can be reported with the node and the port that it changed (on_set()).
@@ -65,6 +65,7 @@ class SetGuard final : public mad::Transactor {
 
  private:
   mad::Task<mad::Result<mad::Reply>> set(const mad::Request& request);
+  mad::Task<mad::Result<mad::Reply>> send(const mad::Request& request);
   const path::Path& target_of(const mad::Request& request) const;
   bool is_by_sa(const mad::Request& request) const;
   bool is_checked(const path::Path& target) const;

@@ -105,8 +105,6 @@ sys::Passage Stack::passage(bool smp) {
   return sys::passage_of(host_.end_port().carrier(smp));
 }
 
-/// Throws Error with the kind of the end port if it is no InfiniBand port, and so has no SMPs; not if an SA is named, which is asked
-/// instead.
 void Stack::require_infiniband() {
   if (looks_at_port() && !sys::other_kind(host_.end_port()).empty() && !names_sa(host_.options()))
     std::ignore = sys::umad_half(host_.end_port(), true);
@@ -148,8 +146,13 @@ const sys::EndPort& Stack::down_port() { return host_.end_port().carrier(passage
 
 std::string Stack::down_text() {
   const sys::EndPort& port = down_port();
-  return fmt::format("{}: nothing beyond this host can be reached{}", sys::state_clause(port),
-                     former_link(host_.world(), port, known_fabrics_));
+  const std::optional<FormerLink> link = former_link(host_.world(), port, known_fabrics_);
+  return fmt::format("{}: nothing beyond this host can be reached{}", sys::state_clause(port), link ? link->clause() : std::string());
+}
+
+std::optional<std::string> Stack::former_fabric() {
+  std::optional<FormerLink> link = former_link(host_.world(), down_port(), known_fabrics_);
+  return link ? std::optional(std::move(link->file)) : std::nullopt;
 }
 
 void Stack::know_fabrics(std::vector<KnownFabric> known) { known_fabrics_ = std::move(known); }

@@ -92,6 +92,8 @@ class Stack {
   void read_from_sa();
 
   // The state of the end port in sysfs (port_gate.hpp). All is well with --from, and where the dialect ignores that state.
+  /// Throws Error if the end port is no InfiniBand port, which has no SMPs; not if an SA is named, which is asked instead.
+  void require_infiniband();
   /// Throws PortDown if nothing passes the end port, and Error if it is no InfiniBand port. Warns, once, if nothing but SMPs passes. To be
   /// called before a sweep, and before names are looked up: what reads the own node alone would find a fabric of one node.
   void require_link();
@@ -104,6 +106,8 @@ class Stack {
   const sys::EndPort& down_port();
   /// What PortDown says.
   std::string down_text();
+  /// The stored fabric that knows what the end port that is Down was linked to. Absent if none does.
+  std::optional<std::string> former_fabric();
   /// Why no GMP leaves the end port in Initialize or Armed; empty if GMPs do. Throws PortDown.
   std::string why_no_gmps();
   /// Stored fabrics that may have what the end port was linked to.
@@ -159,7 +163,6 @@ class Stack {
   void open_snapshot();
   void stack_on_top();
   bool looks_at_port() const;
-  void require_infiniband();
   sys::Passage passage(bool smp);
   void set_sa_path(path::Path& path);
   mad::Transactor& guarded();

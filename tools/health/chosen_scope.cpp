@@ -4,10 +4,12 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <map>
 #include <utility>
 
 #include "base/escape.hpp"
 #include "base/file.hpp"
+#include "health/machines.hpp"
 #include "routing/table_reader.hpp"
 #include "subnet/find_port.hpp"
 
@@ -49,9 +51,22 @@ subnet::Failure missing_host(const std::string& host) {
   return failure;
 }
 
+/// Warns of names that several machines have, all of which are looked at.
+void report_shared_names(const Session& session, const subnet::Subnet& subnet, const Wanted& wanted, const std::set<NodeIndex>& nodes) {
+  const ib::health::Machines machines(subnet, wanted.host_names);
+  std::map<std::string, std::set<Guid>> systems;
+  for (const NodeIndex at : nodes) systems[machines.of(at).name].insert(machines.of(at).system);
+  for (const auto& [name, guids] : systems) {
+    if (guids.size() == 1) continue;
+    session.log().warning(fmt::format("--nodes: {} machines are called {} (by SystemImageGUID), and all of them are looked at",
+                                      guids.size(), in_quotes(name)));
+  }
+}
+
 async::Task<Scope> scope_of_hosts(Session& session, Fabric& fabric, const Wanted& wanted) {
   const HostsFound found = find_hosts(fabric.subnet, wanted);
   if (found.nodes.empty()) throw UsageError("--nodes: none of these hosts is in the fabric (see --host-regex)");
+  report_shared_names(session, fabric.subnet, wanted, found.nodes);
   subnet::Failures failures;
   for (const std::string& host : found.missing) failures.push_back(missing_host(host));
 

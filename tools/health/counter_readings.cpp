@@ -37,22 +37,17 @@ std::vector<PortIndex> ports_of_node(const ib::health::Scope& scope, const subne
   return ports;
 }
 
-/// Whether no other node of the model claims the GUID of this one.
-bool has_own_guid(const subnet::Subnet& subnet, NodeIndex node) {
-  return !subnet.node(node).is_twin && subnet.node(node).twin == subnet::none;
-}
-
 /// The port of the model with this node GUID and number; none if there is none, or if several nodes claim the GUID.
 PortIndex only_port(const subnet::Subnet& subnet, Guid guid, unsigned number) {
-  const NodeIndex node = subnet.find_node(guid);
-  return node == subnet::none || !has_own_guid(subnet, node) ? subnet::none : subnet.port_of(node, number);
+  const NodeIndex node = subnet::only_node(subnet, guid);
+  return node == subnet::none ? subnet::none : subnet.port_of(node, number);
 }
 
 /// The port of another model that has the node GUID and the number of this one; none if there is none, or if it is not the only one.
 PortIndex same_port(const subnet::Subnet& subnet, PortIndex at, const subnet::Subnet& other) {
   if (&other == &subnet) return at;
   const subnet::Port& port = subnet.port(at);
-  return has_own_guid(subnet, port.node) ? only_port(other, subnet.node(port.node).guid(), port.number) : subnet::none;
+  return subnet::has_own_guid(subnet, port.node) ? only_port(other, subnet.node(port.node).guid(), port.number) : subnet::none;
 }
 
 }  // namespace
@@ -176,7 +171,8 @@ async::Task<> CounterReadings::read_snapshot(Session& session, const std::string
   const auto end_of = [&then](PortIndex at) { return EndOfLink{then.node(then.port(at).node).guid(), then.port(at).number}; };
   for (PortIndex at = 0; at < then.ports().size(); ++at) {
     const PortIndex peer = then.port(at).peer;
-    if (peer == subnet::none || !has_own_guid(then, then.port(at).node) || !has_own_guid(then, then.port(peer).node)) continue;
+    if (peer == subnet::none || !subnet::has_own_guid(then, then.port(at).node) || !subnet::has_own_guid(then, then.port(peer).node))
+      continue;
     links_[end_of(at)] = end_of(peer);
   }
   for (const subnet::Node& node : then.nodes()) since_nodes_[node.guid()] = node.has_description ? node.description() : std::string();

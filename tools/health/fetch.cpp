@@ -101,9 +101,11 @@ async::Task<> read_fec(Session& session, Fabric& fabric, Input& input) {
     skip(input, Source::fec, "no link tells its FEC modes");
     co_return;
   }
+  input.fec_ports = ports;
   subnet::SurveyOptions options(session.here(), subnet::SurveyWay::smp);
   subnet::FecReading found = co_await subnet::read_fec_modes(session.transactor(), fabric.subnet, std::move(ports), std::move(options));
   input.fec_modes = std::move(found.modes);
+  input.fec_unread = std::move(found.unread);
   add_failures(session, fabric, std::move(found.failures));
   if (input.fec_modes.empty()) not_read(input, Source::fec, "no link told its FEC modes");
 }

@@ -38,8 +38,6 @@ std::vector<PortIndex> manager_ports(const subnet::Subnet& subnet) {
   return ports;
 }
 
-bool has_is_sm(const subnet::Port& port) { return (port.info().capability_mask & smp::capability_mask::is_sm) != 0; }
-
 EarlierManagers earlier_of(const Surveyed& found, const subnet::Subnet& subnet, async::Time time) {
   EarlierManagers earlier;
   earlier.time = time;
@@ -99,7 +97,7 @@ void take(const Surveyed& found, const std::map<Lid, smp::SMInfo>& records, Inpu
       continue;
     }
     const bool is_silent = found.failures[row.failure].kind == subnet::Failure::Kind::no_answer;
-    if (!is_silent && !has_is_sm(input.subnet.port(row.port))) continue;
+    if (!is_silent && !subnet::has_is_sm(input.subnet.port(row.port).info())) continue;
     ++input.silent_managers;
     if (!is_silent) continue;
     const auto record = records.find(input.subnet.lid(row.port));

@@ -53,7 +53,7 @@ std::vector<PortIndex> ports_with_pkeys(const subnet::Subnet& subnet) {
   for (PortIndex at = 0; at < subnet.ports().size(); ++at) {
     const subnet::Port& port = subnet.port(at);
     const bool is_switch = subnet.node(port.node).kind() == NodeKind::sw;
-    const bool manages = port.number == 0 && (port.info().capability_mask & smp::capability_mask::is_sm) != 0;
+    const bool manages = port.number == 0 && subnet::has_is_sm(port.info());
     const bool is_gate = port.number != 0 && port.peer != subnet::none && is_host_port(subnet, port.peer) && enforces_pkeys(port);
     if (is_switch ? manages || is_gate : is_host_port(subnet, at)) ports.push_back(at);
   }
@@ -139,6 +139,7 @@ async::Task<subnet::Failures> survey_pkeys(mad::Transactor& transactor, path::Pa
     return ask_pkeys(port, std::move(path), node.kind() == NodeKind::sw ? port.number : 0, capacity);
   };
   std::vector<PortIndex> ports = ports_with_pkeys(subnet);
+  input.pkey_ports = ports;
   subnet::Surveyed<Pkeys> surveyed = co_await subnet::survey<Pkeys>(transactor, subnet, std::move(ports), options, ask);
   bool are_all = surveyed.failures.empty();
   for (auto& row : surveyed.rows) {

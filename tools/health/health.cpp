@@ -140,11 +140,11 @@ class Health final : public Command {
   }
 
   void report_down_port(Session& session, Emit& emit) const {
-    StoredBaseline baseline(wanted_.baseline, session.node_name_map());
+    StoredBaseline former = former_fabric(session, wanted_);
     const Fabric fabric = own_node(session);
-    const ib::health::Diagnosis diagnosis = examine_down_port(session, fabric, wanted_, baseline);
+    const ib::health::Diagnosis diagnosis = examine_down_port(session, fabric, wanted_, former);
     const ib::health::Scope all;
-    emit(HealthReport(fabric, baseline.fabric(), wanted_, diagnosis, {all, true, session.stack().down_text()}));
+    emit(HealthReport(fabric, former.fabric(), wanted_, diagnosis, {all, true, session.stack().down_text()}));
   }
 
   async::Task<> run_local(Session& session, Emit& emit) {

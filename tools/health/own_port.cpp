@@ -77,10 +77,15 @@ Fabric own_node(Session& session) {
   return fabric;
 }
 
-ib::health::Diagnosis examine_down_port(Session& session, const Fabric& own, const Wanted& wanted, StoredBaseline& baseline) {
+StoredBaseline former_fabric(Session& session, const Wanted& wanted) {
+  const std::optional<std::string> file = wanted.baseline ? wanted.baseline : session.stack().former_fabric();
+  return StoredBaseline(file, session.node_name_map());
+}
+
+ib::health::Diagnosis examine_down_port(Session& session, const Fabric& own, const Wanted& wanted, StoredBaseline& former) {
   ib::health::Input input(own.subnet, own.failures, wanted.thresholds);
   input.own_port = session.stack().down_port().name();
-  if (const auto* compared = baseline.compare(own.subnet)) input.compare_with(*compared);
+  if (const auto* compared = former.compare(own.subnet)) input.compare_with(*compared);
   return ib::health::examine(input, wanted.selection);
 }
 

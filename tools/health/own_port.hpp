@@ -23,8 +23,10 @@ async::Task<> read_own_link(Session& session, Fabric& fabric);
 
 /// This host's node, as sysfs has it, for an end port that is Down.
 Fabric own_node(Session& session);
-/// What is found where nothing but that node can be looked at. `baseline` may have what the port was linked to.
-ib::health::Diagnosis examine_down_port(Session& session, const Fabric& own, const Wanted& wanted, StoredBaseline& baseline);
+/// The fabric that may have what that port was linked to: the one of --baseline, else another file that knows the port.
+StoredBaseline former_fabric(Session& session, const Wanted& wanted);
+/// What is found where nothing but that node can be looked at. `former` may have what the port was linked to.
+ib::health::Diagnosis examine_down_port(Session& session, const Fabric& own, const Wanted& wanted, StoredBaseline& former);
 
 /// The ports whose counters are read: only the own one, because no path to the PMA of the other one is known.
 ib::health::Scope own_port(const subnet::Subnet& subnet);

@@ -66,9 +66,10 @@ async::Task<> Watch::look(const std::string& time) {
 
 void Watch::report_down_port(const std::string& time) {
   const Fabric own = own_node(session_);
-  const ib::health::Diagnosis diagnosis = examine_down_port(session_, own, wanted_, stored_);
+  StoredBaseline former = former_fabric(session_, wanted_);
+  const ib::health::Diagnosis diagnosis = examine_down_port(session_, own, wanted_, former);
   const ib::health::Scope all;
-  emit_round(HealthReport(own, stored_.fabric(), wanted_, diagnosis, {all, true, session_.stack().down_text()}), time);
+  emit_round(HealthReport(own, former.fabric(), wanted_, diagnosis, {all, true, session_.stack().down_text()}), time);
   lost_ = session_.stack().down_text();
   close();
 }

@@ -86,7 +86,7 @@ std::vector<DiagsErrorReport::Reset> DiagsErrorReport::resets(const counters::Pm
   if (!wanted.clears()) return sent;
   const counters::CounterClear masks = counters::clear_of(node.support, wanted.clear());
   const bool by_port = !node.support.all_port_select();
-  if (!by_port && counters::all_ports_read(fabric.subnet, node)) {
+  if (!by_port && (counters::all_ports_read(fabric.subnet, node) || !node.clear_problems.empty())) {
     sent.push_back({nullptr, node.first, subnet::all_ports, masks, node.clear_problems});
     return sent;
   }

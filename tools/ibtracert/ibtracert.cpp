@@ -74,6 +74,7 @@ class Ibtracert final : public Command {
                                    subnet::first_multicast_lid.value, subnet::last_multicast_lid.value));
     if (discovery_.mode == "SA") session.read_from_sa();
     co_await prepare_cache(session, discovery_);
+    session.stack().require_infiniband();
     mad::Transactor& opened = session.transactor();  // what keeps it from opening comes first
     subnet::SweptTransactor transactor(opened, session.swept());
     PacketTracer tracer(transactor, tracer_options(session, wanted_));

@@ -250,9 +250,10 @@ class Query final : public Command {
     request.payload = bytes;
     const mad::Reply reply = co_await transactor.call(request);
     report.planned = rpc.sets() && session.options().dry_run;
-    report.answer.type = &info;
-    report.answer.bytes = sa::RecordBuffer(info.bytes);
-    report.answer.bytes.push_back(attribute_of(reply, info));
+    const StructInfo& layout = layout_of(info, reply.payload());
+    report.answer.type = &layout;
+    report.answer.bytes = sa::RecordBuffer(layout.bytes);
+    report.answer.bytes.push_back(attribute_of(reply, layout));
   }
 
   static std::vector<std::uint8_t> attribute_of(const mad::Reply& reply, const StructInfo& info) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "iba-gen/smp.hpp"
+#include "iba/generic.hpp"
 #include "iba/libibmad_text.hpp"
 #include "iba/wire.hpp"
 #include "report/structure.hpp"
@@ -15,8 +16,8 @@
 namespace ib::tools {
 
 AttributeText::AttributeText(const CommonOptions& options, const StructInfo& structure, Bytes payload)
-    : info(&structure),
-      bytes(payload.begin(), payload.begin() + std::min<std::ptrdiff_t>(std::ssize(payload), structure.bytes)),
+    : info(&layout_of(structure, payload)),
+      bytes(payload.begin(), payload.begin() + std::min<std::ptrdiff_t>(std::ssize(payload), info->bytes)),
       words(options.error_level() >= 2),
       int_names(options.int_names),
       keys(options.keys) {}

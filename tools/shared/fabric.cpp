@@ -16,6 +16,7 @@
 #include "mad/error.hpp"
 #include "snapshot/cache.hpp"
 #include "snapshot/snapshot.hpp"
+#include "subnet/counterparts.hpp"
 #include "subnet/failures.hpp"
 #include "subnet/find_port.hpp"
 #include "subnet/port_paths.hpp"
@@ -60,8 +61,8 @@ std::optional<std::vector<std::uint8_t>> route_to(const Target& target) {
 /// The route from here to a node of the snapshot of --from; nothing if no node or several nodes have the GUID.
 std::optional<std::vector<std::uint8_t>> stored_route(Session& session, Guid guid) {
   const subnet::Subnet whole = session.snapshot().read_fabric(&session.end_port()).subnet;
-  const subnet::NodeIndex node = whole.find_node(guid);
-  if (node == subnet::none || whole.node(node).twin != subnet::none) return std::nullopt;
+  const subnet::NodeIndex node = subnet::only_node(whole, guid);
+  if (node == subnet::none) return std::nullopt;
   std::array<std::uint8_t, 64> route{};
   const unsigned hops = subnet::route_to(whole, node, route);
   return std::vector<std::uint8_t>(route.begin() + 1, route.begin() + 1 + hops);

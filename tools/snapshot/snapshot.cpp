@@ -24,6 +24,7 @@
 #include "subnet/port_paths.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/shared/fabric.hpp"
+#include "tools/shared/survey.hpp"
 #include "tools/snapshot/report.hpp"
 #include "tools/snapshot/sa_part.hpp"
 
@@ -165,6 +166,8 @@ class Snapshot final : public Command {
     snapshot::FabricSurveyOptions how(start);
     how.paths = &paths;
     how.cc_key = cc_key_;
+    how.owners = owner_transactor(session);
+    how.disown = [&writer](const snapshot::AnswerKey& key, const mad::MadError& why) { writer.put_failure(key, why); };
     how.progress = [&progress](Part part, std::uint64_t done, std::uint64_t of) { progress.count(part, done, of); };
     how.take_mlnx = [&fabric](PortIndex at, const smp::MlnxExtPortInfo& info) { take_fdr10(fabric.subnet, at, info); };
     how.find_paths = [&session, &paths] { return session.read_service_levels(paths); };

@@ -135,6 +135,7 @@ class Vendstat final : public Command {
 
   async::Task<> run(Session& session, Emit& emit) override {
     if (sets_groups_ || !writes_.empty()) session.require_exact_targets();
+    if (checks_capability_) session.stack().require_infiniband();
     Destination node = co_await session.gmp_node(target_);
     if (sets_groups_ || !writes_.empty()) node = co_await session.identified(std::move(node));
     const Device device{session, node.path, pardons_};

@@ -278,6 +278,8 @@ TEST_CASE("changed: one finding a node, with each field as it was and as it is")
       smp::capability_mask::is_sm | smp::capability_mask::is_communication_management_supported |
       smp::capability_mask::is_device_management_supported | smp::capability_mask::is_vendor_class_supported;
   CHECK(programs.found().empty());
+  programs.now.info(Patient::host1, 1).capability_mask ^= smp::capability_mask::is_boot_management_supported;
+  CHECK(programs.found() == Found{"changed"});
 
   Compared both;  // of the two masks, two bits with names and one without
   for (Patient* of : {&both.before, &both.now})

@@ -57,6 +57,39 @@ TEST_CASE("coverage: a check that has seen a part says so, and of which part") {
   CHECK(diagnosis.gaps().size() == 2);
 }
 
+TEST_CASE("coverage: P_Keys, FEC modes and SMInfo that were not all read") {
+  Half half({});
+  Input& input = *half.input;
+  const subnet::PortIndex first = half.port(Patient::host0, 1), second = half.port(Patient::host1, 1);
+  input.pkey_ports = input.fec_ports = {first, second};
+  input.pkeys[first] = {0xffff};
+  input.fec_unread = {second};
+  input.silent_managers = 1;
+  for (const Source source : {Source::pkeys, Source::managers}) input.source(source) = {CheckState::not_read, "why", true};
+  const Diagnosis diagnosis = half.examine();
+  const auto check = [&diagnosis](std::string_view id, std::string_view reason) {
+    const CheckResult& result = result_of(diagnosis, id);
+    CAPTURE(id);
+    CHECK(result.state == CheckState::partly);
+    CHECK(result.is_run);
+    CHECK(result.reason == reason);
+    REQUIRE(result.ports);
+    CHECK(result.ports->of == result.ports->read + 1);
+  };
+  check("pkey-mismatch", "P_Keys of 1 of 2 ports");
+  check("fec-mismatch", "FEC modes of 1 of 2 ports");
+  check("sm-not-best", "SMInfo of 2 of 3 subnet managers");
+  CHECK(diagnosis.any_not_read());
+  CHECK(diagnosis.gaps().size() == 3);
+
+  Half none({});  // nothing at all is not a part
+  none.input->pkey_ports = {first};
+  none.input->source(Source::pkeys) = {CheckState::not_read, "why", false};
+  const Diagnosis unread = none.examine();
+  CHECK(result_of(unread, "pkey-mismatch").state == CheckState::not_read);
+  CHECK(result_of(unread, "pkey-mismatch").reason == "why");
+}
+
 TEST_CASE("coverage: a link whose ends were not both read is proven nothing of") {
   Half half({{Patient::host1, 1}, {Patient::leaf1, 1}, {Patient::leaf1, 2}});
   half.count(Patient::leaf0, 2, "symbol_error_counter", 500);  // the other end was not read

@@ -61,6 +61,18 @@ class Toil final : public http::Body {
   int left_ = 10;
 };
 
+/// A body without an end. It counts the bytes that were made for all clients.
+class Endless final : public http::Body {
+ public:
+  bool next(std::string& out, std::size_t size) override {
+    out.assign(size, 'x');
+    made += size;
+    return true;
+  }
+
+  static inline std::atomic<std::size_t> made = 0;
+};
+
 std::string lines(std::size_t count) {
   std::string all, piece;
   Lines body(count);
@@ -76,6 +88,8 @@ http::Answer answer(const http::Request& request) {
     answer.text = request.accept + "\n";
   } else if (request.path == "/toil") {
     answer.body = std::make_unique<Toil>();
+  } else if (request.path == "/endless") {
+    answer.body = std::make_unique<Endless>();
   } else if (request.path == "/throws") {
     throw Error("no such luck");
   } else {
@@ -392,6 +406,18 @@ TEST_CASE("HTTP: a crowd leaves half of the time to everything else on the loop"
   bench.run_for(1s);
   const auto took = std::chrono::steady_clock::now() - begun;
   CHECK(worked > took / 5);
+}
+
+TEST_CASE("HTTP: little is made for a client that reads nothing") {
+  Bench bench;
+  Endless::made = 0;
+  const UniqueFd fd = connect_to(bench.server.port());
+  const int room = 16384;  // bytes
+  ::setsockopt(fd.get(), SOL_SOCKET, SO_RCVBUF, &room, sizeof room);
+  send_all(fd.get(), "GET /endless HTTP/1.1\r\nHost: a\r\n\r\n");
+  bench.run_for(300ms);
+  CHECK(Endless::made > 0);
+  CHECK(Endless::made < 150'000);  // what the client has room for, what the kernel holds beyond that, and what libmicrohttpd holds
 }
 
 TEST_CASE("HTTP: a port in use is an error that says so") {

@@ -188,6 +188,34 @@ TEST_CASE("bytes 24 to 31 of classes 0x0a and 0x0c are a key, whatever the attri
   CHECK_FALSE(ibtest::contains("A5A5").match(f.text));
 }
 
+TEST_CASE("a ClassPortInfo of class 0x0a has a key in front, unless it begins where the data begin") {
+  Fixture f;
+  std::vector<std::uint8_t> mad(256);
+  mad[0] = mad[2] = 1;
+  mad[1] = 0x0a;
+  mad[17] = 1;
+  mad[3] = GENERATE(std::uint8_t{0x01}, std::uint8_t{0x81});
+  const bool has_attribute = GENERATE(false, true);
+  const std::uint8_t first = GENERATE(std::uint8_t{0xa5}, std::uint8_t{0x01});  // a key may begin as a ClassPortInfo does
+  std::fill_n(mad.begin() + 24, 8, std::uint8_t{0xa5});
+  if (has_attribute) mad[24] = mad[25] = first, mad[32] = mad[33] = 1;
+  std::vector<std::uint8_t> without = mad;
+  std::fill_n(without.begin() + 24, 8, std::uint8_t{0});
+  CHECK(without_keys(mad) == without);
+  CHECK(without_keys(0x0a, 1, 24, Bytes(mad).subspan(24)) == std::vector<std::uint8_t>(without.begin() + 24, without.end()));
+  CHECK_FALSE(ibtest::contains("A5A5").match(dump_packet(mad)));
+  CHECK_THAT(dump_packet(mad, Keys::shown), ibtest::contains("A5A5A5A5"));
+  LineTracer tracer = f.tracer(2);
+  tracer.completed(mad, f.path, mad);
+  CHECK_FALSE(ibtest::contains("A5A5").match(f.text));
+
+  std::vector<std::uint8_t> plain = mad;
+  plain[24] = plain[25] = 1;
+  plain[32] = plain[33] = 0;
+  CHECK(without_keys(plain) == plain);
+  CHECK_THAT(dump_packet(plain), ibtest::contains("0101A5A5"));
+}
+
 TEST_CASE("other vendors' bytes are no key") {
   std::vector<std::uint8_t> mad(256);
   mad[0] = mad[2] = 1;

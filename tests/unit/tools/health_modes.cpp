@@ -346,4 +346,41 @@ TEST_CASE("health: --repeat does not grow") {
   CHECK(late <= early + 32 * 1024);
 }
 
+TEST_CASE("health --nodes: machines of one name are named and counted one by one") {
+  Fabric f;
+  const auto third = f.fabric.add_ca(0x400, 1, "node"), fourth = f.fabric.add_ca(0x500, 1, "node");
+  f.fabric.link(f.leaf, 3, third, 1);
+  f.fabric.link(f.leaf, 4, fourth, 1);
+  f.fabric.node(third).info.system_image_guid = Guid{0x4ff};
+  f.fabric.node(fourth).info.system_image_guid = Guid{0x5ff};
+  f.fabric.assign_lids();
+  const Outcome outcome =
+      ibtool(f.fabric, {"health", "--nodes", "here,node", "--interval", "0", "--only", "link-slow"}, {.clock = &f.clock});
+  INFO(outcome.out << outcome.err);
+  CHECK(outcome.status == 0);
+  CHECK_THAT(outcome.out, starts_with("Healthy: nothing found on 3 hosts, "));
+  CHECK_THAT(outcome.err, contains("--nodes: 2 machines are called 'node' (by SystemImageGUID), and all of them are looked at"));
+  f.fabric.node(fourth).info.system_image_guid = Guid{0x4ff};  // two adapters of one machine
+  const Outcome one = ibtool(f.fabric, {"health", "--nodes", "here,node", "--interval", "0", "--only", "link-slow"}, {.clock = &f.clock});
+  CHECK_THAT(one.out, starts_with("Healthy: nothing found on 2 hosts, "));
+  CHECK_THAT(one.err, !contains("machines are called"));
+}
+
+TEST_CASE("a file of another fabric is refused in one line, by whatever compares") {
+  Fabric f;
+  ibtest::CountingFabric other;
+  for (const auto node : {other.leaf, other.here, other.other}) other.fabric.node(node).info.node_guid.value += 0x7000;
+  const std::string file = f.directory.file("other");
+  REQUIRE(ibtool(other.fabric, {"snapshot", file}, {.clock = &f.clock}).status == 0);
+  f.clock.advance(10s);
+  for (const Words& words : {Words{"health", "--baseline", file}, Words{"health", "--since", file}, Words{"subnet_diff", file}}) {
+    const Outcome outcome = ibtool(f.fabric, words, {.clock = &f.clock});
+    CAPTURE(words, outcome.out, outcome.err);
+    CHECK(outcome.status == 2);
+    CHECK(outcome.out.empty());
+    CHECK_THAT(outcome.err, contains("it is of another fabric: none of its 3 nodes is here\n"));
+    CHECK(std::ranges::count(outcome.err, '\n') == 1);
+  }
+}
+
 }  // namespace tools_health_modes_tests

@@ -158,4 +158,30 @@ TEST_CASE("health: --sa finds no credit loop, and no fault of a node, in tables 
   CHECK(check(found, "routes")["check_state"] == "not_read");
 }
 
+TEST_CASE("health: a node whose requests, or whose answers, are lost on their way is not blamed for its silence") {
+  for (const bool is_back : {false, true}) {
+    ibtest::health::Fabric f;
+    ibtest::FakeFabric::Node& leaf = f.fabric.node(f.leaf);
+    const auto far = f.fabric.add_switch(0x900, 4, "far");
+    const auto lost = f.fabric.add_ca(0x400, 1, "lost");
+    f.fabric.link(f.leaf, 4, far, 1);
+    f.fabric.link(far, 2, lost, 1);
+    f.fabric.assign_lids();
+    ibtest::run_pma(f.fabric, far);
+    ibtest::run_pma(f.fabric, lost);
+    const std::uint16_t to = f.fabric.node(lost).ports[1].info.lid.value, from = f.fabric.node(f.here).ports[1].info.lid.value;
+    (is_back ? f.fabric.node(far).lft[from] : leaf.lft[to]) = 255;
+    const json found = f.found({"--interval", "0"}, 1);
+    INFO(found.dump(1));
+    std::vector<std::string> ids;
+    for (const json& finding : found["findings"]) ids.push_back(finding["check"]);
+    CHECK(std::ranges::count(ids, "way-broken") == 1);
+    CHECK(std::ranges::count(ids, "node-silent") == 0);
+    for (const json& finding : found["findings"]) {
+      if (finding["check"] == "way-broken")
+        CHECK(finding["ends"][0]["node_guid"] == (is_back ? "0000:0000:0000:0900" : "0000:0000:0000:0100"));
+    }
+  }
+}
+
 }  // namespace tools_health_routes_tests

@@ -222,6 +222,27 @@ TEST_CASE("own port: health has it as its only finding, whatever it is asked for
   CHECK(ibtool(cut.fabric, {"health", "--skip", "own-port"}).status == 4);
 }
 
+TEST_CASE("own port: health has the other end in its finding, whichever file knows it") {
+  Cut cut;
+  const auto ends = [&cut](const Words& more, const Outside& outside = {}) {
+    Words words{"health", "--json"};
+    words.insert(words.end(), more.begin(), more.end());
+    const Outcome outcome = ibtool(cut.fabric, words, outside);
+    CAPTURE(words, outcome.err);
+    return json::parse(outcome.out)
+        .value(json::json_pointer(more.size() == 3 ? "/readings/0/findings/0/ends" : "/findings/0/ends"), json());
+  };
+  for (const json& found :
+       {ends({"--baseline", cut.before}), ends({"--since", cut.before}), ends({"--load-cache", cut.before}), ends({"--cache", cut.before}),
+        ends({}, {.cache = cut.before}), ends({"--repeat", "--count", "1"}, {.cache = cut.before})}) {
+    INFO(found.dump());
+    REQUIRE(found.size() == 2);
+    CHECK(found[1]["node_guid"] == "0000:0000:0000:0100");
+    CHECK(found[1]["port_num"] == 1);
+  }
+  CHECK(ends({}).size() == 1);
+}
+
 TEST_CASE("own port: health --port local leaves the state of the last run as it was") {
   ibtest::health::Fabric f;
   const std::string state = f.directory.file("state");
@@ -339,6 +360,8 @@ TEST_CASE("own port: a RoCE or EFA port is called so, and a state of its own hin
                                       {"ibqueryerrors"},
                                       {"smpquery", "-D", "NI", "0"},
                                       {"health"},
+                                      {"ibtracert", "1", "2"},
+                                      {"vendstat", "-N", "3"},
                                       {"smpquery", "NI", "a_name"}};
   for (const Words& words : of_subnets) check("roce", words, "a RoCE port (Ethernet)");
   for (const Words& words : of_subnets) check("efa", words, "no InfiniBand port (its link layer is 'Unspecified', as that of EFA)");

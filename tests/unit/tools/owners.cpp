@@ -64,6 +64,18 @@ struct Fabric {
   ibtest::FakePma& run(FakeFabric::NodeId node) { return ibtest::run_pma(fabric, node); }
 };
 
+/// Runs a program, and calls `change` as soon as the first request to a PMA has been answered.
+Outcome once_counters_are_requested(FakeFabric& fabric, const std::function<void()>& change, const std::function<Outcome()>& program) {
+  bool is_changed = false;
+  fabric.network.tamper = [&](Bytes request, std::optional<FakeFabric::Answer> answer) {
+    if (mad::HeaderView(request).mgmt_class() == mad::mgmt_class::performance && !std::exchange(is_changed, true)) change();
+    return answer ? std::vector<FakeFabric::Answer>{*answer} : std::vector<FakeFabric::Answer>{};
+  };
+  Outcome outcome = program();
+  fabric.network.tamper = nullptr;
+  return outcome;
+}
+
 }  // namespace
 
 TEST_CASE("ibqueryerrors --interval: LIDs that change hands are not read under wrong names, and the fabric is swept anew") {
@@ -106,6 +118,54 @@ TEST_CASE("ibqueryerrors --interval: the node of TARGET is followed to its LID")
   CHECK(readings[2]["unreachable"].empty());
   CHECK(readings[2]["ports_checked"] == 1);
   for (const json& reading : readings) CHECK(reading["ports"].empty());
+}
+
+TEST_CASE("ibqueryerrors -k: what another port has counted is not read, and its counters are not reset") {
+  for (const bool legacy : {false, true}) {
+    for (const bool of_one_node : {true, false}) {
+      ibtest::CountingFabric f;
+      f.here_pma.count(1, "symbol_error_counter") = 500;
+      f.other_pma.count(1, "symbol_error_counter") = 1000;
+      f.other_pma.count(2, "symbol_error_counter") = 2000;
+      const ibtest::EndOf other_end = of_one_node ? ibtest::EndOf{f.other, 2} : ibtest::EndOf{f.here, 1};
+      const auto swap = [&f, other_end] { ibtest::swap_lids(f.fabric, {f.other, 1}, other_end); };
+      const Outcome seen = once_counters_are_requested(f.fabric, swap, [&] {
+        return legacy ? ibtest::diags(f.fabric, {"ibqueryerrors", "-k"}) : ibtool(f.fabric, {"ibqueryerrors", "-k", "--yes"});
+      });
+      INFO("legacy: " << legacy << ", of one node: " << of_one_node << '\n' << seen.out << seen.err);
+      CHECK(f.other_pma.count(1, "symbol_error_counter") == 1000);
+      CHECK(f.other_pma.count(2, "symbol_error_counter") == 2000);
+      for (const char* wrong : of_one_node ? std::vector{"1000", "2000"} : std::vector{"1000", "500"})
+        CHECK_THAT(seen.out, !contains(wrong));
+      if (!legacy) CHECK(seen.status == (of_one_node ? 1 : 4));  // what the host itself has counted is read
+      if (!legacy) CHECK_THAT(seen.err, contains("was meant: nothing was set") || contains("other nodes have the LIDs now of"));
+    }
+  }
+}
+
+TEST_CASE("snapshot: what was read at a LID is kept only if the LID was the node's own") {
+  const ibtest::TemporaryDirectory directory;
+  const std::string file = directory.file("fabric");
+  Fabric f;
+  const Outcome taken = once_counters_are_requested(
+      f.fabric, [&f] { f.swap(); },
+      [&] {
+        return ibtool(f.fabric, {"snapshot", file});
+      });
+  INFO(taken.out << taken.err);
+  CHECK(taken.status == 4);
+  CHECK_THAT(taken.err, contains("LID 3 is that of 0000:0000:0000:0400 now: its answers are not kept"));
+  CHECK_THAT(taken.err, contains("LID 4 is that of 0000:0000:0000:0300 now: its answers are not kept"));
+  const Outcome seen = ibtool(f.fabric, {"ibqueryerrors", "--from", file, "--counters", "--skip-sl", "--json"});
+  INFO(seen.out << seen.err);
+  CHECK(seen.status == 4);
+  std::size_t read = 0;
+  for (const json& node : json::parse(seen.out)["nodes"]) {
+    ++read;
+    CHECK(node["node_guid"] != "0000:0000:0000:0300");
+    CHECK(node["node_guid"] != "0000:0000:0000:0400");
+  }
+  CHECK(read == 2);
 }
 
 TEST_CASE("ibdatacounters --interval: LIDs that change hands are not read under wrong names") {

@@ -55,6 +55,7 @@ struct Handover {
     bool sets, identifies;
   };
   std::vector<Request> requests;   ///< of the last run
+  bool loses_first_set = false;    ///< its answer is lost, and the LIDs are exchanged
   std::size_t sets_of_others = 0;  ///< Sets that did not come to leaf10, or are not for its LID
   Outcome outcome;
 
@@ -80,6 +81,10 @@ struct Handover {
       if (sets && !is_its) ++sets_of_others;
       requests.push_back({sets, is_smp && header.attribute_id() == ib::smp::NodeInfo::attribute_id});
       if (after && requests.size() == *after + 1) exchange_lids(site);
+      if (sets && loses_first_set && std::ranges::count_if(requests, &Request::sets) == 1) {
+        exchange_lids(site);
+        return std::vector<FakeFabric::Answer>{};
+      }
       if (sets && is_for_sa) return std::vector<FakeFabric::Answer>{ibtest::answer_to(mad)};  // the SA accepts what it gets
       return answer ? std::vector<FakeFabric::Answer>{*answer} : std::vector<FakeFabric::Answer>{};
     };
@@ -120,6 +125,42 @@ TEST_CASE("a GUID or a name says what is set, whenever its LID changes hands: it
       CHECK(handover.sets_of_others == 0);
     }
   }
+}
+
+TEST_CASE("a Set that is lost while its LID changes hands is not repeated at another node") {
+  for (const GuidLine& line : guid_lines()) {
+    Handover handover(line);
+    handover.loses_first_set = true;
+    handover.run(std::nullopt);
+    INFO(fmt::format("{}", fmt::join(line.words, " "))
+         << (line.legacy ? " (legacy): " : ": ") << handover.outcome.out << handover.outcome.err);
+    CHECK(handover.sets_of_others == 0);
+    CHECK(std::ranges::any_of(handover.requests, &Handover::Request::sets));
+  }
+}
+
+TEST_CASE_METHOD(Site, "a Set that is lost is repeated as often as any request, each time after a new look at the node") {
+  const FakeSa sa(fabric);
+  std::vector<bool> sets;  // by request: whether it is a Set
+  unsigned lost = 2;
+  fabric.network.tamper = [&](ib::Bytes mad, std::optional<FakeFabric::Answer> answer) {
+    sets.push_back(ib::mad::HeaderView(mad).method() == ib::mad::method::set);
+    const bool is_lost = sets.back() && lost != 0;
+    if (is_lost) --lost;
+    return answer && !is_lost ? std::vector<FakeFabric::Answer>{*answer} : std::vector<FakeFabric::Answer>{};
+  };
+  const Words words{"perfquery", "-R", "-G", "0x300", "3"};
+  const Outcome done = ibtool(fabric, words);
+  INFO(done.out << done.err);
+  CHECK(done.status == 0);
+  CHECK(std::ranges::count(sets, true) >= 3);
+  for (std::size_t at = 1; at < sets.size(); ++at) CHECK_FALSE((sets[at] && sets[at - 1]));
+  lost = 100;
+  sets.clear();
+  const Outcome failed = ibtool(fabric, words);
+  INFO(failed.out << failed.err);
+  CHECK(failed.status == 3);
+  CHECK_THAT(failed.err, contains("3 tries") || contains("4 tries"));
 }
 
 TEST_CASE_METHOD(Site, "an alias GUID is what is meant, too: a port that has it is set, and no other") {
