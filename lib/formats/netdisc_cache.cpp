@@ -291,6 +291,8 @@ void write_port(Writer& out, const NetdiscCache& cache, const CachedPort& port) 
 
 }  // namespace
 
+bool is_netdisc_cache(Bytes file) { return file.size() >= sizeof(magic) && ByteReader(file).number<std::uint32_t>() == magic; }
+
 NetdiscCache read_netdisc_cache(Bytes file) { return CacheReader(file).read(); }
 
 std::vector<std::uint8_t> netdisc_cache_file(const NetdiscCache& cache) {

@@ -58,6 +58,9 @@ struct NetdiscCache {
   std::vector<CachedPort> ports;  ///< in the order in which libibnetdisc writes them
 };
 
+/// Whether a file begins as such a file.
+bool is_netdisc_cache(Bytes file);
+
 /// Reads a file. A port without a record, named by a node or a link, is left out, and so is a port that no node names. Throws
 /// UsageError with a sentence if the file is truncated, contradicts itself or exceeds the size of a subnet.
 NetdiscCache read_netdisc_cache(Bytes file);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // From a cache of libibnetdisc to the model of a subnet, and back.
 #include <algorithm>
-#include <deque>
 
 #include "formats/netdisc_cache.hpp"
 #include "formats/netdisc_table.hpp"
 #include "subnet/chassis.hpp"
+#include "subnet/lay_routes.hpp"
 #include "subnet/path_end.hpp"
 
 namespace ib::formats {
@@ -39,30 +39,6 @@ PortIndex start_of(const NetdiscCache& cache, const Subnet& subnet) {
   if (subnet.node(cache.from_node).kind() == NodeKind::sw || node.ports.empty()) return first;
   const auto linked = std::ranges::find_if(node.ports, [&](std::uint32_t port) { return cache.ports[port].remote != none; });
   return first + cache.ports[linked == node.ports.end() ? node.ports.front() : *linked].number;
-}
-
-/// Sets the first route to each node from the start.
-void find_routes(Subnet& subnet) {
-  std::vector<bool> reached(subnet.nodes().size());
-  std::deque<PortIndex> entries{subnet.start};
-  reached[subnet.port(subnet.start).node] = true;
-  subnet.node(subnet.port(subnet.start).node).entry_port = subnet.port(subnet.start).number;
-  for (; !entries.empty(); entries.pop_front()) {
-    const PortIndex entry = entries.front();
-    const Node& node = subnet.node(subnet.port(entry).node);
-    const bool through = node.kind() == NodeKind::sw;
-    const PortIndex first = through ? node.first_port : entry, count = through ? node.slots : 1;
-    for (PortIndex from = first; from < first + count; ++from) {
-      const PortIndex to = subnet.port(from).peer;
-      if (to == none || reached[subnet.port(to).node]) continue;
-      reached[subnet.port(to).node] = true;
-      Node& next = subnet.node(subnet.port(to).node);
-      next.via = from;
-      next.hops = static_cast<std::uint8_t>(std::min(node.hops + 1, 255));
-      next.entry_port = subnet.port(to).number;
-      entries.push_back(to);
-    }
-  }
 }
 
 template <class From>
@@ -158,7 +134,7 @@ void fill_subnet(const NetdiscCache& cache, Subnet& subnet) {
     if (subnet.port(places[at]).peer != places[remote]) subnet.link(places[at], places[remote]);
   }
   subnet.start = start_of(cache, subnet);
-  find_routes(subnet);
+  subnet::lay_routes(subnet);
 }
 
 NetdiscCache cache_of(const Subnet& subnet, const LegacySweep& sweep, std::span<const NodeIndex> listed) {

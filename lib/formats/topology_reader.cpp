@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/error.hpp"
@@ -15,6 +16,7 @@
 #include "formats/scanner.hpp"
 #include "iba/text.hpp"
 #include "iba/wire.hpp"
+#include "subnet/lay_routes.hpp"
 #include "subnet/rate.hpp"
 
 namespace ib::formats {
@@ -107,7 +109,7 @@ class TopologyParser {
       info_ = {};
       node_ = subnet::none;
     } else if (text.front() == '#' || text.starts_with("Chassis ")) {
-      return;
+      comment(text);
     } else if (text.front() == '[') {
       link(text);
     } else if (text.find('=') < text.find_first_of(" \t\"")) {
@@ -126,7 +128,8 @@ class TopologyParser {
       if (subnet_.port(pending.port).peer == none) subnet_.link(pending.port, there);
     }
     if (subnet_.nodes().empty()) throw UsageError("no node is listed");
-    subnet_.start = subnet_.end_port_of(subnet_.node(0).first_port + (subnet_.node(0).kind() == NodeKind::sw ? 0U : 1U));
+    subnet_.start = start();
+    lay_routes(subnet_);
   }
 
  private:
@@ -154,6 +157,25 @@ class TopologyParser {
       if (any == none || is_free) any = there;
     }
     return any;
+  }
+
+  /// # Initiated from node 0000000000100000 port 0000000000100001
+  void comment(std::string_view text) {
+    constexpr std::string_view opening = "# Initiated from node ", between = " port ";
+    if (!text.starts_with(opening)) return;
+    text.remove_prefix(opening.size());
+    if (const auto at = text.find(between); at != std::string_view::npos)
+      started_at_ = {guid_in(text.substr(0, at)), guid_in(trim(text.substr(at + between.size())))};
+  }
+
+  /// The end port where the sweep began. If the listing does not say it, the first port of the first node.
+  PortIndex start() const {
+    const auto& [node_guid, port_guid] = started_at_;
+    const NodeIndex node = node_guid ? subnet_.find_node(*node_guid) : none;
+    const PortIndex port = port_guid ? subnet_.find_port(*port_guid) : none;
+    if (port != none && subnet_.port(port).node == node) return port;
+    const Node& first = subnet_.node(node == none ? 0 : node);
+    return subnet_.end_port_of(first.first_port + (first.kind() == NodeKind::sw || first.slots < 2 ? 0U : 1U));
   }
 
   [[noreturn]] void refuse(const std::string& why) const { throw UsageError(fmt::format("line {}: {}", number_, why)); }
@@ -196,10 +218,14 @@ class TopologyParser {
     if (info_.port_guid == Guid{}) info_.port_guid = *guid;
     if (!subnet_.has_room_for(info_)) refuse(std::string(subnet::no_room_text));
     node_ = subnet_.add_node(info_);
+    subnet_.node(node_).is_listed = true;
     describe(scanner.rest(), is_escaped);
     if (info_.node_type != smp::NodeType::switch_) return;
     const PortIndex port0 = subnet_.node(node_).first_port;
     subnet_.set_port_guid(port0, info_.port_guid);
+    smp::SwitchInfo switch_info;
+    switch_info.enhanced_port0 = scanner.rest().rfind("\" enhanced port 0") != std::string_view::npos ? 1 : 0;
+    switch_info.pack(subnet_.node(node_).switch_info_bytes);
     set_port(port0, number_after(scanner.rest(), " lid "), number_after(scanner.rest(), " lmc "), std::nullopt);
   }
 
@@ -275,6 +301,7 @@ class TopologyParser {
   smp::NodeInfo info_;  ///< of the node whose lines are being read
   NodeIndex node_ = none;
   std::vector<Pending> pending_;
+  std::pair<std::optional<Guid>, std::optional<Guid>> started_at_;  ///< node and port
 };
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The listing of ibnetdiscover read back into a model, in the form of ibtool and in that of infiniband-diags: nodes with their
-// descriptions, links, port GUIDs, LIDs, LMCs and the rate of each link. What the listing does not contain stays zero or unread: states,
-// what ports support, counters of ports without a link.
+// descriptions, links, port GUIDs, LIDs, LMCs and the rate of each link (Node::is_listed). All else is not known: states, what ports
+// support, ports without a link.
 #pragma once
 
 #include <string_view>

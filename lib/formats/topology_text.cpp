@@ -74,7 +74,7 @@ std::string TopologyText::name(NodeIndex at) const { return escaped(name_of(subn
 
 /// The kind of port 0 of a switch (SwitchInfo, IBA 14.2.5.4). An enhanced port 0 has features of a CA port.
 std::string_view TopologyText::port0_kind(const Node& node) const {
-  return node.has_switch_info && node.switch_info().enhanced_port0 != 0 ? "enhanced" : "base";
+  return (node.has_switch_info || node.is_listed) && node.switch_info().enhanced_port0 != 0 ? "enhanced" : "base";
 }
 
 void TopologyText::header(std::string& out, std::time_t now) const {

@@ -48,7 +48,10 @@ Coverage cover_port_infos(const Input& input) {
     const subnet::Port& port = input.subnet.port(at);
     if (port.number != 0 && (port.is_known() || failed[port.node])) ports.push_back(at);
   }
-  return cover(input, Source::topology, ports, [&input](PortIndex at) { return input.subnet.port(at).is_known(); });
+  return cover(input, Source::topology, ports, [&input](PortIndex at) {
+    const subnet::Port& port = input.subnet.port(at);
+    return port.is_known() && !input.subnet.node(port.node).is_listed;
+  });
 }
 
 }  // namespace

@@ -66,15 +66,15 @@ bool is_snapshot_file(const std::string& file) {
 }
 
 void Snapshot::damaged(std::string_view what) const {
-  throw UsageError(fmt::format("{} is a damaged snapshot: {}", in_quotes(file_), what));
+  throw UsageError(fmt::format("{} is a damaged snapshot: {}", in_quotes(file()), what));
 }
 
-Snapshot::Snapshot(std::string file) : file_(std::move(file)) {
+Snapshot::Snapshot(std::string file) : StoredFabric(std::move(file)) {
   bool is_one = false;
-  fd_ = open_file(file_, is_one);
-  if (!is_one) throw UsageError(fmt::format("{} is not a snapshot of ibtool", in_quotes(file_)));
+  fd_ = open_file(this->file(), is_one);
+  if (!is_one) throw UsageError(fmt::format("{} is not a snapshot of ibtool", in_quotes(this->file())));
   try {
-    database_.emplace(fd_.get(), file_, Database::Mode::read);
+    database_.emplace(fd_.get(), this->file(), Database::Mode::read);
     check_schema();
     has_keys_ = fact("keys") == "shown";
   } catch (const SqliteError& error) {
@@ -88,12 +88,12 @@ void Snapshot::check_schema() {
   const std::int64_t format = version.integer(0);
   if (format > format_version) {
     throw UsageError(
-        fmt::format("{} is a snapshot of a newer ibtool (format {}, this one reads {})", in_quotes(file_), format, format_version));
+        fmt::format("{} is a snapshot of a newer ibtool (format {}, this one reads {})", in_quotes(file()), format, format_version));
   }
   if (format <= 0) damaged("it has no format number");
   if (format < oldest_format) {
     throw UsageError(fmt::format("{} is a snapshot of an older ibtool (format {}, this one reads {} and later): take it anew",
-                                 in_quotes(file_), format, oldest_format));
+                                 in_quotes(file()), format, oldest_format));
   }
   std::size_t found = 0;
   Statement objects(*database_, "SELECT type, name, sql FROM sqlite_schema");
@@ -144,7 +144,7 @@ std::optional<std::int64_t> Snapshot::number(std::string_view name) {
 bool Snapshot::is_in_place() const {
   struct stat open {
   }, named{};
-  return ::fstat(fd_.get(), &open) == 0 && ::lstat(file_.c_str(), &named) == 0 && open.st_dev == named.st_dev &&
+  return ::fstat(fd_.get(), &open) == 0 && ::lstat(file().c_str(), &named) == 0 && open.st_dev == named.st_dev &&
          open.st_ino == named.st_ino;
 }
 

@@ -119,14 +119,11 @@ bool names_port(const mad::Request& request) {
 
 }  // namespace
 
-SnapshotTransactor::SnapshotTransactor(Snapshot& snapshot, const sys::EndPort& end_port, Keys keys)
-    : Transactor(end_port),
-      snapshot_(snapshot),
-      keys_(keys),
-      sa_(end_port, [this](const sa::TableInfo& table) { return load_table(table); }) {}
+SnapshotTransactor::SnapshotTransactor(StoredFabric& stored, const sys::EndPort& end_port, Keys keys)
+    : Transactor(end_port), stored_(stored), keys_(keys), sa_(end_port, [this](const sa::TableInfo& table) { return load_table(table); }) {}
 
 const subnet::SweptSubnet& SnapshotTransactor::fabric() {
-  if (!fabric_) fabric_ = snapshot_.read_fabric(&end_port());
+  if (!fabric_) fabric_ = stored_.read_fabric(&end_port());
   return *fabric_;
 }
 
@@ -136,8 +133,8 @@ mad::Result<mad::Reply> SnapshotTransactor::answer(const mad::Request& request) 
   const bool reads =
       request.method == mad::method::get || (request.mgmt_class == mad::mgmt_class::sa && mad::is_list_method(request.method));
   if (!reads) {
-    throw NeedsFabric(fmt::format("{} changes the fabric: it can not be sent to the snapshot {}", mad::describe(mad::to_mad(request)),
-                                  in_quotes(snapshot_.file())));
+    throw NeedsFabric(fmt::format("{} changes the fabric: it can not be sent to {} {}", mad::describe(mad::to_mad(request)),
+                                  stored_.subject(), in_quotes(stored_.file())));
   }
   if (request.mgmt_class == mad::mgmt_class::sa) return answer_of_sa(request);
   const subnet::PathEnd place = subnet::end_of_path(subnet(), request.path);
@@ -170,19 +167,19 @@ mad::Result<mad::Reply> SnapshotTransactor::silence(const mad::Request& request,
 }
 
 std::optional<StoredAnswer> SnapshotTransactor::find(const mad::Request& request, const AnswerKey& key) {
-  std::optional<StoredAnswer> stored = snapshot_.find(key);
+  std::optional<StoredAnswer> stored = stored_.find(key);
   const bool of_arrival = key.mgmt_class == mad::mgmt_class::smp && key.attribute == smp::NodeInfo::attribute_id && key.selector == by_lid;
   if (of_arrival && (!stored || stored->status != answered)) {
     AnswerKey by_route = key;
     by_route.selector = 0;
-    stored = snapshot_.find(by_route);
+    stored = stored_.find(by_route);
   }
-  if (!stored && names_port(request)) stored = snapshot_.find_at_other_port(key);
-  if (!stored) stored = snapshot_.find_lack(key);
+  if (!stored && names_port(request)) stored = stored_.find_at_other_port(key);
+  if (!stored) stored = stored_.find_lack(key);
   if (stored) return stored;
   // An agent that answered nothing got no further requests when the snapshot was taken.
   const std::optional<Part> part = part_of(request.mgmt_class, request.attribute_id);
-  return part && snapshot_.has_part(name(*part)) ? snapshot_.find_silence(key) : std::nullopt;
+  return part && stored_.has_part(name(*part)) ? stored_.find_silence(key) : std::nullopt;
 }
 
 mad::Result<mad::Reply> SnapshotTransactor::answer_of_node(const mad::Request& request, const subnet::PathEnd& place) {
@@ -230,8 +227,8 @@ std::optional<mad::Result<mad::Reply>> SnapshotTransactor::swept_failure(const m
 /// Why a request of a part that was read was not sent; empty if this is not known.
 std::string SnapshotTransactor::why_unread(const AnswerKey& key) {
   const std::optional<Part> part = part_of(key.mgmt_class, key.attribute);
-  if (!part || !snapshot_.has_part(name(*part))) return {};
-  const std::optional<AnswerKey> unanswered = snapshot_.find_unanswered(key);
+  if (!part || !stored_.has_part(name(*part))) return {};
+  const std::optional<AnswerKey> unanswered = stored_.find_unanswered(key);
   if (!unanswered) return {};
   const StructInfo* info = find_attribute(key.mgmt_class, mad::class_version_of(key.mgmt_class), unanswered->attribute);
   const std::string what = info != nullptr ? std::string(info->title) : fmt::format("attribute 0x{:x}", unanswered->attribute);
@@ -248,7 +245,7 @@ void SnapshotTransactor::set_arrival(std::vector<std::uint8_t>& payload, const A
 /// The port through which LID-routed SMPs come in at a switch: its stored answer, else the entry port of the route on which it was found.
 std::uint8_t SnapshotTransactor::arrival_by_lid(subnet::NodeIndex node) {
   const AnswerKey key{.mgmt_class = mad::mgmt_class::smp, .attribute = smp::NodeInfo::attribute_id, .node = node, .selector = by_lid};
-  const std::optional<StoredAnswer> told = snapshot_.find(key);
+  const std::optional<StoredAnswer> told = stored_.find(key);
   if (!told || told->status != answered) return fabric_->subnet.node(node).entry_port;
   return smp::NodeInfo::unpack(padded<smp::NodeInfo::wire_size>(told->payload)).local_port_num;
 }
@@ -259,7 +256,7 @@ mad::Result<mad::Reply> SnapshotTransactor::answer_of_sa(const mad::Request& req
 }
 
 std::optional<mad::Result<mad::Reply>> SnapshotTransactor::load_table(const sa::TableInfo& table) {
-  const std::optional<StoredAnswer> stored = snapshot_.find(table_key(table));
+  const std::optional<StoredAnswer> stored = stored_.find(table_key(table));
   if (!stored) return std::nullopt;
   const mad::Request request = sa::sa_request(sa_path(), table.record(), mad::method::get_table, {}, 0);
   if (stored->status == no_answer) return stored_timeout(request, *stored);
@@ -273,15 +270,15 @@ mad::Result<mad::Reply> SnapshotTransactor::not_read(const mad::Request& request
   const StructInfo* info = find_attribute(request.mgmt_class, request.class_version, request.attribute_id, request.oui);
   const std::string what = info != nullptr ? std::string(info->title) : fmt::format("attribute 0x{:x}", request.attribute_id);
   const std::optional<Part> part = part_of(request.mgmt_class, request.attribute_id);
-  std::string reason, cause = fmt::format("The snapshot {} has no {}", in_quotes(snapshot_.file()), what);
+  std::string reason, cause = stored_.lack(what);
   const std::string who = fmt::format("{} of '{}'", cause, to_text(request.path));
   if (!why.empty()) {
     reason = fmt::format(": {}", why);
   } else if (!part) {
     reason = ": no snapshot has it";
-  } else if (!snapshot_.has_part(name(*part))) {
-    reason = fmt::format(": take one without --skip {0} (or with --only {0})", name(*part));
-    cause = fmt::format("The snapshot {} has no part '{}'", in_quotes(snapshot_.file()), name(*part));
+  } else if (!stored_.has_part(name(*part))) {
+    reason = stored_.remedy(name(*part));
+    if (stored_.format().empty()) cause = stored_.lack(fmt::format("part '{}'", name(*part)));
   }
   return std::shared_ptr<const mad::MadError>(
       std::make_shared<mad::NotRead>(who + reason, cause + reason, mad::to_mad(request), request.path));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// A Transactor that answers from a snapshot and sends nothing. A request that failed when the snapshot was taken fails in the same way.
+// A Transactor that answers from a stored fabric and sends nothing. A request that failed when the fabric was stored fails in the same way.
 #pragma once
 
 #include <cstddef>
@@ -13,12 +13,12 @@
 #include "base/keys.hpp"
 #include "mad/transactor.hpp"
 #include "sa/stored_answers.hpp"
-#include "snapshot/snapshot.hpp"
+#include "snapshot/stored_fabric.hpp"
 #include "subnet/model.hpp"
 
 namespace ib::snapshot {
 
-/// The operation changes a fabric, or needs a live one: a snapshot cannot do it.
+/// The operation changes a fabric, or needs a live one: a file cannot do it.
 class NeedsFabric : public UsageError {
  public:
   using UsageError::UsageError;
@@ -26,19 +26,19 @@ class NeedsFabric : public UsageError {
 
 class SnapshotTransactor final : public mad::Transactor {
  public:
-  /// Answers as if the requests were sent from `end_port`, an end port of `snapshot`. Both must outlive this object. A key that was set but
+  /// Answers as if the requests were sent from `end_port`, an end port of `stored`. Both must outlive this object. A key that was set but
   /// is not stored has all bits set with Keys::hidden, so that the code that hides keys hides it; with Keys::shown it is zero.
-  SnapshotTransactor(Snapshot& snapshot, const sys::EndPort& end_port, Keys keys);
+  SnapshotTransactor(StoredFabric& stored, const sys::EndPort& end_port, Keys keys);
 
   /// The stored answer, or the stored failure; mad::NotRead for a request that was not sent. Throws NeedsFabric for all methods but Get and
-  /// GetTable, which a snapshot cannot answer. Throws UsageError for a damaged file.
+  /// GetTable, which a file cannot answer. Throws UsageError for a damaged file.
   mad::Task<mad::Result<mad::Reply>> try_call(const mad::Request& request) override;
 
   /// The stored answer to a Get that goes to a node, or the stored refusal. Nothing for a request that was not sent or not answered. Throws
   /// UsageError for a damaged file.
   std::optional<mad::Result<mad::Reply>> known_answer(const mad::Request& request);
 
-  /// The model of the snapshot, by which paths are followed. It is read at the first call. Throws what Snapshot::read_fabric() throws.
+  /// The model of the fabric, by which paths are followed. It is read at the first call. Throws what StoredFabric::read_fabric() throws.
   const subnet::Subnet& subnet() { return fabric().subnet; }
 
  private:
@@ -55,7 +55,7 @@ class SnapshotTransactor final : public mad::Transactor {
   mad::Result<mad::Reply> not_read(const mad::Request& request, std::string_view why) const;
   std::optional<StoredAnswer> find(const mad::Request& request, const AnswerKey& key);
 
-  Snapshot& snapshot_;
+  StoredFabric& stored_;
   Keys keys_;
   std::optional<subnet::SweptSubnet> fabric_;
   sa::StoredAnswers sa_;

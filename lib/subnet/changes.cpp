@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <span>
 #include <string_view>
 #include <unordered_map>
 
@@ -16,6 +17,7 @@ namespace ib::subnet {
 namespace {
 
 constexpr std::array<std::string_view, 5> node_fields{"partition_cap", "device_id", "revision", "vendor_id", "num_ports"};
+constexpr std::array<std::string_view, 3> listed_fields{"device_id", "vendor_id", "num_ports"};  // of Node::is_listed
 constexpr std::array<std::string_view, 4> end_port_fields{"capability_mask", "capability_mask2", "lmc", "mtu_cap"};
 constexpr std::array<std::string_view, 1> link_fields{"neighbor_mtu"};
 
@@ -170,14 +172,17 @@ class Comparison {
 
   void compare_nodes(NodeIndex current, NodeIndex reference) {
     const Node &node = current_.node(current), &before = reference_.node(reference);
-    compare({current, none, {}, {}, {}}, wire::packed(node.info), wire::packed(before.info), smp::NodeInfo::info(), node_fields);
+    const std::span<const std::string_view> fields =
+        node.is_listed || before.is_listed ? std::span<const std::string_view>(listed_fields) : node_fields;
+    compare({current, none, {}, {}, {}}, wire::packed(node.info), wire::packed(before.info), smp::NodeInfo::info(), fields);
     if (node.has_description && before.has_description && node.description() != before.description())
       changes_.renamed.push_back({current, reference});
   }
 
   void compare_ports(PortIndex current, PortIndex reference) {
     const Port &port = current_.port(current), &before = reference_.port(reference);
-    if (!port.has_info || !before.has_info) return;
+    const bool is_listed = current_.node(port.node).is_listed || reference_.node(before.node).is_listed;
+    if (!port.has_info || !before.has_info || is_listed) return;
     const FieldChange at{port.node, current, {}, {}, {}};
     if (current_.end_port_of(current) == current) compare(at, port.info_bytes, before.info_bytes, smp::PortInfo::info(), end_port_fields);
     if (port.number != 0 && port.peer != none && before.peer != none)

@@ -68,6 +68,9 @@ struct Node {
   bool has_description{}, has_switch_info{};
   bool is_twin{};      ///< an earlier node claims the same GUID
   bool lid_refused{};  ///< the node did not answer at its LID
+  /// The node is known from a listing alone. Of NodeInfo the type, GUIDs, vendor, device and number of ports are known, of SwitchInfo
+  /// whether port 0 is enhanced, of the PortInfo of a port LID, LMC and the rate of its link. All else in them is zero and was not read.
+  bool is_listed{};
 
   NodeKind kind() const;
   Guid guid() const;

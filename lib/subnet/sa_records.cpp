@@ -5,9 +5,8 @@
 
 #include <fmt/format.h>
 
-#include <deque>
-
 #include "subnet/failures.hpp"
+#include "subnet/lay_routes.hpp"
 
 namespace ib::subnet {
 namespace {
@@ -28,7 +27,7 @@ class Builder {
     report_strays();
     subnet_.start = subnet_.find_port(start.port_guid);
     if (subnet_.start == none) subnet_.start = end_port_at(start.lid);
-    lay_routes();
+    lay_routes(subnet_);
     take_entry_infos();
     sort(failures_, subnet_);
     return std::move(failures_);
@@ -167,34 +166,6 @@ class Builder {
       fail(Failure::Kind::false_answer, none, -1, std::string(s.attribute),
            fmt::format("The SA has {} {}Record{} of ports that it does not know, the first of port {} of LID {}.", s.count, s.attribute,
                        s.count == 1 ? "" : "s", s.port, s.lid.value));
-    }
-  }
-
-  /// Computes the shortest routes from the start, as a breadth-first sweep finds them.
-  void lay_routes() {
-    if (subnet_.start == none) return;
-    std::vector<bool> reached(subnet_.nodes().size());
-    std::deque<NodeIndex> queue;
-    const NodeIndex first = subnet_.port(subnet_.start).node;
-    subnet_.node(first).entry_port = subnet_.port(subnet_.start).number;
-    reached[first] = true;
-    for (queue.push_back(first); !queue.empty(); queue.pop_front()) {
-      const Node& node = subnet_.node(queue.front());
-      const bool local = queue.front() == first && !is_switch(first);
-      if (!local && !is_switch(queue.front())) continue;  // routes do not pass through end nodes
-      for (unsigned number = 1; number < node.slots; ++number) {
-        const PortIndex port = node.first_port + number;
-        const PortIndex peer = subnet_.port(port).peer;
-        if (peer == none || (local && port != subnet_.start)) continue;
-        const NodeIndex at = subnet_.port(peer).node;
-        if (reached[at]) continue;
-        reached[at] = true;
-        Node& next = subnet_.node(at);
-        next.via = port;
-        next.hops = static_cast<std::uint8_t>(std::min(node.hops + 1U, 255U));
-        next.entry_port = subnet_.port(peer).number;
-        queue.push_back(at);
-      }
     }
   }
 

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "subnet/swept_transactor.hpp"
 
-#include <optional>
-#include <vector>
-
 #include "iba-gen/smp.hpp"
 #include "mad/answer.hpp"
-#include "subnet/path_end.hpp"
 
 namespace ib::subnet {
 namespace {
@@ -30,10 +26,24 @@ Content port_info(const Subnet& subnet, const PathEnd& end, std::uint32_t number
   return at != none && subnet.port(at).has_info ? content(subnet.port(at).info_bytes) : std::nullopt;
 }
 
-/// The attribute of the node at `end` as the sweep read it; nothing if it did not.
-Content swept_content(const Subnet& subnet, const PathEnd& end, const mad::Request& request) {
+/// The content of the answer to `request`. Nothing if the sweep did not read it, or if it depends on an entry port that the model does not
+/// have.
+Content swept_answer(const Subnet& subnet, const mad::Request& request) {
+  if (request.method != mad::method::get || !mad::is_smp(request.mgmt_class)) return std::nullopt;
+  const PathEnd end = end_of_path(subnet, request.path);
+  if (end.node == none || !end.arrival) return std::nullopt;
+  Content answer = swept_content(subnet, end, request.attribute_id, request.attribute_modifier);
+  if (answer) set_arrival(subnet, end, *end.arrival, request.attribute_id, *answer);
+  return answer;
+}
+
+}  // namespace
+
+std::optional<std::vector<std::uint8_t>> swept_content(const Subnet& subnet, const PathEnd& end, std::uint16_t attribute,
+                                                       std::uint32_t modifier) {
   const Node& node = subnet.node(end.node);
-  switch (request.attribute_id) {
+  if (node.is_listed && attribute != smp::NodeDescription::attribute_id) return std::nullopt;  // the others are not whole
+  switch (attribute) {
     case smp::NodeInfo::attribute_id:
       return node_info(subnet, end);
     case smp::NodeDescription::attribute_id:
@@ -41,24 +51,11 @@ Content swept_content(const Subnet& subnet, const PathEnd& end, const mad::Reque
     case smp::SwitchInfo::attribute_id:
       return node.has_switch_info ? content(node.switch_info_bytes) : std::nullopt;
     case smp::PortInfo::attribute_id:
-      return port_info(subnet, end, request.attribute_modifier);
+      return port_info(subnet, end, modifier);
     default:
       return std::nullopt;
   }
 }
-
-/// The content of the answer to `request`. Nothing if the sweep did not read it, or if it depends on an entry port that the model does not
-/// have.
-Content swept_answer(const Subnet& subnet, const mad::Request& request) {
-  if (request.method != mad::method::get || !mad::is_smp(request.mgmt_class)) return std::nullopt;
-  const PathEnd end = end_of_path(subnet, request.path);
-  if (end.node == none || !end.arrival) return std::nullopt;
-  Content answer = swept_content(subnet, end, request);
-  if (answer) set_arrival(subnet, end, *end.arrival, request.attribute_id, *answer);
-  return answer;
-}
-
-}  // namespace
 
 mad::Task<mad::Result<mad::Reply>> SweptTransactor::try_call(const mad::Request& request) {
   if (request.method == mad::method::set) changed_ = true;

@@ -2,12 +2,21 @@
 // A Transactor for requests to nodes that a sweep has read: an attribute that is in the model is not requested again.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
+#include <vector>
 
 #include "mad/transactor.hpp"
 #include "subnet/failures.hpp"
+#include "subnet/path_end.hpp"
 
 namespace ib::subnet {
+
+/// An attribute of SMPs of the node at `end` as the sweep read it: NodeInfo, NodeDescription, SwitchInfo or PortInfo. Nothing if it was
+/// not read as a whole, and for other attributes.
+std::optional<std::vector<std::uint8_t>> swept_content(const Subnet& subnet, const PathEnd& end, std::uint16_t attribute,
+                                                       std::uint32_t modifier);
 
 /// Answers NodeInfo, NodeDescription, SwitchInfo and PortInfo from a model.
 class SweptTransactor final : public mad::Transactor {

@@ -13,6 +13,10 @@ namespace fuzz_bandwidth {
 int try_input(const std::uint8_t* data, std::size_t size);
 std::vector<std::string> seeds();
 }  // namespace fuzz_bandwidth
+namespace fuzz_fabric_file {
+int try_input(const std::uint8_t* data, std::size_t size);
+std::vector<std::string> seeds();
+}  // namespace fuzz_fabric_file
 namespace fuzz_forwarding_text {
 int try_input(const std::uint8_t* data, std::size_t size);
 std::vector<std::string> seeds();
@@ -56,6 +60,7 @@ namespace {
 
 constexpr ibtest::FuzzTarget targets[]{
     {"bandwidth", ibtest::fuzz_bandwidth::try_input, ibtest::fuzz_bandwidth::seeds},
+    {"fabric_file", ibtest::fuzz_fabric_file::try_input, ibtest::fuzz_fabric_file::seeds},
     {"forwarding_text", ibtest::fuzz_forwarding_text::try_input, ibtest::fuzz_forwarding_text::seeds},
     {"netdisc_cache", ibtest::fuzz_netdisc_cache::try_input, ibtest::fuzz_netdisc_cache::seeds},
     {"packet", ibtest::fuzz_packet::try_input, ibtest::fuzz_packet::seeds},

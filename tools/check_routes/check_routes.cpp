@@ -7,23 +7,19 @@
 #include <utility>
 
 #include "async/loop.hpp"
-#include "base/escape.hpp"
-#include "base/file.hpp"
 #include "base/log.hpp"
 #include "base/split.hpp"
-#include "formats/topology_reader.hpp"
-#include "snapshot/snapshot.hpp"
+#include "snapshot/stored_fabric.hpp"
 #include "tools/check_routes/analysis.hpp"
 #include "tools/check_routes/fetch.hpp"
 #include "tools/check_routes/report.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/shared/lane_tables.hpp"
+#include "tools/shared/stored_fabric.hpp"
 
 namespace ib::tools {
 namespace routes {
 namespace {
-
-constexpr std::size_t largest_topology = std::size_t{1} << 29U;
 
 /// Reads "0,2,4-7".
 routing::SlSet parse_sls(std::string_view text) {
@@ -52,7 +48,7 @@ class CheckRoutes final : public Command {
     set.flag("--load", wanted_.load, "Show what each link carries.");
     set.value("--lfts", "FILE", "Read forwarding tables from this file (dump_lfts, ibroute, opensm), not from the switches.",
               [this](std::string_view text) { wanted_.lfts.emplace_back(text); });
-    set.text("--topology", wanted_.topology, "FILE", "Read nodes and links from this listing of ibnetdiscover. Needs --lfts.");
+    set.text("--topology", wanted_.topology, "FILE", "Read nodes and links from this file of a fabric, and no others. Needs --lfts.");
     add_discovery(set, wanted_.discovery);
     add_common(set, common, group_fabric);
   }
@@ -95,12 +91,7 @@ class CheckRoutes final : public Command {
       co_await discover(session, wanted_.discovery, fabric);
       co_return;
     }
-    const std::string text = read_regular_file(*wanted_.topology, largest_topology);
-    try {
-      formats::read_topology_text(text, fabric.subnet);
-    } catch (const UsageError& error) {
-      throw UsageError(fmt::format("{}: {}", harmless_line(*wanted_.topology), error.message()));
-    }
+    load_fabric(*wanted_.topology, fabric);
     fabric.names = session.node_name_map();
   }
 
@@ -109,7 +100,7 @@ class CheckRoutes final : public Command {
     if (wanted_.psl) warn(session.log(), read_level_file(*wanted_.psl, tables, wanted_.switches));
     if (!wanted_.lfts.empty()) warn(session.log(), read_table_files(wanted_.lfts, tables));
     const bool has_groups = tables.multicast.unread_count() < tables.network.switches().size();
-    const bool is_stored = session.options().from && !session.snapshot().has_part("mft");
+    const bool is_stored = session.options().from && !session.stored().has_part("mft");
     tables.skips_multicast = !wanted_.multicast && !tables.has_multicast_file && (is_stored || !wanted_.can_request());
     const bool can_read_groups = wanted_.wants_multicast() && wanted_.can_request() && !tables.skips_multicast;
     if (wanted_.lfts.empty() || (can_read_groups && !has_groups)) {

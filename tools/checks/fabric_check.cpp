@@ -15,6 +15,7 @@
 #include "subnet/port_paths.hpp"
 #include "tools/checks/checks.hpp"
 #include "tools/shared/check_rows.hpp"
+#include "tools/shared/stored_fabric.hpp"
 #include "tools/shared/survey.hpp"
 
 namespace ib::tools::checks {
@@ -61,6 +62,7 @@ class FabricCheck final : public Command {
       if (sa.not_read) add_failures(session, fabric, {not_read_failure(sa)});
       if (sa.cut) add_failures(session, fabric, {cut_failure(sa)});
     }
+    if (looks_.ports() && is_listing(fabric)) add_failures(session, fabric, {no_states()});
     Counters counters;
     if (looks_.errors) counters = co_await read_counters(session, fabric, sa.paths);
     CheckReport report(fabric);
@@ -124,6 +126,13 @@ class FabricCheck final : public Command {
     return {.kind = kind, .attribute = "NodeRecord", .why = std::move(why), .error = sa.not_read};
   }
 
+  static subnet::Failure no_states() {
+    return {.kind = subnet::Failure::Kind::not_read,
+            .attribute = "PortInfo",
+            .why = "Topology text has no states of ports, which are not checked; `ibtool snapshot` keeps them.",
+            .error = {}};
+  }
+
   static subnet::Failure cut_failure(const SaView& sa) {
     std::string why = fmt::format("The SA's table of NodeRecords came without its end: {} arrived.", sa.guid_by_lid.size());
     return {.kind = subnet::Failure::Kind::no_record, .attribute = "NodeRecord", .why = std::move(why), .error = {}};
@@ -184,7 +193,8 @@ class FabricCheck final : public Command {
       report.add({.kind = CheckKind::node, .port = end, .findings = check_node(subnet, end, sa)});
     if (looks_.ports()) {
       for (const PortIndex port : ports_behind(subnet, end)) {
-        if (subnet.port(port).has_info) report.add({.kind = CheckKind::port, .port = port, .findings = check_port(subnet, port, looks_)});
+        const bool has_state = subnet.port(port).has_info && !subnet.node(subnet.port(port).node).is_listed;
+        if (has_state) report.add({.kind = CheckKind::port, .port = port, .findings = check_port(subnet, port, looks_)});
       }
     }
     if (looks_.errors) check_errors(subnet, end, counters, report);

@@ -11,14 +11,14 @@
 #include "base/error.hpp"
 #include "base/escape.hpp"
 #include "metrics/counter_round.hpp"
-#include "snapshot/snapshot.hpp"
+#include "snapshot/stored_fabric.hpp"
 #include "snapshot/transactor.hpp"
 
 namespace ib::tools::history {
 namespace {
 
-/// The fabric of a snapshot, with the lists of its devices.
-std::shared_ptr<metrics::SweptFabric> stored_fabric(snapshot::Snapshot& stored, const sys::EndPort& port, subnet::NodeNameMap names) {
+/// The fabric of a file, with the lists of its devices.
+std::shared_ptr<metrics::SweptFabric> swept_fabric(snapshot::StoredFabric& stored, const sys::EndPort& port, subnet::NodeNameMap names) {
   subnet::SweptSubnet swept = stored.read_fabric(&port);
   auto fabric = std::make_shared<metrics::SweptFabric>();
   fabric->subnet = std::move(swept.subnet);
@@ -31,15 +31,14 @@ std::shared_ptr<metrics::SweptFabric> stored_fabric(snapshot::Snapshot& stored, 
 }  // namespace
 
 async::Task<StoredView> read_snapshot(async::Loop& loop, std::string file, const metrics::Exported& exported, subnet::NodeNameMap names) {
-  snapshot::Snapshot stored(file);
-  if (!stored.has_part("counters"))
-    throw UsageError(fmt::format("{} has no counters: take snapshots without --skip counters", in_quotes(file)));
-  const std::optional<std::int64_t> ended = stored.number("ended");
+  const std::unique_ptr<snapshot::StoredFabric> stored = snapshot::open_fabric(file);
+  if (const std::string why = stored->why_without("counters", "counters"); !why.empty()) throw UsageError(why);
+  const std::optional<std::int64_t> ended = stored->ended();
   if (!ended) throw UsageError(fmt::format("{} does not say when it was taken", in_quotes(file)));
-  const sys::DeviceList devices = stored.devices();
-  const sys::EndPort& port = devices.select({}, std::to_string(stored.port_number()));
-  snapshot::SnapshotTransactor transactor(stored, port, Keys::hidden);
-  std::shared_ptr<metrics::SweptFabric> fabric = stored_fabric(stored, port, std::move(names));
+  const sys::DeviceList devices = stored->devices();
+  const sys::EndPort& port = devices.select({}, std::to_string(stored->port_number()));
+  snapshot::SnapshotTransactor transactor(*stored, port, Keys::hidden);
+  std::shared_ptr<metrics::SweptFabric> fabric = swept_fabric(*stored, port, std::move(names));
   auto states = std::make_shared<const metrics::PortStates>(fabric->subnet);
   counters::KnownPmas pmas;
   metrics::CounterRound round(loop, fabric, states, exported.hcas, exported.details, pmas);

@@ -197,7 +197,7 @@ void add_common(OptionSet& set, CommonOptions& common, unsigned groups) {
     });
   }
   if ((groups & group_sl) != 0) set.flag("--skip-sl", common.skip_sl, "Use SL 0 for GMPs, and ask the subnet administrator for no path.");
-  if ((groups & group_from) != 0) set.text("--from", common.from, "FILE", "Ask no fabric: answer from a file of ibtool snapshot.");
+  if ((groups & group_from) != 0) set.text("--from", common.from, "FILE", "Send nothing: answer from this file of a fabric.");
   if ((groups & group_timing) != 0) add_timing(set, common);
   if ((groups & group_gmp) != 0) add_gmp(set, common);
   if ((groups & group_address) != 0) add_address(set, common);

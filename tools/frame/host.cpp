@@ -5,7 +5,8 @@
 
 #include <utility>
 
-#include "snapshot/snapshot.hpp"
+#include "base/error.hpp"
+#include "snapshot/stored_fabric.hpp"
 
 namespace ib::tools {
 namespace {
@@ -26,8 +27,13 @@ Host::Host(const World& world, CommonOptions options, PortChoice choose_port)
 Host::~Host() = default;
 
 const sys::DeviceList& Host::devices() {
-  if (!devices_) devices_ = std::make_unique<sys::DeviceList>(options_.from ? snapshot().devices() : world_.devices());
+  if (!devices_) devices_ = std::make_unique<sys::DeviceList>(options_.from ? stored().devices() : world_.devices());
   return *devices_;
+}
+
+const sys::DeviceList& Host::own_devices() {
+  if (options_.from && !stored().format().empty()) throw UsageError(stored().why_without({}, "devices of a host"));
+  return devices();
 }
 
 const sys::EndPort& Host::end_port() {
@@ -40,10 +46,10 @@ const sys::EndPort& Host::end_port() {
 
 const sys::EndPort& Host::select(const sys::DeviceList& list) {
   std::optional<std::string> port = options_.port;
-  const bool is_snapshots = options_.from && !options_.device && !port;
-  if (is_snapshots) port = std::to_string(snapshot().port_number());
+  const bool is_stored = options_.from && !options_.device && !port;
+  if (is_stored) port = std::to_string(stored().port_number());
   try {
-    if (choose_port_ && !is_snapshots) return choose_port_(list, options_);
+    if (choose_port_ && !is_stored) return choose_port_(list, options_);
     return list.select(options_.device, port);
   } catch (const UsageError& error) {
     throw UsageError(error.message() + where_defaults_stand(options_));
@@ -64,9 +70,9 @@ void Host::reread() {
   end_port_ = port;
 }
 
-snapshot::Snapshot& Host::snapshot() {
-  if (!snapshot_) snapshot_ = std::make_unique<snapshot::Snapshot>(options_.from.value());
-  return *snapshot_;
+snapshot::StoredFabric& Host::stored() {
+  if (!stored_) stored_ = snapshot::open_fabric(options_.from.value());
+  return *stored_;
 }
 
 }  // namespace ib::tools

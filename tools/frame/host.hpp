@@ -13,7 +13,7 @@
 #include "tools/frame/world.hpp"
 
 namespace ib::snapshot {
-class Snapshot;
+class StoredFabric;
 }
 
 namespace ib::tools {
@@ -31,8 +31,10 @@ class Host {
   /// As if --sa had been given.
   void use_sa() { options_.use_sa = true; }
 
-  /// The devices: those of the snapshot of --from, else those of this host. The first call reads them. Throws SysError.
+  /// The devices that lead to the fabric: that of the file of --from, else those of this host. The first call reads them. Throws SysError.
   const sys::DeviceList& devices();
+  /// The same, for a command about the devices themselves. Throws UsageError with --from and a file that does not hold its host's devices.
+  const sys::DeviceList& own_devices();
   /// The end port that a target named, else the end port of -C and -P, else the default of `choose_port`. Throws UsageError if there is no
   /// such end port.
   const sys::EndPort& end_port();
@@ -48,8 +50,8 @@ class Host {
   /// the next call.
   void reread();
 
-  /// The snapshot of --from. Throws as snapshot::Snapshot() does.
-  snapshot::Snapshot& snapshot();
+  /// The fabric of --from. The first call opens the file. Throws as snapshot::open_fabric() does.
+  snapshot::StoredFabric& stored();
 
  private:
   const sys::EndPort& select(const sys::DeviceList& list);
@@ -60,7 +62,7 @@ class Host {
   std::unique_ptr<sys::DeviceList> devices_, devices_before_;  ///< the latter until reread() is called once more
   const sys::EndPort* end_port_{};
   bool is_named_{};
-  std::unique_ptr<snapshot::Snapshot> snapshot_;
+  std::unique_ptr<snapshot::StoredFabric> stored_;
 };
 
 }  // namespace ib::tools

@@ -5,7 +5,7 @@
 
 #include "base/error.hpp"
 #include "base/escape.hpp"
-#include "snapshot/snapshot.hpp"
+#include "snapshot/stored_fabric.hpp"
 
 namespace ib::tools {
 namespace {
@@ -39,7 +39,7 @@ std::vector<std::string> end_port_names(const World& world) {
 std::vector<std::string> stored_node_names(const std::string& file) {
   subnet::SweptSubnet fabric;
   try {
-    fabric = snapshot::Snapshot(file).read_fabric(nullptr);
+    fabric = snapshot::open_fabric(file)->read_fabric(nullptr);
   } catch (const Error&) {
     return {};
   }

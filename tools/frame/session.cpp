@@ -132,7 +132,7 @@ void Session::diags_debug(std::string_view function, std::string_view text) cons
 }
 
 void Session::count_plan(const subnet::DiscoverStats& stats) {
-  if (stack_.answers_from_snapshot()) return;  // nothing is sent
+  if (stack_.answers_from_file()) return;  // nothing is sent
   plan_.plan += stats.plan;
   plan_.asked += stats.asked;
   for (const auto& [reason, count] : stats.beyond) plan_.add(reason, count);

@@ -51,10 +51,10 @@ class Session {
   /// Hands the operands to `set` (Targets::bind()).
   void bind_operands(const OptionSet& set) { targets_.bind(set, operands_); }
 
-  const sys::DeviceList& devices() { return host_.devices(); }
+  const sys::DeviceList& devices() { return host_.own_devices(); }
   const sys::EndPort& end_port() { return host_.end_port(); }
-  /// The snapshot of --from.
-  snapshot::Snapshot& snapshot() { return host_.snapshot(); }
+  /// The fabric of --from.
+  snapshot::StoredFabric& stored() { return host_.stored(); }
   /// The site's names for nodes: the file of --node-name-map, else the default file if there is one. Invalid lines are warnings. In
   /// ibtool's dialect throws as formats::read_node_name_map() does. In the dialect of infiniband-diags a file that cannot be read is a
   /// warning.

@@ -10,7 +10,6 @@
 #include "sa/resolve.hpp"
 #include "sa/transactor.hpp"
 #include "snapshot/cache.hpp"
-#include "snapshot/snapshot.hpp"
 #include "snapshot/transactor.hpp"
 #include "sys/umad_port.hpp"
 #include "tools/frame/options.hpp"
@@ -44,7 +43,7 @@ void Stack::close() {
 
 mad::Transactor& Stack::lowest_transactor() {
   if (host_.options().from) {
-    if (!stored_) open_snapshot();
+    if (!stored_) open_stored();
     return *stored_;
   }
   if (!rpc_) open_fabric();
@@ -52,7 +51,7 @@ mad::Transactor& Stack::lowest_transactor() {
   return *rpc_;
 }
 
-/// The layer that answers requests: the snapshot, or the Rpc with the SetGuard on top.
+/// The layer that answers requests: the file of --from, or the Rpc with the SetGuard on top.
 mad::Transactor& Stack::guarded() {
   mad::Transactor& lowest = lowest_transactor();
   return guard_ ? *guard_ : lowest;
@@ -157,12 +156,12 @@ std::optional<std::string> Stack::former_fabric() {
 
 void Stack::know_fabrics(std::vector<KnownFabric> known) { known_fabrics_ = std::move(known); }
 
-void Stack::open_snapshot() {
-  snapshot::Snapshot& snapshot = host_.snapshot();
+void Stack::open_stored() {
+  snapshot::StoredFabric& stored = host_.stored();
   const CommonOptions& options = host_.options();
-  if (options.keys == Keys::shown && !snapshot.has_keys())
+  if (options.keys == Keys::shown && !stored.has_keys())
     warn(fmt::format("{} was taken without -K: keys that are set are shown as zero", in_quotes(*options.from)));
-  stored_ = std::make_unique<snapshot::SnapshotTransactor>(snapshot, host_.end_port(), options.keys);
+  stored_ = std::make_unique<snapshot::SnapshotTransactor>(stored, host_.end_port(), options.keys);
   set_sa_path(stored_->sa_path());
   stack_on_top();
 }

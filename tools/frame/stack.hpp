@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The layers of Transactors at an end port, built in one place. From bottom to top: the Rpc on a channel with the PortGate, or the snapshot
+// The layers of Transactors at an end port, built in one place. From bottom to top: the Rpc on a channel with the PortGate, or the file
 // of --from; the SetGuard; the cache of --cache; the layer of the dialect or of --sa. A Stack also has the path to the SA, and the paths
 // that the SA gave.
 //
@@ -26,6 +26,7 @@ class PathResolver;
 }
 namespace ib::snapshot {
 class Cache;
+class Snapshot;
 class SnapshotTransactor;
 }  // namespace ib::snapshot
 namespace ib::subnet {
@@ -79,14 +80,14 @@ class Stack {
   mad::Transactor& transactor();
   /// The Transactor for SMPs that go to the nodes themselves, also with --sa.
   mad::Transactor& smp_transactor();
-  /// The lowest layer for requests: the Rpc with the gate of the end port, or with --from the snapshot. For sweeps, which send no Sets.
+  /// The lowest layer for requests: the Rpc with the gate of the end port, or with --from the file. For sweeps, which send no Sets.
   mad::Transactor& lowest_transactor();
   /// The Rpc, which sends and receives. Throws NeedsFabric with --from.
   mad::Rpc& rpc();
   /// The statistics of the Rpc; null if there is no open Rpc.
   const mad::Stats* stats() const { return rpc_ ? rpc_->stats() : nullptr; }
-  bool answers_from_snapshot() const { return stored_ != nullptr; }
-  /// Throws NeedsFabric with --from: `what` ("disable") can not be done to a snapshot.
+  bool answers_from_file() const { return stored_ != nullptr; }
+  /// Throws NeedsFabric with --from: `what` ("disable") can not be done to a file.
   void require_fabric(std::string_view what) const;
   /// Makes transactor() behave as with --sa.
   void read_from_sa();
@@ -160,7 +161,7 @@ class Stack {
 
  private:
   void open_fabric();
-  void open_snapshot();
+  void open_stored();
   void stack_on_top();
   bool looks_at_port() const;
   sys::Passage passage(bool smp);
@@ -186,7 +187,7 @@ class Stack {
   std::string reported_state_;              ///< the last warning of require_link()
 
   // The layers that close() destroys, from bottom to top.
-  std::unique_ptr<snapshot::SnapshotTransactor> stored_;  ///< the snapshot of --from
+  std::unique_ptr<snapshot::SnapshotTransactor> stored_;  ///< the file of --from
   std::unique_ptr<mad::Rpc> rpc_;                         ///< sends and receives
   std::unique_ptr<PortGate> gate_;                        ///< on the Rpc, unless the state of the end port is ignored
   std::unique_ptr<SetGuard> guard_;                       ///< on these: Sets pass through it

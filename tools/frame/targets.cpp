@@ -12,6 +12,7 @@
 #include "iba/text.hpp"
 #include "path/parse.hpp"
 #include "sa/nodes.hpp"
+#include "snapshot/stored_fabric.hpp"
 
 namespace ib::tools {
 
@@ -229,6 +230,11 @@ async::Task<> Targets::read_node_records() {
 
 async::Task<> Targets::sweep() {
   auto swept = std::make_unique<subnet::SweptSubnet>();
+  if (host_.options().from && !host_.stored().format().empty()) {  // it need not hold what a sweep requests
+    *swept = host_.stored().read_fabric(default_end_port());
+    swept_ = std::move(swept);
+    co_return;
+  }
   subnet::Discovered discovered = co_await subnet::discover(stack_.lowest_transactor(), swept->subnet, stack_.here(), {});
   swept->failures = std::move(discovered.failures);
   callbacks_.swept(discovered.stats);

@@ -12,7 +12,7 @@
 #include "base/escape.hpp"
 #include "counters/difference.hpp"
 #include "iba/text.hpp"
-#include "snapshot/snapshot.hpp"
+#include "snapshot/stored_fabric.hpp"
 #include "snapshot/transactor.hpp"
 #include "subnet/other_fabric.hpp"
 #include "tools/health/reading_time.hpp"
@@ -108,7 +108,7 @@ async::Task<subnet::Failures> CounterReadings::read_all(mad::Transactor& transac
 async::Task<subnet::Failures> CounterReadings::read(Session& session, const subnet::Subnet& subnet, const ib::health::Scope& scope,
                                                     subnet::SurveyOptions options, ib::health::CounterTable* table) {
   std::optional<async::Time> time;  // where it is not that of the answers
-  if (session.options().from && any()) time = time_of(session.snapshot(), session.loop());
+  if (session.options().from && any()) time = time_of(session.stored(), session.loop());
   const bool is_first = !any();
   const Take take = [this, &subnet, table, time, is_first](NodeIndex node, counters::PmaReading reading) {
     if (time) reading.row.error_time = reading.row.traffic_time = *time;
@@ -154,17 +154,16 @@ void CounterReadings::keep_nodes_of(const subnet::Subnet& subnet) {
 }
 
 async::Task<> CounterReadings::read_snapshot(Session& session, const std::string& file, const subnet::Subnet& current) {
-  snapshot::Snapshot stored(file);
-  if (!stored.has_part("counters"))
-    throw UsageError(fmt::format("--since: {} has no counters: take one without --skip counters", in_quotes(file)));
-  const async::Time time = time_of(stored, session.loop());
+  const std::unique_ptr<snapshot::StoredFabric> stored = snapshot::open_fabric(file);
+  if (const std::string why = stored->why_without("counters", "counters"); !why.empty()) throw UsageError("--since: " + why);
+  const async::Time time = time_of(*stored, session.loop());
   since_ = file;
-  if (session.options().from && time >= time_of(session.snapshot(), session.loop()))
+  if (session.options().from && time >= time_of(session.stored(), session.loop()))
     throw UsageError(
         fmt::format("--since: {} is not older than the snapshot of --from, whose counters are the second reading", in_quotes(file)));
-  const sys::DeviceList devices = stored.devices();
-  const sys::EndPort& port = devices.select({}, std::to_string(stored.port_number()));
-  snapshot::SnapshotTransactor transactor(stored, port, Keys::hidden);
+  const sys::DeviceList devices = stored->devices();
+  const sys::EndPort& port = devices.select({}, std::to_string(stored->port_number()));
+  snapshot::SnapshotTransactor transactor(*stored, port, Keys::hidden);
   const subnet::Subnet& then = transactor.subnet();
   if (const std::string other = subnet::other_fabric(current, then); !other.empty())
     throw UsageError(fmt::format("--since: {} can not be compared: {}", in_quotes(file), other));

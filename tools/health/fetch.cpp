@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "tools/health/fetch.hpp"
 
+#include <fmt/format.h>
+
 #include <chrono>
 #include <map>
 #include <utility>
 
-#include "snapshot/snapshot.hpp"
+#include "snapshot/stored_fabric.hpp"
 #include "subnet/fec_modes.hpp"
 #include "subnet/port_paths.hpp"
 #include "tools/health/counter_readings.hpp"
@@ -42,8 +44,9 @@ unsigned count_readings(Session& session, const Wanted& wanted, Input& input) {
   if (!is_stored && wanted.interval != 0.0) return 2;
   skip(input, Source::window,
        wanted.interval == 0.0 ? "--interval 0 takes one reading" : "a snapshot alone tells states: give an earlier one with --since");
-  if (!is_stored || session.snapshot().has_part("counters")) return 1;
-  skip(input, Source::counters, "the snapshot has no counters");
+  if (!is_stored || session.stored().has_part("counters")) return 1;
+  for (const Source source : {Source::counters, Source::window})
+    skip(input, source, fmt::format("{} has no counters", session.stored().subject()));
   return 0;
 }
 
@@ -126,7 +129,7 @@ async::Task<> read_sources(Session& session, Fabric& fabric, const Wanted& wante
   std::optional<EarlierManagers> earlier;
   if (needs(Source::activity)) {
     if (wanted.since) {
-      earlier = co_await managers_in_snapshot(session, *wanted.since);
+      earlier = co_await managers_in_file(session, *wanted.since);
     } else if (ongoing.managers != nullptr) {
       earlier = ongoing.managers->before(session.loop().now());
     } else if (ongoing.counters == nullptr && !session.options().from && wanted.interval.value_or(usual_interval) > 0) {

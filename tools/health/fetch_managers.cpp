@@ -12,7 +12,7 @@
 
 #include "iba-gen/sa.hpp"
 #include "sa/subn_adm.hpp"
-#include "snapshot/snapshot.hpp"
+#include "snapshot/stored_fabric.hpp"
 #include "snapshot/transactor.hpp"
 #include "subnet/port_checks.hpp"
 #include "subnet/survey.hpp"
@@ -108,7 +108,7 @@ void take(const Surveyed& found, const std::map<Lid, smp::SMInfo>& records, Inpu
 /// Sets the earlier activity counts of the managers, if they are old enough for a comparison.
 void compare(Session& session, const std::optional<EarlierManagers>& earlier, Input& input) {
   const bool is_stored = earlier && session.options().from;
-  const async::Time now = is_stored ? time_of(session.snapshot(), session.loop()) : session.loop().now();
+  const async::Time now = is_stored ? time_of(session.stored(), session.loop()) : session.loop().now();
   if (!earlier || now - earlier->time < least_window) {
     skip(input, Source::activity, fmt::format("needs a window of {} s", least_window.count()));
     return;
@@ -155,21 +155,22 @@ async::Task<EarlierManagers> managers_now(Session& session, const Fabric& fabric
   co_return earlier_of(found, fabric.subnet, session.loop().now());
 }
 
-async::Task<std::optional<EarlierManagers>> managers_in_snapshot(Session& session, const std::string& file) {
-  snapshot::Snapshot stored(file);
-  if (!stored.has_part("sminfo")) co_return std::nullopt;
-  const sys::DeviceList devices = stored.devices();
-  const sys::EndPort& port = devices.select({}, std::to_string(stored.port_number()));
-  snapshot::SnapshotTransactor transactor(stored, port, Keys::hidden);
+async::Task<std::optional<EarlierManagers>> managers_in_file(Session& session, const std::string& file) {
+  const std::unique_ptr<snapshot::StoredFabric> stored = snapshot::open_fabric(file);
+  if (!stored->has_part("sminfo")) co_return std::nullopt;
+  const sys::DeviceList devices = stored->devices();
+  const sys::EndPort& port = devices.select({}, std::to_string(stored->port_number()));
+  snapshot::SnapshotTransactor transactor(*stored, port, Keys::hidden);
   path::Path start = path::IbDrPath(&port);
   const Surveyed found = co_await survey_managers(transactor, transactor.subnet(), std::move(start));
-  co_return earlier_of(found, transactor.subnet(), time_of(stored, session.loop()));
+  co_return earlier_of(found, transactor.subnet(), time_of(*stored, session.loop()));
 }
 
 async::Task<EarlierManagers> read_managers(Session& session, const Fabric& fabric, const std::optional<EarlierManagers>& earlier,
                                            bool is_sa_silent, Input& input) {
-  if (session.options().from && !session.snapshot().has_part("sminfo")) {
-    for (const Source source : {Source::managers, Source::activity}) skip(input, source, "the snapshot has no SMInfo");
+  if (session.options().from && !session.stored().has_part("sminfo")) {
+    for (const Source source : {Source::managers, Source::activity})
+      skip(input, source, fmt::format("{} has no SMInfo", session.stored().subject()));
     co_return EarlierManagers();
   }
   input.has_asked_managers = true;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // P_Key tables, multicast groups, forwarding tables.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <string>
@@ -9,7 +11,7 @@
 
 #include "health/route_analysis.hpp"
 #include "routing/table_reader.hpp"
-#include "snapshot/snapshot.hpp"
+#include "snapshot/stored_fabric.hpp"
 #include "subnet/port_checks.hpp"
 #include "subnet/port_paths.hpp"
 #include "subnet/smp_tables.hpp"
@@ -121,8 +123,8 @@ async::Task<bool> read_forwarding_tables(Session& session, Fabric& fabric, Route
 }  // namespace
 
 async::Task<> read_pkeys(Session& session, Fabric& fabric, Input& input) {
-  if (session.options().from && !session.snapshot().has_part("pkeys")) {
-    skip(input, Source::pkeys, "the snapshot has no P_Keys");
+  if (session.options().from && !session.stored().has_part("pkeys")) {
+    skip(input, Source::pkeys, fmt::format("{} has no P_Keys", session.stored().subject()));
     co_return;
   }
   subnet::Failures failures = co_await survey_pkeys(session.transactor(), session.here(), input);
@@ -154,8 +156,8 @@ async::Task<subnet::Failures> survey_pkeys(mad::Transactor& transactor, path::Pa
 }
 
 async::Task<> read_broadcast_groups(Session& session, bool is_sa_silent, GroupRecords& known, Input& input) {
-  if (session.options().from && !session.snapshot().has_part("sa")) {
-    skip(input, Source::groups, "the snapshot has no tables of the subnet administrator");
+  if (session.options().from && !session.stored().has_part("sa")) {
+    skip(input, Source::groups, fmt::format("{} has no tables of the subnet administrator", session.stored().subject()));
     co_return;
   }
   if (is_sa_silent) {
@@ -185,11 +187,11 @@ async::Task<> read_broadcast_groups(Session& session, bool is_sa_silent, GroupRe
 
 async::Task<> read_routes(Session& session, Fabric& fabric, const Wanted& wanted, bool is_sa_silent, GroupRecords& known, Input& input) {
   const bool is_file = session.options().from.has_value();
-  if (!wanted.routes && (!is_file || !session.snapshot().has_part("lft"))) {
-    skip(input, Source::routes, is_file ? "the snapshot has no forwarding tables" : "needs --routes");
+  if (!wanted.routes && (!is_file || !session.stored().has_part("lft"))) {
+    skip(input, Source::routes, is_file ? fmt::format("{} has no forwarding tables", session.stored().subject()) : "needs --routes");
     co_return;
   }
-  const auto has = [&session, is_file](std::string_view part) { return !is_file || session.snapshot().has_part(part); };
+  const auto has = [&session, is_file](std::string_view part) { return !is_file || session.stored().has_part(part); };
   RouteTables tables(fabric.subnet);
   tables.has_multicast = has("mft");
   const bool has_any = co_await read_forwarding_tables(session, fabric, tables, input);
@@ -209,7 +211,7 @@ async::Task<> read_routes(Session& session, Fabric& fabric, const Wanted& wanted
   input.route_faults = std::move(analysis.faults);
   if (analysis.lacks_lanes)
     not_read_partly(input, "ports can wait for each other in a circle, and not all SLtoVL mapping tables were read");
-  if (wanted.routes && !tables.has_multicast) not_read_partly(input, "the snapshot has no multicast tables");
+  if (wanted.routes && !tables.has_multicast) not_read_partly(input, fmt::format("{} has no multicast tables", session.stored().subject()));
 }
 
 }  // namespace ib::tools::health

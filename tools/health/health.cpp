@@ -61,9 +61,9 @@ class Health final : public Command {
     set.value("--interval", "SECONDS", "Time between the two readings of counters: 10 where nothing is said, 0 for one reading.",
               [this](std::string_view text) { wanted_.interval = text == "0" ? 0 : parse_seconds(text, "--interval"); });
     set.text("--since", wanted_.since, "SNAPSHOT", "Take the counters in this snapshot for the first reading, and wait for nothing.");
-    set.text("--baseline", wanted_.baseline, "SNAPSHOT",
-             "Compare with this snapshot: nodes, cables, speeds and settings. Its counters are the first reading, unless --interval or "
-             "--since is given.");
+    set.text("--baseline", wanted_.baseline, "FILE",
+             "Compare with the fabric in this file: nodes, cables, speeds and settings. Its counters are the first reading, unless "
+             "--interval or --since is given.");
     set.text("--nodes", nodes_, "FILE|LIST",
              "Look only at the links that packets between these hosts use: n[001-064],gpu7, or a file of such words.");
     set.value(

@@ -25,8 +25,8 @@ async::Time time_of(std::int64_t milliseconds, async::Loop& loop) {
   return loop.now() - std::chrono::duration_cast<async::Duration>(loop.clock().wall_time() - then);
 }
 
-async::Time time_of(snapshot::Snapshot& stored, async::Loop& loop) {
-  const std::optional<std::int64_t> ended = stored.number("ended");
+async::Time time_of(snapshot::StoredFabric& stored, async::Loop& loop) {
+  const std::optional<std::int64_t> ended = stored.ended();
   const std::string why = why_impossible(ended, loop.clock().wall_time());
   if (!why.empty()) throw UsageError(fmt::format("{} is no reading to begin a window with: {}", in_quotes(stored.file()), why));
   return time_of(*ended, loop);

@@ -10,7 +10,7 @@
 
 #include "async/clock.hpp"
 #include "async/loop.hpp"
-#include "snapshot/snapshot.hpp"
+#include "snapshot/stored_fabric.hpp"
 
 namespace ib::tools::health {
 
@@ -21,9 +21,9 @@ inline constexpr std::chrono::hours longest_window{24 * 365 * 10};
 /// Why a reading can not have been made at `milliseconds` since 1970; empty if it can.
 std::string why_impossible(std::optional<std::int64_t> milliseconds, WallTime now);
 
-/// The time of this run at which a snapshot was complete. It may be before the run's zero. Throws UsageError where the file has no such
-/// time, or an impossible one.
-async::Time time_of(snapshot::Snapshot& stored, async::Loop& loop);
+/// The time of this run at which a stored fabric was complete. It may be before the run's zero. Throws UsageError where the file has no
+/// such time, or an impossible one.
+async::Time time_of(snapshot::StoredFabric& stored, async::Loop& loop);
 
 /// The time of this run that is `milliseconds` since 1970, which are possible.
 async::Time time_of(std::int64_t milliseconds, async::Loop& loop);

@@ -46,8 +46,8 @@ async::Task<EarlierManagers> read_managers(Session& session, const Fabric& fabri
                                            bool is_sa_silent, ib::health::Input& input);
 /// Reads the activity counts of the subnet managers.
 async::Task<EarlierManagers> managers_now(Session& session, const Fabric& fabric);
-/// The activity counts in the snapshot `file`. Nothing if it has none.
-async::Task<std::optional<EarlierManagers>> managers_in_snapshot(Session& session, const std::string& file);
+/// The activity counts in the stored fabric `file`. Nothing if it has none.
+async::Task<std::optional<EarlierManagers>> managers_in_file(Session& session, const std::string& file);
 
 /// SMInfo of the ports that may have a subnet manager (subnet::may_have_manager()), and of `further` ones.
 async::Task<subnet::Surveyed<smp::SMInfo>> survey_managers(mad::Transactor& transactor, const subnet::Subnet& subnet, path::Path start,
@@ -59,8 +59,8 @@ async::Task<> trace_lost_requests(Session& session, const Fabric& fabric, ib::he
 async::Task<> read_pkeys(Session& session, Fabric& fabric, ib::health::Input& input);
 /// Reads Source::pkeys of any fabric, the one of `input`. Returns what failed.
 async::Task<subnet::Failures> survey_pkeys(mad::Transactor& transactor, path::Path start, ib::health::Input& input);
-/// The P_Keys, subnet managers and firmware that the snapshot `stored` holds.
-async::Task<ib::health::BaselineTables> tables_in_snapshot(snapshot::Snapshot& stored);
+/// The P_Keys, subnet managers and firmware that a file holds.
+async::Task<ib::health::BaselineTables> tables_in_file(snapshot::StoredFabric& stored);
 /// Input::firmware, where the baseline of `input` has it: of a snapshot whatever it holds, of a live fabric that of the nodes of which the
 /// baseline knows it, by one GMP each. `paths` gets service levels from the SA if it was not queried for them yet.
 async::Task<> read_firmware(Session& session, Fabric& fabric, subnet::PortPaths& paths, ib::health::Input& input);

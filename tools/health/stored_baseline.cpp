@@ -5,40 +5,33 @@
 
 #include "base/error.hpp"
 #include "base/escape.hpp"
-#include "snapshot/snapshot.hpp"
 #include "subnet/other_fabric.hpp"
 #include "tools/health/sources.hpp"
-#include "tools/shared/stored_fabric.hpp"
 
 namespace ib::tools::health {
 
 StoredBaseline::StoredBaseline(const std::optional<std::string>& file, const subnet::NodeNameMap& names) {
   if (!file) return;
-  file_ = *file;
-  load_fabric(*file, fabric_.emplace());
+  stored_ = snapshot::open_fabric(*file);
+  static_cast<subnet::SweptSubnet&>(fabric_.emplace()) = stored_->read_fabric(nullptr);
   fabric_->names = names;
-  if (!snapshot::is_snapshot_file(*file)) return;
-  snapshot_ = file;
-  snapshot::Snapshot stored(*file);
-  if (stored.has_part("counters")) counters_time_ = stored.number("ended").value_or(0);  // refused when it is to begin a window
+  if (stored_->has_part("counters")) counters_time_ = stored_->ended().value_or(0);  // refused when it is to begin a window
 }
 
 async::Task<> StoredBaseline::read_tables() {
-  if (!snapshot_) co_return;
-  snapshot::Snapshot stored(*snapshot_);
-  tables_ = co_await tables_in_snapshot(stored);
+  if (stored_) tables_ = co_await tables_in_file(*stored_);
 }
 
 bool StoredBaseline::is_first_reading(Session& session) const {
   if (!counters_time_ || !session.options().from) return counters_time_.has_value();
-  return session.snapshot().has_part("counters") && session.snapshot().number("ended").value_or(0) > *counters_time_;
+  return session.stored().has_part("counters") && session.stored().ended().value_or(0) > *counters_time_;
 }
 
 const ib::health::Baseline* StoredBaseline::compare(const subnet::Subnet& current) {
   if (!fabric_) return nullptr;
   compared_.emplace(fabric_->subnet, subnet::changes(current, fabric_->subnet), tables_);
   const std::string other = subnet::other_fabric(current, fabric_->subnet, compared_->changes.pairs);
-  if (!other.empty()) throw UsageError(fmt::format("--baseline: {} can not be compared: {}", in_quotes(file_), other));
+  if (!other.empty()) throw UsageError(fmt::format("--baseline: {} can not be compared: {}", in_quotes(stored_->file()), other));
   return &*compared_;
 }
 

@@ -2,34 +2,34 @@
 // The fabric of --baseline.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "health/input.hpp"
+#include "snapshot/stored_fabric.hpp"
 #include "tools/shared/fabric.hpp"
 
 namespace ib::tools::health {
 
 class StoredBaseline {
  public:
-  /// Reads `file`, a snapshot or a cache of libibnetdisc, whose nodes have the names of `names`. Without a name reads nothing. Throws
-  /// CannotLoad.
+  /// Opens `file`, whose nodes have the names of `names`. Without a name reads nothing. Throws as snapshot::open_fabric() does.
   StoredBaseline(const std::optional<std::string>& file, const subnet::NodeNameMap& names);
 
-  /// Reads what a snapshot has beside its model. Without it that is not compared.
+  /// Reads what the file has beside its model. Without it that is not compared.
   async::Task<> read_tables();
 
   /// What was read; null: nothing.
   const Fabric* fabric() const { return fabric_ ? &*fabric_ : nullptr; }
-  /// Whether it has counters, of a time before those of the fabric, or of the snapshot of --from.
+  /// Whether it has counters, of a time before those of the fabric, or of the file of --from.
   bool is_first_reading(Session& session) const;
   /// The differences of `current` from it, which live as long as this object and until the next call; null: nothing was read. Throws
   /// UsageError if it is of another fabric.
   const ib::health::Baseline* compare(const subnet::Subnet& current);
 
  private:
-  std::string file_;
-  std::optional<std::string> snapshot_;  ///< the file, if it is one
+  std::unique_ptr<snapshot::StoredFabric> stored_;
   ib::health::BaselineTables tables_;
   std::optional<Fabric> fabric_;
   std::optional<std::int64_t> counters_time_;  ///< in milliseconds since 1970; absent: it has no counters

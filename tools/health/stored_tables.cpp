@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "iba-gen/mlx.hpp"
-#include "snapshot/snapshot.hpp"
+#include "snapshot/stored_fabric.hpp"
 #include "snapshot/transactor.hpp"
 #include "subnet/failures.hpp"
 #include "subnet/port_paths.hpp"
@@ -60,7 +60,7 @@ async::Task<subnet::Failures> survey_firmware(mad::Transactor& transactor, subne
 
 }  // namespace
 
-async::Task<ib::health::BaselineTables> tables_in_snapshot(snapshot::Snapshot& stored) {
+async::Task<ib::health::BaselineTables> tables_in_file(snapshot::StoredFabric& stored) {
   const sys::DeviceList devices = stored.devices();
   const sys::EndPort& port = devices.select({}, std::to_string(stored.port_number()));
   snapshot::SnapshotTransactor transactor(stored, port, Keys::hidden);
@@ -87,8 +87,8 @@ async::Task<> read_firmware(Session& session, Fabric& fabric, subnet::PortPaths&
   const std::map<Guid, std::string>& known = input.baseline->tables.firmware;
   if (known.empty()) co_return;
   if (session.options().from) {
-    if (!session.snapshot().has_part("vendor")) co_return;
-    ib::health::BaselineTables tables = co_await tables_in_snapshot(session.snapshot());
+    if (!session.stored().has_part("vendor")) co_return;
+    ib::health::BaselineTables tables = co_await tables_in_file(session.stored());
     input.firmware = std::move(tables.firmware);
     co_return;
   }

@@ -12,9 +12,9 @@
 #include "base/escape.hpp"
 #include "base/file.hpp"
 #include "iba/text.hpp"
+#include "snapshot/stored_fabric.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/session.hpp"
-#include "tools/shared/stored_fabric.hpp"
 
 namespace ib::tools {
 namespace {
@@ -176,8 +176,9 @@ class CacheEdit : public Command {
  private:
   NetdiscCache load(const Session& session) const {
     try {
-      return *read_cache(*original_);
-    } catch (const CannotLoad& error) {
+      if (const auto cache = snapshot::open_fabric(*original_)->netdisc()) return *cache;
+      throw UsageError(fmt::format("{} is no cache of libibnetdisc", in_quotes(*original_)));
+    } catch (const UsageError& error) {
       session.refuse(error, {"main", "loading original cached fabric failed"});
     }
   }

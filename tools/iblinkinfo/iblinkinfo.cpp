@@ -87,8 +87,9 @@ struct LinkReport final : FabricReport {
 
   std::string near_end(PortIndex index) const {
     const subnet::Port& port = fabric.subnet.port(index);
-    std::string state = "no answer";
-    if (port.has_info)
+    const bool is_listed = fabric.subnet.node(port.node).is_listed;
+    std::string state = is_listed ? "not read" : "no answer";
+    if (port.has_info && !is_listed)
       state =
           link_state_text(static_cast<unsigned>(port.state())) + '/' + phys_link_state_text(static_cast<unsigned>(port.physical_state()));
     if (port.has_info && port.is_link_up()) {
@@ -96,7 +97,7 @@ struct LinkReport final : FabricReport {
       state = fmt::format("{:2}x {} {}", rate.lanes, subnet::name(rate.speed), state);
     }
     std::string text = fmt::format("{:3} {:4}[  ] ==({})", fabric.subnet.lid(index).value, port.number, state);
-    if (shown.additional) {
+    if (shown.additional && !is_listed) {
       const smp::PortInfo info = port.info();
       text += fmt::format(" (HOQ:{} VL_Stall:{})", info.hoq_life, info.vl_stall_count);
     }
@@ -226,7 +227,7 @@ class IblinkinfoDiags final : public Command {
  private:
   static void load(const std::string& file, Fabric& fabric, std::string_view what) {
     try {
-      load_fabric(file, fabric);
+      load_diags_fabric(file, fabric);
     } catch (const CannotLoad&) {
       throw DiagsFailure({"main", fmt::format("loading cached fabric for {} failed\n", what)});
     }

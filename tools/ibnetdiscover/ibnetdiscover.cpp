@@ -211,7 +211,7 @@ class IbnetdiscoverDiags final : public Command {
 
   void load_stored(const Session& session, LibibnetdiscFabric& fabric) const {
     try {
-      load_fabric(*shown_.diff.file, fabric);
+      load_diags_fabric(*shown_.diff.file, fabric);
     } catch (const CannotLoad& error) {
       give_up(session, error, "ibnd_load_fabric", "loading cached fabric for diff failed\n");
     }

@@ -296,7 +296,7 @@ class IbqueryerrorsDiags final : public Command {
     add_thresholds(set, wanted_);
     set.flag({"GNDN", 'R'}, ignored_, "Nothing.");
     add_report_options(set, wanted_, rules_);
-    set.text({"load-cache"}, checked_.discovery.load_cache, "FILE", load_cache_help);
+    set.text({"load-cache"}, checked_.discovery.load_cache, "FILE", "Read the fabric from a file that ibnetdiscover --cache wrote.");
     set.outstanding_smps();
     set.without("DGKLnRrSsY");
     set.sends_sa_key();

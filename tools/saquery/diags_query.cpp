@@ -66,7 +66,7 @@ void find_port(Session& session) {
     // No device at all.
   }
   // libibumad looks for a device of its own choice, and to find none is no error of the system.
-  const bool has_none = !session.options().device && session.devices().devices().empty();
+  const bool has_none = !session.options().device && session.host().devices().devices().empty();
   if (!found) refuse_port(session, fmt::format("No SM/SA found on port {}", port), has_none ? 0 : ENOENT);
   if (const std::optional<int> failure = session.open_failure())
     refuse_port(session, fmt::format("umad_open_port on port {} failed", port), *failure);

@@ -15,7 +15,7 @@
 #include "iba/text.hpp"
 #include "mad/error.hpp"
 #include "snapshot/cache.hpp"
-#include "snapshot/snapshot.hpp"
+#include "snapshot/stored_fabric.hpp"
 #include "subnet/counterparts.hpp"
 #include "subnet/failures.hpp"
 #include "subnet/find_port.hpp"
@@ -58,9 +58,9 @@ std::optional<std::vector<std::uint8_t>> route_to(const Target& target) {
   return route;
 }
 
-/// The route from here to a node of the snapshot of --from; nothing if no node or several nodes have the GUID.
+/// The route from here to a node of the file of --from; nothing if no node or several nodes have the GUID.
 std::optional<std::vector<std::uint8_t>> stored_route(Session& session, Guid guid) {
-  const subnet::Subnet whole = session.snapshot().read_fabric(&session.end_port()).subnet;
+  const subnet::Subnet whole = session.stored().read_fabric(&session.end_port()).subnet;
   const subnet::NodeIndex node = subnet::only_node(whole, guid);
   if (node == subnet::none) return std::nullopt;
   std::array<std::uint8_t, 64> route{};
@@ -156,7 +156,7 @@ void read_stored(const std::string& file, subnet::Subnet& subnet) {
 
 void add_discovery(OptionSet& set, DiscoveryOptions& options) {
   add_mode(set, options);
-  set.text("--load-cache", options.load_cache, "FILE", load_cache_help);
+  set.text("--load-cache", options.load_cache, "FILE", "Read nodes and links from this file of a fabric.");
   set.one_of({"--discovery", "--load-cache"});
   set.text("--cache", options.cache, "FILE", "Keep what is read in this snapshot, and take from it what it has already.");
   set.flag("--refresh-cache", options.refresh_cache, "Read all anew, whatever the file of --cache has.");

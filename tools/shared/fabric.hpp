@@ -20,8 +20,6 @@
 
 namespace ib::tools {
 
-inline constexpr std::string_view load_cache_help = "Read the fabric from a file that ibnetdiscover --cache wrote.";
-
 struct DiscoveryOptions {
   std::optional<std::string> mode;                ///< LID, DR or SA
   std::optional<std::string> load_cache;          ///< the file to read instead (tools/shared/stored_fabric.hpp)

@@ -46,8 +46,6 @@ std::string checks_help(const DiffOptions& options) {
   return fmt::format("What --diff compares: some of {}, between commas.", listed(options.keys));
 }
 
-constexpr std::string_view diff_help = "Print what is different from the fabric in this file of --cache.";
-
 bool described_alike(const Node& a, const Node& b) { return a.description_bytes == b.description_bytes; }
 
 /// The nodes that both fabrics have, and what each of the two sweeps may have missed of the other one.
@@ -142,7 +140,7 @@ std::optional<NodeDifference> compare(const Subnet& before, NodeIndex old_node, 
 }  // namespace
 
 void add_diff(OptionSet& set, DiffOptions& options) {
-  set.text("--diff", options.file, "FILE", diff_help);
+  set.text("--diff", options.file, "FILE", "Print what is different from the fabric in this file.");
   set.value("--diffcheck", "KEYS", checks_help(options), [&options](std::string_view words) {
     const auto wrong = read_checks(std::string(words), options.keys, options.checks);
     if (wrong) throw OptionError(fmt::format("--diffcheck does not know {}: it takes {}", in_quotes(*wrong), listed(options.keys)));
@@ -150,7 +148,7 @@ void add_diff(OptionSet& set, DiffOptions& options) {
 }
 
 void add_diff(DiagsOptions& set, DiffOptions& options) {
-  set.text({"diff"}, options.file, "FILE", diff_help);
+  set.text({"diff"}, options.file, "FILE", "Print what is different from the fabric in this file of --cache.");
   set.value({"diffcheck"}, "KEYS", checks_help(options), [&options](const std::string& words) {
     const auto wrong = read_checks(words, options.keys, options.checks);
     if (wrong) throw DiagsUsage(fmt::format("invalid diff check key: {}\n", *wrong));

@@ -80,7 +80,8 @@ void FabricReport::visit_port_members(report::Sink& sink, subnet::PortIndex at) 
   const smp::PortInfo info = port.info();
   sink.value("port_num", port.number);
   visit_addresses(sink, at);
-  if (port.has_info) {
+  const bool is_whole = port.has_info && !subnet.node(port.node).is_listed;
+  if (is_whole) {
     sink.symbol("state", info.port_state, smp::to_text(info.port_state));
     sink.symbol("phys_state", info.port_physical_state, smp::to_text(info.port_physical_state));
   } else {
@@ -94,8 +95,8 @@ void FabricReport::visit_port_members(report::Sink& sink, subnet::PortIndex at) 
   sink.value_or_null("rate_mbps", active.known(), active.mbps());
   visit_width(sink, "best_width", best.lanes);
   visit_speed(sink, "best_speed", best.speed);
-  sink.value_or_null("hoq_life", port.has_info, info.hoq_life);
-  sink.value_or_null("vl_stall_count", port.has_info, info.vl_stall_count);
+  sink.value_or_null("hoq_life", is_whole, info.hoq_life);
+  sink.value_or_null("vl_stall_count", is_whole, info.vl_stall_count);
   visit_peer(sink, at);
 }
 

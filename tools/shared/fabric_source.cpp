@@ -6,7 +6,7 @@
 
 #include "mad/transactor.hpp"
 #include "sa/transactor.hpp"
-#include "snapshot/snapshot.hpp"
+#include "snapshot/stored_fabric.hpp"
 #include "subnet/sa_discovery.hpp"
 #include "tools/frame/port_gate.hpp"
 #include "tools/shared/fabric.hpp"
@@ -86,7 +86,7 @@ class FromSnapshot final : public Sweep {
   std::string_view name() const override { return {}; }
   async::Task<subnet::DiscoverStats> read(FabricWanted wanted, subnet::SweptSubnet& into) override {
     if (is_whole(wanted)) {
-      into = session_.snapshot().read_fabric(&session_.end_port());
+      into = session_.stored().read_fabric(&session_.end_port());
       if (!options_.fdr10) forget_fdr10(into.subnet);
       forget_unwanted(into, wanted.needs);
       co_return subnet::DiscoverStats{};
@@ -144,6 +144,7 @@ std::unique_ptr<FabricSource> fabric_source(Session& session, const DiscoveryOpt
   if (use_sa && options.mode && options.mode != "SA")
     throw UsageError(fmt::format("Can't combine --sa with discovery mode '{}'", *options.mode));
   if (use_sa || options.mode == "SA") return std::make_unique<SaTables>(session);
+  if (session.options().from && !session.stored().format().empty()) return stored_fabric(session);
   if (session.options().from) return std::make_unique<FromSnapshot>(session, options);
   const sys::EndPort& port = session.end_port();
   const bool by_lid = options.mode ? options.mode == "LID" : port.is_active() && port.lid.is_unicast();

@@ -18,6 +18,7 @@
 #include "subnet/failures.hpp"
 #include "tools/frame/diags_words.hpp"
 #include "tools/frame/session.hpp"
+#include "tools/shared/stored_fabric.hpp"
 #include "tools/shared/sweep_trace.hpp"
 
 namespace ib::tools {
@@ -98,14 +99,16 @@ DiscoveryOptions libibnetdisc_discovery(const Session& session) {
 
 async::Task<> discover_as_libibnetdisc(Session& session, const LibibnetdiscWanted& wanted, LibibnetdiscFabric& fabric) {
   DiscoveryOptions options = libibnetdisc_discovery(session);
-  options.load_cache = wanted.load_cache;
   if (wanted.max_hops != 0) options.radius = radius_for_libibnetdisc(wanted.max_hops);
-  if (!options.load_cache) {
+  if (wanted.load_cache) {
+    fabric.names = session.node_name_map();
+    load_diags_fabric(*wanted.load_cache, fabric);
+  } else {
     open_for_libibnetdisc(session);
     session.routes_of_libibnetdisc();
     report_self(session);
+    co_await discover(session, options, fabric);
   }
-  co_await discover(session, options, fabric);
   if (!fabric.stored && (wanted.max_hops != 0 || goes_beyond_libibnetdisc(fabric.subnet))) {
     fabric.keep(subnet::legacy_sweep(fabric.subnet, {.max_hops = wanted.max_hops, .mlnx = options.fdr10}));
   }

@@ -4,68 +4,62 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/escape.hpp"
-#include "base/file.hpp"
-#include "snapshot/snapshot.hpp"
+#include "snapshot/stored_fabric.hpp"
 #include "subnet/find_port.hpp"
 
 namespace ib::tools {
 namespace {
 
-constexpr std::size_t largest_file = std::size_t{1} << 29U;  // 2,000,000 ports take 200 MB
-
-Bytes bytes_of(const std::string& text) { return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}; }
-
-CannotLoad not_a_fabric(const std::string& file, const UsageError& error) {
-  return CannotLoad(fmt::format("{} can not be read as a stored fabric: {}", in_quotes(file), error.message()));
+void take(snapshot::StoredFabric& stored, const sys::EndPort* end_port, Fabric& fabric) {
+  static_cast<subnet::SweptSubnet&>(fabric) = stored.read_fabric(end_port);
+  fabric.stored = stored.netdisc();
 }
 
-class StoredFabric final : public FabricSource {
+class StoredSource final : public FabricSource {
  public:
-  explicit StoredFabric(std::string file) : file_(std::move(file)) {}
+  /// Without a session `file` is opened.
+  StoredSource(std::string file, Session* session) : file_(std::move(file)), session_(session) {}
 
   std::string_view name() const override { return {}; }
   std::shared_ptr<const formats::NetdiscCache> stored() const override { return cache_; }
   async::Task<subnet::DiscoverStats> read(FabricWanted wanted, subnet::SweptSubnet& into) override {
     if (wanted.notice) wanted.notice(fmt::format("Loading discovery cache from {}", in_quotes(file_)));
     Fabric loaded;
-    load_fabric(file_, loaded);
+    session_ != nullptr ? take(session_->stored(), &session_->end_port(), loaded) : load_fabric(file_, loaded);
     cache_ = loaded.stored;
     into = std::move(loaded);
-    if (wanted.around.path) into.subnet.start = subnet::get_port(into, *wanted.around.path);
+    const path::Path* const start = wanted.start ? &*wanted.start : wanted.around.path ? &*wanted.around.path : nullptr;
+    if (start != nullptr) into.subnet.start = subnet::get_port(into, *start);
     co_return subnet::DiscoverStats{};
   }
 
  private:
   std::string file_;
+  Session* session_;
   std::shared_ptr<const formats::NetdiscCache> cache_;
 };
 
 }  // namespace
 
-std::shared_ptr<const formats::NetdiscCache> read_cache(const std::string& file) {
-  try {
-    const std::string content = read_regular_file(file, largest_file);
-    return std::make_shared<formats::NetdiscCache>(formats::read_netdisc_cache(bytes_of(content)));
-  } catch (const SysError& error) {
-    throw CannotLoad(error.message());
-  } catch (const UsageError& error) {
-    throw not_a_fabric(file, error);
-  }
+std::unique_ptr<FabricSource> stored_fabric(const std::string& file) { return std::make_unique<StoredSource>(file, nullptr); }
+
+std::unique_ptr<FabricSource> stored_fabric(Session& session) { return std::make_unique<StoredSource>(session.stored().file(), &session); }
+
+bool is_listing(const Fabric& fabric) { return std::ranges::any_of(fabric.subnet.nodes(), &subnet::Node::is_listed); }
+
+void load_fabric(const std::string& file, Fabric& fabric) try {
+  take(*snapshot::open_fabric(file), nullptr, fabric);
+} catch (const UsageError& error) {
+  throw CannotLoad(error.message());
 }
 
-std::unique_ptr<FabricSource> stored_fabric(const std::string& file) { return std::make_unique<StoredFabric>(file); }
-
-void load_fabric(const std::string& file, Fabric& fabric) {
-  if (!snapshot::is_snapshot_file(file)) fabric.stored = read_cache(file);
-  try {
-    if (fabric.stored) return fill_subnet(*fabric.stored, fabric.subnet);
-    static_cast<subnet::SweptSubnet&>(fabric) = snapshot::Snapshot(file).read_fabric(nullptr);
-  } catch (const UsageError& error) {
-    throw fabric.stored ? not_a_fabric(file, error) : CannotLoad(error.message());
-  }
+void load_diags_fabric(const std::string& file, Fabric& fabric) {
+  load_fabric(file, fabric);
+  if (is_listing(fabric)) throw CannotLoad(fmt::format("{} is topology text, and no cache of libibnetdisc", in_quotes(file)));
 }
 
 }  // namespace ib::tools

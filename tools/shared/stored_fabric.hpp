@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Fabrics in files. The first bytes of a file show its kind: a snapshot of ibtool (snapshot/snapshot.hpp) or a cache of libibnetdisc
-// (formats/netdisc_cache.hpp).
+// The fabrics of files (snapshot::open_fabric()) as the commands use them.
 //
-// A command that can read such a file offers DiscoveryOptions::load_cache, and discover() reads the file instead of the fabric. No end port
-// is opened for it. A file that is given besides the fabric itself (--diff, --filterdownports) is read by load_fabric().
+// A command that can read a file in place of the fabric offers DiscoveryOptions::load_cache, and discover() reads the file. No end port is
+// opened for it. A file that is given besides the fabric itself (--diff, --filterdownports, --topology) is read by load_fabric().
 #pragma once
 
 #include <memory>
@@ -21,13 +20,17 @@ class CannotLoad : public UsageError {
   using UsageError::UsageError;
 };
 
-/// The source that reads `file`. Its read() throws CannotLoad. With FabricWanted::around the model begins at that port.
+/// The source that reads the file of --load-cache. Its read() throws CannotLoad. With FabricWanted::around the model begins at that port.
 std::unique_ptr<FabricSource> stored_fabric(const std::string& file);
+/// The same for the open file of --from, which `session` has.
+std::unique_ptr<FabricSource> stored_fabric(Session& session);
 
-/// The content of `file`, a cache of libibnetdisc. Throws CannotLoad.
-std::shared_ptr<const formats::NetdiscCache> read_cache(const std::string& file);
+/// Whether a fabric is known from a listing alone (subnet::Node::is_listed): the states of its ports were not read.
+bool is_listing(const Fabric& fabric);
 
 /// Reads `file` into `fabric`, which must be empty. Throws CannotLoad.
 void load_fabric(const std::string& file, Fabric& fabric);
+/// The same for the programs of infiniband-diags: topology text, which these do not read, is no fabric.
+void load_diags_fabric(const std::string& file, Fabric& fabric);
 
 }  // namespace ib::tools

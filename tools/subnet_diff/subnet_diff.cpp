@@ -9,8 +9,6 @@
 #include <vector>
 
 #include "base/escape.hpp"
-#include "base/file.hpp"
-#include "formats/topology_reader.hpp"
 #include "iba/text.hpp"
 #include "subnet/other_fabric.hpp"
 #include "tools/frame/commands.hpp"
@@ -23,19 +21,6 @@ namespace {
 using subnet::LinkEnds;
 using subnet::SetDifference;
 using subnet::SubnetDifference;
-
-constexpr std::size_t longest_file = std::size_t{1} << 30;  // bytes: ten times the listing of 49,151 nodes
-
-/// Reads a stored fabric: a topology file of ibnetdiscover, or a file for load_fabric(). Throws UsageError if the file has no fabric.
-void load(const std::string& file, Fabric& fabric) {
-  const std::string text = read_regular_file(file, longest_file);
-  if (!formats::is_topology_text(text)) return load_fabric(file, fabric);
-  try {
-    formats::read_topology_text(text, fabric.subnet);
-  } catch (const UsageError& error) {
-    throw UsageError(fmt::format("{}: {}", harmless(file), error.message()));
-  }
-}
 
 std::string link_text(const subnet::Subnet& of, subnet::PortIndex port) {
   const LinkEnds link = subnet::link_ends(of, port);
@@ -223,9 +208,9 @@ class SubnetDiff final : public Command {
 
   async::Task<> run(Session& session, Emit& emit) override {
     Fabric reference, current;
-    load(reference_, reference);
+    load_fabric(reference_, reference);
     if (current_) {
-      load(*current_, current);
+      load_fabric(*current_, current);
     } else {
       discovery_.needs.switch_infos = false;
       co_await discover(session, discovery_, current);

@@ -70,6 +70,25 @@ TEST_CASE("a listing has nodes, port GUIDs, LIDs, links and rates") {
   CHECK(active_rate(subnet, subnet.port_of(router, 1)).speed == Speed::fdr10);
 }
 
+TEST_CASE("a listing begins where its sweep began, and the routes with it") {
+  const Subnet subnet = read(legacy);
+  const NodeIndex sw = subnet.find_node(Guid{0x200000}), router = subnet.find_node(Guid{0x300000});
+  CHECK(subnet.start == subnet.find_port(Guid{0x100001}));
+  CHECK(subnet.node(sw).hops == 1);
+  CHECK(subnet.node(router).hops == 2);
+  CHECK(subnet.node(router).entry_port == 1);
+  CHECK(subnet.node(router).via == subnet.port_of(sw, 3));
+  CHECK(subnet.node(sw).switch_info().enhanced_port0 != 0);
+  for (const Node& node : subnet.nodes()) CHECK((node.is_listed && !node.has_switch_info));
+  // Without that line, or with one that names nobody, it begins at the first node.
+  const std::string nodes(legacy.substr(legacy.find("\n\n")));
+  CHECK(read("#" + nodes).start == subnet.node(sw).first_port);
+  CHECK(read("# Initiated from node 77 port 78\n" + nodes).start == subnet.node(sw).first_port);
+  CHECK(read("# Initiated from node 0000000000100000\n" + nodes).start == subnet.node(sw).first_port);
+  const Subnet bare = read("#\nCa\t0 \"H-1\"\n");
+  CHECK(bare.start == 0);
+}
+
 TEST_CASE("a description has 64 bytes, and a node may have none") {
   const Subnet subnet = read("#\nCa\t1 \"H-0000000000100000\"\t\t# \"" + std::string(70, 'x') + "\"\nCa\t1 \"H-0000000000200000\"\n");
   CHECK(subnet.node(0).description() == std::string(64, 'x'));
