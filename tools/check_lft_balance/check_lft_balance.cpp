@@ -17,7 +17,6 @@
 #include "tools/shared/diags_name.hpp"
 #include "tools/shared/fabric.hpp"
 #include "tools/shared/libibnetdisc.hpp"
-#include "tools/shared/perl_options.hpp"
 
 namespace ib::tools {
 namespace balance {
@@ -70,11 +69,14 @@ struct BalanceReport final : FabricReport {
   }
 };
 
+constexpr std::string_view deeper_help = "Take a switch for balanced where its ports are of two halves, each balanced in itself.";
+constexpr std::string_view all_help = "Show also the switches that are balanced.";
+
 class CheckLftBalance final : public Command {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
-    set.flag("-e --heuristics", deeper_, "Take a switch for balanced where its ports are of two halves, each balanced in itself.");
-    set.flag("-a --all", all_, "Show also the switches that are balanced.");
+    set.flag("-e --heuristics", deeper_, deeper_help);
+    set.flag("-a --all", all_, all_help);
     add_discovery(set, discovery_);
     add_common(set, common, group_fabric);
   }
@@ -132,41 +134,33 @@ class CheckLftBalance final : public Command {
 /// Reads files, and no fabric.
 class CheckLftBalanceDiags final : public Command {
  public:
-  void diags_options(DiagsOptions& set) override {
-    set.words_alone();
-    set.optional_operands();
-    set.each_word("OPTIONS", [this](const std::string& word) { perl_.take(word); });
+  void diags_options(OptionSet& set, CommonOptions& /*common*/) override {
+    set.perl_script();
+    set.text("-l", routes_, "FILE", "The output of dump_lfts.");
+    set.text("-i", cache_, "FILE", "The file of ibnetdiscover --cache.");
+    set.flag("-e", deeper_, deeper_help);
+    set.flag("-v", all_, all_help);
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    if (perl_.wants_usage()) usage(session, emit, perl_.complaints());
-    if (!perl_.has('l')) usage(session, emit, "Must specify dump lfts file\n");
-    if (!perl_.has('i')) usage(session, emit, "Must specify ibnetdiscover cache\n");
+    if (!routes_) throw DiagsUsage("Must specify dump lfts file\n");
+    if (!cache_) throw DiagsUsage("Must specify ibnetdiscover cache\n");
     LibibnetdiscFabric fabric;
     LibibnetdiscWanted stored;
-    stored.load_cache = perl_.value('i');
+    stored.load_cache = cache_;
     try {
       co_await discover_as_libibnetdisc(session, stored, fabric);
     } catch (const Error& error) {
       print_on_stderr(session.world(), fmt::format("{}\n", error.message()));
     }
-    DumpFile file([&fabric](std::string_view guid, unsigned port) { return find_link(fabric, guid, port); }, perl_.has('e'));
-    read_lines(session, perl_.value('l'), file);
+    DumpFile file([&fabric](std::string_view guid, unsigned port) { return find_link(fabric, guid, port); }, deeper_);
+    read_lines(session, *routes_, file);
     for (const SwitchUse& found : file.switches()) {
-      if (found.unbalanced || perl_.has('v')) print(emit.text(), found);
+      if (found.unbalanced || all_) print(emit.text(), found);
     }
   }
 
  private:
-  [[noreturn]] static void usage(const Session& session, Emit& emit, std::string_view complaint) {
-    print_on_stderr(session.world(), complaint);
-    emit.text().print(
-        "Usage: {} -l FILE -i FILE [-e] [-v]\n  -l  the output of dump_lfts\n  -i  the file of ibnetdiscover --cache\n"
-        "  -e  look deeper before a switch is called unbalanced\n  -v  show all switches\n",
-        session.program().substr(session.program().rfind('/') + 1));
-    throw DiagsExit(2, "");
-  }
-
   static void read_lines(const Session& session, const std::string& name, DumpFile& file) {
     std::string text;
     try {
@@ -200,7 +194,8 @@ class CheckLftBalanceDiags final : public Command {
     return LinkLine{port.state() == smp::PortState::down || says("Down"), port.state() == smp::PortState::active || says("Active")};
   }
 
-  PerlOptions perl_{"hl:i:ve"};
+  std::optional<std::string> routes_, cache_;
+  bool deeper_{}, all_{};
 };
 
 }  // namespace

@@ -82,11 +82,12 @@ async::Task<smp::NodeInfo> AgentOperation::switch_info(const char* why) const {
 }
 
 void CongestionCommand::add_key(OptionSet& set) {
-  set.key("-c --cckey", key_, "KEY", "The CC_Key of the requests; what is no number asks for it.");
-}
-
-void CongestionCommand::add_key(DiagsOptions& set) {
-  set.value({"cckey", 'c'}, "KEY", "The CC_Key of the requests.", [this](const std::string& text) { key_ = c_number(text); });
+  constexpr std::string_view spelling = "-c --cckey";
+  if (set.is_diags()) {
+    set.value(spelling, "KEY", "The CC_Key of the requests.", [this](const std::string& text) { key_ = c_number(text); });
+  } else {
+    set.key(spelling, key_, "KEY", "The CC_Key of the requests; what is no number asks for it.");
+  }
 }
 
 void CongestionCommand::add_operands(OptionSet& set) {
@@ -101,7 +102,7 @@ void CongestionCommand::add_operands(OptionSet& set) {
   set.notes(operation_list(names_));
 }
 
-void CongestionCommand::add_operands(DiagsOptions& set) {
+void CongestionCommand::add_diags_operands(OptionSet& set) {
   set.without("DK");
   set.operand("OP", [this](const std::string& word) {
     word_ = word;

@@ -62,10 +62,9 @@ class CongestionCommand : public Command {
   CongestionCommand(std::span<const OperationName> names) : names_(names) {}
 
   void add_key(OptionSet& set);
-  void add_key(DiagsOptions& set);
-  /// Binds OP and TARGET.
+  // Bind OP and TARGET.
   void add_operands(OptionSet& set);
-  void add_operands(DiagsOptions& set);
+  void add_diags_operands(OptionSet& set);
   /// The operation chosen_ at TARGET.
   async::Task<AgentOperation> find_agent(Session& session, Emit& emit) const;
   /// The operation at TARGET as infiniband-diags does it: a TARGET that it does not find has words of its own, and the CC_Key is printed.

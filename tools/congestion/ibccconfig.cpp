@@ -116,8 +116,8 @@ class IbccconfigDiags final : public CongestionCommand {
  public:
   IbccconfigDiags() : CongestionCommand(settings) {}
 
-  void diags_options(DiagsOptions& set) override {
-    add_operands(set);
+  void diags_options(OptionSet& set, CommonOptions& /*common*/) override {
+    add_diags_operands(set);
     set.words("VALUE", values_);
     add_key(set);
   }

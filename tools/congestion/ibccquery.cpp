@@ -216,8 +216,8 @@ class IbccqueryDiags final : public CongestionCommand {
  public:
   IbccqueryDiags() : CongestionCommand(queries) {}
 
-  void diags_options(DiagsOptions& set) override {
-    add_operands(set);
+  void diags_options(OptionSet& set, CommonOptions& /*common*/) override {
+    add_diags_operands(set);
     set.integer("PORT", port_);
     add_key(set);
   }

@@ -123,13 +123,12 @@ std::optional<LidOwner> owner_in(const subnet::Subnet& subnet, Lid lid) {
 /// The command that runs, one of three.
 enum class DumpKind { any, linear, multicast };
 
-template <class Options>
-void add_dump_options(Options& set, Wanted& wanted, DumpKind kind) {
-  set.flag(Spelling{"all", 'a'}, wanted.all, "Show also LIDs to which nothing is forwarded.");
+void add_dump_options(OptionSet& set, Wanted& wanted, DumpKind kind) {
+  set.flag("-a --all", wanted.all, "Show also LIDs to which nothing is forwarded.");
   if (kind != DumpKind::any) return;
   add_range(set, wanted);
-  set.flag(Spelling{"no_dests", 'n', "--no-dests"}, wanted.no_destinations, "Do not say whose the LIDs are.");
-  set.flag(Spelling{"Multicast", 'M', "--multicast"}, wanted.multicast, "Show the multicast forwarding tables.");
+  set.flag("-n --no_dests --no-dests", wanted.no_destinations, "Do not say whose the LIDs are.");
+  set.flag("-M --Multicast --multicast", wanted.multicast, "Show the multicast forwarding tables.");
 }
 
 class DumpTables final : public Command {
@@ -189,10 +188,10 @@ class DumpTablesDiags final : public Command {
  public:
   explicit DumpTablesDiags(DumpKind kind) { wanted_.multicast = kind == DumpKind::multicast; }
 
-  void diags_options(DiagsOptions& set) override {
+  void diags_options(OptionSet& set, CommonOptions& common) override {
     set.without("KGDLs");
     add_dump_options(set, wanted_, DumpKind::any);
-    set.node_name_map();
+    add_node_name_map(set, common);
   }
 
   async::Task<> run(Session& session, Emit& emit) override {

@@ -113,12 +113,11 @@ std::string not_asked(std::size_t lids) {
   return fmt::format("{} LIDs were not asked whose they are: asking the others has taken {} s", lids, LidOwners::longest.count());
 }
 
-template <class Options>
-void add_route_options(Options& set, Wanted& wanted) {
+void add_route_options(OptionSet& set, Wanted& wanted) {
   add_range(set, wanted);
-  set.flag(Spelling{"all", 'a'}, wanted.all, "Show also LIDs to which nothing is forwarded.");
-  set.flag(Spelling{"no_dests", 'n', "--no-dests"}, wanted.no_destinations, "Do not ask whose the LIDs are.");
-  set.flag(Spelling{"Multicast", 'M', "--multicast"}, wanted.multicast, "Show the multicast forwarding table.");
+  set.flag("-a --all", wanted.all, "Show also LIDs to which nothing is forwarded.");
+  set.flag("-n --no_dests --no-dests", wanted.no_destinations, "Do not ask whose the LIDs are.");
+  set.flag("-M --Multicast --multicast", wanted.multicast, "Show the multicast forwarding table.");
 }
 
 class Ibroute final : public Command {
@@ -207,11 +206,11 @@ class Ibroute final : public Command {
 
 class IbrouteDiags final : public Command {
  public:
-  void diags_options(DiagsOptions& set) override {
+  void diags_options(OptionSet& set, CommonOptions& common) override {
     set.without("K");
     set.target("LID|GUID|ROUTE", target_);
     add_route_options(set, wanted_);
-    set.node_name_map();
+    add_node_name_map(set, common);
   }
 
   async::Task<> run(Session& session, Emit& emit) override {

@@ -12,12 +12,6 @@ void add_range(OptionSet& set, Wanted& wanted) {
   set.integer("END_LID", wanted.last, lids);
 }
 
-void add_range(DiagsOptions& set, Wanted& wanted) {
-  set.optional_operands();
-  set.integer("START_LID", wanted.first);
-  set.integer("END_LID", wanted.last);
-}
-
 void check_range(const Wanted& wanted) {
   if (wanted.first && wanted.last && *wanted.first > *wanted.last)
     throw UsageError(fmt::format("START_LID {} is behind END_LID {}", *wanted.first, *wanted.last));

@@ -27,7 +27,6 @@ struct Wanted {
 
 /// Adds the operands START_LID and END_LID.
 void add_range(OptionSet& set, Wanted& wanted);
-void add_range(DiagsOptions& set, Wanted& wanted);
 /// Throws UsageError if the range ends before it begins.
 void check_range(const Wanted& wanted);
 

@@ -10,7 +10,6 @@
 
 #include "async/task.hpp"
 #include "tools/frame/common_options.hpp"
-#include "tools/frame/diags_options.hpp"
 #include "tools/frame/emit.hpp"
 #include "tools/frame/options.hpp"
 
@@ -26,8 +25,9 @@ class Command {
   /// `ibtool NAME`: binds operands and options to members, then adds the common groups that the command takes (add_common). For what
   /// CommandInfo::make makes.
   virtual void options(OptionSet& set, CommonOptions& common);
-  /// `NAME`, as a program of infiniband-diags: binds its operands and options to members. For what CommandInfo::make_diags makes.
-  virtual void diags_options(DiagsOptions& set);
+  /// `NAME`, as a program of infiniband-diags: binds its operands and options to members; the common ones follow. For what
+  /// CommandInfo::make_diags makes.
+  virtual void diags_options(OptionSet& set, CommonOptions& common);
   /// The place of the rows in the result, with these options and operands, in the form of report::TableSink: "nodes.ports". Empty if the
   /// result is not a table.
   virtual std::string_view table_rows() const { return {}; }

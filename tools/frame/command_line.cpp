@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// OptionSet::parse(): CLI11 2.1.2 reads the words. The only file that includes it, since that takes seconds to compile. What
-// CLI11 lacks of getopt_long's habits is here, each with its reason. Values, ranges and contradictions are checked when options act, not by
-// CLI11's validators and excludes(): --help and --config act before that, and operands have the same ranges and complaints.
+// OptionSet::parse(): one pass over the words gives them the form in which CLI11 (2.1.2 or later) reads them as getopt_long does, and finds
+// all mistakes. The only file that includes CLI11, since that takes seconds to compile. Values, ranges and contradictions are checked when
+// options act, not by CLI11's validators and excludes(): --help and --config act before that, and operands have the same ranges and
+// complaints.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -24,10 +25,56 @@ std::string cli_names(const Option& option) {
   return names;
 }
 
-/// Makes CLI11's step for one word callable. A word can be classified as option or value only after all words before it were parsed.
-struct Parser : CLI::App {
-  using App::_parse_single;
-};
+const Option* find_letter(const OptionSet& set, char letter) {
+  const auto option = std::ranges::find(set.options(), letter, &Option::letter);
+  return option != set.options().end() ? &*option : nullptr;
+}
+
+bool is_digit(char letter) { return letter >= '0' && letter <= '9'; }
+
+/// Throws OptionError for an unknown letter in the bundle `word`. CLI11 takes it for an operand, and a '-' at the end of the bundle for
+/// "--".
+void check_letters(const OptionSet& set, const std::string& word) {
+  for (const char letter : word.substr(1)) {
+    const Option* const option = find_letter(set, letter);
+    if (option == nullptr && !is_digit(letter)) throw OptionError(fmt::format("invalid option -- '{}'", letter));
+    if (option == nullptr || option->has_value) return;
+  }
+}
+
+/// Appends the long option `word` to `words`, its name in full and its value, if it has one, as a word of its own: CLI11 takes the next
+/// word if the value behind `--name=` is empty (App.hpp:2776), and accepts some values of flags. Throws OptionError.
+void spell_out(const OptionSet& set, const std::string& word, std::vector<std::string>& words) {
+  const std::size_t equals = std::min(word.find('='), word.size());
+  const Option& option = set.find_long(std::string_view(word).substr(2, equals - 2));
+  const bool has_value = equals < word.size();
+  words.push_back("--" + option.names.front());
+  if (has_value && !option.has_value && !option.value_optional)
+    throw OptionError(fmt::format("option '{}' doesn't allow an argument", words.back()));
+  if (has_value || option.value_optional) words.push_back(has_value ? word.substr(equals + 1) : "");
+}
+
+/// The words for CLI11. Throws OptionError for the first one that is wrong.
+std::vector<std::string> spelled_out(const OptionSet& set, std::span<const std::string> args) {
+  std::vector<std::string> words;
+  for (std::size_t at = 0; at < args.size(); ++at) {
+    const std::string& word = args[at];
+    if (word == "--") {
+      words.insert(words.end(), args.begin() + static_cast<std::ptrdiff_t>(at), args.end());
+      break;
+    }
+    if (word.starts_with("--")) {
+      spell_out(set, word, words);
+    } else {
+      if (word.starts_with('-')) check_letters(set, word);
+      words.push_back(word);
+    }
+    if (!word.starts_with('-') || set.takes_next(word) == nullptr) continue;
+    if (++at == args.size()) throw OptionError(fmt::format("option '{}' requires an argument", word));
+    words.push_back(args[at]);
+  }
+  return words;
+}
 
 }  // namespace
 
@@ -53,71 +100,39 @@ const Option& OptionSet::find_long(std::string_view name) const {
   return *found.front();
 }
 
-// CLI11 takes the next word if the value behind `--name=` is empty (App.hpp:2776), and a flag's value if it is "true" (Option.hpp:956).
-void OptionSet::spell_out(std::vector<std::string>& words) const {
-  const std::string word = std::move(words.back());
-  words.pop_back();
-  const std::size_t equals = std::min(word.find('='), word.size());
-  const Option& option = find_long(std::string_view(word).substr(2, equals - 2));
-  const std::string name = "--" + option.names.front();
-  if (equals < word.size() && !option.has_value && !option.value_optional)
-    throw OptionError(fmt::format("option '{}' doesn't allow an argument", name));
-  if (equals == word.size() || option.value_optional) return words.push_back(name + word.substr(equals));
-  words.push_back(word.substr(equals + 1));
-  words.push_back(name);
-}
-
-// Not for parse(): for words before the name of a command, and for lines that a shell completes. CLI11 parses whole lines only.
 const Option* OptionSet::takes_next(const std::string& word) const {
   if (word.starts_with("--")) {
     const Option* const option = word.find('=') == std::string::npos ? &find_long(std::string_view(word).substr(2)) : nullptr;
     return option != nullptr && option->has_value ? option : nullptr;
   }
-  for (std::size_t i = 1; i < word.size(); ++i) {
-    const auto option = std::find_if(options_.begin(), options_.end(), [&](const Option& o) { return o.letter == word[i]; });
-    if (option != options_.end() && option->has_value) return i + 1 == word.size() ? &*option : nullptr;
+  for (std::size_t at = 1; at < word.size(); ++at) {
+    const Option* const option = find_letter(*this, word[at]);
+    if (option == nullptr && is_digit(word[at])) break;  // an operand begins here
+    if (option != nullptr && option->has_value) return at + 1 == word.size() ? option : nullptr;
   }
   return nullptr;
 }
 
 std::vector<std::string> OptionSet::parse(std::span<const std::string> args) {
-  Parser parser;
+  const std::vector<std::string> words = spelled_out(*this, args);
+  CLI::App parser;
   parser.set_help_flag();
+  parser.allow_extras();  // the operands
   std::vector<std::pair<Option*, std::string>> given;
   for (Option& option : options_) {
-    const auto set_later = [&given, &option](const CLI::results_t& values) {
-      given.emplace_back(&option, values.front());
+    if (!option.is_reachable()) continue;
+    const bool has_value = option.has_value || option.value_optional;
+    const auto set_later = [&given, &option, has_value](const CLI::results_t& values) {
+      given.emplace_back(&option, has_value ? values.front() : "");
       return option.given = true;
     };
-    parser.add_option(cli_names(option), set_later)->expected(option.has_value ? 1 : 0)->trigger_on_parse();
+    parser.add_option(cli_names(option), set_later)->expected(has_value ? 1 : 0)->trigger_on_parse();
   }
-
-  std::vector<std::string> words(args.rbegin(), args.rend());  // CLI11 takes its words last one first
-  bool literal = false;                                        // after `--`
-  char unknown = 0;                                            // CLI11 takes unknown options for operands
-  for (std::size_t left = 0; !words.empty();) {
-    const std::string& word = words.back();
-    const bool in_bundle = words.size() == left;  // CLI11 has put the rest of a bundle back, with a '-' before it
-    if (!literal && word.size() > 1 && word[0] == '-' && (word[1] < '0' || word[1] > '9')) {
-      if (word[1] != '-' || in_bundle) {
-        if (unknown == 0 && !taken(word[1])) unknown = word[1];
-      } else if (word != "--") {
-        spell_out(words);
-      }
-    }
-    left = words.size();
-    try {
-      parser._parse_single(words, literal);
-    } catch (const CLI::ArgumentMismatch&) {  // the last word lacks its value
-      throw OptionError(fmt::format("option '{}' requires an argument", args.back()));
-    }
-  }
-  if (unknown != 0) throw OptionError(fmt::format("invalid option -- '{}'", unknown));
-
+  parser.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // CLI11 takes its words last one first
   std::ranges::stable_partition(given, [](const auto& one) { return one.first->early; });
-  for (const auto& [option, value] : given) option->set(!option->has_value && value == "true" ? "" : value);  // CLI11's word for a flag
+  for (const auto& [option, value] : given) option->set(value);
   std::vector<std::string> operands = parser.remaining();
-  if (literal) operands.erase(std::ranges::find(operands, "--"));
+  if (const auto end = std::ranges::find(operands, "--"); end != operands.end()) operands.erase(end);
   return operands;
 }
 

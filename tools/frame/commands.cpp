@@ -20,7 +20,7 @@ constexpr const CommandInfo* command_table[] = {IB_EACH_COMMAND(IB_ADDRESS_OF_CO
 }  // namespace
 
 void Command::options(OptionSet& /*set*/, CommonOptions& /*common*/) {}
-void Command::diags_options(DiagsOptions& /*set*/) {}
+void Command::diags_options(OptionSet& /*set*/, CommonOptions& /*common*/) {}
 
 void add_options(const CommandInfo& info, Command& command, OptionSet& set, CommonOptions& common, General& general) {
   command.options(set, common);

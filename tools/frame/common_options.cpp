@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// One table of the common options, in the order in which help shows them.
+// One table of the common options of both dialects, in the order in which help shows them. The legacy names read some values in their own
+// way, and lack the options behind `if (set.is_diags()) return`.
 #include "tools/frame/common_options.hpp"
 
 #include <fmt/format.h>
 #include <termios.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
@@ -40,24 +43,63 @@ void set_json(CommonOptions& common, std::string_view form) {
   }
 }
 
+constexpr const char* build_version = "44.0";  // of the infiniband-diags whose text and options these are
+
+[[noreturn]] void bad_value(std::string text) { throw DiagsFailure({"process_opt", std::move(text)}); }
+
+std::chrono::milliseconds diags_timeout(const std::string& text) {
+  char* end = nullptr;
+  errno = 0;
+  const long value = std::strtol(text.c_str(), &end, 0);
+  if (errno != 0 || *end != '\0' || value <= 0 || value > INT_MAX)
+    bad_value(fmt::format("Invalid timeout \"{}\".  Timeout requires a positive integer value < {}.", text, INT_MAX));
+  return std::chrono::milliseconds(value);
+}
+
+Lid diags_sm_lid(const std::string& text) {
+  const auto value = static_cast<int>(std::strtol(text.c_str(), nullptr, 0));
+  if (value < 1 || value > last_unicast_lid) bad_value(fmt::format("cannot resolve SM destination port {}", text));
+  return Lid{static_cast<std::uint16_t>(value)};
+}
+
+std::uint16_t diags_pkey_index(const std::string& text) {
+  char* end = nullptr;
+  errno = 0;
+  const long value = std::strtol(text.c_str(), &end, 0);
+  if (errno != 0 || end == text.c_str() || *end != '\0' || value < 0 || value > UINT16_MAX)
+    bad_value(fmt::format("Invalid P_Key index \"{}\".  Requires an integer in the range [0, {}].", text, UINT16_MAX));
+  return static_cast<std::uint16_t>(value);
+}
+
+/// The port numbers 0 and below mean the first usable port in infiniband-diags.
+std::optional<std::string> diags_port(int number) { return number <= 0 ? std::nullopt : std::optional(std::to_string(number)); }
+
 void add_device(OptionSet& set, CommonOptions& common) {
-  set.value("-C --Ca --ca", "CA", "The RDMA device to use: its name or node GUID.", [&common](std::string_view text) {
-    common.device = text;
-    common.device_file.clear();
-  });
+  const bool diags = set.is_diags();
+  set.value("-C --Ca --ca", "CA", diags ? "The RDMA device to use." : "The RDMA device to use: its name or node GUID.",
+            [&common](const std::string& text) {
+              common.device = text;
+              common.device_file.clear();
+            });
   set.offer([&common] { return device_names(*common.world); });
-  set.value("-P --Port --port", "PORT", "The end port to use: its number, DEVICE/PORT, GID or port GUID.",
-            [&common](std::string_view text) {
-              common.port = text;
+  set.value("-P --Port --port", "PORT",
+            diags ? "The port of the device to use." : "The end port to use: its number, DEVICE/PORT, GID or port GUID.",
+            [&common, diags](const std::string& text) {
+              common.port = diags ? diags_port(static_cast<int>(c_number(text))) : text;
               common.port_file.clear();
             });
   set.offer([&common] { return end_port_names(*common.world); });
 }
 
 void add_output(OptionSet& set, CommonOptions& common) {
-  set.count("-d --debug", common.debug, "Increase the debug level, each -d increases by 1.");
-  set.count("-v --verbosity --verbose", common.verbosity, "Increase the verbosity level of diagnostic messages, each -v increases by 1.");
+  set.action("-d --debug", "Increase the debug level, each -d increases by 1.", [&common, diags = set.is_diags()] {
+    ++common.debug;
+    if (diags) common.show_errors = true;
+  });
+  set.count({"-v --verbosity --verbose", "-v --verbose"}, common.verbosity,
+            "Increase the verbosity level of diagnostic messages, each -v increases by 1.");
   set.flag("-e --errors", common.show_errors, "Show every send and receive error, also those that a retry mends.");
+  if (set.is_diags()) return;
   set.optional_value("--json", "FORM", "Print JSON instead of text: one document, or one object a line with --json=lines.",
                      [&common](std::string_view form) { set_json(common, form.empty() ? "document" : form); });
   set.offer({"document", "lines"});
@@ -68,17 +110,33 @@ void add_output(OptionSet& set, CommonOptions& common) {
 }
 
 void add_keys(OptionSet& set, CommonOptions& common) {
-  set.key("-y --m_key --m-key", common.m_key, "M_KEY", m_key_help);
-  set.number("-Y --pkey-idx", common.pkey_index, "INDEX", "P_Key table index for outgoing GMPs.");
+  const bool diags = set.is_diags();
+  constexpr std::string_view m_key_spelling = "-y --m_key --m-key", m_key_help = "The M_Key of SMPs; what is no number asks for it.";
+  if (diags) {
+    set.value(m_key_spelling, "M_KEY", m_key_help, [&common](const std::string& text) {
+      common.m_key = diags_key(common, text, "M_Key", {"process_opt", "Bad M_Key"});
+    });
+  } else {
+    set.key(m_key_spelling, common.m_key, "M_KEY", m_key_help);
+  }
+  // Debian's has no -Y. A long name would make abbreviations of others ambiguous.
+  set.value({"-Y --pkey-idx", "-Y"}, "INDEX", "P_Key table index for outgoing GMPs.", [&common, diags](const std::string& text) {
+    common.pkey_index = diags ? diags_pkey_index(text) : parse_within<std::uint16_t>(text, "--pkey-idx", {});
+  });
   add_show_keys(set, common);
+  if (diags) return;
   set.key("--smkey", common.sm_key, "SMKEY", "The SM_Key of requests to the SA; what is no number asks for it.");
 }
 
 void add_timing(OptionSet& set, CommonOptions& common) {
-  set.value("-t --timeout", "MS", "Time for one try of a MAD, in milliseconds; the default follows from the subnet's timeouts.",
-            [&common](std::string_view text) { common.timeout = parse_timeout(text); });
+  const bool diags = set.is_diags();
+  set.value("-t --timeout", "MS",
+            diags ? "Time for one try of a MAD, in milliseconds."
+                  : "Time for one try of a MAD, in milliseconds; the default follows from the subnet's timeouts.",
+            [&common, diags](const std::string& text) { common.timeout = diags ? diags_timeout(text) : parse_timeout(text); });
+  if (diags) return;
   set.number("--retries", common.retries, "N", "Tries after the first before a MAD counts as lost.", {0, most_retries});
-  set.number("-o --outstanding_smps --outstanding-smps", common.outstanding_smps, "N", outstanding_smps_help, {1, most_outstanding_smps});
+  add_outstanding_smps(set, common);
 }
 
 void set_gmp_carrier(CommonOptions& common, std::string_view name) {
@@ -98,10 +156,16 @@ void add_gmp(OptionSet& set, CommonOptions& common) {
 }
 
 void add_address(OptionSet& set, CommonOptions& common) {
-  set.action("-D --Direct --direct", "The address is a directed route path. A comma separated list of port numbers starting with 0.",
-             [&common] { common.address = path::Form::direct; });
-  set.action("-L --Lid --lid", "The address is a LID integer.", [&common] { common.address = path::Form::lid; });
-  set.action("-G --Guid --guid", "The address is a GUID hex integer.", [&common] { common.address = path::Form::guid; });
+  const auto add = [&](std::string_view spelling, std::string_view help, path::Form form) {
+    set.action(spelling, help, [&common, form, diags = set.is_diags()] {
+      common.address = form;
+      if (diags) common.combined = false;  // the last one wins
+    });
+  };
+  add("-D --Direct --direct", "The address is a directed route path. A comma separated list of port numbers starting with 0.",
+      path::Form::direct);
+  add("-L --Lid --lid", "The address is a LID integer.", path::Form::lid);
+  add("-G --Guid --guid", "The address is a GUID hex integer.", path::Form::guid);
 }
 
 /// Applies the settings of `file`, and warns of its mistakes.
@@ -119,6 +183,18 @@ void apply_config(const IbdiagConf& conf, const std::string& file, CommonOptions
   if (conf.m_key) common.m_key = *conf.m_key;
   if (conf.sa_key) common.sm_key = *conf.sa_key;
   if (conf.mlnx_extended_port_info) common.mlnx_extended_port_info = *conf.mlnx_extended_port_info;
+  if (conf.node_description_format) common.node_description_format = *conf.node_description_format;
+}
+
+/// Applies the settings of `file`, if it is there, as infiniband-diags does.
+void apply_diags_config(const std::string& file, CommonOptions& common) {
+  const IbdiagConf conf = IbdiagConf::read_if_any(file, ConfReader::diags);
+  if (conf.device) common.device = conf.device;
+  if (conf.port) common.port = diags_port(static_cast<int>(*conf.port));
+  if (conf.timeout && conf.timeout->count() > 0) common.timeout = std::min(*conf.timeout, std::chrono::milliseconds(INT_MAX));
+  if (conf.mlnx_extended_port_info) common.mlnx_extended_port_info = *conf.mlnx_extended_port_info;
+  if (conf.m_key) common.m_key = *conf.m_key;
+  if (conf.sa_key && common.sends_sa_key) common.sm_key = *conf.sa_key;
   if (conf.node_description_format) common.node_description_format = *conf.node_description_format;
 }
 
@@ -180,6 +256,21 @@ std::uint64_t diags_key(const CommonOptions& common, const std::string& text, st
   throw DiagsFailure(complaint);
 }
 
+void add_node_name_map(OptionSet& set, CommonOptions& common) {
+  set.text("--node-name-map", common.node_name_map, "FILE", "Node name map: lines of GUID and \"name\".");
+}
+
+void add_outstanding_smps(OptionSet& set, CommonOptions& common) {
+  const auto read = [&common, diags = set.is_diags()](const std::string& text) {
+    if (!diags) {
+      common.outstanding_smps = parse_within<unsigned>(text, "--outstanding_smps", {1, most_outstanding_smps});
+    } else if (const std::uint64_t smps = c_number(text); smps != 0) {
+      common.outstanding_smps = static_cast<unsigned>(std::min<std::uint64_t>(smps, most_outstanding_smps));
+    }
+  };
+  set.value("-o --outstanding_smps --outstanding-smps", "N", "How many SMPs may be outstanding at once.", read);
+}
+
 void add_common(OptionSet& set, CommonOptions& common, unsigned groups) {
   set.begin_common();
   if ((groups & group_device) != 0) add_device(set, common);
@@ -187,12 +278,12 @@ void add_common(OptionSet& set, CommonOptions& common, unsigned groups) {
   if ((groups & group_keys) != 0) add_keys(set, common);
   if ((groups & group_names) != 0) {
     set.flag("--int-names", common.int_names, "Use internal names for all the fields instead of libib compatible names.");
-    set.text("--node-name-map", common.node_name_map, "FILE", "Node name map: lines of GUID and \"name\".");
+    add_node_name_map(set, common);
   }
   if ((groups & group_sa) != 0) {
     set.flag("--sa", common.use_sa, "Instead of issuing SMPs, use corresponding record queries to the SA.");
-    set.value("--sa-path", "SA_PATH", "Specify the path to the SA, implies --sa.", [&common](std::string_view text) {
-      common.sa_path = std::string(text);
+    set.value("--sa-path", "SA_PATH", "Specify the path to the SA, implies --sa.", [&common](const std::string& text) {
+      common.sa_path = text;
       common.use_sa = true;
     });
   }
@@ -215,12 +306,46 @@ void add_dry_run(OptionSet& set, CommonOptions& common) {
 void add_general(OptionSet& set, CommonOptions& common, General& general) {
   set.begin_common();
   set.value("-z --config", "CONFIG", fmt::format("Configuration file to read besides {}.", default_ibdiag_conf),
-            [&common](std::string_view file) { read_config(std::string(file), common); });
+            [&common](const std::string& file) { read_config(file, common); });
   set.make_early();
   set.flag("-h --help", general.help, "show this help message and exit");
   set.make_early();
   set.flag("-V --version", general.version, "Show the version and exit.");
   set.make_early();
+}
+
+void add_diags_common(OptionSet& set, CommonOptions& common) {
+  set.begin_common();
+  set.value("-z --config", "FILE", fmt::format("Read further defaults, besides {}.", default_ibdiag_conf),
+            [&common](const std::string& file) { apply_diags_config(file, common); });
+  add_device(set, common);
+  add_address(set, common);
+  add_timing(set, common);
+  set.value("-s --sm_port", "LID", "The LID of the subnet manager.",
+            [&common](const std::string& text) { common.sm_lid = diags_sm_lid(text); });
+  add_keys(set, common);
+  add_output(set, common);
+  set.action("-h --help", "Print this.", [] { throw DiagsUsage(); });
+  set.action("-V --version", "Print the version of infiniband-diags that this stands in for.",
+             [&set] { throw DiagsExit(0, fmt::format("{} BUILD VERSION: {}\n", set.program(), build_version)); });
+}
+
+CommonOptions diags_defaults() {
+  constexpr std::chrono::milliseconds timeout{1000};  // libibmad: three tries of a second each
+  CommonOptions common;
+  common.address = path::Form::lid;
+  common.timeout = timeout;
+  common.retries = 2;
+  common.pkey_index = 0;
+  common.sm_key = 0;
+  return common;
+}
+
+void read_diags_line(OptionSet& set, CommonOptions& common, std::span<char* const> words) {
+  if (!set.is_script() && !set.is_perl()) add_diags_common(set, common);
+  if (!set.is_script()) apply_diags_config(default_ibdiag_conf, common);
+  const std::vector<std::string> operands = set.parse_diags(words, common.world->err);
+  set.bind_diags(operands, common.combined);
 }
 
 }  // namespace ib::tools

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -28,9 +29,6 @@ struct DiagsWords;
 
 /// The greatest number of SMPs that a user may have outstanding.
 inline constexpr unsigned most_outstanding_smps = 4096;
-
-inline constexpr std::string_view m_key_help = "The M_Key of SMPs; what is no number asks for it.";
-inline constexpr std::string_view outstanding_smps_help = "How many SMPs may be outstanding at once.";
 
 struct CommonOptions {
   const World* world{};  ///< where a prompt goes
@@ -63,6 +61,8 @@ struct CommonOptions {
   Format format = Format::text;
   std::optional<std::string> node_name_map;
   // ibdiag.conf alone
+  bool sends_sa_key{};  ///< by a legacy name: requests to the SA have the sa_key of the file. Others send none when they look for the LID
+                        ///< of a GUID
   bool mlnx_extended_port_info = true;
   std::string node_description_format;  ///< nd_format, as it stands in the file
 
@@ -91,6 +91,21 @@ enum Groups : unsigned {
 /// letters and names that they use are left out here.
 void add_common(OptionSet& set, CommonOptions& common, unsigned groups);
 
+/// By a legacy name: adds the common options, but those of OptionSet::without().
+void add_diags_common(OptionSet& set, CommonOptions& common);
+/// The common options of a legacy name before its command line is read.
+CommonOptions diags_defaults();
+/// Reads `words`, those behind a legacy name: adds the common options, applies the site's ibdiag.conf, then the options in their order (-z
+/// reads a file of defaults at its place), then the operands. A script has no common
+/// options, and a shell script not that file either. Throws DiagsUsage,
+/// DiagsExit for
+/// --version, DiagsFailure for bad values.
+void read_diags_line(OptionSet& set, CommonOptions& common, std::span<char* const> words);
+
+/// --node-name-map alone, for legacy names.
+void add_node_name_map(OptionSet& set, CommonOptions& common);
+/// -o alone: how many SMPs may be outstanding. By a legacy name 0 changes nothing.
+void add_outstanding_smps(OptionSet& set, CommonOptions& common);
 /// -K alone, for commands that print keys and send none.
 void add_show_keys(OptionSet& set, CommonOptions& common);
 

@@ -51,6 +51,17 @@ std::string option_names(const Option& option) {
   return result;
 }
 
+/// The notes and the options.
+std::string rest_of_help(const OptionSet& set) {
+  HelpRows rows;
+  for (const Option& option : set.options()) {
+    if (!option.is_reachable()) continue;
+    const bool asks_help = !option.names.empty() && option.names.front() == "help";
+    rows.emplace(asks_help ? rows.begin() : rows.end(), option_names(option), option.help);
+  }
+  return fmt::format("{}Options:\n{}", set.notes().empty() ? "" : paragraphs(set.notes()) + "\n", help_table(rows));
+}
+
 }  // namespace
 
 std::string paragraphs(std::string_view text) {
@@ -111,15 +122,13 @@ std::string usage_line(const CommandInfo& command, const OptionSet& set) {
 }
 
 std::string command_help(const CommandInfo& command, const OptionSet& set) {
-  std::string result = fmt::format("{}\nUsage: {}\n\n", fmt::join(wrap(command.summary, text_width()), "\n"), usage_line(command, set));
-  if (!set.notes().empty()) result += paragraphs(set.notes()) + "\n";
-  HelpRows rows;
-  for (const Option& option : set.options()) {
-    if (option.letter == 0 && option.names.empty()) continue;  // a common option whose letter and names are all used by the command
-    const bool asks_help = !option.names.empty() && option.names.front() == "help";
-    rows.emplace(asks_help ? rows.begin() : rows.end(), option_names(option), option.help);
-  }
-  return result + "Options:\n" + help_table(rows);
+  return fmt::format("{}\nUsage: {}\n\n{}", fmt::join(wrap(command.summary, text_width()), "\n"), usage_line(command, set),
+                     rest_of_help(set));
+}
+
+std::string diags_usage(const OptionSet& set) {
+  const std::string operands = set.operand_line();
+  return fmt::format("Usage: {} [options]{}{}\n\n{}\n", set.program(), operands.empty() ? "" : " ", operands, rest_of_help(set));
 }
 
 std::string help_of(const CommandInfo& info) {

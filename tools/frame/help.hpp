@@ -29,6 +29,8 @@ std::string_view group_heading(HelpGroup group);
 std::string usage_line(const CommandInfo& command, const OptionSet& set);
 /// `ibtool help NAME`: usage, notes and options.
 std::string command_help(const CommandInfo& command, const OptionSet& set);
+/// The text that --help of a legacy name prints: usage, notes and options.
+std::string diags_usage(const OptionSet& set);
 /// Constructs the command and formats its help: usage, notes and options.
 std::string help_of(const CommandInfo& command);
 

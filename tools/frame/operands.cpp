@@ -58,27 +58,27 @@ Operand& OptionSet::add_operand(std::string_view name) {
   return operand;
 }
 
-void OptionSet::operand(std::string_view name, std::function<void(std::string_view)> set) {
-  add_operand(name).set = [set = std::move(set)](std::string_view word, const TargetReader&) { set(word); };
+void OptionSet::operand(std::string_view name, std::function<void(const std::string&)> set) {
+  add_operand(name).set = [set = std::move(set)](const std::string& word, const TargetReader&) { set(word); };
 }
 
 void OptionSet::word(std::string_view name, std::string& to) {
-  operand(name, [&to](std::string_view word) { to = word; });
+  operand(name, [&to](const std::string& word) { to = word; });
 }
 
 void OptionSet::word(std::string_view name, std::optional<std::string>& to) {
-  operand(name, [&to](std::string_view word) { to = word; });
+  operand(name, [&to](const std::string& word) { to = word; });
 }
 
 void OptionSet::words(std::string_view name, std::vector<std::string>& to) {
-  operand(name, [&to](std::string_view word) { to.emplace_back(word); });
+  operand(name, [&to](const std::string& word) { to.push_back(word); });
   operands_.back().repeated = true;
 }
 
 void OptionSet::target(std::string_view name, Target& to) {
   Operand& operand = add_operand(name);
   operand.is_target = true;
-  operand.set = [&to](std::string_view word, const TargetReader& read) {
+  operand.set = [&to](const std::string& word, const TargetReader& read) {
     read_target(to, word, read, [&to](path::Path path) { to.path = std::move(path); });
   };
 }
@@ -86,7 +86,7 @@ void OptionSet::target(std::string_view name, Target& to) {
 void OptionSet::target_ports(std::string_view name, std::vector<TargetPort>& to) {
   Operand& operand = add_operand(name);
   operand.is_target = operand.repeated = true;
-  operand.set = [&to](std::string_view word, const TargetReader& read) {
+  operand.set = [&to](const std::string& word, const TargetReader& read) {
     const std::size_t index = to.size();
     to.emplace_back();
     read_target_port(to.back(), word, read, [&to, index](path::Path path) { to[index].target.path = std::move(path); });

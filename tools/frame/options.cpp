@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
 
 #include "base/letter_case.hpp"
 #include "iba/text.hpp"
@@ -24,6 +25,16 @@ std::vector<std::string> split_words(std::string_view text) {
   return result;
 }
 
+/// The spellings by a legacy name: the letter, and one long name at most, or none.
+std::vector<std::string> diags_spellings(const Spelling& spelling, bool has_long) {
+  std::vector<std::string> words = split_words(spelling.diags.empty() ? spelling.names : spelling.diags);
+  const auto is_long = [](const std::string& word) { return word.starts_with("--"); };
+  const auto first = std::ranges::find_if(words, is_long);
+  const auto others = first == words.end() || !has_long ? first : first + 1;
+  words.erase(std::remove_if(others, words.end(), is_long), words.end());
+  return words;
+}
+
 /// "--timeout" out of "-t --timeout": how messages name the option.
 std::string display_name(std::string_view what) {
   if (const std::size_t at = what.find("--"); at != std::string_view::npos) what.remove_prefix(at);
@@ -32,12 +43,7 @@ std::string display_name(std::string_view what) {
 
 }  // namespace
 
-std::string Spelling::all() const {
-  if (!instead.empty()) return std::string(instead);
-  std::string result = letter != 0 ? fmt::format("-{} --{}", letter, name) : fmt::format("--{}", name);
-  if (!others.empty()) result += fmt::format(" {}", others);
-  return result;
-}
+std::uint64_t c_number(const std::string& text) { return std::strtoull(text.c_str(), nullptr, 0); }
 
 std::int64_t parse_integer(std::string_view text, std::string_view what, std::int64_t low, std::int64_t high) {
   const bool negative = text.starts_with('-');
@@ -58,13 +64,13 @@ std::uint64_t parse_unsigned(std::string_view text, std::string_view what, std::
   return *value;
 }
 
-void OptionSet::flag(std::string_view names, bool& target, std::string_view help) {
-  action(names, help, [&target] { target = true; });
+void OptionSet::flag(const Spelling& spelling, bool& target, std::string_view help) {
+  action(spelling, help, [&target] { target = true; });
 }
 
-void OptionSet::key(std::string_view names, std::uint64_t& target, std::string_view metavar, std::string_view help) {
-  const std::string what(display_name(names));
-  value(names, metavar, help, [this, &target, what, name = std::string(metavar)](std::string_view text) {
+void OptionSet::key(const Spelling& spelling, std::uint64_t& target, std::string_view metavar, std::string_view help) {
+  const std::string what(display_name(spelling.names));
+  value(spelling, metavar, help, [this, &target, what, name = std::string(metavar)](const std::string& text) {
     std::optional<std::uint64_t> number = parse_number(text);
     if (!number && key_prompt_) number = key_prompt_(name);
     if (!number) throw OptionError(fmt::format("{}: not an unsigned integer of 64 bits", what));
@@ -72,26 +78,27 @@ void OptionSet::key(std::string_view names, std::uint64_t& target, std::string_v
   });
 }
 
-void OptionSet::count(std::string_view names, int& target, std::string_view help) {
-  action(names, help, [&target] { ++target; });
+void OptionSet::count(const Spelling& spelling, int& target, std::string_view help) {
+  action(spelling, help, [&target] { ++target; });
 }
 
-void OptionSet::text(std::string_view names, std::optional<std::string>& target, std::string_view metavar, std::string_view help) {
-  value(names, metavar, help, [&target, is_file = metavar == "FILE", what = display_name(names)](std::string_view text) {
-    if (is_file && text.empty()) throw OptionError(fmt::format("{}: the name of the file is empty", what));
-    target = text;
-  });
+void OptionSet::text(const Spelling& spelling, std::optional<std::string>& target, std::string_view metavar, std::string_view help) {
+  value(spelling, metavar, help,
+        [&target, is_file = metavar == "FILE" && !is_diags(), what = display_name(spelling.names)](const std::string& text) {
+          if (is_file && text.empty()) throw OptionError(fmt::format("{}: the name of the file is empty", what));
+          target = text;
+        });
 }
 
-void OptionSet::choice(std::string_view names, std::optional<std::string>& target, std::vector<std::string> choices,
+void OptionSet::choice(const Spelling& spelling, std::optional<std::string>& target, std::vector<std::string> choices,
                        std::string_view help) {
-  choice(names, std::move(choices), help, [&target](const std::string& chosen) { target = chosen; });
+  choice(spelling, std::move(choices), help, [&target](const std::string& chosen) { target = chosen; });
 }
 
-void OptionSet::choice(std::string_view names, std::vector<std::string> choices, std::string_view help,
+void OptionSet::choice(const Spelling& spelling, std::vector<std::string> choices, std::string_view help,
                        std::function<void(const std::string&)> set) {
   const std::string metavar = fmt::format("{{{}}}", fmt::join(choices, "|"));
-  const auto choose = [choices, what = display_name(names), set = std::move(set)](std::string_view text) {
+  const auto choose = [choices, what = display_name(spelling.names), set = std::move(set)](const std::string& text) {
     const std::string* found = nullptr;
     for (const std::string& c : choices) {
       if (text.empty() || !equal_ignoring_case(std::string_view(c).substr(0, text.size()), text)) continue;
@@ -103,27 +110,28 @@ void OptionSet::choice(std::string_view names, std::vector<std::string> choices,
       throw OptionError(fmt::format("option {}: invalid choice: '{}' (choose from '{}')", what, text, fmt::join(choices, "', '")));
     set(*found);
   };
-  value(names, metavar, help, choose);
+  value(spelling, metavar, help, choose);
   offer(std::move(choices));
 }
 
 void OptionSet::offer(OfferedWords words) { (operand_is_last_ ? operands_.back().offered : options_.back().offered) = std::move(words); }
 
-void OptionSet::value(std::string_view names, std::string_view metavar, std::string_view help, std::function<void(std::string_view)> set) {
-  Option& option = add(names, metavar, help);
+void OptionSet::value(const Spelling& spelling, std::string_view metavar, std::string_view help,
+                      std::function<void(const std::string&)> set) {
+  Option& option = add(spelling, metavar, help);
   option.has_value = true;
   option.set = std::move(set);
 }
 
-void OptionSet::optional_value(std::string_view names, std::string_view metavar, std::string_view help,
-                               std::function<void(std::string_view)> set) {
-  Option& option = add(names, metavar, help);
+void OptionSet::optional_value(const Spelling& spelling, std::string_view metavar, std::string_view help,
+                               std::function<void(const std::string&)> set) {
+  Option& option = add(spelling, metavar, help);
   option.value_optional = true;
   option.set = std::move(set);
 }
 
-void OptionSet::action(std::string_view names, std::string_view help, std::function<void()> set) {
-  add(names, {}, help).set = [set = std::move(set)](std::string_view) { set(); };
+void OptionSet::action(const Spelling& spelling, std::string_view help, std::function<void()> set) {
+  add(spelling, {}, help).set = [set = std::move(set)](const std::string&) { set(); };
 }
 
 void OptionSet::one_of(std::vector<std::string_view> options, bool required) {
@@ -139,12 +147,11 @@ bool OptionSet::is_given(std::string_view name) const {
   });
 }
 
-bool OptionSet::taken(char letter) const {
-  return std::any_of(options_.begin(), options_.end(), [&](const Option& o) { return o.letter == letter; });
-}
-
-bool OptionSet::taken(std::string_view name) const {
+bool OptionSet::taken(std::string_view word) const {
+  if (!word.starts_with("--"))
+    return without_.find(word[1]) != std::string::npos || std::ranges::find(options_, word[1], &Option::letter) != options_.end();
   // A further spelling is also left out if it would hide an abbreviation of one of the command's own options.
+  const std::string_view name = word.substr(2);
   return std::any_of(options_.begin(), options_.end(), [&](const Option& o) {
     return std::any_of(o.names.begin(), o.names.end(), [&](const std::string& n) {
       return n == name || (!o.common && n.starts_with(name) && std::islower(static_cast<unsigned char>(name[0])));
@@ -152,12 +159,14 @@ bool OptionSet::taken(std::string_view name) const {
   });
 }
 
-Option& OptionSet::add(std::string_view names, std::string_view metavar, std::string_view help) {
+Option& OptionSet::add(const Spelling& spelling, std::string_view metavar, std::string_view help) {
+  std::vector<std::string> words = is_diags() ? diags_spellings(spelling, !perl_) : split_words(spelling.names);
+  const auto is_taken = [this](const std::string& word) { return common_ && taken(word); };
+  if (is_diags() && std::ranges::any_of(words, is_taken)) words.clear();
   Option option;
-  for (const std::string& word : split_words(names)) {
-    const bool is_long = word.starts_with("--");
-    if (common_ && (is_long ? taken(std::string_view(word).substr(2)) : taken(word.at(1)))) continue;
-    if (is_long) {
+  for (const std::string& word : words) {
+    if (is_taken(word)) continue;
+    if (word.starts_with("--")) {
       option.names.push_back(word.substr(2));
     } else {
       option.letter = word.at(1);

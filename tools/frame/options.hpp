@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Command lines with the habits of getopt_long: bundled letters, `--name=value` and `--name value`, unambiguous
-// abbreviations, options after operands, `--`, the last of a repeated option wins, and a word like `-1` is an
-// operand where no option has that letter. A command fills a table of options bound to its own variables; what it
-// does not define itself comes from the common groups, minus the letters and names it has taken.
+// The table of the options and operands of a command line, bound to the variables of the command. Two readers stand on it: CLI11 reads the
+// lines of ibtool's dialect (command_line.cpp), getopt_long those of the legacy names (diags_command_line.cpp). Both have the habits of
+// getopt_long: bundled letters, `--name=value` and `--name value`, unambiguous abbreviations, options after operands, `--`, the last of a
+// repeated option wins. In ibtool's dialect a word like `-1` is an operand where no option has that letter. What a command does not define
+// itself comes from the common groups, minus the letters and names it has taken.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
+#include <cstdio>
 #include <functional>
 #include <limits>
 #include <optional>
@@ -46,11 +49,14 @@ struct Option {
   bool value_optional = false;  ///< only as --name=VALUE
   std::string metavar;          ///< what help calls the value
   std::string help;
-  OfferedWords offered;                       ///< values; null: none are known
-  bool common = false;                        ///< from a common group
-  bool early = false;                         ///< acts before all others: --help, --config
-  bool given = false;                         ///< the command line has it
-  std::function<void(std::string_view)> set;  ///< called once for each occurrence, in order
+  OfferedWords offered;                         ///< values; null: none are known
+  bool common = false;                          ///< from a common group
+  bool early = false;                           ///< acts before all others: --help, --config
+  bool given = false;                           ///< the command line has it
+  std::function<void(const std::string&)> set;  ///< called once for each occurrence, in order
+
+  /// Whether it has any spelling. The common options do not whose letter and names the command has all taken.
+  bool is_reachable() const { return letter != 0 || !names.empty(); }
 };
 
 /// Reads `text` as an integer with C's prefixes (0x…, 0…) within [low, high]; throws OptionError naming `what`.
@@ -79,15 +85,17 @@ T parse_within(std::string_view text, std::string_view what, Range<T> range) {
   }
 }
 
-/// How an option is spelt in both dialects, so that its help and its variable stand once.
-struct Spelling {
-  std::string_view name;       ///< the long name by the legacy name: "no_dests"
-  char letter = 0;             ///< 0: the long form alone
-  std::string_view others{};   ///< spellings that ibtool's dialect has beside them: "--no-dests"
-  std::string_view instead{};  ///< spellings that ibtool's dialect has in their place: "-w"
+/// Reads `text` as C's strtoul(text, 0, 0) does, and so do the legacy names: what is not a number is 0.
+std::uint64_t c_number(const std::string& text);
 
-  /// As OptionSet lists them: "-n --no_dests --no-dests".
-  std::string all() const;
+/// The spellings of an option in both dialects.
+struct Spelling {
+  constexpr Spelling() = default;
+  template <std::convertible_to<std::string_view> Text>
+  constexpr Spelling(const Text& all, std::string_view by_legacy_name = {}) : names(all), diags(by_legacy_name) {}
+
+  std::string_view names;  ///< of ibtool's dialect: "-n --no_dests --no-dests". Help shows the first long one
+  std::string_view diags;  ///< by the legacy name, if these are not the letter and the first long name of `names`
 };
 
 /// A node or port that the command line names.
@@ -142,48 +150,45 @@ struct Operand {
   bool is_target = false;  ///< two words, a LID and a route, with a combined address
   OfferedWords offered;    ///< null: none are known
   /// Throws UsageError with the reason.
-  std::function<void(std::string_view word, const TargetReader& read_target)> set;
+  std::function<void(const std::string& word, const TargetReader& read_target)> set;
 };
 
-/// The options and operands that one command takes.
+/// The options and operands that one command line takes.
 class OptionSet {
  public:
-  // `names` lists an option's spellings: "-D --Direct --direct". The first long one is shown in help.
-  void flag(std::string_view names, bool& target, std::string_view help);
-  void count(std::string_view names, int& target, std::string_view help);
-  void text(std::string_view names, std::optional<std::string>& target, std::string_view metavar, std::string_view help);
-  /// A number within `range`; a complaint names it.
+  /// Of ibtool's dialect.
+  OptionSet() = default;
+  /// Of the legacy name `program`.
+  explicit OptionSet(std::string_view program) : program_(program) {}
+
+  bool is_diags() const { return !program_.empty(); }
+  /// The legacy name.
+  const std::string& program() const { return program_; }
+
+  void flag(const Spelling& spelling, bool& target, std::string_view help);
+  void count(const Spelling& spelling, int& target, std::string_view help);
+  /// A text. In ibtool's dialect that of the metavar FILE must not be empty.
+  void text(const Spelling& spelling, std::optional<std::string>& target, std::string_view metavar, std::string_view help);
+  /// A number within `range`; a complaint names it. A legacy name reads it with c_number() and has no range.
   template <std::integral T>
-  void number(std::string_view names, T& target, std::string_view metavar, std::string_view help, Within<T> range = {});
+  void number(const Spelling& spelling, T& target, std::string_view metavar, std::string_view help, Within<T> range = {});
   template <std::integral T>
-  void number(std::string_view names, std::optional<T>& target, std::string_view metavar, std::string_view help, Within<T> range = {});
+  void number(const Spelling& spelling, std::optional<T>& target, std::string_view metavar, std::string_view help, Within<T> range = {});
   /// A key: a number that is a secret, so that no complaint repeats it. If the value is not a number, it is requested on the terminal; see
   /// set_key_prompt().
-  void key(std::string_view names, std::uint64_t& target, std::string_view metavar, std::string_view help);
+  void key(const Spelling& spelling, std::uint64_t& target, std::string_view metavar, std::string_view help);
   /// One of `choices`, in any case and abbreviated if unambiguous.
-  void choice(std::string_view names, std::optional<std::string>& target, std::vector<std::string> choices, std::string_view help);
+  void choice(const Spelling& spelling, std::optional<std::string>& target, std::vector<std::string> choices, std::string_view help);
   /// Calls `set` with the one of `choices` that was given.
-  void choice(std::string_view names, std::vector<std::string> choices, std::string_view help, std::function<void(const std::string&)> set);
-  /// Calls `set` with the value; it throws OptionError to refuse one.
-  void value(std::string_view names, std::string_view metavar, std::string_view help, std::function<void(std::string_view)> set);
+  void choice(const Spelling& spelling, std::vector<std::string> choices, std::string_view help,
+              std::function<void(const std::string&)> set);
+  /// Calls `set` with the value; it throws to refuse one: OptionError in ibtool's dialect.
+  void value(const Spelling& spelling, std::string_view metavar, std::string_view help, std::function<void(const std::string&)> set);
   /// Calls `set` with the value of a long option. The value may be left out; then `set` gets an empty text.
-  void optional_value(std::string_view names, std::string_view metavar, std::string_view help, std::function<void(std::string_view)> set);
+  void optional_value(const Spelling& spelling, std::string_view metavar, std::string_view help,
+                      std::function<void(const std::string&)> set);
   /// Calls `set` when the option is met.
-  void action(std::string_view names, std::string_view help, std::function<void()> set);
-
-  // Options that DiagsOptions has by the same names: a room binds them in one function template over both classes.
-  void text(const Spelling& spelling, std::optional<std::string>& target, std::string_view metavar, std::string_view help) {
-    text(spelling.all(), target, metavar, help);
-  }
-  void flag(const Spelling& spelling, bool& target, std::string_view help) { flag(spelling.all(), target, help); }
-  template <std::integral T>
-  void number(const Spelling& spelling, std::optional<T>& target, std::string_view metavar, std::string_view help, Within<T> range = {}) {
-    number(spelling.all(), target, metavar, help, range);
-  }
-  void value(const Spelling& spelling, std::string_view metavar, std::string_view help, std::function<void(const std::string&)> set) {
-    value(spelling.all(), metavar, help, [set = std::move(set)](std::string_view text) { set(std::string(text)); });
-  }
-  void action(const Spelling& spelling, std::string_view help, std::function<void()> set) { action(spelling.all(), help, std::move(set)); }
+  void action(const Spelling& spelling, std::string_view help, std::function<void()> set);
 
   /// Sets the function with which key() requests a value that should not appear in a process list. `ask` gets the name of the value, and
   /// returns nothing if the answer is not a number. Without this function no key is requested.
@@ -202,7 +207,7 @@ class OptionSet {
   template <std::integral T>
   void integer(std::string_view name, std::optional<T>& to, Within<T> range = {});
   /// Any other operand: `set` gets the word.
-  void operand(std::string_view name, std::function<void(std::string_view word)> set);
+  void operand(std::string_view name, std::function<void(const std::string& word)> set);
   void optional_operands() { operands_required_ = false; }
   /// If an option sets `file`, targets are nodes of the fabric that is stored there. `read` fills an empty model from a file.
   void stored_fabric(const std::optional<std::string>& file, std::function<void(const std::string& file, subnet::Subnet& subnet)> read) {
@@ -216,6 +221,16 @@ class OptionSet {
   std::function<void(subnet::Subnet& subnet)> stored_fabric_reader() const;
   /// The option `name` ("-S") replaces the operands: with this option the command takes none.
   void instead_of_operands(std::string_view name) { instead_of_operands_ = name; }
+  /// The legacy name is a shell script: `read` gets the words up to the first empty one, and no word is an option.
+  void script(std::function<void(const std::vector<std::string>& words)> read) { script_ = std::move(read); }
+  bool is_script() const { return script_ != nullptr; }
+  /// The legacy name is a Perl script (Getopt::Std): an option has one letter, and the first word that is no option ends them. -h and
+  /// mistakes show the usage.
+  void perl_script() {
+    perl_ = true;
+    action("-h", "Print this.", [] {});
+  }
+  bool is_perl() const { return perl_; }
   /// Only one of these options may be given, but options in one text ("-c -f") may be given together. If `required`, one must be given.
   void one_of(std::vector<std::string_view> options, bool required = false);
   /// Hands `words` to the operands. Throws UsageError, naming what is missing, too much or wrong, or does not go together.
@@ -231,11 +246,19 @@ class OptionSet {
   void notes(std::string text) { notes_ = std::move(text); }
   /// The option added last acts before all others, wherever it stands.
   void make_early() { options_.back().early = true; }
-  /// Options that are added after this call are common ones. A common option whose letter and names are all taken is left out.
+  /// Leaves out the common options with these letters, which the legacy name lacks.
+  void without(std::string_view letters) { without_ = letters; }
+  /// Options that are added after this call are common ones. They lack the letters and names that are taken. By a legacy name, one of which
+  /// a letter or name is taken is left out.
   void begin_common() { common_ = true; }
 
   /// Scans all of `args`, then sets the options in their order, and returns the operands. Throws OptionError.
   std::vector<std::string> parse(std::span<const std::string> args);
+  /// Reads the words behind a legacy name: sets each option as soon as it is met, and returns the operands. Complaints of getopt_long go to
+  /// `err`. Throws DiagsUsage, and what the options throw.
+  std::vector<std::string> parse_diags(std::span<char* const> words, std::FILE* err);
+  /// Hands `words` to the operands. Throws DiagsUsage if there are too few; those that are too many are ignored.
+  void bind_diags(const std::vector<std::string>& words, bool combined) const;
 
   /// The option in `word`, an option or a bundle of letters, that takes the next word as its value, whatever the next word is. Null if
   /// there is no such option. Throws OptionError for an unknown long option.
@@ -251,19 +274,23 @@ class OptionSet {
 
  private:
   Operand& add_operand(std::string_view name);
-  Option& add(std::string_view names, std::string_view metavar, std::string_view help);
-  bool taken(char letter) const;
-  bool taken(std::string_view name) const;
+  Option& add(const Spelling& spelling, std::string_view metavar, std::string_view help);
+  /// Whether `word`, a letter ("-S") or a long name ("--cpi"), is not for a common option.
+  bool taken(std::string_view word) const;
+  std::vector<std::string> parse_perl(std::span<char* const> words, std::FILE* err);
   /// Whether the command line has the option of that letter ("-S") or long name ("--cpi").
   bool is_given(std::string_view name) const;
   void check_combinations() const;
-  /// Gives the long option that is the last of `words` its first name in full, and its value, if it needs one, a word of its own before it.
-  /// Throws OptionError if there is no such option, or if it has a value but takes none.
-  void spell_out(std::vector<std::string>& words) const;
+  template <std::integral T>
+  T read_number(const std::string& text, std::string_view what, Range<T> range) const {
+    return is_diags() ? static_cast<T>(c_number(text)) : parse_within<T>(text, what, range);
+  }
 
+  std::string program_;  ///< empty: ibtool's dialect
   std::vector<Option> options_;
   std::vector<Operand> operands_;
-  std::string notes_;
+  std::string notes_, without_;
+  std::function<void(const std::vector<std::string>& words)> script_;
   std::function<std::optional<std::uint64_t>(std::string_view name)> key_prompt_;
   bool operands_required_ = true;
   std::string instead_of_operands_;  ///< empty: no option does
@@ -275,30 +302,33 @@ class OptionSet {
     bool required;
   };
   std::vector<OneOf> one_of_;
-  bool common_ = false;
+  bool common_ = false, perl_ = false;
   bool operand_is_last_ = false;  ///< an operand was added after the last option
 };
 
 template <std::integral T>
-void OptionSet::number(std::string_view names, T& target, std::string_view metavar, std::string_view help, Within<T> range) {
-  value(names, metavar, help,
-        [&target, range, what = std::string(names)](std::string_view text) { target = parse_within<T>(text, what, range); });
+void OptionSet::number(const Spelling& spelling, T& target, std::string_view metavar, std::string_view help, Within<T> range) {
+  value(spelling, metavar, help, [this, &target, range, what = std::string(spelling.names)](const std::string& text) {
+    target = read_number<T>(text, what, range);
+  });
 }
 
 template <std::integral T>
-void OptionSet::number(std::string_view names, std::optional<T>& target, std::string_view metavar, std::string_view help, Within<T> range) {
-  value(names, metavar, help,
-        [&target, range, what = std::string(names)](std::string_view text) { target = parse_within<T>(text, what, range); });
+void OptionSet::number(const Spelling& spelling, std::optional<T>& target, std::string_view metavar, std::string_view help,
+                       Within<T> range) {
+  value(spelling, metavar, help, [this, &target, range, what = std::string(spelling.names)](const std::string& text) {
+    target = read_number<T>(text, what, range);
+  });
 }
 
 template <std::integral T>
-void OptionSet::integer(std::string_view name, T& to, Within<T> range) {
-  operand(name, [&to, range, what = std::string(name)](std::string_view text) { to = parse_within<T>(text, what, range); });
+void OptionSet::integer(std::string_view name, T& target, Within<T> range) {
+  operand(name, [this, &target, range, what = std::string(name)](const std::string& text) { target = read_number<T>(text, what, range); });
 }
 
 template <std::integral T>
-void OptionSet::integer(std::string_view name, std::optional<T>& to, Within<T> range) {
-  operand(name, [&to, range, what = std::string(name)](std::string_view text) { to = parse_within<T>(text, what, range); });
+void OptionSet::integer(std::string_view name, std::optional<T>& target, Within<T> range) {
+  operand(name, [this, &target, range, what = std::string(name)](const std::string& text) { target = read_number<T>(text, what, range); });
 }
 
 }  // namespace ib::tools

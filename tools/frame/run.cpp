@@ -164,13 +164,13 @@ int run_ibtool(std::span<const std::string> args, const World& world) {
 /// stdout behind the results, as in infiniband-diags.
 int execute_diags(Command& command, const CommandInfo& info, std::string_view called, std::span<char* const> words, const World& world,
                   Emit& emit) {
-  CommonOptions common;
+  CommonOptions common = diags_defaults();
   common.world = &world;
   common.from = world.from;
-  DiagsOptions set(called, common);
-  command.diags_options(set);
+  OptionSet set(called);
+  command.diags_options(set, common);
   try {
-    set.parse(words);
+    read_diags_line(set, common, words);
     async::Clock real_time;
     async::Loop loop(world.clock != nullptr ? *world.clock : real_time);
     Session session(world, diags_manners, called, common, {}, loop);
@@ -179,7 +179,8 @@ int execute_diags(Command& command, const CommandInfo& info, std::string_view ca
     return emit.diags_status();
   } catch (const DiagsUsage& usage) {
     emit.text().flush();
-    print_on_stderr(world, usage.message() + set.usage_text());
+    print_on_stderr(world, usage.message() + (set.is_perl() ? "" : "\n" + diags_usage(set)));
+    if (set.is_perl()) emit.text().write(diags_usage(set));
     return 2;
   } catch (const DiagsExit& end) {
     emit.text().flush();

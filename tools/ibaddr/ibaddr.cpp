@@ -68,13 +68,13 @@ class Ibaddr final : public Command {
     add_common(set, common, group_target);
   }
 
-  void diags_options(DiagsOptions& set) override {
+  void diags_options(OptionSet& set, CommonOptions& /*common*/) override {
     set.optional_operands();
     set.target("TARGET", target_);
     set.integer("PORT", port_);
-    set.flag({"gid_show", 'g'}, shown_.gid, "Print the GID alone.");
-    set.flag({"lid_show", 'l'}, shown_.lid, "Print the LIDs alone.");
-    set.flag({"Lid_show", 'L'}, shown_.decimal, "Print the LIDs alone, in decimal.");
+    set.flag("-g --gid_show", shown_.gid, "Print the GID alone.");
+    set.flag("-l --lid_show", shown_.lid, "Print the LIDs alone.");
+    set.flag("-L --Lid_show", shown_.decimal, "Print the LIDs alone, in decimal.");
     set.without("KL");
   }
 

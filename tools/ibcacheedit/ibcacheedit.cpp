@@ -130,12 +130,11 @@ struct EditReport final : Report {
 /// What both command lines share.
 class CacheEdit : public Command {
  protected:
-  template <class Options>
-  void add_edits(Options& set, GuidEdit (*read)(const GuidOption&, const std::string&)) {
+  void add_edits(OptionSet& set, GuidEdit (*read)(const GuidOption&, const std::string&)) {
     set.word("ORIGINAL", original_);
     set.word("NEW", changed_);
     for (GuidOption& option : options_)
-      set.value(Spelling{option.name}, option.form, option.help,
+      set.value("--" + std::string(option.name), option.form, option.help,
                 [&option, read](const std::string& text) { option.edit = read(option, text); });
   }
 
@@ -235,7 +234,7 @@ class Ibcacheedit final : public CacheEdit {
 
 class IbcacheeditDiags final : public CacheEdit {
  public:
-  void diags_options(DiagsOptions& set) override {
+  void diags_options(OptionSet& set, CommonOptions& /*common*/) override {
     set.without("CDdeGKLPstvy");
     set.optional_operands();
     add_edits(set, read);

@@ -15,7 +15,6 @@
 #include "tools/shared/diags_name.hpp"
 #include "tools/shared/fabric.hpp"
 #include "tools/shared/libibnetdisc.hpp"
-#include "tools/shared/perl_options.hpp"
 
 namespace ib::tools {
 namespace using_link {
@@ -194,17 +193,18 @@ class Ibfindnodesusing final : public Command {
 
 class IbfindnodesusingDiags final : public Command {
  public:
-  void diags_options(DiagsOptions& set) override {
-    set.words_alone();
+  void diags_options(OptionSet& set, CommonOptions& common) override {
+    set.perl_script();
     set.optional_operands();
-    set.each_word("WORDS", [this, &common = set.common()](const std::string& word) { take(common, word); });
+    set.word("SWITCH_GUID", guid_);
+    set.word("PORT", number_);
+    set.flag("-R", ignored_, "No effect: the fabric is always read anew.");
+    add_common(set, common, group_device);
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    if (perl_.wants_usage()) usage(session, emit, perl_.complaints());
-    const std::vector<std::string>& words = perl_.operands();
-    const std::string wanted = guid_text(words.empty() ? "" : words[0]);
-    const std::string number = words.size() < 2 ? "" : words[1];
+    if (number_.empty()) throw DiagsUsage();
+    const std::string wanted = guid_text(guid_);
     LibibnetdiscFabric fabric;
     const LibibnetdiscWanted everything;
     try {
@@ -214,7 +214,6 @@ class IbfindnodesusingDiags final : public Command {
     } catch (const Error& error) {
       print_on_stderr(session.world(), error.message() + "\n");
     }
-    if (number.empty()) usage(session, emit, "");
     NodeIndex at = 0;
     const auto is_it = [&](const subnet::Node& node) {
       return node.kind() == subnet::NodeKind::sw && fmt::format("{:#018x}", node.guid().value) == wanted;
@@ -225,24 +224,10 @@ class IbfindnodesusingDiags final : public Command {
       emit.set_diags_status(1);
       co_return;
     }
-    co_await show(session, emit, fabric, at, number);
+    co_await show(session, emit, fabric, at);
   }
 
  private:
-  void take(CommonOptions& common, const std::string& word) {
-    perl_.take(word);
-    if (!perl_.value('C').empty()) common.device = perl_.value('C');
-    if (!perl_.value('P').empty()) common.port = perl_.value('P');
-  }
-
-  [[noreturn]] static void usage(const Session& session, Emit& emit, std::string_view complaint) {
-    print_on_stderr(session.world(), complaint);
-    emit.text().print(
-        "Usage: {} [-R] [-C CA] [-P PORT] SWITCH_GUID PORT\n   shows whose packets go by that port of the switch, and come by it\n",
-        session.program().substr(session.program().rfind('/') + 1));
-    throw DiagsExit(2, "");
-  }
-
   /// A GUID in the form that infiniband-diags compares.
   static std::string guid_text(std::string word) {
     for (char& letter : word) letter = letter >= 'A' && letter <= 'F' ? static_cast<char>(letter - 'A' + 'a') : letter;
@@ -251,11 +236,11 @@ class IbfindnodesusingDiags final : public Command {
     return fmt::format("0x{:0>16}", word);
   }
 
-  async::Task<> show(Session& session, Emit& emit, Fabric& fabric, NodeIndex at, const std::string& number) const {
+  async::Task<> show(Session& session, Emit& emit, Fabric& fabric, NodeIndex at) const {
     const subnet::Subnet& subnet = fabric.subnet;
     PortIndex far = none;
     for (unsigned port = 1; port < subnet.node(at).slots; ++port) {
-      if (std::to_string(port) == number) far = subnet.port(subnet.node(at).first_port + port).peer;
+      if (std::to_string(port) == number_) far = subnet.port(subnet.node(at).first_port + port).peer;
     }
     std::vector<PortIndex> ends{subnet.node(at).first_port};
     if (far != none) ends.push_back(far);
@@ -263,7 +248,7 @@ class IbfindnodesusingDiags final : public Command {
     subnet::Failures failures = co_await read_tables(session, subnet, ends, tables);
     add_failures(session, fabric, std::move(failures));
     const subnet::Node& node = subnet.node(at);
-    const std::string near_text = fmt::format("{:#018x} {} (\"{}\" {})", node.guid().value, printable_words(number),
+    const std::string near_text = fmt::format("{:#018x} {} (\"{}\" {})", node.guid().value, printable_words(number_),
                                               diags_node_name(fabric.names, node.guid(), node.description()),
                                               node.switch_info().enhanced_port0 != 0 ? "enhanced" : "base");
     std::string far_text = "  ()";
@@ -273,7 +258,7 @@ class IbfindnodesusingDiags final : public Command {
       // If a name has quotes, infiniband-diags uses only the text after the last quote.
       far_text = fmt::format("{:#018x} {} ({})", peer.guid().value, subnet.port(far).number, name.substr(name.rfind('"') + 1));
     }
-    const double port = std::strtod(number.c_str(), nullptr);
+    const double port = std::strtod(number_.c_str(), nullptr);
     warn_of_path(session, subnet, at);
     emit.text().print("{}  ==>>  {}\n{}\n\n", near_text, far_text, hosts(fabric, tables, at, port));
     if (far != none) warn_of_path(session, subnet, subnet.port(far).node);
@@ -305,7 +290,8 @@ class IbfindnodesusingDiags final : public Command {
     return host_list(std::move(names));
   }
 
-  PerlOptions perl_{"hRC:P:"};
+  std::string guid_, number_;
+  bool ignored_{};
 };
 
 }  // namespace

@@ -14,7 +14,6 @@
 #include "tools/shared/diags_topology.hpp"
 #include "tools/shared/fabric.hpp"
 #include "tools/shared/libibnetdisc.hpp"
-#include "tools/shared/perl_options.hpp"
 
 namespace ib::tools {
 namespace {
@@ -201,21 +200,13 @@ class Ibidsverify final : public Command {
 
 class IbidsverifyDiags final : public Command {
  public:
-  void diags_options(DiagsOptions& set) override {
-    set.script([this, &set](const std::vector<std::string>& words) { read_script_words(words, set.common()); });
+  void diags_options(OptionSet& set, CommonOptions& common) override {
+    set.perl_script();
+    set.flag("-R", ignored_, "No effect: the fabric is always read anew.");
+    add_common(set, common, group_device);
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    constexpr std::string_view usage =
-        "Usage: ibidsverify [-R] [-C CA] [-P PORT]\n\n"
-        "Looks for LIDs and GUIDs that are zero or that are there twice.\n"
-        "  -R  has no effect: the fabric is always read anew\n  -C, -P  the device to use, and its port\n";
-    print_on_stderr(session.world(), perl_.asks_help() ? usage : std::string_view(perl_.complaints()));
-    if (perl_.wants_usage()) {
-      emit.text().write(usage);
-      emit.set_diags_status(usage_status);
-      co_return;
-    }
     LibibnetdiscFabric fabric;
     const LibibnetdiscWanted everything;
     co_await discover_as_libibnetdisc(session, everything, fabric);
@@ -225,16 +216,6 @@ class IbidsverifyDiags final : public Command {
   }
 
  private:
-  void read_script_words(const std::vector<std::string>& words, CommonOptions& common) {
-    for (const std::string& word : words) perl_.take(word);
-    if (perl_.wants_usage()) return;
-    std::vector<std::string> passed;
-    for (const char letter : {'C', 'P'}) {
-      if (!perl_.value(letter).empty()) passed.insert(passed.end(), {std::string{'-', letter}, perl_.value(letter)});
-    }
-    read_ibnetdiscover_words(passed, common);
-  }
-
   static TopologyIds read_ids(const LibibnetdiscFabric& fabric) {
     TopologyIds ids;
     const subnet::Grouping grouping = subnet::group(fabric.subnet, fabric.order);
@@ -248,9 +229,7 @@ class IbidsverifyDiags final : public Command {
     return ids;
   }
 
-  static constexpr int usage_status = 2;
-
-  PerlOptions perl_{"hRC:P:"};
+  bool ignored_{};
 };
 
 }  // namespace

@@ -170,32 +170,33 @@ class Iblinkinfo final : public Command {
 
 class IblinkinfoDiags final : public Command {
  public:
-  void diags_options(DiagsOptions& set) override {
-    const auto port_guid = [this, &set](const Spelling& spelling) {
-      set.value(spelling, "PORT_GUID", "Tell of the node with that port GUID alone.", [this, &set](const std::string& word) {
+  void diags_options(OptionSet& set, CommonOptions& common) override {
+    const auto port_guid = [this, &set, &common](const Spelling& spelling) {
+      set.value(spelling, "PORT_GUID", "Tell of the node with that port GUID alone.", [this, &common](const std::string& word) {
         scan_.guid = word;
-        if (!scan_.route) set.common().address = path::Form::guid;
+        if (!scan_.route) common.address = path::Form::guid;
       });
     };
-    set.node_name_map();
-    port_guid({"switch", 'S'});
-    port_guid({"port-guid", 'G'});
-    set.value({"Direct", 'D'}, "ROUTE", "Tell of the node at the end of that directed route alone.", [this, &set](const std::string& word) {
-      scan_.route = word;
-      set.common().address = path::Form::direct;
-    });
-    set.flag({"all", 'a'}, scan_.all, "Tell of all nodes that were found around the node of -S, -G or -D.");
-    set.value({"hops", 'n'}, "N", "How many hops around that node to look, or around this host.",
+    add_node_name_map(set, common);
+    port_guid("-S --switch");
+    port_guid("-G --port-guid");
+    set.value("-D --Direct", "ROUTE", "Tell of the node at the end of that directed route alone.",
+              [this, &common](const std::string& word) {
+                scan_.route = word;
+                common.address = path::Form::direct;
+              });
+    set.flag("-a --all", scan_.all, "Tell of all nodes that were found around the node of -S, -G or -D.");
+    set.value("-n --hops", "N", "How many hops around that node to look, or around this host.",
               [this](const std::string& text) { scan_.hops = static_cast<unsigned>(c_number(text)); });
-    set.flag({"down", 'd'}, down_, "Print the ports alone that are down.");
-    set.flag({"line", 'l'}, line_, "Print all of a link in its line, without headings.");
-    set.flag({"additional", 'p'}, additional_, "Print also HOQLife and VLStallCount.");
-    set.text({"load-cache"}, scan_.file, "FILE", "Read this file of ibnetdiscover --cache, and no fabric.");
+    set.flag("-d --down", down_, "Print the ports alone that are down.");
+    set.flag("-l --line", line_, "Print all of a link in its line, without headings.");
+    set.flag("-p --additional", additional_, "Print also HOQLife and VLStallCount.");
+    set.text("--load-cache", scan_.file, "FILE", "Read this file of ibnetdiscover --cache, and no fabric.");
     add_diff(set, diff_);
-    set.text({"filterdownports"}, without_down_, "FILE", "Leave out the ports that were down in this file of ibnetdiscover --cache.");
-    set.outstanding_smps();
-    set.action({"switches-only"}, "Tell of switches alone.", [this] { only_kind_ = NodeKind::sw; });
-    set.action({"cas-only"}, "Tell of channel adapters alone.", [this] { only_kind_ = NodeKind::ca; });
+    set.text("--filterdownports", without_down_, "FILE", "Leave out the ports that were down in this file of ibnetdiscover --cache.");
+    add_outstanding_smps(set, common);
+    set.action("--switches-only", "Tell of switches alone.", [this] { only_kind_ = NodeKind::sw; });
+    set.action("--cas-only", "Tell of channel adapters alone.", [this] { only_kind_ = NodeKind::ca; });
     set.without("aDdGgKLlnpRS");
   }
 

@@ -30,19 +30,18 @@ struct ShownTopology {
 };
 
 /// Adds the options that both dialects have. `choose` gets the kinds of nodes of an option for a list.
-template <class Options>
-void add_shown(Options& set, ShownTopology& shown, std::function<void(const std::vector<NodeKind>& kinds)> choose) {
+void add_shown(OptionSet& set, ShownTopology& shown, std::function<void(const std::vector<NodeKind>& kinds)> choose) {
   const auto list = [&](const Spelling& spelling, std::vector<NodeKind> kinds, std::string_view help) {
     set.action(spelling, help, [&shown, choose, kinds = std::move(kinds)] { shown.lists = true, choose(kinds); });
   };
-  list({"list", 'l'}, {NodeKind::ca, NodeKind::sw, NodeKind::router}, "List the nodes, one a line.");
-  list({"Hca_list", 'H'}, {NodeKind::ca}, "List the channel adapters alone.");
-  list({"Switch_list", 'S'}, {NodeKind::sw}, "List the switches alone.");
-  list({"Router_list", 'R'}, {NodeKind::router}, "List the routers alone.");
-  set.flag(Spelling{"ports", 'p'}, shown.ports, "List the ports that are linked, one a line.");
-  set.flag(Spelling{"full", 'f'}, shown.full, "Print also the codes of speed, width and VLCap.");
-  set.flag(Spelling{"grouping", 'g'}, shown.grouping, "Group the nodes of a chassis and name their slots.");
-  set.flag(Spelling{"max_hops", 'm'}, shown.max_hops, "Print also the greatest number of hops to a node.");
+  list("-l --list", {NodeKind::ca, NodeKind::sw, NodeKind::router}, "List the nodes, one a line.");
+  list("-H --Hca_list", {NodeKind::ca}, "List the channel adapters alone.");
+  list("-S --Switch_list", {NodeKind::sw}, "List the switches alone.");
+  list("-R --Router_list", {NodeKind::router}, "List the routers alone.");
+  set.flag("-p --ports", shown.ports, "List the ports that are linked, one a line.");
+  set.flag("-f --full", shown.full, "Print also the codes of speed, width and VLCap.");
+  set.flag("-g --grouping", shown.grouping, "Group the nodes of a chassis and name their slots.");
+  set.flag("-m --max_hops", shown.max_hops, "Print also the greatest number of hops to a node.");
   add_diff(set, shown.diff);
 }
 
@@ -174,15 +173,15 @@ class Ibnetdiscover final : public Command {
 
 class IbnetdiscoverDiags final : public Command {
  public:
-  void diags_options(DiagsOptions& set) override {
+  void diags_options(OptionSet& set, CommonOptions& common) override {
     set.optional_operands();
     set.word("FILE", file_);
     add_shown(set, shown_, [this](const std::vector<NodeKind>& kinds) { kinds_ = kinds; });
-    set.flag({"show", 's'}, wanted_.with_steps, "Print the sweep, answer by answer.");
-    set.node_name_map();
-    set.text({"cache"}, cache_, "FILE", "Store what was found in this file.");
-    set.text({"load-cache"}, wanted_.load_cache, "FILE", "Read this file of --cache, and no fabric.");
-    set.outstanding_smps();
+    set.flag("-s --show", wanted_.with_steps, "Print the sweep, answer by answer.");
+    add_node_name_map(set, common);
+    set.text("--cache", cache_, "FILE", "Store what was found in this file.");
+    set.text("--load-cache", wanted_.load_cache, "FILE", "Read this file of --cache, and no fabric.");
+    add_outstanding_smps(set, common);
     set.without("DGKLs");
   }
 

@@ -119,14 +119,14 @@ class Ibping final : public Command {
     add_common(set, common, group_target | group_sl);
   }
 
-  void diags_options(DiagsOptions& set) override {
+  void diags_options(OptionSet& set, CommonOptions& /*common*/) override {
     set.target("TARGET", target_);
-    set.instead_of_operands(server_);
+    set.instead_of_operands("-S");
     set.without("DKy");
-    set.number({"count", 'c'}, count_, "COUNT", "Send so many pings.");
-    set.flag({"flood", 'f'}, flood_, "Do not wait between pings; print the summary alone.");
+    set.number("-c --count", count_, "COUNT", "Send so many pings.");
+    set.flag("-f --flood", flood_, "Do not wait between pings; print the summary alone.");
     add_oui(set, oui_);
-    set.flag({"Server", 'S'}, server_, "Answer pings until ended.");
+    set.flag("-S --Server", server_, "Answer pings until ended.");
     protocol_ = "ibping";
     pauses_at_end_ = true;
   }

@@ -11,8 +11,8 @@
 #include "base/split.hpp"
 #include "iba/generic.hpp"
 #include "iba/registry.hpp"
-#include "tools/frame/diags_options.hpp"
 #include "tools/frame/diags_words.hpp"
+#include "tools/frame/options.hpp"
 
 namespace ib::tools::ibportstate {
 namespace {

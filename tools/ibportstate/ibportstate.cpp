@@ -241,7 +241,7 @@ class Ibportstate final : public PortCommand {
 /// infiniband-diags: shows all speeds, and the peers of switch ports alone; sets without checks of its own.
 class IbportstateDiags final : public PortCommand {
  public:
-  void diags_options(DiagsOptions& set) override {
+  void diags_options(OptionSet& set, CommonOptions& /*common*/) override {
     set.target("TARGET", target_);
     set.integer("PORTNUM", number_);
     set.optional_operands();

@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "subnet/order.hpp"
-#include "tools/frame/diags_options.hpp"
+#include "tools/frame/options.hpp"
 #include "tools/ibqueryerrors/checked_nodes.hpp"
 #include "tools/shared/link_back.hpp"
 #include "tools/shared/stored_fabric.hpp"

@@ -6,7 +6,7 @@
 #include "base/file.hpp"
 #include "base/parse.hpp"
 #include "iba-gen/pm.hpp"
-#include "tools/frame/diags_options.hpp"
+#include "tools/frame/options.hpp"
 #include "tools/ibqueryerrors/wanted.hpp"
 
 namespace ib::tools::ibqueryerrors {

@@ -39,23 +39,21 @@ void each_word(std::string_view text, Use use) {
 constexpr std::string_view common_error = "PortRcvSwitchRelayErrors";
 
 /// What both command lines have.
-template <class Options>
-void add_thresholds(Options& set, Wanted& wanted) {
-  set.text(Spelling{.name = "threshold-file", .instead = "-T --threshold-file"}, wanted.threshold_file, "FILE",
+void add_thresholds(OptionSet& set, Wanted& wanted) {
+  set.text({"-T --threshold-file", "--threshold-file"}, wanted.threshold_file, "FILE",
            "The greatest counts that are no errors: lines COUNTER=NUMBER.");
 }
-template <class Options>
-void add_report_options(Options& set, Wanted& wanted, ErrorRules& rules) {
-  set.action(Spelling{"suppress-common", 'c'}, "PortRcvSwitchRelayErrors counts no errors.", [&rules] { rules.suppress(common_error); });
-  set.flag(Spelling{"report-port", 'r'}, wanted.report_port, "Show the links of ports with errors.");
-  set.flag(Spelling{"data"}, wanted.data, "Show data and packets of ports with errors too.");
-  set.flag(Spelling{"switch"}, wanted.switches, "Check switches.");
-  set.flag(Spelling{"ca"}, wanted.cas, "Check channel adapters.");
-  set.flag(Spelling{"router"}, wanted.routers, "Check routers.");
-  set.flag(Spelling{"details"}, wanted.details, "Show why packets were discarded, and what was wrong with those received.");
-  set.flag(Spelling{"counters"}, wanted.data_only, "Show data and packets of all ports, and no errors.");
-  set.flag(Spelling{"clear-errors", 'k'}, wanted.clear_errors, "Set the counters of errors to zero after they were read.");
-  set.flag(Spelling{"clear-counts", 'K'}, wanted.clear_counts, "Set the counters of data and packets to zero after they were read.");
+void add_report_options(OptionSet& set, Wanted& wanted, ErrorRules& rules) {
+  set.action("-c --suppress-common", "PortRcvSwitchRelayErrors counts no errors.", [&rules] { rules.suppress(common_error); });
+  set.flag("-r --report-port", wanted.report_port, "Show the links of ports with errors.");
+  set.flag("--data", wanted.data, "Show data and packets of ports with errors too.");
+  set.flag("--switch", wanted.switches, "Check switches.");
+  set.flag("--ca", wanted.cas, "Check channel adapters.");
+  set.flag("--router", wanted.routers, "Check routers.");
+  set.flag("--details", wanted.details, "Show why packets were discarded, and what was wrong with those received.");
+  set.flag("--counters", wanted.data_only, "Show data and packets of all ports, and no errors.");
+  set.flag("-k --clear-errors", wanted.clear_errors, "Set the counters of errors to zero after they were read.");
+  set.flag("-K --clear-counts", wanted.clear_counts, "Set the counters of data and packets to zero after they were read.");
 }
 
 counters::ReadingPlan::Counts counts_of(const Wanted& wanted) {
@@ -108,8 +106,8 @@ class Ibqueryerrors final : public Command {
     for (const char* other : {"--data", "--details", "--suppress", "--suppress-common", "--threshold-file"})
       set.one_of({"--counters", other});
     for (const char* other : {"--details", "--report-port"}) set.one_of({"--interval", other});
-    set.flag("-S", ignored_, "Nothing: TARGET may be a port GUID without it.");
-    set.flag("-R --GNDN", ignored_, "Nothing.");
+    set.flag("-S", ignored_, "No effect: TARGET may be a port GUID without it.");
+    set.flag("-R --GNDN", ignored_, "No effect, as in infiniband-diags.");
     add_interval(set, interval_);
     add_discovery(set, checked_.discovery);
     add_common(set, common, group_target | group_sl);
@@ -279,27 +277,27 @@ class Ibqueryerrors final : public Command {
 
 class IbqueryerrorsDiags final : public Command {
  public:
-  void diags_options(DiagsOptions& set) override {
-    set.value({"suppress", 's'}, "COUNTER,...", "Counters that are no errors.",
+  void diags_options(OptionSet& set, CommonOptions& common) override {
+    set.value("-s --suppress", "COUNTER,...", "Counters that are no errors.",
               [this](const std::string& text) { each_word(text, [this](std::string_view word) { rules_.suppress(word); }); });
-    set.node_name_map();
-    const auto node = [this, &set](path::Form form) {
-      return [this, &set, form](const std::string& text) {
-        set.common().address = form;
+    add_node_name_map(set, common);
+    const auto node = [this, &common](path::Form form) {
+      return [this, &common, form](const std::string& text) {
+        common.address = form;
         (form == path::Form::direct ? checked_.route : checked_.guid) = text;
       };
     };
-    set.value({"port-guid", 'G'}, "GUID", "Check only the node that has the port of this GUID.", node(path::Form::guid));
-    set.value({"", 'S'}, "GUID", "As --port-guid.", node(path::Form::guid));
-    set.value({"Direct", 'D'}, "ROUTE", "Check only the node at the end of this directed route.", node(path::Form::direct));
-    set.flag({"skip-sl"}, set.common().skip_sl, "Use SL 0, and ask the subnet administrator nothing.");
+    set.value("-G --port-guid", "GUID", "Check only the node that has the port of this GUID.", node(path::Form::guid));
+    set.value("-S", "GUID", "As --port-guid.", node(path::Form::guid));
+    set.value("-D --Direct", "ROUTE", "Check only the node at the end of this directed route.", node(path::Form::direct));
+    set.flag("--skip-sl", common.skip_sl, "Use SL 0, and ask the subnet administrator nothing.");
     add_thresholds(set, wanted_);
-    set.flag({"GNDN", 'R'}, ignored_, "Nothing.");
+    set.flag("-R --GNDN", ignored_, "No effect, as in infiniband-diags.");
     add_report_options(set, wanted_, rules_);
-    set.text({"load-cache"}, checked_.discovery.load_cache, "FILE", "Read the fabric from a file that ibnetdiscover --cache wrote.");
-    set.outstanding_smps();
+    set.text("--load-cache", checked_.discovery.load_cache, "FILE", "Read this file of ibnetdiscover --cache, and no fabric.");
+    add_outstanding_smps(set, common);
     set.without("DGKLnRrSsY");
-    set.sends_sa_key();
+    common.sends_sa_key = true;
   }
 
   async::Task<> run(Session& session, Emit& emit) override {

@@ -131,11 +131,11 @@ struct IbstatReport final : DevicesReport {
 };
 
 /// What both command lines have. `choose` gets the form of an option that is given, and its letter.
-template <class Options, class Choose>
-void add_forms(Options& set, Choose choose) {
-  set.action(Spelling{"list_of_cas", 'l'}, "Print the names of the devices alone.", [choose] { choose(StatForm::names, 'l'); });
-  set.action(Spelling{"short", 's'}, "Leave the ports out.", [choose] { choose(StatForm::short_form, 's'); });
-  set.action(Spelling{"port_list", 'p'}, "Print the GUIDs of the ports alone.", [choose] { choose(StatForm::guids, 'p'); });
+template <class Choose>
+void add_forms(OptionSet& set, Choose choose) {
+  set.action("-l --list_of_cas", "Print the names of the devices alone.", [choose] { choose(StatForm::names, 'l'); });
+  set.action("-s --short", "Leave the ports out.", [choose] { choose(StatForm::short_form, 's'); });
+  set.action("-p --port_list", "Print the GUIDs of the ports alone.", [choose] { choose(StatForm::guids, 'p'); });
 }
 
 class Ibstat final : public Command {
@@ -149,7 +149,7 @@ class Ibstat final : public Command {
     add_common(set, common, group_output);
   }
 
-  void diags_options(DiagsOptions& set) override {
+  void diags_options(OptionSet& set, CommonOptions& /*common*/) override {
     set.without("CDeGKLPstyY");
     set.optional_operands();
     set.word("CA", device_);

@@ -107,10 +107,8 @@ class Ibstatus final : public Command {
     add_common(set, common, group_output);
   }
 
-  void diags_options(DiagsOptions& set) override {
-    set.words_alone();
-    set.optional_operands();
-    set.words("DEVICE[:PORT]", words_);
+  void diags_options(OptionSet& set, CommonOptions& /*common*/) override {
+    set.script([this](const std::vector<std::string>& words) { words_ = words; });
   }
 
   std::string_view table_rows() const override { return "devices.ports"; }

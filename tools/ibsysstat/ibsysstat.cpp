@@ -121,17 +121,17 @@ class Ibsysstat final : public Command {
     add_common(set, common, group_target | group_sl);
   }
 
-  void diags_options(DiagsOptions& set) override {
+  void diags_options(OptionSet& set, CommonOptions& /*common*/) override {
     set.target("TARGET", target_);
     set.optional_operands();
     set.operand("ping|host|cpu", [this](const std::string& word) {
       operation_ = find_operation(word);
       if (operation_ == nullptr || !operation_->diags) throw DiagsUsage();
     });
-    set.instead_of_operands(server_);
+    set.instead_of_operands("-S");
     set.without("DKy");
     add_oui(set, oui_);
-    set.flag({"Server", 'S'}, server_, "Answer such questions until ended.");
+    set.flag("-S --Server", server_, "Answer such questions until ended.");
     any_answer_ = true;
   }
 

@@ -25,11 +25,10 @@ struct Wanted {
   std::optional<std::uint32_t> mlid;
 };
 
-template <class Options>
-void add_trace_options(Options& set, Wanted& wanted, std::uint32_t (*read_mlid)(const std::string& text)) {
-  set.flag(Spelling{"force", 'f'}, wanted.force, "Look for the LID where the target does not answer.");
-  set.flag(Spelling{"no_info", 'n', "--no-info"}, wanted.simple, "Show GUIDs and ports alone.");
-  set.value(Spelling{"mlid", 'm'}, "MLID", "The way to the target through the tree of a multicast group.",
+void add_trace_options(OptionSet& set, Wanted& wanted, std::uint32_t (*read_mlid)(const std::string& text)) {
+  set.flag("-f --force", wanted.force, "Look for the LID where the target does not answer.");
+  set.flag("-n --no_info --no-info", wanted.simple, "Show GUIDs and ports alone.");
+  set.value("-m --mlid", "MLID", "The way to the target through the tree of a multicast group.",
             [&wanted, read_mlid](const std::string& text) { wanted.mlid = read_mlid(text); });
 }
 
@@ -187,17 +186,14 @@ class Ibtracert final : public Command {
 
 class IbtracertDiags final : public Command {
  public:
-  void diags_options(DiagsOptions& set) override {
+  void diags_options(OptionSet& set, CommonOptions& common) override {
     set.without("DK");
     set.word("SOURCE", source_);
     set.word("TARGET", target_);
-    set.instead_of_operands(has_file_);
+    set.instead_of_operands("--ports-file");
     add_trace_options(set, wanted_, [](const std::string& text) { return static_cast<std::uint32_t>(c_number(text)); });
-    set.value({"ports-file"}, "FILE", file_help, [this](const std::string& text) {
-      file_ = text;
-      has_file_ = true;
-    });
-    set.node_name_map();
+    set.text("--ports-file", file_, "FILE", file_help);
+    add_node_name_map(set, common);
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
@@ -208,7 +204,7 @@ class IbtracertDiags final : public Command {
       session.diags_debug(out, function, text);
     };
     text_.emplace(DiagsTraceText{session.node_name_map(), wanted_.simple, session.options().verbosity, debug});
-    if (has_file_) co_return co_await trace_file(session, emit, tracer);
+    if (file_) co_return co_await trace_file(session, emit, tracer);
     const bool found = co_await pair(session, emit.text(), tracer, source_, target_);
     if (!found) throw DiagsFailure({"main", "Failed to get route information"});
   }
@@ -234,15 +230,15 @@ class IbtracertDiags final : public Command {
       const bool found = co_await pair(session, emit.text(), tracer, line.source, line.destination);
       if (!found) throw DiagsFailure({"main", fmt::format("Failed to get route information at line {}", line.line)});
     }
-    if (file.bad_line) throw DiagsFailure({"main", fmt::format("ports-file, {}, at line {} contains bad data", file_, *file.bad_line)});
-    emit.text().print("{} lid/guid pairs processed from {}\n", file.pairs.size(), file_);
+    if (file.bad_line) throw DiagsFailure({"main", fmt::format("ports-file, {}, at line {} contains bad data", *file_, *file.bad_line)});
+    emit.text().print("{} lid/guid pairs processed from {}\n", file.pairs.size(), *file_);
   }
 
   PortsFile read_file() const {
     try {
-      return read_ports_file(file_, diags_ports_format);
+      return read_ports_file(*file_, diags_ports_format);
     } catch (const Error&) {
-      throw DiagsFailure({"main", fmt::format("cannot open ports-file {}", file_)});
+      throw DiagsFailure({"main", fmt::format("cannot open ports-file {}", *file_)});
     }
   }
 
@@ -303,9 +299,9 @@ class IbtracertDiags final : public Command {
     co_return trace.end == WayEnd::arrived;
   }
 
-  std::string source_, target_, file_;
+  std::string source_, target_;
+  std::optional<std::string> file_;
   Wanted wanted_;
-  bool has_file_{};
   std::optional<DiagsTraceText> text_;
 };
 

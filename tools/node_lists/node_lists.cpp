@@ -132,12 +132,12 @@ class ListScripts final : public Command {
  public:
   explicit ListScripts(std::vector<NodeKind> scripts) : scripts_(std::move(scripts)) {}
 
-  void diags_options(DiagsOptions& set) override {
-    set.script([this, &set](const std::vector<std::string>& words) {
+  void diags_options(OptionSet& set, CommonOptions& common) override {
+    set.script([this, &common](const std::vector<std::string>& words) {
       words_ = read_script_words(words);
       if (words_.usage || words_.file) return;
       try {
-        read_ibnetdiscover_words(words_.passed, set.common());
+        read_ibnetdiscover_words(words_.passed, common);
       } catch (const DiagsFailure& failure) {
         failure_ = failure.message();
       }

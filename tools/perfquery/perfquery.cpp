@@ -45,12 +45,11 @@ struct Wanted {
   bool has_two_layouts() const { return &chosen->info() == &pm::PortExtendedSpeedsCounters::info(); }
 };
 
-template <class Options>
-void add_port_options(Options& set, Wanted& wanted) {
-  set.flag(Spelling{"all_ports", 'a', "--all-ports"}, wanted.all, "Show or reset all ports together, or those of PORT.");
-  set.flag(Spelling{"loop_ports", 'l', "--loop-ports"}, wanted.loop, "Show or reset the ports one by one.");
-  set.flag(Spelling{"reset_after_read", 'r', "--reset-after-read"}, wanted.reset, "Reset the counters after they were read.");
-  set.flag(Spelling{"Reset_only", 'R', "--reset-only"}, wanted.reset_only, "Reset the counters and show nothing.");
+void add_port_options(OptionSet& set, Wanted& wanted) {
+  set.flag("-a --all_ports --all-ports", wanted.all, "Show or reset all ports together, or those of PORT.");
+  set.flag("-l --loop_ports --loop-ports", wanted.loop, "Show or reset the ports one by one.");
+  set.flag("-r --reset_after_read --reset-after-read", wanted.reset, "Reset the counters after they were read.");
+  set.flag("-R --Reset_only --reset-only", wanted.reset_only, "Reset the counters and show nothing.");
 }
 
 /// The ports to read or to reset.
@@ -193,8 +192,8 @@ class Perfquery : public Command {
   /// The options of all attributes but PortCounters. `without`: a letter and a blank, "-T ", that the command has for something else.
   void add_counter_sets(OptionSet& set, std::string_view without = {}) {
     for (const CounterSet& of : counter_sets().subspan(1)) {
-      std::string options = of.spelling.all();
-      if (!without.empty() && options.starts_with(without)) options.erase(0, without.size());
+      std::string_view options = of.spelling.names;
+      if (!without.empty() && options.starts_with(without)) options.remove_prefix(without.size());
       set.action(options, of.help, [this, &of] { choose(of); });
     }
   }
@@ -210,9 +209,9 @@ class Perfquery : public Command {
     wanted_.chosen = &of;
   }
   static std::string first_name(const CounterSet& of) {
-    const std::string options = of.spelling.all();
+    const std::string_view options = of.spelling.names;
     const std::size_t at = options.find("--");
-    return options.substr(at, options.find(' ', at) - at);
+    return std::string(options.substr(at, options.find(' ', at) - at));
   }
 
   void check_options() const {
@@ -311,7 +310,7 @@ class Perfquery : public Command {
 /// infiniband-diags: loops over ports for PortCounters and PortCountersExtended alone, reads port 0 where none is named.
 class PerfqueryDiags final : public Command {
  public:
-  void diags_options(DiagsOptions& set) override {
+  void diags_options(OptionSet& set, CommonOptions& /*common*/) override {
     set.without("DK");
     set.optional_operands();
     set.target("LID|GUID", wanted_.target);

@@ -5,7 +5,6 @@
 
 #include "base/escape.hpp"
 #include "base/split.hpp"
-#include "tools/frame/diags_options.hpp"
 #include "tools/frame/diags_words.hpp"
 #include "tools/frame/options.hpp"
 

@@ -103,7 +103,7 @@ async::Task<> match_word(Session& session, sa::Pattern& pattern, std::string_vie
 
 class SaqueryDiags final : public Command {
  public:
-  void diags_options(DiagsOptions& set) override;
+  void diags_options(OptionSet& set, CommonOptions& common) override;
   async::Task<> run(Session& session, Emit& emit) override;
 
  private:
@@ -134,19 +134,17 @@ class SaqueryDiags final : public Command {
   std::optional<PacketDump> dump_;
 };
 
-void SaqueryDiags::diags_options(DiagsOptions& set) {
+void SaqueryDiags::diags_options(OptionSet& set, CommonOptions& common) {
   set.without("DGLsy");
-  set.sends_sa_key();
+  common.sends_sa_key = true;
   set.optional_operands();
   set.words("ITEM|ARG", words_);
   set.notes(diags_item_list());
-  for (const ListOption& choice : list_options)
-    set.action({choice.diags_name, choice.names[1]}, choice.help, [this, &choice] { choose(choice); });
+  for (const ListOption& choice : list_options) set.action(choice.spelling, choice.help, [this, &choice] { choose(choice); });
   add_path_options(
       set, [this](const std::string& text) { set_lids(text); }, [this](const std::string& text) { set_gids(text); });
-  set.node_name_map();
-  CommonOptions& common = set.common();
-  set.value({"smkey"}, "KEY", "The SM_Key of queries; what is no number asks for it.",
+  add_node_name_map(set, common);
+  set.value("--smkey", "KEY", "The SM_Key of queries; what is no number asks for it.",
             [&common](const std::string& text) { common.sm_key = key_of(common, text, "SM_Key"); });
   const auto take = [this, &common](const MemberOption& option, const std::string& text) { take_member(option, text, common); };
   add_member_options(set, take);

@@ -13,27 +13,27 @@ namespace ib::tools::saquery {
 
 /// An option that selects the list: a kind of records in ibtool's dialect (if there is one), and `list` in infiniband-diags' dialect.
 struct ListOption {
-  std::string_view names, diags_name;
+  Spelling spelling;
   std::string_view record;
   ListKind list;
   std::string_view help;
 };
 inline constexpr ListOption list_options[] = {
-    {"-p", "p", "PathRecord", ListKind::records, "PathRecords"},
-    {"-N", "N", "NodeRecord", ListKind::nodes, "NodeRecords"},
-    {"-g", "g", "MCMemberRecord", ListKind::groups, "MCMemberRecords, of the groups"},
-    {"-m", "m", "MCMemberRecord", ListKind::members, "MCMemberRecords, of the members"},
-    {"-x", "x", "LinkRecord", ListKind::records, "LinkRecords"},
-    {"-c", "c", "ClassPortInfo", ListKind::records, "ClassPortInfo of the SA"},
-    {"-S", "S", "ServiceRecord", ListKind::records, "ServiceRecords"},
-    {"-I", "I", "InformInfoRecord", ListKind::records, "InformInfoRecords: who is told of which events"},
-    {"-L", "L", "", ListKind::lids, "The LIDs of the node that the operand names"},
-    {"-l", "l", "", ListKind::one_lid, "The first LID of the node that the operand names"},
-    {"-G", "G", "", ListKind::guids, "The port GUIDs of the node that the operand names"},
-    {"-O", "O", "", ListKind::name_of_lid, "The name of the node whose LID is the operand"},
-    {"-U", "U", "", ListKind::name_of_guid, "The name of the node whose GUID is the operand"},
-    {"-D --list", "list", "", ListKind::adapters, "LIDs and names of all channel adapters"},
-    {"-s", "s", "", ListKind::managers, "The ports at which a subnet manager runs or is disabled"},
+    {{"-p", "-p --p"}, "PathRecord", ListKind::records, "PathRecords"},
+    {{"-N", "-N --N"}, "NodeRecord", ListKind::nodes, "NodeRecords"},
+    {{"-g", "-g --g"}, "MCMemberRecord", ListKind::groups, "MCMemberRecords, of the groups"},
+    {{"-m", "-m --m"}, "MCMemberRecord", ListKind::members, "MCMemberRecords, of the members"},
+    {{"-x", "-x --x"}, "LinkRecord", ListKind::records, "LinkRecords"},
+    {{"-c", "-c --c"}, "ClassPortInfo", ListKind::records, "ClassPortInfo of the SA"},
+    {{"-S", "-S --S"}, "ServiceRecord", ListKind::records, "ServiceRecords"},
+    {{"-I", "-I --I"}, "InformInfoRecord", ListKind::records, "InformInfoRecords: who is told of which events"},
+    {{"-L", "-L --L"}, "", ListKind::lids, "The LIDs of the node that the operand names"},
+    {{"-l", "-l --l"}, "", ListKind::one_lid, "The first LID of the node that the operand names"},
+    {{"-G", "-G --G"}, "", ListKind::guids, "The port GUIDs of the node that the operand names"},
+    {{"-O", "-O --O"}, "", ListKind::name_of_lid, "The name of the node whose LID is the operand"},
+    {{"-U", "-U --U"}, "", ListKind::name_of_guid, "The name of the node whose GUID is the operand"},
+    {"-D --list", "", ListKind::adapters, "LIDs and names of all channel adapters"},
+    {{"-s", "-s --s"}, "", ListKind::managers, "The ports at which a subnet manager runs or is disabled"},
 };
 
 /// The way in which infiniband-diags reads the value of an option.
@@ -63,44 +63,44 @@ struct MemberOption {
   std::string help() const;  ///< `MTU of PathRecord, MCMemberRecord`
 };
 inline constexpr MemberOption member_options[] = {
-    {{"slid"}, "SLID", DiagsValue::number, zero_of(16)},
-    {{"dlid"}, "DLID", DiagsValue::number, zero_of(16)},
-    {{"mlid"}, "MLID", DiagsValue::number, zero_of(16)},
-    {{"sgid"}, "SGID", DiagsValue::gid},
-    {{"dgid"}, "DGID", DiagsValue::gid},
-    {{"gid"}, "portGID", DiagsValue::gid},
-    {{"mgid"}, "MGID", DiagsValue::gid},
-    {{"reversible", 'r'}, "reversible", DiagsValue::number, ones_of(8)},
-    {{"numb_path", 'n', "--numb-path"}, "numbPath", DiagsValue::number, ones_of(8)},
-    {{"pkey"}, "PKey", DiagsValue::key, zero_of(16)},
-    {{"qos_class", 'Q', "--qos-class"}, "QOSClass", DiagsValue::number, ones_of(32)},
-    {{"sl"}, "SL", DiagsValue::number, ones_of(16), ones_of(8)},
-    {{"mtu", 'M'}, "MTU", DiagsValue::number, zero_of(8)},
-    {{"rate", 'R'}, "rate", DiagsValue::number, zero_of(8)},
-    {{"pkt_lifetime", 0, "--pkt-lifetime"}, "packetLifeTime", DiagsValue::number, zero_of(8)},
-    {{"qkey", 'q'}, "QKey", DiagsValue::key, zero_of(32)},
-    {{"tclass", 'T'}, "TClass", DiagsValue::number, zero_of(8)},
-    {{"hop_limit", 'H', "--hop-limit"}, "hopLimit", DiagsValue::number, ones_of(32), ones_of(8)},
-    {{"scope"}, "scope", DiagsValue::number, zero_of(8)},
-    {{"join_state", 'J', "--join-state"}, "joinState", DiagsValue::number, zero_of(8)},
-    {{"proxy_join", 'X', "--proxy-join"}, "proxyJoin", DiagsValue::number, ones_of(8)},
-    {{"service_id", 0, "--service-id"}, "serviceID", DiagsValue::number, zero_of(64)},
+    {"--slid", "SLID", DiagsValue::number, zero_of(16)},
+    {"--dlid", "DLID", DiagsValue::number, zero_of(16)},
+    {"--mlid", "MLID", DiagsValue::number, zero_of(16)},
+    {"--sgid", "SGID", DiagsValue::gid},
+    {"--dgid", "DGID", DiagsValue::gid},
+    {"--gid", "portGID", DiagsValue::gid},
+    {"--mgid", "MGID", DiagsValue::gid},
+    {"-r --reversible", "reversible", DiagsValue::number, ones_of(8)},
+    {"-n --numb_path --numb-path", "numbPath", DiagsValue::number, ones_of(8)},
+    {"--pkey", "PKey", DiagsValue::key, zero_of(16)},
+    {"-Q --qos_class --qos-class", "QOSClass", DiagsValue::number, ones_of(32)},
+    {"--sl", "SL", DiagsValue::number, ones_of(16), ones_of(8)},
+    {"-M --mtu", "MTU", DiagsValue::number, zero_of(8)},
+    {"-R --rate", "rate", DiagsValue::number, zero_of(8)},
+    {"--pkt_lifetime --pkt-lifetime", "packetLifeTime", DiagsValue::number, zero_of(8)},
+    {"-q --qkey", "QKey", DiagsValue::key, zero_of(32)},
+    {"-T --tclass", "TClass", DiagsValue::number, zero_of(8)},
+    {"-H --hop_limit --hop-limit", "hopLimit", DiagsValue::number, ones_of(32), ones_of(8)},
+    {"--scope", "scope", DiagsValue::number, zero_of(8)},
+    {"-J --join_state --join-state", "joinState", DiagsValue::number, zero_of(8)},
+    {"-X --proxy_join --proxy-join", "proxyJoin", DiagsValue::number, ones_of(8)},
+    {"--service_id --service-id", "serviceID", DiagsValue::number, zero_of(64)},
 };
 /// By infiniband-diags its letter is F, by python-rdma f and F.
-inline constexpr MemberOption flow_label{{"flow_label", 'F'}, "flowLabel", DiagsValue::number, zero_of(8)};
+inline constexpr MemberOption flow_label{"-F --flow_label", "flowLabel", DiagsValue::number, zero_of(8)};
 
 /// Adds the options whose value `take` gets with the option: those that both dialects spell alike.
-template <class Options, class Take>
-void add_member_options(Options& set, Take take) {
+template <class Take>
+void add_member_options(OptionSet& set, Take take) {
   for (const MemberOption& option : member_options)
     set.value(option.spelling, "VALUE", option.help(), [take, &option](const std::string& text) { take(option, text); });
 }
 
 /// Adds the options that give both ends of a path, as LIDs or as GIDs.
-template <class Options, class TakeLids, class TakeGids>
-void add_path_options(Options& set, TakeLids take_lids, TakeGids take_gids) {
-  set.value(Spelling{"src-to-dst"}, "SRC:DST", "The paths between two LIDs or names of nodes", take_lids);
-  set.value(Spelling{"sgid-to-dgid"}, "SGID-DGID", "The paths between two GIDs", take_gids);
+template <class TakeLids, class TakeGids>
+void add_path_options(OptionSet& set, TakeLids take_lids, TakeGids take_gids) {
+  set.value("--src-to-dst", "SRC:DST", "The paths between two LIDs or names of nodes", take_lids);
+  set.value("--sgid-to-dgid", "SGID-DGID", "The paths between two GIDs", take_gids);
 }
 
 /// The greatest numbPath.

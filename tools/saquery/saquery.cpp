@@ -81,8 +81,9 @@ class Saquery final : public Command {
     set.offer([this] { return words_.empty() ? std::vector<std::string>() : member_assignments(words_.front()); });
     set.notes(item_list());
     for (const ListOption& choice : list_options) {
-      set.action(choice.names, choice.help,
-                 [this, &choice] { choose(choice.names, choice.record, choice.record.empty() ? choice.list : ListKind::records); });
+      set.action(choice.spelling, choice.help, [this, &choice] {
+        choose(choice.spelling.names, choice.record, choice.record.empty() ? choice.list : ListKind::records);
+      });
     }
     set.flag("--get", get_, "Ask by SubnAdmGet, for the only record that matches.");
     set.flag("--no-defaults", no_defaults_, "Match what is said and nothing more: paths from anywhere, no selectors.");

@@ -9,7 +9,7 @@
 
 #include "base/escape.hpp"
 #include "subnet/names.hpp"
-#include "tools/frame/diags_options.hpp"
+#include "tools/frame/options.hpp"
 #include "tools/shared/libibnetdisc.hpp"
 
 namespace ib::tools {
@@ -362,11 +362,11 @@ void DiagsTopology::step(std::string& out, const subnet::LegacyStep& step) const
 }
 
 void read_ibnetdiscover_words(std::vector<std::string> words, CommonOptions& common) {
-  DiagsOptions options("ibnetdiscover", common);
-  options.without("DGKLs");
+  OptionSet set("ibnetdiscover");
+  set.without("DGKLs");
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
-  options.parse(argv);
+  read_diags_line(set, common, argv);
 }
 
 }  // namespace ib::tools

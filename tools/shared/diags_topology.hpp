@@ -73,7 +73,7 @@ class DiagsTopology {
 };
 
 /// Sets `common` from `words`, which are options of infiniband-diags' ibnetdiscover and their values. Scripts pass such words to
-/// ibnetdiscover. Throws the same exceptions as DiagsOptions::parse().
+/// ibnetdiscover. Throws the same exceptions as read_diags_line().
 void read_ibnetdiscover_words(std::vector<std::string> words, CommonOptions& common);
 
 }  // namespace ib::tools

@@ -140,18 +140,13 @@ std::optional<NodeDifference> compare(const Subnet& before, NodeIndex old_node, 
 }  // namespace
 
 void add_diff(OptionSet& set, DiffOptions& options) {
-  set.text("--diff", options.file, "FILE", "Print what is different from the fabric in this file.");
-  set.value("--diffcheck", "KEYS", checks_help(options), [&options](std::string_view words) {
-    const auto wrong = read_checks(std::string(words), options.keys, options.checks);
-    if (wrong) throw OptionError(fmt::format("--diffcheck does not know {}: it takes {}", in_quotes(*wrong), listed(options.keys)));
-  });
-}
-
-void add_diff(DiagsOptions& set, DiffOptions& options) {
-  set.text({"diff"}, options.file, "FILE", "Print what is different from the fabric in this file of --cache.");
-  set.value({"diffcheck"}, "KEYS", checks_help(options), [&options](const std::string& words) {
+  set.text("--diff", options.file, "FILE",
+           set.is_diags() ? "Print what is different from the fabric in this file of --cache."
+                          : "Print what is different from the fabric in this file.");
+  set.value("--diffcheck", "KEYS", checks_help(options), [&options, diags = set.is_diags()](const std::string& words) {
     const auto wrong = read_checks(words, options.keys, options.checks);
-    if (wrong) throw DiagsUsage(fmt::format("invalid diff check key: {}\n", *wrong));
+    if (wrong && diags) throw DiagsUsage(fmt::format("invalid diff check key: {}\n", *wrong));
+    if (wrong) throw OptionError(fmt::format("--diffcheck does not know {}: it takes {}", in_quotes(*wrong), listed(options.keys)));
   });
 }
 

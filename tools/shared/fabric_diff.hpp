@@ -11,7 +11,6 @@
 
 #include "subnet/failures.hpp"
 #include "subnet/model.hpp"
-#include "tools/frame/diags_options.hpp"
 #include "tools/frame/options.hpp"
 
 namespace ib::tools {
@@ -45,7 +44,6 @@ struct DiffOptions {
 };
 
 void add_diff(OptionSet& set, DiffOptions& options);
-void add_diff(DiagsOptions& set, DiffOptions& options);
 
 /// One of the two fabrics that are compared, with the nodes that are compared, in their order.
 struct DiffSide {

@@ -3,22 +3,20 @@
 
 #include "base/escape.hpp"
 #include "mad/server.hpp"
-#include "tools/frame/diags_options.hpp"
+#include "tools/frame/options.hpp"
 #include "tools/frame/session.hpp"
 
 namespace ib::tools {
 namespace {
 
 constexpr std::uint32_t last_oui = 0xffffff;
-constexpr std::string_view oui_help = "The OUI of the service (0x001405).";
 
 }  // namespace
 
-void add_oui(OptionSet& set, std::uint32_t& oui) { set.number("-o --oui", oui, "OUI", oui_help, {0, last_oui}); }
-
-void add_oui(DiagsOptions& set, std::uint32_t& oui) {
-  set.value({"oui", 'o'}, "OUI", oui_help,
-            [&oui](const std::string& text) { oui = static_cast<std::uint32_t>(c_number(text)) & last_oui; });
+void add_oui(OptionSet& set, std::uint32_t& oui) {
+  set.value("-o --oui", "OUI", "The OUI of the service (0x001405).", [&oui, diags = set.is_diags()](const std::string& text) {
+    oui = diags ? static_cast<std::uint32_t>(c_number(text)) & last_oui : parse_within<std::uint32_t>(text, "--oui", {0, last_oui});
+  });
 }
 
 std::string printable_lines(std::string_view text) {

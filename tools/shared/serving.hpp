@@ -15,13 +15,11 @@ class Server;
 
 namespace ib::tools {
 
-class DiagsOptions;
 class OptionSet;
 class Session;
 
 /// The option -o: the 24 bits that distinguish the service from others of its class.
 void add_oui(OptionSet& set, std::uint32_t& oui);
-void add_oui(DiagsOptions& set, std::uint32_t& oui);
 
 /// The text of a remote host in the format of infiniband-diags: line breaks are kept, other control bytes become blanks.
 std::string printable_lines(std::string_view text);

@@ -69,11 +69,10 @@ struct Wanted {
   }
 };
 
-template <class Options>
-void add_settings(Options& set, Wanted& wanted) {
-  set.number(Spelling{"state", 's'}, wanted.state, "STATE", "The state to set", {0, 15});
-  set.number(Spelling{"priority", 'p'}, wanted.priority, "PRIORITY", "The priority to set", {0, 15});
-  set.number(Spelling{"activity", 'a'}, wanted.activity, "COUNT", "The activity count to set");
+void add_settings(OptionSet& set, Wanted& wanted) {
+  set.number("-s --state", wanted.state, "STATE", "The state to set", {0, 15});
+  set.number("-p --priority", wanted.priority, "PRIORITY", "The priority to set", {0, 15});
+  set.number("-a --activity", wanted.activity, "COUNT", "The activity count to set");
 }
 
 /// The subnet manager that this port knows.
@@ -152,7 +151,7 @@ class Sminfo final : public Command {
 /// infiniband-diags: a Set carries what the options say and nothing that was read. If no manager is known, this node is the target.
 class SminfoDiags final : public Command {
  public:
-  void diags_options(DiagsOptions& set) override {
+  void diags_options(OptionSet& set, CommonOptions& /*common*/) override {
     set.without("sK");
     set.optional_operands();
     set.target("TARGET", wanted_.target);

@@ -105,12 +105,12 @@ class Smpdump final : public Command {
     add_common(set, common, group_target);
   }
 
-  void diags_options(DiagsOptions& set) override {
+  void diags_options(OptionSet& set, CommonOptions& /*common*/) override {
     set.target("TARGET", target_);
     set.integer("ATTR", attribute_);
     set.optional_operands();
     set.integer("MOD", modifier_);
-    set.flag({"string", 's'}, string_, "Print the data as text.");
+    set.flag("-s --string", string_, "Print the data as text.");
     set.without("GKs");
     as_it_comes_ = true;
   }

@@ -57,7 +57,7 @@ class Smpquery final : public Command {
     add_common(set, common, group_target);
   }
 
-  void diags_options(DiagsOptions& set) override {
+  void diags_options(OptionSet& set, CommonOptions& common) override {
     set.operand("OP", [this](const std::string& word) {
       word_ = word;
       operation_ = find_diags_operation(word);
@@ -67,8 +67,8 @@ class Smpquery final : public Command {
     set.optional_operands();
     set.integer("PORT", modifier_);
     set.notes(operation_list(true));
-    set.flag({"combined", 'c'}, set.common().combined, "The address is a LID, and a directed route from there.");
-    set.node_name_map();
+    set.flag("-c --combined", common.combined, "The address is a LID, and a directed route from there.");
+    add_node_name_map(set, common);
     add_extended(set);
     always_names_node_ = true;
   }
@@ -84,10 +84,7 @@ class Smpquery final : public Command {
   }
 
  private:
-  template <class Options>
-  void add_extended(Options& set) {
-    set.flag(Spelling{"extended", 'x'}, extended_, "Ask for extended speeds in PortInfo.");
-  }
+  void add_extended(OptionSet& set) { set.flag("-x --extended", extended_, "Ask for extended speeds in PortInfo."); }
   const Operation* operation_{};  ///< null: the operation of word_
   std::string word_;
   Target target_;

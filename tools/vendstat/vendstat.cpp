@@ -117,12 +117,12 @@ class Vendstat final : public Command {
     checks_capability_ = true;
   }
 
-  void diags_options(DiagsOptions& set) override {
+  void diags_options(OptionSet& set, CommonOptions& /*common*/) override {
     set.optional_operands();
     set.target("TARGET", target_);
     set.integer("PORT", port_);
     set.without("DKy");
-    set.flag({"N", 'N'}, general_, "General information of InfiniScale III and IV.");
+    set.flag("-N --N", general_, "General information of InfiniScale III and IV.");
     const auto take_groups = [this](const std::string& text) {
       if (std::sscanf(text.c_str(), "%d,%d", &group_selects_[0], &group_selects_[1]) != 2) throw DiagsUsage();
       sets_groups_ = true;
@@ -152,18 +152,16 @@ class Vendstat final : public Command {
  private:
   using Take = std::function<void(const std::string& text)>;
   /// What both command lines have, which read the values in different ways.
-  template <class Options>
-  void add_switch_options(Options& set, Take take_groups, Take take_read, Take take_write) {
+  void add_switch_options(OptionSet& set, Take take_groups, Take take_read, Take take_write) {
     constexpr std::string_view numbers_help = "Numbers are hexadecimal. May be given 18 times, for as many words.";
-    set.flag(Spelling{.name = "w", .letter = 'w', .instead = "-w"}, wait_,
-             "PortXmitWait of every port of an InfiniScale III switch where it is not zero.");
-    set.flag(Spelling{.name = "i", .letter = 'i', .instead = "-i"}, groups_, "The counter groups of PORT of an InfiniScale IV switch.");
-    set.value(Spelling{.name = "c", .letter = 'c', .instead = "-c --config-groups"}, "NUM,NUM",
-              "Have PORT of an InfiniScale IV switch count these two counter groups.", std::move(take_groups));
-    set.value(Spelling{"Read", 'R', "--read"}, "ADDR[,MASK]", fmt::format("Read a word of the configuration space. {}", numbers_help),
+    set.flag({"-w", "-w --w"}, wait_, "PortXmitWait of every port of an InfiniScale III switch where it is not zero.");
+    set.flag({"-i", "-i --i"}, groups_, "The counter groups of PORT of an InfiniScale IV switch.");
+    set.value({"-c --config-groups", "-c --c"}, "NUM,NUM", "Have PORT of an InfiniScale IV switch count these two counter groups.",
+              std::move(take_groups));
+    set.value("-R --Read --read", "ADDR[,MASK]", fmt::format("Read a word of the configuration space. {}", numbers_help),
               std::move(take_read));
-    set.value(Spelling{"Write", 'W', "--write"}, "ADDR,VALUE[,MASK]",
-              fmt::format("Write a word of the configuration space. {}", numbers_help), std::move(take_write));
+    set.value("-W --Write --write", "ADDR,VALUE[,MASK]", fmt::format("Write a word of the configuration space. {}", numbers_help),
+              std::move(take_write));
   }
   void take_groups(std::string_view text) {
     sets_groups_ = true;

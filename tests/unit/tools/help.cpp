@@ -63,6 +63,26 @@ TEST_CASE("every command has help in which no line is too long and no option com
   }
 }
 
+TEST_CASE("every legacy name has help in which no option comes twice") {
+  for (const CommandInfo* command : commands()) {
+    if (command->make_diags == nullptr) continue;
+    INFO(command->name);
+    const std::unique_ptr<Command> made = command->make_diags();
+    CommonOptions common = diags_defaults();
+    OptionSet set(command->name);
+    made->diags_options(set, common);
+    if (!set.is_script() && !set.is_perl()) add_diags_common(set, common);
+    std::set<std::string> spellings;
+    for (const Option& option : set.options()) {
+      CHECK(option.names.size() <= 1);
+      if (option.letter != 0) CHECK(spellings.insert(std::string(1, option.letter)).second);
+      for (const std::string& name : option.names) CHECK(spellings.insert("--" + name).second);
+      if (option.is_reachable()) CHECK_FALSE(option.help.empty());
+    }
+    CHECK_THAT(diags_usage(set), ibtest::starts_with("Usage: " + std::string(command->name) + " [options]"));
+  }
+}
+
 TEST_CASE("the list names every command") {
   const std::string list = command_list();
   for (const CommandInfo* command : commands()) CHECK_THAT(list, ibtest::contains("\n  " + std::string(command->name) + " "));

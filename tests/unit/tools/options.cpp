@@ -76,6 +76,8 @@ TEST_CASE_METHOD(Fixture, "an optional value comes only after an equals sign") {
   CHECK(json == "document");
   CHECK(parse({"--json=lines"}).empty());
   CHECK(json == "lines");
+  CHECK(parse({"--js=true"}).empty());
+  CHECK(json == "true");
 }
 
 TEST_CASE_METHOD(Fixture, "early options act before all others") {

@@ -95,13 +95,25 @@ TEST_CASE("perfquery: nothing but the counters is asked of the port itself") {
   CHECK(f.pma.times(mad::ClassPortInfo::attribute_id) == 0);
 }
 
+namespace {
+
+std::string first_word(std::string_view text) { return std::string(text.substr(0, text.find(' '))); }
+
+/// The long spelling of an option by the legacy name.
+std::string legacy_spelling(const tools::Spelling& option) {
+  const std::string_view names = option.diags.empty() ? option.names : option.diags;
+  return first_word(names.substr(names.find("--")));
+}
+
+}  // namespace
+
 TEST_CASE("perfquery: every attribute, by its option in both dialects") {
   for (const auto& counters : tools::perfquery::counter_sets()) {
     Fabric f;
     const StructInfo& info = counters.info();
     std::vector<std::string> words{"perfquery", "1", "2"};
     const tools::Spelling& option = counters.spelling;
-    if (!option.name.empty()) words.insert(words.begin() + 1, option.all().substr(0, option.all().find(' ')));
+    if (!option.names.empty()) words.insert(words.begin() + 1, first_word(option.names));
     INFO(counters.title);
     const auto ours = ibtool(f.fabric, words);
     CHECK(ours.status == 0);
@@ -113,7 +125,7 @@ TEST_CASE("perfquery: every attribute, by its option in both dialects") {
     CHECK(document.at("ports")[0]["data"]["port_select"] == 2);
 
     std::vector<std::string> theirs_words{"perfquery"};
-    if (!option.name.empty()) theirs_words.push_back("--" + std::string(option.name));
+    if (!option.names.empty()) theirs_words.push_back(legacy_spelling(option));
     theirs_words.insert(theirs_words.end(), {"1", "2"});
     const auto theirs = diags(f.fabric, theirs_words);
     CHECK(theirs.status == 0);
@@ -441,9 +453,9 @@ TEST_CASE("perfquery: nodes that answer nonsense") {
     for (const auto& counters : tools::perfquery::counter_sets()) {
       std::vector<std::string> words{"perfquery", "1", "1,2"};
       const tools::Spelling& option = counters.spelling;
-      if (!option.name.empty()) words.insert(words.begin() + 1, option.all().substr(0, option.all().find(' ')));
+      if (!option.names.empty()) words.insert(words.begin() + 1, first_word(option.names));
       CHECK(ibtool(f.fabric, words).status == 3);  // of port 255, which was not requested
-      if (!counters.spelling.name.empty()) words[1] = "--" + std::string(counters.spelling.name);
+      if (!option.names.empty()) words[1] = legacy_spelling(option);
       CHECK(diags(f.fabric, words).status == 0);
     }
   }
