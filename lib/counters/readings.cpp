@@ -252,7 +252,8 @@ class PortReader {
   static void drop(PmaReading& reading, const PmaProblem& problem) {
     if (!reading.known()) return;
     drop_counters(reading);
-    reading.problems.push_back(problem);
+    const auto is_there = [&problem](const PmaProblem& other) { return other.error == problem.error; };
+    if (std::ranges::none_of(reading.problems, is_there)) reading.problems.push_back(problem);
   }
 
   /// Drops what was read at the LID of an end port, because that is not known to be the LID of the node.

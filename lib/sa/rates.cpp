@@ -25,13 +25,4 @@ unsigned order_of(Rate rate) {
 
 unsigned order_of_data(double data_mbps) { return static_cast<unsigned>(std::lround(data_mbps * order_per_mbps)); }
 
-Rate next_lower(Rate rate) {
-  Rate best{};
-  for (std::size_t code = 0; code < std::size(data_by_code); ++code) {
-    const auto other = static_cast<Rate>(code);
-    if (order_of(other) < order_of(rate) && order_of(other) > order_of(best)) best = other;
-  }
-  return best;
-}
-
 }  // namespace ib::sa

@@ -13,7 +13,4 @@ unsigned order_of(Rate rate);
 /// The place in this order of a link that carries `data_mbps` Mb/s of data.
 unsigned order_of_data(double data_mbps);
 
-/// The next lower rate. Nothing is lower than 2.5 Gb/s: the result is then Rate{0}, as for a code without meaning.
-Rate next_lower(Rate rate);
-
 }  // namespace ib::sa

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Answers queries of a subnet administrator from stored tables (sa/stored_tables.hpp), with the records, the order and the errors
-// that opensm gives. Where opensm and the IBA differ, these answers follow opensm, because users compare them with its answers.
+// Answers queries of a subnet administrator from stored tables (sa/stored_tables.hpp): the records that have the values of the query, for
+// the components that its component mask names (IBA 15.2.1.1), in the order of the table. What else an SA does with a query is its own
+// affair: a LID of a range that is not the base LID finds nothing here, for instance.
 //
 // Example:
 //   StoredAnswers answers(end_port, [&](const TableInfo& table) { return file.table(table.name); });
@@ -17,8 +18,6 @@
 
 #include "mad/error.hpp"
 #include "mad/request.hpp"
-#include "sa/stored_paths.hpp"
-#include "sa/stored_ports.hpp"
 #include "sa/stored_tables.hpp"
 #include "sa/subn_adm.hpp"
 #include "sa/table_reply.hpp"
@@ -52,9 +51,6 @@ class StoredAnswers {
  private:
   struct Stored;
   Stored& stored(const TableInfo& table);
-  RecordRows rows_of(std::string_view table);
-  const StoredPorts& ports();
-  const StoredPaths& paths();
   std::optional<bool> has_qos();
 
   /// The table whose records answer the request. Null if there is none.
@@ -62,16 +58,11 @@ class StoredAnswers {
   std::optional<std::string> not_in_rows(const mad::Request& request, const TableInfo& table);
 
   mad::Result<mad::Reply> answer_once(const mad::Request& request, const Stored& stored) const;
-  mad::Result<mad::Reply> answer_paths(const mad::Request& request);
   void select(const mad::Request& request, const TableInfo& table, TableReply& reply);
-  void add_p_keys(TableReply& reply, Bytes wanted, std::uint64_t mask);
-  std::vector<PKeyTableRecord> p_key_ports(std::optional<Lid> lid);
 
   const sys::EndPort& end_port_;
   Load load_;
   std::map<const TableInfo*, std::unique_ptr<Stored>> tables_;
-  std::optional<StoredPorts> ports_;
-  std::optional<StoredPaths> paths_;
 };
 
 }  // namespace ib::sa

@@ -27,7 +27,6 @@ constexpr TableInfo infos[] = {
     {"SwitchInfoRecord", SwitchInfoRecord::info},
     {"LinkRecord", LinkRecord::info},
     {"PathRecord", PathRecord::info},
-    {"PathRecord back", PathRecord::info},
     {"SMInfoRecord", SMInfoRecord::info},
     {"MCMemberRecord", MCMemberRecord::info, Trust::required},
     {"MCMemberRecord groups", MCMemberRecord::info},
@@ -43,11 +42,10 @@ constexpr TableInfo infos[] = {
 
 constexpr std::size_t tables_at_a_time = 4;  // an SA works on one query after another; a table may take many megabytes
 
-/// The query that reads the whole table. Of paths, those that begin or end at this end port are kept.
+/// The query that reads the whole table. Of paths, those that begin at this end port are kept.
 Pattern query_of(const TableInfo& table, const sys::EndPort& end_port) {
   Pattern pattern(table.record());
-  const bool to_us = table.name.ends_with(" back");
-  if (&table.record() == &PathRecord::info()) pattern.match(to_us ? "DGID" : "SGID", to_text(end_port.default_gid()));
+  if (&table.record() == &PathRecord::info()) pattern.match("SGID", to_text(end_port.default_gid()));
   return pattern;
 }
 

@@ -27,7 +27,7 @@ enum class Trust : std::uint8_t {
 
 /// A table that is worth keeping.
 struct TableInfo {
-  std::string_view name;  ///< unique: "NodeRecord", "PathRecord", "PathRecord back", "MCMemberRecord", "MCMemberRecord groups"
+  std::string_view name;  ///< unique: "NodeRecord", "PathRecord", "MCMemberRecord", "MCMemberRecord groups"
   const StructInfo& (*record)();
   Trust trust = Trust::none;
   bool has_keys = false;  ///< the records hold keys, which are zero in answers to queries without an SM_Key
@@ -39,9 +39,7 @@ std::span<const TableInfo> stored_table_infos();
 const TableInfo* find_stored_table(std::string_view name);
 
 /// The table that has the answer to `request`. Null if no table can have it. Two tables have MCMemberRecords: the members, for a
-/// request with an SM_Key on its path, and the groups without their members, for any other request. Two tables have PathRecords, and
-/// the paths from this end port have the answers. The table of the paths back shows which of these paths are reversible under the limits of
-/// a query.
+/// request with an SM_Key on its path, and the groups without their members, for any other request.
 const TableInfo* stored_table_for(const mad::Request& request);
 
 /// Options of read_tables().

@@ -33,7 +33,7 @@ class LegacyQueue {
 
   LegacySweep run() {
     sweep_.start = start_;
-    ask_node(start_, 0, none);
+    ask(What::node_info, start_, 0);
     while (!queue_.empty()) {
       const Request request = queue_.front();
       queue_.pop_front();
@@ -50,7 +50,6 @@ class LegacyQueue {
           got_port(request);
           break;
         case What::mlnx_port_info:
-          add_event(LegacyEvent::What::read_port, request.at, request.from);
           go_on(request.at);
           break;
       }
@@ -96,20 +95,6 @@ class LegacyQueue {
     return route;
   }
 
-  void add_event(LegacyEvent::What what, PortIndex port, PortIndex from, bool is_new = false) const {
-    if (scan_.on_event) scan_.on_event({what, port, from, is_new, route_beyond(from)});
-  }
-
-  void ask_node(PortIndex at, int hops, PortIndex from) {
-    add_event(LegacyEvent::What::ask_node, at, from);
-    ask(What::node_info, at, hops, from);
-  }
-
-  void ask_port(PortIndex at, int hops, PortIndex from) {
-    add_event(LegacyEvent::What::ask_port, at, from);
-    ask(What::port_info, at, hops, from);
-  }
-
   void got_node(const Request& request) {
     const PortIndex arrival = request.at;
     const Port& port = subnet_.port(arrival);
@@ -117,8 +102,6 @@ class LegacyQueue {
     State& state = states_[port.node];
     const bool is_new = !state.found;
     if (scan_.with_steps) add_step(arrival, is_new, state);
-    add_event(LegacyEvent::What::found_node, arrival, request.from, is_new);
-    if (request.from != none) add_event(LegacyEvent::What::link, arrival, request.from);
     // Of a route back (go_back()) the real link is kept, not the one that libibnetdisc takes for it.
     if (request.from != none) sweep_.links.emplace_back(request.from, subnet_.port(request.from).peer);
     if (is_new) {
@@ -128,10 +111,10 @@ class LegacyQueue {
       ask(What::description, port.node, request.hops);
       if (node.kind() == NodeKind::sw) {
         ask(What::switch_info, port.node, request.hops);
-        ask_port(node.first_port, request.hops, request.from);
+        ask(What::port_info, node.first_port, request.hops);
       }
     }
-    if (node.kind() != NodeKind::sw) ask_port(arrival, request.hops, request.from);
+    if (node.kind() != NodeKind::sw) ask(What::port_info, arrival, request.hops);
   }
 
   void got_port(const Request& request) {
@@ -143,15 +126,13 @@ class LegacyQueue {
     const Node& node = subnet_.node(port.node);
     const State& state = states_[port.node];
     if (scan_.mlnx && may_be_fdr10(node.info, port.info())) {
-      add_event(LegacyEvent::What::ask_mlnx_port, at, request.from);
-      ask(What::mlnx_port_info, at, state.hops, request.from);
+      ask(What::mlnx_port_info, at, state.hops);
     } else {
-      add_event(LegacyEvent::What::read_port, at, request.from);
       go_on(at);
     }
     if (node.kind() == NodeKind::sw && port.number == 0) {
       for (unsigned number = 1; number <= node.info.num_ports && number < node.slots; ++number) {
-        ask_port(node.first_port + number, state.hops, request.from);
+        ask(What::port_info, node.first_port + number, state.hops);
       }
     }
   }
@@ -175,9 +156,8 @@ class LegacyQueue {
     sweep_.hops = std::max(sweep_.hops, static_cast<unsigned>(state.hops + 1));
     const bool through_end_node = !is_switch && scan_.start_hops > 0;  // nothing answers there
     if (port.peer != none && !through_end_node) {
-      ask_node(port.peer, state.hops + 1, at);
+      ask(What::node_info, port.peer, state.hops + 1, at);
     } else {
-      add_event(LegacyEvent::What::ask_node, none, at);
       ++sweep_.mads;  // a request without an answer
       sweep_.unanswered.push_back(at);
     }
@@ -190,7 +170,7 @@ class LegacyQueue {
     if (port.peer == none) return;
     const NodeIndex before = subnet_.port(port.peer).node;
     const PortIndex entry = subnet_.port_of(before, subnet_.node(before).entry_port);
-    ask_node(entry != none ? entry : port.peer, -1, start_);
+    ask(What::node_info, entry != none ? entry : port.peer, -1, start_);
   }
 
   void add_step(PortIndex arrival, bool is_new, const State& state) {

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -30,25 +29,14 @@ struct LegacyStep {
   bool port_read;                   ///< the port's PortInfo had been read before
 };
 
-/// A step of ibnetdiscover: a request that it queues, or a result that it takes from an answer.
-struct LegacyEvent {
-  enum class What : std::uint8_t { ask_node, found_node, link, ask_port, ask_mlnx_port, read_port };
-  What what;
-  PortIndex port = none;            ///< the port that the step is about; none: nothing is known beyond `from`
-  PortIndex from = none;            ///< of a NodeInfo: the port beyond which it is requested; none: the start
-  bool is_new{};                    ///< found_node: the first answer of this node
-  std::vector<std::uint8_t> route;  ///< of the request, without the leading 0
-};
-
 /// Where a sweep of ibnetdiscover begins, how far it goes, and what is kept of it.
 struct LegacyScan {
-  PortIndex start = none;                              ///< the port by which the first node was reached; none: Subnet::start
-  unsigned start_hops{};                               ///< length of the directed route to that node
-  bool by_lid{};                                       ///< that node is addressed by its LID instead
-  unsigned max_hops{};                                 ///< how far it goes, by libibnetdisc's way to count; 0: as far as there are links
-  bool mlnx{};                                         ///< it requests MlnxExtPortInfo of Mellanox devices, for FDR10
-  bool with_steps{};                                   ///< LegacySweep::steps is wanted
-  std::function<void(const LegacyEvent&)> on_event{};  ///< is called for each event
+  PortIndex start = none;  ///< the port by which the first node was reached; none: Subnet::start
+  unsigned start_hops{};   ///< length of the directed route to that node
+  bool by_lid{};           ///< that node is addressed by its LID instead
+  unsigned max_hops{};     ///< how far it goes, by libibnetdisc's way to count; 0: as far as there are links
+  bool mlnx{};             ///< it requests MlnxExtPortInfo of Mellanox devices, for FDR10
+  bool with_steps{};       ///< LegacySweep::steps is wanted
 };
 
 /// The sweep of this fabric that ibnetdiscover of infiniband-diags would have made, if all replies came in the order of the requests.

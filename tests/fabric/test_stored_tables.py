@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""Stored tables of the subnet administrator answer as opensm does: each query is asked twice by stored-tables, live and of the tables
-that it has read before. Both answers have the same records in the same order, or the same status."""
+"""Stored tables of the subnet administrator answer queries for what records hold as opensm does: each query is asked twice by
+stored-tables, live and of the tables that it has read before. Both answers have the same records in the same order, or the same status."""
 import collections
 import ipaddress
 import os
@@ -76,46 +76,20 @@ class Stored(SaCase):
         return collections.Counter(said)
 
     # -- the queries ---------------------------------------------------------------------------------------------------
-    def test_every_component_of_every_record(self):
-        tables, said = self.ask(["components"], "--with-keys")
-        self.assertEqual([], [line for line in tables if line.startswith("failed")])
-        self.assertEqual([], [line for line in said if not line.startswith("components ")])
-        same = [int(line.split(" same ")[1].split()[0]) for line in said]
-        self.assertGreater(sum(same), 10000)
-        self.assertGreater(min(same), 30)
-
     def test_ends_of_paths(self):
-        ours, other, switch, beside = self.lid(OURS), self.lid(OTHER), self.lid(SWITCH), (1 << self.lmc) - 1
+        ours, other, switch = self.lid(OURS), self.lid(OTHER), self.lid(SWITCH)
         queries = []
         for to in ("", f"DGID={OTHER}", f"DGID={SECOND}", f"DGID={SWITCH}", f"DGID={OURS}", f"DGID={NOBODY}", f"DLID={other}",
-                   f"DLID={other + beside}", f"DLID={switch}", "DLID=500", f"DGID={OTHER} DLID={other}", f"DGID={OTHER} DLID={switch}",
-                   f"DGID={SWITCH} DLID={other}"):
-            for start in (f"SGID={OURS}", f"SLID={ours}", f"SLID={ours + beside}", f"SGID={OURS} SLID={ours}",
-                          f"SGID={OURS} SLID={other}", f"SGID={NOBODY}", "SLID=600"):
-                queries += both_methods("PathRecord", start, to)
-                queries += [f"0 table PathRecord {start} {to} numbPath={count}".replace("  ", " ") for count in (0, 1, 2, 3, 7, 127)]
-        self.compare(queries)
-
-    def test_limits_of_paths(self):
-        queries = []
-        for to in (f"DGID={OTHER}", f"DLID={self.lid(OTHER)}", f"DGID={OURS}", ""):
-            ends = ("PathRecord", f"SGID={OURS}", to)
-            for selector in range(4):
-                for mtu in range(7):
-                    queries += both_methods(*ends, f"MTUSelector={selector}", f"MTU={mtu}")
-                for rate in (*range(13), 15, 16, 17, 20, 22, 25, 63):
-                    queries += both_methods(*ends, f"rateSelector={selector}", f"rate={rate}", "reversible=1" if rate % 2 else "")
-                for life_time in (0, 1, 2, 17, 18, 19, 63):
-                    queries += both_methods(*ends, f"packetLifeTimeSelector={selector}", f"packetLifeTime={life_time}")
-            for members in ("reversible=0", "reversible=1", "reversible=1 numbPath=1", "MTU=1", "MTUSelector=2", "rate=3", "PKey=0xffff",
-                            "PKey=0x7fff", "SL=0", "QOSClass=3", "serviceID=0x1000", "TClass=3", "flowLabel=5", "hopLimit=9",
-                            "rawTraffic=1", "rawTraffic=0", "preference=1"):
-                queries += both_methods(*ends, members)
+                   f"DLID={switch}", "DLID=500", f"DGID={OTHER} DLID={other}"):
+            for start in (f"SGID={OURS}", f"SLID={ours}", f"SGID={OURS} SLID={ours}"):
+                for more in ("", "reversible=1", "MTU=1", "rate=3"):
+                    queries += both_methods("PathRecord", start, to, more)
+                queries += [f"0 table PathRecord {start} {to} numbPath={count}".replace("  ", " ") for count in (1, 2, 7, 127)]
         self.compare(queries)
 
     def test_paths_that_no_table_has(self):
         only = f"Only paths from {OURS} were read."
-        for words, why in ((f"SGID={OTHER}", only), (f"DGID={OTHER}", only), (f"SGID={OTHER} DGID={OURS}", only), ("", only),
+        for words, why in ((f"SGID={OTHER}", only), (f"SGID={NOBODY}", only), (f"DGID={OTHER}", only), (f"SGID={OTHER} DGID={OURS}", only), ("", only),
                            (f"SGID={OURS} DGID=2001::1", "Paths to other subnets were not read."),
                            (f"SGID={OURS} DGID={GROUP}", "Paths to multicast groups were not read."),
                            (f"SGID={OURS} SL=3", "Paths were read without a service level: what they are on SL 3 is not known."),
@@ -124,65 +98,29 @@ class Stored(SaCase):
 
     def test_every_lid(self):
         queries = []
-        for lid in range(80):
-            for record, member in (("NodeRecord", "LID"), ("PIR", "endportLID"), ("SwitchInfoRecord", "LID"), ("LFTR", "LID"),
-                                   ("MFTR", "LID"), ("SL2VL", "LID"), ("VLAR", "LID"), ("PKTR", "LID"), ("GIR", "LID"), ("SMIR", "LID"),
-                                   ("LR", "fromLID"), ("LR", "toLID")):
-                queries += both_methods(record, f"{member}={lid}", key=1)
+        for lid in range(1, 80):
+            for words in (f"NodeRecord LID={lid}", f"PIR endportLID={lid}", f"SwitchInfoRecord LID={lid}", f"LFTR LID={lid}",
+                          f"MFTR LID={lid}", f"GIR LID={lid}", f"SMIR LID={lid}", f"LR fromLID={lid}", f"PIR endportLID={lid} portNum=1",
+                          f"LFTR LID={lid} blockNum=0", f"LR fromLID={lid} fromPort=1"):
+                queries += both_methods(words, key=1)
         said = self.compare(queries)
         self.assertGreater(said["same status 0x0300"], 400)
         self.assertGreater(said["same status 0x0400"], 50)
 
-    def test_ports_and_blocks(self):
-        queries, switch = [], self.lid(SWITCH)
-        for lid in map(self.lid, (OURS, OTHER, SECOND, SWITCH)):
-            for port in range(10):
-                for words in (f"PIR endportLID={lid} portNum={port}", f"VLAR LID={lid} outputPortNum={port}",
-                              f"PKTR LID={lid} portNum={port}", f"LR fromLID={lid} fromPort={port}",
-                              f"LR toLID={lid} toPort={port}", f"LR fromLID={lid} toPort={port}"):
-                    queries += both_methods(words, key=1)
-                for block in range(6):
-                    queries += both_methods(f"VLAR LID={lid} outputPortNum={port} blockNum={block}", key=1)
-                    queries += both_methods(f"PKTR LID={lid} portNum={port} blockNum={block}", key=1)
-                if port < 9:  # opensm reads beyond its tables for a port that a switch does not have
-                    queries += [f"1 get SL2VL LID={lid} outputPortNum={port} inputPortNum={other}" for other in range(9)]
-            for block in (0, 1, 2, 7, 255):
-                for record in ("LFTR", "MFTR", "GIR", "PKTR"):
-                    queries += both_methods(f"{record} LID={lid} blockNum={block}", key=1)
-            queries += both_methods(f"LR fromLID={switch} toLID={lid}")
-        for words in ("PIR portNum", "VLAR outputPortNum", "VLAR blockNum", "PKTR portNum", "PKTR blockNum", "LR fromPort", "LR toPort",
-                      "GIR blockNum", "LFTR blockNum", "MFTR position"):
-            queries += [f"1 table {words}={number}" for number in range(10)]
-        self.compare(queries)
-
-    def test_capabilities_texts_and_keys(self):
-        queries = ["0 table PKTR", "1 table PKTR", "0 table ClassPortInfo", "0 get ClassPortInfo", "0 table PIR", "1 table PIR"]
+    def test_capabilities_texts_and_groups(self):
+        queries = ["1 table PKTR", "0 table ClassPortInfo", "0 get ClassPortInfo", "0 table PIR", "1 table PIR"]
         for mask in ("0", "0x2", "0x400", "0x2400000", "0x02510868", "0x02510a68", "0xffffffff"):
             for modifier in ("", "@0x80000000"):
                 queries.append(f"0 table{modifier} PIR portInfo.capabilityMask={mask}")
-                queries.append(f"0 table{modifier} PIR portInfo.capabilityMask2={mask[:6]}")
         for text in ("leaf~1;~Infiniscale-IV", "leaf-2", "leaf", "node01~HCA-1", "Spine~A", "Spine~A~"):
             queries += both_methods(f"NodeRecord nodeDescription.nodeString={text}")
         for text in ("serve~0", "serve~1", "serve", "serve~11"):
-            for key in (0, 1):
-                queries += both_methods(f"ServiceRecord serviceName={text}", key=key)
-        queries += both_methods("ServiceRecord serviceKey=::1")
-        said = self.compare(queries)
-        self.assertEqual(1, said["same status 0x0200"] - 1)  # P_Keys without a key, and a table of what exists once
-
-    def test_multicast_groups(self):
-        queries = []
-        members = ("", "scope=2", "scope=5", "PKey=0xffff", "PKey=0x7fff", "PKey=0x7ffe", "SL=0", "SL=1", "flowLabel=5",
-                   "MTUSelector=2 MTU=4", "MTUSelector=0", "MTUSelector=1 MTU=5", "MTUSelector=1 MTU=9", "rateSelector=0 rate=2",
-                   "rateSelector=1 rate=6", "rateSelector=2 rate=3", "rateSelector=3 rate=30", "packetLifeTimeSelector=2 packetLifeTime=1",
-                   "MTU=1", "QKey=0x12", "TClass=0", "hopLimit=0", "proxyJoin=0", "MLID=0xc001")
-        for key in (0, 1):
-            for group in ("", *(f"MGID={gid}" for gid in (GROUP, *GROUPS, "ff12::9"))):
-                for port in ("", *(f"portGID={gid}" for gid in (OURS, OTHER, SECOND))):
-                    for words in members:
-                        queries += both_methods("MCMR", group, port, words, key=key)
-                    if port or key:
-                        queries += both_methods("MCMR", group, port, "joinState=1", key=key)
+            queries += both_methods(f"ServiceRecord serviceName={text}", key=1)
+        queries += both_methods("ServiceRecord serviceKey=::1", key=1)
+        for group in ("", *(f"MGID={gid}" for gid in (GROUP, *GROUPS, "ff12::9"))):
+            for words in ("", "PKey=0xffff", "SL=0", "SL=1", "flowLabel=5", "MTUSelector=2 MTU=4", "MTUSelector=1 MTU=5",
+                          "rateSelector=1 rate=6", "rateSelector=2 rate=3", "MTU=1", "QKey=0x12"):
+                queries += both_methods("MCMR", group, words, key=1)
         self.compare(queries)
         self.compare(["0 table MCMR joinState=1"],
                      {"The join states of multicast groups were not read: only those of their members, which takes an SM_Key."})
@@ -193,10 +131,6 @@ class Stored(SaCase):
         self.assertEqual("not stored: The keys of ServiceRecords were not read.", said[0])
         self.assertEqual("same 3", said[1])
         self.assertTrue(said[2].startswith("same "))
-
-
-class SeveralLids(Stored):
-    lids, lmc = os.path.join(GOLDEN, "fattree.lmc2.guid2lid"), 2
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import simfabric  # noqa: E402
-from bounds import settle  # noqa: E402
+from bounds import settle, stands_for  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 OURS = os.path.join(HERE, "ours")
@@ -116,10 +116,17 @@ MOVED_COUNTERS = re.compile(r"ibqueryerrors --(data|counters)\b")
 IDENTIFIED = re.compile(r"(perfquery -r|ibtool ibswportwatch)\b")
 
 
+def is_debugged(words):
+    """Whether a command line by a legacy name asks for what infiniband-diags prints with -d: its requests, in its order and with addresses
+    in its memory. Ours has other requests, and prints its own trace on stderr (ibtool(1), LEGACY NAMES): the two are not compared. To
+    iblinkinfo -d is --down."""
+    return words[0] not in ("ibtool", "iblinkinfo") and any(re.fullmatch("-d+|--debug", word) for word in words[1:])
+
+
 def recorded():
-    """The cases of the references."""
+    """The cases of the references, but for those with -d by a legacy name."""
     with open(os.path.join(HERE, "recorded.jsonl"), encoding="utf-8") as lines:
-        cases = [Case(**json.loads(line)) for line in lines if line.strip()]
+        cases = [case for case in (Case(**json.loads(line)) for line in lines if line.strip()) if not is_debugged(case.cmd.split())]
     for case in cases:
         case.traffic = 64 if MOVED_COUNTERS.match(case.cmd) else 1 if IDENTIFIED.match(case.cmd) else case.traffic
     return cases
@@ -281,13 +288,15 @@ class FabricCases(unittest.TestCase):
         self.assertEqual(settle(out, done.stdout, case.traffic), out)
 
     def assert_err(self, case, done):
-        """Fails unless a run of any case printed on stderr what is recorded of it, if that is recorded."""
+        """Fails unless a run of any case printed on stderr what is recorded of it, if that is recorded, or what stands for it."""
         err = streams(case)[1] if case.ref else case.err or ""
         if shows_help(case):
             self.assertEqual(done.stderr[:len(err)], err)
         elif not case.err_changes and (err or not needs_complaint(case)):
             now, then = (end_port_first(case, text) for text in (done.stderr, err))
-            self.assertEqual(settle(then, now), then)
+            now = settle(then, now)
+            if case.ref != "infiniband-diags" or not stands_for(now, then):
+                self.assertEqual(now, then)
 
 
 def by_fabric(cases):

@@ -5,8 +5,6 @@
 // A query is a line: SM_KEY METHOD[@MODIFIER] RECORD [MEMBER=VALUE]…, for instance `0 table NodeRecord LID=7`.
 // With the argument --with-keys, the tables are kept with the keys in records.
 //
-// The line `components` asks for each component of each kind of record.
-//
 // The first lines of the output tell of the tables: `kept NAME RECORDS` or `failed NAME WHY`.
 #include <fmt/format.h>
 
@@ -101,32 +99,6 @@ class Comparison {
     co_return fmt::format("differs live {} stored {}", shown(from_live), shown(from_stored));
   }
 
-  /// Compares the answers for each component of a record, with values of some records and with a value that none of them has. Prints
-  /// a line for each difference and one with the numbers of all.
-  mad::Task<> compare_components(const sa::TableInfo& table, std::uint64_t key) {
-    const sa::TableRows rows = sa::table_rows(kept_.at(&table), sa::least_size(table.record()));
-    const std::vector<sa::Component> components = sa::components(table.record());
-    for (std::size_t at = 0; at < rows.records.size(); at += 1 + rows.records.size() / 2) {
-      const Bytes row = rows.records[at];
-      std::vector<std::uint8_t> other(row.begin(), row.end());
-      for (std::uint8_t& byte : other) byte = static_cast<std::uint8_t>(byte + 1);
-      // opensm reads beyond its tables for a port that a switch does not have.
-      if (&table.record() == &sa::SLToVLMappingTableRecord::info()) std::copy_n(row.begin() + 2, 2, other.begin() + 2);
-      for (std::size_t i = 0; i < components.size(); ++i) {
-        const std::uint64_t mask = components[i].mask, first = components[0].mask;
-        const std::uint64_t next = i + 1 < components.size() ? components[i + 1].mask : 0;
-        for (const std::uint64_t together : {mask, mask | first, mask | next}) {
-          for (const Bytes wanted : {row, Bytes(other)}) {
-            co_await count(table, key, mad::method::get_table, wanted, together);
-            co_await count(table, key, mad::method::get, wanted, together);
-          }
-        }
-      }
-    }
-    fmt::print("components {} key {}: same {} not stored {} differs {}\n", table.name, key, same_, not_stored_, differs_);
-    same_ = not_stored_ = differs_ = 0;
-  }
-
  private:
   std::optional<mad::Result<mad::Reply>> load(const sa::TableInfo& table) const {
     const auto found = kept_.find(&table);
@@ -134,22 +106,9 @@ class Comparison {
     return found->second;
   }
 
-  mad::Task<> count(const sa::TableInfo& table, std::uint64_t key, std::uint8_t method, Bytes wanted, std::uint64_t mask) {
-    const Query query{"", key, method, 0, sa::Pattern(table.record(), wanted, mask)};
-    const std::string line = co_await compare(query);
-    same_ += line.starts_with("same");
-    not_stored_ += line.starts_with("not stored");
-    if (!line.starts_with("differs")) co_return;
-    ++differs_;
-    std::string members;
-    for (const sa::Pattern::Match& match : query.pattern.matches()) members += fmt::format(" {}={}", match.member, match.text);
-    fmt::print("{} {} key {}{}: {}\n", table.name, method == mad::method::get ? "get" : "table", key, members, line);
-  }
-
   mad::Rpc& rpc_;
   std::map<const sa::TableInfo*, mad::Reply>& kept_;
   sa::StoredAnswers answers_;
-  unsigned same_ = 0, not_stored_ = 0, differs_ = 0;
 };
 
 mad::Task<> run(mad::Rpc& rpc, bool with_keys) {
@@ -169,14 +128,6 @@ mad::Task<> run(mad::Rpc& rpc, bool with_keys) {
   Comparison comparison(rpc, kept);
   std::string line;
   while (std::getline(std::cin, line)) {
-    if (line == "components") {
-      for (const sa::TableInfo* table : tables) {
-        for (const std::uint64_t key : {0U, 1U}) {
-          if (kept.contains(table) && table->name != "ClassPortInfo") co_await comparison.compare_components(*table, key);
-        }
-      }
-      continue;
-    }
     const Query query = parse(line);
     const std::string said = co_await comparison.compare(query);
     fmt::print("{}\n", said);

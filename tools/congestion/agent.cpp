@@ -49,7 +49,7 @@ std::string operation_list(std::span<const OperationName> names) {
   return text;
 }
 
-DiagsWords AgentOperation::words(std::string_view why) const { return {"main", fmt::format("operation {}: {}", word, why)}; }
+std::string AgentOperation::words(std::string_view why) const { return fmt::format("operation {}: {}", word, why); }
 
 async::Task<std::vector<std::uint8_t>> AgentOperation::call(const StructInfo& info, std::uint8_t method, std::uint32_t modifier,
                                                             std::vector<std::uint8_t> value, const char* why, const Report* so_far) const {
@@ -107,7 +107,7 @@ void CongestionCommand::add_diags_operands(OptionSet& set) {
   set.operand("OP", [this](const std::string& word) {
     word_ = word;
     const auto found = find_whole_name(names_, word);
-    if (!found) throw DiagsFailure({"main", fmt::format("operation '{}' not supported", word)});
+    if (!found) throw DiagsFailure(fmt::format("operation '{}' not supported", word));
     chosen_ = *found;
   });
   set.target("LID|GUID", target_);
@@ -132,7 +132,7 @@ async::Task<AgentOperation> CongestionCommand::find_diags_agent(Session& session
   } catch (const DiagsFailure&) {
     if (!target_.given()) throw;
   }
-  throw DiagsFailure({"main", fmt::format("can't resolve destination {}", target_.text())});
+  throw DiagsFailure(fmt::format("can't resolve destination {}", target_.text()));
 }
 
 }  // namespace ib::tools::congestion

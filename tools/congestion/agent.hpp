@@ -38,7 +38,7 @@ struct AgentOperation {
   Keys keys;              ///< whether the CC_Key is printed
 
   /// The message of infiniband-diags if the operation fails.
-  DiagsWords words(std::string_view why) const;
+  std::string words(std::string_view why) const;
   /// Ends the command for a reason other than a failed request.
   [[noreturn]] void refuse(std::string_view why) const { session.refuse(UsageError(std::string(why)), words(why)); }
 

@@ -12,7 +12,6 @@ namespace ib::tools::tables {
 namespace {
 
 constexpr std::uint32_t first_mlid = subnet::first_multicast_lid.value, last_mlid = subnet::last_multicast_lid.value;
-constexpr unsigned per_block = 64, mlids_per_block = 32;
 constexpr std::size_t longest_diags_text = 199;
 constexpr std::string_view dump_unicast = "dump_unicast_tables", dump_multicast = "dump_multicast_tables";  // in remarks: C functions
 
@@ -87,7 +86,6 @@ TableRows DiagsTableText::begin_rows(TextOut& out, const SwitchTable& of) {
   port_guid_ = {};
   out.print("Unicast lids [{:#x}-{:#x}] of switch {} guid {:#018x} ({}):\n", range.first, range.last, of.name, of.node.node_guid.value,
             diags_node_name(names_, of.node.node_guid, of.description.value_or("")));
-  session_.diags_debug(out, dump_unicast, fmt::format("Switch top is {:#x}\n", of.info.linear_fdb_top));
   out.write("  Lid  Out   Destination\n       Port     Info \n");
   return rows;
 }
@@ -95,8 +93,6 @@ TableRows DiagsTableText::begin_rows(TextOut& out, const SwitchTable& of) {
 void DiagsTableText::row(TextOut& out, const SwitchTable& of, TableRows& rows) {
   const subnet::LinearTable& table = *of.linear;
   const Lid lid{static_cast<std::uint16_t>(rows.lid)};
-  if (session_.options().debug > 0 && (rows.lid == table.first() || rows.lid % per_block == 0))
-    session_.diags_debug(out, dump_unicast, fmt::format("reading block {}", rows.lid / per_block));
   if (!table.is_known(lid)) {
     rows.broken = breaks_off;
     if (rows.broken) rows.end = rows.lid;
@@ -173,16 +169,9 @@ void DiagsTableText::multicast(TextOut& out, const SwitchTable& of) const {
   }
   if (session_.options().verbosity > 0)
     out.print("Switch multicast mlid capability is {} top is {:#x}\n", of.info.multicast_fdb_cap, of.info.multicast_fdb_top);
-  const bool debug = session_.options().debug > 0;
   unsigned count = 0;
   for (unsigned value = table.first(); value < table.end(); ++value) {
     const Lid mlid{static_cast<std::uint16_t>(value)};
-    if (debug && (value == table.first() || value % mlids_per_block == 0)) {
-      const unsigned block = value / mlids_per_block, first_block = first_mlid / mlids_per_block;
-      for (unsigned chunk = 0; chunk < table.positions(); ++chunk)
-        session_.diags_debug(out, dump_multicast,
-                             fmt::format("reading block {:x} chunk {} mod {:x}", block, chunk, (block - first_block) | chunk << 28U));
-    }
     if (!table.is_known(mlid)) {
       if (breaks_off) return;
       continue;

@@ -73,16 +73,14 @@ async::Task<> show_rows(async::Loop& loop, TextOut& out, Text& print, const Swit
 
 async::Task<> read_description(Session& session, SwitchTable& table) {
   const mad::Result<smp::NodeDescription> description = co_await session.transactor().try_subn_get<smp::NodeDescription>(table.path);
-  table.description = std::string(fixed_text(session.take(description, {"main", "dump tables: node desc failed"}).node_string));
+  table.description = std::string(fixed_text(session.take(description, "dump tables: node desc failed").node_string));
 }
 
 /// Reads the SwitchInfo of the node, which must be a switch.
-async::Task<> read_switch_info(Session& session, TextOut& out, SwitchTable& table) {
-  if (table.node.node_type != smp::NodeType::switch_)
-    session.refuse(not_a_switch(table.path, table.node), {"main", "dump tables: not a switch"});
-  session.diags_debug(out, "check_switch", "Gathering information about switch");
+async::Task<> read_switch_info(Session& session, SwitchTable& table) {
+  if (table.node.node_type != smp::NodeType::switch_) session.refuse(not_a_switch(table.path, table.node), "dump tables: not a switch");
   const mad::Result<smp::SwitchInfo> info = co_await session.transactor().try_subn_get<smp::SwitchInfo>(table.path);
-  table.info = session.take(info, {"main", "dump tables: switch info failed: is a switch node?"});
+  table.info = session.take(info, "dump tables: switch info failed: is a switch node?");
   table.has_info = true;
 }
 
@@ -165,7 +163,7 @@ class Ibroute final : public Command {
     co_await read_description(session, table);
     const bool is_switch = table.node.node_type == smp::NodeType::switch_;
     if (!is_switch && session.options().verbosity > 0 && !emit.json()) show_node(emit.text(), table.node, session.options().keys);
-    co_await read_switch_info(session, emit.text(), table);
+    co_await read_switch_info(session, table);
   }
 
   static void show_node(TextOut& out, const smp::NodeInfo& node, Keys keys) {
@@ -218,15 +216,15 @@ class IbrouteDiags final : public Command {
     const Destination node = co_await session.smp_node(target_);
     SwitchTable table(node.path);
     table.name = node.name;
-    co_await read_node(session, emit.text(), table);
+    const mad::Result<smp::NodeInfo> info = co_await session.transactor().try_subn_get<smp::NodeInfo>(table.path);
+    table.node = session.take(info, "dump tables: node info failed: valid addr?");
     co_await read_description(session, table);
-    co_await read_switch_info(session, emit.text(), table);
+    co_await read_switch_info(session, table);
     make_diags_table(table, wanted_);
     co_await table.read(session.transactor(), table.path);
     path::IbPath like = path_to_owners(session);
     like.timeout = diags_owner_timeout;
     LidOwners owners(session.transactor(), like);
-    owners.in_order = session.options().debug > 0;
     DiagsTableText print(session, wanted_, names, [&owners](Lid lid) { return owners.find(lid); });
     if (table.linear) {
       if (!wanted_.no_destinations) owners.plan(forwarded_lids(table, true));
@@ -238,23 +236,10 @@ class IbrouteDiags final : public Command {
   }
 
  private:
-  static async::Task<> read_node(Session& session, TextOut& out, SwitchTable& table) {
-    session.diags_debug(out, "check_switch", "checking node type");
-    const mad::Result<smp::NodeInfo> node = co_await session.transactor().try_subn_get<smp::NodeInfo>(table.path);
-    if (!node) {
-      session.report_failure(node.error());
-      constexpr std::array<std::uint8_t, 64> nothing{};
-      print_on_stderr(session.world(), "nodeinfo\n" + hex_words(nothing));
-      throw DiagsFailure({"main", "dump tables: node info failed: valid addr?"});
-    }
-    table.node = *node;
-  }
-
   static void report_failures(const Session& session, const SwitchTable& table, const LidOwners& owners) {
     for (const auto& [lid, error] : owners.silent()) session.report_failure(*error);
     if (!owners.unrequested().empty()) session.diags_warning("dump_unicast_tables", not_asked(owners.unrequested().size()));
     if (!table.error) return;
-    session.report_failure(*table.error);
     const std::vector<std::uint32_t> unknown = table.unknown_blocks();
     print_on_stderr(session.world(), fmt::format("SubnGet() failed; MAD status {:#x} AM {:#x}\n", table.error->status(),
                                                  unknown.empty() ? 0 : unknown.front()));

@@ -65,7 +65,7 @@ async::Task<> LidOwners::read() {
   async::Loop& loop = co_await async::current_loop;
   end_ = loop.now() + longest;
   const auto find_one = [this](auto& planned) { return find_owner(planned.first, planned.second); };
-  async::Task<> all = async::for_each(planned_, in_order ? 1 : lids_at_once, find_one);
+  async::Task<> all = async::for_each(planned_, lids_at_once, find_one);
   co_await std::move(all);
   std::ranges::sort(unrequested_);
 }

@@ -25,8 +25,6 @@ class LidOwners {
   /// `like` is a path of SMPs by LID. The paths of requests are copies of it with other LIDs.
   LidOwners(mad::Transactor& transactor, path::IbPath like) : transactor_(transactor), like_(std::move(like)) {}
 
-  /// The LIDs get their requests in their order, one at a time: for callers that print each request.
-  bool in_order = false;
   /// Stores a port whose attributes are known already. It gets no requests.
   void know(const smp::NodeInfo& node, std::string description, const smp::PortInfo& port);
   /// The time after which no further LID gets a request. The largest tables of live fabrics take seconds.

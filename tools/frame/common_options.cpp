@@ -45,7 +45,7 @@ void set_json(CommonOptions& common, std::string_view form) {
 
 constexpr const char* build_version = "44.0";  // of the infiniband-diags whose text and options these are
 
-[[noreturn]] void bad_value(std::string text) { throw DiagsFailure({"process_opt", std::move(text)}); }
+[[noreturn]] void bad_value(std::string text) { throw DiagsFailure(std::move(text)); }
 
 std::chrono::milliseconds diags_timeout(const std::string& text) {
   char* end = nullptr;
@@ -243,7 +243,7 @@ std::uint64_t parse_m_key(const CommonOptions& common, std::string_view text, st
   throw OptionError(fmt::format("Bad {}", prompt));  // the value is not repeated: it is a secret
 }
 
-std::uint64_t diags_key(const CommonOptions& common, const std::string& text, std::string_view prompt, const DiagsWords& complaint) {
+std::uint64_t diags_key(const CommonOptions& common, const std::string& text, std::string_view prompt, std::string_view complaint) {
   const auto number = [](const std::string& digits) -> std::optional<std::uint64_t> {
     char* end = nullptr;
     errno = 0;
@@ -253,7 +253,7 @@ std::uint64_t diags_key(const CommonOptions& common, const std::string& text, st
   };
   if (const auto key = number(text)) return *key;
   if (const auto key = number(read_unseen(*common.world, prompt))) return *key;
-  throw DiagsFailure(complaint);
+  throw DiagsFailure(std::string(complaint));
 }
 
 void add_node_name_map(OptionSet& set, CommonOptions& common) {

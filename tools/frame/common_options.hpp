@@ -25,7 +25,6 @@ enum class Form : std::uint8_t;
 namespace ib::tools {
 
 struct World;
-struct DiagsWords;
 
 /// The greatest number of SMPs that a user may have outstanding.
 inline constexpr unsigned most_outstanding_smps = 4096;
@@ -120,7 +119,7 @@ std::uint64_t parse_m_key(const CommonOptions& common, std::string_view text, st
 
 /// The key in `text` for a program of infiniband-diags. If `text` is not a number, requests the key on the terminal with `prompt`. Throws
 /// DiagsFailure with `complaint` if that is not a number either.
-std::uint64_t diags_key(const CommonOptions& common, const std::string& text, std::string_view prompt, const DiagsWords& complaint);
+std::uint64_t diags_key(const CommonOptions& common, const std::string& text, std::string_view prompt, std::string_view complaint);
 
 /// The options that print something instead of running the command.
 struct General {

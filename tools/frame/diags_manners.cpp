@@ -61,46 +61,6 @@ subnet::NodeNameMap read_diags_node_names(const World& world, const std::optiona
   return {};
 }
 
-/// Prints what libibmad prints about requests with the first -d.
-class DiagsTransactor final : public mad::Transactor {
- public:
-  DiagsTransactor(const Session& session, mad::Transactor& below) : Transactor(below.end_port()), session_(session), below_(below) {
-    sa_path() = below.sa_path();
-  }
-
-  async::Task<mad::Result<mad::Reply>> try_call(const mad::Request& request) override {
-    const bool sets = request.method == mad::method::set;
-    if (mad::is_smp(request.mgmt_class)) {
-      report_attribute(sets ? "smp_set_status_via" : "smp_query_status_via", request);
-    } else if (request.mgmt_class == mad::mgmt_class::congestion) {
-      report_attribute(sets ? "cc_config_status_via" : "cc_query_status_via", request);
-    } else if (mad::is_vendor(request.mgmt_class) && request.mgmt_class != mad::mgmt_class::ofa_sysstat) {
-      report_vendor(request);
-    }
-    return below_.try_call(request);
-  }
-
- private:
-  void report_attribute(std::string_view function, const mad::Request& request) const {
-    session_.diags_debug(function, fmt::format("attr 0x{:x} mod 0x{:x} route {}", request.attribute_id, request.attribute_modifier,
-                                               session_.diags_route(request.path)));
-  }
-
-  /// As libibmad: the class is printed with its version in the upper bits, and memory addresses of the request are printed.
-  void report_vendor(const mad::Request& request) const {
-    const void* const data = &request;
-    const mad::DataArea area = mad::data_area(request.mgmt_class);
-    session_.diags_debug("ib_vendor_call_via", fmt::format("route {} data {}", diags_name(request.path), fmt::ptr(data)));
-    session_.diags_debug("ib_vendor_call_via",
-                         fmt::format("class 0x1{:02x} method 0x{:x} attr 0x{:x} mod 0x{:x} datasz {} off {} res_ex 1", request.mgmt_class,
-                                     request.method, request.attribute_id, request.attribute_modifier, area.size, area.offset));
-    session_.diags_debug("mad_rpc_rmpp", fmt::format("rmpp (nil) data {}", fmt::ptr(data)));
-  }
-
-  const Session& session_;
-  mad::Transactor& below_;
-};
-
 class DiagsManners final : public Manners {
  public:
   using Manners::Manners;
@@ -113,15 +73,12 @@ class DiagsManners final : public Manners {
   async::Task<Destination> identified(Destination node) override;
   std::string name_of(const path::Path& path) const override { return diags_name(path); }
   void report_failure(const mad::MadError& error) const override;
-  void give_up(const mad::MadError& error, const DiagsWords& words) const override {
+  void give_up(const mad::MadError& error, std::string_view words) const override {
     report_failure(error);
-    throw DiagsFailure(words);
+    throw DiagsFailure(std::string(words));
   }
-  void refuse(DiagsWords words) const override { throw DiagsFailure(std::move(words)); }
+  void refuse(std::string words) const override { throw DiagsFailure(std::move(words)); }
   void diags_warning(std::string_view function, std::string_view text) const override { warn(session_.world(), function, text); }
-  void diags_debug(TextOut& out, std::string_view function, std::string_view text) const override {
-    if (session_.options().debug > 0) out.write(debug_line(function, text));
-  }
 
  private:
   std::unique_ptr<mad::Channel> open_channel();
@@ -143,11 +100,13 @@ StackManners DiagsManners::stack() {
   const CommonOptions& options = session_.options();
   StackManners manners;
   manners.open_channel = [this] { return open_channel(); };
-  manners.stack_on = [this](mad::Transactor& below) { return std::make_unique<DiagsTransactor>(session_, below); };
-  manners.ignores_port_state = manners.smps_through_top = manners.ignores_wrong_pkey_index = manners.always_asks_sa = true;
+  manners.ignores_port_state = manners.ignores_wrong_pkey_index = manners.always_asks_sa = true;
   const auto show = [&log = session_.log()](std::string_view line) { log.debug(line); };
-  // infiniband-diags has its own lines for the first -d. With a second -d, our lines show the packets.
-  if (options.debug > 1) manners.tracer = std::make_unique<mad::LineTracer>(options.debug, show, options.keys);
+  // What infiniband-diags prints with -d, in its words and its order, is not imitated: this is the trace of ibtool's dialect.
+  if (options.debug > 0) {
+    manners.tracer = std::make_unique<mad::LineTracer>(options.debug, show, options.keys);
+    manners.debug = show;
+  }
   return manners;
 }
 
@@ -155,8 +114,7 @@ std::unique_ptr<mad::Channel> DiagsManners::open_channel() {
   const std::optional<int> failure = session_.open_failure();
   if (!failure) return session_.take_channel();
   session_.diags_warning("mad_rpc_open_port", fmt::format("can't open UMAD port ({})", session_.diags_port()));
-  throw DiagsFailure(
-      {"main", fmt::format("Failed to open '{}' port '{}'", diags_device(session_.options()), diags_port_number(session_.options()))});
+  throw DiagsFailure(fmt::format("Failed to open '{}' port '{}'", diags_device(session_.options()), diags_port_number(session_.options())));
 }
 
 async::Task<std::optional<path::Path>> DiagsManners::path_of_guid(const std::string& text) {
@@ -168,21 +126,16 @@ async::Task<std::optional<path::Path>> DiagsManners::path_of_guid(const std::str
   to.end_port = &session_.end_port();
   to.dgid = Gid::from(prefix, guid);
   to.sgid = self;
-  session_.diags_debug("sa_rpc_call", fmt::format("attr 0x{:x} mod 0x0 route {}", sa::PathRecord::attribute_id,
-                                                  diags_name(session_.transactor().sa_path())));
   if (session_.transactor().sa_path().ib().dlid == Lid{}) {  // no subnet manager was here yet
-    session_.diags_warning("sa_rpc_call", "only lid routes are supported");
     session_.diags_warning("ib_path_query_via", "sa call path_query failed");
     co_return std::nullopt;
   }
-  session_.diags_debug("mad_rpc_rmpp", fmt::format("rmpp (nil) data {}", fmt::ptr(&to)));
   try {  // what it learns serves GMPs to the same port too
     const path::Path path = co_await session_.stack().resolver().resolve(to);
     std::optional<path::Path> by_lid = path_of_lid(path.ib().dlid.value);
     if (by_lid) by_lid->ib().meant = guid;
     co_return by_lid;
-  } catch (const mad::MadError& error) {
-    report_failure(error);
+  } catch (const mad::MadError&) {
     session_.diags_warning("ib_path_query_via", "sa call path_query failed");
   } catch (const SysError&) {
     throw;
@@ -201,7 +154,6 @@ std::optional<path::Path> DiagsManners::path_of_lid(long lid) {
 }
 
 std::optional<path::Path> DiagsManners::path_of_route(const std::string& text) {
-  session_.diags_debug("str2drpath", fmt::format("DR str: {}", text));
   const auto route = read_diags_route(text);
   if (!route) return std::nullopt;
   path::IbDrPath path;
@@ -237,7 +189,7 @@ async::Task<Destination> DiagsManners::smp_node(const Target& target) {
   } else {
     path = path_of_lid(static_cast<int>(std::strtol(target.text().c_str(), nullptr, 0)));  // an int, in infiniband-diags too
   }
-  if (!path) throw DiagsFailure({"main", fmt::format("can't resolve destination port {}", target.text())});
+  if (!path) throw DiagsFailure(fmt::format("can't resolve destination port {}", target.text()));
   path->ib().end_port = &session_.end_port();
   session_.apply_options(*path);
   co_return Destination{*path, diags_name(*path)};
@@ -263,7 +215,6 @@ async::Task<Destination> DiagsManners::gmp_node(const Target& target) {
 /// requests next fails, too, or the agent of SMPs is silent for the lack of its M_Key. SetGuard refuses a wrong node.
 async::Task<Destination> DiagsManners::identified(Destination node) {
   if (!subnet::takes_smps(node.path)) co_return node;
-  // Below what prints the requests of libibmad with -d.
   const mad::Result<smp::NodeInfo> found = co_await subnet::check_set_target(session_.lowest_transactor(), node.path);
   if (found) subnet::mean_node(node.path, *found);
   co_return node;
@@ -281,18 +232,6 @@ void DiagsManners::report_failure(const mad::MadError& error) const {
     return;
   }
   if (dynamic_cast<const subnet::WrongNode*>(&error) != nullptr) return session_.diags_warning(function, error.message());
-  const auto* unanswered = dynamic_cast<const mad::MadTimeout*>(&error);
-  if (unanswered != nullptr && unanswered->tries() > 0 && !unanswered->reported()) {
-    // The wait of libibmad for an answer has then ended by itself, and libibmad does not try again.
-    session_.diags_warning("_do_madrpc", fmt::format("recv failed: {}", std::strerror(ETIMEDOUT)));
-  } else if (session_.options().show_errors) {
-    const std::chrono::nanoseconds otherwise = session_.options().timeout.value_or(std::chrono::milliseconds(0));
-    const std::chrono::nanoseconds waited = error.path().ib().timeout.value_or(otherwise);  // ibroute has one of its own for destinations
-    const auto timeout = std::chrono::duration_cast<std::chrono::milliseconds>(waited).count();
-    const unsigned tries = session_.options().retries.value_or(0) + 1;
-    for (unsigned i = 1; i < tries; ++i) session_.diags_warning("_do_madrpc", fmt::format("retry {} (timeout {} ms)", i, timeout));
-    session_.diags_warning("_do_madrpc", fmt::format("timeout after {} retries, {} ms", tries, timeout * tries));
-  }
   session_.diags_warning(function, fmt::format("_do_madrpc failed; dport ({})", port));
 }
 

@@ -14,10 +14,6 @@ namespace ib::tools {
 
 bool print_on_stderr(const World& world, std::string_view text) { return world.log->print(printable_words(text)); }
 
-std::string debug_line(std::string_view function, std::string_view text) {
-  return fmt::format("ibdebug: [{}] {}: {}\n", getpid(), function, text);
-}
-
 std::string verbose_line(std::string_view function, std::string_view text) {
   return fmt::format("[{}] {}: {}\n", getpid(), function, text);
 }
@@ -26,14 +22,12 @@ void warn(const World& world, std::string_view function, std::string_view text) 
   print_on_stderr(world, fmt::format("ibwarn: [{}] {}: {}\n", getpid(), function, text));
 }
 
-std::string failure_line(std::string_view program, const DiagsFailure& failure, bool debug) {
-  const std::string what = printable_words(failure.message());
-  if (debug) return fmt::format("{}: iberror: [pid {}] {}: failed: {}\n", program, getpid(), failure.function(), what);
-  return fmt::format("{}: iberror: failed: {}\n", program, what);
+std::string failure_line(std::string_view program, std::string_view what) {
+  return fmt::format("{}: iberror: failed: {}\n", program, printable_words(what));
 }
 
 std::string panic_line(const DiagsPanic& panic) {
-  return fmt::format("ibpanic: [{}] {}: {}: {}\n", getpid(), panic.function(), panic.message(), std::strerror(panic.code()));
+  return fmt::format("ibpanic: [{}] main: {}: {}\n", getpid(), panic.message(), std::strerror(panic.code()));
 }
 
 std::string hex_words(Bytes bytes) {

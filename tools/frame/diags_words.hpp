@@ -18,26 +18,16 @@ namespace ib::tools {
 /// The exit status of a program that failed: C's exit(-1).
 inline constexpr int diags_failed = 255;
 
-/// The message of infiniband-diags for a failure: the C function that it names with -d, and the text.
-struct DiagsWords {
-  std::string function = "main";
-  std::string text;
-};
-
 /// The program gives up: "TOOL: iberror: failed: WHAT" on stdout.
 class DiagsFailure : public Error {
  public:
-  explicit DiagsFailure(DiagsWords words) : Error(words.text), function_(std::move(words.function)) {}
-  const std::string& function() const { return function_; }
-
- private:
-  std::string function_;
+  using Error::Error;
 };
 
-/// The program gives up on an error of the system: "ibpanic: [PID] FUNCTION: WHAT: TEXT OF ERRNO" on stderr.
+/// The program gives up on an error of the system: "ibpanic: [PID] main: WHAT: TEXT OF ERRNO" on stderr.
 class DiagsPanic : public DiagsFailure {
  public:
-  DiagsPanic(DiagsWords words, int code) : DiagsFailure(std::move(words)), code_(code) {}
+  DiagsPanic(std::string what, int code) : DiagsFailure(std::move(what)), code_(code) {}
   int code() const { return code_; }
 
  private:
@@ -62,15 +52,13 @@ class DiagsUsage : public Error {
 
 /// Writes `text`, made printable, to `err`. False if the write fails.
 bool print_on_stderr(const World& world, std::string_view text);
-/// The line "ibdebug: [PID] FUNCTION: TEXT" that programs of infiniband-diags print on stdout with -d.
-std::string debug_line(std::string_view function, std::string_view text);
 /// The line "[PID] FUNCTION: TEXT" that programs of infiniband-diags print on stdout with -v.
 std::string verbose_line(std::string_view function, std::string_view text);
 /// Prints "ibwarn: [PID] FUNCTION: TEXT" on stderr.
 void warn(const World& world, std::string_view function, std::string_view text);
 
-/// The line of a DiagsFailure, as stdout gets it; with `debug` it names the function.
-std::string failure_line(std::string_view program, const DiagsFailure& failure, bool debug);
+/// The line of a DiagsFailure, as stdout gets it.
+std::string failure_line(std::string_view program, std::string_view what);
 /// The line of a DiagsPanic, as stderr gets it.
 std::string panic_line(const DiagsPanic& panic);
 

@@ -70,10 +70,9 @@ class IbtoolManners final : public Manners {
   void report_failure(const mad::MadError& error) const override {
     if (session_.options().error_level() > 0) session_.report(error);
   }
-  void give_up(const mad::MadError&, const DiagsWords&) const override {}
-  void refuse(DiagsWords) const override {}
+  void give_up(const mad::MadError&, std::string_view) const override {}
+  void refuse(std::string) const override {}
   void diags_warning(std::string_view, std::string_view) const override {}
-  void diags_debug(TextOut&, std::string_view, std::string_view) const override {}
 
  private:
   static async::Task<Destination> named(async::Task<path::Path> found) {

@@ -40,11 +40,10 @@ class Manners {
   virtual async::Task<Destination> identified(Destination node) = 0;
   virtual std::string name_of(const path::Path& path) const = 0;
   virtual void report_failure(const mad::MadError& error) const = 0;
-  // Throws if the program ends with `words`; returns if it ends with the error of the caller.
-  virtual void give_up(const mad::MadError& error, const DiagsWords& words) const = 0;
-  virtual void refuse(DiagsWords words) const = 0;
+  // Throws if the program ends with `words`, the text of infiniband-diags; returns if it ends with the error of the caller.
+  virtual void give_up(const mad::MadError& error, std::string_view words) const = 0;
+  virtual void refuse(std::string words) const = 0;
   virtual void diags_warning(std::string_view function, std::string_view text) const = 0;
-  virtual void diags_debug(TextOut& out, std::string_view function, std::string_view text) const = 0;
 
  protected:
   Session& session_;

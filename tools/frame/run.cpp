@@ -190,17 +190,15 @@ int execute_diags(Command& command, const CommandInfo& info, std::string_view ca
   } catch (const DiagsPanic& panic) {
     emit.text().flush();
     print_on_stderr(world, panic_line(panic));
-  } catch (const DiagsFailure& failure) {
-    emit.text().write(failure_line(called, failure, common.debug > 0));
   } catch (const UsageError& error) {
     if (common.from) {
       emit.text().flush();
       print_on_stderr(world, fmt::format("{}: {}\n", called, error.message()));
       return static_cast<int>(Exit::usage);
     }
-    emit.text().write(failure_line(called, DiagsFailure({"main", error.what()}), common.debug > 0));
+    emit.text().write(failure_line(called, error.what()));
   } catch (const Error& error) {
-    emit.text().write(failure_line(called, DiagsFailure({"main", error.what()}), common.debug > 0));
+    emit.text().write(failure_line(called, error.what()));
   }
   return diags_failed;
 }

@@ -93,16 +93,8 @@ Destination Session::beyond(const Destination& node, std::uint8_t port) const {
     path.dr_slid = host_.chosen_end_port()->lid;
   }
   const auto longer = path.advance(port);
-  if (!longer) refuse(Error(fmt::format("{} is as far as a directed route goes", node.name)), {"main", "Too many hops"});
+  if (!longer) refuse(Error(fmt::format("{} is as far as a directed route goes", node.name)), "Too many hops");
   return {*longer, name_of(*longer)};
-}
-
-std::string Session::diags_route(const path::Path& path) const {
-  const path::IbDrPath* const directed = path.directed();
-  if (!routes_of_libibnetdisc_ || directed == nullptr) return diags_name(path);
-  path::IbDrPath found = *directed;
-  found.dr_slid = found.dr_dlid = Lid{};
-  return diags_name(found);
 }
 
 std::string Session::diags_port() const { return fmt::format("{}:{}", diags_device(options()), diags_port_number(options())); }
@@ -125,10 +117,6 @@ std::optional<int> Session::open_failure() {
                                                "loaded?",
                                                std::strerror(missing)));
   return missing;
-}
-
-void Session::diags_debug(std::string_view function, std::string_view text) const {
-  if (options().debug > 0) diags_warning(function, text);
 }
 
 void Session::count_plan(const subnet::DiscoverStats& stats) {

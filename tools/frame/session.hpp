@@ -102,11 +102,6 @@ class Session {
   Destination beyond(const Destination& node, std::uint8_t port) const;
   /// -C and -P as messages of infiniband-diags have them: "mlx5_0:1" or "(null):0".
   std::string diags_port() const;
-  /// The name of the node at `path` in the lines of infiniband-diags with -d; see diags_name(). After routes_of_libibnetdisc() a directed
-  /// route is printed with DrSLID and DrDLID 0.
-  std::string diags_route(const path::Path& path) const;
-  /// Makes diags_route() print directed routes as routes that libibnetdisc found, and not as routes that the user gave.
-  void routes_of_libibnetdisc() { routes_of_libibnetdisc_ = true; }
   /// For infiniband-diags: opens the end port. If that fails, returns errno after it has printed only the messages of libibumad.
   std::optional<int> open_failure();
   /// The channel that open_failure() opened.
@@ -120,19 +115,19 @@ class Session {
   /// The value of the reply. A failure ends the command: ibtool throws the error; infiniband-diags prints libibmad's warning
   /// for the request and gives up with `words`.
   template <class T>
-  T take(mad::Result<T> result, const DiagsWords& words) const {
+  T take(mad::Result<T> result, std::string_view words) const {
     if (!result) give_up(result.shared_error(), words);
     return std::move(*result);
   }
   /// Ends the command for a failure, as take() does.
-  [[noreturn]] void give_up(const std::shared_ptr<const mad::MadError>& error, const DiagsWords& words) const {
+  [[noreturn]] void give_up(const std::shared_ptr<const mad::MadError>& error, std::string_view words) const {
     manners_->give_up(*error, words);
     error->raise();
     throw mad::MadError(*error);  // not reached: g++ does not know that a virtual function never returns
   }
   /// Ends the command for another reason. ibtool throws `error`.
   template <class E>
-  [[noreturn]] void refuse(E error, DiagsWords words) const {
+  [[noreturn]] void refuse(E error, std::string words) const {
     manners_->refuse(std::move(words));
     throw error;
   }
@@ -140,10 +135,6 @@ class Session {
   void report_failure(const mad::MadError& error) const { manners_->report_failure(error); }
   /// A remark of infiniband-diags on stderr, "ibwarn: [PID] FUNCTION: TEXT"; nothing in ibtool's words.
   void diags_warning(std::string_view function, std::string_view text) const { manners_->diags_warning(function, text); }
-  /// A remark of infiniband-diags on stderr, as diags_warning() prints it, but only where -d was given.
-  void diags_debug(std::string_view function, std::string_view text) const;
-  /// A remark that programs of infiniband-diags print on stdout with -d: "ibdebug: [PID] FUNCTION: TEXT".
-  void diags_debug(TextOut& out, std::string_view function, std::string_view text) const { manners_->diags_debug(out, function, text); }
 
   /// A diagnostic line on stderr ("D: …") where the debug level is at least `level`.
   void debug(int level, std::string_view text) const;
@@ -171,7 +162,6 @@ class Session {
   Targets targets_;
   subnet::DiscoverStats plan_;  ///< of all sweeps together
   std::optional<subnet::NodeNameMap> node_name_map_;
-  bool routes_of_libibnetdisc_{};
   std::unique_ptr<mad::Channel> diags_channel_;  ///< opened by open_failure(), until it is used
 };
 

@@ -67,7 +67,7 @@ mad::Transactor& Stack::transactor() {
   return top_ ? *top_ : below;
 }
 
-mad::Transactor& Stack::smp_transactor() { return manners_.smps_through_top ? transactor() : below_top(); }
+mad::Transactor& Stack::smp_transactor() { return below_top(); }
 
 mad::Rpc& Stack::rpc() {
   require_fabric("This");
@@ -177,11 +177,7 @@ void Stack::set_sa_path(path::Path& path) {
 }
 
 void Stack::stack_on_top() {
-  if (manners_.stack_on) {
-    top_ = manners_.stack_on(below_top());
-  } else if (host_.options().use_sa) {
-    top_ = std::make_unique<sa::SaTransactor>(below_top());
-  }
+  if (host_.options().use_sa) top_ = std::make_unique<sa::SaTransactor>(below_top());
 }
 
 void Stack::read_from_sa() {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The layers of Transactors at an end port, built in one place. From bottom to top: the Rpc on a channel with the PortGate, or the file
-// of --from; the SetGuard; the cache of --cache; the layer of the dialect or of --sa. A Stack also has the path to the SA, and the paths
-// that the SA gave.
+// of --from; the SetGuard; the cache of --cache; the layer of --sa. A Stack also has the path to the SA, and the paths that the SA gave.
 //
 // A Stack opens when it is first used. close() takes everything down, so that it opens anew: after the end port has gone away and come
 // back, after LIDs have changed or the SM has moved (Host::reread()). When it is closed, no task, no Transactor and no resolved path of it
@@ -46,9 +45,6 @@ struct PlannedSets;
 struct StackManners {
   /// Opens the channel. Null: World::open_channel of the host's end port.
   std::function<std::unique_ptr<mad::Channel>()> open_channel{};
-  /// Makes the top layer; `below` outlives it. Null: there is no such layer.
-  std::function<std::unique_ptr<mad::Transactor>(mad::Transactor& below)> stack_on{};
-  bool smps_through_top{};          ///< that layer also gets SMPs for the nodes themselves
   bool ignores_wrong_pkey_index{};  ///< an index of no P_Key leaves the default P_Key; else it is a UsageError
   bool ignores_port_state{};        ///< requests are sent though the end port is not Active
   bool always_asks_sa{};            ///< a path without an answer from the SA is an error; else SL 0 is used, with a warning
@@ -192,7 +188,7 @@ class Stack {
   std::unique_ptr<PortGate> gate_;                        ///< on the Rpc, unless the state of the end port is ignored
   std::unique_ptr<SetGuard> guard_;                       ///< on these: Sets pass through it
   std::unique_ptr<snapshot::Cache> cache_;                ///< on these with --cache
-  std::unique_ptr<mad::Transactor> top_;                  ///< of the dialect, or of --sa
+  std::unique_ptr<mad::Transactor> top_;                  ///< on these with --sa
   std::unique_ptr<sa::PathResolver> resolver_;
   std::optional<std::string> no_sa_;  ///< why no SA answers, once it is known
   bool is_sa_prepared_{};             ///< the path of --sa-path is in use

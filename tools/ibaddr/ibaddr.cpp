@@ -84,9 +84,9 @@ class Ibaddr final : public Command {
     const std::uint32_t port = port_.value_or(target_.given() ? 0 : session.end_port().number);
     mad::Transactor& transactor = session.transactor();
     mad::Result<smp::NodeInfo> node = co_await transactor.try_subn_get<smp::NodeInfo>(at.path);
-    const smp::NodeInfo node_info = session.take(std::move(node), {"main", why});
+    const smp::NodeInfo node_info = session.take(std::move(node), why);
     mad::Result<smp::PortInfo> tried = co_await transactor.try_subn_get<smp::PortInfo>(at.path, port);
-    const smp::PortInfo info = session.take(std::move(tried), {"main", why});
+    const smp::PortInfo info = session.take(std::move(tried), why);
     IbaddrReport report;
     report.shown = shown_;
     if (!shown_.gid && !shown_.lid && !shown_.decimal) report.shown.gid = report.shown.lid = true;

@@ -145,7 +145,7 @@ class CacheEdit : public Command {
       const std::optional<NotThere> missing = option.edit ? option.apply(cache, *option.edit) : std::nullopt;
       if (missing)
         session.refuse(UsageError(fmt::format("{} has no {} {}", in_quotes(*original_), missing->what, to_text(missing->guid))),
-                       {"main", fmt::format("{} = {:x} not found", missing->what, missing->guid.value)});
+                       fmt::format("{} = {:x} not found", missing->what, missing->guid.value));
     }
     return cache;
   }
@@ -154,9 +154,9 @@ class CacheEdit : public Command {
     try {
       replace_file(*changed_, file);
     } catch (const SysError& error) {
-      session.refuse(error, {"main", "caching new cache data failed"});
+      session.refuse(error, "caching new cache data failed");
     } catch (const UsageError& error) {
-      session.refuse(error, {"main", "caching new cache data failed"});
+      session.refuse(error, "caching new cache data failed");
     }
   }
 
@@ -178,7 +178,7 @@ class CacheEdit : public Command {
       if (const auto cache = snapshot::open_fabric(*original_)->netdisc()) return *cache;
       throw UsageError(fmt::format("{} is no cache of libibnetdisc", in_quotes(*original_)));
     } catch (const UsageError& error) {
-      session.refuse(error, {"main", "loading original cached fabric failed"});
+      session.refuse(error, "loading original cached fabric failed");
     }
   }
 };
@@ -242,8 +242,8 @@ class IbcacheeditDiags final : public CacheEdit {
 
   /// Writes anything, also a file that cannot be read.
   async::Task<> run(Session& session, Emit& /*emit*/) override {
-    if (!original_) throw DiagsFailure({"main", "original cache file not specified"});
-    if (!changed_) throw DiagsFailure({"main", "new cache file not specified"});
+    if (!original_) throw DiagsFailure("original cache file not specified");
+    if (!changed_) throw DiagsFailure("new cache file not specified");
     write(session, formats::netdisc_cache_file(edited(session)));
     co_return;
   }

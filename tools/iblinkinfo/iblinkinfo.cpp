@@ -230,7 +230,7 @@ class IblinkinfoDiags final : public Command {
     try {
       load_diags_fabric(file, fabric);
     } catch (const CannotLoad&) {
-      throw DiagsFailure({"main", fmt::format("loading cached fabric for {} failed\n", what)});
+      throw DiagsFailure(fmt::format("loading cached fabric for {} failed\n", what));
     }
   }
 

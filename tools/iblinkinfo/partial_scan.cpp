@@ -13,7 +13,6 @@
 #include "tools/frame/diags_words.hpp"
 #include "tools/shared/link_back.hpp"
 #include "tools/shared/stored_fabric.hpp"
-#include "tools/shared/sweep_trace.hpp"
 
 namespace ib::tools {
 namespace {
@@ -83,7 +82,6 @@ async::Task<std::optional<Guid>> PartialScan::read(Session& session, Libibnetdis
     bounded.silent = true;
     co_await discover_as_libibnetdisc(session, bounded, fabric);
   }
-  if (known && fabric.subnet.start != subnet::none) libibnetdisc_found_again(session, *known, start->directed()->hops);
   libibnetdisc_failures(session, fabric, !start);
   co_return wanted;
 }

@@ -189,30 +189,29 @@ class IbnetdiscoverDiags final : public Command {
     const std::unique_ptr<std::FILE, int (*)(std::FILE*)> opened(file_ ? open_file() : nullptr, std::fclose);
     LibibnetdiscFabric stored, fabric;
     if (shown_.diff.file) load_stored(session, stored);
-    wanted_.trace = &emit.text();
     co_await find(session, fabric);
     if (opened) {
       TextOut out(opened.get());
-      print(session, stored, fabric, emit.text(), out);
+      print(stored, fabric, emit.text(), out);
       out.finish(*file_);
     } else {
-      print(session, stored, fabric, emit.text(), emit.text());
+      print(stored, fabric, emit.text(), emit.text());
     }
-    if (cache_) store(session, fabric);
+    if (cache_) store(fabric);
   }
 
  private:
   std::FILE* open_file() const {
     std::FILE* opened = std::fopen(file_->c_str(), "w");
-    if (opened == nullptr) throw DiagsFailure({"main", fmt::format("can't open file {} for writing", *file_)});
+    if (opened == nullptr) throw DiagsFailure(fmt::format("can't open file {} for writing", *file_));
     return opened;
   }
 
   void load_stored(const Session& session, LibibnetdiscFabric& fabric) const {
     try {
       load_diags_fabric(*shown_.diff.file, fabric);
-    } catch (const CannotLoad& error) {
-      give_up(session, error, "ibnd_load_fabric", "loading cached fabric for diff failed\n");
+    } catch (const CannotLoad&) {
+      throw DiagsFailure("loading cached fabric for diff failed\n");
     }
     fabric.compute_sweep(session);
   }
@@ -220,28 +219,21 @@ class IbnetdiscoverDiags final : public Command {
   async::Task<> find(Session& session, LibibnetdiscFabric& fabric) const {
     try {
       co_await discover_as_libibnetdisc(session, wanted_, fabric);
-    } catch (const CannotLoad& error) {
-      give_up(session, error, "ibnd_load_fabric", "loading cached fabric failed\n");
+    } catch (const CannotLoad&) {
+      throw DiagsFailure("loading cached fabric failed\n");
     }
   }
 
-  void store(const Session& session, const LibibnetdiscFabric& fabric) const {
+  void store(const LibibnetdiscFabric& fabric) const {
     try {
       store_fabric(fabric, *cache_);
-    } catch (const Error& error) {
-      give_up(session, error, "ibnd_cache_fabric", "caching ibnetdiscover data failed\n");
+    } catch (const Error&) {
+      throw DiagsFailure("caching ibnetdiscover data failed\n");
     }
-  }
-
-  /// Ends the program. The reason is printed, with the name `function`, only with -d.
-  [[noreturn]] static void give_up(const Session& session, const Error& error, std::string_view function, std::string words) {
-    session.diags_debug(function, error.message());
-    throw DiagsFailure({"main", std::move(words)});
   }
 
   /// `listing` gets the topology, the list of nodes or the differences. The steps of the sweep and the report on ports go to `out`.
-  void print(const Session& session, const LibibnetdiscFabric& stored, const LibibnetdiscFabric& fabric, TextOut& out,
-             TextOut& listing) const {
+  void print(const LibibnetdiscFabric& stored, const LibibnetdiscFabric& fabric, TextOut& out, TextOut& listing) const {
     DiagsTopology topology(fabric.subnet, fabric.names);
     topology.full = shown_.full;
     for (const subnet::LegacyStep& step : fabric.sweep.steps) topology.step(out.buffer(), step), out.write({});
@@ -257,11 +249,6 @@ class IbnetdiscoverDiags final : public Command {
     } else if (shown_.diff.file) {
       print_differences(listing, stored, fabric, shown_.diff.checks, shown_.full);
     } else {
-      if (session.options().debug > 0) {
-        topology.debug = [&](std::string& text, std::string_view function, std::string_view words) {
-          (&listing != &out ? out.buffer() : text) += debug_line(function, words);
-        };
-      }
       if (shown_.max_hops) topology.sweep = &fabric.sweep;
       subnet::Grouping grouping;
       if (shown_.grouping) {

@@ -161,7 +161,6 @@ class Ibping final : public Command {
     co_await async::until_interrupted(session.loop(), interrupt, std::move(pings));
     summary.time = session.loop().now() - start;
     if (emit.json()) emit.sink().end_array();
-    if (count_ == summary.transmitted) session.diags_debug(emit.text(), "report", "out due signal 0");
     emit(summary);
   }
 
@@ -171,7 +170,7 @@ class Ibping final : public Command {
       report.name = node.name;
       report.seq = ++summary.transmitted;
       report.quiet = flood_;
-      co_await ping_once(session, emit, node, report);
+      co_await ping_once(session, node, report);
       if (report.answered) {
         summary.answered(report.time);
         if (summary.host.empty()) summary.host = report.host;
@@ -184,7 +183,7 @@ class Ibping final : public Command {
     }
   }
 
-  async::Task<> ping_once(Session& session, Emit& emit, const Destination& node, PingReport& report) const {
+  async::Task<> ping_once(Session& session, const Destination& node, PingReport& report) const {
     const bool introduces_itself = protocol_ == "ibping";
     // No typed call: the OUI is the user's, and the ping of class 0x32 has no attribute.
     const mad::Request request{.path = node.path,
@@ -192,7 +191,6 @@ class Ibping final : public Command {
                                .attribute_id = introduces_itself ? std::uint16_t{0} : ofa::SysStatPing::attribute_id,
                                .payload = {},
                                .oui = oui_};
-    session.diags_debug(emit.text(), "ibping", "Ping..");
     const async::Time start = session.loop().now();
     const mad::Result<mad::Reply> reply = co_await session.transactor().try_call(request);
     report.answered = static_cast<bool>(reply);
@@ -205,7 +203,6 @@ class Ibping final : public Command {
     const std::optional<unsigned> tries = mad::tries_in_vain(reply.error());
     report.tried = tries ? fmt::format("{} {}", *tries, *tries == 1 ? "try" : "tries") : report.error;
     session.report_failure(reply.error());
-    session.diags_debug(emit.text(), "main", fmt::format("ibping to {} failed", node.name));
   }
 
   Target target_;

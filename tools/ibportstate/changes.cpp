@@ -61,11 +61,11 @@ constexpr DiagsValueRange diags_ranges[]{
 std::optional<std::uint64_t> diags_value(const CommonOptions& common, const std::string& word, const std::string* text) {
   const auto range = std::ranges::find(diags_ranges, std::string_view(word), &DiagsValueRange::name);
   if (range == std::end(diags_ranges) && word != "mkey") return std::nullopt;
-  if (text == nullptr) throw DiagsFailure({"main", fmt::format("{} requires an additional parameter", word)});
-  if (word == "mkey") return diags_key(common, *text, "New M_Key", {"main", "Bad new M_Key\n"});
+  if (text == nullptr) throw DiagsFailure(fmt::format("{} requires an additional parameter", word));
+  if (word == "mkey") return diags_key(common, *text, "New M_Key", "Bad new M_Key\n");
   const std::uint64_t value = c_number(*text);
   if ((value >= range->low && value <= range->high) || (range->also != 0 && value == range->also)) return value;
-  throw DiagsFailure({"main", fmt::format("{} {}", range->complaint, range->hex ? fmt::format("0x{:x}", value) : std::to_string(value))});
+  throw DiagsFailure(fmt::format("{} {}", range->complaint, range->hex ? fmt::format("0x{:x}", value) : std::to_string(value)));
 }
 
 constexpr std::string_view speed_fields[]{"link_speed_enabled", "link_speed_ext_enabled", "link_speed_ext_enabled2"};
@@ -204,10 +204,10 @@ PortOperations PortOperations::read_as_diags(const CommonOptions& common, std::s
     const bool had_state = !changes.state_word_.empty();
     if (word != not_of_diags && changes.take_state(word)) {
       if (!had_state) continue;
-      throw DiagsFailure({"main", fmt::format("{} only one of: query, enable, disable, reset, down, arm, active, can be specified", word)});
+      throw DiagsFailure(fmt::format("{} only one of: query, enable, disable, reset, down, arm, active, can be specified", word));
     }
     const auto value = diags_value(common, word, at + 1 < words.size() ? &words[at + 1] : nullptr);
-    if (!value) throw DiagsFailure({"main", fmt::format("invalid operation: {}", word)});
+    if (!value) throw DiagsFailure(fmt::format("invalid operation: {}", word));
     ++at;
     if (word == fdr10_word) {
       changes.fdr10_ = static_cast<std::uint8_t>(*value);

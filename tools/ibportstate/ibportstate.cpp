@@ -25,13 +25,13 @@ constexpr std::uint8_t fdr10_bit = 1;                    // of MlnxExtPortInfo's
 
 async::Task<> read_node(Session& session, mad::Transactor& transactor, ObservedPort& port) {
   mad::Result<smp::NodeInfo> node = co_await transactor.try_subn_get<smp::NodeInfo>(port.node.path);
-  port.node_info = session.take(std::move(node), {"get_node_info", "smp query nodeinfo failed"});
+  port.node_info = session.take(std::move(node), "smp query nodeinfo failed");
 }
 
 async::Task<smp::PortInfo> port_info(Session& session, mad::Transactor& transactor, const ObservedPort& port, unsigned number,
                                      const char* why) {
   mad::Result<smp::PortInfo> info = co_await transactor.try_subn_get<smp::PortInfo>(port.node.path, number);
-  co_return session.take(std::move(info), {"get_port_info", why});
+  co_return session.take(std::move(info), why);
 }
 
 async::Task<> read_port(Session& session, mad::Transactor& transactor, ObservedPort& port) {
@@ -265,8 +265,7 @@ class IbportstateDiags final : public PortCommand {
       co_return;
     }
     subnet::mean_node(port.node.path, *port.node_info);  // what is read now is what is set
-    if (operations_.sets_m_key() && port.is_switch() && number_ != 0)
-      throw DiagsFailure({"main", "Can't set M_Key fields on switch port != 0"});
+    if (operations_.sets_m_key() && port.is_switch() && number_ != 0) throw DiagsFailure("Can't set M_Key fields on switch port != 0");
     PortSetReport report(session, port);
     co_await emit_after(set(session, transactor, port, report), emit, report);
   }
@@ -292,7 +291,7 @@ class IbportstateDiags final : public PortCommand {
     port.extended_speeds = (capabilities & smp::capability_mask::is_extended_speeds_supported) != 0;
     if (!session.options().mlnx_extended_port_info || !subnet::has_mlnx_ext_port_info(*port.node_info)) co_return;
     mad::Result<smp::MlnxExtPortInfo> mlnx = co_await transactor.try_subn_get<smp::MlnxExtPortInfo>(port.node.path, port.number);
-    port.mlnx_bytes = wire::packed_vector(session.take(std::move(mlnx), {"get_mlnx_ext_port_info", "smp query ext portinfo failed"}));
+    port.mlnx_bytes = wire::packed_vector(session.take(std::move(mlnx), "smp query ext portinfo failed"));
   }
 
   static async::Task<> query(Session& session, mad::Transactor& transactor, ObservedPort& port, PortStateReport& report) {
@@ -319,13 +318,12 @@ class IbportstateDiags final : public PortCommand {
       mlnx.link_speed_enabled = *operations_.fdr10();
       mad::Result<smp::MlnxExtPortInfo> answer = co_await transactor.try_subn_set(port.node.path, number_, mlnx);
       report.mlnx_after = port;
-      report.mlnx_after->mlnx_bytes =
-          wire::packed_vector(session.take(std::move(answer), {"set_mlnx_ext_port_info", "smp set MLNX ext portinfo failed"}));
+      report.mlnx_after->mlnx_bytes = wire::packed_vector(session.take(std::move(answer), "smp set MLNX ext portinfo failed"));
     }
     const std::uint32_t modifier = number_ | (port.extended_speeds ? extended_speeds_bit : 0U);
     const smp::PortInfo wanted = operations_.applied_as_diags(port.info());
     mad::Result<smp::PortInfo> answer = co_await transactor.try_subn_set(port.node.path, modifier, wanted);
-    const smp::PortInfo after = session.take(std::move(answer), {"set_port_info", "smp set portinfo failed"});
+    const smp::PortInfo after = session.take(std::move(answer), "smp set portinfo failed");
     report.after = port;
     report.after->bytes = wire::packed_vector(after);
   }

@@ -59,8 +59,8 @@ struct DiagsNodes {
 
   /// Opens the end port.
   void prepare(Session& session);
-  /// Discovers what is needed of the fabric, and returns the nodes in print order. `told` gets what is printed of that with -d.
-  async::Task<std::vector<subnet::NodeIndex>> find(Session& session, LibibnetdiscFabric& fabric, TextOut& told);
+  /// Discovers what is needed of the fabric, and returns the nodes in print order.
+  async::Task<std::vector<subnet::NodeIndex>> find(Session& session, LibibnetdiscFabric& fabric);
   /// Queries the service levels. Returns false if the program ends without them: infiniband-diags queries none for the node of -G, and none
   /// if there is no node of -D.
   async::Task<bool> find_paths(Session& session, subnet::PortPaths& paths, const Fabric& fabric,
@@ -68,12 +68,9 @@ struct DiagsNodes {
 
  private:
   async::Task<> discover_all(Session& session, LibibnetdiscFabric& fabric) const;
-  async::Task<subnet::NodeIndex> discover_target(Session& session, LibibnetdiscFabric& fabric, TextOut& told) const;
-  async::Task<subnet::NodeIndex> discover_at_route(Session& session, LibibnetdiscFabric& fabric, TextOut& told) const;
-  async::Task<subnet::NodeIndex> discover_traced(Session& session, LibibnetdiscFabric& fabric, TextOut& told, path::IbDrPath end,
-                                                 smp::NodeInfo info) const;
+  async::Task<subnet::NodeIndex> discover_target(Session& session, LibibnetdiscFabric& fabric) const;
+  async::Task<subnet::NodeIndex> discover_at_route(Session& session, LibibnetdiscFabric& fabric) const;
   bool begins_before(Session& session, const smp::NodeInfo& info, unsigned hops) const;
-  void report_silence(const Session& session, const mad::MadError& error) const;
   subnet::NodeIndex named_node(const Session& session, const Fabric& fabric, subnet::NodeIndex at_route) const;
 
   Target target_;                           ///< the node of -G or -D

@@ -2,8 +2,6 @@
 // Which nodes infiniband-diags' ibqueryerrors checks, and what it prints meanwhile.
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <cstring>
 #include <tuple>
 
 #include "subnet/order.hpp"
@@ -11,7 +9,6 @@
 #include "tools/ibqueryerrors/checked_nodes.hpp"
 #include "tools/shared/link_back.hpp"
 #include "tools/shared/stored_fabric.hpp"
-#include "tools/shared/sweep_trace.hpp"
 
 namespace ib::tools::ibqueryerrors {
 
@@ -24,14 +21,8 @@ void open(Session& session) {
   try {
     std::ignore = session.lowest_transactor();
   } catch (const DiagsFailure&) {
-    throw DiagsFailure({"main", fmt::format("Failed to open port; {}\n", session.diags_port())});
+    throw DiagsFailure(fmt::format("Failed to open port; {}\n", session.diags_port()));
   }
-}
-
-/// Prints what libibmad prints with -d when it requests the NodeInfo of the node of -D.
-void report_query(const Session& session, const path::Path& path) {
-  session.diags_debug("smp_query_status_via",
-                      fmt::format("attr 0x{:x} mod 0x0 route {}", smp::NodeInfo::attribute_id, session.diags_route(path)));
 }
 
 }  // namespace
@@ -42,25 +33,22 @@ void DiagsNodes::prepare(Session& session) {
   open(session);
 }
 
-async::Task<std::vector<NodeIndex>> DiagsNodes::find(Session& session, LibibnetdiscFabric& fabric, TextOut& told) {
+async::Task<std::vector<NodeIndex>> DiagsNodes::find(Session& session, LibibnetdiscFabric& fabric) {
   std::vector<NodeIndex> nodes;
   NodeIndex node = subnet::none;
   bool found = false;
   if (target_.given() && !discovery.load_cache) {
     try {
-      node = co_await discover_target(session, fabric, told);
+      node = co_await discover_target(session, fabric);
       found = true;
     } catch (const DiagsFailure&) {
       session.diags_warning("main", fmt::format("Failed to resolve {}; attempting full scan", target_.text()));
     } catch (const mad::MadError& error) {
-      report_silence(session, error);
+      session.report_failure(error);
       found = true;
     }
   }
-  if (!found) {
-    discovery.trace = &told;
-    co_await discover_all(session, fabric);
-  }
+  if (!found) co_await discover_all(session, fabric);
   if (route && node == subnet::none) throw DiagsExit(0, "Failed to query local Node Info\n");
   if (target_.given()) {
     named_ = named_node(session, fabric, node);
@@ -72,89 +60,37 @@ async::Task<std::vector<NodeIndex>> DiagsNodes::find(Session& session, Libibnetd
   co_return nodes;
 }
 
-/// The node of -G or -D does not answer: what libibnetdisc says, and for a route libibmad, which asks it once more.
-void DiagsNodes::report_silence(const Session& session, const mad::MadError& error) const {
-  const mad::HeaderView request(error.request());
-  print_on_stderr(session.world(),
-                  fmt::format("./libibnetdisc/query_smp.c:186; umad ({} Attr 0x{:x}:{}) bad status {}; {}\n", diags_name(error.path()),
-                              request.attribute_id(), request.attribute_modifier(), ETIMEDOUT, std::strerror(ETIMEDOUT)));
-  if (!route) return;
-  report_query(session, error.path());
-  session.report_failure(error);
-}
-
 /// The node of -G or -D, with its neighbours. Returns the node.
-async::Task<NodeIndex> DiagsNodes::discover_target(Session& session, LibibnetdiscFabric& fabric, TextOut& told) const {
+async::Task<NodeIndex> DiagsNodes::discover_target(Session& session, LibibnetdiscFabric& fabric) const {
   if (route) {
-    const NodeIndex at_route = co_await discover_at_route(session, fabric, told);
+    const NodeIndex at_route = co_await discover_at_route(session, fabric);
     co_return at_route;
   }
   const DiscoveryOptions options = libibnetdisc_discovery(session);
   const NodeIndex found = co_await discover_around(session, options, target_, fabric);
   libibnetdisc_failures(session, fabric, false);
-  report_self(session);
   co_return found;
 }
 
 /// The node of -D, with those ports of it that libibnetdisc finds. A directed route to a host ends there: for the other end of its link,
 /// and for its other ports, the discovery begins at the node before it.
-async::Task<NodeIndex> DiagsNodes::discover_at_route(Session& session, LibibnetdiscFabric& fabric, TextOut& told) const {
+async::Task<NodeIndex> DiagsNodes::discover_at_route(Session& session, LibibnetdiscFabric& fabric) const {
   const Destination destination = co_await session.smp_node(target_);
-  report_self(session);
-  // One request for two: libibnetdisc's first one, of which -d prints nothing on stderr, and libibmad's behind the sweep (report_query()).
   const mad::Result<smp::NodeInfo> info = co_await session.lowest_transactor().try_subn_get<smp::NodeInfo>(destination.path);
-  const path::IbDrPath end = *destination.path.directed();
-  const bool traces = session.options().debug > 0;
-  if (!info && traces) trace_silence(told, end);
   if (!info) info.error().raise();
-  NodeIndex node = subnet::none;
-  if (traces) node = co_await discover_traced(session, fabric, told, end, *info);
-  bool goes_back = !traces || node != subnet::none;  // the node before a host at the end answers
-  if (node == subnet::none) {
+  path::IbDrPath start = *destination.path.directed();
+  subnet::KnownNode known{*info};
+  if (begins_before(session, *info, start.hops)) known.beyond = start.retreat();
+  co_await discover_part_as_libibnetdisc(session, start, 1, fabric, known);
+  NodeIndex node = fabric.subnet.find_node(info->node_guid);
+  if (node == subnet::none && known.beyond != 0) {
     fabric = LibibnetdiscFabric();
-    path::IbDrPath start = end;
-    subnet::KnownNode known{*info};
-    if (begins_before(session, *info, start.hops)) known.beyond = start.retreat();
-    co_await discover_part_as_libibnetdisc(session, start, 1, fabric, known);
+    co_await discover_part_as_libibnetdisc(session, destination.path, 1, fabric, subnet::KnownNode{*info});
     node = fabric.subnet.find_node(info->node_guid);
-    if (node == subnet::none && known.beyond != 0) {
-      goes_back = false;
-      fabric = LibibnetdiscFabric();
-      co_await discover_part_as_libibnetdisc(session, destination.path, 1, fabric, subnet::KnownNode{*info});
-      node = fabric.subnet.find_node(info->node_guid);
-    }
-    if (start.hops == 0 && known.beyond == 0) co_await read_link_back(session, fabric, start, 1);
   }
-  if (goes_back) libibnetdisc_found_again(session, *info, end.hops);
+  if (start.hops == 0 && known.beyond == 0) co_await read_link_back(session, fabric, start, 1);
   libibnetdisc_failures(session, fabric, false);
-  report_query(session, destination.path);
   co_return node;
-}
-
-/// The node of -D, at `end`, with all that libibnetdisc finds, and the lines that it prints of that. It goes on beyond the neighbours until
-/// it notices its bound. Ours goes farther, and what libibnetdisc does not find is removed afterwards. none where that can not be done.
-async::Task<NodeIndex> DiagsNodes::discover_traced(Session& session, LibibnetdiscFabric& fabric, TextOut& told, path::IbDrPath end,
-                                                   smp::NodeInfo info) const {
-  constexpr unsigned bound = 1;
-  path::IbDrPath start = end;
-  subnet::KnownNode known{info};
-  if (info.node_type != smp::NodeType::switch_ && end.hops > 1) known.beyond = start.retreat();  // it does not forward directed routes
-  co_await discover_part_as_libibnetdisc(session, start, radius_for_libibnetdisc(bound), fabric, known);
-  subnet::LegacyScan scan;
-  scan.max_hops = bound;
-  scan.start_hops = end.hops;
-  scan.mlnx = session.options().mlnx_extended_port_info;
-  const subnet::Subnet& subnet = fabric.subnet;
-  if (subnet.start != subnet::none && known.beyond != 0) {
-    const subnet::PortIndex before = subnet.port_of(subnet.port(subnet.start).node, known.beyond);
-    if (before != subnet::none) scan.start = subnet.port(before).peer;
-  }
-  if (subnet.start == subnet::none || (known.beyond != 0 && scan.start == subnet::none)) {
-    trace_silence(told, end);
-    co_return subnet::none;
-  }
-  fabric.keep(trace_sweep(fabric, told, end, scan));
-  co_return fabric.subnet.find_node(info.node_guid);
 }
 
 /// Whether the discovery begins at the node before the one with that NodeInfo, which a route of that length leads to.
@@ -169,8 +105,7 @@ bool DiagsNodes::begins_before(Session& session, const smp::NodeInfo& info, unsi
 async::Task<> DiagsNodes::discover_all(Session& session, LibibnetdiscFabric& fabric) const {
   try {
     co_await discover_as_libibnetdisc(session, discovery, fabric);
-  } catch (const CannotLoad& error) {
-    session.diags_debug("ibnd_load_fabric", error.message());
+  } catch (const CannotLoad&) {
     throw DiagsExit(diags_failed, "loading cached fabric failed\n");
   } catch (const mad::MadError&) {
     throw DiagsExit(diags_failed, "discover failed\n");

@@ -304,7 +304,7 @@ class IbqueryerrorsDiags final : public Command {
     if (wanted_.clears()) session.require_fabric("A reset of counters");
     checked_.prepare(session);
     LibibnetdiscFabric fabric;
-    std::vector<NodeIndex> nodes = co_await checked_.find(session, fabric, emit.text());
+    std::vector<NodeIndex> nodes = co_await checked_.find(session, fabric);
     DiagsErrorReport report(fabric, wanted_, rules_, session);
     report.has_thresholds = rules_.read_thresholds(wanted_.threshold_file.value_or(counters::default_error_thresholds_file));
     for (const std::string& name : rules_.skipped())

@@ -142,19 +142,15 @@ void ErrorReport::link_text(TextOut& out, subnet::PortIndex at) const {
             diags_link_text(subnet, at), far_end(at));
 }
 
-void ErrorReport::node_text(TextOut& out, const counters::PmaNode& node,
-                            const std::function<void(const counters::PmaReading*)>& after) const {
+void ErrorReport::node_text(TextOut& out, const counters::PmaNode& node) const {
   bool headed = false;
   const auto print = [&](const counters::PmaReading& reading) {
-    if (is_told(reading)) {
-      if (!std::exchange(headed, true)) header(out, node);
-      reading_text(out, node, reading);
-    }
-    if (after) after(&reading);
+    if (!is_told(reading)) return;
+    if (!std::exchange(headed, true)) header(out, node);
+    reading_text(out, node, reading);
   };
   if (node.all) print(*node.all);
   std::ranges::for_each(node.ports, print);
-  if (after) after(nullptr);
 }
 
 std::string ErrorReport::thresholds_text() const { return "Thresholds: " + rules.thresholds_text(); }

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,8 +26,8 @@ struct ErrorReport : FabricReport {
 
   /// Adds a node to the summary.
   void count(const counters::PmaNode& node);
-  /// The lines of a node. After those of a reading, and once after all with null, calls `after`.
-  void node_text(TextOut& out, const counters::PmaNode& node, const std::function<void(const counters::PmaReading*)>& after = {}) const;
+  /// The lines of a node.
+  void node_text(TextOut& out, const counters::PmaNode& node) const;
 
   const Wanted& wanted;
   const ErrorRules& rules;
@@ -59,7 +58,7 @@ struct ErrorReport : FabricReport {
   void visit_reading(report::Sink& sink, const counters::PmaReading& reading) const;
 };
 
-/// What infiniband-diags prints of it, and on stderr of its requests to PMAs.
+/// What infiniband-diags prints of it, and on stderr of requests to PMAs that failed.
 class DiagsErrorReport final : public ErrorReport {
  public:
   DiagsErrorReport(const Fabric& of, const Wanted& what, const ErrorRules& applied, const Session& session)
@@ -67,7 +66,7 @@ class DiagsErrorReport final : public ErrorReport {
 
   bool has_thresholds = true;  ///< the file of thresholds could be read
 
-  /// The lines of a node, and on stderr what is printed of the requests to its PMA: each of them with -d, and those that failed.
+  /// The lines of a node, and on stderr those of the requests to its PMA that failed.
   void print_node(TextOut& out, const counters::PmaNode& node) const;
   void diags_text(TextOut& out) const override { text(out); }
 
@@ -79,25 +78,10 @@ class DiagsErrorReport final : public ErrorReport {
   std::string thresholds_text() const override;
 
  private:
-  /// Sets that reset counters of a port, or of all of a node.
-  struct Reset {
-    const counters::PmaReading* after{};  ///< of a port that is reset by itself, before the next one is read; else null
-    subnet::PortIndex port = subnet::none;
-    std::uint8_t select{};
-    counters::CounterClear masks;
-    const std::vector<counters::PmaProblem>& problems;
-  };
-  std::vector<Reset> resets(const counters::PmaNode& node) const;
-  void reset_text(TextOut& out, const std::vector<Reset>& resets, const counters::PmaReading* after) const;
-
-  bool is_details_error(const counters::PmaReading& reading, std::string_view counter) const;
-  std::vector<std::uint16_t> diags_requests(const counters::PmaReading& reading) const;
-  void report_request(subnet::PortIndex port, unsigned select) const;
-  void report_requests(const counters::PmaNode& node, const std::vector<Reset>& sent) const;
+  void report_problem(std::string_view function, std::string_view what, const counters::PmaNode& node, subnet::PortIndex port,
+                      unsigned select) const;
+  void report_clear(const counters::PmaProblem& problem, const counters::PmaNode& node, subnet::PortIndex port, unsigned select) const;
   void report_reading(const counters::PmaNode& node, const counters::PmaReading& reading) const;
-  void report_problem(const counters::PmaNode& node, const counters::PmaReading& reading, const counters::PmaProblem& problem) const;
-  void report_reset(const counters::PmaNode& node, const Reset& reset) const;
-  void report_clear(const counters::PmaNode& node, const counters::PmaProblem& problem, subnet::PortIndex port, unsigned select) const;
 
   const Session& session_;
 };

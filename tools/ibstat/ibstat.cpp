@@ -189,7 +189,7 @@ class Ibstat final : public Command {
       const bool has_word = device->node_type >= 1 && device->node_type < diags_node_types.size();
       if (has_word && (!device_ || device->name == *device_)) report.add(*device);
     }
-    if (report.devices.empty() && device_) throw DiagsPanic({"main", fmt::format("'{}' IB device can't be found", *device_)}, 0);
+    if (report.devices.empty() && device_) throw DiagsPanic(fmt::format("'{}' IB device can't be found", *device_), 0);
   }
 
   /// Leaves one port of the one device in `report`.
@@ -200,7 +200,7 @@ class Ibstat final : public Command {
     if (port == nullptr) {
       session.diags_warning("ca_stat", fmt::format("{}: '{}' has no port number {} - max ({})", diags_node_type(*device), device->name,
                                                    *port_number_, highest_port(*device)));
-      throw DiagsPanic({"main", fmt::format("stat of IB device '{}' failed", device->name)}, ENOENT);
+      throw DiagsPanic(fmt::format("stat of IB device '{}' failed", device->name), ENOENT);
     }
     ports = {port};
     if (form_ == StatForm::full) report.form = StatForm::one_port;

@@ -151,7 +151,6 @@ class Ibsysstat final : public Command {
   async::Task<> ask(Session& session, Emit& emit) const {
     Destination node = co_await session.gmp_node(target_);
     if (any_answer_) node.path.ib().retries = 0;
-    session.diags_debug(emit.text(), "ibsystat", "Sysstat ping..");
     // No typed call: the OUI is the user's, and a text of several packets is longer than its structure.
     const mad::Request request{.path = node.path,
                                .mgmt_class = mad::mgmt_class::ofa_sysstat,
@@ -161,10 +160,8 @@ class Ibsysstat final : public Command {
     const mad::Result<mad::Reply> reply = co_await session.transactor().try_call(request);
     if (!reply && !any_answer_) reply.error().raise();
     const auto* unanswered = reply ? nullptr : dynamic_cast<const mad::MadTimeout*>(&reply.error());
-    if (unanswered != nullptr && !unanswered->reported()) throw DiagsPanic({"ibsystat", "umad_recv failed."}, ETIMEDOUT);
-    if (!reply && reply.error().reply().empty())
-      throw DiagsFailure({"main", fmt::format("ibsystat to {}: {}", node.name, std::strerror(ETIMEDOUT))});
-    session.diags_debug(emit.text(), "ibsystat", "Got sysstat pong..");
+    if (unanswered != nullptr && !unanswered->reported()) throw DiagsPanic("umad_recv failed.", ETIMEDOUT);
+    if (!reply && reply.error().reply().empty()) throw DiagsFailure(fmt::format("ibsystat to {}: {}", node.name, std::strerror(ETIMEDOUT)));
     SysstatReport report(*operation_, node.path);
     const Bytes payload = reply ? reply->payload() : Bytes();
     report.bytes.assign(payload.begin(), payload.end());

@@ -197,16 +197,12 @@ class IbtracertDiags final : public Command {
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    session.transactor();  // what keeps it from opening comes first; the tracer itself prints its requests
-    subnet::SweptTransactor transactor(session.lowest_transactor(), session.swept());
+    subnet::SweptTransactor transactor(session.transactor(), session.swept());
     PacketTracer tracer(transactor, diags_tracer_options(session));
-    const auto debug = [&session](TextOut& out, std::string_view function, std::string_view text) {
-      session.diags_debug(out, function, text);
-    };
-    text_.emplace(DiagsTraceText{session.node_name_map(), wanted_.simple, session.options().verbosity, debug});
+    text_.emplace(DiagsTraceText{session.node_name_map(), wanted_.simple, session.options().verbosity});
     if (file_) co_return co_await trace_file(session, emit, tracer);
     const bool found = co_await pair(session, emit.text(), tracer, source_, target_);
-    if (!found) throw DiagsFailure({"main", "Failed to get route information"});
+    if (!found) throw DiagsFailure("Failed to get route information");
   }
 
  private:
@@ -214,12 +210,6 @@ class IbtracertDiags final : public Command {
     TracerOptions options = tracer_options(session, wanted_);
     options.target_first = options.beyond_top = options.follow_loops = true;
     options.entries_only = options.end_at_silence = options.keep_steps = true;
-    if (session.options().debug > 0) {
-      options.requested = [&session](std::uint16_t attribute, std::uint32_t modifier, const std::string& of) {
-        session.diags_debug("smp_query_status_via", fmt::format("attr 0x{:x} mod 0x{:x} route {}", attribute, modifier, of));
-      };
-    }
-    options.failed = [&session](const mad::MadError& error) { session.report_failure(error); };
     options.warned = [&session](std::string_view function, std::string_view text) { session.diags_warning(function, text); };
     return options;
   }
@@ -228,9 +218,9 @@ class IbtracertDiags final : public Command {
     const PortsFile file = read_file();
     for (const PortsLine& line : file.pairs) {
       const bool found = co_await pair(session, emit.text(), tracer, line.source, line.destination);
-      if (!found) throw DiagsFailure({"main", fmt::format("Failed to get route information at line {}", line.line)});
+      if (!found) throw DiagsFailure(fmt::format("Failed to get route information at line {}", line.line));
     }
-    if (file.bad_line) throw DiagsFailure({"main", fmt::format("ports-file, {}, at line {} contains bad data", *file_, *file.bad_line)});
+    if (file.bad_line) throw DiagsFailure(fmt::format("ports-file, {}, at line {} contains bad data", *file_, *file.bad_line));
     emit.text().print("{} lid/guid pairs processed from {}\n", file.pairs.size(), *file_);
   }
 
@@ -238,13 +228,14 @@ class IbtracertDiags final : public Command {
     try {
       return read_ports_file(*file_, diags_ports_format);
     } catch (const Error&) {
-      throw DiagsFailure({"main", fmt::format("cannot open ports-file {}", *file_)});
+      throw DiagsFailure(fmt::format("cannot open ports-file {}", *file_));
     }
   }
 
-  /// Prints on stderr why a way does not lead to its end.
-  static void report_end(const Session& session, const TracedWay& trace) {
-    if (trace.end != WayEnd::arrived && !trace.where.empty()) session.diags_warning(trace.of, trace.where);
+  /// Whether a way leads to its end. If not, stderr gets `what` and the reason.
+  static bool has_arrived(const Session& session, const TracedWay& trace, std::string_view what) {
+    if (trace.end != WayEnd::arrived) session.diags_warning("get_route", fmt::format("{}: {}", what, trace.reason));
+    return trace.end == WayEnd::arrived;
   }
 
   /// The LID that `word` names.
@@ -271,17 +262,11 @@ class IbtracertDiags final : public Command {
     DirectedRoute route;
     const TracedWay before = co_await tracer.unicast(route, *from);
     text_->way_to_source(out, before);
-    report_end(session, before);
-    if (before.end != WayEnd::arrived) {
-      session.diags_warning("get_route", "can't find a route to the src port");
-      co_return false;
-    }
+    if (!has_arrived(session, before, "can't find a route to the src port")) co_return false;
     if (wanted_.mlid) co_return co_await multicast(session, out, tracer, std::move(route), *to);
     const TracedWay trace = co_await tracer.unicast(route, *to);
     text_->unicast(out, trace);
-    report_end(session, trace);
-    if (trace.end != WayEnd::arrived) session.diags_warning("get_route", "can't find a route from src to dest");
-    co_return trace.end == WayEnd::arrived;
+    co_return has_arrived(session, trace, "can't find a route from src to dest");
   }
 
   async::Task<bool> multicast(Session& session, TextOut& out, PacketTracer& tracer, DirectedRoute from, Lid to) const {
@@ -289,14 +274,13 @@ class IbtracertDiags final : public Command {
     if (mlid < subnet::first_multicast_lid.value) session.diags_warning("get_route", "invalid MLID; must be 0xc000 or larger");
     TracedWay trace = co_await tracer.multicast(std::move(from), to, mlid);
     if (trace.end == WayEnd::arrived && trace.hops.empty() && !trace.from->is_switch()) {
-      session.diags_warning("find_mcpath", "ibtracert from CA to CA is unsupported");
       trace.end = WayEnd::no_way;
+      trace.reason = "ibtracert from CA to CA is unsupported";
     }
     // Of the destination the port that answered is printed, not the port through which the packet comes.
     if (!trace.hops.empty()) trace.hops.back().at.port = trace.to->port;
     text_->multicast(out, trace);
-    report_end(session, trace);
-    co_return trace.end == WayEnd::arrived;
+    co_return has_arrived(session, trace, "can't find a multicast route from src to dest");
   }
 
   std::string source_, target_;

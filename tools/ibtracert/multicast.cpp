@@ -72,14 +72,12 @@ class PacketTracer::MulticastWalk {
       : tracer_(tracer), from_(std::move(from)), to_(to), mlid_(mlid) {}
 
   async::Task<TracedWay> run() {
-    trace_.of = "get_route";
-    trace_.where = "can't find a multicast route from src to dest";
     const bool goes_on = co_await begin();
     if (goes_on) {
       for (unsigned level = 0; level < most_levels && !found_ && !broken_; ++level) co_await walk(level);
       if (!found_) {
         fail_without_way();
-        if (!tracer_.options_.target_first) co_await find_destination();
+        co_await find_destination();
       }
     }
     if (found_) trace_way(*found_);
@@ -95,25 +93,22 @@ class PacketTracer::MulticastWalk {
   void record(TracedStep step) {
     if (tracer_.options_.keep_steps) trace_.steps.push_back(std::move(step));
   }
-  void record(StepKind kind, std::string_view of, std::string text) { record(TracedStep{kind, of, std::move(text), std::nullopt, 0}); }
-  void report_node(StepKind kind, std::string text, const PacketPlace& at) { record(TracedStep{kind, {}, std::move(text), at, 0}); }
+  void record(std::string_view of, std::string text) { record(TracedStep{StepKind::verbose, of, std::move(text)}); }
+  void report_node(StepKind kind, std::string text, const PacketPlace& at) { record(TracedStep{kind, {}, std::move(text), at}); }
 
   /// The number that replaces the memory address of a branch, which infiniband-diags prints.
   static std::string address(std::size_t branch) { return fmt::format("0x{:012x}", branch + 1); }
 
   /// The next branch is `at`, `level` hops from the source.
   void report_insertion(const PacketPlace& at, unsigned level) {
-    record(StepKind::verbose, "new_node",
-           fmt::format("insert dist {} node {} port {} lid {}", level, address(branches_.size()), at.port, at.lid.value));
+    record("new_node", fmt::format("insert dist {} node {} port {} lid {}", level, address(branches_.size()), at.port, at.lid.value));
   }
 
   /// Reads the destination by its LID.
   async::Task<> find_destination() {
     if (trace_.to) co_return;
     trace_.to = co_await tracer_.place(DirectedRoute(), to_);
-    if (trace_.to) record(got_node(portid_text({}, to_), *trace_.to));
     if (trace_.to) co_return;
-    tracer_.warn("find_target_portguid", "can't find to port\n");
     // The first that was not read is the cause.
     if (trace_.end != WayEnd::not_read) fail(WayEnd::unreachable, fmt::format("LID {} does not answer", to_.value));
   }
@@ -141,14 +136,9 @@ class PacketTracer::MulticastWalk {
 
   async::Task<bool> begin() {
     if (tracer_.options_.target_first) co_await find_destination();
-    record(StepKind::debug, "find_mcpath", "from " + route_text(from_));
     trace_.from = co_await tracer_.place(from_, Lid());
-    if (!trace_.from) {
-      note(fmt::format("can't reach node {}", route_text(from_)));
-      co_return fail(WayEnd::unreachable, "The source does not answer");
-    }
+    if (!trace_.from) co_return fail(WayEnd::unreachable, "The source does not answer");
     const PacketPlace& at = *trace_.from;
-    record(got_node(route_text(from_), at));
     if (is_target(at)) {
       trace_.to = at;
       report_node(StepKind::node, "found target", at);
@@ -227,14 +217,13 @@ class PacketTracer::MulticastWalk {
 
   void report_members(const PacketPlace& at, const Members& members) {
     members.out.each([&](unsigned port) {
-      record(StepKind::verbose, "switch_mclookup",
-             fmt::format("Switch guid {:#x}: mlid {:#x} is forwarded to port {}", at.node.node_guid.value, mlid_, port));
+      record("switch_mclookup", fmt::format("Switch guid {:#x}: mlid {:#x} is forwarded to port {}", at.node.node_guid.value, mlid_, port));
     });
   }
 
   async::Task<> grow(std::size_t at) {
     const Branch branch = branches_[at];
-    record(StepKind::verbose, "find_mcpath", fmt::format("dist {} node {}", branch.level, address(at)));
+    record("find_mcpath", fmt::format("dist {} node {}", branch.level, address(at)));
     report_node(StepKind::node, "processing", branch.at);
     if (!branch.at.is_switch()) {
       if (branch.level != 0) co_return;
@@ -260,9 +249,6 @@ class PacketTracer::MulticastWalk {
 
   /// From a channel adapter or router, by its port. Where the route came to it by a switch, this is one hop back.
   async::Task<> leave(std::size_t at, const Branch& branch) {
-    record(StepKind::debug, "find_mcpath",
-           fmt::format("Starting from CA {:#x} lid {} port {} (leafport {})", branch.at.node.node_guid.value, branch.at.lid.value,
-                       branch.at.port, branch.route.empty() ? 0 : branch.route.back()));
     if (branch.route.empty()) co_return co_await cross(at, branch.route, branch.at.port);
     DirectedRoute route = branch.route;
     leaf_port_ = route.back();
@@ -279,9 +265,8 @@ class PacketTracer::MulticastWalk {
       co_return;
     }
     const smp::PortInfo info = smp::PortInfo::unpack(*bytes);
-    record(StepKind::verbose, "get_port",
-           fmt::format("portid {} portnum {}: lid {} state {} physstate {}", route_text(route), port, info.lid.value,
-                       static_cast<unsigned>(info.port_state), static_cast<unsigned>(info.port_physical_state)));
+    record("get_port", fmt::format("portid {} portnum {}: lid {} state {} physstate {}", route_text(route), port, info.lid.value,
+                                   static_cast<unsigned>(info.port_state), static_cast<unsigned>(info.port_physical_state)));
     if (info.port_physical_state != smp::PortPhysicalState::link_up) co_return;
     if (route.size() >= longest_route) {
       broken_ = true;
@@ -299,7 +284,6 @@ class PacketTracer::MulticastWalk {
       not_read(branches_[before].at, fmt::format("What is beyond port {} of", out), tracer_.error_);
       co_return;
     }
-    record(got_node(route_text(route), *place));
     co_await tracer_.set_in_port(branches_[before].at.lid, out, *place);
     Branch branch{std::move(*place), std::move(route), 0, before, out, branches_[before].level + 1};
     branch.up_port = entry(branch);
@@ -315,7 +299,6 @@ class PacketTracer::MulticastWalk {
       branches_.push_back(std::move(branch));
       co_return;
     }
-    record(StepKind::debug, "insert_node", fmt::format("node {:x} already exists", branch.at.node.node_guid.value));
     if (branch.at.is_switch()) {
       report_node(StepKind::circle, {}, branch.at);
       trace_.reason = fmt::format("Looping detected: the packet comes to {} again", to_text(branch.at.node.node_guid));
@@ -327,7 +310,6 @@ class PacketTracer::MulticastWalk {
 
   void trace_way(std::size_t at) {
     trace_.end = WayEnd::arrived;
-    trace_.where.clear();
     trace_.to = branches_[at].at;
     for (; branches_[at].level != 0; at = branches_[at].before) {
       trace_.hops.push_back({branches_[at].out, branches_[at].at});

@@ -79,8 +79,6 @@ void DiagsTraceText::hop(TextOut& out, const Hop& of, bool full) const {
 
 void DiagsTraceText::step(TextOut& out, const TracedStep& of) const {
   switch (of.kind) {
-    case TracedStep::Kind::debug:
-      return debug(out, of.of, of.text);
     case TracedStep::Kind::verbose:
       if (verbosity > 0) out.write(verbose_line(of.of, of.text));
       return;
@@ -92,35 +90,20 @@ void DiagsTraceText::step(TextOut& out, const TracedStep& of) const {
   }
 }
 
-/// Prints what infiniband-diags prints of its search after that many lines of the way.
-void DiagsTraceText::steps(TextOut& out, const TracedWay& trace, std::size_t lines) const {
-  for (const TracedStep& met : trace.steps) {
-    if (met.lines == lines) step(out, met);
-  }
-}
-
 void DiagsTraceText::way_to_source(TextOut& out, const TracedWay& trace) const {
-  for (std::size_t lines = 0; lines <= trace.hops.size() + 1; ++lines) {
-    if (verbosity > 0 && lines > 1) hop(out, trace.hops[lines - 2], true);
-    steps(out, trace, lines);
-  }
+  if (verbosity == 0) return;
+  for (const Hop& next : trace.hops) hop(out, next, true);
 }
 
 void DiagsTraceText::unicast(TextOut& out, const TracedWay& trace) const {
   // It says where a way begins only when both ends answered, or with -f.
-  const bool begun = trace.end != WayEnd::unreachable;
-  steps(out, trace, 0);
-  if (begun) end(out, "From", trace.from.value_or(PacketPlace()), !simple);
-  steps(out, trace, 1);
-  for (std::size_t i = 0; i < trace.hops.size(); ++i) {
-    hop(out, trace.hops[i], !simple);
-    steps(out, trace, i + 2);
-  }
+  if (trace.end != WayEnd::unreachable) end(out, "From", trace.from.value_or(PacketPlace()), !simple);
+  for (const Hop& next : trace.hops) hop(out, next, !simple);
   if (trace.end == WayEnd::arrived && trace.to) end(out, "To", *trace.to, !simple);
 }
 
 void DiagsTraceText::multicast(TextOut& out, const TracedWay& trace) const {
-  steps(out, trace, 0);
+  for (const TracedStep& met : trace.steps) step(out, met);
   if (trace.end != WayEnd::arrived || !trace.from) return;
   const auto end_line = [&](std::string_view word, const PacketPlace& at) {
     out.print("{} {} {:#x} port {} lid {} \"{}\"\n", word, diags_type(at.node.node_type), at.node.node_guid.value, at.port, lids(at),

@@ -2,7 +2,6 @@
 // A way as text of both dialects and JSON.
 #pragma once
 
-#include <functional>
 #include <string_view>
 
 #include "report/sink.hpp"
@@ -33,12 +32,10 @@ struct DiagsTraceText {
   const subnet::NodeNameMap& names;
   bool simple = false;  ///< -n: GUIDs and ports alone
   int verbosity = 0;    ///< how often -v was given
-  /// Prints a line of -d.
-  std::function<void(TextOut&, std::string_view function, std::string_view text)> debug{};
 
   void unicast(TextOut& out, const TracedWay& trace) const;
   void multicast(TextOut& out, const TracedWay& trace) const;
-  /// The way to the start of a trace: with -v its hops, in full, else only the lines of -d.
+  /// With -v the hops to the start of a trace, in full.
   void way_to_source(TextOut& out, const TracedWay& trace) const;
 
  private:
@@ -46,7 +43,6 @@ struct DiagsTraceText {
   void end(TextOut& out, std::string_view word, const PacketPlace& at, bool full) const;
   void hop(TextOut& out, const Hop& of, bool full) const;
   void step(TextOut& out, const TracedStep& of) const;
-  void steps(TextOut& out, const TracedWay& trace, std::size_t lines) const;
 };
 
 }  // namespace ib::tools::tracert

@@ -25,8 +25,6 @@ bool extend(DirectedRoute& route, int port) {
   return true;
 }
 
-std::string shown(const PacketPlace& at) { return printable(at.description); }
-
 std::string called(const PacketPlace& at) { return fmt::format("{} {}", to_text(at.node.node_guid), in_quotes(at.description)); }
 
 }  // namespace
@@ -39,17 +37,6 @@ std::string_view name(WayEnd end) {
 }
 
 std::string route_text(const DirectedRoute& route) { return libibnetdisc_route(route); }
-
-std::string portid_text(const DirectedRoute& route, Lid lid) {
-  return lid.value == 0 ? route_text(route) : fmt::format("Lid {}", lid.value);
-}
-
-TracedStep got_node(const std::string& portid, const PacketPlace& at) {
-  TracedStep step;
-  step.of = "get_node";
-  step.text = fmt::format("portid {}: got node {:x} '{}'", portid, at.node.node_guid.value, printable(at.description));
-  return step;
-}
 
 path::Path PacketTracer::path_to(const DirectedRoute& route, Lid lid) const {
   if (lid.value != 0) {
@@ -96,12 +83,10 @@ async::Task<> PacketTracer::ask(DirectedRoute route, Lid lid, const StructInfo* 
 }
 
 async::Task<const PacketTracer::Bytes64*> PacketTracer::get(DirectedRoute route, Lid lid, const StructInfo* info, std::uint32_t modifier) {
-  if (options_.requested) options_.requested(static_cast<std::uint16_t>(info->attribute_id), modifier, portid_text(route, lid));
   co_await ask(route, lid, info, modifier);
   const mad::Result<Bytes64>& answer = *answers_.find(AnswerKey{route, lid.value, info->attribute_id, modifier});
   if (answer) co_return &*answer;
   error_ = answer.shared_error();
-  if (options_.failed) options_.failed(*error_);
   co_return nullptr;
 }
 
@@ -145,7 +130,6 @@ async::Task<PacketTracer::Lookup> PacketTracer::look_up(DirectedRoute route, Lid
     co_return found;
   }
   const smp::SwitchInfo info = smp::SwitchInfo::unpack(*bytes);
-  found.top = info.linear_fdb_top;
   found.enhanced_port0 = info.enhanced_port0 != 0;
   // A switch forwards nothing behind LinearFDBTop.
   if (to.value > info.linear_fdb_top && !(options_.beyond_top && to.value < info.linear_fdb_cap)) co_return found;
@@ -187,48 +171,24 @@ class PacketTracer::UnicastWalk {
     bool goes_on = co_await begin();
     for (int left = most_hops; goes_on;) {
       if (left-- == 0) {
-        fail(WayEnd::too_long, fmt::format("no route found after {} hops", most_hops), "The way is longer than 63 hops");
+        fail(WayEnd::too_long, fmt::format("The way is longer than {} hops", most_hops));
         break;
       }
       goes_on = co_await step();
       if (!goes_on && trace_.end == WayEnd::arrived && left == 0)
-        fail(WayEnd::too_long, fmt::format("no route found after {} hops", most_hops), "The way is longer than 63 hops");
+        fail(WayEnd::too_long, fmt::format("The way is longer than {} hops", most_hops));
     }
   }
 
-  bool fail(WayEnd end, std::string words, std::string reason) {
+  bool fail(WayEnd end, std::string reason) {
     trace_.end = end;
-    trace_.of = "find_route";
-    trace_.where = std::move(words);
     trace_.reason = std::move(reason);
     return false;
   }
 
   bool fail_unreachable() {
-    return fail(WayEnd::unreachable, "can't reach to/from ports",
-                trace_.from ? fmt::format("LID {} does not answer", to_.value) : "The source does not answer");
+    return fail(WayEnd::unreachable, trace_.from ? fmt::format("LID {} does not answer", to_.value) : "The source does not answer");
   }
-
-  void record(TracedStep step) {
-    if (!tracer_.options_.keep_steps) return;
-    step.lines = begun_ ? 1 + trace_.hops.size() : 0;
-    trace_.steps.push_back(std::move(step));
-  }
-  void record(std::string_view function, std::string text) {
-    TracedStep step;
-    step.of = function;
-    step.text = std::move(text);
-    record(std::move(step));
-  }
-
-  async::Task<std::optional<PacketPlace>> place(Lid lid) {
-    async::Task<std::optional<PacketPlace>> asked = tracer_.place(lid.value == 0 ? route_ : DirectedRoute(), lid);
-    std::optional<PacketPlace> found = co_await std::move(asked);
-    if (found) record(got_node(portid(lid), *found));
-    co_return found;
-  }
-
-  std::string portid(Lid lid = {}) const { return portid_text(route_, lid); }
 
   bool is_same(const PacketPlace& a, const PacketPlace& b) const {
     return a.port_guid == b.port_guid || (tracer_.options_.force && a.lid == b.lid);
@@ -240,7 +200,6 @@ class PacketTracer::UnicastWalk {
     return at.state != smp::PortState::active && (!at.is_switch() || lookup_.enhanced_port0);
   }
 
-  /// infiniband-diags takes a table that was not read for one without an entry.
   bool bad_table(const PacketPlace& at, int port) {
     const routing::EntryKind kind = lookup_.kind(at);
     const bool not_read = kind == routing::EntryKind::not_read;
@@ -250,26 +209,21 @@ class PacketTracer::UnicastWalk {
     const std::string entry = port < 0 ? "has no entry" : fmt::format("has the entry {}, {},", port, names);
     trace_.error = lookup_.error;
     return fail(not_read ? WayEnd::not_read : WayEnd::no_entry,
-                fmt::format("Bad forwarding table entry found at: node \"{}\" lid entry {} is {} (top {})",
-                            shown(trace_.hops.empty() ? at_ : at), to_.value, port, lookup_.top),
                 not_read ? fmt::format("Where {} sends LID {} is not known: {}", called(at), to_.value, lookup_.error->message())
                          : fmt::format("{} {} for LID {}", called(at), entry, to_.value));
   }
 
   async::Task<bool> begin() {
-    record("find_route", "from " + portid());
-    trace_.from = co_await place(Lid());
+    trace_.from = co_await tracer_.place(route_, Lid());
     const bool asks_target = tracer_.options_.target_first;
-    if (trace_.from && asks_target) trace_.to = co_await place(to_);
+    if (trace_.from && asks_target) trace_.to = co_await tracer_.place(DirectedRoute(), to_);
     target_ = trace_.to.value_or(PacketPlace());
     if (!trace_.from || (asks_target && !trace_.to)) {
       if (!tracer_.options_.force) co_return fail_unreachable();
       target_.lid = to_;
-      tracer_.warn("find_route", "can't reach to/from ports");
       tracer_.warn("find_route", fmt::format("Force: look for lid {}", to_.value));
     }
     at_ = trace_.from.value_or(PacketPlace());
-    begun_ = true;
     if (at_.is_switch()) co_return co_await look_up_at(at_);
     co_return true;
   }
@@ -277,7 +231,6 @@ class PacketTracer::UnicastWalk {
   /// Reads where the switch `at`, at the end of the route, sends the packet.
   async::Task<bool> look_up_at(const PacketPlace& at) {
     lookup_ = co_await tracer_.look_up(route_, to_);
-    if (lookup_.port >= 0) record("switch_lookup", fmt::format("portid {}: forward lid {} to port {}", portid(), to_.value, lookup_.port));
     const routing::EntryKind kind = lookup_.kind(at);
     co_return kind == routing::EntryKind::own_port || kind == routing::EntryKind::port ? true : bad_table(at, lookup_.port);
   }
@@ -285,25 +238,20 @@ class PacketTracer::UnicastWalk {
   /// One hop. False where the way ends.
   async::Task<bool> step() {
     if (is_inactive(at_)) {
-      co_return fail(
-          WayEnd::not_active,
-          fmt::format("Bad port state found: node \"{}\" port {} state {}", shown(at_), at_.port, static_cast<unsigned>(at_.state)),
-          fmt::format("Port {} of {} is not Active", at_.port, called(at_)));
+      co_return fail(WayEnd::not_active, fmt::format("Port {} of {} is not Active", at_.port, called(at_)));
     }
     if (is_target(at_)) {
       trace_.to = at_;
       co_return false;
     }
-    record("find_route", at_.is_switch() ? "switch node" : "ca or router node");
     const int out = at_.is_switch() ? lookup_.port : static_cast<int>(at_.port);
     std::optional<unsigned> in;
     if (!at_.is_switch() && !may_leave(in)) co_return false;
     const bool goes = in || (out == 0 && !at_.is_switch()) || extend(route_, out);
-    if (!goes) co_return fail(WayEnd::too_long, "Direct path too long!", "The way is longer than a directed route can be");
-    std::optional<PacketPlace> next = co_await place(Lid());
+    if (!goes) co_return fail(WayEnd::too_long, "The way is longer than a directed route can be");
+    std::optional<PacketPlace> next = co_await tracer_.place(route_, Lid());
     if (!next) {
-      co_return fail(WayEnd::no_answer, fmt::format("can't reach port at {}", route_text(route_)),
-                     fmt::format("Nobody answers at the other end of port {} of {}", out, called(at_)));
+      co_return fail(WayEnd::no_answer, fmt::format("Nobody answers at the other end of port {} of {}", out, called(at_)));
     }
     if (at_.is_switch() && out == 0) {
       trace_.to = at_;
@@ -317,10 +265,7 @@ class PacketTracer::UnicastWalk {
       if (!found) co_return false;
     }
     if (is_inactive(*next)) {
-      co_return fail(WayEnd::not_active,
-                     fmt::format("Bad out port state found: node \"{}\" outport {} state {}", shown(trace_.hops.empty() ? at_ : *next), out,
-                                 static_cast<unsigned>(next->state)),
-                     fmt::format("Port {} of {} is not Active", next->port, called(*next)));
+      co_return fail(WayEnd::not_active, fmt::format("Port {} of {} is not Active", next->port, called(*next)));
     }
     at_ = *next;
     trace_.hops.push_back({static_cast<unsigned>(out), std::move(*next)});
@@ -331,12 +276,9 @@ class PacketTracer::UnicastWalk {
   /// this switch, and `in` its port.
   bool may_leave(std::optional<unsigned>& in) {
     if (!at_.is_end_node() || !trace_.from || !is_same(at_, *trace_.from)) {
-      return fail(WayEnd::wrong_port,
-                  fmt::format("can't continue: reached CA or router port {:x}, lid {}", at_.port_guid.value, at_.lid.value),
-                  fmt::format("Reached end port {} which is not the requested destination", to_text(at_.port_guid)));
+      return fail(WayEnd::wrong_port, fmt::format("Reached end port {} which is not the requested destination", to_text(at_.port_guid)));
     }
     if (route_.empty()) return true;
-    record("find_route", "ca or router node - return back 1 hop");
     in = route_.back();
     route_.pop_back();
     return true;
@@ -345,7 +287,7 @@ class PacketTracer::UnicastWalk {
   bool check_loop() {
     if (tracer_.options_.follow_loops || !at_.is_switch()) return true;
     if (seen_.insert(at_.node.node_guid).second) return true;
-    return fail(WayEnd::loop, "", fmt::format("Looping detected: the packet comes to {} again", called(at_)));
+    return fail(WayEnd::loop, fmt::format("Looping detected: the packet comes to {} again", called(at_)));
   }
 
   PacketTracer& tracer_;
@@ -355,7 +297,6 @@ class PacketTracer::UnicastWalk {
   PacketPlace at_, target_;
   Lookup lookup_;
   std::set<Guid> seen_;
-  bool begun_{};  // infiniband-diags has printed where the way begins
 };
 
 async::Task<TracedWay> PacketTracer::unicast(DirectedRoute& from, Lid to) {

@@ -68,30 +68,26 @@ struct Hop {
   PacketPlace at;
 };
 
-/// A line that infiniband-diags prints on stdout while it looks for a way.
+/// A line that infiniband-diags prints on stdout while it looks for a multicast way.
 struct TracedStep {
   enum class Kind : std::uint8_t {
-    debug,    ///< with -d: `text`
     verbose,  ///< with -v: `text`
     node,     ///< with -v: `text` happens to the node `at`
     circle,   ///< always: the switch `at` is reached a second time
   };
   Kind kind{};
-  std::string_view of;  ///< debug, verbose: the C function in the line
+  std::string_view of;  ///< verbose: the C function in the line
   std::string text;
-  std::optional<PacketPlace> at;  ///< node, circle
-  std::size_t lines{};            ///< lines of the way that are printed before: its beginning, then its hops; 0 of a multicast way
+  std::optional<PacketPlace> at{};  ///< node, circle
 };
 
 struct TracedWay {
   std::optional<PacketPlace> from, to;  ///< the source and the destination, if they answered
   std::vector<Hop> hops;
   WayEnd end = WayEnd::arrived;
-  std::string where;                           ///< the text of infiniband-diags for an end that is not `arrived`
-  std::string_view of;                         ///< the C function in the message
-  std::string reason;                          ///< the reason in the text of ibtool
+  std::string reason;                          ///< of an end that is not `arrived`
   std::shared_ptr<const mad::MadError> error;  ///< of WayEnd::not_read: the error of the request
-  std::vector<TracedStep> steps;               ///< with TracerOptions::keep_steps
+  std::vector<TracedStep> steps;               ///< of a multicast way, with TracerOptions::keep_steps
   std::optional<Hop> stuck;                    ///< the last hop, to a switch that does not forward the packet; not in `hops`
 };
 
@@ -106,11 +102,8 @@ struct TracerOptions {
   bool entries_only{};    ///< the default ports of a switch without an entry for a group do not count
   bool end_at_silence{};  ///< a port of a multicast tree that does not answer ends the search
   bool keep_steps{};      ///< fill TracedWay::steps
-  // For infiniband-diags: its lines on stderr are in the order of its requests.
-  /// With -d: is called for each attribute that infiniband-diags would request, also where the answer is known.
-  std::function<void(std::uint16_t attribute, std::uint32_t modifier, const std::string& of)> requested{};
-  std::function<void(const mad::MadError& error)> failed{};                        ///< a request failed
-  std::function<void(std::string_view function, std::string_view text)> warned{};  ///< a remark of that C function
+  /// Gets the remarks of infiniband-diags' search, each with the name of a C function. Null: there are none.
+  std::function<void(std::string_view function, std::string_view text)> warned{};
   path::Path here;      ///< a directed route to this host's own port, with the keys and times of the options
   path::IbPath by_lid;  ///< SMPs by LID go on paths like this one
 };
@@ -131,7 +124,6 @@ class PacketTracer {
  private:
   struct Lookup {
     int port = -1;  ///< the output port in the table, or −1
-    unsigned top{};
     bool enhanced_port0{};
     std::shared_ptr<const mad::MadError> error;  ///< the table was not read
     routing::EntryKind kind(const PacketPlace& at) const;
@@ -173,9 +165,5 @@ class PacketTracer {
 
 /// A directed route in the form of infiniband-diags.
 std::string route_text(const DirectedRoute& route);
-/// The name in infiniband-diags of the node at the end of a route, or of the node at a LID.
-std::string portid_text(const DirectedRoute& route, Lid lid = {});
-/// The line of infiniband-diags with -d for a node that answered.
-TracedStep got_node(const std::string& portid, const PacketPlace& at);
 
 }  // namespace ib::tools::tracert

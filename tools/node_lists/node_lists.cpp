@@ -164,7 +164,7 @@ class ListScripts final : public Command {
     }
     for (const NodeKind kind : scripts_) {
       std::string& buffer = out.buffer();
-      list_topology(buffer, failure_line(ibnetdiscover(), DiagsFailure({"main", failure_}), false), kind);
+      list_topology(buffer, failure_line(ibnetdiscover(), failure_), kind);
     }
     emit.set_diags_status(diags_failed);
   }

@@ -43,15 +43,15 @@ bool CounterSet::is_extended() const { return &info() == &pm::PortCountersExt::i
 bool CounterSet::is_basic() const { return &info() == &pm::PortCounters::info() || is_extended(); }
 bool CounterSet::is_sampling() const { return &info() == &pm::PortSamplesCtl::info(); }
 
-DiagsWords CounterSet::cannot_read() const {
-  if (is_basic()) return {"dump_perfcounters", is_extended() ? "perfextquery" : "perfquery"};
-  if (is_sampling()) return {"dump_portsamples_control", "sampctlquery"};
-  return {"common_func", fmt::format("cannot query {}", title)};
+std::string CounterSet::cannot_read() const {
+  if (is_basic()) return is_extended() ? "perfextquery" : "perfquery";
+  if (is_sampling()) return "sampctlquery";
+  return fmt::format("cannot query {}", title);
 }
 
-DiagsWords CounterSet::cannot_reset() const {
-  if (is_basic()) return {"reset_counters", is_extended() ? "perf ext reset" : "perf reset"};
-  return {"common_func", fmt::format("cannot reset {}", title)};
+std::string CounterSet::cannot_reset() const {
+  if (is_basic()) return is_extended() ? "perf ext reset" : "perf reset";
+  return fmt::format("cannot reset {}", title);
 }
 
 std::span<const CounterSet> counter_sets() { return sets; }

@@ -23,8 +23,8 @@ struct CounterSet {
   bool is_extended() const;
   bool is_sampling() const;
   /// infiniband-diags' words where the attribute can not be read, or set.
-  DiagsWords cannot_read() const;
-  DiagsWords cannot_reset() const;
+  std::string cannot_read() const;
+  std::string cannot_reset() const;
 };
 
 /// In the order of counters::counter_attributes().

@@ -68,7 +68,7 @@ async::Task<Destination> find_pma(Session& session, const Wanted& wanted) {
 
 async::Task<counters::PmaSupport> read_support(Session& session, const Destination& node) {
   mad::Result<counters::PmaSupport> known = co_await counters::read_pma_support(session.transactor(), node.path);
-  co_return session.take(std::move(known), {"main", "classportinfo query"});
+  co_return session.take(std::move(known), "classportinfo query");
 }
 
 /// The structure of the attribute: of extended speeds there are two, by the error correction that is in use at `port`.
@@ -90,14 +90,14 @@ async::Task<const StructInfo*> layout_of(Session& session, const Destination& no
 template <class T>
 async::Task<T> read_smp(Session& session, mad::Transactor& smps, const Destination& node) {
   mad::Result<T> value = co_await smps.try_subn_get<T>(subnet::smp_path_of(node.path));
-  co_return session.take(std::move(value), {"main", "smp query nodeinfo failed"});
+  co_return session.take(std::move(value), "smp query nodeinfo failed");
 }
 
 /// All ports of a node that count packets. `smps` answers SMPs to it.
 async::Task<PortNumbers> every_port(Session& session, mad::Transactor& smps, const Destination& node) {
   const smp::NodeInfo info = co_await read_smp<smp::NodeInfo>(session, smps, node);
   if (info.num_ports == 0)
-    session.refuse(Error(fmt::format("{} says that it has no ports", node.name)), {"main", "smp query nodeinfo: num ports invalid"});
+    session.refuse(Error(fmt::format("{} says that it has no ports", node.name)), "smp query nodeinfo: num ports invalid");
   int first = 1;
   if (info.node_type == smp::NodeType::switch_) {
     const smp::SwitchInfo switch_info = co_await read_smp<smp::SwitchInfo>(session, smps, node);
@@ -116,17 +116,11 @@ void check_select(const PortReading& reading, const StructInfo& info, const Dest
     throw Error(fmt::format("{} was requested for the counters of port {} and answered for port {}", node.name, reading.port, select));
 }
 
-/// With -d: what libibmad prints of a request to the PMA.
-void report_request(const Session& session, const Destination& node, std::int32_t port) {
-  session.diags_debug("pma_query_via", fmt::format("lid {} port {}", node.path.ib().dlid.value, port));
-}
-
 async::Task<> request_counters(Session& session, const Destination& node, const StructInfo& info, PortReading& reading) {
   const auto port = static_cast<std::uint8_t>(reading.port);
   std::vector<std::uint8_t> selector(info.bytes);
   const FieldInfo* field = find_field(info, "port_select");
   wire::set_bits(selector, field->bit_offset, field->bits, port);
-  report_request(session, node, port);
   mad::Result<std::vector<std::uint8_t>> answer = co_await session.transactor().try_get(node.path, info, 0, selector);
   reading.time = session.loop().now();
   if (!answer) reading.error = answer.shared_error();
@@ -144,8 +138,6 @@ async::Task<std::vector<PortReading>> read_counters(Session& session, const Coun
 
 async::Task<> reset_ports(Session& session, const CountersReport& report, const PortNumbers& ports, std::uint64_t mask) {
   for (const std::int32_t port : ports) {
-    session.diags_debug("performance_reset_via", fmt::format("lid {} port {} mask 0x{:x}", report.node.path.ib().dlid.value, port,
-                                                             static_cast<std::uint32_t>(mask)));
     const mad::Result<std::vector<std::uint8_t>> done =
         co_await counters::reset_counters(session.transactor(), report.node.path, report.info, static_cast<std::uint8_t>(port), mask);
     if (!done) session.give_up(done.shared_error(), report.set.cannot_reset());
@@ -327,7 +319,6 @@ class PerfqueryDiags final : public Command {
     const CounterSet& chosen = *wanted_.chosen;
     if (wanted_.resets()) session.require_fabric("A reset of counters");
     const Destination node = co_await find_pma(session, wanted_);
-    report_request(session, node, first_port(session));
     const counters::PmaSupport support = co_await read_support(session, node);
     const ChosenPorts asked = co_await choose_ports(session, node, support);
     const StructInfo* layout = co_await layout_of(session, node, wanted_, support, asked.numbers.front());
@@ -362,7 +353,7 @@ class PerfqueryDiags final : public Command {
   async::Task<ChosenPorts> choose_ports(Session& session, const Destination& node, counters::PmaSupport support) const {
     const std::int32_t port = first_port(session);
     const bool is_basic = wanted_.chosen->is_basic(), emulates = port == subnet::all_ports && !support.all_port_select();
-    if (emulates && !wanted_.all) throw DiagsFailure({"main", "AllPortSelect not supported"});
+    if (emulates && !wanted_.all) throw DiagsFailure("AllPortSelect not supported");
     ChosenPorts chosen;
     if (is_basic && (emulates || (wanted_.loop && (wanted_.all || port == subnet::all_ports)))) {
       chosen.numbers = co_await every_port(session, session.transactor(), node);

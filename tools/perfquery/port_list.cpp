@@ -43,7 +43,7 @@ PortNumbers read_diags_ports(const std::string& text) {
   if (dash == std::string::npos) return {static_cast<std::int32_t>(c_number(text))};
   const auto first = static_cast<std::int32_t>(c_number(text.substr(0, dash)));
   const auto last = static_cast<std::int32_t>(c_number(text.substr(dash + 1)));
-  if (first >= last) throw DiagsFailure({"main", "max port must be greater than min port in range"});
+  if (first >= last) throw DiagsFailure("max port must be greater than min port in range");
   for (std::int32_t port = first; port <= last && ports.size() < most_ports; ++port) ports.push_back(port);
   return ports;
 }

@@ -37,16 +37,14 @@ std::string status_line(unsigned status) {
   return fmt::format("ERROR: Query result returned 0x{:04x}, {}{}\n", status, common, by_class);
 }
 
-[[noreturn]] void exit_for(const Session& session, const StructInfo& record, const mad::MadError& error) {
+[[noreturn]] void exit_for(const StructInfo& record, const mad::MadError& error) {
   int status = EIO;
   std::string text;
   if (dynamic_cast<const mad::NotRead*>(&error) != nullptr) {
     text = fmt::format("Query SA failed: {}\n", error.message());
   } else if (error.reply().empty()) {
     status = ETIMEDOUT;
-    const std::string reason = std::strerror(status);
-    session.diags_warning("sa_query", fmt::format("umad_recv failed: attr 0x{:x}: {}\n", record.attribute_id, reason));
-    text = fmt::format("Query SA failed: {}\n", reason);
+    text = fmt::format("Query SA failed: {}\n", std::strerror(status));
   } else if (error.status() == 0) {  // the answer is for another query
     text = fmt::format("Query SA failed: {}\n", error.message());
   } else {
@@ -61,7 +59,7 @@ std::string status_line(unsigned status) {
 async::Task<> fetch_records_or_exit(Session& session, RecordsReport& report, std::uint8_t method, std::uint32_t modifier) {
   mad::Transactor& transactor = session.transactor();
   mad::Result<sa::Records> tried = co_await sa::try_records(transactor, transactor.sa_path(), report.pattern, method, modifier);
-  if (!tried) exit_for(session, report.pattern.record(), tried.error());
+  if (!tried) exit_for(report.pattern.record(), tried.error());
   report.records = std::move(*tried);
   if (report.records.torn) session.diags_warning("sa_query", torn_text(report.records.bytes.size()));
 }

@@ -18,9 +18,7 @@
 #include "iba-gen/sa.hpp"
 #include "iba/text.hpp"
 #include "iba/wire.hpp"
-#include "mad/rpc.hpp"
 #include "tools/saquery/option_tables.hpp"
-#include "tools/saquery/packet_dump.hpp"
 #include "tools/saquery/saquery.hpp"
 #include "tools/shared/attribute_text.hpp"
 
@@ -51,7 +49,7 @@ std::pair<std::string, std::string> two_ends(const std::string& text, char betwe
 
 [[noreturn]] void refuse_port(const Session& session, std::string_view complaint, int code) {
   session.diags_warning("sa_get_handle", complaint);
-  throw DiagsPanic({"main", "Failed to bind to the SA"}, code);
+  throw DiagsPanic("Failed to bind to the SA", code);
 }
 
 /// If there is no end port, or no subnet manager knows it, no SA is found.
@@ -131,7 +129,6 @@ class SaqueryDiags final : public Command {
   std::vector<std::pair<std::string_view, std::string>> ends_;  ///< the ends of a path by their members: LIDs or names of nodes
   std::map<std::string_view, std::string> gids_;                ///< by their members
   std::map<const MemberOption*, std::uint64_t> numbers_;
-  std::optional<PacketDump> dump_;
 };
 
 void SaqueryDiags::diags_options(OptionSet& set, CommonOptions& common) {
@@ -155,7 +152,6 @@ async::Task<> SaqueryDiags::run(Session& session, Emit& emit) {
   read_words();
   find_port(session);
   co_await session.prepare_sa();
-  if (session.options().debug > 1 && !session.options().from) session.rpc().set_tracer(&dump_.emplace(emit.text(), session.options().keys));
   switch (list_) {
     case ListKind::managers:
       co_await list_managers(session, emit, fetch_records_or_exit);

@@ -198,43 +198,18 @@ void DiagsTopology::board(std::string& out, NodeIndex at, std::string_view host)
   switch_head(out, at, {}, host);
   for (unsigned number = 1; number < node.slots; ++number) {
     const PortIndex at_number = node.first_port + number;
-    if (subnet_.port(at_number).peer == none) continue;
-    trace_link(out, at_number);
-    switch_port(out, at_number);
+    if (subnet_.port(at_number).peer != none) switch_port(out, at_number);
   }
 }
 
 void DiagsTopology::port(std::string& out, PortIndex at, std::string_view prefix) const {
   const bool is_switch = subnet_.node(subnet_.port(at).node).kind() == NodeKind::sw;
-  if (is_switch) trace_link(out, at);
   out += prefix;
   if (is_switch) {
     switch_port(out, at);
   } else {
     end_port(out, at);
   }
-}
-
-void DiagsTopology::trace_node(std::string& out, NodeIndex at) const {
-  if (!debug) return;
-  const Node& node = subnet_.node(at);
-  const bool is_switch = node.kind() == NodeKind::sw, is_ca = node.kind() == NodeKind::ca;
-  debug(out,
-        is_switch ? "switch_iter_func"
-        : is_ca   ? "ca_iter_func"
-                  : "router_iter_func",
-        fmt::format("{}: node {}\n",
-                    is_switch ? "SWITCH"
-                    : is_ca   ? "CA"
-                              : "RT",
-                    fmt::ptr(&node)));
-}
-
-void DiagsTopology::trace_link(std::string& out, PortIndex at) const {
-  if (!debug) return;
-  const Port& port = subnet_.port(at);
-  debug(out, "out_switch_port",
-        fmt::format("port {}:{} remoteport {}\n", fmt::ptr(&port), port.number, fmt::ptr(&subnet_.port(port.peer))));
 }
 
 void DiagsTopology::switch_port(std::string& out, PortIndex at) const {
@@ -313,9 +288,7 @@ void DiagsTopology::topology(std::string& out, std::span<const NodeIndex> nodes,
   }
   for (const NodeKind kind : {NodeKind::sw, NodeKind::ca, NodeKind::router}) {
     for (const NodeIndex at : nodes) {
-      if (subnet_.node(at).kind() != kind) continue;
-      trace_node(out, at);
-      if (grouping != nullptr && grouping->grouped(at)) continue;
+      if (subnet_.node(at).kind() != kind || (grouping != nullptr && grouping->grouped(at))) continue;
       block(out, at);
       drain();
     }

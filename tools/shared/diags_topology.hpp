@@ -26,9 +26,6 @@ class DiagsTopology {
 
   bool full = false;                           ///< -f
   const subnet::Grouping* grouping = nullptr;  ///< -g
-  /// With -d: called for each node and link of the topology, before its text is appended to `out`, with the name of a C function and its
-  /// message.
-  std::function<void(std::string& out, std::string_view function, std::string_view text)> debug{};
   const subnet::LegacySweep* sweep = nullptr;  ///< -m: the sweep whose counts are printed
 
   /// Appends the whole topology: the comment at the top, and the blocks of `nodes`, sorted by kind, or by chassis if there is a grouping.
@@ -60,8 +57,6 @@ class DiagsTopology {
   void ids(std::string& out, subnet::NodeIndex at, std::string_view host, std::string_view prefix) const;
   void switch_head(std::string& out, subnet::NodeIndex at, const Prefixes& prefixes, std::string_view host) const;
   void switch_detail(std::string& out, subnet::NodeIndex at, std::string_view prefix) const;
-  void trace_node(std::string& out, subnet::NodeIndex at) const;
-  void trace_link(std::string& out, subnet::PortIndex at) const;
   void switch_port(std::string& out, subnet::PortIndex at) const;
   void board(std::string& out, subnet::NodeIndex at, std::string_view host) const;
   void end_port(std::string& out, subnet::PortIndex at) const;

@@ -19,7 +19,6 @@
 #include "tools/frame/diags_words.hpp"
 #include "tools/frame/session.hpp"
 #include "tools/shared/stored_fabric.hpp"
-#include "tools/shared/sweep_trace.hpp"
 
 namespace ib::tools {
 namespace {
@@ -70,16 +69,14 @@ std::vector<NodeIndex> reversed(const subnet::Subnet& subnet) {
 
 }  // namespace
 
-void LibibnetdiscFabric::compute_sweep(const Session& session, bool with_steps, TextOut* trace) {
+void LibibnetdiscFabric::compute_sweep(const Session& session, bool with_steps) {
   sweep = {};
   if (stored) {
     sweep.hops = stored->max_hops;
     order = reversed(subnet);
     return;
   }
-  const subnet::LegacyScan scan{.mlnx = session.options().mlnx_extended_port_info, .with_steps = with_steps};
-  const bool traces = trace != nullptr && session.options().debug > 0 && subnet.start != subnet::none;
-  sweep = traces ? trace_sweep(*this, *trace, scan) : subnet::legacy_sweep(subnet, scan);
+  sweep = subnet::legacy_sweep(subnet, {.mlnx = session.options().mlnx_extended_port_info, .with_steps = with_steps});
   order = subnet::legacy_order(subnet, sweep);
 }
 
@@ -105,15 +102,13 @@ async::Task<> discover_as_libibnetdisc(Session& session, const LibibnetdiscWante
     load_diags_fabric(*wanted.load_cache, fabric);
   } else {
     open_for_libibnetdisc(session);
-    session.routes_of_libibnetdisc();
-    report_self(session);
     co_await discover(session, options, fabric);
   }
   if (!fabric.stored && (wanted.max_hops != 0 || goes_beyond_libibnetdisc(fabric.subnet))) {
     fabric.keep(subnet::legacy_sweep(fabric.subnet, {.max_hops = wanted.max_hops, .mlnx = options.fdr10}));
   }
   if (!wanted.silent) libibnetdisc_failures(session, fabric, true);
-  if (wanted.max_hops == 0) fabric.compute_sweep(session, wanted.with_steps, wanted.trace);
+  if (wanted.max_hops == 0) fabric.compute_sweep(session, wanted.with_steps);
 }
 
 async::Task<> discover_part_as_libibnetdisc(Session& session, path::Path start, unsigned radius, Fabric& fabric,
@@ -140,14 +135,8 @@ void open_for_libibnetdisc(Session& session) {
   try {
     std::ignore = session.lowest_transactor();
   } catch (const DiagsFailure&) {
-    print_on_stderr(session.world(), fmt::format("./libibnetdisc/ibnetdisc.c:802; can't open MAD port ({})\n", session.diags_port()));
-    throw DiagsFailure({"main", "discover failed\n"});
+    throw DiagsFailure("discover failed\n");
   }
-}
-
-void report_self(const Session& session) {
-  for (const unsigned attribute : {smp::NodeInfo::attribute_id, smp::PortInfo::attribute_id})
-    session.diags_debug("smp_query_status_via", fmt::format("attr 0x{:x} mod 0x0 route {}", attribute, libibnetdisc_route({})));
 }
 
 void libibnetdisc_failures(const Session& session, const Fabric& fabric, bool from_here) {

@@ -21,8 +21,8 @@ struct LibibnetdiscFabric : Fabric {
   subnet::LegacySweep sweep{};             ///< of a cache only `hops`; empty after keep()
   std::vector<subnet::NodeIndex> order{};  ///< the order of lists: the last found node first; of a cache the order of the file
 
-  /// Sets `sweep` and `order`. With -d, `trace` gets the lines of trace_sweep().
-  void compute_sweep(const Session& session, bool with_steps = false, TextOut* trace = nullptr);
+  /// Sets `sweep` and `order`.
+  void compute_sweep(const Session& session, bool with_steps = false);
   /// Removes from the model what `part`, a sweep of the model, does not find. Sets `order`.
   void keep(const subnet::LegacySweep& part);
 };
@@ -33,7 +33,6 @@ struct LibibnetdiscWanted {
   unsigned max_hops{};                      ///< as LegacyScan::max_hops
   bool with_steps{};                        ///< LegacySweep::steps is wanted
   bool silent{};                            ///< the program calls libibnetdisc_failures() itself
-  TextOut* trace{};                         ///< with -d gets the lines of trace_sweep()
 };
 
 /// The discovery of our own that a sweep of libibnetdisc is computed from: by directed routes, with FDR10 according to ibdiag.conf. Its
@@ -49,10 +48,8 @@ async::Task<> discover_part_as_libibnetdisc(Session& session, path::Path start, 
 /// beyond its bound.
 unsigned radius_for_libibnetdisc(unsigned hops);
 
-/// Opens the end port. If this fails, prints the messages of libibnetdisc and ends the command like a program whose discovery failed.
+/// Opens the end port. If this fails, ends the command like a program whose discovery failed.
 void open_for_libibnetdisc(Session& session);
-/// With -d of infiniband-diags: before a discovery libibnetdisc requests NodeInfo and PortInfo of its own port.
-void report_self(const Session& session);
 /// Prints on stderr what did not answer. `from_here` means that the sweep began at this host.
 void libibnetdisc_failures(const Session& session, const Fabric& fabric, bool from_here);
 /// A directed route in the format of libibnetdisc: "DR path slid 0; dlid 0; 0,1,3".

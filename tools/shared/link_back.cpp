@@ -37,20 +37,15 @@ bool lacks_ports(const Subnet& subnet, subnet::NodeIndex host) {
 /// The ports at the bound that are not the way in, in the order in which libibnetdisc requests them.
 std::vector<RimPort> rim_ports(const Subnet& subnet, unsigned bound, bool mlnx) {
   std::vector<RimPort> ports;
-  subnet::LegacyScan scan;
-  scan.max_hops = bound;
-  scan.mlnx = mlnx;
-  scan.on_event = [&](const subnet::LegacyEvent& event) {
-    if (event.what != subnet::LegacyEvent::What::ask_port || event.port == none) return;
-    const subnet::Port& port = subnet.port(event.port);
-    const subnet::Node& node = subnet.node(port.node);
-    if (node.kind() == subnet::NodeKind::sw && node.hops >= bound && port.number != 0) ports.push_back({event.port, event.route});
-  };
-  const subnet::LegacySweep sweep = subnet::legacy_sweep(subnet, scan);
-  std::erase_if(ports, [&](const RimPort& rim) {
-    const subnet::Port& port = subnet.port(rim.port);
-    return sweep.entry_ports[port.node] == port.number;
-  });
+  const subnet::LegacySweep sweep = subnet::legacy_sweep(subnet, {.max_hops = bound, .mlnx = mlnx, .with_steps = true});
+  for (const subnet::LegacyStep& step : sweep.steps) {
+    const subnet::Port& way_in = subnet.port(step.port);
+    const subnet::Node& node = subnet.node(way_in.node);
+    if (!step.is_new || node.kind() != subnet::NodeKind::sw || node.hops < bound || !subnet.port(node.first_port).has_info) continue;
+    for (unsigned number = 1; number <= node.info.num_ports && number < node.slots; ++number) {
+      if (number != way_in.number) ports.push_back({node.first_port + number, step.route});
+    }
+  }
   return ports;
 }
 

@@ -40,9 +40,8 @@ async::Task<> serve(Session& session, std::function<void(mad::Server& server)> o
   try {
     offer(server);
   } catch (const SysError& error) {
-    session.refuse(error, {"main", cannot});
+    session.refuse(error, cannot);
   }
-  session.diags_debug("main", "starting to serve...");
   co_await server.run();
 }
 

@@ -84,7 +84,7 @@ Destination known_manager(Session& session) {
 async::Task<smp::SMInfo> read_manager(Session& session, mad::Transactor& transactor, const path::Path& path, std::uint64_t sm_key) {
   const smp::SMInfo mine{.sm_key = sm_key};  // SubnGet carries the SM_Key of the requester (IBA 14.2.5.13)
   mad::Result<smp::SMInfo> answer = co_await transactor.try_subn_get<smp::SMInfo>(path, 0, mine);
-  co_return session.take(std::move(answer), {"main", "query"});
+  co_return session.take(std::move(answer), "query");
 }
 
 class Sminfo final : public Command {
@@ -137,7 +137,7 @@ class Sminfo final : public Command {
       emit.heading(report.line());  // what it was stays readable where the Set fails
       const smp::SMInfo changed = wanted_.applied(report.info);
       mad::Result<smp::SMInfo> answer = co_await transactor.try_subn_set(manager.path, *modifier, changed);
-      report.info = session.take(std::move(answer), {"main", "query"});
+      report.info = session.take(std::move(answer), "query");
       if (session.options().dry_run) co_return;
     }
     emit(report);
@@ -176,7 +176,7 @@ class SminfoDiags final : public Command {
     if (wanted_.modifier) {
       const smp::SMInfo changed = wanted_.applied({.sm_state = smp::SMState::standby});
       mad::Result<smp::SMInfo> answer = co_await transactor.try_subn_set(manager.path, *wanted_.modifier, changed);
-      report.info = session.take(std::move(answer), {"main", "query"});
+      report.info = session.take(std::move(answer), "query");
     } else {
       report.info = co_await read_manager(session, transactor, manager.path, wanted_.sm_key);
     }

@@ -118,7 +118,7 @@ class Smpdump final : public Command {
   async::Task<> run(Session& session, Emit& emit) override {
     Destination node{path::IbPath{}, {}};
     if (as_it_comes_) {
-      node.path = given_path(session, emit);
+      node.path = given_path(session);
     } else {
       node = co_await session.smp_node(target_);
     }
@@ -127,10 +127,7 @@ class Smpdump final : public Command {
                                .attribute_id = attribute_,
                                .attribute_modifier = modifier_,
                                .payload = {}};
-    // infiniband-diags' smpdump prints no requests with -d, only what came.
-    mad::Transactor& transactor = as_it_comes_ ? session.lowest_transactor() : session.transactor();
-    mad::Result<mad::Reply> reply = co_await transactor.try_call(request);
-    if (as_it_comes_ && session.options().debug > 0) print_on_stderr(session.world(), fmt::format("{} bytes received\n", mad::packet_size));
+    mad::Result<mad::Reply> reply = co_await session.transactor().try_call(request);
     SmpdumpReport report;
     if (reply) {
       report.mad = reply->bytes;
@@ -149,12 +146,11 @@ class Smpdump final : public Command {
 
  private:
   /// The path as infiniband-diags' smpdump takes it from the words, without any check. One try.
-  path::Path given_path(Session& session, Emit& emit) const {
+  path::Path given_path(Session& session) const {
     path::Path path = path::IbPath{};
     if (session.options().address == path::Form::direct) {
-      if (session.options().debug > 0) emit.text().print("ibdebug: [{}] str2DRPath: DR str: {}\n", getpid(), harmless(target_.text()));
       const auto route = read_diags_route(target_.text());
-      if (!route) throw DiagsPanic({"main", fmt::format("bad path str '{}'", target_.text())}, 0);
+      if (!route) throw DiagsPanic(fmt::format("bad path str '{}'", target_.text()), 0);
       path::IbDrPath directed;
       std::copy(route->begin() + 1, route->end(), directed.route.begin() + 1);
       directed.hops = static_cast<std::uint8_t>(route->size() - 1);
@@ -175,7 +171,7 @@ class Smpdump final : public Command {
     const std::optional<int> failure = session.open_failure();
     if (!failure) return;
     const int code = *failure == ENODEV ? ENOENT : *failure;  // there is no such port
-    throw DiagsPanic({"main", fmt::format("can't open UMAD port ({})", session.diags_port())}, code);
+    throw DiagsPanic(fmt::format("can't open UMAD port ({})", session.diags_port()), code);
   }
 
   Target target_;

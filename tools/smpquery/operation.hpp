@@ -25,7 +25,7 @@ struct OperationRun {
 
   const path::Path& path() const { return node.path; }
   /// The message of infiniband-diags if the operation fails: "operation NI: node info query failed".
-  DiagsWords words(std::string_view why) const;
+  std::string words(std::string_view why) const;
   /// Reads an attribute that the operation needs. A failure ends the command.
   async::Task<std::vector<std::uint8_t>> get(const StructInfo& info, std::uint32_t attribute_modifier, const char* why) const;
   template <class T>

@@ -61,7 +61,7 @@ class Smpquery final : public Command {
     set.operand("OP", [this](const std::string& word) {
       word_ = word;
       operation_ = find_diags_operation(word);
-      if (operation_ == nullptr) throw DiagsFailure({"main", fmt::format("operation '{}' not supported", word)});
+      if (operation_ == nullptr) throw DiagsFailure(fmt::format("operation '{}' not supported", word));
     });
     set.target("TARGET", target_);
     set.optional_operands();
@@ -94,7 +94,7 @@ class Smpquery final : public Command {
 
 }  // namespace
 
-DiagsWords OperationRun::words(std::string_view why) const { return {"main", fmt::format("operation {}: {}", word, why)}; }
+std::string OperationRun::words(std::string_view why) const { return fmt::format("operation {}: {}", word, why); }
 
 async::Task<std::vector<std::uint8_t>> OperationRun::get(const StructInfo& info, std::uint32_t attribute_modifier, const char* why) const {
   mad::Result<std::vector<std::uint8_t>> bytes = co_await session.transactor().try_get(node.path, info, attribute_modifier);

@@ -145,7 +145,7 @@ class Vendstat final : public Command {
     if (sets_groups_) co_return co_await set_groups(device, emit, port);
     if (!reads_.empty() || !writes_.empty()) co_return co_await space(device, emit);
     if (class_port_info_) co_return co_await class_port_info(device, emit);
-    if (!general_ && !wait_) throw DiagsFailure({"main", "at least one of -N and -w must be specified"});
+    if (!general_ && !wait_) throw DiagsFailure("at least one of -N and -w must be specified");
     co_await information(device, emit);
   }
 
@@ -209,10 +209,10 @@ class Vendstat final : public Command {
   async::Task<> information(const Device& device, Emit& emit) const {
     if (!checks_capability_) {
       const Data known = co_await device.ask(mad::method::get, mlx::ClassPortInfo::info());
-      if (!known) throw DiagsFailure({"main", "classportinfo query"});
+      if (!known) throw DiagsFailure("classportinfo query");
     }
     const Data answer = co_await device.ask(mad::method::get, mlx::GeneralInfo::info());
-    if (!answer) throw DiagsFailure({"main", "generalinfo query"});
+    if (!answer) throw DiagsFailure("generalinfo query");
     const std::uint16_t id = mlx::GeneralInfo::unpack(*answer).device_id;
     if (general_) {
       const StructInfo& layout = mlnx::has_ext_firmware_version(id) ? mlx::Is4GeneralInfo::info() : mlx::GeneralInfo::info();
@@ -223,7 +223,7 @@ class Vendstat final : public Command {
     }
     if (!wait_) co_return;
     const std::string unsupported = fmt::format("Unsupported device ID 0x{:x}", id);
-    if (id != mlnx::infini_scale3) device.session.refuse(Error(unsupported), {"main", unsupported});
+    if (id != mlnx::infini_scale3) device.session.refuse(Error(unsupported), unsupported);
     co_await xmit_wait(device, emit);
   }
 
@@ -235,7 +235,7 @@ class Vendstat final : public Command {
       const Data answer = co_await device.ask(mad::method::get, mlx::ConfigSpaceAccess::info(), modifier, wanted);
       if (!answer) {
         emit.so_far(report);
-        throw DiagsFailure({"main", "vendstat"});
+        throw DiagsFailure("vendstat");
       }
       const auto counters = mlx::ConfigSpaceAccess::unpack(*answer);
       report.add(counters, mlnx::wait_lines(request, counters));

@@ -42,7 +42,6 @@ TEST_CASE("the places of links are in the order of their data") {
       CHECK((a < b) == (link.data_mbps() < other.data_mbps()));
     }
   }
-  CHECK(sa::next_lower(sa::Rate{19}) == sa::Rate{15});  // 2x FDR, 1x EDR
   CHECK(sa::order_of(sa::Rate{1}) == 0);
   CHECK(sa::order_of(sa::Rate{25}) == 0);
 }

@@ -189,27 +189,6 @@ TEST_CASE("the legacy order is that of ibnetdiscover's queue") {
   CHECK(legacy_sweep(swept.subnet, {.mlnx = true}).mads == 32 + 10);  // MlnxExtPortInfo of ports that may be at FDR10
 }
 
-TEST_CASE("the queue of ibnetdiscover, event by event") {
-  using What = LegacyEvent::What;
-  FakeFabric fabric = little();
-  const Swept swept(fabric);
-  std::vector<LegacyEvent> events;
-  LegacyScan scan;
-  scan.on_event = [&events](const LegacyEvent& event) { events.push_back(event); };
-  const LegacySweep sweep = legacy_sweep(swept.subnet, scan);
-  const auto number_of = [&events](What what) { return std::ranges::count(events, what, &LegacyEvent::what); };
-  CHECK(number_of(What::ask_node) == 6);
-  CHECK(number_of(What::found_node) == 6);
-  CHECK(number_of(What::link) == 5);  // all but the start's
-  CHECK(static_cast<std::size_t>(number_of(What::read_port)) == sweep.ports.size());
-  CHECK(number_of(What::ask_mlnx_port) == 0);
-  // A port of a switch is asked for by the route on which the switch was found first.
-  for (const LegacyEvent& event : events) {
-    if (event.what != What::ask_port || swept.subnet.node(swept.subnet.port(event.port).node).description() != "Switch2") continue;
-    CHECK(event.route == std::vector<std::uint8_t>{1, 3});
-  }
-}
-
 TEST_CASE("a rate is read from the fields that count") {
   Subnet subnet;
   const NodeIndex at = subnet.add_node(node_info(1, smp::NodeType::channel_adapter, 1)),

@@ -134,10 +134,7 @@ TEST_CASE_METHOD(Hosts, "ibping of infiniband-diags to a silent host") {
   CHECK_THAT(done.out,
              ibtest::starts_with("\n---  (Lid 3) ibping statistics ---\n1 packets transmitted, 0 received, 100% packet loss, time 13") &&
                  ibtest::ends_with(" ms\nrtt min/avg/max = 0.000/0.000/0.000 ms\n"));
-  CHECK_THAT(done.err, contains("mad_rpc_rmpp: _do_madrpc failed; dport (Lid 3)\n") && !contains("Ping.."));
-  const auto debugged = diags(fabric, {"ibping", "-d", "-c", "1", "-t", "100", "3"});
-  CHECK_THAT(debugged.out, ibtest::starts_with("ibdebug: [") && contains("ibping: Ping..\n") &&
-                               contains("main: ibping to Lid 3 failed\n") && contains("report: out due signal 0\n"));
+  CHECK_THAT(done.err, contains("mad_rpc_rmpp: _do_madrpc failed; dport (Lid 3)\n"));
 }
 
 TEST_CASE_METHOD(Hosts, "a ping that is under way when ibping is interrupted is neither received nor lost") {
@@ -214,7 +211,6 @@ TEST_CASE_METHOD(Hosts, "ibsysstat by its legacy name asks once") {
   CHECK(silent.out == "ibsysstat: iberror: failed: ibsystat to Lid 3: Connection timed out\n");
   CHECK(silent.err.empty());
   CHECK(requests.size() == 1);
-  CHECK_THAT(diags(fabric, {"ibsysstat", "-d", "3"}).out, contains("ibsystat: Sysstat ping..\n"));
 }
 
 TEST_CASE_METHOD(Hosts, "pings as JSON: a line for each, or one document") {

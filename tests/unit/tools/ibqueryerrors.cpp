@@ -133,10 +133,8 @@ TEST_CASE("ibqueryerrors: ports with errors, in the words of both dialects") {
     const auto nobody = diags(f.fabric, {"ibqueryerrors", "-D", "0,1,4"});
     CHECK(nobody.status == 0);
     CHECK(nobody.out.empty());
-    CHECK_THAT(nobody.err,
-               starts_with("./libibnetdisc/query_smp.c:186; umad (DR path slid 65535; dlid 65535; 0,1,4 Attr 0x11:0) bad status 110") &&
-                   contains("mad_rpc: _do_madrpc failed; dport (DR path slid 65535; dlid 65535; 0,1,4)\n") &&
-                   ends_with("Failed to query local Node Info\n"));
+    CHECK_THAT(nobody.err, contains("mad_rpc: _do_madrpc failed; dport (DR path slid 65535; dlid 65535; 0,1,4)\n") &&
+                               ends_with("Failed to query local Node Info\n"));
     const auto elsewhere = diags(f.fabric, {"ibqueryerrors", "-C", "nodev"});
     CHECK(elsewhere.status == 255);
     CHECK_THAT(elsewhere.out, contains("iberror: failed: Failed to open port; nodev:0\n\n"));
@@ -224,8 +222,7 @@ TEST_CASE("ibqueryerrors: a PMA that is silent costs one chain of tries, and is 
   f.other_pma.count(1, "symbol_error_counter") = 1;
   const auto theirs = diags(f.fabric, {"ibqueryerrors"});
   CHECK(theirs.status == 1);
-  CHECK_THAT(theirs.err, contains("mad_rpc: _do_madrpc failed; dport (Lid 1)\n") &&
-                             contains("query_cap_mask: classportinfo query failed on leaf, Lid 1 port 0\n") &&
+  CHECK_THAT(theirs.err, !contains("mad_rpc") && contains("query_cap_mask: classportinfo query failed on leaf, Lid 1 port 0\n") &&
                              contains("print_errors: IB_GSI_PORT_COUNTERS query failed on leaf, Lid 1 port 4\n"));
   CHECK(count(theirs.err, "print_errors:") == 4);
   CHECK_THAT(theirs.out, contains("##          5 PMA query failures\n") && contains("## Summary: 3 nodes checked, 1 bad nodes found\n"));
@@ -297,25 +294,6 @@ TEST_CASE("ibqueryerrors: without an SA the one program ends, the other uses SL 
   CHECK(nobody.status == 0);
   CHECK_THAT(nobody.out, contains("0 nodes checked"));
   CHECK_THAT(diags(f.fabric, {"ibqueryerrors", "-D", "0,1"}).out, !contains("nodes checked"));
-}
-
-// As Debian's ibqueryerrors prints it of such a fabric on ibsim, but for the addresses in its memory.
-TEST_CASE("ibqueryerrors -d: the sweep as libibnetdisc tells of it") {
-  Fabric f;
-  const auto traced = diags(f.fabric, {"ibqueryerrors", "-d"});
-  const std::string line = "./libibnetdisc/ibnetdisc.c:", route = "DR path slid 0; dlid 0; 0";
-  CHECK_THAT(traced.out, starts_with(line + "821; from " + route + "\n" + line + "612; Query Node Info; " + route + "\n" + line +
-                                     "558; Found new node GUID 0x200 (" + route + ")\n" + line + "456; Query Port Info; " + route +
-                                     " (0x200):1\n" + line + "327; Query MLNX Extended Port Info; " + route + " (0x200):1\n" + line +
-                                     "184; portid " + route + " portnum 1: base lid 2 state 4 physstate 5 "));
-  CHECK_THAT(traced.out, contains(line + "612; Query Node Info; " + route + ",1\n" + line + "558; Found new node GUID 0x100 (" + route +
-                                  ",1)\n" + line + "505; linking: 0x100 0x0000"));
-  CHECK(count(traced.out, "Query Port Info; " + route + ",1 (0x100):") == 5);
-  CHECK(count(traced.out, "Found new node GUID 0x300 (" + route + ",1,2)\n") == 1);
-  CHECK(count(traced.out, "Found old node GUID 0x300 (" + route + ",1,3)\n") == 1);
-  CHECK(traced.out.find("linking") < traced.out.find("## Summary"));
-  CHECK_THAT(traced.err, !contains("D: "));
-  CHECK_THAT(diags(f.fabric, {"ibqueryerrors"}).out, !contains("libibnetdisc"));
 }
 
 TEST_CASE("ibqueryerrors: what is found, as JSON") {

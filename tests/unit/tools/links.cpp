@@ -360,7 +360,7 @@ TEST_CASE_METHOD(Fabric, "ibidsverify of infiniband-diags: its words") {
   CHECK(wrong.err == "Unknown option: x\n");
   const auto no_device = diags(fabric, {"ibidsverify", "-R", "-C", "nodev"});
   CHECK(no_device.status == 255);
-  CHECK_THAT(no_device.err, contains("./libibnetdisc/ibnetdisc.c:802; can't open MAD port (nodev:0)\n"));
+  CHECK_THAT(no_device.err, contains("can't open UMAD port (nodev:0)\n"));
 }
 
 TEST_CASE_METHOD(Fabric, "ibidsverify of infiniband-diags reads the fabric anew each time") {
@@ -410,9 +410,7 @@ TEST_CASE_METHOD(Fabric, "What infiniband-diags says where there is no such devi
   const auto discover = diags(fabric, {"ibnetdiscover", "-C", "nodev"});
   CHECK(discover.status == 255);
   CHECK(discover.out == "ibnetdiscover: iberror: failed: discover failed\n\n");
-  CHECK_THAT(
-      discover.err,
-      contains("mad_rpc_open_port: can't open UMAD port (nodev:0)\n./libibnetdisc/ibnetdisc.c:802; can't open MAD port (nodev:0)\n"));
+  CHECK_THAT(discover.err, ibtest::ends_with("mad_rpc_open_port: can't open UMAD port (nodev:0)\n"));
   const auto links = diags(fabric, {"iblinkinfo", "-P", "7"});
   CHECK(links.status == 1);
   CHECK(links.out.empty());
@@ -445,16 +443,16 @@ TEST_CASE("What infiniband-diags says where no subnet manager has been") {
   CHECK_THAT(errors.err, contains("sa_get_handle: No SM/SA found on port (null):0\n"));
 }
 
-TEST_CASE_METHOD(Fabric, "infiniband-diags tells a wait that ended by itself from a request that the kernel gave up") {
+TEST_CASE_METHOD(Fabric, "a request that is not answered is one line on stderr by a legacy name, whoever noticed it") {
   fabric.node(other).faults.silent = true;
-  CHECK_THAT(diags(fabric, {"smpquery", "NI", "4"}).err, !contains("recv failed"));
-  CHECK_THAT(diags(fabric, {"smpquery", "-e", "NI", "4"}).err, contains("_do_madrpc: retry 1 (timeout 1000 ms)\n"));
-  // The nodes at the LIDs of a table have 100 ms, whatever -t says.
-  CHECK_THAT(diags(fabric, {"ibroute", "-e", "-t", "300", "1"}).err,
-             contains("_do_madrpc: retry 1 (timeout 100 ms)\n") && contains("timeout after 3 retries, 300 ms\n"));
-  fabric.network.reports = false;
-  const std::string err = diags(fabric, {"smpquery", "NI", "4"}).err;
-  CHECK_THAT(err, contains("_do_madrpc: recv failed: Connection timed out\n") && contains("mad_rpc: _do_madrpc failed; dport (Lid 4)\n"));
+  for (const bool reports : {true, false}) {
+    fabric.network.reports = reports;
+    for (const std::vector<std::string>& words : {std::vector<std::string>{"smpquery", "NI", "4"}, {"smpquery", "-e", "NI", "4"}}) {
+      const std::string err = diags(fabric, words).err;
+      CHECK_THAT(err, starts_with("ibwarn: [") && ibtest::ends_with("mad_rpc: _do_madrpc failed; dport (Lid 4)\n"));
+      CHECK(std::ranges::count(err, '\n') == 1);
+    }
+  }
 }
 
 }  // namespace tools_links_tests

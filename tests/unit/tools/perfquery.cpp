@@ -134,7 +134,7 @@ TEST_CASE("perfquery: every attribute, by its option in both dialects") {
     f.pma.unsupported.insert(static_cast<std::uint16_t>(info.attribute_id));
     const auto refused = diags(f.fabric, theirs_words);
     CHECK(refused.status == 255);
-    CHECK(refused.out == "perfquery: iberror: failed: " + counters.cannot_read().text + "\n");
+    CHECK(refused.out == "perfquery: iberror: failed: " + counters.cannot_read() + "\n");
     CHECK(ibtool(f.fabric, words).status == 3);
   }
 }
@@ -482,10 +482,9 @@ TEST_CASE("perfquery of infiniband-diags: before a reset the node is requested t
     if (is_smp) smps.push_back(header.attribute_id());
     return answer && !(is_smp && is_silent) ? std::vector<FakeFabric::Answer>{*answer} : std::vector<FakeFabric::Answer>{};
   };
-  const auto reset = diags(f.fabric, {"perfquery", "-d", "-R", "1", "2"});
+  const auto reset = diags(f.fabric, {"perfquery", "-R", "1", "2"});
   CHECK(reset.status == 0);
   CHECK(smps == std::vector<std::uint16_t>(2, smp::NodeInfo::attribute_id));  // before what is read, and before the Set
-  CHECK_THAT(reset.err, !contains("smp_query"));
   smps.clear();
   CHECK(diags(f.fabric, {"perfquery", "1", "2"}).status == 0);
   CHECK(smps.empty());

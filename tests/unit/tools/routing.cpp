@@ -220,7 +220,7 @@ TEST_CASE("ibroute: what is no switch, silent, or lies") {
   const auto silent = diags(s.fabric, {"ibroute", "2"});
   CHECK(silent.status == 255);
   CHECK(silent.out == "ibroute: iberror: failed: dump tables: node info failed: valid addr?\n");
-  CHECK_THAT(silent.err, contains("nodeinfo\n0000 0000 "));
+  CHECK_THAT(silent.err, ibtest::ends_with("mad_rpc: _do_madrpc failed; dport (Lid 2)\n"));
   CHECK(ibtool(s.fabric, {"ibroute", "2"}).status == 3);
 }
 
@@ -331,8 +331,7 @@ TEST_CASE("ibtracert: a missing entry, a loop and a dead end are named") {
   const auto theirs = diags(s.fabric, {"ibtracert", "3", "6"});
   CHECK(theirs.status == 255);
   CHECK(theirs.out == "ibtracert: iberror: failed: Failed to get route information\n");
-  CHECK_THAT(theirs.err, contains("find_route: can't reach to/from ports"));
-  CHECK_THAT(theirs.err, contains("get_route: can't find a route from src to dest"));
+  CHECK_THAT(theirs.err, contains("get_route: can't find a route from src to dest: LID 6 does not answer\n"));
 }
 
 TEST_CASE("ibtracert: a source at the end of a LID and a directed route that are too long together") {
@@ -400,7 +399,7 @@ TEST_CASE("a GUID where no subnet manager was yet") {
   const auto theirs = diags(fabric, {"ibroute", "-G", "0x77"});
   CHECK(theirs.status == 255);
   CHECK(theirs.out == "ibroute: iberror: failed: can't resolve destination port 0x77\n");
-  CHECK_THAT(theirs.err, contains("sa_rpc_call: only lid routes are supported\n"));
+  CHECK_THAT(theirs.err, ibtest::ends_with("ib_path_query_via: sa call path_query failed\n"));
 }
 
 TEST_CASE("ibfindnodesusing: a list of hosts in short, as the Perl script makes it") {

@@ -101,8 +101,7 @@ TEST_CASE("saquery of infiniband-diags: how it ends") {
   const auto silent = diags(subnet.fabric, {"saquery", "NR", "2"});
   CHECK(silent.status == 110);
   CHECK(silent.out.empty());
-  CHECK_THAT(silent.err,
-             contains("sa_query: umad_recv failed: attr 0x11: Connection timed out\n\nQuery SA failed: Connection timed out\n"));
+  CHECK(silent.err == "Query SA failed: Connection timed out\n");
   CHECK_THAT(diags(subnet.fabric, {"saquery", "-c"}).err,
              contains("Query SA failed: Connection timed out\nFailed to query SA:ClassPortInfo\n"));
   status = 0x0300;  // no records: to it an error
@@ -161,10 +160,9 @@ TEST_CASE("saquery of infiniband-diags: hostile names, keys, packets and widths"
   const auto listed = diags(subnet.fabric, {"saquery", "PIR"});
   CHECK_THAT(listed.out, contains("\t\tMkey:............................<not displayed>\n"));
   CHECK_THAT(listed.err, contains("mad_dump_linkwidth: bad width 5\n"));
-  const auto dumped = diags(subnet.fabric, {"saquery", "-dd", "PIR"});
-  CHECK_THAT(dumped.out, ibtest::starts_with("SA Request:\n0103 0212 "));
-  CHECK_THAT(dumped.out, contains("SA Response:\n0103 0292 "));
-  CHECK(dumped.out.find("1234") == std::string::npos);
+  const auto traced = diags(subnet.fabric, {"saquery", "-dd", "PIR"});
+  CHECK(traced.out == listed.out);
+  CHECK_THAT(traced.err, contains("D: ") && contains("MKey=<not displayed>"));
 }
 
 TEST_CASE("saquery of infiniband-diags: words that hold several fields") {
