@@ -96,6 +96,11 @@ def check_meaning(s, f, errors):
         bad("a counter is a plain uint")
 
 
+def check_changes(s, f, errors):
+    if f.changes and (f.kind not in ("uint", "bytes") or f.reserved or f.secret == "yes"):
+        errors.append(f.where.error(f"{s.qname}.{f.name}: changes= goes with a plain uint or bytes"))
+
+
 def check_secret(s, f, errors):
     def bad(text):
         errors.append(f.where.error(f"{s.qname}.{f.name}: {text}"))
@@ -188,7 +193,7 @@ def check_attributes(structs, errors):
             errors.append(s.where.error(f"{s.qname}: attribute= needs class="))
         if s.format and (s.attribute >= 0 or not any(f.name == "data" for f in s.fields)):
             errors.append(s.where.error(f"{s.qname}: a format has a member 'data' and no attribute="))
-        if (s.attribute < 0 and not s.format) or s.variant:
+        if (s.attribute < 0 and not s.format) or s.variant or s.register >= 0:
             continue
         for cls, _version in s.classes:
             key = (cls, s.oui, s.attribute)
@@ -197,6 +202,26 @@ def check_attributes(structs, errors):
                 errors.append(s.where.error(f"{s.qname}: class {cls:#04x} already has {what}: {seen[key].qname}, "
                                             f"{seen[key].where.file}:{seen[key].where.line}"))
             seen[key] = s
+
+
+def check_registers(structs, errors):
+    """Each register has one layout without selects=, and one for each value that selects= names."""
+    carrier = next((s for s in structs if s.carries_registers), None)
+    room = carrier.fields[-1].total if carrier and carrier.fields else 0
+    seen = {}
+    for s in structs:
+        if s.register < 0:
+            continue
+        if s.bytes * 8 > room:
+            errors.append(s.where.error(f"{s.qname}: {s.bytes} bytes do not fit in the {room // 8} of AccessRegister"))
+        if s.selects:
+            field = next((f for f in s.fields if f.name == s.selects[0]), None)
+            if not field or field.kind != "uint" or field.count != 1 or s.selects[1] >> field.bits:
+                errors.append(s.where.error(f"{s.qname}: selects= is a field=value of it"))
+        key = (s.register, s.selects)
+        if key in seen:
+            errors.append(s.where.error(f"{s.qname}: register {s.register:#06x} has this layout already: {seen[key].qname}"))
+        seen[key] = s
 
 
 def check(model):
@@ -220,11 +245,13 @@ def check(model):
             check_kind(s, f, structs, enums, errors)
             check_meaning(s, f, errors)
             check_secret(s, f, errors)
+            check_changes(s, f, errors)
         check_names(s, errors)
         check_layout(s, errors)
         check_modifier(s, errors)
         check_masks(s, errors)
     check_attributes(model.structs, errors)
+    check_registers(model.structs, errors)
     order = {s.qname: i for i, s in enumerate(model.structs)}
     for s in model.structs:
         for f in s.fields:

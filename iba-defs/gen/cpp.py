@@ -103,6 +103,8 @@ def constants(s):
             out += f"  static constexpr std::uint32_t vendor_oui = {s.oui:#08x};\n"
         out += f"  static constexpr std::uint16_t attribute_id = {s.attribute:#06x};\n"
         out += f"  static constexpr std::uint32_t methods = {method_mask(s):#x};\n"
+    if s.register >= 0:
+        out += f"  static constexpr std::uint32_t register_id = {s.register:#06x};\n"
     return out
 
 
@@ -114,7 +116,8 @@ def emit_struct(s):
     out += "\n"
     for f in s.fields:
         note = f"  ///< {f.unit}" if f.unit else ""
-        out += f"  {member_type(f, s.ns)} {f.name}{{}};{note}\n"
+        value = s.selects[1] if s.selects and f.name == s.selects[0] else ""
+        out += f"  {member_type(f, s.ns)} {f.name}{{{value}}};{note}\n"
     out += "\n  static const StructInfo& info();\n  void pack(MutableBytes out) const;\n"
     out += f"  static {s.name} unpack(Bytes in);\n  bool operator==(const {s.name}&) const = default;\n}};\n\n"
     return out
@@ -208,13 +211,17 @@ def as_number(f, i):
 
 
 def pack_run(run):
+    """What would change something in a device is packed as zero, whatever the member holds."""
     first, end = run[0][2], run[-1][2] + run[-1][0].bits
     size = (end - first) // 8
-    if len(run) == 1:
+    sent = [part for part in run if not part[0].changes]
+    if not sent:
+        value = "0"
+    elif len(run) == 1:
         value = as_number(run[0][0], run[0][1])
     else:
         terms = []
-        for f, i, at in run:
+        for f, i, at in sent:
             shift = end - at - f.bits
             mask = f"({as_number(f, i)} & std::uint64_t{{{(1 << f.bits) - 1:#x}}})"
             terms.append(mask + (f" << {shift}" if shift else ""))
@@ -247,6 +254,8 @@ def converted(f, ns, value):
 
 def pack_other(f):
     out = ""
+    if f.changes:
+        return f"  std::memset(p + {f.offset // 8}, 0, {f.total // 8});\n"
     if is_byte_array(f):
         return f"  std::memcpy(p + {f.offset // 8}, {f.name}.data(), {f.count});\n"
     for i in range(f.count):

@@ -14,6 +14,7 @@ import check  # noqa: E402
 import cpp  # noqa: E402
 import model as definitions  # noqa: E402
 import reference  # noqa: E402
+import registers  # noqa: E402
 import tables  # noqa: E402
 
 
@@ -49,6 +50,7 @@ def main():
     try:
         model = definitions.read(options.xml)
         check.check(model)
+        registers.add_heads(model)
     except definitions.Bad as e:
         print(e, file=sys.stderr)
         return 1

@@ -72,6 +72,7 @@ class Field:
     secret: str  # "yes": a key that printers hide; otherwise empty
     well_known: int  # of a secret: the one value besides 0 that is public
     meaning: str  # "counter", or empty
+    changes: bool  # a value that is not zero would change something in the device; it is read, never sent
     member_masks: list = dc_field(default_factory=list)  # (where, member, bit)
     struct: object = None  # resolved
     enumeration: object = None
@@ -107,12 +108,21 @@ class Struct:
     format: bool
     legacy_sa: str  # saquery's name
     traps: list  # numbers of the traps whose DataDetails have this layout
+    register: int = -1  # the register's ID, which is the attribute modifier of AccessRegister
+    selects: tuple = ()  # (name of a field, the value for which the register has this layout)
+    head: int = 0  # bits before the register, once registers.py has put them there
     fields: list = dc_field(default_factory=list)
     modifiers: list = dc_field(default_factory=list)
 
     @property
     def qname(self):
         return f"{self.ns}::{self.name}"
+
+    @property
+    def carries_registers(self):
+        """Whether this is AccessRegister."""
+        cls, attribute = ACCESS_REGISTER
+        return self.register < 0 and self.classes == [(cls, 1)] and self.attribute == attribute
 
 
 @dataclass
@@ -139,14 +149,16 @@ ATTRIBUTES = {  # element: (required, optional)
     "value": (("name", "number", "text"), ()),
     "struct": (("ns", "name", "iba", "title", "section", "bytes"),
                ("class", "oui", "attribute", "methods", "variant", "format", "traps", "legacy-sa")),
+    "register": (("ns", "name", "iba", "title", "section", "bytes", "id"), ("selects",)),
     "field": (("name", "iba", "offset", "bits", "kind"),
               ("legacy", "legacy-sa", "legacy-perf", "count", "type", "display", "enum", "unit", "mask", "mask-bits", "was", "reserved",
-               "secret", "well-known", "meaning", "libibmad", "libibmad-bits", "libibmad-rank", "dump")),
+               "secret", "well-known", "meaning", "changes", "libibmad", "libibmad-bits", "libibmad-rank", "dump")),
     "modifier": (("name", "offset", "bits"), ()),
     "mask-bit": (("member", "bit"), ()),
 }
-PARENTS = {"chapter": None, "enum": "chapter", "value": "enum", "struct": "chapter", "field": "struct",
-           "modifier": "struct", "mask-bit": "field"}
+PARENTS = {"chapter": (None,), "enum": ("chapter",), "value": ("enum",), "struct": ("chapter",), "register": ("chapter",),
+           "field": ("struct", "register"), "modifier": ("struct",), "mask-bit": ("field",)}
+ACCESS_REGISTER = (0x0a, 0x51)  # class and attribute of the MADs that carry registers
 
 
 class Reader:
@@ -178,7 +190,7 @@ class Reader:
         parent = self.stack[-1][0] if self.stack else None
         if tag not in ATTRIBUTES:
             self.errors.append(where.error(f"unknown element <{tag}>"))
-        elif PARENTS[tag] != parent:
+        elif parent not in PARENTS[tag]:
             self.errors.append(where.error(f"<{tag}> cannot stand in <{parent or 'the document'}>"))
         else:
             required, optional = ATTRIBUTES[tag]
@@ -227,6 +239,17 @@ class Reader:
         self.model.structs.append(s)
         return s
 
+    def start_register(self, where, a):
+        cls, attribute = ACCESS_REGISTER
+        selects = ()
+        if "selects" in a:
+            name, _, value = a["selects"].partition("=")
+            selects = (name, self.number(where, "selects", value))
+        s = Struct(where, a["ns"], a["name"], a["iba"], a["title"], a["section"], self.number(where, "bytes", a["bytes"]), [(cls, 1)], 0,
+                   attribute, ["Get"], "", False, "", [], self.number(where, "id", a["id"]), selects)
+        self.model.structs.append(s)
+        return s
+
     def offset(self, where, text):
         m = re.fullmatch(r"(\d+)\[([0-7])\]", text)
         if m:
@@ -248,7 +271,7 @@ class Reader:
                   self.number(where, "libibmad-bits", a.get("libibmad-bits"), 0),
                   self.number(where, "libibmad-rank", a.get("libibmad-rank"), 0), a.get("dump", ""), a.get("was", ""),
                   a.get("reserved") == "yes", a.get("secret", ""), self.number(where, "well-known", a.get("well-known"), 0),
-                  a.get("meaning", ""))
+                  a.get("meaning", ""), a.get("changes") == "yes")
         if self.parent():
             self.parent().fields.append(f)
         return f

@@ -12,7 +12,7 @@ def table(head, rows):
     return out + "".join("| " + " | ".join(cell(c) for c in row) + " |\n" for row in rows) + "\n"
 
 
-def field_row(f):
+def field_row(s, f):
     kind = f"[{f.struct.iba}](#{f.struct.iba.lower()})" if f.struct else f.kind
     if f.count > 1:
         kind += f" × {f.count}"
@@ -31,9 +31,12 @@ def field_row(f):
         notes.append(f"libibmad `{f.libibmad}`")
     if f.secret == "yes":
         notes.append("secret")
+    if f.changes:
+        notes.append("changes something: never sent")
     if f.was and f.was != "-":
         notes.append(f"once {f.was}")
-    return (show(f.offset), f.bits, f"`{f.iba}`", "" if f.reserved else f"`{f.name}`", kind, "; ".join(notes))
+    offset = show(f.offset - s.head) if f.offset >= s.head else ""
+    return (offset, f.bits, f"`{f.iba}`", "" if f.reserved else f"`{f.name}`", kind, "; ".join(notes))
 
 
 def struct_section(s):
@@ -44,6 +47,8 @@ def struct_section(s):
         out += f", OUI {s.oui:06x}"
     if s.attribute >= 0:
         out += f", attribute {s.attribute:#06x}"
+    if s.register >= 0:
+        out += f", register {s.register:#06x}" + (f" with {s.selects[0]} {s.selects[1]:#x}" if s.selects else "")
     if s.methods:
         out += ", " + ", ".join(s.methods)
     if s.variant:
@@ -53,7 +58,7 @@ def struct_section(s):
         parts = [f"{m.name} (bits {31 - m.offset}…{32 - m.offset - m.bits})" for m in s.modifiers]
         out += f"Attribute modifier: {', '.join(parts)}.\n\n"
     if s.fields:
-        out += table(("offset", "bits", "IBA name", "member", "kind", "notes"), [field_row(f) for f in s.fields])
+        out += table(("offset", "bits", "IBA name", "member", "kind", "notes"), [field_row(s, f) for f in s.fields])
     return out
 
 

@@ -57,15 +57,17 @@ class Tables:
                 f"{quoted(f.legacy_sa)}, {quoted(f.legacy_perf)}, {masks}, {quoted(f.was)}, "
                 f"{quoted(f.libibmad)}, LibibmadText::{f.dump or 'none'}, {f.libibmad_bits}, {f.libibmad_rank}, "
                 f"{f.mask_bits if f.mask >= 0 else 0}, {truth(f.secret == 'yes')}, {f.well_known}, "
-                f"{truth(f.meaning == 'counter')}")
+                f"{truth(f.meaning == 'counter')}, {truth(f.changes)}")
 
     def struct_row(self, s):
         fields = self.fields.add([self.field_row(f) for f in s.fields])
         modifier = self.modifiers.add(f"{quoted(m.name)}, {m.offset}, {m.bits}" for m in s.modifiers or ())
         cls, version = home_class(s)
+        names = [f.name for f in s.fields]
+        selector = f"{names.index(s.selects[0])}, {s.selects[1]:#x}" if s.selects else "-1, 0"
         return (f"{quoted(s.qname)}, {quoted(s.iba)}, {quoted(s.title)}, {quoted(s.section)}, {s.bytes}, {s.attribute}, {cls:#x}, "
                 f"{version}, {method_mask(s):#x}, {fields}, {truth(s.format)}, {quoted(s.variant)}, {modifier}, "
-                f"{quoted(s.legacy_sa)}, {s.oui:#x}")
+                f"{quoted(s.legacy_sa)}, {s.oui:#x}, {s.register}, {selector}")
 
     def definitions(self):
         declared = f"extern const StructInfo structs[{len(self.structs.rows)}];  // a field may have a structure of its own\n"

@@ -62,7 +62,7 @@ std::string mad_description(Bytes mad) {
   const auto byte = [&](std::size_t at) { return static_cast<std::uint8_t>(wire::get_bits(mad, at * 8, 8)); };
   const auto attribute_id = static_cast<std::uint16_t>(wire::get_bits(mad, 128, 16));
   const StructInfo* format = find_format(byte(1), byte(2), 1, mad_oui(mad));
-  const StructInfo* attribute = find_attribute(byte(1), byte(2), attribute_id, mad_oui(mad));
+  const StructInfo* attribute = find_attribute_in(mad);
   return fmt::format("MAD_METHOD_{}({}) {}({}.{}) {}({})", mad_method_name(byte(3)), byte(3), format != nullptr ? format->iba_name : "??",
                      byte(1), byte(2), attribute != nullptr ? attribute->iba_name : "??", attribute_id);
 }

@@ -8,7 +8,6 @@
 #include "base/error.hpp"
 #include "base/letter_case.hpp"
 #include "base/split.hpp"
-#include "iba/describe.hpp"
 #include "iba/registry.hpp"
 #include "iba/text.hpp"
 #include "iba/wire.hpp"
@@ -175,8 +174,7 @@ const StructInfo* held_structure(Bytes bytes, const StructInfo& info, const Fiel
   const auto number = [&](unsigned bit, unsigned width) { return wire::get_bits(bytes, bit, width); };
   const StructInfo* held = nullptr;
   if (info.format && field.name == "data") {
-    held = find_attribute(static_cast<std::uint8_t>(number(8, 8)), static_cast<std::uint8_t>(number(16, 8)),
-                          static_cast<std::uint16_t>(number(128, 16)), mad_oui(bytes));
+    held = find_attribute_in(bytes);
     if (held == nullptr) held = find_keyed_data(static_cast<std::uint8_t>(number(8, 8)));
     if (held != nullptr) held = &layout_of(*held, field_bytes(bytes, field));
   } else if (field.name == "data_details" && number(0, 1) == 1) {
@@ -230,8 +228,35 @@ void write_number(MutableBytes bytes, const FieldRef& ref, std::uint64_t value) 
 FieldRef set_field(MutableBytes bytes, const StructInfo& info, std::string_view path, std::string_view text) {
   const auto ref = find_path(info, path);
   if (!ref) throw UsageError(std::string(info.iba_name) + " has no field '" + std::string(path) + "'");
+  if (ref->field->changes)
+    throw UsageError(std::string(info.iba_name) + "." + std::string(path) + " would change something in the device: it is never sent");
   set_element(bytes, info, *ref, path, text);
   return *ref;
+}
+
+void select_layout(MutableBytes bytes, const StructInfo& info) {
+  if (info.selector < 0) return;
+  const FieldInfo& field = info.fields[static_cast<std::size_t>(info.selector)];
+  wire::set_bits(bytes, field.bit_offset, field.bits, info.selected);
+}
+
+bool is_layout(Bytes bytes, const StructInfo& info) {
+  return info.selector < 0 || read_number(bytes, info.fields[static_cast<std::size_t>(info.selector)]) == info.selected;
+}
+
+void clear_changes(MutableBytes bytes, const StructInfo& info, std::uint32_t base) {
+  for (const FieldInfo& field : info.fields) {
+    for (std::uint32_t i = 0; i < field.count; ++i) {
+      const std::uint32_t at = base + field.bit_offset + i * field.bits;
+      if (field.structure != nullptr) clear_changes(bytes, *field.structure, at);
+      if (!field.changes) continue;
+      if (field.kind == FieldKind::bytes) {
+        write_bytes(bytes, {.field = &field, .bit_offset = at}, {});
+      } else {
+        wire::set_bits(bytes, at, field.bits, 0);
+      }
+    }
+  }
 }
 
 std::string symbol(const EnumInfo& enumeration, std::uint64_t value) {

@@ -56,8 +56,18 @@ void write_number(MutableBytes bytes, const FieldRef& ref, std::uint64_t value);
 
 /// Parses `text` according to the field's kind and writes the value. Accepts numbers (decimal, 0x, 0 octal), enum names and
 /// texts, flags joined by `,` or `|`, GUIDs, GIDs, prefixes, LIDs, text, and bytes as hex digits. Returns the field that was
-/// written. Throws UsageError if the path or the value is wrong, or if the value does not fit.
+/// written. Throws UsageError if the path or the value is wrong, if the value does not fit, or if the field would change something in a
+/// device that is read (FieldInfo::changes).
 FieldRef set_field(MutableBytes bytes, const StructInfo& info, std::string_view path, std::string_view text);
+
+/// Writes the value that selects this layout of a register (StructInfo::selector). Nothing for any other structure.
+void select_layout(MutableBytes bytes, const StructInfo& info);
+/// Whether `bytes` hold the value that selects this layout; true for any other structure.
+bool is_layout(Bytes bytes, const StructInfo& info);
+
+/// Sets the fields that would change something (FieldInfo::changes) to zero, as a typed structure sends them. The structure begins at bit
+/// `base` of `bytes`.
+void clear_changes(MutableBytes bytes, const StructInfo& info, std::uint32_t base = 0);
 
 /// The enum text of a value, or the texts of its flags joined by `,`. Empty if the value has no text.
 std::string symbol(const EnumInfo& enumeration, std::uint64_t value);

@@ -5,7 +5,11 @@
 #include <algorithm>
 
 #include "base/letter_case.hpp"
+#include "iba-gen/mlx.hpp"
+#include "iba/describe.hpp"
+#include "iba/generic.hpp"
 #include "iba/tables.hpp"
+#include "iba/wire.hpp"
 
 namespace ib {
 namespace {
@@ -16,7 +20,7 @@ bool is_vendor(std::uint8_t c) { return (c >= 0x09 && c <= 0x0f) || (c >= 0x30 &
 const StructInfo* find_row(std::uint8_t mgmt_class, std::uint8_t class_version, std::int32_t attribute, std::uint32_t oui) {
   for (const detail::IndexRow& row : detail::tables().index) {
     if (row.mgmt_class == mgmt_class && row.class_version == class_version && row.attribute_id == attribute && row.oui == oui &&
-        row.structure->variant.empty())
+        row.structure->variant.empty() && row.structure->register_id < 0)
       return row.structure;
   }
   return nullptr;
@@ -63,6 +67,29 @@ const StructInfo* find_attribute(std::uint8_t mgmt_class, std::uint8_t class_ver
   if (const auto* found = find_row(mgmt_class, class_version, attribute_id, oui)) return found;
   if (oui != 0) return nullptr;
   return find_row(mgmt_class, class_version, attribute_id, 0);
+}
+
+const StructInfo* find_register(std::uint32_t register_id, Bytes attribute) {
+  const StructInfo* any = nullptr;
+  for (const StructInfo& info : detail::tables().structs) {
+    if (info.register_id < 0 || static_cast<std::uint32_t>(info.register_id) != register_id) continue;
+    if (info.selector < 0) {
+      any = &info;
+      continue;
+    }
+    if (is_layout(attribute, info)) return &info;
+  }
+  return any;
+}
+
+const StructInfo* find_attribute_in(Bytes mad) {
+  const auto number = [&](unsigned byte, unsigned bytes) { return wire::get_bits(mad, byte * 8, bytes * 8); };
+  const StructInfo* info = find_attribute(static_cast<std::uint8_t>(number(1, 1)), static_cast<std::uint8_t>(number(2, 1)),
+                                          static_cast<std::uint16_t>(number(16, 2)), mad_oui(mad));
+  if (info != &mlx::AccessRegister::info()) return info;
+  constexpr std::size_t data_offset = 24;  // of the vendor class 0x0a
+  const StructInfo* held = find_register(static_cast<std::uint32_t>(number(20, 4)), mad.subspan(std::min(data_offset, mad.size())));
+  return held != nullptr ? held : info;
 }
 
 std::vector<AttributeClass> classes_of(const StructInfo& attribute) {

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/bytes.hpp"
 #include "iba/struct_info.hpp"
 
 namespace ib {
@@ -25,8 +26,15 @@ const StructInfo* find_format(std::uint8_t mgmt_class, std::uint8_t class_versio
 /// The data of every attribute of a class whose attributes all begin with a key (mlx::KeyedData). Null for any other class.
 const StructInfo* find_keyed_data(std::uint8_t mgmt_class);
 
-/// The structure of an attribute. Null if there is none.
+/// The structure of an attribute. Null if there is none. Of AccessRegister it is mlx::AccessRegister, whatever register it carries.
 const StructInfo* find_attribute(std::uint8_t mgmt_class, std::uint8_t class_version, std::uint16_t attribute_id, std::uint32_t oui = 0);
+
+/// The layout of a register from the bytes of its attribute (mlx::AccessRegister), which hold the fields that select a layout. Null if the
+/// register is not known.
+const StructInfo* find_register(std::uint32_t register_id, Bytes attribute);
+
+/// The structure of the attribute in a MAD, by its header; for AccessRegister it is the register. Null if there is none.
+const StructInfo* find_attribute_in(Bytes mad);
 
 /// A management class that an attribute belongs to.
 struct AttributeClass {

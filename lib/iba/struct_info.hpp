@@ -94,6 +94,7 @@ struct FieldInfo {
   bool secret;                 ///< a key, which printers hide while it is set; see iba/secrets.hpp
   std::uint64_t well_known;    ///< of a secret: the one value besides 0 that is public
   bool counter;                ///< only grows until it is set to zero, stops at its greatest value or wraps
+  bool changes;                ///< a value other than zero would change something in the device; typed structs send it as zero
 };
 
 /// One part of an attribute modifier. Bit 0 is the most significant of the 32 bits.
@@ -120,6 +121,9 @@ struct StructInfo {
   std::span<const ModifierInfo> modifier;  ///< empty if the modifier is unused or has no parts
   std::string_view saquery_name;           ///< the heading in ibtool saquery (`MCMember Record`), or empty
   std::uint32_t oui;                       ///< of an attribute of a vendor class of range 2 (IBA 16.5), otherwise 0
+  std::int32_t register_id;                ///< of a register, which AccessRegister carries: the attribute modifier; otherwise −1
+  std::int32_t selector;                   ///< of one layout of a register: the index of the field that selects it, otherwise −1
+  std::uint32_t selected;                  ///< the value of that field for which the register has this layout
 };
 
 }  // namespace ib

@@ -33,10 +33,7 @@ const StructInfo* format_of(Bytes mad) {
   return find_format(header.mgmt_class(), header.class_version(), header.base_version(), oui_of(mad));
 }
 
-const StructInfo* attribute_of(Bytes mad) {
-  const HeaderView header(mad);
-  return find_attribute(header.mgmt_class(), header.class_version(), header.attribute_id(), oui_of(mad));
-}
+const StructInfo* attribute_of(Bytes mad) { return find_attribute_in(mad); }
 
 /// The number of bytes in a table of the SA that precede the data of `mad`. `mad` is a segment of the table or the whole table.
 std::size_t bytes_before(Bytes mad) {

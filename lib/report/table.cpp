@@ -78,7 +78,13 @@ void TableSink::end_object() {
   if (place() == Place::element) return end_element();
   if (place() == Place::inside) prefix_.resize(levels_.back().prefix);
   levels_.pop_back();
-  if (levels_.empty()) out_.flush();
+  if (!levels_.empty()) return;
+  if (columns_.empty() && !announced_.empty()) line({announced_.begin(), announced_.end()});
+  out_.flush();
+}
+
+void TableSink::columns(const std::vector<std::string>& names) {
+  if (place() == Place::list && open_.size() + 1 == path_.size()) announced_ = names;
 }
 
 void TableSink::begin_array(std::string_view key) {

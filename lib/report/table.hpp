@@ -24,9 +24,10 @@ enum class TableStyle {
   tsv,  ///< tabs and newlines; in cells they are \t, \n and \r, and a backslash is \\.
 };
 
-/// The first line names the columns; it is written with the first row. A cell has the value as in JSON: digits, true or false, a text; null
-/// is an empty cell. A text that a spreadsheet would take for a formula, or that begins with an apostrophe, has an apostrophe in front.
-/// Characters that could disturb a terminal, and bytes that are not UTF-8, become U+FFFD.
+/// The first line names the columns; it is written with the first row, or at the end where columns() has named them and there is no row.
+/// A cell has the value as in JSON: digits, true or false, a text; null is an empty cell. A text that a spreadsheet would take for a
+/// formula, or that begins with an apostrophe, has an apostrophe in front. Characters that could disturb a terminal, and bytes that are not
+/// UTF-8, become U+FFFD.
 ///
 /// Rows are written when the outermost element that contains them, an element of a list of the document, is complete.
 class TableSink : public Sink {
@@ -41,6 +42,8 @@ class TableSink : public Sink {
   void literal(std::string_view key, std::string_view value, const Measure& measure) override;
   void text(std::string_view key, std::string_view value) override;
   void null_object(std::string_view key, const std::function<void(Sink&)>& unknown_members) override;
+  /// Those of the rows, for a table without any.
+  void columns(const std::vector<std::string>& names) override;
   /// Drops the rows of the element that is not complete.
   void unwind() override;
   bool withdraw() override { return out_.withdraw(); }
@@ -86,6 +89,7 @@ class TableSink : public Sink {
   std::string prefix_;                          ///< of the names of cells
   std::vector<Row> rows_;                       ///< those of the present element of the document's list
   std::vector<std::string> columns_, members_;  ///< of the first row: names of columns, and of the members that they are of
+  std::vector<std::string> announced_;          ///< names of columns, as columns() gave them
   std::string json_text_, json_name_;
   std::optional<JsonSink> json_;  ///< of a list within a row
   unsigned json_depth_ = 0;

@@ -23,9 +23,9 @@ std::optional<path::Path> path_to(const Subnet& subnet, PortIndex port, const Su
   return options.paths != nullptr ? options.paths->gmp(port) : gmp_path(subnet, port, options.start);
 }
 
-std::string title_of(const mad::HeaderView& header) {
-  const StructInfo* info = find_attribute(header.mgmt_class(), header.class_version(), header.attribute_id());
-  return info != nullptr ? std::string(info->title) : fmt::format("attribute {:#06x}", header.attribute_id());
+std::string title_of(Bytes request) {
+  const StructInfo* info = find_attribute_in(request);
+  return info != nullptr ? std::string(info->title) : fmt::format("attribute {:#06x}", mad::HeaderView(request).attribute_id());
 }
 
 }  // namespace
@@ -278,7 +278,7 @@ std::uint32_t Survey::fail(PortIndex port, const std::shared_ptr<const mad::MadE
   const Port& at = subnet_.port(port);
   Failure failure{kind_of(*error), at.node, port_in_request(subnet_, port, *error), false, {}, 0, error->message(), error};
   if (has_request) {
-    failure.attribute = title_of(header);
+    failure.attribute = title_of(error->request());
     failure.modifier = header.attribute_modifier();
   }
   if (const auto known = by_error_.find(error.get()); known != by_error_.end()) {

@@ -145,6 +145,30 @@ class Complaints(unittest.TestCase):
         for more in ('kind="bytes"', 'kind="uint" display="dec" reserved="yes"', 'kind="uint" display="hex" secret="yes"'):
             self.check(struct(field("a", "0[0]", 16, more + ' meaning="counter"')), (3, "t::S.a: a counter is a plain uint"))
 
+    def register(self, *fields, more="", size=2, room=4):
+        carrier = STRUCT.format(more=' class="0x0a:1" attribute="0x51"').replace('bytes="2"', f'bytes="{room + 1}"')
+        data = field("data", "1[0]", 8 * room, 'kind="bytes"')
+        return chapter(carrier, field("head", "0[0]", 8), data, "</struct>",
+                       f'<register ns="t" name="R" iba="TR" title="R" section="1" bytes="{size}" id="0x10"{more}>', *fields, "</register>")
+
+    def test_register(self):
+        whole = field("a", "0[0]", 16)
+        self.check(self.register(whole))
+        self.check(self.register(whole, more=' selects="a=3"'))
+        self.check(self.register(whole, room=1), (6, "t::R: 2 bytes do not fit in the 1 of AccessRegister"))
+        self.check(self.register(whole, more=' selects="b=3"'), (6, "t::R: selects= is a field=value of it"))
+        self.check(self.register(whole, more=' selects="a=0x10000"'), (6, "t::R: selects= is a field=value of it"))
+        twice = self.register(whole).replace("</chapter>", '<register ns="t" name="Q" iba="TQ" title="Q" section="1" bytes="2" id="16">\n'
+                                             + field("a", "0[0]", 16) + "\n</register>\n</chapter>")
+        self.check(twice, (9, "t::Q: register 0x0010 has this layout already: t::R"))
+
+    def test_changes(self):
+        self.check(struct(field("a", "0[0]", 16, 'kind="uint" display="dec" changes="yes"')))
+        self.check(struct(field("a", "0[0]", 16, 'kind="bytes" changes="yes"')))
+        for more in ('kind="text" changes="yes"', 'kind="uint" display="hex" changes="yes" secret="yes"',
+                     'kind="uint" display="dec" changes="yes" reserved="yes"'):
+            self.check(struct(field("a", "0[0]", 16, more)), (3, "t::S.a: changes= goes with a plain uint or bytes"))
+
     def test_all_errors_at_once(self):
         self.check(struct(field("a", "0[0]", 8, 'kind="float"'), field("b", "0[7]", 9, 'kind="uint" display="red"')),
                    (3, "t::S.a: unknown kind 'float'"), (4, "t::S.b: display= must be one of dec hex gid_prefix"),

@@ -14,6 +14,17 @@
 
 using namespace ib;
 
+namespace {
+
+/// Random bytes for a structure, without what would change something in a device: that is never packed.
+std::vector<std::uint8_t> sendable_bytes(std::mt19937_64& random, const StructInfo& info, std::size_t size) {
+  auto bytes = ibtest::random_bytes(random, size);
+  clear_changes(bytes, info);
+  return bytes;
+}
+
+}  // namespace
+
 TEST_CASE("random bytes survive unpack and pack, reserved bits included") {
   std::mt19937_64 random(1);
   REQUIRE(ibtest::entries().size() == all_structs().size());
@@ -22,7 +33,7 @@ TEST_CASE("random bytes survive unpack and pack, reserved bits included") {
     REQUIRE(info != nullptr);
     for (int i = 0; i < 20; ++i) {
       INFO(e.name);
-      const auto bytes = ibtest::random_bytes(random, info->bytes);
+      const auto bytes = sendable_bytes(random, *info, info->bytes);
       const auto typed = e.make(bytes);
       REQUIRE(typed.bytes == bytes);
       REQUIRE(typed.same);
@@ -54,7 +65,7 @@ TEST_CASE("bytes that are missing count as zero, and nothing is read or written 
   for (const auto& e : ibtest::entries()) {
     const StructInfo& info = *find_struct(e.name);
     for (std::size_t size = 0; size < info.bytes; size += 1 + info.bytes / 9) {
-      const auto bytes = ibtest::random_bytes(random, size);
+      const auto bytes = sendable_bytes(random, info, size);
       auto padded = bytes;
       padded.resize(info.bytes);
       INFO(e.name << " of " << size << " bytes");
@@ -91,11 +102,42 @@ TEST_CASE("values that do not fit do not touch their neighbours") {
 
 TEST_CASE("every attribute is found by its class and number") {
   for (const StructInfo* info : all_structs()) {
-    if (info->attribute_id < 0 || info->mgmt_class == 0 || !info->variant.empty()) continue;
+    if (info->attribute_id < 0 || info->mgmt_class == 0 || !info->variant.empty() || info->register_id >= 0) continue;
     INFO(info->iba_name);
     const std::uint32_t oui = info->mgmt_class == 0x33 ? 0x1405 : 0;
     CHECK(find_attribute(info->mgmt_class, info->class_version, static_cast<std::uint16_t>(info->attribute_id), oui) == info);
   }
+}
+
+TEST_CASE("every register is found by its number and the field that selects its layout") {
+  std::size_t found = 0;
+  for (const StructInfo* info : all_structs()) {
+    if (info->register_id < 0) continue;
+    INFO(info->iba_name);
+    std::vector<std::uint8_t> bytes(info->bytes);
+    select_layout(bytes, *info);
+    const StructInfo* held = find_register(static_cast<std::uint32_t>(info->register_id), bytes);
+    REQUIRE(held != nullptr);
+    CHECK(held->register_id == info->register_id);
+    CHECK((held == info || info->selector < 0));  // the layout for any page may have zero as one of its own
+    ++found;
+  }
+  CHECK(found > 20);
+}
+
+TEST_CASE("no typed structure sends what would change something in a device") {
+  std::mt19937_64 random(4);
+  std::size_t found = 0;
+  for (const auto& e : ibtest::entries()) {
+    const StructInfo& info = *find_struct(e.name);
+    const std::vector<std::uint8_t> ones(info.bytes, 0xff);
+    auto without = ones;
+    clear_changes(without, info);
+    INFO(e.name);
+    CHECK(e.make(ones).bytes == without);
+    found += without != ones ? 1 : 0;
+  }
+  CHECK(found >= 10);
 }
 
 TEST_CASE("generic layouts have no gap and fit their structure") {

@@ -19,6 +19,7 @@ TO_A_DEVICE = ["vendstat -N TARGET"]
 TO_A_PMA = ["perfquery -E TARGET 1"]
 # What they print runs, or is nothing, or findings: only what they refuse is compared.
 OTHERS = ["ibccconfig CK TARGET 0 30 1", "ibcheckport TARGET 19", "ibcheckportwidth TARGET 19", "ibclearcounters --dry-run TARGET",
+          "environment TARGET", "firmware TARGET", "modules TARGET", "phy TARGET",
           "ibclearerrors --dry-run TARGET", "health --interval 0 TARGET", "ibdatacounts TARGET 19",
           "ibswportwatch -n 1 TARGET 19"]
 COMMANDS = TO_A_SWITCH + TO_THE_SM + TO_A_HOST + TO_A_DEVICE + TO_A_PMA + OTHERS

@@ -21,7 +21,8 @@ import sys
 # and mad has a channel over verbs. A layer that is not there yet has its height already. pch has the precompiled header: what is below
 # it changes seldom enough to stand there.
 LEVELS = {"base": 0, "iba": 1, "iba-gen": 1, "async": 1, "report": 1.5, "http": 2, "sys": 2, "path": 3, "pch": 3.5, "verbs": 3.5,
-          "mad": 4, "sa": 5, "subnet": 6, "formats": 7, "counters": 7, "routing": 7, "health": 8, "metrics": 8, "snapshot": 8}
+          "mad": 4, "sa": 5, "subnet": 6, "formats": 7, "counters": 7, "routing": 7, "phy": 7,
+          "health": 8, "metrics": 8, "snapshot": 8}
 # The folders of tools/ that are not the room of a command; main.cpp is above all rooms.
 FRAME, SHARED, MAIN, PCH = "tools/frame", "tools/shared", "tools/main.cpp", "tools/pch"
 TOOLS_RULES = {FRAME: {FRAME}, SHARED: {FRAME, SHARED}, MAIN: {FRAME}, PCH: {FRAME}}

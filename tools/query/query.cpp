@@ -11,6 +11,7 @@
 #include "iba-gen/smp.hpp"
 #include "iba/dump.hpp"
 #include "iba/generic.hpp"
+#include "iba/registry.hpp"
 #include "mad/rpc_names.hpp"
 #include "mad/transactor.hpp"
 #include "path/json.hpp"
@@ -130,7 +131,7 @@ class Query final : public Command {
     set.target("TARGET", target_);
     set.notes(method_list());
     set.number("-a --attribute-id", modifier_, "MODIFIER", "The attribute modifier of the request; zero by default.");
-    set.value("-f --field", "FIELD=VALUE", "Give a field of the request a value; may be repeated.",
+    set.value("-f --field", "FIELD=VALUE[,FIELD=VALUE]", "Give fields of the request a value; may be repeated.",
               [this](std::string_view text) { fields_.emplace_back(text); });
     set.offer([this] { return info_ == nullptr ? std::vector<std::string>() : field_assignments(*info_); });
     set.key("--smkey", sm_key_, "SMKEY", "The SM_Key of requests to the SA, zero by default; what is no number asks for it.");
@@ -149,6 +150,8 @@ class Query final : public Command {
     if (rpc.sets()) session.require_exact_targets();
     if (zero_ && !rpc.sets()) throw UsageError(fmt::format("--zero is for methods that set, and {} reads", rpc.name));
     const mad::RpcHeader header = *mad::rpc_header(rpc, info);
+    fields_ = separate_assignments(fields_, info);
+    take_register(info);
     check_fields(info, rpc);
     QueryReport report;
     report.method = rpc.name;
@@ -174,6 +177,14 @@ class Query final : public Command {
     return {field.substr(0, equals), field.substr(equals + 1)};
   }
 
+  /// The attribute modifier of a register is its number.
+  void take_register(const StructInfo& info) {
+    if (info.register_id < 0) return;
+    if (modifier_ != 0)
+      throw UsageError(fmt::format("-a is not for {}: its attribute modifier is {:#06x}", info.iba_name, info.register_id));
+    modifier_ = static_cast<std::uint32_t>(info.register_id);
+  }
+
   /// Refuses a wrong command line before anything is sent.
   void check_fields(const StructInfo& info, const mad::RpcName& rpc) const {
     if (rpc.mgmt_class == mad::mgmt_class::sa) {
@@ -194,6 +205,7 @@ class Query final : public Command {
   }
 
   void apply_fields(MutableBytes bytes, const StructInfo& info) const {
+    select_layout(bytes, info);
     for (const std::string& field : fields_) {
       const auto [name, value] = split(field);
       set_field(bytes, info, name, value);
@@ -250,7 +262,8 @@ class Query final : public Command {
     request.payload = bytes;
     const mad::Reply reply = co_await transactor.call(request);
     report.planned = rpc.sets() && session.options().dry_run;
-    const StructInfo& layout = layout_of(info, reply.payload());
+    const StructInfo* answered = find_attribute_in(reply.bytes);
+    const StructInfo& layout = info.register_id >= 0 && answered != nullptr ? *answered : layout_of(info, reply.payload());
     report.answer.type = &layout;
     report.answer.bytes = sa::RecordBuffer(layout.bytes);
     report.answer.bytes.push_back(attribute_of(reply, layout));

@@ -3,6 +3,8 @@
 
 #include "base/error.hpp"
 #include "base/escape.hpp"
+#include "iba-gen/mlx.hpp"
+#include "iba-gen/reg.hpp"
 #include "iba-gen/sa.hpp"
 #include "iba/registry.hpp"
 #include "iba/text.hpp"
@@ -163,6 +165,38 @@ TEST_CASE("the registry knows names, formats and attributes") {
   CHECK(find_trap(67)->iba_name == "MADNoticeTrap64");
   CHECK(find_trap(144)->iba_name == "MADNoticeTrap144");
   CHECK(find_trap(1) == nullptr);
+}
+
+TEST_CASE("a MAD with a register holds the layout that its modifier and the page select") {
+  std::vector<std::uint8_t> mad(256);
+  mad[0] = mad[2] = 1;
+  mad[1] = 0x0a;
+  mad[3] = 0x81;
+  store_be(&mad[16], mlx::AccessRegister::attribute_id);
+  store_be(&mad[20], reg::PddrModule::register_id);
+  constexpr std::size_t page_select = 24 + 12 + 7;
+  mad[page_select] = 3;
+  CHECK(find_attribute_in(mad) == &reg::PddrModule::info());
+  mad[page_select] = 200;
+  CHECK(find_attribute_in(mad) == &reg::Pddr::info());
+  store_be(&mad[20], std::uint32_t{0x7777});
+  CHECK(find_attribute_in(mad) == &mlx::AccessRegister::info());
+  mad[16] = 0;
+  mad[17] = 0x17;
+  CHECK(find_attribute_in(mad) == &mlx::GeneralInfo::info());
+  CHECK(find_attribute_in(Bytes(mad).first(10)) == nullptr);
+  CHECK(find_attribute_in({}) == nullptr);
+}
+
+TEST_CASE("a field that would change something in a device takes no value") {
+  std::vector<std::uint8_t> bytes(reg::Ppcnt::wire_size);
+  CHECK_THROWS_AS(set_field(bytes, reg::Ppcnt::info(), "clr", "1"), UsageError);
+  CHECK_THROWS_AS(set_field(bytes, reg::PpcntStatistics::info(), "clr", "0"), UsageError);
+  for (const char* field : {"mte", "mtr", "weme", "sdme"}) CHECK_THROWS_AS(set_field(bytes, reg::Mtmp::info(), field, "1"), UsageError);
+  CHECK_THROWS_AS(set_field(bytes, mlx::AccessRegister::info(), "data", "ff"), UsageError);
+  CHECK(is_zero(bytes));
+  set_field(bytes, reg::Ppcnt::info(), "local_port", "7");
+  CHECK(bytes[13] == 7);
 }
 
 }  // namespace iba_test_generic_tests

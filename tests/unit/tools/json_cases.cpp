@@ -11,10 +11,12 @@
 #include "base/bytes.hpp"
 #include "iba-gen/hdr.hpp"
 #include "iba-gen/mlx.hpp"
+#include "iba-gen/reg.hpp"
 #include "iba-gen/sa.hpp"
 #include "mad/sysstat.hpp"
 #include "support/catch.hpp"
 #include "support/fake_pma.hpp"
+#include "support/fake_registers.hpp"
 #include "support/fake_sa.hpp"
 #include "support/sa_answer.hpp"
 #include "support/snapshot_file.hpp"
@@ -100,9 +102,29 @@ class Site {
     fabric.node(near_).services[mad::mgmt_class::congestion].answer = [](unsigned, Bytes request) -> std::optional<FakeFabric::Answer> {
       return ibtest::answer_to(request);
     };
+    serve_registers(run_registers(fabric, far_));
     fabric.node(near_).services[mlx::GeneralInfo::mgmt_class].answer = [](unsigned, Bytes request) -> std::optional<FakeFabric::Answer> {
       return ibtest::answer_to(request);
     };
+  }
+
+  static void serve_registers(FakeRegisters& registers) {
+    constexpr unsigned linked = 4;
+    registers.set<reg::PddrOperation>(linked, "fec_mode_active", 2U);
+    registers.set<reg::PddrTroubleshooting>(linked, "monitor_opcode", 15U);
+    registers.set<reg::PddrTroubleshooting>(linked, "status_message", std::string_view("Bad signal integrity"));
+    registers.set<reg::PddrModule>(linked, "vendor_sn", std::string_view("MT2030FT00042"));
+    registers.set<reg::PddrModule>(linked, "cable_type", 1U);
+    registers.set<reg::PddrModule>(linked, "monitor_cap_mask", 0x1fU);
+    registers.set<reg::PddrModule>(linked, "rx_power[0]", 1U);
+    registers.add<reg::PddrLinkDown>(linked);
+    registers.add<reg::PpcntPhysical>(linked);
+    registers.set<reg::PpcntStatistics>(linked, "raw_ber_magnitude", 9U);
+    registers.set<reg::Mtcap>(0, "sensor_map", 1U);
+    registers.set<reg::Mtmp>(0, "temperature", 47U * 8);
+    registers.set<reg::Mfcr>(0, "tacho_active", 1U);
+    registers.set<reg::Mfsm>(0, "rpm", 9000U);
+    std::ranges::copy(std::string_view("MT_0000000042"), registers.general.fw_psid.begin());
   }
 
   FakeFabric::NodeId near_, far_, other_{};
@@ -228,6 +250,10 @@ const std::vector<JsonCase>& json_cases() {
       {{"ibv_devices"}},
       {{"init_all_ports", "--yes"}, {}, 4},
       {{"init_all_ports", "-n"}, {}, 4},
+      {{"environment", "2"}},
+      {{"firmware", "2"}},
+      {{"modules", "2"}},
+      {{"phy", "2"}},
       {{"perfquery", "1", "2"}},
       {{"perfquery", "-x", "-l", "1"}},
       {{"perfquery", "-a", "-R", "1"}},

@@ -17,6 +17,7 @@
 #include "iba/text.hpp"
 #include "support/catch.hpp"
 #include "support/fake_pma.hpp"
+#include "support/fake_registers.hpp"
 #include "support/fake_sa.hpp"
 #include "support/program.hpp"
 #include "support/stored_fabric.hpp"
@@ -68,6 +69,7 @@ struct Site {
     for (FakeFabric::NodeId id = 0; id < fabric.size(); ++id) {
       if (fabric.node(id).is_switch()) fabric.node(id).switch_info.multicast_fdb_cap = 64;
       pmas.push_back(&ibtest::run_pma(fabric, id));
+      fabric.node(id).services[ibtest::vendor_class].answer = [](unsigned, Bytes request) { return ibtest::answer_to(request, 0xc); };
       fabric.node(id).faults.lie = [this, id](FakeFabric::Answer& answer) { record(id, answer); };
     }
     fabric.network.tamper = [this](Bytes, std::optional<FakeFabric::Answer> answer) {
@@ -191,9 +193,11 @@ std::string line_of(const Site::Words& words) { return fmt::format("{}", fmt::jo
 /// Command lines of ibtool that read the fabric, or a part of it.
 std::vector<Site::Words> readers(Site& site) {
   std::vector<Site::Words> all;
-  for (const char* name : {"ibnetdiscover", "ibhosts", "ibswitches", "ibrouters", "ibnodes", "iblinkinfo", "ibqueryerrors", "ibidsverify",
-                           "ibchecknet", "ibcheckstate", "ibcheckwidth", "ibcheckerrors", "ibdatacounters", "dump_fts", "dump_lfts",
-                           "dump_mfts", "check_lft_balance", "check_routes"})
+  for (const char* name :
+       {"ibnetdiscover", "ibhosts",    "ibswitches",        "ibrouters",    "ibnodes",       "iblinkinfo",     "ibqueryerrors",
+        "ibidsverify",   "ibchecknet", "ibcheckstate",      "ibcheckwidth", "ibcheckerrors", "ibdatacounters", "dump_fts",
+        "dump_lfts",     "dump_mfts",  "check_lft_balance", "check_routes", "phy",           "modules",        "firmware",
+        "environment"})
     all.push_back({name});
   const std::string leaf = site.lid(site.leaf0, 0), leaf_guid = site.guid(site.leaf0, 0), dual = site.guid(site.dual, 2);
   for (const Site::Words& words : std::vector<Site::Words>{{"ibnetdiscover", "-l"},

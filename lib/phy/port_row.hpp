@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The physical layer of one port in a flat row: link, bit errors, FEC, why it is down, and the module in its cage. The row keeps the
+// numbers of the registers; the functions give them in units, or nothing where a value was not read or cannot be (phy/values.hpp).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "iba-gen/reg.hpp"
+#include "phy/values.hpp"
+#include "subnet/model.hpp"
+
+namespace ib::phy {
+
+inline constexpr std::size_t lanes = 8;  ///< that a register has room for
+
+/// The registers that a row comes from.
+enum class Part : std::uint8_t { operation, troubleshooting, module, link_down, physical, statistics, histogram_bins, histogram };
+inline constexpr std::size_t parts = 8;
+
+/// The module, or the cable, in the cage of a port.
+struct Module {
+  std::array<std::uint8_t, 16> vendor{}, part_number{}, serial_number{};
+  std::array<std::uint8_t, 4> revision{};
+  std::uint32_t firmware{};
+  std::array<std::uint16_t, lanes> rx_power{}, tx_power{}, bias{};
+  std::uint16_t temperature{}, voltage{}, temperature_high{}, rx_power_low{}, rx_power_high{};
+  reg::ModuleIdentifier identifier{};
+  reg::ModuleType type{};
+  reg::BiasScale scale{};
+  std::uint8_t length{}, monitored{};  ///< `monitored`: reg::monitor_capabilities
+};
+
+/// The number of symbols with errors in a FEC block, from `low` to `high`, and how many blocks had that many.
+struct HistogramBin {
+  std::uint8_t low{}, high{};
+  std::uint64_t count{};
+};
+
+struct PortRow {
+  subnet::PortIndex port = subnet::none;
+  std::uint8_t read{};  ///< a bit for each Part that was read
+  std::uint8_t active_lanes = 4;
+  reg::FecMode fec_mode{};
+  BitErrorRatio raw_ber, effective_ber, symbol_ber;
+  std::array<BitErrorRatio, lanes> lane_ber{};
+  std::array<std::uint64_t, lanes> raw_errors{};
+  std::uint64_t milliseconds_since_clear{}, corrected_blocks{}, uncorrectable_blocks{};
+  std::uint32_t link_down_events{}, link_recovery_events{};
+  std::uint16_t trouble{};
+  reg::DownReason down_reason{};
+  reg::DownInitiator down_initiator{};
+  std::string trouble_text;  ///< of the device, escaped by nobody
+  Module module;
+  std::unique_ptr<std::vector<HistogramBin>> histogram;  ///< only where it was wanted
+
+  bool has(Part part) const { return (read >> static_cast<unsigned>(part) & 1U) != 0; }
+  void set(Part part) { read = static_cast<std::uint8_t>(read | 1U << static_cast<unsigned>(part)); }
+  /// Whether anything was read of the port.
+  bool is_known() const { return read != 0; }
+  /// Whether a module is in the cage: the register describes one.
+  bool has_module() const;
+};
+
+/// Each takes its part of a row from a register.
+void take(PortRow& row, const reg::PddrOperation& page);
+void take(PortRow& row, const reg::PddrTroubleshooting& page);
+void take(PortRow& row, const reg::PddrModule& page);
+void take(PortRow& row, const reg::PddrLinkDown& page);
+void take(PortRow& row, const reg::PpcntPhysical& group);
+void take(PortRow& row, const reg::PpcntStatistics& group);
+void take(PortRow& row, const reg::Pphcr& bins);
+void take(PortRow& row, const reg::PpcntFecHistogram& group);
+
+std::optional<double> raw_ber(const PortRow& row);
+std::optional<double> effective_ber(const PortRow& row);
+std::optional<double> symbol_ber(const PortRow& row);
+/// Seconds since the counters of the physical layer were cleared.
+std::optional<double> seconds_since_clear(const PortRow& row);
+
+/// What a module measures on each lane in use; a lane whose value is not known has none. Empty if the module does not measure it.
+std::vector<std::optional<double>> rx_power_dbm(const PortRow& row);
+std::vector<std::optional<double>> tx_power_dbm(const PortRow& row);
+std::vector<std::optional<double>> bias_milliamperes(const PortRow& row);
+std::optional<double> module_temperature(const PortRow& row);
+std::optional<double> module_voltage(const PortRow& row);
+/// The firmware of a module: "46.120.7"; empty if it has none.
+std::string module_firmware(const PortRow& row);
+
+}  // namespace ib::phy

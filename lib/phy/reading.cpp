@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "phy/reading.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "async/group.hpp"
+#include "iba/generic.hpp"
+#include "mad/pace.hpp"
+#include "subnet/mlnx_vendor.hpp"
+
+namespace ib::phy {
+namespace {
+
+using subnet::NodeIndex;
+using subnet::PortIndex;
+
+constexpr std::uint16_t register_not_supported = 0x14;  // a MAD status of AccessRegister
+constexpr unsigned most_timeouts = 3;                   // after which a device gets no further request
+constexpr unsigned busy_tries = 5;
+constexpr std::chrono::milliseconds busy_pause{500};
+
+Firmware firmware_of(const mlx::Is4GeneralInfo& info) {
+  const bool is_extended = (info.ext_major | info.ext_minor | info.ext_sub_minor) != 0;
+  return {.hardware_revision = info.hw_revision,
+          .device_id = info.device_id,
+          .psid = padded_text(info.fw_psid),
+          .version = is_extended ? fmt::format("{}.{:04}.{:04}", info.ext_major, info.ext_minor, info.ext_sub_minor)
+                                 : fmt::format("{}.{}.{}", info.fw_major, info.fw_minor, info.fw_sub_minor),
+          .uptime_seconds = info.uptime};
+}
+
+/// A device, and which of its ports are read next.
+struct Device {
+  std::size_t row{};                  ///< in Reading::devices
+  std::vector<std::size_t> ports{};   ///< in Reading::ports, or in the given ports
+  std::optional<path::Path> path{};   ///< to the first of its ports that has one
+  std::size_t next{};                 ///< in `ports`
+  unsigned timeouts{}, answers{};     ///< of its registers
+  std::uint64_t type{};               ///< vendor and device ID
+  std::set<std::uint16_t> refused{};  ///< statuses that were reported as failures of this device
+};
+
+class Reader {
+ public:
+  Reader(mad::Transactor& transactor, const subnet::Subnet& subnet, const std::vector<PortIndex>& ports, const ReadingOptions& options)
+      : transactor_(transactor), subnet_(subnet), ports_(ports), options_(options) {}
+
+  async::Task<Reading> run() {
+    prepare();
+    const auto read = [this](Device& device) { return read_device(device); };
+    co_await async::for_each(devices_, std::max<std::size_t>(options_.devices, 1), read);
+    sort(found_.failures, subnet_);
+    const auto place = [this](const EnvironmentRow& row) { return std::ranges::find(found_.devices, row.node, &DeviceRow::node); };
+    std::ranges::sort(found_.environments, {}, place);
+    co_return std::move(found_);
+  }
+
+ private:
+  void prepare();
+  async::Task<> read_device(Device& device);
+  async::Task<bool> read_general(Device& device);
+  async::Task<> read_ports(Device& device);
+  async::Task<> walk(Device& device);
+  async::Task<> read_port(Device& device, PortRow& row);
+  async::Task<> read_environment(Device& device);
+  async::Task<> read_sensors(Device& device, EnvironmentRow& row);
+  async::Task<> read_fans(Device& device, EnvironmentRow& row);
+  template <class T>
+  async::Task<> read(Device& device, PortRow& row);
+  template <class T>
+  async::Task<std::optional<T>> request(Device& device, PortIndex port, T wanted, bool (*is_of)(const T& answer, const T& wanted));
+  async::Task<mad::Result<mad::Reply>> get(path::Path path, const StructInfo& info, std::uint32_t modifier,
+                                           std::vector<std::uint8_t> value);
+  void fail(Device& device, PortIndex port, const StructInfo& info, const mad::Result<mad::Reply>& answer);
+  void add_failure(subnet::Failure::Kind kind, PortIndex port, bool whole_node, std::string_view attribute, std::string why,
+                   std::shared_ptr<const Error> error = {});
+  bool is_by_port() const { return options_.wanted == Wanted::ports; }
+  bool is_stopped(const Device& device) const { return found_.devices[device.row].state != DeviceState::read; }
+  void finished() {
+    if (options_.progress) options_.progress(++done_, is_by_port() ? ports_.size() : devices_.size());
+  }
+
+  mad::Transactor& transactor_;
+  const subnet::Subnet& subnet_;
+  const std::vector<PortIndex>& ports_;
+  const ReadingOptions& options_;
+  Reading found_;
+  std::vector<Device> devices_;
+  /// Layouts that a type of device does not have.
+  std::set<std::pair<std::uint64_t, const StructInfo*>> unsupported_;
+  std::size_t done_{};
+};
+
+/// Groups the ports by device.
+void Reader::prepare() {
+  std::map<NodeIndex, std::size_t> by_node;
+  for (std::size_t at = 0; at < ports_.size(); ++at) {
+    const NodeIndex node = subnet_.port(ports_[at]).node;
+    const auto [place, is_new] = by_node.emplace(node, devices_.size());
+    if (is_new) {
+      const smp::NodeInfo& info = subnet_.node(node).info;
+      devices_.push_back({.row = found_.devices.size(), .type = std::uint64_t{info.vendor_id} << 16 | info.device_id});
+      found_.devices.push_back({.node = node, .state = DeviceState::read, .firmware = {}});
+    }
+    Device& device = devices_[place->second];
+    device.ports.push_back(at);
+    if (!device.path && options_.paths != nullptr) device.path = options_.paths->gmp(ports_[at]);
+    if (!is_by_port()) continue;
+    found_.ports.emplace_back();
+    found_.ports.back().port = ports_[at];
+  }
+}
+
+async::Task<> Reader::read_device(Device& device) {
+  const bool has_registers = co_await read_general(device);
+  if (!is_by_port()) {
+    if (has_registers && options_.wanted == Wanted::environment) co_await read_environment(device);
+    finished();
+  } else if (has_registers) {
+    co_await read_ports(device);
+  } else {
+    for (std::size_t i = 0; i < device.ports.size(); ++i) finished();
+  }
+}
+
+/// Reads GeneralInfo. Returns whether the device has registers.
+async::Task<bool> Reader::read_general(Device& device) {
+  DeviceRow& row = found_.devices[device.row];
+  const PortIndex first = ports_[device.ports.front()];
+  if (!subnet::is_mellanox(subnet_.node(row.node).info)) {
+    row.state = DeviceState::other_vendor;
+    co_return false;
+  }
+  if (!device.path) {
+    row.state = DeviceState::unreachable;
+    if (options_.paths != nullptr)
+      add_failure(subnet::Failure::Kind::no_record, first, true, "GeneralInfo", options_.paths->why_no_gmp(first));
+    co_return false;
+  }
+  const StructInfo& info = mlx::Is4GeneralInfo::info();
+  const mad::Result<mad::Reply> answer = co_await get(*device.path, info, 0, {});
+  if (!answer) {
+    const bool is_silent = mad::tries_in_vain(answer.error()).has_value();
+    row.state = is_silent ? DeviceState::silent : DeviceState::refused;
+    // A device need not have GeneralInfo: only silence, or nonsense, is a failure.
+    if (answer.error().status() == 0)
+      add_failure(subnet::kind_of(answer.error()), first, true, info.title, answer.error().message(), answer.shared_error());
+    co_return false;
+  }
+  const auto general = mlx::Is4GeneralInfo::unpack(answer->payload());
+  row.firmware = firmware_of(general);
+  const bool has_registers = (general.capability_mask & mlx::general_capabilities::is_access_register_supported) != 0;
+  if (!has_registers) row.state = DeviceState::no_registers;
+  co_return has_registers;
+}
+
+/// Reads the first port alone, which shows whether the device answers, and then two ports at a time.
+async::Task<> Reader::read_ports(Device& device) {
+  const std::size_t first = device.ports[device.next++];
+  co_await read_port(device, found_.ports[first]);
+  async::Loop& loop = co_await async::current_loop;
+  async::TaskGroup group(loop);
+  group.spawn(walk(device));
+  group.spawn(walk(device));
+  co_await group.join();
+}
+
+async::Task<> Reader::walk(Device& device) {
+  while (device.next < device.ports.size()) {
+    const std::size_t at = device.ports[device.next++];
+    co_await read_port(device, found_.ports[at]);
+  }
+}
+
+async::Task<> Reader::read_port(Device& device, PortRow& row) {
+  co_await read<reg::PddrOperation>(device, row);
+  co_await read<reg::PddrTroubleshooting>(device, row);
+  co_await read<reg::PddrModule>(device, row);
+  co_await read<reg::PddrLinkDown>(device, row);
+  co_await read<reg::PpcntPhysical>(device, row);
+  co_await read<reg::PpcntStatistics>(device, row);
+  if (options_.histogram) {
+    co_await read<reg::Pphcr>(device, row);
+    co_await read<reg::PpcntFecHistogram>(device, row);
+  }
+  finished();
+}
+
+/// Reads one register of a port into its row.
+template <class T>
+async::Task<> Reader::read(Device& device, PortRow& row) {
+  T wanted;
+  wanted.local_port = subnet_.port(row.port).number;
+  wanted.pnat = reg::PortNumberKind::ib_port;
+  const std::optional<T> value =
+      co_await request<T>(device, row.port, wanted, [](const T& answer, const T& asked) { return answer.local_port == asked.local_port; });
+  if (value) take(row, *value);
+}
+
+/// Reads one register, unless the device is silent or its type is known not to have the register. `is_of` says whether the answer is for
+/// the port, sensor or fan that is wanted.
+template <class T>
+async::Task<std::optional<T>> Reader::request(Device& device, PortIndex port, T wanted, bool (*is_of)(const T& answer, const T& wanted)) {
+  const StructInfo& info = T::info();
+  if (is_stopped(device) || unsupported_.contains({device.type, &info})) co_return std::nullopt;
+  const std::optional<path::Path> own = options_.paths->gmp(port);
+  const path::Path path = own ? *own : *device.path;  // a port that is down has no LID of its own
+  const mad::Result<mad::Reply> answer = co_await get(path, info, T::register_id, wire::packed_vector(wanted));
+  if (!answer) {
+    fail(device, port, info, answer);
+    co_return std::nullopt;
+  }
+  ++device.answers;
+  const T value = T::unpack(answer->payload());
+  const bool is_this = answer->header().attribute_modifier() == T::register_id && is_layout(answer->payload(), info);
+  if (is_this && is_of(value, wanted)) co_return value;
+  add_failure(subnet::Failure::Kind::false_answer, port, false, info.title, "The answer is of another register or index.");
+  co_return std::nullopt;
+}
+
+async::Task<> Reader::read_environment(Device& device) {
+  EnvironmentRow row;
+  row.node = found_.devices[device.row].node;
+  co_await read_sensors(device, row);
+  co_await read_fans(device, row);
+  if (!row.sensors.empty() || !row.fans.empty()) found_.environments.push_back(std::move(row));
+}
+
+/// Reads the sensors that MTCAP names: 0 is the ASIC, others are on the board.
+async::Task<> Reader::read_sensors(Device& device, EnvironmentRow& row) {
+  const PortIndex port = ports_[device.ports.front()];
+  const std::optional<reg::Mtcap> capabilities =
+      co_await request<reg::Mtcap>(device, port, {}, [](const reg::Mtcap&, const reg::Mtcap&) { return true; });
+  if (!capabilities) co_return;
+  for (unsigned index = 0; index < 64; ++index) {
+    if ((capabilities->sensor_map >> index & 1U) == 0) continue;
+    reg::Mtmp wanted;
+    wanted.sensor_index = static_cast<std::uint16_t>(index);
+    const std::optional<reg::Mtmp> answer = co_await request<reg::Mtmp>(
+        device, port, wanted, [](const reg::Mtmp& is, const reg::Mtmp& asked) { return is.sensor_index == asked.sensor_index; });
+    if (!answer) continue;
+    Sensor sensor{.index = wanted.sensor_index, .name = padded_text(answer->sensor_name), .celsius = sensor_celsius(answer->temperature)};
+    if (answer->max_temperature != 0) sensor.greatest = sensor_celsius(answer->max_temperature);
+    if (answer->temperature_threshold_hi != 0) sensor.limit = sensor_celsius(answer->temperature_threshold_hi);
+    row.sensors.push_back(std::move(sensor));
+  }
+}
+
+/// Reads the fans whose tachometers MFCR calls active.
+async::Task<> Reader::read_fans(Device& device, EnvironmentRow& row) {
+  const PortIndex port = ports_[device.ports.front()];
+  const std::optional<reg::Mfcr> active =
+      co_await request<reg::Mfcr>(device, port, {}, [](const reg::Mfcr&, const reg::Mfcr&) { return true; });
+  const unsigned tachometers = active ? active->tacho_active | unsigned{active->tacho_active_msb} << 10 : 0;
+  if (tachometers == 0) co_return;
+  const std::optional<reg::Fore> limits =
+      co_await request<reg::Fore>(device, port, {}, [](const reg::Fore&, const reg::Fore&) { return true; });
+  const unsigned below = limits ? limits->fan_under_limit | unsigned{limits->fan_under_limit_msb} << 10 : 0;
+  for (unsigned index = 0; index < 16; ++index) {
+    if ((tachometers >> index & 1U) == 0) continue;
+    reg::Mfsm wanted;
+    wanted.tacho = static_cast<std::uint8_t>(index);
+    const std::optional<reg::Mfsm> answer = co_await request<reg::Mfsm>(
+        device, port, wanted, [](const reg::Mfsm& is, const reg::Mfsm& asked) { return is.tacho == asked.tacho; });
+    Fan fan{.index = static_cast<std::uint8_t>(index), .rpm = answer ? fan_rpm(answer->rpm) : std::nullopt};
+    if (limits) fan.is_below_limit = (below >> index & 1U) != 0;
+    row.fans.push_back(fan);
+  }
+}
+
+async::Task<mad::Result<mad::Reply>> Reader::get(path::Path path, const StructInfo& info, std::uint32_t modifier,
+                                                 std::vector<std::uint8_t> value) {
+  async::Loop& loop = co_await async::current_loop;
+  for (unsigned attempt = 1;; ++attempt) {
+    const mad::Request request = mad::attribute_request(path, info, mad::method::get, modifier, value);
+    mad::Result<mad::Reply> answer = co_await transactor_.try_call(request);
+    const bool is_busy = !answer && (answer.error().status() & mad::status::busy) != 0;
+    if (!is_busy || attempt == busy_tries) co_return answer;
+    co_await loop.sleep_for(busy_pause * attempt);
+  }
+}
+
+/// Keeps what the error of a register says of the device.
+void Reader::fail(Device& device, PortIndex port, const StructInfo& info, const mad::Result<mad::Reply>& answer) {
+  const std::uint16_t status = answer.error().status();
+  if (status == register_not_supported) {
+    ++device.answers;
+    unsupported_.emplace(device.type, &info);
+    return;
+  }
+  if (!mad::tries_in_vain(answer.error())) {
+    ++device.answers;
+    if (device.refused.insert(status).second)
+      add_failure(subnet::kind_of(answer.error()), port, false, info.title, answer.error().message(), answer.shared_error());
+    return;
+  }
+  DeviceRow& row = found_.devices[device.row];
+  if (is_stopped(device) || (device.answers != 0 && ++device.timeouts < most_timeouts)) return;
+  row.state = device.answers == 0 ? DeviceState::silent : DeviceState::stopped_answering;
+  add_failure(subnet::Failure::Kind::no_answer, port, true, info.title, answer.error().message(), answer.shared_error());
+}
+
+void Reader::add_failure(subnet::Failure::Kind kind, PortIndex port, bool whole_node, std::string_view attribute, std::string why,
+                         std::shared_ptr<const Error> error) {
+  const subnet::Port& at = subnet_.port(port);
+  found_.failures.push_back({.kind = kind,
+                             .node = at.node,
+                             .port = whole_node ? -1 : at.number,
+                             .attribute = std::string(attribute),
+                             .why = std::move(why),
+                             .error = std::move(error)});
+}
+
+}  // namespace
+
+async::Task<Reading> read_phy(mad::Transactor& transactor, const subnet::Subnet& subnet, std::vector<PortIndex> ports,
+                              ReadingOptions options) {
+  async::Loop& loop = co_await async::current_loop;
+  mad::Pace pace(loop, options.per_second, [] { return std::uint64_t{0}; });
+  mad::PacedTransactor paced(transactor, pace);
+  Reader reader(paced, subnet, ports, options);
+  co_return co_await reader.run();
+}
+
+}  // namespace ib::phy

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Reads registers of the devices of a fabric by AccessRegister, a GMP of the vendor's class with the method Get: no request changes a
+// device. Only devices of vendors that are known for it get requests. GeneralInfo says once a device which it is, and whether it answers
+// AccessRegister. Registers run in a device's firmware, so that a device has at most two requests in flight.
+//
+// A device that is silent to GeneralInfo, or to its first register, gets no further request: devices with a VS_Key drop each request and
+// count a violation. A register that one device refuses as not supported is not requested of any device of this type again.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "iba-gen/mlx.hpp"
+#include "mad/transactor.hpp"
+#include "phy/port_row.hpp"
+#include "subnet/failures.hpp"
+#include "subnet/port_paths.hpp"
+
+namespace ib::phy {
+
+/// What is known of a device's answers.
+enum class DeviceState : std::uint8_t {
+  read,              ///< GeneralInfo was read, and registers can be
+  no_registers,      ///< GeneralInfo was read; the device does not answer AccessRegister
+  other_vendor,      ///< the device got no request
+  unreachable,       ///< no GMP reaches it
+  silent,            ///< it does not answer
+  refused,           ///< GeneralInfo was refused
+  stopped_answering  ///< it fell silent after some registers, and got no further request
+};
+
+/// What GeneralInfo says of a device.
+struct Firmware {
+  std::uint16_t hardware_revision{}, device_id{};
+  std::string psid;     ///< empty if there is none; escaped by nobody
+  std::string version;  ///< "31.2012.1024"
+  std::uint32_t uptime_seconds{};
+};
+
+struct DeviceRow {
+  subnet::NodeIndex node = subnet::none;
+  DeviceState state{};
+  std::optional<Firmware> firmware;
+};
+
+/// A temperature sensor of a device.
+struct Sensor {
+  std::uint16_t index{};
+  std::string name;                                      ///< empty if the device gives none; escaped by nobody
+  std::optional<double> celsius{}, greatest{}, limit{};  ///< now, since it was reset, and where the device raises an alarm
+};
+struct Fan {
+  std::uint8_t index{};
+  std::optional<unsigned> rpm{};
+  std::optional<bool> is_below_limit{};
+};
+/// The sensors and fans of a device.
+struct EnvironmentRow {
+  subnet::NodeIndex node = subnet::none;
+  std::vector<Sensor> sensors;
+  std::vector<Fan> fans;
+};
+
+/// What is read of a device besides GeneralInfo.
+enum class Wanted : std::uint8_t { nothing, ports, environment };
+
+struct ReadingOptions {
+  const subnet::PortPaths* paths{};  ///< to the devices
+  Wanted wanted = Wanted::ports;
+  bool histogram{};            ///< the FEC histogram of ports too: two more requests a port
+  std::size_t devices = 32;    ///< the greatest number of devices that are read at once, each by at most two requests
+  unsigned per_second = 2000;  ///< the greatest number of requests a second
+  /// Called when a port is finished, or a device where no ports are read.
+  std::function<void(std::size_t done, std::size_t of)> progress;
+};
+
+struct Reading {
+  std::vector<DeviceRow> devices;            ///< in the order of the first port of each
+  std::vector<PortRow> ports;                ///< in the order of the argument `ports`, if they are wanted
+  std::vector<EnvironmentRow> environments;  ///< of the devices that have sensors or fans, if that is wanted
+  subnet::Failures failures;                 ///< devices that do not answer, and requests that were refused or answered wrongly
+};
+
+/// Reads the devices of `ports`, and these ports. `subnet` and the paths must outlive the task.
+async::Task<Reading> read_phy(mad::Transactor& transactor, const subnet::Subnet& subnet, std::vector<subnet::PortIndex> ports,
+                              ReadingOptions options);
+
+}  // namespace ib::phy

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Values of registers in the units of people. No raw register of a real device is public, so each value is checked against what it can be:
+// a value that a module, a sensor or a link cannot have is not known (values.cpp has the one table of limits).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/bytes.hpp"
+#include "iba-gen/reg.hpp"
+
+namespace ib::phy {
+
+/// A bit error ratio as registers have it: coefficient × 10^−magnitude. Both zero: the register was not read, or holds nothing.
+struct BitErrorRatio {
+  std::uint8_t coefficient{}, magnitude{};
+  bool operator==(const BitErrorRatio&) const = default;
+};
+
+/// The ratio; 0 where the device says that it has seen no error (magnitudes 254 and 255). Nothing if it is not known.
+std::optional<double> ratio(BitErrorRatio ber);
+
+/// Degrees Celsius of a module, from 1/256 C, and of a sensor of a device, from 1/8 C.
+std::optional<double> module_celsius(std::uint16_t raw);
+std::optional<double> sensor_celsius(std::uint16_t raw);
+/// Millivolts from 100 µV.
+std::optional<double> module_millivolts(std::uint16_t raw);
+/// Optical power in dBm, from whole dBm.
+std::optional<double> module_dbm(std::uint16_t raw);
+/// Milliamperes from 2 µA times `scale`.
+std::optional<double> bias_milliamperes(std::uint16_t raw, reg::BiasScale scale);
+/// The length of a cable, or the greatest reach of a module, in metres. Modules with CMIS have it with a power of ten.
+std::optional<double> cable_meters(std::uint8_t raw, reg::ModuleIdentifier identifier);
+/// Turns a minute.
+std::optional<unsigned> fan_rpm(std::uint16_t raw);
+
+/// A text that is padded with blanks or zeros, without them; empty if nothing is left, or if it is all ones. Untrusted bytes: escape them
+/// before printing.
+std::string padded_text(Bytes bytes);
+
+}  // namespace ib::phy

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "report/columns.hpp"
+
+#include <fmt/format.h>
+
+#include "base/error.hpp"
+#include "base/escape.hpp"
+#include "base/nearest.hpp"
+#include "base/split.hpp"
+#include "iba/text.hpp"
+
+namespace ib::report {
+namespace {
+
+template <class... Ts>
+struct Overloaded : Ts... {
+  using Ts::operator()...;
+};
+template <class... Ts>
+Overloaded(Ts...) -> Overloaded<Ts...>;
+
+constexpr std::string_view not_known = "-";
+
+std::string number_text(double number) { return fmt::format("{:.4g}", number); }
+
+/// A number to sort by; texts have none.
+std::optional<double> number_of(const Cell& cell) {
+  return std::visit(Overloaded{[](bool value) { return std::optional<double>(value ? 1 : 0); },
+                               [](std::uint64_t value) { return std::optional(static_cast<double>(value)); },
+                               [](double value) { return std::optional(value); }, [](const Coded& value) { return value.number; },
+                               [](const auto&) { return std::optional<double>(); }},
+                    cell);
+}
+
+bool is_known(const Cell& cell) {
+  if (const auto* coded = std::get_if<Coded>(&cell)) return coded->number.has_value();
+  if (const auto* numbers = std::get_if<Numbers>(&cell)) return numbers->has_value();
+  return !std::holds_alternative<std::monostate>(cell);
+}
+
+}  // namespace
+
+std::string cell_text(const Cell& cell) {
+  if (!is_known(cell)) return std::string(not_known);
+  return std::visit(
+      Overloaded{[](std::monostate) { return std::string(not_known); }, [](bool value) { return std::string(value ? "yes" : "no"); },
+                 [](std::uint64_t value) { return std::to_string(value); }, [](double value) { return number_text(value); },
+                 [](const std::string& value) { return escaped(value); }, [](Guid value) { return to_text(value); },
+                 [](const Coded& value) { return value.word.empty() ? number_text(*value.number) : value.word; },
+                 [](const Numbers& values) {
+                   std::string text;
+                   for (const auto& value : *values)
+                     text += fmt::format("{}{}", text.empty() ? "" : ",", value ? number_text(*value) : std::string(not_known));
+                   return text.empty() ? std::string(not_known) : text;
+                 }},
+      cell);
+}
+
+void write_cell(Sink& sink, std::string_view key, const Cell& cell, const Measure& measure) {
+  std::visit(
+      Overloaded{[&](std::monostate) { sink.null(key); }, [&](bool value) { sink.value(key, value); },
+                 [&](std::uint64_t value) { sink.value(key, value, measure); }, [&](double value) { sink.value(key, value, measure); },
+                 [&](const std::string& value) { sink.text(key, value); }, [&](Guid value) { sink.value(key, value); },
+                 [&](const Coded& value) { value.number ? sink.symbol(key, *value.number, value.word) : sink.no_symbol(key); },
+                 [&](const Numbers& values) { values ? sink.values(key, *values) : sink.null(key); }},
+      cell);
+}
+
+bool comes_before(const Cell& a, const Cell& b, bool reverse) {
+  if (!is_known(a) || !is_known(b)) return is_known(a) && !is_known(b);
+  const Cell& first = reverse ? b : a;
+  const Cell& second = reverse ? a : b;
+  const auto number = number_of(first), other = number_of(second);
+  return number && other ? *number < *other : cell_text(first) < cell_text(second);
+}
+
+std::vector<std::size_t> chosen_columns(std::string_view list, std::span<const ColumnInfo> columns) {
+  std::vector<std::size_t> chosen;
+  if (list == "all") return chosen;
+  std::vector<std::string_view> keys;
+  for (const ColumnInfo& column : columns) keys.push_back(column.key);
+  for (const std::string_view word : split(list)) {
+    const auto found = std::ranges::find(keys, word);
+    if (found == keys.end()) throw UsageError(fmt::format("no column is called {}{}", in_quotes(word), did_you_mean(word, keys)));
+    chosen.push_back(static_cast<std::size_t>(found - keys.begin()));
+  }
+  if (chosen.empty()) throw UsageError("no columns are named");
+  return chosen;
+}
+
+void MemberWriter::write(const ColumnInfo& column, const Cell& cell) {
+  const std::size_t dot = column.key.find('.');
+  const std::string_view object = dot == std::string_view::npos ? std::string_view{} : column.key.substr(0, dot);
+  if (object != object_) {
+    end();
+    if (!object.empty()) sink_.begin_object(object);
+    object_ = object;
+  }
+  write_cell(sink_, object.empty() ? column.key : column.key.substr(dot + 1), cell, column.measure);
+}
+
+void MemberWriter::end() {
+  if (!object_.empty()) sink_.end_object();
+  object_ = {};
+}
+
+void Aligned::add(std::vector<std::string> words, const std::vector<bool>& is_number) {
+  for (std::size_t column = 0; column < words.size(); ++column) {
+    widths_[column] = std::max(widths_[column], words[column].size());
+    if (!is_number.empty() && !is_number[column]) is_right_[column] = false;
+  }
+  lines_.push_back(std::move(words));
+}
+
+std::string Aligned::text() const {
+  std::string text;
+  for (const auto& words : lines_) {
+    std::string line;
+    for (std::size_t column = 0; column < words.size(); ++column) {
+      const std::string_view between = column == 0 ? "" : "  ";
+      line += is_right_[column] ? fmt::format("{}{:>{}}", between, words[column], widths_[column])
+                                : fmt::format("{}{:<{}}", between, words[column], widths_[column]);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + '\n';
+  }
+  return text;
+}
+
+}  // namespace ib::report

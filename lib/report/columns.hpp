@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// A table as rows × columns. A column is a key, a heading, a measure, a meaning and a function that gets the value of a row. The columns of
+// a table are stated once, and from them come its aligned text, its JSON and with report::TableSink its CSV and TSV.
+//
+//   constexpr Column<Row> columns[] = {{"lid", "LID", {}, "LID of the port.", [](const Row& row) { return Cell(row.lid); }}, …};
+//   Table<Row> table(columns); table.choose("lid,name"); table.sort_by("-lid"); table.sort(rows);
+//   table.text(out, rows);  table.visit(sink, "ports", rows);
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "iba/types.hpp"
+#include "report/sink.hpp"
+
+namespace ib::report {
+
+/// A coded value: in JSON the number, and its word as KEY_text. Absent where it is not known.
+struct Coded {
+  std::optional<double> number;
+  std::string word;  ///< empty: the number has none
+};
+/// A list of numbers, each of which may be not known; nothing where the list itself is not known.
+using Numbers = std::optional<std::vector<std::optional<double>>>;
+
+/// The value of a row in a column. std::monostate: not known.
+using Cell = std::variant<std::monostate, bool, std::uint64_t, double, std::string, Guid, Coded, Numbers>;
+
+/// An optional value as a cell.
+template <class T>
+Cell cell(const std::optional<T>& value) {
+  if (!value) return std::monostate{};
+  if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+    return static_cast<std::uint64_t>(*value);
+  } else {
+    return *value;
+  }
+}
+/// A text as a cell; an empty one is not known.
+inline Cell text_cell(std::string text) { return text.empty() ? Cell(std::monostate{}) : Cell(std::move(text)); }
+
+/// The description of a column, without its rows.
+struct ColumnInfo {
+  std::string_view key;      ///< the member in JSON; "module.vendor" is the member `vendor` of the object `module`
+  std::string_view heading;  ///< in a text
+  Measure measure{};
+  bool usual{};  ///< shown in a text where no columns are chosen
+  bool coded{};  ///< its cells are Coded: it is two members, KEY and KEY_text
+};
+
+template <class Row>
+struct Column : ColumnInfo {
+  Cell (*get)(const Row& row);
+};
+
+/// The value as a word of a text: "-" where it is not known, escaped where it came from the fabric.
+std::string cell_text(const Cell& cell);
+/// Writes the value as the member `key`.
+void write_cell(Sink& sink, std::string_view key, const Cell& cell, const Measure& measure);
+/// Whether `a` comes before `b`. What is not known comes after everything else, also in the reverse order.
+bool comes_before(const Cell& a, const Cell& b, bool reverse);
+/// The number of the column in a list between commas, for each of its words; empty for "all". Throws UsageError.
+std::vector<std::size_t> chosen_columns(std::string_view list, std::span<const ColumnInfo> columns);
+
+/// Writes cells as members of the open object; keys with a dot are members of objects within it.
+class MemberWriter {
+ public:
+  explicit MemberWriter(Sink& sink) : sink_(sink) {}
+  void write(const ColumnInfo& column, const Cell& cell);
+  /// Ends the object that is open within the row.
+  void end();
+
+ private:
+  Sink& sink_;
+  std::string_view object_;
+};
+
+/// Lines of words in columns that are as wide as their widest word. Numbers stand at the right of their column.
+class Aligned {
+ public:
+  explicit Aligned(std::vector<std::string> headings) : widths_(headings.size()), is_right_(headings.size(), true) {
+    add(std::move(headings));
+  }
+  /// `is_number`: by column, whether the word is a number, or is not known.
+  void add(std::vector<std::string> words, const std::vector<bool>& is_number = {});
+  std::string text() const;
+
+ private:
+  std::vector<std::vector<std::string>> lines_;
+  std::vector<std::size_t> widths_;
+  std::vector<bool> is_right_;
+};
+
+template <class Row>
+class Table {
+ public:
+  explicit Table(std::span<const Column<Row>> columns) : columns_(columns), infos_(columns.begin(), columns.end()) {}
+
+  /// Shows these columns alone, in this order: keys between commas, or "all". Throws UsageError.
+  void choose(std::string_view list) {
+    chosen_ = chosen_columns(list, infos_);
+    all_ = chosen_.empty();
+  }
+  /// Sorts by the column with that key; "-KEY" is in descending order. Throws UsageError.
+  void sort_by(std::string_view word) {
+    reverse_ = word.starts_with('-');
+    if (reverse_) word.remove_prefix(1);
+    sorted_by_ = chosen_columns(word, infos_).at(0);
+  }
+
+  /// Sorts rows as sort_by() said; rows that are equal there keep their order.
+  void sort(std::vector<Row>& rows) const {
+    if (!sorted_by_) return;
+    const auto get = columns_[*sorted_by_].get;
+    std::stable_sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) { return comes_before(get(a), get(b), reverse_); });
+  }
+
+  /// The member `key`: an array with an object for each row. `more` writes further members of a row.
+  template <class More>
+  void visit(Sink& sink, std::string_view key, const std::vector<Row>& rows, More more) const {
+    sink.begin_array(key);
+    std::vector<std::string> names;
+    for (const std::size_t at : shown(false)) {
+      names.emplace_back(infos_[at].key);
+      if (infos_[at].coded) names.push_back(std::string(infos_[at].key) + "_text");
+    }
+    sink.columns(names);
+    for (const Row& row : rows) {
+      sink.begin_object();
+      MemberWriter writer(sink);
+      for (const std::size_t at : shown(false)) writer.write(infos_[at], columns_[at].get(row));
+      writer.end();
+      more(row);
+      sink.end_object();
+    }
+    sink.end_array();
+  }
+  void visit(Sink& sink, std::string_view key, const std::vector<Row>& rows) const {
+    visit(sink, key, rows, [](const Row&) {});
+  }
+
+  /// The rows below the headings of their columns. Nothing without rows.
+  std::string text(const std::vector<Row>& rows) const {
+    if (rows.empty()) return {};
+    const std::vector<std::size_t> columns = shown(true);
+    std::vector<std::string> headings;
+    for (const std::size_t at : columns) headings.emplace_back(infos_[at].heading);
+    Aligned aligned(std::move(headings));
+    for (const Row& row : rows) {
+      std::vector<std::string> words;
+      std::vector<bool> is_number;
+      for (const std::size_t at : columns) {
+        const Cell value = columns_[at].get(row);
+        words.push_back(cell_text(value));
+        is_number.push_back(std::holds_alternative<std::uint64_t>(value) || std::holds_alternative<double>(value) ||
+                            std::holds_alternative<std::monostate>(value));
+      }
+      aligned.add(std::move(words), is_number);
+    }
+    return aligned.text();
+  }
+
+ private:
+  std::vector<std::size_t> shown(bool in_text) const {
+    if (!chosen_.empty()) return chosen_;
+    std::vector<std::size_t> columns;
+    for (std::size_t at = 0; at < infos_.size(); ++at) {
+      if (!in_text || all_ || infos_[at].usual) columns.push_back(at);
+    }
+    return columns;
+  }
+
+  std::span<const Column<Row>> columns_;
+  std::vector<ColumnInfo> infos_;
+  std::vector<std::size_t> chosen_;
+  bool all_{}, reverse_{};
+  std::optional<std::size_t> sorted_by_;
+};
+
+}  // namespace ib::report

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Registers of a fabric: what is requested of which device, and what is not requested again.
+#include "phy/reading.hpp"
+
+#include <algorithm>
+#include <map>
+#include <random>
+
+#include "iba-gen/reg.hpp"
+#include "iba/generic.hpp"
+#include "iba/registry.hpp"
+#include "support/catch.hpp"
+#include "support/fake_registers.hpp"
+#include "unit/subnet/swept.hpp"
+
+namespace phy_reading_tests {
+
+using namespace ib;
+using namespace ib::phy;
+using ibtest::FakeFabric;
+using ibtest::FakeRegisters;
+using ibtest::Swept;
+
+namespace {
+
+constexpr std::size_t registers_of_a_port = 6;
+
+/// Gives a port all registers that are read, a bit error ratio and a module.
+void add_port(FakeRegisters& registers, unsigned port) {
+  registers.add<reg::PddrOperation>(port);
+  registers.add<reg::PddrTroubleshooting>(port);
+  registers.set<reg::PddrModule>(port, "vendor_sn", std::string_view("SERIAL"));
+  registers.set<reg::PddrModule>(port, "cable_type", 1U);
+  registers.add<reg::PddrLinkDown>(port);
+  registers.set<reg::PpcntPhysical>(port, "link_down_events", port);
+  registers.set<reg::PpcntStatistics>(port, "raw_ber_magnitude", 9U);
+  registers.set<reg::PpcntStatistics>(port, "raw_ber_coef", 5U);
+}
+
+/// Counts the requests in flight to each LID.
+class InFlight final : public mad::Transactor {
+ public:
+  InFlight(mad::Transactor& below, std::map<unsigned, unsigned>& most) : Transactor(below.end_port()), below_(below), most_(most) {}
+  mad::Task<mad::Result<mad::Reply>> try_call(const mad::Request& request) override {
+    const unsigned lid = request.path.ib().dlid.value;
+    most_[lid] = std::max(most_[lid], ++now_[lid]);
+    mad::Result<mad::Reply> reply = co_await below_.try_call(request);
+    --now_[lid];
+    co_return reply;
+  }
+
+ private:
+  mad::Transactor& below_;
+  std::map<unsigned, unsigned> now_;
+  std::map<unsigned, unsigned>& most_;
+};
+
+/// A switch with the host of the test at port 1, another host at port 2 and nothing at port 3.
+struct Bench {
+  FakeFabric fabric;
+  FakeFabric::NodeId leaf = fabric.add_switch(0x100, 3, "leaf"), here = fabric.add_ca(0x200, 1, "here"),
+                     other = fabric.add_ca(0x300, 1, "other");
+  FakeRegisters *leaf_registers{}, *other_registers{};
+  std::optional<Swept> swept;
+  std::optional<subnet::PortPaths> paths;
+  ReadingOptions options;
+  Reading found;
+  std::map<unsigned, unsigned> most_in_flight;  ///< by LID
+
+  Bench() {
+    fabric.link(leaf, 1, here, 1);
+    fabric.link(leaf, 2, other, 1);
+    fabric.assign_lids();
+    fabric.attach(here);
+    leaf_registers = &run_registers(fabric, leaf);
+    other_registers = &run_registers(fabric, other);
+    for (unsigned port = 1; port <= 3; ++port) add_port(*leaf_registers, port);
+    add_port(*other_registers, 1);
+    leaf_registers->general.ext_major = 31;
+    leaf_registers->general.ext_minor = 2012;
+    leaf_registers->general.ext_sub_minor = 1024;
+    std::ranges::copy(std::string_view("MT_0000000042"), leaf_registers->general.fw_psid.begin());
+  }
+  path::Path start() {
+    path::IbDrPath path(&fabric.end_port());
+    path.sqpn = Qpn{0};
+    path.retries = 1;
+    return path;
+  }
+  /// Reads all ports of the switch and of the other host.
+  void read() {
+    swept.emplace(fabric);
+    paths.emplace(swept->subnet, start());
+    options.paths = &*paths;
+    std::vector<subnet::PortIndex> ports;
+    for (const auto& [guid, count] : {std::pair<std::uint64_t, unsigned>{0x100, 3}, {0x300, 1}}) {
+      const auto node = swept->subnet.find_node(Guid{guid});
+      for (unsigned port = 1; port <= count; ++port) ports.push_back(swept->subnet.port_of(node, port));
+    }
+    InFlight transactor(*swept->rpc, most_in_flight);
+    found = swept->loop.run(read_phy(transactor, swept->subnet, std::move(ports), options));
+  }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(Bench, "each port costs six Gets, each device one, and a port without a link is read too") {
+  read();
+  REQUIRE(found.ports.size() == 4);
+  REQUIRE(found.devices.size() == 2);
+  CHECK(found.failures.empty());
+  CHECK(leaf_registers->times() == 1 + 3 * registers_of_a_port);
+  CHECK(other_registers->times() == 1 + registers_of_a_port);
+  for (const PortRow& row : found.ports) {
+    CHECK(raw_ber(row) == Approx(5e-9));
+    CHECK(padded_text(row.module.serial_number) == "SERIAL");
+  }
+  CHECK(found.ports[2].link_down_events == 3);
+  CHECK(found.devices[0].state == DeviceState::read);
+  REQUIRE(found.devices[0].firmware);
+  CHECK(found.devices[0].firmware->psid == "MT_0000000042");
+  CHECK(found.devices[0].firmware->version == "31.2012.1024");
+}
+
+TEST_CASE_METHOD(Bench, "only Gets are sent, by IB port number, and no bit that changes something") {
+  options.histogram = true;
+  leaf_registers->add<reg::Pphcr>(1);
+  leaf_registers->add<reg::PpcntFecHistogram>(1);
+  read();
+  for (const FakeRegisters* registers : {leaf_registers, other_registers}) {
+    for (const auto& request : registers->asked) {
+      CHECK(request[3] == mad::method::get);
+      const StructInfo* info = find_attribute_in(request);
+      REQUIRE(info != nullptr);
+      const Bytes attribute = Bytes(request).subspan(24, info->bytes);
+      std::vector<std::uint8_t> without(attribute.begin(), attribute.end());
+      clear_changes(without, *info);
+      CHECK(std::ranges::equal(without, attribute));
+      if (info->register_id >= 0) CHECK(read_number(attribute, *find_field(*info, "pnat")) == 1);
+    }
+  }
+}
+
+TEST_CASE_METHOD(Bench, "a device of another vendor gets no request") {
+  fabric.node(other).info.vendor_id = 0x1175;
+  read();
+  CHECK(other_registers->times() == 0);
+  CHECK(found.devices[1].state == DeviceState::other_vendor);
+  CHECK_FALSE(found.ports[3].is_known());
+  CHECK(found.failures.empty());
+}
+
+TEST_CASE_METHOD(Bench, "a device without AccessRegister is asked for GeneralInfo only") {
+  other_registers->general.capability_mask = 0;
+  read();
+  CHECK(other_registers->times() == 1);
+  CHECK(found.devices[1].state == DeviceState::no_registers);
+  CHECK(found.failures.empty());
+}
+
+TEST_CASE_METHOD(Bench, "a device that refuses GeneralInfo gets no further request and is no failure") {
+  other_registers->has_general = false;
+  read();
+  CHECK(other_registers->times() == 1);
+  CHECK(found.devices[1].state == DeviceState::refused);
+  CHECK(found.failures.empty());
+}
+
+TEST_CASE_METHOD(Bench, "a device that is silent to GeneralInfo gets no further request") {
+  other_registers->service().faults.silent = true;
+  read();
+  CHECK(other_registers->service().requests == 2);  // the tries of GeneralInfo
+  CHECK(found.devices[1].state == DeviceState::silent);
+  REQUIRE(found.failures.size() == 1);
+  CHECK(found.failures[0].kind == subnet::Failure::Kind::no_answer);
+  CHECK(found.ports[0].is_known());
+}
+
+TEST_CASE_METHOD(Bench, "a device that is silent to its first register gets no further request") {
+  leaf_registers->silent_about = {reg::Pddr::register_id, reg::Ppcnt::register_id};
+  read();
+  CHECK(leaf_registers->times(reg::Pddr::register_id) == 2);  // the tries of one register
+  CHECK(leaf_registers->times(reg::Ppcnt::register_id) == 0);
+  CHECK(found.devices[0].state == DeviceState::silent);
+  CHECK(found.failures.size() == 1);
+  CHECK(found.ports[3].is_known());
+}
+
+TEST_CASE_METHOD(Bench, "a device that falls silent gets three registers more at most") {
+  leaf_registers->silent_about = {reg::Ppcnt::register_id};
+  read();
+  CHECK(leaf_registers->times(reg::Ppcnt::register_id) <= 8);
+  CHECK(found.devices[0].state == DeviceState::stopped_answering);
+  CHECK(found.ports[0].has(Part::module));
+  CHECK(found.failures.size() == 1);
+}
+
+TEST_CASE_METHOD(Bench, "a register that a type of device does not have is requested once") {
+  fabric.node(other).info.device_id = 1;
+  leaf_registers->unsupported.insert(reg::Ppcnt::register_id);
+  read();
+  CHECK(leaf_registers->times(reg::Ppcnt::register_id) == 2);  // two groups, each once
+  CHECK(other_registers->times(reg::Ppcnt::register_id) == 2);
+  CHECK_FALSE(raw_ber(found.ports[0]));
+  CHECK(found.ports[0].has(Part::module));
+  CHECK(raw_ber(found.ports[3]));
+  CHECK(found.failures.empty());
+}
+
+TEST_CASE_METHOD(Bench, "a busy device is waited for") {
+  leaf_registers->service().faults.busy_next = 6;
+  read();
+  CHECK(found.failures.empty());
+  CHECK(found.ports[0].has(Part::statistics));
+}
+
+TEST_CASE_METHOD(Bench, "an answer of another port, page or register is not taken") {
+  leaf_registers->wrong_port = true;
+  other_registers->answers_instead = reg::Mtmp::register_id;
+  read();
+  for (const PortRow& row : found.ports) CHECK_FALSE(row.is_known());
+  CHECK_FALSE(found.failures.empty());
+}
+
+TEST_CASE_METHOD(Bench, "a device has at most two requests in flight") {
+  fabric.network.delay = std::chrono::milliseconds(1);
+  read();
+  CHECK(most_in_flight[1] == 2);  // the switch, which has several ports
+  CHECK(most_in_flight[3] == 1);
+}
+
+TEST_CASE_METHOD(Bench, "the requests of a second are limited") {
+  options.per_second = 10;
+  read();
+  const auto begun = swept->loop.now();
+  found = swept->loop.run(read_phy(*swept->rpc, swept->subnet, {swept->subnet.port_of(swept->subnet.find_node(Guid{0x100}), 1)}, options));
+  CHECK(swept->loop.now() - begun >= std::chrono::milliseconds(500));
+}
+
+TEST_CASE_METHOD(Bench, "without ports only GeneralInfo is read") {
+  options.wanted = Wanted::nothing;
+  read();
+  CHECK(leaf_registers->times() == 1);
+  CHECK(other_registers->times() == 1);
+  CHECK(found.ports.empty());
+  CHECK(found.devices.size() == 2);
+}
+
+TEST_CASE_METHOD(Bench, "sensors and fans are those that the device names") {
+  options.wanted = Wanted::environment;
+  FakeRegisters& leaf_of = *leaf_registers;
+  leaf_of.set<reg::Mtcap>(0, "sensor_map", 5U);
+  leaf_of.set<reg::Mtmp>(0, "temperature", 47U * 8);
+  leaf_of.set<reg::Mtmp>(0, "max_temperature", 55U * 8);
+  leaf_of.set<reg::Mtmp>(0, "temperature_threshold_hi", 105U * 8);
+  leaf_of.set<reg::Mtmp>(0, "sensor_name", std::string_view("asic"));
+  leaf_of.set<reg::Mtmp>(2, "temperature", 200U * 8);
+  leaf_of.set<reg::Mfcr>(0, "tacho_active", 3U);
+  leaf_of.set<reg::Fore>(0, "fan_under_limit", 2U);
+  leaf_of.set<reg::Mfsm>(0, "rpm", 9000U);
+  leaf_of.set<reg::Mfsm>(1, "rpm", 120U);
+  read();
+  REQUIRE(found.environments.size() == 1);
+  const EnvironmentRow& row = found.environments[0];
+  REQUIRE(row.sensors.size() == 2);
+  CHECK(row.sensors[0].name == "asic");
+  CHECK(row.sensors[0].celsius == Approx(47));
+  CHECK(row.sensors[0].greatest == Approx(55));
+  CHECK(row.sensors[0].limit == Approx(105));
+  CHECK(row.sensors[1].index == 2);
+  CHECK_FALSE(row.sensors[1].celsius);
+  CHECK_FALSE(row.sensors[1].limit);
+  REQUIRE(row.fans.size() == 2);
+  CHECK(row.fans[0].rpm == 9000U);
+  CHECK(row.fans[0].is_below_limit == false);
+  CHECK(row.fans[1].is_below_limit == true);
+  CHECK(found.ports.empty());
+}
+
+TEST_CASE_METHOD(Bench, "random registers make no row that is out of its limits") {
+  std::mt19937 random(7);
+  for (int round = 0; round < 20; ++round) {
+    for (const StructInfo* info : {&reg::PddrOperation::info(), &reg::PddrTroubleshooting::info(), &reg::PddrModule::info(),
+                                   &reg::PddrLinkDown::info(), &reg::PpcntPhysical::info(), &reg::PpcntStatistics::info()}) {
+      for (const FieldInfo& field : info->fields) {
+        if (field.kind == FieldKind::uint && field.bit_offset >= (12 + 8) * 8)
+          leaf_registers->set(*info, 1, field.name, std::uint64_t{random()} << 32 | random());
+      }
+    }
+    read();
+    const PortRow& row = found.ports[0];
+    for (const auto ber : {raw_ber(row), effective_ber(row), symbol_ber(row)}) CHECK((!ber || (*ber >= 0 && *ber <= 15)));
+    for (const auto& value : rx_power_dbm(row)) CHECK((!value || (*value >= -40 && *value <= 20)));
+    CHECK((!module_temperature(row) || *module_temperature(row) <= 130));
+  }
+}
+
+}  // namespace phy_reading_tests

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// A table of columns as text, JSON and CSV, chosen and sorted.
+#include "report/columns.hpp"
+
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "base/error.hpp"
+#include "report/json.hpp"
+#include "report/table.hpp"
+#include "support/catch.hpp"
+
+namespace report_columns_tests {
+
+using namespace ib;
+using namespace ib::report;
+using ibtest::contains;
+using nlohmann::json;
+
+namespace {
+
+struct Row {
+  std::string name;
+  std::optional<std::uint64_t> lid;
+  std::optional<double> ber;
+  Coded state;
+};
+
+constexpr std::array<Column<Row>, 5> columns{{
+    {{"name", "NAME", {}, true}, [](const Row& row) { return text_cell(row.name); }},
+    {{"lid", "LID", {}, true}, [](const Row& row) { return cell(row.lid); }},
+    {{"link.ber", "BER", gauge(), true}, [](const Row& row) { return cell(row.ber); }},
+    {{"link.state", "STATE", {}, false, true}, [](const Row& row) { return Cell(row.state); }},
+    {{"list", "LIST", {}, false},
+     [](const Row& row) {
+       return Cell(Numbers(std::vector<std::optional<double>>{row.ber, 2.0}));
+     }},
+}};
+
+std::vector<Row> rows() { return {{"b\x1b", 3, 5e-9, {4, "Active"}}, {"a", std::nullopt, 0, {7, ""}}, {"", 12, std::nullopt, {}}}; }
+
+json document(const Table<Row>& table, const std::vector<Row>& of) {
+  std::string text;
+  JsonSink sink(text);
+  sink.begin_object();
+  table.visit(sink, "rows", of);
+  sink.end_object();
+  return json::parse(text);
+}
+
+std::string csv(const Table<Row>& table, const std::vector<Row>& of) {
+  std::string text;
+  TableSink sink(text, TableStyle::csv, "rows");
+  sink.begin_object();
+  table.visit(sink, "rows", of);
+  sink.end_object();
+  return text;
+}
+
+std::vector<std::string> names(const std::vector<Row>& of) {
+  std::vector<std::string> found;
+  for (const Row& row : of) found.push_back(row.name);
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("a text has the usual columns, aligned, and escapes what came from the fabric") {
+  const Table<Row> table(columns);
+  CHECK(table.text(rows()) ==
+        "NAME   LID    BER\n"
+        "b\\x1b    3  5e-09\n"
+        "a        -      0\n"
+        "-       12      -\n");
+  CHECK(table.text({}).empty());
+}
+
+TEST_CASE("JSON has all columns, with objects for keys with a dot and null for what is not known") {
+  const json all = document(Table<Row>(columns), rows())["rows"];
+  CHECK(all[0]["lid"] == 3);
+  CHECK(all[0]["link"] == json({{"ber", 5e-9}, {"state", 4}, {"state_text", "Active"}}));
+  CHECK(all[1]["lid"] == nullptr);
+  CHECK(all[1]["link"]["state_text"] == nullptr);
+  CHECK(all[2]["link"] == json({{"ber", nullptr}, {"state", nullptr}, {"state_text", nullptr}}));
+  CHECK(all[2]["list"] == json({nullptr, 2}));
+}
+
+TEST_CASE("columns are chosen by their keys, in the order of the list") {
+  Table<Row> table(columns);
+  table.choose("lid,name");
+  CHECK_THAT(table.text(rows()), contains("LID  NAME\n  3  b"));
+  CHECK(document(table, rows())["rows"][0] == json({{"lid", 3}, {"name", "b\x1b"}}));
+  table.choose("all");
+  CHECK_THAT(table.text(rows()), contains("STATE") && contains("LIST") && contains("5e-09,2"));
+  CHECK_THROWS_AS(table.choose("nmae"), UsageError);
+  CHECK_THROWS_AS(table.choose(""), UsageError);
+  CHECK_THROWS_AS(table.sort_by("-"), UsageError);
+}
+
+TEST_CASE("rows are sorted by a column, and what is not known comes last in either order") {
+  Table<Row> table(columns);
+  std::vector<Row> sorted = rows();
+  table.sort_by("lid");
+  table.sort(sorted);
+  CHECK(names(sorted) == std::vector<std::string>{"b\x1b", "", "a"});
+  table.sort_by("-lid");
+  table.sort(sorted);
+  CHECK(names(sorted) == std::vector<std::string>{"", "b\x1b", "a"});
+  table.sort_by("name");
+  table.sort(sorted);
+  CHECK(names(sorted) == std::vector<std::string>{"a", "b\x1b", ""});
+}
+
+TEST_CASE("CSV names its columns also where there is no row") {
+  Table<Row> table(columns);
+  CHECK_THAT(csv(table, rows()), contains("name,lid,link.ber,link.state,link.state_text,list\r\n"));
+  CHECK(csv(table, {}) == csv(table, rows()).substr(0, csv(table, rows()).find('\n') + 1));
+  table.choose("lid");
+  CHECK(csv(table, {}) == "lid\r\n");
+}
+
+}  // namespace report_columns_tests
