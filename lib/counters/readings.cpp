@@ -28,8 +28,7 @@ using BytesResult = mad::Result<std::vector<std::uint8_t>>;
 /// The error for an answer that is about another port than `select`.
 std::shared_ptr<const mad::MadError> wrong_port(const path::Path& pma, const StructInfo& attribute, std::uint8_t select, Bytes answer) {
   const std::array<std::uint8_t, 2> port_select{0, select};
-  const mad::Request request = mad::attribute_request(pma, attribute, mad::method::get, 0, port_select);
-  const std::vector<std::uint8_t> sent = mad::to_mad(request);
+  const std::vector<std::uint8_t> sent = mad::to_mad(mad::attribute_request(pma, attribute, mad::method::get, 0, port_select));
   return std::make_shared<subnet::FalseAnswer>(fmt::format("its PMA was requested for port {} and answered for port {}", select, answer[1]),
                                                sent, Bytes{}, pma);
 }
@@ -252,8 +251,8 @@ class PortReader {
   static void drop(PmaReading& reading, const PmaProblem& problem) {
     if (!reading.known()) return;
     drop_counters(reading);
-    const auto is_there = [&problem](const PmaProblem& other) { return other.error == problem.error; };
-    if (std::ranges::none_of(reading.problems, is_there)) reading.problems.push_back(problem);
+    if (std::ranges::find(reading.problems, problem.error, &PmaProblem::error) == reading.problems.end())
+      reading.problems.push_back(problem);
   }
 
   /// Drops what was read at the LID of an end port, because that is not known to be the LID of the node.
@@ -269,8 +268,7 @@ class PortReader {
   void disown_uncleared(PmaNode& node, const Step& step) {
     const bool is_of_port = step.kind == Step::port || step.kind == Step::clear_port;
     std::vector<PmaProblem>& problems = is_of_port ? node.ports[step.reading].problems : node.clear_problems;
-    const auto found =
-        std::ranges::find_if(problems, [](const PmaProblem& problem) { return problem.set && is_of_identity(problem.error.get()); });
+    const auto found = std::ranges::find_if(problems, [](const PmaProblem& p) { return p.set && is_of_identity(p.error.get()); });
     if (found == problems.end()) return;
     found->whose = true;
     const PmaProblem problem = *found;
@@ -345,8 +343,7 @@ class PortReader {
     for (const FailedSet& failed : failed_sets_) add_failure(failed);
   }
 
-  /// Adds a Set that failed, or was not sent because of who answered before it. One that was not sent because its agent is silent is a
-  /// failure already.
+  /// Adds a failed Set. One that was not sent because its agent is silent is a failure already.
   void add_failure(const FailedSet& failed) {
     const std::shared_ptr<const mad::MadError>& error = failed.problem.error;
     if (mad::tries_in_vain(*error) == 0U || !known_errors_.insert(error.get()).second) return;

@@ -77,8 +77,9 @@ std::string worded(const FieldInfo& field, std::uint64_t value) {
   std::uint64_t known = 0;
   for (const EnumValue& name : names.values) known |= name.number;
   if (names.flags && (field.bits > bits_of_short_flags || (value & ~known) != 0)) return number;
+  const std::string listed = symbol(names, value);
   std::string words;
-  for (const std::string_view word : split_list(symbol(names, value))) words.append(words.empty() ? "" : " or ").append(word);
+  for (const std::string_view word : split_list(listed)) words.append(words.empty() ? "" : " or ").append(word);
   return words.empty() || words == number ? number : words + " (" + number + ')';
 }
 

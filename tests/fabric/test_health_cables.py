@@ -51,7 +51,8 @@ class Cables(Base):
         while time.monotonic() < deadline:
             self.ibtool("ibportstate", lid, port, option, value)
             settled = time.monotonic() + 1.5  # opensm sweeps each second
-            while re.search(rf"^{self.FIELDS[option]}\.+{value}$", self.ibtool("ibportstate", lid, port, "query").stdout, re.MULTILINE):
+            shown = rf"^{self.FIELDS[option]}\.+.* \({value}\)$"
+            while re.search(shown, self.ibtool("ibportstate", lid, port, "query").stdout, re.MULTILINE):
                 if time.monotonic() > settled:
                     return
                 time.sleep(0.1)

@@ -33,6 +33,7 @@ WORDS = {
     "saquery": [[], ["NR"], ["-x"], ["--src-to-dst", f"7:{HOST}"], ["SMIR"]],
     "set_guid": [[HOST, "1", "0x1234"], ["0,1,2", "1", "0x1234"]],
     "set_port_state": [],  # SETS
+    "sminfo": [[], ["7"], ["--all"]],
     "smpdump": [[SWITCH, f"{attribute:#x}"] for attribute in (*range(0x10, 0x21), 0x30, 0x31, 0xff)],
     "smpquery": [],  # test_every_operation
     "vendstat": [["-N", SWITCH], ["-N", HOST], ["-i", HOST, "1"]],

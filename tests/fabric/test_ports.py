@@ -12,7 +12,7 @@ SETS = """
 -D 0,1 20 speed 1
 -D 0,1 20 speed 0
 -D 0,1 20 width 1
--d -D 0,1 20 width 2 speed 1
+-D 0,1 20 width 2 speed 1
 -D 0,1 20 espeed 1
 1 20 vls 3
 1 20 mtu 3

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """What the SA told, from a snapshot: saquery, query, --sa and the path of ibtracert print with --from FILE what they print live, byte
-for byte, with the same exit status, where opensm does what the component mask says (ibtool-saquery(1), DIFFERENCES). Only the number of MADs that a subnet manager has sent so far changes, and the process in
-warnings of infiniband-diags."""
+for byte, with the same exit status, where opensm does what the component mask says (ibtool-saquery(1), DIFFERENCES). Only the number of
+MADs that a subnet manager has sent so far changes, and the process in warnings of infiniband-diags."""
 import os
 import re
 import stat

@@ -81,7 +81,7 @@ class Spoiled(case.FabricCase):
                     file.write(text if name == spoiled else content)
             done = self.ibtool("check_routes", "--topology", "net", "--lfts", "lfts", "--psl", "psl", status=2)
             (line,) = [line for line in done.stderr.splitlines() if line.startswith("E: ")]
-            self.assertTrue(line.startswith(f"E: {spoiled}:"), line)
+            self.assertTrue(line.startswith((f"E: {spoiled}:", f"E: '{spoiled}' ")), line)
             self.assertIn(why, line)
             self.assertEqual(done.stdout, "")
 

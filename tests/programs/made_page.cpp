@@ -60,7 +60,10 @@ int run(int argc, char** argv) {
   ibtest::MadeView made(fabric);
   fill(made);
   metrics::View view = made.view();
-  view.managers = std::make_shared<metrics::Managers>(1, metrics::Manager{made.fabric->hcas.front().port, 3, 14});
+  metrics::Manager manager{made.fabric->hcas.front().port, {}};
+  manager.info.sm_state = smp::SMState::master;
+  manager.info.priority = 14;
+  view.managers = std::make_shared<metrics::Managers>(metrics::Managers{{manager}, {}, {}});
   if (words.contains("runonce")) view.exporter.last_execution = made.fabric->time;
   metrics::Exported exported{.hcas = words.contains("hcas"), .details = words.contains("details"), .run_once = words.contains("runonce")};
   if (words.contains("guilbaults")) exported.names = metrics::Names::guilbaults;

@@ -14,6 +14,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "counters/difference.hpp"
+#include "counters/history.hpp"
 #include "counters/readings.hpp"
 #include "iba/text.hpp"
 #include "subnet/discovery.hpp"

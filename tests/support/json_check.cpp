@@ -77,7 +77,7 @@ class Checker {
   }
 
   void member(const std::string& where, const std::string& key, const json& value, const json& siblings) {
-    if (key.ends_with("_text")) {
+    if (key.ends_with("_text") && ib::tools::find_json_word(key) == nullptr) {
       const std::string number = key.substr(0, key.size() - 5);
       const JsonWord* coded = ib::tools::find_json_word(number);
       if (coded == nullptr || !coded->coded || !siblings.contains(number)) complain(where, "no coded value goes with it", value);

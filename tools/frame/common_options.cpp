@@ -113,9 +113,8 @@ void add_keys(OptionSet& set, CommonOptions& common) {
   const bool diags = set.is_diags();
   constexpr std::string_view m_key_spelling = "-y --m_key --m-key", m_key_help = "The M_Key of SMPs; what is no number asks for it.";
   if (diags) {
-    set.value(m_key_spelling, "M_KEY", m_key_help, [&common](const std::string& text) {
-      common.m_key = diags_key(common, text, "M_Key", "Bad M_Key");
-    });
+    set.value(m_key_spelling, "M_KEY", m_key_help,
+              [&common](const std::string& text) { common.m_key = diags_key(common, text, "M_Key", "Bad M_Key"); });
   } else {
     set.key(m_key_spelling, common.m_key, "M_KEY", m_key_help);
   }

@@ -86,13 +86,15 @@ bool is_busy(const mad::MadError& error) { return (error.status() & mad::status:
 /// Whether a Set that failed so may be sent once more. A silent agent (mad::Responder) got none.
 bool may_be_repeated(const mad::MadError& error) { return is_busy(error) || (error.reply().empty() && mad::tries_in_vain(error) != 0U); }
 
-/// The result of the last of several tries. If it was not answered, the error names all of them.
-mad::Result<mad::Reply> after_tries(mad::Result<mad::Reply> last, const mad::Request& request, unsigned tries, async::Duration waited) {
-  const auto* timeout = last ? nullptr : dynamic_cast<const mad::MadTimeout*>(&last.error());
+using Failed = std::shared_ptr<const mad::MadError>;
+
+/// The error of the last of several tries. If it was not answered, the error names all of them.
+Failed after_tries(Failed last, const mad::Request& request, unsigned tries, async::Duration waited) {
+  const auto* timeout = dynamic_cast<const mad::MadTimeout*>(last.get());
   if (timeout == nullptr || timeout->tries() == 0) return last;
   const auto all = std::make_shared<mad::MadTimeout>(timeout->request(), request.path, tries, waited);
   all->set_reported(timeout->reported());
-  return std::shared_ptr<const mad::MadError>(all);
+  return all;
 }
 
 }  // namespace
@@ -179,7 +181,7 @@ mad::Task<mad::Result<mad::Reply>> SetGuard::send(const mad::Request& request) {
     once.optional = request.optional || tried < tries;  // a single lost try makes no agent silent
     mad::Result<mad::Reply> sent = co_await below_.try_call(once);
     if (sent || (tried < tries && !may_be_repeated(sent.error()))) co_return sent;
-    if (tried == tries) co_return after_tries(std::move(sent), request, tries, loop.now() - begun);
+    if (tried == tries) co_return after_tries(sent.shared_error(), request, tries, loop.now() - begun);
     co_await async::sleep_for(is_busy(sent.error()) ? mad::busy_delay(tried) : mad::lost_delay(tried));
     const mad::Result<std::optional<smp::NodeInfo>> node = co_await check(request);
     if (!node) co_return node.shared_error();

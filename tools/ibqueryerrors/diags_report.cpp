@@ -59,6 +59,11 @@ void DiagsErrorReport::report_reading(const counters::PmaNode& node, const count
       report_problem(function, word_for(problem.attribute), node, reading.port, reading.select);
     }
   }
+  // What could not be read was not cleared either.
+  if (!wanted.clears() || reading.known() || reading.problems.empty() || reading.problems.back().set) return;
+  counters::PmaProblem clear = reading.problems.back();
+  clear.attribute = pm::PortCounters::attribute_id;
+  report_clear(clear, node, reading.port, reading.select);
 }
 
 void DiagsErrorReport::print_node(TextOut& out, const counters::PmaNode& node) const {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include <algorithm>
 
+#include "iba-gen/pm.hpp"
 #include "tools/ibqueryerrors/report.hpp"
 
 namespace ib::tools::ibqueryerrors {

@@ -42,7 +42,7 @@ class Phy final : public Command {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
     add_phy_options(set, wanted_);
-    set.notes("TARGET is one node whose ports are shown; without it the ports of all links are.");
+    set.notes("TARGET is one node, whose ports are all shown; without it the ports of all links are.");
     set.flag("--down", down_, "Show the ports that are not up although a module is plugged in, and why.");
     add_table_options(set, shown_, keys_of(link_columns()));
     add_common(set, common, group_target | group_sl);
@@ -53,7 +53,7 @@ class Phy final : public Command {
   async::Task<> run(Session& session, Emit& emit) override {
     report::Table<PhyLine> table(down_ ? down_columns() : link_columns());
     shown_.apply(table);
-    wanted_.wants = down_ ? is_down : is_linked;
+    wanted_.wants = down_ ? is_down : wanted_.target.given() ? is_there : is_linked;
     Fabric fabric;
     const phy::Reading found = co_await fetch_phy(session, wanted_, fabric);
     std::vector<PhyLine> lines;
@@ -67,6 +67,7 @@ class Phy final : public Command {
 
  private:
   static bool is_linked(const subnet::Subnet& subnet, PortIndex port) { return subnet.port(port).peer != subnet::none; }
+  static bool is_there(const subnet::Subnet& subnet, PortIndex port) { return subnet.port(port).has_info; }
   static bool is_down(const subnet::Subnet& subnet, PortIndex port) {
     return subnet.port(port).has_info && !subnet.port(port).is_link_up();
   }

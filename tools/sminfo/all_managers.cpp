@@ -70,7 +70,7 @@ void ManagersReport::visit(report::Sink& sink) const {
 void ManagersReport::text(TextOut& out) const {
   for (const Manager& manager : managers) {
     const smp::SMInfo& info = manager.info;
-    out.print("{:<11} priority {:<2} activity {:<8} LID {:<5} {} {}{}\n",
+    out.print("{:<11} priority {:<2} activity count {:<8} LID {:<5} {} {}{}\n",
               fmt::format("{} ({})", smp::to_text(info.sm_state), static_cast<unsigned>(info.sm_state)), info.priority, info.act_count,
               manager.lid.value, to_text(info.guid), in_quotes(manager.description),
               manager.is_silent ? ": does not answer; this is what the SA's record says" : "");

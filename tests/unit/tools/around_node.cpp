@@ -189,8 +189,7 @@ TEST_CASE_METHOD(Site, "iblinkinfo --diff of one node tells of it only if the st
     words.insert(words.begin(), {"iblinkinfo", "--diff", file});
     const auto found = diags(fabric, words);
     CHECK(found.status == 0);
-    const bool finds_again = words[4] == "0,1,4";  // libibnetdisc's two lines of that
-    CHECK(std::ranges::count(found.err, '\n') == (finds_again ? 2 : 0));
+    CHECK(found.err.empty());
     return found.out;
   };
   REQUIRE(diags(fabric, {"ibnetdiscover", "--cache", file, "-l"}).status == 0);

@@ -156,12 +156,13 @@ TEST_CASE_METHOD(Files, "a cache answers what libibnetdisc reads, as the node di
 }
 
 TEST_CASE_METHOD(Files, "states and settings that a listing does not have are null, and are not judged") {
-  for (const json& node : document({"iblinkinfo", "--from", text})["nodes"]) {
+  const json links = document({"iblinkinfo", "--from", text});
+  for (const json& node : links["nodes"]) {
     for (const json& port : node["ports"]) {
       CHECK(port["state"].is_null());
       CHECK(port["phys_state"].is_null());
       CHECK(port["hoq_life"].is_null());
-      if (!port["peer"]["node_guid"].is_null()) CHECK(port["rate_mbps"].is_number());
+      if (!port["peer"].is_null()) CHECK(port["rate_mbps"].is_number());
     }
   }
   CHECK_THAT(offline({"iblinkinfo", "--from", text}).out, contains("not read"));

@@ -110,6 +110,14 @@ class Site {
 
   static void serve_registers(FakeRegisters& registers) {
     constexpr unsigned linked = 4;
+    for (unsigned port = 1; port <= linked; ++port) {
+      registers.add<reg::PddrOperation>(port);
+      registers.add<reg::PddrTroubleshooting>(port);
+      registers.add<reg::PddrModule>(port);
+      registers.add<reg::PddrLinkDown>(port);
+      registers.add<reg::PpcntPhysical>(port);
+      registers.add<reg::PpcntStatistics>(port);
+    }
     registers.set<reg::PddrOperation>(linked, "fec_mode_active", 2U);
     registers.set<reg::PddrTroubleshooting>(linked, "monitor_opcode", 15U);
     registers.set<reg::PddrTroubleshooting>(linked, "status_message", std::string_view("Bad signal integrity"));
@@ -117,13 +125,12 @@ class Site {
     registers.set<reg::PddrModule>(linked, "cable_type", 1U);
     registers.set<reg::PddrModule>(linked, "monitor_cap_mask", 0x1fU);
     registers.set<reg::PddrModule>(linked, "rx_power[0]", 1U);
-    registers.add<reg::PddrLinkDown>(linked);
-    registers.add<reg::PpcntPhysical>(linked);
     registers.set<reg::PpcntStatistics>(linked, "raw_ber_magnitude", 9U);
     registers.set<reg::Mtcap>(0, "sensor_map", 1U);
     registers.set<reg::Mtmp>(0, "temperature", 47U * 8);
     registers.set<reg::Mfcr>(0, "tacho_active", 1U);
     registers.set<reg::Mfsm>(0, "rpm", 9000U);
+    registers.add<reg::Fore>(0);
     std::ranges::copy(std::string_view("MT_0000000042"), registers.general.fw_psid.begin());
   }
 

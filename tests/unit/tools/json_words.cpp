@@ -116,7 +116,7 @@ Complaints checked(const std::function<Complaints()>& check) {
 TEST_CASE("the dictionary of JSON finds its words") {
   for (const tools::JsonWord& word : tools::json_words()) {
     CHECK(tools::find_json_word(word.key) == &word);
-    CHECK(!word.key.ends_with("_text"));
+    CHECK((!word.key.ends_with("_text") || word.key == "device_text"));  // what a device says, beside no code
   }
   CHECK(tools::find_json_word("nosuch") == nullptr);
   CHECK(type_name(*tools::find_json_word("guids")) == "list of GUIDs");

@@ -160,7 +160,8 @@ TEST_CASE("snapshot: what was read at a LID is kept only if the LID was the node
   INFO(seen.out << seen.err);
   CHECK(seen.status == 4);
   std::size_t read = 0;
-  for (const json& node : json::parse(seen.out)["nodes"]) {
+  const json document = json::parse(seen.out);
+  for (const json& node : document["nodes"]) {
     ++read;
     CHECK(node["node_guid"] != "0000:0000:0000:0300");
     CHECK(node["node_guid"] != "0000:0000:0000:0400");

@@ -100,6 +100,11 @@ TEST_CASE_METHOD(Bench, "phy shows the ports of all links, the worst first") {
   CHECK(ports[1]["module"]["serial_number"].is_null() != ports[2]["module"]["serial_number"].is_null());
 }
 
+TEST_CASE_METHOD(Bench, "phy of one node shows all of its ports") {
+  CHECK(document({"phy", "--skip-sl", "1"})["ports"].size() == 5);
+  CHECK(of_other->times() == 0);
+}
+
 TEST_CASE_METHOD(Bench, "phy --down shows the ports that should be up, with the reason and a remedy, and no empty cage") {
   const json ports = document({"phy", "--down", "--skip-sl"})["ports"];
   REQUIRE(ports.size() == 1);
@@ -162,6 +167,7 @@ TEST_CASE_METHOD(Bench, "environment shows sensors and fans") {
   of_leaf->set<reg::Mtmp>(0, "temperature_threshold_hi", 105U * 8);
   of_leaf->set<reg::Mfcr>(0, "tacho_active", 1U);
   of_leaf->set<reg::Mfsm>(0, "rpm", 9000U);
+  of_leaf->unsupported.insert(reg::Fore::register_id);  // not known, and no fault
   const auto text = run({"environment", "--skip-sl"});
   CHECK(text.status == 0);
   CHECK_THAT(text.out, contains("sensor 0") && contains("hot") && contains("9000"));

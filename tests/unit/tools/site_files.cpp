@@ -143,7 +143,7 @@ TEST_CASE_METHOD(Site, "a device that can not be opened: infiniband-diags' words
   CHECK(dump.out.empty());
   CHECK_THAT(dump.err, contains("main: can't open UMAD port ((null):0): Permission denied\n"));
   const auto tables = ibtest::diags(fabric, {"dump_lfts"}, closed);
-  CHECK_THAT(tables.err, contains("can't open MAD port ((null):0)\nFailed to discover fabric\n"));
+  CHECK_THAT(tables.err, contains("can't open UMAD port ((null):0)\nFailed to discover fabric\n"));
   const auto ports = ibtest::diags(fabric, {"ibaddr"}, closed);
   CHECK_THAT(ports.out, contains("Failed to open '(null)' port '0'"));
   CHECK_THAT(ports.err, contains("mad_rpc_open_port: can't open UMAD port ((null):0)\n"));

@@ -71,10 +71,11 @@ TEST_CASE("sminfo --all: all that the SA knows, as they answer, the master first
   };
   const ibtest::Outcome all = ibtool(f.fabric, {"sminfo", "--all"});
   CHECK(all.out ==
-        "Master (3)  priority 3  activity 7        LID 2     0000:0000:0000:0201 'here'\n"
-        "Standby (2) priority 9  activity 0        LID 3     0000:0000:0000:0000 'other': does not answer; this is what the SA's record "
+        "Master (3)  priority 3  activity count 7        LID 2     0000:0000:0000:0201 'here'\n"
+        "Standby (2) priority 9  activity count 0        LID 3     0000:0000:0000:0000 'other': does not answer; this is what the SA's "
+        "record "
         "says\n"
-        "Standby (2) priority 5  activity 7        LID 1     0000:0000:0000:0100 'leaf 1'\n");
+        "Standby (2) priority 5  activity count 7        LID 1     0000:0000:0000:0100 'leaf 1'\n");
   CHECK(all.status == 4);
   const json document = json::parse(ibtool(f.fabric, {"sminfo", "--all", "--json"}).out);
   CHECK(document["managers"].size() == 3);
