@@ -24,7 +24,7 @@ namespace ib::phy {
 /// What is known of a device's answers.
 enum class DeviceState : std::uint8_t {
   read,              ///< GeneralInfo was read, and registers can be
-  no_registers,      ///< GeneralInfo was read; the device does not answer AccessRegister
+  no_registers,      ///< GeneralInfo was read, and does not list AccessRegister
   other_vendor,      ///< the device got no request
   unreachable,       ///< no GMP reaches it
   silent,            ///< it does not answer

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "subnet/names.hpp"
 #include "subnet/order.hpp"
@@ -26,17 +27,14 @@ std::vector<PortIndex> wanted_ports(const PhyWanted& wanted, const subnet::Subne
   return ports;
 }
 
-std::size_t count(const std::vector<phy::DeviceRow>& devices, phy::DeviceState state) {
-  return static_cast<std::size_t>(std::ranges::count(devices, state, &phy::DeviceRow::state));
-}
-
-/// Says which devices cannot be read, where some can.
+/// Says which devices were not read, and what was seen of them.
 void note_unread(const Session& session, const std::vector<phy::DeviceRow>& devices) {
-  const std::size_t others = count(devices, phy::DeviceState::other_vendor);
-  const std::size_t without = count(devices, phy::DeviceState::no_registers) + count(devices, phy::DeviceState::refused);
-  if (others != 0) session.note(fmt::format("Registers of {} of {} devices are not read: they are not NVIDIA's", others, devices.size()));
-  if (without != 0)
-    session.note(fmt::format("Registers of {} of {} devices are not read: they do not answer AccessRegister", without, devices.size()));
+  for (const auto& [state, why] : {std::pair{phy::DeviceState::other_vendor, "they are not NVIDIA's"},
+                                   {phy::DeviceState::no_registers, "their GeneralInfo does not list AccessRegister"},
+                                   {phy::DeviceState::refused, "they refuse GeneralInfo"}}) {
+    const auto unread = std::ranges::count(devices, state, &phy::DeviceRow::state);
+    if (unread != 0) session.note(fmt::format("Registers of {} of {} devices are not read: {}", unread, devices.size(), why));
+  }
 }
 
 }  // namespace
