@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "counters/clears.hpp"
 
-#include <set>
+#include <algorithm>
+#include <array>
 
-#include "counters/pma_supports.hpp"
+#include "counters/owner.hpp"
 #include "iba-gen/pm.hpp"
 #include "iba/registry.hpp"
 #include "iba/wire.hpp"
@@ -12,52 +13,23 @@ namespace ib::counters {
 namespace {
 
 constexpr unsigned counter_select_bits = 16;
+// The reset masks of all counters of PortXmitDiscardDetails and PortRcvErrorDetails (IBA 16.1.4.2, 16.1.4.1).
+constexpr std::uint64_t all_discard_details = 0xf, all_error_details = 0x3f;
 
 void put(MutableBytes bytes, const StructInfo& attribute, std::string_view name, std::uint64_t value) {
   const FieldInfo* const field = find_field(attribute, name);
   if (field != nullptr) wire::set_bits(bytes, field->bit_offset, field->bits, value);
 }
 
-/// Clears the counters for survey_clears().
-class ClearSurvey {
- public:
-  ClearSurvey(const subnet::Subnet& subnet, const std::vector<subnet::PortIndex>& ports, CounterChoice choice)
-      : subnet_(subnet), choice_(std::move(choice)), supports_(subnet) {
-    std::map<subnet::NodeIndex, std::set<unsigned>> external;
-    for (const subnet::PortIndex at : ports) {
-      const subnet::Port& port = subnet.port(at);
-      if (port.number != 0 && subnet.node(port.node).kind() == subnet::NodeKind::sw) external[port.node].insert(port.number);
-    }
-    for (const auto& [node, numbers] : external) {
-      if (numbers.size() > 1 && numbers.size() >= subnet.node(node).info.num_ports) whole_.insert(node);
-    }
-  }
+std::uint16_t id_of(const StructInfo& attribute) { return static_cast<std::uint16_t>(attribute.attribute_id); }
 
-  async::Task<mad::Result<CounterClear>> clear(subnet::SurveyPort port) {
-    const mad::Result<PmaSupport> support = co_await supports_.of(port);
-    if (!support) co_return support.shared_error();
-    const subnet::NodeIndex node = subnet_.port(port.index).node;
-    const bool has_all = support->all_port_select();
-    if (whole_.contains(node) && has_all && port.number != 0) {
-      mad::Result<CounterClear> all = co_await clear_all(node, port, *support);
-      // The PMA may refuse only PortSelect 255, so single ports are tried next. A silent PMA would not answer these either.
-      if (all || mad::tries_in_vain(all.error())) co_return all;
-    }
-    co_return co_await clear_counters(port.transactor, port.path, port.number, *support, choice_);
-  }
-
- private:
-  /// Sends the one Set for a whole switch. The other ports wait for its end.
-  async::Task<mad::Result<CounterClear>> clear_all(subnet::NodeIndex node, subnet::SurveyPort port, PmaSupport support) {
-    return cleared_.get(node, clear_counters(port.transactor, port.path, subnet::all_ports, support, choice_));
-  }
-
-  const subnet::Subnet& subnet_;
-  CounterChoice choice_;
-  PmaSupports supports_;
-  std::set<subnet::NodeIndex> whole_;  // switches with all external ports in the survey
-  async::Once<subnet::NodeIndex, mad::Result<CounterClear>> cleared_{has_answered};
-};
+/// Whether the counters of `attribute` were read. PortCountersExtended with its additional part contains all counters of PortCounters.
+bool was_read(const PmaReading& reading, const StructInfo& attribute) {
+  if (&attribute == &pm::PortCounters::info()) return reading.has_basic || (reading.has_extended && reading.support.additional());
+  if (&attribute == &pm::PortCountersExt::info()) return reading.has_extended;
+  const bool is_discards = &attribute == &pm::PortXmitDiscardDetails::info();
+  return reading.row.is_known(column_of(is_discards ? "port_inactive_discards" : "port_local_physical_errors"));
+}
 
 }  // namespace
 
@@ -80,27 +52,33 @@ CounterClear clear_of(const PmaSupport& support, const CounterChoice& choice) {
   return clear;
 }
 
-async::Task<mad::Result<CounterClear>> clear_counters(mad::Transactor& transactor, path::Path pma, std::uint8_t number, PmaSupport support,
-                                                      CounterChoice choice) {
-  CounterClear clear = clear_of(support, choice);
-  clear.by_all_ports = number == subnet::all_ports;
-  if (clear.port_counters != 0) {
-    const auto reply = co_await reset_counters(transactor, pma, pm::PortCounters::info(), number, clear.port_counters);
-    if (!reply) co_return reply.shared_error();
+async::Task<std::vector<PmaProblem>> clear_counters(subnet::SurveyPort port, std::uint8_t select, PmaSupport support,
+                                                    const ReadingPlan& plan, std::vector<const PmaReading*> read) {
+  std::vector<PmaProblem> problems;
+  if (!plan.clear) co_return problems;
+  const CounterClear masks = clear_of(support, plan.clear);
+  const bool is_unread = plan.counts == ReadingPlan::Counts::none;
+  struct Part {
+    const StructInfo& attribute;
+    std::uint64_t mask;
+    bool is_mandatory;  // PMAs need not have details
+  };
+  const std::array parts{Part{pm::PortCounters::info(), masks.port_counters, true},
+                         Part{pm::PortXmitDiscardDetails::info(), plan.clear_details ? all_discard_details : 0, false},
+                         Part{pm::PortRcvErrorDetails::info(), plan.clear_details ? all_error_details : 0, false},
+                         Part{pm::PortCountersExt::info(), masks.port_counters_extended, true}};
+  for (const Part& part : parts) {
+    if (part.mask == 0) continue;
+    if (!is_unread && !std::ranges::all_of(read, [&](const PmaReading* reading) { return was_read(*reading, part.attribute); })) {
+      const auto value = co_await request_counters(port.transactor, port.path, part.attribute, select, plan.takes_any_select);
+      if (!value && part.is_mandatory) problems.push_back({id_of(part.attribute), true, value.shared_error()});
+      if (!value) continue;
+    }
+    const auto done = co_await reset_counters(port.transactor, port.path, part.attribute, select, part.mask);
+    if (!done && part.is_mandatory) problems.push_back({id_of(part.attribute), true, done.shared_error()});
+    if (!problems.empty() && is_of_identity(problems.back().error.get())) break;
   }
-  if (clear.port_counters_extended != 0) {
-    const auto reply = co_await reset_counters(transactor, pma, pm::PortCountersExt::info(), number, clear.port_counters_extended);
-    if (!reply) co_return reply.shared_error();
-  }
-  co_return clear;
-}
-
-async::Task<subnet::Surveyed<CounterClear>> survey_clears(mad::Transactor& transactor, const subnet::Subnet& subnet,
-                                                          std::vector<subnet::PortIndex> ports, CounterChoice choice,
-                                                          subnet::SurveyOptions options) {
-  ClearSurvey clears(subnet, ports, std::move(choice));
-  const subnet::SurveyQuestion<CounterClear> ask = [&clears](subnet::SurveyPort port) { return clears.clear(port); };
-  co_return co_await survey(transactor, subnet, std::move(ports), std::move(options), ask);
+  co_return problems;
 }
 
 }  // namespace ib::counters

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -32,6 +33,9 @@ struct CounterInfo {
   const FieldInfo& field() const { return wide != nullptr ? *wide : *narrow; }
 };
 
+/// Selects counters, for example those to clear.
+using CounterChoice = std::function<bool(const CounterInfo&)>;
+
 /// Finds a counter by its name in the IBA (`portXmitDiscards`), libibmad (`PortXmitDiscards`), perfquery (`XmtDiscards`) or
 /// iba-defs (`port_xmit_discards`), without regard to case. Null if there is none.
 const CounterInfo* find_counter(std::string_view name);
@@ -52,17 +56,6 @@ struct PmaSupport {
   /// Whether the PMA counts `counter` in PortCounters, and in PortCountersExtended.
   bool narrow(const CounterInfo& counter) const;
   bool wide(const CounterInfo& counter) const;
-};
-
-/// The value of one counter in a reading.
-struct CounterValue {
-  std::uint64_t value{};
-  std::uint8_t bits{};  ///< width of the source field; 0: not known
-  bool known() const { return bits != 0; }
-  /// Whether the counter stopped at the greatest value of its field, so that the true count may be higher. 64-bit counters wrap
-  /// instead.
-  bool saturated() const { return known() && bits < 64 && value == (std::uint64_t{1} << bits) - 1; }
-  bool operator==(const CounterValue&) const = default;
 };
 
 /// Requests the ClassPortInfo of a PMA.

@@ -79,6 +79,21 @@ std::optional<double> octets_per_second(const subnet::Subnet& subnet, subnet::Po
   return mbps > 0 ? std::optional(mbps * octets_per_megabit) : std::nullopt;
 }
 
+void CounterChange::add(const CounterChange& other) {
+  if (counter == nullptr) {
+    *this = other;
+    return;
+  }
+  const bool is_known = kind != Kind::unknown && other.kind != Kind::unknown;
+  kind = is_known ? std::max(kind, other.kind) : Kind::unknown;
+  now += other.now;
+  const auto sum = [](auto a, auto b) { return a && b ? decltype(a)(*a + *b) : std::nullopt; };
+  before = sum(before, other.before);
+  delta = sum(delta, other.delta);
+  per_second = sum(per_second, other.per_second);
+  is_full = is_full || other.is_full;
+}
+
 const CounterChange* PortChanges::find(std::string_view counter) const {
   const auto found = std::ranges::find_if(changes, [counter](const CounterChange& of) { return of.counter->name == counter; });
   return found == changes.end() ? nullptr : &*found;
@@ -128,6 +143,7 @@ CounterChange RowDifference::change(std::size_t column) const {
   change.before = then;
   change.now = now;
   change.is_full = of.source == Source::counters && now_.is_full(column);
+  if (change.delta && seconds) change.per_second = static_cast<double>(*change.delta) / *seconds;
   return change;
 }
 
@@ -177,6 +193,17 @@ PortChanges RowDifference::errors() const {
   add_details(all, Source::error_details, "port_rcv_errors");
   add_details(all, Source::discard_details, "port_xmit_discards");
   add(counter_columns + detail_columns, columns.size());
+  return all;
+}
+
+PortChanges RowDifference::traffic() const {
+  PortChanges all;
+  all.port = now_.port;
+  all.seconds = traffic_seconds_;
+  for (std::size_t column = 0; column < counter_columns; ++column) {
+    if (!columns[column].is_traffic()) continue;
+    if (const CounterChange change = this->change(column); change.kind != Kind::unknown) all.changes.push_back(change);
+  }
   return all;
 }
 

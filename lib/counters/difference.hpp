@@ -8,11 +8,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <vector>
 
 #include "async/clock.hpp"
+#include "base/error.hpp"
 #include "counters/row.hpp"
 #include "iba/struct_info.hpp"
 #include "subnet/model.hpp"
@@ -35,7 +37,12 @@ struct CounterChange {
   const FieldInfo* counter{};             ///< CounterRow::named_field()
   std::optional<std::uint64_t> before{};  ///< absent if it was not read before
   std::uint64_t now{};
-  bool is_full{};  ///< of Source::counters: CounterRow::is_full(), also with one reading
+  bool is_full{};                      ///< of Source::counters: CounterRow::is_full(), also with one reading
+  std::optional<double> per_second{};  ///< `delta` by the seconds between the readings; absent if not known
+
+  /// Adds the same counter of another port. What is unknown of one port is unknown of the sum, which is saturated, reset or implausible if
+  /// it is so of one of them.
+  void add(const CounterChange& other);
 };
 
 /// The change of a counter of `bits` bits from `before` to `now`. Counters of 64 bits wrap; others stop at the greatest value of their
@@ -55,14 +62,17 @@ std::optional<double> seconds_between(async::Time before, async::Time now);
 /// port without a link, which may have had one a moment ago: at the best rate of the port. Absent if it is not known.
 std::optional<double> octets_per_second(const subnet::Subnet& subnet, subnet::PortIndex port);
 
-/// The notable changes of the counters of errors of one port. Most counters of a good fabric stand still, and are not kept.
+/// The changes of counters of one port, or of all ports of a node together. Most counters of errors of a good fabric stand still, and are
+/// not kept.
 struct PortChanges {
   subnet::PortIndex port = subnet::none;
-  std::optional<double> seconds{};  ///< between the readings of its errors; absent with one reading
+  std::optional<double> seconds{};  ///< between the readings that are compared; absent with one reading
   bool began_anew{};                ///< all counters that had counted something began again: it restarted, or all were cleared
   bool has_discard_details{};       ///< PortXmitDiscardDetails was read
   bool lacks_discard_details{};     ///< a counter of PortXmitDiscardDetails is full, or its change is not known
+  bool all_ports{};                 ///< of all ports of the node together
   std::vector<CounterChange> changes{};
+  std::shared_ptr<const Error> failure{};  ///< the reason why the counters are not known; null if they are
 
   /// The change of a counter by its name in iba-defs; null if it stands still, or if its change is not known.
   const CounterChange* find(std::string_view counter) const;
@@ -83,6 +93,8 @@ class RowDifference {
   /// Whether the counters of the port, taken together, began anew: all that had counted something were cleared, or the node restarted.
   bool began_anew() const;
   PortChanges errors() const;
+  /// The changes of the counters of data and packets, as far as they are known.
+  PortChanges traffic() const;
 
  private:
   std::optional<std::uint64_t> before(std::size_t column) const;

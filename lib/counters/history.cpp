@@ -4,6 +4,8 @@
 #include <set>
 #include <utility>
 
+#include "subnet/counterparts.hpp"
+
 namespace ib::counters {
 namespace {
 
@@ -28,7 +30,7 @@ void keep_nodes(std::unordered_map<CounterKey, T, CounterKeyHash>& all, const su
   }
   std::erase_if(all, [&](const auto& entry) {
     const subnet::NodeIndex node = subnet.find_node(entry.first.node);
-    return node == subnet::none || crowds.contains(entry.first.node) || subnet.node(node).twin != subnet::none;
+    return node == subnet::none || crowds.contains(entry.first.node) || !subnet::has_own_guid(subnet, node);
   });
 }
 

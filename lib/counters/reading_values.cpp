@@ -1,12 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Which ports have counters, in which layout, and whether all of a node were read.
+// Which ports have counters, in which layout, whether all of a node were read, and one request for them.
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
 
 #include "counters/attributes.hpp"
+#include "counters/owner.hpp"
 #include "counters/readings.hpp"
 #include "iba-gen/pm.hpp"
+#include "subnet/set_target.hpp"
 
 namespace ib::counters {
+namespace {
+
+/// The error for an answer that is about another port than `select`.
+std::shared_ptr<const mad::MadError> wrong_port(const path::Path& pma, const StructInfo& attribute, std::uint8_t select, Bytes answer) {
+  const std::array<std::uint8_t, 2> port_select{0, select};
+  const std::vector<std::uint8_t> sent = mad::to_mad(mad::attribute_request(pma, attribute, mad::method::get, 0, port_select));
+  return std::make_shared<subnet::FalseAnswer>(fmt::format("its PMA was requested for port {} and answered for port {}", select, answer[1]),
+                                               sent, Bytes{}, pma);
+}
+
+}  // namespace
 
 const StructInfo* blocks_layout(const PmaSupport& support, smp::FecMode mode) {
   const bool has_blocks = (support.capability_mask & pm::capability_mask::rs_fec_counters_supported) != 0;
@@ -29,6 +45,22 @@ bool all_ports_read(const subnet::Subnet& subnet, const PmaNode& node) {
   if (of.kind() == subnet::NodeKind::sw && !of.has_switch_info) return false;  // whether port 0 counts is not known
   const auto external = std::ranges::count_if(node.ports, [](const PmaReading& reading) { return reading.select != 0; });
   return external >= of.info.num_ports && std::ranges::all_of(node.ports, &PmaReading::known);
+}
+
+async::Task<mad::Result<std::vector<std::uint8_t>>> request_counters(mad::Transactor& transactor, path::Path pma,
+                                                                     const StructInfo& attribute, std::uint8_t select,
+                                                                     bool takes_any_select) {
+  const std::array<std::uint8_t, 2> port_select{0, select};  // byte 1 of all attributes of a port
+  mad::Result<std::vector<std::uint8_t>> answer = co_await transactor.try_get(pma, attribute, 0, port_select);
+  if (!answer) co_return answer;
+  answer->resize(attribute.bytes);
+  if (!takes_any_select && answer->at(1) != select) co_return wrong_port(pma, attribute, select, *answer);
+  co_return answer;
+}
+
+std::shared_ptr<const Error> why_not(const PmaProblem& problem) {
+  if (!problem.error) return std::make_shared<Error>("GMPs do not reach it.");
+  return problem.whose ? std::make_shared<Error>(why_not_read(*problem.error)) : std::shared_ptr<const Error>(problem.error);
 }
 
 }  // namespace ib::counters

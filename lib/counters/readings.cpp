@@ -11,7 +11,7 @@
 #include <numeric>
 #include <set>
 
-#include "counters/attributes.hpp"
+#include "counters/clears.hpp"
 #include "counters/history.hpp"
 #include "counters/owner.hpp"
 #include "iba-gen/mad.hpp"
@@ -23,30 +23,7 @@
 namespace ib::counters {
 namespace {
 
-using BytesResult = mad::Result<std::vector<std::uint8_t>>;
-
-/// The error for an answer that is about another port than `select`.
-std::shared_ptr<const mad::MadError> wrong_port(const path::Path& pma, const StructInfo& attribute, std::uint8_t select, Bytes answer) {
-  const std::array<std::uint8_t, 2> port_select{0, select};
-  const std::vector<std::uint8_t> sent = mad::to_mad(mad::attribute_request(pma, attribute, mad::method::get, 0, port_select));
-  return std::make_shared<subnet::FalseAnswer>(fmt::format("its PMA was requested for port {} and answered for port {}", select, answer[1]),
-                                               sent, Bytes{}, pma);
-}
-
-/// The data area of the answer, cut to the attribute. An answer for another PortSelect is an error, unless `takes_any_select`.
-async::Task<BytesResult> request(mad::Transactor& transactor, path::Path pma, const StructInfo& attribute, std::uint8_t select,
-                                 bool takes_any_select) {
-  const std::array<std::uint8_t, 2> port_select{0, select};  // byte 1 of all attributes of a port
-  BytesResult answer = co_await transactor.try_get(pma, attribute, 0, port_select);
-  if (!answer) co_return answer;
-  answer->resize(attribute.bytes);
-  if (!takes_any_select && answer->at(1) != select) co_return wrong_port(pma, attribute, select, *answer);
-  co_return answer;
-}
-
-std::uint16_t id_of(const StructInfo& attribute) { return static_cast<std::uint16_t>(attribute.attribute_id); }
-
-using Error = std::shared_ptr<const mad::MadError>;  // null: none
+using MadFailure = std::shared_ptr<const mad::MadError>;  // null: none
 
 PmaReading start(subnet::PortIndex port, std::uint8_t select, const PmaSupport& support) {
   PmaReading reading;
@@ -59,12 +36,13 @@ PmaReading start(subnet::PortIndex port, std::uint8_t select, const PmaSupport& 
 /// Reads an attribute into `reading`. Returns whether it was read; if not, the request is the last of the problems.
 async::Task<bool> take(PmaReading& reading, mad::Transactor& transactor, const path::Path& pma, const StructInfo& attribute,
                        bool takes_any_select) {
-  const BytesResult answer = co_await request(transactor, pma, attribute, reading.select, takes_any_select);
+  const mad::Result<std::vector<std::uint8_t>> answer =
+      co_await request_counters(transactor, pma, attribute, reading.select, takes_any_select);
   const async::Loop& loop = co_await async::current_loop;
   if (answer) {
     reading.row.take(reading.support, attribute, *answer, loop.now());
   } else {
-    reading.problems.push_back({id_of(attribute), false, answer.shared_error()});
+    reading.problems.push_back({static_cast<std::uint16_t>(attribute.attribute_id), false, answer.shared_error()});
   }
   co_return static_cast<bool>(answer);
 }
@@ -181,7 +159,7 @@ class PortReader {
     }
   }
 
-  async::Task<Error> ask_for(Step step, subnet::SurveyPort port) {
+  async::Task<MadFailure> ask_for(Step step, subnet::SurveyPort port) {
     PmaNode& node = node_at(step.node);
     switch (step.kind) {
       case Step::head:
@@ -191,7 +169,7 @@ class PortReader {
       case Step::owner:
         return check_owner(*plan_.owners, port.path, owner_of(subnet_, port.index));
       case Step::clear_port:
-        return clear_read_port(node, step.reading, port);
+        return clear_one_port(node, step.reading, port);
       default:
         return clear_node(node, port);
     }
@@ -217,6 +195,7 @@ class PortReader {
         break;
       case Step::clear_all:
         if (failed) node.clear_problems = {{pm::PortCounters::attribute_id, true, problem_of(question, 0).error}};
+        if (!failed && reads_nothing()) clear_one_by_one(step.node);
         break;
       case Step::clear_port:
         if (failed) node.ports[step.reading].problems.push_back({pm::PortCounters::attribute_id, true, problem_of(question, 0).error});
@@ -226,7 +205,7 @@ class PortReader {
     if (--open_[step.node] != 0) return;
     const bool is_read = step.kind == Step::head || step.kind == Step::port;
     if (is_read && plan_.owners != nullptr && add_owners(step.node)) return;
-    if (is_read && plan_.clear && node.support.all_port_select() && add_clears(step.node)) return;
+    if (is_read && plan_.clear && (reads_nothing() || node.support.all_port_select()) && add_clears(step.node)) return;
     while (finished_ < nodes_.size() && open_[finished_] == 0) finish_next();
   }
 
@@ -282,22 +261,48 @@ class PortReader {
     if (readings_.moved.empty() || readings_.moved.back() != node.node) readings_.moved.push_back(node.node);
   }
 
-  /// Adds the questions that clear ports which were read one by one, though one Set can clear them: all ports, or only those that answered.
-  /// False if there are none.
+  bool reads_nothing() const { return plan_.counts == ReadingPlan::Counts::none; }
+
+  /// Whether one Set clears the ports of a node that were read one by one, or were not to be read.
+  bool are_cleared_at_once(const PmaNode& node) const {
+    if (!reads_nothing()) return all_ports_read(subnet_, node);
+    const subnet::Node& of = subnet_.node(node.node);
+    const auto external = std::ranges::count_if(node.ports, [](const PmaReading& reading) { return reading.select != 0; });
+    return of.kind() == subnet::NodeKind::sw && node.support.all_port_select() && external > 1 && external >= of.info.num_ports;
+  }
+
+  /// Adds the questions that clear ports: all of them, or only those that answered. False if there are none. Port 0 of a switch that was
+  /// not read is cleared alone.
   bool add_clears(std::size_t at) {
     const PmaNode& node = node_at(at);
     if (node.ports.empty()) return false;
-    if (all_ports_read(subnet_, node)) {
-      add_next({static_cast<std::uint32_t>(at), Step::clear_all}, node.first);
-      return true;
-    }
+    const bool at_once = are_cleared_at_once(node);
+    const bool any = add_port_clears(at, [&](const PmaReading& reading) {
+      if (reads_nothing()) return reading.problems.empty() && (!at_once || reading.select == 0);
+      return !at_once && reading.known();
+    });
+    if (at_once) add_next({static_cast<std::uint32_t>(at), Step::clear_all}, node.first);
+    return at_once || any;
+  }
+
+  template <class IsWanted>
+  bool add_port_clears(std::size_t at, IsWanted is_wanted) {
+    const PmaNode& node = node_at(at);
     bool any = false;
     for (std::size_t i = node.ports.size(); i-- != 0;) {  // each in front of the one before
-      if (!node.ports[i].known()) continue;
+      if (!is_wanted(node.ports[i])) continue;
       add_next({static_cast<std::uint32_t>(at), Step::clear_port, static_cast<std::uint16_t>(i)}, node.ports[i].port);
       any = true;
     }
     return any;
+  }
+
+  /// The PMA may refuse only PortSelect 255: single ports are tried next, unless another node has its LID.
+  void clear_one_by_one(std::size_t at) {
+    PmaNode& node = node_at(at);
+    if (node.clear_problems.empty() || is_of_identity(node.clear_problems.back().error.get())) return;
+    node.clear_problems.clear();
+    add_port_clears(at, [](const PmaReading& reading) { return reading.select != 0; });
   }
 
   void add_next(Step step, subnet::PortIndex port) {
@@ -308,13 +313,14 @@ class PortReader {
 
   void add_ports(std::uint32_t at) {
     PmaNode& node = node_at(at);
-    const bool silent = node.problem && (!node.problem->error || mad::tries_in_vain(*node.problem->error));
+    const bool silent = node.problem && (reads_nothing() || !node.problem->error || mad::tries_in_vain(*node.problem->error));
     for (const subnet::PortIndex port : ports_of(node.node)) {
       node.ports.push_back(start(port, subnet_.port(port).number, node.support));
       // A PMA that did not answer the request for ClassPortInfo gets no requests for its ports.
       if (silent && subnet_.end_port_of(port) == subnet_.end_port_of(node.first))
         node.ports.back().problems.push_back({counters_attribute(node.support), false, node.problem->error});
     }
+    if (reads_nothing()) return;
     for (std::size_t i = node.ports.size(); i-- != 0;) {  // each in front of the one before
       if (node.ports[i].problems.empty()) add_next({at, Step::port, static_cast<std::uint16_t>(i)}, node.ports[i].port);
     }
@@ -359,7 +365,7 @@ class PortReader {
 
   /// Reads ClassPortInfo, and with AllPortSelect the sum of all ports. If its ports are not read then, also clears the counters of all
   /// ports.
-  async::Task<Error> read_head(PmaNode& node, subnet::SurveyPort port) {
+  async::Task<MadFailure> read_head(PmaNode& node, subnet::SurveyPort port) {
     node.all.reset();  // left by an earlier attempt
     const async::Loop& loop = co_await async::current_loop;
     if (!node.begun) node.begun = loop.now();
@@ -372,14 +378,14 @@ class PortReader {
       if (plan_.pmas != nullptr) plan_.pmas->add(subnet_, node.node, *support);
     }
     node.support = *support;
-    if (!node.support.all_port_select() || is_read_by_port(port.index)) co_return nullptr;
+    if (reads_nothing() || !node.support.all_port_select() || is_read_by_port(port.index)) co_return nullptr;
     PmaReading reading = start(port.index, subnet::all_ports, *support);
     co_await fill(reading, port.transactor, port.path, plan_);
-    const Error error = reading.known() ? nullptr : reading.problems.back().error;
+    const MadFailure error = reading.known() ? nullptr : reading.problems.back().error;
     node.all = std::move(reading);
     std::vector<const PmaReading*> read(1, &*node.all);
     if (node.all->known() && !ports_are_wanted(node))
-      node.clear_problems = co_await clear(port, subnet::all_ports, *support, std::move(read));
+      node.clear_problems = co_await clear_counters(port, subnet::all_ports, *support, plan_, std::move(read));
     co_return error;
   }
 
@@ -399,71 +405,40 @@ class PortReader {
                                                                               : pm::PortCounters::attribute_id;
   }
 
-  async::Task<Error> read_port(PmaNode& node, std::size_t at, subnet::SurveyPort port) {
+  async::Task<MadFailure> read_port(PmaNode& node, std::size_t at, subnet::SurveyPort port) {
     PmaReading reading = start(port.index, port.number, node.support);
     co_await fill(reading, port.transactor, port.path, plan_);
     if (!reading.known()) co_return reading.problems.back().error;
     if (!node.support.all_port_select()) {
       std::vector<const PmaReading*> read(1, &reading);
-      std::vector<PmaProblem> problems = co_await clear(port, port.number, reading.support, std::move(read));
+      std::vector<PmaProblem> problems = co_await clear_counters(port, port.number, reading.support, plan_, std::move(read));
       std::ranges::move(problems, std::back_inserter(reading.problems));
     }
     node.ports[at] = std::move(reading);
     co_return nullptr;
   }
 
-  /// Whether the counters of `attribute` were read. PortCountersExtended with its additional part contains all counters of PortCounters.
-  static bool was_read(const PmaReading& reading, const StructInfo& attribute) {
-    if (&attribute == &pm::PortCounters::info()) return reading.has_basic || (reading.has_extended && reading.support.additional());
-    if (&attribute == &pm::PortCountersExt::info()) return reading.has_extended;
-    const bool is_discards = &attribute == &pm::PortXmitDiscardDetails::info();
-    return reading.row.is_known(column_of(is_discards ? "port_inactive_discards" : "port_local_physical_errors"));
-  }
-
-  /// Clears the wanted counters of one port, or of all ports. `read` are the readings of these ports. An attribute that was not read is
-  /// read first, and is not cleared if that fails. Returns the failed requests.
-  async::Task<std::vector<PmaProblem>> clear(subnet::SurveyPort port, std::uint8_t select, PmaSupport support,
-                                             std::vector<const PmaReading*> read) {
-    std::vector<PmaProblem> problems;
-    if (!plan_.clear) co_return problems;
-    const CounterClear masks = clear_of(support, plan_.clear);
-    struct Part {
-      const StructInfo& attribute;
-      std::uint64_t mask;
-      bool is_told;  // PMAs need not have details
-    };
-    const std::array parts{Part{pm::PortCounters::info(), masks.port_counters, true},
-                           Part{pm::PortXmitDiscardDetails::info(), plan_.clear_details ? all_discard_details : 0, false},
-                           Part{pm::PortRcvErrorDetails::info(), plan_.clear_details ? all_error_details : 0, false},
-                           Part{pm::PortCountersExt::info(), masks.port_counters_extended, true}};
-    for (const Part& part : parts) {
-      if (part.mask == 0) continue;
-      if (!std::ranges::all_of(read, [&](const PmaReading* reading) { return was_read(*reading, part.attribute); })) {
-        const BytesResult value = co_await request(port.transactor, port.path, part.attribute, select, plan_.takes_any_select);
-        if (!value && part.is_told) problems.push_back({id_of(part.attribute), true, value.shared_error()});
-        if (!value) continue;
-      }
-      const BytesResult done = co_await reset_counters(port.transactor, port.path, part.attribute, select, part.mask);
-      if (!done && part.is_told) problems.push_back({id_of(part.attribute), true, done.shared_error()});
-      if (!problems.empty() && is_of_identity(problems.back().error.get())) break;
-    }
-    co_return problems;
-  }
-
-  /// The ports of this node were read one by one, though they can be cleared together.
-  async::Task<Error> clear_node(PmaNode& node, subnet::SurveyPort port) {
+  /// Clears all ports of a node by one Set.
+  async::Task<MadFailure> clear_node(PmaNode& node, subnet::SurveyPort port) {
     std::vector<const PmaReading*> read;
     for (const PmaReading& reading : node.ports) read.push_back(&reading);
-    std::vector<PmaProblem> problems = co_await clear(port, subnet::all_ports, node.support, std::move(read));
+    std::vector<PmaProblem> problems = co_await clear_counters(port, subnet::all_ports, node.support, plan_, std::move(read));
     if (!problems.empty() && mad::tries_in_vain(*problems.back().error)) co_return problems.back().error;
     node.clear_problems = std::move(problems);
     co_return nullptr;
   }
 
-  /// Other ports of this node did not answer.
-  async::Task<Error> clear_read_port(PmaNode& node, std::size_t at, subnet::SurveyPort port) {
+  /// Clears one port of a node that cannot be cleared at once.
+  async::Task<MadFailure> clear_one_port(PmaNode& node, std::size_t at, subnet::SurveyPort port) {
+    PmaSupport support = node.support;
+    const bool has_own_pma = subnet_.end_port_of(port.index) != subnet_.end_port_of(node.first);
+    if (reads_nothing() && has_own_pma) {
+      const mad::Result<PmaSupport> own = co_await read_pma_support(port.transactor, port.path);
+      if (!own) co_return own.shared_error();
+      support = *own;
+    }
     std::vector<const PmaReading*> read(1, &node.ports[at]);
-    std::vector<PmaProblem> problems = co_await clear(port, port.number, node.support, std::move(read));
+    std::vector<PmaProblem> problems = co_await clear_counters(port, port.number, support, plan_, std::move(read));
     if (!problems.empty() && mad::tries_in_vain(*problems.back().error)) co_return problems.back().error;
     std::ranges::move(problems, std::back_inserter(node.ports[at].problems));
     co_return nullptr;

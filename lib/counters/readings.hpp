@@ -5,7 +5,8 @@
 // other PMAs are read one by one.
 //
 // Counters can also be cleared: each port right after it was read, so that few counts in between are lost. A port whose counters could not
-// be read is not cleared: one Set for all ports of a node is sent only where all of them were read (all_ports_read()).
+// be read is not cleared: one Set for all ports of a node is sent only where all of them were read (all_ports_read()). Or they are cleared
+// unread (ReadingPlan::Counts::none): one Set clears all external ports of a switch, if all are wanted and its PMA has AllPortSelect.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +15,9 @@
 #include <optional>
 #include <vector>
 
-#include "counters/clears.hpp"
 #include "counters/row.hpp"
 #include "iba-gen/smp.hpp"
+#include "subnet/survey.hpp"
 
 namespace ib::counters {
 
@@ -69,6 +70,7 @@ struct ReadingPlan {
     errors,
     all,      ///< errors, and data and packets: PortCountersExtended where the PMA has it
     traffic,  ///< data and packets alone, from the attribute with the widest fields
+    none,     ///< counters are cleared unread, those of an end port that is not a switch's by its own PMA
   };
   Counts counts = Counts::errors;
   enum class Ports : std::uint8_t {
@@ -81,7 +83,7 @@ struct ReadingPlan {
   std::function<std::vector<subnet::PortIndex>(subnet::NodeIndex)> ports_of{};
   /// What else is read after a reading. Null: nothing.
   std::function<Further(const PmaReading&)> further{};
-  /// The counters that are cleared after they were read. Null: none.
+  /// The counters that are cleared after they were read, or unread with Counts::none. Null: none.
   CounterChoice clear{};
   bool clear_details{};  ///< PortXmitDiscardDetails and PortRcvErrorDetails with them
   /// The capabilities of PMAs that are known, whose ClassPortInfo is not requested; gets those that answer. Null: none is known.
@@ -112,6 +114,15 @@ std::vector<subnet::PortIndex> countable_ports(const subnet::Subnet& subnet, sub
 /// Whether all counters of a node were read: those of all ports together, or those of each port that it has (NumPorts), also of a port that
 /// `subnet` does not know.
 bool all_ports_read(const subnet::Subnet& subnet, const PmaNode& node);
+
+/// Requests an attribute of one PortSelect: its data area, cut to the attribute. An answer for another PortSelect is an error, unless
+/// `takes_any_select`.
+async::Task<mad::Result<std::vector<std::uint8_t>>> request_counters(mad::Transactor& transactor, path::Path pma,
+                                                                     const StructInfo& attribute, std::uint8_t select,
+                                                                     bool takes_any_select);
+
+/// The reason of a problem as one line for people.
+std::shared_ptr<const Error> why_not(const PmaProblem& problem);
 
 /// Reads the counters of one PortSelect of the PMA at `pma`, which supports `support`: the attributes of `plan`. Clears
 /// nothing. The request that failed, if any, is the last of the problems.

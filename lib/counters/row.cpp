@@ -91,10 +91,6 @@ void take_counters(CounterRow& row, const PmaSupport& support, bool is_extended,
 
 }  // namespace
 
-CounterValue CounterRow::count(std::size_t column) const {
-  return is_known(column) ? CounterValue{value(column), static_cast<std::uint8_t>(field(column).bits)} : CounterValue{};
-}
-
 void CounterRow::add(const CounterRow& row) {
   constexpr std::uint64_t greatest = std::numeric_limits<std::uint64_t>::max();
   for (std::size_t column = 0; column < counter_columns; ++column) {
@@ -107,7 +103,10 @@ void CounterRow::add(const CounterRow& row) {
 }
 
 bool CounterRow::is_full(std::size_t column) const {
-  return column < first_fec ? count(column).saturated() : is_known(column) && (full_fec >> (column - first_fec) & 1U) != 0;
+  if (!is_known(column)) return false;
+  if (column >= first_fec) return (full_fec >> (column - first_fec) & 1U) != 0;
+  const std::uint32_t bits = field(column).bits;
+  return bits < 64 && value(column) == (std::uint64_t{1} << bits) - 1;
 }
 
 const FieldInfo& CounterRow::field(std::size_t column) const {
@@ -127,19 +126,26 @@ const FieldInfo& CounterRow::named_field(std::size_t column) const {
   return is_of_lanes && of_lane != nullptr ? *of_lane : *fields().of_port[column - first_fec];
 }
 
+std::optional<Source> source_of(const StructInfo& attribute) {
+  if (&attribute == &pm::PortCounters::info() || &attribute == &pm::PortCountersExt::info()) return Source::counters;
+  if (&attribute == &pm::PortRcvErrorDetails::info()) return Source::error_details;
+  if (&attribute == &pm::PortXmitDiscardDetails::info()) return Source::discard_details;
+  const bool is_fec = &attribute == &pm::PortExtendedSpeedsCounters::info() || &attribute == &pm::PortExtendedSpeedsCountersRsFec::info();
+  return is_fec ? std::optional(Source::fec) : std::nullopt;
+}
+
 void CounterRow::take(const PmaSupport& support, const StructInfo& attribute, Bytes bytes, async::Time time) {
-  const bool is_extended = &attribute == &pm::PortCountersExt::info();
-  if (is_extended || &attribute == &pm::PortCounters::info()) {
-    take_counters(*this, support, is_extended, bytes);
-    traffic_time = time;
-    if (!is_extended || support.additional()) error_time = time;
-  } else if (&attribute == &pm::PortRcvErrorDetails::info()) {
-    take_details(*this, Source::error_details, bytes);
-  } else if (&attribute == &pm::PortXmitDiscardDetails::info()) {
-    take_details(*this, Source::discard_details, bytes);
-  } else {
-    take_fec(*this, &attribute == &pm::PortExtendedSpeedsCounters::info(), bytes);
+  const Source source = source_of(attribute).value();
+  if (source != Source::counters) {
+    source == Source::fec ? take_fec(*this, &attribute == &pm::PortExtendedSpeedsCounters::info(), bytes)
+                          : take_details(*this, source, bytes);
+    if (error_time == async::Time{}) error_time = time;  // it is read alone
+    return;
   }
+  const bool is_extended = &attribute == &pm::PortCountersExt::info();
+  take_counters(*this, support, is_extended, bytes);
+  traffic_time = time;
+  if (!is_extended || support.additional()) error_time = time;
 }
 
 }  // namespace ib::counters

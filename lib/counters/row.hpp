@@ -37,49 +37,81 @@ struct Column {
   std::string_view field;  ///< its name in iba-defs
   Source source{};
   Meaning meaning{};
+  std::string_view treydock{};    ///< in treydock's exporter: "infiniband_switch_port_transmit_data_bytes_total"; empty: it has none
+  std::string_view guilbaults{};  ///< in guilbaults' exporter: "infiniband_portxmitdata_total"; empty: it has none
+  std::string_view help{};        ///< what it counts, for people
   std::string_view lane_field{};  ///< of Source::fec, in the layout without RS-FEC: the field that each lane has
 
   constexpr bool is_traffic() const { return meaning == Meaning::data || meaning == Meaning::packets; }
 };
 
 /// All columns: first those of Source::counters, then the details, then those of Source::fec. This is the only list of them.
-inline constexpr std::array columns = std::to_array<Column>({
-    {"port_xmit_data", Source::counters, Meaning::data},
-    {"port_rcv_data", Source::counters, Meaning::data},
-    {"port_xmit_pkts", Source::counters, Meaning::packets},
-    {"port_rcv_pkts", Source::counters, Meaning::packets},
-    {"port_unicast_xmit_pkts", Source::counters, Meaning::packets},
-    {"port_unicast_rcv_pkts", Source::counters, Meaning::packets},
-    {"port_multicast_xmit_pkts", Source::counters, Meaning::packets},
-    {"port_multicast_rcv_pkts", Source::counters, Meaning::packets},
-    {"symbol_error_counter", Source::counters, Meaning::error},
-    {"link_error_recovery_counter", Source::counters, Meaning::error},
-    {"link_downed_counter", Source::counters, Meaning::error},
-    {"port_rcv_errors", Source::counters, Meaning::error},
-    {"port_rcv_remote_physical_errors", Source::counters, Meaning::error},
-    {"port_rcv_switch_relay_errors", Source::counters, Meaning::error},
-    {"port_xmit_discards", Source::counters, Meaning::error},
-    {"port_xmit_constraint_errors", Source::counters, Meaning::error},
-    {"port_rcv_constraint_errors", Source::counters, Meaning::error},
-    {"local_link_integrity_errors", Source::counters, Meaning::error},
-    {"excessive_buffer_overrun_errors", Source::counters, Meaning::error},
-    {"vl15_dropped", Source::counters, Meaning::error},
-    {"port_xmit_wait", Source::counters, Meaning::error},
-    {"qp1_dropped", Source::counters, Meaning::error},
-    {"port_local_physical_errors", Source::error_details, Meaning::error},
-    {"port_malformed_packet_errors", Source::error_details, Meaning::error},
-    {"port_buffer_overrun_errors", Source::error_details, Meaning::error},
-    {"port_dlid_mapping_errors", Source::error_details, Meaning::error},
-    {"port_vl_mapping_errors", Source::error_details, Meaning::error},
-    {"port_looping_errors", Source::error_details, Meaning::error},
-    {"port_inactive_discards", Source::discard_details, Meaning::error},
-    {"port_neighbor_mtu_discards", Source::discard_details, Meaning::error},
-    {"port_sw_lifetime_limit_discards", Source::discard_details, Meaning::error},
-    {"port_sw_hoq_limit_discards", Source::discard_details, Meaning::error},
-    {"port_fec_correctable_block_ctr", Source::fec, Meaning::correction, "fec_correctable_block_ctr_lane"},
-    {"port_fec_uncorrectable_block_ctr", Source::fec, Meaning::error, "fec_uncorrectable_block_ctr_lane"},
-    {"port_fec_corrected_symbol_ctr", Source::fec, Meaning::correction},
-});
+/// "dli_mapping_errors" is the spelling of treydock's exporter.
+inline constexpr std::array columns = [] {
+  using enum Source;
+  using enum Meaning;
+  return std::to_array<Column>({
+      {"port_xmit_data", counters, data, "transmit_data_bytes", "portxmitdata", "PortXmitData: data sent"},
+      {"port_rcv_data", counters, data, "receive_data_bytes", "portrcvdata", "PortRcvData: data received"},
+      {"port_xmit_pkts", counters, packets, "transmit_packets", "portxmitpkts", "PortXmitPkts: packets sent"},
+      {"port_rcv_pkts", counters, packets, "receive_packets", "portrcvpkts", "PortRcvPkts: packets received"},
+      {"port_unicast_xmit_pkts", counters, packets, "unicast_transmit_packets", "portunicastxmitpkts",
+       "PortUnicastXmitPkts: unicast packets sent"},
+      {"port_unicast_rcv_pkts", counters, packets, "unicast_receive_packets", "portunicastrcvpkts",
+       "PortUnicastRcvPkts: unicast packets received"},
+      {"port_multicast_xmit_pkts", counters, packets, "multicast_transmit_packets", "portmulticastxmitpkts",
+       "PortMulticastXmitPkts: multicast packets sent"},
+      {"port_multicast_rcv_pkts", counters, packets, "multicast_receive_packets", "portmulticastrcvpkts",
+       "PortMulticastRcvPkts: multicast packets received"},
+      {"symbol_error_counter", counters, error, "symbol_error", "symbolerrorcounter", "SymbolErrorCounter: minor errors of the link"},
+      {"link_error_recovery_counter", counters, error, "link_error_recovery", "linkerrorrecoverycounter",
+       "LinkErrorRecoveryCounter: times that the link retrained and came up again"},
+      {"link_downed_counter", counters, error, "link_downed", "linkdownedcounter", "LinkDownedCounter: times that the link went down"},
+      {"port_rcv_errors", counters, error, "receive_errors", "portrcverrors", "PortRcvErrors: packets received with an error"},
+      {"port_rcv_remote_physical_errors", counters, error, "receive_remote_physical_errors", "portrcvremotephysicalerrors",
+       "PortRcvRemotePhysicalErrors: packets received that another port had marked bad"},
+      {"port_rcv_switch_relay_errors", counters, error, "receive_switch_relay_errors", "",
+       "PortRcvSwitchRelayErrors: packets received that the switch could not forward"},
+      {"port_xmit_discards", counters, error, "transmit_discards", "portxmitdiscards",
+       "PortXmitDiscards: packets not sent, since the port was down or full"},
+      {"port_xmit_constraint_errors", counters, error, "transmit_constraint_errors", "portxmitconstrainterrors",
+       "PortXmitConstraintErrors: packets not sent because of partition or raw filters"},
+      {"port_rcv_constraint_errors", counters, error, "receive_constraint_errors", "portrcvconstrainterrors",
+       "PortRcvConstraintErrors: packets received and dropped because of partition or raw filters"},
+      {"local_link_integrity_errors", counters, error, "local_link_integrity_errors", "locallinkintegrityerrors",
+       "LocalLinkIntegrityErrors: times that local physical errors passed their threshold"},
+      {"excessive_buffer_overrun_errors", counters, error, "excessive_buffer_overrun_errors", "excessivebufferoverrunerrors",
+       "ExcessiveBufferOverrunErrors: times that buffer overruns passed their threshold"},
+      {"vl15_dropped", counters, error, "vl15_dropped", "vl15dropped", "VL15Dropped: management packets dropped for lack of buffers"},
+      {"port_xmit_wait", counters, error, "transmit_wait", "portxmitwait",
+       "PortXmitWait: ticks in which a packet waited for credits or arbitration"},
+      {"qp1_dropped", counters, error, "qp1_dropped", "", "QP1Dropped: packets to QP1 dropped for lack of buffers"},
+      {"port_local_physical_errors", error_details, error, "local_physical_errors", "portlocalphysicalerrors",
+       "PortLocalPhysicalErrors: packets received with a physical error"},
+      {"port_malformed_packet_errors", error_details, error, "malformed_packet_errors", "portmalformedpkterrors",
+       "PortMalformedPktErrors: malformed packets received"},
+      {"port_buffer_overrun_errors", error_details, error, "buffer_overrun_errors", "portbufferoverrunerrors",
+       "PortBufferOverrunErrors: packets received for which no buffer was free"},
+      {"port_dlid_mapping_errors", error_details, error, "dli_mapping_errors", "portdlidmappingerrors",
+       "PortDLIDMappingErrors: packets received whose DLID has no port"},
+      {"port_vl_mapping_errors", error_details, error, "vl_mapping_errors", "", "PortVLMappingErrors: packets received whose SL has no VL"},
+      {"port_looping_errors", error_details, error, "looping_errors", "",
+       "PortLoopingErrors: packets received that would leave by the same port"},
+      {"port_inactive_discards", discard_details, error, "", "portinactivediscards",
+       "PortInactiveDiscards: packets not sent, since the port was not active"},
+      {"port_neighbor_mtu_discards", discard_details, error, "", "portneighbormtudiscards",
+       "PortNeighborMTUDiscards: packets not sent, longer than the MTU"},
+      {"port_sw_lifetime_limit_discards", discard_details, error, "", "portswlifetimelimitdiscards",
+       "PortSwLifetimeLimitDiscards: packets that waited in the switch for too long"},
+      {"port_sw_hoq_limit_discards", discard_details, error, "", "portswhoqlifetimelimitdiscards",
+       "PortSwHOQLifetimeLimitDiscards: packets that waited at the head of a queue for too long"},
+      {"port_fec_correctable_block_ctr", fec, correction, "", "", "Blocks that forward error correction corrected.",
+       "fec_correctable_block_ctr_lane"},
+      {"port_fec_uncorrectable_block_ctr", fec, error, "", "", "Blocks that forward error correction could not correct.",
+       "fec_uncorrectable_block_ctr_lane"},
+      {"port_fec_corrected_symbol_ctr", fec, correction, "", "", "Symbols that RS-FEC corrected."},
+  });
+}();
 
 inline constexpr std::size_t counter_columns = 22;  ///< of Source::counters
 inline constexpr std::size_t detail_columns = 10;   ///< fields of 16 bits (IBA 16.1.4.1, 16.1.4.2)
@@ -92,6 +124,9 @@ constexpr std::size_t column_of(std::string_view field) {
     if (columns[column].field == field) return column;
   throw std::invalid_argument("no column has this name");
 }
+
+/// The columns that an attribute fills; absent if it fills none.
+std::optional<Source> source_of(const StructInfo& attribute);
 
 /// What was read of a port. A large fabric has many of them: they are kept small.
 struct CounterRow {
@@ -106,9 +141,9 @@ struct CounterRow {
   std::uint8_t full_fec{};  ///< bit n: column n of Source::fec, or one of its lanes, holds the greatest value of its field
   bool is_of_lanes{};       ///< the columns of Source::fec are sums of lanes
 
-  /// Takes what an attribute holds, which came at `time` from a PMA with these capabilities: PortCounters, PortCountersExtended (whose
-  /// fields go before those of PortCounters), details, or PortExtendedSpeedsCounters in either layout. A counter that the PMA does not
-  /// count stays unknown.
+  /// Takes what an attribute with a Source holds, which came at `time` from a PMA with these capabilities: PortCounters,
+  /// PortCountersExtended (whose fields go before those of PortCounters), details, or PortExtendedSpeedsCounters in either layout. A
+  /// counter that the PMA does not count stays unknown.
   void take(const PmaSupport& support, const StructInfo& attribute, Bytes bytes, async::Time time);
 
   bool is_known(std::size_t column) const { return (known >> column & 1U) != 0; }
@@ -119,8 +154,8 @@ struct CounterRow {
     if (column < counter_columns + detail_columns) return details[column - counter_columns];
     return fec[column - counter_columns - detail_columns];
   }
-  /// The value of a column of Source::counters, and how wide its field is.
-  CounterValue count(std::size_t column) const;
+  /// The value of a column; absent if it was not read.
+  std::optional<std::uint64_t> count(std::size_t column) const { return is_known(column) ? std::optional(value(column)) : std::nullopt; }
   /// Adds the columns of Source::counters of another port. A column that is not known in one of the rows counts as 0 there; a sum stops at
   /// what 64 bits hold.
   void add(const CounterRow& row);

@@ -87,11 +87,11 @@ bool needs_extended(const ErrorThresholds::Threshold& threshold) {
 subnet::Findings check_counters(const CounterRow& row, const ErrorThresholds& thresholds) {
   subnet::Findings findings;
   for (const auto& [counter, most] : thresholds.all()) {
-    const CounterValue value = row.count(column_of(counter->name));
-    if (most == 0 || !value.known() || value.value <= most) continue;
+    const std::optional<std::uint64_t> value = row.count(column_of(counter->name));
+    if (most == 0 || value.value_or(0) <= most) continue;
     const FieldInfo& field = counter->narrow != nullptr ? *counter->narrow : *counter->wide;
     findings.push_back({.field = field.iba_name,
-                        .found = fmt::to_string(value.value),
+                        .found = fmt::to_string(*value),
                         .expected = fmt::to_string(most),
                         .relation = subnet::Finding::Relation::at_most});
   }

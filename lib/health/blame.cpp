@@ -19,7 +19,7 @@ bool breaks_packets(const Input& input, PortIndex port) {
   if (counts == nullptr) return false;
   return std::ranges::any_of(std::array{"port_rcv_errors", "symbol_error_counter"}, [&](const char* counter) {
     const CounterChange* change = counts->find(counter);
-    return change != nullptr && counted_of(input, *counts, *change).count != 0;
+    return change != nullptr && counted_of(input, *counts, *change) != 0;
   });
 }
 

@@ -35,15 +35,15 @@ template <class Take>
 void find_unexplained(const Input& input, Findings& findings, Take take) {
   for (const PortChanges& counts : input.counts.all()) {
     const CounterChange* all = counts.find("port_xmit_discards");
-    const Counted counted = all == nullptr ? Counted{} : counted_of(input, counts, *all);
+    const std::uint64_t counted = all == nullptr ? 0 : counted_of(input, counts, *all);
     std::uint64_t explained = 0;
     for (const std::string_view reason : reasons) explained += counts.delta(reason);
-    const std::uint64_t left = counted.count - std::min(counted.count, explained);
+    const std::uint64_t left = counted - std::min(counted, explained);
     if (left == 0 || static_cast<double>(left) < input.thresholds.events) continue;
     Finding finding = on_cable(input.subnet, counts.port);
     finding.evidence.push_back(evidence_of(input, counts, *all, 0, input.thresholds.events));
     if (!take(counts, finding)) continue;
-    hedge(finding, counted);
+    hedge(finding, *all);
     findings.push_back(std::move(finding));
   }
 }

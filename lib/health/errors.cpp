@@ -51,8 +51,7 @@ void find_by_ratio(const Input& input, Findings& findings, std::string_view coun
   for (const PortChanges& counts : input.counts.all()) {
     const CounterChange* change = counts.find(counter);
     if (change == nullptr || !counts.seconds) continue;
-    const Counted counted = counted_of(input, counts, *change);
-    const Judgement judgement = judge(input, counts.port, counted.count, *counts.seconds, links);
+    const Judgement judgement = judge(input, counts.port, counted_of(input, counts, *change), *counts.seconds, links);
     if (!judgement.is_finding) continue;
     Finding finding = on_cable(input.subnet, counts.port);
     finding.level = judgement.level;
@@ -60,7 +59,7 @@ void find_by_ratio(const Input& input, Findings& findings, std::string_view coun
     finding.evidence.push_back(evidence_of(input, counts, *change, 0, judgement.limit));
     finding.detail = judgement.detail;
     describe(counts, finding);
-    hedge(finding, counted);
+    hedge(finding, *change);
     findings.push_back(std::move(finding));
   }
 }

@@ -55,17 +55,16 @@ Evidence field_value(std::string_view field, std::size_t end, Value value, std::
 Value width_value(const subnet::LinkRate& rate) { return {std::uint64_t{rate.lanes}, {}}; }
 Value speed_value(const subnet::LinkRate& rate) { return {subnet::lane_mbps(rate.speed), subnet::name(rate.speed)}; }
 
-Counted counted_of(const Input& input, const PortChanges& counts, const CounterChange& change) {
-  using Kind = CounterChange::Kind;
-  if (change.delta) return {*change.delta, false};
-  if (change.kind != Kind::reset) return {};
+std::uint64_t counted_of(const Input& input, const PortChanges& counts, const CounterChange& change) {
+  if (change.delta) return *change.delta;
+  if (change.kind != CounterChange::Kind::reset) return 0;
   const subnet::PortIndex peer = input.subnet.port(counts.port).peer;
   const bool has_restarted = counts.began_anew && peer != subnet::none && input.counts.delta(peer, "link_downed_counter") != 0;
-  return has_restarted ? Counted{} : Counted{change.now, true};
+  return has_restarted ? 0 : change.now;
 }
 
-void hedge(Finding& finding, const Counted& counted) {
-  if (!counted.is_least) return;
+void hedge(Finding& finding, const CounterChange& change) {
+  if (change.kind != CounterChange::Kind::reset) return;
   finding.confidence = std::min(finding.confidence, Confidence::likely);
   finding.detail +=
       (finding.detail.empty() ? "" : " ") + std::string("The counter was set to zero in between: it has counted this, or more.");
@@ -75,11 +74,11 @@ void find_counted(const Input& input, Findings& findings, std::string_view count
   for (const PortChanges& counts : input.counts.all()) {
     const CounterChange* change = counts.find(counter);
     if (change == nullptr) continue;
-    const Counted counted = counted_of(input, counts, *change);
-    if (counted.count == 0 || static_cast<double>(counted.count) < least) continue;
+    const std::uint64_t counted = counted_of(input, counts, *change);
+    if (counted == 0 || static_cast<double>(counted) < least) continue;
     Finding finding = on_cable(input.subnet, counts.port);
     finding.evidence.push_back(evidence_of(input, counts, *change, 0, least));
-    hedge(finding, counted);
+    hedge(finding, *change);
     findings.push_back(std::move(finding));
   }
 }

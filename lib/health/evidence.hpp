@@ -33,13 +33,9 @@ Value speed_value(const subnet::LinkRate& rate);
 
 /// The number that a counter has counted in the window: the growth of its value. If it was cleared meanwhile, its value now, which is the
 /// least that it can have counted. 0 if that is not known: a node that restarted also counts while its links come up.
-struct Counted {
-  std::uint64_t count{};
-  bool is_least{};  ///< the counter was cleared
-};
-Counted counted_of(const Input& input, const PortChanges& counts, const CounterChange& change);
-/// Lowers the confidence of a finding to `likely` and gives the reason, if `counted` is only the least possible number.
-void hedge(Finding& finding, const Counted& counted);
+std::uint64_t counted_of(const Input& input, const PortChanges& counts, const CounterChange& change);
+/// Lowers the confidence of a finding to `likely` and gives the reason, if the counter was cleared: its number is the least possible one.
+void hedge(Finding& finding, const CounterChange& change);
 
 /// Adds a finding of the cable at each port where a counter has counted `least` or more.
 void find_counted(const Input& input, Findings& findings, std::string_view counter, double least);

@@ -16,11 +16,11 @@ using subnet::PortIndex;
 constexpr std::string_view link_downed = "link_downed_counter";
 
 /// The least number of times that the port has lost its link.
-Counted downs_of(const Input& input, const PortChanges& counts) {
+std::uint64_t downs_of(const Input& input, const PortChanges& counts) {
   const CounterChange* change = counts.find(link_downed);
-  if (change == nullptr) return {};
-  const Counted counted = counted_of(input, counts, *change);
-  return counted.is_least && counts.began_anew ? Counted{} : counted;  // it began at zero when the node restarted
+  if (change == nullptr) return 0;
+  const bool has_restarted = change->kind == CounterChange::Kind::reset && counts.began_anew;  // it began at zero then
+  return has_restarted ? 0 : counted_of(input, counts, *change);
 }
 
 /// What the other end of a link did while LinkDowned moved at this one.
@@ -29,7 +29,7 @@ enum class OtherEnd { counted, restarted, stands_still, is_full, was_cleared, no
 OtherEnd other_end(const Input& input, PortIndex peer) {
   const PortChanges* counts = peer == subnet::none ? nullptr : input.counts.find(peer);
   if (counts == nullptr) return OtherEnd::not_read;
-  if (downs_of(input, *counts).count != 0) return OtherEnd::counted;
+  if (downs_of(input, *counts) != 0) return OtherEnd::counted;
   if (counts->began_anew) return OtherEnd::restarted;
   const CounterChange* change = counts->find(link_downed);
   if (change == nullptr) return OtherEnd::stands_still;
@@ -50,16 +50,15 @@ bool is_disabled(const subnet::Port& port) { return port.physical_state() == smp
 struct Downed {
   const PortChanges& counts;
   const CounterChange& change;
-  Counted counted;
 };
 
 /// Calls use() with each port whose LinkDowned has counted.
 template <class Use>
 void each_downed(const Input& input, Use use) {
   for (const PortChanges& counts : input.counts.all()) {
-    const Counted counted = downs_of(input, counts);
-    if (counted.count == 0 || static_cast<double>(counted.count) < input.thresholds.events) continue;
-    use(Downed{counts, *counts.find(link_downed), counted});
+    const std::uint64_t downs = downs_of(input, counts);
+    if (downs == 0 || static_cast<double>(downs) < input.thresholds.events) continue;
+    use(Downed{counts, *counts.find(link_downed)});
   }
 }
 
@@ -109,7 +108,7 @@ void find_flaps(const Input& input, Findings& findings) {
     Finding finding = finding_of(input, port);
     switch (other_end(input, of.peer)) {
       case OtherEnd::counted:
-        hedge(finding, port.counted);
+        hedge(finding, port.change);
         break;
       case OtherEnd::is_full:
         doubt(finding, "LinkDowned of the other end is full, and can not tell whether that restarted.");

@@ -11,6 +11,7 @@
 #include "health/check_functions.hpp"
 #include "health/host_names.hpp"
 #include "iba/text.hpp"
+#include "subnet/counterparts.hpp"
 #include "subnet/names.hpp"
 
 namespace ib::health {
@@ -51,7 +52,7 @@ void find_duplicate_port_guids(const subnet::Subnet& subnet, Findings& findings)
 void find_duplicate_guids(const Input& input, Findings& findings) {
   const subnet::Subnet& subnet = input.subnet;
   for (NodeIndex at = 0; at < subnet.nodes().size(); ++at) {
-    if (subnet.node(at).is_twin || subnet.node(at).twin == subnet::none) continue;
+    if (subnet.node(at).is_twin || subnet::has_own_guid(subnet, at)) continue;
     Finding finding = on_node(at);
     for (NodeIndex twin = subnet.node(at).twin; twin != subnet::none; twin = subnet.node(twin).twin)
       finding.ends.push_back({twin, subnet::none});

@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "async/clock.hpp"
+#include "counters/row.hpp"
 #include "iba-gen/smp.hpp"
-#include "metrics/columns.hpp"
 #include "subnet/failures.hpp"
 #include "subnet/fec_modes.hpp"
 #include "subnet/model.hpp"

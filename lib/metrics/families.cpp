@@ -79,7 +79,7 @@ void write_port_counter(const ItemWriter& to) {
     if (!row.is_known(to.family.column)) return;
     const std::uint64_t value = row.value(to.family.column);
     Sample sample = to.port_sample(row.port);
-    if (!columns()[to.family.column].is_data()) return sample.value(value);
+    if (counters::columns[to.family.column].meaning != counters::Meaning::data) return sample.value(value);
     if (value <= std::numeric_limits<std::uint64_t>::max() / octets) return sample.value(value * octets);
     sample.value(static_cast<double>(value) * octets);  // what does not fit 64 bits is written as Prometheus keeps it
   });

@@ -129,8 +129,8 @@ void write_no_counters(const ItemWriter& to) {
 void add_guilbaults_families(std::vector<Family>& to, const Exported& exported) {
   const Items items = exported.hcas ? Items::switches_and_hcas : Items::switches;
   constexpr std::uint8_t nodes = select_switch | select_hca;
-  for (std::size_t at = 0; at < columns().size(); ++at) {
-    const Column& column = columns()[at];
+  for (std::size_t at = 0; at < counters::columns.size(); ++at) {
+    const counters::Column& column = counters::columns[at];
     if (column.guilbaults.empty() || (column.source != counters::Source::counters && !exported.details)) continue;
     const auto by = static_cast<std::uint8_t>(nodes | (column.is_traffic() ? select_data : select_errors));
     to.push_back({fmt::format("infiniband_{}_total", column.guilbaults), fmt::format("{}.", column.help), Type::counter, items, by,

@@ -104,8 +104,8 @@ void write_finding(const ItemWriter& to) {
 /// PortXmitDiscardDetails.
 void add_discards(std::vector<Family>& to, Items items) {
   const bool is_switch = items == Items::switches;
-  for (std::size_t at = counters::counter_columns; at < columns().size(); ++at) {
-    const Column& column = columns()[at];
+  for (std::size_t at = counters::counter_columns; at < counters::columns.size(); ++at) {
+    const counters::Column& column = counters::columns[at];
     if (column.source != counters::Source::discard_details) continue;
     std::string name = std::string(is_switch ? "infiniband_switch_" : "infiniband_hca_") + std::string(column.field) + "_total";
     const auto by = static_cast<std::uint8_t>((is_switch ? select_switch : select_hca) | select_errors);
@@ -132,7 +132,7 @@ void add_port_families(std::vector<Family>& to, const Exported& exported, Items 
   if (!exported.details) return;
   if (exported.names == Names::treydock) add_discards(to, items);
   const auto fec = [&](std::string_view name, std::size_t column) {
-    std::string help(columns()[column].help);
+    std::string help(counters::columns[column].help);
     to.push_back({prefix + std::string(name), std::move(help), Type::counter, items, by, write_port_counter, column, true});
   };
   fec("fec_corrected_blocks_total", counters::column_of("port_fec_correctable_block_ctr"));

@@ -161,8 +161,8 @@ void add_device_families(std::vector<Family>& to, Items items, bool details) {
   const std::string kind = is_switch ? "switch" : "hca";
   const std::string prefix = "infiniband_" + kind + "_";
   const std::uint8_t selected = is_switch ? select_switch : select_hca;
-  for (std::size_t at = 0; at < columns().size(); ++at) {
-    const Column& column = columns()[at];
+  for (std::size_t at = 0; at < counters::columns.size(); ++at) {
+    const counters::Column& column = counters::columns[at];
     if (column.treydock.empty() || (column.source != counters::Source::counters && !details)) continue;
     const auto by = static_cast<std::uint8_t>(selected | (column.is_traffic() ? select_data : select_errors));
     to.push_back({fmt::format("{}port_{}_total", prefix, column.treydock), fmt::format("{}.", column.help), Type::counter, items, by,

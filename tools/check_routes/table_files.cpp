@@ -11,6 +11,7 @@
 #include "formats/forwarding_text.hpp"
 #include "formats/service_levels.hpp"
 #include "iba/text.hpp"
+#include "subnet/counterparts.hpp"
 #include "subnet/find_port.hpp"
 #include "tools/check_routes/fetch.hpp"
 
@@ -69,7 +70,7 @@ class TableTaker {
     const subnet::Subnet& subnet = tables_.network.subnet();
     if (table.node_guid) {
       const subnet::NodeIndex node = subnet.find_node(*table.node_guid);
-      if (node == subnet::none || subnet.node(node).twin == subnet::none) return of_node(node);
+      if (node == subnet::none || subnet::has_own_guid(subnet, node)) return of_node(node);
     } else if (table.port_guid) {
       const SwitchIndex at = of_port(subnet.find_port(*table.port_guid));
       if (at != routing::none && subnet::several_text(subnet, *table.port_guid).empty()) return at;

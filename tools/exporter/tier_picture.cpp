@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "subnet/counterparts.hpp"
+
 namespace ib::tools::exporter {
 namespace {
 
@@ -97,11 +99,8 @@ class Picture {
   /// Notes where a finding about `subnet` is: on a link between switches, on one to a host, or on a switch.
   void mark(const metrics::Findings::Finding& finding, const subnet::Subnet& subnet) {
     const auto mark_of = [&](subnet::NodeIndex node) {
-      if (node != subnet::none && &subnet != &fabric_.subnet) {
-        node = subnet.node(node).is_twin || subnet.node(node).twin != subnet::none ? subnet::none
-                                                                                   : fabric_.subnet.find_node(subnet.node(node).guid());
-        if (node != subnet::none && fabric_.subnet.node(node).twin != subnet::none) node = subnet::none;  // it is not known which one
-      }
+      if (node != subnet::none && &subnet != &fabric_.subnet)
+        node = subnet::has_own_guid(subnet, node) ? subnet::only_node(fabric_.subnet, subnet.node(node).guid()) : subnet::none;
       return marks_.find(node);
     };
     const auto one = mark_of(finding.end.node), other = mark_of(finding.other_end.node);

@@ -7,6 +7,7 @@
 #include "async/group.hpp"
 #include "base/escape.hpp"
 #include "iba/dump.hpp"
+#include "subnet/set_target.hpp"
 #include "tools/forwarding_tables/lid_owners.hpp"
 #include "tools/forwarding_tables/tables.hpp"
 #include "tools/frame/commands.hpp"
@@ -97,14 +98,9 @@ std::vector<Lid> forwarded_lids(const SwitchTable& table, bool up_to_gap) {
 
 /// The path of the requests to LIDs, without DLID.
 path::IbPath path_to_owners(Session& session) {
-  path::IbPath path;
-  path.end_port = &session.end_port();
-  path.slid = session.end_port().lid;
-  path.dqpn = path.sqpn = Qpn{0};
-  path.qkey = 0;
-  path::Path wrapped = path;
-  session.apply_options(wrapped);
-  return wrapped.ib();
+  path::Path path = subnet::smp_path_to(session.end_port(), Lid{});
+  session.apply_options(path);
+  return path.ib();
 }
 
 std::string not_asked(std::size_t lids) {

@@ -15,6 +15,7 @@
 #include "snapshot/stored_fabric.hpp"
 #include "snapshot/transactor.hpp"
 #include "subnet/port_checks.hpp"
+#include "subnet/set_target.hpp"
 #include "subnet/survey.hpp"
 #include "tools/health/reading_time.hpp"
 #include "tools/health/sources.hpp"
@@ -77,13 +78,7 @@ async::Task<std::map<Lid, smp::SMInfo>> read_records(Session& session, bool& is_
 async::Task<bool> answers_elsewhere(Session& session, const subnet::Subnet& subnet) {
   const Lid lid = ib::health::own_sm_lid(subnet);
   if (session.options().from || !lid.is_unicast() || subnet.find_lid(lid) != subnet::none) co_return false;
-  path::IbPath ib;
-  ib.end_port = &session.end_port();
-  ib.dlid = lid;
-  ib.slid = session.end_port().lid;
-  ib.dqpn = ib.sqpn = Qpn{0};
-  ib.qkey = 0;
-  path::Path path = ib;
+  path::Path path = subnet::smp_path_to(session.end_port(), lid);
   session.apply_options(path);
   const mad::Result<smp::SMInfo> answer = co_await session.transactor().try_subn_get<smp::SMInfo>(path);
   co_return static_cast<bool>(answer);

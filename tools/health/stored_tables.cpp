@@ -13,6 +13,7 @@
 #include "iba-gen/mlx.hpp"
 #include "snapshot/stored_fabric.hpp"
 #include "snapshot/transactor.hpp"
+#include "subnet/counterparts.hpp"
 #include "subnet/failures.hpp"
 #include "subnet/port_paths.hpp"
 #include "tools/health/sources.hpp"
@@ -38,9 +39,10 @@ std::string firmware_text(Bytes answer) {
 /// The end port by which each node was swept.
 std::vector<PortIndex> end_ports(const subnet::Subnet& subnet) {
   std::vector<PortIndex> ports;
-  for (const subnet::Node& node : subnet.nodes()) {
+  for (subnet::NodeIndex index = 0; index < subnet.nodes().size(); ++index) {
+    const subnet::Node& node = subnet.node(index);
     const PortIndex at = node.kind() == subnet::NodeKind::sw ? node.first_port : node.first_port + node.entry_port;
-    if (!node.is_twin && node.twin == subnet::none && subnet.lid(at) != Lid{}) ports.push_back(at);
+    if (subnet::has_own_guid(subnet, index) && subnet.lid(at) != Lid{}) ports.push_back(at);
   }
   return ports;
 }

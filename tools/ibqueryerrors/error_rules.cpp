@@ -68,25 +68,21 @@ bool ErrorRules::is_suppressed(const counters::CounterInfo& counter) const {
   return std::ranges::find(suppressed_, counter_name(counter)) != suppressed_.end();
 }
 
-std::optional<CountedError> ErrorRules::error_of(const counters::PmaReading& reading, const counters::CounterInfo& counter) const {
-  const counters::CounterValue value = reading.row.count(counters::column_of(counter.name));
-  const std::uint64_t threshold = threshold_of(counter);
-  if (!value.known() || value.value <= threshold || is_suppressed(counter)) return std::nullopt;
-  return CountedError{&counter, value, threshold, value.bits == 64};
+bool ErrorRules::is_error(const counters::CounterRow& row, const counters::CounterInfo& counter) const {
+  const std::uint64_t value = row.count(counters::column_of(counter.name)).value_or(0);
+  return value > threshold_of(counter.name) && !is_suppressed(counter);
 }
 
-std::vector<CountedError> ErrorRules::errors_of(const counters::PmaReading& reading) const {
-  std::vector<CountedError> errors;
+bool ErrorRules::is_error(const counters::CounterRow& row, std::string_view name) const {
+  return std::ranges::any_of(error_counters(), [&](const auto* counter) { return counter->name == name && is_error(row, *counter); });
+}
+
+std::vector<std::size_t> ErrorRules::errors_of(const counters::CounterRow& row) const {
+  std::vector<std::size_t> errors;
   for (const counters::CounterInfo* counter : error_counters()) {
-    if (const auto error = error_of(reading, *counter)) errors.push_back(*error);
+    if (is_error(row, *counter)) errors.push_back(counters::column_of(counter->name));
   }
   return errors;
-}
-
-bool ErrorRules::is_error(const counters::PmaReading& reading, std::string_view name) const {
-  return std::ranges::any_of(error_counters(), [&](const counters::CounterInfo* counter) {
-    return counter->name == name && error_of(reading, *counter).has_value();
-  });
 }
 
 }  // namespace ib::tools::ibqueryerrors

@@ -2,6 +2,8 @@
 #include "tools/ibqueryerrors/growth.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <span>
 #include <utility>
 
 #include "base/escape.hpp"
@@ -10,19 +12,34 @@
 
 namespace ib::tools::ibqueryerrors {
 
+namespace {
+
 using Kind = counters::CounterChange::Kind;
 
-std::vector<Growth> GrowthReport::errors_of(const counters::RowDifference& difference) const {
-  std::vector<Growth> errors;
+/// The counters of errors, which come first.
+std::span<const counters::CounterChange> errors_in(const counters::PortChanges& port) {
+  const auto is_traffic = [](const counters::CounterChange& of) {
+    return counters::columns[counters::column_of(of.counter->name)].is_traffic();
+  };
+  return {port.changes.begin(), std::ranges::find_if(port.changes, is_traffic)};
+}
+
+}  // namespace
+
+counters::PortChanges GrowthReport::changes_of(const counters::RowDifference& difference) const {
+  counters::PortChanges traffic = difference.traffic();
+  if (wanted_.data_only) return traffic;
+  counters::PortChanges port;
+  port.port = traffic.port;
+  port.seconds = difference.error_seconds();
   for (const counters::CounterInfo* counter : error_counters()) {
     const counters::CounterChange change = difference.change(counters::column_of(counter->name));
-    const std::uint64_t threshold = rules_.threshold_of(*counter);
     const bool is_unclear = change.kind == Kind::reset || change.kind == Kind::implausible;
-    if (rules_.is_suppressed(*counter) || (!is_unclear && change.delta.value_or(0) <= threshold)) continue;
-    errors.emplace_back(change, difference.error_seconds());
-    errors.back().threshold = threshold;
+    const bool is_beyond = is_unclear || change.delta.value_or(0) > rules_.threshold_of(counter->name);
+    if (is_beyond && !rules_.is_suppressed(*counter)) port.changes.push_back(change);
   }
-  return errors;
+  if (wanted_.data) std::ranges::move(traffic.changes, std::back_inserter(port.changes));
+  return port;
 }
 
 void GrowthReport::take(const counters::PmaNode& node, counters::CounterHistory& history, TextOut* out) {
@@ -35,13 +52,12 @@ void GrowthReport::take(const counters::PmaNode& node, counters::CounterHistory&
     const std::optional<counters::CounterRow> before = history.take(key, reading.row);
     if (!before) continue;
     const counters::RowDifference difference(&*before, reading.row, counters::octets_per_second(fabric.subnet, reading.port));
-    GrownPort port{reading.port, {}, {}, wanted_.data_only ? difference.traffic_seconds() : difference.error_seconds()};
-    if (!wanted_.data_only) port.errors = errors_of(difference);
-    if (wanted_.data || wanted_.data_only) port.traffic = traffic_growth(difference);
-    const bool has_counted = std::ranges::any_of(port.errors, [](const Growth& error) { return error.change.delta.has_value(); });
+    counters::PortChanges port = changes_of(difference);
+    const auto errors = errors_in(port);
+    const bool has_counted = std::ranges::any_of(errors, [](const counters::CounterChange& error) { return error.delta.has_value(); });
     bad_ports_ += has_counted ? 1 : 0;
     is_bad = is_bad || has_counted;
-    if (port.errors.empty() && !wanted_.data_only) continue;
+    if (errors.empty() && !wanted_.data_only) continue;
     if (out == nullptr) {
       grown_ports_.push_back(std::move(port));
       continue;
@@ -56,11 +72,9 @@ void GrowthReport::take(const counters::PmaNode& node, counters::CounterHistory&
   bad_nodes_ += is_bad ? 1 : 0;
 }
 
-void GrowthReport::port_text(TextOut& out, const GrownPort& port) const {
+void GrowthReport::port_text(TextOut& out, const counters::PortChanges& port) const {
   std::string words;
-  for (const auto* list : {&port.errors, &port.traffic}) {
-    for (const Growth& counter : *list) words += growth_words(counter.change.counter->libibmad_name, counter);
-  }
+  for (const counters::CounterChange& change : port.changes) words += growth_words(change.counter->libibmad_name, change);
   out.print("   GUID {} port {}:{}\n", to_text(fabric.subnet.port_guid(port.port)), fabric.subnet.port(port.port).number, words);
 }
 
@@ -71,12 +85,19 @@ void GrowthReport::text(TextOut& out) const {
 
 void GrowthReport::visit(report::Sink& sink) const {
   begin_round(sink, round);
-  sink.objects("ports", grown_ports_, [&](const GrownPort& port) {
+  sink.objects("ports", grown_ports_, [&](const counters::PortChanges& port) {
     visit_names(sink, fabric.subnet.port(port.port).node);
     visit_port_members(sink, port.port);
     sink.value("seconds", port.seconds);
-    if (!wanted_.data_only) visit_growth(sink, "errors", port.errors, {.threshold = true});
-    if (wanted_.data || wanted_.data_only) visit_growth(sink, "traffic", port.traffic);
+    const auto errors = errors_in(port);
+    if (!wanted_.data_only) {
+      sink.array("errors", errors, [&](const counters::CounterChange& error) {
+        visit_growth(sink, error, {.threshold = rules_.threshold_of(error.counter->name)});
+      });
+    }
+    if (!wanted_.data && !wanted_.data_only) return;
+    sink.array("traffic", std::span(port.changes).subspan(errors.size()),
+               [&](const counters::CounterChange& change) { visit_growth(sink, change); });
   });
   sink.value("nodes_checked", nodes_);
   sink.value("nodes_bad", bad_nodes_);

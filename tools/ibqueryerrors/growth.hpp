@@ -27,17 +27,13 @@ class GrowthReport final : public FabricReport {
   Round round;
 
  private:
-  struct GrownPort {
-    subnet::PortIndex port;
-    std::vector<Growth> errors, traffic;
-    std::optional<double> seconds;  ///< between the two readings of the port
-  };
-  std::vector<Growth> errors_of(const counters::RowDifference& difference) const;
-  void port_text(TextOut& out, const GrownPort& port) const;
+  /// The counters that have counted more errors than their thresholds, or were reset; then data and packets, if they are wanted.
+  counters::PortChanges changes_of(const counters::RowDifference& difference) const;
+  void port_text(TextOut& out, const counters::PortChanges& port) const;
 
   const Wanted& wanted_;
   const ErrorRules& rules_;
-  std::vector<GrownPort> grown_ports_;  ///< by node; empty in text
+  std::vector<counters::PortChanges> grown_ports_;  ///< by node; empty in text
   std::size_t nodes_{}, bad_nodes_{}, ports_{}, bad_ports_{};
 };
 

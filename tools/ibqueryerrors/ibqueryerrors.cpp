@@ -68,9 +68,9 @@ counters::ReadingPlan plan_of(const Wanted& wanted, const ErrorRules& applied) {
   if (wanted.data_only) plan.ports = counters::ReadingPlan::Ports::each;
   const ErrorRules* rules = &applied;
   const auto further = [rules, details = wanted.details](const counters::PmaReading& reading) -> counters::Further {
-    return {.ports = !rules->errors_of(reading).empty(),
-            .discard_details = details && rules->is_error(reading, "port_xmit_discards"),
-            .error_details = details && rules->is_error(reading, "port_rcv_errors")};
+    return {.ports = !rules->errors_of(reading.row).empty(),
+            .discard_details = details && rules->is_error(reading.row, "port_xmit_discards"),
+            .error_details = details && rules->is_error(reading.row, "port_rcv_errors")};
   };
   if (!wanted.data_only) plan.further = further;
   plan.clear = wanted.clear();

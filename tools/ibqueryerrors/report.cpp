@@ -58,7 +58,7 @@ std::string ErrorReport::guid(Guid value) const { return to_text(value); }
 Exit ErrorReport::status() const { return bad_ports != 0 ? Exit::findings : FabricReport::status(); }
 
 bool ErrorReport::is_told(const counters::PmaReading& reading) const {
-  return reading.known() && (wanted.data_only || !rules.errors_of(reading).empty());
+  return reading.known() && (wanted.data_only || has_errors(reading));
 }
 
 void ErrorReport::count(const counters::PmaNode& node) {
@@ -91,11 +91,12 @@ void ErrorReport::header(TextOut& out, const counters::PmaNode& node) const {
 
 std::string ErrorReport::errors_text(const counters::PmaReading& reading) const {
   std::string text;
-  for (const CountedError& error : rules.errors_of(reading)) {
-    text += fmt::format(" [{} == {}", counter_name(*error.counter), error.value.value);
-    text += error.wide ? fmt::format(" ({})]", human_count(error.value.value, false)) : "]";
-    if (error.counter->name == "port_xmit_discards") text += details_text(reading.row, counters::Source::discard_details);
-    if (error.counter->name == "port_rcv_errors") text += details_text(reading.row, counters::Source::error_details);
+  const counters::CounterRow& row = reading.row;
+  for (const std::size_t error : rules.errors_of(row)) {
+    text += fmt::format(" [{} == {}", row.named_field(error).libibmad_name, row.value(error));
+    text += row.field(error).bits == 64 ? fmt::format(" ({})]", human_count(row.value(error), false)) : "]";
+    if (counters::columns[error].field == "port_xmit_discards") text += details_text(row, counters::Source::discard_details);
+    if (counters::columns[error].field == "port_rcv_errors") text += details_text(row, counters::Source::error_details);
   }
   return text;
 }
@@ -104,9 +105,9 @@ std::string ErrorReport::traffic_text(const counters::PmaReading& reading, bool 
   std::string text;
   for (const counters::CounterInfo& counter : counters::counter_infos()) {
     if (!counter.traffic) continue;
-    const counters::CounterValue value = reading.row.count(counters::column_of(counter.name));
-    if (!value.known() || (value.value == 0 && !with_zeros)) continue;
-    text += fmt::format(" [{} == {} ({})]", counter_name(counter), value.value, human_count(value.value, counter.octets != 0));
+    const std::optional<std::uint64_t> value = reading.row.count(counters::column_of(counter.name));
+    if (!value || (*value == 0 && !with_zeros)) continue;
+    text += fmt::format(" [{} == {} ({})]", counter_name(counter), *value, human_count(*value, counter.octets != 0));
   }
   return text;
 }

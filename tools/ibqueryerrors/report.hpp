@@ -46,7 +46,7 @@ struct ErrorReport : FabricReport {
   virtual std::string thresholds_text() const;
 
  private:
-  bool has_errors(const counters::PmaReading& reading) const { return reading.known() && !rules.errors_of(reading).empty(); }
+  bool has_errors(const counters::PmaReading& reading) const { return reading.known() && !rules.errors_of(reading.row).empty(); }
   bool is_told(const counters::PmaReading& reading) const;
   void header(TextOut& out, const counters::PmaNode& node) const;
   void reading_text(TextOut& out, const counters::PmaNode& node, const counters::PmaReading& reading) const;

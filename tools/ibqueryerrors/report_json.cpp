@@ -7,12 +7,18 @@
 namespace ib::tools::ibqueryerrors {
 namespace {
 
-void visit_details(report::Sink& sink, const counters::CounterRow& row, counters::Source source) {
+void visit_count(report::Sink& sink, const counters::CounterRow& row, std::size_t column) {
+  sink.value("counter", counters::columns[column].field);
+  sink.value("count", row.value(column), report::counter(row.field(column).unit));
+}
+
+/// An object for each counter that was read, in their order.
+template <class IsWanted>
+void visit_counts(report::Sink& sink, const counters::CounterRow& row, IsWanted is_wanted) {
   for (std::size_t column = 0; column < counters::columns.size(); ++column) {
-    if (counters::columns[column].source != source || !row.is_known(column)) continue;
+    if (!is_wanted(counters::columns[column]) || !row.is_known(column)) continue;
     sink.begin_object();
-    sink.value("counter", counters::columns[column].field);
-    sink.value("count", row.value(column), report::counter(row.field(column).unit));
+    visit_count(sink, row, column);
     sink.end_object();
   }
 }
@@ -21,28 +27,22 @@ void visit_details(report::Sink& sink, const counters::CounterRow& row, counters
 
 void ErrorReport::visit_reading(report::Sink& sink, const counters::PmaReading& reading) const {
   if (!wanted.data_only) {
-    sink.objects("errors", rules.errors_of(reading), [&](const CountedError& error) {
-      sink.value("counter", error.counter->name);
-      sink.value("count", error.value.value, report::counter(error.counter->field().unit));
-      sink.value("threshold", error.threshold);
-      sink.value("saturated", error.value.saturated());
+    sink.objects("errors", rules.errors_of(reading.row), [&](std::size_t error) {
+      visit_count(sink, reading.row, error);
+      sink.value("threshold", rules.threshold_of(counters::columns[error].field));
+      sink.value("saturated", reading.row.is_full(error));
     });
   }
   if (wanted.details) {
     sink.begin_array("details");
-    visit_details(sink, reading.row, counters::Source::discard_details);
-    visit_details(sink, reading.row, counters::Source::error_details);
+    for (const counters::Source source : {counters::Source::discard_details, counters::Source::error_details})
+      visit_counts(sink, reading.row, [source](const counters::Column& column) { return column.source == source; });
     sink.end_array();
   }
   if (!wanted.data && !wanted.data_only) return;
-  sink.array("traffic", counters::counter_infos(), [&](const counters::CounterInfo& counter) {
-    const counters::CounterValue value = counter.traffic ? reading.row.count(counters::column_of(counter.name)) : counters::CounterValue{};
-    if (!value.known()) return;
-    sink.begin_object();
-    sink.value("counter", counter.name);
-    sink.value("count", value.value, report::counter(counter.field().unit));
-    sink.end_object();
-  });
+  sink.begin_array("traffic");
+  visit_counts(sink, reading.row, [](const counters::Column& column) { return column.is_traffic(); });
+  sink.end_array();
 }
 
 void ErrorReport::visit_node(report::Sink& sink, const counters::PmaNode& node) const {

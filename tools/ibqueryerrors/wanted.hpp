@@ -13,14 +13,6 @@
 
 namespace ib::tools::ibqueryerrors {
 
-/// A counter that is beyond its threshold.
-struct CountedError {
-  const counters::CounterInfo* counter;
-  counters::CounterValue value;
-  std::uint64_t threshold;
-  bool wide;  ///< it comes from PortCountersExtended
-};
-
 /// The counters of errors, in the order of PortCounters. QP1Dropped is not one of them, as in infiniband-diags.
 const std::vector<const counters::CounterInfo*>& error_counters();
 /// The name of a counter in the texts of infiniband-diags.
@@ -39,15 +31,16 @@ class ErrorRules {
   /// Names that were one too many.
   const std::vector<std::string>& skipped() const { return skipped_; }
 
-  std::vector<CountedError> errors_of(const counters::PmaReading& reading) const;
-  bool is_error(const counters::PmaReading& reading, std::string_view counter) const;
-  std::uint64_t threshold_of(const counters::CounterInfo& counter) const { return thresholds_.find(counter.name).value_or(0); }
+  /// The columns of the counters that are beyond their thresholds, in the order of error_counters().
+  std::vector<std::size_t> errors_of(const counters::CounterRow& row) const;
+  bool is_error(const counters::CounterRow& row, const counters::CounterInfo& counter) const;
+  bool is_error(const counters::CounterRow& row, std::string_view counter) const;
+  /// By the name of a counter in iba-defs.
+  std::uint64_t threshold_of(std::string_view counter) const { return thresholds_.find(counter).value_or(0); }
   bool is_suppressed(const counters::CounterInfo& counter) const;
   const std::vector<counters::ErrorThresholds::Threshold>& thresholds() const { return thresholds_.all(); }
 
  private:
-  std::optional<CountedError> error_of(const counters::PmaReading& reading, const counters::CounterInfo& counter) const;
-
   counters::ErrorThresholds thresholds_;
   std::string text_;
   std::vector<std::string> suppressed_, skipped_;

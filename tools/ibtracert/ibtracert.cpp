@@ -4,6 +4,7 @@
 
 #include "base/file.hpp"
 #include "subnet/forwarding_tables.hpp"
+#include "subnet/set_target.hpp"
 #include "subnet/swept_transactor.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/session.hpp"
@@ -33,14 +34,9 @@ void add_trace_options(OptionSet& set, Wanted& wanted, std::uint32_t (*read_mlid
 }
 
 TracerOptions tracer_options(Session& session, const Wanted& wanted) {
-  path::IbPath by_lid;
-  by_lid.end_port = &session.end_port();
-  by_lid.slid = session.end_port().lid;
-  by_lid.dqpn = by_lid.sqpn = Qpn{0};
-  by_lid.qkey = 0;
-  path::Path wrapped = by_lid;
-  session.apply_options(wrapped);
-  return {.force = wanted.force, .from_sa = session.options().use_sa, .here = session.here(), .by_lid = wrapped.ib()};
+  path::Path by_lid = subnet::smp_path_to(session.end_port(), Lid{});
+  session.apply_options(by_lid);
+  return {.force = wanted.force, .from_sa = session.options().use_sa, .here = session.here(), .by_lid = by_lid.ib()};
 }
 
 PortsFile read_ports_file(const std::string& file, const PortsFormat& format) {

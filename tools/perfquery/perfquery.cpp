@@ -266,10 +266,10 @@ class Perfquery : public Command {
     reading.node = report.place();
     reading.round = std::move(round);
     if (thresholds_) reading.thresholds = &*thresholds_;
+    reading.ports = report.ports;
     for (const PortReading& now : report.ports) {
       const Guid node = watched.node ? watched.node->node_guid : report.node.path.ib().meant;
-      const auto [last, is_first] = watched.last.try_emplace({node, now.port}, now);
-      reading.samples.push_back({now, is_first ? std::nullopt : std::optional(std::exchange(last->second, now))});
+      reading.before.push_back(std::exchange(watched.last[{node, now.port}], now));
     }
     emit(reading);
     emit.flush();  // at once

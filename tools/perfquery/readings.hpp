@@ -18,7 +18,8 @@
 
 namespace ib::tools::perfquery {
 
-/// The counters of one port, or of several together (port 255).
+/// The counters of one port, or of several together (port 255), as the PMA sent them. A CounterRow does not hold them: one of twenty
+/// attributes is printed whole, with its selectors and its counters by VL, SL and lane.
 struct PortReading {
   std::int32_t port{};
   std::vector<std::uint8_t> bytes;

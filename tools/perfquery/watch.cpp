@@ -9,38 +9,72 @@
 #include "iba/generic.hpp"
 
 namespace ib::tools::perfquery {
-/// Calls `use` with the field of each counter that is shown, and what it has counted.
+namespace {
+
+/// What a row holds of an attribute. The ClassPortInfo of the PMA need not be known: all of its counters are shown.
+counters::CounterRow row_of(const StructInfo& info, const PortReading& reading) {
+  constexpr counters::PmaSupport every_counter{0xffff, 0xffffffff};
+  counters::CounterRow row;
+  if (counters::source_of(info)) row.take(every_counter, info, reading.bytes, reading.time);
+  return row;
+}
+
+/// The column that a field fills; absent if it fills none.
+std::optional<std::size_t> column_in(const StructInfo& info, const FieldInfo& field) {
+  const auto found = std::ranges::find_if(counters::columns, [&](const counters::Column& column) {
+    return column.field == field.name && column.source == counters::source_of(info);
+  });
+  return found == counters::columns.end() ? std::nullopt : std::optional<std::size_t>(found - counters::columns.begin());
+}
+
+std::optional<double> seconds_since(const std::optional<PortReading>& before, const PortReading& now) {
+  return before ? counters::seconds_between(before->time, now.time) : std::nullopt;
+}
+
+/// The change of a counter that no row holds: those by VL, by SL and by lane are many, and nothing but perfquery reads them.
+counters::CounterChange change_beside_rows(const FieldInfo& field, std::uint32_t index, const std::optional<PortReading>& before,
+                                           const PortReading& now) {
+  const std::uint64_t value = read_number(now.bytes, field, index);
+  counters::CounterChange change;
+  if (before) change = counters::change_of(read_number(before->bytes, field, index), value, field, seconds_since(before, now), {});
+  change.counter = &field;
+  change.now = value;
+  return change;
+}
+
+}  // namespace
+
+/// Calls `use` with the field of each counter that is shown, its index, and what it has counted.
 template <class Use>
-void WatchReport::each_counter(const Sample& sample, Use use) const {
+void WatchReport::each_counter(std::size_t at, Use use) const {
+  const PortReading& reading = ports[at];
+  const std::optional<PortReading>& last = before[at];
+  const counters::CounterRow row = row_of(info, reading), row_before = last ? row_of(info, *last) : row;
+  const counters::RowDifference difference(last ? &row_before : nullptr, row, {});
   for (const FieldInfo& field : info.fields) {
     if (counters::is_selector(field)) continue;
+    const std::optional<std::size_t> column = column_in(info, field);
     for (std::uint32_t index = 0; index < std::max<std::uint32_t>(field.count, 1); ++index) {
-      const std::uint64_t now = read_number(sample.now.bytes, field, index);
-      counters::CounterChange change;
-      if (sample.before) change = counters::change_of(read_number(sample.before->bytes, field, index), now, field.bits);
-      change.counter = &field;
-      change.now = now;
-      Growth counter(change, sample.seconds());
-      if (field.count > 1) counter.index = index;
-      if (is_shown(field, counter)) use(field, counter);
+      const counters::CounterChange change = column ? difference.change(*column) : change_beside_rows(field, index, last, reading);
+      if (is_shown(field, change)) use(field, field.count > 1 ? std::optional(index) : std::nullopt, change);
     }
   }
 }
 
-bool WatchReport::is_shown(const FieldInfo& field, const Growth& counter) const {
-  if (thresholds == nullptr) return field.was.empty() || counter.change.now != 0;  // counters that few PMAs have, if they are not zero
+bool WatchReport::is_shown(const FieldInfo& field, const counters::CounterChange& change) const {
+  if (thresholds == nullptr) return field.was.empty() || change.now != 0;  // counters that few PMAs have, if they are not zero
   const std::optional<std::uint64_t> least = thresholds->find(field.name);
-  return least && counter.per_second && *counter.per_second > 0 && *counter.per_second >= static_cast<double>(*least);
+  return least && change.per_second && *change.per_second > 0 && *change.per_second >= static_cast<double>(*least);
 }
 
 void WatchReport::text(TextOut& out) const {
   constexpr std::size_t column = 33;
-  for (const Sample& sample : samples) {
-    out.print("# Port counters: {} port {}\n", node, sample.now.port);
-    each_counter(sample, [&](const FieldInfo& field, const Growth& counter) {
+  for (std::size_t at = 0; at < ports.size(); ++at) {
+    out.print("# Port counters: {} port {}\n", node, ports[at].port);
+    each_counter(at, [&](const FieldInfo& field, std::optional<std::uint32_t> index, const counters::CounterChange& change) {
       std::string name = styled_name(field, names);
-      if (counter.index) name += fmt::format("[{}]", *counter.index);
-      growth_line(out, fmt::format("{:.<{}}", name, column), counter);
+      if (index) name += fmt::format("[{}]", *index);
+      growth_line(out, fmt::format("{:.<{}}", name, column), change);
     });
   }
 }
@@ -48,13 +82,19 @@ void WatchReport::text(TextOut& out) const {
 void WatchReport::visit(report::Sink& sink) const {
   begin_round(sink, round);
   sink.value("attribute", info.iba_name);
-  sink.objects("ports", samples, [&](const Sample& sample) {
-    sink.value("port_num", sample.now.port);
-    sink.value("seconds", sample.seconds());
+  sink.begin_array("ports");
+  for (std::size_t at = 0; at < ports.size(); ++at) {
+    sink.begin_object();
+    sink.value("port_num", ports[at].port);
+    sink.value("seconds", seconds_since(before[at], ports[at]));
     sink.begin_array("counters");
-    each_counter(sample, [&](const FieldInfo&, const Growth& counter) { visit_growth(sink, counter, {.index = true}); });
+    each_counter(at, [&](const FieldInfo&, std::optional<std::uint32_t> index, const counters::CounterChange& change) {
+      visit_growth(sink, change, {.has_index = true, .index = index});
+    });
     sink.end_array();
-  });
+    sink.end_object();
+  }
+  sink.end_array();
   sink.end_object();
 }
 

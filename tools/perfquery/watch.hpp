@@ -16,12 +16,6 @@ namespace ib::tools::perfquery {
 
 /// One reading. In JSON an element of the list that is open.
 struct WatchReport final : Report {
-  struct Sample {
-    PortReading now;
-    std::optional<PortReading> before;  ///< absent the first time
-    std::optional<double> seconds() const { return before ? counters::seconds_between(before->time, now.time) : std::nullopt; }
-  };
-
   explicit WatchReport(const StructInfo& structure) : info(structure) {}
   void visit(report::Sink& sink) const override;
   void text(TextOut& out) const override;
@@ -30,14 +24,15 @@ struct WatchReport final : Report {
   NameStyle names = NameStyle::iba;
   std::string node;  ///< "Lid 2 (fe80::20:0)"
   Round round;
-  std::vector<Sample> samples;
+  std::vector<PortReading> ports;
+  std::vector<std::optional<PortReading>> before;  ///< of the same ports; absent the first time
   /// Only counters that grew at least so much a second are shown; null: all.
   const counters::ErrorThresholds* thresholds{};
 
  private:
   template <class Use>
-  void each_counter(const Sample& sample, Use use) const;
-  bool is_shown(const FieldInfo& field, const Growth& counter) const;
+  void each_counter(std::size_t at, Use use) const;
+  bool is_shown(const FieldInfo& field, const counters::CounterChange& change) const;
 };
 
 }  // namespace ib::tools::perfquery

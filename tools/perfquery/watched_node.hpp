@@ -15,9 +15,9 @@
 namespace ib::tools::perfquery {
 
 struct WatchedNode {
-  std::optional<smp::NodeInfo> node;                          ///< absent until it has answered
-  bool is_lost{};                                             ///< it did not answer at the end of the path in the last round
-  std::map<std::pair<Guid, std::int32_t>, PortReading> last;  ///< by node and port
+  std::optional<smp::NodeInfo> node;                                         ///< absent until it has answered
+  bool is_lost{};                                                            ///< it did not answer at the end of the path in the last round
+  std::map<std::pair<Guid, std::int32_t>, std::optional<PortReading>> last;  ///< by node and port
 };
 
 /// Requests who has answered at the end of the path (counters/owner.hpp). Returns null if that is the node that is watched, or if SMPs do

@@ -5,7 +5,6 @@
 #include <map>
 
 #include "base/escape.hpp"
-#include "counters/clears.hpp"
 #include "counters/readings.hpp"
 #include "iba/text.hpp"
 #include "subnet/find_port.hpp"
@@ -102,14 +101,17 @@ class Clear final : public Command {
     ClearReport report(fabric);
     report.names_each = !whole || session.options().error_level() >= 1;
     report.dry_run = session.options().dry_run;
-    std::vector<PortIndex> ports;
+    std::vector<subnet::NodeIndex> nodes;
+    std::map<subnet::NodeIndex, std::vector<PortIndex>> ports;
     for (const PortIndex end : chosen) {
       if (is_left_out(fabric.subnet.port(end))) continue;
       report.rows.push_back({end, {}});
-      add_ports(fabric.subnet, end, ports);
+      std::vector<PortIndex>& of_node = ports[fabric.subnet.port(end).node];
+      if (of_node.empty()) nodes.push_back(fabric.subnet.port(end).node);
+      add_ports(fabric.subnet, end, of_node);
     }
-    subnet::Surveyed<counters::CounterClear> cleared = co_await clear(session, fabric, std::move(ports));
-    fill(report, fabric.subnet, cleared);
+    counters::PmaReadings cleared = co_await clear(session, fabric, std::move(nodes), ports);
+    fill(report, fabric.subnet, cleared.nodes);
     add_failures(session, fabric, std::move(cleared.failures));
     emit(report);
     emit.raise(report.status());
@@ -141,22 +143,28 @@ class Clear final : public Command {
     if (!countable.empty() && countable.front() == end) ports.push_back(end);  // an enhanced port 0
   }
 
-  async::Task<subnet::Surveyed<counters::CounterClear>> clear(Session& session, const Fabric& fabric, std::vector<PortIndex> ports) const {
-    const path::Path start = session.here();
-    subnet::PortPaths paths(fabric.subnet, start);
+  using Ports = std::map<subnet::NodeIndex, std::vector<PortIndex>>;
+  async::Task<counters::PmaReadings> clear(Session& session, const Fabric& fabric, std::vector<subnet::NodeIndex> nodes,
+                                           const Ports& ports) const {
+    subnet::PortPaths paths(fabric.subnet, session.here());
     co_await session.read_service_levels(paths);
-    subnet::SurveyOptions options = gmp_survey(session, paths);
-    const bool errors_alone = errors_alone_;
-    const counters::CounterChoice choice = [errors_alone](const counters::CounterInfo& counter) {
-      return !errors_alone || !counter.traffic;
-    };
-    co_return co_await counters::survey_clears(session.transactor(), fabric.subnet, std::move(ports), choice, std::move(options));
+    counters::ReadingPlan plan;
+    plan.counts = counters::ReadingPlan::Counts::none;
+    plan.ports = counters::ReadingPlan::Ports::each;
+    plan.ports_of = [&ports](subnet::NodeIndex node) { return ports.at(node); };
+    plan.clear = [errors_alone = errors_alone_](const counters::CounterInfo& counter) { return !errors_alone || !counter.traffic; };
+    co_return co_await counters::read_pmas(session.transactor(), fabric.subnet, std::move(nodes), std::move(plan),
+                                           gmp_survey(session, paths));
   }
 
-  static void fill(ClearReport& report, const subnet::Subnet& subnet, const subnet::Surveyed<counters::CounterClear>& cleared) {
-    std::map<PortIndex, std::string> failed;
-    for (const auto& row : cleared.rows) {
-      if (!row.value) failed.try_emplace(subnet.end_port_of(row.port), cleared.failures.at(row.failure).why);
+  static void fill(ClearReport& report, const subnet::Subnet& subnet, const std::vector<counters::PmaNode>& nodes) {
+    std::map<PortIndex, std::string> failed;  // by end port
+    const auto note = [&](PortIndex port, const std::vector<counters::PmaProblem>& problems) {
+      if (!problems.empty()) failed.try_emplace(subnet.end_port_of(port), counters::why_not(problems.front())->message());
+    };
+    for (const counters::PmaNode& node : nodes) {
+      note(node.first, node.clear_problems);
+      for (const counters::PmaReading& reading : node.ports) note(reading.port, reading.problems);
     }
     for (ClearRow& row : report.rows) {
       if (const auto why = failed.find(row.port); why != failed.end()) row.failure = why->second;

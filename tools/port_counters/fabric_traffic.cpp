@@ -66,14 +66,14 @@ class Ibdatacounters final : public Command {
     report.element = interval_.repeats();
     report.round = std::move(round);
     bool any = false;
-    std::vector<TrafficRow> waiting;  // rows before the first known one: if nothing can be read, only the failures are printed
+    std::vector<counters::PortChanges> waiting;  // rows before the first known one: if nothing can be read, only the failures are printed
     const auto print = [&] {
-      for (TrafficRow& row : waiting) report.add(std::move(row), emit.json() ? nullptr : &emit.text());
+      for (counters::PortChanges& row : waiting) report.add(std::move(row), emit.json() ? nullptr : &emit.text());
       waiting.clear();
     };
     const auto told = [&](const counters::PmaNode& node) {
-      for (TrafficRow& row : rows_of(fabric.subnet, node)) {
-        any = any || row.failure.empty();
+      for (counters::PortChanges& row : rows_of(fabric.subnet, node)) {
+        any = any || !row.failure;
         waiting.push_back(std::move(row));
       }
       if (any) print();
@@ -113,10 +113,10 @@ class Ibdatacounters final : public Command {
   bool is_left_out(const subnet::Port& port) const { return only_up_ && port.is_polling_or_disabled(); }
 
   /// The rows of a node: one for all ports of a switch, one for each port of another node.
-  std::vector<TrafficRow> rows_of(const subnet::Subnet& subnet, const counters::PmaNode& node) {
-    std::vector<TrafficRow> rows;
+  std::vector<counters::PortChanges> rows_of(const subnet::Subnet& subnet, const counters::PmaNode& node) {
+    std::vector<counters::PortChanges> rows;
     if (subnet.node(node.node).kind() == subnet::NodeKind::sw) {
-      TrafficRow& row = rows.emplace_back();
+      counters::PortChanges& row = rows.emplace_back();
       row.port = node.first;
       row.all_ports = true;
       if (node.all) add(subnet, row, node, *node.all);
@@ -125,7 +125,7 @@ class Ibdatacounters final : public Command {
     }
     for (const counters::PmaReading& reading : node.ports) {
       if (is_left_out(subnet.port(reading.port))) continue;
-      TrafficRow& row = rows.emplace_back();
+      counters::PortChanges& row = rows.emplace_back();
       row.port = reading.port;
       add(subnet, row, node, reading);
     }
@@ -133,12 +133,9 @@ class Ibdatacounters final : public Command {
   }
 
   /// Adds a reading to a row, and what was counted since the reading before. Each port counts for the time between its own two readings.
-  void add(const subnet::Subnet& subnet, TrafficRow& row, const counters::PmaNode& node, const counters::PmaReading& reading) {
+  void add(const subnet::Subnet& subnet, counters::PortChanges& row, const counters::PmaNode& node, const counters::PmaReading& reading) {
     if (!reading.known()) {
-      const counters::PmaProblem& problem = reading.problems.back();
-      row.failure = !problem.error  ? "GMPs do not reach it."
-                    : problem.whose ? counters::why_not_read(*problem.error)
-                                    : problem.error->message();
+      row.failure = counters::why_not(reading.problems.back());
       return;
     }
     const counters::CounterKey key = counters::counter_key(subnet, node.node, reading.select);
@@ -146,14 +143,7 @@ class Ibdatacounters final : public Command {
     if (reading.select != subnet::all_ports) rate = counters::octets_per_second(subnet, reading.port);
     const std::optional<counters::CounterRow> before = history_.take(key, reading.row);
     const counters::RowDifference difference(before ? &*before : nullptr, reading.row, rate);
-    for (std::size_t at = 0; at < traffic_counters.size(); ++at) {
-      const Growth of_port(difference.change(counters::column_of(traffic_counters.at(at))), difference.traffic_seconds());
-      if (Growth& sum = row.counts.at(at); sum.change.counter == nullptr) {
-        sum = of_port;
-      } else {
-        sum.add(of_port);
-      }
-    }
+    add_traffic(row, difference);
   }
 
   DiscoveryOptions discovery_;

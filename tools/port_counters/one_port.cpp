@@ -201,12 +201,11 @@ class OnePort final : public Command {
     report.single = true;
     report.verbose = session.options().error_level() >= 1;
     report.int_names = session.options().int_names;
-    TrafficRow row;
+    counters::PortChanges row;
     row.port = asked.port;
     row.all_ports = asked.all_ports;
-    if (!reading) row.failure = reading.error().message();
-    for (std::size_t at = 0; at < traffic_counters.size() && reading; ++at)
-      row.counts.at(at).change = counters::RowDifference(nullptr, *reading, {}).change(counters::column_of(traffic_counters.at(at)));
+    if (!reading) row.failure = reading.shared_error();
+    if (reading) add_traffic(row, counters::RowDifference(nullptr, *reading, {}));
     report.rows.push_back(std::move(row));
     emit(report);
   }

@@ -12,13 +12,19 @@
 
 namespace ib::tools::port_counters {
 
-void TrafficReport::add(TrafficRow row, TextOut* out) {
-  if (row.failure.empty()) ++checked_;
+void add_traffic(counters::PortChanges& row, const counters::RowDifference& difference) {
+  row.changes.resize(traffic_counters.size());
+  for (std::size_t at = 0; at < traffic_counters.size(); ++at)
+    row.changes[at].add(difference.change(counters::column_of(traffic_counters.at(at))));
+}
+
+void TrafficReport::add(counters::PortChanges row, TextOut* out) {
+  if (!row.failure) ++checked_;
   if (out != nullptr) return row_text(*out, row);
   rows.push_back(std::move(row));
 }
 
-std::string TrafficReport::place(const TrafficRow& row) const {
+std::string TrafficReport::place(const counters::PortChanges& row) const {
   const unsigned lid = fabric.subnet.lid(row.port).value;
   const std::string called(subnet::name_of(fabric.subnet.node(fabric.subnet.port(row.port).node), &fabric.names));
   const std::string number = row.all_ports ? "all ports" : fmt::format("port {}", fabric.subnet.port(row.port).number);
@@ -29,10 +35,10 @@ std::string TrafficReport::name(const FieldInfo& field) const {
   return styled_name(field, int_names ? NameStyle::iba : NameStyle::perfquery);
 }
 
-void TrafficReport::row_text(TextOut& out, const TrafficRow& row) const {
+void TrafficReport::row_text(TextOut& out, const counters::PortChanges& row) const {
   constexpr std::size_t dots = 33;
-  if (!row.failure.empty()) {
-    if (!single) out.print("{} not read\n#error: {}\n", place(row), row.failure);
+  if (row.failure) {
+    if (!single) out.print("{} not read\n#error: {}\n", place(row), row.failure->message());
     return;  // of a single row, the error that ends the command says it
   }
   if (verbose && single) out.print("{} ", place(row));
@@ -41,7 +47,7 @@ void TrafficReport::row_text(TextOut& out, const TrafficRow& row) const {
   for (std::size_t at = 0; at < traffic_counters.size(); ++at) {
     const counters::CounterInfo& info = *counters::find_counter(traffic_counters.at(at));
     const std::string counter = name(*info.narrow) + ':';
-    growth_line(out, fmt::format("{:.<{}}", counter, dots + 1), row.counts.at(at));
+    growth_line(out, fmt::format("{:.<{}}", counter, dots + 1), row.changes.at(at));
   }
   if (verbose && single) out.write("OK\n");
   if (verbose && !single) out.print("{} OK\n", place(row));
@@ -56,22 +62,22 @@ void TrafficReport::text(TextOut& out) const {
 void TrafficReport::visit(report::Sink& sink) const {
   if (element) begin_round(sink, round);
   sink.begin_array("ports");
-  for (const TrafficRow& row : rows) {
+  for (const counters::PortChanges& row : rows) {
     sink.begin_object();
     visit_names(sink, fabric.subnet.port(row.port).node);
     sink.value("lid", fabric.subnet.lid(row.port));
     row.all_ports ? sink.null("port_num") : sink.value("port_num", fabric.subnet.port(row.port).number);
-    sink.text_or_null("error", row.failure);
+    sink.text_or_null("error", row.failure ? row.failure->message() : "");
     sink.begin_array("traffic");
-    for (std::size_t at = 0; at < traffic_counters.size() && row.failure.empty(); ++at) {
-      const Growth& grown = row.counts.at(at);
+    for (std::size_t at = 0; at < traffic_counters.size() && !row.failure; ++at) {
+      const counters::CounterChange& change = row.changes.at(at);
       if (element) {
-        visit_growth(sink, grown);
+        visit_growth(sink, change);
         continue;
       }
       sink.begin_object();
-      sink.value("counter", grown.change.counter->name);
-      sink.value("count", grown.change.now, report::counter(grown.change.counter->unit));
+      sink.value("counter", change.counter->name);
+      sink.value("count", change.now, report::counter(change.counter->unit));
       sink.end_object();
     }
     sink.end_array();

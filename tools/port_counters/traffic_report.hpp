@@ -15,13 +15,8 @@ namespace ib::tools::port_counters {
 
 inline constexpr std::array<std::string_view, 4> traffic_counters{"port_xmit_data", "port_rcv_data", "port_xmit_pkts", "port_rcv_pkts"};
 
-/// Data and packets that a port, or all ports of a switch together, sent and received.
-struct TrafficRow {
-  subnet::PortIndex port = subnet::none;
-  bool all_ports{};
-  std::array<Growth, traffic_counters.size()> counts{};  ///< with their change since the last reading; empty if `failure`
-  std::string failure;                                   ///< the reason why the counts are not known; empty if they are
-};
+/// Adds the data and the packets of a port to those of a row: a change for each of `traffic_counters`.
+void add_traffic(counters::PortChanges& row, const counters::RowDifference& difference);
 
 class TrafficReport final : public FabricReport {
  public:
@@ -31,19 +26,19 @@ class TrafficReport final : public FabricReport {
   void text(TextOut& out) const override;
 
   /// Adds a row. With `out` it is printed, and not kept.
-  void add(TrafficRow row, TextOut* out);
+  void add(counters::PortChanges row, TextOut* out);
 
-  std::vector<TrafficRow> rows;  ///< as far as they are kept
+  std::vector<counters::PortChanges> rows;  ///< as far as they are kept; each counter of `traffic_counters`, or a failure
   bool verbose{}, int_names{};
   bool single{};   ///< the report is about one port and has no summary
   bool element{};  ///< one of several readings: in JSON, an element of the open list
   Round round;     ///< of an element
 
  private:
-  std::string place(const TrafficRow& row) const;
+  std::string place(const counters::PortChanges& row) const;
   std::string name(const FieldInfo& field) const;
   std::size_t checked_{};  ///< rows with counts that were added
-  void row_text(TextOut& out, const TrafficRow& row) const;
+  void row_text(TextOut& out, const counters::PortChanges& row) const;
 };
 
 }  // namespace ib::tools::port_counters

@@ -2,6 +2,7 @@
 // A fabric in JSON. Values that were not read are null, never zero.
 #include "iba-gen/smp.hpp"
 #include "iba/registry.hpp"
+#include "subnet/counterparts.hpp"
 #include "subnet/rate.hpp"
 #include "tools/shared/fabric.hpp"
 #include "tools/shared/fabric_diff.hpp"
@@ -121,7 +122,7 @@ void FabricReport::visit_node(report::Sink& sink, subnet::NodeIndex at, const Po
   sink.value("device_id", node.info.device_id);
   sink.value("revision", node.info.revision);
   sink.value("system_image_guid", node.info.system_image_guid);
-  sink.value("duplicate_guid", node.is_twin || node.twin != subnet::none);
+  sink.value("duplicate_guid", !subnet::has_own_guid(subnet, at));
   visit_route(sink, at);
   if (is_switch) {
     visit_addresses(sink, node.first_port);

@@ -12,18 +12,12 @@
 #include "mad/transactor.hpp"
 #include "report/structure.hpp"
 #include "sa/subn_adm.hpp"
+#include "subnet/set_target.hpp"
 
 namespace ib::tools::sminfo {
 
 path::Path path_of_manager(Session& session, Lid lid) {
-  const sys::EndPort& port = session.end_port();
-  path::IbPath ib;
-  ib.end_port = &port;
-  ib.dlid = lid;
-  ib.slid = port.lid;
-  ib.dqpn = ib.sqpn = Qpn{0};
-  ib.qkey = 0;
-  path::Path path = ib;
+  path::Path path = subnet::smp_path_to(session.end_port(), lid);
   session.apply_options(path);
   return path;
 }

@@ -26,6 +26,23 @@ namespace mask = pm::capability_mask;
 bool everything(const CounterInfo&) { return true; }
 bool errors(const CounterInfo& info) { return !info.traffic; }
 
+/// Clears without reading.
+ReadingPlan unread(const CounterChoice& choice) {
+  ReadingPlan plan;
+  plan.counts = ReadingPlan::Counts::none;
+  plan.ports = ReadingPlan::Ports::each;
+  plan.clear = choice;
+  return plan;
+}
+
+/// Whether all ports were cleared.
+bool is_whole(const PmaReadings& found) {
+  const auto is_clean = [](const PmaReading& reading) { return reading.problems.empty(); };
+  return found.failures.empty() && std::ranges::all_of(found.nodes, [&](const PmaNode& node) {
+           return !node.problem && node.clear_problems.empty() && std::ranges::all_of(node.ports, is_clean);
+         });
+}
+
 /// A leaf with three hosts and a spine, swept; the leaf runs a PMA of which each counter of each port stands at 9.
 struct Bench {
   Bench() {
@@ -39,11 +56,16 @@ struct Bench {
   }
   PmaSupport support() const { return {pma.capability_mask, pma.capability_mask2}; }
   path::Path path() { return *gmp_path(sweep.subnet, ports[0], start); }
-  mad::Result<CounterClear> clear(std::uint8_t number, const CounterChoice& choice) {
-    return sweep.loop.run(clear_counters(*sweep.rpc, path(), number, support(), choice));
+  /// Clears one port. Returns whether all Sets were answered.
+  bool clear(std::uint8_t number, const CounterChoice& choice) {
+    const ReadingPlan plan = unread(choice);
+    const path::Path to = path();
+    return sweep.loop.run(clear_counters({*sweep.rpc, ports[0], number, to}, number, support(), plan, {})).empty();
   }
-  Surveyed<CounterClear> survey(const CounterChoice& choice) {
-    return sweep.loop.run(survey_clears(*sweep.rpc, sweep.subnet, ports, choice, SurveyOptions(start)));
+  PmaReadings survey(const CounterChoice& choice) {
+    ReadingPlan plan = unread(choice);
+    plan.ports_of = [this](NodeIndex) { return ports; };
+    return sweep.loop.run(read_pmas(*sweep.rpc, sweep.subnet, {leaf}, std::move(plan), SurveyOptions(start)));
   }
   /// The counters of a port that do not stand at 0, from all attributes that have them.
   std::set<std::string> left(std::uint8_t number) {
@@ -76,13 +98,12 @@ struct Bench {
 
 TEST_CASE("a clear sets what was chosen to zero, in every attribute that shows it, and nothing else") {
   Bench bench;
-  const auto cleared = bench.clear(2, everything);
-  REQUIRE(cleared);
+  REQUIRE(bench.clear(2, everything));
   CHECK(bench.left(2).empty());
   CHECK(bench.left(1).size() == counter_infos().size());
   CHECK(bench.sets() == 2);
-  CHECK(cleared->port_counters == 0x3ffff);
-  CHECK(cleared->port_counters_extended == 0x3fff00ff);
+  CHECK(clear_of(bench.support(), everything).port_counters == 0x3ffff);
+  CHECK(clear_of(bench.support(), everything).port_counters_extended == 0x3fff00ff);
 
   REQUIRE(bench.clear(3, errors));
   const std::set<std::string> traffic{
@@ -102,11 +123,11 @@ TEST_CASE("a PMA is not asked to clear what it does not support") {
     CounterClear clear;
   };
   const std::uint32_t tail = pm::capability_mask2::is_additional_port_counters_extended_supported;
-  for (const Case& c : {Case{0, tail, {0xffff, 0, false}}, Case{mask::port_counters_xmit_wait_supported, 0, {0x1ffff, 0, false}},
-                        Case{mask::is_extended_width_no_ietf_supported, 0, {0xffff, 0xf, false}},
-                        Case{mask::is_extended_width_supported, 0, {0xffff, 0xff, false}},
-                        Case{mask::is_extended_width_supported, tail, {0xffff, 0xfff00ff, false}},
-                        Case{mask::is_extended_width_supported | mask::is_qp1_drop_supported, tail, {0x2ffff, 0x2fff00ff, false}}}) {
+  for (const Case& c :
+       {Case{0, tail, {0xffff, 0}}, Case{mask::port_counters_xmit_wait_supported, 0, {0x1ffff, 0}},
+        Case{mask::is_extended_width_no_ietf_supported, 0, {0xffff, 0xf}}, Case{mask::is_extended_width_supported, 0, {0xffff, 0xff}},
+        Case{mask::is_extended_width_supported, tail, {0xffff, 0xfff00ff}},
+        Case{mask::is_extended_width_supported | mask::is_qp1_drop_supported, tail, {0x2ffff, 0x2fff00ff}}}) {
     CAPTURE(c.mask, c.mask2);
     const CounterClear clear = clear_of({c.mask, c.mask2}, everything);
     CHECK(clear.port_counters == c.clear.port_counters);
@@ -117,7 +138,7 @@ TEST_CASE("a PMA is not asked to clear what it does not support") {
   REQUIRE(bench.clear(1, everything));
   CHECK(bench.sets() == 1);
   const CounterChoice nothing = [](const CounterInfo&) { return false; };
-  CHECK(bench.clear(1, nothing)->port_counters == 0);
+  CHECK(bench.clear(1, nothing));
   CHECK(bench.sets() == 1);
 }
 
@@ -136,24 +157,23 @@ TEST_CASE("any attribute of counters is cleared by its reset mask") {
 
 TEST_CASE("all ports of a switch are cleared at once where its PMA says that it can") {
   Bench bench;
-  const auto found = bench.survey(everything);
-  CHECK(found.complete());
+  CHECK(is_whole(bench.survey(everything)));
   CHECK(bench.sets() == 2);
-  for (const auto& row : found.rows) CHECK(row.value->by_all_ports);
+  CHECK(std::ranges::all_of(bench.pma.asked, [](const FakePma::Asked& asked) {
+    return asked.method == mad::method::set || asked.attribute == mad::ClassPortInfo::attribute_id;  // nothing is read
+  }));
   for (std::uint8_t port = 1; port <= 4; ++port) CHECK(bench.left(port).empty());
 
   Bench some;  // not all of its ports
   some.ports.pop_back();
-  CHECK(some.survey(everything).complete());
+  CHECK(is_whole(some.survey(everything)));
   CHECK(some.sets() == 6);
   CHECK(some.left(4).size() == counter_infos().size());
 
   Bench unable;
   unable.pma.capability_mask = static_cast<std::uint16_t>(unable.pma.capability_mask & ~mask::all_port_select);
-  const auto one_by_one = unable.survey(everything);
-  CHECK(one_by_one.complete());
+  CHECK(is_whole(unable.survey(everything)));
   CHECK(unable.sets() == 8);
-  CHECK_FALSE(one_by_one.rows[0].value->by_all_ports);
   CHECK(unable.left(4).empty());
 }
 
@@ -164,8 +184,7 @@ TEST_CASE("a PMA that refuses PortSelect 255 against its word is cleared port by
     const bool all = request[3] == mad::method::set && request[65] == 255;
     return all ? std::optional(ibtest::answer_to(request, mad::status::invalid_attribute_or_modifier)) : honest(in_port, request);
   };
-  const auto found = liar.survey(everything);
-  CHECK(found.complete());
+  CHECK(is_whole(liar.survey(everything)));
   CHECK(liar.sets() == 8);
   CHECK(liar.left(3).empty());
 

@@ -265,4 +265,48 @@ TEST_CASE("the layout for RS-FEC has counters of its own, and corrections are no
   CHECK(changes.changes.size() == 1);
 }
 
+TEST_CASE("data and packets have a rate; a change that is not known has none, and is not kept") {
+  pm::PortCountersExt counters;
+  const CounterRow before = wide(async::Time(1s), counters);
+  counters.port_xmit_data = 300;
+  counters.symbol_error_counter = 9;
+  const CounterRow now = wide(async::Time(4s), counters);
+  const PortChanges changes = RowDifference(&before, now, {}).traffic();
+  CHECK(changes.port == 3);
+  CHECK(changes.seconds == 3.0);
+  REQUIRE(changes.find("port_xmit_data") != nullptr);
+  CHECK(changes.find("port_xmit_data")->per_second == 100.0);
+  CHECK(changes.find("port_rcv_data")->per_second == 0.0);
+  CHECK(changes.find("symbol_error_counter") == nullptr);
+  CHECK(RowDifference(nullptr, now, {}).traffic().changes.empty());
+  CHECK_FALSE(RowDifference(nullptr, now, {}).change(column_of("port_xmit_data")).per_second);
+}
+
+TEST_CASE("the changes of ports add up, and what is unknown of one is unknown of the sum") {
+  const auto change = [](std::uint64_t from, std::uint64_t to, std::chrono::seconds time) {
+    pm::PortCounters counters;
+    counters.port_xmit_pkts = static_cast<std::uint32_t>(from);
+    const CounterRow before = narrow(async::Time(1s), counters);
+    counters.port_xmit_pkts = static_cast<std::uint32_t>(to);
+    const CounterRow now = narrow(async::Time(1s) + time, counters);
+    return RowDifference(&before, now, {}).change(column_of("port_xmit_pkts"));
+  };
+  CounterChange sum;
+  sum.add(change(10, 30, 2s));
+  sum.add(change(100, 130, 1s));
+  CHECK(sum.counter->name == "port_xmit_pkts");
+  CHECK(sum.kind == Kind::counted);
+  CHECK(sum.now == 160);
+  CHECK(sum.delta == 50U);
+  CHECK(sum.per_second == 40.0);  // each for the time between its own readings
+  sum.add(change(5, 1, 1s));
+  CHECK(sum.kind == Kind::reset);
+  CHECK_FALSE(sum.delta);
+  CHECK_FALSE(sum.per_second);
+  CounterChange unknown;
+  unknown.counter = sum.counter;
+  sum.add(unknown);
+  CHECK(sum.kind == Kind::unknown);
+}
+
 }  // namespace counters_difference_tests

@@ -28,7 +28,7 @@ constexpr std::uint8_t get = mad::method::get, set = mad::method::set;
 constexpr std::uint16_t class_port_info = mad::ClassPortInfo::attribute_id, narrow = pm::PortCounters::attribute_id,
                         wide = pm::PortCountersExt::attribute_id;
 
-bool has(const PmaReading& reading, std::string_view counter) { return reading.row.count(column_of(counter)).value > 0; }
+bool has(const PmaReading& reading, std::string_view counter) { return reading.row.count(column_of(counter)).value_or(0) > 0; }
 
 /// A switch with four ports, the host of the test at port 1 and a host of two ports at 2 and 3, swept. Only errors of "symbol" tell.
 struct Bench : ibtest::CountingFabric {
@@ -86,11 +86,11 @@ TEST_CASE_METHOD(Bench, "a sum that tells nothing is all that is read") {
 TEST_CASE_METHOD(Bench, "where the sum tells, each port is read, by number, and nothing twice") {
   pma.count(3, "symbol_error_counter") = 7;
   const PmaNode& node = read_leaf();
-  CHECK(node.all->row.count(column_of("symbol_error_counter")).value == 7);
+  CHECK(node.all->row.count(column_of("symbol_error_counter")) == 7U);
   REQUIRE(node.ports.size() == 4);
   for (unsigned port = 1; port <= 4; ++port) {
     CHECK(node.ports[port - 1].select == port);
-    CHECK(node.ports[port - 1].row.count(column_of("symbol_error_counter")).value == (port == 3 ? 7 : 0));
+    CHECK(node.ports[port - 1].row.count(column_of("symbol_error_counter")) == (port == 3 ? 7U : 0U));
   }
   CHECK(ports_asked(pma, class_port_info).size() == 1);
   CHECK(ports_asked(pma, wide) == Ports{1, 2, 3, 4, all_ports});
@@ -113,18 +113,18 @@ TEST_CASE_METHOD(Bench, "data comes from the widest attribute, and both attribut
   constexpr std::size_t data = column_of("port_xmit_data");
   SECTION("with errors") {
     plan.counts = ReadingPlan::Counts::all;
-    CHECK(read_leaf().ports.at(1).row.count(data).value == std::uint64_t{1} << 40);
+    CHECK(read_leaf().ports.at(1).row.count(data) == std::uint64_t{1} << 40);
     CHECK(ports_asked(pma, narrow) == Ports{1, 2, 3, 4});
   }
   SECTION("alone") {
     plan.counts = ReadingPlan::Counts::traffic;
-    CHECK(read_leaf().ports.at(1).row.count(data).value == std::uint64_t{1} << 40);
+    CHECK(read_leaf().ports.at(1).row.count(data) == std::uint64_t{1} << 40);
     CHECK(ports_asked(pma, narrow).empty());
   }
   SECTION("by a PMA that has no wide ones") {
     pma.capability_mask = 0;
     plan.counts = ReadingPlan::Counts::traffic;
-    CHECK(read_leaf().ports.at(1).row.count(data).saturated());
+    CHECK(read_leaf().ports.at(1).row.is_full(data));
     CHECK(ports_asked(pma, wide).empty());
     return;
   }
@@ -172,7 +172,7 @@ TEST_CASE_METHOD(Bench, "details are read of what asks for them, and only there"
   CHECK(ports_asked(pma, pm::PortXmitDiscardDetails::attribute_id) == Ports{3});
   CHECK(ports_asked(pma, pm::PortRcvErrorDetails::attribute_id).empty());
   constexpr std::size_t inactive = column_of("port_inactive_discards");
-  CHECK(node.ports.at(2).row.count(inactive).value == 4);
+  CHECK(node.ports.at(2).row.count(inactive) == 4U);
   CHECK_FALSE(node.ports.at(1).row.is_known(inactive));
 }
 
@@ -256,7 +256,7 @@ TEST_CASE_METHOD(Bench, "a counter that the PMA does not count holds nothing") {
     if (mad::HeaderView(answer).attribute_id() == narrow) std::fill_n(answer.end() - 4 - 150, 150, std::uint8_t{0xff});
   };
   const PmaNode& node = read_leaf();
-  CHECK(node.ports.at(0).row.count(column_of("port_xmit_wait")).value == 0);
+  CHECK_FALSE(node.ports.at(0).row.count(column_of("port_xmit_wait")).has_value());
 }
 
 TEST_CASE_METHOD(Bench, "counters are cleared in the same go, together where that can be") {
@@ -271,17 +271,17 @@ TEST_CASE_METHOD(Bench, "counters are cleared in the same go, together where tha
   SECTION("a node with errors after its ports were read") {
     pma.count(3, "symbol_error_counter") = 7;
     const PmaNode& node = read_leaf();
-    CHECK(node.ports.at(2).row.count(symbol).value == 7);
+    CHECK(node.ports.at(2).row.count(symbol) == 7U);
     CHECK(ports_asked(pma, wide, set) == Ports{all_ports});
     CHECK(node.clear_problems.empty());
-    CHECK(read_leaf().all->row.count(symbol).value == 0);
+    CHECK(read_leaf().all->row.count(symbol) == 0U);
   }
   SECTION("port by port where the PMA can not do it together") {
     make_simple(pma);
     pma.count(3, "symbol_error_counter") = 7;
     read_leaf();
     CHECK(ports_asked(pma, narrow, set) == Ports{1, 2, 3, 4});
-    CHECK(read_leaf().ports.at(2).row.count(symbol).value == 0);
+    CHECK(read_leaf().ports.at(2).row.count(symbol) == 0U);
   }
   SECTION("and what refuses a Set is told of, with what was read") {
     make_simple(pma);
@@ -292,7 +292,7 @@ TEST_CASE_METHOD(Bench, "counters are cleared in the same go, together where tha
       return served(in_port, request);
     };
     const PmaNode& node = read_leaf();
-    CHECK(node.ports.at(2).row.count(symbol).value == 7);
+    CHECK(node.ports.at(2).row.count(symbol) == 7U);
     REQUIRE(!node.ports.at(2).problems.empty());
     CHECK(node.ports.at(2).problems.front().set);
     REQUIRE(readings.failures.size() == 4);
@@ -422,6 +422,31 @@ TEST_CASE_METHOD(Bench, "what a port has counted between two readings comes from
     CHECK(difference.change(column_of("port_xmit_data")).delta == 250U);
     CHECK(difference.change(column_of("link_downed_counter")).delta == 0U);
     CHECK(difference.error_seconds().value_or(0) >= 2);
+  }
+}
+
+TEST_CASE_METHOD(Bench, "what is cleared unread costs no Get of counters, and each end port of a host is cleared by its own PMA") {
+  plan = ReadingPlan();
+  plan.counts = ReadingPlan::Counts::none;
+  plan.ports = ReadingPlan::Ports::each;
+  plan.clear = [](const CounterInfo&) { return true; };
+  other_pma.count(1, "symbol_error_counter") = other_pma.count(2, "symbol_error_counter") = 7;
+  const PmaNode& host = read_other();
+  CHECK(ports_asked(other_pma, narrow, set) == Ports{1, 2});
+  CHECK(ports_asked(other_pma, wide, set) == Ports{1, 2});
+  CHECK(ports_asked(other_pma, narrow).empty());
+  CHECK(ports_asked(other_pma, wide).empty());
+  CHECK(other_pma.times(class_port_info) == 2);
+  REQUIRE(host.ports.size() == 2);
+  CHECK_FALSE(host.ports[0].known());
+  CHECK(std::ranges::all_of(host.ports, [](const PmaReading& reading) { return reading.problems.empty(); }));
+
+  other_pma.service().faults.silent = true;
+  const PmaNode& silent = read_other();
+  REQUIRE(readings.failures.size() == 2);  // an agent for each LID
+  for (const PmaReading& reading : silent.ports) {
+    REQUIRE(reading.problems.size() == 1);
+    CHECK_THAT(why_not(reading.problems.front())->message(), ibtest::contains("timed out"));
   }
 }
 

@@ -9,7 +9,6 @@
 
 #include "iba-gen/pm.hpp"
 #include "iba/wire.hpp"
-#include "metrics/columns.hpp"
 #include "support/catch.hpp"
 #include "unit/metrics/made_view.hpp"
 
@@ -202,13 +201,13 @@ TEST_CASE_METHOD(Small, "Names: guilbaults', each with its labels, and ours besi
 
 TEST_CASE("Names: each counter holds the field that its name says") {
   for (const auto& [name, field] : treydock_counters) {
-    const auto column = std::ranges::find(metrics::columns(), name, &metrics::Column::treydock);
+    const auto column = std::ranges::find(counters::columns, name, &counters::Column::treydock);
     INFO(name);
-    REQUIRE(column != metrics::columns().end());
+    REQUIRE(column != counters::columns.end());
     CHECK(counters::find_counter(field) == counters::find_counter(column->field));
   }
   // guilbaults' names are libibmad's in lower case.
-  for (const metrics::Column& column : metrics::columns()) {
+  for (const counters::Column& column : counters::columns) {
     if (column.guilbaults.empty() || column.source != counters::Source::counters) continue;
     CHECK(counters::find_counter(column.guilbaults) == counters::find_counter(column.field));
   }
