@@ -101,6 +101,11 @@ def check_changes(s, f, errors):
         errors.append(f.where.error(f"{s.qname}.{f.name}: changes= goes with a plain uint or bytes"))
 
 
+def check_identifies(s, f, errors):
+    if f.identifies and (f.kind != "text" or f.reserved or f.count != 1 or f.offset % 8 or f.bits % 8):
+        errors.append(f.where.error(f"{s.qname}.{f.name}: identifies= goes with one text on whole bytes; GUIDs and GIDs need no mark"))
+
+
 def check_secret(s, f, errors):
     def bad(text):
         errors.append(f.where.error(f"{s.qname}.{f.name}: {text}"))
@@ -246,6 +251,7 @@ def check(model):
             check_meaning(s, f, errors)
             check_secret(s, f, errors)
             check_changes(s, f, errors)
+            check_identifies(s, f, errors)
         check_names(s, errors)
         check_layout(s, errors)
         check_modifier(s, errors)

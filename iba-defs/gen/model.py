@@ -73,6 +73,7 @@ class Field:
     well_known: int  # of a secret: the one value besides 0 that is public
     meaning: str  # "counter", or empty
     changes: bool  # a value that is not zero would change something in the device; it is read, never sent
+    identifies: bool  # a name or a serial number, which is replaced where MADs are kept for others
     member_masks: list = dc_field(default_factory=list)  # (where, member, bit)
     struct: object = None  # resolved
     enumeration: object = None
@@ -152,7 +153,7 @@ ATTRIBUTES = {  # element: (required, optional)
     "register": (("ns", "name", "iba", "title", "section", "bytes", "id"), ("selects",)),
     "field": (("name", "iba", "offset", "bits", "kind"),
               ("legacy", "legacy-sa", "legacy-perf", "count", "type", "display", "enum", "unit", "mask", "mask-bits", "was", "reserved",
-               "secret", "well-known", "meaning", "changes", "libibmad", "libibmad-bits", "libibmad-rank", "dump")),
+               "secret", "well-known", "meaning", "changes", "identifies", "libibmad", "libibmad-bits", "libibmad-rank", "dump")),
     "modifier": (("name", "offset", "bits"), ()),
     "mask-bit": (("member", "bit"), ()),
 }
@@ -271,7 +272,7 @@ class Reader:
                   self.number(where, "libibmad-bits", a.get("libibmad-bits"), 0),
                   self.number(where, "libibmad-rank", a.get("libibmad-rank"), 0), a.get("dump", ""), a.get("was", ""),
                   a.get("reserved") == "yes", a.get("secret", ""), self.number(where, "well-known", a.get("well-known"), 0),
-                  a.get("meaning", ""), a.get("changes") == "yes")
+                  a.get("meaning", ""), a.get("changes") == "yes", a.get("identifies") == "yes")
         if self.parent():
             self.parent().fields.append(f)
         return f

@@ -31,6 +31,8 @@ def field_row(s, f):
         notes.append(f"libibmad `{f.libibmad}`")
     if f.secret == "yes":
         notes.append("secret")
+    if f.identifies:
+        notes.append("identifies")
     if f.changes:
         notes.append("changes something: never sent")
     if f.was and f.was != "-":

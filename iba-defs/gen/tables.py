@@ -31,6 +31,7 @@ class Tables:
         self.values, self.enums = Rows("EnumValue", "values"), Rows("EnumInfo", "enums")
         self.masks, self.fields = Rows("MemberMask", "masks"), Rows("FieldInfo", "fields")
         self.modifiers, self.structs = Rows("ModifierInfo", "modifiers"), Rows("StructInfo", "structs")
+        self.identities = Rows("const FieldInfo* const", "identities")
         self.index, self.traps = Rows("IndexRow", "indexed"), Rows("TrapRow", "traps")
         self.enum_rows = {e.qname: row for row, e in enumerate(model.enums)}
         self.struct_rows = {s.qname: row for row, s in enumerate(model.structs)}
@@ -60,7 +61,9 @@ class Tables:
                 f"{truth(f.meaning == 'counter')}, {truth(f.changes)}")
 
     def struct_row(self, s):
+        first = len(self.fields.rows)
         fields = self.fields.add([self.field_row(f) for f in s.fields])
+        self.identities.add(f"fields + {first + at}" for at, f in enumerate(s.fields) if f.identifies)
         modifier = self.modifiers.add(f"{quoted(m.name)}, {m.offset}, {m.bits}" for m in s.modifiers or ())
         cls, version = home_class(s)
         names = [f.name for f in s.fields]
@@ -73,7 +76,7 @@ class Tables:
         declared = f"extern const StructInfo structs[{len(self.structs.rows)}];  // a field may have a structure of its own\n"
         return (self.values.definition() + self.enums.definition() + self.masks.definition() + declared + self.fields.definition()
                 + self.modifiers.definition() + self.structs.definition("constinit const") + self.index.definition()
-                + self.traps.definition())
+                + self.traps.definition() + self.identities.definition())
 
 
 def tables(model):
@@ -83,7 +86,7 @@ def tables(model):
         out += f'#include "iba-gen/{ns}.hpp"\n'
     out += "\nnamespace ib {\n\nnamespace detail::rows {\n\n" + made.definitions() + "\n}  // namespace detail::rows\n\n"
     out += "const detail::Tables& detail::tables() {\n"
-    out += "  static constexpr Tables tables{rows::structs, rows::indexed, rows::traps};\n  return tables;\n}\n\n"
+    out += "  static constexpr Tables tables{rows::structs, rows::indexed, rows::traps, rows::identities};\n  return tables;\n}\n\n"
     for s in model.structs:
         out += f"const StructInfo& {s.qname}::info() {{ return detail::rows::structs[{made.struct_rows[s.qname]}]; }}\n"
     for e in model.enums:

@@ -14,6 +14,8 @@
 namespace ib {
 namespace {
 
+constexpr std::uint16_t first_with_general_info = 47396;  // InfiniScale III, whose GeneralInfo has a layout of its own
+
 bool is_vendor(std::uint8_t c) { return (c >= 0x09 && c <= 0x0f) || (c >= 0x30 && c <= 0x4f); }
 
 /// The row of the class, the attribute and the OUI. `attribute` −1 means the MAD format of the class.
@@ -82,12 +84,18 @@ const StructInfo* find_register(std::uint32_t register_id, Bytes attribute) {
   return any;
 }
 
+/// GeneralInfo has two layouts. The answer says which device sent it; a request has no data, and the first layout.
 const StructInfo* find_attribute_in(Bytes mad) {
   const auto number = [&](unsigned byte, unsigned bytes) { return wire::get_bits(mad, byte * 8, bytes * 8); };
   const StructInfo* info = find_attribute(static_cast<std::uint8_t>(number(1, 1)), static_cast<std::uint8_t>(number(2, 1)),
                                           static_cast<std::uint16_t>(number(16, 2)), mad_oui(mad));
-  if (info != &mlx::AccessRegister::info()) return info;
   constexpr std::size_t data_offset = 24;  // of the vendor class 0x0a
+  if (info == &mlx::GeneralInfo::info()) {
+    constexpr std::size_t device_id = data_offset + 10;
+    const bool is_old = number(device_id, 2) == 0 || number(device_id, 2) == first_with_general_info;
+    return is_old ? info : &mlx::Is4GeneralInfo::info();
+  }
+  if (info != &mlx::AccessRegister::info()) return info;
   const StructInfo* held = find_register(static_cast<std::uint32_t>(number(20, 4)), mad.subspan(std::min(data_offset, mad.size())));
   return held != nullptr ? held : info;
 }

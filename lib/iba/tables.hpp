@@ -28,6 +28,7 @@ struct Tables {
   std::span<const StructInfo> structs;
   std::span<const IndexRow> index;
   std::span<const TrapRow> traps;
+  std::span<const FieldInfo* const> identities;  ///< the fields that are marked with identifies="yes"
 };
 
 /// Generated.

@@ -90,6 +90,7 @@ void take(PortRow& row, const reg::PpcntStatistics& group) {
   row.raw_errors = group.phy_raw_errors_lane;
   for (std::size_t lane = 0; lane < lanes; ++lane)
     row.lane_ber.at(lane) = {group.raw_ber_lane.at(lane).coefficient, group.raw_ber_lane.at(lane).magnitude};
+  row.received_bits = group.phy_received_bits;
   row.milliseconds_since_clear = group.time_since_last_clear;
   row.set(Part::statistics);
 }
@@ -111,6 +112,7 @@ void take(PortRow& row, const reg::PpcntFecHistogram& group) {
 std::optional<double> raw_ber(const PortRow& row) { return known_ratio(row, row.raw_ber); }
 std::optional<double> effective_ber(const PortRow& row) { return known_ratio(row, row.effective_ber); }
 std::optional<double> symbol_ber(const PortRow& row) { return known_ratio(row, row.symbol_ber); }
+std::optional<double> lane_ber(const PortRow& row, std::size_t lane) { return known_ratio(row, row.lane_ber.at(lane)); }
 
 std::optional<double> seconds_since_clear(const PortRow& row) {
   if (!row.has(Part::statistics) || row.milliseconds_since_clear == 0) return {};

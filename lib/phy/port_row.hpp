@@ -45,11 +45,12 @@ struct PortRow {
   subnet::PortIndex port = subnet::none;
   std::uint8_t read{};  ///< a bit for each Part that was read
   std::uint8_t active_lanes = 4;
+  std::uint8_t plane{};  ///< of a port of several planes: 1, 2, …; 0: the port itself, which has all of them
   reg::FecMode fec_mode{};
   BitErrorRatio raw_ber, effective_ber, symbol_ber;
   std::array<BitErrorRatio, lanes> lane_ber{};
   std::array<std::uint64_t, lanes> raw_errors{};
-  std::uint64_t milliseconds_since_clear{}, corrected_blocks{}, uncorrectable_blocks{};
+  std::uint64_t received_bits{}, milliseconds_since_clear{}, corrected_blocks{}, uncorrectable_blocks{};
   std::uint32_t link_down_events{}, link_recovery_events{};
   std::uint16_t trouble{};
   reg::DownReason down_reason{};
@@ -79,6 +80,8 @@ void take(PortRow& row, const reg::PpcntFecHistogram& group);
 std::optional<double> raw_ber(const PortRow& row);
 std::optional<double> effective_ber(const PortRow& row);
 std::optional<double> symbol_ber(const PortRow& row);
+/// The bit error ratio of a lane before FEC.
+std::optional<double> lane_ber(const PortRow& row, std::size_t lane);
 /// Seconds since the counters of the physical layer were cleared.
 std::optional<double> seconds_since_clear(const PortRow& row);
 

@@ -24,7 +24,10 @@ using subnet::PortIndex;
 constexpr std::uint16_t register_not_supported = 0x14;  // a MAD status of AccessRegister
 constexpr unsigned most_timeouts = 3;                   // after which a device gets no further request
 constexpr unsigned busy_tries = 5;
+constexpr unsigned most_planes = 15;  // that plane_ind has room for
 constexpr std::chrono::milliseconds busy_pause{500};
+
+bool is_not_read(const mad::MadError& error) { return dynamic_cast<const mad::NotRead*>(&error) != nullptr; }
 
 Firmware firmware_of(const mlx::Is4GeneralInfo& info) {
   const bool is_extended = (info.ext_major | info.ext_minor | info.ext_sub_minor) != 0;
@@ -39,9 +42,10 @@ Firmware firmware_of(const mlx::Is4GeneralInfo& info) {
 /// A device, and which of its ports are read next.
 struct Device {
   std::size_t row{};                  ///< in Reading::devices
-  std::vector<std::size_t> ports{};   ///< in Reading::ports, or in the given ports
+  PortIndex first = subnet::none;     ///< the first of its given ports
+  std::vector<std::size_t> rows{};    ///< in Reading::ports
   std::optional<path::Path> path{};   ///< to the first of its ports that has one
-  std::size_t next{};                 ///< in `ports`
+  std::size_t next{};                 ///< in `rows`
   unsigned timeouts{}, answers{};     ///< of its registers
   std::uint64_t type{};               ///< vendor and device ID
   std::set<std::uint16_t> refused{};  ///< statuses that were reported as failures of this device
@@ -84,7 +88,7 @@ class Reader {
   bool is_by_port() const { return options_.wanted == Wanted::ports; }
   bool is_stopped(const Device& device) const { return found_.devices[device.row].state != DeviceState::read; }
   void finished() {
-    if (options_.progress) options_.progress(++done_, is_by_port() ? ports_.size() : devices_.size());
+    if (options_.progress) options_.progress(++done_, is_by_port() ? found_.ports.size() : devices_.size());
   }
 
   mad::Transactor& transactor_;
@@ -101,20 +105,29 @@ class Reader {
 /// Groups the ports by device.
 void Reader::prepare() {
   std::map<NodeIndex, std::size_t> by_node;
-  for (std::size_t at = 0; at < ports_.size(); ++at) {
-    const NodeIndex node = subnet_.port(ports_[at]).node;
+  for (const PortIndex port : ports_) {
+    const NodeIndex node = subnet_.port(port).node;
     const auto [place, is_new] = by_node.emplace(node, devices_.size());
     if (is_new) {
       const smp::NodeInfo& info = subnet_.node(node).info;
-      devices_.push_back({.row = found_.devices.size(), .type = std::uint64_t{info.vendor_id} << 16 | info.device_id});
+      devices_.push_back({.row = found_.devices.size(), .first = port, .type = std::uint64_t{info.vendor_id} << 16 | info.device_id});
       found_.devices.push_back({.node = node, .state = DeviceState::read, .firmware = {}});
     }
     Device& device = devices_[place->second];
-    device.ports.push_back(at);
-    if (!device.path && options_.paths != nullptr) device.path = options_.paths->gmp(ports_[at]);
-    if (!is_by_port()) continue;
-    found_.ports.emplace_back();
-    found_.ports.back().port = ports_[at];
+    if (!device.path && options_.paths != nullptr) device.path = options_.paths->gmp(port);
+    const unsigned planes = options_.planes ? std::min(options_.planes(port), most_planes) : 0;
+    for (unsigned plane = 0; plane <= planes && is_by_port(); ++plane) {
+      device.rows.push_back(found_.ports.size());
+      PortRow& row = found_.ports.emplace_back();
+      row.port = port;
+      row.plane = static_cast<std::uint8_t>(plane);
+    }
+  }
+  if (options_.paths == nullptr) return;
+  for (Device& device : devices_) {  // the given ports may all be down, and the LID that of another port
+    const subnet::Node& node = subnet_.node(found_.devices[device.row].node);
+    for (unsigned number = 1; number < node.slots && !device.path; ++number)
+      device.path = options_.paths->gmp(subnet_.port_of(found_.devices[device.row].node, number));
   }
 }
 
@@ -126,14 +139,14 @@ async::Task<> Reader::read_device(Device& device) {
   } else if (has_registers) {
     co_await read_ports(device);
   } else {
-    for (std::size_t i = 0; i < device.ports.size(); ++i) finished();
+    for (std::size_t i = 0; i < device.rows.size(); ++i) finished();
   }
 }
 
 /// Reads GeneralInfo. Returns whether the device has registers.
 async::Task<bool> Reader::read_general(Device& device) {
   DeviceRow& row = found_.devices[device.row];
-  const PortIndex first = ports_[device.ports.front()];
+  const PortIndex first = device.first;
   if (!subnet::is_mellanox(subnet_.node(row.node).info)) {
     row.state = DeviceState::other_vendor;
     co_return false;
@@ -148,10 +161,10 @@ async::Task<bool> Reader::read_general(Device& device) {
   const mad::Result<mad::Reply> answer = co_await get(*device.path, info, 0, {});
   if (!answer) {
     const bool is_silent = mad::tries_in_vain(answer.error()).has_value();
-    row.state = is_silent ? DeviceState::silent : DeviceState::refused;
+    row.state = is_silent ? DeviceState::silent : is_not_read(answer.error()) ? DeviceState::not_read : DeviceState::refused;
     // A device need not have GeneralInfo: only silence, or nonsense, is a failure.
     if (answer.error().status() == 0)
-      add_failure(subnet::kind_of(answer.error()), first, true, info.title, answer.error().message(), answer.shared_error());
+      add_failure(subnet::kind_of(answer.error()), first, true, "GeneralInfo", answer.error().message(), answer.shared_error());
     co_return false;
   }
   const auto general = mlx::Is4GeneralInfo::unpack(answer->payload());
@@ -163,7 +176,7 @@ async::Task<bool> Reader::read_general(Device& device) {
 
 /// Reads the first port alone, which shows whether the device answers, and then two ports at a time.
 async::Task<> Reader::read_ports(Device& device) {
-  const std::size_t first = device.ports[device.next++];
+  const std::size_t first = device.rows[device.next++];
   co_await read_port(device, found_.ports[first]);
   async::Loop& loop = co_await async::current_loop;
   async::TaskGroup group(loop);
@@ -173,8 +186,8 @@ async::Task<> Reader::read_ports(Device& device) {
 }
 
 async::Task<> Reader::walk(Device& device) {
-  while (device.next < device.ports.size()) {
-    const std::size_t at = device.ports[device.next++];
+  while (device.next < device.rows.size()) {
+    const std::size_t at = device.rows[device.next++];
     co_await read_port(device, found_.ports[at]);
   }
 }
@@ -199,8 +212,10 @@ async::Task<> Reader::read(Device& device, PortRow& row) {
   T wanted;
   wanted.local_port = subnet_.port(row.port).number;
   wanted.pnat = reg::PortNumberKind::ib_port;
-  const std::optional<T> value =
-      co_await request<T>(device, row.port, wanted, [](const T& answer, const T& asked) { return answer.local_port == asked.local_port; });
+  wanted.plane_ind = row.plane;
+  const std::optional<T> value = co_await request<T>(device, row.port, wanted, [](const T& answer, const T& asked) {
+    return answer.local_port == asked.local_port && answer.plane_ind == asked.plane_ind;
+  });
   if (value) take(row, *value);
 }
 
@@ -235,7 +250,7 @@ async::Task<> Reader::read_environment(Device& device) {
 
 /// Reads the sensors that MTCAP names: 0 is the ASIC, others are on the board.
 async::Task<> Reader::read_sensors(Device& device, EnvironmentRow& row) {
-  const PortIndex port = ports_[device.ports.front()];
+  const PortIndex port = device.first;
   const std::optional<reg::Mtcap> capabilities =
       co_await request<reg::Mtcap>(device, port, {}, [](const reg::Mtcap&, const reg::Mtcap&) { return true; });
   if (!capabilities) co_return;
@@ -255,7 +270,7 @@ async::Task<> Reader::read_sensors(Device& device, EnvironmentRow& row) {
 
 /// Reads the fans whose tachometers MFCR calls active.
 async::Task<> Reader::read_fans(Device& device, EnvironmentRow& row) {
-  const PortIndex port = ports_[device.ports.front()];
+  const PortIndex port = device.first;
   const std::optional<reg::Mfcr> active =
       co_await request<reg::Mfcr>(device, port, {}, [](const reg::Mfcr&, const reg::Mfcr&) { return true; });
   const unsigned tachometers = active ? active->tacho_active | unsigned{active->tacho_active_msb} << 10 : 0;
@@ -290,6 +305,11 @@ async::Task<mad::Result<mad::Reply>> Reader::get(path::Path path, const StructIn
 /// Keeps what the error of a register says of the device.
 void Reader::fail(Device& device, PortIndex port, const StructInfo& info, const mad::Result<mad::Reply>& answer) {
   const std::uint16_t status = answer.error().status();
+  if (is_not_read(answer.error())) {
+    if (std::exchange(found_.devices[device.row].state, DeviceState::not_read) != DeviceState::not_read)
+      add_failure(subnet::kind_of(answer.error()), port, true, info.title, answer.error().message(), answer.shared_error());
+    return;
+  }
   if (status == register_not_supported) {
     ++device.answers;
     unsupported_.emplace(device.type, &info);

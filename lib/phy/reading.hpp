@@ -29,6 +29,7 @@ enum class DeviceState : std::uint8_t {
   unreachable,       ///< no GMP reaches it
   silent,            ///< it does not answer
   refused,           ///< GeneralInfo was refused
+  not_read,          ///< the stored fabric that answers does not have its registers
   stopped_answering  ///< it fell silent after some registers, and got no further request
 };
 
@@ -70,6 +71,8 @@ enum class Wanted : std::uint8_t { nothing, ports, environment };
 struct ReadingOptions {
   const subnet::PortPaths* paths{};  ///< to the devices
   Wanted wanted = Wanted::ports;
+  /// The number of planes of a port; null: no port has any. Of a port with planes each plane is read besides the port itself.
+  std::function<unsigned(subnet::PortIndex port)> planes;
   bool histogram{};            ///< the FEC histogram of ports too: two more requests a port
   std::size_t devices = 32;    ///< the greatest number of devices that are read at once, each by at most two requests
   unsigned per_second = 2000;  ///< the greatest number of requests a second
@@ -78,8 +81,9 @@ struct ReadingOptions {
 };
 
 struct Reading {
-  std::vector<DeviceRow> devices;            ///< in the order of the first port of each
-  std::vector<PortRow> ports;                ///< in the order of the argument `ports`, if they are wanted
+  std::vector<DeviceRow> devices;  ///< in the order of the first port of each
+  /// In the order of the argument `ports`, if they are wanted. The planes of a port stand behind it.
+  std::vector<PortRow> ports;
   std::vector<EnvironmentRow> environments;  ///< of the devices that have sensors or fans, if that is wanted
   subnet::Failures failures;                 ///< devices that do not answer, and requests that were refused or answered wrongly
 };

@@ -20,6 +20,13 @@ template <class... Ts>
 Overloaded(Ts...) -> Overloaded<Ts...>;
 
 constexpr std::string_view not_known = "-";
+constexpr std::size_t between_columns = 2;  // blanks
+
+/// The word, or as much of it as fits in `width`. The words of a table are ASCII.
+std::string cut(const std::string& word, std::size_t width) {
+  constexpr std::string_view rest = "..";
+  return word.size() <= width || width < rest.size() ? word : word.substr(0, width - rest.size()) + std::string(rest);
+}
 
 std::string number_text(double number) { return fmt::format("{:.4g}", number); }
 
@@ -35,6 +42,7 @@ std::optional<double> number_of(const Cell& cell) {
 bool is_known(const Cell& cell) {
   if (const auto* coded = std::get_if<Coded>(&cell)) return coded->number.has_value();
   if (const auto* numbers = std::get_if<Numbers>(&cell)) return numbers->has_value();
+  if (const auto* nested = std::get_if<Nested>(&cell)) return !nested->words.empty();
   return !std::holds_alternative<std::monostate>(cell);
 }
 
@@ -47,6 +55,7 @@ std::string cell_text(const Cell& cell) {
                  [](std::uint64_t value) { return std::to_string(value); }, [](double value) { return number_text(value); },
                  [](const std::string& value) { return escaped(value); }, [](Guid value) { return to_text(value); },
                  [](const Coded& value) { return value.word.empty() ? number_text(*value.number) : value.word; },
+                 [](const Nested& value) { return escaped(value.words); },
                  [](const Numbers& values) {
                    std::string text;
                    for (const auto& value : *values)
@@ -62,6 +71,7 @@ void write_cell(Sink& sink, std::string_view key, const Cell& cell, const Measur
                  [&](std::uint64_t value) { sink.value(key, value, measure); }, [&](double value) { sink.value(key, value, measure); },
                  [&](const std::string& value) { sink.text(key, value); }, [&](Guid value) { sink.value(key, value); },
                  [&](const Coded& value) { value.number ? sink.symbol(key, *value.number, value.word) : sink.no_symbol(key); },
+                 [&](const Nested& value) { value.write(sink, key); },
                  [&](const Numbers& values) { values ? sink.values(key, *values) : sink.null(key); }},
       cell);
 }
@@ -112,14 +122,32 @@ void Aligned::add(std::vector<std::string> words, const std::vector<bool>& is_nu
   lines_.push_back(std::move(words));
 }
 
-std::string Aligned::text() const {
+std::vector<std::size_t> Aligned::fitting_widths(std::size_t width) const {
+  constexpr std::size_t least = 8;
+  std::vector<std::size_t> widths = widths_;
+  std::size_t total = between_columns * (widths.size() - 1);
+  for (const std::size_t column : widths) total += column;
+  while (total > width) {
+    std::size_t widest = widths.size();
+    for (std::size_t column = 0; column < widths.size(); ++column) {
+      if (!is_right_[column] && widths[column] > least && (widest == widths.size() || widths[column] > widths[widest])) widest = column;
+    }
+    if (widest == widths.size()) break;
+    --widths[widest];
+    --total;
+  }
+  return widths;
+}
+
+std::string Aligned::text(std::size_t width) const {
+  const std::vector<std::size_t> widths = fitting_widths(width);
   std::string text;
   for (const auto& words : lines_) {
     std::string line;
     for (std::size_t column = 0; column < words.size(); ++column) {
-      const std::string_view between = column == 0 ? "" : "  ";
-      line += is_right_[column] ? fmt::format("{}{:>{}}", between, words[column], widths_[column])
-                                : fmt::format("{}{:<{}}", between, words[column], widths_[column]);
+      if (column != 0) line.append(between_columns, ' ');
+      const std::string word = cut(words[column], widths[column]);
+      line += is_right_[column] ? fmt::format("{:>{}}", word, widths[column]) : fmt::format("{:<{}}", word, widths[column]);
     }
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + '\n';

@@ -3,12 +3,14 @@
 // a table are stated once, and from them come its aligned text, its JSON and with report::TableSink its CSV and TSV.
 //
 //   constexpr Column<Row> columns[] = {{"lid", "LID", {}, "LID of the port.", [](const Row& row) { return Cell(row.lid); }}, …};
-//   Table<Row> table(columns); table.choose("lid,name"); table.sort_by("-lid"); table.sort(rows);
-//   table.text(out, rows);  table.visit(sink, "ports", rows);
+//   Table<Row> table(columns); table.choose("lid,name"); table.sort_by("-lid"); table.arrange(rows);
+//   out.write(table.text(rows));  table.visit(sink, "ports", rows);
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -29,8 +31,14 @@ struct Coded {
 /// A list of numbers, each of which may be not known; nothing where the list itself is not known.
 using Numbers = std::optional<std::vector<std::optional<double>>>;
 
+/// A value that has members of its own. `write` writes it as the member `key` of JSON; a text has `words`.
+struct Nested {
+  std::string words;  ///< empty: not known
+  std::function<void(Sink& sink, std::string_view key)> write;
+};
+
 /// The value of a row in a column. std::monostate: not known.
-using Cell = std::variant<std::monostate, bool, std::uint64_t, double, std::string, Guid, Coded, Numbers>;
+using Cell = std::variant<std::monostate, bool, std::uint64_t, double, std::string, Guid, Coded, Numbers, Nested>;
 
 /// An optional value as a cell.
 template <class T>
@@ -50,8 +58,9 @@ struct ColumnInfo {
   std::string_view key;      ///< the member in JSON; "module.vendor" is the member `vendor` of the object `module`
   std::string_view heading;  ///< in a text
   Measure measure{};
-  bool usual{};  ///< shown in a text where no columns are chosen
-  bool coded{};  ///< its cells are Coded: it is two members, KEY and KEY_text
+  bool usual{};      ///< shown in a text where no columns are chosen
+  bool coded{};      ///< its cells are Coded: it is two members, KEY and KEY_text
+  bool text_only{};  ///< not in JSON, CSV and TSV: a picture of what other columns have
 };
 
 template <class Row>
@@ -81,6 +90,8 @@ class MemberWriter {
   std::string_view object_;
 };
 
+inline constexpr std::size_t unlimited_width = std::numeric_limits<std::size_t>::max();
+
 /// Lines of words in columns that are as wide as their widest word. Numbers stand at the right of their column.
 class Aligned {
  public:
@@ -89,9 +100,13 @@ class Aligned {
   }
   /// `is_number`: by column, whether the word is a number, or is not known.
   void add(std::vector<std::string> words, const std::vector<bool>& is_number = {});
-  std::string text() const;
+  /// The lines. Where they are wider than `width`, the widest columns of words are cut, and a word that is cut ends with "..". Numbers are
+  /// never cut, and no column becomes narrower than eight characters.
+  std::string text(std::size_t width = unlimited_width) const;
 
  private:
+  std::vector<std::size_t> fitting_widths(std::size_t width) const;
+
   std::vector<std::vector<std::string>> lines_;
   std::vector<std::size_t> widths_;
   std::vector<bool> is_right_;
@@ -107,6 +122,10 @@ class Table {
     chosen_ = chosen_columns(list, infos_);
     all_ = chosen_.empty();
   }
+  /// Shows all columns in a text too.
+  void show_all() { all_ = true; }
+  /// Shows no more rows than these: the first ones, after they were sorted.
+  void keep_first(std::size_t count) { most_rows_ = count; }
   /// Sorts by the column with that key; "-KEY" is in descending order. Throws UsageError.
   void sort_by(std::string_view word) {
     reverse_ = word.starts_with('-');
@@ -114,16 +133,17 @@ class Table {
     sorted_by_ = chosen_columns(word, infos_).at(0);
   }
 
-  /// Sorts rows as sort_by() said; rows that are equal there keep their order.
-  void sort(std::vector<Row>& rows) const {
-    if (!sorted_by_) return;
-    const auto get = columns_[*sorted_by_].get;
-    std::stable_sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) { return comes_before(get(a), get(b), reverse_); });
+  /// Sorts rows as sort_by() said, where rows that are equal keep their order, and leaves those that keep_first() said.
+  void arrange(std::vector<Row>& rows) const {
+    if (sorted_by_) {
+      const auto get = columns_[*sorted_by_].get;
+      std::stable_sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) { return comes_before(get(a), get(b), reverse_); });
+    }
+    if (rows.size() > most_rows_) rows.erase(rows.begin() + static_cast<std::ptrdiff_t>(most_rows_), rows.end());
   }
 
-  /// The member `key`: an array with an object for each row. `more` writes further members of a row.
-  template <class More>
-  void visit(Sink& sink, std::string_view key, const std::vector<Row>& rows, More more) const {
+  /// The member `key`: an array with an object for each row.
+  void visit(Sink& sink, std::string_view key, const std::vector<Row>& rows) const {
     sink.begin_array(key);
     std::vector<std::string> names;
     for (const std::size_t at : shown(false)) {
@@ -136,18 +156,13 @@ class Table {
       MemberWriter writer(sink);
       for (const std::size_t at : shown(false)) writer.write(infos_[at], columns_[at].get(row));
       writer.end();
-      more(row);
       sink.end_object();
     }
     sink.end_array();
   }
-  void visit(Sink& sink, std::string_view key, const std::vector<Row>& rows) const {
-    visit(sink, key, rows, [](const Row&) {});
-  }
 
-  /// The rows below the headings of their columns. Nothing without rows.
-  std::string text(const std::vector<Row>& rows) const {
-    if (rows.empty()) return {};
+  /// The rows below the headings of their columns, which are there without rows too. `width` as for Aligned::text().
+  std::string text(const std::vector<Row>& rows, std::size_t width = unlimited_width) const {
     const std::vector<std::size_t> columns = shown(true);
     std::vector<std::string> headings;
     for (const std::size_t at : columns) headings.emplace_back(infos_[at].heading);
@@ -163,16 +178,17 @@ class Table {
       }
       aligned.add(std::move(words), is_number);
     }
-    return aligned.text();
+    return aligned.text(all_ ? unlimited_width : width);
   }
 
  private:
   std::vector<std::size_t> shown(bool in_text) const {
-    if (!chosen_.empty()) return chosen_;
     std::vector<std::size_t> columns;
-    for (std::size_t at = 0; at < infos_.size(); ++at) {
+    for (std::size_t at = 0; at < infos_.size() && chosen_.empty(); ++at) {
       if (!in_text || all_ || infos_[at].usual) columns.push_back(at);
     }
+    if (!chosen_.empty()) columns = chosen_;
+    if (!in_text) std::erase_if(columns, [this](std::size_t at) { return infos_[at].text_only; });
     return columns;
   }
 
@@ -180,6 +196,7 @@ class Table {
   std::vector<ColumnInfo> infos_;
   std::vector<std::size_t> chosen_;
   bool all_{}, reverse_{};
+  std::size_t most_rows_ = std::numeric_limits<std::size_t>::max();
   std::optional<std::size_t> sorted_by_;
 };
 

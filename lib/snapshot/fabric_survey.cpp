@@ -260,7 +260,7 @@ async::Task<> FabricSurvey::read_in_turn(std::vector<Part> parts) {
   for (const Part part : parts) {
     const bool needs_paths = part != Part::sa && !Questionnaire::by_smp(part);
     if (needs_paths && options_.find_paths && !std::exchange(has_paths_, true)) co_await options_.find_paths();
-    if (options_.began) options_.began(part, plan(part));
+    if (options_.began) options_.began(part, part == Part::phy ? 0 : plan(part));
     SurveyedPart done = co_await read_part(part);
     if (options_.ended) options_.ended(part, std::move(done));
   }
@@ -268,8 +268,9 @@ async::Task<> FabricSurvey::read_in_turn(std::vector<Part> parts) {
 
 async::Task<SurveyedPart> FabricSurvey::read_part(Part part) {
   SurveyedPart result;
-  if (part == Part::sa) {
-    if (options_.read_sa) result = co_await options_.read_sa(transactor_);
+  if (part == Part::sa || part == Part::phy) {
+    const auto& read = part == Part::sa ? options_.read_sa : options_.read_phy;
+    if (read) result = co_await read(transactor_);
     co_return result;
   }
   result.planned = plan(part);

@@ -44,6 +44,8 @@ struct FabricSurveyOptions {
   std::function<async::Task<>()> find_paths;
   /// Reads Part::sa. Null: there is no SA.
   std::function<async::Task<SurveyedPart>(mad::Transactor& transactor)> read_sa;
+  /// Reads Part::phy. Null: nothing is read of it.
+  std::function<async::Task<SurveyedPart>(mad::Transactor& transactor)> read_phy;
   /// Requests who is at the LIDs at which GMPs were answered; must not record. Null: nobody. Used together with `disown`.
   mad::Transactor* owners{};
   /// Called with each request that was answered at the LID of a node, if that node is not known to have it; `why` is a sentence.

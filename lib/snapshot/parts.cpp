@@ -27,6 +27,7 @@ constexpr std::array infos{
     PartInfo{Part::details, "details", "all other counters that perfquery shows"},
     PartInfo{Part::congestion, "congestion", "congestion control"},
     PartInfo{Part::vendor, "vendor", "what Mellanox devices tell of themselves"},
+    PartInfo{Part::phy, "phy", "registers of the physical layer, as phy reads them: by --also"},
 };
 
 constexpr auto parts = [] {
@@ -38,6 +39,8 @@ constexpr auto parts = [] {
 }  // namespace
 
 std::span<const Part> all_parts() { return parts; }
+
+bool is_usual(Part part) { return part != Part::phy; }
 
 std::string_view name(Part part) { return infos.at(static_cast<std::size_t>(part)).name; }
 

@@ -26,10 +26,13 @@ enum class Part : std::uint8_t {
   details,     ///< the other attributes of performance management that commands show
   congestion,  ///< congestion control
   vendor,      ///< attributes of the vendor class of Mellanox devices
+  phy,         ///< registers of the physical layer; read only where it is wanted by name
 };
 
 /// All parts in their order.
 std::span<const Part> all_parts();
+/// Whether a part is read unless the user wants otherwise.
+bool is_usual(Part part);
 /// The word for --only and --skip: "lft".
 std::string_view name(Part part);
 /// The part of that name, in lower case; nothing if there is none.

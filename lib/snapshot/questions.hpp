@@ -27,6 +27,7 @@
 //                                 SwitchCongestionSetting, CACongestionSetting, CongestionControlTable; of switches
 //                                 SwitchPortCongestionSetting
 //   vendor      Mellanox, at QP1  ClassPortInfo; GeneralInfo, CounterGroupInfo of 0…N; PortXmitWait of InfiniScale III (vendstat)
+//   phy         (read by another function: FabricSurveyOptions::read_phy)
 #pragma once
 
 #include <cstdint>

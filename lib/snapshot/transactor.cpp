@@ -72,12 +72,16 @@ std::optional<Part> part_of(std::uint8_t mgmt_class, std::uint16_t attribute) {
         return Part::guids;
       case smp::SMInfo::attribute_id:
         return Part::sminfo;
+      case smp::MlnxGeneralCapabilities::attribute_id:
+      case smp::MlnxExtNodeInfo::attribute_id:
+        return Part::phy;
       default:
         return Part::ports;
     }
   }
   if (mgmt_class == mad::mgmt_class::sa) return Part::sa;
   if (mgmt_class == mad::mgmt_class::congestion) return Part::congestion;
+  if (mgmt_class == mlx::AccessRegister::mgmt_class && attribute == mlx::AccessRegister::attribute_id) return Part::phy;
   if (mgmt_class == mlx::GeneralInfo::mgmt_class) return Part::vendor;
   if (mgmt_class != mad::mgmt_class::performance) return std::nullopt;
   const bool basic = attribute == mad::ClassPortInfo::attribute_id || attribute == pm::PortCounters::attribute_id ||
@@ -269,7 +273,10 @@ std::optional<mad::Result<mad::Reply>> SnapshotTransactor::load_table(const sa::
 mad::Result<mad::Reply> SnapshotTransactor::not_read(const mad::Request& request, std::string_view why) const {
   const StructInfo* info = find_attribute(request.mgmt_class, request.class_version, request.attribute_id, request.oui);
   const std::string what = info != nullptr ? std::string(info->title) : fmt::format("attribute 0x{:x}", request.attribute_id);
-  const std::optional<Part> part = part_of(request.mgmt_class, request.attribute_id);
+  std::optional<Part> part = part_of(request.mgmt_class, request.attribute_id);
+  // The part vendor requests GeneralInfo of devices with a ClassPortInfo, the part phy of all.
+  const bool is_general = request.mgmt_class == mlx::GeneralInfo::mgmt_class && request.attribute_id == mlx::GeneralInfo::attribute_id;
+  if (is_general && stored_.has_part(name(Part::vendor))) part = Part::phy;
   std::string reason, cause = stored_.lack(what);
   const std::string who = fmt::format("{} of '{}'", cause, to_text(request.path));
   if (!why.empty()) {

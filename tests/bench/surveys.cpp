@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Reads a fabric as `ibtool snapshot` does and keeps nothing of it, for snapshot.py: the same requests by the same surveys, but no
-// Recording, no Writer and no file. Arguments are the parts besides the topology; without arguments, all parts are read. Prints one line
-// of JSON: the requests that were planned, answered and refused in each part, and what did not answer.
+// Recording, no Writer and no file. Arguments are the parts besides the topology; without arguments, those are read that a snapshot has
+// by default. Prints one line of JSON: the requests that were planned, answered and refused in each part, and what did not answer.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -77,7 +77,7 @@ std::vector<Part> parts_of(int argc, char** argv) {
   for (const Part part : snapshot::all_parts()) {
     if (part == Part::topology) continue;
     const bool is_named = std::any_of(argv + 1, argv + argc, [part](const char* word) { return name(part) == word; });
-    if (argc == 1 || is_named) parts.push_back(part);
+    if ((argc == 1 && is_usual(part)) || is_named) parts.push_back(part);
   }
   return parts;
 }

@@ -36,6 +36,11 @@ class Complaints(unittest.TestCase):
     def test_good(self):
         self.check(struct(field("a", "0[0]", 4), field("b", "0[4]", 12)))
 
+    def test_identifies(self):
+        self.check(struct(field("a", "0[0]", 16, 'kind="text" identifies="yes"')))
+        self.check(struct(field("a", "0[0]", 16, 'kind="uint" display="dec" identifies="yes"')),
+                   (3, 't::S.a: identifies= goes with one text on whole bytes; GUIDs and GIDs need no mark'))
+
     def test_not_xml(self):
         self.check('<chapter title="t">\n<struct\n', (2, "unclosed token"))
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// environment: temperatures and fans of switches.
+// environment: temperatures and fans of switches. A table has a row for each sensor and each fan, JSON an object for each node too.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <string>
@@ -16,6 +17,8 @@ namespace {
 using report::cell;
 using report::Cell;
 using report::Column;
+using report::gauge;
+using report::Sink;
 using report::text_cell;
 using subnet::PortIndex;
 
@@ -35,82 +38,93 @@ Cell name(const EnvironmentLine& line) {
 
 template <std::optional<double> phy::Sensor::*value>
 Cell celsius(const EnvironmentLine& line) {
-  return line.sensor != nullptr ? cell(line.sensor->*value) : text_cell(" ");
+  return line.sensor != nullptr ? cell(line.sensor->*value) : Cell(std::monostate{});
 }
 
-Cell rpm(const EnvironmentLine& line) { return line.fan != nullptr ? cell(line.fan->rpm) : text_cell(" "); }
+Cell rpm(const EnvironmentLine& line) { return line.fan != nullptr ? cell(line.fan->rpm) : Cell(std::monostate{}); }
+
+Cell is_below_limit(const EnvironmentLine& line) { return line.fan != nullptr ? cell(line.fan->is_below_limit) : Cell(std::monostate{}); }
 
 /// "hot" where a sensor is at its limit, "slow" where a fan is below its own.
 Cell remark(const EnvironmentLine& line) {
   const phy::Sensor* sensor = line.sensor;
   if (sensor != nullptr && sensor->celsius && sensor->limit && *sensor->celsius >= *sensor->limit) return std::string("hot");
-  return line.fan != nullptr && line.fan->is_below_limit.value_or(false) ? Cell(std::string("slow")) : text_cell(" ");
+  return line.fan != nullptr && line.fan->is_below_limit.value_or(false) ? Cell(std::string("slow")) : Cell(std::string());
 }
 
-constexpr std::array<Column<EnvironmentLine>, 7> environment_columns{{
+constexpr std::array<Column<EnvironmentLine>, 9> line_columns{{
+    {{"node_guid", "GUID"}, [](const EnvironmentLine& l) { return node_guid_cell(*l.fabric, l.node); }},
     {{"node_description", "NODE", {}, true}, [](const EnvironmentLine& l) { return node_name_cell(*l.fabric, l.node); }},
     {{"sensor", "SENSOR", {}, true}, name},
-    {{"temperature_celsius", "C", {}, true}, celsius<&phy::Sensor::celsius>},
-    {{"max_celsius", "MOST C", {}, true}, celsius<&phy::Sensor::greatest>},
-    {{"limit_celsius", "LIMIT C", {}, true}, celsius<&phy::Sensor::limit>},
-    {{"rpm", "RPM", {}, true}, rpm},
-    {{"remark", "REMARK", {}, true}, remark},
+    {{"temperature_celsius", "C", gauge("C"), true}, celsius<&phy::Sensor::celsius>},
+    {{"max_celsius", "MOST C", gauge("C"), true}, celsius<&phy::Sensor::greatest>},
+    {{"limit_celsius", "LIMIT C", gauge("C"), true}, celsius<&phy::Sensor::limit>},
+    {{"rpm", "RPM", gauge("1/min"), true}, rpm},
+    {{"is_below_limit", "BELOW LIMIT"}, is_below_limit},
+    {{"remark", "REMARK", {}, true, false, true}, remark},
 }};
 
-struct EnvironmentReport final : FabricReport {
-  EnvironmentReport(const Fabric& of, const std::vector<phy::EnvironmentRow>& read) : FabricReport(of), rows(read) {}
+void visit_sensor(Sink& sink, const phy::Sensor& sensor) {
+  sink.value("sensor", sensor_name(sensor));
+  report::write_cell(sink, "temperature_celsius", cell(sensor.celsius), gauge("C"));
+  report::write_cell(sink, "max_celsius", cell(sensor.greatest), gauge("C"));
+  report::write_cell(sink, "limit_celsius", cell(sensor.limit), gauge("C"));
+}
 
-  void visit(report::Sink& sink) const override {
+void visit_fan(Sink& sink, const phy::Fan& fan) {
+  sink.value("fan", fan.index);
+  report::write_cell(sink, "rpm", cell(fan.rpm), gauge("1/min"));
+  sink.value("is_below_limit", fan.is_below_limit);
+}
+
+/// JSON has the nodes, and the rows of the table.
+struct NodesReport final : FabricReport {
+  NodesReport(const Fabric& of, const std::vector<phy::EnvironmentRow>& read, const std::vector<EnvironmentLine>& in_table)
+      : FabricReport(of), rows(read), lines(in_table) {}
+
+  void visit(Sink& sink) const override {
     sink.objects("nodes", rows, [&](const phy::EnvironmentRow& row) {
       visit_names(sink, row.node);
-      sink.objects("temperatures", row.sensors, [&](const phy::Sensor& sensor) {
-        sink.value("sensor", sensor_name(sensor));
-        sink.value("temperature_celsius", sensor.celsius);
-        sink.value("max_celsius", sensor.greatest);
-        sink.value("limit_celsius", sensor.limit);
-      });
-      sink.objects("fans", row.fans, [&](const phy::Fan& fan) {
-        sink.value("fan", fan.index);
-        sink.value("rpm", fan.rpm);
-        sink.value("is_below_limit", fan.is_below_limit);
-      });
+      sink.objects("temperatures", row.sensors, [&](const phy::Sensor& sensor) { visit_sensor(sink, sensor); });
+      sink.objects("fans", row.fans, [&](const phy::Fan& fan) { visit_fan(sink, fan); });
     });
+    report::Table<EnvironmentLine>(line_columns).visit(sink, "sensors", lines);
     visit_failures(sink);
   }
-  void text(TextOut& out) const override {
+  void text(TextOut& /*out*/) const override {}
+
+  const std::vector<phy::EnvironmentRow>& rows;
+  const std::vector<EnvironmentLine>& lines;
+};
+
+class Environment final : public PhyCommand {
+ public:
+  void options(OptionSet& set, CommonOptions& common) override {
+    set.notes("TARGETs are nodes; without them all switches are read.");
+    add_options(set, common, keys_of(line_columns));
+  }
+
+  std::string_view table_rows() const override { return "sensors"; }
+
+ protected:
+  void prepare(const Session& session) override {
+    check_table<EnvironmentLine>(line_columns);
+    refuse_for_json(session, "sensors and fans", "nodes");
+    wanted_.registers = phy::Wanted::environment;
+    wanted_.wants = [all = !wanted_.targets.empty()](const subnet::Subnet& subnet, PortIndex port) {
+      return subnet.port(port).has_info && (all || subnet.node(subnet.port(port).node).kind() == subnet::NodeKind::sw);
+    };
+  }
+
+  void show(Session& session, Emit& emit, const Fabric& fabric, const phy::Reading& found) override {
     std::vector<EnvironmentLine> lines;
-    for (const phy::EnvironmentRow& row : rows) {
+    for (const phy::EnvironmentRow& row : found.environments) {
       for (const phy::Sensor& sensor : row.sensors) lines.push_back({&fabric, row.node, &sensor, nullptr});
       for (const phy::Fan& fan : row.fans) lines.push_back({&fabric, row.node, nullptr, &fan});
     }
-    out.write(report::Table<EnvironmentLine>(environment_columns).text(lines));
+    if (is_document(session)) return emit(NodesReport(fabric, found.environments, lines));
+    emit_table<EnvironmentLine>(session, emit, fabric, "sensors", line_columns, std::move(lines));
   }
-
-  const std::vector<phy::EnvironmentRow>& rows;
-};
-
-class Environment final : public Command {
- public:
-  void options(OptionSet& set, CommonOptions& common) override {
-    add_phy_options(set, wanted_);
-    set.notes("TARGET is one node; without it all switches are read.");
-    add_common(set, common, group_target | group_sl);
-  }
-
-  std::string_view table_rows() const override { return "nodes.temperatures"; }
-
-  async::Task<> run(Session& session, Emit& emit) override {
-    wanted_.registers = phy::Wanted::environment;
-    wanted_.wants = [all = wanted_.target.given()](const subnet::Subnet& subnet, PortIndex port) {
-      return subnet.port(port).has_info && (all || subnet.node(subnet.port(port).node).kind() == subnet::NodeKind::sw);
-    };
-    Fabric fabric;
-    const phy::Reading found = co_await fetch_phy(session, wanted_, fabric);
-    emit(EnvironmentReport(fabric, found.environments));
-  }
-
- private:
-  PhyWanted wanted_;
 };
 
 }  // namespace
@@ -120,7 +134,6 @@ constinit const CommandInfo rooms::environment{
     .group = HelpGroup::counters,
     .summary = "Print temperatures and fans of switches.",
     .make = make_command<Environment>,
-    .needs_fabric = true,
 };
 
 }  // namespace ib::tools

@@ -4,8 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
+#include "base/escape.hpp"
+#include "subnet/find_port.hpp"
 #include "subnet/names.hpp"
 #include "subnet/order.hpp"
 #include "subnet/port_label.hpp"
@@ -15,17 +18,6 @@ namespace {
 
 using subnet::NodeIndex;
 using subnet::PortIndex;
-
-std::vector<PortIndex> wanted_ports(const PhyWanted& wanted, const subnet::Subnet& subnet, const std::vector<NodeIndex>& nodes) {
-  std::vector<PortIndex> ports;
-  for (const NodeIndex at : nodes) {
-    for (unsigned number = 1; number < subnet.node(at).slots; ++number) {
-      const PortIndex port = subnet.port_of(at, number);
-      if (wanted.wants(subnet, port)) ports.push_back(port);
-    }
-  }
-  return ports;
-}
 
 /// Says which devices were not read, and what was seen of them.
 void note_unread(const Session& session, const std::vector<phy::DeviceRow>& devices) {
@@ -39,42 +31,103 @@ void note_unread(const Session& session, const std::vector<phy::DeviceRow>& devi
 
 }  // namespace
 
-void add_phy_options(OptionSet& set, PhyWanted& wanted) {
-  set.optional_operands();
-  set.target("TARGET", wanted.target);
-  set.number("--rate", wanted.per_second, "N", "Send at most so many requests a second; 2000 by default.", {.low = 1, .high = 1000000});
-  add_discovery(set, wanted.discovery);
+void PhyFabric::add_port(PortIndex port) {
+  if (std::ranges::find(ports_, port) == ports_.end()) ports_.push_back(port);
 }
 
-async::Task<phy::Reading> fetch_phy(Session& session, const PhyWanted& wanted, Fabric& fabric) {
+/// The node of each target. Around a single one nothing else is discovered.
+async::Task<std::vector<NodeIndex>> PhyFabric::find_targets() {
+  const std::vector<TargetPort>& targets = wanted_.targets;
   std::vector<NodeIndex> nodes;
-  if (wanted.target.given()) {
-    const NodeIndex node = co_await discover_around(session, wanted.discovery, wanted.target, fabric);
-    nodes.push_back(node);
-  } else {
-    co_await discover(session, wanted.discovery, fabric);
-    nodes = subnet::breadth_first(fabric.subnet);
+  if (targets.size() == 1) {
+    nodes.push_back(co_await discover_around(session_, wanted_.discovery, targets.front().target, fabric_));
+    co_return nodes;
   }
-  subnet::PortPaths paths(fabric.subnet, session.here());
-  if (!session.options().skip_sl) co_await session.read_service_levels(paths);
+  co_await tools::discover(session_, wanted_.discovery, fabric_);
+  for (const TargetPort& one : targets) nodes.push_back(fabric_.subnet.port(subnet::get_port(fabric_, *one.target.path)).node);
+  co_return nodes;
+}
+
+async::Task<> PhyFabric::discover() {
+  const bool is_all = wanted_.targets.empty();
+  std::vector<NodeIndex> nodes = co_await find_targets();
+  const subnet::Subnet& subnet = fabric_.subnet;
+  if (is_all) nodes = subnet::breadth_first(subnet);
+  for (std::size_t at = 0; at < nodes.size(); ++at) {
+    const unsigned slots = subnet.node(nodes[at]).slots;
+    const std::optional<std::uint8_t> only = is_all ? std::nullopt : wanted_.targets[at].port;
+    if (only && (*only == 0 || *only >= slots)) {
+      throw Error(fmt::format("{} has no port {}: its ports are 1 to {}", in_quotes(wanted_.targets[at].target.text()), *only,
+                              slots == 0 ? 0 : slots - 1));
+    }
+    for (unsigned number = 1; number < slots; ++number) {
+      const PortIndex port = subnet.port_of(nodes[at], number);
+      if (only ? number == *only : wanted_.wants(subnet, port)) is_all ? ports_.push_back(port) : add_port(port);
+    }
+  }
+  if (wanted_.raw) raw_ = std::make_unique<RawFile>(*raw_file_, session_.transactor(), subnet, session_.loop());
+  if (wanted_.planes) {
+    const bool is_whole = fabric_.subnet.port_guid(subnet.start) == session_.end_port().port_guid();
+    const path::Path* target = is_whole ? nullptr : &*wanted_.targets.front().target.path;
+    planes_ = co_await phy::read_planes(transactor(), subnet, co_await session_.smp_path(target), nodes);
+    add_failures(session_, fabric_, std::move(planes_.failures));
+  }
+  subnet::PortPaths& paths = paths_.emplace(subnet, session_.here());
+  if (!session_.options().skip_sl) co_await session_.read_service_levels(paths);
+}
+
+async::Task<phy::Reading> PhyFabric::read() {
   phy::ReadingOptions options;
-  options.paths = &paths;
-  options.wanted = wanted.registers;
-  options.per_second = wanted.per_second;
-  const std::string_view what = wanted.registers == phy::Wanted::ports ? "ports" : "devices";
-  options.progress = [&session, what](std::size_t done, std::size_t of) { session.progress().count(done, of, what); };
-  std::vector<PortIndex> ports = wanted_ports(wanted, fabric.subnet, nodes);
-  phy::Reading found = co_await phy::read_phy(session.transactor(), fabric.subnet, std::move(ports), options);
-  note_unread(session, found.devices);
-  add_failures(session, fabric, std::move(found.failures));
+  options.paths = &*paths_;
+  options.wanted = wanted_.registers;
+  options.histogram = wanted_.histogram;
+  options.per_second = wanted_.per_second;
+  options.planes = [this](PortIndex port) {
+    const auto found = planes_.of_node.find(fabric_.subnet.port(port).node);
+    return found == planes_.of_node.end() ? 0U : found->second;
+  };
+  const std::string_view what = wanted_.registers == phy::Wanted::ports ? "ports" : "devices";
+  options.progress = [this, what](std::size_t done, std::size_t of) { session_.progress().count(done, of, what); };
+  phy::Reading found = co_await phy::read_phy(transactor(), fabric_.subnet, ports_, options);
+  const auto is_read = [this](const phy::DeviceRow& row) {
+    return wanted_.registers == phy::Wanted::nothing ? row.firmware.has_value() : row.state == phy::DeviceState::read;
+  };
+  require_read(std::ranges::any_of(found.devices, is_read), found.failures);
+  note_unread(session_, found.devices);
+  add_failures(session_, fabric_, std::move(found.failures));
   co_return found;
 }
 
-void add_table_options(OptionSet& set, TableOptions& options, std::vector<std::string> keys) {
-  set.text("--columns", options.columns, "KEY[,…]", "Show these columns, by their names in JSON; all: every one.");
-  set.offer(keys);
-  set.text("--sort", options.sort, "KEY", "Sort by this column; --sort=-KEY: the greatest value first.");
-  set.offer(std::move(keys));
+void PhyCommand::add_options(OptionSet& set, CommonOptions& common, std::vector<std::string> keys) {
+  set.optional_operands();
+  set.target_ports("TARGET", wanted_.targets);
+  set.number("--rate", wanted_.per_second, "N", "Send at most so many requests a second; 2000 by default.", {.low = 1, .high = 1000000});
+  add_discovery(set, wanted_.discovery);
+  add_table_options(set, common, shown_, std::move(keys));
+  add_common(set, common, group_target | group_sl);
+}
+
+bool PhyCommand::is_document(const Session& session) {
+  return session.options().format == Format::json || session.options().format == Format::lines;
+}
+
+void PhyCommand::refuse_for_json(const Session& session, std::string_view rows, std::string_view of_json) const {
+  const std::string_view given = shown_.columns ? "--columns" : shown_.sort ? "--sort" : shown_.top ? "--top" : "";
+  if (is_document(session) && !given.empty())
+    throw UsageError(fmt::format("{} is for a table, whose rows are {}: JSON has {}", given, rows, of_json));
+}
+
+async::Task<> PhyCommand::run(Session& session, Emit& emit) {
+  prepare(session);
+  PhyFabric fabric(session, wanted_);
+  co_await fabric.discover();
+  co_await read(session, emit, fabric);
+  fabric.finish();
+}
+
+async::Task<> PhyCommand::read(Session& session, Emit& emit, PhyFabric& fabric) {
+  const phy::Reading found = co_await fabric.read();
+  show(session, emit, fabric.fabric(), found);
 }
 
 report::Cell node_name_cell(const Fabric& fabric, NodeIndex node) {

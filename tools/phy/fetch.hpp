@@ -1,55 +1,110 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What the commands of the physical layer share: which ports are read, the reading, and the names of a row.
+// What the commands of the physical layer share: which ports are read, the reading, the run of a command, and the names of a row.
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "phy/planes.hpp"
 #include "phy/reading.hpp"
-#include "report/columns.hpp"
+#include "subnet/port_paths.hpp"
 #include "tools/frame/session.hpp"
+#include "tools/phy/raw_file.hpp"
 #include "tools/shared/fabric.hpp"
+#include "tools/shared/table_options.hpp"
 
 namespace ib::tools {
 
 /// What the command line wants to be read.
 struct PhyWanted {
-  Target target;
+  std::vector<TargetPort> targets;
   DiscoveryOptions discovery;
   unsigned per_second = 2000;
+  bool histogram{}, planes{};
+  std::optional<std::string> raw;  ///< the file for the MADs of the run
   phy::Wanted registers = phy::Wanted::ports;
-  /// Whether a port is read.
+  /// Whether a port is read that the command line does not name itself.
   std::function<bool(const subnet::Subnet& subnet, subnet::PortIndex port)> wants;
 };
 
-/// Adds TARGET, --rate and the options of a discovery.
-void add_phy_options(OptionSet& set, PhyWanted& wanted);
-
-/// Discovers the fabric, or what is around TARGET, and reads the ports that are wanted. The failures are added to the fabric, and printed.
-async::Task<phy::Reading> fetch_phy(Session& session, const PhyWanted& wanted, Fabric& fabric);
-
-/// How the commands show a table: --columns and --sort.
-struct TableOptions {
-  std::optional<std::string> columns, sort;
-
-  /// Throws UsageError.
-  template <class Row>
-  void apply(report::Table<Row>& table) const {
-    if (columns) table.choose(*columns);
-    if (sort) table.sort_by(*sort);
+/// A fabric, or the part of it around the only target, and the reading of the registers of its ports.
+class PhyFabric {
+ public:
+  /// Begins the file of --raw. Throws UsageError and SysError.
+  PhyFabric(Session& session, const PhyWanted& wanted) : session_(session), wanted_(wanted) {
+    if (wanted.raw) raw_file_.emplace(*wanted.raw);
   }
-};
-void add_table_options(OptionSet& set, TableOptions& options, std::vector<std::string> keys);
 
-/// The keys of columns.
-template <class Columns>
-std::vector<std::string> keys_of(const Columns& columns) {
-  std::vector<std::string> keys;
-  for (const auto& column : columns) keys.emplace_back(column.key);
-  return keys;
-}
+  /// Discovers the fabric, and finds the ports to read. Throws Error for a port that its node does not have.
+  async::Task<> discover();
+  /// Reads the ports. Failures are printed, and added to the fabric.
+  async::Task<phy::Reading> read();
+
+  /// Writes the file of --raw, if there is one. Throws SysError.
+  void finish() {
+    if (raw_) raw_->write();
+  }
+
+  const Fabric& fabric() const { return fabric_; }
+
+ private:
+  async::Task<std::vector<subnet::NodeIndex>> find_targets();
+  void add_port(subnet::PortIndex port);
+  mad::Transactor& transactor() { return raw_ ? *raw_ : session_.transactor(); }
+
+  Session& session_;
+  const PhyWanted& wanted_;
+  Fabric fabric_;
+  std::vector<subnet::PortIndex> ports_;
+  std::optional<subnet::PortPaths> paths_;
+  phy::Planes planes_;
+  std::optional<FileReplacement> raw_file_;
+  std::unique_ptr<RawFile> raw_;
+};
+
+/// A command that reads registers and shows tables of them.
+class PhyCommand : public Command {
+ public:
+  async::Task<> run(Session& session, Emit& emit) final;
+
+ protected:
+  /// Adds TARGET, --rate, the options of a discovery and of a table with columns of these keys, and the common options.
+  void add_options(OptionSet& set, CommonOptions& common, std::vector<std::string> keys);
+  /// Prepares the reading. Throws UsageError for options that do not go together, before anything is sent.
+  virtual void prepare(const Session& session) = 0;
+  /// Reads, and emits what was read; once by default.
+  virtual async::Task<> read(Session& session, Emit& emit, PhyFabric& fabric);
+  /// Emits a reading.
+  virtual void show(Session& session, Emit& emit, const Fabric& fabric, const phy::Reading& found) = 0;
+
+  /// Whether the output is a document, not a table: JSON or JSON lines.
+  static bool is_document(const Session& session);
+  /// For a command whose tables have other rows than its JSON: throws UsageError where --columns, --sort or --top are given with JSON.
+  void refuse_for_json(const Session& session, std::string_view rows, std::string_view of_json) const;
+  /// Checks the options of a table with these columns.
+  template <class Row>
+  void check_table(std::span<const report::Column<Row>> columns) const {
+    table(columns);
+  }
+  /// A table with these columns, as the options have it.
+  template <class Row>
+  report::Table<Row> table(std::span<const report::Column<Row>> columns) const {
+    report::Table<Row> made(columns);
+    shown_.apply(made);
+    return made;
+  }
+  template <class Row>
+  void emit_table(const Session& session, Emit& emit, const Fabric& fabric, std::string_view member,
+                  std::span<const report::Column<Row>> columns, std::vector<Row> rows) const {
+    emit(TableReport<Row>(fabric, member, table(columns), std::move(rows), terminal_width(session.world().out)));
+  }
+
+  PhyWanted wanted_;
+  TableOptions shown_;
+};
 
 /// The description of a node, or its name in the node name map; nothing where it was not read.
 report::Cell node_name_cell(const Fabric& fabric, subnet::NodeIndex node);

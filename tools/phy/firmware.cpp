@@ -15,6 +15,7 @@ namespace {
 
 using report::Cell;
 using report::Column;
+using report::gauge;
 using report::text_cell;
 using subnet::PortIndex;
 
@@ -32,7 +33,7 @@ std::vector<Column<DeviceLine>> make_device_columns() {
        [](const DeviceLine& l) { return Cell(std::uint64_t{l.fabric->subnet.node(l.row->node).info.device_id}); }},
       {{"psid", "PSID", {}, true}, [](const DeviceLine& l) { return text_cell(l.row->firmware->psid); }},
       {{"firmware", "FIRMWARE", {}, true}, [](const DeviceLine& l) { return text_cell(l.row->firmware->version); }},
-      {{"uptime_seconds", "UPTIME S", report::gauge("s"), true},
+      {{"uptime_seconds", "UPTIME S", gauge("s"), true},
        [](const DeviceLine& l) { return Cell(std::uint64_t{l.row->firmware->uptime_seconds}); }},
   };
 }
@@ -50,13 +51,14 @@ struct VersionLine {
   bool is_odd{};  ///< more devices of this type and PSID run another version
 };
 
-constexpr std::array<Column<VersionLine>, 6> version_columns{{
+constexpr std::array<Column<VersionLine>, 7> version_columns{{
     {{"device_id", "DEVICE", {}, true}, [](const VersionLine& l) { return Cell(std::uint64_t{l.device_id}); }},
     {{"psid", "PSID", {}, true}, [](const VersionLine& l) { return text_cell(l.psid); }},
     {{"firmware", "FIRMWARE", {}, true}, [](const VersionLine& l) { return text_cell(l.firmware); }},
-    {{"nodes", "NODES", {}, true}, [](const VersionLine& l) { return Cell(l.nodes); }},
-    {{"odd", "ODD", {}, true}, [](const VersionLine& l) { return l.is_odd ? Cell(std::string("odd")) : text_cell(" "); }},
-    {{"first", "FIRST NODE", {}, true}, [](const VersionLine& l) { return text_cell(l.first); }},
+    {{"node_count", "NODES", gauge(), true}, [](const VersionLine& l) { return Cell(l.nodes); }},
+    {{"is_odd", "ODD"}, [](const VersionLine& l) { return Cell(l.is_odd); }},
+    {{"odd", "ODD", {}, true, false, true}, [](const VersionLine& l) { return Cell(std::string(l.is_odd ? "odd" : "")); }},
+    {{"first_node", "FIRST NODE", {}, true}, [](const VersionLine& l) { return text_cell(l.first); }},
 }};
 
 std::vector<VersionLine> versions_of(const std::vector<DeviceLine>& devices) {
@@ -85,48 +87,62 @@ std::vector<VersionLine> versions_of(const std::vector<DeviceLine>& devices) {
   return lines;
 }
 
+/// JSON has the nodes, and the versions of all of them.
 struct FirmwareReport final : FabricReport {
-  FirmwareReport(const Fabric& of, std::vector<DeviceLine> rows, bool each_node)
-      : FabricReport(of), devices(std::move(rows)), by_node(each_node) {}
+  FirmwareReport(const Fabric& of, std::vector<DeviceLine> nodes, std::vector<VersionLine> counted)
+      : FabricReport(of), devices(std::move(nodes)), versions(std::move(counted)) {}
 
   void visit(report::Sink& sink) const override {
     report::Table<DeviceLine>(device_columns()).visit(sink, "nodes", devices);
+    report::Table<VersionLine>(version_columns).visit(sink, "versions", versions);
     visit_failures(sink);
   }
-  void text(TextOut& out) const override {
-    out.write(by_node ? report::Table<DeviceLine>(device_columns()).text(devices)
-                      : report::Table<VersionLine>(version_columns).text(versions_of(devices)));
-  }
+  void text(TextOut& /*out*/) const override {}
 
   std::vector<DeviceLine> devices;
-  bool by_node;
+  std::vector<VersionLine> versions;
 };
 
-class FirmwareCommand final : public Command {
+class FirmwareCommand final : public PhyCommand {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
-    add_phy_options(set, wanted_);
-    set.notes("TARGET is one node; without it all nodes are read.");
-    set.flag("--nodes", by_node_, "A line for each node instead of one for each type of device and version.");
-    add_common(set, common, group_target | group_sl);
+    set.notes("TARGETs are nodes; without them all nodes are read.");
+    set.flag("--nodes", by_node_, "A row for each node instead of one for each type of device and version.");
+    std::vector<std::string> keys = keys_of(version_columns);
+    for (const std::string& key : keys_of(device_columns())) {
+      if (std::ranges::find(keys, key) == keys.end()) keys.push_back(key);
+    }
+    add_options(set, common, std::move(keys));
   }
 
-  std::string_view table_rows() const override { return "nodes"; }
+  std::string_view table_rows() const override { return is_by_node() ? "nodes" : "versions"; }
 
-  async::Task<> run(Session& session, Emit& emit) override {
+ protected:
+  void prepare(const Session& session) override {
+    refuse_for_json(session, "nodes or versions", "both");
+    is_by_node() ? check_table(device_columns()) : check_table<VersionLine>(version_columns);
     wanted_.registers = phy::Wanted::nothing;
     wanted_.wants = [](const subnet::Subnet& subnet, PortIndex port) { return subnet.port(port).has_info && subnet.lid(port) != Lid{}; };
-    Fabric fabric;
-    const phy::Reading found = co_await fetch_phy(session, wanted_, fabric);
+  }
+
+  void show(Session& session, Emit& emit, const Fabric& fabric, const phy::Reading& found) override {
     std::vector<DeviceLine> devices;
     for (const phy::DeviceRow& row : found.devices) {
       if (row.firmware) devices.push_back({&fabric, &row});
     }
-    emit(FirmwareReport(fabric, std::move(devices), by_node_ || wanted_.target.given()));
+    std::vector<VersionLine> versions = versions_of(devices);
+    if (is_document(session)) {
+      emit(FirmwareReport(fabric, std::move(devices), std::move(versions)));
+    } else if (is_by_node()) {
+      emit_table(session, emit, fabric, "nodes", device_columns(), std::move(devices));
+    } else {
+      emit_table<VersionLine>(session, emit, fabric, "versions", version_columns, std::move(versions));
+    }
   }
 
  private:
-  PhyWanted wanted_;
+  bool is_by_node() const { return by_node_ || !wanted_.targets.empty(); }
+
   bool by_node_{};
 };
 
@@ -137,7 +153,6 @@ constinit const CommandInfo rooms::firmware{
     .group = HelpGroup::topology,
     .summary = "Print the firmware versions of devices by type and PSID, with odd ones marked.",
     .make = make_command<FirmwareCommand>,
-    .needs_fabric = true,
 };
 
 }  // namespace ib::tools

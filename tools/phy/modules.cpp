@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <tuple>
 
-#include "base/escape.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/phy/fetch.hpp"
 #include "tools/phy/port_columns.hpp"
@@ -16,86 +16,78 @@ namespace {
 
 using report::Cell;
 using report::Column;
+using report::gauge;
+using report::Sink;
 using report::text_cell;
 using subnet::PortIndex;
 
 /// A module or cable, and the ports in whose cages its ends are.
 struct ModuleLine {
-  const Fabric* fabric;
+  const Fabric* fabric{};
   std::vector<const phy::PortRow*> ends;
-
-  const phy::PortRow& first() const { return *ends.front(); }
+  bool is_odd{};  ///< more modules of this part run another firmware
 };
 
-/// "spine01 3, leaf02 17".
-Cell ends_cell(const ModuleLine& line) {
-  std::string text;
+const phy::PortRow& first_end(const ModuleLine& line) { return *line.ends.front(); }
+
+void visit_end(Sink& sink, const Fabric& fabric, const phy::PortRow& row) {
+  const subnet::Port& port = fabric.subnet.port(row.port);
+  report::write_cell(sink, "node_guid", node_guid_cell(fabric, port.node), {});
+  report::write_cell(sink, "node_description", node_name_cell(fabric, port.node), {});
+  sink.value("port_num", port.number);
+  report::write_cell(sink, "port_label", port_label_cell(fabric, row.port), {});
+}
+
+/// "spine01 3, leaf02 17" in a text.
+Cell ends(const ModuleLine& line) {
+  std::string words;
   for (const phy::PortRow* row : line.ends) {
     const subnet::Port& port = line.fabric->subnet.port(row->port);
     const Cell name = node_name_cell(*line.fabric, port.node);
     const auto* known = std::get_if<std::string>(&name);
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", known != nullptr ? *known : "-", port.number);
+    words += fmt::format("{}{} {}", words.empty() ? "" : ", ", known != nullptr ? *known : "-", port.number);
   }
-  return text_cell(text);
+  return report::Nested{std::move(words), [&line](Sink& sink, std::string_view key) {
+                          sink.objects(key, line.ends, [&](const phy::PortRow* row) { visit_end(sink, *line.fabric, *row); });
+                        }};
 }
 
-Cell module_text(std::span<const std::uint8_t> text) { return text_cell(phy::padded_text(text)); }
+std::string_view without_object(std::string_view key) { return key.substr(key.find('.') + 1); }
 
 std::vector<Column<ModuleLine>> make_columns() {
-  const auto identifier = [](const ModuleLine& l) {
-    return Cell(report::Coded{static_cast<double>(l.first().module.identifier), std::string(to_text(l.first().module.identifier))});
-  };
-  return {
-      {{"identifier", "MODULE", {}, true, true}, identifier},
-      {{"vendor", "VENDOR", {}, true}, [](const ModuleLine& l) { return module_text(l.first().module.vendor); }},
-      {{"part_number", "PART", {}, true}, [](const ModuleLine& l) { return module_text(l.first().module.part_number); }},
-      {{"hardware_revision", "REVISION", {}, true}, [](const ModuleLine& l) { return module_text(l.first().module.revision); }},
-      {{"serial_number", "SERIAL", {}, true}, [](const ModuleLine& l) { return module_text(l.first().module.serial_number); }},
-      {{"module_firmware", "FIRMWARE", {}, true}, [](const ModuleLine& l) { return text_cell(phy::module_firmware(l.first())); }},
-      {{"length_meters", "METERS", {}, true},
-       [](const ModuleLine& l) { return report::cell(phy::cable_meters(l.first().module.length, l.first().module.identifier)); }},
-  };
+  constexpr std::array<std::string_view, 6> usual{"identifier",    "vendor",          "part_number",
+                                                  "serial_number", "module_firmware", "length_meters"};
+  std::vector<Column<ModuleLine>> columns = module_columns<ModuleLine, first_end>();
+  for (Column<ModuleLine>& column : columns) {
+    column.key = without_object(column.key);
+    column.usual = std::ranges::find(usual, column.key) != usual.end();
+  }
+  columns.push_back({{"is_odd", "ODD"}, [](const ModuleLine& l) { return Cell(l.is_odd); }});
+  columns.push_back({{"odd", "ODD", {}, true, false, true}, [](const ModuleLine& l) { return Cell(std::string(l.is_odd ? "odd" : "")); }});
+  columns.push_back({{"ends", "ENDS", {}, true}, ends});
+  return columns;
 }
 
-std::span<const Column<ModuleLine>> module_columns() {
+std::span<const Column<ModuleLine>> line_columns() {
   static const std::vector<Column<ModuleLine>> columns = make_columns();
   return columns;
 }
-/// The text has the ends too, which JSON has as a list.
-std::span<const Column<ModuleLine>> text_columns() {
-  static const std::vector<Column<ModuleLine>> columns = [] {
-    std::vector<Column<ModuleLine>> all = make_columns();
-    all.push_back({{"ends", "ENDS", {}, true}, ends_cell});
-    return all;
-  }();
-  return columns;
-}
 
-struct ModulesReport final : FabricReport {
-  ModulesReport(const Fabric& of, const TableOptions& options, std::vector<ModuleLine> rows)
-      : FabricReport(of), lines(std::move(rows)), table(module_columns()), text_table(text_columns()) {
-    options.apply(text_table);
-    text_table.sort(lines);
-  }
-
-  void visit(report::Sink& sink) const override {
-    table.visit(sink, "modules", lines,
-                [&](const ModuleLine& line) { sink.objects("ends", line.ends, [&](const auto* row) { end(sink, *row); }); });
-    visit_failures(sink);
-  }
-  void text(TextOut& out) const override { out.write(text_table.text(lines)); }
-
-  std::vector<ModuleLine> lines;
-  report::Table<ModuleLine> table, text_table;
-
- private:
-  void end(report::Sink& sink, const phy::PortRow& row) const {
-    const subnet::Port& port = fabric.subnet.port(row.port);
-    visit_names(sink, port.node);
-    sink.value("port_num", port.number);
-    report::write_cell(sink, "port_label", port_label_cell(fabric, row.port), {});
-  }
+/// The modules of one vendor, part and firmware.
+struct PartLine {
+  std::string vendor, part_number, firmware;
+  std::uint64_t modules{};
+  bool is_odd{};
 };
+
+constexpr std::array<Column<PartLine>, 6> part_columns{{
+    {{"vendor", "VENDOR", {}, true}, [](const PartLine& l) { return text_cell(l.vendor); }},
+    {{"part_number", "PART", {}, true}, [](const PartLine& l) { return text_cell(l.part_number); }},
+    {{"module_firmware", "FIRMWARE", {}, true}, [](const PartLine& l) { return text_cell(l.firmware); }},
+    {{"module_count", "MODULES", gauge(), true}, [](const PartLine& l) { return Cell(l.modules); }},
+    {{"is_odd", "ODD"}, [](const PartLine& l) { return Cell(l.is_odd); }},
+    {{"odd", "ODD", {}, true, false, true}, [](const PartLine& l) { return Cell(std::string(l.is_odd ? "odd" : "")); }},
+}};
 
 /// One row for each serial number of a vendor. A module without one is a row of its own.
 std::vector<ModuleLine> by_serial_number(const Fabric& fabric, const std::vector<phy::PortRow>& ports) {
@@ -106,7 +98,7 @@ std::vector<ModuleLine> by_serial_number(const Fabric& fabric, const std::vector
     const std::string serial = phy::padded_text(row.module.serial_number);
     const auto [place, is_new] = known.emplace(std::tuple(phy::padded_text(row.module.vendor), serial), lines.size());
     if (is_new || serial.empty()) {
-      lines.push_back({&fabric, {&row}});
+      lines.push_back({.fabric = &fabric, .ends = {&row}});
     } else {
       lines[place->second].ends.push_back(&row);
     }
@@ -114,29 +106,81 @@ std::vector<ModuleLine> by_serial_number(const Fabric& fabric, const std::vector
   return lines;
 }
 
-class Modules final : public Command {
- public:
-  void options(OptionSet& set, CommonOptions& common) override {
-    add_phy_options(set, wanted_);
-    set.notes("TARGET is one node whose modules are shown; without it those of all nodes are.");
-    add_table_options(set, shown_, keys_of(text_columns()));
-    add_common(set, common, group_target | group_sl);
+/// Counts the modules by part and firmware, and marks those whose firmware is not that of most modules of the part.
+std::vector<PartLine> count_parts(std::vector<ModuleLine>& lines) {
+  std::map<std::tuple<std::string, std::string, std::string>, PartLine> parts;
+  std::map<std::tuple<std::string, std::string>, std::uint64_t> most;
+  std::vector<PartLine*> part_of;
+  for (const ModuleLine& line : lines) {
+    const phy::Module& module = first_end(line).module;
+    const std::string vendor = phy::padded_text(module.vendor), number = phy::padded_text(module.part_number);
+    const std::string firmware = phy::module_firmware(first_end(line));
+    PartLine& part = parts[{vendor, number, firmware}];
+    part = {.vendor = vendor, .part_number = number, .firmware = firmware, .modules = part.modules + 1};
+    part_of.push_back(&part);
+    std::uint64_t& greatest = most[{vendor, number}];
+    if (!firmware.empty()) greatest = std::max(greatest, part.modules);
+  }
+  std::vector<PartLine> counted;
+  for (auto& [key, part] : parts) part.is_odd = !part.firmware.empty() && part.modules < most[{part.vendor, part.part_number}];
+  for (std::size_t at = 0; at < lines.size(); ++at) lines[at].is_odd = part_of[at]->is_odd;
+  for (auto& [key, part] : parts) counted.push_back(std::move(part));
+  return counted;
+}
+
+/// JSON has the modules, and the numbers of each part.
+struct ModulesReport final : FabricReport {
+  ModulesReport(const Fabric& of, report::Table<ModuleLine> shown, std::vector<ModuleLine> rows, std::vector<PartLine> counted)
+      : FabricReport(of), table(std::move(shown)), lines(std::move(rows)), parts(std::move(counted)) {
+    table.arrange(lines);
   }
 
-  std::string_view table_rows() const override { return "modules"; }
+  void visit(Sink& sink) const override {
+    table.visit(sink, "modules", lines);
+    report::Table<PartLine>(part_columns).visit(sink, "module_parts", parts);
+    visit_failures(sink);
+  }
+  void text(TextOut& /*out*/) const override {}
 
-  async::Task<> run(Session& session, Emit& emit) override {
-    report::Table<ModuleLine> checked(text_columns());
-    shown_.apply(checked);
+  report::Table<ModuleLine> table;
+  std::vector<ModuleLine> lines;
+  std::vector<PartLine> parts;
+};
+
+class Modules final : public PhyCommand {
+ public:
+  void options(OptionSet& set, CommonOptions& common) override {
+    set.notes("TARGETs are nodes, or ports as TARGET@PORT, whose modules are shown; without them those of all nodes are.");
+    set.flag("--parts", by_part_, "A row for each part number and firmware, with the number of modules.");
+    std::vector<std::string> keys = keys_of(line_columns());
+    keys.emplace_back("module_count");
+    add_options(set, common, std::move(keys));
+  }
+
+  std::string_view table_rows() const override { return by_part_ ? "module_parts" : "modules"; }
+
+ protected:
+  void prepare(const Session& session) override {
+    if (by_part_) refuse_for_json(session, "parts", "modules and parts");
+    by_part_ ? check_table<PartLine>(part_columns) : check_table(line_columns());
     wanted_.wants = [](const subnet::Subnet& subnet, PortIndex port) { return subnet.port(port).has_info; };
-    Fabric fabric;
-    const phy::Reading found = co_await fetch_phy(session, wanted_, fabric);
-    emit(ModulesReport(fabric, shown_, by_serial_number(fabric, found.ports)));
+  }
+
+  void show(Session& session, Emit& emit, const Fabric& fabric, const phy::Reading& found) override {
+    std::vector<ModuleLine> lines = by_serial_number(fabric, found.ports);
+    std::vector<PartLine> parts = count_parts(lines);
+    if (is_document(session)) {
+      emit(ModulesReport(fabric, by_part_ ? report::Table<ModuleLine>(line_columns()) : table(line_columns()), std::move(lines),
+                         std::move(parts)));
+    } else if (by_part_) {
+      emit_table<PartLine>(session, emit, fabric, "module_parts", part_columns, std::move(parts));
+    } else {
+      emit_table(session, emit, fabric, "modules", line_columns(), std::move(lines));
+    }
   }
 
  private:
-  PhyWanted wanted_;
-  TableOptions shown_;
+  bool by_part_{};
 };
 
 }  // namespace
@@ -146,7 +190,6 @@ constinit const CommandInfo rooms::modules{
     .group = HelpGroup::topology,
     .summary = "List the transceivers and cables of the fabric, and the ports they are in.",
     .make = make_command<Modules>,
-    .needs_fabric = true,
 };
 
 }  // namespace ib::tools

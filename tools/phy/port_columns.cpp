@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "tools/phy/port_columns.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <string_view>
 #include <vector>
@@ -61,17 +64,48 @@ Cell trouble(const PhyLine& line) {
   return Coded{static_cast<double>(line.row->trouble), std::string(phy::trouble_text(line.row->trouble))};
 }
 
-Cell module_text(const PhyLine& line, std::span<const std::uint8_t> text) {
-  return line.row->has_module() ? text_cell(phy::padded_text(text)) : Cell(std::monostate{});
+Cell width(const PhyLine& line) {
+  const unsigned active = subnet::active_rate(line.fabric->subnet, line.row->port).lanes;
+  if (!port_of(line).is_link_up() || active == 0) return Coded{};
+  return Coded{static_cast<double>(active), fmt::format("{}x", active)};
+}
+
+const phy::PortRow& row_of(const PhyLine& line) { return *line.row; }
+
+Cell module_text(const phy::PortRow& row, std::span<const std::uint8_t> text) {
+  return row.has_module() ? text_cell(phy::padded_text(text)) : Cell(std::monostate{});
 }
 
 /// A limit of the module, in dBm; one that is zero is not given.
-Cell limit(const PhyLine& line, std::uint16_t raw) {
-  return line.row->has_module() && raw != 0 ? cell(phy::module_dbm(raw)) : Cell(std::monostate{});
+Cell limit(const phy::PortRow& row, std::uint16_t raw) {
+  return row.has_module() && raw != 0 ? cell(phy::module_dbm(raw)) : Cell(std::monostate{});
 }
 
-std::vector<Column<PhyLine>> make_columns(std::initializer_list<std::string_view> usual) {
-  std::vector<Column<PhyLine>> columns{
+using phy::PortRow;
+constexpr std::array<ModuleColumn, module_column_count> of_module{{
+    {{"module.identifier", "MODULE", {}, false, true}, [](const PortRow& r) { return coded(r.has_module(), r.module.identifier); }},
+    {{"module.vendor", "VENDOR"}, [](const PortRow& r) { return module_text(r, r.module.vendor); }},
+    {{"module.part_number", "PART"}, [](const PortRow& r) { return module_text(r, r.module.part_number); }},
+    {{"module.hardware_revision", "REVISION"}, [](const PortRow& r) { return module_text(r, r.module.revision); }},
+    {{"module.serial_number", "SERIAL"}, [](const PortRow& r) { return module_text(r, r.module.serial_number); }},
+    {{"module.module_firmware", "FIRMWARE"}, [](const PortRow& r) { return text_cell(phy::module_firmware(r)); }},
+    {{"module.length_meters", "METERS"},
+     [](const PortRow& r) {
+       return r.has_module() ? cell(phy::cable_meters(r.module.length, r.module.identifier)) : Cell(std::monostate{});
+     }},
+    {{"module.temperature_celsius", "C", gauge("C")}, [](const PortRow& r) { return cell(phy::module_temperature(r)); }},
+    {{"module.voltage_millivolts", "MV", gauge("mV")}, [](const PortRow& r) { return cell(phy::module_voltage(r)); }},
+    {{"module.rx_power_dbm", "RX DBM", gauge("dBm")}, [](const PortRow& r) { return numbers(phy::rx_power_dbm(r)); }},
+    {{"module.tx_power_dbm", "TX DBM", gauge("dBm")}, [](const PortRow& r) { return numbers(phy::tx_power_dbm(r)); }},
+    {{"module.bias_milliamperes", "BIAS MA", gauge("mA")}, [](const PortRow& r) { return numbers(phy::bias_milliamperes(r)); }},
+    {{"module.power_low_alarm_dbm", "LOW DBM"}, [](const PortRow& r) { return limit(r, r.module.rx_power_low); }},
+    {{"module.power_high_alarm_dbm", "HIGH DBM"}, [](const PortRow& r) { return limit(r, r.module.rx_power_high); }},
+    {{"module.temperature_alarm_celsius", "ALARM C"},
+     [](const PortRow& r) { return r.has_module() ? cell(phy::module_celsius(r.module.temperature_high)) : Cell(std::monostate{}); }},
+}};
+
+std::vector<Column<PhyLine>> columns_of_ports() {
+  return {
       {{"node_guid", "GUID"}, [](const PhyLine& l) { return node_guid_cell(*l.fabric, port_of(l).node); }},
       {{"node_description", "NODE"}, [](const PhyLine& l) { return node_name_cell(*l.fabric, port_of(l).node); }},
       {{"lid", "LID"},
@@ -81,6 +115,7 @@ std::vector<Column<PhyLine>> make_columns(std::initializer_list<std::string_view
        }},
       {{"port_num", "PORT"}, [](const PhyLine& l) { return Cell(std::uint64_t{port_of(l).number}); }},
       {{"port_label", "LABEL"}, [](const PhyLine& l) { return port_label_cell(*l.fabric, l.row->port); }},
+      {{"plane", "PLANE"}, [](const PhyLine& l) { return l.by_plane ? Cell(std::uint64_t{l.row->plane}) : Cell(std::monostate{}); }},
       {{"peer.node_guid", "PEER GUID"},
        [](const PhyLine& l) {
          return at_peer(l, [](const Fabric& f, PortIndex at) { return node_guid_cell(f, f.subnet.port(at).node); });
@@ -97,6 +132,7 @@ std::vector<Column<PhyLine>> make_columns(std::initializer_list<std::string_view
       {{"phys_state", "PHYSICAL", report::state(), false, true},
        [](const PhyLine& l) { return coded(port_of(l).has_info, port_of(l).physical_state()); }},
       {{"speed", "SPEED", gauge("Mb/s of a lane"), false, true}, speed},
+      {{"width", "WIDTH", gauge("lanes"), false, true}, width},
       {{"fec_mode", "FEC", report::state(), false, true},
        [](const PhyLine& l) { return coded(l.row->has(phy::Part::operation), l.row->fec_mode); }},
       {{"raw_ber", "RAW BER", gauge()}, [](const PhyLine& l) { return cell(phy::raw_ber(*l.row)); }},
@@ -117,49 +153,109 @@ std::vector<Column<PhyLine>> make_columns(std::initializer_list<std::string_view
       {{"last_down.initiator", "BY", {}, false, true},
        [](const PhyLine& l) { return coded(l.row->has(phy::Part::link_down), l.row->down_initiator); }},
       {{"trouble.code", "TROUBLE", report::state(), false, true}, trouble},
+      {{"trouble.number", "CODE", {}, false, false, true},
+       [](const PhyLine& l) { return counter_cell(l, phy::Part::troubleshooting, l.row->trouble); }},
       {{"trouble.device_text", "DEVICE SAYS"}, [](const PhyLine& l) { return text_cell(l.row->trouble_text); }},
       {{"trouble.remedy", "WHAT TO DO"},
        [](const PhyLine& l) {
          return l.row->has(phy::Part::troubleshooting) ? text_cell(std::string(phy::remedy(l.row->trouble))) : Cell(std::monostate{});
        }},
-      {{"module.identifier", "MODULE", {}, false, true},
-       [](const PhyLine& l) { return coded(l.row->has_module(), l.row->module.identifier); }},
-      {{"module.vendor", "VENDOR"}, [](const PhyLine& l) { return module_text(l, l.row->module.vendor); }},
-      {{"module.part_number", "PART"}, [](const PhyLine& l) { return module_text(l, l.row->module.part_number); }},
-      {{"module.hardware_revision", "REVISION"}, [](const PhyLine& l) { return module_text(l, l.row->module.revision); }},
-      {{"module.serial_number", "SERIAL"}, [](const PhyLine& l) { return module_text(l, l.row->module.serial_number); }},
-      {{"module.module_firmware", "FIRMWARE"}, [](const PhyLine& l) { return text_cell(phy::module_firmware(*l.row)); }},
-      {{"module.length_meters", "METERS"},
-       [](const PhyLine& l) {
-         return l.row->has_module() ? cell(phy::cable_meters(l.row->module.length, l.row->module.identifier)) : Cell(std::monostate{});
-       }},
-      {{"module.temperature_celsius", "C", gauge("C")}, [](const PhyLine& l) { return cell(phy::module_temperature(*l.row)); }},
-      {{"module.voltage_millivolts", "MV", gauge("mV")}, [](const PhyLine& l) { return cell(phy::module_voltage(*l.row)); }},
-      {{"module.rx_power_dbm", "RX DBM", gauge("dBm")}, [](const PhyLine& l) { return numbers(phy::rx_power_dbm(*l.row)); }},
-      {{"module.tx_power_dbm", "TX DBM", gauge("dBm")}, [](const PhyLine& l) { return numbers(phy::tx_power_dbm(*l.row)); }},
-      {{"module.bias_milliamperes", "BIAS MA", gauge("mA")}, [](const PhyLine& l) { return numbers(phy::bias_milliamperes(*l.row)); }},
-      {{"module.power_low_alarm_dbm", "LOW DBM"}, [](const PhyLine& l) { return limit(l, l.row->module.rx_power_low); }},
-      {{"module.power_high_alarm_dbm", "HIGH DBM"}, [](const PhyLine& l) { return limit(l, l.row->module.rx_power_high); }},
-      {{"module.temperature_alarm_celsius", "ALARM C"},
-       [](const PhyLine& l) {
-         return l.row->has_module() ? cell(phy::module_celsius(l.row->module.temperature_high)) : Cell(std::monostate{});
-       }},
   };
-  for (Column<PhyLine>& column : columns) column.usual = std::ranges::find(usual, column.key) != usual.end();
-  return columns;
+}
+
+template <std::optional<double> phy::Window::*value>
+Cell in_window(const PhyLine& line) {
+  return line.window != nullptr ? cell(line.window->*value) : Cell(std::monostate{});
+}
+template <std::optional<std::uint64_t> phy::Window::*value>
+Cell in_window(const PhyLine& line) {
+  return line.window != nullptr ? cell(line.window->*value) : Cell(std::monostate{});
+}
+
+std::vector<Column<PhyLine>> columns_of_windows() {
+  using phy::Window;
+  return {
+      {{"window.window_seconds", "WINDOW S", gauge("s")}, in_window<&Window::seconds>},
+      {{"window.raw_ber", "RAW BER", gauge()}, in_window<&Window::raw_ber>},
+      {{"window.raw_errors_per_second", "RAW ERRORS/S", gauge()}, in_window<&Window::raw_errors_per_second>},
+      {{"window.corrected_blocks_per_second", "CORRECTED/S", gauge()}, in_window<&Window::corrected_blocks_per_second>},
+      {{"window.uncorrectable_blocks_per_second", "UNCORRECTABLE/S", gauge()}, in_window<&Window::uncorrectable_blocks_per_second>},
+      {{"window.link_downs", "DOWNS", gauge()}, in_window<&Window::link_downs>},
+      {{"window.link_recoveries", "RECOVERIES", gauge()}, in_window<&Window::link_recoveries>},
+  };
+}
+
+std::vector<Column<PhyLine>> columns_of_former_peer() {
+  return {
+      {{"former_peer.node_guid", "WAS GUID"},
+       [](const PhyLine& l) { return l.former != nullptr ? Cell(l.former->node_guid) : Cell(std::monostate{}); }},
+      {{"former_peer.node_description", "WAS LINKED TO"},
+       [](const PhyLine& l) { return l.former != nullptr ? text_cell(l.former->description) : Cell(std::monostate{}); }},
+      {{"former_peer.port_num", "PORT"},
+       [](const PhyLine& l) { return l.former != nullptr ? Cell(std::uint64_t{l.former->port_num}) : Cell(std::monostate{}); }},
+  };
+}
+
+/// The lanes of a port as a list in JSON.
+Cell lanes_cell(const PhyLine& line) {
+  return report::Nested{std::to_string(line.row->active_lanes), [&line](report::Sink& sink, std::string_view key) {
+                          sink.objects(key, lanes_of({line}), [&](const LaneLine& of) {
+                            sink.value("lane", of.lane);
+                            report::write_cell(sink, "raw_ber", cell(phy::lane_ber(*line.row, of.lane)), gauge());
+                            report::write_cell(sink, "raw_errors",
+                                               counter_cell(line, phy::Part::statistics, line.row->raw_errors.at(of.lane)), counter());
+                          });
+                        }};
+}
+
+/// The bins of a port as a list in JSON; null where they were not read.
+Cell histogram_cell(const PhyLine& line) {
+  if (!line.row->has(phy::Part::histogram)) return std::monostate{};
+  return report::Nested{std::to_string(line.row->histogram->size()), [&line](report::Sink& sink, std::string_view key) {
+                          sink.objects(key, *line.row->histogram, [&](const phy::HistogramBin& bin) {
+                            sink.value("low_errors", bin.low);
+                            sink.value("high_errors", bin.high);
+                            sink.value("count", bin.count, counter());
+                          });
+                        }};
+}
+
+/// The columns that a text shows, at most eight.
+std::vector<std::string_view> usual_columns(const PhyView& view) {
+  if (view.down) {
+    std::vector<std::string_view> usual{"node_description",    "port_num",       "trouble.code",        "trouble.number",
+                                        "trouble.device_text", "trouble.remedy", "module.serial_number"};
+    if (view.baseline) usual.emplace_back("former_peer.node_description");
+    return usual;
+  }
+  if (view.windows)
+    return {"node_description",
+            "port_num",
+            "peer.node_description",
+            "peer.port_num",
+            "window.link_downs",
+            "window.raw_ber",
+            "window.corrected_blocks_per_second",
+            "window.uncorrectable_blocks_per_second"};
+  if (view.planes)
+    return {"node_description", "port_num", "plane", "peer.node_description", "phys_state", "fec_mode", "raw_ber", "effective_ber"};
+  return {"node_description", "port_num", "peer.node_description", "peer.port_num", "speed", "fec_mode", "raw_ber", "effective_ber"};
 }
 
 }  // namespace
 
-std::span<const Column<PhyLine>> link_columns() {
-  static const std::vector<Column<PhyLine>> columns = make_columns(
-      {"node_description", "port_num", "peer.node_description", "peer.port_num", "speed", "fec_mode", "raw_ber", "effective_ber"});
-  return columns;
-}
+const ModuleColumn& module_column(std::size_t number) { return of_module.at(number); }
 
-std::span<const Column<PhyLine>> down_columns() {
-  static const std::vector<Column<PhyLine>> columns = make_columns(
-      {"node_description", "port_num", "phys_state", "trouble.code", "last_down.down_reason", "module.serial_number", "trouble.remedy"});
+std::vector<Column<PhyLine>> phy_columns(const PhyView& view) {
+  std::vector<Column<PhyLine>> columns = columns_of_ports();
+  const auto append = [&columns](std::vector<Column<PhyLine>> more) { std::ranges::move(more, std::back_inserter(columns)); };
+  append(module_columns<PhyLine, row_of>());
+  if (view.baseline) append(columns_of_former_peer());
+  if (view.windows) append(columns_of_windows());
+  if (view.lanes) columns.push_back({{"lanes", "LANES"}, lanes_cell});
+  if (view.histogram) columns.push_back({{"fec_histogram", "BINS"}, histogram_cell});
+  const std::vector<std::string_view> usual = usual_columns(view);
+  for (Column<PhyLine>& column : columns) column.usual = std::ranges::find(usual, column.key) != usual.end();
   return columns;
 }
 

@@ -1,23 +1,73 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The columns of `ibtool phy`: one list for its text, JSON and CSV.
+// The columns of `ibtool phy`: one list for its text, JSON and CSV. Those of a module are those of `ibtool modules` too.
 #pragma once
 
-#include <span>
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "phy/port_row.hpp"
+#include "phy/window.hpp"
 #include "report/columns.hpp"
 #include "tools/shared/fabric.hpp"
 
 namespace ib::tools {
 
-/// A row of the table: a port and what was read of it.
+/// The port that a port was linked to in an earlier fabric.
+struct FormerPeer {
+  Guid node_guid;
+  std::string description;
+  unsigned port_num{};
+};
+
+/// A row of the table: a port, or one plane of it, and what was read of it.
 struct PhyLine {
   const Fabric* fabric;
   const phy::PortRow* row;
+  bool by_plane{};              ///< the port and its planes are rows of their own
+  const phy::Window* window{};  ///< null: there is none
+  const FormerPeer* former{};   ///< null: none is known
 };
 
-/// The columns of a table of links, and of one of ports that are down: they differ in which are shown unless others are chosen.
-std::span<const report::Column<PhyLine>> link_columns();
-std::span<const report::Column<PhyLine>> down_columns();
+/// What a table of ports is for: it decides which columns there are, and which a text shows unless others are chosen.
+struct PhyView {
+  bool down{}, planes{}, windows{}, baseline{}, lanes{}, histogram{};
+};
+std::vector<report::Column<PhyLine>> phy_columns(const PhyView& view);
+
+/// A lane of a port.
+struct LaneLine {
+  PhyLine port;
+  std::size_t lane;
+};
+/// A bin of the FEC histogram of a port.
+struct BinLine {
+  PhyLine port;
+  const phy::HistogramBin* bin;
+  std::uint64_t greatest;  ///< the greatest count of the port's bins
+};
+std::vector<report::Column<LaneLine>> lane_columns();
+std::vector<report::Column<BinLine>> bin_columns();
+/// The lanes in use of these ports, and the bins of those whose histogram was read.
+std::vector<LaneLine> lanes_of(const std::vector<PhyLine>& ports);
+std::vector<BinLine> bins_of(const std::vector<PhyLine>& ports);
+
+/// A column of the module in a cage. Its key begins with "module.".
+struct ModuleColumn : report::ColumnInfo {
+  report::Cell (*get)(const phy::PortRow& row);
+};
+inline constexpr std::size_t module_column_count = 15;
+const ModuleColumn& module_column(std::size_t number);
+
+/// The columns of a module for rows of another type. `row_of` is the port in whose cage it is.
+template <class Row, const phy::PortRow& (*row_of)(const Row& row), std::size_t... numbers>
+std::vector<report::Column<Row>> module_columns_of(std::index_sequence<numbers...> /*each*/) {
+  return {report::Column<Row>{module_column(numbers), [](const Row& row) { return module_column(numbers).get(row_of(row)); }}...};
+}
+template <class Row, const phy::PortRow& (*row_of)(const Row& row)>
+std::vector<report::Column<Row>> module_columns() {
+  return module_columns_of<Row, row_of>(std::make_index_sequence<module_column_count>());
+}
 
 }  // namespace ib::tools

@@ -25,6 +25,7 @@
 #include "tools/frame/commands.hpp"
 #include "tools/shared/fabric.hpp"
 #include "tools/shared/survey.hpp"
+#include "tools/snapshot/phy_part.hpp"
 #include "tools/snapshot/report.hpp"
 #include "tools/snapshot/sa_part.hpp"
 
@@ -99,6 +100,9 @@ class Snapshot final : public Command {
     set.offer(part_names());
     set.value("--skip", "PART[,PART...]", "Leave these parts out.", [this](std::string_view text) { skip_ = parts_in(text, "--skip"); });
     set.offer(part_names());
+    set.value("--also", "PART[,PART...]", "Read these parts too, of those that are left out unless they are named: phy.",
+              [this](std::string_view text) { also_ = parts_in(text, "--also"); });
+    set.offer(part_names());
     set.flag("--force", force_, "Replace FILE, however few of its nodes were seen.");
     set.key("-c --cckey", cc_key_, "KEY", "The CC_Key of requests for congestion control; what is no number asks for it.");
     add_common(set, common, (group_fabric & ~(group_sa | group_from)) | group_sl);
@@ -140,7 +144,10 @@ class Snapshot final : public Command {
     return std::chrono::duration<double>(session.loop().now() - begin).count();
   }
 
-  bool is_wanted(Part part) const { return part == Part::topology || ((!only_ || contains(*only_, part)) && !contains(skip_, part)); }
+  bool is_wanted(Part part) const {
+    const bool is_chosen = only_ ? contains(*only_, part) : is_usual(part);
+    return part == Part::topology || ((is_chosen || contains(also_, part)) && !contains(skip_, part));
+  }
 
   async::Task<> sweep(Session& session, Fabric& fabric, snapshot::Writer& writer, SnapshotReport& report) const {
     const async::Time begin = session.loop().now();
@@ -172,6 +179,9 @@ class Snapshot final : public Command {
     how.take_mlnx = [&fabric](PortIndex at, const smp::MlnxExtPortInfo& info) { take_fdr10(fabric.subnet, at, info); };
     how.find_paths = [&session, &paths] { return session.read_service_levels(paths); };
     how.read_sa = [&session, &writer](mad::Transactor&) { return read_sa_part(session, writer); };
+    how.read_phy = [&session, &fabric, &paths](mad::Transactor& transactor) {
+      return read_phy_part(session, transactor, fabric.subnet, paths);
+    };
     how.began = [&session, &begun](Part part, std::uint64_t planned) {
       begun[part] = session.loop().now();
       report_plan(session, part, planned);
@@ -200,14 +210,14 @@ class Snapshot final : public Command {
   }
 
   static void report_plan(const Session& session, Part part, std::uint64_t planned) {
-    if (part != Part::sa && session.options().stats)
+    if (part != Part::sa && part != Part::phy && session.options().stats)
       print_on_stderr(session.world(), fmt::format("mads planned: {} for {}\n", planned, name(part)));
   }
 
   std::string file_;
   bool force_{};
   std::optional<std::vector<Part>> only_;
-  std::vector<Part> skip_;
+  std::vector<Part> skip_, also_;
   std::uint64_t cc_key_{};
 };
 

@@ -184,6 +184,10 @@ TEST_CASE("a MAD with a register holds the layout that its modifier and the page
   mad[16] = 0;
   mad[17] = 0x17;
   CHECK(find_attribute_in(mad) == &mlx::GeneralInfo::info());
+  store_be(&mad[34], std::uint16_t{0x257});  // Quantum-2
+  CHECK(find_attribute_in(mad) == &mlx::Is4GeneralInfo::info());
+  store_be(&mad[34], std::uint16_t{47396});  // InfiniScale III
+  CHECK(find_attribute_in(mad) == &mlx::GeneralInfo::info());
   CHECK(find_attribute_in(Bytes(mad).first(10)) == nullptr);
   CHECK(find_attribute_in({}) == nullptr);
 }

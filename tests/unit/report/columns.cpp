@@ -72,7 +72,44 @@ TEST_CASE("a text has the usual columns, aligned, and escapes what came from the
         "b\\x1b    3  5e-09\n"
         "a        -      0\n"
         "-       12      -\n");
-  CHECK(table.text({}).empty());
+  CHECK(table.text({}) == "NAME  LID  BER\n");
+}
+
+TEST_CASE("a text is cut to a width in its words, and never in its numbers") {
+  const Table<Row> table(columns);
+  const std::vector<Row> long_names{{"a name that is long", 3, 5e-9, {}}, {"short", 123456, std::nullopt, {}}};
+  CHECK(table.text(long_names, 23) ==
+        "NAME         LID    BER\n"
+        "a name..       3  5e-09\n"
+        "short     123456      -\n");
+  CHECK(table.text(long_names, 22) == table.text(long_names, 1));
+  CHECK(table.text(long_names, 34) == table.text(long_names));
+  Table<Row> wide(columns);
+  wide.show_all();
+  CHECK_THAT(wide.text(long_names, 20), contains("a name that is long") && contains("STATE"));
+}
+
+TEST_CASE("a cell with members is words in a text and what it writes in JSON, and a picture is in no JSON") {
+  constexpr std::array<Column<Row>, 2> two{{
+      {{"ends", "ENDS", {}, true},
+       [](const Row& row) {
+         return Cell(Nested{row.name, [&row](Sink& sink, std::string_view key) { sink.value(key, row.lid); }});
+       }},
+      {{"bar", "BAR", {}, true, false, true}, [](const Row&) { return Cell(std::string("##")); }},
+  }};
+  const Table<Row> table(two);
+  CHECK(table.text({{"a\x1b", 3, {}, {}}, {}}) == "ENDS   BAR\na\\x1b  ##\n-      ##\n");
+  CHECK(document(table, {{"a", 3, {}, {}}})["rows"][0] == json({{"ends", 3}}));
+  CHECK(csv(table, {}) == "ends\r\n");
+}
+
+TEST_CASE("the first rows are kept after they were sorted") {
+  Table<Row> table(columns);
+  std::vector<Row> sorted = rows();
+  table.sort_by("-lid");
+  table.keep_first(1);
+  table.arrange(sorted);
+  CHECK(names(sorted) == std::vector<std::string>{""});
 }
 
 TEST_CASE("JSON has all columns, with objects for keys with a dot and null for what is not known") {
@@ -101,13 +138,13 @@ TEST_CASE("rows are sorted by a column, and what is not known comes last in eith
   Table<Row> table(columns);
   std::vector<Row> sorted = rows();
   table.sort_by("lid");
-  table.sort(sorted);
+  table.arrange(sorted);
   CHECK(names(sorted) == std::vector<std::string>{"b\x1b", "", "a"});
   table.sort_by("-lid");
-  table.sort(sorted);
+  table.arrange(sorted);
   CHECK(names(sorted) == std::vector<std::string>{"", "b\x1b", "a"});
   table.sort_by("name");
-  table.sort(sorted);
+  table.arrange(sorted);
   CHECK(names(sorted) == std::vector<std::string>{"a", "b\x1b", ""});
 }
 

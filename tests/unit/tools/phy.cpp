@@ -2,10 +2,9 @@
 // phy, modules, firmware and environment on a fabric whose devices answer registers.
 #include <nlohmann/json.hpp>
 
-#include "iba-gen/reg.hpp"
+#include "base/split.hpp"
 #include "support/catch.hpp"
-#include "support/fake_registers.hpp"
-#include "support/program.hpp"
+#include "unit/tools/phy_bench.hpp"
 
 namespace tools_phy_tests {
 
@@ -13,75 +12,11 @@ using namespace ib;
 using ibtest::contains;
 using ibtest::FakeFabric;
 using ibtest::FakeRegisters;
+using ibtest::PhyBench;
+using ibtest::starts_with;
 using nlohmann::json;
 
-namespace {
-
-/// A switch with this host and two others; the cable of the last is unplugged at the far end, port 4 has an unsupported module, and port 5
-/// an empty cage.
-struct Bench {
-  FakeFabric fabric;
-  FakeFabric::NodeId leaf = fabric.add_switch(0x100, 5, "leaf"), here = fabric.add_ca(0x200, 1, "here"),
-                     other = fabric.add_ca(0x300, 1, "other");
-  FakeRegisters *of_leaf{}, *of_other{};
-
-  Bench() {
-    fabric.link(leaf, 1, here, 1);
-    fabric.link(leaf, 2, other, 1);
-    fabric.assign_lids();
-    fabric.attach(here);
-    fabric.node(here).info.vendor_id = 0x1175;
-    of_leaf = &run_registers(fabric, leaf);
-    of_other = &run_registers(fabric, other);
-    for (unsigned port = 1; port <= 5; ++port) add_port(*of_leaf, port);
-    add_port(*of_other, 1);
-    module(*of_leaf, 2, "SERIAL-A");
-    module(*of_other, 1, "SERIAL-A");
-    module(*of_leaf, 4, "SERIAL-B\x1b[2J");
-    of_leaf->set<reg::PddrTroubleshooting>(4, "monitor_opcode", 1029U);
-    of_leaf->set<reg::PddrTroubleshooting>(4, "status_message", std::string_view("Unsupported\x1b[2J"));
-    of_leaf->set<reg::PddrTroubleshooting>(5, "monitor_opcode", 1024U);
-    of_leaf->set<reg::PpcntStatistics>(2, "raw_ber_magnitude", 4U);
-    of_leaf->set<reg::PpcntStatistics>(2, "raw_ber_coef", 3U);
-    general(*of_leaf, "MT_0000000042", 31);
-    general(*of_other, "MT_0000000900", 28);
-  }
-
-  static void add_port(FakeRegisters& registers, unsigned port) {
-    registers.set<reg::PddrOperation>(port, "fec_mode_active", 4U);
-    registers.add<reg::PddrTroubleshooting>(port);
-    registers.add<reg::PddrModule>(port);
-    registers.set<reg::PddrLinkDown>(port, "local_reason_opcode", 23U);
-    registers.set<reg::PpcntPhysical>(port, "link_down_events", 2U);
-    registers.set<reg::PpcntStatistics>(port, "raw_ber_magnitude", 9U);
-    registers.set<reg::PpcntStatistics>(port, "raw_ber_coef", 5U);
-    registers.set<reg::PpcntStatistics>(port, "effective_ber_magnitude", 254U);
-    registers.set<reg::PpcntStatistics>(port, "effective_ber_coef", 15U);
-  }
-  static void module(FakeRegisters& registers, unsigned port, std::string_view serial) {
-    registers.set<reg::PddrModule>(port, "vendor_sn", serial);
-    registers.set<reg::PddrModule>(port, "vendor_name", std::string_view("Mellanox        "));
-    registers.set<reg::PddrModule>(port, "vendor_pn", std::string_view("MFS1S00-H003V"));
-    registers.set<reg::PddrModule>(port, "cable_type", 1U);
-    registers.set<reg::PddrModule>(port, "cable_length", 3U);
-    registers.set<reg::PddrModule>(port, "temperature", 45U * 256);
-    registers.set<reg::PddrModule>(port, "monitor_cap_mask", 0x1fU);
-  }
-  static void general(FakeRegisters& registers, std::string_view psid, unsigned major) {
-    std::ranges::copy(psid, registers.general.fw_psid.begin());
-    registers.general.ext_major = major;
-    registers.general.uptime = 86400;
-  }
-  ibtest::Outcome run(std::vector<std::string> words) { return ibtest::ibtool(fabric, std::move(words)); }
-  json document(std::vector<std::string> words) {
-    words.emplace_back("--json");
-    return json::parse(run(std::move(words)).out);
-  }
-};
-
-}  // namespace
-
-TEST_CASE_METHOD(Bench, "phy shows the ports of all links, the worst first") {
+TEST_CASE_METHOD(PhyBench, "phy shows the ports of all links, the worst first") {
   const auto text = run({"phy", "--skip-sl"});
   CHECK(text.status == 0);
   CHECK_THAT(text.out, contains("NODE") && contains("RAW BER"));
@@ -100,12 +35,12 @@ TEST_CASE_METHOD(Bench, "phy shows the ports of all links, the worst first") {
   CHECK(ports[1]["module"]["serial_number"].is_null() != ports[2]["module"]["serial_number"].is_null());
 }
 
-TEST_CASE_METHOD(Bench, "phy of one node shows all of its ports") {
+TEST_CASE_METHOD(PhyBench, "phy of one node shows all of its ports") {
   CHECK(document({"phy", "--skip-sl", "1"})["ports"].size() == 5);
   CHECK(of_other->times() == 0);
 }
 
-TEST_CASE_METHOD(Bench, "phy --down shows the ports that should be up, with the reason and a remedy, and no empty cage") {
+TEST_CASE_METHOD(PhyBench, "phy --down shows the ports that should be up, with the reason and a remedy, and no empty cage") {
   const json ports = document({"phy", "--down", "--skip-sl"})["ports"];
   REQUIRE(ports.size() == 1);
   CHECK(ports[0]["port_num"] == 4);
@@ -118,7 +53,7 @@ TEST_CASE_METHOD(Bench, "phy --down shows the ports that should be up, with the 
   CHECK(text.out.find('\x1b') == std::string::npos);
 }
 
-TEST_CASE_METHOD(Bench, "phy shows and sorts by chosen columns, and refuses others before it reads") {
+TEST_CASE_METHOD(PhyBench, "phy shows and sorts by chosen columns, and refuses others before it reads") {
   const auto text = run({"phy", "--skip-sl", "--columns", "node_description,port_num", "--sort", "port_num"});
   CHECK(text.out == "NODE   PORT\nleaf      1\nother     1\nleaf      2\n");
   of_leaf->asked.clear();
@@ -132,7 +67,7 @@ TEST_CASE_METHOD(Bench, "phy shows and sorts by chosen columns, and refuses othe
   CHECK(csv.out == "port_num,state,state_text\r\n");
 }
 
-TEST_CASE_METHOD(Bench, "modules has one row for both ends of a cable") {
+TEST_CASE_METHOD(PhyBench, "modules has one row for both ends of a cable") {
   const json modules = document({"modules", "--skip-sl"})["modules"];
   REQUIRE(modules.size() == 2);
   CHECK(modules[0]["ends"].size() == 2);
@@ -142,7 +77,7 @@ TEST_CASE_METHOD(Bench, "modules has one row for both ends of a cable") {
   CHECK_THAT(text.out, contains("leaf 2, other 1") && contains("SERIAL-B\\x1b[2J"));
 }
 
-TEST_CASE_METHOD(Bench, "firmware counts versions by type and PSID, and marks the odd ones") {
+TEST_CASE_METHOD(PhyBench, "firmware counts versions by type and PSID, and marks the odd ones") {
   const auto third = fabric.add_ca(0x400, 1, "third");
   fabric.link(leaf, 3, third, 1);
   fabric.assign_lids();
@@ -161,7 +96,7 @@ TEST_CASE_METHOD(Bench, "firmware counts versions by type and PSID, and marks th
   CHECK(of_leaf->times(reg::Pddr::register_id) == 0);
 }
 
-TEST_CASE_METHOD(Bench, "environment shows sensors and fans") {
+TEST_CASE_METHOD(PhyBench, "environment shows sensors and fans") {
   of_leaf->set<reg::Mtcap>(0, "sensor_map", 1U);
   of_leaf->set<reg::Mtmp>(0, "temperature", 106U * 8);
   of_leaf->set<reg::Mtmp>(0, "temperature_threshold_hi", 105U * 8);
@@ -178,7 +113,7 @@ TEST_CASE_METHOD(Bench, "environment shows sensors and fans") {
   CHECK(of_other->times() == 0);
 }
 
-TEST_CASE_METHOD(Bench, "a silent device makes the result incomplete") {
+TEST_CASE_METHOD(PhyBench, "a silent device makes the result incomplete") {
   of_other->service().faults.silent = true;
   const auto text = run({"phy", "--skip-sl"});
   CHECK(text.status == 4);
@@ -186,12 +121,127 @@ TEST_CASE_METHOD(Bench, "a silent device makes the result incomplete") {
   CHECK_THAT(text.out, contains("leaf"));
 }
 
-TEST_CASE_METHOD(Bench, "a fabric without such devices says so") {
+TEST_CASE_METHOD(PhyBench, "a fabric without such devices says so") {
   for (const auto node : {leaf, other, here}) fabric.node(node).info.vendor_id = 0x1175;
   const auto text = run({"phy", "--skip-sl"});
   CHECK(text.status == 0);
-  CHECK(text.out.empty());
+  CHECK_THAT(text.out, starts_with("NODE") && contains("RAW BER"));  // the headings alone
+  CHECK(std::ranges::count(text.out, '\n') == 1);
   CHECK_THAT(text.err, contains("not NVIDIA's"));
+}
+
+TEST_CASE_METHOD(PhyBench, "JSON of phy has all members of a port, and null for what is not known") {
+  const json port = document({"phy", "--skip-sl"})["ports"][0];
+  for (const char* key : {"node_guid",
+                          "node_description",
+                          "lid",
+                          "port_num",
+                          "port_label",
+                          "state",
+                          "state_text",
+                          "phys_state",
+                          "phys_state_text",
+                          "speed",
+                          "speed_text",
+                          "width",
+                          "width_text",
+                          "fec_mode",
+                          "fec_mode_text",
+                          "raw_ber",
+                          "effective_ber",
+                          "symbol_ber",
+                          "seconds_since_clear",
+                          "raw_errors_per_lane",
+                          "corrected_blocks",
+                          "uncorrectable_blocks",
+                          "link_down_events",
+                          "link_recovery_events"}) {
+    INFO(key);
+    CHECK(port.contains(key));
+  }
+  CHECK(port["peer"] == json({{"node_guid", "0000:0000:0000:0300"}, {"node_description", "other"}, {"port_num", 1}}));
+  for (const char* key : {"down_reason", "down_reason_text", "initiator", "initiator_text"}) CHECK(port["last_down"].contains(key));
+  for (const char* key : {"code", "code_text", "device_text", "remedy"}) CHECK(port["trouble"].contains(key));
+  const json& module = port["module"];
+  for (const char* key : {"identifier", "identifier_text", "vendor", "part_number", "hardware_revision", "serial_number", "module_firmware",
+                          "length_meters", "temperature_celsius", "voltage_millivolts", "rx_power_dbm", "tx_power_dbm", "bias_milliamperes",
+                          "power_low_alarm_dbm", "power_high_alarm_dbm", "temperature_alarm_celsius"}) {
+    INFO(key);
+    CHECK(module.contains(key));
+  }
+  CHECK(module["rx_power_dbm"] == nullptr);
+  CHECK(module["power_low_alarm_dbm"] == nullptr);
+  const json one = document({"modules", "--skip-sl"})["modules"][0];
+  for (const auto& [key, value] : module.items()) CHECK(one.at(key) == value);
+}
+
+TEST_CASE_METHOD(PhyBench, "the tables of these commands have at most eight columns, and wide ones all") {
+  of_leaf->set<reg::Mtcap>(0, "sensor_map", 1U);
+  of_leaf->set<reg::Mtmp>(0, "temperature", 40U * 8);
+  for (const char* command : {"phy", "phy --down", "modules", "modules --parts", "firmware", "firmware --nodes", "environment"}) {
+    INFO(command);
+    std::vector<std::string> words;
+    for (const std::string_view word : split(command, " ")) words.emplace_back(word);
+    words.emplace_back("--skip-sl");
+    const auto headings = [&](const char* form) {
+      std::vector<std::string> line = words;
+      line.insert(line.end(), {"--format", form});
+      const std::string out = run(std::move(line)).out;
+      return out.substr(0, out.find('\n'));
+    };
+    const std::string table = headings("table"), wide = headings("wide"), csv = headings("csv");
+    CHECK(table == headings("text"));
+    CHECK(wide.size() > table.size() - 1);
+    std::size_t columns = 1;
+    for (std::size_t at = table.find("  "); at != std::string::npos; at = table.find("  ", table.find_first_not_of(' ', at))) ++columns;
+    CHECK(columns <= 8);
+    CHECK(std::ranges::count(csv, ',') + 1 >= static_cast<std::ptrdiff_t>(columns) - 1);
+    CHECK(headings("tsv").find('\t') != std::string::npos);
+  }
+}
+
+TEST_CASE_METHOD(PhyBench, "phy reads several nodes and ports") {
+  const json ports = document({"phy", "--skip-sl", "1@4", "3", "1@2"})["ports"];
+  CHECK(ports.size() == 3);
+  CHECK(document({"phy", "--skip-sl", "1@4"})["ports"][0]["port_num"] == 4);
+  CHECK(document({"phy", "--skip-sl", "1@4", "1@4"})["ports"].size() == 1);
+  const auto missing = run({"phy", "--skip-sl", "1@6"});
+  CHECK(missing.status == 3);
+  CHECK_THAT(missing.err, contains("no port 6") && contains("1 to 5"));
+  CHECK(document({"modules", "--skip-sl", "1@4", "3"})["modules"].size() == 2);
+  CHECK(document({"firmware", "--skip-sl", "1", "3"})["nodes"].size() == 2);
+}
+
+TEST_CASE_METHOD(PhyBench, "phy shows the first rows with --top") {
+  const auto text = run({"phy", "--skip-sl", "--columns", "port_num,raw_ber", "--sort=-raw_ber", "--top", "1"});
+  CHECK(text.out == "PORT  RAW BER\n   2   0.0003\n");
+  CHECK(run({"phy", "--top", "0"}).status == 2);
+}
+
+TEST_CASE_METHOD(PhyBench, "modules counts parts, and marks those with another firmware than most") {
+  for (unsigned port : {1U, 3U}) module(*of_leaf, port, port == 1 ? "SERIAL-C" : "SERIAL-D");
+  for (unsigned port : {1U, 2U, 3U}) of_leaf->set<reg::PddrModule>(port, "fw_version", 0x2e000001U);
+  of_leaf->set<reg::PddrModule>(4, "fw_version", 0x2d000001U);
+  const json found = document({"modules", "--skip-sl"});
+  CHECK(found["modules"].size() == 4);
+  CHECK(std::ranges::count(found["modules"], json(true), [](const json& module) { return module["is_odd"]; }) == 1);
+  CHECK(found["module_parts"].size() == 2);
+  const auto text = run({"modules", "--skip-sl", "--parts"});
+  CHECK_THAT(text.out, contains("46.0.1          3\n") && contains("45.0.1          1  odd\n"));
+}
+
+TEST_CASE_METHOD(PhyBench, "environment has a row for each sensor and fan in a table, and refuses columns for JSON") {
+  of_leaf->set<reg::Mtcap>(0, "sensor_map", 1U);
+  of_leaf->set<reg::Mtmp>(0, "temperature", 40U * 8);
+  of_leaf->set<reg::Mfcr>(0, "tacho_active", 1U);
+  of_leaf->set<reg::Mfsm>(0, "rpm", 9000U);
+  of_leaf->add<reg::Fore>(0);
+  const auto csv = run({"environment", "--skip-sl", "--format", "csv", "--columns", "sensor,temperature_celsius,rpm,is_below_limit"});
+  CHECK(csv.out == "sensor,temperature_celsius,rpm,is_below_limit\r\n\"sensor 0\",40,,\r\n\"fan 0\",,9000,false\r\n");
+  for (const char* command : {"environment", "firmware"}) {
+    const auto refused = run({command, "--json", "--sort", "sensor"});
+    CHECK(refused.status == 2);
+  }
 }
 
 }  // namespace tools_phy_tests

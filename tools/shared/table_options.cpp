@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "tools/shared/table_options.hpp"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+
+namespace ib::tools {
+
+std::size_t terminal_width(std::FILE* file) {
+  winsize size{};
+  const int number = file != nullptr ? fileno(file) : -1;
+  const bool is_terminal = number >= 0 && isatty(number) != 0 && ioctl(number, TIOCGWINSZ, &size) == 0;
+  return is_terminal && size.ws_col != 0 ? size.ws_col : report::unlimited_width;
+}
+
+void add_table_options(OptionSet& set, CommonOptions& common, TableOptions& options, std::vector<std::string> keys) {
+  const std::string_view format_help =
+      "Print the result as a table that fits the terminal, as one with all columns (wide), as JSON, JSON lines, CSV or tab-separated "
+      "values.";
+  std::vector<std::string> forms{"table", "wide"};
+  std::ranges::copy(format_names(), std::back_inserter(forms));
+  set.choice("--format", std::move(forms), format_help, [&common, &options](const std::string& name) {
+    options.wide = name == "wide";
+    common.format = format_named(name).value_or(Format::text);
+  });
+  set.text("--columns", options.columns, "KEY[,…]", "Show these columns, by their names in JSON; all: every one.");
+  set.offer(keys);
+  set.text("--sort", options.sort, "KEY", "Sort by this column; --sort=-KEY: the greatest value first.");
+  set.offer(std::move(keys));
+  set.number("--top", options.top, "N", "Show the first N rows only.", {.low = 1});
+}
+
+}  // namespace ib::tools

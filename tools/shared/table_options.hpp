@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// How a command shows a table of columns: --format with table and wide, --columns, --sort and --top. A text has the usual columns, at most
+// eight, and fits the terminal; CSV, TSV and JSON have all columns.
+#pragma once
+
+#include <cstddef>
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "report/columns.hpp"
+#include "tools/frame/common_options.hpp"
+#include "tools/shared/fabric.hpp"
+
+namespace ib::tools {
+
+/// The columns of the terminal that `file` writes to; report::unlimited_width where it is none.
+std::size_t terminal_width(std::FILE* file);
+
+struct TableOptions {
+  std::optional<std::string> columns, sort;
+  std::optional<std::size_t> top;
+  bool wide{};
+
+  /// Throws UsageError for a column that is not there.
+  template <class Row>
+  void apply(report::Table<Row>& table) const {
+    if (wide) table.show_all();
+    if (columns) table.choose(*columns);
+    if (sort) table.sort_by(*sort);
+    if (top) table.keep_first(*top);
+  }
+};
+
+/// Adds --format, which takes the place of the common one, --columns, --sort and --top. `keys` are those of the columns.
+void add_table_options(OptionSet& set, CommonOptions& common, TableOptions& options, std::vector<std::string> keys);
+
+/// The keys of columns.
+template <class Columns>
+std::vector<std::string> keys_of(const Columns& columns) {
+  std::vector<std::string> keys;
+  for (const auto& column : columns) keys.emplace_back(column.key);
+  return keys;
+}
+
+/// A list of a fabric as a table.
+template <class Row>
+struct TableReport : FabricReport {
+  /// `member` is the name of the list in JSON, `width` that of the terminal.
+  TableReport(const Fabric& of, std::string_view member, report::Table<Row> shown, std::vector<Row> lines, std::size_t width)
+      : FabricReport(of), key(member), table(std::move(shown)), rows(std::move(lines)), most_width(width) {
+    table.arrange(rows);
+  }
+
+  void visit(report::Sink& sink) const override {
+    table.visit(sink, key, rows);
+    visit_failures(sink);
+  }
+  void text(TextOut& out) const override { out.write(table.text(rows, most_width)); }
+
+  std::string_view key;
+  report::Table<Row> table;
+  std::vector<Row> rows;
+  std::size_t most_width;
+};
+
+}  // namespace ib::tools

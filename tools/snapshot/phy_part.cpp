@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "tools/snapshot/phy_part.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "mad/error.hpp"
+#include "phy/planes.hpp"
+#include "phy/reading.hpp"
+#include "tools/frame/session.hpp"
+
+namespace ib::tools {
+namespace {
+
+/// Counts what passes through to another Transactor.
+class Counting final : public mad::Transactor {
+ public:
+  Counting(mad::Transactor& below, snapshot::SurveyedPart& counts) : Transactor(below.end_port()), below_(below), counts_(counts) {}
+  mad::Task<mad::Result<mad::Reply>> try_call(const mad::Request& request) override {
+    ++counts_.planned;
+    mad::Result<mad::Reply> result = co_await below_.try_call(request);
+    if (result) {
+      ++counts_.answered;
+    } else if (!mad::tries_in_vain(result.error())) {
+      ++counts_.refused;
+    }
+    co_return result;
+  }
+
+ private:
+  mad::Transactor& below_;
+  snapshot::SurveyedPart& counts_;
+};
+
+}  // namespace
+
+async::Task<snapshot::SurveyedPart> read_phy_part(Session& session, mad::Transactor& transactor, const subnet::Subnet& subnet,
+                                                  const subnet::PortPaths& paths) {
+  snapshot::SurveyedPart result;
+  Counting counting(transactor, result);
+  std::vector<subnet::NodeIndex> nodes(subnet.nodes().size());
+  std::iota(nodes.begin(), nodes.end(), subnet::NodeIndex{0});
+  phy::Planes planes = co_await phy::read_planes(counting, subnet, session.here(), nodes);
+  std::vector<subnet::PortIndex> ports;
+  for (const subnet::NodeIndex node : nodes) {
+    for (unsigned number = 1; number < subnet.node(node).slots; ++number) {
+      const subnet::PortIndex port = subnet.port_of(node, number);
+      if (subnet.port(port).has_info) ports.push_back(port);
+    }
+  }
+  phy::ReadingOptions options;
+  options.paths = &paths;
+  options.histogram = true;
+  options.planes = [&planes, &subnet](subnet::PortIndex port) {
+    const auto found = planes.of_node.find(subnet.port(port).node);
+    return found == planes.of_node.end() ? 0U : found->second;
+  };
+  options.progress = [&session](std::size_t done, std::size_t of) { session.progress().count(done, of, "registers of ports"); };
+  phy::Reading found = co_await phy::read_phy(counting, subnet, ports, options);
+  options.wanted = phy::Wanted::environment;
+  options.progress = [&session](std::size_t done, std::size_t of) { session.progress().count(done, of, "registers of devices"); };
+  const phy::Reading environment = co_await phy::read_phy(counting, subnet, std::move(ports), options);
+  result.failures = std::move(found.failures);
+  for (const subnet::Failure& failure : environment.failures) {
+    const auto is_known = [&failure](const subnet::Failure& known) { return known.node == failure.node; };
+    if (std::ranges::none_of(result.failures, is_known)) result.failures.push_back(failure);
+  }
+  result.failures.insert(result.failures.end(), planes.failures.begin(), planes.failures.end());
+  co_return result;
+}
+
+}  // namespace ib::tools

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The part `phy` of a snapshot: what phy, modules, environment and firmware request.
+#pragma once
+
+#include "async/task.hpp"
+#include "snapshot/fabric_survey.hpp"
+
+namespace ib::tools {
+
+class Session;
+
+/// Reads the registers of all ports and devices through `transactor`, which records the answers. `paths` are those of GMPs.
+async::Task<snapshot::SurveyedPart> read_phy_part(Session& session, mad::Transactor& transactor, const subnet::Subnet& subnet,
+                                                  const subnet::PortPaths& paths);
+
+}  // namespace ib::tools
