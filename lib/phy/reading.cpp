@@ -236,7 +236,9 @@ async::Task<std::optional<T>> Reader::request(Device& device, PortIndex port, T 
   const T value = T::unpack(answer->payload());
   const bool is_this = answer->header().attribute_modifier() == T::register_id && is_layout(answer->payload(), info);
   if (is_this && is_of(value, wanted)) co_return value;
-  add_failure(subnet::Failure::Kind::false_answer, port, false, info.title, "The answer is of another register or index.");
+  constexpr std::uint16_t no_status = 0;
+  if (device.refused.insert(no_status).second)
+    add_failure(subnet::Failure::Kind::false_answer, port, false, info.title, "The answer is of another register or index.");
   co_return std::nullopt;
 }
 

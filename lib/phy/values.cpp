@@ -44,7 +44,7 @@ std::optional<double> ratio(BitErrorRatio ber) {
   constexpr std::uint8_t no_error = 254, no_error_either = 255;
   if (ber.magnitude == no_error || ber.magnitude == no_error_either) return 0;
   if (ber == BitErrorRatio{} || !within(ber.magnitude, magnitude_range)) return {};
-  return ber.coefficient * std::pow(10, -static_cast<int>(ber.magnitude));
+  return ber.coefficient / std::pow(10, ber.magnitude);
 }
 
 std::optional<double> module_celsius(std::uint16_t raw) {

@@ -6,10 +6,12 @@ import subprocess
 import sys
 import tempfile
 
+import devices
 import simfabric
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 CLUSTER = os.path.join(os.path.dirname(HERE), "fabric", "cluster16")
+ODD = os.path.join(HERE, "cluster16_devices.txt")
 
 WELCOME = """
 You are on {host}, a host of a simulated InfiniBand fabric: {what}.
@@ -18,6 +20,8 @@ Try:
   ibtool ibnetdiscover                    the whole fabric
   ibtool iblinkinfo                       every link, its width and speed
   ibtool smpquery portinfo 1              a port's PortInfo, asked over the fabric
+  ibtool phy                              bit errors and FEC of every link; phy --down: why ports are down
+  ibtool environment                      temperatures and fans of switches
   ibtool help                             what else there is
 
 Break a cable on the simulator's console and look again; `sim-console Help` lists what else it can do:
@@ -37,6 +41,13 @@ def fabric_for(arguments):
     return simfabric.Fabric(CLUSTER + ".net", lids=CLUSTER + ".guid2lid")
 
 
+def registers(fabric):
+    """The environment in which the devices of the fabric answer the vendor's class. On the example cluster some have something wrong."""
+    cables = fabric.path("devices.txt")
+    devices.write(fabric.netfile, cables)
+    return simfabric.registers(cables, *([ODD] if fabric.netfile == CLUSTER + ".net" else []))
+
+
 def show(fabric, env, command):
     """Prints a command line and runs it on the fabric. Returns its exit status."""
     print(f"\n\033[1m$ {shlex.join(command)}\033[0m", flush=True)
@@ -46,7 +57,8 @@ def show(fabric, env, command):
 def demo(fabric, env):
     print("A simulated fabric is up: 4 leaf switches, 2 spine switches, 16 hosts.")
     commands = (["ibtool", "ibnetdiscover"], ["ibtool", "ibswitches"], ["ibtool", "smpquery", "nodeinfo", "1"],
-                ["ibtool", "smpquery", "portinfo", "1", "19"])
+                ["ibtool", "smpquery", "portinfo", "1", "19"], ["ibtool", "phy"], ["ibtool", "phy", "--down"],
+                ["ibtool", "modules"], ["ibtool", "environment"], ["ibtool", "firmware"])
     failed = [command for command in commands if show(fabric, env, command) != 0]
     for command in failed:
         print(f"FAILED: {shlex.join(command)}", file=sys.stderr)
@@ -94,7 +106,7 @@ def shell(fabric, env):
 def main():
     mode, tools, *rest = sys.argv[1:]
     with fabric_for(rest) as fabric:
-        env = fabric.env()
+        env = fabric.env(**registers(fabric))
         env["PATH"] = f"{os.path.abspath(tools)}:{HERE}/bin:{env['PATH']}"
         return demo(fabric, env) if mode == "demo" else shell(fabric, env)
 

@@ -30,6 +30,7 @@ def built(variable, path):
 
 IBTOOL = built("IBTOOL", "tools/ibtool")
 DELAY = built("IBTEST_DELAY_LIB", "tests/support/ibtest-delay.so")
+REGISTERS = built("IBTEST_REGISTERS_LIB", "tests/support/ibtest-registers.so")
 PROGRAMS = built("IBTEST_PROGRAMS", "tests/programs/ibtest-programs")  # its first word says which: tests/programs/programs.hpp
 PROMPT = "sim> "
 SBIN_PATH = "/usr/local/sbin:/usr/sbin:/sbin"
@@ -78,6 +79,13 @@ def rmpp_libs():
     arrive cut."""
     paths = [built("IBTEST_RMPP_LIB", "tests/support/ibtest-rmpp.so"), built("IBTEST_PACKETS_LIB", "tests/support/ibtest-packets.so")]
     return [[path] for path in paths] if all(map(os.path.exists, paths)) else [[], []]
+
+
+def registers(*files, log=None):
+    """For Fabric.run() and its like: devices answer the vendor's class with the usual values, and with what these files say otherwise. log:
+    the file that gets a line for each request."""
+    env = {"preload": [REGISTERS], "IBTEST_REGISTERS": ":".join([os.path.join(HERE, "registers.txt"), *files])}
+    return env | {"IBTEST_REGISTERS_LOG": log} if log else env
 
 
 def memory_dir():

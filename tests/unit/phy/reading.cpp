@@ -219,7 +219,7 @@ TEST_CASE_METHOD(Bench, "an answer of another port, page or register is not take
   other_registers->answers_instead = reg::Mtmp::register_id;
   read();
   for (const PortRow& row : found.ports) CHECK_FALSE(row.is_known());
-  CHECK_FALSE(found.failures.empty());
+  CHECK(found.failures.size() == 2);  // one a device, whatever it answers of how many registers
 }
 
 TEST_CASE_METHOD(Bench, "a device has at most two requests in flight") {

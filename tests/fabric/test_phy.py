@@ -1,0 +1,242 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""The physical layer on a fabric whose devices answer the vendor's class: phy, modules, environment and firmware, and what they make of
+devices that answer wrongly, or not at all."""
+import csv
+import io
+import json
+import os
+import re
+import shlex
+import signal
+
+import case
+import play
+
+README = os.path.join(case.HERE, "..", "..", "README.md")
+
+LEAF1, LEAF4, SPINE1, SPINE2 = 0xb8599f0300a00000, 0xb8599f0300a00030, 0xb8599f0300a00040, 0xb8599f0300a00050
+LOGIN, COMPUTE1 = 0x506b4b0300100000, 0x506b4b0300100004
+GENERAL_INFO, ACCESS_REGISTER = 0x17, 0x51
+PDDR, PPCNT = 0x5031, 0x5008
+LINK_ENDS = 64  # 16 hosts with a cable each, and 16 cables between switches
+ODD = """
+{leaf4} PPCNTStatistics[22].raw_ber_coef = 3          # an optic that dies
+{leaf4} PPCNTStatistics[22].raw_ber_magnitude = 5
+{leaf4} PPCNTStatistics[22].effective_ber_coef = 2
+{leaf4} PPCNTStatistics[22].effective_ber_magnitude = 9
+{leaf4} PDDRModule[22].temperature = 78.5*256
+{leaf4} PDDRModule[22].rx_power = -9,-2,-2,-2
+{leaf4} PDDRModule[22].vendor_sn = "MT1942VS01234"
+{spine2} PDDRModule[8].vendor_sn = "MT1942VS01234"
+{leaf1} PDDRModule[7].cable_type = 3                 # a cable that the port does not take
+{leaf1} PDDRModule[7].vendor_name = "Other"
+{leaf1} PDDRModule[7].vendor_sn = "X17"
+{leaf1} PDDRTroubleshooting[7].monitor_opcode = 1029
+{leaf1} PDDRTroubleshooting[7].status_message = "Unsupported \x1b[31mcable"
+{spine1} MTMP[0].temperature = 107*8
+{spine1} FORE.fan_under_limit = 2
+{compute1} IS4GeneralInfo.ext_sub_minor = 1000
+""".format(leaf1=hex(LEAF1), leaf4=hex(LEAF4), spine1=hex(SPINE1), spine2=hex(SPINE2), compute1=hex(COMPUTE1))
+
+
+class Base(case.FabricCase):
+    def setUp(self):
+        self.log = self.fabric.path("registers.log")
+        if os.path.exists(self.log):
+            os.unlink(self.log)
+
+    def devices(self, odd=ODD):
+        """The environment in which devices answer."""
+        with open(self.fabric.path("odd.txt"), "w", encoding="ascii") as file:
+            file.write(odd)
+        return case.simfabric.registers(file.name, log=self.log)
+
+    def on_devices(self, *words, odd=ODD, status=0, **env):
+        return self.ibtool(*words, status=status, **self.devices(odd), **env)
+
+    def json(self, *words, **options):
+        return json.loads(self.on_devices(*words, "--json", **options).stdout)
+
+    def requests(self, guid=None):
+        """What reached devices, or one: (GUID, attribute, modifier, index)."""
+        if not os.path.exists(self.log):
+            return []
+        with open(self.log, encoding="ascii") as log:
+            lines = [[int(word, 0) for word in line.split()] for line in log]
+        self.assertTrue(all(method == 1 for _, _, method, _, _, _ in lines), "only Gets")
+        return [(node, attribute, modifier, index) for node, _, _, attribute, modifier, index in lines if guid in (None, node)]
+
+
+class Phy(Base):
+    # -- a fabric that answers ---------------------------------------------------------------------------------------
+    def test_links(self):
+        """Each end of each link has a row, the worst link first; six Gets a port and one a device."""
+        text = self.on_devices("phy").stdout.splitlines()
+        self.assertEqual(len(text), 1 + LINK_ENDS)
+        self.assertRegex(text[1], r"^MF0;leaf04:SB7800/U1 +22 +MF0;spine02:SB7800/U1 +8 +EDR +LL RS\(271,257\) +3e-05 +2e-09$")
+        self.assertEqual(len(self.requests()), 22 + 6 * LINK_ENDS)
+        ports = self.json("phy")["ports"]
+        worst = ports[0]
+        self.assertEqual((worst["raw_ber"], worst["effective_ber"], worst["symbol_ber"]), (3e-05, 2e-09, 0))
+        self.assertEqual(worst["module"]["temperature_celsius"], 78.5)
+        self.assertEqual(worst["module"]["rx_power_dbm"], [-9, -2, -2, -2])
+        self.assertEqual(worst["peer"]["node_description"], "MF0;spine02:SB7800/U1")
+        self.assertEqual({port["seconds_since_clear"] for port in ports}, {864000})
+
+    def test_rows(self):
+        """CSV has the numbers of JSON."""
+        rows = list(csv.DictReader(io.StringIO(self.on_devices("phy", "--format", "csv").stdout)))
+        ports = self.json("phy")["ports"]
+        self.assertEqual(len(rows), LINK_ENDS)
+        for row, port in zip(rows, ports):
+            self.assertEqual((row["node_description"], int(row["port_num"])), (port["node_description"], port["port_num"]))
+            self.assertEqual(float(row["raw_ber"]), port["raw_ber"])
+            self.assertEqual(row["module.serial_number"], port["module"]["serial_number"])
+
+    def test_down(self):
+        """Why a port is down, in the words of the device, which are no terminal codes; empty cages are not listed."""
+        done = self.on_devices("phy", "--down")
+        self.assertRegex(done.stdout.splitlines()[1], r"^MF0;leaf01:SB7800/U1 +7 +Polling .* unsupported cable or module .* X17$")
+        self.assertEqual(len(done.stdout.splitlines()), 2)
+        (port,) = self.json("phy", "--down")["ports"]
+        self.assertEqual(port["trouble"]["code"], 1029)
+        everything = self.on_devices("phy", "--down", "--columns", "all").stdout
+        self.assertIn("Unsupported", everything)
+        self.assertNotIn("\x1b", everything)
+
+    def test_modules(self):
+        modules = self.json("modules")["modules"]
+        (cable,) = [module for module in modules if module["serial_number"] == "MT1942VS01234"]
+        self.assertEqual([(end["node_description"], end["port_num"]) for end in cable["ends"]],
+                         [("MF0;spine02:SB7800/U1", 8), ("MF0;leaf04:SB7800/U1", 22)])
+        self.assertEqual(sum(len(module["ends"]) for module in modules), LINK_ENDS + 1)
+        self.assertRegex(self.on_devices("modules").stdout, r"(?m)^QSFP28 +Mellanox +MMA1B00-E100 +A2 +MT1942VS01234 ")
+
+    def test_environment(self):
+        text = self.on_devices("environment").stdout
+        self.assertRegex(text, r"(?m)^MF0;spine01:SB7800/U1 +asic +107 +58 +105 +hot$")
+        self.assertRegex(text, r"(?m)^MF0;spine01:SB7800/U1 +fan 1 +8600 +slow$")
+        self.assertEqual(text.count(" hot\n") + text.count(" slow\n"), 2)
+        nodes = self.json("environment")["nodes"]
+        self.assertEqual([len(node["temperatures"]) for node in nodes], [3] * 6)
+        self.assertEqual([len(node["fans"]) for node in nodes], [4] * 6)
+
+    def test_firmware(self):
+        text = self.on_devices("firmware").stdout
+        self.assertRegex(text, r"(?m)^ *4119 +MT_0000000008 +16\.0035\.1000 +1 +odd +compute01 mlx5_0$")
+        self.assertRegex(text, r"(?m)^ *4119 +MT_0000000008 +16\.0035\.4030 +15 ")
+        self.assertEqual(len(self.requests()), 22)
+        nodes = self.json("firmware")["nodes"]
+        self.assertEqual({node["firmware"] for node in nodes}, {"15.2010.5042", "16.0035.4030", "16.0035.1000"})
+        self.assertEqual({node["uptime_seconds"] for node in nodes}, {1728000})
+
+    def test_query(self):
+        """Registers that phy reads only where that is wanted, and attributes of the SMA, by LID and by directed route."""
+        bins = self.on_devices("query", "VendGet", "PPCNTFecHistogram", "1", "--field", "local_port=1,pnat=1").stdout
+        self.assertIn("16400000000000", bins)
+        odd = f"0x{LEAF1:x} SMPMlnxExtNodeInfo[0].asic_max_planes = 4\n"
+        for target in (["1"], ["-D", "0,1"]):
+            self.assertRegex(self.on_devices("query", "SubnGet", "SMPMlnxExtNodeInfo", *target, odd=odd).stdout, r"ASICMaxPlanes\W+4\b")
+        self.on_devices("query", "SubnGet", "SMPMlnxExtNodeInfo", "2", odd=odd, status=3)
+
+    # -- devices that do not answer as they should -------------------------------------------------------------------
+    def test_silent(self):
+        """A device that is silent gets no further request in this run; others are read."""
+        for fault in ("silent", "vs_key 0x1234"):
+            with self.subTest(fault):
+                self.setUp()
+                done = self.on_devices("phy", "--retries", "1", odd=f"0x{COMPUTE1:x} {fault}\n", status=4)
+                self.assertEqual(self.requests(COMPUTE1), [(COMPUTE1, GENERAL_INFO, 0, 0)] * 2)
+                self.assertIn("No answer from 506b:4b03:0010:0004 'compute01 mlx5_0'", done.stderr)
+                self.assertEqual(len(done.stdout.splitlines()), 1 + LINK_ENDS - 1)
+
+    def test_silent_about_registers(self):
+        done = self.on_devices("phy", "--retries", "1", odd=f"0x{LEAF1:x} silent PDDR\n", status=4)
+        self.assertEqual(self.requests(LEAF1), [(LEAF1, GENERAL_INFO, 0, 0)] + [(LEAF1, ACCESS_REGISTER, PDDR, 1)] * 2)
+        self.assertIn("No answer from b859:9f03:00a0:0000 'MF0;leaf01:SB7800/U1' about PDDR page 0", done.stderr)
+
+    def test_unsupported(self):
+        """A register that a device does not have is no failure, and is requested once of devices of its type."""
+        ports = self.json("phy", odd="switch unsupported PPCNT\n")["ports"]
+        switches = [port for port in ports if port["node_description"].startswith("MF0;")]
+        self.assertEqual({port["raw_ber"] for port in switches}, {None})
+        self.assertEqual({port["fec_mode"] for port in switches}, {3})
+        self.assertEqual({port["raw_ber"] for port in ports if port not in switches}, {0})
+        asked = [request for request in self.requests() if request[0] >> 40 == LEAF1 >> 40 and request[2] == PPCNT]
+        self.assertLessEqual(len(asked), 2 * 6)
+
+    def test_busy(self):
+        """A device that is busy is waited for."""
+        self.assertEqual(len(self.on_devices("phy", "login01 mlx5_0", odd=f"0x{LOGIN:x} busy 1\n").stdout.splitlines()), 2)
+        self.assertEqual(len(self.requests(LOGIN)), 1 + 6 + 1)
+
+    def test_false_answers(self):
+        """An answer of another register, of another port, or that is cut: what it says is not shown."""
+        for fault in ("wrong_register MTMP", "wrong_port", "short PDDR"):
+            with self.subTest(fault):
+                done = self.on_devices("phy", "login01 mlx5_0", odd=f"0x{LOGIN:x} {fault}\n", status=4)
+                self.assertIn("login01 mlx5_0", done.stderr)
+                self.assertNotIn("LL RS", done.stdout)
+
+    def test_no_general_info(self):
+        done = self.on_devices("firmware", odd=f"0x{LOGIN:x} no_general_info\n")
+        self.assertIn("Registers of 1 of 22 devices are not read: they refuse GeneralInfo", done.stderr)
+
+    # -- a fabric that is not well -----------------------------------------------------------------------------------
+    def test_without_subnet_manager(self):
+        """The subnet manager does not answer, but stands."""
+        self.fabric.opensm.send_signal(signal.SIGSTOP)
+        self.addCleanup(self.fabric.opensm.send_signal, signal.SIGCONT)
+        done = self.on_devices("phy", "-t", "200", "--retries", "0", status=None)
+        self.assertEqual(len(done.stdout.splitlines()), 1 + LINK_ENDS)
+
+
+class Pulled(Base):
+    def test_cable_pulled(self):
+        """A port that has lost its link is listed only while a module is in its cage."""
+        self.unlink("S-b8599f0300a00010", 19)
+        self.assertNotIn("leaf02", self.on_devices("phy", "--down").stdout)
+        plugged = "0xb8599f0300a00010 PDDRModule[19].cable_type = 1\n0xb8599f0300a00010 PDDRTroubleshooting[19].monitor_opcode = 57\n"
+        self.assertRegex(self.on_devices("phy", "--down", odd=plugged).stdout, r"leaf02:SB7800/U1 +19 +Polling .* no signal detected ")
+
+
+class Readme(case.FabricCase):
+    """The example cluster as tests/shell and tests/demo have it."""
+
+    def test_the_lines_of_the_readme(self):
+        with open(README, encoding="utf-8") as file:
+            shown = re.search(r"what hangs in that cage.*?\n\n(.*?)\n\n", file.read(), re.S)[1]
+        self.assertLessEqual(len(shown.splitlines()), 20)
+        for part in shown.split("    $ ")[1:]:
+            command, *lines = part.splitlines()
+            printed = self.ibtool(*shlex.split(command)[1:], **play.registers(self.fabric)).stdout.splitlines()
+            lines = [line[4:] for line in lines if line.strip() != "…"]
+            self.assertEqual([line.rstrip() for line in printed if line.rstrip() in lines], lines, command)
+
+    def test_cables(self):
+        """Each cable has one serial number at both ends, but for the two that lead nowhere."""
+        modules = json.loads(self.ibtool("modules", "--json", **play.registers(self.fabric)).stdout)["modules"]
+        self.assertEqual(sorted(len(module["ends"]) for module in modules), [1, 1] + [2] * (LINK_ENDS // 2))
+
+    def test_hints(self):
+        """What the shell offers works there."""
+        for words in re.findall(r"ibtool (phy(?: --down)?|environment)\b", play.WELCOME):
+            self.assertGreater(len(self.ibtool(*words.split(), **play.registers(self.fabric)).stdout.splitlines()), 2)
+
+
+class OwnCable(case.FabricCase):
+    def test_own_cable_out(self):
+        """Nothing is sent to anybody."""
+        self.change('Unlink "S-b8599f0300a00000"[1]', 'Relink "S-b8599f0300a00000"[1]')
+        log = self.fabric.path("registers.log")
+        for words in (["phy"], ["phy", "--down"], ["modules"], ["environment"], ["firmware"]):
+            with self.subTest(words):
+                done = self.ibtool(*words, status=3, **case.simfabric.registers(log=log))
+                self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+                self.assertEqual(done.stdout, "")
+        self.assertFalse(os.path.exists(log))
+
+
+if __name__ == "__main__":
+    case.main()
