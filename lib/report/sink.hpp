@@ -70,7 +70,8 @@ class Sink {
   /// An object whose values are not known. `unknown_members` writes its members as null, into an open object. A TableSink calls it to get
   /// the columns; other sinks write null for the object.
   virtual void null_object(std::string_view key, const std::function<void(Sink&)>& unknown_members);
-  /// The names of the members of the elements of the array that is open, for formats that name their columns also where there is no row.
+  /// The names of the members of the elements of the array that is open, for formats that name their columns also where there is no row:
+  /// "a.b" is the member b of the object a, "list[].b" the member b of the elements of a list within.
   virtual void columns(const std::vector<std::string>& /*names*/) {}
   /// Closes everything that is open inside the outermost object, so that an error can still become a member of that object.
   virtual void unwind() = 0;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <iterator>
 
 #include "base/error.hpp"
 #include "report/cell.hpp"
@@ -79,12 +80,21 @@ void TableSink::end_object() {
   if (place() == Place::inside) prefix_.resize(levels_.back().prefix);
   levels_.pop_back();
   if (!levels_.empty()) return;
-  if (columns_.empty() && !announced_.empty()) line({announced_.begin(), announced_.end()});
+  if (columns_.empty() && !announced_.empty()) write_head(names_of(announced_));
   out_.flush();
 }
 
 void TableSink::columns(const std::vector<std::string>& names) {
-  if (place() == Place::list && open_.size() + 1 == path_.size()) announced_ = names;
+  if (place() != Place::list || !columns_.empty() || !announced_.empty()) return;
+  std::vector<Names> members(path_.size());
+  for (std::size_t depth = 0; depth < open_.size(); ++depth) members[depth] = names_in(open_[depth]);
+  for (std::string_view name : names) {
+    std::size_t depth = open_.size();
+    for (; depth + 1 < path_.size() && name.starts_with(path_[depth + 1] + "[]."); ++depth) name.remove_prefix(path_[depth + 1].size() + 3);
+    const bool leads_on = depth + 1 < path_.size() && name == path_[depth + 1];
+    if (!leads_on && name.find("[].") == std::string_view::npos) members[depth].emplace_back(name);
+  }
+  if (!members.back().empty()) announced_ = std::move(members);
 }
 
 void TableSink::begin_array(std::string_view key) {
@@ -148,18 +158,30 @@ void TableSink::unwind() {
   if (levels_.size() > 1) levels_.resize(1, {.place = Place::document});
 }
 
-/// The names of the columns of a row. A member of an element around the row that has the name of a member of the row is LIST.MEMBER.
-std::vector<std::string> TableSink::names_of(const Row& row) const {
-  std::vector<std::string> names;
-  for (std::size_t depth = 0; depth < row.size(); ++depth) {
-    for (const Cell& one : *row[depth]) {
-      const auto is_it = [&one](const Cell& other) { return other.name == one.name; };
-      const bool is_taken = std::any_of(row.begin() + static_cast<std::ptrdiff_t>(depth) + 1, row.end(),
-                                        [&](const auto& cells) { return std::ranges::any_of(*cells, is_it); });
-      names.push_back(is_taken ? path_[depth] + "." + one.name : one.name);
+TableSink::Names TableSink::names_in(const Cells& cells) {
+  Names names;
+  for (const Cell& one : cells) names.push_back(one.name);
+  return names;
+}
+
+/// The names of columns, of the names of members by depth. A member of an element around a row that has the name of a member of the row is
+/// LIST.MEMBER.
+TableSink::Names TableSink::names_of(const std::vector<Names>& members) const {
+  Names names;
+  for (std::size_t depth = 0; depth < members.size(); ++depth) {
+    for (const std::string& name : members[depth]) {
+      const bool is_taken = std::any_of(members.begin() + static_cast<std::ptrdiff_t>(depth) + 1, members.end(),
+                                        [&](const Names& inner) { return std::ranges::find(inner, name) != inner.end(); });
+      names.push_back(is_taken ? path_[depth] + "." + name : name);
     }
   }
   return names;
+}
+
+TableSink::Names TableSink::names_of(const Row& row) const {
+  std::vector<Names> members;
+  for (const auto& cells : row) members.push_back(names_in(*cells));
+  return names_of(members);
 }
 
 /// The cells of a row in the order of the columns. Throws Error where it has one that the first row has not.
@@ -183,12 +205,22 @@ std::vector<std::string_view> TableSink::cells_of(const Row& row) const {
   return sorted;
 }
 
+/// Writes the first line. Names that were announced stand before those of the first row, unless this has others too.
+void TableSink::write_head(Names names) {
+  columns_ = std::move(names);
+  line({columns_.begin(), columns_.end()});
+}
+
 void TableSink::write(const Row& row) {
   if (columns_.empty()) {
-    columns_ = names_of(row);
-    line({columns_.begin(), columns_.end()});
-    for (const auto& part : row) {
-      for (const Cell& one : *part) members_.push_back(one.name);
+    Names names = names_of(row), announced = names_of(announced_);
+    const bool has_all =
+        std::ranges::all_of(names, [&](const auto& name) { return std::ranges::find(announced, name) != announced.end(); });
+    if (has_all && announced != names) {
+      write_head(std::move(announced));
+    } else {
+      write_head(std::move(names));
+      for (const auto& part : row) std::ranges::move(names_in(*part), std::back_inserter(members_));
     }
   }
   line(cells_of(row));

@@ -24,7 +24,8 @@ enum class TableStyle {
   tsv,  ///< tabs and newlines; in cells they are \t, \n and \r, and a backslash is \\.
 };
 
-/// The first line names the columns; it is written with the first row, or at the end where columns() has named them and there is no row.
+/// The first line names the columns: those that columns() announced, else those of the first row. It is there without rows where they were
+/// announced.
 /// A cell has the value as in JSON: digits, true or false, a text; null is an empty cell. A text that a spreadsheet would take for a
 /// formula, or that begins with an apostrophe, has an apostrophe in front. Characters that could disturb a terminal, and bytes that are not
 /// UTF-8, become U+FFFD.
@@ -42,7 +43,7 @@ class TableSink : public Sink {
   void literal(std::string_view key, std::string_view value, const Measure& measure) override;
   void text(std::string_view key, std::string_view value) override;
   void null_object(std::string_view key, const std::function<void(Sink&)>& unknown_members) override;
-  /// Those of the rows, for a table without any.
+  /// The columns of the rows, in their order, also where there is no row.
   void columns(const std::vector<std::string>& names) override;
   /// Drops the rows of the element that is not complete.
   void unwind() override;
@@ -67,6 +68,7 @@ class TableSink : public Sink {
   };
   using Cells = std::vector<Cell>;
   using Row = std::vector<std::shared_ptr<const Cells>>;  ///< by depth of the elements
+  using Names = std::vector<std::string>;
 
   Place place() const { return levels_.empty() ? Place::ignored : levels_.back().place; }
   bool holds_cells() const { return place() == Place::element || place() == Place::inside; }
@@ -76,8 +78,11 @@ class TableSink : public Sink {
   void begin_json(std::string_view key);
   void cell(std::string_view key, std::string text);
   std::string encoded(std::string_view value) const;
-  std::vector<std::string> names_of(const Row& row) const;
+  static Names names_in(const Cells& cells);
+  Names names_of(const std::vector<Names>& members) const;
+  Names names_of(const Row& row) const;
   std::vector<std::string_view> cells_of(const Row& row) const;
+  void write_head(Names names);
   void write(const Row& row);
   void line(const std::vector<std::string_view>& cells);
 
@@ -85,11 +90,12 @@ class TableSink : public Sink {
   TableStyle style_;
   std::vector<std::string> path_;
   std::vector<Level> levels_;
-  std::vector<Cells> open_;                     ///< the cells of the elements that are open
-  std::string prefix_;                          ///< of the names of cells
-  std::vector<Row> rows_;                       ///< those of the present element of the document's list
-  std::vector<std::string> columns_, members_;  ///< of the first row: names of columns, and of the members that they are of
-  std::vector<std::string> announced_;          ///< names of columns, as columns() gave them
+  std::vector<Cells> open_;       ///< the cells of the elements that are open
+  std::string prefix_;            ///< of the names of cells
+  std::vector<Row> rows_;         ///< those of the present element of the document's list
+  Names columns_;                 ///< of the first line
+  Names members_;                 ///< that they are of, where they are those of the first row
+  std::vector<Names> announced_;  ///< names of members by depth, as columns() gave them
   std::string json_text_, json_name_;
   std::optional<JsonSink> json_;  ///< of a list within a row
   unsigned json_depth_ = 0;

@@ -8,110 +8,15 @@
 #include <vector>
 
 #include "base/escape.hpp"
+#include "iba-gen/mad.hpp"
 #include "iba-gen/smp.hpp"
 #include "iba/generic.hpp"
 #include "iba/registry.hpp"
 #include "iba/text.hpp"
+#include "snapshot/views.hpp"
 
 namespace ib::snapshot {
 namespace {
-
-constexpr std::string_view node_views = R"(
-CREATE VIEW facts AS SELECT name, value FROM raw_fact;
-CREATE VIEW nodes AS
-  SELECT n.node, i.node_guid AS guid, i.node_type_text AS type, d.node_string AS description, i.num_ports,
-         (SELECT p.lid FROM port_info p WHERE p.node = n.node AND p.lid <> 0 ORDER BY p.port LIMIT 1) AS lid,
-         i.system_image_guid, i.vendor_id, i.device_id, i.revision, n.hops
-  FROM raw_node n LEFT JOIN node_info i USING(node) LEFT JOIN node_description d USING(node);
-CREATE VIEW ports AS
-  SELECT p.node, p.port, CASE WHEN r.guid <> 0 THEN printf('%04x:%04x:%04x:%04x', r.guid >> 48 & 65535, r.guid >> 32 & 65535,
-         r.guid >> 16 & 65535, r.guid & 65535) END AS guid, p.lid, p.lmc, p.port_state_text AS state,
-         p.port_physical_state_text AS physical_state, p.link_width_active_text AS width,
-         CASE WHEN p.link_speed_ext_active2 <> 0 THEN p.link_speed_ext_active2_text
-              WHEN p.link_speed_ext_active <> 0 THEN p.link_speed_ext_active_text
-              WHEN r.fdr10 & 255 THEN 'FDR10' ELSE p.link_speed_active_text END AS speed,
-         nullif(r.peer_node, -1) AS peer_node, CASE WHEN r.peer_node >= 0 THEN r.peer_port END AS peer_port,
-         CASE p.link_width_active WHEN 1 THEN 1 WHEN 2 THEN 4 WHEN 4 THEN 8 WHEN 8 THEN 12 WHEN 16 THEN 2 END AS lanes,
-         CASE WHEN p.link_width_supported & 8 THEN 12 WHEN p.link_width_supported & 4 THEN 8 WHEN p.link_width_supported & 2 THEN 4
-              WHEN p.link_width_supported & 16 THEN 2 WHEN p.link_width_supported & 1 THEN 1 END AS lanes_supported,
-         CASE p.link_speed_ext_active2 WHEN 2 THEN 200 WHEN 1 THEN 100 ELSE
-           CASE p.link_speed_ext_active WHEN 4 THEN 50 WHEN 2 THEN 25 WHEN 1 THEN 14 ELSE
-             CASE WHEN r.fdr10 & 255 THEN 10 ELSE CASE p.link_speed_active WHEN 4 THEN 10 WHEN 2 THEN 5 WHEN 1 THEN 2.5 END END
-           END END AS lane_speed,
-         CASE WHEN p.link_speed_ext_supported2 & 2 THEN 200 WHEN p.link_speed_ext_supported2 & 1 THEN 100
-              WHEN p.link_speed_ext_supported & 4 THEN 50 WHEN p.link_speed_ext_supported & 2 THEN 25
-              WHEN p.link_speed_ext_supported & 1 THEN 14 WHEN p.link_speed_supported & 4 THEN 10
-              WHEN p.link_speed_supported & 2 THEN 5 WHEN p.link_speed_supported & 1 THEN 2.5 END AS lane_speed_supported
-  FROM port_info p LEFT JOIN raw_port r USING(node, port);
-CREATE VIEW links AS
-  SELECT a.node AS node_a, a.port AS port_a, c.node_string AS description_a,
-         a.peer_node AS node_b, a.peer_port AS port_b, d.node_string AS description_b, p.state, p.width, p.speed,
-         p.lanes, min(p.lanes_supported, q.lanes_supported) AS lanes_supported,
-         p.lane_speed, min(p.lane_speed_supported, q.lane_speed_supported) AS lane_speed_supported
-  FROM raw_port a LEFT JOIN node_description c ON c.node = a.node LEFT JOIN node_description d ON d.node = a.peer_node
-  LEFT JOIN ports p ON p.node = a.node AND p.port = a.port LEFT JOIN ports q ON q.node = a.peer_node AND q.port = a.peer_port
-  WHERE a.peer_node > a.node OR (a.peer_node = a.node AND a.peer_port >= a.port);
-CREATE VIEW failures AS
-  SELECT nullif(node, -1) AS node, nullif(port, -1) AS port, beyond, attribute, modifier, why,
-         (SELECT CAST(value AS INTEGER) FROM raw_fact WHERE name = 'begun') AS time
-  FROM raw_failure
-  UNION ALL
-  SELECT CASE mgmt_class WHEN 3 THEN NULL ELSE node END, nullif(entry_port, 0), 0,
-         coalesce(name, printf('class 0x%02x attribute 0x%04x', mgmt_class, attribute)), modifier,
-         CASE WHEN status = -1 THEN 'no answer' WHEN status = -2 THEN CAST(payload AS TEXT)
-              WHEN status & 28 = 4 THEN 'refused: class version not supported' WHEN status & 28 = 8 THEN 'refused: method not supported'
-              WHEN status & 28 = 12 THEN 'refused: method and attribute not supported'
-              WHEN status & 28 = 28 THEN 'refused: invalid field' ELSE printf('refused: status 0x%04x', status) END,
-         time
-  FROM raw_answer LEFT JOIN attributes USING(mgmt_class, attribute) WHERE status <> 0;
-)";
-
-/// An SQL expression: the number that a hexadecimal digit of `bytes` makes, counted from 1. `bytes` is an expression too. Digits of missing
-/// bytes are 0, because zeros at the end of a payload are not stored.
-std::string digit_of(std::string_view bytes, std::string_view digit) {
-  return fmt::format("instr('123456789ABCDEF', substr(hex({}) || '0000', {}, 1))", bytes, digit);
-}
-
-/// An SQL expression: the number in `size` bytes of a payload, from the byte `first` on, which is an expression that counts from 0.
-std::string number_at(std::string_view first, unsigned size) {
-  const std::string bytes = fmt::format("substr(payload, {} + 1, {})", first, size);
-  std::string sum;
-  for (unsigned digit = 1; digit <= 2 * size; ++digit) {
-    sum += fmt::format("{}{} * {}", digit > 1 ? " + " : "", digit_of(bytes, std::to_string(digit)), 1U << (4 * (2 * size - digit)));
-  }
-  return "(" + sum + ")";
-}
-
-/// "WITH RECURSIVE place(n) AS …": the numbers below `count`.
-std::string places(unsigned count) {
-  return fmt::format("WITH RECURSIVE place(n) AS (VALUES(0) UNION ALL SELECT n + 1 FROM place WHERE n < {})", count - 1);
-}
-
-/// The views of the tables that consist of blocks.
-std::string block_views() {
-  constexpr std::string_view where = "status = 0 AND mgmt_class = 1 AND attribute =";
-  std::string views;
-  views += fmt::format(
-      "CREATE VIEW lft AS {} SELECT node, modifier * 64 + n AS lid, {} AS out_port, modifier AS block FROM raw_answer JOIN switch_info "
-      "USING(node), place WHERE {} {} AND modifier * 64 + n BETWEEN 1 AND linear_fdb_top;",
-      places(64), number_at("n", 1), where, smp::LinearForwardingTable::attribute_id);
-  views += fmt::format(
-      "CREATE VIEW mft AS {}, bit(b) AS (VALUES(0) UNION ALL SELECT b + 1 FROM bit WHERE b < 15) SELECT node, 49152 + (modifier & 511) * "
-      "32 + n AS mlid, (modifier >> 28) * 16 + b AS out_port FROM raw_answer, place, bit WHERE {} {} AND length(payload) > n * 2 AND "
-      "({} >> b) & 1;",
-      places(32), where, smp::MulticastForwardingTable::attribute_id, number_at("n * 2", 2));
-  views += fmt::format(
-      "CREATE VIEW pkeys AS {}, entry AS (SELECT node, max(entry_port, modifier >> 16) AS port, (modifier & 65535) * 32 + n AS "
-      "pkey_index, {} AS pkey, time FROM raw_answer, place WHERE {} {} AND length(payload) > n * 2) SELECT node, port, pkey_index, pkey, "
-      "pkey & 32767 AS partition, pkey >> 15 AS is_full_member, max(time) AS time FROM entry WHERE pkey & 32767 <> 0 GROUP BY node, port, "
-      "pkey_index;",
-      places(32), number_at("n * 2", 2), where, smp::PKeyTable::attribute_id);
-  views += fmt::format(
-      "CREATE VIEW sl2vl AS {} SELECT node, entry_port, modifier >> 8 & 255 AS in_port, modifier & 255 AS out_port, n AS sl, {} AS vl FROM "
-      "raw_answer, place WHERE {} {};",
-      places(16), digit_of("substr(payload, n / 2 + 1, 1)", "n % 2 + 1"), where, smp::SLToVLMappingTable::attribute_id);
-  return views;
-}
 
 /// Makes the table of the attributes' names, for the view of failures.
 void write_names(Database& database) {
@@ -131,8 +36,8 @@ void write_names(Database& database) {
   }
 }
 
-/// The column of raw_answer that has the port of an attribute.
-enum class PortColumn : std::uint8_t { none, modifier, selector };
+/// The column of raw_answer that has the port of an attribute, in the order of the query in write_table().
+enum class PortColumn : std::uint8_t { none, modifier, selector, entry_port };
 
 struct AttributeTable {
   const StructInfo& info;
@@ -171,7 +76,8 @@ std::vector<AttributeTable> attribute_tables() {
   std::vector<AttributeTable> tables{{smp::NodeInfo::info(), smp_class, PortColumn::none},
                                      {smp::NodeDescription::info(), smp_class, PortColumn::none},
                                      {smp::SwitchInfo::info(), smp_class, PortColumn::none},
-                                     {smp::PortInfo::info(), smp_class, PortColumn::modifier}};
+                                     {smp::PortInfo::info(), smp_class, PortColumn::modifier},
+                                     {mad::ClassPortInfo::info(), performance, PortColumn::entry_port}};
   for (const StructInfo* info : all_structs()) {
     if (info->mgmt_class == performance && info->attribute_id >= 0 && info->variant.empty())
       tables.push_back({*info, performance, PortColumn::selector});
@@ -223,21 +129,22 @@ void write_table(Database& database, const AttributeTable& table) {
   for (int at = 2; at <= parameters; ++at) values += fmt::format(",?{}", at);
   // If two ports of a CA got requests, the counters of a port are stored twice.
   Statement row(database, fmt::format("INSERT OR REPLACE INTO {} VALUES({})", name, values));
-  Statement answers(database,
-                    fmt::format("SELECT node, modifier, selector, time, payload FROM raw_answer WHERE mgmt_class = {} AND attribute = "
-                                "{} AND status = 0",
-                                table.mgmt_class, table.info.attribute_id));
+  Statement answers(
+      database,
+      fmt::format("SELECT node, time, payload, modifier, selector, entry_port FROM raw_answer WHERE mgmt_class = {} AND attribute = "
+                  "{} AND status = 0",
+                  table.mgmt_class, table.info.attribute_id));
   std::vector<std::string> texts;
   texts.reserve(text_count);
   while (answers.step()) {
     texts.clear();
     int at = 1;
     row.bind(at++, answers.integer(0));
-    if (has_port) row.bind(at++, answers.integer(table.port == PortColumn::modifier ? 1 : 2));
-    row.bind(at++, answers.integer(3));
+    if (has_port) row.bind(at++, answers.integer(2 + static_cast<int>(table.port)));
+    row.bind(at++, answers.integer(1));
     for (const FieldInfo& field : table.info.fields) {
       for (std::uint32_t index = 0; is_column(field) && index < field.count; ++index)
-        at = bind_field(row, at, answers.bytes(4), field, index, texts);
+        at = bind_field(row, at, answers.bytes(2), field, index, texts);
     }
     row.run();
   }
@@ -248,8 +155,7 @@ void write_table(Database& database, const AttributeTable& table) {
 void write_decoded_tables(Database& database) {
   for (const AttributeTable& table : attribute_tables()) write_table(database, table);
   write_names(database);
-  database.run(std::string(node_views));
-  database.run(block_views());
+  create_views(database);
 }
 
 }  // namespace ib::snapshot

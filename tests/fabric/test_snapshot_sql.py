@@ -15,18 +15,18 @@ PAGE = os.path.join(case.HERE, "..", "..", "man", "pages", "ibtool-snapshot.5.in
 MEMBERS = {"login01 mlx5_0": 0x506b4b0300100001, "compute01 mlx5_0": 0x506b4b0300100005}  # of a multicast group
 
 
-def queries():
-    """name → SQL, as the page shows them."""
+def examples(kind):
+    """name → text of the page's examples: SQL of the kind "query", what sqlite3 -header prints of the kind "answer"."""
     with open(PAGE, encoding="utf-8") as file:
-        found = re.findall(r'^\.\\" query (\w+)\n\.EX\n(.*?)^\.EE$', file.read(), re.M | re.S)
-    return {name: sql.replace("\\-", "-") for name, sql in found}
+        found = re.findall(rf'^\.\\" {kind} (\w+)\n\.EX\n(.*?)^\.EE$', file.read(), re.M | re.S)
+    return {name: text.replace("\\-", "-") for name, text in found}
 
 
 class Base(case.FabricCase):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.sql = queries()
+        cls.sql, cls.answers = examples("query"), examples("answer")
 
     def snapshot(self, *words, status=0):
         file = self.fabric.path(self.id())
@@ -54,14 +54,14 @@ class PulledCable(Base):
         printed = self.lines("iblinkinfo")
         down = sum(1 for line in printed if re.search(r"==\(Down/", line))
         rows = self.rows(file, "down")
-        self.assertEqual(down, len(rows))
-        self.assertIn(("MF0;leaf01:SB7800/U1", 19), {(row["description"], row["port"]) for row in rows})
+        self.assertEqual(down, sum(row["ports"] for row in rows))
+        self.assertEqual(29, {row["description"]: row["ports"] for row in rows}["MF0;leaf01:SB7800/U1"])
         # A link between switches has two lines.
         known = {node[2]: node[0] for node in self.ours().nodes.values()}
-        slow = self.rows(file, "slow")
-        twice = sum(1 for row in slow if known[row["description_a"]] == known[row["description_b"]] == "Switch")
+        slow = self.select(file, "SELECT * FROM slow_links")
+        twice = sum(1 for row in slow if known[row["node_description"]] == known[row["peer_node_description"]] == "Switch")
         self.assertEqual(sum("Could be" in line for line in printed if "==(" in line), len(slow) + twice)
-        self.assertTrue(slow)
+        self.assertEqual([len(slow)], [row["links"] for row in self.rows(file, "slow")])
 
 
 class Widths(Base):
@@ -115,7 +115,8 @@ class Queries(Base):
         links = {frozenset({(guids[row["node_a"]], row["port_a"]), (guids[row["node_b"]], row["port_b"])}): f"{row['width']}{row['speed']}"
                  for row in self.select(file, "SELECT * FROM links")}
         self.assertEqual(fabric.links, links)
-        self.assertEqual(sum(1 for link in links if all(guid in switches for guid, _ in link)), len(self.rows(file, "trunks")))
+        self.assertEqual(sum(1 for link in links if all(guid in switches for guid, _ in link)),
+                         sum(row["cables"] for row in self.rows(file, "trunks")))
         lids = {(guids[row["node"]], row["port"]): (row["lid"], row["lmc"]) for row in
                 self.select(file, "SELECT node, port, lid, lmc FROM ports WHERE lid <> 0")}
         self.assertEqual(fabric.lids, lids)
@@ -126,8 +127,11 @@ class Queries(Base):
             name = setting.partition("=")[0]
             self.change(f'PerformanceSet "S-{leaf:016x}"[2] PortCounters.{setting}',
                         undo=f'PerformanceSet "S-{leaf:016x}"[2] PortCounters.{name}=0')
-        rows = self.rows(self.snapshot("--only", "counters"), "errors")
-        self.assertEqual([("MF0;leaf01:SB7800/U1", 2, 12, 0, 0, 3)], [tuple(row.values()) for row in rows])
+        file = self.snapshot("--only", "counters")
+        self.assertEqual([("MF0;leaf01:SB7800/U1", 2, 12, 0, "compute01 mlx5_0", 1)],
+                         [tuple(row.values()) for row in self.rows(file, "errors")])
+        (row,) = self.select(file, "SELECT port_xmit_discards, vl15_dropped FROM ports_with_errors")
+        self.assertEqual((3, 0), tuple(row.values()))
         printed = self.ibtool("perfquery", "1", "2").stdout
         self.assertRegex(printed, r"SymbolErrors:\.+12\n")
         self.assertRegex(printed, r"XmtDiscards:\.+3\n")
@@ -148,7 +152,7 @@ class Queries(Base):
                                    "AND out_port <> 255 ORDER BY lft.lid")])
         partitions = self.rows(file, "partitions")
         adapters = [node for node in self.ours().nodes.values() if node[0] == "Ca"]
-        self.assertEqual(sorted((node[2], 1, "0x7fff", 1) for node in adapters), sorted(tuple(row.values()) for row in partitions))
+        self.assertEqual([("0x7fff", 1, len(adapters))], [tuple(row.values()) for row in partitions])
         copies = self.rows(file, "multicast")
         printed = [line for switch in switches for line in self.lines("ibroute", "-M", str(switch["lid"])) if re.match(r"0xc0", line)]
         self.assertEqual(sorted({line.split()[0] for line in printed}), sorted({row["mlid"] for row in copies}))
@@ -172,10 +176,30 @@ class Queries(Base):
         self.assertIn("ClassPortInfo", {row["attribute"] for row in rows if row["why"] == "no answer"})
         self.assertTrue(all(re.match(r"\d{4}-", row["last"]) for row in rows))
 
+    def test_the_page_has_the_answers(self):
+        self.change('PerformanceSet "S-b8599f0300a00030"[22] PortCounters.SymbolErrorCounter=27',
+                    undo='PerformanceSet "S-b8599f0300a00030"[22] PortCounters.SymbolErrorCounter=0')
+        file = self.snapshot("--only", "counters,lft,pkeys")
+        self.assertEqual(10, len(self.answers))
+        for name, answer in self.answers.items():
+            with self.subTest(name), contextlib.closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as database:
+                found = database.execute(self.sql[name])
+                lines = [[column[0] for column in found.description], *found]
+                printed = "".join("|".join("" if cell is None else str(cell) for cell in line) + "\n" for line in lines)
+                self.assertEqual(answer, printed)
+
+    def test_what_switches_carry_is_what_check_lft_balance_counts(self):
+        file = self.snapshot("--only", "lft")
+        loads = {(row["node_guid"], row["port_num"]): row["routed_lids"] for row in self.select(file, "SELECT * FROM switch_load")}
+        document = json.loads(self.ibtool("check_lft_balance", "--json").stdout)
+        counted = {(switch["node_guid"], port["port_num"]): port["routed_lids"] for switch in document["switches"] for port in switch["ports"]}
+        self.assertTrue(counted)
+        self.assertEqual(counted, {place: loads[place] for place in counted})
+
     def test_every_query_has_a_test(self):
         with open(__file__, encoding="utf-8") as source:
-            self.assertEqual(set(self.sql), set(re.findall(r'self\.rows\(.*"(\w+)"\)', source.read())))
-        self.assertGreater(len(self.sql), 8)
+            tested = set(re.findall(r'self\.rows\(.*"(\w+)"\)', source.read()))
+        self.assertEqual(set(self.sql), tested | set(self.answers))
 
     def test_every_table_can_be_read(self):
         """No view or table is broken, and the list of the page is the list of the file."""

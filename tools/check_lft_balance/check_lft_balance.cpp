@@ -8,6 +8,7 @@
 #include "base/escape.hpp"
 #include "base/file.hpp"
 #include "iba/text.hpp"
+#include "report/member_names.hpp"
 #include "routing/table_reader.hpp"
 #include "subnet/names.hpp"
 #include "subnet/order.hpp"
@@ -46,11 +47,11 @@ struct BalanceReport final : FabricReport {
   using FabricReport::FabricReport;
 
   void visit(report::Sink& sink) const override {
-    sink.objects("switches", rows, [&](const SwitchBalance& row) {
-      visit_names(sink, row.node);
-      row.use ? sink.value("balanced", !row.use->unbalanced) : sink.null("balanced");
-      row.use ? visit_ports(sink, *row.use) : sink.null("ports");
-    });
+    sink.begin_array("switches");
+    if (!fabric.subnet.nodes().empty())
+      report::announce(sink, [this](report::Sink& to) { visit_row(to, {0, SwitchUse{{}, {}, {{1, 0}}, 0, false}}); });
+    for (const SwitchBalance& row : rows) visit_row(sink, row);
+    sink.end_array();
     visit_failures(sink);
   }
   void text(TextOut& out) const override {
@@ -61,6 +62,13 @@ struct BalanceReport final : FabricReport {
   Exit status() const override { return std::ranges::any_of(rows, &SwitchBalance::unbalanced) ? Exit::findings : FabricReport::status(); }
 
  private:
+  void visit_row(report::Sink& sink, const SwitchBalance& row) const {
+    sink.begin_object();
+    visit_names(sink, row.node);
+    row.use ? sink.value("balanced", !row.use->unbalanced) : sink.null("balanced");
+    row.use ? visit_ports(sink, *row.use) : sink.null("ports");
+    sink.end_object();
+  }
   static void visit_ports(report::Sink& sink, const SwitchUse& use) {
     sink.objects("ports", use.ports, [&](const PortUse& port) {
       sink.value("port_num", port.port);

@@ -157,7 +157,10 @@ class DumpTables final : public Command {
       const path::Path path = path_to(session, fabric.subnet, at);
       reader.add(at, path, session.name_of(path));
     }
-    if (emit.json()) emit.sink().begin_array("switches");
+    if (emit.json()) {
+      emit.sink().begin_array("switches");
+      print.announce(emit.sink(), SwitchTable(session.here()));
+    }
     for (bool is_first = true; co_await reader.next(); is_first = false) {
       if (is_first) require_read(std::ranges::any_of(reader.tables, &SwitchTable::any_read), reader.failures);
       for (const SwitchTable& table : reader.tables) emit.json() ? print.visit(emit.sink(), table) : print.text(emit.text(), table);

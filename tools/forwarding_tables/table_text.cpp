@@ -7,6 +7,7 @@
 #include "base/escape.hpp"
 #include "iba/text.hpp"
 #include "path/json.hpp"
+#include "report/member_names.hpp"
 #include "tools/forwarding_tables/tables.hpp"
 
 namespace ib::tools::tables {
@@ -116,14 +117,47 @@ void TableText::visit_destination(report::Sink& sink, Lid lid) const {
 }
 
 void TableText::visit(report::Sink& sink, const SwitchTable& of) const {
+  announce(sink, of);
+  visit_switch(sink, of, [&] { of.linear ? visit_linear(sink, of) : visit_multicast(sink, of); });
+}
+
+void TableText::announce(report::Sink& sink, const SwitchTable& of) const {
+  report::announce(sink, [&](report::Sink& to) {
+    visit_switch(to, of, [&] {
+      to.null("capacity");
+      if (!wanted_.multicast) to.null("top");
+      to.begin_array(wanted_.multicast ? "groups" : "routes");
+      wanted_.multicast ? visit_group(to, Lid{}, {}) : visit_route(to, Lid{}, std::nullopt);
+      to.end_array();
+      if (wanted_.multicast) to.null("default_out_ports");
+    });
+  });
+}
+
+void TableText::visit_switch(report::Sink& sink, const SwitchTable& of, const std::function<void()>& table) const {
   sink.begin_object();
   path::visit(sink, "path", of.path);
   sink.value("node_guid", of.node.node_guid);
   sink.value("node_description", of.description);
   sink.text_or_null("node_name", names_.find(of.node.node_guid).value_or(""));
   sink.value("num_ports", of.node.num_ports);
-  of.linear ? visit_linear(sink, of) : visit_multicast(sink, of);
+  table();
   sink.text_or_null("error", of.error ? of.error->message() : "");
+  sink.end_object();
+}
+
+void TableText::visit_route(report::Sink& sink, Lid lid, std::optional<unsigned> port) const {
+  sink.begin_object();
+  sink.value("dlid", lid);
+  sink.value("out_port", port);
+  visit_destination(sink, port ? lid : Lid{});
+  sink.end_object();
+}
+
+void TableText::visit_group(report::Sink& sink, Lid mlid, const std::vector<std::uint8_t>& members) {
+  sink.begin_object();
+  sink.value("mlid", mlid);
+  sink.values("out_ports", members);
   sink.end_object();
 }
 
@@ -138,11 +172,7 @@ void TableText::visit_linear(report::Sink& sink, const SwitchTable& of) const {
     const unsigned port = of.linear->out_port(lid);
     const bool valid = port <= of.node.num_ports;
     if (!of.linear->is_known(lid) || (!valid && !wanted_.all)) continue;
-    sink.begin_object();
-    sink.value("dlid", lid);
-    sink.value_or_null("out_port", valid, port);
-    visit_destination(sink, valid ? lid : Lid{});
-    sink.end_object();
+    visit_route(sink, lid, valid ? std::optional(port) : std::nullopt);
   }
   sink.end_array();
 }
@@ -155,10 +185,7 @@ void TableText::visit_multicast(report::Sink& sink, const SwitchTable& of) const
       const Lid mlid{static_cast<std::uint16_t>(value)};
       const std::vector<std::uint8_t> members = of.multicast->members(mlid);
       if (!of.multicast->is_known(mlid) || (!wanted_.all && members.empty())) continue;
-      sink.begin_object();
-      sink.value("mlid", mlid);
-      sink.values("out_ports", members);
-      sink.end_object();
+      visit_group(sink, mlid, members);
     }
     sink.end_array();
   } else {

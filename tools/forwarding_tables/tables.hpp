@@ -97,10 +97,15 @@ class TableText {
   void end_rows(TextOut& out, const SwitchTable& of, const TableRows& rows) const;
   /// Writes an object, which is an element of a list.
   void visit(report::Sink& sink, const SwitchTable& of) const;
+  /// Announces the members of such objects, of which `of` is an example; it needs no table.
+  void announce(report::Sink& sink, const SwitchTable& of) const;
 
  private:
   void multicast(TextOut& out, const SwitchTable& of) const;
   std::string title(const SwitchTable& of) const;
+  void visit_switch(report::Sink& sink, const SwitchTable& of, const std::function<void()>& table) const;
+  void visit_route(report::Sink& sink, Lid lid, std::optional<unsigned> port) const;
+  static void visit_group(report::Sink& sink, Lid mlid, const std::vector<std::uint8_t>& members);
   void visit_linear(report::Sink& sink, const SwitchTable& of) const;
   void visit_multicast(report::Sink& sink, const SwitchTable& of) const;
   void visit_destination(report::Sink& sink, Lid lid) const;

@@ -26,6 +26,8 @@ class HealthReport final : public FabricReport {
       : FabricReport(of), before_(before), wanted_(asked), diagnosis_(found), how_(how) {}
 
   void visit(report::Sink& sink) const override;
+  /// Writes the members that a report with a finding has, for their names.
+  void visit_example(report::Sink& sink) const;
   void text(TextOut& out) const override;
   Exit status() const override;
 
@@ -39,6 +41,7 @@ class HealthReport final : public FabricReport {
   ib::health::FindingText words() const { return {fabric.subnet, fabric.names, before_ == nullptr ? nullptr : &before_->subnet}; }
 
   // report_json.cpp
+  void visit(report::Sink& sink, const ib::health::Findings& findings) const;
   void visit_finding(report::Sink& sink, const ib::health::Finding& finding) const;
   void visit_end(report::Sink& sink, const ib::health::Place& place, bool is_manager) const;
   static void visit_evidence(report::Sink& sink, const ib::health::Evidence& evidence);

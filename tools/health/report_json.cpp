@@ -2,7 +2,9 @@
 // The report as JSON.
 #include <variant>
 
+#include "health/checks.hpp"
 #include "health/finding_text.hpp"
+#include "report/member_names.hpp"
 #include "subnet/port_label.hpp"
 #include "tools/health/report.hpp"
 
@@ -36,9 +38,20 @@ std::optional<double> provable_ratio_of(const Finding& finding) {
   return std::nullopt;
 }
 
+Finding any_finding() {
+  Finding any;
+  any.check = &ib::health::all_checks().front();
+  any.level = Level::info;
+  return any;
+}
+
 }  // namespace
 
-void HealthReport::visit(report::Sink& sink) const {
+void HealthReport::visit(report::Sink& sink) const { visit(sink, diagnosis_.findings); }
+
+void HealthReport::visit_example(report::Sink& sink) const { visit(sink, {any_finding()}); }
+
+void HealthReport::visit(report::Sink& sink, const ib::health::Findings& findings) const {
   sink.value("verdict", verdict());
   sink.begin_object("levels");
   for (const Level level : {Level::error, Level::warning, Level::info}) sink.value(name(level), diagnosis_.count(level));
@@ -56,7 +69,14 @@ void HealthReport::visit(report::Sink& sink) const {
     sink.value("ports_read", of.ports.read);
     sink.value("ports_wanted", of.ports.of);
   });
-  sink.objects("findings", diagnosis_.findings, [&](const Finding& finding) { visit_finding(sink, finding); });
+  sink.begin_array("findings");
+  report::announce(sink, [this](report::Sink& to) { visit_finding(to, any_finding()); });
+  for (const Finding& finding : findings) {
+    sink.begin_object();
+    visit_finding(sink, finding);
+    sink.end_object();
+  }
+  sink.end_array();
   visit_checks(sink);
   visit_failures(sink);
 }

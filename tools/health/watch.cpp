@@ -8,6 +8,7 @@
 
 #include "base/log.hpp"
 #include "iba/text.hpp"
+#include "report/member_names.hpp"
 #include "tools/health/chosen_scope.hpp"
 #include "tools/health/fetch.hpp"
 #include "tools/health/own_port.hpp"
@@ -99,6 +100,10 @@ void Watch::report(const Fabric& now, const ib::health::Input& input, const ib::
 void Watch::emit_round(const HealthReport& report, const std::string& time) {
   if (emit_.json()) {
     report::Sink& sink = emit_.sink();
+    report::announce(sink, [&](report::Sink& to) {
+      to.value("time", time);
+      report.visit_example(to);
+    });
     sink.begin_object();
     sink.value("time", time);
     report.visit(sink);

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "iba/text.hpp"
+#include "report/member_names.hpp"
 #include "subnet/order.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/diags_words.hpp"
@@ -32,9 +33,12 @@ struct IdsReport final : FabricReport {
   explicit IdsReport(const Fabric& of) : FabricReport(of) {}
 
   void visit(report::Sink& sink) const override {
-    sink.array("checks", rows, [&](const CheckedPort& row) {
+    sink.begin_array("checks");
+    if (!fabric.subnet.ports().empty()) report::announce(sink, [this](report::Sink& to) { visit_row(to, {0, {}}); });
+    for (const CheckedPort& row : rows) {
       if (verbose || !row.findings.empty()) visit_row(sink, row);
-    });
+    }
+    sink.end_array();
     sink.begin_array("summary");
     sink.begin_object();
     sink.value("check", "node");

@@ -8,6 +8,7 @@
 
 #include "base/escape.hpp"
 #include "iba/text.hpp"
+#include "report/member_names.hpp"
 #include "subnet/names.hpp"
 
 namespace ib::tools::ibqueryerrors {
@@ -84,8 +85,19 @@ void GrowthReport::text(TextOut& out) const {
 }
 
 void GrowthReport::visit(report::Sink& sink) const {
+  if (!fabric.subnet.ports().empty()) {
+    counters::PortChanges example;
+    example.port = 0;
+    for (const FieldInfo* counter : {&error_counters().front()->field(), counters::find_counter("port_xmit_data")->narrow})
+      example.changes.push_back({.counter = counter});
+    report::announce(sink, [&](report::Sink& to) { visit(to, {example}); });
+  }
+  visit(sink, grown_ports_);
+}
+
+void GrowthReport::visit(report::Sink& sink, const std::vector<counters::PortChanges>& ports) const {
   begin_round(sink, round);
-  sink.objects("ports", grown_ports_, [&](const counters::PortChanges& port) {
+  sink.objects("ports", ports, [&](const counters::PortChanges& port) {
     visit_names(sink, fabric.subnet.port(port.port).node);
     visit_port_members(sink, port.port);
     sink.value("seconds", port.seconds);

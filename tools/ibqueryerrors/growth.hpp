@@ -30,6 +30,7 @@ class GrowthReport final : public FabricReport {
   /// The counters that have counted more errors than their thresholds, or were reset; then data and packets, if they are wanted.
   counters::PortChanges changes_of(const counters::RowDifference& difference) const;
   void port_text(TextOut& out, const counters::PortChanges& port) const;
+  void visit(report::Sink& sink, const std::vector<counters::PortChanges>& ports) const;
 
   const Wanted& wanted_;
   const ErrorRules& rules_;

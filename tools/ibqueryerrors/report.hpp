@@ -55,7 +55,10 @@ struct ErrorReport : FabricReport {
   void link_text(TextOut& out, subnet::PortIndex port) const;
   std::string external(subnet::PortIndex port) const;
   void visit_node(report::Sink& sink, const counters::PmaNode& node) const;
-  void visit_reading(report::Sink& sink, const counters::PmaReading& reading) const;
+  void visit_all_ports(report::Sink& sink, const counters::PmaReading* all) const;
+  void visit_port(report::Sink& sink, const counters::PmaReading& reading, const std::vector<std::size_t>& errors) const;
+  void visit_reading(report::Sink& sink, const counters::PmaReading& reading, const std::vector<std::size_t>& errors) const;
+  void visit_example(report::Sink& sink) const;
 };
 
 /// What infiniband-diags prints of it, and on stderr of requests to PMAs that failed.

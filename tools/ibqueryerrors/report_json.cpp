@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "iba-gen/pm.hpp"
+#include "report/member_names.hpp"
 #include "tools/ibqueryerrors/report.hpp"
 
 namespace ib::tools::ibqueryerrors {
@@ -25,9 +26,9 @@ void visit_counts(report::Sink& sink, const counters::CounterRow& row, IsWanted 
 
 }  // namespace
 
-void ErrorReport::visit_reading(report::Sink& sink, const counters::PmaReading& reading) const {
+void ErrorReport::visit_reading(report::Sink& sink, const counters::PmaReading& reading, const std::vector<std::size_t>& errors) const {
   if (!wanted.data_only) {
-    sink.objects("errors", rules.errors_of(reading.row), [&](std::size_t error) {
+    sink.objects("errors", errors, [&](std::size_t error) {
       visit_count(sink, reading.row, error);
       sink.value("threshold", rules.threshold_of(counters::columns[error].field));
       sink.value("saturated", reading.row.is_full(error));
@@ -45,36 +46,57 @@ void ErrorReport::visit_reading(report::Sink& sink, const counters::PmaReading& 
   sink.end_array();
 }
 
-void ErrorReport::visit_node(report::Sink& sink, const counters::PmaNode& node) const {
-  sink.begin_object();
-  visit_names(sink, node.node);
-  if (node.all && is_told(*node.all)) {
-    sink.begin_object("all_ports");
-    visit_reading(sink, *node.all);
-    sink.end_object();
-  } else {
-    sink.null_object("all_ports", [this](report::Sink& unknown) {
+void ErrorReport::visit_all_ports(report::Sink& sink, const counters::PmaReading* all) const {
+  if (all == nullptr) {
+    return sink.null_object("all_ports", [this](report::Sink& unknown) {
       if (!wanted.data_only) unknown.null("errors");
       if (wanted.details) unknown.null("details");
       if (wanted.data || wanted.data_only) unknown.null("traffic");
     });
   }
+  sink.begin_object("all_ports");
+  visit_reading(sink, *all, rules.errors_of(all->row));
+  sink.end_object();
+}
+
+void ErrorReport::visit_port(report::Sink& sink, const counters::PmaReading& reading, const std::vector<std::size_t>& errors) const {
+  sink.begin_object();
+  visit_port_members(sink, reading.port);
+  visit_reading(sink, reading, errors);
+  sink.end_object();
+}
+
+void ErrorReport::visit_node(report::Sink& sink, const counters::PmaNode& node) const {
+  sink.begin_object();
+  visit_names(sink, node.node);
+  visit_all_ports(sink, node.all && is_told(*node.all) ? &*node.all : nullptr);
   sink.array("ports", node.ports, [&](const counters::PmaReading& reading) {
-    if (!is_told(reading)) return;
-    sink.begin_object();
-    visit_port_members(sink, reading.port);
-    visit_reading(sink, reading);
-    sink.end_object();
+    if (is_told(reading)) visit_port(sink, reading, rules.errors_of(reading.row));
   });
   sink.end_object();
 }
 
+/// Writes the members of a node with a port of which all counters are known and one is an error.
+void ErrorReport::visit_example(report::Sink& sink) const {
+  counters::PmaReading reading;
+  reading.port = 0;
+  reading.row.known = ~std::uint64_t{0};
+  visit_names(sink, fabric.subnet.port(reading.port).node);
+  visit_all_ports(sink, nullptr);
+  sink.begin_array("ports");
+  visit_port(sink, reading, {counters::column_of(error_counters().front()->name)});
+  sink.end_array();
+}
+
 void ErrorReport::visit(report::Sink& sink) const {
-  sink.array("nodes", readings.nodes, [&](const counters::PmaNode& node) {
+  sink.begin_array("nodes");
+  if (!fabric.subnet.ports().empty()) report::announce(sink, [this](report::Sink& to) { visit_example(to); });
+  for (const counters::PmaNode& node : readings.nodes) {
     const bool told = (node.all && is_told(*node.all)) ||
                       std::ranges::any_of(node.ports, [this](const counters::PmaReading& reading) { return is_told(reading); });
     if (told) visit_node(sink, node);
-  });
+  }
+  sink.end_array();
   sink.value("nodes_checked", nodes_checked);
   sink.value("nodes_bad", bad_nodes);
   sink.value("ports_checked", ports_checked);

@@ -5,6 +5,7 @@
 
 #include "base/escape.hpp"
 #include "iba/text.hpp"
+#include "report/member_names.hpp"
 #include "tools/frame/diags_words.hpp"
 #include "tools/shared/diags_name.hpp"
 
@@ -147,12 +148,18 @@ void TraceText::visit_place(report::Sink& sink, std::string_view key, const std:
 }
 
 void TraceText::visit(report::Sink& sink, const TracedWay& trace, Lid dlid, std::optional<std::uint32_t> mlid) const {
+  report::announce(sink, [&](report::Sink& to) { visit(to, trace, {Hop{}}, dlid, mlid); });
+  visit(sink, trace, trace.hops, dlid, mlid);
+}
+
+void TraceText::visit(report::Sink& sink, const TracedWay& trace, const std::vector<Hop>& hops, Lid dlid,
+                      std::optional<std::uint32_t> mlid) const {
   sink.begin_object();
   visit_place(sink, "source", trace.from);
   visit_place(sink, "destination", trace.to);
   sink.value("dlid", dlid);
   sink.value("mlid", mlid);
-  sink.objects("hops", trace.hops, [&](const Hop& next) {
+  sink.objects("hops", hops, [&](const Hop& next) {
     sink.value("out_port", next.out);
     visit_members(sink, next.at);
     sink.value("in_port", next.at.port);

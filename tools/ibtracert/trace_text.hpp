@@ -23,6 +23,7 @@ struct TraceText {
  private:
   std::string name_of(const PacketPlace& at) const;
   void end_text(TextOut& out, std::string_view word, const PacketPlace& at, Lid lid) const;
+  void visit(report::Sink& sink, const TracedWay& trace, const std::vector<Hop>& hops, Lid dlid, std::optional<std::uint32_t> mlid) const;
   void visit_members(report::Sink& sink, const PacketPlace& at) const;
   void visit_place(report::Sink& sink, std::string_view key, const std::optional<PacketPlace>& at) const;
 };

@@ -161,7 +161,10 @@ class Perfquery : public Command {
     add_common(set, common, group_target | group_sl);
   }
 
-  std::string_view table_rows() const override { return interval_.repeats() ? "readings.ports.counters" : "ports"; }
+  std::string_view table_rows() const override {
+    if (wanted_.reset_only) return {};
+    return interval_.repeats() ? "readings.ports.counters" : "ports";
+  }
 
   async::Task<> run(Session& session, Emit& emit) override {
     if (wanted_.resets()) session.require_fabric("A reset of counters");

@@ -8,6 +8,7 @@
 
 #include "base/escape.hpp"
 #include "iba/dump.hpp"
+#include "report/member_names.hpp"
 #include "subnet/names.hpp"
 
 namespace ib::tools::port_counters {
@@ -60,32 +61,48 @@ void TrafficReport::text(TextOut& out) const {
 }
 
 void TrafficReport::visit(report::Sink& sink) const {
-  if (element) begin_round(sink, round);
+  counters::PortChanges example;
+  example.port = 0;
+  for (const std::string_view counter : traffic_counters) example.changes.push_back({.counter = counters::find_counter(counter)->narrow});
+  const bool has_example = !fabric.subnet.ports().empty();
+  if (element) {
+    if (has_example) report::announce(sink, [&](report::Sink& to) { visit_element(to, {example}); });
+    return visit_element(sink, rows);
+  }
   sink.begin_array("ports");
-  for (const counters::PortChanges& row : rows) {
-    sink.begin_object();
-    visit_names(sink, fabric.subnet.port(row.port).node);
-    sink.value("lid", fabric.subnet.lid(row.port));
-    row.all_ports ? sink.null("port_num") : sink.value("port_num", fabric.subnet.port(row.port).number);
-    sink.text_or_null("error", row.failure ? row.failure->message() : "");
-    sink.begin_array("traffic");
-    for (std::size_t at = 0; at < traffic_counters.size() && !row.failure; ++at) {
-      const counters::CounterChange& change = row.changes.at(at);
-      if (element) {
-        visit_growth(sink, change);
-        continue;
-      }
-      sink.begin_object();
-      sink.value("counter", change.counter->name);
-      sink.value("count", change.now, report::counter(change.counter->unit));
-      sink.end_object();
+  if (has_example) report::announce(sink, [&](report::Sink& to) { visit_row(to, example); });
+  for (const counters::PortChanges& row : rows) visit_row(sink, row);
+  sink.end_array();
+  visit_failures(sink);
+}
+
+void TrafficReport::visit_element(report::Sink& sink, const std::vector<counters::PortChanges>& ports) const {
+  begin_round(sink, round);
+  sink.array("ports", ports, [&](const counters::PortChanges& row) { visit_row(sink, row); });
+  visit_failures(sink);
+  sink.end_object();
+}
+
+void TrafficReport::visit_row(report::Sink& sink, const counters::PortChanges& row) const {
+  sink.begin_object();
+  visit_names(sink, fabric.subnet.port(row.port).node);
+  sink.value("lid", fabric.subnet.lid(row.port));
+  row.all_ports ? sink.null("port_num") : sink.value("port_num", fabric.subnet.port(row.port).number);
+  sink.text_or_null("error", row.failure ? row.failure->message() : "");
+  sink.begin_array("traffic");
+  for (std::size_t at = 0; at < traffic_counters.size() && !row.failure; ++at) {
+    const counters::CounterChange& change = row.changes.at(at);
+    if (element) {
+      visit_growth(sink, change);
+      continue;
     }
-    sink.end_array();
+    sink.begin_object();
+    sink.value("counter", change.counter->name);
+    sink.value("count", change.now, report::counter(change.counter->unit));
     sink.end_object();
   }
   sink.end_array();
-  visit_failures(sink);
-  if (element) sink.end_object();
+  sink.end_object();
 }
 
 }  // namespace ib::tools::port_counters

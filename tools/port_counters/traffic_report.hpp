@@ -39,6 +39,8 @@ class TrafficReport final : public FabricReport {
   std::string name(const FieldInfo& field) const;
   std::size_t checked_{};  ///< rows with counts that were added
   void row_text(TextOut& out, const counters::PortChanges& row) const;
+  void visit_element(report::Sink& sink, const std::vector<counters::PortChanges>& ports) const;
+  void visit_row(report::Sink& sink, const counters::PortChanges& row) const;
 };
 
 }  // namespace ib::tools::port_counters

@@ -47,7 +47,7 @@ struct QueryReport final : Report {
     }
     sink.value("attribute", answer.type->iba_name);
     sink.value("complete", !answer.torn);
-    sink.array("records", answer.bytes, [&](const Bytes record) { report::visit_fields(sink, {}, record, *answer.type, keys); });
+    visit_records(sink, "records", answer.bytes, *answer.type, keys);
   }
 
   void text(TextOut& out) const override {

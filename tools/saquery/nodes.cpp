@@ -7,6 +7,7 @@
 #include "base/escape.hpp"
 #include "iba-gen/sa.hpp"
 #include "iba/text.hpp"
+#include "report/member_names.hpp"
 #include "sa/nodes.hpp"
 #include "tools/saquery/saquery.hpp"
 
@@ -27,16 +28,10 @@ struct NodesReport final : Report {
 
   void visit(report::Sink& sink) const override {
     sink.value("complete", !torn);
-    sink.objects("nodes", nodes, [&](const NamedNode& node) {
-      const smp::NodeInfo& info = node.record.node_info;
-      sink.value("node_guid", info.node_guid);
-      sink.symbol("node_type", info.node_type, smp::to_text(info.node_type));
-      sink.value("node_description", description_of(node.record));
-      sink.text_or_null("node_name", node.mapped.value_or(""));
-      sink.value("port_guid", info.port_guid);
-      sink.value("port_num", info.local_port_num);
-      sink.value("lid", node.record.lid);
-    });
+    sink.begin_array("nodes");
+    report::announce(sink, [](report::Sink& to) { visit_node(to, {}); });
+    for (const NamedNode& node : nodes) visit_node(sink, node);
+    sink.end_array();
   }
   void text(TextOut& out) const override {
     print(
@@ -51,6 +46,18 @@ struct NodesReport final : Report {
   Exit status() const override { return torn ? Exit::incomplete : Exit::ok; }
 
  private:
+  static void visit_node(report::Sink& sink, const NamedNode& node) {
+    const smp::NodeInfo& info = node.record.node_info;
+    sink.begin_object();
+    sink.value("node_guid", info.node_guid);
+    sink.symbol("node_type", info.node_type, smp::to_text(info.node_type));
+    sink.value("node_description", description_of(node.record));
+    sink.text_or_null("node_name", node.mapped.value_or(""));
+    sink.value("port_guid", info.port_guid);
+    sink.value("port_num", info.local_port_num);
+    sink.value("lid", node.record.lid);
+    sink.end_object();
+  }
   template <class Quoted, class Name, class GuidText>
   void print(TextOut& out, Quoted in_quotes, Name name, GuidText guid_text) const {
     if (what == ListKind::adapters) out.write("   LID \"name\"\n================\n");

@@ -11,6 +11,7 @@
 #include "base/escape.hpp"
 #include "base/log.hpp"
 #include "iba/text.hpp"
+#include "report/member_names.hpp"
 #include "subnet/names.hpp"
 #include "subnet/order.hpp"
 
@@ -140,7 +141,14 @@ void CheckReport::visit_row(report::Sink& sink, const CheckRow& row) const {
 }
 
 void CheckReport::visit(report::Sink& sink) const {
-  sink.objects("checks", rows_, [&](const CheckRow& row) { visit_row(sink, row); });
+  sink.begin_array("checks");
+  if (!fabric.subnet.ports().empty()) report::announce(sink, [this](report::Sink& to) { visit_row(to, {.port = 0}); });
+  for (const CheckRow& row : rows_) {
+    sink.begin_object();
+    visit_row(sink, row);
+    sink.end_object();
+  }
+  sink.end_array();
   sink.array("summary", kinds, [&](CheckKind kind) {
     if (!has_[static_cast<unsigned>(kind)]) return;
     sink.begin_object();

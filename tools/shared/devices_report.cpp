@@ -5,6 +5,7 @@
 #include "base/escape.hpp"
 #include "iba-gen/smp.hpp"
 #include "iba/generic.hpp"
+#include "report/member_names.hpp"
 #include "report/sink.hpp"
 #include "tools/shared/devices_report.hpp"
 
@@ -62,19 +63,29 @@ void DevicesReport::add(const sys::Device& device) {
 void DevicesReport::add(const sys::EndPort& port) { devices.push_back({port.device, {&port}}); }
 
 void DevicesReport::visit(report::Sink& sink) const {
-  sink.objects("devices", devices, [&](const auto& shown) {
-    const auto& [device, ports] = shown;
-    sink.value("device", device->name);
-    sink.text_or_null("ca_type", device->ca_type);
-    visit_code<smp::NodeType>(sink, "node_type", device->node_type);
-    sink.text_or_null("firmware", device->firmware);
-    sink.text_or_null("hardware", device->hardware);
-    sink.text_or_null("board_id", device->board_id);
-    sink.text_or_null("node_description", device->node_description);
-    sink.value("node_guid", device->node_guid);
-    sink.value("system_image_guid", device->system_image_guid);
-    sink.objects("ports", ports, [&](const sys::EndPort* port) { visit_port(sink, *port); });
-  });
+  sink.begin_array("devices");
+  sys::Device any;
+  sys::EndPort any_port;
+  any_port.device = &any;
+  report::announce(sink, [&](report::Sink& to) { visit_device(to, {&any, {&any_port}}); });
+  for (const ListedDevice& shown : devices) visit_device(sink, shown);
+  sink.end_array();
+}
+
+void DevicesReport::visit_device(report::Sink& sink, const ListedDevice& shown) {
+  sink.begin_object();
+  const auto& [device, ports] = shown;
+  sink.value("device", device->name);
+  sink.text_or_null("ca_type", device->ca_type);
+  visit_code<smp::NodeType>(sink, "node_type", device->node_type);
+  sink.text_or_null("firmware", device->firmware);
+  sink.text_or_null("hardware", device->hardware);
+  sink.text_or_null("board_id", device->board_id);
+  sink.text_or_null("node_description", device->node_description);
+  sink.value("node_guid", device->node_guid);
+  sink.value("system_image_guid", device->system_image_guid);
+  sink.objects("ports", ports, [&](const sys::EndPort* port) { visit_port(sink, *port); });
+  sink.end_object();
 }
 
 }  // namespace ib::tools

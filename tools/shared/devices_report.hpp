@@ -31,6 +31,9 @@ struct DevicesReport : Report {
   /// Adds one port with its device.
   void add(const sys::EndPort& port);
   void visit(report::Sink& sink) const override;
+
+ private:
+  static void visit_device(report::Sink& sink, const ListedDevice& shown);
 };
 
 }  // namespace ib::tools

@@ -2,6 +2,7 @@
 // A fabric in JSON. Values that were not read are null, never zero.
 #include "iba-gen/smp.hpp"
 #include "iba/registry.hpp"
+#include "report/member_names.hpp"
 #include "subnet/counterparts.hpp"
 #include "subnet/rate.hpp"
 #include "tools/shared/fabric.hpp"
@@ -164,7 +165,13 @@ FabricReport::PortFilter FabricReport::known_ports() const {
 }
 
 void FabricReport::visit_nodes(report::Sink& sink, const std::vector<subnet::NodeIndex>& nodes, const PortFilter& ports) const {
-  sink.array("nodes", nodes, [&](const subnet::NodeIndex at) { visit_node(sink, at, ports); });
+  sink.begin_array("nodes");
+  if (!fabric.subnet.nodes().empty()) {
+    const PortFilter first = [this](subnet::PortIndex at) { return fabric.subnet.port(at).number == 1; };
+    report::announce(sink, [&](report::Sink& to) { visit_node(to, 0, ports ? first : PortFilter()); });
+  }
+  for (const subnet::NodeIndex at : nodes) visit_node(sink, at, ports);
+  sink.end_array();
 }
 
 /// The values of a node that a comparison uses.

@@ -7,6 +7,7 @@
 
 #include "base/log.hpp"
 #include "iba/registry.hpp"
+#include "report/member_names.hpp"
 #include "report/structure.hpp"
 #include "tools/shared/secrets.hpp"
 
@@ -33,6 +34,13 @@ std::string json_name(const StructInfo& form, std::string_view member) {
 
 }  // namespace
 
+void visit_records(report::Sink& sink, std::string_view key, const sa::RecordBuffer& records, const StructInfo& type, Keys keys) {
+  sink.begin_array(key);
+  report::announce(sink, [&](report::Sink& to) { report::visit_fields(to, {}, std::vector<std::uint8_t>(type.bytes), type, keys); });
+  for (const Bytes record : records) report::visit_fields(sink, {}, record, type, keys);
+  sink.end_array();
+}
+
 void RecordsReport::visit(report::Sink& sink) const {
   sink.value("attribute", records.type->iba_name);
   sink.begin_object("match");
@@ -50,7 +58,7 @@ void RecordsReport::visit(report::Sink& sink) const {
 }
 
 void RecordsReport::visit_records(report::Sink& sink, std::string_view key) const {
-  sink.array(key, records.bytes, [&](const Bytes record) { report::visit_fields(sink, {}, record, *records.type, keys); });
+  tools::visit_records(sink, key, records.bytes, *records.type, keys);
 }
 
 void RecordsReport::text(TextOut& out) const {

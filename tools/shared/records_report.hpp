@@ -9,6 +9,9 @@
 
 namespace ib::tools {
 
+/// Writes the array `key` of records, structures of `type`.
+void visit_records(report::Sink& sink, std::string_view key, const sa::RecordBuffer& records, const StructInfo& type, Keys keys);
+
 struct RecordsReport : Report {
   sa::Pattern pattern;  ///< the pattern of the query
   sa::Records records;

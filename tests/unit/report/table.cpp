@@ -3,6 +3,7 @@
 #include "report/table.hpp"
 
 #include "base/error.hpp"
+#include "report/member_names.hpp"
 #include "support/catch.hpp"
 #include "support/full_disk.hpp"
 
@@ -228,6 +229,75 @@ TEST_CASE("rows reach a file as soon as they are complete, and a full disk is an
   to_full.begin_object();
   to_full.value("n", 1);
   CHECK_THROWS_AS(to_full.end_object(), ib::SysError);
+}
+
+TEST_CASE("the columns of a table without rows are those that were announced") {
+  const auto nested = [](Sink& sink, std::size_t ports) {
+    sink.begin_object();
+    sink.begin_array("nodes");
+    announce(sink, [](Sink& to) {
+      to.begin_object();
+      to.value("lid", 1);
+      to.begin_object("peer");
+      to.null("lid");
+      to.end_object();
+      to.values("route", std::vector<int>{});
+      to.objects("ports", std::vector<int>{1}, [&](int) {
+        to.value("lid", 1);
+        to.null_object("errors", [](Sink& unknown) { unknown.no_symbol("state"); });
+      });
+      to.value("end", true);
+      to.end_object();
+    });
+    sink.begin_object();
+    sink.value("lid", 7);
+    sink.begin_object("peer");
+    sink.null("lid");
+    sink.end_object();
+    sink.values("route", std::vector<int>{1, 2});
+    sink.objects("ports", std::vector<int>(ports), [&](int) {
+      sink.value("lid", 8);
+      sink.null_object("errors", [](Sink& unknown) { unknown.no_symbol("state"); });
+    });
+    sink.value("end", true);
+    sink.end_object();
+    sink.end_array();
+    sink.end_object();
+  };
+  const std::string head = "nodes.lid,peer.lid,route,end,lid,errors.state,errors.state_text\r\n";
+  const auto csv = [&](std::string_view rows, std::size_t ports) {
+    std::string text;
+    TableSink sink(text, TableStyle::csv, rows);
+    nested(sink, ports);
+    return text;
+  };
+  CHECK(csv("nodes.ports", 0) == head);
+  CHECK(csv("nodes.ports", 1) == head + "7,,\"[1,2]\",true,8,,\r\n");
+  CHECK(csv("nodes", 1).starts_with("lid,peer.lid,route,ports,end\r\n7,,"));
+}
+
+TEST_CASE("a row that has members which were not announced names the columns itself") {
+  std::string text;
+  TableSink sink(text, TableStyle::csv, "rows");
+  sink.begin_object();
+  sink.begin_array("rows");
+  sink.columns({"a"});
+  sink.begin_object();
+  sink.value("a", 1);
+  sink.value("b", 2);
+  sink.end_object();
+  sink.end_array();
+  sink.end_object();
+  CHECK(text == "a,b\r\n1,2\r\n");
+}
+
+TEST_CASE("names of members are there once, and lists have brackets") {
+  const auto names = ib::report::member_names([](Sink& sink) {
+    sink.value("a", 1);
+    sink.objects("list", std::vector<int>{1, 2}, [&](int) { sink.symbol("b", 1, ""); });
+    sink.text("a", "");
+  });
+  CHECK(names == std::vector<std::string>{"a", "list", "list[].b", "list[].b_text"});
 }
 
 }  // namespace report_table_tests

@@ -104,7 +104,7 @@ bool is_cell_of(const std::string& cell, const json& value) {
 }
 
 bool is_table_of(const Table& table, const std::vector<Row>& rows) {
-  if (table.empty() || table.size() != rows.size() + 1) return table.empty() && rows.empty();
+  if (table.size() != rows.size() + 1) return false;
   const std::vector<std::string>& columns = table.front();
   for (std::size_t at = 0; at < rows.size(); ++at) {
     for (std::size_t column = 0; column < columns.size(); ++column) {
@@ -142,10 +142,7 @@ TEST_CASE("every command prints a list of its JSON as CSV, or says that its resu
     const auto all = places(document);
     const Table table = parse_csv(outcome.out);
     CHECK(std::ranges::any_of(all, [&](const auto& place) { return is_table_of(table, place.second); }));
-    if (one.status != 2 && table.empty()) {
-      // no row, and so no line at all: the list is empty
-      CHECK(std::ranges::any_of(all, [](const auto& place) { return place.second.empty(); }));
-    }
+    if (one.status != 2 && one.words[0] != "environment") CHECK_FALSE(table.empty());
   }
   for (const char* command : {"ibhosts", "iblinkinfo", "ibnetdiscover", "saquery", "perfquery", "ibqueryerrors", "ibtracert", "ibroute"}) {
     INFO(command);
