@@ -27,9 +27,11 @@ std::optional<double> most_in(double seconds, const FieldInfo& field, double oct
   return octets;                                           // at most every symbol is an error
 }
 
-/// `change`, unless it is more than the link can have carried. A counter that was cleared has counted what it holds now, or more.
-CounterChange plausible(const CounterChange& change, std::uint64_t now, const FieldInfo& field, std::optional<double> seconds,
+/// `change` with its rate, unless it is more than the link can have carried. A counter that was cleared has counted what it holds now, or
+/// more.
+CounterChange plausible(CounterChange change, std::uint64_t now, const FieldInfo& field, std::optional<double> seconds,
                         std::optional<double> octets_per_second) {
+  if (change.delta && seconds) change.per_second = static_cast<double>(*change.delta) / *seconds;
   const std::optional<std::uint64_t> least = change.kind == Kind::reset ? now : change.delta;
   if (!least || !seconds || !octets_per_second) return change;
   const std::optional<double> most = most_in(*seconds, field, *octets_per_second);
@@ -143,7 +145,6 @@ CounterChange RowDifference::change(std::size_t column) const {
   change.before = then;
   change.now = now;
   change.is_full = of.source == Source::counters && now_.is_full(column);
-  if (change.delta && seconds) change.per_second = static_cast<double>(*change.delta) / *seconds;
   return change;
 }
 

@@ -33,11 +33,6 @@ std::optional<std::uint16_t> index_of(const sys::PortTable<T>& table, const T& v
 /// The low bits of a LID of `port` that LMC leaves free.
 std::uint16_t lmc_mask(const sys::EndPort& port) { return static_cast<std::uint16_t>((1U << std::min(port.lmc, 7U)) - 1); }
 
-Lid with_bits(const sys::EndPort& port, unsigned bits) {
-  const auto mask = lmc_mask(port);
-  return Lid{static_cast<std::uint16_t>((port.lid.value & ~mask) | (bits & mask))};
-}
-
 }  // namespace
 
 std::uint8_t sgid_index(const IbPath& path) {
@@ -49,14 +44,6 @@ std::uint8_t sgid_index(const IbPath& path) {
     throw Error(fmt::format("GID {} of {} has index {}, and packets leave from the first {} GIDs only", to_text(*path.sgid), port.name(),
                             *index, last_sgid_index + 1));
   return static_cast<std::uint8_t>(*index);
-}
-
-void set_sgid_index(IbPath& path, unsigned index) {
-  const auto& port = gsi_port(path);
-  if (index >= port.gids.size() || port.gids[index] == Gid{}) {
-    throw UsageError(fmt::format("GID index {} not available on {}", index, port.name()));
-  }
-  path.sgid = port.gids[index];
 }
 
 std::uint16_t pkey_index(const IbPath& path) {
@@ -75,11 +62,5 @@ void set_pkey_index(IbPath& path, unsigned index) {
 }
 
 std::uint8_t slid_bits(const IbPath& path) { return static_cast<std::uint8_t>(path.slid.value & lmc_mask(end_port(path))); }
-
-void set_slid_bits(IbPath& path, unsigned bits) { path.slid = with_bits(end_port(path), bits); }
-
-std::uint8_t dlid_bits(const IbPath& path) { return static_cast<std::uint8_t>(path.dlid.value & 0x7f); }
-
-void set_dlid_bits(IbPath& path, unsigned bits) { path.dlid = with_bits(end_port(path), bits); }
 
 }  // namespace ib::path

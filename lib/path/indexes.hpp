@@ -13,8 +13,6 @@ namespace ib::path {
 /// The index of the path's SGID in the end port's GID table, or 0 for a path without SGID. Throws Error "GID … not available on
 /// …", also for an index above 255, which neither umad nor verbs accept.
 std::uint8_t sgid_index(const IbPath& path);
-/// Sets the SGID to the GID at `index`. Throws UsageError if the table has no GID there.
-void set_sgid_index(IbPath& path, unsigned index);
 
 /// The index of the path's P_Key in the end port's table. The same P_Key with the other membership also matches (IBA 10.9.3).
 /// Throws Error "PKey … not available on …".
@@ -24,11 +22,5 @@ void set_pkey_index(IbPath& path, unsigned index);
 
 /// The low bits of SLID, which select one of the end port's 2^LMC LIDs.
 std::uint8_t slid_bits(const IbPath& path);
-/// Sets SLID to the end port's LID with `bits` in its LMC part. Higher bits are ignored.
-void set_slid_bits(IbPath& path, unsigned bits);
-/// The low 7 bits of DLID. LMC covers at most 7 bits; the LMC of the remote port is not known here.
-std::uint8_t dlid_bits(const IbPath& path);
-/// Sets DLID to the end port's LID with `bits` in its LMC part, for the path of a packet to this host.
-void set_dlid_bits(IbPath& path, unsigned bits);
 
 }  // namespace ib::path

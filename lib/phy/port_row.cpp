@@ -90,7 +90,6 @@ void take(PortRow& row, const reg::PpcntStatistics& group) {
   row.raw_errors = group.phy_raw_errors_lane;
   for (std::size_t lane = 0; lane < lanes; ++lane)
     row.lane_ber.at(lane) = {group.raw_ber_lane.at(lane).coefficient, group.raw_ber_lane.at(lane).magnitude};
-  row.received_bits = group.phy_received_bits;
   row.milliseconds_since_clear = group.time_since_last_clear;
   row.set(Part::statistics);
 }

@@ -8,6 +8,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "iba-gen/reg.hpp"
@@ -41,6 +43,21 @@ struct HistogramBin {
   std::uint64_t count{};
 };
 
+/// A text that few rows have, in the room of a pointer.
+class RareText {
+ public:
+  RareText& operator=(std::string text) {
+    text_ = text.empty() ? nullptr : std::make_unique<std::string>(std::move(text));
+    return *this;
+  }
+  bool empty() const { return text_ == nullptr; }
+  operator std::string_view() const { return text_ ? std::string_view(*text_) : std::string_view(); }  // NOLINT: it is a text
+  friend bool operator==(const RareText& text, std::string_view other) { return std::string_view(text) == other; }
+
+ private:
+  std::unique_ptr<std::string> text_;
+};
+
 struct PortRow {
   subnet::PortIndex port = subnet::none;
   std::uint8_t read{};  ///< a bit for each Part that was read
@@ -50,12 +67,12 @@ struct PortRow {
   BitErrorRatio raw_ber, effective_ber, symbol_ber;
   std::array<BitErrorRatio, lanes> lane_ber{};
   std::array<std::uint64_t, lanes> raw_errors{};
-  std::uint64_t received_bits{}, milliseconds_since_clear{}, corrected_blocks{}, uncorrectable_blocks{};
+  std::uint64_t milliseconds_since_clear{}, corrected_blocks{}, uncorrectable_blocks{};
   std::uint32_t link_down_events{}, link_recovery_events{};
   std::uint16_t trouble{};
   reg::DownReason down_reason{};
   reg::DownInitiator down_initiator{};
-  std::string trouble_text;  ///< of the device, escaped by nobody
+  RareText trouble_text;  ///< of the device, escaped by nobody
   Module module;
   std::unique_ptr<std::vector<HistogramBin>> histogram;  ///< only where it was wanted
 

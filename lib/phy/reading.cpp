@@ -8,12 +8,14 @@
 #include <map>
 #include <set>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
 #include "async/group.hpp"
 #include "iba/generic.hpp"
 #include "mad/pace.hpp"
 #include "subnet/mlnx_vendor.hpp"
+#include "subnet/set_target.hpp"
 
 namespace ib::phy {
 namespace {
@@ -45,9 +47,12 @@ struct Device {
   PortIndex first = subnet::none;     ///< the first of its given ports
   std::vector<std::size_t> rows{};    ///< in Reading::ports
   std::optional<path::Path> path{};   ///< to the first of its ports that has one
+  PortIndex end_port = subnet::none;  ///< to which `path` leads
   std::size_t next{};                 ///< in `rows`
   unsigned timeouts{}, answers{};     ///< of its registers
   std::uint64_t type{};               ///< vendor and device ID
+  std::uint64_t vs_key{};             ///< of its requests
+  std::set<Lid> own_lids{};           ///< at which it has answered in this reading
   std::set<std::uint16_t> refused{};  ///< statuses that were reported as failures of this device
 };
 
@@ -70,22 +75,27 @@ class Reader {
   void prepare();
   async::Task<> read_device(Device& device);
   async::Task<bool> read_general(Device& device);
+  async::Task<bool> may_send(Device& device, PortIndex port, const path::Path& path);
   async::Task<> read_ports(Device& device);
   async::Task<> walk(Device& device);
   async::Task<> read_port(Device& device, PortRow& row);
   async::Task<> read_environment(Device& device);
   async::Task<> read_sensors(Device& device, EnvironmentRow& row);
   async::Task<> read_fans(Device& device, EnvironmentRow& row);
+  async::Task<> read_board(Device& device, EnvironmentRow& row);
   template <class T>
   async::Task<> read(Device& device, PortRow& row);
   template <class T>
   async::Task<std::optional<T>> request(Device& device, PortIndex port, T wanted, bool (*is_of)(const T& answer, const T& wanted));
   async::Task<mad::Result<mad::Reply>> get(path::Path path, const StructInfo& info, std::uint32_t modifier,
                                            std::vector<std::uint8_t> value);
+  void take_path(Device& device, PortIndex port);
   void fail(Device& device, PortIndex port, const StructInfo& info, const mad::Result<mad::Reply>& answer);
   void add_failure(subnet::Failure::Kind kind, PortIndex port, bool whole_node, std::string_view attribute, std::string why,
                    std::shared_ptr<const Error> error = {});
-  bool is_by_port() const { return options_.wanted == Wanted::ports; }
+  bool is_by_port() const { return options_.wanted == Wanted::ports || options_.wanted == Wanted::ports_and_environment; }
+  bool wants(Part part) const { return (options_.parts >> static_cast<unsigned>(part) & 1U) != 0; }
+  bool is_spent() const { return requests_ >= options_.most_requests; }
   bool is_stopped(const Device& device) const { return found_.devices[device.row].state != DeviceState::read; }
   void finished() {
     if (options_.progress) options_.progress(++done_, is_by_port() ? found_.ports.size() : devices_.size());
@@ -99,12 +109,13 @@ class Reader {
   std::vector<Device> devices_;
   /// Layouts that a type of device does not have.
   std::set<std::pair<std::uint64_t, const StructInfo*>> unsupported_;
-  std::size_t done_{};
+  std::size_t done_{}, requests_{};
 };
 
 /// Groups the ports by device.
 void Reader::prepare() {
   std::map<NodeIndex, std::size_t> by_node;
+  if (is_by_port()) found_.ports.reserve(ports_.size());
   for (const PortIndex port : ports_) {
     const NodeIndex node = subnet_.port(port).node;
     const auto [place, is_new] = by_node.emplace(node, devices_.size());
@@ -114,7 +125,7 @@ void Reader::prepare() {
       found_.devices.push_back({.node = node, .state = DeviceState::read, .firmware = {}});
     }
     Device& device = devices_[place->second];
-    if (!device.path && options_.paths != nullptr) device.path = options_.paths->gmp(port);
+    take_path(device, port);
     const unsigned planes = options_.planes ? std::min(options_.planes(port), most_planes) : 0;
     for (unsigned plane = 0; plane <= planes && is_by_port(); ++plane) {
       device.rows.push_back(found_.ports.size());
@@ -123,12 +134,17 @@ void Reader::prepare() {
       row.plane = static_cast<std::uint8_t>(plane);
     }
   }
-  if (options_.paths == nullptr) return;
   for (Device& device : devices_) {  // the given ports may all be down, and the LID that of another port
-    const subnet::Node& node = subnet_.node(found_.devices[device.row].node);
-    for (unsigned number = 1; number < node.slots && !device.path; ++number)
-      device.path = options_.paths->gmp(subnet_.port_of(found_.devices[device.row].node, number));
+    const NodeIndex node = found_.devices[device.row].node;
+    for (unsigned number = 1; number < subnet_.node(node).slots; ++number) take_path(device, subnet_.port_of(node, number));
   }
+}
+
+/// The path to `port`, if the device has none yet.
+void Reader::take_path(Device& device, PortIndex port) {
+  if (device.path || options_.paths == nullptr) return;
+  device.path = options_.paths->gmp(port);
+  device.end_port = port;
 }
 
 async::Task<> Reader::read_device(Device& device) {
@@ -138,6 +154,8 @@ async::Task<> Reader::read_device(Device& device) {
     finished();
   } else if (has_registers) {
     co_await read_ports(device);
+    const bool is_switch = subnet_.node(found_.devices[device.row].node).kind() == subnet::NodeKind::sw;
+    if (options_.wanted == Wanted::ports_and_environment && is_switch) co_await read_environment(device);
   } else {
     for (std::size_t i = 0; i < device.rows.size(); ++i) finished();
   }
@@ -151,14 +169,27 @@ async::Task<bool> Reader::read_general(Device& device) {
     row.state = DeviceState::other_vendor;
     co_return false;
   }
+  if (is_spent()) {
+    row.state = DeviceState::not_requested;
+    co_return false;
+  }
   if (!device.path) {
     row.state = DeviceState::unreachable;
     if (options_.paths != nullptr)
       add_failure(subnet::Failure::Kind::no_record, first, true, "GeneralInfo", options_.paths->why_no_gmp(first));
     co_return false;
   }
+  if (options_.vs_keys != nullptr)
+    device.vs_key = options_.vs_keys->of(subnet_.node(row.node).guid(), subnet_.end_port_guid(device.end_port));
+  const bool can_send = co_await may_send(device, device.end_port, *device.path);
+  if (!can_send) {
+    row.state = DeviceState::unreachable;
+    co_return false;
+  }
   const StructInfo& info = mlx::Is4GeneralInfo::info();
-  const mad::Result<mad::Reply> answer = co_await get(*device.path, info, 0, {});
+  mlx::Is4GeneralInfo wanted;
+  wanted.vs_key = device.vs_key;
+  const mad::Result<mad::Reply> answer = co_await get(*device.path, info, 0, wire::packed_vector(wanted));
   if (!answer) {
     const bool is_silent = mad::tries_in_vain(answer.error()).has_value();
     row.state = is_silent ? DeviceState::silent : is_not_read(answer.error()) ? DeviceState::not_read : DeviceState::refused;
@@ -172,6 +203,27 @@ async::Task<bool> Reader::read_general(Device& device) {
   const bool has_registers = (general.capability_mask & mlx::general_capabilities::is_access_register_supported) != 0;
   if (!has_registers) row.state = DeviceState::no_registers;
   co_return has_registers;
+}
+
+/// Whether the requests to a device may go to the LID of `port`, the end of `path`. A VS_Key is only for the device itself.
+async::Task<bool> Reader::may_send(Device& device, PortIndex port, const path::Path& path) {
+  const Lid lid = path.ib().dlid;
+  if (device.vs_key == 0 || device.own_lids.contains(lid)) co_return true;
+  path::Path to_node = path;
+  to_node.ib().meant = subnet_.node(subnet_.port(port).node).guid();
+  if (options_.smps == nullptr || !subnet::takes_smps(to_node)) {
+    add_failure(subnet::Failure::Kind::no_record, port, true, "NodeInfo", "The VS_Key is not sent: no SMP shows whose the LID is.");
+    co_return false;
+  }
+  const mad::Result<smp::NodeInfo> found = co_await subnet::check_set_target(*options_.smps, to_node);
+  if (found) {
+    device.own_lids.insert(lid);
+  } else if (const auto kind = subnet::kind_of(found.error()); kind == subnet::Failure::Kind::false_answer) {
+    add_failure(kind, port, true, "NodeInfo", fmt::format("LID {} is that of another node now: the VS_Key is not sent.", lid.value));
+  } else {
+    add_failure(kind, port, true, "NodeInfo", found.error().message(), found.shared_error());
+  }
+  co_return static_cast<bool>(found);
 }
 
 /// Reads the first port alone, which shows whether the device answers, and then two ports at a time.
@@ -193,12 +245,12 @@ async::Task<> Reader::walk(Device& device) {
 }
 
 async::Task<> Reader::read_port(Device& device, PortRow& row) {
-  co_await read<reg::PddrOperation>(device, row);
-  co_await read<reg::PddrTroubleshooting>(device, row);
-  co_await read<reg::PddrModule>(device, row);
-  co_await read<reg::PddrLinkDown>(device, row);
-  co_await read<reg::PpcntPhysical>(device, row);
-  co_await read<reg::PpcntStatistics>(device, row);
+  if (wants(Part::operation)) co_await read<reg::PddrOperation>(device, row);
+  if (wants(Part::troubleshooting)) co_await read<reg::PddrTroubleshooting>(device, row);
+  if (wants(Part::module)) co_await read<reg::PddrModule>(device, row);
+  if (wants(Part::link_down)) co_await read<reg::PddrLinkDown>(device, row);
+  if (wants(Part::physical)) co_await read<reg::PpcntPhysical>(device, row);
+  if (wants(Part::statistics)) co_await read<reg::PpcntStatistics>(device, row);
   if (options_.histogram) {
     co_await read<reg::Pphcr>(device, row);
     co_await read<reg::PpcntFecHistogram>(device, row);
@@ -216,7 +268,13 @@ async::Task<> Reader::read(Device& device, PortRow& row) {
   const std::optional<T> value = co_await request<T>(device, row.port, wanted, [](const T& answer, const T& asked) {
     return answer.local_port == asked.local_port && answer.plane_ind == asked.plane_ind;
   });
-  if (value) take(row, *value);
+  if (!value) co_return;
+  take(row, *value);
+  if constexpr (std::is_same_v<T, reg::PpcntStatistics>) {
+    if (!options_.received_bits) co_return;
+    found_.received_bits.resize(found_.ports.size());
+    found_.received_bits[static_cast<std::size_t>(&row - found_.ports.data())] = value->phy_received_bits;
+  }
 }
 
 /// Reads one register, unless the device is silent or its type is known not to have the register. `is_of` says whether the answer is for
@@ -224,9 +282,12 @@ async::Task<> Reader::read(Device& device, PortRow& row) {
 template <class T>
 async::Task<std::optional<T>> Reader::request(Device& device, PortIndex port, T wanted, bool (*is_of)(const T& answer, const T& wanted)) {
   const StructInfo& info = T::info();
-  if (is_stopped(device) || unsupported_.contains({device.type, &info})) co_return std::nullopt;
+  if (is_stopped(device) || is_spent() || unsupported_.contains({device.type, &info})) co_return std::nullopt;
   const std::optional<path::Path> own = options_.paths->gmp(port);
   const path::Path path = own ? *own : *device.path;  // a port that is down has no LID of its own
+  const bool can_send = co_await may_send(device, own ? port : device.end_port, path);
+  if (!can_send) co_return std::nullopt;
+  wanted.vs_key = device.vs_key;
   const mad::Result<mad::Reply> answer = co_await get(path, info, T::register_id, wire::packed_vector(wanted));
   if (!answer) {
     fail(device, port, info, answer);
@@ -247,6 +308,7 @@ async::Task<> Reader::read_environment(Device& device) {
   row.node = found_.devices[device.row].node;
   co_await read_sensors(device, row);
   co_await read_fans(device, row);
+  if (options_.board) co_await read_board(device, row);
   if (!row.sensors.empty() || !row.fans.empty()) found_.environments.push_back(std::move(row));
 }
 
@@ -268,6 +330,15 @@ async::Task<> Reader::read_sensors(Device& device, EnvironmentRow& row) {
     if (answer->temperature_threshold_hi != 0) sensor.limit = sensor_celsius(answer->temperature_threshold_hi);
     row.sensors.push_back(std::move(sensor));
   }
+}
+
+async::Task<> Reader::read_board(Device& device, EnvironmentRow& row) {
+  const PortIndex port = ports_[device.ports.front()];
+  const std::optional<reg::Msgi> board =
+      co_await request<reg::Msgi>(device, port, {}, [](const reg::Msgi&, const reg::Msgi&) { return true; });
+  if (!board) co_return;
+  row.part_number = padded_text(board->part_number);
+  row.serial_number = padded_text(board->serial_number);
 }
 
 /// Reads the fans whose tachometers MFCR calls active.
@@ -295,11 +366,13 @@ async::Task<> Reader::read_fans(Device& device, EnvironmentRow& row) {
 async::Task<mad::Result<mad::Reply>> Reader::get(path::Path path, const StructInfo& info, std::uint32_t modifier,
                                                  std::vector<std::uint8_t> value) {
   async::Loop& loop = co_await async::current_loop;
+  if (options_.tries_once) path.ib().retries = 0;
   for (unsigned attempt = 1;; ++attempt) {
+    ++requests_;
     const mad::Request request = mad::attribute_request(path, info, mad::method::get, modifier, value);
     mad::Result<mad::Reply> answer = co_await transactor_.try_call(request);
     const bool is_busy = !answer && (answer.error().status() & mad::status::busy) != 0;
-    if (!is_busy || attempt == busy_tries) co_return answer;
+    if (!is_busy || attempt == busy_tries || is_spent()) co_return answer;
     co_await loop.sleep_for(busy_pause * attempt);
   }
 }

@@ -4,7 +4,8 @@
 // AccessRegister. Registers run in a device's firmware, so that a device has at most two requests in flight.
 //
 // A device that is silent to GeneralInfo, or to its first register, gets no further request: devices with a VS_Key drop each request and
-// count a violation. A register that one device refuses as not supported is not requested of any device of this type again.
+// count a violation. A key goes only to a LID at which the device itself has answered a NodeInfo in this reading. A register that one
+// device refuses as not supported is not requested of any device of this type again.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +17,7 @@
 #include "iba-gen/mlx.hpp"
 #include "mad/transactor.hpp"
 #include "phy/port_row.hpp"
+#include "phy/vs_keys.hpp"
 #include "subnet/failures.hpp"
 #include "subnet/port_paths.hpp"
 
@@ -26,7 +28,8 @@ enum class DeviceState : std::uint8_t {
   read,              ///< GeneralInfo was read, and registers can be
   no_registers,      ///< GeneralInfo was read, and does not list AccessRegister
   other_vendor,      ///< the device got no request
-  unreachable,       ///< no GMP reaches it
+  not_requested,     ///< nor did this one, because ReadingOptions::most_requests were sent
+  unreachable,       ///< no GMP reaches it, or its LID is not known to be still its own, so that its VS_Key is not sent
   silent,            ///< it does not answer
   refused,           ///< GeneralInfo was refused
   not_read,          ///< the stored fabric that answers does not have its registers
@@ -63,19 +66,42 @@ struct EnvironmentRow {
   subnet::NodeIndex node = subnet::none;
   std::vector<Sensor> sensors;
   std::vector<Fan> fans;
+  std::string part_number, serial_number;  ///< of the board, with ReadingOptions::board; empty if not read; escaped by nobody
 };
 
 /// What is read of a device besides GeneralInfo.
-enum class Wanted : std::uint8_t { nothing, ports, environment };
+enum class Wanted : std::uint8_t {
+  nothing,
+  ports,
+  environment,
+  ports_and_environment,  ///< the environment of switches
+};
+
+/// A set of registers of ports: a bit for each Part.
+using Parts = std::uint8_t;
+template <class... T>
+constexpr Parts parts_of(T... part) {
+  return static_cast<Parts>(((1U << static_cast<unsigned>(part)) | ... | 0U));
+}
+inline constexpr Parts usual_parts =
+    parts_of(Part::operation, Part::troubleshooting, Part::module, Part::link_down, Part::physical, Part::statistics);
 
 struct ReadingOptions {
   const subnet::PortPaths* paths{};  ///< to the devices
   Wanted wanted = Wanted::ports;
+  Parts parts = usual_parts;   ///< the registers of ports, besides the histogram
   /// The number of planes of a port; null: no port has any. Of a port with planes each plane is read besides the port itself.
   std::function<unsigned(subnet::PortIndex port)> planes;
+  bool received_bits{};        ///< keeps Reading::received_bits
   bool histogram{};            ///< the FEC histogram of ports too: two more requests a port
   std::size_t devices = 32;    ///< the greatest number of devices that are read at once, each by at most two requests
+  bool tries_once{};           ///< a request that is not answered is not repeated
+  bool board{};                ///< part and serial number of boards, with the environment
   unsigned per_second = 2000;  ///< the greatest number of requests a second
+  const VsKeys* vs_keys{};     ///< of the devices; may be null: none has one
+  mad::Transactor* smps{};     ///< sends SMPs to the nodes themselves; null: no VS_Key is sent
+  /// No further request is sent after so many. One that is repeated because the device is busy counts again.
+  std::size_t most_requests = ~std::size_t{0};
   /// Called when a port is finished, or a device where no ports are read.
   std::function<void(std::size_t done, std::size_t of)> progress;
 };
@@ -84,6 +110,7 @@ struct Reading {
   std::vector<DeviceRow> devices;  ///< in the order of the first port of each
   /// In the order of the argument `ports`, if they are wanted. The planes of a port stand behind it.
   std::vector<PortRow> ports;
+  std::vector<std::uint64_t> received_bits;  ///< by row of `ports`, if it is wanted: bits that the port received since it was cleared
   std::vector<EnvironmentRow> environments;  ///< of the devices that have sensors or fans, if that is wanted
   subnet::Failures failures;                 ///< devices that do not answer, and requests that were refused or answered wrongly
 };

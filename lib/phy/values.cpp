@@ -44,7 +44,7 @@ std::optional<double> ratio(BitErrorRatio ber) {
   constexpr std::uint8_t no_error = 254, no_error_either = 255;
   if (ber.magnitude == no_error || ber.magnitude == no_error_either) return 0;
   if (ber == BitErrorRatio{} || !within(ber.magnitude, magnitude_range)) return {};
-  return ber.coefficient / std::pow(10, ber.magnitude);
+  return ber.coefficient / std::pow(10, ber.magnitude);  // the quotient is rounded once
 }
 
 std::optional<double> module_celsius(std::uint16_t raw) {
@@ -63,8 +63,8 @@ std::optional<double> bias_milliamperes(std::uint16_t raw, reg::BiasScale scale)
 
 std::optional<double> cable_meters(std::uint8_t raw, reg::ModuleIdentifier identifier) {
   if (!has_cmis(identifier)) return raw == 255 ? std::nullopt : within(raw, length_range);  // 255: longer than the field can say
-  constexpr std::array multipliers{0.1, 1.0, 10.0, 100.0};
-  return within((raw & 0x3f) * multipliers.at(raw >> 6), length_range);
+  constexpr std::array decimeters{1, 10, 100, 1000};
+  return within((raw & 0x3f) * decimeters.at(raw >> 6) / 10.0, length_range);
 }
 
 std::optional<unsigned> fan_rpm(std::uint16_t raw) {

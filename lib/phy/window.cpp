@@ -23,7 +23,7 @@ std::uint64_t all_raw_errors(const PortRow& row) { return std::accumulate(row.ra
 
 }  // namespace
 
-Window window_between(const PortRow& before, const PortRow& after, double seconds) {
+Window window_between(const PortRow& before, ReceivedBits bits_before, const PortRow& after, ReceivedBits bits_after, double seconds) {
   Window window{.seconds = seconds};
   const bool has_statistics = before.has(Part::statistics) && after.has(Part::statistics);
   const bool was_cleared = has_statistics && after.milliseconds_since_clear < before.milliseconds_since_clear;
@@ -31,7 +31,8 @@ Window window_between(const PortRow& before, const PortRow& after, double second
   if (has_statistics && after.milliseconds_since_clear != before.milliseconds_since_clear)
     window.seconds = static_cast<double>(after.milliseconds_since_clear - before.milliseconds_since_clear) / 1000;
   if (has_statistics) {
-    const auto errors = growth(all_raw_errors(before), all_raw_errors(after)), bits = growth(before.received_bits, after.received_bits);
+    const auto errors = growth(all_raw_errors(before), all_raw_errors(after));
+    const auto bits = bits_before && bits_after ? growth(*bits_before, *bits_after) : std::nullopt;
     window.raw_errors_per_second = rate(errors, window.seconds);
     if (errors && bits && *bits != 0) window.raw_ber = static_cast<double>(*errors) / static_cast<double>(*bits);
   }

@@ -16,7 +16,10 @@ struct Window {
   std::optional<std::uint64_t> link_downs{}, link_recoveries{};
 };
 
+/// What the port had received at a reading, in bits; nothing where that was not read.
+using ReceivedBits = std::optional<std::uint64_t>;
+
 /// The difference of two readings of a port. `seconds` is the time between them as the reader saw it.
-Window window_between(const PortRow& before, const PortRow& after, double seconds);
+Window window_between(const PortRow& before, ReceivedBits bits_before, const PortRow& after, ReceivedBits bits_after, double seconds);
 
 }  // namespace ib::phy

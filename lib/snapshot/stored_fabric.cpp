@@ -11,6 +11,7 @@
 #include "formats/fabric_file.hpp"
 #include "snapshot/format.hpp"
 #include "snapshot/imported_fabric.hpp"
+#include "snapshot/parts.hpp"
 #include "snapshot/snapshot.hpp"
 
 namespace ib::snapshot {
@@ -42,6 +43,8 @@ std::string StoredFabric::lack(std::string_view what) const {
 }
 
 std::string StoredFabric::remedy(std::string_view name, std::string_view they) const {
+  const std::optional<Part> part = find_part(name);
+  if (format().empty() && part && !is_usual(*part)) return fmt::format(": take one with --also {}", name);
   if (format().empty()) return fmt::format(": take one without --skip {0} (or with --only {0})", name);
   return fmt::format("; `ibtool snapshot` keeps {}", they);
 }

@@ -51,6 +51,12 @@ class Answering final : public mad::Transactor {
   std::vector<std::uint8_t> general_;
 };
 
+/// The bytes that are allocated, small pieces and large ones.
+std::size_t allocated() {
+  const auto info = mallinfo2();
+  return info.uordblks + info.hblkhd;
+}
+
 double cpu_seconds() {
   timespec now{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
@@ -79,11 +85,11 @@ async::Task<> read_both(const sys::EndPort& end_port, const subnet::Subnet& subn
   phy::ReadingOptions options;
   options.paths = &paths;
   options.per_second = 1000000000;
-  const std::size_t before = mallinfo2().uordblks;
+  const std::size_t before = allocated();
   const double begin = cpu_seconds();
   const phy::Reading found = co_await phy::read_phy(devices, subnet, std::move(ports), options);
   const double end = cpu_seconds();
-  const std::size_t memory = mallinfo2().uordblks - before;
+  const std::size_t memory = allocated() - before;
   std::size_t read = 0;
   for (const phy::PortRow& row : found.ports) read += row.has(phy::Part::statistics) ? 1 : 0;
   out = fmt::format(

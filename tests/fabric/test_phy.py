@@ -156,6 +156,31 @@ class Phy(Base):
         self.assertEqual(self.requests(LEAF1), [(LEAF1, GENERAL_INFO, 0, 0)] + [(LEAF1, ACCESS_REGISTER, PDDR, 1)] * 2)
         self.assertIn("No answer from b859:9f03:00a0:0000 'MF0;leaf01:SB7800/U1' about PDDR page 0", done.stderr)
 
+    def with_keys(self, text):
+        with open(self.fabric.path("guid2vskey"), "w", encoding="ascii") as file:
+            file.write(text)
+        return file.name
+
+    def test_vs_key(self):
+        """A protected device is read with its key, from a file as opensm has it or from the terminal; no trace or complaint shows it."""
+        odd = f"0x{COMPUTE1:x} vs_key 0x1122334455667788\n"
+        shown = re.compile("1122.?3344.?5566.?7788|1234605616436508552")
+        keys = self.with_keys(f"0x{LEAF1:016x} 0x0000000000000000\n\n0x{COMPUTE1:016x} 0x1122334455667788\n\n")
+        done = self.on_devices("phy", "-dd", "--vskey", keys, odd=odd)
+        self.assertEqual(len(done.stdout.splitlines()), 1 + LINK_ENDS)
+        self.assertEqual(len(self.requests(COMPUTE1)), 1 + 6)
+        self.assertIn("PDDR", done.stderr)
+        self.assertNotRegex(done.stdout + done.stderr, shown)
+        done = self.on_devices("firmware", "compute01 mlx5_0", "--vskey", "-", odd=odd, stdin="0x1122334455667788\n")
+        self.assertEqual(len(done.stdout.splitlines()), 2)
+        for keys in ("0x1122334455667788", self.with_keys("0x1122334455667788 1\n1122334455667788\n"), self.with_keys(""), "absent"):
+            with self.subTest(keys):
+                done = self.on_devices("phy", "--vskey", keys, odd=odd, status=2)
+                self.assertEqual(len(done.stderr.splitlines()), 1)
+                self.assertNotRegex(done.stderr, shown)
+        keys = self.with_keys(f"0x{COMPUTE1:016x} 1\n")
+        self.on_devices("phy", "compute01 mlx5_0", "--retries", "0", "--vskey", keys, odd=odd, status=4)
+
     def test_unsupported(self):
         """A register that a device does not have is no failure, and is requested once of devices of its type."""
         ports = self.json("phy", odd="switch unsupported PPCNT\n")["ports"]

@@ -14,7 +14,7 @@ import simfabric
 
 # What changes, serves, pings or watches a fabric.
 NEEDS_FABRIC = re.compile(
-    r"ibtool (ibportstate .*--and-reset|sminfo \d+ \d|phy|modules|environment|firmware)|"
+    r"ibtool (ibportstate .*--and-reset|sminfo \d+ \d)|"
     r"(ibtool )?(ibping|ibsysstat|init_all_ports|set_\w+|ibclear\w+|ibccconfig|ibswportwatch|rdma_bw|snapshot)\b|.*--interval\b"
     r"|(ibtool )?perfquery .*-\w*[rR]|(ibtool )?ibqueryerrors .*-[kK]\b")
 # What the simulator, or opensm, answers otherwise than a fabric would: combined routes, a wrong SM_Key; paths from other ports than ours.

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <random>
 #include <sstream>
 #include <stdexcept>
 #include <utility>
@@ -128,28 +129,36 @@ RegisterFile::Line RegisterFile::parse(std::string_view text) {
   return line;
 }
 
+/// Reads `[INDEX]`, if that is there, and returns what follows it.
+std::string_view RegisterFile::parse_index(Line& line, std::string_view place) {
+  if (!place.starts_with("[")) return place;
+  const std::size_t end = place.find(']');
+  if (end == std::string_view::npos) throw std::invalid_argument("] is missing");
+  const std::string index(place.substr(1, end - 1));
+  if (index == "up" || index == "down") {
+    line.which = index == "up" ? Which::up : Which::down;
+  } else if (index.ends_with("dr")) {
+    line.which = Which::speed;
+    line.speed = index;
+  } else if (index != "*") {
+    line.which = Which::range;
+    const auto dash = index.find('-');
+    line.first = static_cast<unsigned>(number_of(index.substr(0, dash)));
+    line.last = dash == std::string::npos ? line.first : static_cast<unsigned>(number_of(index.substr(dash + 1)));
+  }
+  return place.substr(end + 1);
+}
+
 void RegisterFile::parse_value(Line& line, std::string_view place, std::string_view value) {
   const std::size_t name_end = place.find_first_of(".[");
   if (name_end == std::string_view::npos) throw std::invalid_argument("a value is of REGISTER[INDEX].FIELD");
   line.layout = &layout_named(std::string(place.substr(0, name_end)));
-  place.remove_prefix(name_end);
-  line.which = Which::any;
-  if (place.front() == '[') {
-    const std::size_t end = place.find(']');
-    if (end == std::string_view::npos) throw std::invalid_argument("] is missing");
-    const std::string index(place.substr(1, end - 1));
-    place.remove_prefix(end + 1);
-    if (index == "up" || index == "down") {
-      line.which = index == "up" ? Which::up : Which::down;
-    } else if (index.ends_with("dr")) {
-      line.which = Which::speed;
-      line.speed = index;
-    } else if (index != "*") {
-      line.which = Which::range;
-      const auto dash = index.find('-');
-      line.first = static_cast<unsigned>(number_of(index.substr(0, dash)));
-      line.last = dash == std::string::npos ? line.first : static_cast<unsigned>(number_of(index.substr(dash + 1)));
-    }
+  place = parse_index(line, place.substr(name_end));
+  if (std::istringstream stream{std::string(value)}; place.empty() && value.starts_with("random ")) {
+    Random random;
+    if (std::string word; !(stream >> word >> random.seed >> random.from)) throw std::invalid_argument("random has a seed and a byte");
+    line.value = random;
+    return;
   }
   if (!place.starts_with(".")) throw std::invalid_argument("a value is of REGISTER[INDEX].FIELD");
   line.field = place.substr(1);
@@ -250,6 +259,13 @@ void RegisterFile::fill(VendorAgent& agent, const ib::StructInfo& layout, unsign
     if (line.layout != &layout || !is_of(line, node) || !is_of(line, index, port)) continue;
     if (const auto* text = std::get_if<std::string>(&line.value)) {
       agent.set(layout, index, line.field, expanded(*text, node.node_guid.value, index));
+      continue;
+    }
+    if (const auto* random = std::get_if<Random>(&line.value)) {
+      constexpr std::size_t register_at = 12;  // behind the VS_Key and the block number
+      std::mt19937 engine(random->seed);
+      const ib::MutableBytes bytes = agent.bytes(layout, index);
+      for (std::size_t at = register_at + random->from; at < bytes.size(); ++at) bytes[at] = static_cast<std::uint8_t>(engine() >> 24U);
       continue;
     }
     const auto& numbers = std::get<std::vector<std::uint64_t>>(line.value);

@@ -6,6 +6,7 @@
 //   0x506b4b0300100000  PDDRModule[1].temperature = 74.5*256
 //   ca                  PDDRModule[up].rx_power = -2,-2,-3,-2      # the elements of an array
 //   switch              IS4GeneralInfo.ext_major = 15
+//   0x506b4b0300100000  PPCNTPhysical[1] = random 7 8              # from byte 8 of the register on, from the seed 7
 //   0x506b4b0300100004  unsupported PPCNT
 //
 // The first word is `any`, `switch`, `ca`, `router` or a NodeGUID. In brackets stands the port, sensor or fan (of an attribute of the SMA:
@@ -42,6 +43,9 @@ class RegisterFile {
  private:
   enum class Whose : std::uint8_t { any, channel_adapter, switch_, router, node };
   enum class Which : std::uint8_t { any, range, up, down, speed };
+  struct Random {
+    unsigned seed{}, from{};
+  };
   struct Line {
     Whose whose{};
     std::uint64_t guid{};
@@ -51,13 +55,14 @@ class RegisterFile {
     unsigned first{}, last{};  ///< of a range
     std::string speed{};
     std::string field{};
-    std::variant<std::vector<std::uint64_t>, std::string> value{};
+    std::variant<std::vector<std::uint64_t>, std::string, Random> value{};
     // …or a fault.
     std::string fault{};
     std::vector<std::uint64_t> numbers{};
   };
   static Line parse(std::string_view line);
   static void parse_value(Line& line, std::string_view place, std::string_view value);
+  static std::string_view parse_index(Line& line, std::string_view place);
   static void parse_fault(Line& line, const std::vector<std::string>& words);
   static bool is_of(const Line& line, const ib::smp::NodeInfo& node);
   static bool is_of(const Line& line, unsigned index, const ib::smp::PortInfo* port);

@@ -38,7 +38,7 @@ class VendorAgent {
     bytes_of(T::info(), index);
   }
   /// The bytes of a register, from the VS_Key on.
-  ib::Bytes bytes(const ib::StructInfo& layout, unsigned index) { return bytes_of(layout, index); }
+  ib::MutableBytes bytes(const ib::StructInfo& layout, unsigned index) { return bytes_of(layout, index); }
   /// Removes the values of a register.
   void remove(const ib::StructInfo& layout, unsigned index) { values_.erase({&layout, index}); }
 

@@ -118,10 +118,7 @@ void check_select(const PortReading& reading, const StructInfo& info, const Dest
 
 async::Task<> request_counters(Session& session, const Destination& node, const StructInfo& info, PortReading& reading) {
   const auto port = static_cast<std::uint8_t>(reading.port);
-  std::vector<std::uint8_t> selector(info.bytes);
-  const FieldInfo* field = find_field(info, "port_select");
-  wire::set_bits(selector, field->bit_offset, field->bits, port);
-  mad::Result<std::vector<std::uint8_t>> answer = co_await session.transactor().try_get(node.path, info, 0, selector);
+  mad::Result<std::vector<std::uint8_t>> answer = co_await counters::request_counters(session.transactor(), node.path, info, port, true);
   reading.time = session.loop().now();
   if (!answer) reading.error = answer.shared_error();
   if (answer) reading.bytes = std::move(*answer);

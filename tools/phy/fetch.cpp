@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/escape.hpp"
+#include "iba/text.hpp"
 #include "subnet/find_port.hpp"
 #include "subnet/names.hpp"
 #include "subnet/order.hpp"
@@ -29,7 +30,21 @@ void note_unread(const Session& session, const std::vector<phy::DeviceRow>& devi
   }
 }
 
+/// The VS_Keys of the command line.
+phy::VsKeys read_vs_keys(const Session& session, const std::optional<std::string>& file) {
+  if (!file) return {};
+  if (*file != "-") return phy::VsKeys::read(*file);
+  const auto key = prompt_for_key(*session.options().world, "VS_Key");
+  if (!key) throw UsageError("The VS_Key is not a number");
+  return phy::VsKeys(*key);
+}
+
 }  // namespace
+
+PhyFabric::PhyFabric(Session& session, const PhyWanted& wanted)
+    : session_(session), wanted_(wanted), vs_keys_(read_vs_keys(session, wanted.vs_keys)) {
+  if (wanted.raw) raw_file_.emplace(*wanted.raw);
+}
 
 void PhyFabric::add_port(PortIndex port) {
   if (std::ranges::find(ports_, port) == ports_.end()) ports_.push_back(port);
@@ -79,8 +94,11 @@ async::Task<> PhyFabric::discover() {
 async::Task<phy::Reading> PhyFabric::read() {
   phy::ReadingOptions options;
   options.paths = &*paths_;
+  options.vs_keys = &vs_keys_;
+  options.smps = &session_.lowest_transactor();
   options.wanted = wanted_.registers;
   options.histogram = wanted_.histogram;
+  options.received_bits = wanted_.received_bits;
   options.per_second = wanted_.per_second;
   options.planes = [this](PortIndex port) {
     const auto found = planes_.of_node.find(fabric_.subnet.port(port).node);
@@ -102,6 +120,12 @@ void PhyCommand::add_options(OptionSet& set, CommonOptions& common, std::vector<
   set.optional_operands();
   set.target_ports("TARGET", wanted_.targets);
   set.number("--rate", wanted_.per_second, "N", "Send at most so many requests a second; 2000 by default.", {.low = 1, .high = 1000000});
+  set.value("--vskey", "FILE", "Read VS_Keys from FILE: one, or a line of GUID and key for each device; -: read one from the terminal.",
+            [this](const std::string& text) {
+              if (parse_number(text)) throw OptionError("--vskey: a VS_Key on the command line is seen by others: name a file, or -");
+              if (text.empty()) throw OptionError("--vskey: the name of the file is empty");
+              wanted_.vs_keys = text;
+            });
   add_discovery(set, wanted_.discovery);
   add_table_options(set, common, shown_, std::move(keys));
   add_common(set, common, group_target | group_sl);

@@ -10,6 +10,7 @@
 
 #include "phy/planes.hpp"
 #include "phy/reading.hpp"
+#include "phy/vs_keys.hpp"
 #include "subnet/port_paths.hpp"
 #include "tools/frame/session.hpp"
 #include "tools/phy/raw_file.hpp"
@@ -23,8 +24,9 @@ struct PhyWanted {
   std::vector<TargetPort> targets;
   DiscoveryOptions discovery;
   unsigned per_second = 2000;
-  bool histogram{}, planes{};
+  bool histogram{}, planes{}, received_bits{};
   std::optional<std::string> raw;  ///< the file for the MADs of the run
+  std::optional<std::string> vs_keys;  ///< the file of VS_Keys, or `-`
   phy::Wanted registers = phy::Wanted::ports;
   /// Whether a port is read that the command line does not name itself.
   std::function<bool(const subnet::Subnet& subnet, subnet::PortIndex port)> wants;
@@ -33,10 +35,8 @@ struct PhyWanted {
 /// A fabric, or the part of it around the only target, and the reading of the registers of its ports.
 class PhyFabric {
  public:
-  /// Begins the file of --raw. Throws UsageError and SysError.
-  PhyFabric(Session& session, const PhyWanted& wanted) : session_(session), wanted_(wanted) {
-    if (wanted.raw) raw_file_.emplace(*wanted.raw);
-  }
+  /// Reads the VS_Keys, and begins the file of --raw. Throws UsageError and SysError.
+  PhyFabric(Session& session, const PhyWanted& wanted);
 
   /// Discovers the fabric, and finds the ports to read. Throws Error for a port that its node does not have.
   async::Task<> discover();
@@ -57,6 +57,7 @@ class PhyFabric {
 
   Session& session_;
   const PhyWanted& wanted_;
+  phy::VsKeys vs_keys_;
   Fabric fabric_;
   std::vector<subnet::PortIndex> ports_;
   std::optional<subnet::PortPaths> paths_;
@@ -71,7 +72,7 @@ class PhyCommand : public Command {
   async::Task<> run(Session& session, Emit& emit) final;
 
  protected:
-  /// Adds TARGET, --rate, the options of a discovery and of a table with columns of these keys, and the common options.
+  /// Adds TARGET, --rate, --vskey, the options of a discovery and of a table with columns of these keys, and the common options.
   void add_options(OptionSet& set, CommonOptions& common, std::vector<std::string> keys);
   /// Prepares the reading. Throws UsageError for options that do not go together, before anything is sent.
   virtual void prepare(const Session& session) = 0;

@@ -87,22 +87,6 @@ std::vector<VersionLine> versions_of(const std::vector<DeviceLine>& devices) {
   return lines;
 }
 
-/// JSON has the nodes, and the versions of all of them.
-struct FirmwareReport final : FabricReport {
-  FirmwareReport(const Fabric& of, std::vector<DeviceLine> nodes, std::vector<VersionLine> counted)
-      : FabricReport(of), devices(std::move(nodes)), versions(std::move(counted)) {}
-
-  void visit(report::Sink& sink) const override {
-    report::Table<DeviceLine>(device_columns()).visit(sink, "nodes", devices);
-    report::Table<VersionLine>(version_columns).visit(sink, "versions", versions);
-    visit_failures(sink);
-  }
-  void text(TextOut& /*out*/) const override {}
-
-  std::vector<DeviceLine> devices;
-  std::vector<VersionLine> versions;
-};
-
 class FirmwareCommand final : public PhyCommand {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
@@ -132,7 +116,8 @@ class FirmwareCommand final : public PhyCommand {
     }
     std::vector<VersionLine> versions = versions_of(devices);
     if (is_document(session)) {
-      emit(FirmwareReport(fabric, std::move(devices), std::move(versions)));
+      emit(DocumentReport<DeviceLine, VersionLine>(fabric, {"nodes", report::Table<DeviceLine>(device_columns()), std::move(devices)},
+                                                   {"versions", report::Table<VersionLine>(version_columns), std::move(versions)}));
     } else if (is_by_node()) {
       emit_table(session, emit, fabric, "nodes", device_columns(), std::move(devices));
     } else {

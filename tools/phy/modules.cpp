@@ -128,25 +128,6 @@ std::vector<PartLine> count_parts(std::vector<ModuleLine>& lines) {
   return counted;
 }
 
-/// JSON has the modules, and the numbers of each part.
-struct ModulesReport final : FabricReport {
-  ModulesReport(const Fabric& of, report::Table<ModuleLine> shown, std::vector<ModuleLine> rows, std::vector<PartLine> counted)
-      : FabricReport(of), table(std::move(shown)), lines(std::move(rows)), parts(std::move(counted)) {
-    table.arrange(lines);
-  }
-
-  void visit(Sink& sink) const override {
-    table.visit(sink, "modules", lines);
-    report::Table<PartLine>(part_columns).visit(sink, "module_parts", parts);
-    visit_failures(sink);
-  }
-  void text(TextOut& /*out*/) const override {}
-
-  report::Table<ModuleLine> table;
-  std::vector<ModuleLine> lines;
-  std::vector<PartLine> parts;
-};
-
 class Modules final : public PhyCommand {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
@@ -170,8 +151,9 @@ class Modules final : public PhyCommand {
     std::vector<ModuleLine> lines = by_serial_number(fabric, found.ports);
     std::vector<PartLine> parts = count_parts(lines);
     if (is_document(session)) {
-      emit(ModulesReport(fabric, by_part_ ? report::Table<ModuleLine>(line_columns()) : table(line_columns()), std::move(lines),
-                         std::move(parts)));
+      report::Table<ModuleLine> shown = by_part_ ? report::Table<ModuleLine>(line_columns()) : table(line_columns());
+      emit(DocumentReport<ModuleLine, PartLine>(fabric, {"modules", std::move(shown), std::move(lines)},
+                                                {"module_parts", report::Table<PartLine>(part_columns), std::move(parts)}));
     } else if (by_part_) {
       emit_table<PartLine>(session, emit, fabric, "module_parts", part_columns, std::move(parts));
     } else {

@@ -47,6 +47,10 @@ bool is_unexpectedly_down(const phy::PortRow& row) {
   return row.has(phy::Part::troubleshooting) && !is_empty;
 }
 
+phy::ReceivedBits bits_of(const phy::Reading& reading, std::size_t row) {
+  return row < reading.received_bits.size() ? phy::ReceivedBits(reading.received_bits[row]) : std::nullopt;
+}
+
 /// One of several readings.
 struct RoundReport final : FabricReport {
   RoundReport(const Fabric& of, Round of_round, report::Table<PhyLine> shown, std::vector<PhyLine> lines, std::size_t width)
@@ -92,7 +96,7 @@ class Phy final : public PhyCommand {
   }
 
   std::string_view table_rows() const override {
-    return interval_.repeats() ? "readings.ports" : view_.lanes ? "lanes" : view_.histogram ? "fec_histogram" : "ports";
+    return interval_.repeats() ? "readings.ports" : view_.lanes ? "port_lanes" : view_.histogram ? "port_bins" : "ports";
   }
 
  protected:
@@ -103,7 +107,8 @@ class Phy final : public PhyCommand {
     view_.windows = interval_.repeats();
     wanted_.histogram = view_.histogram;
     wanted_.planes = view_.planes;
-    if (shows_parts()) refuse_for_json(session, view_.lanes ? "lanes" : "bins", "ports");
+    wanted_.received_bits = view_.windows;
+    if (shows_parts()) refuse_for_json(session, view_.lanes ? "lanes" : "bins", "ports too");
     columns_ = phy_columns(view_);
     lane_columns_ = lane_columns();
     bin_columns_ = bin_columns();
@@ -140,10 +145,10 @@ class Phy final : public PhyCommand {
         lines.push_back({.fabric = &fabric, .row = &row, .by_plane = view_.planes, .former = was_linked ? &former->second : nullptr});
     }
     if (!view_.down) sort_worst_first(lines, badness);
-    if (view_.lanes && !is_document(session)) {
-      emit_table<LaneLine>(session, emit, fabric, "lanes", lane_columns_, lanes_of(lines));
-    } else if (view_.histogram && !is_document(session)) {
-      emit_table<BinLine>(session, emit, fabric, "fec_histogram", bin_columns_, bins_of(lines));
+    if (view_.lanes) {
+      show_parts<LaneLine>(session, emit, fabric, "port_lanes", lane_columns_, lanes_of(lines), lines);
+    } else if (view_.histogram) {
+      show_parts<BinLine>(session, emit, fabric, "port_bins", bin_columns_, bins_of(lines), lines);
     } else {
       emit_table<PhyLine>(session, emit, fabric, "ports", columns_, std::move(lines));
     }
@@ -152,6 +157,15 @@ class Phy final : public PhyCommand {
  private:
   /// Whether a table has rows for parts of ports.
   bool shows_parts() const { return view_.lanes || view_.histogram; }
+
+  /// Emits a table of parts of ports; JSON has the ports too.
+  template <class Line>
+  void show_parts(const Session& session, Emit& emit, const Fabric& fabric, std::string_view member, std::span<const Column<Line>> columns,
+                  std::vector<Line> parts, const std::vector<PhyLine>& ports) const {
+    if (!is_document(session)) return emit_table<Line>(session, emit, fabric, member, columns, std::move(parts));
+    emit(DocumentReport<PhyLine, Line>(fabric, {"ports", report::Table<PhyLine>(columns_), ports},
+                                       {member, report::Table<Line>(columns), std::move(parts)}));
+  }
 
   /// Reads once more, and emits what was counted since `last`, which is replaced.
   async::Task<> read_again(Session& session, Emit& emit, PhyFabric& fabric, std::optional<phy::Reading>& last, Round round) {
@@ -163,7 +177,7 @@ class Phy final : public PhyCommand {
       PhyLine& line = lines.emplace_back();
       line = {.fabric = &fabric.fabric(), .row = &now.ports[at], .by_plane = view_.planes};
       if (!last || !round.seconds) continue;
-      windows[at] = phy::window_between(last->ports.at(at), now.ports[at], *round.seconds);
+      windows[at] = phy::window_between(last->ports.at(at), bits_of(*last, at), now.ports[at], bits_of(now, at), *round.seconds);
       line.window = &windows[at];
     }
     sort_worst_first(lines, badness_in_window);

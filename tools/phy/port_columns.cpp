@@ -155,7 +155,7 @@ std::vector<Column<PhyLine>> columns_of_ports() {
       {{"trouble.code", "TROUBLE", report::state(), false, true}, trouble},
       {{"trouble.number", "CODE", {}, false, false, true},
        [](const PhyLine& l) { return counter_cell(l, phy::Part::troubleshooting, l.row->trouble); }},
-      {{"trouble.device_text", "DEVICE SAYS"}, [](const PhyLine& l) { return text_cell(l.row->trouble_text); }},
+      {{"trouble.device_text", "DEVICE SAYS"}, [](const PhyLine& l) { return text_cell(std::string(l.row->trouble_text)); }},
       {{"trouble.remedy", "WHAT TO DO"},
        [](const PhyLine& l) {
          return l.row->has(phy::Part::troubleshooting) ? text_cell(std::string(phy::remedy(l.row->trouble))) : Cell(std::monostate{});

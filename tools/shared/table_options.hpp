@@ -66,4 +66,32 @@ struct TableReport : FabricReport {
   std::size_t most_width;
 };
 
+/// A table for a document: the member of its list, its columns and its rows.
+template <class Row>
+struct DocumentTable {
+  std::string_view key;
+  report::Table<Row> table;
+  std::vector<Row> rows;
+};
+
+/// Two lists of a fabric for JSON, where a table has either.
+template <class First, class Second>
+struct DocumentReport final : FabricReport {
+  DocumentReport(const Fabric& of, DocumentTable<First> one, DocumentTable<Second> other)
+      : FabricReport(of), first(std::move(one)), second(std::move(other)) {
+    first.table.arrange(first.rows);
+    second.table.arrange(second.rows);
+  }
+
+  void visit(report::Sink& sink) const override {
+    first.table.visit(sink, first.key, first.rows);
+    second.table.visit(sink, second.key, second.rows);
+    visit_failures(sink);
+  }
+  void text(TextOut& /*out*/) const override {}
+
+  DocumentTable<First> first;
+  DocumentTable<Second> second;
+};
+
 }  // namespace ib::tools

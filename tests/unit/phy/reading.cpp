@@ -3,6 +3,8 @@
 #include "phy/reading.hpp"
 
 #include <algorithm>
+#include <fstream>
+#include <functional>
 #include <map>
 #include <random>
 
@@ -11,6 +13,8 @@
 #include "iba/registry.hpp"
 #include "support/catch.hpp"
 #include "support/fake_registers.hpp"
+#include "support/swapped_lids.hpp"
+#include "support/temporary_directory.hpp"
 #include "unit/subnet/swept.hpp"
 
 namespace phy_reading_tests {
@@ -66,6 +70,8 @@ struct Bench {
   ReadingOptions options;
   Reading found;
   std::map<unsigned, unsigned> most_in_flight;  ///< by LID
+  std::function<void()> before_reading;         ///< after the sweep
+  bool has_smps = true;
 
   Bench() {
     fabric.link(leaf, 1, here, 1);
@@ -97,6 +103,8 @@ struct Bench {
       const auto node = swept->subnet.find_node(Guid{guid});
       for (unsigned port = 1; port <= count; ++port) ports.push_back(swept->subnet.port_of(node, port));
     }
+    if (before_reading) before_reading();
+    if (has_smps) options.smps = &*swept->rpc;
     InFlight transactor(*swept->rpc, most_in_flight);
     found = swept->loop.run(read_phy(transactor, swept->subnet, std::move(ports), options));
   }
@@ -220,6 +228,81 @@ TEST_CASE_METHOD(Bench, "an answer of another port, page or register is not take
   read();
   for (const PortRow& row : found.ports) CHECK_FALSE(row.is_known());
   CHECK(found.failures.size() == 2);  // one a device, whatever it answers of how many registers
+}
+
+namespace {
+
+constexpr std::uint64_t key = 0x1122334455667788;
+
+std::uint64_t key_in(const FakeFabric::Answer& request) { return load_be<std::uint64_t>(&request[24]); }
+
+/// A file of VS_Keys.
+VsKeys keys_of(const std::string& text) {
+  const ibtest::TemporaryDirectory directory;
+  const std::string file = directory.file("guid2vskey");
+  std::ofstream(file) << text;
+  return VsKeys::read(file);
+}
+
+}  // namespace
+
+TEST_CASE_METHOD(Bench, "a protected device is read with its VS_Key, which no other device gets") {
+  leaf_registers->vs_key = key;
+  const VsKeys keys = keys_of("0x0000000000000100 0x1122334455667788\n\n0x0000000000000999 0x5\n");
+  options.vs_keys = &keys;
+  read();
+  CHECK(found.failures.empty());
+  CHECK(found.ports[0].is_known());
+  CHECK(leaf_registers->times() == 1 + 3 * registers_of_a_port);
+  for (const auto& request : leaf_registers->asked) CHECK(key_in(request) == key);
+  for (const auto& request : other_registers->asked) CHECK(key_in(request) == 0);
+}
+
+TEST_CASE_METHOD(Bench, "a protected device without its key gets no request but the tries of GeneralInfo") {
+  leaf_registers->vs_key = key;
+  const VsKeys keys(key + 1);
+  options.vs_keys = &keys;
+  read();
+  CHECK(found.devices[0].state == DeviceState::silent);
+  CHECK(leaf_registers->times() == 2);
+  CHECK(found.failures.size() == 1);
+}
+
+TEST_CASE_METHOD(Bench, "a VS_Key does not go to a LID that another node has, nor to one of which no SMP says whose it is") {
+  const VsKeys keys(key);
+  options.vs_keys = &keys;
+  SECTION("another node") {
+    before_reading = [this] { swap_lids(fabric, {leaf, 0}, {other, 1}); };
+    read();
+    for (const auto& device : found.devices) CHECK(device.state == DeviceState::unreachable);
+    REQUIRE(found.failures.size() == 2);
+    CHECK(found.failures[0].why.ends_with("is that of another node now: the VS_Key is not sent."));
+  }
+  SECTION("no SMP") {
+    has_smps = false;
+    read();
+    CHECK(found.failures.size() == 2);
+  }
+  for (const FakeRegisters* registers : {leaf_registers, other_registers}) CHECK(registers->times() == 0);
+}
+
+TEST_CASE("files of VS_Keys") {
+  CHECK(VsKeys().of(Guid{1}, Guid{2}) == 0);
+  CHECK(keys_of("# of all\n 0x10\n").of(Guid{1}, Guid{2}) == 16);
+  const VsKeys keys = keys_of("0x0000000000000001 0x10\n0x0000000000000002\t17\n");
+  CHECK(keys.of(Guid{1}, Guid{3}) == 16);
+  CHECK(keys.of(Guid{3}, Guid{2}) == 17);
+  CHECK(keys.of(Guid{3}, Guid{4}) == 0);
+  for (const char* text : {"", "# nothing\n", "0x10\n0x11\n", "0x1 secret12\n", "0x10\n0x0000000000000001 0x10\n", "secret12\n",
+                           "0x0000000000000001 0x10 0x11\n", "0x0000000000000001 0x10\n0x11\n"}) {
+    INFO(text);
+    CHECK_THROWS_AS(keys_of(text), UsageError);
+    try {
+      keys_of(text);
+    } catch (const UsageError& error) {
+      CHECK(error.message().find("secret12") == std::string::npos);
+    }
+  }
 }
 
 TEST_CASE_METHOD(Bench, "a device has at most two requests in flight") {

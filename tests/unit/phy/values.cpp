@@ -19,6 +19,7 @@ std::uint16_t raw(int value) { return static_cast<std::uint16_t>(static_cast<std
 
 TEST_CASE("a bit error ratio is coefficient times ten to the minus magnitude; magnitudes that mean no error are 0") {
   CHECK(ratio({5, 9}) == Approx(5e-9));
+  CHECK(ratio({3, 5}) == 3e-05);
   CHECK(ratio({15, 254}) == 0.0);
   CHECK(ratio({15, 255}) == 0.0);
   CHECK(ratio({1, 40}) == Approx(1e-40));
@@ -54,6 +55,7 @@ TEST_CASE("what a module or sensor cannot have is not known") {
 }
 
 TEST_CASE("a cable's length is in metres, with CMIS times a power of ten") {
+  CHECK(cable_meters(23, reg::ModuleIdentifier::osfp) == 2.3);  // as it is printed: 23 times 0.1 is another number
   CHECK(cable_meters(3, reg::ModuleIdentifier::qsfp28) == Approx(3));
   CHECK_FALSE(cable_meters(0, reg::ModuleIdentifier::qsfp28));
   CHECK_FALSE(cable_meters(255, reg::ModuleIdentifier::qsfp28));

@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // What phy shows besides its table of links, and what it keeps: lanes, bins, windows, planes, snapshots, raw MADs.
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -8,6 +14,7 @@
 #include "base/escape.hpp"
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
+#include "tools/shared/table_options.hpp"
 #include "unit/tools/phy_bench.hpp"
 
 namespace tools_phy_views_tests {
@@ -200,6 +207,23 @@ TEST_CASE_METHOD(PhyBench, "phy --raw keeps the MADs of the run without a GUID, 
   CHECK(lines == 4 + 2 * (of_leaf->times() + of_other->times()));
   CHECK(run({"phy", "--raw", dir.file("no/such")}).status != 0);
   CHECK(run({"phy", "--raw", file, "--interval", "1"}).status == 2);
+}
+
+TEST_CASE("a table is as wide as the terminal, and of any width where there is none") {
+  const int master = posix_openpt(O_RDWR | O_NOCTTY);
+  REQUIRE(master >= 0);
+  REQUIRE(grantpt(master) == 0);
+  REQUIRE(unlockpt(master) == 0);
+  std::FILE* terminal = std::fopen(ptsname(master), "w");
+  REQUIRE(terminal != nullptr);
+  const winsize size{.ws_row = 24, .ws_col = 60, .ws_xpixel = 0, .ws_ypixel = 0};
+  REQUIRE(ioctl(fileno(terminal), TIOCSWINSZ, &size) == 0);
+  CHECK(tools::terminal_width(terminal) == 60);
+  std::fclose(terminal);
+  close(master);
+  std::FILE* file = std::tmpfile();
+  CHECK(tools::terminal_width(file) == report::unlimited_width);
+  std::fclose(file);
 }
 
 }  // namespace tools_phy_views_tests

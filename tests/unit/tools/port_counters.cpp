@@ -291,14 +291,15 @@ TEST_CASE("perfquery --interval: any attribute again and again, as text or lines
                                                                  {"delta", 0},
                                                                  {"per_second", 0.0}}));
   // Details, which a row holds, and the counters by lane, which none holds.
-  for (const auto& [option, counter] : {std::pair{"-E", "port_malformed_packet_errors"}, {"-T", "error_detection_counter_lane"}}) {
-    f.grow(counter, 3);
-    const json grown = json::parse(ibtool(f.fabric, {"perfquery", option, "--interval", "2", "--count", "2", "1", "2", "--json"}).out);
+  for (const auto& attribute : {std::pair{"-E", "port_malformed_packet_errors"}, {"-T", "error_detection_counter_lane"}}) {
+    f.grow(attribute.second, 3);
+    const json grown =
+        json::parse(ibtool(f.fabric, {"perfquery", attribute.first, "--interval", "2", "--count", "2", "1", "2", "--json"}).out);
     const json& counters = grown["readings"][1]["ports"][0]["counters"];
-    const auto found = std::ranges::find_if(counters, [counter](const json& one) { return one["counter"] == counter; });
-    REQUIRE(found != counters.end());
-    CHECK((*found)["delta"] == 3);
-    CHECK((*found)["per_second"].get<double>() == Approx(1.5).epsilon(0.001));
+    const auto one = std::ranges::find_if(counters, [&](const json& of) { return of["counter"] == attribute.second; });
+    REQUIRE(one != counters.end());
+    CHECK((*one)["delta"] == 3);
+    CHECK((*one)["per_second"].get<double>() == Approx(1.5).epsilon(0.001));
   }
   CHECK(ibtool(f.fabric, {"perfquery", "-r", "--interval", "1", "1"}).status == 2);
   CHECK(ibtool(f.fabric, {"perfquery", "--count", "1", "1"}).status == 2);

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "phy/table.hpp"
+
+#include <utility>
+
+namespace ib::phy {
+namespace {
+
+using subnet::NodeIndex;
+using subnet::PortIndex;
+
+template <class Row>
+const Row* row_at(const std::vector<Row>& rows, const std::vector<std::uint32_t>& places, std::uint32_t at) {
+  return at >= places.size() || places[at] == subnet::none ? nullptr : &rows[places[at]];
+}
+
+}  // namespace
+
+/// Enters each row at the index that its port or node has now.
+template <class PortNow, class NodeNow>
+void Table::fill(const subnet::Subnet& now, PortNow port_now, NodeNow node_now) {
+  ports_.assign(now.ports().size(), subnet::none);
+  devices_.assign(now.nodes().size(), subnet::none);
+  environments_.assign(now.nodes().size(), subnet::none);
+  const auto enter = [](std::vector<std::uint32_t>& places, std::uint32_t at, std::size_t row) {
+    if (at != subnet::none) places[at] = static_cast<std::uint32_t>(row);
+  };
+  for (std::size_t row = 0; row < reading_->ports.size(); ++row) enter(ports_, port_now(reading_->ports[row].port), row);
+  for (std::size_t row = 0; row < reading_->devices.size(); ++row) enter(devices_, node_now(reading_->devices[row].node), row);
+  for (std::size_t row = 0; row < reading_->environments.size(); ++row)
+    enter(environments_, node_now(reading_->environments[row].node), row);
+}
+
+Table::Table(std::shared_ptr<const Reading> reading, const subnet::Subnet& subnet) : reading_(std::move(reading)) {
+  const auto same = [](std::uint32_t at) { return at; };
+  fill(subnet, same, same);
+}
+
+Table::Table(std::shared_ptr<const Reading> reading, const subnet::Subnet& now, const subnet::Counterparts& pairs)
+    : reading_(std::move(reading)) {
+  fill(
+      now, [&pairs](PortIndex at) { return pairs.port_now(at); }, [&pairs](NodeIndex at) { return pairs.node_now(at); });
+}
+
+const PortRow* Table::find(PortIndex port) const {
+  const PortRow* row = reading_ == nullptr ? nullptr : row_at(reading_->ports, ports_, port);
+  return row != nullptr && row->is_known() ? row : nullptr;
+}
+
+const Firmware* Table::firmware(NodeIndex node) const {
+  const DeviceRow* row = reading_ == nullptr ? nullptr : row_at(reading_->devices, devices_, node);
+  return row != nullptr && row->firmware ? &*row->firmware : nullptr;
+}
+
+const EnvironmentRow* Table::environment(NodeIndex node) const {
+  return reading_ == nullptr ? nullptr : row_at(reading_->environments, environments_, node);
+}
+
+}  // namespace ib::phy
