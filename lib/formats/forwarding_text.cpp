@@ -326,7 +326,7 @@ std::bitset<256> ForwardingTextReader::group_ports(std::string_view text, std::s
     for (scanner.skip_blanks(); !scanner.at_end(); scanner.skip_blanks()) {
       const auto port = scanner.number(most_ports - 2);
       if (!port) refuse("not the number of a port");
-      ports.set(*port);
+      ports.set(static_cast<std::size_t>(*port));
     }
   }
   return ports;

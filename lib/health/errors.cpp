@@ -36,7 +36,9 @@ Judgement judge(const Input& input, PortIndex port, std::uint64_t errors, double
             "The rate of the link is not known, and with it the error ratio."};
   }
   const double bits = bits_in(rate, seconds);
-  const auto is_beyond = [&](double ratio) { return count >= limits.least_errors && count > bits * ratio; };
+  // A ratio such as 1e-12 is no binary number, and processors differ in how they round the product.
+  constexpr double rounding = 1 + 1e-12;
+  const auto is_beyond = [&](double ratio) { return count >= limits.least_errors && count > bits * ratio * rounding; };
   const double error_mean = bits * limits.error_ratio, warning_mean = bits * limits.warning_ratio;
   if (is_beyond(limits.error_ratio))
     return {true, Level::error, confidence_in(errors, error_mean, links), std::max(limits.least_errors, error_mean)};
@@ -135,7 +137,8 @@ void find_recoveries(const Input& input, Findings& findings) {
     Evidence& evidence = findings[at].evidence.front();
     if (!evidence.delta) continue;
     const auto count = static_cast<double>(*evidence.delta);
-    if (count < limits.recoveries_error || evidence.per_second().value_or(0) * minute < limits.recoveries_a_minute) continue;
+    const bool is_often = evidence.per_second() && count * minute >= limits.recoveries_a_minute * *evidence.seconds;
+    if (count < limits.recoveries_error || !is_often) continue;
     findings[at].level = Level::error;
     evidence.limit = limits.recoveries_error;
   }

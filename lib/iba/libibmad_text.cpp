@@ -69,7 +69,8 @@ std::string undefined(std::uint64_t value) { return "undefined (" + std::to_stri
 
 /// `names[value]`, or `?(value)` if the name is missing or empty.
 std::string choice(Names names, std::uint64_t value, std::string_view tail = ")") {
-  if (value < names.size() && !names[value].empty()) return std::string(names[value]);
+  const std::string_view name = value < names.size() ? names[static_cast<std::size_t>(value)] : "";
+  if (!name.empty()) return std::string(name);
   return "?(" + std::to_string(value) + std::string(tail);
 }
 
@@ -221,14 +222,14 @@ std::string libibmad_line(std::string_view name, std::string_view value) {
   return out;
 }
 
-std::string libibmad_listing(Bytes bytes, const StructInfo& info, Keys keys) {
+std::string libibmad_listing(Bytes bytes, const StructInfo& info, Keys keys, NewFields new_fields) {
   // Fields that are listed as bytes may hold a structure with keys.
   const std::vector<std::uint8_t> masked = keys == Keys::hidden ? without_secrets(bytes, info) : std::vector<std::uint8_t>();
   const Bytes shown = keys == Keys::hidden ? Bytes(masked) : bytes;
   std::string out;
   list_rank(out, shown, info, 0, keys);
   list_rank(out, shown, info, 1, keys);
-  if (any_of_rank(shown, info, 2)) list_rank(out, shown, info, 2, keys);
+  if (new_fields == NewFields::always || any_of_rank(shown, info, 2)) list_rank(out, shown, info, 2, keys);
   return out;
 }
 

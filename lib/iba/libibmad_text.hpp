@@ -23,9 +23,15 @@ std::string libibmad_text(Bytes bytes, const FieldInfo& field, std::uint32_t ind
 /// One line of a listing, `NumPorts:........................8`, with a newline.
 std::string libibmad_line(std::string_view name, std::string_view value);
 
+/// Whether a listing has the fields that an older libibmad does not know (rank 2).
+enum class NewFields {
+  if_set,  ///< if any of them is not zero
+  always,
+};
+
 /// All fields of a structure that libibmad knows, one line each, in libibmad's order. As in infiniband-diags, a hidden key is
-/// hidden also if it is zero. Fields that are newer than libibmad (rank 2) are listed if any of them is not zero.
-std::string libibmad_listing(Bytes bytes, const StructInfo& info, Keys keys = Keys::hidden);
+/// hidden also if it is zero.
+std::string libibmad_listing(Bytes bytes, const StructInfo& info, Keys keys = Keys::hidden, NewFields new_fields = NewFields::if_set);
 /// The fields named in `fields`, one line each, in the order of `fields`. The names are those of this project. Throws std::logic_error for
 /// a name that the structure does not have.
 std::string libibmad_listing(Bytes bytes, const StructInfo& info, std::span<const std::string_view> fields, Keys keys = Keys::hidden);

@@ -39,10 +39,11 @@ template <class T>
 const std::vector<T>& PortTable<T>::entries() const {
   if (directory_.empty()) return entries_;
   for (const std::string& name : unsorted_directory(directory_)) {
-    const auto index = index_of(name, max_index);
-    if (!index) continue;
-    if (entries_.size() <= *index) entries_.resize(*index + 1);
-    entries_[*index] = *index == 0 ? first() : read_entry<T>(directory_ + name);
+    const auto number = index_of(name, max_index);
+    if (!number) continue;
+    const auto index = static_cast<std::size_t>(*number);
+    if (entries_.size() <= index) entries_.resize(index + 1);
+    entries_[index] = index == 0 ? first() : read_entry<T>(directory_ + name);
   }
   directory_.clear();
   return entries_;

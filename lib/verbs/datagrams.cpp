@@ -194,7 +194,7 @@ bool DatagramPort::drain() {
 }
 
 void DatagramPort::completed(const ibv_wc& completion) {
-  const std::size_t index = completion.wr_id;
+  const auto index = static_cast<std::size_t>(completion.wr_id);
   const bool receive = index < receive_slots_;
   if (completion.status != IBV_WC_SUCCESS) {
     throw SysError(

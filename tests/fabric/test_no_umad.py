@@ -13,7 +13,8 @@ from bounds import stands_for
 
 NO_ABI = ("ibwarn: [PID] get_abi_version: can't read ABI version from /sys/class/infiniband_mad/abi_version (No such file or directory): "
           "is ib_umad module loaded?\n")
-NO_PORT = NO_ABI + "ibwarn: [PID] mad_rpc_open_port: can't open UMAD port ((null):0)\n"
+OPEN = "mad_rpc_open_port" if simfabric.diags_version() == "44.0" else "mad_rpc_open_port2"
+NO_PORT = NO_ABI + f"ibwarn: [PID] {OPEN}: can't open UMAD port ((null):0)\n"
 NO_SA = "ibwarn: [PID] sa_get_handle: No SM/SA found on port (null):0\nibpanic: [PID] main: Failed to bind to the SA: Success\n"
 NO_DUMP = NO_ABI + "ibpanic: [PID] main: can't open UMAD port ((null):0): No such file or directory\n"
 LINES = {

@@ -4,8 +4,10 @@
 Each case is run with the real program on Debian's ibsim and opensm, on a fabric of its own, where opensm looks around once: what is
 counted is the same each time. Texts are compared byte for byte but for what support/bounds.py names. There are two sorts of cases.
 
-recorded.jsonl  theirs: what python-rdma's ibtool and infiniband-diags 44 printed, a line of JSON a case. Of python-rdma, which prints
+recorded.jsonl  theirs: what python-rdma's ibtool and infiniband-diags 44.0 printed, a line of JSON a case. Of python-rdma, which prints
                 its complaints on stdout, `out` has both streams; of infiniband-diags `err` is there too, if anything was on stderr.
+recorded56.jsonl  the same command lines of infiniband-diags 56.1, as far as it prints something else. The program takes the place of one
+                of the two (-Ddiags); these lines are run as either.
 complaints.txt  ours: what we say on stderr, and our status, where a recording does not settle that: where python-rdma failed, since
                 it has one status for all failures and often no reason, and where infiniband-diags shows its help.
 ours/TOOL/NAME/ ours: what we print where we differ on purpose, and our JSON. A folder a case.
@@ -50,6 +52,7 @@ class Case:
     why, man     why we differ from a reference, and the manual page whose section DIFFERENCES tells of it
     err_changes  stderr is different each time: it is not recorded, but must not be empty
     out, err, json  the text of those files, None where there is none
+    diags        the version of infiniband-diags in whose place it runs, where the versions differ
     ref          the reference that printed `out`, where that is not ours
     name         the folder below ours/"""
     fabric: str
@@ -62,6 +65,7 @@ class Case:
     traffic: int = 0
     err_changes: bool = False
     rc: int = 0
+    diags: str = ""
     ref: str = ""
     why: str = ""
     man: str = ""
@@ -107,6 +111,12 @@ class Case:
         """What tells this case from all others of its sort."""
         return self.fabric, self.rmpp, self.cmd, self.stdin, self.lmc, tuple(self.prep), self.loss
 
+    def program(self):
+        """The file of the program that runs it, and what its environment has besides: ours, where it was built for that version."""
+        if self.diags in ("", simfabric.diags_version()):
+            return simfabric.IBTOOL, {}
+        return simfabric.LEGACY, {"IBTEST_DIAGS": self.diags}
+
 
 # Those of infiniband-diags that print counters which their own MADs move. It asks one thing after another, and more than we do
 # (ibtool-ibqueryerrors(1), DIFFERENCES).
@@ -123,10 +133,21 @@ def is_debugged(words):
     return words[0] not in ("ibtool", "iblinkinfo") and any(re.fullmatch("-d+|--debug", word) for word in words[1:])
 
 
+def read_recorded(name):
+    with open(os.path.join(HERE, name), encoding="utf-8") as lines:
+        return [Case(**json.loads(line)) for line in lines if line.strip()]
+
+
 def recorded():
     """The cases of the references, but for those with -d by a legacy name."""
-    with open(os.path.join(HERE, "recorded.jsonl"), encoding="utf-8") as lines:
-        cases = [case for case in (Case(**json.loads(line)) for line in lines if line.strip()) if not is_debugged(case.cmd.split())]
+    cases, later = read_recorded("recorded.jsonl"), read_recorded("recorded56.jsonl")
+    differ = {case.key() for case in later}
+    for case in cases:
+        if case.ref == "infiniband-diags" and case.key() in differ:
+            case.diags = "44.0"
+    for case in later:
+        case.diags = "56.1"
+    cases = [case for case in cases + later if not is_debugged(case.cmd.split())]
     for case in cases:
         case.traffic = 64 if MOVED_COUNTERS.match(case.cmd) else 1 if IDENTIFIED.match(case.cmd) else case.traffic
     return cases
@@ -238,7 +259,8 @@ def run_line(fabric, case, options):
     if case.loss:
         env |= {"preload": [simfabric.DELAY], "IBTEST_DROP": case.loss, "IBTEST_COUNT_FILE": fabric.path("count")}
     words = [word.replace("inputs/", os.path.join(HERE, "inputs", "")) for word in shlex.split(case.cmd)]
-    done = fabric.run([*words, *options], executable=simfabric.IBTOOL, stdin=stdin, **env)
+    program, more = case.program()
+    done = fabric.run([*words, *options], executable=program, stdin=stdin, **env, **more)
     if case.loss:
         with open(fabric.path("count"), encoding="ascii") as counts:
             if not json.loads(counts.readlines()[-1])["lost"]:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """The Debian packages: built with Debian's own tools in a clean clone of what is committed, judged by lintian, installed in the place of
-infiniband-diags in an unpacked root, run, removed again.
+infiniband-diags in an unpacked root, run, removed again. Of what that build installed, rpms are made and compared with them.
 
 With IBTEST_PACKAGES=DIRECTORY the packages there are taken, and none is built."""
+import functools
 import glob
 import gzip
 import os
@@ -14,8 +15,10 @@ import tempfile
 import time
 import unittest
 
+import rpms
+
 SOURCE = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
-NEEDED = ("dpkg-buildpackage", "dpkg-deb", "dh", "lintian", "fakeroot", "git", "meson")
+NEEDED = ("dpkg-buildpackage", "dpkg-deb", "dh", "lintian", "fakeroot", "git", "meson", "rpm", "rpmbuild", "rpmspec", "rpm2archive")
 # What infiniband-diags 44 of Debian installs as programs.
 THEIR_PROGRAMS = """check_lft_balance dump_fts dump_lfts dump_mfts ibaddr ibcacheedit ibccconfig ibccquery ibfindnodesusing ibhosts
     ibidsverify iblinkinfo ibnetdiscover ibnodes ibping ibportstate ibqueryerrors ibroute ibrouters ibstat ibstatus ibswitches ibsysstat
@@ -123,6 +126,7 @@ class Packages(unittest.TestCase):
         if not made:
             print(f"packages built in {build(cls.folder):.0f} s", flush=True)
             made = cls.folder
+        cls.made = made
         cls.changes = glob.glob(os.path.join(made, "ibtool_*.changes"))[0]
         cls.ibtool = glob.glob(os.path.join(made, "ibtool_*.deb"))[0]
         cls.diags = glob.glob(os.path.join(made, "ibtool-diags_*.deb"))[0]
@@ -203,8 +207,8 @@ class Packages(unittest.TestCase):
         self.assertIn(f"ibtool (= {version})", self.field(self.diags, "Depends"))
 
     def test_the_exporter_is_installed_and_not_started(self):
-        found = set(content(self.exporter))
-        for path in ("/lib/systemd/system/ibtool-exporter.service", "/lib/udev/rules.d/60-ibtool-exporter.rules",
+        found = {re.sub("^/lib/", "/usr/lib/", path) for path in content(self.exporter)}  # in /lib on Debian 12
+        for path in ("/usr/lib/systemd/system/ibtool-exporter.service", "/usr/lib/udev/rules.d/60-ibtool-exporter.rules",
                      "/usr/lib/sysusers.d/ibtool-exporter.conf", "/etc/default/ibtool-exporter"):
             self.assertIn(path, found)
         self.assertEqual([path for path in found if path.endswith(".wants")], [])
@@ -216,6 +220,63 @@ class Packages(unittest.TestCase):
         self.assertNotIn("deb-systemd-invoke", script)
         self.assertIn("was-enabled", script)  # only what the site has enabled stays so
         self.assertIn("/usr/share/doc/ibtool/examples/exporter/dashboard.json", content(self.ibtool))
+
+    @functools.cached_property
+    def rpms(self):
+        """name → file of the rpms, which are made of what the build of the Debian packages installed."""
+        source = os.path.join(self.made, "ibtool")
+        return rpms.build(source, os.path.join(source, "debian", "tmp"), tempfile.mkdtemp(dir=self.folder))
+
+    def test_rpms(self):
+        """One test, since the rpms are made once: each part of it fails alone."""
+        self.assertEqual(set(self.rpms), {"ibtool", "ibtool-diags", "ibtool-exporter"})
+        for check in (self.compare_files, self.check_beside_infiniband_diags, self.check_unpacked):
+            with self.subTest(check.__name__):
+                check()
+
+    def compare_files(self):
+        for name, deb in (("ibtool", self.ibtool), ("ibtool-diags", self.diags), ("ibtool-exporter", self.exporter)):
+            ours = {path for path in rpms.content(self.rpms[name]) if not rpms.RPM_ALONE.fullmatch(path)}
+            self.assertEqual(ours, {rpms.place(path) for path in content(deb) if not rpms.DEB_ALONE.fullmatch(path)}, name)
+
+    def check_beside_infiniband_diags(self):
+        """The infiniband-diags of these distributions has a library that others need: it must be able to stay."""
+        for file in self.rpms.values():
+            self.assertEqual(rpms.query(file, "--obsoletes") + rpms.query(file, "--conflicts"), [])
+            self.assertFalse([line for line in rpms.query(file, "--provides") if "infiniband" in line])
+            for path in rpms.content(file):
+                self.assertNotRegex(path, "^(/usr/sbin|/usr/share/man/man8|/etc/infiniband-diags)/")
+        self.assertIn("libmicrohttpd.so.12", " ".join(rpms.query(self.rpms["ibtool"], "--recommends")))
+        self.assertIn("libmicrohttpd.so.12", " ".join(rpms.query(self.rpms["ibtool-exporter"], "--requires")))
+
+    def check_unpacked(self):
+        tree = tempfile.mkdtemp(dir=self.folder)
+        for file in self.rpms.values():
+            rpms.unpack(file, tree)
+        for path, target in (each for file in self.rpms.values() for each in rpms.content(file).items()):
+            if target and not rpms.RPM_ALONE.fullmatch(path):
+                self.assertTrue(os.path.exists(tree + os.path.normpath(os.path.join(os.path.dirname(path), target))), path)
+        self.assertEqual(run(tree + rpms.DIAGS + "/ibaddr", "-V").stderr.split()[1:3], ["BUILD", "VERSION:"])
+        script = tree + "/etc/profile.d/ibtool-diags.sh"
+        for before, after in (("/usr/sbin:/usr/bin", f"{rpms.DIAGS}:/usr/sbin:/usr/bin"), (f"/bin:{rpms.DIAGS}",) * 2):
+            self.assertEqual(run("/bin/sh", "-c", f'. "{script}"; . "{script}"; echo "$PATH"', env={"PATH": before}).stdout.strip(), after)
+        with open(tree + "/usr/lib/systemd/system/ibtool-exporter.service", encoding="ascii") as unit:
+            self.assertIn("\nEnvironmentFile=-/etc/sysconfig/ibtool-exporter\n", unit.read())
+
+    def test_spec_builds_what_the_sources_are(self):
+        """What the rpms of the test do not go through: the section %build, and what that needs."""
+        spec = os.path.join(SOURCE, "ibtool.spec")
+        with open(os.path.join(SOURCE, "meson.build"), encoding="utf-8") as file:
+            meson = file.read()
+        with open(os.path.join(SOURCE, "meson_options.txt"), encoding="utf-8") as file:
+            options = re.findall(r"^option\('(\w+)'", file.read(), re.MULTILINE)
+        words = re.search(r"^meson setup build ((?:.*\\\n)*.*)$", rpms.output("rpmspec", "-P", spec), re.MULTILINE)[1]
+        named = re.findall(r"-D(\w+)=", words)
+        self.assertLessEqual({"tests", "legacy_names"}, set(named))
+        self.assertLessEqual(set(named), set(options))
+        self.assertEqual(rpms.output("rpmspec", "-q", "--qf", "%{VERSION}\n", spec).split()[0], re.search(r"version: '([\d.]+)'", meson)[1])
+        needed = set(re.findall(r"dependency\('(\w+)'", meson)) | {"libibmad"}  # that only tools/meson.build names
+        self.assertEqual(set(re.findall(r"pkgconfig\((\w+)\)", rpms.output("rpmspec", "-q", "--buildrequires", spec))), needed)
 
     def test_installed_run_and_removed(self):
         root = Root(tempfile.mkdtemp(dir=self.folder))
@@ -237,6 +298,8 @@ class Packages(unittest.TestCase):
             self.assertTrue(said.stdout + said.stderr, name)
             self.assertNotIn("Bad command", said.stdout + said.stderr)
             self.assertTrue(os.path.exists(root.at(f"/usr/share/man/man8/{name}.8.gz")), name)
+        release = run(root.at("/usr/sbin/smpquery"), "-V").stderr.split()[-1]
+        self.assertEqual(self.field(self.diags, "Provides"), f"infiniband-diags (= {release})")
         refused = root.dpkg("--remove", "ibtool", ok=False)
         self.assertNotEqual(refused.returncode, 0, "ibtool-diags needs it")
         root.dpkg("--purge", "ibtool-diags", "ibtool")

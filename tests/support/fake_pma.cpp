@@ -223,7 +223,7 @@ std::uint64_t FakePma::sampled(unsigned at, unsigned bits) {
   control_.pack(bytes);
   const auto select = number(bytes, pm::PortSamplesCtl::info(), "counter_select" + std::to_string(at));
   if (select == 0 || select >= names.size()) return 0;
-  const Counter key{sampled_port_, names[select], 0};
+  const Counter key{sampled_port_, names[static_cast<std::size_t>(select)], 0};
   return std::min(counts_[key] - sample_start_[key], greatest(bits));
 }
 

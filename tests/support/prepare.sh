@@ -13,7 +13,13 @@ kernel_packages='qemu-system-x86 busybox-static iproute2 ibverbs-providers ibver
 # For the suite `peers`, which without them is skipped, and for completions in other shells: .ci/run installs them, tests/run does not.
 peers_packages='chromium fish ibutils prometheus python3-prometheus-client systemd zsh'
 # For the suite `package`, which without them is skipped.
-package_packages='debhelper dpkg-dev fakeroot git lintian'
+package_packages='debhelper dpkg-dev fakeroot git lintian rpm'
+# For tests/elsewhere, in the root of another release: what tests/run takes for granted, what builds for another architecture, and libraries
+# of that.
+elsewhere_packages='ca-certificates dpkg-dev git perl procps'
+cross_tools='g++ libcli11-dev meson ninja-build nlohmann-json3-dev pkg-config python3 qemu-user-static'
+cross_packages='catch2 libc6-dev libfmt-dev libibmad-dev libibumad-dev libibverbs-dev libmicrohttpd-dev libspdlog-dev libsqlite3-dev
+  zlib1g-dev'
 
 # Options of a build that is made to try and to test, not to measure or to develop: half the time of one goes into debug information and
 # optimization, and half of the rest into reading the same headers for each file.

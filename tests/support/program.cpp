@@ -33,6 +33,7 @@ Outcome run(std::vector<std::string> words, const Outside& outside, ib::tools::W
   world.out = outside.out != nullptr ? outside.out : out.get();
   world.err = outside.err != nullptr ? outside.err : err.get();
   world.node_name_maps = outside.node_name_maps;
+  world.diags_release = outside.diags_release;
   world.executable = outside.executable;
   world.read_link = [&outside](const std::string& path) {
     const auto link = outside.links.find(path);

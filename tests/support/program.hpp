@@ -10,6 +10,7 @@
 
 #include "support/fake_fabric.hpp"
 #include "support/fake_sysfs.hpp"
+#include "tools/frame/diags_release.hpp"
 
 namespace ibtest {
 
@@ -30,9 +31,10 @@ struct Outside {
   std::vector<std::string> node_name_maps{};  ///< World::node_name_maps
   /// The state and the physical state of the end port in sysfs, as "2: INIT"; empty: Active, or Down and Polling where its cable was cut.
   std::string port_state{}, port_phys_state{};
-  int open_failure{};                          ///< errno with which the device of the fabric can not be opened; 0: it can
-  std::string executable{};                    ///< World::executable
-  std::map<std::string, std::string> links{};  ///< what World::read_link finds
+  int open_failure{};  ///< errno with which the device of the fabric can not be opened; 0: it can
+  const ib::tools::DiagsRelease* diags_release = &ib::tools::diags_releases.front();  ///< World::diags_release, 44 by default
+  std::string executable{};                                                           ///< World::executable
+  std::map<std::string, std::string> links{};                                         ///< what World::read_link finds
 };
 
 /// `ibtool WORDS…` on a host whose device fake0 is where `fabric` is attached.

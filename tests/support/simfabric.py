@@ -9,6 +9,7 @@ Fabrics do not see each other, so tests run side by side; ibsim itself takes at 
 killed by its own pid when the fabric ends, and by the kernel should this process die before that.
 """
 import fcntl
+import functools
 import glob
 import os
 import re
@@ -32,6 +33,7 @@ IBTOOL = built("IBTOOL", "tools/ibtool")
 DELAY = built("IBTEST_DELAY_LIB", "tests/support/ibtest-delay.so")
 REGISTERS = built("IBTEST_REGISTERS_LIB", "tests/support/ibtest-registers.so")
 PROGRAMS = built("IBTEST_PROGRAMS", "tests/programs/ibtest-programs")  # its first word says which: tests/programs/programs.hpp
+LEGACY = built("IBTEST_LEGACY", "tests/programs/ibtest-legacy")  # ibtool, as infiniband-diags of $IBTEST_DIAGS
 PROMPT = "sim> "
 SBIN_PATH = "/usr/local/sbin:/usr/sbin:/sbin"
 ASAN_SUPPRESSIONS = os.path.join(HERE, "asan.supp")
@@ -66,6 +68,13 @@ def theirs(name):
     if not program or os.path.basename(os.path.realpath(program)) == "ibtool":
         raise FabricError(f"{name} of infiniband-diags is not installed")
     return program
+
+
+@functools.cache
+def diags_version():
+    """The version of infiniband-diags for which ours was built, "44.0": -Ddiags."""
+    said = subprocess.run(["ibaddr", "-V"], executable=IBTOOL, check=True, capture_output=True, encoding="utf-8")
+    return said.stderr.split()[-1]
 
 
 def umad2sim():

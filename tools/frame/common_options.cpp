@@ -43,8 +43,6 @@ void set_json(CommonOptions& common, std::string_view form) {
   }
 }
 
-constexpr const char* build_version = "44.0";  // of the infiniband-diags whose text and options these are
-
 [[noreturn]] void bad_value(std::string text) { throw DiagsFailure(std::move(text)); }
 
 std::chrono::milliseconds diags_timeout(const std::string& text) {
@@ -325,8 +323,9 @@ void add_diags_common(OptionSet& set, CommonOptions& common) {
   add_keys(set, common);
   add_output(set, common);
   set.action("-h --help", "Print this.", [] { throw DiagsUsage(); });
-  set.action("-V --version", "Print the version of infiniband-diags that this stands in for.",
-             [&set] { throw DiagsExit(0, fmt::format("{} BUILD VERSION: {}\n", set.program(), build_version)); });
+  set.action("-V --version", "Print the version of infiniband-diags that this stands in for.", [&set, &common] {
+    throw DiagsExit(0, fmt::format("{} BUILD VERSION: {}\n", set.program(), common.world->diags_release->version));
+  });
 }
 
 CommonOptions diags_defaults() {

@@ -13,6 +13,7 @@
 #include "base/split.hpp"
 #include "formats/node_name_map.hpp"
 #include "iba-gen/sa.hpp"
+#include "iba-gen/smp.hpp"
 #include "mad/channel.hpp"
 #include "mad/trace.hpp"
 #include "mad/transactor.hpp"
@@ -60,6 +61,8 @@ subnet::NodeNameMap read_diags_node_names(const World& world, const std::optiona
   }
   return {};
 }
+
+bool is_down(const sys::EndPort& port) { return port.state == static_cast<unsigned>(smp::PortState::down); }
 
 class DiagsManners final : public Manners {
  public:
@@ -111,9 +114,10 @@ StackManners DiagsManners::stack() {
 }
 
 std::unique_ptr<mad::Channel> DiagsManners::open_channel() {
+  const DiagsRelease& release = *session_.world().diags_release;
   const std::optional<int> failure = session_.open_failure();
-  if (!failure) return session_.take_channel();
-  session_.diags_warning("mad_rpc_open_port", fmt::format("can't open UMAD port ({})", session_.diags_port()));
+  if (!failure && (release.opens_down_ports || !is_down(session_.end_port()))) return session_.take_channel();
+  session_.diags_warning(release.open_function, fmt::format("can't open UMAD port ({})", session_.diags_port()));
   throw DiagsFailure(fmt::format("Failed to open '{}' port '{}'", diags_device(session_.options()), diags_port_number(session_.options())));
 }
 

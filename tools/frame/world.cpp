@@ -9,6 +9,7 @@
 
 #include "formats/node_name_map.hpp"
 #include "mad/open.hpp"
+#include "tools/build_info.hpp"
 
 namespace ib::tools {
 
@@ -39,6 +40,7 @@ World this_host() {
   world.from = environment("IBTOOL_FROM");
   world.cache = environment("IBTOOL_CACHE");
   world.node_name_maps = {formats::node_name_map_files.begin(), formats::node_name_map_files.end()};
+  world.diags_release = &diags_release(diags_version);
   world.executable = executable();
   world.read_link = read_link;
   return world;

@@ -12,6 +12,7 @@
 
 #include "async/clock.hpp"
 #include "sys/device.hpp"
+#include "tools/frame/diags_release.hpp"
 
 namespace ib {
 class Log;
@@ -39,6 +40,8 @@ struct World {
   bool refresh_cache{};  ///< commands read the fabric anew, whatever that cache has
   /// The default node name maps of a site. infiniband-diags reads the first of these files; ibtool reads the first that exists.
   std::vector<std::string> node_name_maps{};
+  /// The release of infiniband-diags that a legacy name stands in for.
+  const DiagsRelease* diags_release = &diags_releases.front();
   /// The path by which the kernel ran this program (AT_EXECFN). Empty: not known.
   std::string executable{};
   /// The text of a symbolic link. Nothing if the file is not a symbolic link or cannot be read.

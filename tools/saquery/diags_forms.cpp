@@ -116,7 +116,7 @@ void port_info_record(RecordLines& out, const sa::PortInfoRecord& record) {
   out.line("PortNum", record.port_num);
   out.line("Options", "0x{:x}", record.options);
   out.lines("\tPortInfo dump:\n");
-  const std::string listing = libibmad_listing(wire::packed(record.port_info), smp::PortInfo::info(), out.style.keys);
+  const std::string listing = libibmad_listing(wire::packed(record.port_info), smp::PortInfo::info(), out.style.keys, out.style.new_fields);
   // Each field has two tabs before it. The names of single bits are on lines of their own, which already have tabs.
   for (std::size_t at = 0; at < listing.size();) {
     const std::size_t end = listing.find('\n', at) + 1;

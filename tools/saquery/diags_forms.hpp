@@ -11,6 +11,7 @@
 #include "base/bytes.hpp"
 #include "base/keys.hpp"
 #include "iba-gen/sa.hpp"
+#include "iba/libibmad_text.hpp"
 #include "iba/struct_info.hpp"
 #include "subnet/node_name_map.hpp"
 
@@ -22,6 +23,7 @@ struct RecordStyle {
   Keys keys = Keys::hidden;
   std::uint32_t capability_mask2 = 0;       ///< CapabilityMask2 in the ClassPortInfo of the SA
   std::span<const sa::NodeRecord> nodes{};  ///< for forms that print the name of a GID's node
+  NewFields new_fields{};                   ///< of a PortInfo
 };
 
 class RecordLines;

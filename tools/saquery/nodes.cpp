@@ -164,6 +164,7 @@ NodeKey node_key(ListKind list) {
 FormedReport::FormedReport(Session& session, const sa::Pattern& asked)
     : RecordsReport(asked), style{session.node_name_map(), session.options().keys} {
   const CommonOptions& options = session.options();
+  style.new_fields = session.world().diags_release->new_fields;
   names = options.int_names || options.error_level() >= 2 ? RecordNames::internal : RecordNames::saquery;
   keys = options.keys;
   records.type = &pattern.answer();

@@ -27,6 +27,7 @@ struct AttributeReport final : Report {
   std::vector<std::uint8_t> bytes;
   AttributeText attribute;
   Keys keys{};
+  NewFields new_fields{};
 
   void visit(report::Sink& sink) const override {
     sink.value("operation", operation);
@@ -37,7 +38,7 @@ struct AttributeReport final : Report {
   void text(TextOut& out) const override { attribute.text(out, smpquery_listing); }
   void diags_text(TextOut& out) const override {
     out.print("{}\n", diags_heading);
-    out.write(libibmad_listing(bytes, *attribute.info, keys));
+    out.write(libibmad_listing(bytes, *attribute.info, keys, new_fields));
   }
 };
 
@@ -59,6 +60,7 @@ async::Task<> attribute(const OperationRun& op, Heading heading, const StructInf
   report.diags_heading = heading.diags_has_port ? with_port : title;
   report.modifier = modifier & ~extended_speeds_bit;
   report.keys = op.session.options().keys;
+  report.new_fields = op.session.world().diags_release->new_fields;
   report.attribute = AttributeText(op.session.options(), info, report.bytes);
   if (&info == &smp::PortInfo::info()) warn_of_link_width(op.session, report.bytes);
   op.emit(report);

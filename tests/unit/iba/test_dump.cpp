@@ -195,6 +195,9 @@ TEST_CASE("libibmad's listing of chosen fields, of hidden ones, and of what is y
   std::vector<std::uint8_t> bytes(info.bytes);
   CHECK_THAT(libibmad_listing(bytes, info), ibtest::starts_with("Mkey:............................<not displayed>\nGidPrefix:"));
   CHECK_THAT(libibmad_listing(bytes, info), !ibtest::contains("LinkSpeedExtActive2"));
+  CHECK_THAT(libibmad_listing(bytes, info, Keys::hidden, NewFields::always),
+             ibtest::ends_with("LinkSpeedExtActive2:.............No Extended Speed 2\nLinkSpeedExtSupported2:..........0\n"
+                               "LinkSpeedExtEnabled2:............0\n"));
   constexpr std::string_view fields[]{"lmc", "lid"};
   CHECK(libibmad_listing(bytes, info, fields) == "LMC:.............................0\nLid:.............................0\n");
   constexpr std::string_view unknown[]{"lmd"};

@@ -66,7 +66,8 @@ TEST_CASE("perfquery: PortCounters of a port in both dialects") {
   // It shows the number that was typed, and asks for its lowest byte.
   const auto wide = diags(f.fabric, {"perfquery", "1", "258"});
   CHECK_THAT(wide.out, starts_with("# Port counters: Lid 1 port 258 (CapMask: 0x9304)\nPortSelect:......................2\n"));
-  CHECK_THAT(diags(f.fabric, {"perfquery", "4294967297", "2"}).out, starts_with("# Port counters: Lid 1 port 2 "));  // a LID is an int
+  if constexpr (sizeof(long) > sizeof(int))  // a LID is an int, made of a long
+    CHECK_THAT(diags(f.fabric, {"perfquery", "4294967297", "2"}).out, starts_with("# Port counters: Lid 1 port 2 "));
   CHECK_THAT(diags(f.fabric, {"perfquery", "-P", "0", "1", "2"}).out, starts_with("# Port counters: Lid 1 port 2 "));
 }
 

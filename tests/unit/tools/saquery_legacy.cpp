@@ -160,6 +160,10 @@ TEST_CASE("saquery of infiniband-diags: hostile names, keys, packets and widths"
   const auto listed = diags(subnet.fabric, {"saquery", "PIR"});
   CHECK_THAT(listed.out, contains("\t\tMkey:............................<not displayed>\n"));
   CHECK_THAT(listed.err, contains("mad_dump_linkwidth: bad width 5\n"));
+  CHECK(listed.out.find("LinkSpeedExtActive2") == std::string::npos);
+  const ibtest::Outside as56{.diags_release = &tools::diags_release("56.1")};
+  CHECK_THAT(diags(subnet.fabric, {"saquery", "PIR"}, as56).out,
+             contains("\t\tLinkSpeedExtActive2:.............No Extended Speed 2\n\t\tLinkSpeedExtSupported2:..........0\n"));
   const auto traced = diags(subnet.fabric, {"saquery", "-dd", "PIR"});
   CHECK(traced.out == listed.out);
   CHECK_THAT(traced.err, contains("D: ") && contains("MKey=<not displayed>"));
