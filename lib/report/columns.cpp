@@ -103,14 +103,27 @@ void MemberWriter::write(const ColumnInfo& column, const Cell& cell) {
   const std::string_view object = dot == std::string_view::npos ? std::string_view{} : column.key.substr(0, dot);
   if (object != object_) {
     end();
-    if (!object.empty()) sink_.begin_object(object);
+    is_null_ = column.is_needed && !is_known(cell);
+    if (!object.empty() && !is_null_) sink_.begin_object(object);
     object_ = object;
   }
+  if (is_null_) return absent_.push_back(column);
   write_cell(sink_, object.empty() ? column.key : column.key.substr(dot + 1), cell, column.measure);
 }
 
 void MemberWriter::end() {
-  if (!object_.empty()) sink_.end_object();
+  if (is_null_) {
+    sink_.null_object(object_, [this](Sink& unknown) {
+      for (const ColumnInfo& column : absent_) {
+        const std::string_view key = column.key.substr(object_.size() + 1);
+        column.coded ? unknown.no_symbol(key) : unknown.null(key);
+      }
+    });
+    absent_.clear();
+    is_null_ = false;
+  } else if (!object_.empty()) {
+    sink_.end_object();
+  }
   object_ = {};
 }
 

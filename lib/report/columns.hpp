@@ -53,6 +53,19 @@ Cell cell(const std::optional<T>& value) {
 /// A text as a cell; an empty one is not known.
 inline Cell text_cell(std::string text) { return text.empty() ? Cell(std::monostate{}) : Cell(std::move(text)); }
 
+/// The type of a member of JSON.
+enum class JsonType : std::uint8_t {
+  boolean,
+  integer,
+  number,  ///< an integer or a decimal
+  text,
+  guid,    ///< a text: 0002:c903:0000:1491
+  gid,     ///< a text: an IPv6 address
+  hex,     ///< a text: two lower-case hex digits a byte
+  object,  ///< its members are in the dictionary too
+  fields,  ///< an object whose members are the fields of a structure that is named beside it
+};
+
 /// The description of a column, without its rows.
 struct ColumnInfo {
   std::string_view key;      ///< the member in JSON; "module.vendor" is the member `vendor` of the object `module`
@@ -61,6 +74,11 @@ struct ColumnInfo {
   bool usual{};      ///< shown in a text where no columns are chosen
   bool coded{};      ///< its cells are Coded: it is two members, KEY and KEY_text
   bool text_only{};  ///< not in JSON, CSV and TSV: a picture of what other columns have
+  // For the dictionary of JSON; a column without a meaning has its word there.
+  std::string_view meaning{};
+  JsonType type{};   ///< of the value, or of each element of the list
+  bool is_list{};    ///< its cells are Numbers
+  bool is_needed{};  ///< the first column of an object that is null where this cell is not known
 };
 
 template <class Row>
@@ -88,9 +106,18 @@ class MemberWriter {
  private:
   Sink& sink_;
   std::string_view object_;
+  bool is_null_{};                  ///< the object is null
+  std::vector<ColumnInfo> absent_;  ///< its columns
 };
 
 inline constexpr std::size_t unlimited_width = std::numeric_limits<std::size_t>::max();
+/// Writes the cells of a row as members of the open object.
+template <class Row>
+void write_members(Sink& sink, std::span<const Column<Row>> columns, const Row& row) {
+  MemberWriter writer(sink);
+  for (const Column<Row>& column : columns) writer.write(column, column.get(row));
+  writer.end();
+}
 
 /// Lines of words in columns that are as wide as their widest word. Numbers stand at the right of their column.
 class Aligned {

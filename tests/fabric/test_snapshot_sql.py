@@ -192,7 +192,8 @@ class Queries(Base):
         file = self.snapshot("--only", "lft")
         loads = {(row["node_guid"], row["port_num"]): row["routed_lids"] for row in self.select(file, "SELECT * FROM switch_load")}
         document = json.loads(self.ibtool("check_lft_balance", "--json").stdout)
-        counted = {(switch["node_guid"], port["port_num"]): port["routed_lids"] for switch in document["switches"] for port in switch["ports"]}
+        counted = {(switch["node_guid"], port["port_num"]): port["routed_lids"]
+                   for switch in document["switches"] for port in switch["ports"]}
         self.assertTrue(counted)
         self.assertEqual(counted, {place: loads[place] for place in counted})
 

@@ -8,21 +8,12 @@
 #include <span>
 #include <string_view>
 
+#include "report/columns.hpp"
 #include "report/sink.hpp"
 
 namespace ib::tools {
 
-enum class JsonType : std::uint8_t {
-  boolean,
-  integer,
-  number,  ///< an integer or a decimal
-  text,
-  guid,    ///< a text: 0002:c903:0000:1491
-  gid,     ///< a text: an IPv6 address
-  hex,     ///< a text: two lower-case hex digits a byte
-  object,  ///< its members are in the dictionary too
-  fields,  ///< an object whose members are the fields of a structure that is named beside it
-};
+using report::JsonType;
 
 struct JsonWord {
   std::string_view key;

@@ -18,6 +18,7 @@
 #include "tools/iblinkinfo/link_diff.hpp"
 #include "tools/iblinkinfo/partial_scan.hpp"
 #include "tools/shared/fabric.hpp"
+#include "tools/shared/fabric_columns.hpp"
 #include "tools/shared/link_state_text.hpp"
 #include "tools/shared/stored_fabric.hpp"
 
@@ -36,8 +37,12 @@ struct LinkReport final : FabricReport {
   LinkReport(const Fabric& of, const ShownLinks& what, std::vector<NodeIndex> which)
       : FabricReport(of), shown(what), switches(std::move(which)) {}
 
-  /// Like the text: only the wanted ports, and only switches with such ports.
+  /// Like the text: only the wanted ports, and only switches with such ports. A table has a row for each port.
   void visit(report::Sink& sink) const override {
+    if (is_table) {
+      report::Table<PortLine>(listed_port_columns()).visit(sink, "ports", lines());
+      return visit_failures(sink);
+    }
     std::vector<NodeIndex> nodes;
     std::ranges::copy_if(switches, std::back_inserter(nodes), [this](NodeIndex at) { return has_shown_port(at); });
     visit_nodes(sink, nodes, [this](PortIndex at) { return is_shown(at); });
@@ -50,8 +55,18 @@ struct LinkReport final : FabricReport {
 
   const ShownLinks& shown;
   std::vector<NodeIndex> switches;
+  bool is_table{};  ///< CSV or TSV
 
  private:
+  std::vector<PortLine> lines() const {
+    std::vector<PortLine> ports;
+    for (const NodeIndex at : switches) {
+      const subnet::Node& node = fabric.subnet.node(at);
+      for (PortIndex port = node.first_port + 1; port < node.first_port + node.slots; ++port)
+        if (is_shown(port)) ports.push_back({&fabric, port});
+    }
+    return ports;
+  }
   std::string name(NodeIndex at) const { return in_quotes(subnet::name_of(fabric.subnet.node(at), &fabric.names)); }
 
   bool is_shown(PortIndex at) const {
@@ -135,7 +150,7 @@ class Iblinkinfo final : public Command {
     add_common(set, common, group_target);
   }
 
-  std::string_view table_rows() const override { return "nodes.ports"; }
+  std::string_view table_rows() const override { return "ports"; }
 
   async::Task<> run(Session& session, Emit& emit) override {
     discovery_.needs.switch_infos = emit.json();
@@ -150,7 +165,9 @@ class Iblinkinfo final : public Command {
       switches = subnet::breadth_first(fabric.subnet);
       std::erase_if(switches, [&](NodeIndex at) { return fabric.subnet.node(at).kind() != NodeKind::sw; });
     }
-    emit(LinkReport(fabric, shown_, std::move(switches)));
+    LinkReport report(fabric, shown_, std::move(switches));
+    report.is_table = is_table(session.options().format);
+    emit(report);
     note_discovered(session, "all_LIDs, all_NodeDescription, all_NodeInfo, all_PortInfo, all_topology");
   }
 

@@ -20,6 +20,7 @@
 #include "tools/node_lists/topology_lines.hpp"
 #include "tools/shared/diags_topology.hpp"
 #include "tools/shared/fabric.hpp"
+#include "tools/shared/fabric_columns.hpp"
 #include "tools/shared/libibnetdisc.hpp"
 
 namespace ib::tools {
@@ -32,7 +33,9 @@ struct ListingReport final : FabricReport {
   ListingReport(const Fabric& of, std::vector<NodeIndex> which) : FabricReport(of), nodes(std::move(which)) {}
 
   void visit(report::Sink& sink) const override {
-    visit_nodes(sink, nodes);
+    std::vector<NodeLine> lines;
+    for (const NodeIndex at : nodes) lines.push_back({&fabric, at});
+    report::Table<NodeLine>(node_columns()).visit(sink, "nodes", lines);
     visit_failures(sink);
   }
   void text(TextOut& out) const override {

@@ -121,11 +121,8 @@ struct FabricReport : Report {
 
  private:
   void visit_node(report::Sink& sink, subnet::NodeIndex at, const PortFilter& ports) const;
-  void visit_route(report::Sink& sink, subnet::NodeIndex at) const;
-  void visit_addresses(report::Sink& sink, subnet::PortIndex at) const;
   void visit_port(report::Sink& sink, subnet::PortIndex at, std::string_view key = {}) const;
   void visit_head(report::Sink& sink, subnet::NodeIndex at, std::string_view key) const;
-  void visit_peer(report::Sink& sink, subnet::PortIndex at) const;
   void visit_failure(report::Sink& sink, const subnet::Failure& failure) const;
 };
 

@@ -156,4 +156,28 @@ TEST_CASE("CSV names its columns also where there is no row") {
   CHECK(csv(table, {}) == "lid\r\n");
 }
 
+TEST_CASE("an object whose first member is not known is null, and has its columns in a table") {
+  constexpr std::array<Column<Row>, 4> nested{{
+      {{.key = "lid", .heading = "LID"}, [](const Row& row) { return cell(row.lid); }},
+      {{.key = "peer.ber", .heading = "BER", .is_needed = true}, [](const Row& row) { return cell(row.ber); }},
+      {{.key = "peer.state", .heading = "STATE", .coded = true}, [](const Row& row) { return Cell(row.state); }},
+      {{.key = "name", .heading = "NAME"}, [](const Row& row) { return text_cell(row.name); }},
+  }};
+  const auto write = [&](Sink& sink) {
+    sink.begin_object();
+    sink.objects("rows", rows(), [&](const Row& row) { write_members(sink, std::span<const Column<Row>>(nested), row); });
+    sink.end_object();
+  };
+  std::string text, table;
+  JsonSink documents(text);
+  write(documents);
+  const json written = json::parse(text).at("rows");
+  CHECK(written[0] == json{{"lid", 3}, {"peer", {{"ber", 5e-9}, {"state", 4}, {"state_text", "Active"}}}, {"name", "b\x1b"}});
+  CHECK(written[2] == json{{"lid", 12}, {"peer", nullptr}, {"name", nullptr}});
+  TableSink cells(table, TableStyle::tsv, "rows");
+  write(cells);
+  CHECK(table.starts_with("lid\tpeer.ber\tpeer.state\tpeer.state_text\tname\n3\t5e-09\t4\tActive\t"));
+  CHECK(table.ends_with("\n12\t\t\t\t\n"));
+}
+
 }  // namespace report_columns_tests

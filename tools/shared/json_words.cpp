@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// What a column of a table says of its member is not repeated here.
 #include "tools/frame/json_words.hpp"
 
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <vector>
+
+#include "tools/shared/fabric_columns.hpp"
 
 namespace ib::tools {
 namespace {
@@ -25,9 +30,6 @@ constexpr JsonWord table[] = {
     {"balanced", boolean, false, false,
      "The ports of the switch that lead to other switches carry alike, null where its table was not read."},
     {"before", object, false, false, "A node, port or link in the stored fabric; null: it is not there."},
-    {"best_speed", number, false, true, "The highest speed that both ends of the link support: Mb/s of a lane.",
-     report::gauge("Mb/s of a lane")},
-    {"best_width", integer, false, true, "The greatest width that both ends of the link support: lanes.", report::gauge("lanes")},
     {"beyond", boolean, false, false, "What did not answer is the node at the other end of the port."},
     {"bias_ma", number, false, false, "Bias current of the laser of a lane; null: the module does not measure it.", report::gauge("mA")},
     {"bias_milliamperes", number, true, false, "Bias current of the laser of each lane; null: the module does not measure it.",
@@ -77,7 +79,6 @@ constexpr JsonWord table[] = {
      "End ports to which packets go by a port; null for a port of what is no switch, and where the table was not read."},
     {"details", object, true, false, "Counters of PortXmitDiscardDetails and PortRcvErrorDetails."},
     {"device", text, false, false, "RDMA device of this host: mlx5_0."},
-    {"device_id", integer, false, false, "NodeInfo.DeviceID."},
     {"device_text", text, false, false, "What the device says of a trouble, in its own words."},
     {"devices", object, true, false, "RDMA devices of this host."},
     {"dgid", gid, false, false, "Destination GID of a path."},
@@ -89,7 +90,6 @@ constexpr JsonWord table[] = {
     {"dr_dlid", integer, false, false, "DrDLID of a directed route."},
     {"dr_slid", integer, false, false, "DrSLID of a directed route."},
     {"dry_run", boolean, false, false, "Nothing was set."},
-    {"duplicate_guid", boolean, false, false, "Another node claims the same node GUID."},
     {"edge_count", integer, false, false, "Pairs of ports of which packets hold the first while they wait for the second.",
      report::gauge()},
     {"edits", object, true, false, "GUIDs that were put in the place of others."},
@@ -100,7 +100,6 @@ constexpr JsonWord table[] = {
     {"end_port", text, false, false, "End port of this host: mlx5_0/1."},
     {"end_port_count", integer, false, false, "Number of end ports.", report::gauge()},
     {"ends", object, true, false, "The two ends of a link; of a finding about something else the nodes or ports that it is about."},
-    {"enhanced_port0", boolean, false, false, "SwitchInfo.EnhancedPort0."},
     {"error", text, false, false, "What went wrong, in one line."},
     {"errors", object, true, false, "Counters of errors that are beyond their thresholds."},
     {"evidence", object, true, false, "Counters and fields that show a finding."},
@@ -146,7 +145,6 @@ constexpr JsonWord table[] = {
     {"hop_histogram", object, true, false, "How many pairs have ways of how many links."},
     {"hop_limit", integer, false, false, "Hop limit of a path."},
     {"hops", object, true, false, "Nodes on a way, from the first behind its source to its destination."},
-    {"hoq_life", integer, false, false, "PortInfo.HOQLife."},
     {"host", text, false, false, "Name that a host gives itself."},
     {"host_count", integer, false, false, "Number of channel adapters.", report::gauge()},
     {"host_links", object, false, false, "What links between hosts and switches carry."},
@@ -177,7 +175,6 @@ constexpr JsonWord table[] = {
     {"length_meters", number, false, false, "Length of a cable, or greatest reach of a module."},
     {"level", text, false, false, "How bad a finding is: error, warning or info."},
     {"levels", fields, false, false, "Number of findings by level: error, warning and info."},
-    {"lid", integer, false, false, "Base LID of the end port."},
     {"lid_count", integer, false, false, "Number of LIDs that ports have.", report::gauge()},
     {"lids", integer, true, false, "Destination LIDs, of multicast MLIDs."},
     {"limit", number, false, false, "What a value, or what was counted, is beyond; null: there is no one number."},
@@ -191,7 +188,6 @@ constexpr JsonWord table[] = {
     {"link_recovery_events", integer, false, false, "How often the link recovered without going down.", report::counter()},
     {"links", object, true, false, "Links in each of their directions, named by the port that sends."},
     {"list", text, false, false, "With --format jsonl: key of the list that item is an element of."},
-    {"lmc", integer, false, false, "LMC of the end port."},
     {"load", object, false, false, "What links carry, with --load."},
     {"longer_count", integer, false, false, "Pairs whose way has more links than the shortest one.", report::gauge()},
     {"loops", object, true, false,
@@ -230,10 +226,6 @@ constexpr JsonWord table[] = {
     {"new_guid", guid, false, false, "GUID that was put in the place of old_guid."},
     {"no_lid_count", integer, false, false, "End ports with an Active link that have no LID.", report::gauge()},
     {"node_count", integer, false, false, "Number of nodes.", report::gauge()},
-    {"node_description", text, false, false, "What a node says of itself."},
-    {"node_guid", guid, false, false, "NodeInfo.NodeGUID."},
-    {"node_name", text, false, false, "Name that the site's map has for a node."},
-    {"node_type", integer, false, true, "NodeInfo.NodeType."},
     {"nodes", object, true, false, "Nodes of the fabric."},
     {"nodes_bad", integer, false, false, "Nodes with errors.", report::gauge()},
     {"nodes_checked", integer, false, false, "Nodes whose counters were to be read.", report::gauge()},
@@ -242,7 +234,6 @@ constexpr JsonWord table[] = {
     {"not_compared", object, false, false,
      "How many objects are not compared, since one of the two fabrics does not tell whether it has them."},
     {"not_read", object, true, false, "What is not known, since a table was not read. No findings."},
-    {"num_ports", integer, false, false, "NodeInfo.NumPorts."},
     {"old_guid", guid, false, false, "GUID that new_guid took the place of."},
     {"operation", text, false, false, "What the command was to do, in its own words."},
     {"out_port", integer, false, false, "Port by which packets go out."},
@@ -256,7 +247,6 @@ constexpr JsonWord table[] = {
     {"peer", object, false, false, "The port at the other end of a link."},
     {"peer_address", text, false, false, "Internet address of the other end of a bandwidth test."},
     {"per_second", number, false, false, "delta by the seconds that it took.", report::gauge()},
-    {"phys_state", integer, false, true, "PortInfo.PortPhysicalState.", report::state()},
     {"pings", object, true, false, "Each ping."},
     {"pkey", integer, false, false, "P_Key of a path."},
     {"pkeys", integer, true, false, "P_Keys of a port, by their index."},
@@ -266,10 +256,8 @@ constexpr JsonWord table[] = {
     {"port_bins", object, true, false, "FEC blocks of all ports by their number of symbols with errors, all in one list."},
     {"port_by_lid", integer, true, false, "Linear forwarding table: output port by LID, null where packets to a LID are dropped."},
     {"port_count", integer, false, false, "Number of ports that told their PortInfo.", report::gauge()},
-    {"port_guid", guid, false, false, "NodeInfo.PortGUID of the end port."},
     {"port_label", text, false, false, "What is printed on the box beside a port; null where that is not known."},
     {"port_lanes", object, true, false, "Lanes in use of all ports, all in one list."},
-    {"port_num", integer, false, false, "Number of a port on its node."},
     {"ports", object, true, false, "Ports of a node or a device, or those that the command was to act on."},
     {"ports_bad", integer, false, false, "Ports with errors.", report::gauge()},
     {"ports_checked", integer, false, false, "Ports whose counters were to be read.", report::gauge()},
@@ -282,7 +270,6 @@ constexpr JsonWord table[] = {
     {"provable_error_ratio", number, false, false,
      "Errors a bit below which a link without errors is with a confidence of 95 %; without a link the slowest one.", report::gauge()},
     {"psid", text, false, false, "Parameter set of a device (PSID), which names its board."},
-    {"rate_mbps", number, false, false, "Signalling rate of the link in Mb/s.", report::gauge("Mb/s")},
     {"raw_ber", number, false, false, "Bit error ratio before FEC; 0 where the device has seen no error.", report::gauge()},
     {"raw_errors", integer, false, false, "Errors before FEC on a lane.", report::counter()},
     {"raw_errors_per_lane", integer, true, false, "Bit errors before FEC, by lane.", report::counter()},
@@ -298,10 +285,7 @@ constexpr JsonWord table[] = {
     {"relation", text, false, false, "How found should be to expected: equal, not_equal or at_most."},
     {"remedy", text, false, false, "What to do about a finding."},
     {"request", text, false, false, "A request by its name in ibtool query, with its attribute: PerformanceSet(PMPortCounters)."},
-    {"revision", integer, false, false, "NodeInfo.Revision."},
     {"role", text, false, false, "Role in a bandwidth test: client or server."},
-    {"route", integer, true, false,
-     "Output ports of a directed route, from the first hop on; of a node null where its route from this host is not known."},
     {"route_count", integer, false, false, "Pairs whose packets a link carries in one direction, of those that are known.",
      report::gauge()},
     {"routed_lids", integer, false, false, "LIDs of end ports to which packets go out by a port.", report::gauge()},
@@ -334,8 +318,6 @@ constexpr JsonWord table[] = {
     {"smi_umad", text, false, false, "Device of this host for SMPs: umad0."},
     {"source", object, false, false, "The end port that packets come from, null where that is not known."},
     {"source_count", integer, false, false, "Ports that send.", report::gauge()},
-    {"speed", number, false, true, "Speed of the link: Mb/s of a lane.", report::gauge("Mb/s of a lane")},
-    {"state", integer, false, true, "PortInfo.PortState.", report::state()},
     {"status", integer, false, false, "Exit status of the command."},
     {"structure", text, false, false, "Name of the structure whose fields data holds, where that is no attribute."},
     {"summary", object, true, false, "Numbers of what was checked, by check."},
@@ -346,7 +328,6 @@ constexpr JsonWord table[] = {
     {"symbol_ber", number, false, false, "Symbol error ratio after FEC and retransmission; 0 where the device has seen no error.",
      report::gauge()},
     {"sysfs_rate", text, false, false, "The kernel's words for the rate of a port: 40 Gb/sec (4X QDR)."},
-    {"system_image_guid", guid, false, false, "NodeInfo.SystemImageGUID."},
     {"temperature_alarm_celsius", number, false, false, "Temperature above which the module raises an alarm."},
     {"temperature_celsius", number, false, false, "Temperature.", report::gauge("C")},
     {"temperatures", object, true, false, "Temperature sensors of a device."},
@@ -384,17 +365,14 @@ constexpr JsonWord table[] = {
     {"value_after", number, false, true, "What a counter or field holds; of a speed Mb/s of a lane."},
     {"value_before", number, false, true, "What a counter held at the reading before; null: there was none, or it is a field."},
     {"vendor", text, false, false, "Vendor of a module or cable."},
-    {"vendor_id", integer, false, false, "NodeInfo.VendorID."},
     {"verdict", text, false, false,
      "What a check comes to: ok, warning or failed; on credit loops free, free_for_used_sls, possible, found or not_read; of health "
      "healthy, findings or unknown."},
     {"versions", object, true, false, "Firmware versions by type of device and PSID."},
     {"vl", integer, false, false, "Virtual lane."},
-    {"vl_stall_count", integer, false, false, "PortInfo.VLStallCount."},
     {"voltage_millivolts", number, false, false, "Supply voltage of a module.", report::gauge("mV")},
     {"weight", integer, false, false, "Weight of a VL arbitration entry."},
     {"which_end", integer, false, false, "Index in ends."},
-    {"width", integer, false, true, "Width of the link: lanes.", report::gauge("lanes")},
     {"window", object, false, false, "What a port counted between two readings; members are null where that is not known."},
     {"window_seconds", number, false, false, "Time between the two readings of a port, the shortest of all ports.", report::gauge("s")},
     {"witnesses", object, true, false, "For each port of a circle a pair whose packets hold it and wait for the next one."},
@@ -403,13 +381,33 @@ constexpr JsonWord table[] = {
 };
 static_assert(std::ranges::is_sorted(table, {}, &JsonWord::key));
 
+/// Adds the words of columns that have a meaning.
+template <class Columns>
+void add_words(std::vector<JsonWord>& words, const Columns& columns) {
+  for (const report::ColumnInfo& column : columns) {
+    if (!column.meaning.empty()) words.push_back({column.key, column.type, column.is_list, column.coded, column.meaning, column.measure});
+  }
+}
+
+std::vector<JsonWord> all_words() {
+  std::vector<JsonWord> words(std::begin(table), std::end(table));
+  add_words(words, node_columns());
+  add_words(words, port_columns());
+  std::ranges::sort(words, {}, &JsonWord::key);
+  return words;
+}
+
 }  // namespace
 
-std::span<const JsonWord> json_words() { return table; }
+std::span<const JsonWord> json_words() {
+  static const std::vector<JsonWord> words = all_words();
+  return words;
+}
 
 const JsonWord* find_json_word(std::string_view key) {
-  const auto* const found = std::ranges::lower_bound(table, key, {}, &JsonWord::key);
-  return found != std::end(table) && found->key == key ? found : nullptr;
+  const std::span<const JsonWord> words = json_words();
+  const auto found = std::ranges::lower_bound(words, key, {}, &JsonWord::key);
+  return found != words.end() && found->key == key ? &*found : nullptr;
 }
 
 std::string_view type_name(const JsonWord& word) {

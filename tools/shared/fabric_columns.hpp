@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The columns of nodes and of ports of a fabric, for all commands that list them. They are their part of the dictionary of JSON.
+#pragma once
+
+#include <span>
+
+#include "report/columns.hpp"
+#include "tools/shared/fabric.hpp"
+
+namespace ib::tools {
+
+/// A row of a list of nodes.
+struct NodeLine {
+  const Fabric* fabric;
+  subnet::NodeIndex node;
+};
+/// A row of a list of ports.
+struct PortLine {
+  const Fabric* fabric;
+  subnet::PortIndex port;
+};
+
+/// The columns that say which node it is: GUID, type, description and the name in the node name map.
+std::span<const report::Column<NodeLine>> name_columns();
+/// Those of a node, the names first.
+std::span<const report::Column<NodeLine>> node_columns();
+/// Those of a port: number, addresses, state, rates and the port at the other end.
+std::span<const report::Column<PortLine>> port_columns();
+/// Those of a table of ports: of the node, then of the port. A column of the node whose key a port has too is nodes.KEY.
+std::span<const report::Column<PortLine>> listed_port_columns();
+
+}  // namespace ib::tools
