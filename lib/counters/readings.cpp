@@ -4,10 +4,7 @@
 // before the first step of the following nodes, so that the nodes are finished roughly in their order.
 #include "counters/readings.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <array>
 #include <numeric>
 #include <set>
 

@@ -92,6 +92,27 @@ void find_constraint_errors(const Input& input, Findings& findings);
 void find_dropped_vl15(const Input& input, Findings& findings);
 void find_relay_errors(const Input& input, Findings& findings);
 
+// physical.cpp
+void find_effective_ratios(const Input& input, Findings& findings);
+void find_symbol_ratios(const Input& input, Findings& findings);
+void find_weak_lanes(const Input& input, Findings& findings);
+/// A part of find_uncorrectable_blocks().
+void find_uncorrected_by_registers(const Input& input, Findings& findings);
+void find_unhealthy_ports(const Input& input, Findings& findings);
+void find_asymmetric_planes(const Input& input, Findings& findings);
+
+// modules.cpp
+void find_hot_modules(const Input& input, Findings& findings);
+void find_weak_light(const Input& input, Findings& findings);
+void find_unsupported_modules(const Input& input, Findings& findings);
+void find_mixed_modules(const Input& input, Findings& findings);
+void find_down_ports(const Input& input, Findings& findings);
+
+// devices.cpp
+void find_hot_devices(const Input& input, Findings& findings);
+void find_slow_fans(const Input& input, Findings& findings);
+void find_mixed_firmware(const Input& input, Findings& findings);
+
 // flaps.cpp
 void find_flaps(const Input& input, Findings& findings);
 void find_restarts(const Input& input, Findings& findings);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include "health/checks.hpp"
@@ -33,6 +34,13 @@ Coverage cover(const Input& input, Source source, const std::vector<PortIndex>& 
   coverage.nodes.of = nodes.size();
   coverage.nodes.read = static_cast<std::size_t>(std::ranges::count_if(nodes, [](const auto& node) { return node.second; }));
   return coverage;
+}
+
+/// Whether all registers of a port were read by which checks judge it.
+bool has_judged_parts(const phy::PortRow* row) {
+  using phy::Part;
+  constexpr std::array judged{Part::operation, Part::troubleshooting, Part::module, Part::statistics};
+  return row != nullptr && std::ranges::all_of(judged, [row](Part part) { return row->has(part); });
 }
 
 /// The PortInfo of the ports that the sweep found, and of those whose request failed.
@@ -69,6 +77,14 @@ std::vector<Coverage> coverage_of(const Input& input) {
     all.push_back(cover(input, Source::pkeys, input.pkey_ports, [&input](PortIndex at) { return input.pkeys.contains(at); }));
   if (!input.fec_ports.empty())
     all.push_back(cover(input, Source::fec, input.fec_ports, [&input](PortIndex at) { return !input.fec_unread.contains(at); }));
+  if (!input.phy_ports.empty())
+    all.push_back(cover(input, Source::phy, input.phy_ports, [&input](PortIndex at) { return has_judged_parts(input.phy.find(at)); }));
+  if (!input.environment_nodes.empty()) {
+    const auto is_known = [&input](subnet::NodeIndex node) { return input.phy.environment(node) != nullptr; };
+    const Share switches{static_cast<std::size_t>(std::ranges::count_if(input.environment_nodes, is_known)),
+                         input.environment_nodes.size()};
+    all.push_back({Source::environment, switches, switches});
+  }
   const Share managers{input.managers.size(), input.managers.size() + input.silent_managers};
   if (managers.of != 0) all.push_back({Source::managers, managers, managers});
   return all;
@@ -93,6 +109,8 @@ std::string coverage_text(const Coverage& coverage) {
   if (coverage.source == Source::topology) return fmt::format("PortInfo of {} of {} ports", ports.read, ports.of);
   if (coverage.source == Source::pkeys) return fmt::format("P_Keys of {} of {} ports", ports.read, ports.of);
   if (coverage.source == Source::fec) return fmt::format("FEC modes of {} of {} ports", ports.read, ports.of);
+  if (coverage.source == Source::phy) return fmt::format("registers of {} of {} ports", ports.read, ports.of);
+  if (coverage.source == Source::environment) return fmt::format("temperatures of {} of {} switches", ports.read, ports.of);
   if (coverage.source == Source::managers)
     return fmt::format("SMInfo of {} of {} subnet manager{}", ports.read, ports.of, ports.of == 1 ? "" : "s");
   const std::string_view what = coverage.source == Source::counters ? "counters of" : "watched";
@@ -112,6 +130,10 @@ std::string_view name_of_covered(Source source) {
       return "fec";
     case Source::managers:
       return "managers";
+    case Source::phy:
+      return "phy";
+    case Source::environment:
+      return "environment";
     default:
       return "window";
   }

@@ -22,7 +22,7 @@ struct Share {
 
 /// What was read of one kind of data.
 struct Coverage {
-  Source source{};  ///< topology (PortInfo), counters, window, pkeys, fec, managers (SMInfo)
+  Source source{};  ///< topology (PortInfo), counters, window, pkeys, fec, managers (SMInfo), phy, environment (switches)
   Share ports;
   Share nodes{};  ///< a node is read if all of its ports are
   bool is_whole() const { return ports.is_whole(); }
@@ -39,7 +39,7 @@ const Coverage* missing_of(const std::vector<Coverage>& all, const Check& check)
 
 /// "counters of 3 of 53 nodes", "PortInfo of 71 of 72 ports", "watched 3 of 53 nodes", "SMInfo of 1 of 2 subnet managers"
 std::string coverage_text(const Coverage& coverage);
-/// "port_info", "counters", "window", "pkeys", "fec", "managers"
+/// "port_info", "counters", "window", "pkeys", "fec", "managers", "phy", "environment"
 std::string_view name_of_covered(Source source);
 
 /// The seconds for which both ends of the link of a port were watched; absent if they were not, or if it has no link.

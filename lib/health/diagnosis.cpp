@@ -8,6 +8,7 @@
 #include "health/check_functions.hpp"
 #include "health/explain.hpp"
 #include "health/merge.hpp"
+#include "health/port_layer.hpp"
 #include "health/window.hpp"
 #include "subnet/own_node.hpp"
 
@@ -135,9 +136,9 @@ Diagnosis examine(const Input& input, const Selection& selection, const Scope& s
   std::erase_if(findings, [&scope](const Finding& finding) { return !scope.has(finding); });
   for (Finding& finding : findings) scope.narrow(finding);
   diagnosis.findings = explain(merge(std::move(findings), input), input);
+  add_layer(diagnosis.findings, input);
   count_findings(diagnosis);
   measure_window(diagnosis, input, scope);
-  diagnosis.has_compared_firmware = input.baseline != nullptr && !input.baseline->tables.firmware.empty() && !input.firmware.empty();
   return diagnosis;
 }
 

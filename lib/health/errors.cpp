@@ -126,6 +126,7 @@ void find_receive_errors(const Input& input, Findings& findings) {
 void find_uncorrectable_blocks(const Input& input, Findings& findings) {
   for (const std::string_view counter : {"port_fec_uncorrectable_block_ctr", "fec_uncorrectable_block_ctr_lane"})
     find_counted(input, findings, counter, input.thresholds.events);
+  find_uncorrected_by_registers(input, findings);
 }
 
 void find_recoveries(const Input& input, Findings& findings) {

@@ -53,6 +53,7 @@ struct Evidence {
   std::optional<std::uint64_t> delta;        ///< of a counter: what it counted in between
   std::optional<double> seconds;             ///< in which it counted this
   std::optional<double> limit;               ///< which the value, or what was counted, is beyond
+  bool is_beyond_limit{};                    ///< of a field: the value is greater or less than `limit`, not merely another one
   std::string_view limit_word;               ///< of a limit that is a code
   std::optional<double> provable_ratio;      ///< the error ratio that `seconds` can prove on this link (health/window.hpp)
   const Check* check{};                      ///< the check that made it; examine() sets it

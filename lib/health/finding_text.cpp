@@ -100,7 +100,7 @@ std::string FindingText::evidence(const Finding& finding, const Evidence& eviden
     if (!evidence.limit_word.empty()) {
       text += fmt::format(", not {}", evidence.limit_word);
     } else if (evidence.limit) {
-      text += fmt::format(", not {:g}", *evidence.limit);
+      text += fmt::format(", {} {:g}", evidence.is_beyond_limit ? "limit" : "not", *evidence.limit);
     }
   } else if (evidence.delta && *evidence.delta != 0) {
     text = fmt::format("{} +{}", counter_name(*evidence.counter), *evidence.delta);

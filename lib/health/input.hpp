@@ -19,8 +19,10 @@
 #include "health/finding.hpp"
 #include "health/machines.hpp"
 #include "health/thresholds.hpp"
+#include "iba-gen/mlx.hpp"
 #include "iba-gen/sa.hpp"
 #include "iba-gen/smp.hpp"
+#include "phy/table.hpp"
 #include "subnet/changes.hpp"
 #include "subnet/failures.hpp"
 #include "subnet/fec_modes.hpp"
@@ -29,19 +31,22 @@
 namespace ib::health {
 
 enum class Source : std::uint8_t {
-  topology,  ///< the model
-  counters,  ///< one reading of the counters of ports
-  window,    ///< two of them
-  fec,       ///< PortInfoExtended: FEC modes
-  blocks,    ///< PortExtendedSpeedsCounters: blocks that FEC could not correct, in the counts of Source::window
-  managers,  ///< SMInfo of ports with a subnet manager
-  activity,  ///< two of them, far enough apart
-  pkeys,     ///< P_Key tables of hosts, and of the switch ports that enforce theirs
-  groups,    ///< multicast groups of the SA
-  routes,    ///< what an analysis of the forwarding tables found
-  baseline,  ///< a stored model of the fabric
+  topology,     ///< the model
+  counters,     ///< one reading of the counters of ports
+  window,       ///< two of them
+  fec,          ///< PortInfoExtended: FEC modes
+  blocks,       ///< blocks that FEC could not correct, of PortExtendedSpeedsCounters in the counts of Source::window, or of registers
+  managers,     ///< SMInfo of ports with a subnet manager
+  activity,     ///< two of them, far enough apart
+  pkeys,        ///< P_Key tables of hosts, and of the switch ports that enforce theirs
+  groups,       ///< multicast groups of the SA
+  routes,       ///< what an analysis of the forwarding tables found
+  baseline,     ///< a stored model of the fabric
+  phy,          ///< the registers of the physical layer of ports
+  environment,  ///< temperatures and fans of switches
+  unhealthy,    ///< MlnxExtPortInfo: whether a port was taken out of use
 };
-inline constexpr std::size_t source_count = 11;
+inline constexpr std::size_t source_count = 14;
 
 /// A set of sources.
 using Sources = std::bitset<source_count>;
@@ -123,6 +128,8 @@ struct Input {
   Input(const subnet::Subnet& of, const subnet::Failures& met, const Thresholds& limits)
       : subnet(of), failures(met), thresholds(limits), counts(of.ports().size()) {
     source(Source::baseline) = {CheckState::skipped, "no --baseline is given"};
+    for (const Source of_devices : {Source::phy, Source::environment, Source::unhealthy})
+      source(of_devices) = {CheckState::skipped, "needs --phy"};
   }
   /// Fills Source::baseline. `before` must outlive this object.
   void compare_with(const Baseline& before) {
@@ -155,10 +162,15 @@ struct Input {
   std::set<subnet::NodeIndex> nodes_not_traced;  ///< silent nodes of which it is not known whether the way to them is well
   /// Source::pkeys: the P_Keys of end ports, and of switch ports that enforce theirs; without invalid ones, ascending.
   std::map<subnet::PortIndex, std::vector<std::uint16_t>> pkeys;
-  std::map<Guid, std::string> firmware;             ///< of nodes, where it is known: as in BaselineTables
-  std::vector<BroadcastGroup> groups;               ///< Source::groups
-  std::vector<RouteFault> route_faults;             ///< Source::routes
-  std::array<SourceState, source_count> sources{};  ///< by Source
+  std::map<Guid, std::string> firmware;              ///< of nodes, where it is known: as in BaselineTables
+  std::vector<BroadcastGroup> groups;                ///< Source::groups
+  std::vector<RouteFault> route_faults;              ///< Source::routes
+  phy::Table phy;                                    ///< Source::phy, Source::environment; or of some ports, for what is found there
+  phy::Table phy_before;                             ///< an earlier reading, for what was counted in between
+  std::vector<subnet::PortIndex> phy_ports;          ///< those whose registers were to be read
+  std::vector<subnet::NodeIndex> environment_nodes;  ///< those whose environment was to be read
+  std::map<subnet::PortIndex, mlx::UnhealthyReason> unhealthy;  ///< Source::unhealthy, of the ports that were read
+  std::array<SourceState, source_count> sources{};              ///< by Source
   SourceState& source(Source of) { return sources.at(static_cast<std::size_t>(of)); }
   /// The model that a place is of.
   const subnet::Subnet& subnet_of(const Place& place) const { return place.is_before ? baseline->subnet : subnet; }

@@ -28,6 +28,9 @@ constexpr std::pair<std::string_view, Member> members[] = {
     {"events", &Thresholds::events},
     {"wait_ticks", &Thresholds::wait_ticks},
     {"congestion_heads", &Thresholds::congestion_heads},
+    {"light_loss", &Thresholds::light_loss},
+    {"lane_times", &Thresholds::lane_times},
+    {"lane_ratio", &Thresholds::lane_ratio},
 };
 
 void set_threshold(const SettingLine& line, Thresholds& thresholds) {

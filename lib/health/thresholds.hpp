@@ -16,6 +16,9 @@ struct Thresholds {
   double events = 1;               ///< of what a good link never has: flaps, uncorrectable blocks, overruns, discards, constraint errors
   double wait_ticks = 1e6;         ///< PortXmitWait a second from which a port counts as waiting
   double congestion_heads = 10;    ///< findings of congestion at most, the greatest
+  double light_loss = 7;           ///< dB from one module to the other
+  double lane_times = 10;          ///< how many times the raw error ratio of a lane is that of each other lane …
+  double lane_ratio = 1e-8;        ///< … if it is this or more
 };
 
 /// Changes `thresholds` as the text of a file says. Throws UsageError for a line that is wrong; `file` is its name for messages.

@@ -18,6 +18,7 @@
 #include "async/clock.hpp"
 #include "counters/row.hpp"
 #include "iba-gen/smp.hpp"
+#include "phy/table.hpp"
 #include "subnet/failures.hpp"
 #include "subnet/fec_modes.hpp"
 #include "subnet/model.hpp"
@@ -172,6 +173,14 @@ struct Reading {
   std::chrono::nanoseconds took{};                    ///< for the round
 };
 
+/// The registers of the physical layer, as the last reading of them found them.
+struct PhyReading {
+  phy::Table table;                 ///< by the ports of the fabric of the reading that is published
+  phy::Table before;                ///< of the reading of registers before, by the same ports
+  WallTime time{};                  ///< when it ended
+  std::chrono::nanoseconds took{};  ///< for it
+};
+
 /// The state of the exporter itself.
 struct ExporterFacts {
   std::string version;
@@ -187,6 +196,7 @@ struct View {
   std::shared_ptr<const Managers> managers;         ///< of that fabric, as they were polled last; null: they were not polled
   std::shared_ptr<const std::vector<float>> waits;  ///< by row of `reading`: the share of time, 0 to 1, in which the port waited since the
                                                     ///< reading before; not a number where that is not known. Null: of no port
+  std::shared_ptr<const PhyReading> phy;            ///< null: registers were not read, or too long ago
   std::shared_ptr<const Findings> findings;         ///< of `reading`, or of one shortly before; null: no check was done
   ExporterFacts exporter;
 

@@ -13,6 +13,7 @@ std::vector<Family> families(const Exported& exported) {
     add_guilbaults_families(all, exported);
   }
   add_own_families(all, exported);
+  add_phy_families(all, exported);
   return all;
 }
 

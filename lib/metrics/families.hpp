@@ -22,6 +22,7 @@ struct Exported {
   Names names = Names::treydock;
   bool hcas{};      ///< HCAs too
   bool details{};   ///< PortRcvErrorDetails and PortXmitDiscardDetails too
+  bool phy{};       ///< the physical layer too
   bool run_once{};  ///< a run that ends: collectors are called "switch-runonce", …
 };
 
@@ -82,6 +83,7 @@ std::vector<Family> families(const Exported& exported);
 void add_treydock_families(std::vector<Family>& to, const Exported& exported);
 void add_guilbaults_families(std::vector<Family>& to, const Exported& exported);
 void add_own_families(std::vector<Family>& to, const Exported& exported);
+void add_phy_families(std::vector<Family>& to, const Exported& exported);
 
 /// How many items a family has.
 std::size_t count(const View& view, Items items);

@@ -89,7 +89,7 @@ inline constexpr Parts usual_parts =
 struct ReadingOptions {
   const subnet::PortPaths* paths{};  ///< to the devices
   Wanted wanted = Wanted::ports;
-  Parts parts = usual_parts;   ///< the registers of ports, besides the histogram
+  Parts parts = usual_parts;  ///< the registers of ports, besides the histogram
   /// The number of planes of a port; null: no port has any. Of a port with planes each plane is read besides the port itself.
   std::function<unsigned(subnet::PortIndex port)> planes;
   bool received_bits{};        ///< keeps Reading::received_bits

@@ -178,6 +178,13 @@ class Phy(Base):
                 done = self.on_devices("phy", "--vskey", keys, odd=odd, status=2)
                 self.assertEqual(len(done.stderr.splitlines()), 1)
                 self.assertNotRegex(done.stderr, shown)
+        keys = self.with_keys(f"0x{COMPUTE1:016x} 0x1122334455667788\n")
+        words = ["query", "VendGet", "PDDRModule", "compute01 mlx5_0", "--field", "local_port=1,pnat=1", "-vv"]
+        done = self.on_devices(*words, "--vskey", keys, odd=odd)
+        self.assertIn("cable_length=5", done.stdout)
+        self.assertNotRegex(done.stdout + done.stderr, shown)
+        self.on_devices("query", "VendGet", "PDDRModule", "1", "--field", "vs_key=5", status=2)
+        self.on_devices("query", "SubnGet", "NodeInfo", "1", "--vskey", keys, status=2)
         keys = self.with_keys(f"0x{COMPUTE1:016x} 1\n")
         self.on_devices("phy", "compute01 mlx5_0", "--retries", "0", "--vskey", keys, odd=odd, status=4)
 

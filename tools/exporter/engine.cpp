@@ -68,6 +68,7 @@ async::Task<> Engine::run_once() {
   try {
     stack_.require_link();
     co_await sweep();
+    if (options_.phy) co_await read_phy(reader_);
     co_await round();
   } catch (const PortDown&) {
     forget_reading();
@@ -105,6 +106,7 @@ async::Task<> Engine::live() {
   async::TaskGroup group(loop_);
   group.spawn(read_in_rounds());
   group.spawn(poll_states());
+  if (options_.phy) group.spawn(read_phy_in_rounds());
   co_await group.join();
 }
 
@@ -168,7 +170,9 @@ void Engine::publish(std::shared_ptr<const Reading> reading, std::shared_ptr<con
   take_failures(*reading);
   // Nothing has moved since a reading that caused the sweep of this one: its findings stay until the next round in its time.
   const bool keeps = view_.findings && is_extra_round_ && std::exchange(has_new_links_, false);
-  if (!keeps) view_.findings = find(view_.reading.get(), *reading, view_.managers.get());
+  const bool has_new_fabric = !view_.reading || view_.reading->fabric != reading->fabric;
+  if (has_new_fabric) place_phy_on(reading->fabric);
+  if (!keeps) view_.findings = find(view_.reading.get(), *reading, view_.managers.get(), is_phy_old() ? nullptr : view_.phy.get());
   if (view_.reading) take_link_counts(*view_.reading, *reading);
   view_.waits = view_.reading ? find_waits(*view_.reading, *reading) : nullptr;
   view_.reading = std::move(reading);
@@ -178,6 +182,49 @@ void Engine::publish(std::shared_ptr<const Reading> reading, std::shared_ptr<con
   published_ = loop_.now();
   published_round_ = rounds_;
   notices_.note("port", "", "the fabric is read again");
+}
+
+/// Puts the last readings of registers under the ports of a fabric.
+void Engine::place_phy_on(const std::shared_ptr<const metrics::SweptFabric>& fabric) {
+  view_.phy.reset();
+  if (!phy_.reading) return;
+  const auto table_of = [&fabric](const PhyRound& round) -> phy::Table {
+    if (!round.reading) return {};
+    if (round.fabric == fabric) return {round.reading, fabric->subnet};
+    return {round.reading, fabric->subnet, subnet::Counterparts(fabric->subnet, round.fabric->subnet)};
+  };
+  view_.phy = std::make_shared<const metrics::PhyReading>(metrics::PhyReading{table_of(phy_), table_of(phy_before_), phy_.time, phy_.took});
+}
+
+/// Reads registers every so often beside the counters, which do not wait for them.
+async::Task<> Engine::read_phy_in_rounds() {
+  constexpr std::chrono::seconds until_published{1};
+  for (;;) {
+    const std::shared_ptr<FabricReader> reader = published_reader_;
+    if (!reader) {
+      co_await loop_.sleep_for(until_published);
+      continue;
+    }
+    const async::Time begun = loop_.now();
+    co_await read_phy(reader);
+    if (view_.reading) place_phy_on(view_.reading->fabric);
+    co_await loop_.sleep_for(std::max<async::Duration>(times_.phy - (loop_.now() - begun), until_published));
+  }
+}
+
+async::Task<> Engine::read_phy(std::shared_ptr<FabricReader> reader) {
+  PhyRound round;
+  round.begun = loop_.now();
+  round.fabric = reader->fabric();
+  round.reading = co_await reader->read_phy();
+  round.time = loop_.clock().wall_time();
+  round.took = loop_.now() - round.begun;
+  const auto is_unread = [](const phy::DeviceRow& row) { return row.state != phy::DeviceState::read; };
+  const auto unread = std::ranges::count_if(round.reading->devices, is_unread);
+  const std::string line =
+      unread == 0 ? "" : fmt::format("registers of {} of {} devices are not read", unread, round.reading->devices.size());
+  notices_.note("phy", line, "the registers of all devices are read");
+  phy_before_ = std::exchange(phy_, std::move(round));
 }
 
 /// Says which devices do not answer when that changes. A device that is newly among them may have gone, or have another LID.
@@ -309,6 +356,8 @@ void Engine::forget_reading() {
   view_.managers.reset();
   view_.findings.reset();
   view_.waits.reset();
+  view_.phy.reset();
+  phy_ = phy_before_ = {};
   view_.exporter.is_last_round_lost = true;
   ++view_.exporter.failed_rounds;
 }
@@ -337,12 +386,17 @@ std::uint64_t Engine::mads_sent() const {
   return sent_before_ + (stats != nullptr ? stats->sent() : 0);
 }
 
+bool Engine::is_phy_old() const {
+  return loop_.now() - phy_.begun > 2 * std::max<async::Duration>(times_.phy, phy_.took) + reading_patience;
+}
+
 metrics::View Engine::view() const {
   metrics::View view = view_;
   view.exporter.mads_sent = mads_sent();
   // A reading that takes longer than the interval, for the limit of MADs for instance, is the next one nevertheless.
   const async::Duration apart = std::max<async::Duration>(times_.interval, view.reading ? view.reading->took : async::Duration());
   if (loop_.now() - published_ > 2 * apart + reading_patience) view.reading.reset();
+  if (is_phy_old()) view.phy.reset();
   return view;
 }
 

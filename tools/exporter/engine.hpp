@@ -33,6 +33,7 @@ struct Times {
   async::Duration sweep = std::chrono::seconds(600);    ///< from one sweep to the next where nothing changes
   async::Duration states = std::chrono::seconds(8);     ///< from the beginning of one poll of port states to that of the next
   async::Duration sweep_gap = std::chrono::seconds(8);  ///< at least, from one sweep to the next; for one cause see SweepCauses
+  async::Duration phy = std::chrono::seconds(300);      ///< from the beginning of one reading of registers to that of the next
   async::Duration reopen = std::chrono::seconds(5);     ///< until the end port is tried again
 };
 
@@ -67,7 +68,7 @@ class Engine {
   void set_names(subnet::NodeNameMap names) { options_.names = std::move(names); }
 
   /// What is published now. A reading that is older than two intervals, or twice the time that it took, is not: its values would be
-  /// repeated under a new time.
+  /// repeated under a new time. So it is with registers and their interval.
   metrics::View view() const;
   /// Whether view() has a reading.
   bool is_ready() const { return view().reading != nullptr; }
@@ -83,6 +84,8 @@ class Engine {
   async::Task<> resume_polls();
   async::Task<> read_in_rounds();
   async::Task<> poll_states();
+  async::Task<> read_phy_in_rounds();
+  async::Task<> read_phy(std::shared_ptr<FabricReader> reader);
   async::Task<> check_port();
   async::Task<> sweep();
   async::Task<> round();
@@ -92,6 +95,7 @@ class Engine {
   void take_managers(std::shared_ptr<const metrics::Managers> managers);
   void take_failures(const metrics::Reading& reading);
   void take_link_counts(const metrics::Reading& before, const metrics::Reading& now);
+  void place_phy_on(const std::shared_ptr<const metrics::SweptFabric>& fabric);
   void take_silence(const metrics::SweptFabric& fabric);
   void close();
   void lose(const Error& error);
@@ -99,6 +103,7 @@ class Engine {
   void report_down_port();
   void want_sweep(SweepCauses::Cause cause, SweepCauses::Kind kind = SweepCauses::Kind::change);
   bool is_sweep_due() const;
+  bool is_phy_old() const;
   async::Time next_wake(async::Time next_round) const;
   std::uint64_t mads_sent() const;
 
@@ -114,6 +119,15 @@ class Engine {
   std::shared_ptr<FabricReader> published_reader_;  ///< of what is published; null: nothing of the open stack
   metrics::View view_;
   async::Time published_{}, last_sweep_{};
+  /// The last reading of registers, and the one before.
+  struct PhyRound {
+    std::shared_ptr<const phy::Reading> reading;
+    std::shared_ptr<const metrics::SweptFabric> fabric;  ///< whose ports were read
+    metrics::WallTime time{};
+    async::Time begun{};
+    async::Duration took{};
+  };
+  PhyRound phy_, phy_before_;
   SweepCauses causes_;
   bool is_sweep_urgent_{};
   bool is_extra_round_{};                                    ///< this round comes before its time, for a sweep

@@ -92,6 +92,12 @@ class Exporter final : public Command {
               [this](std::string_view text) { times_.sweep = duration(text, "--sweep"); });
     set.flag("--hcas", exported_.hcas, "Export channel adapters too.");
     set.flag("--details", exported_.details, "Export details of errors and counters of FEC too: up to three more MADs a port.");
+    set.flag("--phy", exported_.phy,
+             "Export the physical layer too: bit error ratios, FEC, modules, temperatures and fans; eight MADs or more a port.");
+    set.value("--phy-interval", "SECONDS", "With --phy: read it so often (300).", [this](std::string_view text) {
+      times_.phy = duration(text, "--phy-interval");
+      has_phy_interval_ = true;
+    });
     set.value("--add-port", "DEVICE/PORT", "Read through this local port too, for /metrics?port=DEVICE/PORT; several times for several.",
               [this](std::string_view text) { other_ports_.push_back(parse_port_name(text)); });
     set.number("--max-mads-per-second", mads_per_second_, "N", "Send no more than that: sweeps and readings take longer.",
@@ -108,7 +114,8 @@ class Exporter final : public Command {
     exported_.run_once = once_ || textfile_;
     if (names_ == "guilbaults") exported_.names = metrics::Names::guilbaults;
     const metrics::PageRules rules(exported_, labels_.text());
-    ReaderOptions options{exported_.hcas, exported_.details, session.node_name_map(), mads_per_second_};
+    if (has_phy_interval_ && !exported_.phy) throw UsageError("--phy-interval needs --phy");
+    ReaderOptions options{exported_.hcas, exported_.details, session.node_name_map(), mads_per_second_, exported_.phy};
     if (exported_.run_once) {
       Engine engine(session.stack(), std::move(options), times_);
       co_await run_once(engine, rules, emit);
@@ -179,7 +186,7 @@ class Exporter final : public Command {
   metrics::Exported exported_;
   Times times_;
   unsigned mads_per_second_{};
-  bool once_{};
+  bool once_{}, has_phy_interval_{};
 };
 
 }  // namespace

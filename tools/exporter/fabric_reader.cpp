@@ -11,6 +11,7 @@
 #include "iba-gen/pm.hpp"
 #include "subnet/discovery.hpp"
 #include "subnet/fec_modes.hpp"
+#include "subnet/mlnx_vendor.hpp"
 #include "subnet/port_checks.hpp"
 #include "subnet/rate.hpp"
 #include "subnet/set_target.hpp"
@@ -249,6 +250,26 @@ async::Task<Polled> FabricReader::poll() {
   }
   polled.states = std::move(states);
   co_return polled;
+}
+
+async::Task<std::shared_ptr<const phy::Reading>> FabricReader::read_phy() {
+  const subnet::Subnet& subnet = fabric_->subnet;
+  std::vector<PortIndex> ports;
+  const auto take = [&](PortIndex port) {
+    if (subnet.port(port).has_info && subnet::is_mellanox(subnet.node(subnet.port(port).node).info)) ports.push_back(port);
+  };
+  for (const metrics::Device& device : fabric_->switches) {
+    for (unsigned number = 1; number < subnet.node(device.node).slots; ++number) take(device.port + number);
+  }
+  if (hcas_) {
+    for (const metrics::Device& device : fabric_->hcas) take(device.port);
+  }
+  phy::ReadingOptions options;
+  options.paths = &paths_;
+  options.wanted = phy::Wanted::ports_and_environment;
+  options.histogram = options.board = true;
+  phy::Reading found = co_await phy::read_phy(senders_.gmps(), subnet, std::move(ports), std::move(options));
+  co_return std::make_shared<const phy::Reading>(std::move(found));
 }
 
 async::Task<std::shared_ptr<const metrics::Managers>> FabricReader::read_managers() {

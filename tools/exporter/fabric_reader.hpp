@@ -15,6 +15,7 @@
 #include "metrics/counter_round.hpp"
 #include "metrics/fabric.hpp"
 #include "metrics/families.hpp"
+#include "phy/reading.hpp"
 #include "subnet/node_name_map.hpp"
 #include "subnet/port_paths.hpp"
 
@@ -28,6 +29,7 @@ struct ReaderOptions {
   bool hcas{}, details{};
   subnet::NodeNameMap names{};
   unsigned mads_per_second{};  ///< at most; 0: as many as the fabric takes
+  bool phy{};                  ///< registers too
 };
 
 /// What a poll of ports found.
@@ -62,6 +64,8 @@ class FabricReader {
   async::Task<Polled> poll();
   /// Reads the SMInfo of each end port that had a subnet manager at the sweep, and of the one that this port had as its master.
   async::Task<std::shared_ptr<const metrics::Managers>> read_managers();
+  /// Reads the registers of the ports of switches, with HCAs those of them too, and the environment of switches. What fails is not there.
+  async::Task<std::shared_ptr<const phy::Reading>> read_phy();
 
  private:
   path::Path polling_start() const;

@@ -108,6 +108,15 @@ void judge_sources(const Reading& now, const metrics::Managers* managers, health
   for (const Source unread : {Source::activity, Source::pkeys, Source::groups, Source::routes}) skip(unread);
 }
 
+/// Takes the registers of ports and the environment of switches. A port that was not read has no finding by them.
+void take_registers(const metrics::PhyReading& phy, health::Input& input) {
+  using health::Source;
+  input.phy = phy.table;
+  input.phy_before = phy.before;
+  input.source(Source::phy) = input.source(Source::environment) = {};
+  if (phy.before.is_read() && input.source(Source::window).state == CheckState::done) input.source(Source::blocks) = {};
+}
+
 /// The labels of an end of a finding: GUID, port, name.
 using EndLabels = std::tuple<Guid, unsigned, std::string_view>;
 /// The labels of a finding on a page, which nodes that claim one GUID, or ports that claim one, may share.
@@ -198,7 +207,8 @@ std::shared_ptr<const std::vector<float>> find_waits(const Reading& before, cons
   return waits;
 }
 
-std::shared_ptr<const metrics::Findings> find(const Reading* before, const Reading& now, const metrics::Managers* managers) {
+std::shared_ptr<const metrics::Findings> find(const Reading* before, const Reading& now, const metrics::Managers* managers,
+                                              const metrics::PhyReading* phy) {
   const metrics::SweptFabric& fabric = *now.fabric;
   const health::Thresholds thresholds;
   subnet::Failures failures = fabric.failures;
@@ -208,6 +218,7 @@ std::shared_ptr<const metrics::Findings> find(const Reading* before, const Readi
   if (now.fec_modes) input.fec_modes = *now.fec_modes;
   if (managers != nullptr) take_managers(*managers, fabric, input);
   judge_sources(now, managers, input);
+  if (phy != nullptr) take_registers(*phy, input);
   return flat(health::examine(input, {}), now.fabric);
 }
 

@@ -25,7 +25,7 @@ using subnet::PortIndex;
 /// The ports whose counters are read, and the paths to them, which the SA gives once.
 struct Where {
   const ib::health::Scope& scope;
-  subnet::PortPaths paths;
+  subnet::PortPaths& paths;
 };
 
 /// One reading of the counters, into the table of `input` if `is_last`.
@@ -69,7 +69,7 @@ async::Task<> read_windows(Session& session, Fabric& fabric, const Wanted& wante
   if (count == 2 && wanted.selection.needs().test(static_cast<std::size_t>(Source::blocks)))
     readings.read_blocks_of(fabric.subnet, input.fec_modes);
   if (wanted.since) co_await readings.read_snapshot(session, *wanted.since, fabric.subnet);
-  if (!wanted.is_local) co_await session.read_service_levels(where.paths);
+  if (!wanted.is_local) co_await read_service_levels_once(session, where.paths);
   if (!wanted.since && count == 2) {
     co_await read_counters(session, fabric, where, readings, input, false);
     const auto interval =
@@ -92,7 +92,7 @@ async::Task<> read_round(Session& session, Fabric& fabric, Where& where, Counter
     skip(input, Source::window, "this is the first reading");
   }
   input.counter_ports = ports_in(where.scope, fabric.subnet);
-  if (readings.cost() == CounterReadings::Cost::usual) co_await session.read_service_levels(where.paths);
+  if (readings.cost() == CounterReadings::Cost::usual) co_await read_service_levels_once(session, where.paths);
   co_await read_counters(session, fabric, where, readings, input, true);
   judge_counters(input);
   if (!readings.has_blocks()) skip(input, Source::blocks, "no port counts FEC blocks");
@@ -113,13 +113,40 @@ async::Task<> read_fec(Session& session, Fabric& fabric, Input& input) {
   if (input.fec_modes.empty()) not_read(input, Source::fec, "no link told its FEC modes");
 }
 
+/// Whether registers are read before the window and after it.
+bool reads_twice(Session& session, const Wanted& wanted, const Ongoing& ongoing) {
+  return ongoing.registers == nullptr && !session.options().from && !wanted.since && wanted.interval != 0.0;
+}
+
+/// Reads the sources of --phy. Two readings of registers count blocks as the PMA does.
+async::Task<> read_registers(Session& session, const Fabric& fabric, const Where& where, ib::health::Sources needed, Input& input,
+                             const Ongoing& ongoing) {
+  if (session.options().from) {
+    for (const Source source : {Source::phy, Source::environment, Source::unhealthy}) skip(input, source, "snapshots keep no registers");
+    co_return;
+  }
+  LastPhy now = co_await read_phy_sources(session, fabric, where.scope, where.paths, needed, input);
+  if (ongoing.registers != nullptr) {
+    const Ongoing::Registers& before = *ongoing.registers;
+    if (before.last != nullptr && before.of != nullptr)
+      input.phy_before = {before.last, fabric.subnet, subnet::Counterparts(fabric.subnet, *before.of)};
+    ongoing.registers->now = std::move(now);
+  }
+  if (input.phy_before.is_read() && input.source(Source::window).state == CheckState::done) input.source(Source::blocks) = {};
+}
+
 }  // namespace
 
 void skip(Input& input, Source source, std::string reason) { input.source(source) = {CheckState::skipped, std::move(reason)}; }
+
+async::Task<> read_service_levels_once(Session& session, subnet::PortPaths& paths) {
+  if (!paths.has_service_levels() && paths.why_sl_0().empty()) co_await session.read_service_levels(paths);
+}
+
 void not_read(Input& input, Source source, std::string reason) { input.source(source) = {CheckState::not_read, std::move(reason)}; }
 
-async::Task<> read_sources(Session& session, Fabric& fabric, const Wanted& wanted, const ib::health::Scope& scope, Input& input,
-                           Ongoing ongoing) {
+async::Task<> read_sources(Session& session, Fabric& fabric, const Wanted& wanted, const ib::health::Scope& scope, subnet::PortPaths& paths,
+                           Input& input, Ongoing ongoing) {
   input.host_names = &wanted.host_names;
   ib::health::Sources needed = wanted.selection.needs();
   if (input.baseline != nullptr && wanted.selection.has(*ib::health::find_check("changed")))
@@ -136,7 +163,10 @@ async::Task<> read_sources(Session& session, Fabric& fabric, const Wanted& wante
       earlier = co_await managers_now(session, fabric);
     }
   }
-  Where where{scope, {fabric.subnet, session.here()}};
+  Where where{scope, paths};
+  const bool reads_phy = wanted.phy && (needs(Source::phy) || needs(Source::environment) || needs(Source::unhealthy));
+  if (reads_phy && needs(Source::blocks) && reads_twice(session, wanted, ongoing))
+    co_await read_phy_before(session, fabric, scope, paths, input);
   if (needs(Source::counters) || needs(Source::window)) {
     if (ongoing.counters != nullptr) {
       if (needs(Source::blocks)) ongoing.counters->read_blocks_of(fabric.subnet, input.fec_modes);
@@ -145,6 +175,7 @@ async::Task<> read_sources(Session& session, Fabric& fabric, const Wanted& wante
       co_await read_windows(session, fabric, wanted, where, input);
     }
   }
+  if (reads_phy) co_await read_registers(session, fabric, where, needed, input, ongoing);
   if (needs(Source::managers)) {
     EarlierManagers now = co_await read_managers(session, fabric, earlier, where.paths.is_sa_silent(), input);
     if (ongoing.managers != nullptr) ongoing.managers->add(std::move(now));

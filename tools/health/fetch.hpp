@@ -9,7 +9,9 @@
 #include "async/task.hpp"
 #include "health/input.hpp"
 #include "health/scope.hpp"
+#include "subnet/port_paths.hpp"
 #include "tools/health/counter_readings.hpp"
+#include "tools/health/fetch_phy.hpp"
 #include "tools/health/sources.hpp"
 #include "tools/health/wanted.hpp"
 
@@ -20,11 +22,19 @@ struct Ongoing {
   CounterReadings* counters{};                             ///< null: there is one round, which reads them as often as is wanted
   ManagerHistory* managers{};                              ///< null: what they had done before is read anew
   std::optional<std::map<Guid, std::string>>* firmware{};  ///< of the first round, as in Input::firmware; null: there is one round
+  /// The registers of the round before; null: there is one round, which reads them as often as is wanted.
+  struct Registers {
+    LastPhy last;                ///< null: there is none
+    const subnet::Subnet* of{};  ///< its model
+    LastPhy now;                 ///< of this round
+  };
+  Registers* registers{};
 };
 
 /// Fills the sources of `input` that the wanted checks need, and sets the reason of the others. Counters are those of `scope`. With
-/// Ongoing::counters they are read once, and compared with its last reading. What fails is added to the failures of `fabric`.
-async::Task<> read_sources(Session& session, Fabric& fabric, const Wanted& wanted, const ib::health::Scope& scope, ib::health::Input& input,
-                           Ongoing ongoing = {});
+/// Ongoing::counters they are read once, and compared with its last reading. What fails is added to the failures of `fabric`. `paths`
+/// lead to its ports; the SA gives their service levels where these are needed.
+async::Task<> read_sources(Session& session, Fabric& fabric, const Wanted& wanted, const ib::health::Scope& scope, subnet::PortPaths& paths,
+                           ib::health::Input& input, Ongoing ongoing = {});
 
 }  // namespace ib::tools::health

@@ -71,6 +71,10 @@ class Health final : public Command {
         "What is the name of a host in the description of its adapter: the first group, or all that matches. Else it is the first word.",
         [this](std::string_view text) { wanted_.host_names = ib::health::HostNames(std::string(text)); });
     set.flag("--routes", wanted_.routes, "Read the forwarding tables too, and look whether all packets arrive.");
+    set.flag("--phy", wanted_.phy,
+             "Judge the physical layer of all links too: bit error ratios, modules, temperatures, fans; six MADs or more a port.");
+    set.flag("--no-phy", omits_phy_, "Do not read why the ports with findings are down, their bit error ratios and modules.");
+    set.one_of({"--phy", "--no-phy"});
     set.value("--only", "CHECK[,CHECK...]", "Run these checks alone.",
               [this](std::string_view text) { wanted_.selection.only = checks_in(text, "--only"); });
     set.offer(check_ids);
@@ -103,6 +107,7 @@ class Health final : public Command {
     if (nodes_) wanted_.hosts = read_hosts(*nodes_);
     check_local();
     check_repeat();
+    wanted_.explains = !omits_phy_;
     if (fail_on_) wanted_.fail_on = *ib::health::find_level(*fail_on_);
     if (wanted_.is_local) wanted_.selection = local_selection(wanted_.selection);
     if (repeats_) {
@@ -134,10 +139,15 @@ class Health final : public Command {
     const ib::health::Scope scope = co_await find_scope(session, fabric, wanted_);
     ib::health::Input input(fabric.subnet, fabric.failures, wanted_.thresholds);
     if (const auto* compared = baseline.compare(fabric.subnet)) input.compare_with(*compared);
-    co_await read_sources(session, fabric, wanted_, scope, input);
-    const ib::health::Diagnosis diagnosis = ib::health::examine(input, wanted_.selection, scope);
-    emit(HealthReport(fabric, baseline.fabric(), wanted_, diagnosis, {scope, session.options().verbosity > 0}));
+    subnet::PortPaths paths(fabric.subnet, session.here());
+    co_await read_sources(session, fabric, wanted_, scope, paths, input);
+    ib::health::Diagnosis diagnosis = ib::health::examine(input, wanted_.selection, scope);
+    if (explains(session)) co_await explain_by_phy(session, fabric, paths, input, diagnosis);
+    emit(HealthReport(fabric, baseline.fabric(), wanted_, diagnosis, {scope, session.options().verbosity > 0, {}, &input.phy}));
   }
+
+  /// Whether ports with findings are asked why.
+  bool explains(const Session& session) const { return wanted_.explains && !wanted_.phy && !session.options().from; }
 
   void report_down_port(Session& session, Emit& emit) const {
     StoredBaseline former = former_fabric(session, wanted_);
@@ -159,7 +169,8 @@ class Health final : public Command {
     if (!why.empty()) session.log().warning(fmt::format("{} begins no window: {}", in_quotes(*wanted_.state), why));
     const Ongoing ongoing{wanted_.state ? &readings : nullptr, nullptr};
     if (has_room) {
-      co_await read_sources(session, fabric, wanted_, scope, input, ongoing);
+      subnet::PortPaths paths(fabric.subnet, session.here());
+      co_await read_sources(session, fabric, wanted_, scope, paths, input, ongoing);
     } else {
       for (const Source source : {Source::counters, Source::window})
         not_read(input, source, "the other end was silent now and then, which took the eight MADs");
@@ -173,8 +184,9 @@ class Health final : public Command {
   void check_local() const {
     if (wanted_.state && !wanted_.is_local) throw UsageError("--state needs --port local");
     if (!wanted_.is_local) return;
-    if (wanted_.target.given() || nodes_ || wanted_.baseline || wanted_.since || repeats_)
-      throw UsageError("--port local looks at this host's link alone: it excludes TARGET, --nodes, --baseline, --since and --repeat");
+    if (wanted_.target.given() || nodes_ || wanted_.baseline || wanted_.since || wanted_.phy || repeats_)
+      throw UsageError(
+          "--port local looks at this host's link alone: it excludes TARGET, --nodes, --baseline, --since, --phy and --repeat");
     if (wanted_.state && wanted_.interval) throw UsageError("--state takes the first reading from its file: it excludes --interval");
   }
 
@@ -186,7 +198,7 @@ class Health final : public Command {
   }
   Wanted wanted_;
   std::optional<std::string> thresholds_, fail_on_, nodes_;
-  bool repeats_{};
+  bool repeats_{}, omits_phy_{};
   std::optional<std::uint64_t> count_;
 };
 

@@ -17,6 +17,7 @@ struct Telling {
   const ib::health::Scope& scope;  ///< what was looked at, which the first line counts
   bool is_verbose{};               ///< infos are as long as other findings
   std::string first_line{};        ///< in the place of the first line: the own port is Down
+  const phy::Table* phy{};         ///< what was read of the physical layer of ports; null: nothing
 };
 
 class HealthReport final : public FabricReport {

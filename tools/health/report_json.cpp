@@ -4,6 +4,7 @@
 
 #include "health/checks.hpp"
 #include "health/finding_text.hpp"
+#include "phy/report.hpp"
 #include "report/member_names.hpp"
 #include "subnet/port_label.hpp"
 #include "tools/health/report.hpp"
@@ -99,6 +100,7 @@ void HealthReport::visit_end(report::Sink& sink, const Place& place, bool is_man
   if (place.node == subnet::none) {
     for (const char* key : {"node_guid", "node_description", "node_name", "port_num", "port_label", "lid"}) sink.null(key);
     sink.no_symbol("node_type");
+    sink.null("phy");
     return;
   }
   const subnet::Subnet& subnet = fabric_of(place).subnet;
@@ -111,6 +113,14 @@ void HealthReport::visit_end(report::Sink& sink, const Place& place, bool is_man
   const subnet::PortIndex of_node = node.kind() == subnet::NodeKind::sw ? node.first_port : node.first_port + node.entry_port;
   const Lid lid = subnet.lid(is_port ? place.port : of_node);
   sink.lid_or_null("lid", lid);
+  const phy::PortRow* row = is_port && !place.is_before && how_.phy != nullptr ? how_.phy->find(place.port) : nullptr;
+  if (row == nullptr) {
+    sink.null("phy");
+    return;
+  }
+  sink.begin_object("phy");
+  phy::visit(sink, *row);
+  sink.end_object();
 }
 
 void HealthReport::visit_evidence(report::Sink& sink, const Evidence& evidence) {

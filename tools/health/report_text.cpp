@@ -154,10 +154,8 @@ void HealthReport::text_not_looked_at(TextOut& out) const {
   }
   if (const std::string partly = checks_text([](CheckState state) { return state == CheckState::partly; }); !partly.empty())
     write_wrapped(out, "Looked at in part: " + partly.substr(0, partly.size() - 2) + ".");
-  std::string text =
-      "Not looked at: " + checks_text([](CheckState state) { return state == CheckState::not_read || state == CheckState::skipped; });
-  text += fmt::format("temperatures, cable serial numbers{} (no MAD tells them).", diagnosis_.has_compared_firmware ? "" : ", firmware");
-  write_wrapped(out, text);
+  const std::string left = checks_text([](CheckState state) { return state == CheckState::not_read || state == CheckState::skipped; });
+  if (!left.empty()) write_wrapped(out, "Not looked at: " + left.substr(0, left.size() - 2) + ".");
 }
 
 }  // namespace ib::tools::health

@@ -23,6 +23,9 @@ namespace ib::tools::health {
 void skip(ib::health::Input& input, ib::health::Source source, std::string reason);
 void not_read(ib::health::Input& input, ib::health::Source source, std::string reason);
 
+/// Has the SA give the service levels of `paths`, unless it was queried for them before.
+async::Task<> read_service_levels_once(Session& session, subnet::PortPaths& paths);
+
 /// The activity counts of subnet managers at an earlier time.
 struct EarlierManagers {
   std::map<Guid, std::uint32_t> act_counts;  ///< by port GUID, where only one manager has it

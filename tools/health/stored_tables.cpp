@@ -94,7 +94,7 @@ async::Task<> read_firmware(Session& session, Fabric& fabric, subnet::PortPaths&
     input.firmware = std::move(tables.firmware);
     co_return;
   }
-  if (!paths.has_service_levels() && paths.why_sl_0().empty()) co_await session.read_service_levels(paths);
+  co_await read_service_levels_once(session, paths);
   std::vector<PortIndex> ports = end_ports(input.subnet);
   std::erase_if(ports, [&](PortIndex at) { return !known.contains(input.subnet.node(input.subnet.port(at).node).guid()); });
   subnet::SurveyOptions options = gmp_survey(session, paths);

@@ -24,7 +24,9 @@ struct Wanted {
   std::optional<std::string> baseline;  ///< the stored fabric to compare with
   std::set<std::string> hosts;          ///< only the links that packets between these use; empty: all
   ib::health::HostNames host_names;
-  bool routes{};  ///< the forwarding tables are read, and looked at as a whole
+  bool phy{};            ///< the registers of the physical layer of all links are read, and judged
+  bool explains = true;  ///< without them, those of ports with findings are read
+  bool routes{};         ///< the forwarding tables are read, and looked at as a whole
   ib::health::Selection selection;
   ib::health::Thresholds thresholds;
   ib::health::Level fail_on = ib::health::Level::warning;

@@ -55,13 +55,19 @@ async::Task<> Watch::look(const std::string& time) {
   } else if (before_) {
     input.compare_with(round_before.emplace(before_->subnet, subnet::changes(now.subnet, before_->subnet), tables_));
   }
-  const Ongoing ongoing{&readings_, &managers_, &firmware_};
-  co_await read_sources(session_, now, wanted_, scope, input, ongoing);
+  registers_.of = before_ ? &before_->subnet : nullptr;
+  const Ongoing ongoing{&readings_, &managers_, &firmware_, &registers_};
+  subnet::PortPaths paths(now.subnet, session_.here());
+  co_await read_sources(session_, now, wanted_, scope, paths, input, ongoing);
   if (!std::exchange(lost_, {}).empty()) session_.log().warning("the fabric is there again");
-  report(now, input, scope, time);
+  ib::health::Diagnosis diagnosis = ib::health::examine(input, wanted_.selection, scope);
+  const bool explains = wanted_.explains && !wanted_.phy && !before_ && !session_.options().from;
+  if (explains) co_await explain_by_phy(session_, now, paths, input, diagnosis);
+  report(now, diagnosis, input, scope, time);
   tables_ = ib::health::tables_of(input);
   if (has_port_changed(now)) close();
   before_ = std::move(now);
+  registers_.last = std::exchange(registers_.now, nullptr);
   target_ = target_now_;
 }
 
@@ -91,10 +97,10 @@ async::Task<ib::health::Scope> Watch::scope_of(Fabric& now) {
   co_return ib::health::scope_around(now.subnet, node);
 }
 
-void Watch::report(const Fabric& now, const ib::health::Input& input, const ib::health::Scope& scope, const std::string& time) {
-  const ib::health::Diagnosis diagnosis = ib::health::examine(input, wanted_.selection, scope);
+void Watch::report(const Fabric& now, const ib::health::Diagnosis& diagnosis, const ib::health::Input& input,
+                   const ib::health::Scope& scope, const std::string& time) {
   const Fabric* before = stored_.fabric() != nullptr ? stored_.fabric() : before_ ? &*before_ : nullptr;
-  emit_round(HealthReport(now, before, wanted_, diagnosis, {scope, session_.options().verbosity > 0}), time);
+  emit_round(HealthReport(now, before, wanted_, diagnosis, {scope, session_.options().verbosity > 0, {}, &input.phy}), time);
 }
 
 void Watch::emit_round(const HealthReport& report, const std::string& time) {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "tools/health/counter_readings.hpp"
+#include "tools/health/fetch.hpp"
 #include "tools/health/sources.hpp"
 #include "tools/health/stored_baseline.hpp"
 #include "tools/health/wanted.hpp"
@@ -32,7 +33,8 @@ class Watch {
   async::Task<> round(std::string time);
   async::Task<> look(const std::string& time);
   async::Task<ib::health::Scope> scope_of(Fabric& now);
-  void report(const Fabric& now, const ib::health::Input& input, const ib::health::Scope& scope, const std::string& time);
+  void report(const Fabric& now, const ib::health::Diagnosis& diagnosis, const ib::health::Input& input, const ib::health::Scope& scope,
+              const std::string& time);
   void report_down_port(const std::string& time);
   void emit_round(const HealthReport& report, const std::string& time);
   void lose(const Error& error);
@@ -47,6 +49,7 @@ class Watch {
   CounterReadings readings_;
   ManagerHistory managers_;
   std::optional<std::map<Guid, std::string>> firmware_;  ///< as the first round with a baseline has read it
+  Ongoing::Registers registers_;                         ///< of the last round, with --phy
   ib::health::BaselineTables tables_;                    ///< of the last round
   std::optional<Fabric> before_;                         ///< of the last round that read the fabric
   subnet::NodeIndex target_ = subnet::none;              ///< the node of TARGET in before_: its LID may change

@@ -8,11 +8,11 @@
 #include <utility>
 
 #include "base/escape.hpp"
-#include "iba/text.hpp"
 #include "subnet/find_port.hpp"
 #include "subnet/names.hpp"
 #include "subnet/order.hpp"
 #include "subnet/port_label.hpp"
+#include "tools/shared/vs_keys.hpp"
 
 namespace ib::tools {
 namespace {
@@ -28,15 +28,6 @@ void note_unread(const Session& session, const std::vector<phy::DeviceRow>& devi
     const auto unread = std::ranges::count(devices, state, &phy::DeviceRow::state);
     if (unread != 0) session.note(fmt::format("Registers of {} of {} devices are not read: {}", unread, devices.size(), why));
   }
-}
-
-/// The VS_Keys of the command line.
-phy::VsKeys read_vs_keys(const Session& session, const std::optional<std::string>& file) {
-  if (!file) return {};
-  if (*file != "-") return phy::VsKeys::read(*file);
-  const auto key = prompt_for_key(*session.options().world, "VS_Key");
-  if (!key) throw UsageError("The VS_Key is not a number");
-  return phy::VsKeys(*key);
 }
 
 }  // namespace
@@ -82,7 +73,8 @@ async::Task<> PhyFabric::discover() {
   }
   if (wanted_.raw) raw_ = std::make_unique<RawFile>(*raw_file_, session_.transactor(), subnet, session_.loop());
   if (wanted_.planes) {
-    const bool is_whole = fabric_.subnet.port_guid(subnet.start) == session_.end_port().port_guid();
+    const bool is_whole =
+        wanted_.targets.size() != 1 || subnet.start == subnet::none || subnet.port_guid(subnet.start) == session_.end_port().port_guid();
     const path::Path* target = is_whole ? nullptr : &*wanted_.targets.front().target.path;
     planes_ = co_await phy::read_planes(transactor(), subnet, co_await session_.smp_path(target), nodes);
     add_failures(session_, fabric_, std::move(planes_.failures));
@@ -120,12 +112,7 @@ void PhyCommand::add_options(OptionSet& set, CommonOptions& common, std::vector<
   set.optional_operands();
   set.target_ports("TARGET", wanted_.targets);
   set.number("--rate", wanted_.per_second, "N", "Send at most so many requests a second; 2000 by default.", {.low = 1, .high = 1000000});
-  set.value("--vskey", "FILE", "Read VS_Keys from FILE: one, or a line of GUID and key for each device; -: read one from the terminal.",
-            [this](const std::string& text) {
-              if (parse_number(text)) throw OptionError("--vskey: a VS_Key on the command line is seen by others: name a file, or -");
-              if (text.empty()) throw OptionError("--vskey: the name of the file is empty");
-              wanted_.vs_keys = text;
-            });
+  add_vs_keys(set, wanted_.vs_keys);
   add_discovery(set, wanted_.discovery);
   add_table_options(set, common, shown_, std::move(keys));
   add_common(set, common, group_target | group_sl);

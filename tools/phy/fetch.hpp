@@ -25,7 +25,7 @@ struct PhyWanted {
   DiscoveryOptions discovery;
   unsigned per_second = 2000;
   bool histogram{}, planes{}, received_bits{};
-  std::optional<std::string> raw;  ///< the file for the MADs of the run
+  std::optional<std::string> raw;      ///< the file for the MADs of the run
   std::optional<std::string> vs_keys;  ///< the file of VS_Keys, or `-`
   phy::Wanted registers = phy::Wanted::ports;
   /// Whether a port is read that the command line does not name itself.

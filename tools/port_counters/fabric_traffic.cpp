@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // ibdatacounters: data and packets of all ports of the fabric. All ports of a switch are one row.
-#include <algorithm>
 #include <functional>
 
 #include "counters/history.hpp"
-#include "counters/owner.hpp"
 #include "counters/readings.hpp"
 #include "subnet/port_paths.hpp"
 #include "tools/frame/commands.hpp"

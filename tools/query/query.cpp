@@ -17,11 +17,13 @@
 #include "path/json.hpp"
 #include "report/structure.hpp"
 #include "sa/records.hpp"
+#include "subnet/set_target.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/session.hpp"
 #include "tools/shared/field_assignments.hpp"
 #include "tools/shared/records_report.hpp"
 #include "tools/shared/secrets.hpp"
+#include "tools/shared/vs_keys.hpp"
 
 namespace ib::tools {
 namespace {
@@ -135,6 +137,7 @@ class Query final : public Command {
               [this](std::string_view text) { fields_.emplace_back(text); });
     set.offer([this] { return info_ == nullptr ? std::vector<std::string>() : field_assignments(*info_); });
     set.key("--smkey", sm_key_, "SMKEY", "The SM_Key of requests to the SA, zero by default; what is no number asks for it.");
+    add_vs_keys(set, vs_keys_);
     set.flag("--zero", zero_, "Fields of a Set that -f does not name become zero.");
     add_common(set, common, group_target | group_sl);
   }
@@ -208,6 +211,8 @@ class Query final : public Command {
     select_layout(bytes, info);
     for (const std::string& field : fields_) {
       const auto [name, value] = split(field);
+      if (const auto place = find_path(info, name); place && place->field->name == "vs_key")
+        throw UsageError(fmt::format("{}: a VS_Key on the command line is seen by others: --vskey names a file, or -", name));
       set_field(bytes, info, name, value);
     }
   }
@@ -231,10 +236,18 @@ class Query final : public Command {
 
   async::Task<> ask(Session& session, const mad::RpcName& rpc, const mad::RpcHeader& header, QueryReport& report) const {
     const bool is_smp = mad::is_smp(header.mgmt_class);
+    const std::optional<FieldRef> key_place = find_path(*report.info, "vs_key");
+    const bool is_keyed = find_keyed_data(header.mgmt_class) != nullptr && key_place;
+    if (vs_keys_ && !is_keyed) throw UsageError(fmt::format("--vskey: {} has no VS_Key", report.info->iba_name));
+    const phy::VsKeys keys = read_vs_keys(session, vs_keys_);
     if (is_smp && session.options().skip_sl) throw UsageError("--skip-sl is about GMPs: an SMP has no service level");
     async::Task<Destination> find = is_smp ? session.smp_node(target_) : session.gmp_node(target_);
     Destination node = co_await std::move(find);
-    if (rpc.sets()) node = co_await session.identified(std::move(node));
+    if (vs_keys_ && !subnet::takes_smps(node.path))
+      throw Error("The VS_Key is not sent: no SMP shows which node is at the end of the path");
+    // A key is for the node that has named itself at the end of the path.
+    if (rpc.sets() || vs_keys_) node = co_await session.identified(std::move(node));
+    const std::uint64_t vs_key = keys.of(node.path.ib().meant, node.path.ib().meant);
     const path::Path& path = node.path;
     report.path = path;
     const StructInfo& info = *report.info;
@@ -253,11 +266,13 @@ class Query final : public Command {
       // The fields that the user gives for a GMP are in the Get too: fields like PortSelect select what is read. An SMP selects by its
       // attribute modifier.
       if (!is_smp) apply_fields(bytes, info);
+      if (is_keyed) write_number(bytes, *key_place, vs_key);
       const mad::Reply before = co_await transactor.call(request);
       bytes = attribute_of(before, info);
       keep_states(bytes, info);
     }
     apply_fields(bytes, info);
+    if (is_keyed) write_number(bytes, *key_place, vs_key);
     request.method = rpc.method;
     request.payload = bytes;
     const mad::Reply reply = co_await transactor.call(request);
@@ -286,6 +301,7 @@ class Query final : public Command {
   std::uint32_t modifier_{};
   std::uint64_t sm_key_{};
   std::vector<std::string> fields_;
+  std::optional<std::string> vs_keys_;
   bool zero_{};
 };
 

@@ -76,7 +76,7 @@ class ExporterBench {
 
   /// The page as Prometheus would have it now: "name{labels}" and its value.
   std::map<std::string, std::string> page() const {
-    const ib::metrics::PageRules rules({.hcas = true}, {});
+    const ib::metrics::PageRules rules(exported, {});
     ib::metrics::Page page(rules, engine->view(), {});
     std::map<std::string, std::string> samples;
     for (std::string text; page.next(text, 1U << 20U);) {
@@ -116,6 +116,7 @@ class ExporterBench {
   }
   std::uint64_t sent() const { return engine->view().exporter.mads_sent; }
 
+  ib::metrics::Exported exported{.hcas = true};  ///< of page()
   FakeFabric fabric;
   std::vector<FakePma*> pmas;
   bool is_port_gone = false;

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The physical layer: bit error ratios, FEC, modules, and temperatures and fans of switches. What switches have by the names of treydock's
+// collector for ibswinfo has these. A port that the last reading of registers did not read has no sample.
+#include <fmt/format.h>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "metrics/families.hpp"
+
+namespace ib::metrics {
+namespace {
+
+using phy::PortRow;
+
+/// Calls `use` with each external port of a device whose registers were read, and its row.
+template <class Use>
+void each_port_row(const ItemWriter& to, Use use) {
+  if (!to.view.phy) return;
+  const subnet::PortIndex first = to.device().port + (to.is_switch() ? 1 : 0);
+  const subnet::PortIndex last = to.device().port + (to.is_switch() ? to.fabric().subnet.node(to.device().node).slots : 1);
+  for (subnet::PortIndex port = first; port < last; ++port) {
+    if (const PortRow* row = to.view.phy->table.find(port); row != nullptr) use(port, *row);
+  }
+}
+
+/// A value of a port with a link.
+template <auto value_of>
+void write_of_link(const ItemWriter& to) {
+  each_port_row(to, [&](subnet::PortIndex port, const PortRow& row) {
+    if (to.linked_peer(port) == subnet::none) return;
+    if (const auto value = value_of(row)) to.port_sample(port).value(*value);
+  });
+}
+
+/// A value of a module, whether its port has a link or not.
+template <auto value_of>
+void write_of_module(const ItemWriter& to) {
+  each_port_row(to, [&](subnet::PortIndex port, const PortRow& row) {
+    if (const auto value = value_of(row)) to.port_sample(port).value(*value);
+  });
+}
+
+/// A value of each lane; with `is_milli` it is in thousandths of the unit that is written.
+template <auto values_of, bool is_milli = false>
+void write_of_lanes(const ItemWriter& to) {
+  constexpr double milli = 1000;
+  each_port_row(to, [&](subnet::PortIndex port, const PortRow& row) {
+    const auto values = values_of(row);
+    for (std::size_t lane = 0; lane < values.size(); ++lane) {
+      if (!values[lane]) continue;
+      to.port_sample(port).label("lane", static_cast<unsigned>(lane)).value(is_milli ? *values[lane] / milli : *values[lane]);
+    }
+  });
+}
+
+void write_histogram(const ItemWriter& to) {
+  each_port_row(to, [&](subnet::PortIndex port, const PortRow& row) {
+    if (!row.has(phy::Part::histogram) || !row.histogram) return;
+    unsigned number = 0;
+    for (const phy::HistogramBin& bin : *row.histogram) {
+      const std::string range = bin.low == bin.high ? std::to_string(bin.low) : fmt::format("{}-{}", bin.low, bin.high);
+      to.port_sample(port).label("bin", number++).label("symbols", range).value(bin.count);
+    }
+  });
+}
+
+void write_module_info(const ItemWriter& to) {
+  each_port_row(to, [&](subnet::PortIndex port, const PortRow& row) {
+    if (!row.has_module()) return;
+    to.port_sample(port)
+        .label("vendor", phy::padded_text(row.module.vendor))
+        .label("part_number", phy::padded_text(row.module.part_number))
+        .label("serial_number", phy::padded_text(row.module.serial_number))
+        .label("firmware_version", phy::module_firmware(row))
+        .value(1);
+  });
+}
+
+std::optional<std::uint64_t> corrected(const PortRow& row) {
+  return row.has(phy::Part::physical) ? std::optional(row.corrected_blocks) : std::nullopt;
+}
+std::optional<std::uint64_t> uncorrectable(const PortRow& row) {
+  return row.has(phy::Part::physical) ? std::optional(row.uncorrectable_blocks) : std::nullopt;
+}
+
+void add_port_layer(std::vector<Family>& to, Items items, std::uint8_t by) {
+  const std::string prefix = items == Items::switches ? "infiniband_switch_port_" : "infiniband_hca_port_";
+  const auto add = [&](std::string_view name, std::string_view help, WriteItem write, Type type = Type::gauge) {
+    to.push_back({prefix + std::string(name), std::string(help), type, items, by, write, 0, true});
+  };
+  add("raw_ber", "Bit error ratio before FEC since its counters were cleared.", write_of_link<phy::raw_ber>);
+  add("effective_ber", "Bit error ratio after FEC.", write_of_link<phy::effective_ber>);
+  add("symbol_ber", "Symbol error ratio after FEC and retransmission.", write_of_link<phy::symbol_ber>);
+  add("ber_seconds", "Time since the counters of the bit error ratios were cleared.", write_of_link<phy::seconds_since_clear>);
+  add("rs_fec_corrected_blocks_total", "Blocks that FEC corrected, by registers.", write_of_link<corrected>, Type::counter);
+  add("rs_fec_uncorrectable_blocks_total", "Blocks that FEC could not correct, by registers.", write_of_link<uncorrectable>, Type::counter);
+  add("fec_histogram_blocks_total", "Blocks by how many of their symbols had errors.", write_histogram, Type::counter);
+  add("module_temperature_celsius", "Temperature of the module.", write_of_module<phy::module_temperature>);
+  add("module_rx_power_dbm", "Received optical power of a lane in dBm.", write_of_lanes<phy::rx_power_dbm>);
+  add("module_tx_power_dbm", "Sent optical power of a lane in dBm.", write_of_lanes<phy::tx_power_dbm>);
+  add("module_bias_amperes", "Bias current of the laser of a lane.",
+      write_of_lanes<[](const PortRow& row) { return phy::bias_milliamperes(row); }, true>);
+  add("module_info", "The module or cable in the cage of the port.", write_module_info);
+}
+
+/// Calls `use` with the sensors and fans of a switch, if they were read.
+template <class Use>
+void with_environment(const ItemWriter& to, Use use) {
+  const phy::EnvironmentRow* row = to.view.phy ? to.view.phy->table.environment(to.device().node) : nullptr;
+  if (row != nullptr) use(*row);
+}
+
+/// The temperature of the ASIC.
+void write_temperature(const ItemWriter& to) {
+  with_environment(to, [&](const phy::EnvironmentRow& row) {
+    for (const phy::Sensor& sensor : row.sensors) {
+      if (sensor.index == 0 && sensor.celsius) to.out.sample().label("guid", to.guid()).value(*sensor.celsius);
+    }
+  });
+}
+
+void write_sensors(const ItemWriter& to) {
+  with_environment(to, [&](const phy::EnvironmentRow& row) {
+    for (const phy::Sensor& sensor : row.sensors) {
+      if (!sensor.celsius) continue;
+      to.out.sample().label("guid", to.guid()).label("sensor", unsigned{sensor.index}).label("name", sensor.name).value(*sensor.celsius);
+    }
+  });
+}
+
+void write_fans(const ItemWriter& to) {
+  with_environment(to, [&](const phy::EnvironmentRow& row) {
+    for (const phy::Fan& fan : row.fans) {
+      if (fan.rpm) to.out.sample().label("guid", to.guid()).label("fan", unsigned{fan.index}).value(*fan.rpm);
+    }
+  });
+}
+
+/// The fans taken together: not well if one is below its limit, and nothing if that is not known of any.
+void write_fan_status(const ItemWriter& to) {
+  with_environment(to, [&](const phy::EnvironmentRow& row) {
+    bool is_known = false, is_slow = false;
+    for (const phy::Fan& fan : row.fans) {
+      is_known = is_known || fan.is_below_limit;
+      is_slow = is_slow || fan.is_below_limit.value_or(false);
+    }
+    if (is_known) to.out.sample().label("guid", to.guid()).label("status", is_slow ? "ERROR" : "OK").value(1);
+  });
+}
+
+void write_hardware(const ItemWriter& to) {
+  const phy::Firmware* firmware = to.view.phy ? to.view.phy->table.firmware(to.device().node) : nullptr;
+  if (firmware == nullptr) return;
+  const phy::EnvironmentRow* board = to.view.phy->table.environment(to.device().node);
+  to.out.sample()
+      .label("guid", to.guid())
+      .label("firmware_version", firmware->version)
+      .label("psid", firmware->psid)
+      .label("part_number", board != nullptr ? std::string_view(board->part_number) : std::string_view())
+      .label("serial_number", board != nullptr ? std::string_view(board->serial_number) : std::string_view())
+      .label("switch", to.fabric().name(to.device().node))
+      .value(1);
+}
+
+void write_uptime(const ItemWriter& to) {
+  const phy::Firmware* firmware = to.view.phy ? to.view.phy->table.firmware(to.device().node) : nullptr;
+  if (firmware != nullptr) to.out.sample().label("guid", to.guid()).value(firmware->uptime_seconds);
+}
+
+template <auto of_phy>
+void write_of_phy(const ItemWriter& to) {
+  if (to.view.phy && to.view.reading) to.out.sample().value(of_phy(*to.view.phy));
+}
+
+}  // namespace
+
+void add_phy_families(std::vector<Family>& to, const Exported& exported) {
+  if (!exported.phy) return;
+  const auto by_switch = static_cast<std::uint8_t>(select_switch | select_errors);
+  add_port_layer(to, Items::switches, by_switch);
+  if (exported.hcas) add_port_layer(to, Items::hcas, static_cast<std::uint8_t>(select_hca | select_errors));
+  const auto of_switch = [&](std::string_view name, std::string_view help, WriteItem write) {
+    to.push_back(
+        {"infiniband_switch_" + std::string(name), std::string(help), Type::gauge, Items::switches, select_switch, write, 0, true});
+  };
+  of_switch("hardware_info", "Firmware and board of the switch.", write_hardware);
+  of_switch("uptime_seconds", "Time since the firmware started.", write_uptime);
+  of_switch("temperature_celsius", "Temperature of the ASIC.", write_temperature);
+  of_switch("sensor_temperature_celsius", "Temperature of a sensor.", write_sensors);
+  of_switch("fan_status_info", "Whether all fans are above their limit: OK or ERROR.", write_fan_status);
+  of_switch("fan_rpm", "Turns of a fan in a minute.", write_fans);
+  const auto own = [&](std::string_view name, std::string_view help, WriteItem write) {
+    to.push_back({std::string(name), std::string(help), Type::gauge, Items::exporter, 0, write});
+  };
+  own("infiniband_exporter_phy_timestamp_seconds", "Unix time at which the last reading of registers ended.",
+      write_of_phy<[](const PhyReading& phy) { return seconds(phy.time); }>);
+  own("infiniband_exporter_phy_duration_seconds", "Time that the last reading of registers took.",
+      write_of_phy<[](const PhyReading& phy) { return seconds(phy.took); }>);
+}
+
+}  // namespace ib::metrics

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "tools/health/fetch_phy.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "health/port_layer.hpp"
+#include "phy/reading.hpp"
+#include "subnet/mlnx.hpp"
+#include "subnet/mlnx_vendor.hpp"
+#include "subnet/survey.hpp"
+#include "tools/health/sources.hpp"
+#include "tools/shared/failure_lines.hpp"
+
+namespace ib::tools::health {
+namespace {
+
+using ib::health::Input;
+using ib::health::Source;
+using phy::Part;
+using subnet::NodeIndex;
+using subnet::PortIndex;
+
+/// The external ports of devices that may have registers.
+std::vector<PortIndex> ports_with_registers(const subnet::Subnet& subnet, const ib::health::Scope& scope) {
+  std::vector<PortIndex> ports;
+  for (PortIndex at = 0; at < subnet.ports().size(); ++at) {
+    const subnet::Port& port = subnet.port(at);
+    if (port.number != 0 && port.has_info && scope.has_port(at) && subnet::is_mellanox(subnet.node(port.node).info)) ports.push_back(at);
+  }
+  return ports;
+}
+
+phy::ReadingOptions options_for(Session& session, const subnet::PortPaths& paths) {
+  phy::ReadingOptions options;
+  options.paths = &paths;
+  options.progress = [&session](std::size_t done, std::size_t of) { session.progress().count(done, of, "ports"); };
+  return options;
+}
+
+std::vector<NodeIndex> switches_of(const subnet::Subnet& subnet, const std::vector<PortIndex>& ports) {
+  std::set<NodeIndex> nodes;
+  for (const PortIndex at : ports) {
+    const NodeIndex node = subnet.port(at).node;
+    if (subnet.node(node).kind() == subnet::NodeKind::sw) nodes.insert(node);
+  }
+  return {nodes.begin(), nodes.end()};
+}
+
+/// Source::unhealthy, of devices that are known to have MlnxExtPortInfo.
+async::Task<> read_unhealthy(Session& session, const subnet::Subnet& subnet, std::vector<PortIndex> ports, Input& input) {
+  std::erase_if(ports, [&subnet](PortIndex at) { return !subnet::has_mlnx_ext_port_info(subnet.node(subnet.port(at).node).info); });
+  if (ports.empty()) {
+    skip(input, Source::unhealthy, "no device is known to have MlnxExtPortInfo");
+    co_return;
+  }
+  const subnet::SurveyOptions options(session.here(), subnet::SurveyWay::smp);
+  const subnet::SurveyQuestion<smp::MlnxExtPortInfo> ask = [](subnet::SurveyPort port) {
+    return port.transactor.try_subn_get<smp::MlnxExtPortInfo>(port.path, port.number);
+  };
+  const auto found = co_await subnet::survey<smp::MlnxExtPortInfo>(session.transactor(), subnet, std::move(ports), options, ask);
+  std::size_t lost = 0;
+  for (const auto& row : found.rows) {
+    if (row.value) input.unhealthy[row.port] = row.value->unhealthy_reason;
+    if (!row.value && found.failures[row.failure].kind != subnet::Failure::Kind::refused) ++lost;
+  }
+  if (lost != 0) {
+    not_read(input, Source::unhealthy, fmt::format("MlnxExtPortInfo of {} of {} ports", input.unhealthy.size(), found.rows.size()));
+    input.source(Source::unhealthy).is_partial = !input.unhealthy.empty();
+  } else if (input.unhealthy.empty()) {
+    skip(input, Source::unhealthy, "no device has MlnxExtPortInfo");
+  } else {
+    input.source(Source::unhealthy) = {};
+  }
+}
+
+/// The registers that tell why a port is down, or how well its link does.
+phy::Parts parts_for(const subnet::Subnet& subnet, const std::vector<PortIndex>& ports) {
+  const bool any_up = std::ranges::any_of(ports, [&subnet](PortIndex at) { return subnet.port(at).is_link_up(); });
+  const phy::Parts down = phy::parts_of(Part::troubleshooting, Part::module, Part::link_down);
+  return any_up ? static_cast<phy::Parts>(down | phy::parts_of(Part::statistics)) : down;
+}
+
+/// The first of these ports whose requests, and those for the GeneralInfo of their devices, are at most most_phy_requests.
+std::vector<PortIndex> affordable(const subnet::Subnet& subnet, const std::vector<PortIndex>& ports) {
+  constexpr std::size_t requests_a_port = 4;
+  std::vector<PortIndex> chosen;
+  std::set<NodeIndex> nodes;
+  for (const PortIndex at : ports) {
+    const NodeIndex node = subnet.port(at).node;
+    if (!subnet::is_mellanox(subnet.node(node).info)) continue;
+    nodes.insert(node);
+    if (nodes.size() + (chosen.size() + 1) * requests_a_port > most_phy_requests) break;
+    chosen.push_back(at);
+  }
+  return chosen;
+}
+
+}  // namespace
+
+async::Task<> read_phy_before(Session& session, const Fabric& fabric, const ib::health::Scope& scope, subnet::PortPaths& paths,
+                              Input& input) {
+  std::vector<PortIndex> ports = ports_with_registers(fabric.subnet, scope);
+  if (ports.empty()) co_return;
+  co_await read_service_levels_once(session, paths);
+  phy::ReadingOptions options = options_for(session, paths);
+  options.parts = phy::parts_of(Part::physical, Part::statistics);
+  phy::Reading found = co_await phy::read_phy(session.transactor(), fabric.subnet, std::move(ports), std::move(options));
+  input.phy_before = {std::make_shared<const phy::Reading>(std::move(found)), fabric.subnet};
+}
+
+async::Task<LastPhy> read_phy_sources(Session& session, const Fabric& fabric, const ib::health::Scope& scope, subnet::PortPaths& paths,
+                                      ib::health::Sources needed, Input& input) {
+  std::vector<PortIndex> ports = ports_with_registers(fabric.subnet, scope);
+  if (ports.empty()) {
+    for (const Source source : {Source::phy, Source::environment, Source::unhealthy}) skip(input, source, "no device is NVIDIA's");
+    co_return nullptr;
+  }
+  if (needed.test(static_cast<std::size_t>(Source::unhealthy))) co_await read_unhealthy(session, fabric.subnet, ports, input);
+  co_await read_service_levels_once(session, paths);
+  input.phy_ports = ports;
+  input.environment_nodes = switches_of(fabric.subnet, ports);
+  phy::ReadingOptions options = options_for(session, paths);
+  options.wanted = phy::Wanted::ports_and_environment;
+  phy::Reading found = co_await phy::read_phy(session.transactor(), fabric.subnet, std::move(ports), std::move(options));
+  print_failures(session, fabric.subnet, found.failures);
+  const auto reading = std::make_shared<const phy::Reading>(std::move(found));
+  input.phy = {reading, fabric.subnet};
+  input.source(Source::phy) = input.source(Source::environment) = {};
+  if (std::ranges::none_of(reading->ports, &phy::PortRow::is_known)) not_read(input, Source::phy, "no device gave its registers");
+  if (input.environment_nodes.empty()) {
+    skip(input, Source::environment, "no switch is NVIDIA's");
+  } else if (reading->environments.empty()) {
+    not_read(input, Source::environment, "no switch gave its temperatures");
+  }
+  co_return reading;
+}
+
+async::Task<> explain_by_phy(Session& session, const Fabric& fabric, subnet::PortPaths& paths, Input& input,
+                             ib::health::Diagnosis& diagnosis) {
+  std::vector<PortIndex> ports = affordable(fabric.subnet, ib::health::ports_of(diagnosis.findings, input));
+  if (ports.empty()) co_return;
+  co_await read_service_levels_once(session, paths);
+  phy::ReadingOptions options = options_for(session, paths);
+  options.parts = parts_for(fabric.subnet, ports);
+  options.most_requests = most_phy_requests;
+  options.tries_once = true;
+  phy::Reading found = co_await phy::read_phy(session.transactor(), fabric.subnet, std::move(ports), std::move(options));
+  input.phy = {std::make_shared<const phy::Reading>(std::move(found)), fabric.subnet};
+  ib::health::add_layer(diagnosis.findings, input);
+}
+
+}  // namespace ib::tools::health

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "tools/shared/vs_keys.hpp"
+
+#include "iba/text.hpp"
+
+namespace ib::tools {
+
+void add_vs_keys(OptionSet& set, std::optional<std::string>& file) {
+  set.value("--vskey", "FILE", "Read VS_Keys from FILE: one, or a line of GUID and key for each device; -: read one from the terminal.",
+            [&file](const std::string& text) {
+              if (parse_number(text)) throw OptionError("--vskey: a VS_Key on the command line is seen by others: name a file, or -");
+              if (text.empty()) throw OptionError("--vskey: the name of the file is empty");
+              file = text;
+            });
+}
+
+phy::VsKeys read_vs_keys(const Session& session, const std::optional<std::string>& file) {
+  if (!file) return {};
+  if (*file != "-") return phy::VsKeys::read(*file);
+  const auto key = prompt_for_key(*session.options().world, "VS_Key");
+  if (!key) throw UsageError("The VS_Key is not a number");
+  return phy::VsKeys(*key);
+}
+
+}  // namespace ib::tools
