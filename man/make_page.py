@@ -15,6 +15,7 @@ Lines of the source that begin with '@' are replaced:
   @json_words       the dictionary of JSON keys
   @source FILE      a source file of this project, without the two lines of its licence and with its first comment as text
   @example ... @end the lines between are printed as they are: a session that begins with "$ COMMAND"
+  @try ... @end     examples, `COMMAND LINE  # MEANING`, which `ibtool help NAME` prints too (tools/frame/make_help_pages.py)
 Everything else is roff and stays as it is.
 """
 import itertools
@@ -134,10 +135,73 @@ def source_text(name):
     return [roff(" ".join(comment)), ".PP", ".EX", *[roff(line) for line in lines[len(comment):]], ".EE"]
 
 
+def tried(line):
+    """An example and its meaning."""
+    command, _, meaning = line.partition("  # ")
+    return [".TP", "\\fB" + roff(command) + "\\fR", roff(meaning)]
+
+
+INDENT, COLUMNS = 7, 80  # of text in a page, and of a terminal
+
+
+def visible(text):
+    """How many columns a line of roff takes."""
+    return len(re.sub(r"\\(?:\(..|[-e])", "x", re.sub(r"\\f(?:\[.*?\]|.)|\\&", "", text)))
+
+
+def without_tabs(line):
+    """A literal line with blanks for tabs, up to the next of every eighth column."""
+    text = ""
+    for part in line.split("\t"):
+        text += " " * (-visible(text) % 8 or 8 if text else 0) + part
+    return text
+
+
+def folded(line, width):
+    """A literal line as several, broken at blanks, or behind commas. Those after the first are indented by four more."""
+    line = without_tabs(line)
+    lead = len(line) - len(line.lstrip(" "))
+    parts = []
+    while visible(line) > width:
+        fitting = [at for at in range(lead + 5, len(line)) if visible(line[:at]) <= width]
+        cuts = [at for at in fitting if line[at] == " "] or [at for at in fitting if line[at - 1] == ","]
+        if not cuts:
+            break
+        parts.append(line[:cuts[-1]])
+        line = " " * (lead + 4) + line[cuts[-1]:].lstrip(" ")
+    return parts + [line]
+
+
+def fit(out):
+    """Literal blocks that are too wide begin at the left margin, and lines that are still too long are folded, so that no line is wider than a
+    terminal."""
+    fitting, at = [], 0
+    while at < len(out):
+        fitting.append(out[at])
+        end = {".EX": ".EE", ".nf": ".fi"}.get(out[at])
+        at += 1
+        if end is None:
+            continue
+        stop = out.index(end, at)
+        block = out[at:stop]
+        wide = any(visible(without_tabs(line)) > COLUMNS - 2 * INDENT for line in block if not line.startswith("."))
+        lines = [part for line in block for part in ([line] if line.startswith(".") else folded(line, COLUMNS - 1))]
+        fitting += [".in 0", *[line for line in lines if line not in (".RS", ".RE")], ".in"] if wide else block
+        at = stop
+    return fitting
+
+
 def page(tables, source, version, section):
-    out, literal = [], False
+    out, literal, in_try = [], False, False
     for line in source:
         word, _, rest = line.partition(" ")
+        if word == "@try":
+            in_try = True
+            continue
+        if in_try:
+            in_try = word != "@end"
+            out += tried(line) if in_try else [".PP"]
+            continue
         if literal and word != "@end":
             out.append(roff(line))
             continue
@@ -167,7 +231,7 @@ def page(tables, source, version, section):
             raise SystemExit(f"make_page: unknown directive {word}")
         else:
             out.append(line)
-    return "\n".join(out) + "\n"
+    return "\n".join(fit("\n".join(out).split("\n"))) + "\n"
 
 
 def main():

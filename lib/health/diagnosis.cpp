@@ -139,6 +139,7 @@ Diagnosis examine(const Input& input, const Selection& selection, const Scope& s
   add_layer(diagnosis.findings, input);
   count_findings(diagnosis);
   measure_window(diagnosis, input, scope);
+  diagnosis.has_counters = !input.counts.all().empty();
   return diagnosis;
 }
 

@@ -31,6 +31,7 @@ struct Diagnosis {
   std::vector<CheckResult> checks;       ///< of all_checks()
   std::array<std::size_t, 3> levels{};   ///< findings by Level
   std::size_t implausible{};             ///< changes of counters that no link can explain, and that were left out
+  bool has_counters{};                   ///< counters of some ports were read, at least once
   std::optional<double> window_seconds;  ///< the shortest of all ports; absent without two readings
   std::optional<double> provable_ratio;  ///< the error ratio that the window proves on the slowest link that was read at both ends
   Share proven_links{};                  ///< the links about which the window proves something

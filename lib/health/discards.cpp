@@ -24,7 +24,7 @@ struct Unexplained {
   Confidence confidence;
 };
 Unexplained unexplained(const PortChanges& counts) {
-  if (!counts.has_discard_details) return {"The reasons of discards are not told.", Confidence::possible};
+  if (!counts.has_discard_details) return {"The reasons of discards are not reported.", Confidence::possible};
   if (counts.lacks_discard_details)
     return {"A counter of PortXmitDiscardDetails is full, or was not read before: it may explain the others.", Confidence::possible};
   return {"PortXmitDiscardDetails does not explain all discards.", Confidence::likely};
@@ -64,7 +64,7 @@ void find_inactive_discards(const Input& input, Findings& findings) {
   find_unexplained(input, findings, [&](const PortChanges& counts, Finding& finding) {
     if (!is_plainly_inactive(input, counts)) return false;
     finding.confidence = Confidence::likely;
-    finding.detail = "Their reasons are not told, but the port has no link.";
+    finding.detail = "Their reasons are not reported, but the port has no link.";
     return true;
   });
 }

@@ -86,7 +86,7 @@ Finding dead_link(const Input& input, const Downed& port) {
   } else if (other_end(input, peer) == OtherEnd::counted) {
     finding.detail = "Both ends counted it, and it did not come back.";
   } else {
-    doubt(finding, "It went down and did not come back. The other end did not count it, or can not tell.");
+    doubt(finding, "It went down and did not come back. The other end did not count it, or it is not known.");
   }
   const auto is_disabled_end = [&input](const Place& end) { return is_disabled(input.subnet.port(end.port)); };
   if (std::ranges::any_of(finding.ends, is_disabled_end)) {
@@ -111,10 +111,10 @@ void find_flaps(const Input& input, Findings& findings) {
         hedge(finding, port.change);
         break;
       case OtherEnd::is_full:
-        doubt(finding, "LinkDowned of the other end is full, and can not tell whether that restarted.");
+        doubt(finding, "LinkDowned of the other end is saturated: it is not known whether that node restarted.");
         break;
       case OtherEnd::was_cleared:
-        doubt(finding, "LinkDowned of the other end was set to zero, and can not tell whether that restarted.");
+        doubt(finding, "LinkDowned of the other end was set to zero: it is not known whether that node restarted.");
         break;
       case OtherEnd::not_read:
         doubt(finding, "The counters of the other end were not read: it may have been the restart of that node.");

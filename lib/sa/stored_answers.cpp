@@ -120,7 +120,7 @@ std::optional<std::string> StoredAnswers::not_in_table(const mad::Request& reque
   if (request.method == mad::method::set || request.method == mad::method::delete_)
     return "A change of the subnet administrator's records needs the subnet administrator.";
   if (request.method != mad::method::get && request.method != mad::method::get_table)
-    return fmt::format("{} asks for what a subnet administrator computes for the request: no table has it.", method_name(request.method));
+    return fmt::format("{} requests what a subnet administrator computes for the request: no table has it.", method_name(request.method));
   const TableInfo* table = table_of(request);
   if (table == nullptr) return fmt::format("Records with attribute ID {:#06x} are in no table.", request.attribute_id);
   const Stored& rows = stored(*table);

@@ -124,7 +124,7 @@ OneFile::OneFile(int fd) : vfs_(std::make_unique<Vfs>()) {
   vfs.xDelete = remove_file;
   vfs.xAccess = exists;
   vfs.xFullPathname = full_name;
-  if (sqlite3_vfs_register(&vfs, 0) != SQLITE_OK) throw Error("SQLite takes no file of this program's");
+  if (sqlite3_vfs_register(&vfs, 0) != SQLITE_OK) throw Error("SQLite refused to register the VFS");
 }
 
 OneFile::~OneFile() { sqlite3_vfs_unregister(&vfs_->vfs); }

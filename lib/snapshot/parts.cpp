@@ -15,7 +15,7 @@ struct PartInfo {
 constexpr std::array infos{
     PartInfo{Part::topology, "topology", "nodes, ports and links; always read"},
     PartInfo{Part::sa, "sa", "tables of the subnet administrator"},
-    PartInfo{Part::ports, "ports", "PortInfo as smpquery asks for it, PortInfoExtended, MlnxExtPortInfo"},
+    PartInfo{Part::ports, "ports", "PortInfo as smpquery requests it, PortInfoExtended, MlnxExtPortInfo"},
     PartInfo{Part::lft, "lft", "linear forwarding tables"},
     PartInfo{Part::mft, "mft", "multicast forwarding tables"},
     PartInfo{Part::sl2vl, "sl2vl", "SLtoVL mapping tables"},
@@ -26,7 +26,7 @@ constexpr std::array infos{
     PartInfo{Part::counters, "counters", "PortCounters and PortCountersExtended"},
     PartInfo{Part::details, "details", "all other counters that perfquery shows"},
     PartInfo{Part::congestion, "congestion", "congestion control"},
-    PartInfo{Part::vendor, "vendor", "what Mellanox devices tell of themselves"},
+    PartInfo{Part::vendor, "vendor", "what Mellanox devices report of themselves"},
     PartInfo{Part::phy, "phy", "registers of the physical layer, as phy reads them: by --also"},
 };
 

@@ -280,7 +280,7 @@ std::optional<std::string> Questionnaire::left_out(Part part, PortIndex agent) c
     if (pkey_blocks(of.node, number) > most)
       claimed = std::max(claimed, subnet::pkey_capacity(of.node.info, of.node.switch_info(), number));
   if (claimed == 0 || !of.is_first) return std::nullopt;
-  return fmt::format("It claims {} P_Keys for a port; of each of its ports only the first {} were asked for.", claimed,
+  return fmt::format("It claims {} P_Keys for a port; of each of its ports only the first {} were requested.", claimed,
                      most * pkeys_per_block);
 }
 

@@ -48,7 +48,10 @@ class Lists(unittest.TestCase):
         self.assertEqual(sorted(page.group(1) for page in pages if page), self.names)
 
     def test_help_lists_each_command_once(self):
-        self.assertEqual(sorted(re.findall(r"^  (\S+)", printed("help"), re.MULTILINE)), self.names)
+        self.assertEqual(sorted(re.findall(r"^  (\S+)", printed("help", "--all"), re.MULTILINE)), self.names)
+        groups = printed("help").split("\n\n")[2]
+        self.assertEqual(sorted(re.findall(r"\b([a-z]\w+)(?= \*|,|$)", re.sub(r"^(?:  )?[A-Z].*?: ", "", groups, flags=re.MULTILINE),
+                                           re.MULTILINE)), self.names)
 
     def test_completion_offers_each_command_once(self):
         offered = printed("completion", "--words", "--", "").splitlines()

@@ -163,22 +163,22 @@ void RoutesReport::text_cause(TextOut& out, const routing::Cause& cause) const {
   switch (cause.fault) {
     case Fault::no_entry:
       out.print("  no_entry: {} has no entry for {}.\n", node_text(node_at(cause.place)), lids);
-      follows = fmt::format("The subnet manager has not set it: compare ibtool ibroute {}; a heavy sweep mends it.",
+      follows = fmt::format("The subnet manager has not set it: compare ibtool ibroute {}; a heavy sweep fixes it.",
                             tables.network.lid_of(tables.network.switch_at(cause.place)).value);
       break;
     case Fault::dead_port:
       out.print("  dead_port: {} has no link that is Active, and is the way to {}.\n", place_text(cause.place), lids);
-      follows = "Look at the cable; if it is meant to be out, the subnet manager has not routed around it: a heavy sweep mends it.";
+      follows = "Look at the cable; if it is meant to be out, the subnet manager has not routed around it: a heavy sweep fixes it.";
       break;
     case Fault::loop:
       out.print("  loop: {} in a circle: {}.\n", lids, cycle_text(cause.cycle));
-      follows = "The tables of these switches contradict each other: a heavy sweep mends it. Until then such packets fill their links.";
+      follows = "The tables of these switches contradict each other: a heavy sweep fixes it. Until then such packets fill their links.";
       break;
     case Fault::wrong_node:
       out.print("  wrong_node: {} is the way to {}, and does not lead there.\n", place_text(cause.place), lids);
       follows = is_claimed_behind(cause.place, cause.lids)
                     ? "The port there claims this LID too, and one of the two gets nothing: a subnet manager has to give it another one."
-                    : "The entry, or the LID of the port behind it, is of another time: a heavy sweep mends it.";
+                    : "The entry, or the LID of the port behind it, is of another time: a heavy sweep fixes it.";
       break;
     case Fault::not_read:
     case Fault::arrives:
@@ -310,7 +310,7 @@ void RoutesReport::text_group_cause(TextOut& out, const routing::GroupCause& cau
   const std::string groups = mlids_text(cause.mlids);
   switch (cause.fault) {
     case GroupFault::loop:
-      out.print("  loop: the entries of {} make no tree: {}.\n    Packets arrive twice, or go round for ever: a heavy sweep mends it.\n",
+      out.print("  loop: the entries of {} make no tree: {}.\n    Packets arrive twice, or go round for ever: a heavy sweep fixes it.\n",
                 groups, cycle_text(cause.cycle));
       break;
     case GroupFault::dead_port:
@@ -323,20 +323,20 @@ void RoutesReport::text_group_cause(TextOut& out, const routing::GroupCause& cau
       if (cause.missing_port) {
         out.print(
             "  no_entry: an entry of {} of {} names port {}, which the switch does not have.\n"
-            "    What was meant to go there gets nothing: compare ibtool ibroute -M {}; a heavy sweep mends it.\n",
+            "    What was meant to go there gets nothing: compare ibtool ibroute -M {}; a heavy sweep fixes it.\n",
             groups, node_text(node_at(cause.place)), *cause.missing_port,
             tables.network.lid_of(tables.network.switch_at(cause.place)).value);
         break;
       }
       out.print(
           "  no_entry: packets of {} come to {}, which has no entry for them.\n"
-          "    They end there: compare ibtool ibroute -M {}; a heavy sweep mends it.\n",
+          "    They end there: compare ibtool ibroute -M {}; a heavy sweep fixes it.\n",
           groups, node_text(node_at(cause.place)), tables.network.lid_of(tables.network.switch_at(cause.place)).value);
       break;
     case GroupFault::not_reached:
       out.print(
           "  not_reached: of {} {} of members get nothing: {} is the first; for example from {}.\n"
-          "    Its switch is not in the tree, or not its port: compare ibtool ibtracert -m {:#x}; a heavy sweep mends it.\n",
+          "    Its switch is not in the tree, or not its port: compare ibtool ibtracert -m {:#x}; a heavy sweep fixes it.\n",
           groups, counted(cause.pairs, "pair"), place_text(cause.place), pair_text(*cause.example), cause.mlids.front());
       break;
     case GroupFault::not_read:

@@ -14,6 +14,7 @@
 #include "sa/records.hpp"
 #include "subnet/port_paths.hpp"
 #include "tools/checks/checks.hpp"
+#include "tools/frame/terminal.hpp"
 #include "tools/shared/check_rows.hpp"
 #include "tools/shared/stored_fabric.hpp"
 #include "tools/shared/survey.hpp"
@@ -67,7 +68,7 @@ class FabricCheck final : public Command {
     if (looks_.errors) counters = co_await read_counters(session, fabric, sa.paths);
     CheckReport report(fabric);
     report.verbose = session.options().verbosity >= 1;
-    report.colour = !plain_ && takes_colours(session.world().out);
+    report.colour = !plain_ && terminal_of(session.world().out).has_colours;
     for (const PortIndex end : end_ports(fabric.subnet)) check_end_port(fabric.subnet, end, sa, counters, report);
     emit(report);
     note_discovered(session, "all_LIDs, all_NodeDescription, all_NodeInfo, all_PortInfo, all_topology");

@@ -13,6 +13,7 @@
 #include "subnet/peer.hpp"
 #include "tools/checks/checks.hpp"
 #include "tools/frame/session.hpp"
+#include "tools/frame/terminal.hpp"
 #include "tools/shared/check_rows.hpp"
 
 namespace ib::tools::checks {
@@ -41,7 +42,7 @@ class SingleCheck final : public Command {
     const Destination node = co_await session.smp_node(target_);
     CheckReport report(fabric);
     report.verbose = session.options().verbosity >= 1;
-    report.colour = !plain_ && takes_colours(session.world().out);
+    report.colour = !plain_ && terminal_of(session.world().out).has_colours;
     report.describes = report.summary = false;
     report.errors_apart = true;
     CheckRow row;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "tools/exporter/findings.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -13,6 +15,8 @@
 #include "counters/waiting.hpp"
 #include "health/diagnosis.hpp"
 #include "health/finding_text.hpp"
+#include "health/machines.hpp"
+#include "health/verdict.hpp"
 #include "metrics/families.hpp"
 #include "subnet/rate.hpp"
 
@@ -145,6 +149,31 @@ metrics::Findings::Finding flat(const health::Finding& finding, const subnet::Su
   return row;
 }
 
+/// The number of devices whose counters were not read.
+std::size_t count_unread(const Readings& readings) {
+  return static_cast<std::size_t>(std::ranges::count_if(readings, [](const auto& reading) { return metrics::has_failed(reading); }));
+}
+
+/// Sets the verdict, that of `ibtool health` on the same findings. Devices whose counters were not read, and what the sweep could not read,
+/// are a gap.
+void judge(const health::Diagnosis& diagnosis, const Reading& now, metrics::Findings& found) {
+  const subnet::Subnet& subnet = now.fabric->subnet;
+  const std::size_t unread = count_unread(now.switches) + count_unread(now.hcas);
+  const bool is_whole = unread == 0 && now.fabric->failures.empty() && !diagnosis.any_not_read();
+  health::VerdictFacts facts;
+  facts.verdict = diagnosis.any_from(health::Level::warning) ? health::Verdict::findings
+                  : is_whole                                 ? health::Verdict::healthy
+                                                             : health::Verdict::unknown;
+  facts.host_count = health::host_count(subnet, {});
+  facts.switch_count = health::switch_count(subnet, {});
+  facts.link_count = health::link_count(subnet, {});
+  facts.take(diagnosis);
+  const std::size_t devices = now.switches.size() + now.hcas.size();
+  if (unread > 0) facts.gaps.push_back(fmt::format("counters of {} of {} devices", devices - unread, devices));
+  found.verdict = verdict_text(facts);
+  found.is_unknown = facts.verdict == health::Verdict::unknown;
+}
+
 /// The findings as pages have them.
 std::shared_ptr<metrics::Findings> flat(const health::Diagnosis& diagnosis, std::shared_ptr<const metrics::SweptFabric> of) {
   const metrics::SweptFabric& fabric = *of;
@@ -219,7 +248,10 @@ std::shared_ptr<const metrics::Findings> find(const Reading* before, const Readi
   if (managers != nullptr) take_managers(*managers, fabric, input);
   judge_sources(now, managers, input);
   if (phy != nullptr) take_registers(*phy, input);
-  return flat(health::examine(input, {}), now.fabric);
+  const health::Diagnosis diagnosis = health::examine(input, {});
+  std::shared_ptr<metrics::Findings> found = flat(diagnosis, now.fabric);
+  judge(diagnosis, now, *found);
+  return found;
 }
 
 }  // namespace ib::tools::exporter

@@ -91,22 +91,13 @@ void add_verdict(Writer& page, const metrics::View& view) {
     page.add(fmt::format("<p class=\"verdict error\">{}, and nothing else can be read.</p>\n", html(counts_text(*view.findings))));
     return;
   }
-  if (!view.reading) {
+  if (!view.reading || !view.findings) {
     page.add("<p class=\"error\">Not known: the fabric was not read yet, or not for too long a time.</p>\n");
     return;
   }
-  const metrics::Findings none;
-  const metrics::Findings& found = view.findings ? *view.findings : none;
-  const metrics::SweptFabric& fabric = *view.reading->fabric;
-  const std::size_t silent =
-      unread(fabric, fabric.switches, view.reading->switches).size() + unread(fabric, fabric.hcas, view.reading->hcas).size();
-  std::uint8_t worst = found.list.empty() ? 0 : found.list.front().level;
-  if (silent > 0 || !fabric.failures.empty()) worst = std::max<std::uint8_t>(worst, 1);
-  std::string text = found.list.empty() ? "Nothing found" : counts_text(found);
-  text += found.seconds ? fmt::format(" in {}", ib::health::duration_text(*found.seconds))
-                        : "; no two readings yet, so that no counter was watched";
-  if (silent > 0) text += fmt::format("; {} {} not read", silent, silent == 1 ? "device was" : "devices were");
-  page.add(fmt::format("<p class=\"verdict {}\">{}.</p>\n", worst == 0 ? "good" : metrics::Findings::levels.at(worst), html(text)));
+  const metrics::Findings& found = *view.findings;
+  const std::uint8_t worst = std::max<std::uint8_t>(found.list.empty() ? 0 : found.list.front().level, found.is_unknown ? 1 : 0);
+  page.add(fmt::format("<p class=\"verdict {}\">{}</p>\n", worst == 0 ? "good" : metrics::Findings::levels.at(worst), html(found.verdict)));
 }
 
 void add_findings(Writer& page, const metrics::View& view) {

@@ -130,7 +130,7 @@ Answer Pages::answer(const Request& request) const {
   } catch (const UsageError& error) {
     return text(400, error.message() + "\n");
   }
-  if (request.path == "/-/healthy") return text(200, "The exporter lives.\n");
+  if (request.path == "/-/healthy") return text(200, "OK\n");
   return request.path == "/-/ready" ? ready_page() : text(404, "There is no such page: try /metrics\n");
 }
 

@@ -104,13 +104,13 @@ path::IbPath path_to_owners(Session& session) {
 }
 
 std::string not_asked(std::size_t lids) {
-  return fmt::format("{} LIDs were not asked whose they are: asking the others has taken {} s", lids, LidOwners::longest.count());
+  return fmt::format("the owners of {} LIDs were not requested: those of the others have taken {} s", lids, LidOwners::longest.count());
 }
 
 void add_route_options(OptionSet& set, Wanted& wanted) {
   add_range(set, wanted);
   set.flag("-a --all", wanted.all, "Show also LIDs to which nothing is forwarded.");
-  set.flag("-n --no_dests --no-dests", wanted.no_destinations, "Do not ask whose the LIDs are.");
+  set.flag("-n --no_dests --no-dests", wanted.no_destinations, "Do not look up the owners of LIDs.");
   set.flag("-M --Multicast --multicast", wanted.multicast, "Show the multicast forwarding table.");
 }
 
@@ -184,11 +184,11 @@ class Ibroute final : public Command {
     std::size_t told = 0;
     for (const auto& [lid, error] : owners.silent()) {
       if (++told > most_complaints) break;
-      session.report(Error(fmt::format("LID {} does not tell whose it is: {}", lid.value, error->message())));
+      session.report(Error(fmt::format("The owner of LID {} does not answer: {}", lid.value, error->message())));
     }
     const std::size_t silent = owners.silent().size();
     if (silent > most_complaints)
-      session.report(Error(fmt::format("{} more LIDs do not tell whose they are; --json lists them", silent - most_complaints)));
+      session.report(Error(fmt::format("the owners of {} more LIDs do not answer; --json lists them", silent - most_complaints)));
     if (!owners.unrequested().empty()) session.report(Error(not_asked(owners.unrequested().size())));
     if (table.error) session.report(*table.error);
   }

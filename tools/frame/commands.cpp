@@ -3,12 +3,14 @@
 #include "tools/frame/commands.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <vector>
 
 #include "base/escape.hpp"
 #include "base/nearest.hpp"
+#include "tools/frame/help_search.hpp"
 
 namespace ib::tools {
 namespace {
@@ -37,9 +39,19 @@ const CommandInfo* find_command(std::string_view name) {
 }
 
 UsageError no_such_command(std::string_view name) {
+  constexpr std::size_t most_named = 3;
   std::vector<std::string_view> names;
   for (const CommandInfo* command : command_table) names.push_back(command->name);
-  return UsageError(fmt::format("Bad command {}{}", escaped(name), did_you_mean(name, names, " (see ibtool help)")));
+  std::string hint = " (see ibtool help)";
+  const std::string word(name);
+  const HelpHits hits = search_help({&word, 1});
+  if (!hits.commands.empty()) {
+    std::vector<std::string_view> fitting;
+    for (const CommandInfo* command : hits.best.empty() ? hits.commands : hits.best) fitting.push_back(command->name);
+    fitting.resize(std::min(fitting.size(), most_named));
+    hint = fmt::format(": did you mean {}? (ibtool help {} lists what fits)", fmt::join(fitting, ", "), word);
+  }
+  return UsageError(fmt::format("Bad command {}{}", escaped(name), did_you_mean(name, names, hint)));
 }
 
 }  // namespace ib::tools

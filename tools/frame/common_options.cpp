@@ -109,7 +109,8 @@ void add_output(OptionSet& set, CommonOptions& common) {
 
 void add_keys(OptionSet& set, CommonOptions& common) {
   const bool diags = set.is_diags();
-  constexpr std::string_view m_key_spelling = "-y --m_key --m-key", m_key_help = "The M_Key of SMPs; what is no number asks for it.";
+  constexpr std::string_view m_key_spelling = "-y --m_key --m-key",
+                             m_key_help = "The M_Key of SMPs; anything but a number: asked for on the terminal.";
   if (diags) {
     set.value(m_key_spelling, "M_KEY", m_key_help,
               [&common](const std::string& text) { common.m_key = diags_key(common, text, "M_Key", "Bad M_Key"); });
@@ -122,7 +123,7 @@ void add_keys(OptionSet& set, CommonOptions& common) {
   });
   add_show_keys(set, common);
   if (diags) return;
-  set.key("--smkey", common.sm_key, "SMKEY", "The SM_Key of requests to the SA; what is no number asks for it.");
+  set.key("--smkey", common.sm_key, "SMKEY", "The SM_Key of requests to the SA; anything but a number: asked for on the terminal.");
 }
 
 void add_timing(OptionSet& set, CommonOptions& common) {
@@ -147,7 +148,7 @@ void set_gmp_carrier(CommonOptions& common, std::string_view name) {
 }
 
 void add_gmp(OptionSet& set, CommonOptions& common) {
-  set.value("--gmp", "CARRIER", "Send GMPs by umad, by verbs, or (auto, the default) by verbs only where umad can not be opened.",
+  set.value("--gmp", "CARRIER", "Send GMPs by umad, by verbs, or (auto, the default) by verbs only where umad cannot be opened.",
             [&common](std::string_view name) { set_gmp_carrier(common, name); });
   set.offer({"auto", "umad", "verbs"});
 }
@@ -284,7 +285,8 @@ void add_common(OptionSet& set, CommonOptions& common, unsigned groups) {
       common.use_sa = true;
     });
   }
-  if ((groups & group_sl) != 0) set.flag("--skip-sl", common.skip_sl, "Use SL 0 for GMPs, and ask the subnet administrator for no path.");
+  if ((groups & group_sl) != 0)
+    set.flag("--skip-sl", common.skip_sl, "Use SL 0 for GMPs, and request no path from the subnet administrator.");
   if ((groups & group_from) != 0) set.text("--from", common.from, "FILE", "Send nothing: answer from this file of a fabric.");
   if ((groups & group_timing) != 0) add_timing(set, common);
   if ((groups & group_gmp) != 0) add_gmp(set, common);

@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "tools/frame/help_pages.hpp"
+#include "tools/frame/terminal.hpp"
 #include "tools/frame/world.hpp"
 
 namespace ib::tools {
@@ -22,18 +24,6 @@ std::size_t text_width() {
   const char* columns = std::getenv("COLUMNS");
   const int given = columns != nullptr ? std::atoi(columns) : 0;
   return given > 40 ? static_cast<std::size_t>(given) - 2 : 78;
-}
-
-std::vector<std::string_view> wrap(std::string_view text, std::size_t width) {
-  std::vector<std::string_view> lines;
-  while (text.size() > width) {
-    std::size_t cut = text.rfind(' ', width);
-    if (cut == std::string_view::npos) cut = std::min(text.find(' '), text.size());
-    lines.push_back(text.substr(0, cut));
-    text.remove_prefix(std::min(cut + 1, text.size()));
-  }
-  if (!text.empty()) lines.push_back(text);
-  return lines;
 }
 
 constexpr std::pair<HelpGroup, std::string_view> headings[]{
@@ -49,6 +39,23 @@ std::string option_names(const Option& option) {
     result = option.has_value ? fmt::format("-{} {}", option.letter, option.metavar) : fmt::format("-{}", option.letter);
   if (!option.names.empty()) result += fmt::format("{}--{}{}", result.empty() ? "" : ", ", option.names.front(), value);
   return result;
+}
+
+/// The name, with a mark if the command can change something.
+std::string listed_name(const CommandInfo& command) { return fmt::format("{}{}", command.name, command.changes ? " *" : ""); }
+
+/// "a b" as "a, b".
+std::string comma_list(std::string_view words) {
+  std::string text;
+  for (const char c : words) text += c == ' ' ? ", " : std::string(1, c);
+  return text;
+}
+
+/// The examples, each with its meaning.
+std::string examples_text(const CommandInfo& command) {
+  HelpRows rows;
+  for (const HelpExample& example : help_page(command.name).examples) rows.emplace_back(example.line, example.meaning);
+  return help_table(rows);
 }
 
 /// The notes and the options.
@@ -109,11 +116,51 @@ std::string command_list() {
   for (const auto& [group, heading] : headings) {
     HelpRows rows;
     for (const CommandInfo* command : commands()) {
-      if (command->group == group) rows.emplace_back(fmt::format("{}{}", command->name, command->changes ? " *" : ""), command->summary);
+      if (command->group == group) rows.emplace_back(listed_name(*command), command->summary);
     }
     if (!rows.empty()) text += fmt::format("\n{}:\n{}", heading, help_table(rows));
   }
-  return text + "\n* can change something\n`ibtool help COMMAND` tells about one command.\n";
+  return text + "\n* can change something\n`ibtool help COMMAND` describes one command.\n";
+}
+
+std::string overview() {
+  std::string text = "ibtool - InfiniBand diagnostics. Usage: ibtool COMMAND [options] [operands]\n\n";
+  for (const HelpTask& task : help_tasks()) text += fmt::format("  {:<45}{}\n", task.question, comma_list(task.commands));
+  text += '\n';
+  for (const auto& [group, heading] : headings) {
+    std::vector<std::string> names;
+    for (const CommandInfo* command : commands()) {
+      if (command->group == group) names.push_back(listed_name(*command));
+    }
+    const std::string all = fmt::format("{}: {}", heading, fmt::join(names, ", "));
+    std::string_view begin;
+    for (const std::string_view line : wrap(all, text_width() - indent)) {
+      text += fmt::format("{}{}\n", begin, line);
+      begin = "  ";
+    }
+  }
+  return text +
+         "\n* can change something. `ibtool help COMMAND` has its options and examples,\n"
+         "`ibtool help cable` what has to do with cables, `ibtool help --all` summaries.\n";
+}
+
+std::string hits_text(const HelpHits& hits) {
+  constexpr std::size_t most_options = 12;
+  HelpRows rows;
+  for (const CommandInfo* command : hits.commands) rows.emplace_back(listed_name(*command), command->summary);
+  std::string text = help_table(rows);
+  rows.clear();
+  for (const HelpHits::OfOption& hit : hits.options) {
+    if (rows.size() < most_options)
+      rows.emplace_back(hit.command == nullptr ? hit.option : fmt::format("{} {}", hit.command->name, hit.option), hit.help);
+  }
+  if (!rows.empty()) text += fmt::format("{}Options:\n{}", text.empty() ? "" : "\n", help_table(rows));
+  if (hits.options.size() > rows.size()) text += fmt::format("  and {} more\n", hits.options.size() - rows.size());
+  std::vector<std::string_view> names;
+  for (const CommandInfo* command : hits.pages) names.push_back(command->name);
+  if (!names.empty())
+    text += fmt::format("{}{}", text.empty() ? "" : "\n", paragraphs(fmt::format("Manual pages: {}", fmt::join(names, ", "))));
+  return text;
 }
 
 std::string usage_line(const CommandInfo& command, const OptionSet& set) {
@@ -122,8 +169,9 @@ std::string usage_line(const CommandInfo& command, const OptionSet& set) {
 }
 
 std::string command_help(const CommandInfo& command, const OptionSet& set) {
-  return fmt::format("{}\nUsage: {}\n\n{}", fmt::join(wrap(command.summary, text_width()), "\n"), usage_line(command, set),
-                     rest_of_help(set));
+  return fmt::format("{}\nUsage: {}\n\n{}\nExamples:\n{}\nManual page: man ibtool-{}\n",
+                     fmt::join(wrap(command.summary, text_width()), "\n"), usage_line(command, set), rest_of_help(set),
+                     examples_text(command), command.name);
 }
 
 std::string diags_usage(const OptionSet& set) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tools/frame/command.hpp"
+#include "tools/frame/help_search.hpp"
 #include "tools/frame/options.hpp"
 
 namespace ib::tools {
@@ -19,19 +20,24 @@ std::string paragraphs(std::string_view text);
 /// Two columns, broken to the width of the terminal.
 std::string help_table(const HelpRows& rows);
 
-/// `ibtool help`: every command with its summary.
+/// `ibtool help`: the tasks of an administrator with the commands for them, then the names of all commands, in at most 40 lines of 80
+/// columns.
+std::string overview();
+/// `ibtool help --all`: every command with its summary.
 std::string command_list();
+/// `ibtool help WORD`: the commands and options that fit, with their summaries, and the pages that have the word.
+std::string hits_text(const HelpHits& hits);
 /// The headings of all groups of commands, in the order of the help.
 std::vector<std::string_view> group_headings();
 /// The heading above the commands of a group.
 std::string_view group_heading(HelpGroup group);
 /// "ibtool smpquery OP TARGET [ATTR_MOD]".
 std::string usage_line(const CommandInfo& command, const OptionSet& set);
-/// `ibtool help NAME`: usage, notes and options.
+/// `ibtool help NAME`: usage, notes, options, examples and the manual page.
 std::string command_help(const CommandInfo& command, const OptionSet& set);
 /// The text that --help of a legacy name prints: usage, notes and options.
 std::string diags_usage(const OptionSet& set);
-/// Constructs the command and formats its help: usage, notes and options.
+/// Constructs the command and formats its help as command_help() does.
 std::string help_of(const CommandInfo& command);
 
 }  // namespace ib::tools

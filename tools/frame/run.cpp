@@ -140,7 +140,7 @@ int run_command(const CommandInfo& info, std::span<const std::string> args, cons
 
 /// Runs `ibtool …`: finds the command, or handles the options of the program itself.
 int run_ibtool(std::span<const std::string> args, const World& world) {
-  if (args.empty() || args[0] == "--help" || args[0] == "-h") return print(world, command_list());
+  if (args.empty() || args[0] == "--help" || args[0] == "-h") return print(world, overview());
   if (args[0] == "--version" || args[0] == "-V") return print_version(world);
   // Options of all commands may stand before the name.
   std::size_t at = 0;

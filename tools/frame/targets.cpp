@@ -224,7 +224,7 @@ async::Task<> Targets::read_node_records() {
     }
     node_records_ = std::move(nodes.records);
   } catch (const mad::MadError& error) {
-    callbacks_.debug(fmt::format("The SA does not tell the names of nodes: {}", error.message()));
+    callbacks_.debug(fmt::format("The SA does not report the names of nodes: {}", error.message()));
   }
 }
 

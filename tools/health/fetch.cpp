@@ -43,7 +43,7 @@ unsigned count_readings(Session& session, const Wanted& wanted, Input& input) {
   const bool is_stored = session.options().from.has_value();
   if (!is_stored && wanted.interval != 0.0) return 2;
   skip(input, Source::window,
-       wanted.interval == 0.0 ? "--interval 0 takes one reading" : "a snapshot alone tells states: give an earlier one with --since");
+       wanted.interval == 0.0 ? "--interval 0 takes one reading" : "one snapshot has states only: give an earlier one with --since");
   if (!is_stored || session.stored().has_part("counters")) return 1;
   for (const Source source : {Source::counters, Source::window})
     skip(input, source, fmt::format("{} has no counters", session.stored().subject()));
@@ -51,14 +51,14 @@ unsigned count_readings(Session& session, const Wanted& wanted, Input& input) {
 }
 
 void judge_counters(Input& input) {
-  constexpr const char* silent = "no node told its counters";
+  constexpr const char* silent = "no counters could be read";
   bool any_window = false;
   for (const ib::health::PortChanges& counts : input.counts.all()) any_window = any_window || counts.seconds.has_value();
   if (input.counts.all().empty()) {
     not_read(input, Source::counters, silent);
     if (input.source(Source::window).state == CheckState::done) not_read(input, Source::window, silent);
   } else if (!any_window && input.source(Source::window).state == CheckState::done) {
-    not_read(input, Source::window, "no port told its counters twice");
+    not_read(input, Source::window, "no port was read twice");
   }
 }
 
@@ -101,7 +101,7 @@ async::Task<> read_round(Session& session, Fabric& fabric, Where& where, Counter
 async::Task<> read_fec(Session& session, Fabric& fabric, Input& input) {
   std::vector<PortIndex> ports = subnet::ports_with_fec(fabric.subnet);
   if (ports.empty()) {
-    skip(input, Source::fec, "no link tells its FEC modes");
+    skip(input, Source::fec, "no link reports its FEC modes");
     co_return;
   }
   input.fec_ports = ports;
@@ -110,7 +110,7 @@ async::Task<> read_fec(Session& session, Fabric& fabric, Input& input) {
   input.fec_modes = std::move(found.modes);
   input.fec_unread = std::move(found.unread);
   add_failures(session, fabric, std::move(found.failures));
-  if (input.fec_modes.empty()) not_read(input, Source::fec, "no link told its FEC modes");
+  if (input.fec_modes.empty()) not_read(input, Source::fec, "no FEC mode could be read");
 }
 
 /// Whether registers are read before the window and after it.

@@ -113,7 +113,7 @@ async::Task<bool> read_forwarding_tables(Session& session, Fabric& fabric, Route
   const auto is_known = [&tables](routing::SwitchIndex at) { return tables.linear.is_known(at) || tables.multicast.is_known(at); };
   const bool any = failures.size() < all.size() || std::ranges::any_of(all, is_known);
   if (!failures.empty()) {
-    not_read(input, Source::routes, "not all forwarding tables were told");
+    not_read(input, Source::routes, "not all forwarding tables were read");
     input.source(Source::routes).is_partial = any;
   }
   add_failures(session, fabric, std::move(failures));
@@ -149,7 +149,7 @@ async::Task<subnet::Failures> survey_pkeys(mad::Transactor& transactor, path::Pa
     are_all = are_all && row.value && row.value->is_whole;
   }
   if (!are_all) {
-    not_read(input, Source::pkeys, "not all P_Key tables were told, or were too long");
+    not_read(input, Source::pkeys, "not all P_Key tables were read, or some were too long");
     input.source(Source::pkeys).is_partial = !input.pkeys.empty();
   }
   co_return std::move(surveyed.failures);

@@ -75,7 +75,7 @@ class Health final : public Command {
              "Judge the physical layer of all links too: bit error ratios, modules, temperatures, fans; six MADs or more a port.");
     set.flag("--no-phy", omits_phy_, "Do not read why the ports with findings are down, their bit error ratios and modules.");
     set.one_of({"--phy", "--no-phy"});
-    set.value("--only", "CHECK[,CHECK...]", "Run these checks alone.",
+    set.value("--only", "CHECK[,CHECK...]", "Run only these checks.",
               [this](std::string_view text) { wanted_.selection.only = checks_in(text, "--only"); });
     set.offer(check_ids);
     set.value("--skip", "CHECK[,CHECK...]", "Leave these checks out.",
@@ -87,8 +87,7 @@ class Health final : public Command {
                [this](const std::string&) { wanted_.is_local = true; });
     set.text("--state", wanted_.state, "FILE",
              "With --port local: keep the reading here, and take the one of the last run for the first one.");
-    set.flag("--repeat", repeats_,
-             "Look again and again, every --interval, until Ctrl-C, and tell what has changed since the round before.");
+    set.flag("--repeat", repeats_, "Repeat every --interval until Ctrl-C, and report what has changed since the round before.");
     set.number("--count", count_, "COUNT", "With --repeat: end after so many rounds.", {.low = 1});
     set.one_of({"--interval", "--since"});
     set.known_fabric({[this](const World&, const sys::EndPort&) { return wanted_.baseline; }, read_stored});
@@ -143,7 +142,8 @@ class Health final : public Command {
     co_await read_sources(session, fabric, wanted_, scope, paths, input);
     ib::health::Diagnosis diagnosis = ib::health::examine(input, wanted_.selection, scope);
     if (explains(session)) co_await explain_by_phy(session, fabric, paths, input, diagnosis);
-    emit(HealthReport(fabric, baseline.fabric(), wanted_, diagnosis, {scope, session.options().verbosity > 0, {}, &input.phy}));
+    emit(HealthReport(fabric, baseline.fabric(), wanted_, diagnosis,
+                      {scope, session.options().verbosity > 0, {}, &input.phy, terminal_of(session.world().out)}));
   }
 
   /// Whether ports with findings are asked why.
@@ -154,7 +154,8 @@ class Health final : public Command {
     const Fabric fabric = own_node(session);
     const ib::health::Diagnosis diagnosis = examine_down_port(session, fabric, wanted_, former);
     const ib::health::Scope all;
-    emit(HealthReport(fabric, former.fabric(), wanted_, diagnosis, {all, true, session.stack().down_text()}));
+    emit(HealthReport(fabric, former.fabric(), wanted_, diagnosis,
+                      {all, true, session.stack().down_text(), {}, terminal_of(session.world().out)}));
   }
 
   async::Task<> run_local(Session& session, Emit& emit) {
@@ -177,7 +178,8 @@ class Health final : public Command {
     }
     const ib::health::Diagnosis diagnosis = ib::health::examine(input, wanted_.selection);
     const ib::health::Scope all;
-    emit(HealthReport(fabric, nullptr, wanted_, diagnosis, {all, session.options().verbosity > 0}));
+    emit(HealthReport(fabric, nullptr, wanted_, diagnosis,
+                      {all, session.options().verbosity > 0, {}, {}, terminal_of(session.world().out)}));
     if (wanted_.state) save_state(*wanted_.state, fabric.subnet, session.loop(), readings.history());
   }
 
@@ -209,17 +211,18 @@ Exit HealthReport::status() const {
   return diagnosis_.any_not_read() ? Exit::incomplete : FabricReport::status();
 }
 
-std::string_view HealthReport::verdict() const {
+ib::health::Verdict HealthReport::verdict() const {
+  using ib::health::Verdict;
   const Exit of = status();
-  return of == Exit::findings ? "findings" : of == Exit::ok ? "healthy" : "unknown";
+  return of == Exit::findings ? Verdict::findings : of == Exit::ok ? Verdict::healthy : Verdict::unknown;
 }
 
 }  // namespace health
 
 constinit const CommandInfo rooms::health{
     .name = "health",
-    .group = HelpGroup::counters,
-    .summary = "Tell whether the fabric is all right, and if not, which cable to pull.",
+    .group = HelpGroup::topology,
+    .summary = "Report whether the fabric is healthy, and if not, which cable to pull.",
     .make = make_command<health::Health>,
 };
 

@@ -8,6 +8,8 @@
 #include "health/diagnosis.hpp"
 #include "health/finding_text.hpp"
 #include "health/machines.hpp"
+#include "health/verdict.hpp"
+#include "tools/frame/terminal.hpp"
 #include "tools/health/wanted.hpp"
 
 namespace ib::tools::health {
@@ -18,7 +20,10 @@ struct Telling {
   bool is_verbose{};               ///< infos are as long as other findings
   std::string first_line{};        ///< in the place of the first line: the own port is Down
   const phy::Table* phy{};         ///< what was read of the physical layer of ports; null: nothing
+  Terminal terminal{};             ///< the terminal of the text
 };
+
+class Lines;
 
 class HealthReport final : public FabricReport {
  public:
@@ -33,8 +38,8 @@ class HealthReport final : public FabricReport {
   Exit status() const override;
 
  private:
-  /// "healthy", "findings" or "unknown", as the exit status says.
-  std::string_view verdict() const;
+  /// The verdict, as the exit status says.
+  ib::health::Verdict verdict() const;
   std::size_t host_count() const { return ib::health::host_count(fabric.subnet, wanted_.host_names, how_.scope); }
   std::size_t switch_count() const { return ib::health::switch_count(fabric.subnet, how_.scope); }
   std::size_t link_count() const { return ib::health::link_count(fabric.subnet, how_.scope); }
@@ -49,13 +54,18 @@ class HealthReport final : public FabricReport {
   void visit_checks(report::Sink& sink) const;
 
   // report_text.cpp
-  void text_verdict(TextOut& out) const;
-  void text_window(TextOut& out) const;
+  std::string verdict_line() const;
+  void text_asked(Lines& lines) const;
+  void text_window(Lines& lines) const;
+  /// Whether a finding is printed in one line.
+  bool is_brief(const ib::health::Finding& finding) const;
   /// The number of findings from index `at` on that share a line: infos of one check about many ports or nodes.
   std::size_t count_alike(std::size_t at) const;
-  void text_finding(TextOut& out, const ib::health::Finding& finding, std::size_t more_alike) const;
+  void text_findings(Lines& lines) const;
+  void text_brief(Lines& lines, const ib::health::Finding& finding, std::size_t more_alike) const;
+  void text_alike(Lines& lines, const std::vector<const ib::health::Finding*>& findings) const;
   std::string checks_text(bool (*is_meant)(ib::health::CheckState state)) const;
-  void text_not_looked_at(TextOut& out) const;
+  void text_not_looked_at(Lines& lines) const;
 
   /// The fabric of a place.
   const Fabric& fabric_of(const ib::health::Place& place) const { return place.is_before ? *before_ : fabric; }

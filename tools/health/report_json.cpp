@@ -53,7 +53,7 @@ void HealthReport::visit(report::Sink& sink) const { visit(sink, diagnosis_.find
 void HealthReport::visit_example(report::Sink& sink) const { visit(sink, {any_finding()}); }
 
 void HealthReport::visit(report::Sink& sink, const ib::health::Findings& findings) const {
-  sink.value("verdict", verdict());
+  sink.value("verdict", name(verdict()));
   sink.begin_object("levels");
   for (const Level level : {Level::error, Level::warning, Level::info}) sink.value(name(level), diagnosis_.count(level));
   sink.end_object();

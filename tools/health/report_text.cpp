@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The report as text: the verdict in the first line, each finding in two to four lines, a healthy fabric in a few lines.
+// The report as text: the verdict in the first line, findings with what was seen and what to do, a healthy fabric in a few lines. On a
+// terminal lines are broken to its width, and levels have colours.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 #include <vector>
 
@@ -25,107 +27,166 @@ namespace {
 
 constexpr std::size_t most_findings = 20;  // of a level; JSON has all
 constexpr std::size_t most_checks = 2;     // of those not looked at for one reason
-constexpr std::size_t text_width = 100;    // columns of the last paragraph
+constexpr std::size_t usual_height = 24;   // lines of a screen, where there is no terminal
+constexpr std::size_t narrowest = 40;      // columns
 constexpr double day = 86400;              // seconds
 
 std::string counted_of(std::size_t count, std::string_view one, std::string_view many) {
   return fmt::format("{} {}", counted(count), count == 1 ? one : many);
 }
 
-/// Writes a paragraph, broken between words.
-void write_wrapped(TextOut& out, std::string_view text) {
-  std::string_view indent;
-  while (!text.empty()) {
-    const std::size_t room = text_width - indent.size();
-    std::size_t end = text.size() <= room ? text.size() : text.rfind(' ', room);
-    if (end == std::string_view::npos) end = std::min(text.find(' '), text.size());
-    out.print("{}{}\n", indent, text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-    indent = "  ";
-  }
+std::string_view colour_of(Level level) {
+  constexpr std::array<std::string_view, 3> colours{"\x1b[34m", "\x1b[33m", "\x1b[31m"};
+  return colours.at(static_cast<std::size_t>(level));
 }
+constexpr std::string_view good_colour = "\x1b[32m", no_colour = "\x1b[0m";
+
+bool is_congestion(const Finding& finding) { return finding.check->id == "congestion" || finding.check->id == "discards-congestion"; }
 
 }  // namespace
 
+/// Writes paragraphs, each broken once, to the width of the terminal.
+class Lines {
+ public:
+  Lines(TextOut& out, const Terminal& terminal) : out_(out), terminal_(terminal) {}
+
+  /// A paragraph, `indent` columns from the left. Its first `marked` bytes are in a colour.
+  void write(std::string_view text, std::size_t indent = 0, std::size_t marked = 0, std::string_view colour = {}) {
+    bool is_first = true;
+    for (const std::string_view line : parts(text, indent)) {
+      const std::size_t coloured = is_first && terminal_.has_colours ? std::min(marked, line.size()) : 0;
+      out_.print("{:{}}{}{}{}{}\n", "", is_first ? indent : indent + hanging, coloured > 0 ? colour : "", line.substr(0, coloured),
+                 coloured > 0 ? no_colour : "", line.substr(coloured));
+      is_first = false;
+      ++count_;
+    }
+  }
+  /// Whether what was written is longer than a screen.
+  bool is_long() const { return count_ >= terminal_.height.value_or(usual_height); }
+
+ private:
+  static constexpr std::size_t hanging = 2;  // columns by which lines after the first are indented more
+
+  std::vector<std::string_view> parts(std::string_view text, std::size_t indent) const {
+    if (!terminal_.width) return {text};
+    return wrap(text, std::max(*terminal_.width, narrowest) - indent - hanging);
+  }
+
+  TextOut& out_;
+  const Terminal& terminal_;
+  std::size_t count_{};
+};
+
 void HealthReport::text(TextOut& out) const {
-  text_verdict(out);
-  text_window(out);
-  std::array<std::size_t, 3> shown{}, left{};
-  for (std::size_t at = 0, count = 0; at < diagnosis_.findings.size(); at += count) {
-    const Finding& finding = diagnosis_.findings[at];
-    const auto level = static_cast<std::size_t>(*finding.level);
-    count = count_alike(at);
-    if (++shown.at(level) <= most_findings) {
-      text_finding(out, finding, count - 1);
-    } else {
-      left.at(level) += count;
-    }
-  }
-  for (const Level level : {Level::error, Level::warning, Level::info}) {
-    const std::size_t count = left.at(static_cast<std::size_t>(level));
-    if (count > 0) out.print("… and {} more of level {}: --json has all.\n", counted(count), name(level));
-  }
-  text_not_looked_at(out);
+  Lines lines(out, how_.terminal);
+  const std::string verdict_text = verdict_line();
+  const std::size_t colon = verdict_text.find(':');
+  const bool is_healthy = how_.first_line.empty() && verdict() == ib::health::Verdict::healthy;
+  const auto write_verdict = [&] { lines.write(verdict_text, 0, is_healthy ? colon : 0, good_colour); };
+  write_verdict();
+  text_asked(lines);
+  text_window(lines);
+  text_findings(lines);
+  text_not_looked_at(lines);
+  if (lines.is_long()) write_verdict();
 }
 
-void HealthReport::text_verdict(TextOut& out) const {
-  if (!how_.first_line.empty()) return out.print("{}.\n", how_.first_line);
-  std::string found;
-  for (const auto& [level, many] : {std::pair{Level::error, "errors"}, {Level::warning, "warnings"}, {Level::info, "infos"}}) {
-    const std::size_t count = diagnosis_.count(level);
-    if (count > 0) found += (found.empty() ? "" : ", ") + counted_of(count, name(level), many);
-  }
-  const std::string_view of = verdict();
-  const std::string_view begin = of == "healthy" ? "Healthy: " : of == "unknown" ? "Not known, for not all was read: " : "";
-  out.print("{}{} on {}, {}, {}; ", begin, found.empty() ? "nothing found" : found, counted_of(host_count(), "host", "hosts"),
-            counted_of(switch_count(), "switch", "switches"), counted_of(link_count(), "cable", "cables"));
-  std::string watched = "watched";
-  for (const ib::health::Coverage* gap : diagnosis_.gaps()) {
-    if (gap->source == ib::health::Source::window) {
-      watched = ib::health::coverage_text(*gap) + " for";
-    } else {
-      out.print("{}, ", ib::health::coverage_text(*gap));
-    }
-  }
-  if (diagnosis_.window_seconds) {
-    out.print("{} {}.\n", watched, duration_text(*diagnosis_.window_seconds));
-  } else {
-    out.write("states alone, no time was watched.\n");
-  }
+std::string HealthReport::verdict_line() const {
+  if (!how_.first_line.empty()) return how_.first_line + ".";
+  ib::health::VerdictFacts facts{verdict(), {}, host_count(), switch_count(), link_count()};
+  facts.take(diagnosis_);
+  return ib::health::verdict_text(facts);
 }
 
-void HealthReport::text_window(TextOut& out) const {
+/// With --nodes: the answer to what was asked, whether these hosts wait for each other.
+void HealthReport::text_asked(Lines& lines) const {
+  if (wanted_.hosts.empty() || !diagnosis_.window_seconds) return;
+  const auto count = static_cast<std::size_t>(std::ranges::count_if(diagnosis_.findings, is_congestion));
+  lines.write(fmt::format("Congestion between these hosts: {}.", count == 0 ? "none" : counted_of(count, "finding", "findings")));
+}
+
+void HealthReport::text_window(Lines& lines) const {
   if (!diagnosis_.provable_ratio) return;
   const subnet::LinkRate& rate = diagnosis_.slowest;
   const std::string link = fmt::format("{}x {}", rate.lanes, subnet::name(rate.speed));
   const ib::health::Share& links = diagnosis_.proven_links;
   const std::string which = links.is_whole() ? std::string("a link")
                                              : fmt::format("each of the {} of {} links that were read at both ends", links.read, links.of);
-  out.print("{} without an error prove that {} has fewer than {:.1e} errors a bit (95 %, {}); a day proves {:.1e}.\n",
-            duration_text(*diagnosis_.window_seconds), which, *diagnosis_.provable_ratio, link,
-            ib::health::provable_ratio(ib::health::bits_in(rate, day)));
+  lines.write(fmt::format("{} without an error prove that {} has fewer than {:.1e} errors a bit (95 %, {}); a day proves {:.1e}.",
+                          duration_text(*diagnosis_.window_seconds), which, *diagnosis_.provable_ratio, link,
+                          ib::health::provable_ratio(ib::health::bits_in(rate, day))));
+}
+
+/// Infos take one line, but not with -v, and with --nodes not congestion.
+bool HealthReport::is_brief(const Finding& finding) const {
+  return *finding.level == Level::info && !how_.is_verbose && (wanted_.hosts.empty() || !is_congestion(finding));
 }
 
 std::size_t HealthReport::count_alike(std::size_t at) const {
   const ib::health::Findings& findings = diagnosis_.findings;
   const auto is_alike = [&](const Finding& of) {
-    return of.check == findings[at].check && *of.level == Level::info && of.subject == Finding::Subject::group;
+    return of.check == findings[at].check && is_brief(of) && of.subject == Finding::Subject::group;
   };
   std::size_t count = 1;
-  while (!how_.is_verbose && is_alike(findings[at]) && at + count < findings.size() && is_alike(findings[at + count])) ++count;
+  while (is_alike(findings[at]) && at + count < findings.size() && is_alike(findings[at + count])) ++count;
   return count;
 }
 
-void HealthReport::text_finding(TextOut& out, const Finding& finding, std::size_t more_alike) const {
-  const FindingText words = this->words();
-  if (*finding.level == Level::info && !how_.is_verbose) {
-    const std::string more = more_alike == 0 ? std::string() : fmt::format(" {} more such: -v.", counted(more_alike));
-    out.print("info: {} ({}): {}{}\n", finding.check->id, name(finding.confidence), words.brief(finding), more);
-    return;
+/// The findings from the worst on, with --nodes congestion before the others. Those of one level with the same remedy stand together.
+void HealthReport::text_findings(Lines& lines) const {
+  struct Shown {
+    std::vector<const Finding*> findings;  ///< with the same check, level and remedy
+    std::size_t more{};                    ///< brief ones that share the line
+  };
+  std::vector<Shown> shown;
+  std::array<std::size_t, 3> counts{}, left{};
+  for (std::size_t at = 0, count = 0; at < diagnosis_.findings.size(); at += count) {
+    const Finding& finding = diagnosis_.findings[at];
+    const auto level = static_cast<std::size_t>(*finding.level);
+    count = count_alike(at);
+    if (++counts.at(level) > most_findings) {
+      left.at(level) += count;
+      continue;
+    }
+    const auto is_same = [&finding](const Shown& row) {
+      const Finding& first = *row.findings.front();
+      return first.check == finding.check && first.level == finding.level && first.what_to_do() == finding.what_to_do();
+    };
+    const auto known = is_brief(finding) ? shown.end() : std::ranges::find_if(shown, is_same);
+    if (known != shown.end()) {
+      known->findings.push_back(&finding);
+    } else {
+      shown.push_back({{&finding}, count - 1});
+    }
   }
-  out.print("{}: {} ({}): {}\n", name(*finding.level), finding.check->id, name(finding.confidence), words.ends(finding));
-  if (const std::string seen = words.seen(finding); !seen.empty()) out.print("  {}\n", seen);
-  out.print("  {}\n  {}\n", finding.check->text, finding.what_to_do());
+  if (!wanted_.hosts.empty()) std::ranges::stable_partition(shown, [](const Shown& row) { return is_congestion(*row.findings.front()); });
+  for (const Shown& row : shown) {
+    is_brief(*row.findings.front()) ? text_brief(lines, *row.findings.front(), row.more) : text_alike(lines, row.findings);
+  }
+  for (const Level level : {Level::error, Level::warning, Level::info}) {
+    const std::size_t count = left.at(static_cast<std::size_t>(level));
+    if (count > 0) lines.write(fmt::format("… and {} more of level {}: --json has all.", counted(count), name(level)));
+  }
+}
+
+void HealthReport::text_brief(Lines& lines, const Finding& finding, std::size_t more_alike) const {
+  const std::string more = more_alike == 0 ? std::string() : fmt::format(" {} more like this: -v.", counted(more_alike));
+  lines.write(fmt::format("info: {} ({}): {}{}", finding.check->id, name(finding.confidence), words().brief(finding), more), 0,
+              name(Level::info).size(), colour_of(Level::info));
+}
+
+/// Findings with one remedy: what was seen of each, then why it matters and what to do, once for all.
+void HealthReport::text_alike(Lines& lines, const std::vector<const Finding*>& findings) const {
+  const FindingText words = this->words();
+  for (const Finding* finding : findings) {
+    const Level level = *finding->level;
+    lines.write(fmt::format("{}: {} ({}): {}", name(level), finding->check->id, name(finding->confidence), words.ends(*finding)), 0,
+                name(level).size(), colour_of(level));
+    if (const std::string seen = words.seen(*finding); !seen.empty()) lines.write(seen, 2);
+  }
+  const std::string all = findings.size() == 1 ? std::string() : fmt::format("All {}: ", findings.size());
+  lines.write(all + std::string(findings.front()->check->text), 2);
+  lines.write(findings.front()->what_to_do(), 2);
 }
 
 /// "link-slow, port-init and 3 more (REASON); " for the checks whose state `is_meant` accepts, by reason.
@@ -147,15 +208,15 @@ std::string HealthReport::checks_text(bool (*is_meant)(CheckState state)) const 
   return text;
 }
 
-void HealthReport::text_not_looked_at(TextOut& out) const {
+void HealthReport::text_not_looked_at(Lines& lines) const {
   if (diagnosis_.implausible > 0) {
-    out.print("{} more than links can carry, and left out.\n",
-              counted_of(diagnosis_.implausible, "difference of counters was", "differences of counters were"));
+    lines.write(fmt::format("{} more than links can carry, and left out.",
+                            counted_of(diagnosis_.implausible, "difference of counters was", "differences of counters were")));
   }
   if (const std::string partly = checks_text([](CheckState state) { return state == CheckState::partly; }); !partly.empty())
-    write_wrapped(out, "Looked at in part: " + partly.substr(0, partly.size() - 2) + ".");
+    lines.write("Looked at in part: " + partly.substr(0, partly.size() - 2) + ".");
   const std::string left = checks_text([](CheckState state) { return state == CheckState::not_read || state == CheckState::skipped; });
-  if (!left.empty()) write_wrapped(out, "Not looked at: " + left.substr(0, left.size() - 2) + ".");
+  if (!left.empty()) lines.write("Not looked at: " + left.substr(0, left.size() - 2) + ".");
 }
 
 }  // namespace ib::tools::health

@@ -76,7 +76,9 @@ void Watch::report_down_port(const std::string& time) {
   StoredBaseline former = former_fabric(session_, wanted_);
   const ib::health::Diagnosis diagnosis = examine_down_port(session_, own, wanted_, former);
   const ib::health::Scope all;
-  emit_round(HealthReport(own, former.fabric(), wanted_, diagnosis, {all, true, session_.stack().down_text()}), time);
+  emit_round(HealthReport(own, former.fabric(), wanted_, diagnosis,
+                          {all, true, session_.stack().down_text(), {}, terminal_of(session_.world().out)}),
+             time);
   lost_ = session_.stack().down_text();
   close();
 }
@@ -100,7 +102,9 @@ async::Task<ib::health::Scope> Watch::scope_of(Fabric& now) {
 void Watch::report(const Fabric& now, const ib::health::Diagnosis& diagnosis, const ib::health::Input& input,
                    const ib::health::Scope& scope, const std::string& time) {
   const Fabric* before = stored_.fabric() != nullptr ? stored_.fabric() : before_ ? &*before_ : nullptr;
-  emit_round(HealthReport(now, before, wanted_, diagnosis, {scope, session_.options().verbosity > 0, {}, &input.phy}), time);
+  emit_round(HealthReport(now, before, wanted_, diagnosis,
+                          {scope, session_.options().verbosity > 0, {}, &input.phy, terminal_of(session_.world().out)}),
+             time);
 }
 
 void Watch::emit_round(const HealthReport& report, const std::string& time) {

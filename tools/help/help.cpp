@@ -1,36 +1,114 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// help: the list of commands, or one command's usage and options.
+// help: the tasks and commands, one command's usage, options and examples, or what fits a word.
 #include "tools/frame/help.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "tools/frame/commands.hpp"
+#include "tools/frame/emit.hpp"
+#include "tools/frame/help_pages.hpp"
 #include "tools/frame/session.hpp"
 
 namespace ib::tools {
 namespace {
 
+using report::Sink;
+
+void visit_option(Sink& sink, const Option& option) {
+  std::vector<std::string> names;
+  if (option.letter != 0) names.push_back(std::string("-") + option.letter);
+  for (const std::string& name : option.names) names.push_back("--" + name);
+  sink.values("names", names);
+  sink.text_or_null("metavar", option.metavar);
+  sink.value("help", option.help);
+  sink.value("is_common", option.common);
+}
+
+void visit_command(Sink& sink, const CommandInfo& info) {
+  const std::unique_ptr<Command> command = info.make();
+  CommonOptions common;
+  General general;
+  OptionSet set;
+  add_options(info, *command, set, common, general);
+  std::vector<const Option*> reachable;
+  for (const Option& option : set.options()) {
+    if (option.is_reachable()) reachable.push_back(&option);
+  }
+  sink.value("name", info.name);
+  sink.value("group", group_heading(info.group));
+  sink.value("purpose", info.summary);
+  sink.value("can_change", info.changes);
+  sink.value("operands", set.operand_line());
+  sink.objects("options", reachable, [&](const Option* option) { visit_option(sink, *option); });
+  sink.objects("examples", help_page(info.name).examples, [&](const HelpExample& example) {
+    sink.value("line", example.line);
+    sink.value("meaning", example.meaning);
+  });
+}
+
+/// Commands with all that help has of them, and the text of help.
+class HelpReport final : public Report {
+ public:
+  HelpReport(std::vector<const CommandInfo*> of, std::string words) : of_(std::move(of)), text_(std::move(words)) {}
+  void visit(Sink& sink) const override {
+    sink.objects("commands", of_, [&](const CommandInfo* info) { visit_command(sink, *info); });
+  }
+  void text(TextOut& out) const override { out.write(text_); }
+
+ private:
+  std::vector<const CommandInfo*> of_;
+  std::string text_;
+};
+
+/// The other commands that fit a command's name, if that is an everyday word.
+std::string others_text(const CommandInfo& command) {
+  constexpr std::size_t most = 5;
+  const std::string word(command.name);
+  std::vector<std::string_view> others;
+  for (const CommandInfo* other : search_help({&word, 1}).commands) {
+    if (other != &command && others.size() < most) others.push_back(other->name);
+  }
+  return others.empty() ? std::string() : fmt::format("See also: {}\n", fmt::join(others, ", "));
+}
+
 class Help final : public Command {
  public:
-  void options(OptionSet& set, CommonOptions&) override {
+  void options(OptionSet& set, CommonOptions& common) override {
+    set.flag("-a --all", all_, "List all commands with their summaries.");
     set.optional_operands();
-    set.word("COMMAND", command_);
+    set.words("WORD", words_);
     set.offer([] {
       std::vector<std::string> names;
       for (const CommandInfo* info : commands()) names.emplace_back(info->name);
       return names;
     });
+    set.notes("WORD is a command, or any words: help then lists the commands and options that fit, and the manual pages that have them.");
+    add_common(set, common, group_output);
   }
   async::Task<> run(Session&, Emit& emit) override {
-    if (!command_) {
-      emit.text().write(command_list());
-      co_return;
+    const CommandInfo* info = words_.size() == 1 ? find_command(words_.front()) : nullptr;
+    const std::vector<const CommandInfo*> every(commands().begin(), commands().end());
+    if (words_.empty()) {
+      emit(HelpReport(every, all_ ? command_list() : overview()));
+    } else if (info != nullptr) {
+      emit(HelpReport({info}, help_of(*info) + others_text(*info)));
+    } else {
+      const HelpHits hits = search_help(words_);
+      if (!hits.any()) throw no_such_command(fmt::format("{}", fmt::join(words_, " ")));
+      emit(HelpReport(hits.commands, hits_text(hits)));
     }
-    const CommandInfo* info = find_command(*command_);
-    if (info == nullptr) throw no_such_command(*command_);
-    emit.text().write(help_of(*info));
+    co_return;
   }
 
  private:
-  std::optional<std::string> command_;
+  std::vector<std::string> words_;
+  bool all_{};
 };
 
 }  // namespace
@@ -38,7 +116,7 @@ class Help final : public Command {
 constinit const CommandInfo rooms::help{
     .name = "help",
     .group = HelpGroup::local,
-    .summary = "List the commands, or tell about one.",
+    .summary = "List the commands, describe one, or find those that fit a word.",
     .make = make_command<Help>,
 };
 

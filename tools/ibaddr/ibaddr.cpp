@@ -62,9 +62,9 @@ class Ibaddr final : public Command {
   void options(OptionSet& set, CommonOptions& common) override {
     set.optional_operands();
     set.target("TARGET", target_);
-    set.flag("-l --lid_show", shown_.lid, "Print the LIDs alone.");
-    set.flag("-L --Lid_show", shown_.lid, "Print the LIDs alone.");
-    set.flag("-g --gid_show", shown_.gid, "Print the GID alone.");
+    set.flag("-l --lid_show", shown_.lid, "Print only the LIDs.");
+    set.flag("-L --Lid_show", shown_.lid, "Print only the LIDs.");
+    set.flag("-g --gid_show", shown_.gid, "Print only the GID.");
     add_common(set, common, group_target);
   }
 
@@ -72,8 +72,8 @@ class Ibaddr final : public Command {
     set.optional_operands();
     set.target("TARGET", target_);
     set.integer("PORT", port_);
-    set.flag("-g --gid_show", shown_.gid, "Print the GID alone.");
-    set.flag("-l --lid_show", shown_.lid, "Print the LIDs alone.");
+    set.flag("-g --gid_show", shown_.gid, "Print only the GID.");
+    set.flag("-l --lid_show", shown_.lid, "Print only the LIDs.");
     set.flag("-L --Lid_show", shown_.decimal, "Print the LIDs alone, in decimal.");
     set.without("KL");
   }

@@ -117,7 +117,7 @@ class Ibfindnodesusing final : public Command {
   void options(OptionSet& set, CommonOptions& common) override {
     set.target("TARGET", target_);
     set.integer("PORT", port_);
-    set.flag("-a --all", all_, "Show all end ports, not those of channel adapters alone.");
+    set.flag("-a --all", all_, "Show all end ports, not only those of channel adapters.");
     set.notes("TARGET is a switch. With -v GUIDs and LIDs are shown too.");
     add_discovery(set, discovery_);
     add_common(set, common, group_target);

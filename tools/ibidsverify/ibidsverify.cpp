@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // ibidsverify: finds LIDs and GUIDs that are zero, or that two ports or nodes share.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <unordered_map>
@@ -11,6 +10,7 @@
 #include "subnet/order.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/diags_words.hpp"
+#include "tools/frame/terminal.hpp"
 #include "tools/ibidsverify/topology_ids.hpp"
 #include "tools/shared/diags_topology.hpp"
 #include "tools/shared/fabric.hpp"
@@ -174,7 +174,7 @@ class Ibidsverify final : public Command {
     co_await discover(session, discovery_, fabric);
     IdsReport report(fabric);
     report.verbose = session.options().verbosity > 0;
-    report.colour = !plain_ && ::isatty(::fileno(session.world().out)) == 1;
+    report.colour = !plain_ && terminal_of(session.world().out).has_colours;
     IdsCheck check(fabric.subnet);
     for (const NodeIndex at : subnet::breadth_first(fabric.subnet)) {
       for (const PortIndex port : end_ports(fabric.subnet, at)) report.rows.push_back(check.check(port));

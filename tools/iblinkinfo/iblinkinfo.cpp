@@ -144,7 +144,7 @@ class Iblinkinfo final : public Command {
     set.flag("-g --portguids", shown_.port_guids, "Name switches by their port GUID instead of their node GUID.");
     set.flag("-l --line", shown_.line, "Begin each line with the GUID and the name of the switch.");
     set.flag("-p --additional", shown_.additional, "Print also VLStallCount and HOQLife.");
-    set.flag("--down", shown_.down, "Print the ports alone whose link is not up.");
+    set.flag("--down", shown_.down, "Print only the ports whose link is not up.");
     set.flag("--up", shown_.up, "Leave out the ports that are polling.");
     add_discovery(set, discovery_);
     add_common(set, common, group_target);
@@ -205,7 +205,7 @@ class IblinkinfoDiags final : public Command {
     set.flag("-a --all", scan_.all, "Tell of all nodes that were found around the node of -S, -G or -D.");
     set.value("-n --hops", "N", "How many hops around that node to look, or around this host.",
               [this](const std::string& text) { scan_.hops = static_cast<unsigned>(c_number(text)); });
-    set.flag("-d --down", down_, "Print the ports alone that are down.");
+    set.flag("-d --down", down_, "Print only the ports that are down.");
     set.flag("-l --line", line_, "Print all of a link in its line, without headings.");
     set.flag("-p --additional", additional_, "Print also HOQLife and VLStallCount.");
     set.text("--load-cache", scan_.file, "FILE", "Read this file of ibnetdiscover --cache, and no fabric.");

@@ -35,9 +35,9 @@ void add_shown(OptionSet& set, ShownTopology& shown, std::function<void(const st
     set.action(spelling, help, [&shown, choose, kinds = std::move(kinds)] { shown.lists = true, choose(kinds); });
   };
   list("-l --list", {NodeKind::ca, NodeKind::sw, NodeKind::router}, "List the nodes, one a line.");
-  list("-H --Hca_list", {NodeKind::ca}, "List the channel adapters alone.");
-  list("-S --Switch_list", {NodeKind::sw}, "List the switches alone.");
-  list("-R --Router_list", {NodeKind::router}, "List the routers alone.");
+  list("-H --Hca_list", {NodeKind::ca}, "List only the channel adapters.");
+  list("-S --Switch_list", {NodeKind::sw}, "List only the switches.");
+  list("-R --Router_list", {NodeKind::router}, "List only the routers.");
   set.flag("-p --ports", shown.ports, "List the ports that are linked, one a line.");
   set.flag("-f --full", shown.full, "Print also the codes of speed, width and VLCap.");
   set.flag("-g --grouping", shown.grouping, "Group the nodes of a chassis and name their slots.");

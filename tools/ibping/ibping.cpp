@@ -110,11 +110,11 @@ class Ibping final : public Command {
     set.instead_of_operands("-S");
     set.notes("On the host of TARGET a server must answer: ibsysstat -S, or ibping -S.");
     set.number("-c --count", count_, "COUNT", "Send so many pings. Without it they go on until Ctrl-C.", {.low = 1});
-    set.flag("-f --flood", flood_, "Send the next ping as soon as one is answered or lost, and print the summary alone.");
+    set.flag("-f --flood", flood_, "Send the next ping as soon as one is answered or lost, and print only the summary.");
     set.flag("-S --Server", server_, "Answer pings, of both protocols, until ended.");
     set.one_of({"-S", "-c -f"});
     set.choice("--protocol", protocol_, {"ibsysstat", "ibping"},
-               "Whose server is asked: ibsysstat's, as by default, or that of infiniband-diags' ibping. With -S: answer this one only.");
+               "The server to ping: that of ibsysstat, the default, or that of infiniband-diags' ibping. With -S: answer this one only.");
     add_oui(set, oui_);
     add_common(set, common, group_target | group_sl);
   }

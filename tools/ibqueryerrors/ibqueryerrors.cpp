@@ -102,7 +102,7 @@ class Ibqueryerrors final : public Command {
     });
     add_thresholds(set, wanted_);
     add_report_options(set, wanted_, rules_);
-    set.flag("--yes", yes_, "With -k and -K: reset the counters of the whole fabric, and do not ask.");
+    set.flag("--yes", yes_, "With -k and -K: reset the counters of the whole fabric without a confirmation.");
     for (const char* other : {"--data", "--details", "--suppress", "--suppress-common", "--threshold-file"})
       set.one_of({"--counters", other});
     for (const char* other : {"--details", "--report-port"}) set.one_of({"--interval", other});
@@ -290,7 +290,7 @@ class IbqueryerrorsDiags final : public Command {
     set.value("-G --port-guid", "GUID", "Check only the node that has the port of this GUID.", node(path::Form::guid));
     set.value("-S", "GUID", "As --port-guid.", node(path::Form::guid));
     set.value("-D --Direct", "ROUTE", "Check only the node at the end of this directed route.", node(path::Form::direct));
-    set.flag("--skip-sl", common.skip_sl, "Use SL 0, and ask the subnet administrator nothing.");
+    set.flag("--skip-sl", common.skip_sl, "Use SL 0, and request nothing from the subnet administrator.");
     add_thresholds(set, wanted_);
     set.flag("-R --GNDN", ignored_, "No effect, as in infiniband-diags.");
     add_report_options(set, wanted_, rules_);

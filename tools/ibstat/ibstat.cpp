@@ -133,9 +133,9 @@ struct IbstatReport final : DevicesReport {
 /// What both command lines have. `choose` gets the form of an option that is given, and its letter.
 template <class Choose>
 void add_forms(OptionSet& set, Choose choose) {
-  set.action("-l --list_of_cas", "Print the names of the devices alone.", [choose] { choose(StatForm::names, 'l'); });
+  set.action("-l --list_of_cas", "Print only the names of the devices.", [choose] { choose(StatForm::names, 'l'); });
   set.action("-s --short", "Leave the ports out.", [choose] { choose(StatForm::short_form, 's'); });
-  set.action("-p --port_list", "Print the GUIDs of the ports alone.", [choose] { choose(StatForm::guids, 'p'); });
+  set.action("-p --port_list", "Print only the GUIDs of the ports.", [choose] { choose(StatForm::guids, 'p'); });
 }
 
 class Ibstat final : public Command {
@@ -161,7 +161,7 @@ class Ibstat final : public Command {
   std::string_view table_rows() const override { return "devices.ports"; }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    if (form_ == StatForm::names && device_ && !exact_names_) throw UsageError("-l lists all devices: DEVICE says too much");
+    if (form_ == StatForm::names && device_ && !exact_names_) throw UsageError("-l takes no DEVICE");
     IbstatReport report;
     report.form = form_;
     if (exact_names_) {

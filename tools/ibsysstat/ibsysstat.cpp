@@ -181,7 +181,7 @@ class Ibsysstat final : public Command {
 constinit const CommandInfo rooms::ibsysstat{
     .name = "ibsysstat",
     .group = HelpGroup::query,
-    .summary = "Print the name or the processors of a host, asked over the fabric; or answer such questions.",
+    .summary = "Print the name or the processors of a host, read over the fabric; or answer such requests.",
     .make = make_command<Ibsysstat>,
     .make_diags = make_command<Ibsysstat>,
     .needs_fabric = true,

@@ -100,7 +100,7 @@ class PhyCommand : public Command {
   template <class Row>
   void emit_table(const Session& session, Emit& emit, const Fabric& fabric, std::string_view member,
                   std::span<const report::Column<Row>> columns, std::vector<Row> rows) const {
-    emit(TableReport<Row>(fabric, member, table(columns), std::move(rows), terminal_width(session.world().out)));
+    emit(TableReport<Row>(fabric, member, table(columns), std::move(rows), session.world().out));
   }
 
   PhyWanted wanted_;

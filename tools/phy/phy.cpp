@@ -53,8 +53,12 @@ phy::ReceivedBits bits_of(const phy::Reading& reading, std::size_t row) {
 
 /// One of several readings.
 struct RoundReport final : FabricReport {
-  RoundReport(const Fabric& of, Round of_round, report::Table<PhyLine> shown, std::vector<PhyLine> lines, std::size_t width)
-      : FabricReport(of), round(std::move(of_round)), table(std::move(shown)), rows(std::move(lines)), most_width(width) {
+  RoundReport(const Fabric& of, Round of_round, report::Table<PhyLine> shown, std::vector<PhyLine> lines, std::FILE* file)
+      : FabricReport(of),
+        round(std::move(of_round)),
+        table(std::move(shown)),
+        rows(std::move(lines)),
+        most_width(terminal_of(file).width.value_or(report::unlimited_width)) {
     table.arrange(rows);
   }
 
@@ -181,7 +185,7 @@ class Phy final : public PhyCommand {
       line.window = &windows[at];
     }
     sort_worst_first(lines, badness_in_window);
-    emit(RoundReport(fabric.fabric(), std::move(round), table<PhyLine>(columns_), std::move(lines), terminal_width(session.world().out)));
+    emit(RoundReport(fabric.fabric(), std::move(round), table<PhyLine>(columns_), std::move(lines), session.world().out));
     emit.flush();  // at once
     last = std::move(now);
   }

@@ -77,9 +77,9 @@ class Clear final : public Command {
     set.notes(
         "TARGET is a switch, all of whose ports are cleared, or one port of another node.\nWithout it the whole fabric is cleared, which "
         "wants --yes.");
-    set.flag("--yes", yes_, "Clear the whole fabric, and do not ask.");
+    set.flag("--yes", yes_, "Clear the whole fabric without a confirmation.");
     set.flag("--up", only_up_, "Leave out the ports of hosts that are polling or disabled.");
-    set.flag("-N --nocolor", plain_, "Nothing: no colours are printed.");
+    set.flag("-N --nocolor", plain_, "Accepted for compatibility: it left out colours, which this command never prints.");
     add_live_discovery(set, discovery_);
     add_common(set, common, group_target | group_sl);
   }

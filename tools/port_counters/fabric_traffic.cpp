@@ -22,8 +22,9 @@ class Ibdatacounters final : public Command {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
     set.flag("--up", only_up_, "Leave out the ports of hosts that are polling or disabled.");
-    set.flag("-N --nocolor", plain_, "Nothing: no colours are printed.");
-    set.value("-T", "FILE", "Nothing: no errors are looked at.", [](std::string_view) {});
+    set.flag("-N --nocolor", plain_, "Accepted for compatibility: it left out colours, which this command never prints.");
+    set.value("-T", "FILE", "Accepted for compatibility: it named a file of thresholds of errors, which this command does not check.",
+              [](std::string_view) {});
     add_interval(set, interval_);
     add_discovery(set, discovery_);
     add_common(set, common, group_fabric | group_sl);

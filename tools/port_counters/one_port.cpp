@@ -11,6 +11,7 @@
 #include "iba/wire.hpp"
 #include "subnet/port_checks.hpp"
 #include "tools/frame/commands.hpp"
+#include "tools/frame/terminal.hpp"
 #include "tools/port_counters/traffic_report.hpp"
 #include "tools/shared/check_rows.hpp"
 
@@ -181,7 +182,7 @@ class OnePort final : public Command {
              const counters::ErrorThresholds& thresholds) const {
     CheckReport report(fabric);
     report.verbose = session.options().error_level() >= 1;
-    report.colour = !plain_ && takes_colours(session.world().out);
+    report.colour = !plain_ && terminal_of(session.world().out).has_colours;
     report.summary = false;
     CheckRow row;
     row.kind = CheckKind::errors;

@@ -136,7 +136,8 @@ class Query final : public Command {
     set.value("-f --field", "FIELD=VALUE[,FIELD=VALUE]", "Give fields of the request a value; may be repeated.",
               [this](std::string_view text) { fields_.emplace_back(text); });
     set.offer([this] { return info_ == nullptr ? std::vector<std::string>() : field_assignments(*info_); });
-    set.key("--smkey", sm_key_, "SMKEY", "The SM_Key of requests to the SA, zero by default; what is no number asks for it.");
+    set.key("--smkey", sm_key_, "SMKEY",
+            "The SM_Key of requests to the SA, zero by default; anything but a number: asked for on the terminal.");
     add_vs_keys(set, vs_keys_);
     set.flag("--zero", zero_, "Fields of a Set that -f does not name become zero.");
     add_common(set, common, group_target | group_sl);

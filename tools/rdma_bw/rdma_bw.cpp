@@ -65,7 +65,7 @@ class RdmaBw final : public Command {
         "writes to it. Without, it is that server, for one test.");
     set.number("-p --port", port_, "PORT", "Listen on, or connect to, this TCP port (4444).", {.low = 1});
     set.flag("-6 --ipv6", ipv6_, "Use IPv6 only.");
-    set.flag("-b --bidirectional", bidirectional_, "Measure both directions at once; it is enough that one end asks for it.");
+    set.flag("-b --bidirectional", bidirectional_, "Measure both directions at once; it is enough that one end requests it.");
     set.text("-d --ib-dev", common.device, "DEV", "As -C.");
     set.value("-i --ib-port", "PORT", "Use this port of the device.",
               [&common](std::string_view text) { common.port = std::to_string(parse_integer(text, "--ib-port", 1, 254)); });

@@ -141,7 +141,7 @@ void SaqueryDiags::diags_options(OptionSet& set, CommonOptions& common) {
   add_path_options(
       set, [this](const std::string& text) { set_lids(text); }, [this](const std::string& text) { set_gids(text); });
   add_node_name_map(set, common);
-  set.value("--smkey", "KEY", "The SM_Key of queries; what is no number asks for it.",
+  set.value("--smkey", "KEY", "The SM_Key of queries; anything but a number: asked for on the terminal.",
             [&common](const std::string& text) { common.sm_key = key_of(common, text, "SM_Key"); });
   const auto take = [this, &common](const MemberOption& option, const std::string& text) { take_member(option, text, common); };
   add_member_options(set, take);

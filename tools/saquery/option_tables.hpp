@@ -26,7 +26,7 @@ inline constexpr ListOption list_options[] = {
     {{"-x", "-x --x"}, "LinkRecord", ListKind::records, "LinkRecords"},
     {{"-c", "-c --c"}, "ClassPortInfo", ListKind::records, "ClassPortInfo of the SA"},
     {{"-S", "-S --S"}, "ServiceRecord", ListKind::records, "ServiceRecords"},
-    {{"-I", "-I --I"}, "InformInfoRecord", ListKind::records, "InformInfoRecords: who is told of which events"},
+    {{"-I", "-I --I"}, "InformInfoRecord", ListKind::records, "InformInfoRecords: subscriptions to events"},
     {{"-L", "-L --L"}, "", ListKind::lids, "The LIDs of the node that the operand names"},
     {{"-l", "-l --l"}, "", ListKind::one_lid, "The first LID of the node that the operand names"},
     {{"-G", "-G --G"}, "", ListKind::guids, "The port GUIDs of the node that the operand names"},

@@ -2,7 +2,6 @@
 #include "tools/shared/check_rows.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -191,7 +190,5 @@ counters::ErrorThresholds read_thresholds(Log& log, const std::optional<std::str
   for (const auto& line : thresholds.bad_lines()) log.warning(bad_line(counters::default_error_thresholds_file, line));
   return thresholds;
 }
-
-bool takes_colours(std::FILE* file) { return ::isatty(::fileno(file)) == 1; }
 
 }  // namespace ib::tools

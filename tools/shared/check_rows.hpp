@@ -75,7 +75,5 @@ std::vector<subnet::PortIndex> end_ports(const subnet::Subnet& subnet);
 /// file of the site. An invalid line of `file` throws UsageError. An invalid line of the default file is a warning.
 counters::ErrorThresholds read_thresholds(Log& log, const std::optional<std::string>& file);
 
-/// Whether text that is written to `file` may have colours.
-bool takes_colours(std::FILE* file);
 
 }  // namespace ib::tools

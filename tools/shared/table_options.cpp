@@ -1,20 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "tools/shared/table_options.hpp"
 
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
+#include <iterator>
 
 namespace ib::tools {
-
-std::size_t terminal_width(std::FILE* file) {
-  winsize size{};
-  const int number = file != nullptr ? fileno(file) : -1;
-  const bool is_terminal = number >= 0 && isatty(number) != 0 && ioctl(number, TIOCGWINSZ, &size) == 0;
-  return is_terminal && size.ws_col != 0 ? size.ws_col : report::unlimited_width;
-}
 
 void add_table_options(OptionSet& set, CommonOptions& common, TableOptions& options, std::vector<std::string> keys) {
   const std::string_view format_help =

@@ -12,12 +12,10 @@
 
 #include "report/columns.hpp"
 #include "tools/frame/common_options.hpp"
+#include "tools/frame/terminal.hpp"
 #include "tools/shared/fabric.hpp"
 
 namespace ib::tools {
-
-/// The columns of the terminal that `file` writes to; report::unlimited_width where it is none.
-std::size_t terminal_width(std::FILE* file);
 
 struct TableOptions {
   std::optional<std::string> columns, sort;
@@ -48,9 +46,13 @@ std::vector<std::string> keys_of(const Columns& columns) {
 /// A list of a fabric as a table.
 template <class Row>
 struct TableReport : FabricReport {
-  /// `member` is the name of the list in JSON, `width` that of the terminal.
-  TableReport(const Fabric& of, std::string_view member, report::Table<Row> shown, std::vector<Row> lines, std::size_t width)
-      : FabricReport(of), key(member), table(std::move(shown)), rows(std::move(lines)), most_width(width) {
+  /// `member` is the name of the list in JSON. A text is for `file`.
+  TableReport(const Fabric& of, std::string_view member, report::Table<Row> shown, std::vector<Row> lines, std::FILE* file)
+      : FabricReport(of),
+        key(member),
+        table(std::move(shown)),
+        rows(std::move(lines)),
+        most_width(terminal_of(file).width.value_or(report::unlimited_width)) {
     table.arrange(rows);
   }
 

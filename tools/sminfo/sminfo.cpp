@@ -94,7 +94,7 @@ class Sminfo final : public Command {
     set.target("TARGET", wanted_.target);
     set.integer("ATTR_MOD", wanted_.modifier);
     set.notes(
-        "With ATTR_MOD a SubnSet(SMInfo) follows, which asks the manager to hand over, stand by and the like (IBA 14.4.1).\n"
+        "With ATTR_MOD a SubnSet(SMInfo) follows, which requests the manager to hand over, stand by and the like (IBA 14.4.1).\n"
         "It carries what was read, but for what the options say.");
     add_settings(set, wanted_);
     set.key("--sminfo_smkey --sminfo-smkey", wanted_.sm_key, "SMINFO_SMKEY", "The SM_Key of the SMInfo that is sent");
@@ -192,7 +192,7 @@ class SminfoDiags final : public Command {
 constinit const CommandInfo rooms::sminfo{
     .name = "sminfo",
     .group = HelpGroup::query,
-    .summary = "Print what a subnet manager says of itself: state, priority, activity; or tell it otherwise.",
+    .summary = "Print the state, priority and activity of a subnet manager, or change them.",
     .make = make_command<Sminfo>,
     .make_diags = make_command<SminfoDiags>,
     .changes = true,

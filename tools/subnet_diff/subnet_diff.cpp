@@ -112,7 +112,7 @@ struct DiffReport final : FabricReport {
   void print_lids(TextOut& out) const {
     out.print("Current subnet has {} LIDs, reference subnet has {} LIDs\n", found.current_lids, found.reference_lids);
     if (found.lids_not_compared > 0)
-      out.print(" {} LIDs are not compared: one of the subnets does not tell which port has them.\n", found.lids_not_compared);
+      out.print(" {} LIDs are not compared: it is not known which port has them in one of the subnets.\n", found.lids_not_compared);
     if (found.lids.empty()) {
       if (found.lids_not_compared == 0) out.print(" All LIDs in the current subnet are the same as the reference subnet.\n");
       return;

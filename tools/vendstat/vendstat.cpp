@@ -304,7 +304,7 @@ class Vendstat final : public Command {
 constinit const CommandInfo rooms::vendstat{
     .name = "vendstat",
     .group = HelpGroup::query,
-    .summary = "Print what a Mellanox device tells by vendor MADs: its firmware, counters, words of its configuration space.",
+    .summary = "Print what a Mellanox device reports by vendor MADs: its firmware, counters, words of its configuration space.",
     .make = make_command<Vendstat>,
     .make_diags = make_command<Vendstat>,
     .changes = true,

@@ -61,7 +61,7 @@ TEST_CASE("LinkDowned that is full at one end does not say that the other node r
   const Finding& finding = only(diagnosis, "link-flap");
   CHECK(*finding.level == Level::warning);
   CHECK(finding.confidence == Confidence::possible);
-  CHECK_THAT(finding.detail, ibtest::contains("is full"));
+  CHECK_THAT(finding.detail, ibtest::contains("is saturated"));
 
   Patient last;  // it became full by what it counted: both ends counted
   last.sweep();

@@ -142,7 +142,7 @@ TEST_CASE("check_routes: --switches adds switches at both ends, --unicast and --
   CHECK(groups["multicast"]["member_count"] == 4);
 }
 
-TEST_CASE("check_routes: a lost entry is one finding, with its LIDs, an example, and what mends it") {
+TEST_CASE("check_routes: a lost entry is one finding, with its LIDs, an example, and what fixes it") {
   Tree tree;
   tree.fabric.node(spine).lft[6] = 255;
   tree.fabric.node(spine).lft[7] = 200;

@@ -165,6 +165,10 @@ TEST_CASE_METHOD(Small, "a mistyped word is answered with the nearest right one"
   };
   CHECK(complaint({"smpqery"}) == "E: Bad command smpqery: did you mean smpquery?\n");
   CHECK(complaint({"perfectly"}) == "E: Bad command perfectly (see ibtool help)\n");
+  CHECK(complaint({"links"}) == "E: Bad command links: did you mean iblinkinfo, phy, health? (ibtool help links lists what fits)\n");
+  CHECK_THAT(complaint({"diff"}), contains("did you mean subnet_diff, snapshot"));
+  CHECK_THAT(complaint({"trace"}), contains("did you mean ibtracert, ibroute? (ibtool help trace"));
+  CHECK_THAT(complaint({"errors"}), contains("did you mean ibqueryerrors, health, "));
   CHECK_THAT(complaint({"help", "ibnetdiscovr"}), contains("Bad command ibnetdiscovr: did you mean ibnetdiscover?"));
   CHECK_THAT(complaint({"smpquery", "NodeInof", "3"}), contains("Unknown operation 'nodeinof': did you mean NodeInfo?"));
   CHECK_THAT(complaint({"smpquery", "NI", "3", "--timout", "5"}), contains("unrecognized option '--timout': did you mean --timeout?"));

@@ -119,7 +119,7 @@ TEST_CASE("Exporter: the page for people says what is wrong with which cable, an
   const metrics::View view = sick(made);
   REQUIRE(view.findings->count(2) > 0);
   const std::string page = tools::exporter::front_page(view, made.reading->time);
-  CHECK_THAT(page, contains("class=\"verdict error\"") && contains(" errors") && contains(" in 30 s"));
+  CHECK_THAT(page, contains("class=\"verdict error\"") && contains(" errors") && contains("; watched 30 s.<"));
   CHECK_THAT(page, contains("&#39;leaf0&#39;") && contains("SymbolErrorCounter +"));
   CHECK(times(page, "<svg") == 1);
   CHECK(times(page, "<circle") == 3);
@@ -134,11 +134,19 @@ TEST_CASE("Exporter: a fabric without findings is good, and one without a second
   const ibtest::MadeView made(fabric);
   metrics::View view = made.view();
   view.findings = tools::exporter::find(nullptr, *made.reading, nullptr);
-  CHECK_THAT(tools::exporter::front_page(view, made.reading->time), contains("verdict good") && contains("no two readings yet"));
+  CHECK_THAT(tools::exporter::front_page(view, made.reading->time), contains("verdict warning") &&
+                                                                        contains("Not known, because not everything was read: ") &&
+                                                                        contains("counters were read once.<"));
   auto before = std::make_shared<metrics::Reading>(*made.reading);
   for (counters::CounterRow& row : before->rows) row.error_time -= std::chrono::seconds(30);
   view.findings = tools::exporter::find(before.get(), *made.reading, nullptr);
-  CHECK_THAT(tools::exporter::front_page(view, made.reading->time), contains(">Nothing found in 30 s.<"));
+  CHECK_THAT(tools::exporter::front_page(view, made.reading->time),
+             contains("verdict good\">Healthy: nothing found on 4 hosts, 3 switches, 6 cables; watched 30 s.<"));
+  // A device that is silent is no part of a healthy fabric.
+  made.reading->switches.front().outcome = metrics::DeviceReading::Outcome::silent;
+  view.findings = tools::exporter::find(before.get(), *made.reading, nullptr);
+  CHECK_THAT(tools::exporter::front_page(view, made.reading->time),
+             contains("verdict warning") && contains("Not known, ") && contains("; counters of "));
 }
 
 TEST_CASE("Exporter: a silent subnet manager, and a silent SA, are findings; a manager out of sight is not known") {

@@ -11,6 +11,7 @@
 #include "base/log.hpp"
 #include "support/catch.hpp"
 #include "support/program.hpp"
+#include "support/pseudo_terminal.hpp"
 #include "support/small_fabric.hpp"
 #include "tools/frame/progress.hpp"
 
@@ -123,31 +124,6 @@ TEST_CASE_METHOD(Fabric, "ibprintca wants a GUID or -l, not both") {
 
 namespace {
 
-/// A terminal whose other end is read.
-struct Terminal {
-  int master = ::posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK);
-  std::FILE* file{};
-  Terminal() {
-    REQUIRE(master >= 0);
-    REQUIRE(::grantpt(master) == 0);
-    REQUIRE(::unlockpt(master) == 0);
-    const int slave = ::open(::ptsname(master), O_RDWR | O_NOCTTY);  // else its end would end a test without a terminal
-    REQUIRE(slave >= 0);
-    file = ::fdopen(slave, "r+");
-    REQUIRE(file != nullptr);
-  }
-  ~Terminal() {
-    std::fclose(file);
-    ::close(master);
-  }
-  std::string text() const {
-    std::string all;
-    char buffer[1024];
-    for (ssize_t got = 0; (got = ::read(master, buffer, sizeof buffer)) > 0;) all.append(buffer, static_cast<std::size_t>(got));
-    return all;
-  }
-};
-
 ib::async::Task<> wait_beside(ib::tools::ProgressLine& line, std::chrono::milliseconds time) {
   line.count(1284, 52983, "nodes");
   co_await ib::async::sleep_for(time);
@@ -159,7 +135,7 @@ TEST_CASE("a line of progress comes after a second, and goes") {
   ::setenv("TERM", "xterm", 1);
   ib::async::FakeClock clock;
   ib::async::Loop loop(clock);
-  const Terminal terminal;
+  const ibtest::PseudoTerminal terminal;
   ib::mad::Stats stats;
   stats.count_first_try(ib::mad::asked);
   stats.retries_lost = 2;
@@ -194,7 +170,7 @@ TEST_CASE("no line of progress goes to what is no terminal, or can not erase") {
   CHECK(std::ftell(file) == 0);
   std::fclose(file);
   ::setenv("TERM", "dumb", 1);
-  const Terminal terminal;
+  const ibtest::PseudoTerminal terminal;
   {
     ib::Log log(terminal.file);
     ib::tools::ProgressLine line(loop, terminal.file, log);
@@ -205,7 +181,7 @@ TEST_CASE("no line of progress goes to what is no terminal, or can not erase") {
 
 TEST_CASE_METHOD(Fabric, "a run without a fabric shows its MADs, and the line is gone before its result comes") {
   ::setenv("TERM", "xterm", 1);
-  const Terminal terminal;
+  const ibtest::PseudoTerminal terminal;
   fabric.node(other).faults.ignores = ib::smp::NodeDescription::attribute_id;
   CHECK(ibtool(fabric, {"smpquery", "nodedesc", "-D", "0,1,2"}, {.err = terminal.file}).status == 3);
   CHECK_THAT(terminal.text(), contains("\r3 MADs (2 tried again, 2 lost), ") && contains("\r\x1b[KE: RPC "));
@@ -213,7 +189,7 @@ TEST_CASE_METHOD(Fabric, "a run without a fabric shows its MADs, and the line is
 
 TEST_CASE_METHOD(Fabric, "the line of progress counts the nodes of a small fabric too") {
   ::setenv("TERM", "xterm", 1);
-  const Terminal terminal;
+  const ibtest::PseudoTerminal terminal;
   fabric.node(other).faults.ignores = ib::smp::NodeDescription::attribute_id;
   CHECK(ibtool(fabric, {"ibnetdiscover"}, {.err = terminal.file}).status == 4);
   CHECK_THAT(terminal.text(), contains("\r3 nodes, ") && contains(" lost), "));

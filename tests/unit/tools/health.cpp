@@ -341,7 +341,7 @@ TEST_CASE("health: a subnet administrator that is silent is asked for one thing,
   CHECK(f.sa.asked.size() == 3);  // paths once for both readings, subnet managers, groups
 }
 
-TEST_CASE("health: the first line counts what was looked at; infos take one line, and the last paragraph is as wide as a terminal") {
+TEST_CASE("health: the first line counts what was looked at; infos take one line") {
   Fabric f;
   CHECK_THAT(f.run({"3"}).out, starts_with("Healthy: nothing found on 1 host, 0 switches, 1 cable; "));
   CHECK(f.found({"3"})["link_count"] == 1);
@@ -350,8 +350,6 @@ TEST_CASE("health: the first line counts what was looked at; infos take one line
   const Outcome told = f.run({});
   CHECK_THAT(told.out, contains("\ninfo: vl15-dropped (sure): 'leaf' 0000:0000:0000:0100 port 2 -- 'other' 0000:0000:0000:0300 port 1: "
                                 "VL15Dropped +1 in 10 s (0.1/s, limit 1)\nNot looked at: "));
-  std::istringstream lines(told.out.substr(told.out.find("Not looked at: ")));
-  for (std::string line; std::getline(lines, line);) CHECK(line.size() <= 100);
   f.clock.happens = [&f] { f.pma.count(2, "vl15_dropped") += 1; };
   CHECK_THAT(f.run({"-v"}).out, contains("port 1\n  VL15Dropped +1"));
 }

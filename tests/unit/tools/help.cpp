@@ -3,16 +3,37 @@
 #include "tools/frame/help.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
+#include <sstream>
+#include <string>
 #include <vector>
 
 #include "support/catch.hpp"
 #include "tools/build_info.hpp"
 #include "tools/frame/command.hpp"
+#include "tools/frame/help_pages.hpp"
+#include "tools/frame/help_search.hpp"
 
 namespace tools_help_tests {
 
 using namespace ib::tools;
+
+namespace {
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+std::vector<std::string> words_of(std::string_view text) {
+  std::istringstream stream{std::string(text)};
+  return {std::istream_iterator<std::string>(stream), {}};
+}
+
+}  // namespace
 
 TEST_CASE("the table of commands is sorted, without doubles, and finds names and aliases") {
   const auto table = commands();
@@ -80,6 +101,86 @@ TEST_CASE("every legacy name has help in which no option comes twice") {
       if (option.is_reachable()) CHECK_FALSE(option.help.empty());
     }
     CHECK_THAT(diags_usage(set), ibtest::starts_with("Usage: " + std::string(command->name) + " [options]"));
+  }
+}
+
+TEST_CASE("help fits one screen: tasks with the commands for them, then all commands") {
+  const std::string text = overview();
+  const std::vector<std::string> lines = lines_of(text);
+  CHECK(lines.size() <= 40);
+  for (const std::string& line : lines) CHECK(line.size() <= 80);
+  CHECK_THAT(lines.at(2), ibtest::contains("health"));  // the first task
+  for (const CommandInfo* command : commands()) CHECK_THAT(text, ibtest::contains(std::string(command->name)));
+  for (const HelpTask& task : help_tasks()) {
+    for (const std::string& name : words_of(task.commands)) {
+      INFO(task.question << " " << name);
+      CHECK(find_command(name) != nullptr);
+    }
+  }
+}
+
+TEST_CASE("help WORD finds commands by name, task, summary and option, and pages by their words") {
+  const auto names = [](const std::vector<const CommandInfo*>& hits) {
+    std::vector<std::string> all;
+    for (const CommandInfo* command : hits) all.emplace_back(command->name);
+    return all;
+  };
+  const auto search = [](std::vector<std::string> words) { return search_help(words); };
+  CHECK(names(search({"cable"}).best).front() == "health");
+  CHECK(std::ranges::count(names(search({"cable"}).commands), "modules") == 1);
+  CHECK(names(search({"firmware"}).best).front() == "firmware");
+  CHECK(names(search({"slow"}).best).front() == "iblinkinfo");
+  CHECK(names(search({"errors"}).best).front() == "ibqueryerrors");
+  CHECK(names(search({"ERROR"}).best) == names(search({"errors"}).best));
+  // All words must fit.
+  CHECK(names(search({"which", "firmware"}).best) == std::vector<std::string>{"firmware", "environment"});
+  CHECK_FALSE(search({"firmware", "zebra"}).any());
+  CHECK_FALSE(search({""}).any());
+  // An option of one command, and one of most, which stands once.
+  const HelpHits tries = search({"timeout"});
+  const auto is_common = [](const HelpHits::OfOption& hit) { return hit.command == nullptr && hit.option == "--timeout"; };
+  CHECK(std::ranges::count_if(tries.options, is_common) == 1);
+  const HelpHits sorted = search({"psid"});
+  CHECK(names(sorted.commands).front() == "firmware");
+  // A word of a page's prose alone.
+  const HelpHits told = search({"textfile"});
+  CHECK(names(told.commands) == std::vector<std::string>{"exporter"});
+}
+
+TEST_CASE("every command has two examples or more, of lines that it accepts") {
+  for (const CommandInfo* command : commands()) {
+    const HelpPage& page = help_page(command->name);
+    REQUIRE(page.command == command->name);
+    CHECK(page.examples.size() >= 2);
+    CHECK_THAT(help_of(*command), ibtest::ends_with("\nManual page: man ibtool-" + std::string(command->name) + "\n"));
+    for (const HelpExample& example : page.examples) {
+      INFO(example.line);
+      CHECK_THAT(help_of(*command), ibtest::contains("\n  " + std::string(example.line)));
+      std::vector<std::string> words = words_of(example.line);
+      REQUIRE(words.size() >= 2);
+      CHECK(words.at(1) == command->name);
+      words.erase(words.begin(), words.begin() + 2);
+      const std::unique_ptr<Command> made = command->make();
+      CommonOptions common;
+      General general;
+      OptionSet set;
+      add_options(*command, *made, set, common, general);
+      CHECK_NOTHROW(set.parse(words));
+    }
+  }
+}
+
+TEST_CASE("no option has a text that says nothing") {
+  for (const CommandInfo* command : commands()) {
+    const std::unique_ptr<Command> made = command->make();
+    CommonOptions common;
+    General general;
+    OptionSet set;
+    add_options(*command, *made, set, common, general);
+    for (const Option& option : set.options()) {
+      INFO(command->name << " " << option.help);
+      CHECK_FALSE(option.help.starts_with("Nothing"));
+    }
   }
 }
 

@@ -184,6 +184,8 @@ const std::vector<JsonCase>& json_cases() {
       {{"check_lft_balance", "-a"}, {}, 4},
       {{"check_routes", "--load"}, {}, 4},
       {with_stored_routes({"check_routes", "--load"}), {}, 1},
+      {{"help", "cable"}},
+      {{"help", "ibaddr"}},
       {{"completion", "bash"}},
       {{"completion", "--words", "smpquery", "N"}},
       {{"completion", "--words", "ibstat", "--js"}},

@@ -136,16 +136,16 @@ TEST_CASE("ibroute: a switch that forwards LIDs to nobody holds nobody up for lo
   CHECK(ours.status == 4);
   CHECK_THAT(ours.out, contains("     7 003 : (Channel Adapter portguid "));
   CHECK_THAT(ours.out, contains("\n 49151 003 : \n49095 valid lids dumped\n"));
-  CHECK(lines(ours.err, "does not tell whose it is") == 16);
-  CHECK_THAT(ours.err, contains(" more LIDs do not tell whose they are; --json lists them\n"));
-  CHECK_THAT(ours.err, contains(" LIDs were not asked whose they are: asking the others has taken 60 s\n"));
+  CHECK(lines(ours.err, "The owner of LID ") == 16);
+  CHECK_THAT(ours.err, contains(" more LIDs do not answer; --json lists them\n"));
+  CHECK_THAT(ours.err, contains(" LIDs were not requested: those of the others have taken 60 s\n"));
 
   const auto before = clock.now();
   const auto theirs = diags(s.fabric, {"ibroute", "2"}, outside);
   CHECK(clock.now() - before < most);
   CHECK(theirs.status == 0);
   CHECK_THAT(theirs.out, contains("\n0xbfff 003 : (unknown node and type)\n49095 valid lids dumped \n"));
-  CHECK(lines(theirs.err, " LIDs were not asked whose they are: ") == 1);
+  CHECK(lines(theirs.err, " LIDs were not requested: ") == 1);
 
   const json found = json::parse(ibtool(s.fabric, {"ibroute", "2", "--json"}).out);
   CHECK(found["silent_lids"].size() + found["unrequested_lids"].size() == 49095 - 7);

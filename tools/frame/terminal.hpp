@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The terminal behind a stream, and how text is broken for it. A stream that is no terminal gets whole lines without colours.
+#pragma once
+
+#include <cstddef>
+#include <cstdio>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace ib::tools {
+
+struct Terminal {
+  std::optional<std::size_t> width, height;  ///< columns and lines; absent: the stream is no terminal, or does not know
+  bool has_colours{};                        ///< false also where NO_COLOR is set, or TERM is "dumb"
+};
+
+Terminal terminal_of(std::FILE* file);
+
+/// The lines of `text`, broken between words at `width` bytes. A longer word has a line of its own.
+std::vector<std::string_view> wrap(std::string_view text, std::size_t width);
+
+}  // namespace ib::tools
