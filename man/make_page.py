@@ -173,7 +173,7 @@ def folded(line, width):
 
 
 def fit(out):
-    """Literal blocks that are too wide begin at the left margin, and lines that are still too long are folded, so that no line is wider than a
+    """Literal blocks that are too wide begin at the left margin, and lines that are still too long are folded: no line is wider than a
     terminal."""
     fitting, at = [], 0
     while at < len(out):

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The messages of failed requests, in python-rdma's words.
+// The messages of failed requests in plain words, and their details in python-rdma's.
 #include "mad/error.hpp"
 
 #include <fmt/format.h>
@@ -8,6 +8,7 @@
 
 #include "iba/describe.hpp"
 #include "mad/describe.hpp"
+#include "mad/plain_text.hpp"
 
 namespace ib::mad {
 
@@ -15,19 +16,21 @@ namespace {
 
 std::vector<std::uint8_t> copied(Bytes bytes) { return {bytes.begin(), bytes.end()}; }
 
-std::string class_error_text(Bytes request, Bytes reply) {
-  const HeaderView header(reply);
+/// The request and its path in python-rdma's words, for -v. Empty for an error that has only its message.
+std::string rpc_text(const MadError& error) {
+  const Bytes request = error.request();
+  if (const auto* const timeout = dynamic_cast<const MadTimeout*>(&error)) {
+    const std::string what = describe(request), where = path::to_text(error.path());
+    if (timeout->tries() == 0) return fmt::format("RPC {} was not sent to '{}'", what, where);
+    return fmt::format("RPC {} timed out to '{}'", what, where);
+  }
+  if (dynamic_cast<const MadStatusError*>(&error) == nullptr) return {};
+  const HeaderView header(error.reply());
+  if (dynamic_cast<const MadClassError*>(&error) == nullptr)
+    return fmt::format("RPC {} got error status 0x{:x} - {}", describe(request), header.status(), mad_status_text(header.status()));
   const unsigned code = class_code(header.status());
   const std::string what = header.mgmt_class() == mgmt_class::sa ? sa_status_text(code) : fmt::format("{}", code);
   return fmt::format("RPC {} got class specific error {}", describe(request), what);
-}
-
-/// With 0 tries, the request was not sent because its node was already silent (mad/responder.hpp).
-std::string timeout_text(Bytes request, const path::Path& path, unsigned tries, std::chrono::nanoseconds waited) {
-  const std::string what = describe(request), where = path::to_text(path);
-  if (tries == 0) return fmt::format("RPC {} was not sent to '{}': its node answers no more", what, where);
-  return fmt::format("RPC {} timed out to '{}': no answer after {} {} in {:.1f} s", what, where, tries, tries == 1 ? "try" : "tries",
-                     std::chrono::duration<double>(waited).count());
 }
 
 }  // namespace
@@ -54,7 +57,10 @@ MadError& MadError::set_reply_status(std::uint16_t status) {
 
 std::vector<std::string> MadError::lines(int verbosity, Keys keys) const {
   std::vector<std::string> lines = Error::lines(verbosity, keys);
-  if (verbosity >= 1) lines.push_back("MAD path was " + path::to_spec(path_, keys));
+  if (verbosity >= 1) {
+    if (std::string rpc = rpc_text(*this); !rpc.empty()) lines.push_back(std::move(rpc));
+    lines.push_back("MAD path was " + path::to_spec(path_, keys));
+  }
   if (verbosity >= 2) {
     // One entry for each packet, because a printer puts its prefix before the first line of an entry only.
     const auto add = [&lines, keys](std::string_view what, Bytes mad) {
@@ -69,7 +75,7 @@ std::vector<std::string> MadError::lines(int verbosity, Keys keys) const {
 }
 
 MadTimeout::MadTimeout(Bytes request, const path::Path& path, unsigned tries, std::chrono::nanoseconds waited)
-    : MadError(timeout_text(request, path, tries, waited), request, {}, path), tries_(tries), waited_(waited) {}
+    : MadError(no_answer_text(request, target_text(path), tries, waited), request, {}, path), tries_(tries), waited_(waited) {}
 
 std::optional<unsigned> tries_in_vain(const Error& error) {
   const auto* timeout = dynamic_cast<const MadTimeout*>(&error);
@@ -77,12 +83,9 @@ std::optional<unsigned> tries_in_vain(const Error& error) {
 }
 
 MadStatusError::MadStatusError(Bytes request, Bytes reply, const path::Path& path)
-    : MadError(fmt::format("RPC {} got error status 0x{:x} - {}", describe(request), HeaderView(reply).status(),
-                           mad_status_text(HeaderView(reply).status())),
-               request, reply, path) {}
+    : MadError(status_text(request, reply, target_text(path)), request, reply, path) {}
 
-MadClassError::MadClassError(Bytes request, Bytes reply, const path::Path& path)
-    : MadStatusError(class_error_text(request, reply), request, reply, path) {}
+MadClassError::MadClassError(Bytes request, Bytes reply, const path::Path& path) : MadStatusError(request, reply, path) {}
 
 std::shared_ptr<MadError> status_error(Bytes request, Bytes reply, const path::Path& path) {
   const std::uint16_t status = HeaderView(reply).status();

@@ -97,7 +97,7 @@ void add_port_layer(std::vector<Family>& to, Items items, std::uint8_t by) {
   add("ber_seconds", "Time since the counters of the bit error ratios were cleared.", write_of_link<phy::seconds_since_clear>);
   add("rs_fec_corrected_blocks_total", "Blocks that FEC corrected, by registers.", write_of_link<corrected>, Type::counter);
   add("rs_fec_uncorrectable_blocks_total", "Blocks that FEC could not correct, by registers.", write_of_link<uncorrectable>, Type::counter);
-  add("fec_histogram_blocks_total", "Blocks by how many of their symbols had errors.", write_histogram, Type::counter);
+  add("rs_fec_blocks_total", "Blocks by how many of their symbols had errors.", write_histogram, Type::counter);
   add("module_temperature_celsius", "Temperature of the module.", write_of_module<phy::module_temperature>);
   add("module_rx_power_dbm", "Received optical power of a lane in dBm.", write_of_lanes<phy::rx_power_dbm>);
   add("module_tx_power_dbm", "Sent optical power of a lane in dBm.", write_of_lanes<phy::tx_power_dbm>);

@@ -45,7 +45,7 @@ Path parse_scoped(std::string_view address, std::string_view scope, const ParseO
   if (!gid) throw UsageError(fmt::format("{} is not a valid GID", in_quotes(without_secrets(address))));
   const sys::EndPort* end_port = nullptr;
   try {
-    if (options.devices == nullptr) throw UsageError("No RDMA devices found.");
+    if (options.devices == nullptr) throw UsageError("No InfiniBand device here");
     end_port = &options.devices->find_end_port(scope);
   } catch (const Error& error) {
     throw UsageError(fmt::format("Could not find {}: {}", in_quotes(without_secrets(scope)), error.message()));
@@ -65,10 +65,19 @@ Path parse_unscoped(const Gid& gid, const ParseOptions& options) {
   return from_gid(gid, usual_end_port(options));
 }
 
-/// A GUID that cannot be a LID: written in groups, or 16 hex digits long.
+/// A GUID that cannot be a LID: written in groups, or in more hexadecimal digits than a LID has. The node type of topology listings ("S-")
+/// and 0x may stand before either; without 0x it has at least 12 digits, since a shorter word may be a name.
 std::optional<Guid> parse_target_guid(std::string_view text) {
+  constexpr std::size_t lid_digits = 4, guid_digits = 16, sure_digits = 12;
+  for (const std::string_view type : {"S-", "H-", "R-"}) {
+    if (text.starts_with(type)) text.remove_prefix(type.size());
+  }
   const bool prefixed = text.starts_with("0x") || text.starts_with("0X");
-  return prefixed && text.size() != 18 ? std::nullopt : parse_guid(text);
+  const std::string_view digits = prefixed ? text.substr(2) : text;
+  if (digits.find(':') != std::string_view::npos) return parse_guid(digits);
+  if (digits.size() > guid_digits || digits.size() < (prefixed ? lid_digits + 1 : sure_digits)) return std::nullopt;
+  const auto value = parse_digits(digits, 16);
+  return value ? std::optional(Guid{*value}) : std::nullopt;
 }
 
 Path parse_spec_target(std::string_view text, const ParseOptions& options) {

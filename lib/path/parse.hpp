@@ -26,7 +26,8 @@ struct ParseOptions {
 ///
 ///     fe80::2:c903:0:1491           port GID; a prefix other than fe80:: selects the end port of that subnet
 ///     fe80::2:c903:0:1491%mlx4_0/1  port GID behind that end port
-///     0002:c903:0000:1491           port GUID (also 16 hex digits, or 0x and 16), taken as GID with prefix fe80::
+///     0002:c903:0000:1491           port GUID (also 12 to 16 hex digits, or 0x and 5 to 16, and S-, H- or R- before
+///                                   either), taken as GID with prefix fe80::
 ///     12, 0xc                       unicast LID
 ///     0,1,  0,  0,1,7               directed route, beginning with 0 for this host; at most 63 hops; ports up to 254
 ///     IBPath(DLID=2, SL=2)          path spec, see parse_spec()

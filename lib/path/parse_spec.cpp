@@ -54,7 +54,7 @@ const sys::EndPort* parse_end_port(std::string_view text, const sys::DeviceList*
   text = unquoted(text);
   if (text == "None") return nullptr;
   try {
-    if (devices == nullptr) throw UsageError("No RDMA devices found.");
+    if (devices == nullptr) throw UsageError("No InfiniBand device here");
     return &devices->find_end_port(text);
   } catch (const Error& error) {
     throw UsageError(fmt::format("Could not find {}: {}", in_quotes(text), error.message()));

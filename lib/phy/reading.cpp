@@ -36,7 +36,7 @@ Firmware firmware_of(const mlx::Is4GeneralInfo& info) {
   return {.hardware_revision = info.hw_revision,
           .device_id = info.device_id,
           .psid = padded_text(info.fw_psid),
-          .version = is_extended ? fmt::format("{}.{:04}.{:04}", info.ext_major, info.ext_minor, info.ext_sub_minor)
+          .version = is_extended ? fmt::format("{}.{}.{:04}", info.ext_major, info.ext_minor, info.ext_sub_minor)
                                  : fmt::format("{}.{}.{}", info.fw_major, info.fw_minor, info.fw_sub_minor),
           .uptime_seconds = info.uptime};
 }
@@ -333,7 +333,7 @@ async::Task<> Reader::read_sensors(Device& device, EnvironmentRow& row) {
 }
 
 async::Task<> Reader::read_board(Device& device, EnvironmentRow& row) {
-  const PortIndex port = ports_[device.ports.front()];
+  const PortIndex port = device.first;
   const std::optional<reg::Msgi> board =
       co_await request<reg::Msgi>(device, port, {}, [](const reg::Msgi&, const reg::Msgi&) { return true; });
   if (!board) co_return;

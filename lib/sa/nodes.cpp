@@ -24,4 +24,15 @@ async::Task<Nodes> find_nodes_by_name(mad::Transactor& transactor, std::string_v
   co_return nodes;
 }
 
+async::Task<Nodes> find_nodes_by_guid(mad::Transactor& transactor, Guid guid) {
+  Nodes nodes;
+  for (const std::string_view member : {"nodeInfo.nodeGUID", "nodeInfo.systemImageGUID"}) {
+    Pattern pattern(NodeRecord::info());
+    pattern.match(member, guid.value);
+    nodes = co_await find_nodes(transactor, pattern);
+    if (!nodes.records.empty()) break;
+  }
+  co_return nodes;
+}
+
 }  // namespace ib::sa

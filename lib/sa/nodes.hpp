@@ -23,4 +23,7 @@ async::Task<Nodes> find_nodes(mad::Transactor& transactor, const Pattern& patter
 /// The nodes with the description `name`. Throws a MadError, or UsageError if the name is too long for a description.
 async::Task<Nodes> find_nodes_by_name(mad::Transactor& transactor, std::string_view name);
 
+/// The ports of the node with the GUID `guid`; where no node has it, those of the nodes with that SystemImageGUID. Throws a MadError.
+async::Task<Nodes> find_nodes_by_guid(mad::Transactor& transactor, Guid guid);
+
 }  // namespace ib::sa

@@ -11,6 +11,7 @@
 #include "base/split.hpp"
 #include "iba-gen/mad.hpp"
 #include "iba-gen/sa.hpp"
+#include "iba/text.hpp"
 
 namespace ib::sa {
 namespace {
@@ -42,6 +43,22 @@ constexpr RecordType table[] = {
     {"PortInfoExtendedRecord", "PIER", PortInfoExtendedRecord::info, "[LID]/[PORT]", "LID/portNum", false},
 };
 
+/// The parts of "LID/PORT/BLOCK". A name in the place of the LID may have slashes in it: parts that are not numbers belong to the name.
+std::vector<std::string_view> parts_of(std::string_view word) {
+  std::vector<std::string_view> parts = split(word, "/");
+  if (parts.front().empty() || parse_number(parts.front())) return parts;
+  std::size_t name_end = parts.front().size(), joined = 1;
+  for (std::size_t at = 1, end = name_end; at < parts.size(); ++at) {
+    end += 1 + parts[at].size();
+    if (parts[at].empty() || parse_number(parts[at])) continue;
+    name_end = end;
+    joined = at + 1;
+  }
+  parts.erase(parts.begin(), parts.begin() + static_cast<std::ptrdiff_t>(joined));
+  parts.insert(parts.begin(), word.substr(0, name_end));
+  return parts;
+}
+
 }  // namespace
 
 std::span<const RecordType> record_types() { return table; }
@@ -57,7 +74,7 @@ std::vector<std::pair<std::string_view, std::string>> take_argument(const Record
   for (const std::string_view form : split(type.members, " ")) {
     if (words.empty()) break;
     const std::vector<std::string_view> members = split(form, "/");
-    const std::vector<std::string_view> parts = members.size() == 1 ? std::vector<std::string_view>{words[0]} : split(words[0], "/");
+    const std::vector<std::string_view> parts = members.size() == 1 ? std::vector<std::string_view>{words[0]} : parts_of(words[0]);
     if (parts.size() > members.size()) throw UsageError(fmt::format("Argument {} did not match {}", in_quotes(words[0]), type.argument));
     for (std::size_t i = 0; i < parts.size(); ++i) {
       if (!parts[i].empty()) result.emplace_back(members[i], parts[i]);

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "iba/text.hpp"
+#include "mad/plain_text.hpp"
 #include "sa/records.hpp"
 #include "sa/subn_adm.hpp"
 #include "sa/transactor.hpp"
@@ -29,7 +30,7 @@ PathRecord::Query make_query(const path::IbPath& path, const PathWanted& wanted)
   return query;
 }
 
-std::string note_on(const path::Path& path) { return fmt::format("Failed getting path record for path {}.", to_spec(path)); }
+std::string note_on(const path::Path& path) { return fmt::format("The SA gives no path to {}", mad::target_text(path)); }
 
 [[noreturn]] void fail(const std::shared_ptr<const mad::MadError>& error, const path::Path& path) {
   if (is_no_records(*error)) {

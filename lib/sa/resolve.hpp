@@ -41,7 +41,7 @@ class PathResolver {
   /// record. The path has a GRH if the record has a hop limit. A path by DGID is meant for the port of that GUID, unless another node is
   /// meant already. The rest of `path` stays unchanged.
   ///
-  /// Throws PathNotFound or another MadError, each with the note "Failed getting path record for path …". Throws Error if the
+  /// Throws PathNotFound or another MadError, each with the note "The SA gives no path to …". Throws Error if the
   /// end port knows no SM, if a RoCE target has no GID, if the SA answers with an impossible path, or with one to another DGID or DLID
   /// or with another P_Key than requested.
   async::Task<path::Path> resolve(path::Path path, PathWanted wanted = {});

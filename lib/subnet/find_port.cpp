@@ -52,11 +52,28 @@ FoundPort by_lid(const SweptSubnet& swept, Lid lid) {
   return not_found(swept, fmt::format("No port has the LID {}.", lid.value));
 }
 
+/// The only end port of the only node with a SystemImageGUID.
+FoundPort by_system(const SweptSubnet& swept, Guid guid) {
+  const Subnet& subnet = swept.subnet;
+  std::string names;
+  NodeIndex found = none;
+  unsigned count = 0;
+  for (NodeIndex at = 0; at < subnet.nodes().size(); ++at) {
+    const Node& node = subnet.node(at);
+    if (node.info.system_image_guid != guid || guid == Guid{}) continue;
+    names += fmt::format("{}{} {}", count++ == 0 ? "" : ", ", to_text(node.guid()), in_quotes(node.description()));
+    found = at;
+  }
+  if (count == 0) return not_found(swept, fmt::format("No port, no node and no system has the GUID {}.", to_text(guid)));
+  if (count == 1) return only_port(swept, found, "GUID " + to_text(guid));
+  return {none, fmt::format("GUID {} is a system of {} nodes: name one of them, {}.", to_text(guid), count, names)};
+}
+
 FoundPort by_guid(const SweptSubnet& swept, Guid guid) {
   const Subnet& subnet = swept.subnet;
   const PortIndex port = subnet.find_port(guid);
   const NodeIndex node = port != none ? subnet.port(port).node : subnet.find_node(guid);
-  if (node == none) return not_found(swept, fmt::format("No port and no node has the GUID {}.", to_text(guid)));
+  if (node == none) return by_system(swept, guid);
   if (std::string several = several_text(subnet, guid); !several.empty()) return {none, std::move(several)};
   if (port != none) return {port, {}};
   return only_port(swept, node, "GUID " + to_text(guid));

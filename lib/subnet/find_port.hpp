@@ -22,6 +22,7 @@ struct FoundPort {
 ///  - a LID: the port that owns the LID, with its LMC; where another node is meant (IbPath::meant), that one wherever its LID is now;
 ///  - a GID: the port with the GUID of the GID, if the port's subnet prefix is that of the GID (fe80:: fits every subnet);
 ///  - a GID with a node GUID: the only known end port of the node;
+///  - a GID with a SystemImageGUID that only one node has: as with its node GUID;
 ///  - a directed route: the end of the route from Subnet::start, or from the LID at which the route begins.
 ///
 /// Nothing is found if two nodes claim a GUID, or if a node has several end ports.

@@ -28,7 +28,7 @@ std::tuple<bool, int, int, bool> rank(const EndPort& port) {
   return {true, ways, port.is_active() && !is_down ? 2 : is_down ? 0 : 1, port.gsi_port == &port || port.gsi_port == nullptr};
 }
 
-[[noreturn]] void throw_no_devices() { throw Error("No RDMA devices found."); }
+[[noreturn]] void throw_no_devices() { throw Error("No InfiniBand device here (ibtool --from FILE works without)"); }
 
 [[noreturn]] void throw_no_port(std::string_view device, std::uint64_t number) {
   throw UsageError(fmt::format("RDMA device '{}' port {} not found.", device, number));

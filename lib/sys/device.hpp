@@ -92,7 +92,7 @@ class DeviceList {
   const EndPort& find_end_port(std::string_view spec, const Device* within = nullptr) const;
   /// The best end port: an InfiniBand port before others, one that can send SMPs and GMPs by umad before one that can not, an Active port
   /// before one in Initialize or Armed, and that before one that is Down. Among equals, a port that is not the bare SMI half of a
-  /// planarized HCA is preferred, then the first port. Throws Error "No RDMA devices found." if the host has no devices.
+  /// planarized HCA is preferred, then the first port. Throws Error if the host has no devices.
   const EndPort& default_end_port(const Device* within = nullptr) const;
   /// The end port that the options -C `device` and -P `port` select together. With both, or with -C only, find_device() and
   /// find_end_port() apply. -P alone may also be a port number: the best port of that number on any device. Throws what these

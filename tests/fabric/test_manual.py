@@ -50,8 +50,8 @@ def fits(shown, printed):
 
 # Examples that run until they are ended, which other tests start; those that need a verbs device (tests/kernel), and those that need an
 # agent of vendor MADs, which no simulated node has (test_vendstat.py).
-NOT_RUN = {"ibtool exporter --listen 127.0.0.1:9315", "ibtool ibping -S", "ibtool ibsysstat -S", "ibtool rdma_bw", "ibtool rdma_bw compute01",
-           "ibtool vendstat -N leaf01", "ibtool vendstat --json -N leaf01"}
+NOT_RUN = {"ibtool exporter --listen 127.0.0.1:9315", "ibtool ibping -S", "ibtool ibsysstat -S", "ibtool rdma_bw",
+           "ibtool rdma_bw compute01", "ibtool vendstat -N leaf01", "ibtool vendstat --json -N leaf01"}
 
 
 def tried(text):

@@ -124,11 +124,11 @@ class Phy(Base):
 
     def test_firmware(self):
         text = self.on_devices("firmware").stdout
-        self.assertRegex(text, r"(?m)^ *4119 +MT_0000000008 +16\.0035\.1000 +1 +odd +compute01 mlx5_0$")
-        self.assertRegex(text, r"(?m)^ *4119 +MT_0000000008 +16\.0035\.4030 +15 ")
+        self.assertRegex(text, r"(?m)^ *4119 +MT_0000000008 +16\.35\.1000 +1 +odd +compute01 mlx5_0$")
+        self.assertRegex(text, r"(?m)^ *4119 +MT_0000000008 +16\.35\.4030 +15 ")
         self.assertEqual(len(self.requests()), 22)
         nodes = self.json("firmware")["nodes"]
-        self.assertEqual({node["firmware"] for node in nodes}, {"15.2010.5042", "16.0035.4030", "16.0035.1000"})
+        self.assertEqual({node["firmware"] for node in nodes}, {"15.2010.5042", "16.35.4030", "16.35.1000"})
         self.assertEqual({node["uptime_seconds"] for node in nodes}, {1728000})
 
     def test_query(self):

@@ -19,13 +19,14 @@ TO_A_DEVICE = ["vendstat -N TARGET"]
 TO_A_PMA = ["perfquery -E TARGET 1"]
 # What they print runs, or is nothing, or findings: only what they refuse is compared.
 OTHERS = ["ibccconfig CK TARGET 0 30 1", "ibcheckport TARGET 19", "ibcheckportwidth TARGET 19", "ibclearcounters --dry-run TARGET",
-          "environment TARGET", "firmware TARGET", "modules TARGET", "phy TARGET",
+          "environment TARGET", "ibprintca TARGET", "ibprintrt TARGET", "ibprintswitch TARGET",
+          "firmware TARGET", "modules TARGET", "phy TARGET",
           "ibclearerrors --dry-run TARGET", "health --interval 0 TARGET", "ibdatacounts TARGET 19",
           "ibswportwatch -n 1 TARGET 19"]
 COMMANDS = TO_A_SWITCH + TO_THE_SM + TO_A_HOST + TO_A_DEVICE + TO_A_PMA + OTHERS
 
-NO_TARGETS = ["", "zzz", "0", "0xc000", "65536", "-1", "1,2", "0,255", "0,1,x", "0,1:2", "0x1234567890", "b859:9f03:00a0", "fe80::1::2",
-              "fe80::1%nowhere/1", "IBPath(DLID=zzz)", "IBPath(DLID=1", "IBNoPath()", "1 2", "\x1b[31m"]
+NO_TARGETS = ["", "zzz", "0", "0xc000", "65536", "-1", "1,2", "0,255", "0,1,x", "0,1:2", "0x12345678901234567", "b859:9f03:00a0",
+              "fe80::1::2", "fe80::1%nowhere/1", "IBPath(DLID=zzz)", "IBPath(DLID=1", "IBNoPath()", "1 2", "\x1b[31m"]
 
 
 class Targets(case.ServingCase):
@@ -140,9 +141,8 @@ class Targets(case.ServingCase):
             self.assertIn(node, wanted)
             for target in others:
                 self.assertEqual(self.answer(name + " TARGET", target), wanted)
-            for target in ("zzz", "0,1", "fe80::1", "\x1b[31m"):
-                self.refused(name + " TARGET", target, "", r".* is not a valid GUID")
-            self.assertIn("Could not find node", self.ibtool(name, "0x1", status=3).stderr)
+            self.refused(name + " TARGET", "zzz", "", r".* no node is called so")
+            self.assertIn("No port, no node and no system has the GUID", self.ibtool(name, "fe80::1", status=3).stderr)
 
 
 if __name__ == "__main__":

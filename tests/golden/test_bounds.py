@@ -24,6 +24,9 @@ class Bounds(unittest.TestCase):
                 ("time 0.226 ms\ntime 0.379ms\nrtt min/avg/max = 0.226/0.226/0.226 ms\n",
                  "time 1.000 ms\ntime 2.000ms\nrtt min/avg/max = 1.000/2.000/3.000 ms\n"),
                 ("XmitData....5616     (+ 1427.372/s)\n", "XmitData....5616     (+ 800.1/s)\n"),
+                ("\tCapability mask: 0x0050c04a\n", "\tCapability mask: 0x0040c04a\n"),  # ibsim 0.10 and 0.12
+                (' "capability_mask": 5292106,\n "capability_mask_text": "IsSM,IsVendorClassSupported"',
+                 ' "capability_mask": 4243530,\n "capability_mask_text": "IsSM"'),
                 ('"file_bytes": 241664', '"file_bytes": 237568')):
             with self.subTest(recorded):
                 self.assertTrue(self.same(recorded, now))
@@ -35,7 +38,8 @@ class Bounds(unittest.TestCase):
                 ("  8 00000000 transactionID=4053512589\n 12 F19BB18D \n", "  8 00000000 transactionID=728682223\n 12 F19BB18D \n"),
                 ("tries in 0.0 s", "tries in 60.0 s"), ("(+ 1427.372/s)\n", "(+ 14273.72/s)\n"), ("(+ 1427.372/s)\n", "(+ 0/s)\n"),
                 ('"file_bytes": 241664', '"file_bytes": 2416640'), ('"delta": 72', '"delta": 144'),
-                ("activity count 86", "activity count 87"),
+                ("activity count 86", "activity count 87"), ("Capability mask: 0x0050c04a\n", "Capability mask: 0x0040c048\n"),
+                (' "capability_mask_text": "IsSM,IsVendorClassSupported"', ' "capability_mask_text": "IsVendorClassSupported"'),
                 ("XmtDiscards:.....................0\n", "XmtDiscards:.....................1\n"),
                 ("[SymbolErrorCounter == 25]", "[SymbolErrorCounter == 26]"),
                 ("XmtData:.....................720\n", "XmtData:.....................792\n")):

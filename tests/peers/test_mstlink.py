@@ -171,7 +171,10 @@ class Mstlink(case.FabricCase):
 
     def test_firmware(self):
         """The PSID, and a temperature."""
-        registers = self.registers("".join(f'0x{LEAF_GUID:x} {name}.fw_psid = "MT_9876543210"\n' for name in ("MGIR", "IS4GeneralInfo")))
+        lines = [f'0x{LEAF_GUID:x} {name}.fw_psid = "MT_9876543210"\n' for name in ("MGIR", "IS4GeneralInfo")]
+        for prefix in ("MGIR.fw_extended_", "IS4GeneralInfo.ext_"):
+            lines += [f"0x{LEAF_GUID:x} {prefix}{part} = {number}\n" for part, number in (("major", 16), ("minor", 35), ("sub_minor", 12))]
+        registers = self.registers("".join(lines))
         theirs = mstflint.register(self.fabric, LEAF, "MGIR", "", **registers)
         psid = "".join(chr(theirs[f"psid[{at}]"]) for at in range(16)).rstrip("\0")
         (node,) = json.loads(self.ibtool("firmware", str(LEAF), "--json", **registers).stdout)["nodes"]

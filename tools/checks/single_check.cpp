@@ -8,10 +8,12 @@
 #include "iba/text.hpp"
 #include "iba/wire.hpp"
 #include "mad/error.hpp"
+#include "mad/plain_text.hpp"
 #include "sa/records.hpp"
 #include "sa/subn_adm.hpp"
 #include "subnet/peer.hpp"
 #include "tools/checks/checks.hpp"
+#include "tools/frame/explanation.hpp"
 #include "tools/frame/session.hpp"
 #include "tools/frame/terminal.hpp"
 #include "tools/shared/check_rows.hpp"
@@ -118,8 +120,10 @@ class SingleCheck final : public Command {
     const smp::NodeInfo info = subnet.node(at).info;
     const bool own = !is_switch(info) && port_ == 0;  // on other nodes than switches, port 0 means the port that gets the request
     row.port = subnet.port_of(at, own ? info.local_port_num : port_);
-    if (row.port == subnet::none)
-      throw Error(fmt::format("{} has {} ports and no port {}", node.name, static_cast<unsigned>(info.num_ports), port_));
+    if (row.port == subnet::none) {
+      const std::string whom = co_await named_node(session, node.path);
+      throw Error(no_such_port_text(whom, info, port_));
+    }
     co_await add_port(transactor, node.path, subnet, row.port);
     if (is_switch(info) && port_ != 0) co_await add_port(transactor, node.path, subnet, subnet.port_of(at, 0));
     if (is_switch(info) && port_ == 0) subnet.node(at) = co_await with_switch_info(transactor, node.path, subnet.node(at));
@@ -159,7 +163,7 @@ class SingleCheck final : public Command {
     const subnet::Peer peer = std::move(found).take();
     const NodeIndex at = co_await add_node(transactor, peer.path, subnet);
     const PortIndex there = subnet.port_of(at, peer.port);
-    if (there == subnet::none) throw Error(fmt::format("{} has no port {}", session.name_of(peer.path), peer.port));
+    if (there == subnet::none) throw Error(fmt::format("{} has no port {}", mad::target_text(peer.path), peer.port));
     subnet.set_port_info(there, wire::packed(peer.info));
     const PortIndex end = subnet.end_port_of(there);  // port 0 has the CapabilityMask of all ports of a switch
     if (end != there) co_await add_port(transactor, peer.path, subnet, end);

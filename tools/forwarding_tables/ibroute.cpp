@@ -11,6 +11,7 @@
 #include "tools/forwarding_tables/lid_owners.hpp"
 #include "tools/forwarding_tables/tables.hpp"
 #include "tools/frame/commands.hpp"
+#include "tools/frame/explanation.hpp"
 #include "tools/shared/fabric.hpp"
 
 namespace ib::tools {
@@ -79,7 +80,10 @@ async::Task<> read_description(Session& session, SwitchTable& table) {
 
 /// Reads the SwitchInfo of the node, which must be a switch.
 async::Task<> read_switch_info(Session& session, SwitchTable& table) {
-  if (table.node.node_type != smp::NodeType::switch_) session.refuse(not_a_switch(table.path, table.node), "dump tables: not a switch");
+  if (table.node.node_type != smp::NodeType::switch_) {
+    const std::string whom = co_await named_node(session, table.path);
+    session.refuse(Error(no_table_text(whom, table.node.node_type)), "dump tables: not a switch");
+  }
   const mad::Result<smp::SwitchInfo> info = co_await session.transactor().try_subn_get<smp::SwitchInfo>(table.path);
   table.info = session.take(info, "dump tables: switch info failed: is a switch node?");
   table.has_info = true;

@@ -4,9 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "base/escape.hpp"
+#include "iba/text.hpp"
 #include "path/parse.hpp"
+#include "tools/frame/name_match.hpp"
 #include "tools/frame/options.hpp"
 
 namespace ib::tools {
@@ -28,7 +31,8 @@ void read_target(Target& to, std::string_view word, const TargetReader& read, st
 }
 
 void read_target_port(TargetPort& to, std::string_view word, const TargetReader& read, std::function<void(path::Path)> found) {
-  const std::size_t at = word.rfind('@');
+  std::size_t at = word.rfind('@');
+  if (const NodePort parts = split_port(word); at == std::string_view::npos && !parts.port.empty()) at = parts.node.size();
   if (at == std::string_view::npos) return read_target(to.target, word, read, std::move(found));
   std::string complaint;
   try {
@@ -42,6 +46,17 @@ void read_target_port(TargetPort& to, std::string_view word, const TargetReader&
   } catch (const UsageError&) {
     throw UsageError(complaint);
   }
+}
+
+/// Splits the word of a target at `at`, NODE/PORT, in two where the operand behind it is the port and is not given.
+void split_target(std::vector<std::string>& words, std::size_t at, std::string_view next_operand) {
+  constexpr std::array names{"PORT", "PORTNUM"};
+  const NodePort parts = split_port(words[at]);
+  if (parts.port.empty() || std::ranges::find(names, next_operand) == names.end()) return;
+  if (at + 1 < words.size() && parse_number(words[at + 1])) return;
+  const std::string node(parts.node), port(parts.port);
+  words[at] = node;
+  words.insert(words.begin() + static_cast<std::ptrdiff_t>(at) + 1, port);
 }
 
 [[noreturn]] void refuse_together(std::string_view one, std::string_view other) {
@@ -123,13 +138,16 @@ std::string OptionSet::operand_line() const {
   return line;
 }
 
-void OptionSet::bind(const std::vector<std::string>& words, bool combined, const TargetReader& read_target) const {
+void OptionSet::bind(const std::vector<std::string>& given, bool combined, const TargetReader& read_target) const {
   check_combinations();
+  std::vector<std::string> words = given;
   const bool none_expected = !instead_of_operands_.empty() && is_given(instead_of_operands_);
   if (none_expected && !words.empty()) refuse_together(instead_of_operands_, operands_.front().name);
   std::size_t at = 0;
   std::vector<std::string> missing;
   for (const Operand& operand : operands_) {
+    const bool has_next = &operand != &operands_.back();
+    if (operand.is_target && !combined && has_next && at < words.size()) split_target(words, at, (&operand)[1].name);
     do {
       const std::size_t first = at;
       std::string word = at < words.size() ? words[at] : "";

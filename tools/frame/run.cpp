@@ -15,11 +15,13 @@
 #include "base/escape.hpp"
 #include "base/loaded_library.hpp"
 #include "base/log.hpp"
+#include "mad/error.hpp"
 #include "snapshot/cache.hpp"
 #include "tools/build_info.hpp"
 #include "tools/frame/called_name.hpp"
 #include "tools/frame/command.hpp"
 #include "tools/frame/diags_words.hpp"
+#include "tools/frame/explanation.hpp"
 #include "tools/frame/help.hpp"
 #include "tools/frame/session.hpp"
 #include "tools/frame/set_guard.hpp"
@@ -41,10 +43,16 @@ int print_version(const World& world) {
   return print(world, fmt::format("ibtool {}\n{}", version, lacks));
 }
 
-/// Runs a command when the nodes are known that its targets name.
+/// Runs a command when the nodes are known that its targets name. Explains the request that ended it.
 async::Task<> run_with_names(Command& command, Session& session, Emit& emit) {
-  if (!command.reports_down_port() || !session.stack().is_port_down()) co_await session.targets().find_names();
-  co_await command.run(session, emit);
+  std::exception_ptr failure;
+  try {
+    if (!command.reports_down_port() || !session.stack().is_port_down()) co_await session.targets().find_names();
+    co_await command.run(session, emit);
+  } catch (const mad::MadError&) {
+    failure = std::current_exception();
+  }
+  if (failure) co_await rethrow_explained(session, failure);
 }
 
 /// Runs the command of ibtool's dialect and returns its exit status.

@@ -10,6 +10,7 @@
 
 #include "base/escape.hpp"
 #include "base/log.hpp"
+#include "mad/plain_text.hpp"
 #include "mad/rpc.hpp"
 #include "snapshot/snapshot.hpp"
 #include "sys/umad_port.hpp"
@@ -93,7 +94,7 @@ Destination Session::beyond(const Destination& node, std::uint8_t port) const {
     path.dr_slid = host_.chosen_end_port()->lid;
   }
   const auto longer = path.advance(port);
-  if (!longer) refuse(Error(fmt::format("{} is as far as a directed route goes", node.name)), "Too many hops");
+  if (!longer) refuse(Error(fmt::format("{} is as far as a directed route goes", mad::target_text(node.path))), "Too many hops");
   return {*longer, name_of(*longer)};
 }
 

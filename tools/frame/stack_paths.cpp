@@ -3,11 +3,15 @@
 // counters and pings are needed most when the subnet manager is dead. If an SA answers that it knows no path, there is no path.
 #include <fmt/format.h>
 
+#include <exception>
 #include <utility>
 
+#include "base/escape.hpp"
+#include "iba-gen/sa.hpp"
 #include "iba-gen/smp.hpp"
 #include "iba/text.hpp"
 #include "path/indexes.hpp"
+#include "sa/nodes.hpp"
 #include "sa/resolve.hpp"
 #include "subnet/port_paths.hpp"
 #include "tools/frame/port_gate.hpp"
@@ -23,6 +27,23 @@ bool is_no_answer(const mad::MadError& error) {
   if (dynamic_cast<const mad::MadClassError*>(&error) != nullptr) return false;
   return dynamic_cast<const mad::MadTimeout*>(&error) != nullptr || dynamic_cast<const mad::MadStatusError*>(&error) != nullptr ||
          dynamic_cast<const mad::NotRead*>(&error) != nullptr;
+}
+
+/// `path`, whose GID no port has, to the port of the node or system with the GUID in that GID. Rethrows `not_found` if the SA knows no such
+/// node. Throws UsageError if the GUID belongs to several ports.
+async::Task<path::Path> to_port_of_node(mad::Transactor& transactor, path::Path path, std::exception_ptr not_found) {
+  const Gid gid = path.ib().dgid.value_or(Gid{});
+  const sa::Nodes nodes = co_await sa::find_nodes_by_guid(transactor, gid.guid());
+  if (nodes.records.empty()) std::rethrow_exception(not_found);
+  std::string choice;
+  for (const sa::NodeRecord& node : nodes.records) {
+    choice += fmt::format("{}{} ({} port {})", choice.empty() ? "" : ", ", to_text(node.node_info.port_guid),
+                          in_quotes(fixed_text(node.node_description.node_string)), node.node_info.local_port_num);
+  }
+  if (nodes.records.size() > 1)
+    throw UsageError(fmt::format("GUID {} has {} ports: name one of them, {}", to_text(gid.guid()), nodes.records.size(), choice));
+  path.ib().dgid = Gid::from(gid.prefix(), nodes.records.front().node_info.port_guid);
+  co_return path;
 }
 
 sa::PathWanted wanted_by(const CommonOptions& options, const path::IbPath& path) {
@@ -91,7 +112,17 @@ async::Task<path::Path> Stack::smp_path(const path::Path* target) {
   if (path.directed() == nullptr && ib.dlid == Lid{}) {
     require_lids();
     debug_path("SA", transactor().sa_path());
-    path = co_await resolver().resolve(path);
+    std::exception_ptr not_found;
+    try {
+      path = co_await resolver().resolve(path);
+    } catch (const sa::PathNotFound&) {
+      if (manners_.always_asks_sa || !ib.dgid) throw;
+      not_found = std::current_exception();
+    }
+    if (not_found) {
+      path = co_await to_port_of_node(transactor(), path, not_found);
+      path = co_await resolver().resolve(path);
+    }
     // IBA 8.3.6: packets with hop limit 0 or 1 do not leave the subnet. On RoCE the hop limit has no meaning here, and no SMP can be sent
     // at all.
     if (ib.hop_limit > 1 && host_.end_port().link_layer != sys::LinkLayer::ethernet) {
@@ -150,12 +181,22 @@ async::Task<path::Path> Stack::from_sa(path::Path path) {
   const bool has_lids = ib.dlid.is_unicast() && host_.end_port().lid.is_unicast();
   if (why_no_sa() == nullptr || (!has_lids && !skips)) {
     debug_path("SA", transactor().sa_path());
+    const sa::PathWanted wanted = wanted_by(host_.options(), ib);
+    std::exception_ptr not_found;
     try {
-      const path::Path found = co_await resolver().mad_path(path, wanted_by(host_.options(), ib));
+      const path::Path found = co_await resolver().mad_path(path, wanted);
       co_return found;
+    } catch (const sa::PathNotFound&) {
+      if (manners_.always_asks_sa || !ib.dgid || ib.dlid != Lid{}) throw;
+      not_found = std::current_exception();
     } catch (const mad::MadError& error) {
       if (manners_.always_asks_sa || !has_lids || !is_no_answer(error)) throw;
       no_sa_ = error.message();
+    }
+    if (not_found) {
+      path = co_await to_port_of_node(transactor(), path, not_found);
+      path = co_await resolver().mad_path(path, wanted);
+      co_return path;
     }
   }
   if (!ib.dlid.is_unicast()) throw UsageError(fmt::format("--skip-sl: only the subnet administrator knows the LID of {}", to_text(path)));

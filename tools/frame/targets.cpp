@@ -13,18 +13,28 @@
 #include "path/parse.hpp"
 #include "sa/nodes.hpp"
 #include "snapshot/stored_fabric.hpp"
+#include "tools/frame/name_match.hpp"
 
 namespace ib::tools {
 
-/// A port of a node that a target may name, with the description of the node.
-struct Targets::NamedPort {
+namespace {
+
+/// An end port of a node that a target may name, with the description of the node.
+struct NamedEndPort {
   Guid node;
   unsigned number{};
+  bool is_switch{}, is_entry{};  ///< the node was found by this port
   std::string description;
   path::Path path;  ///< by its LID, or by a directed route if it has no LID
 };
 
-namespace {
+/// The nodes that a word means, by one port each.
+struct Named {
+  std::vector<NamedEndPort> ports;
+  NameMatch match = NameMatch::none;
+};
+
+constexpr unsigned last_port = 254;  // IBA 14.2.5.4: 255 names no port
 
 /// Whether a word that is not an address may be a name. Invalid numbers, routes and path specs are not looked up as names.
 bool may_be_name(std::string_view word) {
@@ -33,30 +43,92 @@ bool may_be_name(std::string_view word) {
   return std::ranges::any_of(word, [](unsigned char c) { return std::isalpha(c) != 0 || c >= 0x80; });
 }
 
-/// The ways in which a word can match the name of a node, the best one first. Only the best matches count.
-enum class NameMatch : std::uint8_t {
-  whole,  ///< the word is the whole name
-  word,   ///< it is one or several words of the name: leaf1 in "MF0;leaf1:SB7800/U1"
-  piece,  ///< it is a part of a word: leaf1 in leaf10, and in leaf1-2
-  none,
-};
-
-bool continues_word(unsigned char c) { return std::isalnum(c) != 0 || c >= 0x80 || c == '-' || c == '_' || c == '.'; }
-
-NameMatch match_name(std::string_view name, std::string_view word) {
-  if (name == word) return NameMatch::whole;
-  NameMatch best = NameMatch::none;
-  for (std::size_t at = name.find(word); at != std::string_view::npos; at = name.find(word, at + 1)) {
-    best = NameMatch::piece;
-    const std::size_t end = at + word.size();
-    const bool begins = at == 0 || !continues_word(static_cast<unsigned char>(name[at - 1]));
-    const bool ends = end == name.size() || !continues_word(static_cast<unsigned char>(name[end]));
-    if (begins && ends) return NameMatch::word;
+/// How a word that is no whole words of a name means it, for the refusal of a Set.
+std::string_view inexact(NameMatch match) {
+  switch (match) {
+    case NameMatch::host:
+      return "another form of the host";
+    case NameMatch::pattern:
+      return "a pattern that fits";
+    default:
+      return "only a piece of";
   }
-  return best;
 }
 
+/// The search for words among the names of end ports.
+class NameSearch {
+ public:
+  /// `names` must outlive this object. `is_stored`: the ports are those of a stored fabric.
+  NameSearch(std::vector<NamedEndPort> ports, const subnet::NodeNameMap& names, bool is_stored)
+      : ports_(std::move(ports)), names_(&names), is_stored_(is_stored) {}
+
+  std::string name_of(const NamedEndPort& port) const { return std::string(names_->find(port.node).value_or(port.description)); }
+
+  /// The best matches of `word` among the ports, sorted by name; of each node one port, which is `number` if that is given. A port of a
+  /// switch has the address of its node.
+  Named matches(std::string_view word, std::optional<unsigned> number) const {
+    const NameWord wanted{std::string(word)};
+    Named named;
+    for (const NamedEndPort& port : ports_) {
+      if (number && !port.is_switch && port.number != *number) continue;
+      const NameMatch match = std::min(wanted.match(port.description), wanted.match(name_of(port)));
+      if (match == NameMatch::none || match > named.match) continue;
+      if (match < named.match) named.ports.clear();
+      named.match = match;
+      named.ports.push_back(port);
+    }
+    std::ranges::sort(named.ports, {},
+                      [&](const NamedEndPort& port) { return std::tuple(name_of(port), port.node, !port.is_entry, port.number); });
+    const auto rest = std::ranges::unique(named.ports, {}, &NamedEndPort::node);
+    named.ports.erase(rest.begin(), rest.end());
+    return named;
+  }
+
+  /// Those that `word` means, or if none is called so and it is NODE/PORT, that port of the node.
+  Named meant(std::string_view word) const {
+    Named named = matches(word, std::nullopt);
+    const NodePort parts = split_port(word);
+    if (!named.ports.empty() || parts.port.empty()) return named;
+    return matches(parts.node, parse_within<unsigned>(parts.port, "PORT", {0, last_port}));
+  }
+
+  /// The error for a word that means no node.
+  UsageError unknown(std::string_view word, std::string_view complaint) const {
+    const NodePort parts = split_port(word);
+    if (!parts.port.empty()) {
+      const Named node = matches(parts.node, std::nullopt);
+      if (!node.ports.empty())
+        return UsageError(fmt::format("{} has no end port {} with an address", in_quotes(name_of(node.ports[0])), parts.port));
+    }
+    std::vector<std::string> names;
+    for (const NamedEndPort& port : ports_) names.push_back(name_of(port));
+    return UsageError(
+        fmt::format("{}, and no {}node is called so{}", complaint, is_stored_ ? "stored " : "", nearest_names(parts.node, names)));
+  }
+
+  /// The error for a word that means several nodes: their names, and what to type.
+  UsageError ambiguous(const Named& named) const {
+    constexpr std::size_t most = 8;
+    const std::vector<NamedEndPort>& ports = named.ports;
+    std::string list;
+    for (std::size_t i = 0; i < std::min(ports.size(), most); ++i)
+      list += fmt::format("{}{} ({})", i == 0 ? "" : ", ", in_quotes(name_of(ports[i])), to_text(ports[i].node));
+    if (ports.size() > most) list += fmt::format(" and {} more", ports.size() - most);
+    const bool is_whole = named.match == NameMatch::whole || named.match == NameMatch::whole_any_case;
+    if (named.match == NameMatch::pattern) return UsageError(fmt::format("one node is wanted, and the pattern fits several: {}", list));
+    return UsageError(fmt::format("several nodes {}: {}: type {}", is_whole ? "are called so" : "have this in their names", list,
+                                  is_whole ? "a GUID" : "a whole name in quotes, or a GUID"));
+  }
+
+ private:
+  std::vector<NamedEndPort> ports_;
+  const subnet::NodeNameMap* names_;
+  bool is_stored_;
+};
+
 }  // namespace
+
+struct Targets::NamedPort : NamedEndPort {};
 
 Targets::Targets(Stack& stack, Callbacks callbacks) : stack_(stack), host_(stack.host()), callbacks_(std::move(callbacks)) {}
 
@@ -91,11 +163,14 @@ async::Task<path::Path> Targets::path(std::string word) {
   co_return co_await find(std::move(word), std::move(complaint));
 }
 
-/// The path of an address; nothing for a word that may be a name, and in `complaint` why it is no address.
+/// The path of an address, or of the address in NODE/PORT; nothing for a word that may be a name, and in `complaint` why it is no address.
 std::optional<path::Path> Targets::address(std::string_view word, std::string* complaint) try {
   return parse(word);
 } catch (const UsageError& error) {
-  if (host_.options().address != path::Form::any || host_.options().combined || !may_be_name(word)) throw;
+  const NodePort parts = split_port(word);
+  const bool is_plain = host_.options().address == path::Form::any && !host_.options().combined;
+  if (is_plain && !parts.port.empty() && !may_be_name(parts.node)) return parse(parts.node);
+  if (!is_plain || !may_be_name(word)) throw;
   if (complaint != nullptr) *complaint = error.message();
   return std::nullopt;
 }
@@ -162,34 +237,26 @@ async::Task<path::Path> Targets::find(std::string word, std::string complaint) {
     ports = co_await named_ports();
   }
   const subnet::NodeNameMap& names = callbacks_.names();
-  const auto name_of_port = [&names](const NamedPort& port) { return std::string(names.find(port.node).value_or(port.description)); };
-  const auto match = [&](const NamedPort& port) {
-    return std::min(match_name(port.description, word), match_name(name_of_port(port), word));
-  };
-  NameMatch best = NameMatch::none;
-  for (const NamedPort& port : ports) best = std::min(best, match(port));
-  std::erase_if(ports, [&](const NamedPort& port) { return best == NameMatch::none || match(port) != best; });
-  // One port of each node: the first.
-  std::ranges::sort(ports, {}, [&](const NamedPort& port) { return std::tuple(name_of_port(port), port.node, port.number); });
-  const auto rest = std::ranges::unique(ports, {}, &NamedPort::node);
-  ports.erase(rest.begin(), rest.end());
-  if (ports.empty()) throw UsageError(complaint + (read_stored_ ? ", and no stored node is called so" : ", and no node is called so"));
-  if (ports.size() > 1) {
-    constexpr std::size_t most = 8;
-    std::string list;
-    for (std::size_t i = 0; i < std::min(ports.size(), most); ++i)
-      list += fmt::format("{}{} ({})", i == 0 ? "" : ", ", in_quotes(name_of_port(ports[i])), to_text(ports[i].node));
-    if (ports.size() > most) list += fmt::format(" and {} more", ports.size() - most);
-    throw UsageError(fmt::format("several nodes {}: {}", best == NameMatch::whole ? "are called so" : "have this in their names", list));
+  const bool is_stored = static_cast<bool>(read_stored_);
+  NameSearch search({ports.begin(), ports.end()}, names, is_stored);
+  Named named = search.meant(word);
+  if (named.ports.empty() && !is_stored && !swept_) {  // the SA lists what this host may reach, which is less than there is
+    co_await sweep();
+    ports = ports_in(swept_->subnet);
+    search = NameSearch({ports.begin(), ports.end()}, names, is_stored);
+    named = search.meant(word);
   }
-  callbacks_.debug(fmt::format("{} is {}, {}", in_quotes(word), in_quotes(name_of_port(ports[0])), to_text(ports[0].path)));
-  if (best == NameMatch::piece) {
-    stack_.refuse_sets(
-        fmt::format("{} is only a piece of the name {} of {}: what changes something wants whole words of a name, or an address",
-                    in_quotes(word), in_quotes(name_of_port(ports[0])), to_text(ports[0].node)));
+  if (named.ports.empty()) throw search.unknown(word, complaint);
+  if (named.ports.size() > 1) throw search.ambiguous(named);
+  const NamedEndPort& found = named.ports.front();
+  const std::string name = search.name_of(found);
+  callbacks_.debug(fmt::format("{} is {}, {}", in_quotes(word), in_quotes(name), to_text(found.path)));
+  if (!may_choose_sets(named.match)) {
+    stack_.refuse_sets(fmt::format("{} is {} the name {} of {}: what changes something wants whole words of a name, or an address",
+                                   in_quotes(word), inexact(named.match), in_quotes(name), to_text(found.node)));
   }
-  path::Path path = ports[0].path;
-  path.ib().meant = ports[0].node;
+  path::Path path = found.path;
+  path.ib().meant = found.node;
   path.ib().end_port = default_end_port();
   co_return path;
 }
@@ -200,13 +267,15 @@ async::Task<std::vector<Targets::NamedPort>> Targets::named_ports() {
     co_await read_node_records();
     if (node_records_.empty()) co_await sweep();
   }
+  if (swept_) co_return ports_in(swept_->subnet);
   std::vector<NamedPort> ports;
-  if (swept_) ports = ports_in(swept_->subnet);
   for (const sa::NodeRecord& node : node_records_) {
+    const smp::NodeInfo& info = node.node_info;
     path::IbPath path;
     path.dlid = node.lid;
+    const bool is_switch = info.node_type == smp::NodeType::switch_;
     ports.push_back(
-        {node.node_info.node_guid, node.node_info.local_port_num, std::string(fixed_text(node.node_description.node_string)), path});
+        {{info.node_guid, info.local_port_num, is_switch, false, std::string(fixed_text(node.node_description.node_string)), path}});
   }
   co_return ports;
 }
@@ -241,22 +310,27 @@ async::Task<> Targets::sweep() {
   swept_ = std::move(swept);
 }
 
-/// The port of each node with a description by which the node was found.
+/// The end ports of nodes with a description: the one by which the node was found, and others that have a LID.
 std::vector<Targets::NamedPort> Targets::ports_in(const subnet::Subnet& subnet) {
   std::vector<NamedPort> ports;
   for (subnet::NodeIndex at = 0; at < subnet.nodes().size(); ++at) {
     const subnet::Node& node = subnet.node(at);
     if (!node.has_description) continue;
+    const bool is_switch = node.kind() == subnet::NodeKind::sw;
     const subnet::PortIndex entry = subnet.end_port_of(node.first_port + node.entry_port);
-    path::IbPath by_lid;
-    by_lid.dlid = subnet.lid(entry);
-    path::Path path = by_lid;
-    if (!by_lid.dlid.is_unicast()) {
-      path::IbDrPath route;
-      route.hops = static_cast<std::uint8_t>(route_to(subnet, at, route.route));
-      path = route;
+    for (unsigned number = is_switch ? 0 : 1; number < (is_switch ? 1U : node.slots); ++number) {
+      const subnet::PortIndex end = is_switch ? entry : subnet.port_of(at, number);
+      path::IbPath by_lid;
+      by_lid.dlid = subnet.lid(end);
+      if (end != entry && !by_lid.dlid.is_unicast()) continue;
+      path::Path path = by_lid;
+      if (!by_lid.dlid.is_unicast()) {
+        path::IbDrPath route;
+        route.hops = static_cast<std::uint8_t>(route_to(subnet, at, route.route));
+        path = route;
+      }
+      ports.push_back({{node.guid(), subnet.port(end).number, is_switch, end == entry, std::string(node.description()), path}});
     }
-    ports.push_back({node.guid(), subnet.port(entry).number, std::string(node.description()), path});
   }
   return ports;
 }

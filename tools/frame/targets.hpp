@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Turns the words of targets into paths, in ibtool's dialect, for the command line and for words in files. An address is parsed at once,
-// and opens nothing. A word that is not an address may be a node's name. It is looked up inside a task: in the stored fabric of the
-// command, else in the table of the SA, else in a sweep. The table or sweep of one name serves the next names and the command.
+// and opens nothing. A word that is not an address may be a node's name (name_match.hpp), or NODE/PORT. It is looked up inside a task: in
+// the stored fabric of the command, else in the table of the SA, and if it is not there in a sweep. The table or sweep of one name serves
+// the next names and the command.
 #pragma once
 
 #include <functional>

@@ -4,14 +4,17 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
 #include "base/escape.hpp"
 #include "base/file.hpp"
+#include "base/letter_case.hpp"
 #include "health/machines.hpp"
 #include "routing/table_reader.hpp"
 #include "subnet/find_port.hpp"
+#include "tools/frame/name_match.hpp"
 
 namespace ib::tools::health {
 namespace {
@@ -32,13 +35,42 @@ struct HostsFound {
   std::set<std::string> missing;
 };
 
+/// Finds the word of --nodes that means a host: its name, in any case, with or without its domain, or a pattern that fits.
+class HostWords {
+ public:
+  explicit HostWords(const std::set<std::string>& words) {
+    for (const std::string& word : words) {
+      const std::string lower = to_lower(word);
+      whole_.emplace(lower, word);
+      if (lower.find('.') != std::string::npos) by_host_.emplace(lower.substr(0, lower.find('.')), word);
+      if (NameWord pattern(word); pattern.is_pattern()) patterns_.emplace_back(std::move(pattern), word);
+    }
+  }
+  /// Empty if no word means it.
+  std::string find(const std::string& host) const {
+    const std::string lower = to_lower(host), label = lower.substr(0, lower.find('.'));
+    if (const auto same = whole_.find(lower); same != whole_.end()) return same->second;
+    const auto& shorter = label == lower ? by_host_ : whole_;
+    if (const auto same = shorter.find(label); same != shorter.end()) return same->second;
+    const auto fits = [&host](const auto& pattern) { return pattern.first.match(host) != NameMatch::none; };
+    const auto pattern = std::ranges::find_if(patterns_, fits);
+    return pattern == patterns_.end() ? std::string() : pattern->second;
+  }
+
+ private:
+  std::map<std::string, std::string> whole_, by_host_;  ///< in lower case; the host names of words with a domain
+  std::vector<std::pair<NameWord, std::string>> patterns_;
+};
+
 HostsFound find_hosts(const subnet::Subnet& subnet, const Wanted& wanted) {
   HostsFound found{{}, wanted.hosts};
+  const HostWords words(wanted.hosts);
   for (NodeIndex at = 0; at < subnet.nodes().size(); ++at) {
     const std::string host = wanted.host_names.host_of(subnet.node(at));
-    if (!wanted.hosts.contains(host)) continue;
+    const std::string word = host.empty() ? std::string() : words.find(host);
+    if (word.empty()) continue;
     found.nodes.insert(at);
-    found.missing.erase(host);
+    found.missing.erase(word);
   }
   return found;
 }

@@ -11,6 +11,7 @@
 #include "subnet/find_port.hpp"
 #include "subnet/names.hpp"
 #include "tools/frame/commands.hpp"
+#include "tools/frame/explanation.hpp"
 #include "tools/ibfindnodesusing/host_list.hpp"
 #include "tools/shared/diags_name.hpp"
 #include "tools/shared/fabric.hpp"
@@ -158,7 +159,10 @@ class Ibfindnodesusing final : public Command {
     if (info.node_type != smp::NodeType::switch_) {
       const Destination node = co_await session.smp_node(target_);
       if (at == none) info = co_await session.transactor().subn_get<smp::NodeInfo>(node.path);
-      if (info.node_type != smp::NodeType::switch_) throw not_a_switch(node.path, info);
+      if (info.node_type != smp::NodeType::switch_) {
+        const std::string whom = co_await named_node(session, node.path);
+        throw Error(no_table_text(whom, info.node_type));
+      }
     }
     if (port_ < 1 || port_ > info.num_ports)
       throw UsageError(fmt::format("Port {} is invalid, the switch has {} ports", port_, info.num_ports));

@@ -14,6 +14,7 @@
 #include "subnet/order.hpp"
 #include "subnet/rate.hpp"
 #include "tools/frame/commands.hpp"
+#include "tools/frame/explanation.hpp"
 #include "tools/iblinkinfo/diags_links.hpp"
 #include "tools/iblinkinfo/link_diff.hpp"
 #include "tools/iblinkinfo/partial_scan.hpp"
@@ -172,12 +173,16 @@ class Iblinkinfo final : public Command {
   }
 
  private:
+  /// Throws Error if the node is not a switch. A listing by switches has no lines for it.
   static void check_switch(const Fabric& fabric, NodeIndex at) {
     const subnet::Node& node = fabric.subnet.node(at);
     if (node.kind() == NodeKind::sw) return;
+    path::IbPath path;
     const PortIndex port = fabric.subnet.port_of(at, node.entry_port);
-    throw Error(fmt::format("Port {} of node {} (LID {}) is not a switch", node.entry_port, to_text(node.guid()),
-                            port == subnet::none ? 0 : fabric.subnet.lid(port).value));
+    if (port != subnet::none) path.dlid = fabric.subnet.lid(port);
+    const std::string whom = called(node.description(), path);
+    throw Error(fmt::format("{} is {}, and iblinkinfo lists switches: its link is in ibtool ibportstate {} {}", whom,
+                            kind_text(node.info.node_type), path.dlid.value, unsigned{node.entry_port}));
   }
 
   Target target_;

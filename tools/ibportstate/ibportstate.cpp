@@ -104,9 +104,10 @@ class Ibportstate final : public PortCommand {
     try {
       co_await read_node(session, transactor, port);
       if (!port.is_switch() || port.number != 0) report.peer = co_await find_peer(session, transactor, port);
-    } catch (const Error& error) {
+    } catch (Error& error) {
       report.lacks_peer = true;
       report.why_no_peer = error.what();
+      error.note(fmt::format("What is behind {} was not read", port.name()));
       session.report(error);
     }
   }

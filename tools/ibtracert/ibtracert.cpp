@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/file.hpp"
+#include "mad/plain_text.hpp"
 #include "subnet/forwarding_tables.hpp"
 #include "subnet/set_target.hpp"
 #include "subnet/swept_transactor.hpp"
@@ -121,7 +122,7 @@ class Ibtracert final : public Command {
   static async::Task<Lid> lid_of(Session& session, path::Path node) {
     if (node.directed() == nullptr) co_return node.ib().dlid;
     const smp::PortInfo port = co_await session.transactor().subn_get<smp::PortInfo>(node);
-    if (!port.lid.is_unicast()) throw Error(fmt::format("Target port {} does not have a valid LID", session.name_of(node)));
+    if (!port.lid.is_unicast()) throw Error(fmt::format("{} has no valid LID", mad::target_text(node)));
     co_return port.lid;
   }
 
@@ -156,8 +157,9 @@ class Ibtracert final : public Command {
     if (before.end == WayEnd::unreachable && tracer.error()) tracer.error()->raise();
     refuse_unread(before);
     report_error(session, tracer, before);
-    throw Error(before.end == WayEnd::not_read ? fmt::format("The way to the source {} is not known: {}", node.name, before.reason)
-                                               : fmt::format("There is no way to the source {}: {}", node.name, before.reason));
+    throw Error(before.end == WayEnd::not_read
+                    ? fmt::format("The way to the source {} is not known: {}", mad::target_text(node.path), before.reason)
+                    : fmt::format("There is no way to the source {}: {}", mad::target_text(node.path), before.reason));
   }
 
   /// A snapshot without tables has no ways: throws what it is to be taken with.

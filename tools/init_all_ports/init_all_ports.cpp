@@ -9,6 +9,7 @@
 #include "base/escape.hpp"
 #include "base/log.hpp"
 #include "iba/text.hpp"
+#include "mad/plain_text.hpp"
 #include "path/json.hpp"
 #include "subnet/names.hpp"
 #include "subnet/port_setting.hpp"
@@ -142,7 +143,7 @@ class InitAllPorts final : public Command {
         continue;
       }
       ++report.ports_failed;
-      session.log().error(fmt::format("Failed to set port state of {} via {}", name_of(fabric, step.port), to_text(step.path)));
+      session.log().error(fmt::format("Failed to set port state of {} by {}", name_of(fabric, step.port), mad::target_text(step.path)));
       print_error(session.log(), was_set.error(), session.options().error_level(), session.options().keys, false);
       fabric.failures.push_back(port_failure(fabric.subnet, step.port, was_set.shared_error()));
     }

@@ -17,6 +17,7 @@
 #include "subnet/order.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/diags_words.hpp"
+#include "tools/frame/explanation.hpp"
 #include "tools/node_lists/topology_lines.hpp"
 #include "tools/shared/diags_topology.hpp"
 #include "tools/shared/fabric.hpp"
@@ -245,14 +246,11 @@ class PrintNode final : public Command {
   explicit PrintNode(NodeKind kind) : kind_(kind) {}
 
   void options(OptionSet& set, CommonOptions& common) override {
-    set.operand("NODE_GUID", [this](std::string_view word) {
-      guid_ = parse_guid(word);
-      if (!guid_) throw UsageError(fmt::format("{} is not a valid GUID", in_quotes(word)));
-    });
+    set.target("TARGET", target_);
     set.flag("-l --list", list_, "List all nodes of the kind instead.");
     set.instead_of_operands("-l");
     add_discovery(set, discovery_);
-    add_common(set, common, group_fabric);
+    add_common(set, common, group_target);
   }
   std::string_view table_rows() const override { return list_ ? "nodes" : "nodes.ports"; }
 
@@ -267,27 +265,38 @@ class PrintNode final : public Command {
     if (list_) {
       emit(ListingReport(fabric, nodes_of(fabric.subnet, {kind_})));
     } else {
-      show(fabric, *guid_, emit);
+      show(fabric, emit);
     }
     note_discovered(session, "all_LIDs, all_NodeDescription, all_NodeInfo, all_topology");
   }
 
  private:
-  void show(const Fabric& fabric, Guid guid, Emit& emit) const {
-    const NodeIndex at = fabric.subnet.find_node(guid);
-    if (at == subnet::none) throw Error(fmt::format("Could not find node {}", to_text(guid)));
+  /// The node of TARGET. The GUID of a node comes first, also a short one (0x400), and needs none of its ports to be known.
+  NodeIndex find(const Fabric& fabric) const {
+    const path::Path& path = *target_.path;
+    const Guid guid = parse_guid(target_.text()).value_or(path.ib().dgid.value_or(Gid{}).guid());
+    const NodeIndex by_guid = guid == Guid{} ? subnet::none : fabric.subnet.find_node(guid);
+    if (by_guid == subnet::none) return fabric.subnet.port(subnet::get_port(fabric, path)).node;
     if (std::string several = subnet::several_text(fabric.subnet, guid); !several.empty()) throw Error(std::move(several));
+    return by_guid;
+  }
+
+  void show(const Fabric& fabric, Emit& emit) const {
+    const NodeIndex at = find(fabric);
     const subnet::Node& node = fabric.subnet.node(at);
     if (node.kind() != kind_) {
-      throw Error(fmt::format("Node {} was type {} not {}", to_text(guid), static_cast<unsigned>(node.info.node_type),
-                              static_cast<unsigned>(kind_)));
+      path::IbPath path;
+      const subnet::PortIndex end = fabric.subnet.end_port_of(node.first_port + node.entry_port);
+      path.dlid = fabric.subnet.lid(end);
+      throw Error(fmt::format("{} is {}, not {}", called(node.description(), path), kind_text(node.info.node_type),
+                              kind_text(static_cast<smp::NodeType>(kind_))));
     }
     emit(NodeReport(fabric, at));
   }
 
   NodeKind kind_;
   bool list_{};
-  std::optional<Guid> guid_;
+  Target target_;
   DiscoveryOptions discovery_;
 };
 

@@ -12,6 +12,7 @@
 #include "iba-gen/smp.hpp"
 #include "iba/registry.hpp"
 #include "iba/wire.hpp"
+#include "mad/plain_text.hpp"
 #include "mad/transactor.hpp"
 #include "path/json.hpp"
 #include "sa/transactor.hpp"
@@ -97,7 +98,8 @@ async::Task<T> read_smp(Session& session, mad::Transactor& smps, const Destinati
 async::Task<PortNumbers> every_port(Session& session, mad::Transactor& smps, const Destination& node) {
   const smp::NodeInfo info = co_await read_smp<smp::NodeInfo>(session, smps, node);
   if (info.num_ports == 0)
-    session.refuse(Error(fmt::format("{} says that it has no ports", node.name)), "smp query nodeinfo: num ports invalid");
+    session.refuse(Error(fmt::format("{} says that it has no ports", mad::target_text(node.path))),
+                   "smp query nodeinfo: num ports invalid");
   int first = 1;
   if (info.node_type == smp::NodeType::switch_) {
     const smp::SwitchInfo switch_info = co_await read_smp<smp::SwitchInfo>(session, smps, node);
@@ -113,7 +115,8 @@ void check_select(const PortReading& reading, const StructInfo& info, const Dest
   const FieldInfo* field = find_field(info, "port_select");
   const auto select = static_cast<std::uint8_t>(wire::get_bits(reading.bytes, field->bit_offset, field->bits));
   if (select != static_cast<std::uint8_t>(reading.port))
-    throw Error(fmt::format("{} was requested for the counters of port {} and answered for port {}", node.name, reading.port, select));
+    throw Error(fmt::format("{} was requested for the counters of port {} and answered for port {}", mad::target_text(node.path),
+                            reading.port, select));
 }
 
 async::Task<> request_counters(Session& session, const Destination& node, const StructInfo& info, PortReading& reading) {

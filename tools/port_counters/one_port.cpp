@@ -11,6 +11,7 @@
 #include "iba/wire.hpp"
 #include "subnet/port_checks.hpp"
 #include "tools/frame/commands.hpp"
+#include "tools/frame/explanation.hpp"
 #include "tools/frame/terminal.hpp"
 #include "tools/port_counters/traffic_report.hpp"
 #include "tools/shared/check_rows.hpp"
@@ -54,8 +55,10 @@ class OnePort final : public Command {
     asked.all_ports = is_switch && port_.value_or(subnet::all_ports) == subnet::all_ports;
     asked.select = asked.all_ports ? subnet::all_ports : own_port(fabric.subnet, end);
     asked.port = asked.all_ports ? end : fabric.subnet.port_of(fabric.subnet.port(end).node, asked.select);
-    if (asked.port == subnet::none)
-      throw Error(fmt::format("{} has {} ports and no port {}", node.name, static_cast<unsigned>(of.info.num_ports), asked.select));
+    if (asked.port == subnet::none) {
+      const std::string whom = co_await named_node(session, node.path);
+      throw Error(no_such_port_text(whom, of.info, asked.select));
+    }
     const path::Path pma = co_await pma_of(session, fabric.subnet, end);
     const mad::Result<counters::CounterRow> reading = co_await read(session, pma, fabric.subnet, end, asked, thresholds);
     if (checks_) {

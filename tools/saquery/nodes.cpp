@@ -2,6 +2,7 @@
 // The reports of saquery, and what it requests in ibtool's dialect: nodes by name, LID or GUID.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 
 #include "base/escape.hpp"
@@ -231,11 +232,10 @@ async::Task<> list_managers(Session& session, Emit& emit, FetchRecords fetch) {
 
 async::Task<std::optional<Lid>> lid_of(Session& session, std::string text) {
   if (const auto lid = parse_lid(text)) co_return *lid;
-  if (text.empty() || std::isalpha(static_cast<unsigned char>(text[0])) == 0) co_return std::nullopt;
-  const sa::Nodes nodes = co_await named(session, text);
-  if (nodes.torn && nodes.records.empty()) warn_torn(session.log(), 0);
-  if (nodes.records.empty()) co_return std::nullopt;
-  co_return nodes.records.front().lid;
+  if (std::ranges::none_of(text, [](unsigned char c) { return std::isalpha(c) != 0 || c == ':'; })) co_return std::nullopt;
+  path::Path path = co_await session.targets().path(std::move(text));
+  if (!path.ib().dlid.is_unicast() || path.directed() != nullptr) path = co_await session.gmp_path(&path);
+  co_return path.ib().dlid;
 }
 
 }  // namespace ib::tools::saquery

@@ -23,7 +23,7 @@ std::string item_list() {
       "the values that ARG and MEMBER=VALUE say. ITEM and ARG are one of\n";
   for (const sa::RecordType& type : sa::record_types())
     text += fmt::format("    {}{}{}  {}\n", type.name, type.alias.empty() ? "" : " ", type.alias, type.argument);
-  return text + "A LID may be given as the name of its node.";
+  return text + "A LID may be given as any TARGET, such as the name of its node.";
 }
 
 /// "LID=", …: the members of the records that `item` names.
@@ -151,6 +151,7 @@ class Saquery final : public Command {
     FormedReport report(session, pattern);
     report.single = method == mad::method::get;
     co_await fetch_records(session, report, method);
+    if (report.records.bytes.empty() && !emit.json()) session.note("0 records");
     emit(report);
   }
 
@@ -175,10 +176,18 @@ class Saquery final : public Command {
       const bool good = co_await match_argument(session, pattern, member, text);
       if (!good) throw UsageError(fmt::format("{} is neither an address nor the name of a node", in_quotes(text)));
     }
-    for (const auto& [member, text] : assignments) pattern.match(member, text);
+    for (const auto& [member, text] : assignments) co_await match_assignment(session, pattern, member, text);
     for (const auto& [member, text] : by_option_) match_option(pattern, member, text);
     if (!no_defaults_) set_defaults(pattern, session.end_port());
     co_return pattern;
+  }
+
+  /// MEMBER=VALUE. A word that is a name takes the place of a LID.
+  static async::Task<> match_assignment(Session& session, sa::Pattern& pattern, const std::string& member, const std::string& text) {
+    const auto place = find_path(pattern.form(), member);
+    std::optional<Lid> lid;
+    if (place && place->field->kind == FieldKind::lid) lid = co_await lid_of(session, text);
+    lid ? pattern.match(member, std::uint64_t{lid->value}) : pattern.match(member, text);
   }
 
   /// The name of a node can take the place of a LID.

@@ -75,7 +75,8 @@ async::Task<> list_managers(Session& session, Emit& emit, FetchRecords fetch);
 std::string description_of(const sa::NodeRecord& node);
 /// Whether the node has the name `name`, in the node name map or in its description.
 bool is_called(Session& session, const sa::NodeRecord& node, std::string_view name);
-/// The LID that `text` means: a number, or the name of a node, which means its first LID. Empty if it is neither.
+/// The LID that `text` means: a number, or a target (Targets::path()). Empty if it can be neither. Throws UsageError for a name that no
+/// node has, or several.
 async::Task<std::optional<Lid>> lid_of(Session& session, std::string text);
 /// The LID that `text` means for infiniband-diags: a number as strtol reads it, or the description of a node. Throws DiagsExit if it is
 /// neither.

@@ -75,5 +75,4 @@ std::vector<subnet::PortIndex> end_ports(const subnet::Subnet& subnet);
 /// file of the site. An invalid line of `file` throws UsageError. An invalid line of the default file is a warning.
 counters::ErrorThresholds read_thresholds(Log& log, const std::optional<std::string>& file);
 
-
 }  // namespace ib::tools

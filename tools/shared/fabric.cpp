@@ -14,6 +14,7 @@
 #include "base/log.hpp"
 #include "iba/text.hpp"
 #include "mad/error.hpp"
+#include "mad/plain_text.hpp"
 #include "snapshot/cache.hpp"
 #include "snapshot/stored_fabric.hpp"
 #include "subnet/counterparts.hpp"
@@ -144,7 +145,7 @@ async::Task<> check_meant_node(Session& session, const Target& target, const sub
   mad::Result<smp::NodeInfo> info = co_await subnet::check_set_target(session.smp_transactor(), at.path);
   const Guid found = std::move(info).take().node_guid;
   if (found != subnet.node(node).guid())
-    throw Error(fmt::format("{} is at {}, and {} was found there before: nothing was set", to_text(found), at.name,
+    throw Error(fmt::format("{} is at {}, and {} was found there before: nothing was set", to_text(found), mad::target_text(at.path),
                             to_text(subnet.node(node).guid())));
 }
 
@@ -249,12 +250,6 @@ async::Task<subnet::NodeIndex> discover_around(Session& session, const Discovery
 
 void note_discovered(const Session& session, std::string_view what) {
   if (session.options().error_level() >= 1) session.log().debug(fmt::format("Discovered: '{}'", what));
-}
-
-Error not_a_switch(path::Path path, const smp::NodeInfo& node) {
-  path::IbPath& ib = path.ib();
-  if (path.directed() == nullptr && !ib.dgid) ib.dgid = Gid::from(link_local_prefix, node.port_guid);
-  return Error(fmt::format("Not a switch at {}", to_spec(path)));
 }
 
 subnet::Failure port_failure(const subnet::Subnet& subnet, subnet::PortIndex port, const std::shared_ptr<const mad::MadError>& error) {

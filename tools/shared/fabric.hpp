@@ -83,9 +83,6 @@ void add_failures(const Session& session, Fabric& fabric, subnet::Failures met);
 /// have what the command needs. Its message says what to read when such a file is written. Call it before add_failures().
 void require_read(bool any_read, const std::vector<subnet::Failure>& failures);
 
-/// The error that a node is not a switch. It contains the path to the node. A path by LID also contains the GID of the port.
-Error not_a_switch(path::Path path, const smp::NodeInfo& node);
-
 /// The failure of a Get or Set of a PortInfo, for add_failures().
 subnet::Failure port_failure(const subnet::Subnet& subnet, subnet::PortIndex port, const std::shared_ptr<const mad::MadError>& error);
 

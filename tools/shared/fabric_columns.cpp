@@ -25,7 +25,7 @@ using report::state;
 using subnet::NodeIndex;
 using subnet::PortIndex;
 
-constexpr Cell unknown() { return std::monostate{}; }
+Cell unknown() { return std::monostate{}; }
 Cell guid_cell(Guid guid) { return guid == Guid{} ? unknown() : Cell(guid); }
 Cell lid_cell(Lid lid) { return lid == Lid{} ? unknown() : Cell(std::uint64_t{lid.value}); }
 template <class Code>
@@ -95,12 +95,12 @@ subnet::LinkRate active(const PortLine& line) {
 }
 subnet::LinkRate best(const PortLine& line) { return subnet::best_rate(line.fabric->subnet, line.port); }
 template <subnet::LinkRate (*rate)(const PortLine& line)>
-Cell width(const PortLine& line) {
+Cell link_width(const PortLine& line) {
   const unsigned lanes = rate(line).lanes;
   return lanes == 0 ? Cell(Coded{}) : code_cell(lanes, fmt::format("{}x", lanes));
 }
 template <subnet::LinkRate (*rate)(const PortLine& line)>
-Cell speed(const PortLine& line) {
+Cell link_speed(const PortLine& line) {
   const subnet::Speed of = rate(line).speed;
   return of == subnet::Speed::unknown ? Cell(Coded{}) : code_cell(subnet::lane_mbps(of), subnet::name(of));
 }
@@ -178,7 +178,7 @@ constexpr std::array<Column<PortLine>, 19> all_port_columns{{
       .coded = true,
       .meaning = "Width of the link: lanes.",
       .type = JsonType::integer},
-     width<active>},
+     link_width<active>},
     {{.key = "speed",
       .heading = "SPEED",
       .measure = gauge(per_lane),
@@ -186,7 +186,7 @@ constexpr std::array<Column<PortLine>, 19> all_port_columns{{
       .coded = true,
       .meaning = "Speed of the link: Mb/s of a lane.",
       .type = JsonType::number},
-     speed<active>},
+     link_speed<active>},
     {{.key = "rate_mbps",
       .heading = "RATE",
       .measure = gauge("Mb/s"),
@@ -199,14 +199,14 @@ constexpr std::array<Column<PortLine>, 19> all_port_columns{{
       .coded = true,
       .meaning = "The greatest width that both ends of the link support: lanes.",
       .type = JsonType::integer},
-     width<best>},
+     link_width<best>},
     {{.key = "best_speed",
       .heading = "BEST",
       .measure = gauge(per_lane),
       .coded = true,
       .meaning = "The highest speed that both ends of the link support: Mb/s of a lane.",
       .type = JsonType::number},
-     speed<best>},
+     link_speed<best>},
     {{.key = "hoq_life", .heading = "HOQ", .meaning = "PortInfo.HOQLife.", .type = JsonType::integer},
      [](const PortLine& line) { return of_info(line, [](const smp::PortInfo& info) { return Cell(std::uint64_t{info.hoq_life}); }); }},
     {{.key = "vl_stall_count", .heading = "VL STALL", .meaning = "PortInfo.VLStallCount.", .type = JsonType::integer},

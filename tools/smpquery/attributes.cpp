@@ -5,6 +5,7 @@
 #include "base/escape.hpp"
 #include "iba-gen/smp.hpp"
 #include "iba/libibmad_text.hpp"
+#include "mad/plain_text.hpp"
 #include "mad/transactor.hpp"
 #include "path/json.hpp"
 #include "tools/shared/attribute_text.hpp"
@@ -35,7 +36,11 @@ struct AttributeReport final : Report {
     sink.value("modifier", modifier);
     attribute.visit_attribute(sink);
   }
-  void text(TextOut& out) const override { attribute.text(out, smpquery_listing); }
+  void text(TextOut& out) const override {
+    DottedOptions how = smpquery_listing;
+    how.words = attribute.info == &smp::PortInfoExtended::info() || attribute.info == &smp::MlnxExtPortInfo::info();
+    attribute.text(out, how);  // python-rdma prints PortInfo and NodeInfo without words
+  }
   void diags_text(TextOut& out) const override {
     out.print("{}\n", diags_heading);
     out.write(libibmad_listing(bytes, *attribute.info, keys, new_fields));
@@ -80,7 +85,8 @@ async::Task<> check_port_info_extended(const OperationRun& op) {
   op.session.diags_warning(
       function, has_mask2 ? fmt::format("port info capability mask2 = 0x{:x} doesn't indicate PortInfoExtended support", capabilities2)
                           : "port info capability mask2 not supported");
-  op.session.refuse(Error(fmt::format("{} does not support PortInfoExtended", op.node.name)), op.words("port info extended not supported"));
+  op.session.refuse(Error(fmt::format("{} does not support PortInfoExtended", mad::target_text(op.node.path))),
+                    op.words("port info extended not supported"));
 }
 
 struct DescriptionReport final : Report {

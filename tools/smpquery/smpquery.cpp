@@ -8,6 +8,7 @@
 #include "base/nearest.hpp"
 #include "mad/transactor.hpp"
 #include "tools/frame/commands.hpp"
+#include "tools/frame/name_match.hpp"
 #include "tools/smpquery/operation.hpp"
 
 namespace ib::tools {
@@ -37,6 +38,33 @@ std::string operation_list(bool diags) {
     if (op.diags || !diags) text += fmt::format("    {} {}\n", op.name, op.short_name);
   }
   return text + "ATTR_MOD is the attribute modifier: the port for operations on ports.";
+}
+
+/// A word for what no operation reads, and the command that does.
+struct Elsewhere {
+  std::string_view word, where;
+};
+constexpr std::string_view modules = "ports' modules: ibtool modules", counters = "counters: ibtool perfquery";
+constexpr Elsewhere found_elsewhere[]{
+    {"cable", modules},
+    {"cables", modules},
+    {"cableinfo", modules},
+    {"module", modules},
+    {"modules", modules},
+    {"counters", counters},
+    {"errors", counters},
+    {"perf", counters},
+    {"links", "links: ibtool iblinkinfo"},
+    {"firmware", "firmware: ibtool firmware"},
+    {"fw", "firmware: ibtool firmware"},
+    {"temperature", "temperatures: ibtool environment"},
+    {"routes", "forwarding tables: ibtool ibroute"},
+};
+
+/// Whether the attribute modifier of an operation is the number of a port.
+bool takes_port(const Operation& operation) {
+  return operation.run == port_info || operation.run == port_info_extended || operation.run == mlnx_ext_port_info ||
+         operation.run == sl_to_vl_tables || operation.run == vl_arbitration;
 }
 
 class Smpquery final : public Command {
@@ -77,6 +105,10 @@ class Smpquery final : public Command {
 
   async::Task<> run(Session& session, Emit& emit) override {
     if (operation_ == nullptr) operation_ = &find_operation(word_);
+    const NodePort parts = split_port(target_.text());
+    if (!always_names_node_ && modifier_ == 0 && !parts.port.empty() && takes_port(*operation_)) {
+      modifier_ = parse_within<std::uint32_t>(parts.port, "PORT", {0, 254});
+    }
     const Destination node = co_await session.smp_node(target_);
     session.stack().open();  // a device that cannot be opened is an error before the heading
     const OperationRun op{session, emit, node, word_, modifier_, extended_, always_names_node_};
@@ -104,6 +136,9 @@ async::Task<std::vector<std::uint8_t>> OperationRun::get(const StructInfo& info,
 std::span<const Operation> operations() { return all_operations; }
 
 const Operation& find_operation(std::string_view word) {
+  for (const Elsewhere& other : found_elsewhere) {
+    if (equal_ignoring_case(word, other.word)) throw UsageError(fmt::format("smpquery has no operation {} ({})", other.word, other.where));
+  }
   const auto names = [](const Operation& op) { return std::array{op.name, op.short_name, op.attribute}; };
   return find_by_prefix(word, operations(), &Operation::python_rdma, names);
 }

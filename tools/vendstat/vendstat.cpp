@@ -17,6 +17,7 @@
 #include "report/structure.hpp"
 #include "subnet/set_target.hpp"
 #include "tools/frame/commands.hpp"
+#include "tools/frame/explanation.hpp"
 #include "tools/frame/session.hpp"
 #include "tools/shared/attribute_text.hpp"
 #include "tools/vendstat/mlnx_vendor.hpp"
@@ -195,7 +196,9 @@ class Vendstat final : public Command {
   static async::Task<> check_capability(const Device& device) {
     const path::Path path = subnet::smp_path_of(device.path);
     const auto info = co_await device.session.transactor().subn_get<smp::PortInfo>(path);
-    if ((info.capability_mask & smp::capability_mask::is_vendor_class_supported) == 0) throw Error("Port does not support vendor MADs");
+    if ((info.capability_mask & smp::capability_mask::is_vendor_class_supported) != 0) co_return;
+    const std::string whom = co_await named_node(device.session, path);
+    throw Error(fmt::format("{} does not support vendor MADs", whom));
   }
 
   static async::Task<> class_port_info(const Device& device, Emit& emit) {

@@ -195,6 +195,8 @@ TEST_CASE("short forms choose by the members in their order") {
   CHECK(rest == words({"x"}));
   rest = words({"/1"});
   CHECK(sa::take_argument(sa::find_record_type("PIR"), rest) == Taken{{"portNum", "1"}});
+  rest = {"MF0;leaf01:SB7800/U1/20"};  // a name with a slash
+  CHECK(sa::take_argument(sa::find_record_type("PIR"), rest) == Taken{{"endportLID", "MF0;leaf01:SB7800/U1"}, {"portNum", "20"}});
   rest = words({"/", "4"});
   CHECK(sa::take_argument(sa::find_record_type("LR"), rest) == Taken{{"toLID", "4"}});
   rest = words({"2/1/2"});

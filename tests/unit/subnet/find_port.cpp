@@ -88,7 +88,7 @@ TEST_CASE("all LIDs of a range of an LMC are its port's") {
 TEST_CASE("what is not found is named, with what could be meant") {
   Bench bench;
   CHECK(bench.missing("77") == "No port has the LID 77.");
-  CHECK(bench.missing("0000:0000:0000:0999") == "No port and no node has the GUID 0000:0000:0000:0999.");
+  CHECK(bench.missing("0000:0000:0000:0999") == "No port, no node and no system has the GUID 0000:0000:0000:0999.");
   CHECK(bench.missing("0000:0000:0000:0200") ==
         "GUID 0000:0000:0000:0200 is a node with 2 ports: name one of them, 0000:0000:0000:0201 (port 1), 0000:0000:0000:0202 (port 2).");
   CHECK(bench.missing("fec0::202") == "No port has the GID fec0::202: the subnet of the port with this GUID is fe80::/64.");

@@ -66,10 +66,10 @@ TEST_CASE("a host without RDMA has an empty list and a clear error", "[sys]") {
   FakeSysfs sysfs;
   const auto list = DeviceList::read();
   CHECK(list.devices().empty());
-  CHECK_THROWS_WITH(list.default_end_port(), "No RDMA devices found.");
-  CHECK_THROWS_WITH(list.find_device("mlx4_0"), "No RDMA devices found.");
-  CHECK_THROWS_WITH(list.find_end_port("mlx4_0/1"), "No RDMA devices found.");
-  CHECK_THROWS_WITH(list.select({}, "1"), "No RDMA devices found.");
+  CHECK_THROWS_WITH(list.default_end_port(), "No InfiniBand device here (ibtool --from FILE works without)");
+  CHECK_THROWS_WITH(list.find_device("mlx4_0"), "No InfiniBand device here (ibtool --from FILE works without)");
+  CHECK_THROWS_WITH(list.find_end_port("mlx4_0/1"), "No InfiniBand device here (ibtool --from FILE works without)");
+  CHECK_THROWS_WITH(list.select({}, "1"), "No InfiniBand device here (ibtool --from FILE works without)");
 }
 
 TEST_CASE("there is no limit on devices or ports, and names count as people do", "[sys]") {

@@ -305,7 +305,7 @@ TEST_CASE_METHOD(Bench, "What came to the fabric after the cache was filled is f
 
 TEST_CASE_METHOD(Bench, "A target of the wrong kind has the LID that it has without a cache") {
   const Outcome live = run({"iblinkinfo", "3"});
-  CHECK_THAT(live.err, contains("(LID 3) is not a switch"));
+  CHECK_THAT(live.err, contains("(LID 3) is a channel adapter"));
   cached({"ibhosts"});
   for (const std::vector<std::string>& words :
        {std::vector<std::string>{"iblinkinfo", "3"}, std::vector<std::string>{"iblinkinfo", "3", "--refresh-cache"}}) {

@@ -83,10 +83,9 @@ TEST_CASE_METHOD(Small, "a node that does not answer, and one that answers with 
   const auto silent = ibtool(fabric, {"smpquery", "NI", "3", "--stats"});
   CHECK(silent.status == 3);
   CHECK(silent.out == "# Node info: Path 2 -> 3 SL=0 PKey=0xffff DQPN=0\n");
-  CHECK_THAT(silent.err, contains("E: RPC MAD_METHOD_GET(1) SMPFormat(1.1) SMPNodeInfo(17) timed out to "
-                                  "'Path 2 -> 3 SL=0 PKey=0xffff DQPN=0': no answer after 4 tries in ") &&
-                             contains("mads sent: 4\nmads beyond plan: no answer 3\n"));
-  CHECK(ibtool(fabric, {"smpquery", "NI", "3", "--retries", "0", "--stats"}).err.find("beyond") == std::string::npos);
+  CHECK_THAT(silent.err, ibtest::starts_with("E: No answer from LID 3 about NodeInfo (4 tries in ") && !ibtest::contains("RPC"));
+  CHECK_THAT(ibtool(fabric, {"smpquery", "NI", "3", "-v"}).err,
+             contains("\nE: +RPC MAD_METHOD_GET(1) SMPFormat(1.1) SMPNodeInfo(17) timed out to 'Path 2 -> 3 SL=0 PKey=0xffff DQPN=0'\n"));
   CHECK_THAT(ibtool(fabric, {"smpquery", "NI", "3", "-e"}).err, contains("asking again"));
 
   fabric.node(other).faults.silent = false;
@@ -96,7 +95,7 @@ TEST_CASE_METHOD(Small, "a node that does not answer, and one that answers with 
   const auto refused = ibtool(fabric, {"smpquery", "--json", "SI", "3"});
   const json failure = json::parse(refused.out);
   CHECK(failure["status"] == 3);
-  CHECK_THAT(failure["error"].get<std::string>(), contains("Unsupported method+attr"));
+  CHECK_THAT(failure["error"].get<std::string>(), contains("(LID 3) is a channel adapter: it has no forwarding table"));
 }
 
 TEST_CASE_METHOD(Small, "the M_Key and the route of a request") {

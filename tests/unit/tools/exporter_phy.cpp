@@ -73,7 +73,7 @@ TEST_CASE_METHOD(Bench, "Exporter: --phy has ratios, FEC, modules, and treydock'
   CHECK(of("symbol_ber") == "none");  // its register holds nothing
   CHECK(of("ber_seconds") == "36000");
   CHECK(of("rs_fec_corrected_blocks_total") == "12");
-  CHECK(of("fec_histogram_blocks_total", ",bin=\"0\",symbols=\"0\"") == "77");
+  CHECK(of("rs_fec_blocks_total", ",bin=\"0\",symbols=\"0\"") == "77");
   CHECK(of("module_temperature_celsius") == "45");
   CHECK(of("module_bias_amperes", ",lane=\"0\"") == "0.007");
   CHECK(count("infiniband_switch_port_module_info{guid=\"0x0000000000006000\",port=\"1\",vendor=\"Mell\\\"anox") == 1);

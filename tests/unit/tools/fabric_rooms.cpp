@@ -117,9 +117,9 @@ TEST_CASE_METHOD(Fabric, "ibnetdiscover of infiniband-diags writes its listing t
 
 TEST_CASE_METHOD(Fabric, "ibprintca wants a GUID or -l, not both") {
   CHECK_THAT(ibtool(fabric, {"ibprintca", "0x300"}).out, contains("0000:0000:0000:0300"));
-  CHECK_THAT(ibtool(fabric, {"ibprintca"}).err, contains("NODE_GUID"));
+  CHECK_THAT(ibtool(fabric, {"ibprintca"}).err, contains("TARGET is missing"));
   CHECK(ibtool(fabric, {"ibprintca", "-l", "0x300"}).status == 2);
-  CHECK_THAT(ibtool(fabric, {"ibprintca", "zz"}).err, contains("'zz' is not a valid GUID"));
+  CHECK_THAT(ibtool(fabric, {"ibprintca", "zz"}).err, contains("no node is called so"));
 }
 
 namespace {
@@ -184,7 +184,7 @@ TEST_CASE_METHOD(Fabric, "a run without a fabric shows its MADs, and the line is
   const ibtest::PseudoTerminal terminal;
   fabric.node(other).faults.ignores = ib::smp::NodeDescription::attribute_id;
   CHECK(ibtool(fabric, {"smpquery", "nodedesc", "-D", "0,1,2"}, {.err = terminal.file}).status == 3);
-  CHECK_THAT(terminal.text(), contains("\r3 MADs (2 tried again, 2 lost), ") && contains("\r\x1b[KE: RPC "));
+  CHECK_THAT(terminal.text(), contains("\r3 MADs (2 tried again, 2 lost), ") && contains("\r\x1b[KE: No answer "));
 }
 
 TEST_CASE_METHOD(Fabric, "the line of progress counts the nodes of a small fabric too") {

@@ -68,6 +68,12 @@ TEST_CASE_METHOD(Fdr10, "iblinkinfo of infiniband-diags: FDR10 is told from QDR"
                          contains("( Could be FDR10 (Found link at QDR but expected speed is FDR10))\n"));
 }
 
+TEST_CASE_METHOD(Fdr10, "smpquery: words stand beside the numbers of attributes that python-rdma does not print") {
+  mlnx.link_speed_active = 1;
+  CHECK_THAT(ibtool(fabric, {"smpquery", "MEPI", "-D", "0,1", "1"}).out, contains("LinkSpeedActive") && contains("FDR10 (1)\n"));
+  CHECK_THAT(diags(fabric, {"smpquery", "MEPI", "-D", "0,1", "1"}).out, !contains("(1)"));
+}
+
 TEST_CASE_METHOD(Fdr10, "the best speed of a link at FDR10 is FDR10") {
   mlnx.link_speed_active = 1;
   const json found = json::parse(ibtool(fabric, {"iblinkinfo", "--fdr10", "--json"}).out);

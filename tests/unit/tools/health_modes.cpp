@@ -134,6 +134,10 @@ TEST_CASE("health: --nodes looks at the links between hosts") {
   const auto count = [&f] { f.pma.count(2, "symbol_error_counter") += 30; };
   f.clock.happens = count;
   CHECK(f.found({"--nodes", "here,other"}, 1)["findings"].size() == 1);
+  for (const char* other_forms : {"HERE,oth*", "here.example.org,other"}) {
+    f.clock.happens = count;
+    CHECK(f.found({"--nodes", other_forms}, 1)["findings"].size() == 1);
+  }
   f.clock.happens = count;
   CHECK(f.found({"--nodes", "here"})["findings"].empty());
   f.clock.happens = count;

@@ -104,11 +104,10 @@ TEST_CASE_METHOD(Hosts, "each ping that is lost says so, and how long it was wai
   lost = 1;
   CHECK_THAT(ibtool(fabric, {"ibping", "-c", "1", "--retries", "0", "-t", "50", "3"}).out, contains("seq=1 waited 50.000 ms, 1 try\n"));
   lost = 1;
-  CHECK_THAT(ibtool(fabric, {"ibping", "-v", "-c", "1", "--retries", "0", "3"}).err, ibtest::starts_with("E: RPC"));
+  CHECK_THAT(ibtool(fabric, {"ibping", "-v", "-c", "1", "--retries", "0", "3"}).err, contains("E: +RPC"));
   status = 0xc;
-  CHECK_THAT(
-      ibtool(fabric, {"ibping", "-c", "1", "3"}).out,
-      contains("seq=1 waited 0.0") && contains("ms, RPC MAD_METHOD_GET(1) OFASysStatFormat(51.1) OFASysStatPing(16) got error status 0xc"));
+  CHECK_THAT(ibtool(fabric, {"ibping", "-c", "1", "3"}).out,
+             contains("seq=1 waited 0.0") && contains("ms, LID 3 does not support SysStatPing (status 0xc)"));
   CHECK_THAT(ibtool(fabric, {"ibping", "-f", "-c", "2", "3"}).out, ibtest::starts_with("---"));
 }
 
@@ -227,7 +226,7 @@ TEST_CASE_METHOD(Hosts, "pings as JSON: a line for each, or one document") {
   CHECK(lines[0]["list"] == "pings");
   CHECK(lines[0]["item"]["rtt_ms"].is_null());
   CHECK(lines[0]["item"]["host"].is_null());
-  CHECK_THAT(lines[0]["item"]["error"].get<std::string>(), contains("timed out"));
+  CHECK_THAT(lines[0]["item"]["error"].get<std::string>(), contains("No answer from LID 3"));
   CHECK(lines[1]["item"]["host"] == "far\x1b.example");
   CHECK_THAT(done.out, !contains("\x1b"));
   CHECK(lines[2]["lost"] == 1);
@@ -259,10 +258,9 @@ TEST_CASE_METHOD(Hosts, "a refusal and a host that is silent end ibsysstat with 
   status = 0xc;
   const auto refused = ibtool(fabric, {"ibsysstat", "3", "host"});
   CHECK(refused.status == 3);
-  CHECK(refused.err ==
-        "E: RPC MAD_METHOD_GET(1) OFASysStatFormat(51.1) OFASysStatHostInfo(17) got error status 0xc - Unsupported method+attr\n");
+  CHECK_THAT(refused.err, ibtest::starts_with("E: 'other' (LID 3) does not support "));
   lost = ~0U;
-  CHECK_THAT(ibtool(fabric, {"ibsysstat", "3", "ping"}).err, contains("OFASysStatPing(16) timed out to 'Path 2 -> 3 "));
+  CHECK_THAT(ibtool(fabric, {"ibsysstat", "3", "ping"}).err, contains("No answer from LID 3 about "));
 }
 
 TEST_CASE_METHOD(Hosts, "operands of ibping and ibsysstat that are missing, wrong or in the way") {

@@ -269,7 +269,7 @@ TEST_CASE_METHOD(Ports, "a peer that keeps silent costs only itself") {
   CHECK(outcome.status == 4);
   CHECK(heading(outcome) == "# Port info: 'leaf 1' (LID 1) port 3 (the peer does not answer)");
   CHECK_THAT(outcome.out, contains("PortState............................Active (4)\n"));
-  CHECK_THAT(outcome.err, contains("timed out to 'DR Path (0, 1, 3)'"));
+  CHECK_THAT(outcome.err, contains("E: What is behind 'leaf 1' (LID 1) port 3 was not read\nE: +No answer from route 0,1,3 about "));
   CHECK(json::parse(run({"0,1", "3", "query", "--json"}).out)["peer"].is_null());
   CHECK(sent({"0,1", "3", "disable"}).port_physical_state == PortPhysicalState::disabled);
 }
@@ -293,7 +293,7 @@ TEST_CASE_METHOD(Ports, "where no directed route starts at a LID, the SA tells t
   CHECK(by_sa["peer"]["path"]["kind"] == "lid");
   fabric.network.combined_routes = false;
   fabric.network.gmp = nullptr;
-  CHECK_THAT(run({"1", "3", "query"}).err, contains("timed out to 'DR Path 1 -> (0, 3)'"));
+  CHECK_THAT(run({"1", "3", "query"}).err, contains("+No answer from route 0,3 from LID 1 about "));
 }
 
 TEST_CASE_METHOD(Ports, "JSON names the peer: its node, and the LID of the switch whose port it is") {

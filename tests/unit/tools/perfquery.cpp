@@ -272,7 +272,7 @@ TEST_CASE("perfquery: a port of a list that the node refuses") {
   const auto ours = ibtool(f.fabric, {"perfquery", "1", "2,9"});
   CHECK(ours.status == 3);
   CHECK(ours.out.empty());
-  CHECK_THAT(ours.err, contains("Failed trying to get PM information for port 9") && contains("0x1c"));
+  CHECK_THAT(ours.err, contains("E: 'leaf' (LID 1) has ports 0 to 4, and no port 9\n"));
   const auto theirs = diags(f.fabric, {"perfquery", "1", "2,9"});
   CHECK(theirs.status == 255);
   CHECK_THAT(theirs.out, starts_with("# Port counters: Lid 1 port 2 ") && ends_with("perfquery: iberror: failed: perfquery\n"));
@@ -381,7 +381,7 @@ TEST_CASE("perfquery: a PMA that does not answer") {
   const auto ours = ibtool(f.fabric, {"perfquery", "1", "1"});
   CHECK(ours.status == 3);
   CHECK(ours.out.empty());
-  CHECK_THAT(ours.err, contains("PMPortCounters(18) timed out"));
+  CHECK_THAT(ours.err, contains("No answer from 'leaf' (LID 1) about PortCounters of port 1 ("));
   const auto theirs = diags(f.fabric, {"perfquery", "1", "1"});
   CHECK(theirs.status == 255);
   CHECK(theirs.out == "perfquery: iberror: failed: classportinfo query\n");

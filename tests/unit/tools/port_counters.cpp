@@ -75,10 +75,10 @@ TEST_CASE("ibdatacounts: data and packets of a port, by 64 bits where there are 
     const auto silent = ibtool(f.fabric, {"ibdatacounts", "1", "2"});
     CHECK(silent.status == 3);
     CHECK(silent.out.empty());
-    CHECK_THAT(silent.err, starts_with("E: ") && contains("timed out"));
+    CHECK_THAT(silent.err, starts_with("E: ") && contains("No answer from "));
     CHECK(ibtool(f.fabric, {"ibdatacounts", "-v", "1", "2"}).out.empty());
     const json row = json::parse(ibtool(f.fabric, {"ibdatacounts", "--json", "1", "2"}).out)["ports"][0];
-    CHECK_THAT(row["error"].get<std::string>(), contains("timed out"));
+    CHECK_THAT(row["error"].get<std::string>(), contains("No answer from "));
     CHECK(row["traffic"].empty());
   }
   SECTION("JSON") {
@@ -107,7 +107,7 @@ TEST_CASE("ibcheckerrs: the counters of a port against thresholds") {
   const auto silent = ibtool(f.fabric, {"ibcheckerrs", "1", "2"});
   CHECK(silent.status == 3);
   CHECK(silent.out.empty());
-  CHECK_THAT(silent.err, starts_with("E: ") && contains("timed out"));
+  CHECK_THAT(silent.err, starts_with("E: ") && contains("No answer from "));
   CHECK(ibtool(f.fabric, {"ibcheckerrs", "-v", "1", "2"}).out.empty());
   CHECK(json::parse(ibtool(f.fabric, {"ibcheckerrs", "--json", "1", "2"}).out)["checks"].empty());
 }

@@ -57,7 +57,7 @@ struct Named {
     CHECK(many.status == 2);
     CHECK(many.err ==
           "E: Invalid command line argument #2 'leaf' - several nodes have this in their names: 'leaf 1' (0000:0000:0000:0100), "
-          "'leaf 12' (0000:0000:0000:0200)\n");
+          "'leaf 12' (0000:0000:0000:0200): type a whole name in quotes, or a GUID\n");
     const auto unknown = ibtool(fabric, {"smpquery", "NI", "node99"});
     CHECK(unknown.status == 2);
     CHECK_THAT(unknown.err, contains("'node99' is not a valid end port address (GID, port GUID or LID), and no node is called so"));

@@ -172,7 +172,7 @@ TEST_CASE_METHOD(Vendor, "infiniband-diags names the request that failed, and en
              contains("mad_rpc_rmpp: _do_madrpc failed; dport (Lid 1)\nvendstat: method 1, attribute 1 failure\n"));
   const auto silent = run({"-N", "1"});
   CHECK(silent.status == 3);
-  CHECK_THAT(silent.err, contains("MlxGeneralInfo(23) timed out to 'Path 2 -> 1 "));
+  CHECK_THAT(silent.err, contains("No answer from LID 1 about GeneralInfo ("));
 }
 
 TEST_CASE_METHOD(Vendor, "what infiniband-diags reads, and asks of this port where none is named") {
@@ -197,7 +197,7 @@ TEST_CASE_METHOD(Vendor, "what infiniband-diags reads, and asks of this port whe
 TEST_CASE_METHOD(Vendor, "a port that has no vendor class is not asked") {
   const auto outcome = run({"-N", "3"});
   CHECK(outcome.status == 3);
-  CHECK(outcome.err == "E: Port does not support vendor MADs\n");
+  CHECK_THAT(outcome.err, contains("(LID 3) does not support vendor MADs\n"));
   CHECK(asked.empty());
 }
 

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+# Run by tests/elsewhere in the root of another release: builds for architecture $1 and runs the suites of tests $2…
+set -u
+. /src/tests/support/prepare.sh
+source=/src
+cd "$source" || exit 1
+git config --global --replace-all safe.directory "$source"
+
+arch=$1
+shift
+build=$source/build-$arch options=$quick
+if [ "$arch" != "$(dpkg --print-architecture)" ]; then
+  triplet=$(dpkg-architecture -a"$arch" -qDEB_HOST_MULTIARCH)
+  cpu=$(dpkg-architecture -a"$arch" -qDEB_HOST_GNU_CPU)
+  case $cpu in
+    i686) family=x86 emulator=i386 ;;
+    powerpc64le) family=ppc64 emulator=ppc64le ;;
+    *) family=$cpu emulator=$cpu ;;
+  esac
+  gnu=$(dpkg-architecture -a"$arch" -qDEB_HOST_GNU_TYPE)
+  cat >"$source/build-$arch.cross" <<END
+[binaries]
+c = '$gnu-gcc'
+cpp = '$gnu-g++'
+ar = '$gnu-ar'
+strip = '$gnu-strip'
+pkgconfig = 'pkg-config'
+exe_wrapper = '$(command -v "qemu-$emulator-static" || command -v "qemu-$emulator")'
+[properties]
+pkg_config_libdir = '/usr/lib/$triplet/pkgconfig:/usr/share/pkgconfig'
+[host_machine]
+system = 'linux'
+cpu_family = '$family'
+cpu = '$cpu'
+endian = '$(dpkg-architecture -a"$arch" -qDEB_HOST_ARCH_ENDIAN)'
+END
+  options="$options --cross-file $source/build-$arch.cross"
+fi
+
+logs= wanted=
+for suite; do
+  if [ "$suite" != package ]; then wanted="$wanted --suite $suite"; fi
+done
+build_in "$build" "$options" || exit 1
+# test_in LOG ARGUMENTS…: as in .ci/run.
+test_in() {
+  log=$1
+  shift
+  rm -f "$build/meson-logs/$log.json"
+  logs="$logs $build/meson-logs/$log.json"
+  meson test -C "$build" --no-rebuild --print-errorlogs --timeout-multiplier 8 --logbase "$log" "$@"
+}
+if [ -n "$wanted" ]; then test_in testlog $wanted || true; fi
+case " $* " in *' package '*) test_in packagelog --suite package || true ;; esac
+python3 tests/support/count.py $logs

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "tools/frame/name_match.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+
+#include "base/escape.hpp"
+#include "base/letter_case.hpp"
+#include "base/nearest.hpp"
+#include "health/hosts.hpp"
+
+namespace ib::tools {
+namespace {
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool continues_word(unsigned char c) { return std::isalnum(c) != 0 || c >= 0x80 || c == '-' || c == '_' || c == '.'; }
+
+/// `whole`, `word`, `piece` or `none`.
+NameMatch match_words(std::string_view name, std::string_view word) {
+  if (name == word) return NameMatch::whole;
+  if (word.empty()) return NameMatch::none;
+  NameMatch best = NameMatch::none;
+  for (std::size_t at = name.find(word); at != std::string_view::npos; at = name.find(word, at + 1)) {
+    best = NameMatch::piece;
+    const std::size_t end = at + word.size();
+    const bool begins = at == 0 || !continues_word(static_cast<unsigned char>(name[at - 1]));
+    const bool ends = end == name.size() || !continues_word(static_cast<unsigned char>(name[end]));
+    if (begins && ends) return NameMatch::word;
+  }
+  return best;
+}
+
+/// The first word of a name, which on hosts is the host name.
+std::string_view first_word(std::string_view name) { return name.substr(0, name.find_first_of(" ;:/")); }
+
+/// A host name without its domain. Empty for what is no host name: it begins with a letter.
+std::string_view host_part(std::string_view word) {
+  const std::string_view host = word.substr(0, word.find('.'));
+  return host.empty() || std::isalpha(static_cast<unsigned char>(host[0])) == 0 ? std::string_view() : host;
+}
+
+/// Whether `pattern` with * and ? fits all of `text`.
+bool fits(std::string_view pattern, std::string_view text) {
+  std::size_t p = 0, t = 0, star = std::string_view::npos, resume = 0;
+  while (t < text.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      resume = t;
+    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == text[t])) {
+      ++p;
+      ++t;
+    } else if (star != std::string_view::npos) {
+      p = star + 1;
+      t = ++resume;
+    } else {
+      return false;
+    }
+  }
+  return pattern.find_first_not_of('*', p) == std::string_view::npos;
+}
+
+/// Whether a word has a range in brackets: digits, and a dash or a comma.
+bool has_range(std::string_view word) {
+  const std::size_t open = word.find('[');
+  return open != std::string_view::npos && open + 1 < word.size() && is_digit(word[open + 1]);
+}
+
+}  // namespace
+
+NameWord::NameWord(std::string word) : word_(std::move(word)), lower_(to_lower(word_)), host_(host_part(lower_)) {
+  const bool is_glob = word_.find_first_of("*?") != std::string::npos;
+  if (!is_glob && !has_range(word_)) return;
+  const std::set<std::string> all = has_range(word_) ? health::expand_hosts(lower_) : std::set<std::string>{lower_};
+  patterns_.assign(all.begin(), all.end());
+}
+
+NameMatch NameWord::match(std::string_view name) const {
+  const std::string printed = escaped(name);
+  return printed == name ? match_form(name) : std::min(match_form(name), match_form(printed));
+}
+
+NameMatch NameWord::match_form(std::string_view name) const {
+  const NameMatch exact = match_words(name, word_);
+  if (exact <= NameMatch::word) return exact;
+  const std::string lower = to_lower(name);
+  const NameMatch any_case = match_words(lower, lower_);
+  if (any_case == NameMatch::whole) return NameMatch::whole_any_case;
+  if (any_case == NameMatch::word) return NameMatch::word_any_case;
+  const std::string_view first = first_word(lower);
+  const bool has_domain = lower_.find('.') != std::string::npos || first.find('.') != std::string_view::npos;
+  if (has_domain && !host_.empty() && host_part(first) == host_) return NameMatch::host;
+  if (is_pattern()) return match_pattern(lower);
+  return any_case;
+}
+
+NameMatch NameWord::match_pattern(std::string_view name) const {
+  const std::string_view first = first_word(name);
+  const auto fits_name = [&](const std::string& pattern) {
+    return fits(pattern, name) || fits(pattern, first) || fits(pattern, host_part(first));
+  };
+  return std::ranges::any_of(patterns_, fits_name) ? NameMatch::pattern : NameMatch::none;
+}
+
+NodePort split_port(std::string_view word) {
+  constexpr std::size_t most_digits = 3;
+  const std::size_t at = word.find_last_of("/@");
+  if (at == std::string_view::npos || at == 0 || word.find_first_of("%(") != std::string_view::npos) return {word, {}};
+  const std::string_view port = word.substr(at + 1);
+  if (port.empty() || port.size() > most_digits || !std::ranges::all_of(port, is_digit)) return {word, {}};
+  return {word.substr(0, at), port};
+}
+
+std::string nearest_names(std::string_view word, const std::vector<std::string>& names) {
+  constexpr std::size_t most = 3;
+  std::map<std::string, std::string, std::less<>> by_word;  // the name of a word by which it may have been meant
+  for (const std::string& name : names) {
+    by_word.emplace(name, name);
+    by_word.emplace(first_word(name), name);
+  }
+  std::vector<std::string> found;
+  while (found.size() < most) {
+    std::vector<std::string_view> candidates;
+    for (const auto& [key, name] : by_word) candidates.push_back(key);
+    const std::string best(nearest(word, candidates));
+    if (best.empty()) break;
+    const std::string name = by_word.find(best)->second;
+    std::erase_if(by_word, [&name](const auto& entry) { return entry.second == name; });
+    found.push_back(in_quotes(name));
+  }
+  if (found.empty()) return {};
+  std::string text = ": did you mean " + found.front();
+  for (std::size_t at = 1; at < found.size(); ++at) text += (at + 1 == found.size() ? " or " : ", ") + found[at];
+  return text + "?";
+}
+
+}  // namespace ib::tools
