@@ -89,6 +89,8 @@ enum class Format : std::uint8_t {
 std::vector<std::string> format_names();
 /// The format of that name.
 std::optional<Format> format_named(std::string_view name);
+/// Whether the output is a document: JSON or JSON lines.
+constexpr bool is_document(Format format) { return format == Format::json || format == Format::lines; }
 constexpr bool is_table(Format format) { return format == Format::csv || format == Format::tsv; }
 
 /// The dialect of a run: the texts and the command line that it uses.

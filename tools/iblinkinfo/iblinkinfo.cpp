@@ -22,6 +22,7 @@
 #include "tools/shared/fabric_columns.hpp"
 #include "tools/shared/link_state_text.hpp"
 #include "tools/shared/stored_fabric.hpp"
+#include "tools/shared/table_options.hpp"
 
 namespace ib::tools {
 namespace {
@@ -38,12 +39,8 @@ struct LinkReport final : FabricReport {
   LinkReport(const Fabric& of, const ShownLinks& what, std::vector<NodeIndex> which)
       : FabricReport(of), shown(what), switches(std::move(which)) {}
 
-  /// Like the text: only the wanted ports, and only switches with such ports. A table has a row for each port.
+  /// Like the text: only the wanted ports, and only switches with such ports.
   void visit(report::Sink& sink) const override {
-    if (is_table) {
-      report::Table<PortLine>(listed_port_columns()).visit(sink, "ports", lines());
-      return visit_failures(sink);
-    }
     std::vector<NodeIndex> nodes;
     std::ranges::copy_if(switches, std::back_inserter(nodes), [this](NodeIndex at) { return has_shown_port(at); });
     visit_nodes(sink, nodes, [this](PortIndex at) { return is_shown(at); });
@@ -54,11 +51,7 @@ struct LinkReport final : FabricReport {
     for (const NodeIndex at : switches) print_switch(out, at);
   }
 
-  const ShownLinks& shown;
-  std::vector<NodeIndex> switches;
-  bool is_table{};  ///< CSV or TSV
-
- private:
+  /// A row for each wanted port.
   std::vector<PortLine> lines() const {
     std::vector<PortLine> ports;
     for (const NodeIndex at : switches) {
@@ -68,6 +61,11 @@ struct LinkReport final : FabricReport {
     }
     return ports;
   }
+
+  const ShownLinks& shown;
+  std::vector<NodeIndex> switches;
+
+ private:
   std::string name(NodeIndex at) const { return in_quotes(subnet::name_of(fabric.subnet.node(at), &fabric.names)); }
 
   bool is_shown(PortIndex at) const {
@@ -148,13 +146,17 @@ class Iblinkinfo final : public Command {
     set.flag("--down", shown_.down, "Print only the ports whose link is not up.");
     set.flag("--up", shown_.up, "Leave out the ports that are polling.");
     add_discovery(set, discovery_);
+    add_table_options(set, common, table_, keys_of(listed_port_columns()));
     add_common(set, common, group_target);
   }
 
   std::string_view table_rows() const override { return "ports"; }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    discovery_.needs.switch_infos = emit.json();
+    report::Table<PortLine> table(listed_port_columns());
+    table_.apply(table);
+    table_.refuse_for_json(session.options().format, "ports", "nodes");
+    discovery_.needs.switch_infos = emit.json() || table_.given();
     Fabric fabric;
     std::vector<NodeIndex> switches;
     if (target_.given()) {
@@ -166,9 +168,12 @@ class Iblinkinfo final : public Command {
       switches = subnet::breadth_first(fabric.subnet);
       std::erase_if(switches, [&](NodeIndex at) { return fabric.subnet.node(at).kind() != NodeKind::sw; });
     }
-    LinkReport report(fabric, shown_, std::move(switches));
-    report.is_table = is_table(session.options().format);
-    emit(report);
+    const LinkReport report(fabric, shown_, std::move(switches));
+    if (table_.given() || is_table(session.options().format)) {
+      emit(TableReport<PortLine>(fabric, "ports", std::move(table), report.lines(), session.world().out));
+    } else {
+      emit(report);
+    }
     note_discovered(session, "all_LIDs, all_NodeDescription, all_NodeInfo, all_PortInfo, all_topology");
   }
 
@@ -187,6 +192,7 @@ class Iblinkinfo final : public Command {
 
   Target target_;
   ShownLinks shown_;
+  TableOptions table_;
   DiscoveryOptions discovery_;
 };
 

@@ -23,6 +23,7 @@
 #include "tools/shared/fabric.hpp"
 #include "tools/shared/fabric_columns.hpp"
 #include "tools/shared/libibnetdisc.hpp"
+#include "tools/shared/table_options.hpp"
 
 namespace ib::tools {
 namespace {
@@ -30,13 +31,18 @@ namespace {
 using subnet::NodeIndex;
 using subnet::NodeKind;
 
+std::vector<NodeLine> lines_of(const Fabric& fabric, const std::vector<NodeIndex>& nodes) {
+  std::vector<NodeLine> lines;
+  lines.reserve(nodes.size());
+  for (const NodeIndex at : nodes) lines.push_back({&fabric, at});
+  return lines;
+}
+
 struct ListingReport final : FabricReport {
   ListingReport(const Fabric& of, std::vector<NodeIndex> which) : FabricReport(of), nodes(std::move(which)) {}
 
   void visit(report::Sink& sink) const override {
-    std::vector<NodeLine> lines;
-    for (const NodeIndex at : nodes) lines.push_back({&fabric, at});
-    report::Table<NodeLine>(node_columns()).visit(sink, "nodes", lines);
+    report::Table<NodeLine>(node_columns()).visit(sink, "nodes", lines_of(fabric, nodes));
     visit_failures(sink);
   }
   void text(TextOut& out) const override {
@@ -113,22 +119,31 @@ class ListNodes final : public Command {
 
   void options(OptionSet& set, CommonOptions& common) override {
     add_discovery(set, discovery_);
+    add_table_options(set, common, shown_, keys_of(node_columns()));
     add_common(set, common, group_fabric);
   }
 
   std::string_view table_rows() const override { return "nodes"; }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    discovery_.needs = needs_of_list(kinds_, emit.json());
+    report::Table<NodeLine> table(node_columns());
+    shown_.apply(table);
+    discovery_.needs = needs_of_list(kinds_, emit.json() || shown_.given());
     Fabric fabric;
     co_await discover(session, discovery_, fabric);
-    emit(ListingReport(fabric, nodes_of(fabric.subnet, kinds_)));
+    const std::vector<NodeIndex> nodes = nodes_of(fabric.subnet, kinds_);
+    if (shown_.given()) {
+      emit(TableReport<NodeLine>(fabric, "nodes", std::move(table), lines_of(fabric, nodes), session.world().out));
+    } else {
+      emit(ListingReport(fabric, nodes));
+    }
     note_discovered(session, "all_LIDs, all_NodeDescription, all_NodeInfo, all_topology");
   }
 
  private:
   subnet::NodeKinds kinds_;
   DiscoveryOptions discovery_;
+  TableOptions shown_;
 };
 
 /// ibhosts, ibswitches or ibrouters of infiniband-diags, which are scripts. ibnodes runs two of them, one after the other.

@@ -109,7 +109,7 @@ class Environment final : public PhyCommand {
  protected:
   void prepare(const Session& session) override {
     check_table<EnvironmentLine>(line_columns);
-    refuse_for_json(session, "sensors and fans", "nodes");
+    shown_.refuse_for_json(session.options().format, "sensors and fans", "nodes");
     wanted_.registers = phy::Wanted::environment;
     wanted_.wants = [all = !wanted_.targets.empty()](const subnet::Subnet& subnet, PortIndex port) {
       return subnet.port(port).has_info && (all || subnet.node(subnet.port(port).node).kind() == subnet::NodeKind::sw);
@@ -122,7 +122,7 @@ class Environment final : public PhyCommand {
       for (const phy::Sensor& sensor : row.sensors) lines.push_back({&fabric, row.node, &sensor, nullptr});
       for (const phy::Fan& fan : row.fans) lines.push_back({&fabric, row.node, nullptr, &fan});
     }
-    if (is_document(session)) return emit(NodesReport(fabric, found.environments, lines));
+    if (is_document(session.options().format)) return emit(NodesReport(fabric, found.environments, lines));
     emit_table<EnvironmentLine>(session, emit, fabric, "sensors", line_columns, std::move(lines));
   }
 };

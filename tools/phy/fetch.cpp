@@ -118,16 +118,6 @@ void PhyCommand::add_options(OptionSet& set, CommonOptions& common, std::vector<
   add_common(set, common, group_target | group_sl);
 }
 
-bool PhyCommand::is_document(const Session& session) {
-  return session.options().format == Format::json || session.options().format == Format::lines;
-}
-
-void PhyCommand::refuse_for_json(const Session& session, std::string_view rows, std::string_view of_json) const {
-  const std::string_view given = shown_.columns ? "--columns" : shown_.sort ? "--sort" : shown_.top ? "--top" : "";
-  if (is_document(session) && !given.empty())
-    throw UsageError(fmt::format("{} is for a table, whose rows are {}: JSON has {}", given, rows, of_json));
-}
-
 async::Task<> PhyCommand::run(Session& session, Emit& emit) {
   prepare(session);
   PhyFabric fabric(session, wanted_);

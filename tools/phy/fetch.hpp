@@ -81,10 +81,6 @@ class PhyCommand : public Command {
   /// Emits a reading.
   virtual void show(Session& session, Emit& emit, const Fabric& fabric, const phy::Reading& found) = 0;
 
-  /// Whether the output is a document, not a table: JSON or JSON lines.
-  static bool is_document(const Session& session);
-  /// For a command whose tables have other rows than its JSON: throws UsageError where --columns, --sort or --top are given with JSON.
-  void refuse_for_json(const Session& session, std::string_view rows, std::string_view of_json) const;
   /// Checks the options of a table with these columns.
   template <class Row>
   void check_table(std::span<const report::Column<Row>> columns) const {

@@ -103,7 +103,7 @@ class FirmwareCommand final : public PhyCommand {
 
  protected:
   void prepare(const Session& session) override {
-    refuse_for_json(session, "nodes or versions", "both");
+    shown_.refuse_for_json(session.options().format, "nodes or versions", "both");
     is_by_node() ? check_table(device_columns()) : check_table<VersionLine>(version_columns);
     wanted_.registers = phy::Wanted::nothing;
     wanted_.wants = [](const subnet::Subnet& subnet, PortIndex port) { return subnet.port(port).has_info && subnet.lid(port) != Lid{}; };
@@ -115,7 +115,7 @@ class FirmwareCommand final : public PhyCommand {
       if (row.firmware) devices.push_back({&fabric, &row});
     }
     std::vector<VersionLine> versions = versions_of(devices);
-    if (is_document(session)) {
+    if (is_document(session.options().format)) {
       emit(DocumentReport<DeviceLine, VersionLine>(fabric, {"nodes", report::Table<DeviceLine>(device_columns()), std::move(devices)},
                                                    {"versions", report::Table<VersionLine>(version_columns), std::move(versions)}));
     } else if (is_by_node()) {

@@ -142,7 +142,7 @@ class Modules final : public PhyCommand {
 
  protected:
   void prepare(const Session& session) override {
-    if (by_part_) refuse_for_json(session, "parts", "modules and parts");
+    if (by_part_) shown_.refuse_for_json(session.options().format, "parts", "modules and parts");
     by_part_ ? check_table<PartLine>(part_columns) : check_table(line_columns());
     wanted_.wants = [](const subnet::Subnet& subnet, PortIndex port) { return subnet.port(port).has_info; };
   }
@@ -150,7 +150,7 @@ class Modules final : public PhyCommand {
   void show(Session& session, Emit& emit, const Fabric& fabric, const phy::Reading& found) override {
     std::vector<ModuleLine> lines = by_serial_number(fabric, found.ports);
     std::vector<PartLine> parts = count_parts(lines);
-    if (is_document(session)) {
+    if (is_document(session.options().format)) {
       report::Table<ModuleLine> shown = by_part_ ? report::Table<ModuleLine>(line_columns()) : table(line_columns());
       emit(DocumentReport<ModuleLine, PartLine>(fabric, {"modules", std::move(shown), std::move(lines)},
                                                 {"module_parts", report::Table<PartLine>(part_columns), std::move(parts)}));

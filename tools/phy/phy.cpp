@@ -112,13 +112,13 @@ class Phy final : public PhyCommand {
     wanted_.histogram = view_.histogram;
     wanted_.planes = view_.planes;
     wanted_.received_bits = view_.windows;
-    if (shows_parts()) refuse_for_json(session, view_.lanes ? "lanes" : "bins", "ports too");
+    if (shows_parts()) shown_.refuse_for_json(session.options().format, view_.lanes ? "lanes" : "bins", "ports too");
     columns_ = phy_columns(view_);
     lane_columns_ = lane_columns();
     bin_columns_ = bin_columns();
-    if (view_.lanes && !is_document(session)) {
+    if (view_.lanes && !is_document(session.options().format)) {
       check_table<LaneLine>(lane_columns_);
-    } else if (view_.histogram && !is_document(session)) {
+    } else if (view_.histogram && !is_document(session.options().format)) {
       check_table<BinLine>(bin_columns_);
     } else {
       check_table<PhyLine>(columns_);
@@ -166,7 +166,7 @@ class Phy final : public PhyCommand {
   template <class Line>
   void show_parts(const Session& session, Emit& emit, const Fabric& fabric, std::string_view member, std::span<const Column<Line>> columns,
                   std::vector<Line> parts, const std::vector<PhyLine>& ports) const {
-    if (!is_document(session)) return emit_table<Line>(session, emit, fabric, member, columns, std::move(parts));
+    if (!is_document(session.options().format)) return emit_table<Line>(session, emit, fabric, member, columns, std::move(parts));
     emit(DocumentReport<PhyLine, Line>(fabric, {"ports", report::Table<PhyLine>(columns_), ports},
                                        {member, report::Table<Line>(columns), std::move(parts)}));
   }

@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "tools/shared/table_options.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iterator>
 
 namespace ib::tools {
+
+void TableOptions::refuse_for_json(Format format, std::string_view rows, std::string_view of_json) const {
+  const std::string_view given = columns ? "--columns" : sort ? "--sort" : top ? "--top" : "";
+  if (is_document(format) && !given.empty())
+    throw UsageError(fmt::format("{} is for a table, whose rows are {}: JSON has {}", given, rows, of_json));
+}
 
 void add_table_options(OptionSet& set, CommonOptions& common, TableOptions& options, std::vector<std::string> keys) {
   const std::string_view format_help =
@@ -13,6 +21,7 @@ void add_table_options(OptionSet& set, CommonOptions& common, TableOptions& opti
   std::vector<std::string> forms{"table", "wide"};
   std::ranges::copy(format_names(), std::back_inserter(forms));
   set.choice("--format", std::move(forms), format_help, [&common, &options](const std::string& name) {
+    options.table = name == "table";
     options.wide = name == "wide";
     common.format = format_named(name).value_or(Format::text);
   });
