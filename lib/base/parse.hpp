@@ -10,6 +10,9 @@
 
 namespace ib {
 
+/// Whether it is a decimal digit of ASCII, whatever the locale.
+constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
 /// `text` without leading and trailing blanks (space, tab, CR, LF, VT, FF).
 std::string_view trim(std::string_view text);
 

@@ -87,9 +87,8 @@ class RowDifference {
   RowDifference(const CounterRow* before, const CounterRow& now, std::optional<double> octets_per_second);
 
   CounterChange change(std::size_t column) const;
-  /// The seconds between the two readings of errors, and of data and packets; absent if not known.
+  /// The seconds between the two readings of errors; absent if not known.
   std::optional<double> error_seconds() const { return error_seconds_; }
-  std::optional<double> traffic_seconds() const { return traffic_seconds_; }
   /// Whether the counters of the port, taken together, began anew: all that had counted something were cleared, or the node restarted.
   bool began_anew() const;
   PortChanges errors() const;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/parse.hpp"
 #include "base/utf8.hpp"
 
 namespace ib::metrics {
@@ -15,7 +16,6 @@ constexpr std::string_view total = "_total";
 constexpr std::string_view replacement = "\xef\xbf\xbd";  // U+FFFD
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 }  // namespace
 

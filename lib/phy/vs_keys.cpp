@@ -39,7 +39,7 @@ VsKeys VsKeys::read(const std::string& path) {
     if (!is_single && !is_of_device)
       throw UsageError(fmt::format("{}:{}: not a line of GUID and VS_Key, nor the only VS_Key of the file", harmless_line(path), number));
     if (is_single) single = key;
-    if (is_of_device) keys.by_guid_[*guid] = *key;
+    if (is_of_device) keys.by_guid_[guid.value()] = key.value();
   }
   if (!single && keys.by_guid_.empty()) throw UsageError(fmt::format("{}: no VS_Key is in this file", harmless_line(path)));
   keys.of_all_ = single.value_or(0);

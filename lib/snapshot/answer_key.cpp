@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "snapshot/answer_key.hpp"
 
+#include <algorithm>
+#include <vector>
+
+#include "iba-gen/mlx.hpp"
 #include "iba-gen/smp.hpp"
 #include "snapshot/format.hpp"
 
@@ -14,7 +18,12 @@ std::uint32_t selector_of(const mad::Request& request) {
   if (mad::is_smp(request.mgmt_class) || request.attribute_id == mad::ClassPortInfo::attribute_id) return 0;
   // The second byte of every attribute of performance management that has a PortSelect (IBA 16.1.4).
   if (request.mgmt_class == mad::mgmt_class::performance) return request.payload.size() > 1 ? request.payload[1] : 0;
-  const Bytes data = without_trailing_zeros(request.payload);
+  std::vector<std::uint8_t> content(request.payload.begin(), request.payload.end());
+  if (request.mgmt_class == mlx::AccessRegister::mgmt_class) {  // a request with the key in front selects what one without it does
+    constexpr std::size_t key_size = 8;
+    std::fill_n(content.begin(), std::min(key_size, content.size()), std::uint8_t{0});
+  }
+  const Bytes data = without_trailing_zeros(content);
   if (data.empty()) return 0;
   // FNV-1a of the length and the data, in steps of eight bytes.
   std::uint64_t hash = 0xcbf29ce484222325U;

@@ -230,7 +230,7 @@ class Files(case.FabricCase):
         """What ibsim can not answer itself it hands to the programs on a host: opensm, which has no agent for it, gets none of it."""
         self.ibtool("snapshot", self.file)
         refused = self.ibtool("perfquery", "--rcvsl", status=3)  # of this host
-        self.assertIn("Unsupported method+attr", refused.stderr)
+        self.assertIn("does not support PortRcvDataSL", refused.stderr)
         self.ibtool("ibccquery", "ClassPortInfo", "7", status=3)
         self.assertIsNone(self.fabric.opensm.poll())
         self.ibtool("saquery", "NodeRecord")

@@ -136,8 +136,8 @@ class Mstlink(case.FabricCase):
 
     def test_registers(self):
         """mstreg and query on registers of random bytes: each field by its name."""
-        for seed in (1, 2):
-            lines = "".join(f"0x{LEAF_GUID:x} {layout}[*] = random {seed * 100 + at} {first}\n"
+        for seed in (20261128,):
+            lines = "".join(f"0x{LEAF_GUID:x} {layout}[*] = random {seed + at} {first}\n"
                             for at, (layout, (_, _, _, first)) in enumerate(LAYOUTS.items()))
             registers = self.registers(lines)
             for layout, (name, index, ours, _) in LAYOUTS.items():

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/nearest.hpp"
+#include "base/parse.hpp"
 #include "tools/frame/options.hpp"
 
 namespace ib::tools {
@@ -30,7 +31,6 @@ const Option* find_letter(const OptionSet& set, char letter) {
   return option != set.options().end() ? &*option : nullptr;
 }
 
-bool is_digit(char letter) { return letter >= '0' && letter <= '9'; }
 
 /// Throws OptionError for an unknown letter in the bundle `word`. CLI11 takes it for an operand, and a '-' at the end of the bundle for
 /// "--".

@@ -114,6 +114,8 @@ StackManners DiagsManners::stack() {
 }
 
 std::unique_ptr<mad::Channel> DiagsManners::open_channel() {
+  // A command that has opened the end port already does so without libibmad.
+  if (std::unique_ptr<mad::Channel> opened = session_.take_channel()) return opened;
   const DiagsRelease& release = *session_.world().diags_release;
   const std::optional<int> failure = session_.open_failure();
   if (!failure && (release.opens_down_ports || !is_down(session_.end_port()))) return session_.take_channel();

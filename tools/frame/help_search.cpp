@@ -47,9 +47,9 @@ bool has_word(std::string_view text, std::string_view word) {
 }
 
 /// Words that are searched for, as lower-case stems.
-class Wanted {
+class SearchWords {
  public:
-  explicit Wanted(std::span<const std::string> words) {
+  explicit SearchWords(std::span<const std::string> words) {
     for (const std::string& word : words) stems_.emplace_back(stem(to_lower(word)));
     std::erase(stems_, "");
   }
@@ -67,10 +67,10 @@ class Wanted {
   std::vector<std::string> stems_;
 };
 
-enum Rank : unsigned { none, by_example, by_summary, by_name, by_task };
+enum SearchRank : unsigned { fits_nothing, fits_example, fits_summary, fits_name, fits_task };
 
 /// How well a command fits. The commands of a task rank by their place in it, the first one before commands that fit by name alone.
-std::pair<unsigned, std::size_t> rank_of(const CommandInfo& command, const Wanted& wanted) {
+std::pair<unsigned, std::size_t> rank_of(const CommandInfo& command, const SearchWords& wanted) {
   constexpr std::size_t last = 100;
   std::size_t place = last;
   for (const HelpTask& task : tasks) {
@@ -78,14 +78,14 @@ std::pair<unsigned, std::size_t> rank_of(const CommandInfo& command, const Wante
     place = std::min(place, task.commands.find(command.name));
   }
   const bool is_named = wanted.are_in_name(command.name);
-  if (place == 0 || (is_named && place < last)) return {by_task, last - place};
-  if (is_named) return {by_name, 0};
-  if (place < last) return {by_name, last - place};
-  if (wanted.are_in(command.summary)) return {by_summary, 0};
+  if (place == 0 || (is_named && place < last)) return {fits_task, last - place};
+  if (is_named) return {fits_name, 0};
+  if (place < last) return {fits_name, last - place};
+  if (wanted.are_in(command.summary)) return {fits_summary, 0};
   for (const HelpExample& example : help_page(command.name).examples) {
-    if (wanted.are_in(example.meaning)) return {by_example, 0};
+    if (wanted.are_in(example.meaning)) return {fits_example, 0};
   }
-  return {none, 0};
+  return {fits_nothing, 0};
 }
 
 std::string spelling_of(const Option& option) {
@@ -93,7 +93,7 @@ std::string spelling_of(const Option& option) {
 }
 
 /// Adds the options that fit: those of the command itself, and each common one once.
-void add_options_of(const CommandInfo& info, const Wanted& wanted, std::set<std::string>& common_seen, HelpHits& hits) {
+void add_options_of(const CommandInfo& info, const SearchWords& wanted, std::set<std::string>& common_seen, HelpHits& hits) {
   const std::unique_ptr<Command> command = info.make();
   CommonOptions common;
   General general;
@@ -114,12 +114,12 @@ std::span<const HelpTask> help_tasks() { return tasks; }
 
 HelpHits search_help(std::span<const std::string> words) {
   using Ranked = std::pair<std::pair<unsigned, std::size_t>, const CommandInfo*>;
-  const Wanted wanted(words);
+  const SearchWords wanted(words);
   HelpHits hits;
   if (wanted.is_empty()) return hits;
   std::vector<Ranked> ranked;
   for (const CommandInfo* command : commands()) {
-    if (const auto rank = rank_of(*command, wanted); rank.first != none) ranked.emplace_back(rank, command);
+    if (const auto rank = rank_of(*command, wanted); rank.first != fits_nothing) ranked.emplace_back(rank, command);
   }
   std::ranges::stable_sort(ranked, [](const Ranked& a, const Ranked& b) {
     if (a.first.first != b.first.first) return a.first.first > b.first.first;
@@ -128,7 +128,7 @@ HelpHits search_help(std::span<const std::string> words) {
   });
   for (const auto& [rank, command] : ranked) {
     hits.commands.push_back(command);
-    if (rank.first >= by_name) hits.best.push_back(command);
+    if (rank.first >= fits_name) hits.best.push_back(command);
   }
   std::set<std::string> common_seen;
   for (const CommandInfo* command : commands()) add_options_of(*command, wanted, common_seen, hits);

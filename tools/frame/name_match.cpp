@@ -10,12 +10,12 @@
 #include "base/escape.hpp"
 #include "base/letter_case.hpp"
 #include "base/nearest.hpp"
+#include "base/parse.hpp"
 #include "health/hosts.hpp"
 
 namespace ib::tools {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool continues_word(unsigned char c) { return std::isalnum(c) != 0 || c >= 0x80 || c == '-' || c == '_' || c == '.'; }
 
 /// `whole`, `word`, `piece` or `none`.

@@ -104,7 +104,7 @@ class Session {
   std::string diags_port() const;
   /// For infiniband-diags: opens the end port. If that fails, returns errno after it has printed only the messages of libibumad.
   std::optional<int> open_failure();
-  /// The channel that open_failure() opened.
+  /// The channel that open_failure() opened. Null if there is none.
   std::unique_ptr<mad::Channel> take_channel() { return std::move(diags_channel_); }
   /// The name of the node at `path` in texts.
   std::string name_of(const path::Path& path) const { return manners_->name_of(path); }

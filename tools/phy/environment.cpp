@@ -52,7 +52,7 @@ Cell remark(const EnvironmentLine& line) {
   return line.fan != nullptr && line.fan->is_below_limit.value_or(false) ? Cell(std::string("slow")) : Cell(std::string());
 }
 
-constexpr std::array<Column<EnvironmentLine>, 9> line_columns{{
+constexpr std::array<Column<EnvironmentLine>, 9> sensor_columns{{
     {{"node_guid", "GUID"}, [](const EnvironmentLine& l) { return node_guid_cell(*l.fabric, l.node); }},
     {{"node_description", "NODE", {}, true}, [](const EnvironmentLine& l) { return node_name_cell(*l.fabric, l.node); }},
     {{"sensor", "SENSOR", {}, true}, name},
@@ -88,7 +88,7 @@ struct NodesReport final : FabricReport {
       sink.objects("temperatures", row.sensors, [&](const phy::Sensor& sensor) { visit_sensor(sink, sensor); });
       sink.objects("fans", row.fans, [&](const phy::Fan& fan) { visit_fan(sink, fan); });
     });
-    report::Table<EnvironmentLine>(line_columns).visit(sink, "sensors", lines);
+    report::Table<EnvironmentLine>(sensor_columns).visit(sink, "sensors", lines);
     visit_failures(sink);
   }
   void text(TextOut& /*out*/) const override {}
@@ -101,14 +101,14 @@ class Environment final : public PhyCommand {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
     set.notes("TARGETs are nodes; without them all switches are read.");
-    add_options(set, common, keys_of(line_columns));
+    add_options(set, common, keys_of(sensor_columns));
   }
 
   std::string_view table_rows() const override { return "sensors"; }
 
  protected:
   void prepare(const Session& session) override {
-    check_table<EnvironmentLine>(line_columns);
+    check_table<EnvironmentLine>(sensor_columns);
     shown_.refuse_for_json(session.options().format, "sensors and fans", "nodes");
     wanted_.registers = phy::Wanted::environment;
     wanted_.wants = [all = !wanted_.targets.empty()](const subnet::Subnet& subnet, PortIndex port) {
@@ -123,7 +123,7 @@ class Environment final : public PhyCommand {
       for (const phy::Fan& fan : row.fans) lines.push_back({&fabric, row.node, nullptr, &fan});
     }
     if (is_document(session.options().format)) return emit(NodesReport(fabric, found.environments, lines));
-    emit_table<EnvironmentLine>(session, emit, fabric, "sensors", line_columns, std::move(lines));
+    emit_table<EnvironmentLine>(session, emit, fabric, "sensors", sensor_columns, std::move(lines));
   }
 };
 

@@ -20,6 +20,13 @@ namespace {
 using subnet::NodeIndex;
 using subnet::PortIndex;
 
+/// Whether what is wanted was read of any device.
+bool is_any_read(const phy::Reading& found, phy::Wanted wanted) {
+  return std::ranges::any_of(found.devices, [wanted](const phy::DeviceRow& row) {
+    return wanted == phy::Wanted::nothing ? row.firmware.has_value() : row.state == phy::DeviceState::read;
+  });
+}
+
 /// Says which devices were not read, and what was seen of them.
 void note_unread(const Session& session, const std::vector<phy::DeviceRow>& devices) {
   for (const auto& [state, why] : {std::pair{phy::DeviceState::other_vendor, "they are not NVIDIA's"},
@@ -99,10 +106,7 @@ async::Task<phy::Reading> PhyFabric::read() {
   const std::string_view what = wanted_.registers == phy::Wanted::ports ? "ports" : "devices";
   options.progress = [this, what](std::size_t done, std::size_t of) { session_.progress().count(done, of, what); };
   phy::Reading found = co_await phy::read_phy(transactor(), fabric_.subnet, ports_, options);
-  const auto is_read = [this](const phy::DeviceRow& row) {
-    return wanted_.registers == phy::Wanted::nothing ? row.firmware.has_value() : row.state == phy::DeviceState::read;
-  };
-  require_read(std::ranges::any_of(found.devices, is_read), found.failures);
+  require_read(is_any_read(found, wanted_.registers), found.failures);
   note_unread(session_, found.devices);
   add_failures(session_, fabric_, std::move(found.failures));
   co_return found;

@@ -39,7 +39,7 @@ void visit_end(Sink& sink, const Fabric& fabric, const phy::PortRow& row) {
 }
 
 /// "spine01 3, leaf02 17" in a text.
-Cell ends(const ModuleLine& line) {
+Cell ends_cell(const ModuleLine& line) {
   std::string words;
   for (const phy::PortRow* row : line.ends) {
     const subnet::Port& port = line.fabric->subnet.port(row->port);
@@ -54,7 +54,7 @@ Cell ends(const ModuleLine& line) {
 
 std::string_view without_object(std::string_view key) { return key.substr(key.find('.') + 1); }
 
-std::vector<Column<ModuleLine>> make_columns() {
+std::vector<Column<ModuleLine>> make_inventory_columns() {
   constexpr std::array<std::string_view, 6> usual{"identifier",    "vendor",          "part_number",
                                                   "serial_number", "module_firmware", "length_meters"};
   std::vector<Column<ModuleLine>> columns = module_columns<ModuleLine, first_end>();
@@ -64,12 +64,12 @@ std::vector<Column<ModuleLine>> make_columns() {
   }
   columns.push_back({{"is_odd", "ODD"}, [](const ModuleLine& l) { return Cell(l.is_odd); }});
   columns.push_back({{"odd", "ODD", {}, true, false, true}, [](const ModuleLine& l) { return Cell(std::string(l.is_odd ? "odd" : "")); }});
-  columns.push_back({{"ends", "ENDS", {}, true}, ends});
+  columns.push_back({{"ends", "ENDS", {}, true}, ends_cell});
   return columns;
 }
 
-std::span<const Column<ModuleLine>> line_columns() {
-  static const std::vector<Column<ModuleLine>> columns = make_columns();
+std::span<const Column<ModuleLine>> inventory_columns() {
+  static const std::vector<Column<ModuleLine>> columns = make_inventory_columns();
   return columns;
 }
 
@@ -133,7 +133,7 @@ class Modules final : public PhyCommand {
   void options(OptionSet& set, CommonOptions& common) override {
     set.notes("TARGETs are nodes, or ports as TARGET@PORT, whose modules are shown; without them those of all nodes are.");
     set.flag("--parts", by_part_, "A row for each part number and firmware, with the number of modules.");
-    std::vector<std::string> keys = keys_of(line_columns());
+    std::vector<std::string> keys = keys_of(inventory_columns());
     keys.emplace_back("module_count");
     add_options(set, common, std::move(keys));
   }
@@ -143,7 +143,7 @@ class Modules final : public PhyCommand {
  protected:
   void prepare(const Session& session) override {
     if (by_part_) shown_.refuse_for_json(session.options().format, "parts", "modules and parts");
-    by_part_ ? check_table<PartLine>(part_columns) : check_table(line_columns());
+    by_part_ ? check_table<PartLine>(part_columns) : check_table(inventory_columns());
     wanted_.wants = [](const subnet::Subnet& subnet, PortIndex port) { return subnet.port(port).has_info; };
   }
 
@@ -151,13 +151,13 @@ class Modules final : public PhyCommand {
     std::vector<ModuleLine> lines = by_serial_number(fabric, found.ports);
     std::vector<PartLine> parts = count_parts(lines);
     if (is_document(session.options().format)) {
-      report::Table<ModuleLine> shown = by_part_ ? report::Table<ModuleLine>(line_columns()) : table(line_columns());
+      report::Table<ModuleLine> shown = by_part_ ? report::Table<ModuleLine>(inventory_columns()) : table(inventory_columns());
       emit(DocumentReport<ModuleLine, PartLine>(fabric, {"modules", std::move(shown), std::move(lines)},
                                                 {"module_parts", report::Table<PartLine>(part_columns), std::move(parts)}));
     } else if (by_part_) {
       emit_table<PartLine>(session, emit, fabric, "module_parts", part_columns, std::move(parts));
     } else {
-      emit_table(session, emit, fabric, "modules", line_columns(), std::move(lines));
+      emit_table(session, emit, fabric, "modules", inventory_columns(), std::move(lines));
     }
   }
 

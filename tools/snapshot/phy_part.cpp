@@ -64,8 +64,8 @@ async::Task<snapshot::SurveyedPart> read_phy_part(Session& session, mad::Transac
   const phy::Reading environment = co_await phy::read_phy(counting, subnet, std::move(ports), options);
   result.failures = std::move(found.failures);
   for (const subnet::Failure& failure : environment.failures) {
-    const auto is_known = [&failure](const subnet::Failure& known) { return known.node == failure.node; };
-    if (std::ranges::none_of(result.failures, is_known)) result.failures.push_back(failure);
+    const bool is_known = std::ranges::find(result.failures, failure.node, &subnet::Failure::node) != result.failures.end();
+    if (!is_known) result.failures.push_back(failure);
   }
   result.failures.insert(result.failures.end(), planes.failures.begin(), planes.failures.end());
   co_return result;

@@ -109,7 +109,7 @@ TEST_CASE("a row takes each counter from the widest attribute, and compares it w
   const CounterRow now = wide(async::Time(5s), counters);
   CHECK(RowDifference(&before, now, {}).change(column_of("symbol_error_counter")).delta == 4U);
   CHECK(RowDifference(&before, now, {}).error_seconds() == 4.0);
-  CHECK(RowDifference(&before, now, {}).traffic_seconds() == 4.0);
+  CHECK(RowDifference(&before, now, {}).traffic().seconds == 4.0);
   pm::PortCounters other;
   other.symbol_error_counter = 9;
   const CounterRow in_other = narrow(async::Time(9s), other);
