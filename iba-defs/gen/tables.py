@@ -18,8 +18,9 @@ class Rows:
         self.rows += rows
         return "{%s + %d, %d}" % (self.name, first, len(rows)) if rows else "{}"
 
-    def definition(self, specifiers="constexpr"):
-        return f"{specifiers} {self.row_type} {self.name}[] = {{\n" + "".join(f"    {{{row}}},\n" for row in self.rows) + "};\n"
+    def definition(self, specifiers="constexpr", is_scalar=False):
+        rows = self.rows if is_scalar else [f"{{{row}}}" for row in self.rows]
+        return f"{specifiers} {self.row_type} {self.name}[] = {{\n" + "".join(f"    {row},\n" for row in rows) + "};\n"
 
 
 def truth(value):
@@ -76,7 +77,7 @@ class Tables:
         declared = f"extern const StructInfo structs[{len(self.structs.rows)}];  // a field may have a structure of its own\n"
         return (self.values.definition() + self.enums.definition() + self.masks.definition() + declared + self.fields.definition()
                 + self.modifiers.definition() + self.structs.definition("constinit const") + self.index.definition()
-                + self.traps.definition() + self.identities.definition())
+                + self.traps.definition() + self.identities.definition(is_scalar=True))
 
 
 def tables(model):

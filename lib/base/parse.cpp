@@ -10,7 +10,6 @@ namespace {
 
 constexpr std::string_view blanks = " \t\r\n\v\f";
 
-
 /// Removes the digits at the front of `text` and returns them without leading zeros.
 std::string_view take_number(std::string_view& text) {
   std::size_t end = 0;

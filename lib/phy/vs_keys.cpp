@@ -32,14 +32,14 @@ VsKeys VsKeys::read(const std::string& path) {
     ++number;
     if (words.empty() || words.starts_with('#')) continue;
     const auto blank = words.find_first_of(" \t");
-    const auto guid = blank == std::string_view::npos ? std::nullopt : parse_guid(words.substr(0, blank));
+    const auto guid = parse_guid(words.substr(0, blank));
     const auto key = parse_number(blank == std::string_view::npos ? words : trim(words.substr(blank)));
     const bool is_single = key && blank == std::string_view::npos && !single && keys.by_guid_.empty();
-    const bool is_of_device = key && guid && !single;
+    const bool is_of_device = blank != std::string_view::npos && key && guid && !single;
     if (!is_single && !is_of_device)
       throw UsageError(fmt::format("{}:{}: not a line of GUID and VS_Key, nor the only VS_Key of the file", harmless_line(path), number));
     if (is_single) single = key;
-    if (is_of_device) keys.by_guid_[guid.value()] = key.value();
+    if (is_of_device) keys.by_guid_[guid.value_or(Guid{})] = *key;
   }
   if (!single && keys.by_guid_.empty()) throw UsageError(fmt::format("{}: no VS_Key is in this file", harmless_line(path)));
   keys.of_all_ = single.value_or(0);

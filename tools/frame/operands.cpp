@@ -108,6 +108,17 @@ void OptionSet::target_ports(std::string_view name, std::vector<TargetPort>& to)
   };
 }
 
+void OptionSet::target_patterns(std::string_view name, std::vector<TargetPort>& to) {
+  target_ports(name, to);
+  operands_.back().set = [&to, set_one = operands_.back().set](const std::string& word, const TargetReader& read) {
+    const NodePort parts = split_port(word);
+    if (!NameWord(std::string(parts.node)).is_pattern()) return set_one(word, read);
+    TargetPort& added = to.emplace_back();
+    added.target.word = parts.node;
+    if (!parts.port.empty()) added.port = parse_within<std::uint8_t>(parts.port, "PORT", {0, 254});
+  };
+}
+
 std::function<void(subnet::Subnet&)> OptionSet::stored_fabric_reader() const {
   if (stored_file_ == nullptr || !*stored_file_) return {};
   return [read = read_stored_, file = **stored_file_](subnet::Subnet& subnet) { read(file, subnet); };

@@ -202,6 +202,9 @@ class OptionSet {
   void target(std::string_view name, Target& to);
   /// All words that are left, each TARGET or TARGET@PORT. A name may have a @ in it that no port follows.
   void target_ports(std::string_view name, std::vector<TargetPort>& to);
+  /// The same for a command that reads. A TARGET may be a pattern of names, compute[01-16] or leaf*: it has a word and no path, and the
+  /// command finds the nodes that it fits.
+  void target_patterns(std::string_view name, std::vector<TargetPort>& to);
   template <std::integral T>
   void integer(std::string_view name, T& to, Within<T> range = {});
   template <std::integral T>

@@ -100,7 +100,7 @@ struct NodesReport final : FabricReport {
 class Environment final : public PhyCommand {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
-    set.notes("TARGETs are nodes; without them all switches are read.");
+    set.notes("TARGETs are nodes, or patterns of their names; without them all switches are read.");
     add_options(set, common, keys_of(sensor_columns));
   }
 

@@ -12,6 +12,7 @@
 #include "subnet/names.hpp"
 #include "subnet/order.hpp"
 #include "subnet/port_label.hpp"
+#include "tools/frame/name_match.hpp"
 #include "tools/shared/vs_keys.hpp"
 
 namespace ib::tools {
@@ -44,39 +45,62 @@ PhyFabric::PhyFabric(Session& session, const PhyWanted& wanted)
   if (wanted.raw) raw_file_.emplace(*wanted.raw);
 }
 
-void PhyFabric::add_port(PortIndex port) {
-  if (std::ranges::find(ports_, port) == ports_.end()) ports_.push_back(port);
+/// Adds the nodes whose names the pattern fits. Throws UsageError if there are none.
+void PhyFabric::add_matches(std::vector<ChosenNode>& to, const TargetPort& pattern) const {
+  const NameWord word(pattern.target.text());
+  const std::size_t before = to.size();
+  for (const NodeIndex node : subnet::breadth_first(fabric_.subnet)) {
+    const std::string name(subnet::name_of(fabric_.subnet.node(node), &fabric_.names));
+    const bool fits = word.match(name) != NameMatch::none || word.match(fabric_.subnet.node(node).description()) != NameMatch::none;
+    if (fits) to.push_back({node, name, pattern.port});
+  }
+  if (to.size() == before) throw UsageError(fmt::format("no node's name fits {}", in_quotes(pattern.target.text())));
 }
 
-/// The node of each target. Around a single one nothing else is discovered.
-async::Task<std::vector<NodeIndex>> PhyFabric::find_targets() {
+/// The nodes of the targets; of all nodes where there is none. Around a single node nothing else is discovered.
+async::Task<std::vector<PhyFabric::ChosenNode>> PhyFabric::find_targets() {
   const std::vector<TargetPort>& targets = wanted_.targets;
-  std::vector<NodeIndex> nodes;
-  if (targets.size() == 1) {
-    nodes.push_back(co_await discover_around(session_, wanted_.discovery, targets.front().target, fabric_));
-    co_return nodes;
+  std::vector<ChosenNode> chosen;
+  if (targets.size() == 1 && targets.front().target.path) {
+    const NodeIndex node = co_await discover_around(session_, wanted_.discovery, targets.front().target, fabric_);
+    chosen.push_back({node, targets.front().target.text(), targets.front().port});
+    co_return chosen;
   }
   co_await tools::discover(session_, wanted_.discovery, fabric_);
-  for (const TargetPort& one : targets) nodes.push_back(fabric_.subnet.port(subnet::get_port(fabric_, *one.target.path)).node);
-  co_return nodes;
+  if (targets.empty()) {
+    for (const NodeIndex node : subnet::breadth_first(fabric_.subnet)) chosen.push_back({node});
+  }
+  for (const TargetPort& one : targets) {
+    if (one.target.path) {
+      chosen.push_back({fabric_.subnet.port(subnet::get_port(fabric_, *one.target.path)).node, one.target.text(), one.port});
+    } else {
+      add_matches(chosen, one);
+    }
+  }
+  co_return chosen;
+}
+
+/// Adds the ports of a node that are read, each once. Throws Error for a port that the node does not have.
+void PhyFabric::add_ports(const ChosenNode& chosen) {
+  const unsigned slots = fabric_.subnet.node(chosen.node).slots;
+  if (chosen.port && (*chosen.port == 0 || *chosen.port >= slots)) {
+    throw Error(fmt::format("{} has no port {}: its ports are 1 to {}", in_quotes(chosen.word), *chosen.port, slots == 0 ? 0 : slots - 1));
+  }
+  for (unsigned number = 1; number < slots; ++number) {
+    const PortIndex port = fabric_.subnet.port_of(chosen.node, number);
+    const bool is_wanted = chosen.port ? number == *chosen.port : wanted_.wants(fabric_.subnet, port);
+    const bool may_be_there = !wanted_.targets.empty();
+    if (is_wanted && !(may_be_there && std::ranges::find(ports_, port) != ports_.end())) ports_.push_back(port);
+  }
 }
 
 async::Task<> PhyFabric::discover() {
-  const bool is_all = wanted_.targets.empty();
-  std::vector<NodeIndex> nodes = co_await find_targets();
+  const std::vector<ChosenNode> chosen = co_await find_targets();
   const subnet::Subnet& subnet = fabric_.subnet;
-  if (is_all) nodes = subnet::breadth_first(subnet);
-  for (std::size_t at = 0; at < nodes.size(); ++at) {
-    const unsigned slots = subnet.node(nodes[at]).slots;
-    const std::optional<std::uint8_t> only = is_all ? std::nullopt : wanted_.targets[at].port;
-    if (only && (*only == 0 || *only >= slots)) {
-      throw Error(fmt::format("{} has no port {}: its ports are 1 to {}", in_quotes(wanted_.targets[at].target.text()), *only,
-                              slots == 0 ? 0 : slots - 1));
-    }
-    for (unsigned number = 1; number < slots; ++number) {
-      const PortIndex port = subnet.port_of(nodes[at], number);
-      if (only ? number == *only : wanted_.wants(subnet, port)) is_all ? ports_.push_back(port) : add_port(port);
-    }
+  std::vector<NodeIndex> nodes;
+  for (const ChosenNode& one : chosen) {
+    nodes.push_back(one.node);
+    add_ports(one);
   }
   if (wanted_.raw) raw_ = std::make_unique<RawFile>(*raw_file_, session_.transactor(), subnet, session_.loop());
   if (wanted_.planes) {
@@ -114,7 +138,7 @@ async::Task<phy::Reading> PhyFabric::read() {
 
 void PhyCommand::add_options(OptionSet& set, CommonOptions& common, std::vector<std::string> keys) {
   set.optional_operands();
-  set.target_ports("TARGET", wanted_.targets);
+  set.target_patterns("TARGET", wanted_.targets);
   set.number("--rate", wanted_.per_second, "N", "Send at most so many requests a second; 2000 by default.", {.low = 1, .high = 1000000});
   add_vs_keys(set, wanted_.vs_keys);
   add_discovery(set, wanted_.discovery);

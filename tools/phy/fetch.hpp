@@ -51,8 +51,15 @@ class PhyFabric {
   const Fabric& fabric() const { return fabric_; }
 
  private:
-  async::Task<std::vector<subnet::NodeIndex>> find_targets();
-  void add_port(subnet::PortIndex port);
+  /// A node of a target, the word by which complaints call it, and the only port to read.
+  struct ChosenNode {
+    subnet::NodeIndex node;
+    std::string word{};
+    std::optional<std::uint8_t> port{};
+  };
+  async::Task<std::vector<ChosenNode>> find_targets();
+  void add_matches(std::vector<ChosenNode>& to, const TargetPort& pattern) const;
+  void add_ports(const ChosenNode& chosen);
   mad::Transactor& transactor() { return raw_ ? *raw_ : session_.transactor(); }
 
   Session& session_;

@@ -90,7 +90,7 @@ std::vector<VersionLine> versions_of(const std::vector<DeviceLine>& devices) {
 class FirmwareCommand final : public PhyCommand {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
-    set.notes("TARGETs are nodes; without them all nodes are read.");
+    set.notes("TARGETs are nodes, or patterns of their names; without them all nodes are read.");
     set.flag("--nodes", by_node_, "A row for each node instead of one for each type of device and version.");
     std::vector<std::string> keys = keys_of(version_columns);
     for (const std::string& key : keys_of(device_columns())) {

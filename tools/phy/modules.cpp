@@ -131,7 +131,9 @@ std::vector<PartLine> count_parts(std::vector<ModuleLine>& lines) {
 class Modules final : public PhyCommand {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
-    set.notes("TARGETs are nodes, or ports as TARGET@PORT, whose modules are shown; without them those of all nodes are.");
+    set.notes(
+        "TARGETs are nodes, patterns of their names, or ports as TARGET@PORT, whose modules are shown; without them those of all nodes "
+        "are.");
     set.flag("--parts", by_part_, "A row for each part number and firmware, with the number of modules.");
     std::vector<std::string> keys = keys_of(inventory_columns());
     keys.emplace_back("module_count");

@@ -82,7 +82,9 @@ struct RoundReport final : FabricReport {
 class Phy final : public PhyCommand {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
-    set.notes("TARGETs are nodes, whose ports are all shown, or ports as TARGET@PORT; without them the ports of all links are.");
+    set.notes(
+        "TARGETs are nodes or patterns of their names, whose ports are all shown, or ports as TARGET@PORT; without them the ports of all "
+        "links are.");
     set.flag("--down", view_.down, "Show the ports that are not up although a module is plugged in, and why.");
     set.text("--baseline", baseline_, "FILE", "With --down: also the ports that were linked in this file of a fabric.");
     set.known_fabric({[this](const World&, const sys::EndPort&) { return baseline_; }, read_stored});

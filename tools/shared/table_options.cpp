@@ -21,11 +21,11 @@ void add_table_options(OptionSet& set, CommonOptions& common, TableOptions& opti
   std::vector<std::string> forms{"table", "wide"};
   std::ranges::copy(format_names(), std::back_inserter(forms));
   set.choice("--format", std::move(forms), format_help, [&common, &options](const std::string& name) {
-    options.table = name == "table";
+    options.as_table = name == "table";
     options.wide = name == "wide";
     common.format = format_named(name).value_or(Format::text);
   });
-  set.text("--columns", options.columns, "KEY[,…]", "Show these columns, by their names in JSON; all: every one.");
+  set.text("--columns", options.columns, "KEY[,KEY...]", "Show these columns, by their names in JSON; all: every one.");
   set.offer(keys);
   set.text("--sort", options.sort, "KEY", "Sort by this column; --sort=-KEY: the greatest value first.");
   set.offer(std::move(keys));

@@ -20,10 +20,10 @@ namespace ib::tools {
 struct TableOptions {
   std::optional<std::string> columns, sort;
   std::optional<std::size_t> top;
-  bool table{}, wide{};
+  bool as_table{}, wide{};
 
   /// Whether the command line wants a table, and not the text that the command has besides.
-  bool given() const { return table || wide || columns || sort || top; }
+  bool given() const { return as_table || wide || columns || sort || top; }
 
   /// For a table with other rows than the list of JSON: throws UsageError where --columns, --sort or --top are given with JSON.
   void refuse_for_json(Format format, std::string_view rows, std::string_view of_json) const;

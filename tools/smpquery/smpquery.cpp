@@ -105,7 +105,8 @@ class Smpquery final : public Command {
 
   async::Task<> run(Session& session, Emit& emit) override {
     if (operation_ == nullptr) operation_ = &find_operation(word_);
-    const NodePort parts = split_port(target_.text());
+    const std::string target = target_.text();
+    const NodePort parts = split_port(target);
     if (!always_names_node_ && modifier_ == 0 && !parts.port.empty() && takes_port(*operation_)) {
       modifier_ = parse_within<std::uint32_t>(parts.port, "PORT", {0, 254});
     }

@@ -446,7 +446,7 @@ TEST_CASE_METHOD(Bench, "what is cleared unread costs no Get of counters, and ea
   REQUIRE(readings.failures.size() == 2);  // an agent for each LID
   for (const PmaReading& reading : silent.ports) {
     REQUIRE(reading.problems.size() == 1);
-    CHECK_THAT(why_not(reading.problems.front())->message(), ibtest::contains("timed out"));
+    CHECK_THAT(why_not(reading.problems.front())->message(), ibtest::starts_with("No answer from LID "));
   }
 }
 

@@ -26,7 +26,7 @@ TEST_CASE("P_Key tables: what a node claims beyond all reason is told and not re
   CHECK(done.planned == 2 + 1 + 254 * 32);  // here, port 0, and 1,024 P_Keys of each other port
   CHECK(read.times(smp::PKeyTable::attribute_id) == done.planned);
   REQUIRE(done.failures.size() == 1);
-  CHECK(done.failures[0].why == "It claims 65535 P_Keys for a port; of each of its ports only the first 1024 were asked for.");
+  CHECK(done.failures[0].why == "It claims 65535 P_Keys for a port; of each of its ports only the first 1024 were requested.");
   CHECK(done.failures[0].node == read.subnet.find_node(Guid{0x100}));
 
   fabric.node(leaf).switch_info.partition_enforcement_cap = 1024;

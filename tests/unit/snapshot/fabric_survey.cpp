@@ -10,7 +10,6 @@
 #include "iba-gen/mad.hpp"
 #include "iba-gen/mlx.hpp"
 #include "iba-gen/pm.hpp"
-#include "iba-gen/reg.hpp"
 #include "iba/registry.hpp"
 #include "subnet/mlnx_vendor.hpp"
 #include "support/catch.hpp"
@@ -431,22 +430,6 @@ TEST_CASE("vendor: Mellanox devices alone, with what vendstat asks") {
   while (wanted.back() == 0) wanted.pop_back();
   const auto first = std::ranges::find(read.of_part, std::uint32_t{0x900000}, &Passed::modifier);
   CHECK(first->content == wanted);
-}
-
-TEST_CASE("a vendor's request with a key in front selects what one without it does") {
-  Bench bench;
-  ReadFabric read(bench.fabric);
-  const auto key = [&](std::uint64_t vs_key, std::uint8_t port) {
-    reg::PddrOperation wanted;
-    wanted.vs_key = vs_key;
-    wanted.local_port = port;
-    const std::vector<std::uint8_t> payload = wire::packed_vector(wanted);
-    const path::Path path = read.start;
-    return snapshot::key_of(read.subnet, {.node = 0},
-                            mad::attribute_request(path, reg::PddrOperation::info(), mad::method::get, reg::Pddr::register_id, payload));
-  };
-  CHECK(key(0, 3) == key(0x1234, 3));
-  CHECK(key(0, 3) != key(0, 4));
 }
 
 TEST_CASE("no request is sent twice, by the sweep and all parts together") {

@@ -84,7 +84,7 @@ TEST_CASE_METHOD(Bench, "Exporter: --phy has ratios, FEC, modules, and treydock'
   CHECK(find("infiniband_switch_fan_status_info" + guid + ",status=\"OK\"}") == "1");
   CHECK(find("infiniband_switch_uptime_seconds" + guid + "}") == "86400");
   CHECK(count("infiniband_switch_hardware_info" + guid +
-              ",firmware_version=\"31.0000.0000\",psid=\"MT_0000000042\",part_number=\"MQM9790\",serial_number=\"MT2030\",switch=") == 1);
+              ",firmware_version=\"31.0.0000\",psid=\"MT_0000000042\",part_number=\"MQM9790\",serial_number=\"MT2030\",switch=") == 1);
   CHECK(count("infiniband_switch_port_raw_ber") == 3);  // other devices are not NVIDIA's
 }
 

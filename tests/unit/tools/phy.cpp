@@ -212,6 +212,17 @@ TEST_CASE_METHOD(PhyBench, "phy reads several nodes and ports") {
   CHECK(document({"firmware", "--skip-sl", "1", "3"})["nodes"].size() == 2);
 }
 
+TEST_CASE_METHOD(PhyBench, "phy and its kin read the nodes that a pattern fits") {
+  CHECK(document({"firmware", "--skip-sl", "*e*", "leaf"})["nodes"].size() == document({"firmware", "--skip-sl"})["nodes"].size());
+  const json ports = document({"phy", "--skip-sl", "le?f/4", "oth*"})["ports"];
+  REQUIRE(ports.size() == 2);
+  CHECK(ports == document({"phy", "--skip-sl", "leaf@4", "other"})["ports"]);
+  const auto none = run({"phy", "--skip-sl", "spine[1-4]"});
+  CHECK(none.status == 2);
+  CHECK_THAT(none.err, contains("no node's name fits 'spine[1-4]'"));
+  CHECK(run({"phy", "--skip-sl", "leaf*@6"}).status == 3);
+}
+
 TEST_CASE_METHOD(PhyBench, "phy shows the first rows with --top") {
   const auto text = run({"phy", "--skip-sl", "--columns", "port_num,raw_ber", "--sort=-raw_ber", "--top", "1"});
   CHECK(text.out == "PORT  RAW BER\n   2   0.0003\n");
