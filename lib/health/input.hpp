@@ -172,6 +172,13 @@ struct Input {
   std::map<subnet::PortIndex, mlx::UnhealthyReason> unhealthy;  ///< Source::unhealthy, of the ports that were read
   std::array<SourceState, source_count> sources{};              ///< by Source
   SourceState& source(Source of) { return sources.at(static_cast<std::size_t>(of)); }
+  /// Calls use() with each port whose registers were read, and its row.
+  template <class Use>
+  void each_phy_row(Use use) const {
+    for (subnet::PortIndex at = 0; at < subnet.ports().size(); ++at) {
+      if (const phy::PortRow* row = phy.find(at); row != nullptr) use(at, *row);
+    }
+  }
   /// The model that a place is of.
   const subnet::Subnet& subnet_of(const Place& place) const { return place.is_before ? baseline->subnet : subnet; }
   const SourceState& source(Source of) const { return sources.at(static_cast<std::size_t>(of)); }

@@ -21,14 +21,6 @@ namespace {
 using phy::PortRow;
 using subnet::PortIndex;
 
-/// Calls use() with each port whose registers were read.
-template <class Use>
-void each_row(const Input& input, Use use) {
-  for (PortIndex at = 0; at < input.subnet.ports().size(); ++at) {
-    if (const PortRow* row = input.phy.find(at); row != nullptr) use(at, *row);
-  }
-}
-
 /// A finding of the cable at a port by a value that is beyond a limit.
 Finding beyond(const Input& input, PortIndex at, std::string_view field, double value, double limit) {
   Finding finding = on_cable(input.subnet, at);
@@ -97,14 +89,14 @@ void find_other_vendors(const Input& input, Findings& findings) {
 }  // namespace
 
 void find_hot_modules(const Input& input, Findings& findings) {
-  each_row(input, [&](PortIndex at, const PortRow& row) {
+  input.each_phy_row([&](PortIndex at, const PortRow& row) {
     if (const auto alarm = phy::temperature_alarm(row))
       findings.push_back(beyond(input, at, "temperature_celsius", alarm->value, alarm->limit));
   });
 }
 
 void find_weak_light(const Input& input, Findings& findings) {
-  each_row(input, [&](PortIndex at, const PortRow& row) {
+  input.each_phy_row([&](PortIndex at, const PortRow& row) {
     const PortIndex peer = input.subnet.port(at).peer;
     if (peer == subnet::none) return;  // without a link nobody need send light
     if (const auto alarm = phy::rx_power_alarm(row)) {
@@ -125,7 +117,7 @@ void find_weak_light(const Input& input, Findings& findings) {
 }
 
 void find_unsupported_modules(const Input& input, Findings& findings) {
-  each_row(input, [&](PortIndex at, const PortRow& row) {
+  input.each_phy_row([&](PortIndex at, const PortRow& row) {
     if (!is_not_taken(row)) return;
     Finding finding = on_cable(input.subnet, at);
     finding.evidence.push_back(field_value("trouble", 0, {std::uint64_t{row.trouble}, phy::trouble_text(row.trouble)}));
@@ -134,7 +126,7 @@ void find_unsupported_modules(const Input& input, Findings& findings) {
 }
 
 void find_down_ports(const Input& input, Findings& findings) {
-  each_row(input, [&](PortIndex at, const PortRow& row) {
+  input.each_phy_row([&](PortIndex at, const PortRow& row) {
     const subnet::Port& port = input.subnet.port(at);
     if (port.peer != subnet::none || port.is_link_up() || !row.has_module() || is_not_taken(row)) return;
     Finding finding = on_cable(input.subnet, at);
@@ -147,7 +139,7 @@ void find_down_ports(const Input& input, Findings& findings) {
 
 void find_mixed_modules(const Input& input, Findings& findings) {
   std::map<std::string, ByFirmware> kinds;
-  each_row(input, [&](PortIndex at, const PortRow& row) {
+  input.each_phy_row([&](PortIndex at, const PortRow& row) {
     const std::string part = phy::padded_text(row.module.part_number), firmware = phy::module_firmware(row);
     if (!part.empty() && !firmware.empty())
       kinds[fmt::format("{} {}", in_quotes(phy::padded_text(row.module.vendor)), in_quotes(part))][firmware].push_back(at);

@@ -25,10 +25,9 @@ using subnet::PortIndex;
 /// Calls use() with each port that has a link and whose registers were read.
 template <class Use>
 void each_linked_row(const Input& input, Use use) {
-  for (PortIndex at = 0; at < input.subnet.ports().size(); ++at) {
-    if (input.subnet.port(at).peer == subnet::none) continue;
-    if (const PortRow* row = input.phy.find(at); row != nullptr) use(at, *row);
-  }
+  input.each_phy_row([&](PortIndex at, const PortRow& row) {
+    if (input.subnet.port(at).peer != subnet::none) use(at, row);
+  });
 }
 
 /// A kind of bit error ratio.

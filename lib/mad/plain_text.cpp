@@ -30,11 +30,6 @@ std::string request_text(Bytes request) {
   return "the request for " + what;
 }
 
-bool is_about_manager(Bytes request) {
-  const HeaderView header(request);
-  return is_smp(header.mgmt_class()) && header.attribute_id() == smp::SMInfo::attribute_id;
-}
-
 std::string sa_text(Bytes request, unsigned code) {
   const std::string what = attribute_text(request);
   const std::array<std::string, 9> texts{"",
@@ -64,6 +59,11 @@ std::string target_text(const path::Path& path) {
   }
   if (ib.dlid == Lid{} && ib.dgid) return fmt::format("GID {}", to_text(*ib.dgid));
   return fmt::format("LID {}", ib.dlid.value);
+}
+
+bool is_about_manager(Bytes request) {
+  const HeaderView header(request);
+  return is_smp(header.mgmt_class()) && header.attribute_id() == smp::SMInfo::attribute_id;
 }
 
 std::optional<unsigned> port_of_request(Bytes request) {

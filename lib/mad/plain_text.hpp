@@ -18,6 +18,9 @@ class MadError;
 /// The destination of a path in a sentence: "LID 7", "this node", "route 0,1,30", "route 0,3 from LID 6", "GID fe80::1".
 std::string target_text(const path::Path& path);
 
+/// Whether a request, which has a whole header, is an SMP about the subnet manager of its destination.
+bool is_about_manager(Bytes request);
+
 /// The port that a request is about, by the attribute modifier or the PortSelect of its attribute. Nothing if the attribute has no port, or
 /// if the port is 0, which for most attributes is the port that receives the request.
 std::optional<unsigned> port_of_request(Bytes request);

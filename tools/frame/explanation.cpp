@@ -43,7 +43,7 @@ class Explanation {
   }
 
  private:
-  bool is_about_manager() const { return mad::is_smp(header_.mgmt_class()) && header_.attribute_id() == smp::SMInfo::attribute_id; }
+  bool is_about_manager() const { return mad::is_about_manager(error_.request()); }
 
   /// The path of SMPs to the node at the end of `path`, with few tries.
   async::Task<path::Path> smps_to(path::Path path) {
