@@ -23,6 +23,11 @@ class Rows:
         return f"{specifiers} {self.row_type} {self.name}[] = {{\n" + "".join(f"    {row},\n" for row in rows) + "};\n"
 
 
+def text(words):
+    """A text, or the view of none: a pointer to an empty text would be one more that the loader has to adjust in each process."""
+    return quoted(words) if words else "{}"
+
+
 def truth(value):
     return "true" if value else "false"
 
@@ -45,19 +50,19 @@ class Tables:
             self.traps.add(f"{trap}, {place}" for trap in s.traps)
 
     def enum_row(self, e):
-        values = self.values.add(f"{quoted(v.name)}, {quoted(v.text)}, {v.number}U" for v in e.values)
-        return f"{quoted(e.qname)}, {truth(e.kind == 'flags')}, {values}"
+        values = self.values.add(f"{text(v.name)}, {text(v.text)}, {v.number}U" for v in e.values)
+        return f"{text(e.qname)}, {truth(e.kind == 'flags')}, {values}"
 
     def field_row(self, f):
         display = f.display or DISPLAY[f.kind]
         kind = "structure" if f.kind == "struct" else f.kind
-        masks = self.masks.add(f"{quoted(member)}, {bit}" for _width, member, bit in f.member_masks or ())
-        return (f"{quoted(f.name)}, {quoted(f.iba)}, {quoted(f.legacy)}, {f.offset}, {f.bits}, {f.count}, FieldKind::{kind}, "
+        masks = self.masks.add(f"{text(member)}, {bit}" for _width, member, bit in f.member_masks or ())
+        return (f"{text(f.name)}, {text(f.iba)}, {text(f.legacy)}, {f.offset}, {f.bits}, {f.count}, FieldKind::{kind}, "
                 f"Display::{display}, {truth(f.reserved)}, {f.mask}, "
                 f"{f'enums + {self.enum_rows[f.enumeration.qname]}' if f.enumeration else 'nullptr'}, "
-                f"{f'structs + {self.struct_rows[f.struct.qname]}' if f.struct else 'nullptr'}, {quoted(f.unit)}, "
-                f"{quoted(f.legacy_sa)}, {quoted(f.legacy_perf)}, {masks}, {quoted(f.was)}, "
-                f"{quoted(f.libibmad)}, LibibmadText::{f.dump or 'none'}, {f.libibmad_bits}, {f.libibmad_rank}, "
+                f"{f'structs + {self.struct_rows[f.struct.qname]}' if f.struct else 'nullptr'}, {text(f.unit)}, "
+                f"{text(f.legacy_sa)}, {text(f.legacy_perf)}, {masks}, {text(f.was)}, "
+                f"{text(f.libibmad)}, LibibmadText::{f.dump or 'none'}, {f.libibmad_bits}, {f.libibmad_rank}, "
                 f"{f.mask_bits if f.mask >= 0 else 0}, {truth(f.secret == 'yes')}, {f.well_known}, "
                 f"{truth(f.meaning == 'counter')}, {truth(f.changes)}")
 
@@ -65,13 +70,13 @@ class Tables:
         first = len(self.fields.rows)
         fields = self.fields.add([self.field_row(f) for f in s.fields])
         self.identities.add(f"fields + {first + at}" for at, f in enumerate(s.fields) if f.identifies)
-        modifier = self.modifiers.add(f"{quoted(m.name)}, {m.offset}, {m.bits}" for m in s.modifiers or ())
+        modifier = self.modifiers.add(f"{text(m.name)}, {m.offset}, {m.bits}" for m in s.modifiers or ())
         cls, version = home_class(s)
         names = [f.name for f in s.fields]
         selector = f"{names.index(s.selects[0])}, {s.selects[1]:#x}" if s.selects else "-1, 0"
-        return (f"{quoted(s.qname)}, {quoted(s.iba)}, {quoted(s.title)}, {quoted(s.section)}, {s.bytes}, {s.attribute}, {cls:#x}, "
-                f"{version}, {method_mask(s):#x}, {fields}, {truth(s.format)}, {quoted(s.variant)}, {modifier}, "
-                f"{quoted(s.legacy_sa)}, {s.oui:#x}, {s.register}, {selector}")
+        return (f"{text(s.qname)}, {text(s.iba)}, {text(s.title)}, {text(s.section)}, {s.bytes}, {s.attribute}, {cls:#x}, "
+                f"{version}, {method_mask(s):#x}, {fields}, {truth(s.format)}, {text(s.variant)}, {modifier}, "
+                f"{text(s.legacy_sa)}, {s.oui:#x}, {s.register}, {selector}")
 
     def definitions(self):
         declared = f"extern const StructInfo structs[{len(self.structs.rows)}];  // a field may have a structure of its own\n"

@@ -9,6 +9,9 @@ libraries. Each program is measured whole, with
 takes. The plan of MADs behind discovery is one table of paths (SubnAdmGetTable), a ClassPortInfo a node, and a PortCounters a node that
 has AllPortSelect or a port of one that has not; what is sent beyond it is printed by its reason. Nothing here passes or fails on a time:
 the numbers are for reading.
+
+--before names the ibtool of another build: the sweep with --load-cache of both, in turn, the CPU in its parts. Most of the system's part
+is what the simulator's libraries do for a MAD; the part of the user is nearly all ours.
 """
 import argparse
 import os
@@ -31,17 +34,23 @@ from discovery import row  # noqa: E402
 SIZES = {702: (2, 36), 4752: (2, 96), 13284: (3, 36)}
 
 
+def checked(fabric, argv, **env):
+    """Runs a program once. Errors that were counted (status 1) are no failure."""
+    run = discovery.measure(fabric, argv, **env)
+    if run.status < 0:  # the stock umad2sim now and then ends a program that ends
+        print(f"  {argv[0]} died of signal {-run.status}: run again", flush=True)
+        run = discovery.measure(fabric, argv, **env)
+    if run.status not in (0, 1):
+        raise simfabric.FabricError(f"{' '.join(argv)}: status {run.status}\n{run.errors}")
+    return run
+
+
 def alternate(fabric, programs, rounds, **env):
-    """The best wall and CPU of each program, run in turn. Errors that were counted (status 1) are no failure."""
+    """The best wall and CPU of each program, run in turn."""
     best = [[float("inf"), float("inf")] for _ in programs]
     for _ in range(rounds):
         for i, argv in enumerate(programs):
-            run = discovery.measure(fabric, argv, **env)
-            if run.status < 0:  # the stock umad2sim now and then ends a program that ends
-                print(f"  {argv[0]} died of signal {-run.status}: run again", flush=True)
-                run = discovery.measure(fabric, argv, **env)
-            if run.status not in (0, 1):
-                raise simfabric.FabricError(f"{' '.join(argv)}: status {run.status}\n{run.errors}")
+            run = checked(fabric, argv, **env)
             best[i] = [min(best[i][0], run.wall), min(best[i][1], run.cpu)]
     return best
 
@@ -68,6 +77,22 @@ def measure(fabric, args, nodes, ours, theirs, label, **env):
         row(f"{name}: wall", a[0], b[0], "s")
         row(f"{name}: CPU", a[1], b[1], "s")
     row("after discovery: wall", whole[0] - swept[0], whole2[0] - swept2[0], "s")
+
+
+def compare(fabric, args, ours, folder):
+    """Prints the CPU of the sweep of two builds, with --load-cache: the best of each part."""
+    before = os.path.join(folder, "before", "ibqueryerrors")
+    os.makedirs(os.path.dirname(before))
+    os.symlink(os.path.abspath(args.before), before)
+    argvs = [[program, "--load-cache", fabric.path("fabric.cache")] for program in (ours["ibqueryerrors"], before)]
+    runs = [[], []]
+    for _ in range(args.rounds):
+        for argv, of_program in zip(argvs, runs):
+            of_program.append(checked(fabric, argv))
+    print(f"  {'with --load-cache':<34}{'ibtool':>12}{'before':>12}{'ratio':>8}")
+    for part in ("user", "system", "cpu"):
+        row(f"CPU: {part}", *(min(getattr(run, part) for run in of_program) for of_program in runs), "s")
+    print(f"  MADs: {[discovery.census(fabric, argv, args.delay_lib)[1] for argv in argvs]}", flush=True)
 
 
 def census(fabric, args, tree, ours, theirs):
@@ -101,6 +126,9 @@ def bench(nodes, args, folder):
             made = fabric.run([theirs["ibnetdiscover"], "--cache", fabric.path("fabric.cache")], timeout=3600)
             if made.returncode != 0:
                 raise simfabric.FabricError(f"ibnetdiscover --cache: status {made.returncode}\n{made.stderr}")
+            if args.before:
+                compare(fabric, args, ours, folder)
+                return
             census(fabric, args, tree, ours, theirs)
             measure(fabric, args, nodes, ours, theirs, "without delay")
             delayed = {"preload": [args.delay_lib], "IBTEST_DELAY_US": args.delay}
@@ -111,6 +139,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--nodes", type=int, nargs="*", choices=sorted(SIZES), default=sorted(SIZES))
     parser.add_argument("--rounds", type=int, default=9, help="runs of each program, of which the best counts (1 at the largest size)")
+    parser.add_argument("--before", metavar="FILE", help="the ibtool of another build: only it is compared with")
     parser.add_argument("--delay", type=int, default=200, metavar="µS", help="time that a MAD takes in the delayed runs")
     parser.add_argument("--keep", default=os.path.join(tempfile.gettempdir(), "ibtool-bench"), metavar="DIRECTORY",
                         help="where tables of LIDs are kept for the next run")

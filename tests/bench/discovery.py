@@ -31,8 +31,13 @@ SIZES = {702: (2, 36), 13284: (3, 36), 52983: (3, 58)}
 class Run:
     """What one run of a program cost."""
 
-    def __init__(self, wall, cpu, status, errors):
-        self.wall, self.cpu, self.status, self.errors = wall, cpu, status, errors
+    def __init__(self, wall, usage, status, errors):
+        self.wall, self.status, self.errors = wall, status, errors
+        self.user, self.system = usage.ru_utime, usage.ru_stime
+
+    @property
+    def cpu(self):
+        return self.user + self.system
 
 
 def measure(fabric, argv, output=None, **env):
@@ -45,7 +50,7 @@ def measure(fabric, argv, output=None, **env):
         wall = time.perf_counter() - start
         child.returncode = os.waitstatus_to_exitcode(status)
         err.seek(0)
-        return Run(wall, usage.ru_utime + usage.ru_stime, child.returncode, err.read())
+        return Run(wall, usage, child.returncode, err.read())
 
 
 def census(fabric, argv, delay_lib):
