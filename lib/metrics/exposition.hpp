@@ -31,6 +31,8 @@ struct FamilyHead {
   std::string_view name;  ///< as it stands in samples: that of a counter ends with "_total"
   Type type{};
   std::string_view help;  ///< one line without backslashes and quotes
+  /// "seconds", "celsius". OpenMetrics has it where the name ends with it (without "_total"); empty: none.
+  std::string_view unit{};
 };
 
 /// Appends `text` as the value of a label, without its quotes. What is not UTF-8 becomes U+FFFD: Prometheus would drop the whole page.

@@ -17,6 +17,30 @@ std::vector<Family> families(const Exported& exported) {
   return all;
 }
 
+Family family_of(const FamilyGroup& group, const FamilyColumn& column) {
+  const bool is_counter = column.measure.kind == report::Measure::Kind::counter;
+  Family family{group.prefix + std::string(column.key) + (is_counter ? "_total" : ""), std::string(column.meaning)};
+  family.type = is_counter ? Type::counter : Type::gauge;
+  family.items = group.items;
+  family.selected_by = group.selected_by;
+  family.write = column.write;
+  family.is_live = group.is_live;
+  family.unit = column.measure.unit;
+  return family;
+}
+
+void add_families(std::vector<Family>& to, const FamilyGroup& group, std::span<const FamilyColumn> columns) {
+  for (const FamilyColumn& column : columns) to.push_back(family_of(group, column));
+}
+
+Family counter_family(const FamilyGroup& group, std::string_view key, std::size_t column, WriteItem write) {
+  const counters::Column& of = counters::columns[column];
+  Family family = family_of(group, {key, report::counter(of.meaning == counters::Meaning::data ? "bytes" : ""), of.help, write});
+  if (!of.help.ends_with('.')) family.help += '.';
+  family.column = column;
+  return family;
+}
+
 std::size_t count(const View& view, Items items) {
   if (items == Items::exporter) return 1;
   if (items == Items::findings) return view.shown_findings() != nullptr ? view.findings->list.size() : 0;

@@ -6,11 +6,14 @@
 
 #include <chrono>
 #include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "metrics/exposition.hpp"
 #include "metrics/fabric.hpp"
+#include "report/sink.hpp"
 
 namespace ib::metrics {
 
@@ -73,8 +76,29 @@ struct Family {
   /// Says what a snapshot does not hold: how the reading of a device went, what was between two readings, or what is read with the FEC
   /// modes. So does every family of Items::exporter.
   bool is_live{};
-  FamilyHead head() const { return {name, type, help}; }
+  std::string_view unit{};  ///< see FamilyHead
+  FamilyHead head() const { return {name, type, help, unit}; }
 };
+
+/// A family as a column over items: from it come the name, HELP, TYPE and UNIT.
+struct FamilyColumn {
+  std::string_view key;     ///< the name behind what all families of these items begin with; that of a counter gets "_total"
+  report::Measure measure;  ///< a counter or a gauge, and its unit
+  std::string_view meaning;
+  WriteItem write{};
+};
+/// What the families of some columns have in common.
+struct FamilyGroup {
+  std::string prefix;
+  Items items{};
+  std::uint8_t selected_by{};
+  bool is_live{};
+};
+/// A column as a family.
+Family family_of(const FamilyGroup& group, const FamilyColumn& column);
+void add_families(std::vector<Family>& to, const FamilyGroup& group, std::span<const FamilyColumn> columns);
+/// The family of a counter of counters::columns. Its key and `write` are those of an exporter.
+Family counter_family(const FamilyGroup& group, std::string_view key, std::size_t column, WriteItem write);
 
 /// All families of a page, in their order.
 std::vector<Family> families(const Exported& exported);

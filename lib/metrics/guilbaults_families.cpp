@@ -124,6 +124,20 @@ void write_no_counters(const ItemWriter& to) {
   write_failed_requests(to, pm::PortCountersExt::info().title, "IB_GSI_PORT_COUNTERS_EXT");
 }
 
+constexpr FamilyColumn link_columns[] = {
+    {"speed", report::gauge(), "Gb/s of a lane.", write_speed},
+    {"width", report::gauge(), "Lanes of the link.", write_width},
+};
+constexpr FamilyColumn guilbaults_exporter_columns[] = {
+    {"scrape_ok", report::gauge(), "1 if all devices were read.", write_ok},
+    {"scrape_duration_seconds", report::gauge("seconds"), "Time that the last reading took.", write_reading_duration},
+    {"ibqueryerrors_duration_seconds", report::gauge("seconds"), "Time that the last reading took: ibqueryerrors is not run.",
+     write_reading_duration},
+    {"mad_rpc_failed_error", report::gauge(), "1: the port did not answer.", write_silent},
+    {"query_cap_mask_error", report::gauge(), "1: ClassPortInfo was not read.", write_no_capabilities},
+    {"print_error", report::gauge(), "1: PortCounters or PortCountersExtended was not read.", write_no_counters},
+};
+
 }  // namespace
 
 void add_guilbaults_families(std::vector<Family>& to, const Exported& exported) {
@@ -133,22 +147,10 @@ void add_guilbaults_families(std::vector<Family>& to, const Exported& exported) 
     const counters::Column& column = counters::columns[at];
     if (column.guilbaults.empty() || (column.source != counters::Source::counters && !exported.details)) continue;
     const auto by = static_cast<std::uint8_t>(nodes | (column.is_traffic() ? select_data : select_errors));
-    to.push_back({fmt::format("infiniband_{}_total", column.guilbaults), fmt::format("{}.", column.help), Type::counter, items, by,
-                  write_link_counter, at});
+    to.push_back(counter_family({"infiniband_", items, by}, column.guilbaults, at, write_link_counter));
   }
-  to.push_back({"infiniband_speed", "Gb/s of a lane.", Type::gauge, items, nodes, write_speed});
-  to.push_back({"infiniband_width", "Lanes of the link.", Type::gauge, items, nodes, write_width});
-  to.push_back({"infiniband_scrape_ok", "1 if all devices were read.", Type::gauge, Items::exporter, 0, write_ok});
-  to.push_back(
-      {"infiniband_scrape_duration_seconds", "Time that the last reading took.", Type::gauge, Items::exporter, 0, write_reading_duration});
-  to.push_back({"infiniband_ibqueryerrors_duration_seconds", "Time that the last reading took: ibqueryerrors is not run.", Type::gauge,
-                Items::exporter, 0, write_reading_duration});
-  const auto failed = [&](std::string_view name, std::string_view help, WriteItem write) {
-    to.push_back({std::string(name), std::string(help), Type::gauge, Items::exporter, 0, write});
-  };
-  failed("infiniband_mad_rpc_failed_error", "1: the port did not answer.", write_silent);
-  failed("infiniband_query_cap_mask_error", "1: ClassPortInfo was not read.", write_no_capabilities);
-  failed("infiniband_print_error", "1: PortCounters or PortCountersExtended was not read.", write_no_counters);
+  add_families(to, {"infiniband_", items, nodes}, link_columns);
+  add_families(to, {"infiniband_", Items::exporter}, guilbaults_exporter_columns);
 }
 
 }  // namespace ib::metrics

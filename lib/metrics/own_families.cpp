@@ -101,18 +101,6 @@ void write_finding(const ItemWriter& to) {
   sample.value(1);
 }
 
-/// PortXmitDiscardDetails.
-void add_discards(std::vector<Family>& to, Items items) {
-  const bool is_switch = items == Items::switches;
-  for (std::size_t at = counters::counter_columns; at < counters::columns.size(); ++at) {
-    const counters::Column& column = counters::columns[at];
-    if (column.source != counters::Source::discard_details) continue;
-    std::string name = std::string(is_switch ? "infiniband_switch_" : "infiniband_hca_") + std::string(column.field) + "_total";
-    const auto by = static_cast<std::uint8_t>((is_switch ? select_switch : select_hca) | select_errors);
-    to.push_back({std::move(name), std::string(column.help) + ".", Type::counter, items, by, write_port_counter, at});
-  }
-}
-
 /// The share of time in which a port waited.
 void write_wait(const ItemWriter& to) {
   if (!to.view.waits) return;
@@ -122,72 +110,79 @@ void write_wait(const ItemWriter& to) {
   });
 }
 
+constexpr FamilyColumn wait_column{"transmit_wait_ratio", report::gauge("ratio"),
+                                   "Share of the time between the last two readings in which the port had data and sent none.", write_wait};
+
+struct CounterKey {
+  std::string_view key, field;
+};
+constexpr CounterKey fec_keys[] = {{"fec_corrected_blocks", "port_fec_correctable_block_ctr"},
+                                   {"fec_uncorrectable_blocks", "port_fec_uncorrectable_block_ctr"},
+                                   {"fec_corrected_symbols", "port_fec_corrected_symbol_ctr"}};
+
 /// What is ours of the counters of one kind of devices.
 void add_port_families(std::vector<Family>& to, const Exported& exported, Items items) {
   const bool is_switch = items == Items::switches;
-  const std::string prefix = is_switch ? "infiniband_switch_port_" : "infiniband_hca_port_";
+  const std::string prefix = is_switch ? "infiniband_switch_" : "infiniband_hca_";
   const auto by = static_cast<std::uint8_t>((is_switch ? select_switch : select_hca) | select_errors);
-  to.push_back({prefix + "transmit_wait_ratio", "Share of the time between the last two readings in which the port had data and sent none.",
-                Type::gauge, items, by, write_wait, 0, true});
+  const FamilyGroup of_port{prefix + "port_", items, by, true}, of_device{prefix, items, by};
+  to.push_back(family_of(of_port, wait_column));
   if (!exported.details) return;
-  if (exported.names == Names::treydock) add_discards(to, items);
-  const auto fec = [&](std::string_view name, std::size_t column) {
-    std::string help(counters::columns[column].help);
-    to.push_back({prefix + std::string(name), std::move(help), Type::counter, items, by, write_port_counter, column, true});
-  };
-  fec("fec_corrected_blocks_total", counters::column_of("port_fec_correctable_block_ctr"));
-  fec("fec_uncorrectable_blocks_total", counters::column_of("port_fec_uncorrectable_block_ctr"));
-  fec("fec_corrected_symbols_total", counters::column_of("port_fec_corrected_symbol_ctr"));
+  for (std::size_t at = 0; at < counters::columns.size(); ++at) {
+    const bool is_ours = counters::columns[at].source == counters::Source::discard_details && exported.names == Names::treydock;
+    if (is_ours) to.push_back(counter_family(of_device, counters::columns[at].field, at, write_port_counter));
+  }
+  for (const auto& [key, field] : fec_keys) to.push_back(counter_family(of_port, key, counters::column_of(field), write_port_counter));
 }
 
-void add_states(std::vector<Family>& to) {
-  const auto gauge = [&](std::string_view name, std::string_view help, WriteItem write, Items items = Items::switches) {
-    to.push_back({std::string(name), std::string(help), Type::gauge, items, select_switch, write});
-  };
-  gauge("infiniband_switch_port_state", "1 where the link is up, 0 where it is not.", write_state);
-  gauge("infiniband_switch_port_state_id", "PortState: 1 Down, 2 Initialize, 3 Armed, 4 Active.",
-        write_state_id<&PortStates::State::logical>);
-  gauge("infiniband_switch_port_physical_state_id",
-        "PortPhysicalState: 1 Sleep, 2 Polling, 3 Disabled, 4 PortConfigurationTraining, 5 LinkUp, 6 LinkErrorRecovery, 7 Phy Test.",
-        write_state_id<&PortStates::State::physical>);
-  gauge("infiniband_switch_up", "1 if the counters of the switch were read in the last reading.", write_up, Items::known_switches);
-}
+constexpr FamilyColumn state_columns[] = {
+    {"state", report::gauge(), "1 where the link is up, 0 where it is not.", write_state},
+    {"state_id", report::gauge(), "PortState: 1 Down, 2 Initialize, 3 Armed, 4 Active.", write_state_id<&PortStates::State::logical>},
+    {"physical_state_id", report::gauge(),
+     "PortPhysicalState: 1 Sleep, 2 Polling, 3 Disabled, 4 PortConfigurationTraining, 5 LinkUp, 6 LinkErrorRecovery, 7 Phy Test.",
+     write_state_id<&PortStates::State::physical>},
+};
+constexpr FamilyColumn switch_up{"switch_up", report::gauge(), "1 if the counters of the switch were read in the last reading.", write_up};
+constexpr FamilyColumn hca_up{"hca_up", report::gauge(), "1 if the counters of the port were read in the last reading.", write_up};
+constexpr FamilyColumn finding_info{"health_finding_info", report::gauge(), "A finding: its check, and both ends of its cable.",
+                                    write_finding};
+
+constexpr FamilyColumn fabric_columns[] = {
+    {"sm_state_id", report::gauge(), "SMState of a subnet manager: 0 NotActive, 1 Discovering, 2 Standby, 3 Master.",
+     write_manager<[](const smp::SMInfo& info) { return static_cast<unsigned>(info.sm_state); }>},
+    {"sm_priority", report::gauge(), "Priority of a subnet manager.",
+     write_manager<[](const smp::SMInfo& info) { return static_cast<unsigned>(info.priority); }>},
+    {"duplicate_guid", report::gauge(), "GUIDs that more than one device claims; only the first one has samples.", write_twins},
+    {"health_findings", report::gauge(), "Findings of the checks of health between the last two readings.", write_findings},
+};
+constexpr FamilyColumn own_exporter_columns[] = {
+    {"reading_timestamp_seconds", report::gauge("seconds"), "Unix time at which the last reading ended.",
+     write_of_reading<[](const Reading& reading) { return seconds(reading.time); }>},
+    {"reading_duration_seconds", report::gauge("seconds"), "Time that the last reading took.", write_reading_duration},
+    {"sweep_timestamp_seconds", report::gauge("seconds"), "Unix time at which the last sweep ended.",
+     write_of_reading<[](const Reading& reading) { return seconds(reading.fabric->time); }>},
+    {"sweep_duration_seconds", report::gauge("seconds"), "Time that the last sweep took.",
+     write_of_reading<[](const Reading& reading) { return seconds(reading.fabric->took); }>},
+    {"sweep_failures", report::gauge(), "What the last sweep could not read.",  // also nodes that did not answer it
+     write_of_reading<[](const Reading& reading) { return reading.fabric->failures.size(); }>},
+    {"sweeps", report::counter(), "Sweeps of the fabric.", write_count<&ExporterFacts::sweeps>},
+    {"failed_rounds", report::counter(), "Sweeps and readings that failed altogether.", write_count<&ExporterFacts::failed_rounds>},
+    {"mads_sent", report::counter(), "MADs sent.", write_count<&ExporterFacts::mads_sent>},
+    {"build_info", report::gauge(), "The version of this program.",
+     [](const ItemWriter& writer) { writer.out.sample().label("version", writer.view.exporter.version).value(1); }},
+};
 
 }  // namespace
 
 void add_own_families(std::vector<Family>& to, const Exported& exported) {
-  add_states(to);
-  if (exported.hcas)
-    to.push_back({"infiniband_hca_up", "1 if the counters of the port were read in the last reading.", Type::gauge, Items::known_hcas,
-                  select_hca, write_up});
+  add_families(to, {"infiniband_switch_port_", Items::switches, select_switch}, state_columns);
+  to.push_back(family_of({"infiniband_", Items::known_switches, select_switch}, switch_up));
+  if (exported.hcas) to.push_back(family_of({"infiniband_", Items::known_hcas, select_hca}, hca_up));
   add_port_families(to, exported, Items::switches);
   if (exported.hcas) add_port_families(to, exported, Items::hcas);
-  const auto own = [&](std::string_view name, std::string_view help, WriteItem write, Type type = Type::gauge) {
-    to.push_back({std::string(name), std::string(help), type, Items::exporter, 0, write});
-  };
-  own("infiniband_sm_state_id", "SMState of a subnet manager: 0 NotActive, 1 Discovering, 2 Standby, 3 Master.",
-      write_manager<[](const smp::SMInfo& info) { return static_cast<unsigned>(info.sm_state); }>);
-  own("infiniband_sm_priority", "Priority of a subnet manager.",
-      write_manager<[](const smp::SMInfo& info) { return static_cast<unsigned>(info.priority); }>);
-  own("infiniband_duplicate_guid", "GUIDs that more than one device claims; only the first one has samples.", write_twins);
-  own("infiniband_health_findings", "Findings of the checks of health between the last two readings.", write_findings);
-  to.push_back({"infiniband_health_finding_info", "A finding: its check, and both ends of its cable.", Type::gauge, Items::findings, 0,
-                write_finding});
-  own("infiniband_exporter_reading_timestamp_seconds", "Unix time at which the last reading ended.",
-      write_of_reading<[](const Reading& reading) { return seconds(reading.time); }>);
-  own("infiniband_exporter_reading_duration_seconds", "Time that the last reading took.", write_reading_duration);
-  own("infiniband_exporter_sweep_timestamp_seconds", "Unix time at which the last sweep ended.",
-      write_of_reading<[](const Reading& reading) { return seconds(reading.fabric->time); }>);
-  own("infiniband_exporter_sweep_duration_seconds", "Time that the last sweep took.",
-      write_of_reading<[](const Reading& reading) { return seconds(reading.fabric->took); }>);
-  own("infiniband_exporter_sweep_failures", "What the last sweep could not read.",  // also nodes that did not answer it
-      write_of_reading<[](const Reading& reading) { return reading.fabric->failures.size(); }>);
-  own("infiniband_exporter_sweeps_total", "Sweeps of the fabric.", write_count<&ExporterFacts::sweeps>, Type::counter);
-  own("infiniband_exporter_failed_rounds_total", "Sweeps and readings that failed altogether.", write_count<&ExporterFacts::failed_rounds>,
-      Type::counter);
-  own("infiniband_exporter_mads_sent_total", "MADs sent.", write_count<&ExporterFacts::mads_sent>, Type::counter);
-  own("infiniband_exporter_build_info", "The version of this program.",
-      [](const ItemWriter& writer) { writer.out.sample().label("version", writer.view.exporter.version).value(1); });
+  add_families(to, {"infiniband_", Items::exporter}, fabric_columns);
+  to.push_back(family_of({"infiniband_", Items::findings}, finding_info));
+  add_families(to, {"infiniband_exporter_", Items::exporter}, own_exporter_columns);
 }
 
 }  // namespace ib::metrics

@@ -86,25 +86,22 @@ std::optional<std::uint64_t> uncorrectable(const PortRow& row) {
   return row.has(phy::Part::physical) ? std::optional(row.uncorrectable_blocks) : std::nullopt;
 }
 
-void add_port_layer(std::vector<Family>& to, Items items, std::uint8_t by) {
-  const std::string prefix = items == Items::switches ? "infiniband_switch_port_" : "infiniband_hca_port_";
-  const auto add = [&](std::string_view name, std::string_view help, WriteItem write, Type type = Type::gauge) {
-    to.push_back({prefix + std::string(name), std::string(help), type, items, by, write, 0, true});
-  };
-  add("raw_ber", "Bit error ratio before FEC since its counters were cleared.", write_of_link<phy::raw_ber>);
-  add("effective_ber", "Bit error ratio after FEC.", write_of_link<phy::effective_ber>);
-  add("symbol_ber", "Symbol error ratio after FEC and retransmission.", write_of_link<phy::symbol_ber>);
-  add("ber_seconds", "Time since the counters of the bit error ratios were cleared.", write_of_link<phy::seconds_since_clear>);
-  add("rs_fec_corrected_blocks_total", "Blocks that FEC corrected, by registers.", write_of_link<corrected>, Type::counter);
-  add("rs_fec_uncorrectable_blocks_total", "Blocks that FEC could not correct, by registers.", write_of_link<uncorrectable>, Type::counter);
-  add("rs_fec_blocks_total", "Blocks by how many of their symbols had errors.", write_histogram, Type::counter);
-  add("module_temperature_celsius", "Temperature of the module.", write_of_module<phy::module_temperature>);
-  add("module_rx_power_dbm", "Received optical power of a lane in dBm.", write_of_lanes<phy::rx_power_dbm>);
-  add("module_tx_power_dbm", "Sent optical power of a lane in dBm.", write_of_lanes<phy::tx_power_dbm>);
-  add("module_bias_amperes", "Bias current of the laser of a lane.",
-      write_of_lanes<[](const PortRow& row) { return phy::bias_milliamperes(row); }, true>);
-  add("module_info", "The module or cable in the cage of the port.", write_module_info);
-}
+constexpr FamilyColumn port_columns[] = {
+    {"raw_ber", report::gauge(), "Bit error ratio before FEC since its counters were cleared.", write_of_link<phy::raw_ber>},
+    {"effective_ber", report::gauge(), "Bit error ratio after FEC.", write_of_link<phy::effective_ber>},
+    {"symbol_ber", report::gauge(), "Symbol error ratio after FEC and retransmission.", write_of_link<phy::symbol_ber>},
+    {"ber_seconds", report::gauge("seconds"), "Time since the counters of the bit error ratios were cleared.",
+     write_of_link<phy::seconds_since_clear>},
+    {"rs_fec_corrected_blocks", report::counter(), "Blocks that FEC corrected, by registers.", write_of_link<corrected>},
+    {"rs_fec_uncorrectable_blocks", report::counter(), "Blocks that FEC could not correct, by registers.", write_of_link<uncorrectable>},
+    {"rs_fec_blocks", report::counter(), "Blocks by how many of their symbols had errors.", write_histogram},
+    {"module_temperature_celsius", report::gauge("celsius"), "Temperature of the module.", write_of_module<phy::module_temperature>},
+    {"module_rx_power_dbm", report::gauge("dbm"), "Received optical power of a lane in dBm.", write_of_lanes<phy::rx_power_dbm>},
+    {"module_tx_power_dbm", report::gauge("dbm"), "Sent optical power of a lane in dBm.", write_of_lanes<phy::tx_power_dbm>},
+    {"module_bias_amperes", report::gauge("amperes"), "Bias current of the laser of a lane.",
+     write_of_lanes<[](const PortRow& row) { return phy::bias_milliamperes(row); }, true>},
+    {"module_info", report::gauge(), "The module or cable in the cage of the port.", write_module_info},
+};
 
 /// Calls `use` with the sensors and fans of a switch, if they were read.
 template <class Use>
@@ -175,30 +172,31 @@ void write_of_phy(const ItemWriter& to) {
   if (to.view.phy && to.view.reading) to.out.sample().value(of_phy(*to.view.phy));
 }
 
+constexpr FamilyColumn switch_columns[] = {
+    {"hardware_info", report::gauge(), "Firmware and board of the switch.", write_hardware},
+    {"uptime_seconds", report::gauge("seconds"), "Time since the firmware started.", write_uptime},
+    {"temperature_celsius", report::gauge("celsius"), "Temperature of the ASIC.", write_temperature},
+    {"sensor_temperature_celsius", report::gauge("celsius"), "Temperature of a sensor.", write_sensors},
+    {"fan_status_info", report::gauge(), "Whether all fans are above their limit: OK or ERROR.", write_fan_status},
+    {"fan_rpm", report::gauge("rpm"), "Turns of a fan in a minute.", write_fans},
+};
+constexpr FamilyColumn reading_columns[] = {
+    {"phy_timestamp_seconds", report::gauge("seconds"), "Unix time at which the last reading of registers ended.",
+     write_of_phy<[](const PhyReading& phy) { return seconds(phy.time); }>},
+    {"phy_duration_seconds", report::gauge("seconds"), "Time that the last reading of registers took.",
+     write_of_phy<[](const PhyReading& phy) { return seconds(phy.took); }>},
+};
+
 }  // namespace
 
 void add_phy_families(std::vector<Family>& to, const Exported& exported) {
   if (!exported.phy) return;
   const auto by_switch = static_cast<std::uint8_t>(select_switch | select_errors);
-  add_port_layer(to, Items::switches, by_switch);
-  if (exported.hcas) add_port_layer(to, Items::hcas, static_cast<std::uint8_t>(select_hca | select_errors));
-  const auto of_switch = [&](std::string_view name, std::string_view help, WriteItem write) {
-    to.push_back(
-        {"infiniband_switch_" + std::string(name), std::string(help), Type::gauge, Items::switches, select_switch, write, 0, true});
-  };
-  of_switch("hardware_info", "Firmware and board of the switch.", write_hardware);
-  of_switch("uptime_seconds", "Time since the firmware started.", write_uptime);
-  of_switch("temperature_celsius", "Temperature of the ASIC.", write_temperature);
-  of_switch("sensor_temperature_celsius", "Temperature of a sensor.", write_sensors);
-  of_switch("fan_status_info", "Whether all fans are above their limit: OK or ERROR.", write_fan_status);
-  of_switch("fan_rpm", "Turns of a fan in a minute.", write_fans);
-  const auto own = [&](std::string_view name, std::string_view help, WriteItem write) {
-    to.push_back({std::string(name), std::string(help), Type::gauge, Items::exporter, 0, write});
-  };
-  own("infiniband_exporter_phy_timestamp_seconds", "Unix time at which the last reading of registers ended.",
-      write_of_phy<[](const PhyReading& phy) { return seconds(phy.time); }>);
-  own("infiniband_exporter_phy_duration_seconds", "Time that the last reading of registers took.",
-      write_of_phy<[](const PhyReading& phy) { return seconds(phy.took); }>);
+  const auto by_hca = static_cast<std::uint8_t>(select_hca | select_errors);
+  add_families(to, {"infiniband_switch_port_", Items::switches, by_switch, true}, port_columns);
+  if (exported.hcas) add_families(to, {"infiniband_hca_port_", Items::hcas, by_hca, true}, port_columns);
+  add_families(to, {"infiniband_switch_", Items::switches, select_switch, true}, switch_columns);
+  add_families(to, {"infiniband_exporter_", Items::exporter}, reading_columns);
 }
 
 }  // namespace ib::metrics

@@ -155,31 +155,44 @@ void write_last_execution(const ItemWriter& to) {
   }
 }
 
+constexpr std::string_view per_second = "bytes_per_second";
+constexpr FamilyColumn rate_columns[] = {
+    {"rate_bytes_per_second", report::gauge(per_second), "Bytes a second that the link carries without its line code.",
+     write_rate<&LaneRate::effective>},
+    {"raw_rate_bytes_per_second", report::gauge(per_second), "Bytes a second on the wire of the link.", write_rate<&LaneRate::raw>},
+};
+constexpr FamilyColumn uplink_column{"uplink_info", report::gauge(), "What is at the other end of the link.", write_uplink};
+constexpr FamilyColumn switch_info{"info", report::gauge(), "The switches.", write_info};
+constexpr FamilyColumn hca_info{"info", report::gauge(), "The ports of channel adapters.", write_info};
+constexpr FamilyColumn outcome_columns[] = {
+    {"collect_duration_seconds", report::gauge("seconds"), "Time from the first request for counters to the last answer.",
+     write_outcome<Part::seconds>},
+    {"collect_error", report::gauge(), "1 where counters were not read, for whatever reason.", write_outcome<Part::error>},
+    {"collect_timeout", report::gauge(), "1 where the node did not answer.", write_outcome<Part::timeout>},
+};
+constexpr FamilyColumn treydock_exporter_columns[] = {
+    {"collector_duration_seconds", report::gauge("seconds"), "Time that the last sweep and the last reading took.", write_durations},
+    {"collect_errors", report::gauge(), "Failures of the last sweep, and devices that the last reading did not read whole.",
+     write_failures<false>},
+    {"collect_timeouts", report::gauge(), "Devices that did not answer in the last reading.", write_failures<true>},
+};
+constexpr FamilyColumn last_execution{"last_execution", report::gauge(), "Unix time of this run.", write_last_execution};
+
 /// The families of one kind of devices.
 void add_device_families(std::vector<Family>& to, Items items, bool details) {
   const bool is_switch = items == Items::switches;
-  const std::string kind = is_switch ? "switch" : "hca";
-  const std::string prefix = "infiniband_" + kind + "_";
+  const std::string prefix = is_switch ? "infiniband_switch_" : "infiniband_hca_";
   const std::uint8_t selected = is_switch ? select_switch : select_hca;
   for (std::size_t at = 0; at < counters::columns.size(); ++at) {
     const counters::Column& column = counters::columns[at];
     if (column.treydock.empty() || (column.source != counters::Source::counters && !details)) continue;
     const auto by = static_cast<std::uint8_t>(selected | (column.is_traffic() ? select_data : select_errors));
-    to.push_back({fmt::format("{}port_{}_total", prefix, column.treydock), fmt::format("{}.", column.help), Type::counter, items, by,
-                  write_port_counter, at});
+    to.push_back(counter_family({prefix + "port_", items, by}, column.treydock, at, write_port_counter));
   }
-  const auto gauge = [&](std::string_view name, std::string_view help, WriteItem write, bool is_live = false) {
-    to.push_back({prefix + std::string(name), std::string(help), Type::gauge, items, selected, write, 0, is_live});
-  };
-  gauge(is_switch ? "port_rate_bytes_per_second" : "rate_bytes_per_second", "Bytes a second that the link carries without its line code.",
-        write_rate<&LaneRate::effective>);
-  gauge(is_switch ? "port_raw_rate_bytes_per_second" : "raw_rate_bytes_per_second", "Bytes a second on the wire of the link.",
-        write_rate<&LaneRate::raw>);
-  gauge("uplink_info", "What is at the other end of the link.", write_uplink);
-  gauge("info", is_switch ? "The switches." : "The ports of channel adapters.", write_info);
-  gauge("collect_duration_seconds", "Time from the first request for counters to the last answer.", write_outcome<Part::seconds>, true);
-  gauge("collect_error", "1 where counters were not read, for whatever reason.", write_outcome<Part::error>, true);
-  gauge("collect_timeout", "1 where the node did not answer.", write_outcome<Part::timeout>, true);
+  add_families(to, {prefix + (is_switch ? "port_" : ""), items, selected}, rate_columns);
+  to.push_back(family_of({prefix, items, selected}, uplink_column));
+  to.push_back(family_of({prefix, items, selected}, is_switch ? switch_info : hca_info));
+  add_families(to, {prefix, items, selected, true}, outcome_columns);
 }
 
 }  // namespace
@@ -187,14 +200,9 @@ void add_device_families(std::vector<Family>& to, Items items, bool details) {
 void add_treydock_families(std::vector<Family>& to, const Exported& exported) {
   add_device_families(to, Items::switches, exported.details);
   if (exported.hcas) add_device_families(to, Items::hcas, exported.details);
-  const auto own = [&](std::string_view name, std::string_view help, WriteItem write) {
-    to.push_back({std::string(name), std::string(help), Type::gauge, Items::exporter, 0, write});
-  };
-  own("infiniband_exporter_collector_duration_seconds", "Time that the last sweep and the last reading took.", write_durations);
-  own("infiniband_exporter_collect_errors", "Failures of the last sweep, and devices that the last reading did not read whole.",
-      write_failures<false>);
-  own("infiniband_exporter_collect_timeouts", "Devices that did not answer in the last reading.", write_failures<true>);
-  if (exported.run_once) own("infiniband_exporter_last_execution", "Unix time of this run.", write_last_execution);
+  const FamilyGroup own{"infiniband_exporter_", Items::exporter};
+  add_families(to, own, treydock_exporter_columns);
+  if (exported.run_once) to.push_back(family_of(own, last_execution));
 }
 
 }  // namespace ib::metrics

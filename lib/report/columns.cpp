@@ -22,12 +22,6 @@ Overloaded(Ts...) -> Overloaded<Ts...>;
 constexpr std::string_view not_known = "-";
 constexpr std::size_t between_columns = 2;  // blanks
 
-/// The word, or as much of it as fits in `width`. The words of a table are ASCII.
-std::string cut(const std::string& word, std::size_t width) {
-  constexpr std::string_view rest = "..";
-  return word.size() <= width || width < rest.size() ? word : word.substr(0, width - rest.size()) + std::string(rest);
-}
-
 std::string number_text(double number) { return fmt::format("{:.4g}", number); }
 
 /// A number to sort by; texts have none.
@@ -53,7 +47,7 @@ std::string cell_text(const Cell& cell) {
   return std::visit(
       Overloaded{[](std::monostate) { return std::string(not_known); }, [](bool value) { return std::string(value ? "yes" : "no"); },
                  [](std::uint64_t value) { return std::to_string(value); }, [](double value) { return number_text(value); },
-                 [](const std::string& value) { return escaped(value); }, [](Guid value) { return to_text(value); },
+                 [](std::string_view value) { return escaped(value); }, [](Guid value) { return to_text(value); },
                  [](const Coded& value) { return value.word.empty() ? number_text(*value.number) : value.word; },
                  [](const Nested& value) { return escaped(value.words); },
                  [](const Numbers& values) {
@@ -69,7 +63,7 @@ void write_cell(Sink& sink, std::string_view key, const Cell& cell, const Measur
   std::visit(
       Overloaded{[&](std::monostate) { sink.null(key); }, [&](bool value) { sink.value(key, value); },
                  [&](std::uint64_t value) { sink.value(key, value, measure); }, [&](double value) { sink.value(key, value, measure); },
-                 [&](const std::string& value) { sink.text(key, value); }, [&](Guid value) { sink.value(key, value); },
+                 [&](std::string_view value) { sink.text(key, value); }, [&](Guid value) { sink.value(key, value); },
                  [&](const Coded& value) { value.number ? sink.symbol(key, *value.number, value.word) : sink.no_symbol(key); },
                  [&](const Nested& value) { value.write(sink, key); },
                  [&](const Numbers& values) { values ? sink.values(key, *values) : sink.null(key); }},
@@ -107,16 +101,16 @@ void MemberWriter::write(const ColumnInfo& column, const Cell& cell) {
     if (!object.empty() && !is_null_) sink_.begin_object(object);
     object_ = object;
   }
-  if (is_null_) return absent_.push_back(column);
+  if (is_null_) return absent_.push_back(&column);
   write_cell(sink_, object.empty() ? column.key : column.key.substr(dot + 1), cell, column.measure);
 }
 
 void MemberWriter::end() {
   if (is_null_) {
     sink_.null_object(object_, [this](Sink& unknown) {
-      for (const ColumnInfo& column : absent_) {
-        const std::string_view key = column.key.substr(object_.size() + 1);
-        column.coded ? unknown.no_symbol(key) : unknown.null(key);
+      for (const ColumnInfo* column : absent_) {
+        const std::string_view key = column->key.substr(object_.size() + 1);
+        column->coded ? unknown.no_symbol(key) : unknown.null(key);
       }
     });
     absent_.clear();
@@ -127,45 +121,39 @@ void MemberWriter::end() {
   object_ = {};
 }
 
-void Aligned::add(std::vector<std::string> words, const std::vector<bool>& is_number) {
-  for (std::size_t column = 0; column < words.size(); ++column) {
-    widths_[column] = std::max(widths_[column], words[column].size());
-    if (!is_number.empty() && !is_number[column]) is_right_[column] = false;
-  }
-  lines_.push_back(std::move(words));
+void Aligned::measure(std::size_t column, const Cell& cell) {
+  widths_[column] = std::max(widths_[column], cell_text(cell).size());
+  const bool is_number = std::holds_alternative<std::uint64_t>(cell) || std::holds_alternative<double>(cell);
+  if (!is_number && !std::holds_alternative<std::monostate>(cell)) is_right_[column] = false;
 }
 
-std::vector<std::size_t> Aligned::fitting_widths(std::size_t width) const {
+void Aligned::fit(std::size_t width) {
   constexpr std::size_t least = 8;
-  std::vector<std::size_t> widths = widths_;
-  std::size_t total = between_columns * (widths.size() - 1);
-  for (const std::size_t column : widths) total += column;
+  std::size_t total = between_columns * (widths_.size() - 1);
+  for (const std::size_t column : widths_) total += column;
   while (total > width) {
-    std::size_t widest = widths.size();
-    for (std::size_t column = 0; column < widths.size(); ++column) {
-      if (!is_right_[column] && widths[column] > least && (widest == widths.size() || widths[column] > widths[widest])) widest = column;
+    std::size_t widest = widths_.size();
+    for (std::size_t column = 0; column < widths_.size(); ++column) {
+      if (!is_right_[column] && widths_[column] > least && (widest == widths_.size() || widths_[column] > widths_[widest])) widest = column;
     }
-    if (widest == widths.size()) break;
-    --widths[widest];
+    if (widest == widths_.size()) break;
+    --widths_[widest];
     --total;
   }
-  return widths;
 }
 
-std::string Aligned::text(std::size_t width) const {
-  const std::vector<std::size_t> widths = fitting_widths(width);
-  std::string text;
-  for (const auto& words : lines_) {
-    std::string line;
-    for (std::size_t column = 0; column < words.size(); ++column) {
-      if (column != 0) line.append(between_columns, ' ');
-      const std::string word = cut(words[column], widths[column]);
-      line += is_right_[column] ? fmt::format("{:>{}}", word, widths[column]) : fmt::format("{:<{}}", word, widths[column]);
-    }
-    line.erase(line.find_last_not_of(' ') + 1);
-    text += line + '\n';
+void Aligned::word(std::string& line, std::size_t column, std::string_view word) const {
+  constexpr std::string_view rest = "..";
+  if (column != 0) line.append(between_columns, ' ');
+  const std::size_t width = widths_[column];
+  if (word.size() > width) {  // the words of a table are ASCII
+    line += word.substr(0, width - rest.size());
+    line += rest;
+    return;
   }
-  return text;
+  if (is_right_[column]) line.append(width - word.size(), ' ');
+  line += word;
+  if (!is_right_[column]) line.append(width - word.size(), ' ');
 }
 
 }  // namespace ib::report

@@ -15,6 +15,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -37,8 +38,8 @@ struct Nested {
   std::function<void(Sink& sink, std::string_view key)> write;
 };
 
-/// The value of a row in a column. std::monostate: not known.
-using Cell = std::variant<std::monostate, bool, std::uint64_t, double, std::string, Guid, Coded, Numbers, Nested>;
+/// The value of a row in a column. std::monostate: not known. A std::string_view is of a text that lives as long as the row.
+using Cell = std::variant<std::monostate, bool, std::uint64_t, double, std::string, Guid, Coded, Numbers, Nested, std::string_view>;
 
 /// An optional value as a cell.
 template <class T>
@@ -99,6 +100,7 @@ std::vector<std::size_t> chosen_columns(std::string_view list, std::span<const C
 class MemberWriter {
  public:
   explicit MemberWriter(Sink& sink) : sink_(sink) {}
+  /// `column` must outlive the row.
   void write(const ColumnInfo& column, const Cell& cell);
   /// Ends the object that is open within the row.
   void end();
@@ -107,7 +109,7 @@ class MemberWriter {
   Sink& sink_;
   std::string_view object_;
   bool is_null_{};                  ///< the object is null
-  std::vector<ColumnInfo> absent_;  ///< its columns
+  std::vector<const ColumnInfo*> absent_;  ///< its columns
 };
 
 inline constexpr std::size_t unlimited_width = std::numeric_limits<std::size_t>::max();
@@ -119,22 +121,20 @@ void write_members(Sink& sink, std::span<const Column<Row>> columns, const Row& 
   writer.end();
 }
 
-/// Lines of words in columns that are as wide as their widest word. Numbers stand at the right of their column.
+/// Lines of words in columns that are as wide as their widest word. Numbers stand at the right of their column. All words are measured
+/// before the first line is written, so that no line is kept.
 class Aligned {
  public:
-  explicit Aligned(std::vector<std::string> headings) : widths_(headings.size()), is_right_(headings.size(), true) {
-    add(std::move(headings));
-  }
-  /// `is_number`: by column, whether the word is a number, or is not known.
-  void add(std::vector<std::string> words, const std::vector<bool>& is_number = {});
-  /// The lines. Where they are wider than `width`, the widest columns of words are cut, and a word that is cut ends with "..". Numbers are
-  /// never cut, and no column becomes narrower than eight characters.
-  std::string text(std::size_t width = unlimited_width) const;
+  explicit Aligned(std::size_t columns) : widths_(columns), is_right_(columns, true) {}
+  void measure_heading(std::size_t column, std::string_view word) { widths_[column] = std::max(widths_[column], word.size()); }
+  void measure(std::size_t column, const Cell& cell);
+  /// Where the lines are wider than `width`, cuts the widest columns of words: a word that is cut ends with "..". Numbers are never cut, and
+  /// no column becomes narrower than eight characters.
+  void fit(std::size_t width);
+  /// Appends the word of the next column of a line.
+  void word(std::string& line, std::size_t column, std::string_view word) const;
 
  private:
-  std::vector<std::size_t> fitting_widths(std::size_t width) const;
-
-  std::vector<std::vector<std::string>> lines_;
   std::vector<std::size_t> widths_;
   std::vector<bool> is_right_;
 };
@@ -160,17 +160,26 @@ class Table {
     sorted_by_ = chosen_columns(word, infos_).at(0);
   }
 
+  /// Whether rows can be written as they come: nothing is sorted.
+  bool streams() const { return !sorted_by_; }
+  /// The number of rows that keep_first() said.
+  std::size_t most_rows() const { return most_rows_; }
+
   /// Sorts rows as sort_by() said, where rows that are equal keep their order, and leaves those that keep_first() said.
   void arrange(std::vector<Row>& rows) const {
-    if (sorted_by_) {
-      const auto get = columns_[*sorted_by_].get;
-      std::stable_sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) { return comes_before(get(a), get(b), reverse_); });
-    }
+    if (sorted_by_) sort(rows);
     if (rows.size() > most_rows_) rows.erase(rows.begin() + static_cast<std::ptrdiff_t>(most_rows_), rows.end());
   }
 
   /// The member `key`: an array with an object for each row.
   void visit(Sink& sink, std::string_view key, const std::vector<Row>& rows) const {
+    begin(sink, key);
+    const std::vector<std::size_t> columns = shown(false);
+    for (const Row& row : rows) write_row(sink, columns, row);
+    sink.end_array();
+  }
+  /// Begins the array; each row follows by visit_row(), and sink.end_array().
+  void begin(Sink& sink, std::string_view key) const {
     sink.begin_array(key);
     std::vector<std::string> names;
     for (const std::size_t at : shown(false)) {
@@ -178,37 +187,58 @@ class Table {
       if (infos_[at].coded) names.push_back(std::string(infos_[at].key) + "_text");
     }
     sink.columns(names);
-    for (const Row& row : rows) {
-      sink.begin_object();
-      MemberWriter writer(sink);
-      for (const std::size_t at : shown(false)) writer.write(infos_[at], columns_[at].get(row));
-      writer.end();
-      sink.end_object();
-    }
-    sink.end_array();
   }
+  void visit_row(Sink& sink, const Row& row) const { write_row(sink, shown(false), row); }
 
-  /// The rows below the headings of their columns, which are there without rows too. `width` as for Aligned::text().
-  std::string text(const std::vector<Row>& rows, std::size_t width = unlimited_width) const {
+  /// The rows below the headings of their columns, which are there without rows too. `width` as for Aligned::fit(). `write` gets line by
+  /// line, so that the text is never whole in memory; the values of each row are got twice.
+  template <class Write>
+  void write_text(const std::vector<Row>& rows, std::size_t width, Write write) const {
     const std::vector<std::size_t> columns = shown(true);
-    std::vector<std::string> headings;
-    for (const std::size_t at : columns) headings.emplace_back(infos_[at].heading);
-    Aligned aligned(std::move(headings));
-    for (const Row& row : rows) {
-      std::vector<std::string> words;
-      std::vector<bool> is_number;
-      for (const std::size_t at : columns) {
-        const Cell value = columns_[at].get(row);
-        words.push_back(cell_text(value));
-        is_number.push_back(std::holds_alternative<std::uint64_t>(value) || std::holds_alternative<double>(value) ||
-                            std::holds_alternative<std::monostate>(value));
-      }
-      aligned.add(std::move(words), is_number);
-    }
-    return aligned.text(all_ ? unlimited_width : width);
+    Aligned aligned(columns.size());
+    for (std::size_t at = 0; at < columns.size(); ++at) aligned.measure_heading(at, infos_[columns[at]].heading);
+    for (const Row& row : rows)
+      for (std::size_t at = 0; at < columns.size(); ++at) aligned.measure(at, columns_[columns[at]].get(row));
+    aligned.fit(all_ ? unlimited_width : width);
+    std::string line;
+    const auto write_line = [&](const auto& word_of) {
+      line.clear();
+      for (std::size_t at = 0; at < columns.size(); ++at) aligned.word(line, at, word_of(columns[at]));
+      line.erase(line.find_last_not_of(' ') + 1);
+      line += '\n';
+      write(std::string_view(line));
+    };
+    write_line([&](std::size_t column) { return infos_[column].heading; });
+    for (const Row& row : rows) write_line([&](std::size_t column) { return cell_text(columns_[column].get(row)); });
+  }
+  /// The same as one text.
+  std::string text(const std::vector<Row>& rows, std::size_t width = unlimited_width) const {
+    std::string text;
+    write_text(rows, width, [&text](std::string_view line) { text += line; });
+    return text;
   }
 
  private:
+  /// Gets the value to sort by once for each row.
+  void sort(std::vector<Row>& rows) const {
+    std::vector<std::pair<Cell, std::size_t>> keys;
+    keys.reserve(rows.size());
+    for (const Row& row : rows) keys.emplace_back(columns_[*sorted_by_].get(row), keys.size());
+    std::stable_sort(keys.begin(), keys.end(), [this](const auto& a, const auto& b) { return comes_before(a.first, b.first, reverse_); });
+    std::vector<Row> sorted;
+    sorted.reserve(rows.size());
+    for (const auto& key : keys) sorted.push_back(std::move(rows[key.second]));
+    rows = std::move(sorted);
+  }
+
+  void write_row(Sink& sink, const std::vector<std::size_t>& columns, const Row& row) const {
+    sink.begin_object();
+    MemberWriter writer(sink);
+    for (const std::size_t at : columns) writer.write(infos_[at], columns_[at].get(row));
+    writer.end();
+    sink.end_object();
+  }
+
   std::vector<std::size_t> shown(bool in_text) const {
     std::vector<std::size_t> columns;
     for (std::size_t at = 0; at < infos_.size() && chosen_.empty(); ++at) {

@@ -16,6 +16,7 @@ std::string hex64_text(std::uint64_t value) { return fmt::format("0x{:016x}", va
 void Sink::value(std::string_view key, double v, const Measure& measure) {
   if (!std::isfinite(v)) return literal(key, "null", measure);
   const double size = std::fabs(v);
+  if (size < 1e15 && v == std::trunc(v)) return literal(key, std::to_string(static_cast<std::int64_t>(v)), measure);  // the common case
   const bool plain = size == 0 || (size >= 1e-6 && size < 1e15);
   std::array<char, 64> text{};
   const auto [end, error] =

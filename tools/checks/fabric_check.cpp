@@ -45,12 +45,14 @@ class FabricCheck final : public Command {
     if (looks_.errors)
       set.text("-T --thresholds", thresholds_file_, "FILE", "Read thresholds of error counters, and all of them, from FILE.");
     add_discovery(set, discovery_);
+    add_table_options(set, common, table_, keys_of(check_columns()));
     add_common(set, common, looks_.errors ? group_fabric | group_sl : group_fabric);
   }
 
   std::string_view table_rows() const override { return "checks"; }
 
   async::Task<> run(Session& session, Emit& emit) override {
+    table_.check(check_columns());
     if (looks_.errors) thresholds_ = read_thresholds(session.log(), thresholds_file_);
     discovery_.needs.switch_infos = looks_.ports();  // a port 0 that is not an enhanced one is not checked
     Fabric fabric;
@@ -70,7 +72,7 @@ class FabricCheck final : public Command {
     report.verbose = session.options().verbosity >= 1;
     report.colour = !plain_ && terminal_of(session.world().out).has_colours;
     for (const PortIndex end : end_ports(fabric.subnet)) check_end_port(fabric.subnet, end, sa, counters, report);
-    emit(report);
+    report.emit(emit, table_, session.world().out);
     note_discovered(session, "all_LIDs, all_NodeDescription, all_NodeInfo, all_PortInfo, all_topology");
   }
 
@@ -239,6 +241,7 @@ class FabricCheck final : public Command {
   }
 
   Looks looks_;
+  TableOptions table_;
   bool only_up_{}, plain_{};
   std::optional<std::string> thresholds_file_;
   counters::ErrorThresholds thresholds_;

@@ -34,12 +34,14 @@ class SingleCheck final : public Command {
     set.target("TARGET", target_);
     if (looks_.ports()) set.integer("PORT", port_, {0, 254});
     set.flag("-N --nocolor", plain_, "Print no colours; without it a terminal gets them.");
+    add_table_options(set, common, table_, keys_of(check_columns()));
     add_common(set, common, group_target);
   }
 
   std::string_view table_rows() const override { return "checks"; }
 
   async::Task<> run(Session& session, Emit& emit) override {
+    table_.check(check_columns());
     Fabric fabric;
     const Destination node = co_await session.smp_node(target_);
     CheckReport report(fabric);
@@ -56,7 +58,7 @@ class SingleCheck final : public Command {
       complete = co_await read_port(session, node, fabric, row);
     }
     report.add(std::move(row));
-    emit(report);
+    report.emit(emit, table_, session.world().out);
     if (!complete) emit.raise(Exit::incomplete);
     report_errors(session.log(), emit, report);
   }
@@ -173,6 +175,7 @@ class SingleCheck final : public Command {
   Looks looks_;
   Target target_;
   unsigned port_{};
+  TableOptions table_;
   bool plain_{};
 };
 

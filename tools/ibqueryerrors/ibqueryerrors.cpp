@@ -20,6 +20,7 @@
 #include "tools/shared/consent.hpp"
 #include "tools/shared/interval.hpp"
 #include "tools/shared/survey.hpp"
+#include "tools/shared/table_options.hpp"
 #include "tools/shared/watched_fabric.hpp"
 
 namespace ib::tools {
@@ -110,20 +111,29 @@ class Ibqueryerrors final : public Command {
     set.flag("-R --GNDN", ignored_, "No effect, as in infiniband-diags.");
     add_interval(set, interval_);
     add_discovery(set, checked_.discovery);
+    Wanted every;
+    every.data = every.details = true;
+    add_table_options(set, common, table_, keys_of(error_columns(every)));
     add_common(set, common, group_target | group_sl);
   }
 
   std::string_view table_rows() const override {
+    if (table_.given()) return "ports";
     if (interval_.repeats()) return wanted_.data_only ? "readings.ports.traffic" : "readings.ports.errors";
     return wanted_.data_only ? "nodes.ports.traffic" : "nodes.ports.errors";
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
     check_interval(interval_);
+    if (table_.given() && interval_.repeats()) throw UsageError("--interval prints what has grown, and no table of columns");
+    table_.refuse_for_json(session.options().format, "ports", "nodes");
+    columns_ = error_columns(wanted_);
+    report::Table<ErrorLine> table(columns_);
+    table_.apply(table);
     if (wanted_.clears()) prepare_clear(session);
     RoundFabric read;
     Fabric& fabric = read.fabric;
-    checked_.shows_links = wanted_.report_port || emit.json();
+    checked_.shows_links = wanted_.report_port || emit.json() || table_.given();
     read.nodes = co_await checked_.find(session, fabric);
     if (asks_) require_agreement(session.world(), fmt::format("Reset counters of {} nodes?", read.nodes.size()));
     const std::string thresholds = wanted_.threshold_file.value_or(counters::default_error_thresholds_file);
@@ -134,7 +144,7 @@ class Ibqueryerrors final : public Command {
     if (interval_.repeats()) {
       co_await watch(session, emit, read);
     } else {
-      co_await check(session, emit, fabric, paths, std::move(read.nodes));
+      co_await check(session, emit, fabric, paths, std::move(read.nodes), std::move(table));
     }
   }
 
@@ -195,23 +205,28 @@ class Ibqueryerrors final : public Command {
   }
 
   /// Reads each port once.
-  async::Task<> check(Session& session, Emit& emit, Fabric& fabric, const subnet::PortPaths& paths, std::vector<NodeIndex> nodes) {
+  async::Task<> check(Session& session, Emit& emit, Fabric& fabric, const subnet::PortPaths& paths, std::vector<NodeIndex> nodes,
+                      report::Table<ErrorLine> table) {
     ErrorReport report(fabric, wanted_, rules_);
     if (wanted_.report_port) report.grouping = grouping_of(fabric.subnet);
     counters::ReadingPlan plan = plan_of(wanted_, rules_);
     std::vector<counters::PmaNode> kept;  // for JSON
+    TableWriter<ErrorLine> writer(emit, "ports", std::move(table), session.world().out);
     bool any = false;
     std::size_t unread = 0;
     plan.on_node = [&](counters::PmaNode node) {
       any |= any_read(node);
       unread += unread_ports(fabric.subnet, node);
       report.count(node);
-      if (!emit.json()) {
+      if (table_.given()) {
+        report.each_reported_port(
+            node, [&](const counters::PmaReading& reading) { writer.add({{&fabric, reading.port}, &report, reading.row}); });
+      } else if (!emit.json()) {
         report.node_text(emit.text(), node);
         emit.text().push();
       }
       if (wanted_.clears()) note_reset(session, fabric.subnet, node);
-      if (emit.json()) kept.push_back(std::move(node));
+      if (emit.json() && !table_.given()) kept.push_back(std::move(node));
     };
     report.readings = co_await read_ports(session, fabric, paths, std::move(nodes), std::move(plan));
     report.readings.nodes = std::move(kept);
@@ -220,7 +235,12 @@ class Ibqueryerrors final : public Command {
     if (wanted_.clears() && unread != 0)
       session.log().warning(
           fmt::format("The counters of {} {} were not reset, since they could not be read", unread, unread == 1 ? "port" : "ports"));
-    emit(report);
+    if (!table_.given()) {
+      emit(report);
+    } else {
+      writer.end(fabric);
+      emit.raise(report.status());
+    }
   }
 
   /// Reads each port again and again.
@@ -269,6 +289,8 @@ class Ibqueryerrors final : public Command {
   ErrorRules rules_;
   CheckedNodes checked_{wanted_};
   Interval interval_;
+  TableOptions table_;
+  std::vector<report::Column<ErrorLine>> columns_;
   counters::KnownPmas pmas_;
   counters::CounterHistory history_;
   bool ignored_{}, yes_{};

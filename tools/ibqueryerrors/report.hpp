@@ -10,6 +10,7 @@
 #include "subnet/chassis.hpp"
 #include "tools/ibqueryerrors/wanted.hpp"
 #include "tools/shared/fabric.hpp"
+#include "tools/shared/fabric_columns.hpp"
 
 namespace ib::tools::ibqueryerrors {
 
@@ -28,6 +29,18 @@ struct ErrorReport : FabricReport {
   void count(const counters::PmaNode& node);
   /// The lines of a node.
   void node_text(TextOut& out, const counters::PmaNode& node) const;
+  /// Calls `use` with the reading of each port that is reported.
+  template <class Use>
+  void each_reported_port(const counters::PmaNode& node, Use use) const {
+    for (const counters::PmaReading& reading : node.ports)
+      if (is_told(reading)) use(reading);
+  }
+
+  /// Write lists of the counters of a port as the member `key`: `errors`, which are columns; PortXmitDiscardDetails and
+  /// PortRcvErrorDetails; data and packets.
+  void visit_errors(report::Sink& sink, std::string_view key, const counters::CounterRow& row, const std::vector<std::size_t>& errors) const;
+  static void visit_details(report::Sink& sink, std::string_view key, const counters::CounterRow& row);
+  static void visit_traffic(report::Sink& sink, std::string_view key, const counters::CounterRow& row);
 
   const Wanted& wanted;
   const ErrorRules& rules;
@@ -60,6 +73,14 @@ struct ErrorReport : FabricReport {
   void visit_reading(report::Sink& sink, const counters::PmaReading& reading, const std::vector<std::size_t>& errors) const;
   void visit_example(report::Sink& sink) const;
 };
+
+/// A row of a table: a port, and what was read of it.
+struct ErrorLine : PortLine {
+  const ErrorReport* report;
+  counters::CounterRow counts;
+};
+/// The columns of a port, of its counters in lists, and of each counter.
+std::vector<report::Column<ErrorLine>> error_columns(const Wanted& wanted);
 
 /// What infiniband-diags prints of it, and on stderr of requests to PMAs that failed.
 class DiagsErrorReport final : public ErrorReport {

@@ -26,24 +26,32 @@ void visit_counts(report::Sink& sink, const counters::CounterRow& row, IsWanted 
 
 }  // namespace
 
-void ErrorReport::visit_reading(report::Sink& sink, const counters::PmaReading& reading, const std::vector<std::size_t>& errors) const {
-  if (!wanted.data_only) {
-    sink.objects("errors", errors, [&](std::size_t error) {
-      visit_count(sink, reading.row, error);
-      sink.value("threshold", rules.threshold_of(counters::columns[error].field));
-      sink.value("saturated", reading.row.is_full(error));
-    });
-  }
-  if (wanted.details) {
-    sink.begin_array("details");
-    for (const counters::Source source : {counters::Source::discard_details, counters::Source::error_details})
-      visit_counts(sink, reading.row, [source](const counters::Column& column) { return column.source == source; });
-    sink.end_array();
-  }
-  if (!wanted.data && !wanted.data_only) return;
-  sink.begin_array("traffic");
-  visit_counts(sink, reading.row, [](const counters::Column& column) { return column.is_traffic(); });
+void ErrorReport::visit_errors(report::Sink& sink, std::string_view key, const counters::CounterRow& row,
+                               const std::vector<std::size_t>& errors) const {
+  sink.objects(key, errors, [&](std::size_t error) {
+    visit_count(sink, row, error);
+    sink.value("threshold", rules.threshold_of(counters::columns[error].field));
+    sink.value("saturated", row.is_full(error));
+  });
+}
+
+void ErrorReport::visit_details(report::Sink& sink, std::string_view key, const counters::CounterRow& row) {
+  sink.begin_array(key);
+  for (const counters::Source source : {counters::Source::discard_details, counters::Source::error_details})
+    visit_counts(sink, row, [source](const counters::Column& column) { return column.source == source; });
   sink.end_array();
+}
+
+void ErrorReport::visit_traffic(report::Sink& sink, std::string_view key, const counters::CounterRow& row) {
+  sink.begin_array(key);
+  visit_counts(sink, row, [](const counters::Column& column) { return column.is_traffic(); });
+  sink.end_array();
+}
+
+void ErrorReport::visit_reading(report::Sink& sink, const counters::PmaReading& reading, const std::vector<std::size_t>& errors) const {
+  if (!wanted.data_only) visit_errors(sink, "errors", reading.row, errors);
+  if (wanted.details) visit_details(sink, "details", reading.row);
+  if (wanted.data || wanted.data_only) visit_traffic(sink, "traffic", reading.row);
 }
 
 void ErrorReport::visit_all_ports(report::Sink& sink, const counters::PmaReading* all) const {
@@ -70,9 +78,9 @@ void ErrorReport::visit_node(report::Sink& sink, const counters::PmaNode& node) 
   sink.begin_object();
   visit_names(sink, node.node);
   visit_all_ports(sink, node.all && is_told(*node.all) ? &*node.all : nullptr);
-  sink.array("ports", node.ports, [&](const counters::PmaReading& reading) {
-    if (is_told(reading)) visit_port(sink, reading, rules.errors_of(reading.row));
-  });
+  sink.begin_array("ports");
+  each_reported_port(node, [&](const counters::PmaReading& reading) { visit_port(sink, reading, rules.errors_of(reading.row)); });
+  sink.end_array();
   sink.end_object();
 }
 

@@ -146,6 +146,7 @@ class Ibstat final : public Command {
     set.offer([&common] { return device_names(*common.world); });
     set.word("PORT", port_);
     add_forms(set, [this](StatForm form, char letter) { choose(form, letter); });
+    add_table_options(set, common, table_, keys_of(listed_end_port_columns()));
     add_common(set, common, group_output);
   }
 
@@ -158,10 +159,11 @@ class Ibstat final : public Command {
     exact_names_ = true;
   }
 
-  std::string_view table_rows() const override { return "devices.ports"; }
+  std::string_view table_rows() const override { return table_.given() ? "ports" : "devices.ports"; }
 
   async::Task<> run(Session& session, Emit& emit) override {
     if (form_ == StatForm::names && device_ && !exact_names_) throw UsageError("-l takes no DEVICE");
+    table_.refuse_for_json(session.options().format, "ports", "devices");
     IbstatReport report;
     report.form = form_;
     if (exact_names_) {
@@ -172,7 +174,7 @@ class Ibstat final : public Command {
       report.add_all(session.devices());
     }
     if (port_ || (port_number_ && *port_number_ >= 0 && form_ == StatForm::full)) choose_port(session, report);
-    emit(report);
+    report.emit(emit, table_, session.world().out);
     co_return;
   }
 
@@ -212,6 +214,7 @@ class Ibstat final : public Command {
 
   StatForm form_ = StatForm::full;
   char chosen_by_{};
+  TableOptions table_;
   std::optional<std::string> device_, port_;
   std::optional<int> port_number_;
   bool exact_names_{};

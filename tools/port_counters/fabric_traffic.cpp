@@ -27,13 +27,18 @@ class Ibdatacounters final : public Command {
               [](std::string_view) {});
     add_interval(set, interval_);
     add_discovery(set, discovery_);
+    add_table_options(set, common, table_, keys_of(traffic_columns(true)));
     add_common(set, common, group_fabric | group_sl);
   }
 
-  std::string_view table_rows() const override { return interval_.repeats() ? "readings.ports.traffic" : "ports.traffic"; }
+  std::string_view table_rows() const override {
+    if (table_.given()) return interval_.repeats() ? "readings.ports" : "ports";
+    return interval_.repeats() ? "readings.ports.traffic" : "ports.traffic";
+  }
 
   async::Task<> run(Session& session, Emit& emit) override {
     check_interval(interval_);
+    check_traffic_table(table_, session.options().format, interval_.repeats());
     RoundFabric first;
     co_await discover(session, discovery_, first.fabric);
     first.paths.emplace(first.fabric.subnet, session.here());
@@ -67,7 +72,7 @@ class Ibdatacounters final : public Command {
     bool any = false;
     std::vector<counters::PortChanges> waiting;  // rows before the first known one: if nothing can be read, only the failures are printed
     const auto print = [&] {
-      for (counters::PortChanges& row : waiting) report.add(std::move(row), emit.json() ? nullptr : &emit.text());
+      for (counters::PortChanges& row : waiting) report.add(std::move(row), emit.json() || table_.given() ? nullptr : &emit.text());
       waiting.clear();
     };
     const auto told = [&](const counters::PmaNode& node) {
@@ -82,7 +87,7 @@ class Ibdatacounters final : public Command {
     require_read(any, readings.failures);
     print();
     report.add_failures(session, std::move(readings.failures));
-    emit(report);
+    report.emit(emit, table_, session.world().out);
     emit.raise(report.status());
     if (report.element) emit.flush();  // each reading is visible immediately
   }
@@ -147,6 +152,7 @@ class Ibdatacounters final : public Command {
 
   DiscoveryOptions discovery_;
   Interval interval_;
+  TableOptions table_;
   bool only_up_{}, plain_{};
   counters::KnownPmas pmas_;
   counters::CounterHistory history_;

@@ -35,13 +35,20 @@ class OnePort final : public Command {
     set.flag("-s --show_thresholds --show-thresholds", show_thresholds_, "Print the thresholds of errors and nothing else.");
     set.text("-T --thresholds", file_, "FILE", "Read thresholds, and all of them, from FILE.");
     set.flag("-N --nocolor", plain_, "Print no colours; without it a terminal gets them.");
+    for (const char* other : {"--columns", "--sort", "--top"}) set.one_of({"-s", other});
+    add_table_options(set, common, table_, checks_ ? keys_of(check_columns()) : keys_of(traffic_columns(false)));
     add_common(set, common, group_target | group_sl);
   }
 
-  std::string_view table_rows() const override { return show_thresholds_ ? "thresholds" : checks_ ? "checks" : "ports.traffic"; }
+  std::string_view table_rows() const override { return show_thresholds_ ? "thresholds" : checks_ ? "checks" : table_.given() ? "ports" : "ports.traffic"; }
 
   async::Task<> run(Session& session, Emit& emit) override {
     const counters::ErrorThresholds thresholds = read_thresholds(session.log(), file_);
+    if (checks_) {
+      table_.check(check_columns());
+    } else {
+      check_traffic_table(table_, session.options().format, false);
+    }
     if (show_thresholds_) {
       show(emit, thresholds);
       co_return;
@@ -195,12 +202,12 @@ class OnePort final : public Command {
       row.findings = counters::check_counters(*reading, thresholds);
       report.show(std::move(row));
     }
-    emit(report);
+    report.emit(emit, table_, session.world().out);
     emit.raise(report.status());
   }
 
-  static void report_traffic(Session& session, Emit& emit, const Fabric& fabric, const Asked& asked,
-                             const mad::Result<counters::CounterRow>& reading) {
+  void report_traffic(Session& session, Emit& emit, const Fabric& fabric, const Asked& asked,
+                      const mad::Result<counters::CounterRow>& reading) const {
     TrafficReport report(fabric);
     report.single = true;
     report.verbose = session.options().error_level() >= 1;
@@ -211,7 +218,7 @@ class OnePort final : public Command {
     if (!reading) row.failure = reading.shared_error();
     if (reading) add_traffic(row, counters::RowDifference(nullptr, *reading, {}));
     report.rows.push_back(std::move(row));
-    emit(report);
+    report.emit(emit, table_, session.world().out);
   }
 
   bool checks_;
@@ -219,6 +226,7 @@ class OnePort final : public Command {
   std::optional<std::uint8_t> port_;
   std::optional<std::string> file_;
   bool show_thresholds_{}, plain_{};
+  TableOptions table_;
 };
 
 }  // namespace

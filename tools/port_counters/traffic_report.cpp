@@ -12,6 +12,64 @@
 #include "subnet/names.hpp"
 
 namespace ib::tools::port_counters {
+namespace {
+
+using report::Cell;
+
+constexpr std::array<std::string_view, traffic_counters.size()> headings_of_rates{"XmitData/s", "RcvData/s", "XmitPkts/s", "RcvPkts/s"};
+
+Cell port_num(const TrafficLine& line) {
+  return line.counts.all_ports ? Cell() : Cell(std::uint64_t{line.fabric->subnet.port(line.port).number});
+}
+template <std::size_t at>
+Cell count(const TrafficLine& line) {
+  return line.counts.failure ? Cell() : Cell(line.counts.changes.at(at).now);
+}
+template <std::size_t at>
+Cell rate(const TrafficLine& line) {
+  return line.counts.failure ? Cell() : report::cell(line.counts.changes.at(at).per_second);
+}
+
+template <std::size_t at>
+void add_columns(std::vector<report::Column<TrafficLine>>& to, bool rates) {
+  static const std::string key_of_rate = std::string(traffic_counters.at(at)) + "_per_second";
+  const FieldInfo& field = *counters::find_counter(traffic_counters.at(at))->narrow;
+  to.push_back(
+      {{.key = field.name, .heading = field.libibmad_name, .measure = report::counter(field.unit), .usual = !rates}, count<at>});
+  if (rates) to.push_back({{.key = key_of_rate, .heading = headings_of_rates.at(at), .measure = report::gauge(), .usual = true}, rate<at>});
+}
+
+}  // namespace
+
+std::vector<report::Column<TrafficLine>> traffic_columns(bool rates) {
+  auto columns = listed_columns_of<TrafficLine>({"node_description", "lid", "port_num", "peer.node_description"});
+  std::ranges::find(columns, "port_num", &report::ColumnInfo::key)->get = port_num;
+  columns.push_back({{.key = "error", .heading = "ERROR"},
+                     [](const TrafficLine& line) { return report::text_cell(line.counts.failure ? line.counts.failure->message() : ""); }});
+  add_columns<0>(columns, rates);
+  add_columns<1>(columns, rates);
+  add_columns<2>(columns, rates);
+  add_columns<3>(columns, rates);
+  return columns;
+}
+
+void check_traffic_table(const TableOptions& options, Format format, bool rates) {
+  options.refuse_for_json(format, "ports with their counters in columns", "counters in lists");
+  options.check(std::span<const report::Column<TrafficLine>>(traffic_columns(rates)));
+}
+
+void TrafficReport::emit(Emit& emit, const TableOptions& options, std::FILE* file) {
+  if (!options.given()) return emit(*this);
+  const std::vector<report::Column<TrafficLine>> columns = traffic_columns(element);
+  report::Table<TrafficLine> table(columns);
+  options.apply(table);
+  std::vector<TrafficLine> lines;
+  lines.reserve(rows.size());
+  for (counters::PortChanges& row : rows) lines.push_back({{&fabric, row.port}, std::move(row)});
+  TableReport<TrafficLine> shown(fabric, "ports", std::move(table), std::move(lines), file);
+  if (element) shown.round = round;
+  emit(shown);
+}
 
 void add_traffic(counters::PortChanges& row, const counters::RowDifference& difference) {
   row.changes.resize(traffic_counters.size());

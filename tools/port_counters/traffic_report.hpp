@@ -9,7 +9,9 @@
 
 #include "counters/counters.hpp"
 #include "tools/shared/fabric.hpp"
+#include "tools/shared/fabric_columns.hpp"
 #include "tools/shared/growth.hpp"
+#include "tools/shared/table_options.hpp"
 
 namespace ib::tools::port_counters {
 
@@ -18,12 +20,24 @@ inline constexpr std::array<std::string_view, 4> traffic_counters{"port_xmit_dat
 /// Adds the data and the packets of a port to those of a row: a change for each of `traffic_counters`.
 void add_traffic(counters::PortChanges& row, const counters::RowDifference& difference);
 
+/// A row of a table: a port, or all ports of a switch together.
+struct TrafficLine : PortLine {
+  counters::PortChanges counts;
+};
+/// The columns of a port, and of data and packets; with `rates` also how fast they grow.
+std::vector<report::Column<TrafficLine>> traffic_columns(bool rates);
+/// Throws UsageError for options that ask for a column that is not there, or for JSON as rows of ports.
+void check_traffic_table(const TableOptions& options, Format format, bool rates);
+
 class TrafficReport final : public FabricReport {
  public:
   explicit TrafficReport(const Fabric& of) : FabricReport(of) {}
   void visit(report::Sink& sink) const override;
   /// The summary; of a report about one port, its row.
   void text(TextOut& out) const override;
+
+  /// Emits the report, or its rows, which are moved out, as a table where `options` want one.
+  void emit(Emit& emit, const TableOptions& options, std::FILE* file);
 
   /// Adds a row. With `out` it is printed, and not kept.
   void add(counters::PortChanges row, TextOut* out);

@@ -10,7 +10,6 @@
 #include "base/escape.hpp"
 #include "base/log.hpp"
 #include "iba/text.hpp"
-#include "report/member_names.hpp"
 #include "subnet/names.hpp"
 #include "subnet/order.hpp"
 
@@ -44,11 +43,70 @@ std::string_view relation_words(Finding::Relation relation) {
   return words[static_cast<unsigned>(relation)];
 }
 
+std::string_view verdict_of(const CheckRow& row) { return row.failed() ? "failed" : row.findings.empty() ? "ok" : "warning"; }
+
+void visit_findings(report::Sink& sink, std::string_view key, const subnet::Findings& findings) {
+  sink.objects(key, findings, [&](const Finding& finding) {
+    sink.value("severity", finding.error ? "error" : "warning");
+    sink.value("message", finding.sentence());
+    sink.text_or_null("field", finding.field);
+    sink.text_or_null("found", finding.found);
+    sink.text_or_null("relation", finding.field.empty() ? "" : relation_words(finding.relation));
+    sink.text_or_null("expected", finding.expected);
+  });
+}
+
+report::Cell findings_cell(const CheckLine& line) {
+  std::string words;
+  for (const Finding& finding : line.row->findings) words += (words.empty() ? "" : "; ") + finding.sentence();
+  return report::Nested{std::move(words),
+                        [&line](report::Sink& sink, std::string_view key) { visit_findings(sink, key, line.row->findings); }};
+}
+
+report::Cell port_num_cell(const CheckLine& line) {
+  return line.row->all_ports ? report::Cell() : report::Cell(std::uint64_t{line.fabric->subnet.port(line.port).number});
+}
+
+std::vector<report::Column<CheckLine>> all_check_columns() {
+  std::vector<report::Column<CheckLine>> columns{
+      {{.key = "check",
+        .heading = "CHECK",
+        .usual = true,
+        .meaning = "What a check looks at: node (what the SA says of it), port, or errors (counters); of health the name of the check: "
+                   "link-slow.",
+        .type = report::JsonType::text},
+       [](const CheckLine& line) { return report::Cell(kind_words[static_cast<unsigned>(line.row->kind)]); }},
+      {{.key = "verdict",
+        .heading = "VERDICT",
+        .usual = true,
+        .meaning = "What a check comes to: ok, warning or failed; on credit loops free, free_for_used_sls, possible, found or not_read; of "
+                   "health healthy, findings or unknown.",
+        .type = report::JsonType::text},
+       [](const CheckLine& line) { return report::Cell(verdict_of(*line.row)); }}};
+  const auto of_port = listed_columns_of<CheckLine>({"node_description", "lid", "port_num"});
+  for (const std::string_view key : {"node_guid", "node_type", "node_description", "node_name", "lid", "port_num"})
+    columns.push_back(*std::ranges::find(of_port, key, &report::ColumnInfo::key));
+  columns.back().get = port_num_cell;
+  columns.push_back({{.key = "findings",
+                      .heading = "FINDINGS",
+                      .usual = true,
+                      .meaning = "What a check found to be wrong.",
+                      .type = report::JsonType::object,
+                      .is_list = true},
+                     findings_cell});
+  return columns;
+}
+
 std::string bad_line(const std::string& file, const counters::ErrorThresholds::BadLine& line) {
   return fmt::format("{}:{}: {}", harmless(file), line.number, line.why);
 }
 
 }  // namespace
+
+std::span<const report::Column<CheckLine>> check_columns() {
+  static const std::vector<report::Column<CheckLine>> columns = all_check_columns();
+  return columns;
+}
 
 bool CheckRow::failed() const {
   if (kind == CheckKind::errors) return !findings.empty();
@@ -122,32 +180,22 @@ void CheckReport::text(TextOut& out) const {
   if (has_[2]) out.print("##          {} ports checked, {} ports have errors beyond threshold\n", errors.checked, errors.bad);
 }
 
-void CheckReport::visit_row(report::Sink& sink, const CheckRow& row) const {
-  sink.value("check", kind_words[static_cast<unsigned>(row.kind)]);
-  sink.value("verdict", row.failed() ? "failed" : row.findings.empty() ? "ok" : "warning");
-  visit_names(sink, fabric.subnet.port(row.port).node);
-  const Lid lid = fabric.subnet.lid(row.port);
-  sink.lid_or_null("lid", lid);
-  row.all_ports ? sink.null("port_num") : sink.value("port_num", fabric.subnet.port(row.port).number);
-  sink.objects("findings", row.findings, [&](const Finding& finding) {
-    sink.value("severity", finding.error ? "error" : "warning");
-    sink.value("message", finding.sentence());
-    sink.text_or_null("field", finding.field);
-    sink.text_or_null("found", finding.found);
-    sink.text_or_null("relation", finding.field.empty() ? "" : relation_words(finding.relation));
-    sink.text_or_null("expected", finding.expected);
-  });
+std::vector<CheckLine> CheckReport::lines() const {
+  std::vector<CheckLine> lines;
+  for (const CheckRow& row : rows_) lines.push_back({{&fabric, row.port}, &row});
+  return lines;
+}
+
+void CheckReport::emit(Emit& emit, const TableOptions& options, std::FILE* file) const {
+  if (!options.given()) return emit(*this);
+  report::Table<CheckLine> table(check_columns());
+  options.apply(table);
+  emit(TableReport<CheckLine>(fabric, "checks", std::move(table), lines(), file));
+  emit.raise(status());
 }
 
 void CheckReport::visit(report::Sink& sink) const {
-  sink.begin_array("checks");
-  if (!fabric.subnet.ports().empty()) report::announce(sink, [this](report::Sink& to) { visit_row(to, {.port = 0}); });
-  for (const CheckRow& row : rows_) {
-    sink.begin_object();
-    visit_row(sink, row);
-    sink.end_object();
-  }
-  sink.end_array();
+  report::Table<CheckLine>(check_columns()).visit(sink, "checks", lines());
   sink.array("summary", kinds, [&](CheckKind kind) {
     if (!has_[static_cast<unsigned>(kind)]) return;
     sink.begin_object();

@@ -6,12 +6,15 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "counters/thresholds.hpp"
 #include "subnet/port_checks.hpp"
 #include "tools/shared/fabric.hpp"
+#include "tools/shared/fabric_columns.hpp"
+#include "tools/shared/table_options.hpp"
 
 namespace ib::tools {
 
@@ -27,6 +30,13 @@ struct CheckRow {
   /// Whether the row counts as bad: it has an error, or a counter is greater than its threshold.
   bool failed() const;
 };
+
+/// A row of a table.
+struct CheckLine : PortLine {
+  const CheckRow* row;
+};
+/// The columns of a check, which are those of JSON.
+std::span<const report::Column<CheckLine>> check_columns();
 
 class CheckReport final : public FabricReport {
  public:
@@ -52,6 +62,8 @@ class CheckReport final : public FabricReport {
   void visit(report::Sink& sink) const override;
   void text(TextOut& out) const override;
   Exit status() const override;
+  /// Emits the report, or its rows as a table where `options` want one.
+  void emit(Emit& emit, const TableOptions& options, std::FILE* file) const;
 
  private:
   struct Counts {
@@ -61,7 +73,7 @@ class CheckReport final : public FabricReport {
   const Counts& counts(CheckKind kind) const { return counts_[static_cast<unsigned>(kind)]; }
   std::string header(const CheckRow& row) const;
   std::string coloured(std::string_view code, std::string text) const;
-  void visit_row(report::Sink& sink, const CheckRow& row) const;
+  std::vector<CheckLine> lines() const;
 
   std::vector<CheckRow> rows_;
   std::array<Counts, 3> counts_{};

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The JSON form that ibstat, ibstatus and ibv_devices share.
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include "base/escape.hpp"
 #include "iba-gen/smp.hpp"
@@ -12,33 +14,105 @@
 namespace ib::tools {
 namespace {
 
-/// A value without a number in sysfs is null.
+using report::Cell;
+using report::Column;
+using report::JsonType;
+using report::text_cell;
+using sys::Device;
+using sys::EndPort;
+
+/// A value without a number in sysfs is not known.
 template <class Code>
-void visit_code(report::Sink& sink, std::string_view key, unsigned number) {
-  number != 0 ? sink.symbol(key, number, smp::to_text(static_cast<Code>(number))) : sink.no_symbol(key);
+Cell code_cell(unsigned number) {
+  return number != 0 ? report::Coded{number, std::string(smp::to_text(static_cast<Code>(number)))} : report::Coded{};
+}
+Cell lid_cell(Lid lid) { return lid == Lid{} ? Cell() : Cell(std::uint64_t{lid.value}); }
+
+std::string_view link_layer_word(sys::LinkLayer layer) {
+  return layer == sys::LinkLayer::infiniband ? "InfiniBand" : layer == sys::LinkLayer::ethernet ? "Ethernet" : "";
 }
 
-void visit_port(report::Sink& sink, const sys::EndPort& port) {
-  sink.value("port_num", port.number);
-  sink.value("end_port", port.name());
-  sink.text_or_null("link_layer", port.link_layer == sys::LinkLayer::infiniband ? "InfiniBand"
-                                  : port.link_layer == sys::LinkLayer::ethernet ? "Ethernet"
-                                                                                : "");
-  visit_code<smp::PortState>(sink, "state", port.state);
-  visit_code<smp::PortPhysicalState>(sink, "phys_state", port.phys_state);
-  sink.text_or_null("sysfs_rate", port.rate_text);
-  sink.lid_or_null("lid", port.lid);
-  sink.value("lmc", port.lmc);
-  sink.lid_or_null("sm_lid", port.sm_lid);
-  sink.value("sm_sl", port.sm_sl);
-  sink.symbol("capability_mask", port.capability_mask, symbol(smp::capability_mask::info(), port.capability_mask));
-  sink.value("port_guid", port.port_guid());
-  sink.value("gid", port.default_gid());
-  sink.text_or_null("smi_umad", port.smi_umad);
-  sink.text_or_null("gsi_umad", port.gsi_umad);
+// Keys without a meaning are those of nodes and ports of a fabric.
+constexpr std::array<Column<Device>, 9> all_device_columns{{
+    {{.key = "device", .heading = "DEVICE", .usual = true, .meaning = "RDMA device of this host: mlx5_0.", .type = JsonType::text},
+     [](const Device& device) { return Cell(std::string_view(device.name)); }},
+    {{.key = "ca_type", .heading = "CA TYPE", .meaning = "Type of a device of this host.", .type = JsonType::text},
+     [](const Device& device) { return text_cell(device.ca_type); }},
+    {{.key = "node_type", .heading = "TYPE", .coded = true}, [](const Device& device) { return code_cell<smp::NodeType>(device.node_type); }},
+    {{.key = "firmware", .heading = "FIRMWARE", .usual = true, .meaning = "Firmware version of a device.", .type = JsonType::text},
+     [](const Device& device) { return text_cell(device.firmware); }},
+    {{.key = "hardware", .heading = "HARDWARE", .meaning = "Hardware version of a device of this host.", .type = JsonType::text},
+     [](const Device& device) { return text_cell(device.hardware); }},
+    {{.key = "board_id", .heading = "BOARD", .meaning = "Board of a device of this host.", .type = JsonType::text},
+     [](const Device& device) { return text_cell(device.board_id); }},
+    {{.key = "node_description", .heading = "NODE"}, [](const Device& device) { return text_cell(device.node_description); }},
+    {{.key = "node_guid", .heading = "NODE GUID"}, [](const Device& device) { return Cell(device.node_guid); }},
+    {{.key = "system_image_guid", .heading = "SYSTEM"}, [](const Device& device) { return Cell(device.system_image_guid); }},
+}};
+
+constexpr std::array<Column<EndPort>, 15> all_port_columns{{
+    {{.key = "port_num", .heading = "PORT", .usual = true}, [](const EndPort& port) { return Cell(std::uint64_t{port.number}); }},
+    {{.key = "end_port", .heading = "END PORT", .meaning = "End port of this host: mlx5_0/1.", .type = JsonType::text},
+     [](const EndPort& port) { return Cell(port.name()); }},
+    {{.key = "link_layer", .heading = "LINK LAYER", .usual = true, .meaning = "InfiniBand or Ethernet.", .type = JsonType::text},
+     [](const EndPort& port) { return text_cell(std::string(link_layer_word(port.link_layer))); }},
+    {{.key = "state", .heading = "STATE", .usual = true, .coded = true},
+     [](const EndPort& port) { return code_cell<smp::PortState>(port.state); }},
+    {{.key = "phys_state", .heading = "PHYSICAL", .usual = true, .coded = true},
+     [](const EndPort& port) { return code_cell<smp::PortPhysicalState>(port.phys_state); }},
+    {{.key = "sysfs_rate",
+      .heading = "RATE",
+      .usual = true,
+      .meaning = "The kernel's words for the rate of a port: 40 Gb/sec (4X QDR).",
+      .type = JsonType::text},
+     [](const EndPort& port) { return text_cell(port.rate_text); }},
+    {{.key = "lid", .heading = "LID", .usual = true}, [](const EndPort& port) { return lid_cell(port.lid); }},
+    {{.key = "lmc", .heading = "LMC"}, [](const EndPort& port) { return Cell(std::uint64_t{port.lmc}); }},
+    {{.key = "sm_lid", .heading = "SM LID", .meaning = "LID of the port's subnet manager.", .type = JsonType::integer},
+     [](const EndPort& port) { return lid_cell(port.sm_lid); }},
+    {{.key = "sm_sl", .heading = "SM SL", .meaning = "Service level to the port's subnet manager.", .type = JsonType::integer},
+     [](const EndPort& port) { return Cell(std::uint64_t{port.sm_sl}); }},
+    {{.key = "capability_mask", .heading = "CAPABILITIES", .coded = true, .meaning = "PortInfo.CapabilityMask.", .type = JsonType::integer},
+     [](const EndPort& port) {
+       return Cell(report::Coded{port.capability_mask, symbol(smp::capability_mask::info(), port.capability_mask)});
+     }},
+    {{.key = "port_guid", .heading = "PORT GUID"}, [](const EndPort& port) { return Cell(port.port_guid()); }},
+    {{.key = "gid", .heading = "GID", .meaning = "GID 0 of a port: its subnet prefix and its port GUID.", .type = JsonType::gid},
+     [](const EndPort& port) { return Cell(to_text(port.default_gid())); }},
+    {{.key = "smi_umad", .heading = "SMI", .meaning = "Device of this host for SMPs: umad0.", .type = JsonType::text},
+     [](const EndPort& port) { return text_cell(port.smi_umad); }},
+    {{.key = "gsi_umad", .heading = "GSI", .meaning = "Device of this host for GMPs: umad0.", .type = JsonType::text},
+     [](const EndPort& port) { return text_cell(port.gsi_umad); }},
+}};
+
+template <std::size_t at>
+Cell of_device(const EndPortRow& port) {
+  return all_device_columns[at].get(*port->device);
+}
+template <std::size_t at>
+Cell of_port(const EndPortRow& port) {
+  return all_port_columns[at].get(*port);
+}
+template <std::size_t... device, std::size_t... port>
+constexpr auto listed(std::index_sequence<device...> /*of all_device_columns*/, std::index_sequence<port...> /*of all_port_columns*/) {
+  return std::array{Column<EndPortRow>{all_device_columns[device], of_device<device>}...,
+                    Column<EndPortRow>{all_port_columns[port], of_port<port>}...};
+}
+constexpr auto all_listed_columns =
+    listed(std::make_index_sequence<all_device_columns.size()>(), std::make_index_sequence<all_port_columns.size()>());
+
+void visit_device(report::Sink& sink, const DevicesReport::ListedDevice& shown) {
+  sink.begin_object();
+  report::write_members(sink, device_columns(), *shown.device);
+  sink.objects("ports", shown.ports, [&](const EndPort* port) { report::write_members(sink, end_port_columns(), *port); });
+  sink.end_object();
 }
 
 }  // namespace
+
+std::span<const Column<Device>> device_columns() { return all_device_columns; }
+std::span<const Column<EndPort>> end_port_columns() { return all_port_columns; }
+std::span<const Column<EndPortRow>> listed_end_port_columns() { return all_listed_columns; }
 
 std::string link_layer_text(const sys::EndPort& port) {
   return port.link_layer_text.empty() ? "InfiniBand" : escaped(port.link_layer_text);
@@ -72,20 +146,13 @@ void DevicesReport::visit(report::Sink& sink) const {
   sink.end_array();
 }
 
-void DevicesReport::visit_device(report::Sink& sink, const ListedDevice& shown) {
-  sink.begin_object();
-  const auto& [device, ports] = shown;
-  sink.value("device", device->name);
-  sink.text_or_null("ca_type", device->ca_type);
-  visit_code<smp::NodeType>(sink, "node_type", device->node_type);
-  sink.text_or_null("firmware", device->firmware);
-  sink.text_or_null("hardware", device->hardware);
-  sink.text_or_null("board_id", device->board_id);
-  sink.text_or_null("node_description", device->node_description);
-  sink.value("node_guid", device->node_guid);
-  sink.value("system_image_guid", device->system_image_guid);
-  sink.objects("ports", ports, [&](const sys::EndPort* port) { visit_port(sink, *port); });
-  sink.end_object();
+void DevicesReport::emit(Emit& emit, const TableOptions& options, std::FILE* file) const {
+  if (!options.given()) return emit(*this);
+  report::Table<EndPortRow> table(listed_end_port_columns());
+  options.apply(table);
+  std::vector<EndPortRow> ports;
+  for (const ListedDevice& shown : devices) ports.insert(ports.end(), shown.ports.begin(), shown.ports.end());
+  emit(ListReport<EndPortRow>("ports", std::move(table), std::move(ports), file));
 }
 
 }  // namespace ib::tools

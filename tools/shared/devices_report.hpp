@@ -2,11 +2,13 @@
 // The base of the reports of ibstat, ibstatus and ibv_devices: devices of this host, and selected end ports of these devices.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
+#include "report/columns.hpp"
 #include "sys/device.hpp"
-#include "tools/frame/emit.hpp"
+#include "tools/shared/table_options.hpp"
 
 namespace ib::tools {
 
@@ -15,6 +17,13 @@ std::string link_layer_text(const sys::EndPort& port);
 
 /// The devices in the order of infiniband-diags: sorted by their names as texts (mlx5_10 before mlx5_2).
 std::vector<const sys::Device*> by_name(const sys::DeviceList& list);
+
+/// The columns of a device and of an end port, which are those of JSON.
+std::span<const report::Column<sys::Device>> device_columns();
+std::span<const report::Column<sys::EndPort>> end_port_columns();
+/// A row of a table of end ports, and its columns: of the device, then of the port.
+using EndPortRow = const sys::EndPort*;
+std::span<const report::Column<EndPortRow>> listed_end_port_columns();
 
 /// The base of the reports. Derived classes add the text. The report refers to the session's list of devices.
 struct DevicesReport : Report {
@@ -31,9 +40,8 @@ struct DevicesReport : Report {
   /// Adds one port with its device.
   void add(const sys::EndPort& port);
   void visit(report::Sink& sink) const override;
-
- private:
-  static void visit_device(report::Sink& sink, const ListedDevice& shown);
+  /// Emits the report, or its ports as a table where `options` want one.
+  void emit(Emit& emit, const TableOptions& options, std::FILE* file) const;
 };
 
 }  // namespace ib::tools

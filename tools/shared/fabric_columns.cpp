@@ -40,11 +40,11 @@ const subnet::Port& port_of(const PortLine& line) { return line.fabric->subnet.p
 Cell node_guid(const NodeLine& line) { return node_of(line).guid(); }
 Cell node_type(const NodeLine& line) { return code_cell(node_of(line).info.node_type, smp::to_text(node_of(line).info.node_type)); }
 Cell node_description(const NodeLine& line) {
-  return node_of(line).has_description ? Cell(std::string(node_of(line).description())) : unknown();
+  return node_of(line).has_description ? Cell(node_of(line).description()) : unknown();
 }
 Cell node_name(const NodeLine& line) {
   const auto name = line.fabric->names.find(node_of(line).guid());
-  return name ? Cell(std::string(*name)) : unknown();
+  return name ? Cell(*name) : unknown();
 }
 
 Cell route(const NodeLine& line) {
@@ -248,6 +248,7 @@ constexpr auto list_columns(std::index_sequence<at...> /*of all_node_columns*/) 
   return all;
 }
 constexpr auto all_listed_columns = list_columns(std::make_index_sequence<all_node_columns.size()>());
+static_assert(all_listed_columns.size() == listed_port_column_count);
 
 }  // namespace
 

@@ -2,7 +2,12 @@
 // The columns of nodes and of ports of a fabric, for all commands that list them. They are their part of the dictionary of JSON.
 #pragma once
 
+#include <algorithm>
+#include <initializer_list>
 #include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "report/columns.hpp"
 #include "tools/shared/fabric.hpp"
@@ -28,5 +33,19 @@ std::span<const report::Column<NodeLine>> node_columns();
 std::span<const report::Column<PortLine>> port_columns();
 /// Those of a table of ports: of the node, then of the port. A column of the node whose key a port has too is nodes.KEY.
 std::span<const report::Column<PortLine>> listed_port_columns();
+inline constexpr std::size_t listed_port_column_count = 34;
+
+/// The columns of listed_port_columns() for rows that are more than a port; Row is derived from PortLine. `usual`: the keys of those that a
+/// text shows.
+template <class Row>
+std::vector<report::Column<Row>> listed_columns_of(std::initializer_list<std::string_view> usual) {
+  std::vector<report::Column<Row>> columns;
+  const auto add = [&]<std::size_t... at>(std::index_sequence<at...>) {
+    (columns.push_back({listed_port_columns()[at], [](const Row& row) { return listed_port_columns()[at].get(row); }}), ...);
+  };
+  add(std::make_index_sequence<listed_port_column_count>());
+  for (report::Column<Row>& column : columns) column.usual = std::ranges::find(usual, column.key) != usual.end();
+  return columns;
+}
 
 }  // namespace ib::tools

@@ -7,6 +7,8 @@
 #include <iterator>
 #include <vector>
 
+#include "tools/shared/check_rows.hpp"
+#include "tools/shared/devices_report.hpp"
 #include "tools/shared/fabric_columns.hpp"
 
 namespace ib::tools {
@@ -35,11 +37,8 @@ constexpr JsonWord table[] = {
     {"bias_milliamperes", number, true, false, "Bias current of the laser of each lane; null: the module does not measure it.",
      report::gauge("mA")},
     {"bidirectional", boolean, false, false, "Both ends wrote at the same time."},
-    {"board_id", text, false, false, "Board of a device of this host."},
     {"bytes", integer, false, false, "Bytes written in one direction.", report::counter("bytes")},
-    {"ca_type", text, false, false, "Type of a device of this host."},
     {"can_change", boolean, false, false, "The command can change something, of the fabric or of this host."},
-    {"capability_mask", integer, false, true, "PortInfo.CapabilityMask."},
     {"capacity", integer, false, false, "Entries that a table has room for, null where that was not read."},
     {"change", text, false, false,
      "How a counter has changed since the reading before: counted, saturated (delta or more), reset, implausible (more than the link "
@@ -48,8 +47,6 @@ constexpr JsonWord table[] = {
     {"channel_count", integer, false, false,
      "Ports that send, or pairs of port and VL, of which packets hold one while they wait for another.", report::gauge()},
     {"channels", object, true, false, "A circle of ports, each held by packets that wait for the next one."},
-    {"check", text, false, false,
-     "What a check looks at: node (what the SA says of it), port, or errors (counters); of health the name of the check: link-slow."},
     {"check_state", text, false, false,
      "Whether a check was done: done, partly (it looked at what was read, which is not all), not_read (something did not answer) or "
      "skipped (ruled out)."},
@@ -81,7 +78,6 @@ constexpr JsonWord table[] = {
     {"destinations", object, true, false,
      "End ports to which packets go by a port; null unless the node is a switch whose table was read."},
     {"details", object, true, false, "Counters of PortXmitDiscardDetails and PortRcvErrorDetails."},
-    {"device", text, false, false, "RDMA device of this host: mlx5_0."},
     {"device_text", text, false, false, "What the device says of a trouble, in its own words."},
     {"devices", object, true, false, "RDMA devices of this host."},
     {"dgid", gid, false, false, "Destination GID of a path."},
@@ -100,7 +96,6 @@ constexpr JsonWord table[] = {
     {"elapsed_seconds", number, false, false, "How long it took.", report::gauge("s")},
     {"end", text, false, false,
      "How a way ends: arrived, unreachable, no_entry, not_read, not_active, no_answer, wrong_port, loop, too_long or no_way."},
-    {"end_port", text, false, false, "End port of this host: mlx5_0/1."},
     {"end_port_count", integer, false, false, "Number of end ports.", report::gauge()},
     {"ends", object, true, false, "The two ends of a link; of a finding about something else the nodes or ports that it is about."},
     {"error", text, false, false, "What went wrong, in one line."},
@@ -122,22 +117,17 @@ constexpr JsonWord table[] = {
     {"file_bytes", integer, false, false, "Its size.", report::gauge("bytes")},
     {"files", boolean, false, false, "The name of a file may stand in the place of the last word."},
     {"finding_count", integer, false, false, "Findings in which a check has a part.", report::gauge()},
-    {"findings", object, true, false, "What a check found to be wrong."},
-    {"firmware", text, false, false, "Firmware version of a device."},
     {"first_node", text, false, false, "A node with this firmware: the first one."},
     {"flow_label", integer, false, false, "Flow label of a path."},
     {"format", text, false, false, "Name of the structure whose fields mad holds: SMPFormat."},
     {"former_peer", object, false, false, "What a port was linked to in an earlier fabric; members are null where it was not linked."},
     {"found", text, false, false, "What a check found, in words or digits."},
     {"from", integer, false, true, "Value of a field before."},
-    {"gid", gid, false, false, "GID 0 of a port: its subnet prefix and its port GUID."},
     {"greatest", integer, false, false, "Most routes that a link of the kind carries in one direction; null: some are not known.",
      report::gauge()},
     {"group", text, false, false, "Heading under which help lists a command."},
     {"groups", object, true, false, "Groups of a multicast forwarding table."},
-    {"gsi_umad", text, false, false, "Device of this host for GMPs: umad0."},
     {"guids", guid, true, false, "GUIDs of a port, by their index."},
-    {"hardware", text, false, false, "Hardware version of a device of this host."},
     {"hardware_revision", text, false, false, "Revision of a module or cable."},
     {"has_tables", boolean, false, false, "The port has VL arbitration tables."},
     {"headers", object, true, false, "Headers that stand before a MAD."},
@@ -190,7 +180,6 @@ constexpr JsonWord table[] = {
     {"link_down_events", integer, false, false, "How often the link went down, counted by the physical layer.", report::counter()},
     {"link_downs", integer, false, false, "How often the link went down in a window.", report::gauge()},
     {"link_kind", text, false, false, "What a link joins: host (an end port and a switch) or switch (two switches)."},
-    {"link_layer", text, false, false, "InfiniBand or Ethernet."},
     {"link_recoveries", integer, false, false, "How often the link recovered in a window.", report::gauge()},
     {"link_recovery_events", integer, false, false, "How often the link recovered without going down.", report::counter()},
     {"links", object, true, false, "Links in each of their directions, named by the port that sends."},
@@ -329,9 +318,6 @@ constexpr JsonWord table[] = {
     {"sl", integer, false, false, "Service level of a path."},
     {"sl_to_vl", integer, true, false, "Virtual lane by service level."},
     {"slid", integer, false, false, "Source LID of a path."},
-    {"sm_lid", integer, false, false, "LID of the port's subnet manager."},
-    {"sm_sl", integer, false, false, "Service level to the port's subnet manager."},
-    {"smi_umad", text, false, false, "Device of this host for SMPs: umad0."},
     {"source", object, false, false, "The end port that packets come from, null where that is not known."},
     {"source_count", integer, false, false, "Ports that send.", report::gauge()},
     {"status", integer, false, false, "Exit status of the command."},
@@ -343,7 +329,6 @@ constexpr JsonWord table[] = {
     {"switches", object, true, false, "Switches, with what was read of their forwarding tables."},
     {"symbol_ber", number, false, false, "Symbol error ratio after FEC and retransmission; 0 where the device has seen no error.",
      report::gauge()},
-    {"sysfs_rate", text, false, false, "The kernel's words for the rate of a port: 40 Gb/sec (4X QDR)."},
     {"temperature_alarm_celsius", number, false, false, "Temperature above which the module raises an alarm."},
     {"temperature_celsius", number, false, false, "Temperature.", report::gauge("C")},
     {"temperatures", object, true, false, "Temperature sensors of a device."},
@@ -381,9 +366,6 @@ constexpr JsonWord table[] = {
     {"value_after", number, false, true, "What a counter or field holds; of a speed Mb/s of a lane."},
     {"value_before", number, false, true, "What a counter held at the reading before; null: there was none, or it is a field."},
     {"vendor", text, false, false, "Vendor of a module or cable."},
-    {"verdict", text, false, false,
-     "What a check comes to: ok, warning or failed; on credit loops free, free_for_used_sls, possible, found or not_read; of health "
-     "healthy, findings or unknown."},
     {"versions", object, true, false, "Firmware versions by type of device and PSID."},
     {"vl", integer, false, false, "Virtual lane."},
     {"voltage_millivolts", number, false, false, "Supply voltage of a module.", report::gauge("mV")},
@@ -397,11 +379,12 @@ constexpr JsonWord table[] = {
 };
 static_assert(std::ranges::is_sorted(table, {}, &JsonWord::key));
 
-/// Adds the words of columns that have a meaning.
+/// Adds the words of columns that have a meaning, as far as no other table has them.
 template <class Columns>
 void add_words(std::vector<JsonWord>& words, const Columns& columns) {
   for (const report::ColumnInfo& column : columns) {
-    if (!column.meaning.empty()) words.push_back({column.key, column.type, column.is_list, column.coded, column.meaning, column.measure});
+    const bool is_new = std::ranges::find(words, column.key, &JsonWord::key) == words.end();
+    if (is_new && !column.meaning.empty()) words.push_back({column.key, column.type, column.is_list, column.coded, column.meaning, column.measure});
   }
 }
 
@@ -409,6 +392,9 @@ std::vector<JsonWord> all_words() {
   std::vector<JsonWord> words(std::begin(table), std::end(table));
   add_words(words, node_columns());
   add_words(words, port_columns());
+  add_words(words, check_columns());
+  add_words(words, device_columns());
+  add_words(words, end_port_columns());
   std::ranges::sort(words, {}, &JsonWord::key);
   return words;
 }

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "tools/frame/common_options.hpp"
 #include "tools/frame/terminal.hpp"
 #include "tools/shared/fabric.hpp"
+#include "tools/shared/growth.hpp"
 
 namespace ib::tools {
 
@@ -29,6 +31,12 @@ struct TableOptions {
   void refuse_for_json(Format format, std::string_view rows, std::string_view of_json) const;
 
   /// Throws UsageError for a column that is not there.
+  template <class Row>
+  void check(std::span<const report::Column<Row>> of) const {
+    report::Table<Row> table(of);
+    apply(table);
+  }
+  /// Does the same.
   template <class Row>
   void apply(report::Table<Row>& table) const {
     if (wide) table.show_all();
@@ -49,29 +57,97 @@ std::vector<std::string> keys_of(const Columns& columns) {
   return keys;
 }
 
-/// A list of a fabric as a table.
+/// The width of a table that goes to `file`.
+inline std::size_t table_width(std::FILE* file) { return terminal_of(file).width.value_or(report::unlimited_width); }
+
+/// A list as a table.
 template <class Row>
-struct TableReport : FabricReport {
+struct ListReport final : Report {
   /// `member` is the name of the list in JSON. A text is for `file`.
-  TableReport(const Fabric& of, std::string_view member, report::Table<Row> shown, std::vector<Row> lines, std::FILE* file)
-      : FabricReport(of),
-        key(member),
-        table(std::move(shown)),
-        rows(std::move(lines)),
-        most_width(terminal_of(file).width.value_or(report::unlimited_width)) {
+  ListReport(std::string_view member, report::Table<Row> shown, std::vector<Row> lines, std::FILE* file)
+      : key(member), table(std::move(shown)), rows(std::move(lines)), most_width(table_width(file)) {
     table.arrange(rows);
   }
 
-  void visit(report::Sink& sink) const override {
-    table.visit(sink, key, rows);
-    visit_failures(sink);
+  void visit(report::Sink& sink) const override { table.visit(sink, key, rows); }
+  void text(TextOut& out) const override {
+    table.write_text(rows, most_width, [&out](std::string_view line) { out.write(line); });
   }
-  void text(TextOut& out) const override { out.write(table.text(rows, most_width)); }
 
   std::string_view key;
   report::Table<Row> table;
   std::vector<Row> rows;
   std::size_t most_width;
+};
+
+/// A list of a fabric as a table.
+template <class Row>
+struct TableReport : FabricReport {
+  TableReport(const Fabric& of, std::string_view member, report::Table<Row> shown, std::vector<Row> lines, std::FILE* file)
+      : FabricReport(of), list(member, std::move(shown), std::move(lines), file) {}
+
+  void visit(report::Sink& sink) const override {
+    if (round) begin_round(sink, *round);
+    list.visit(sink);
+    visit_failures(sink);
+    if (round) sink.end_object();
+  }
+  void text(TextOut& out) const override {
+    if (round && !round->seconds) return;
+    if (round) out.print("{}\n", round->time);
+    list.text(out);
+  }
+
+  ListReport<Row> list;
+  /// Of one of several readings, in JSON an element of the list that is open. The first one has no text: there are no rates yet.
+  std::optional<Round> round{};
+};
+
+/// Writes the rows of a table as they come: all of CSV and of tab-separated values, unless they are sorted. Those of a text are kept, since
+/// columns are as wide as their widest word.
+template <class Row>
+class TableWriter {
+ public:
+  TableWriter(Emit& emit, std::string_view member, report::Table<Row> table, std::FILE* file)
+      : emit_(emit), member_(member), table_(std::move(table)), file_(file) {}
+
+  void add(Row row) {
+    if (!streams()) return kept_.push_back(std::move(row));
+    begin();
+    if (written_ == table_.most_rows()) return;
+    table_.visit_row(emit_.sink(), row);
+    ++written_;
+  }
+  /// Ends the table. The failures of `fabric` worsen the exit status.
+  void end(const Fabric& fabric) {
+    if (streams()) {
+      begin();
+      emit_.sink().end_array();
+      emit_.raise(NoReport(fabric).status());
+    } else {
+      emit_(TableReport<Row>(fabric, member_, std::move(table_), std::move(kept_), file_));
+    }
+  }
+
+ private:
+  struct NoReport final : FabricReport {
+    using FabricReport::FabricReport;
+    void visit(report::Sink&) const override {}
+    void text(TextOut&) const override {}
+  };
+
+  bool streams() const { return emit_.json() && table_.streams(); }
+  void begin() {
+    if (!std::exchange(has_begun_, true)) table_.begin(emit_.sink(), member_);
+  }
+
+  Emit& emit_;
+  std::string_view member_;
+  report::Table<Row> table_;
+  std::FILE* file_;
+  std::vector<Row> kept_;
+  std::size_t written_{};
+  bool has_begun_{};
 };
 
 /// A table for a document: the member of its list, its columns and its rows.

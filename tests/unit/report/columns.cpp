@@ -103,6 +103,38 @@ TEST_CASE("a cell with members is words in a text and what it writes in JSON, an
   CHECK(csv(table, {}) == "ends\r\n");
 }
 
+TEST_CASE("rows that are written one by one are those of a list") {
+  Table<Row> table(columns);
+  table.keep_first(2);
+  CHECK(table.streams());
+  CHECK(table.most_rows() == 2);
+  std::string text;
+  TableSink sink(text, TableStyle::csv, "rows");
+  sink.begin_object();
+  table.begin(sink, "rows");
+  CHECK(text.empty());
+  for (const Row& row : rows()) table.visit_row(sink, row);
+  CHECK(std::ranges::count(text, '\n') == 4);  // each as it came
+  sink.end_array();
+  sink.end_object();
+  CHECK(text == csv(table, rows()));
+  std::vector<std::string> lines;
+  table.write_text(rows(), unlimited_width, [&](std::string_view line) { lines.emplace_back(line); });
+  CHECK(lines.size() == 4);
+  table.sort_by("lid");
+  CHECK_FALSE(table.streams());
+}
+
+TEST_CASE("a text that lives with its row is a cell") {
+  constexpr std::array<Column<Row>, 1> one{{{{"name", "NAME", {}, true}, [](const Row& row) { return Cell(std::string_view(row.name)); }}}};
+  Table<Row> table(one);
+  table.sort_by("-name");
+  std::vector<Row> sorted = rows();
+  table.arrange(sorted);
+  CHECK(table.text(sorted) == "NAME\nb\\x1b\na\n\n");
+  CHECK(document(table, sorted)["rows"][0]["name"] == "b\x1b");
+}
+
 TEST_CASE("the first rows are kept after they were sorted") {
   Table<Row> table(columns);
   std::vector<Row> sorted = rows();

@@ -305,6 +305,19 @@ TEST_CASE_METHOD(Counting, "the JSON of checks has the rows that are shown, and 
   CHECK(found["status"] == 1);
 }
 
+TEST_CASE_METHOD(Counting, "checks are a table of findings, as text and as CSV") {
+  near_pma.count(2, "symbol_error_counter") = 11;
+  const auto table = run({"ibchecknet", "--columns", "check,verdict,port_num,findings"});
+  CHECK(table.status == 1);
+  CHECK_THAT(table.out, ibtest::starts_with("CHECK   VERDICT  PORT  FINDINGS\n") && contains("\nerrors  failed      2  "));
+  const auto csv = run({"ibchecknet", "--format", "csv", "--columns", "check,port_num,findings", "--sort=check", "--top=1"});
+  CHECK_THAT(csv.out, ibtest::starts_with("check,port_num,findings\r\nerrors,,\"[{\"\"severity\"\""));
+  const json some = json::parse(run({"ibchecknet", "--json", "--columns", "verdict"}).out);
+  CHECK(some["checks"][0] == json({{"verdict", "failed"}}));
+  CHECK(run({"ibchecknet", "--columns", "colour"}).status == 2);
+  CHECK(run({"ibcheckport", "--columns", "colour", "1", "2"}).status == 2);
+}
+
 TEST_CASE_METHOD(Site, "names of nodes are hostile") {
   FakeFabric::Node& node = fabric.node(far);
   node.description = {};

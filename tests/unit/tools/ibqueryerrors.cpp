@@ -141,6 +141,43 @@ TEST_CASE("ibqueryerrors: ports with errors, in the words of both dialects") {
   }
 }
 
+TEST_CASE("ibqueryerrors: ports with errors as a table") {
+  Fabric f;
+  f.pma.count(2, "symbol_error_counter") = 2048;
+  f.pma.count(2, "link_downed_counter") = 1;
+  f.other_pma.count(2, "port_rcv_errors") = 7;
+  const auto table = ibtool(f.fabric, {"ibqueryerrors", "--format", "table"});
+  CHECK(table.status == 1);
+  CHECK(table.out ==
+        "NODE   PORT  PEER   PORT  ERRORS\n"
+        "leaf      2  other     1  SymbolErrorCounter 2048, LinkDownedCounter 1\n"
+        "other     2  leaf      3  PortRcvErrors 7\n");
+  const auto csv = ibtool(f.fabric, {"ibqueryerrors", "--format=csv", "--columns=lid,port_num,port_rcv_errors,errors", "--sort=-lid"});
+  CHECK_THAT(csv.out, starts_with("lid,port_num,port_rcv_errors,errors\r\n4,2,7,\"[{\"\"counter\"\":\"\"port_rcv_errors\"\",\"\"count\"\":7,") &&
+                          contains("\r\n1,2,0,"));
+  CHECK(ibtool(f.fabric, {"ibqueryerrors", "--top", "1", "--columns=lid", "--format=tsv"}).out == "lid\n1\n");
+  const auto data = ibtool(f.fabric, {"ibqueryerrors", "--counters", "--format", "table", "--sort=-port_rcv_pkts"});
+  CHECK(data.status == 0);
+  CHECK_THAT(data.out, starts_with("NODE   PORT  PEER   PORT  PortXmitData  PortRcvData  PortXmitPkts  PortRcvPkts\n"));
+  const auto wide = ibtool(f.fabric, {"ibqueryerrors", "--format", "wide", "--details", "--data"});
+  CHECK_THAT(wide.out, contains("VL15Dropped") && contains("PortInactiveDiscards") && contains("PortXmitData") && contains("SYSTEM"));
+}
+
+TEST_CASE("ibqueryerrors: a table without rows has its headings, and options that are not for it are refused") {
+  Fabric f;
+  CHECK(ibtool(f.fabric, {"ibqueryerrors", "--columns", "lid,errors", "--format", "csv"}).out == "lid,errors\r\n");
+  CHECK(ibtool(f.fabric, {"ibqueryerrors", "--columns", "lid,errors"}).out == "LID  ERRORS\n");
+  CHECK_THAT(ibtool(f.fabric, {"ibqueryerrors", "--format=csv"}).out, contains("counter,count,threshold,saturated\r\n"));
+  const std::size_t asked = f.asked_in_all();
+  const auto wrong = ibtool(f.fabric, {"ibqueryerrors", "--columns", "port_rcv_eror"});
+  CHECK(wrong.status == 2);
+  CHECK_THAT(wrong.err, contains("no column is called 'port_rcv_eror'") && contains("port_rcv_errors"));
+  CHECK(ibtool(f.fabric, {"ibqueryerrors", "--columns", "errors", "--counters"}).status == 2);
+  CHECK_THAT(ibtool(f.fabric, {"ibqueryerrors", "--sort=lid", "--json"}).err, contains("--sort is for a table, whose rows are ports"));
+  CHECK(ibtool(f.fabric, {"ibqueryerrors", "--interval=1", "--format=table"}).status == 2);
+  CHECK(f.asked_in_all() == asked);
+}
+
 TEST_CASE("ibqueryerrors: thresholds and what is suppressed") {
   Fabric f;
   f.simple();
