@@ -90,11 +90,20 @@ void Interrupt::ready(short /*revents*/) {
   came_.set();
 }
 
-Task<> until_interrupted(Loop& loop, Interrupt& interrupt, Task<> work) {
+namespace {
+Task<> mark_end(Task<> work, bool& is_done) {
+  co_await std::move(work);
+  is_done = true;
+}
+}  // namespace
+
+Task<bool> until_interrupted(Loop& loop, Interrupt& interrupt, Task<> work) {
+  bool is_done = false;
   TaskGroup group(loop);
-  group.spawn(std::move(work));
+  group.spawn(mark_end(std::move(work), is_done));
   group.spawn(interrupt.wait());
   co_await group.wait_below(2);
+  co_return is_done;
 }
 
 }  // namespace ib::async

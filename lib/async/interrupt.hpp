@@ -35,7 +35,7 @@ class Interrupt final : public PollSource {
 /// Signals must be blocked.
 void replace_fallback(void (*usual)(int), void (*handler)(int));
 
-/// Runs `work` until it ends. A signal cancels `work`. Throws what `work` throws.
-Task<> until_interrupted(Loop& loop, Interrupt& interrupt, Task<> work);
+/// Runs `work` until it ends, or a signal cancels it. Returns whether it ended. Throws what `work` throws.
+Task<bool> until_interrupted(Loop& loop, Interrupt& interrupt, Task<> work);
 
 }  // namespace ib::async

@@ -98,6 +98,8 @@ void find_symbol_ratios(const Input& input, Findings& findings);
 void find_weak_lanes(const Input& input, Findings& findings);
 /// A part of find_uncorrectable_blocks().
 void find_uncorrected_by_registers(const Input& input, Findings& findings);
+
+// unhealthy.cpp
 void find_unhealthy_ports(const Input& input, Findings& findings);
 void find_asymmetric_planes(const Input& input, Findings& findings);
 

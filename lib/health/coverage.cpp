@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 
 #include "health/checks.hpp"
@@ -41,6 +42,21 @@ bool has_judged_parts(const phy::PortRow* row) {
   using phy::Part;
   constexpr std::array judged{Part::operation, Part::troubleshooting, Part::module, Part::statistics};
   return row != nullptr && std::ranges::all_of(judged, [row](Part part) { return row->has(part); });
+}
+
+/// The ports of several planes whose registers were to be read.
+std::vector<PortIndex> ports_with_planes(const Input& input) {
+  std::vector<PortIndex> ports;
+  std::ranges::copy_if(input.phy_ports, std::back_inserter(ports),
+                       [&input](PortIndex at) { return input.planes.count(input.subnet.port(at).node) != 0; });
+  return ports;
+}
+
+/// Whether the state of each plane of a port was read.
+bool has_all_planes(const Input& input, PortIndex at) {
+  const auto planes = input.phy.planes(at);
+  return planes.size() == input.planes.count(input.subnet.port(at).node) &&
+         std::ranges::all_of(planes, [](const phy::PortRow& plane) { return plane.has(phy::Part::operation); });
 }
 
 /// The PortInfo of the ports that the sweep found, and of those whose request failed.
@@ -85,6 +101,8 @@ std::vector<Coverage> coverage_of(const Input& input) {
                          input.environment_nodes.size()};
     all.push_back({Source::environment, switches, switches});
   }
+  if (!input.planes.of_node.empty())
+    all.push_back(cover(input, Source::planes, ports_with_planes(input), [&input](PortIndex at) { return has_all_planes(input, at); }));
   const Share managers{input.managers.size(), input.managers.size() + input.silent_managers};
   if (managers.of != 0) all.push_back({Source::managers, managers, managers});
   return all;
@@ -110,6 +128,7 @@ std::string coverage_text(const Coverage& coverage) {
   if (coverage.source == Source::pkeys) return fmt::format("P_Keys of {} of {} ports", ports.read, ports.of);
   if (coverage.source == Source::fec) return fmt::format("FEC modes of {} of {} ports", ports.read, ports.of);
   if (coverage.source == Source::phy) return fmt::format("registers of {} of {} ports", ports.read, ports.of);
+  if (coverage.source == Source::planes) return fmt::format("planes of {} of {} ports", ports.read, ports.of);
   if (coverage.source == Source::environment) return fmt::format("temperatures of {} of {} switches", ports.read, ports.of);
   if (coverage.source == Source::managers)
     return fmt::format("SMInfo of {} of {} subnet manager{}", ports.read, ports.of, ports.of == 1 ? "" : "s");
@@ -134,6 +153,8 @@ std::string_view name_of_covered(Source source) {
       return "phy";
     case Source::environment:
       return "environment";
+    case Source::planes:
+      return "planes";
     default:
       return "window";
   }

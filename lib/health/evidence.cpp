@@ -11,12 +11,14 @@
 #include "health/coverage.hpp"
 #include "health/window.hpp"
 #include "iba/text.hpp"
+#include "subnet/twins.hpp"
 
 namespace ib::health {
 
 std::string port_text(const subnet::Subnet& subnet, subnet::PortIndex port) {
   const subnet::Node& node = subnet.node(subnet.port(port).node);
-  return fmt::format("{} {} port {}", in_quotes(node.description()), to_text(node.guid()), subnet.port(port).number);
+  return fmt::format("{} {}{} port {}", in_quotes(node.description()), to_text(node.guid()),
+                     subnet::twin_mark(subnet, subnet.port(port).node), subnet.port(port).number);
 }
 
 std::string first_names(const subnet::Subnet& subnet, const std::vector<subnet::NodeIndex>& nodes) {

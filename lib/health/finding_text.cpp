@@ -10,6 +10,7 @@
 #include "iba/text.hpp"
 #include "subnet/names.hpp"
 #include "subnet/port_label.hpp"
+#include "subnet/twins.hpp"
 
 namespace ib::health {
 namespace {
@@ -48,6 +49,7 @@ std::string FindingText::place(const Place& place) const {
   const subnet::Node& node = of.node(place.node);
   const std::string_view name = subnet::name_of(node, &names);
   std::string text = fmt::format("{}{}{}", name.empty() ? "" : in_quotes(name), name.empty() ? "" : " ", to_text(node.guid()));
+  text += subnet::twin_mark(of, place.node);
   if (place.port == subnet::none) return text;
   const std::string number = std::to_string(of.port(place.port).number);
   text += " port " + number;
@@ -60,6 +62,7 @@ std::string FindingText::short_place(const Place& place) const {
   const subnet::Subnet& of = place.is_before ? *before : subnet;
   const std::string_view name = subnet::name_of(of.node(place.node), &names);
   std::string text = name.empty() ? to_text(of.node(place.node).guid()) : in_quotes(name);
+  text += subnet::twin_mark(of, place.node);
   if (place.port != subnet::none) text += fmt::format(" port {}", of.port(place.port).number);
   return text;
 }

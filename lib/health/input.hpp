@@ -45,8 +45,11 @@ enum class Source : std::uint8_t {
   phy,          ///< the registers of the physical layer of ports
   environment,  ///< temperatures and fans of switches
   unhealthy,    ///< MlnxExtPortInfo: whether a port was taken out of use
+  planes,       ///< the planes of ports of several planes
 };
-inline constexpr std::size_t source_count = 14;
+inline constexpr std::size_t source_count = 15;
+/// The sources of --phy.
+inline constexpr std::array sources_of_phy{Source::phy, Source::environment, Source::unhealthy, Source::planes};
 
 /// A set of sources.
 using Sources = std::bitset<source_count>;
@@ -128,8 +131,7 @@ struct Input {
   Input(const subnet::Subnet& of, const subnet::Failures& met, const Thresholds& limits)
       : subnet(of), failures(met), thresholds(limits), counts(of.ports().size()) {
     source(Source::baseline) = {CheckState::skipped, "no --baseline is given"};
-    for (const Source of_devices : {Source::phy, Source::environment, Source::unhealthy})
-      source(of_devices) = {CheckState::skipped, "needs --phy"};
+    for (const Source of_devices : sources_of_phy) source(of_devices) = {CheckState::skipped, "needs --phy"};
   }
   /// Fills Source::baseline. `before` must outlive this object.
   void compare_with(const Baseline& before) {
@@ -168,6 +170,7 @@ struct Input {
   phy::Table phy;                                    ///< Source::phy, Source::environment; or of some ports, for what is found there
   phy::Table phy_before;                             ///< an earlier reading, for what was counted in between
   std::vector<subnet::PortIndex> phy_ports;          ///< those whose registers were to be read
+  phy::Planes planes;                                ///< Source::planes: how many the ports of devices have
   std::vector<subnet::NodeIndex> environment_nodes;  ///< those whose environment was to be read
   std::map<subnet::PortIndex, mlx::UnhealthyReason> unhealthy;  ///< Source::unhealthy, of the ports that were read
   std::array<SourceState, source_count> sources{};              ///< by Source

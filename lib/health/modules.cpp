@@ -99,12 +99,13 @@ void find_weak_light(const Input& input, Findings& findings) {
   input.each_phy_row([&](PortIndex at, const PortRow& row) {
     const PortIndex peer = input.subnet.port(at).peer;
     if (peer == subnet::none) return;  // without a link nobody need send light
-    if (const auto alarm = phy::rx_power_alarm(row)) {
-      Finding finding = beyond(input, at, "rx_power_dbm", alarm->value, alarm->limit);
-      finding.detail = alarm->is_low ? "The receiver is below its low alarm threshold." : "The receiver is above its high alarm threshold.";
+    const auto add = [&](std::string_view field, std::string_view what, const phy::Excess& alarm) {
+      Finding finding = beyond(input, at, field, alarm.value, alarm.limit);
+      finding.detail = fmt::format("The {} is {} alarm threshold.", what, alarm.is_low ? "below its low" : "above its high");
       findings.push_back(std::move(finding));
-      return;
-    }
+    };
+    if (const auto alarm = phy::tx_power_alarm(row)) add("tx_power_dbm", "transmitter", *alarm);
+    if (const auto alarm = phy::rx_power_alarm(row)) return add("rx_power_dbm", "receiver", *alarm);
     const PortRow* sender = input.phy.find(peer);
     const std::optional<double> loss = sender != nullptr ? phy::attenuation(*sender, row) : std::nullopt;
     if (!loss || *loss < input.thresholds.light_loss) return;

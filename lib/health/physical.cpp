@@ -69,16 +69,6 @@ void find_ratios(const Input& input, Findings& findings, const RatioKind& kind) 
   });
 }
 
-/// A port that somebody took out of use, or that is about to be.
-void find_reasons(const Input& input, Findings& findings, bool (*is_meant)(mlx::UnhealthyReason reason)) {
-  for (const auto& [at, reason] : input.unhealthy) {
-    if (!is_meant(reason)) continue;
-    Finding finding = on_cable(input.subnet, at);
-    finding.evidence.push_back(field_value("UnhealthyReason", 0, {static_cast<std::uint64_t>(reason), mlx::to_text(reason)}));
-    findings.push_back(std::move(finding));
-  }
-}
-
 }  // namespace
 
 void find_effective_ratios(const Input& input, Findings& findings) {
@@ -121,17 +111,6 @@ void find_uncorrected_by_registers(const Input& input, Findings& findings) {
     finding.evidence.push_back(evidence);
     findings.push_back(std::move(finding));
   });
-}
-
-void find_unhealthy_ports(const Input& input, Findings& findings) {
-  find_reasons(input, findings, [](mlx::UnhealthyReason reason) {
-    using enum mlx::UnhealthyReason;
-    return reason != unsupported && reason != none && reason != asymmetric;
-  });
-}
-
-void find_asymmetric_planes(const Input& input, Findings& findings) {
-  find_reasons(input, findings, [](mlx::UnhealthyReason reason) { return reason == mlx::UnhealthyReason::asymmetric; });
 }
 
 }  // namespace ib::health

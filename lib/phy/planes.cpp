@@ -12,21 +12,21 @@ namespace {
 
 constexpr std::uint32_t capabilities_modifier = 4;  // of the vendor's GeneralInfo, an SMP
 
-/// The number of planes of a node; 0 where it refuses an attribute, or says that it lacks it.
-async::Task<mad::Result<unsigned>> request_planes(subnet::SurveyPort port) {
+/// The planes of a node; none where it refuses an attribute, or says that it lacks it.
+async::Task<mad::Result<NodePlanes>> request_planes(subnet::SurveyPort port) {
   const mad::Result<smp::MlnxGeneralCapabilities> can =
       co_await port.transactor.try_subn_get<smp::MlnxGeneralCapabilities>(port.path, capabilities_modifier);
   if (!can) {
     if (can.error().status() == 0) co_return can.shared_error();
-    co_return 0U;
+    co_return NodePlanes{};
   }
-  if (!can->is_extended_node_info_supported) co_return 0U;
+  if (!can->is_extended_node_info_supported) co_return NodePlanes{};
   const mad::Result<smp::MlnxExtNodeInfo> info = co_await port.transactor.try_subn_get<smp::MlnxExtNodeInfo>(port.path);
   if (!info) {
     if (info.error().status() == 0) co_return info.shared_error();
-    co_return 0U;
+    co_return NodePlanes{};
   }
-  co_return unsigned{info->asic_max_planes};
+  co_return NodePlanes{info->asic_max_planes, info->is_plane_asymmetry_enabled != 0};
 }
 
 }  // namespace
@@ -38,11 +38,11 @@ async::Task<Planes> read_planes(mad::Transactor& transactor, const subnet::Subne
     if (subnet::is_mellanox(subnet.node(node).info)) ports.push_back(subnet.node(node).first_port);
   }
   const subnet::SurveyOptions options(std::move(start), subnet::SurveyWay::smp);
-  const subnet::SurveyQuestion<unsigned> ask = request_planes;
-  subnet::Surveyed<unsigned> found = co_await subnet::survey<unsigned>(transactor, subnet, std::move(ports), options, ask);
+  const subnet::SurveyQuestion<NodePlanes> ask = request_planes;
+  subnet::Surveyed<NodePlanes> found = co_await subnet::survey<NodePlanes>(transactor, subnet, std::move(ports), options, ask);
   Planes planes;
   for (const auto& row : found.rows) {
-    if (row.value.value_or(0) > 1) planes.of_node[subnet.port(row.port).node] = *row.value;
+    if (row.value && row.value->count > 1) planes.of_node[subnet.port(row.port).node] = *row.value;
   }
   planes.failures = std::move(found.failures);
   co_return planes;

@@ -14,9 +14,21 @@
 
 namespace ib::phy {
 
+/// The planes of each port of a node.
+struct NodePlanes {
+  unsigned count{};
+  bool may_differ{};  ///< the device lets planes of a port go down one by one
+};
+
 struct Planes {
-  std::map<subnet::NodeIndex, unsigned> of_node;  ///< the nodes with planes: how many each port has, at least 2
-  subnet::Failures failures;                      ///< nodes that did not answer
+  std::map<subnet::NodeIndex, NodePlanes> of_node;  ///< the nodes with planes, which are at least two
+  subnet::Failures failures;                        ///< nodes that did not answer
+
+  /// The number of planes of each port of a node; 0: its ports have none.
+  unsigned count(subnet::NodeIndex node) const {
+    const auto found = of_node.find(node);
+    return found == of_node.end() ? 0 : found->second.count;
+  }
 };
 
 /// Requests the planes of those of `nodes` that are of a vendor with planes: one SMP each, and another one where the attribute is there.

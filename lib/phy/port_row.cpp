@@ -32,6 +32,7 @@ bool PortRow::has_module() const {
 }
 
 void take(PortRow& row, const reg::PddrOperation& page) {
+  row.link_state = page.phy_mngr_fsm_state;
   row.fec_mode = page.fec_mode_active;
   const unsigned width = std::bit_width(page.link_width_active);  // 1 for 1x, 2 for 2x, 3 for 4x, 4 for 8x
   if (page.link_width_active != 0)
@@ -59,6 +60,8 @@ void take(PortRow& row, const reg::PddrModule& page) {
                 .temperature_high = page.temperature_high_th,
                 .rx_power_low = page.rx_power_low_th,
                 .rx_power_high = page.rx_power_high_th,
+                .tx_power_low = page.tx_power_low_th,
+                .tx_power_high = page.tx_power_high_th,
                 .identifier = page.cable_identifier,
                 .type = page.cable_type,
                 .scale = page.tx_bias_scaling_factor,

@@ -30,7 +30,7 @@ struct Module {
   std::array<std::uint8_t, 4> revision{};
   std::uint32_t firmware{};
   std::array<std::uint16_t, lanes> rx_power{}, tx_power{}, bias{};
-  std::uint16_t temperature{}, voltage{}, temperature_high{}, rx_power_low{}, rx_power_high{};
+  std::uint16_t temperature{}, voltage{}, temperature_high{}, rx_power_low{}, rx_power_high{}, tx_power_low{}, tx_power_high{};
   reg::ModuleIdentifier identifier{};
   reg::ModuleType type{};
   reg::BiasScale scale{};
@@ -63,6 +63,7 @@ struct PortRow {
   std::uint8_t read{};  ///< a bit for each Part that was read
   std::uint8_t active_lanes = 4;
   std::uint8_t plane{};  ///< of a port of several planes: 1, 2, …; 0: the port itself, which has all of them
+  reg::LinkFsm link_state{};  ///< of the device's own state machine
   reg::FecMode fec_mode{};
   BitErrorRatio raw_ber, effective_ber, symbol_ber;
   std::array<BitErrorRatio, lanes> lane_ber{};

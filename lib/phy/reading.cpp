@@ -30,6 +30,7 @@ constexpr unsigned most_planes = 15;  // that plane_ind has room for
 constexpr std::chrono::milliseconds busy_pause{500};
 
 bool is_not_read(const mad::MadError& error) { return dynamic_cast<const mad::NotRead*>(&error) != nullptr; }
+bool is_busy(std::uint16_t status) { return (status & mad::status::busy) != 0; }
 
 Firmware firmware_of(const mlx::Is4GeneralInfo& info) {
   const bool is_extended = (info.ext_major | info.ext_minor | info.ext_sub_minor) != 0;
@@ -50,25 +51,29 @@ struct Device {
   PortIndex end_port = subnet::none;  ///< to which `path` leads
   std::size_t next{};                 ///< in `rows`
   unsigned timeouts{}, answers{};     ///< of its registers
+  bool is_slow{};                     ///< it was busy, or silent: others are read before it
+  bool is_left{};                     ///< what is left of it is read after all other devices
   std::uint64_t type{};               ///< vendor and device ID
-  std::uint64_t vs_key{};             ///< of its requests
   std::set<Lid> own_lids{};           ///< at which it has answered in this reading
   std::set<std::uint16_t> refused{};  ///< statuses that were reported as failures of this device
 };
 
 class Reader {
  public:
-  Reader(mad::Transactor& transactor, const subnet::Subnet& subnet, const std::vector<PortIndex>& ports, const ReadingOptions& options)
-      : transactor_(transactor), subnet_(subnet), ports_(ports), options_(options) {}
+  Reader(Reading& into, mad::Transactor& transactor, const subnet::Subnet& subnet, const std::vector<PortIndex>& ports,
+         const ReadingOptions& options)
+      : found_(into), transactor_(transactor), subnet_(subnet), ports_(ports), options_(options) {}
 
-  async::Task<Reading> run() {
+  async::Task<> run() {
     prepare();
     const auto read = [this](Device& device) { return read_device(device); };
     co_await async::for_each(devices_, std::max<std::size_t>(options_.devices, 1), read);
+    is_last_round_ = true;
+    const auto read_rest = [this](Device& device) { return read_what_is_left(device); };
+    co_await async::for_each(devices_, std::max<std::size_t>(options_.devices, 1), read_rest);
     sort(found_.failures, subnet_);
     const auto place = [this](const EnvironmentRow& row) { return std::ranges::find(found_.devices, row.node, &DeviceRow::node); };
     std::ranges::sort(found_.environments, {}, place);
-    co_return std::move(found_);
   }
 
  private:
@@ -77,6 +82,7 @@ class Reader {
   async::Task<bool> read_general(Device& device);
   async::Task<bool> may_send(Device& device, PortIndex port, const path::Path& path);
   async::Task<> read_ports(Device& device);
+  async::Task<> read_what_is_left(Device& device);
   async::Task<> walk(Device& device);
   async::Task<> read_port(Device& device, PortRow& row);
   async::Task<> read_environment(Device& device);
@@ -87,29 +93,33 @@ class Reader {
   async::Task<> read(Device& device, PortRow& row);
   template <class T>
   async::Task<std::optional<T>> request(Device& device, PortIndex port, T wanted, bool (*is_of)(const T& answer, const T& wanted));
-  async::Task<mad::Result<mad::Reply>> get(path::Path path, const StructInfo& info, std::uint32_t modifier,
+  async::Task<mad::Result<mad::Reply>> get(Device& device, path::Path path, const StructInfo& info, std::uint32_t modifier,
                                            std::vector<std::uint8_t> value);
   void take_path(Device& device, PortIndex port);
+  std::uint64_t key_of(PortIndex port) const;
   void fail(Device& device, PortIndex port, const StructInfo& info, const mad::Result<mad::Reply>& answer);
   void add_failure(subnet::Failure::Kind kind, PortIndex port, bool whole_node, std::string_view attribute, std::string why,
                    std::shared_ptr<const Error> error = {});
   bool is_by_port() const { return options_.wanted == Wanted::ports || options_.wanted == Wanted::ports_and_environment; }
-  bool wants(Part part) const { return (options_.parts >> static_cast<unsigned>(part) & 1U) != 0; }
+  bool wants(const PortRow& row, Part part) const {
+    return ((row.plane == 0 ? options_.parts : options_.plane_parts) >> static_cast<unsigned>(part) & 1U) != 0;
+  }
   bool is_spent() const { return requests_ >= options_.most_requests; }
   bool is_stopped(const Device& device) const { return found_.devices[device.row].state != DeviceState::read; }
   void finished() {
     if (options_.progress) options_.progress(++done_, is_by_port() ? found_.ports.size() : devices_.size());
   }
 
+  Reading& found_;
   mad::Transactor& transactor_;
   const subnet::Subnet& subnet_;
   const std::vector<PortIndex>& ports_;
   const ReadingOptions& options_;
-  Reading found_;
   std::vector<Device> devices_;
   /// Layouts that a type of device does not have.
   std::set<std::pair<std::uint64_t, const StructInfo*>> unsupported_;
   std::size_t done_{}, requests_{};
+  bool is_last_round_{};
 };
 
 /// Groups the ports by device.
@@ -122,11 +132,11 @@ void Reader::prepare() {
     if (is_new) {
       const smp::NodeInfo& info = subnet_.node(node).info;
       devices_.push_back({.row = found_.devices.size(), .first = port, .type = std::uint64_t{info.vendor_id} << 16 | info.device_id});
-      found_.devices.push_back({.node = node, .state = DeviceState::read, .firmware = {}});
+      found_.devices.push_back({.node = node, .state = DeviceState::not_requested, .firmware = {}});
     }
     Device& device = devices_[place->second];
     take_path(device, port);
-    const unsigned planes = options_.planes ? std::min(options_.planes(port), most_planes) : 0;
+    const unsigned planes = options_.planes != nullptr ? std::min(options_.planes->count(node), most_planes) : 0;
     for (unsigned plane = 0; plane <= planes && is_by_port(); ++plane) {
       device.rows.push_back(found_.ports.size());
       PortRow& row = found_.ports.emplace_back();
@@ -153,9 +163,8 @@ async::Task<> Reader::read_device(Device& device) {
     if (has_registers && options_.wanted == Wanted::environment) co_await read_environment(device);
     finished();
   } else if (has_registers) {
+    co_await read_port(device, found_.ports[device.rows[device.next++]]);  // shows whether the device answers
     co_await read_ports(device);
-    const bool is_switch = subnet_.node(found_.devices[device.row].node).kind() == subnet::NodeKind::sw;
-    if (options_.wanted == Wanted::ports_and_environment && is_switch) co_await read_environment(device);
   } else {
     for (std::size_t i = 0; i < device.rows.size(); ++i) finished();
   }
@@ -169,18 +178,13 @@ async::Task<bool> Reader::read_general(Device& device) {
     row.state = DeviceState::other_vendor;
     co_return false;
   }
-  if (is_spent()) {
-    row.state = DeviceState::not_requested;
-    co_return false;
-  }
+  if (is_spent()) co_return false;
   if (!device.path) {
     row.state = DeviceState::unreachable;
     if (options_.paths != nullptr)
       add_failure(subnet::Failure::Kind::no_record, first, true, "GeneralInfo", options_.paths->why_no_gmp(first));
     co_return false;
   }
-  if (options_.vs_keys != nullptr)
-    device.vs_key = options_.vs_keys->of(subnet_.node(row.node).guid(), subnet_.end_port_guid(device.end_port));
   const bool can_send = co_await may_send(device, device.end_port, *device.path);
   if (!can_send) {
     row.state = DeviceState::unreachable;
@@ -188,27 +192,34 @@ async::Task<bool> Reader::read_general(Device& device) {
   }
   const StructInfo& info = mlx::Is4GeneralInfo::info();
   mlx::Is4GeneralInfo wanted;
-  wanted.vs_key = device.vs_key;
-  const mad::Result<mad::Reply> answer = co_await get(*device.path, info, 0, wire::packed_vector(wanted));
+  wanted.vs_key = key_of(device.end_port);
+  const mad::Result<mad::Reply> answer = co_await get(device, *device.path, info, 0, wire::packed_vector(wanted));
   if (!answer) {
     const bool is_silent = mad::tries_in_vain(answer.error()).has_value();
     row.state = is_silent ? DeviceState::silent : is_not_read(answer.error()) ? DeviceState::not_read : DeviceState::refused;
-    // A device need not have GeneralInfo: only silence, or nonsense, is a failure.
-    if (answer.error().status() == 0)
+    if (is_busy(answer.error().status())) row.state = DeviceState::stopped_answering;
+    // A device need not have GeneralInfo: only silence, being busy for ever, or nonsense is a failure.
+    if (answer.error().status() == 0 || is_busy(answer.error().status()))
       add_failure(subnet::kind_of(answer.error()), first, true, "GeneralInfo", answer.error().message(), answer.shared_error());
     co_return false;
   }
   const auto general = mlx::Is4GeneralInfo::unpack(answer->payload());
   row.firmware = firmware_of(general);
   const bool has_registers = (general.capability_mask & mlx::general_capabilities::is_access_register_supported) != 0;
-  if (!has_registers) row.state = DeviceState::no_registers;
+  row.state = has_registers ? DeviceState::read : DeviceState::no_registers;
   co_return has_registers;
+}
+
+/// The VS_Key of requests to the end port of `port`.
+std::uint64_t Reader::key_of(PortIndex port) const {
+  if (options_.vs_keys == nullptr) return 0;
+  return options_.vs_keys->of(subnet_.node(subnet_.port(port).node).guid(), subnet_.end_port_guid(port));
 }
 
 /// Whether the requests to a device may go to the LID of `port`, the end of `path`. A VS_Key is only for the device itself.
 async::Task<bool> Reader::may_send(Device& device, PortIndex port, const path::Path& path) {
   const Lid lid = path.ib().dlid;
-  if (device.vs_key == 0 || device.own_lids.contains(lid)) co_return true;
+  if (key_of(port) == 0 || device.own_lids.contains(lid)) co_return true;
   path::Path to_node = path;
   to_node.ib().meant = subnet_.node(subnet_.port(port).node).guid();
   if (options_.smps == nullptr || !subnet::takes_smps(to_node)) {
@@ -226,31 +237,37 @@ async::Task<bool> Reader::may_send(Device& device, PortIndex port, const path::P
   co_return static_cast<bool>(found);
 }
 
-/// Reads the first port alone, which shows whether the device answers, and then two ports at a time.
+/// Reads the ports that are not read yet, two at a time, and the environment. A device that is slow is left for the last round.
 async::Task<> Reader::read_ports(Device& device) {
-  const std::size_t first = device.rows[device.next++];
-  co_await read_port(device, found_.ports[first]);
   async::Loop& loop = co_await async::current_loop;
   async::TaskGroup group(loop);
   group.spawn(walk(device));
   group.spawn(walk(device));
   co_await group.join();
+  device.is_left = device.is_slow && !is_last_round_;
+  if (device.is_left) co_return;
+  const bool is_switch = subnet_.node(found_.devices[device.row].node).kind() == subnet::NodeKind::sw;
+  if (options_.wanted == Wanted::ports_and_environment && is_switch) co_await read_environment(device);
+}
+
+async::Task<> Reader::read_what_is_left(Device& device) {
+  if (device.is_left) co_await read_ports(device);
 }
 
 async::Task<> Reader::walk(Device& device) {
-  while (device.next < device.rows.size()) {
+  while (device.next < device.rows.size() && (is_last_round_ || !device.is_slow)) {
     const std::size_t at = device.rows[device.next++];
     co_await read_port(device, found_.ports[at]);
   }
 }
 
 async::Task<> Reader::read_port(Device& device, PortRow& row) {
-  if (wants(Part::operation)) co_await read<reg::PddrOperation>(device, row);
-  if (wants(Part::troubleshooting)) co_await read<reg::PddrTroubleshooting>(device, row);
-  if (wants(Part::module)) co_await read<reg::PddrModule>(device, row);
-  if (wants(Part::link_down)) co_await read<reg::PddrLinkDown>(device, row);
-  if (wants(Part::physical)) co_await read<reg::PpcntPhysical>(device, row);
-  if (wants(Part::statistics)) co_await read<reg::PpcntStatistics>(device, row);
+  if (wants(row, Part::operation)) co_await read<reg::PddrOperation>(device, row);
+  if (wants(row, Part::troubleshooting)) co_await read<reg::PddrTroubleshooting>(device, row);
+  if (wants(row, Part::module)) co_await read<reg::PddrModule>(device, row);
+  if (wants(row, Part::link_down)) co_await read<reg::PddrLinkDown>(device, row);
+  if (wants(row, Part::physical)) co_await read<reg::PpcntPhysical>(device, row);
+  if (wants(row, Part::statistics)) co_await read<reg::PpcntStatistics>(device, row);
   if (options_.histogram) {
     co_await read<reg::Pphcr>(device, row);
     co_await read<reg::PpcntFecHistogram>(device, row);
@@ -285,10 +302,11 @@ async::Task<std::optional<T>> Reader::request(Device& device, PortIndex port, T 
   if (is_stopped(device) || is_spent() || unsupported_.contains({device.type, &info})) co_return std::nullopt;
   const std::optional<path::Path> own = options_.paths->gmp(port);
   const path::Path path = own ? *own : *device.path;  // a port that is down has no LID of its own
-  const bool can_send = co_await may_send(device, own ? port : device.end_port, path);
+  const PortIndex end_port = own ? port : device.end_port;
+  const bool can_send = co_await may_send(device, end_port, path);
   if (!can_send) co_return std::nullopt;
-  wanted.vs_key = device.vs_key;
-  const mad::Result<mad::Reply> answer = co_await get(path, info, T::register_id, wire::packed_vector(wanted));
+  wanted.vs_key = key_of(end_port);
+  const mad::Result<mad::Reply> answer = co_await get(device, path, info, T::register_id, wire::packed_vector(wanted));
   if (!answer) {
     fail(device, port, info, answer);
     co_return std::nullopt;
@@ -326,6 +344,9 @@ async::Task<> Reader::read_sensors(Device& device, EnvironmentRow& row) {
         device, port, wanted, [](const reg::Mtmp& is, const reg::Mtmp& asked) { return is.sensor_index == asked.sensor_index; });
     if (!answer) continue;
     Sensor sensor{.index = wanted.sensor_index, .name = padded_text(answer->sensor_name), .celsius = sensor_celsius(answer->temperature)};
+    sensor.raw_celsius = answer->temperature;
+    sensor.raw_greatest = answer->max_temperature;
+    sensor.raw_limit = answer->temperature_threshold_hi;
     if (answer->max_temperature != 0) sensor.greatest = sensor_celsius(answer->max_temperature);
     if (answer->temperature_threshold_hi != 0) sensor.limit = sensor_celsius(answer->temperature_threshold_hi);
     row.sensors.push_back(std::move(sensor));
@@ -358,12 +379,13 @@ async::Task<> Reader::read_fans(Device& device, EnvironmentRow& row) {
     const std::optional<reg::Mfsm> answer = co_await request<reg::Mfsm>(
         device, port, wanted, [](const reg::Mfsm& is, const reg::Mfsm& asked) { return is.tacho == asked.tacho; });
     Fan fan{.index = static_cast<std::uint8_t>(index), .rpm = answer ? fan_rpm(answer->rpm) : std::nullopt};
+    if (answer) fan.raw_rpm = answer->rpm;
     if (limits) fan.is_below_limit = (below >> index & 1U) != 0;
     row.fans.push_back(fan);
   }
 }
 
-async::Task<mad::Result<mad::Reply>> Reader::get(path::Path path, const StructInfo& info, std::uint32_t modifier,
+async::Task<mad::Result<mad::Reply>> Reader::get(Device& device, path::Path path, const StructInfo& info, std::uint32_t modifier,
                                                  std::vector<std::uint8_t> value) {
   async::Loop& loop = co_await async::current_loop;
   if (options_.tries_once) path.ib().retries = 0;
@@ -371,8 +393,9 @@ async::Task<mad::Result<mad::Reply>> Reader::get(path::Path path, const StructIn
     ++requests_;
     const mad::Request request = mad::attribute_request(path, info, mad::method::get, modifier, value);
     mad::Result<mad::Reply> answer = co_await transactor_.try_call(request);
-    const bool is_busy = !answer && (answer.error().status() & mad::status::busy) != 0;
-    if (!is_busy || attempt == busy_tries || is_spent()) co_return answer;
+    const bool has_to_wait = !answer && is_busy(answer.error().status());
+    device.is_slow = device.is_slow || has_to_wait || (!answer && mad::tries_in_vain(answer.error()));
+    if (!has_to_wait || attempt == busy_tries || is_spent()) co_return answer;
     co_await loop.sleep_for(busy_pause * attempt);
   }
 }
@@ -388,6 +411,12 @@ void Reader::fail(Device& device, PortIndex port, const StructInfo& info, const 
   if (status == register_not_supported) {
     ++device.answers;
     unsupported_.emplace(device.type, &info);
+    return;
+  }
+  if (is_busy(status)) {  // for seconds: each further request would take as long
+    if (is_stopped(device)) return;
+    found_.devices[device.row].state = DeviceState::stopped_answering;
+    add_failure(subnet::kind_of(answer.error()), port, true, info.title, answer.error().message(), answer.shared_error());
     return;
   }
   if (!mad::tries_in_vain(answer.error())) {
@@ -415,13 +444,20 @@ void Reader::add_failure(subnet::Failure::Kind kind, PortIndex port, bool whole_
 
 }  // namespace
 
-async::Task<Reading> read_phy(mad::Transactor& transactor, const subnet::Subnet& subnet, std::vector<PortIndex> ports,
-                              ReadingOptions options) {
+async::Task<> read_phy_into(Reading& into, mad::Transactor& transactor, const subnet::Subnet& subnet, std::vector<PortIndex> ports,
+                            ReadingOptions options) {
   async::Loop& loop = co_await async::current_loop;
   mad::Pace pace(loop, options.per_second, [] { return std::uint64_t{0}; });
   mad::PacedTransactor paced(transactor, pace);
-  Reader reader(paced, subnet, ports, options);
-  co_return co_await reader.run();
+  Reader reader(into, paced, subnet, ports, options);
+  co_await reader.run();
+}
+
+async::Task<Reading> read_phy(mad::Transactor& transactor, const subnet::Subnet& subnet, std::vector<PortIndex> ports,
+                              ReadingOptions options) {
+  Reading found;
+  co_await read_phy_into(found, transactor, subnet, std::move(ports), std::move(options));
+  co_return found;
 }
 
 }  // namespace ib::phy

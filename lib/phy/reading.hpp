@@ -16,6 +16,7 @@
 
 #include "iba-gen/mlx.hpp"
 #include "mad/transactor.hpp"
+#include "phy/planes.hpp"
 #include "phy/port_row.hpp"
 #include "phy/vs_keys.hpp"
 #include "subnet/failures.hpp"
@@ -28,7 +29,7 @@ enum class DeviceState : std::uint8_t {
   read,              ///< GeneralInfo was read, and registers can be
   no_registers,      ///< GeneralInfo was read, and does not list AccessRegister
   other_vendor,      ///< the device got no request
-  not_requested,     ///< nor did this one, because ReadingOptions::most_requests were sent
+  not_requested,     ///< nor did this one: ReadingOptions::most_requests were sent, or the reading ended before
   unreachable,       ///< no GMP reaches it, or its LID is not known to be still its own, so that its VS_Key is not sent
   silent,            ///< it does not answer
   refused,           ///< GeneralInfo was refused
@@ -46,7 +47,7 @@ struct Firmware {
 
 struct DeviceRow {
   subnet::NodeIndex node = subnet::none;
-  DeviceState state{};
+  DeviceState state = DeviceState::not_requested;
   std::optional<Firmware> firmware;
 };
 
@@ -55,11 +56,13 @@ struct Sensor {
   std::uint16_t index{};
   std::string name;                                      ///< empty if the device gives none; escaped by nobody
   std::optional<double> celsius{}, greatest{}, limit{};  ///< now, since it was reset, and where the device raises an alarm
+  std::uint16_t raw_celsius{}, raw_greatest{}, raw_limit{};  ///< the same in the register
 };
 struct Fan {
   std::uint8_t index{};
   std::optional<unsigned> rpm{};
   std::optional<bool> is_below_limit{};
+  std::uint16_t raw_rpm{};  ///< in the register
 };
 /// The sensors and fans of a device.
 struct EnvironmentRow {
@@ -90,8 +93,8 @@ struct ReadingOptions {
   const subnet::PortPaths* paths{};  ///< to the devices
   Wanted wanted = Wanted::ports;
   Parts parts = usual_parts;  ///< the registers of ports, besides the histogram
-  /// The number of planes of a port; null: no port has any. Of a port with planes each plane is read besides the port itself.
-  std::function<unsigned(subnet::PortIndex port)> planes;
+  const Planes* planes{};            ///< each plane of a port is read besides the port itself; null: no plane is
+  Parts plane_parts = usual_parts;  ///< the registers of planes, besides the histogram
   bool received_bits{};        ///< keeps Reading::received_bits
   bool histogram{};            ///< the FEC histogram of ports too: two more requests a port
   std::size_t devices = 32;    ///< the greatest number of devices that are read at once, each by at most two requests
@@ -118,5 +121,8 @@ struct Reading {
 /// Reads the devices of `ports`, and these ports. `subnet` and the paths must outlive the task.
 async::Task<Reading> read_phy(mad::Transactor& transactor, const subnet::Subnet& subnet, std::vector<subnet::PortIndex> ports,
                               ReadingOptions options);
+/// The same into `into`, which must outlive the task and always has what was read so far: the task may be destroyed before it ends.
+async::Task<> read_phy_into(Reading& into, mad::Transactor& transactor, const subnet::Subnet& subnet, std::vector<subnet::PortIndex> ports,
+                            ReadingOptions options);
 
 }  // namespace ib::phy

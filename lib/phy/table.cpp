@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "phy/table.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace ib::phy {
@@ -25,7 +26,9 @@ void Table::fill(const subnet::Subnet& now, PortNow port_now, NodeNow node_now) 
   const auto enter = [](std::vector<std::uint32_t>& places, std::uint32_t at, std::size_t row) {
     if (at != subnet::none) places[at] = static_cast<std::uint32_t>(row);
   };
-  for (std::size_t row = 0; row < reading_->ports.size(); ++row) enter(ports_, port_now(reading_->ports[row].port), row);
+  for (std::size_t row = 0; row < reading_->ports.size(); ++row) {
+    if (reading_->ports[row].plane == 0) enter(ports_, port_now(reading_->ports[row].port), row);
+  }
   for (std::size_t row = 0; row < reading_->devices.size(); ++row) enter(devices_, node_now(reading_->devices[row].node), row);
   for (std::size_t row = 0; row < reading_->environments.size(); ++row)
     enter(environments_, node_now(reading_->environments[row].node), row);
@@ -45,6 +48,13 @@ Table::Table(std::shared_ptr<const Reading> reading, const subnet::Subnet& now, 
 const PortRow* Table::find(PortIndex port) const {
   const PortRow* row = reading_ == nullptr ? nullptr : row_at(reading_->ports, ports_, port);
   return row != nullptr && row->is_known() ? row : nullptr;
+}
+
+std::span<const PortRow> Table::planes(PortIndex port) const {
+  const PortRow* row = reading_ == nullptr ? nullptr : row_at(reading_->ports, ports_, port);
+  if (row == nullptr) return {};
+  const PortRow *const first = row + 1, *const end = reading_->ports.data() + reading_->ports.size();
+  return {first, std::find_if(first, end, [](const PortRow& of) { return of.plane == 0; })};
 }
 
 const Firmware* Table::firmware(NodeIndex node) const {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "phy/reading.hpp"
@@ -24,6 +25,8 @@ class Table {
   bool is_read() const { return reading_ != nullptr; }
   /// Null if nothing was read of that port.
   const PortRow* find(subnet::PortIndex port) const;
+  /// The rows of the planes of that port, from plane 1 on; empty if it has none, or if they were not read.
+  std::span<const PortRow> planes(subnet::PortIndex port) const;
   /// Null if the firmware of that node was not read.
   const Firmware* firmware(subnet::NodeIndex node) const;
   /// Null if the node has no sensors or fans, or if they were not read.

@@ -30,6 +30,22 @@ std::vector<double> known(const std::vector<std::optional<double>>& lanes_of) {
   return values;
 }
 
+/// The power of the lane that is farthest beyond a threshold. Thresholds that exclude each other are none.
+std::optional<Excess> power_alarm(const std::vector<double>& powers, std::uint16_t raw_low, std::uint16_t raw_high) {
+  const auto limit_of = [](std::uint16_t raw) { return raw == 0 ? std::nullopt : module_dbm(raw); };
+  const std::optional<double> low = limit_of(raw_low), high = limit_of(raw_high);
+  if (low && high && *low >= *high) return {};
+  std::optional<Excess> worst;
+  double farthest = 0;
+  for (const double power : powers) {
+    const double below = low ? *low - power : 0, above = high ? power - *high : 0;
+    if (std::max(below, above) <= farthest) continue;
+    farthest = std::max(below, above);
+    worst = below >= above ? Excess{power, *low, true} : Excess{power, *high, false};
+  }
+  return worst;
+}
+
 }  // namespace
 
 std::optional<LinkLimits> ber_limits(const PortRow& row) {
@@ -71,18 +87,10 @@ std::optional<Excess> temperature_alarm(const PortRow& row) {
 }
 
 std::optional<Excess> rx_power_alarm(const PortRow& row) {
-  const auto limit_of = [](std::uint16_t raw) { return raw == 0 ? std::nullopt : module_dbm(raw); };
-  const std::optional<double> low = limit_of(row.module.rx_power_low), high = limit_of(row.module.rx_power_high);
-  if (low && high && *low >= *high) return {};
-  std::optional<Excess> worst;
-  double farthest = 0;
-  for (const double power : known(rx_power_dbm(row))) {
-    const double below = low ? *low - power : 0, above = high ? power - *high : 0;
-    if (std::max(below, above) <= farthest) continue;
-    farthest = std::max(below, above);
-    worst = below >= above ? Excess{power, *low, true} : Excess{power, *high, false};
-  }
-  return worst;
+  return power_alarm(known(rx_power_dbm(row)), row.module.rx_power_low, row.module.rx_power_high);
+}
+std::optional<Excess> tx_power_alarm(const PortRow& row) {
+  return power_alarm(known(tx_power_dbm(row)), row.module.tx_power_low, row.module.tx_power_high);
 }
 
 std::optional<double> attenuation(const PortRow& from, const PortRow& to) {

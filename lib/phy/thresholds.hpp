@@ -35,8 +35,9 @@ struct Excess {
 };
 /// The temperature of the module, if it is at its high alarm threshold or above.
 std::optional<Excess> temperature_alarm(const PortRow& row);
-/// The received power of the lane that is farthest beyond an alarm threshold of the module.
+/// The power of the lane that is farthest beyond an alarm threshold of the module: of what it receives, and of what it sends.
 std::optional<Excess> rx_power_alarm(const PortRow& row);
+std::optional<Excess> tx_power_alarm(const PortRow& row);
 
 /// The greatest attenuation between two modules in dB: what the sender of `from` sends on average, less what the weakest lane of `to`
 /// receives. Lanes may be crossed in the cable. Nothing if one of both is not measured.

@@ -1,16 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Values of registers in the units of people. No raw register of a real device is public, so each value is checked against what it can be:
-// a value that a module, a sensor or a link cannot have is not known (values.cpp has the one table of limits).
+// a value that a module, a sensor or a link cannot have is not known. limits_of() has the one table of these limits.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/bytes.hpp"
 #include "iba-gen/reg.hpp"
 
 namespace ib::phy {
+
+enum class Quantity : std::uint8_t {
+  ber_magnitude,  ///< but for the two that say that no error was seen
+  module_temperature,
+  sensor_temperature,
+  module_voltage,
+  optical_power,
+  bias_current,
+  cable_length,
+  fan_speed,
+};
+/// The least and the greatest value that a quantity can have.
+struct Limits {
+  double least, greatest;
+  std::string_view unit, source;
+};
+inline constexpr std::uint16_t all_ones = 0xffff;  ///< as a temperature: nothing is measured
+const Limits& limits_of(Quantity quantity);
 
 /// A bit error ratio as registers have it: coefficient × 10^−magnitude. Both zero: the register was not read, or holds nothing.
 struct BitErrorRatio {

@@ -9,6 +9,8 @@ import os
 import re
 import shlex
 import signal
+import subprocess
+import time
 
 import case
 import play
@@ -210,6 +212,29 @@ class Phy(Base):
                 done = self.on_devices("phy", "login01 mlx5_0", odd=f"0x{LOGIN:x} {fault}\n", status=4)
                 self.assertIn("login01 mlx5_0", done.stderr)
                 self.assertNotIn("LL RS", done.stdout)
+
+    def test_busy_for_ever(self):
+        """A device that stays busy gets no further request after the tries of one, and the others are shown."""
+        done = self.on_devices("phy", odd=f"0x{LEAF1:x} busy 100000\n", status=4)
+        self.assertLessEqual(len(self.requests(LEAF1)), 1 + 5)
+        self.assertIn("MF0;leaf01", done.stderr)
+        self.assertNotRegex(done.stdout, r"(?m)^MF0;leaf01")
+        self.assertRegex(done.stdout, r"(?m)^MF0;leaf02")
+
+    def test_interrupted(self):
+        """Ctrl-C prints what was read so far, and says that it is not all."""
+        env = self.fabric.env(**self.devices())
+        with subprocess.Popen([case.IBTOOL, "phy", "--rate", "30"], env=env, cwd=self.fabric.dir, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, encoding="utf-8") as child:
+            end = time.monotonic() + 60
+            while len(self.requests()) < 150 and time.monotonic() < end and child.poll() is None:
+                time.sleep(0.05)
+            child.send_signal(signal.SIGINT)
+            out, err = child.communicate(timeout=60)
+        self.assertEqual(child.returncode, 4, err)
+        self.assertIn("Interrupted", err)
+        self.assertGreater(len(out.splitlines()), 10)
+        self.assertLess(len(out.splitlines()), 1 + LINK_ENDS)
 
     def test_no_general_info(self):
         done = self.on_devices("firmware", odd=f"0x{LOGIN:x} no_general_info\n")

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include <chrono>
 #include <map>
 #include <utility>
@@ -121,10 +123,6 @@ bool reads_twice(Session& session, const Wanted& wanted, const Ongoing& ongoing)
 /// Reads the sources of --phy. Two readings of registers count blocks as the PMA does.
 async::Task<> read_registers(Session& session, const Fabric& fabric, const Where& where, ib::health::Sources needed, Input& input,
                              const Ongoing& ongoing) {
-  if (session.options().from) {
-    for (const Source source : {Source::phy, Source::environment, Source::unhealthy}) skip(input, source, "snapshots keep no registers");
-    co_return;
-  }
   LastPhy now = co_await read_phy_sources(session, fabric, where.scope, where.paths, needed, input);
   if (ongoing.registers != nullptr) {
     const Ongoing::Registers& before = *ongoing.registers;
@@ -164,7 +162,7 @@ async::Task<> read_sources(Session& session, Fabric& fabric, const Wanted& wante
     }
   }
   Where where{scope, paths};
-  const bool reads_phy = wanted.phy && (needs(Source::phy) || needs(Source::environment) || needs(Source::unhealthy));
+  const bool reads_phy = wanted.phy && std::ranges::any_of(ib::health::sources_of_phy, needs);
   if (reads_phy && needs(Source::blocks) && reads_twice(session, wanted, ongoing))
     co_await read_phy_before(session, fabric, scope, paths, input);
   if (needs(Source::counters) || needs(Source::window)) {

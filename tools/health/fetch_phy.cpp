@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "health/port_layer.hpp"
+#include "phy/planes.hpp"
 #include "phy/reading.hpp"
 #include "subnet/mlnx.hpp"
 #include "subnet/mlnx_vendor.hpp"
@@ -24,6 +25,9 @@ using ib::health::Source;
 using phy::Part;
 using subnet::NodeIndex;
 using subnet::PortIndex;
+
+/// Whether the file that answers was written without the registers of a device.
+bool has_no_registers(phy::DeviceState state) { return state == phy::DeviceState::not_read || state == phy::DeviceState::other_vendor; }
 
 /// The external ports of devices that may have registers.
 std::vector<PortIndex> ports_with_registers(const subnet::Subnet& subnet, const ib::health::Scope& scope) {
@@ -63,18 +67,41 @@ async::Task<> read_unhealthy(Session& session, const subnet::Subnet& subnet, std
     return port.transactor.try_subn_get<smp::MlnxExtPortInfo>(port.path, port.number);
   };
   const auto found = co_await subnet::survey<smp::MlnxExtPortInfo>(session.transactor(), subnet, std::move(ports), options, ask);
-  std::size_t lost = 0;
+  std::size_t lost = 0, absent = 0;
   for (const auto& row : found.rows) {
     if (row.value) input.unhealthy[row.port] = row.value->unhealthy_reason;
-    if (!row.value && found.failures[row.failure].kind != subnet::Failure::Kind::refused) ++lost;
+    if (row.value) continue;
+    const subnet::Failure::Kind kind = found.failures[row.failure].kind;
+    if (kind == subnet::Failure::Kind::not_read) ++absent;
+    if (kind != subnet::Failure::Kind::refused) ++lost;
   }
-  if (lost != 0) {
+  if (absent != 0 && absent == found.rows.size()) {
+    skip(input, Source::unhealthy, fmt::format("{} has no MlnxExtPortInfo", session.stored().subject()));
+  } else if (lost != 0) {
     not_read(input, Source::unhealthy, fmt::format("MlnxExtPortInfo of {} of {} ports", input.unhealthy.size(), found.rows.size()));
     input.source(Source::unhealthy).is_partial = !input.unhealthy.empty();
   } else if (input.unhealthy.empty()) {
     skip(input, Source::unhealthy, "no device has MlnxExtPortInfo");
   } else {
     input.source(Source::unhealthy) = {};
+  }
+}
+
+/// Source::planes: how many planes the ports have. What planes are like comes with the registers.
+async::Task<> read_planes(Session& session, const subnet::Subnet& subnet, const std::vector<PortIndex>& ports, Input& input) {
+  std::set<NodeIndex> nodes;
+  for (const PortIndex at : ports) nodes.insert(subnet.port(at).node);
+  input.planes = co_await phy::read_planes(session.transactor(), subnet, session.here(), {nodes.begin(), nodes.end()});
+  const std::size_t unread = input.planes.failures.size();
+  if (unread != 0 && session.options().from) {
+    skip(input, Source::planes, fmt::format("{} has no planes", session.stored().subject()));
+  } else if (unread != 0) {
+    not_read(input, Source::planes, fmt::format("the planes of {} of {} devices", nodes.size() - unread, nodes.size()));
+    input.source(Source::planes).is_partial = !input.planes.of_node.empty();
+  } else if (input.planes.of_node.empty() && input.unhealthy.empty()) {
+    skip(input, Source::planes, "no device has planes");
+  } else {
+    input.source(Source::planes) = {};
   }
 }
 
@@ -117,16 +144,27 @@ async::Task<LastPhy> read_phy_sources(Session& session, const Fabric& fabric, co
                                       ib::health::Sources needed, Input& input) {
   std::vector<PortIndex> ports = ports_with_registers(fabric.subnet, scope);
   if (ports.empty()) {
-    for (const Source source : {Source::phy, Source::environment, Source::unhealthy}) skip(input, source, "no device is NVIDIA's");
+    for (const Source source : ib::health::sources_of_phy) skip(input, source, "no device is NVIDIA's");
     co_return nullptr;
   }
-  if (needed.test(static_cast<std::size_t>(Source::unhealthy))) co_await read_unhealthy(session, fabric.subnet, ports, input);
+  const auto needs = [&needed](Source source) { return needed.test(static_cast<std::size_t>(source)); };
+  if (needs(Source::unhealthy) || needs(Source::planes)) co_await read_unhealthy(session, fabric.subnet, ports, input);
+  if (needs(Source::planes)) co_await read_planes(session, fabric.subnet, ports, input);
   co_await read_service_levels_once(session, paths);
   input.phy_ports = ports;
   input.environment_nodes = switches_of(fabric.subnet, ports);
   phy::ReadingOptions options = options_for(session, paths);
   options.wanted = phy::Wanted::ports_and_environment;
+  options.planes = &input.planes;
+  options.plane_parts = phy::parts_of(Part::operation, Part::module);
   phy::Reading found = co_await phy::read_phy(session.transactor(), fabric.subnet, std::move(ports), std::move(options));
+  if (session.options().from && std::ranges::all_of(found.devices, has_no_registers, &phy::DeviceRow::state)) {
+    input.phy_ports.clear();
+    input.environment_nodes.clear();
+    for (const Source source : {Source::phy, Source::environment})
+      skip(input, source, fmt::format("{} has no registers (ibtool snapshot --also phy)", session.stored().subject()));
+    co_return nullptr;
+  }
   print_failures(session, fabric.subnet, found.failures);
   const auto reading = std::make_shared<const phy::Reading>(std::move(found));
   input.phy = {reading, fabric.subnet};

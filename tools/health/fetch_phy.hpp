@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The sources of the physical layer: registers of ports, temperatures and fans, and whether ports were taken out of use. Failures of these
+// The sources of the physical layer: registers of ports, temperatures and fans, planes, and whether ports were taken out of use. Failures of these
 // requests are printed, and are no failures of the fabric: a device that is protected by a VS_Key drops them, and is well.
 #pragma once
 
@@ -21,7 +21,7 @@ using LastPhy = std::shared_ptr<const phy::Reading>;
 /// Reads the counters of registers, as the earlier of two readings: Input::phy_before.
 async::Task<> read_phy_before(Session& session, const Fabric& fabric, const ib::health::Scope& scope, subnet::PortPaths& paths,
                               ib::health::Input& input);
-/// Fills Source::phy, Source::environment and Source::unhealthy as far as checks need them. Returns the reading.
+/// Fills the sources of the physical layer as far as checks need them. Returns the reading; null if nothing can be read.
 async::Task<LastPhy> read_phy_sources(Session& session, const Fabric& fabric, const ib::health::Scope& scope, subnet::PortPaths& paths,
                                       ib::health::Sources needed, ib::health::Input& input);
 

@@ -7,11 +7,15 @@
 #include <array>
 #include <utility>
 
+#include "async/interrupt.hpp"
 #include "base/escape.hpp"
+#include "base/log.hpp"
+#include "phy/impossible.hpp"
 #include "subnet/find_port.hpp"
 #include "subnet/names.hpp"
 #include "subnet/order.hpp"
 #include "subnet/port_label.hpp"
+#include "subnet/twins.hpp"
 #include "tools/frame/name_match.hpp"
 #include "tools/shared/vs_keys.hpp"
 
@@ -38,11 +42,31 @@ void note_unread(const Session& session, const std::vector<phy::DeviceRow>& devi
   }
 }
 
+/// Says what stands in registers where a value is not known because it cannot be.
+void note_impossible(const Session& session, const Fabric& fabric, const phy::Reading& found) {
+  const auto note = [&session](const std::string& where, const std::vector<phy::ImpossibleValue>& values) {
+    for (const phy::ImpossibleValue& of : values)
+      session.log().debug(fmt::format("{}: {} is not known: the register has {}, {}", where, of.key, of.bytes, of.why));
+  };
+  const auto name = [&fabric](NodeIndex node) {
+    return in_quotes(subnet::name_of(fabric.subnet.node(node), &fabric.names)) + subnet::twin_mark(fabric.subnet, node);
+  };
+  for (const phy::PortRow& row : found.ports) {
+    const subnet::Port& port = fabric.subnet.port(row.port);
+    const std::string plane = row.plane != 0 ? fmt::format(" plane {}", row.plane) : std::string();
+    note(fmt::format("{} port {}{}", name(port.node), port.number, plane), phy::impossible_values(row));
+  }
+  for (const phy::EnvironmentRow& row : found.environments) note(name(row.node), phy::impossible_values(row));
+}
+
 }  // namespace
 
 PhyFabric::PhyFabric(Session& session, const PhyWanted& wanted)
-    : session_(session), wanted_(wanted), vs_keys_(read_vs_keys(session, wanted.vs_keys)) {
-  if (wanted.raw) raw_file_.emplace(*wanted.raw);
+    : session_(session), wanted_(wanted), discovery_(wanted.discovery), vs_keys_(read_vs_keys(session, wanted.vs_keys)) {
+  if (!wanted.raw) return;
+  raw_file_.emplace(*wanted.raw);
+  raw_.emplace(*raw_file_, session.loop());
+  discovery_.through = [this](mad::Transactor& below) -> mad::Transactor& { return raw_->on(below); };
 }
 
 /// Adds the nodes whose names the pattern fits. Throws UsageError if there are none.
@@ -62,11 +86,11 @@ async::Task<std::vector<PhyFabric::ChosenNode>> PhyFabric::find_targets() {
   const std::vector<TargetPort>& targets = wanted_.targets;
   std::vector<ChosenNode> chosen;
   if (targets.size() == 1 && targets.front().target.path) {
-    const NodeIndex node = co_await discover_around(session_, wanted_.discovery, targets.front().target, fabric_);
+    const NodeIndex node = co_await discover_around(session_, discovery_, targets.front().target, fabric_);
     chosen.push_back({node, targets.front().target.text(), targets.front().port});
     co_return chosen;
   }
-  co_await tools::discover(session_, wanted_.discovery, fabric_);
+  co_await tools::discover(session_, discovery_, fabric_);
   if (targets.empty()) {
     for (const NodeIndex node : subnet::breadth_first(fabric_.subnet)) chosen.push_back({node});
   }
@@ -102,7 +126,6 @@ async::Task<> PhyFabric::discover() {
     nodes.push_back(one.node);
     add_ports(one);
   }
-  if (wanted_.raw) raw_ = std::make_unique<RawFile>(*raw_file_, session_.transactor(), subnet, session_.loop());
   if (wanted_.planes) {
     const bool is_whole =
         wanted_.targets.size() != 1 || subnet.start == subnet::none || subnet.port_guid(subnet.start) == session_.end_port().port_guid();
@@ -114,7 +137,7 @@ async::Task<> PhyFabric::discover() {
   if (!session_.options().skip_sl) co_await session_.read_service_levels(paths);
 }
 
-async::Task<phy::Reading> PhyFabric::read() {
+phy::ReadingOptions PhyFabric::reading_options() {
   phy::ReadingOptions options;
   options.paths = &*paths_;
   options.vs_keys = &vs_keys_;
@@ -123,16 +146,37 @@ async::Task<phy::Reading> PhyFabric::read() {
   options.histogram = wanted_.histogram;
   options.received_bits = wanted_.received_bits;
   options.per_second = wanted_.per_second;
-  options.planes = [this](PortIndex port) {
-    const auto found = planes_.of_node.find(fabric_.subnet.port(port).node);
-    return found == planes_.of_node.end() ? 0U : found->second;
-  };
+  options.planes = &planes_;
   const std::string_view what = wanted_.registers == phy::Wanted::ports ? "ports" : "devices";
   options.progress = [this, what](std::size_t done, std::size_t of) { session_.progress().count(done, of, what); };
-  phy::Reading found = co_await phy::read_phy(transactor(), fabric_.subnet, ports_, options);
+  return options;
+}
+
+/// Prints what was not read, and what cannot be.
+void PhyFabric::finish_reading(phy::Reading& found) {
   require_read(is_any_read(found, wanted_.registers), found.failures);
   note_unread(session_, found.devices);
+  if (session_.options().error_level() >= 1) note_impossible(session_, fabric_, found);
   add_failures(session_, fabric_, std::move(found.failures));
+}
+
+async::Task<phy::Reading> PhyFabric::read() {
+  phy::Reading found = co_await phy::read_phy(transactor(), fabric_.subnet, ports_, reading_options());
+  finish_reading(found);
+  co_return found;
+}
+
+async::Task<phy::Reading> PhyFabric::read_until_interrupted() {
+  phy::Reading found;
+  async::Task<> reading = phy::read_phy_into(found, transactor(), fabric_.subnet, ports_, reading_options());
+  async::Interrupt interrupt(session_.loop());
+  const bool is_whole = co_await async::until_interrupted(session_.loop(), interrupt, std::move(reading));
+  subnet::sort(found.failures, fabric_.subnet);
+  finish_reading(found);
+  if (!is_whole) {
+    subnet::Failure cut{.kind = subnet::Failure::Kind::not_read, .why = "Interrupted: registers that were not read yet are missing."};
+    add_failures(session_, fabric_, {std::move(cut)});
+  }
   co_return found;
 }
 
@@ -155,7 +199,7 @@ async::Task<> PhyCommand::run(Session& session, Emit& emit) {
 }
 
 async::Task<> PhyCommand::read(Session& session, Emit& emit, PhyFabric& fabric) {
-  const phy::Reading found = co_await fabric.read();
+  const phy::Reading found = co_await fabric.read_until_interrupted();
   show(session, emit, fabric.fabric(), found);
 }
 

@@ -42,10 +42,12 @@ class PhyFabric {
   async::Task<> discover();
   /// Reads the ports. Failures are printed, and added to the fabric.
   async::Task<phy::Reading> read();
+  /// The same until it ends, or Ctrl-C: then what was read so far, which is incomplete.
+  async::Task<phy::Reading> read_until_interrupted();
 
   /// Writes the file of --raw, if there is one. Throws SysError.
   void finish() {
-    if (raw_) raw_->write();
+    if (raw_) raw_->write(fabric_.subnet);
   }
 
   const Fabric& fabric() const { return fabric_; }
@@ -60,17 +62,20 @@ class PhyFabric {
   async::Task<std::vector<ChosenNode>> find_targets();
   void add_matches(std::vector<ChosenNode>& to, const TargetPort& pattern) const;
   void add_ports(const ChosenNode& chosen);
-  mad::Transactor& transactor() { return raw_ ? *raw_ : session_.transactor(); }
+  mad::Transactor& transactor() { return raw_ ? raw_->on(session_.transactor()) : session_.transactor(); }
+  phy::ReadingOptions reading_options();
+  void finish_reading(phy::Reading& found);
 
   Session& session_;
   const PhyWanted& wanted_;
+  DiscoveryOptions discovery_;
   phy::VsKeys vs_keys_;
   Fabric fabric_;
   std::vector<subnet::PortIndex> ports_;
   std::optional<subnet::PortPaths> paths_;
   phy::Planes planes_;
   std::optional<FileReplacement> raw_file_;
-  std::unique_ptr<RawFile> raw_;
+  std::optional<RawFile> raw_;
 };
 
 /// A command that reads registers and shows tables of them.

@@ -33,22 +33,31 @@ std::vector<std::uint8_t> value_of(Bytes bytes, bool is_text) {
 
 }  // namespace
 
-RawFile::RawFile(FileReplacement& file, mad::Transactor& below, const subnet::Subnet& subnet, async::Loop& loop)
-    : Transactor(below.end_port()), file_(file), below_(below), subnet_(subnet), loop_(loop), start_(loop.now()) {
-  sa_path() = below.sa_path();
-}
+/// Sends requests on, and has the file keep them and their answers.
+class RawFile::Keeping final : public mad::Transactor {
+ public:
+  Keeping(RawFile& file, mad::Transactor& below) : Transactor(below.end_port()), file_(file), below_(below) { sa_path() = below.sa_path(); }
 
-mad::Task<mad::Result<mad::Reply>> RawFile::try_call(const mad::Request& request) {
-  const subnet::NodeIndex node = subnet::end_of_path(subnet_, request.path).node;
-  keep(node, '>', mad::to_mad(request));
-  mad::Result<mad::Reply> result = co_await below_.try_call(request);
-  const Bytes answer = result ? Bytes(result->bytes) : result.error().reply();
-  keep(node, answer.empty() ? '!' : '<', answer);
-  co_return result;
-}
+  mad::Task<mad::Result<mad::Reply>> try_call(const mad::Request& request) override {
+    const path::Path path = request.path;
+    file_.keep(path, '>', mad::to_mad(request));
+    mad::Result<mad::Reply> result = co_await below_.try_call(request);
+    const Bytes answer = result ? Bytes(result->bytes) : result.error().reply();
+    file_.keep(path, answer.empty() ? '!' : '<', answer);
+    co_return result;
+  }
 
-void RawFile::keep(subnet::NodeIndex node, char direction, Bytes mad) {
-  kept_.push_back({node, direction, loop_.now() - start_, {mad.begin(), mad.end()}});
+ private:
+  RawFile& file_;
+  mad::Transactor& below_;
+};
+
+RawFile::RawFile(FileReplacement& file, async::Loop& loop) : file_(file), loop_(loop), start_(loop.now()) {}
+
+mad::Transactor& RawFile::on(mad::Transactor& below) { return *keeping_.emplace_back(std::make_unique<Keeping>(*this, below)); }
+
+void RawFile::keep(const path::Path& path, char direction, Bytes mad) {
+  kept_.push_back({path, direction, loop_.now() - start_, {mad.begin(), mad.end()}});
 }
 
 /// A value that must not be in the file, in binary or as text.
@@ -56,12 +65,12 @@ void RawFile::learn_word(Bytes word) {
   if (word.size() >= shortest_word && !is_zero_or_ones(word)) originals_.emplace(word.begin(), word.end());
 }
 
-void RawFile::learn_fabric() {
-  for (const subnet::Node& node : subnet_.nodes()) {
+void RawFile::learn_fabric(const subnet::Subnet& subnet) {
+  for (const subnet::Node& node : subnet.nodes()) {
     const std::string_view name = node.description();
     learn_word(Bytes(reinterpret_cast<const std::uint8_t*>(name.data()), name.size()));
     for (const Guid guid : {node.info.node_guid, node.info.port_guid, node.info.system_image_guid}) learn_guid(guid);
-    for (unsigned number = 0; number < node.slots; ++number) learn_guid(subnet_.port_guid(node.first_port + number));
+    for (unsigned number = 0; number < node.slots; ++number) learn_guid(subnet.port_guid(node.first_port + number));
   }
 }
 
@@ -128,23 +137,27 @@ void RawFile::wipe_originals(std::span<std::uint8_t> bytes) const {
   }
 }
 
-void RawFile::write() {
-  learn_fabric();
+void RawFile::write(const subnet::Subnet& subnet) {
+  learn_fabric(subnet);
   for (const Kept& one : kept_) learn(one.mad);
   std::string text =
-      "# ibtool phy --raw: requests for registers (>) and their answers (<, ! for none), with milliseconds.\n"
+      "# ibtool phy --raw: requests (>) and their answers (<, ! for none), with milliseconds.\n"
       "# GUIDs, GIDs, node descriptions and serial numbers are made up, keys are zero.\n";
-  std::map<subnet::NodeIndex, std::size_t> nodes;
+  std::map<subnet::NodeIndex, std::size_t> numbers;
+  std::vector<std::size_t> number_of;  // of the node of each MAD; 0: it is not known
   for (const Kept& one : kept_) {
-    if (one.node == subnet::none || !nodes.emplace(one.node, nodes.size() + 1).second) continue;
-    const smp::NodeInfo& info = subnet_.node(one.node).info;
-    text += fmt::format("# node {}: NodeType {}, VendorID 0x{:06x}, DeviceID {}, Revision 0x{:x}, {} ports\n", nodes.size(),
+    const subnet::NodeIndex node = subnet::end_of_path(subnet, one.path).node;
+    const auto [place, is_new] = numbers.emplace(node, node == subnet::none ? 0 : numbers.size() - numbers.count(subnet::none) + 1);
+    number_of.push_back(place->second);
+    if (place->second == 0 || !is_new) continue;
+    const smp::NodeInfo& info = subnet.node(node).info;
+    text += fmt::format("# node {}: NodeType {}, VendorID 0x{:06x}, DeviceID {}, Revision 0x{:x}, {} ports\n", place->second,
                         static_cast<unsigned>(info.node_type), info.vendor_id, info.device_id, info.revision, info.num_ports);
   }
   file_.write(text);
-  for (const Kept& one : kept_) {
-    const auto node = nodes.find(one.node);
-    file_.write(fmt::format("{} {} {:.3f} {}\n", one.direction, node != nodes.end() ? node->second : 0, one.time.count(),
+  for (std::size_t at = 0; at < kept_.size(); ++at) {
+    const Kept& one = kept_[at];
+    file_.write(fmt::format("{} {} {:.3f} {}\n", one.direction, number_of[at], one.time.count(),
                             one.mad.empty() ? "-" : hex_text(anonymous(one.mad))));
   }
   file_.keep();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Keeps the requests for registers of a run and their answers, byte by byte, so that a site can send what a device really answers.
+// Keeps the requests of a run, for the fabric and for registers, and their answers, byte by byte, so that a site can send what a device
+// really answers.
 // The file does not say whose fabric it is: GUIDs, GIDs, node descriptions and serial numbers (iba/identities.hpp) are replaced by made-up
 // ones, the same by the same, and keys are zero. What follows the layout of a register, and MADs without a layout, are zero. Wherever else
 // the bytes of an original value stand, they are zero, too.
@@ -8,6 +9,7 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <set>
 #include <span>
 #include <string>
@@ -15,29 +17,32 @@
 
 #include "base/file.hpp"
 #include "mad/transactor.hpp"
+#include "path/path.hpp"
 #include "subnet/model.hpp"
 
 namespace ib::tools {
 
-class RawFile final : public mad::Transactor {
+class RawFile {
  public:
-  /// `file` is the one to write, and `subnet` the model whose nodes get the requests. All must outlive this object.
-  RawFile(FileReplacement& file, mad::Transactor& below, const subnet::Subnet& subnet, async::Loop& loop);
+  /// `file` is the one to write. Both must outlive this object.
+  RawFile(FileReplacement& file, async::Loop& loop);
 
-  mad::Task<mad::Result<mad::Reply>> try_call(const mad::Request& request) override;
-  /// Writes what was kept. Throws SysError.
-  void write();
+  /// A Transactor whose requests go to `below`, and are kept. It lives as long as this object.
+  mad::Transactor& on(mad::Transactor& below);
+  /// Writes what was kept of the nodes of `subnet`. Throws SysError.
+  void write(const subnet::Subnet& subnet);
 
  private:
   using Content = std::vector<std::uint8_t>;
+  class Keeping;
   struct Kept {
-    subnet::NodeIndex node;
+    path::Path path;
     char direction;  ///< '>' to the node, '<' from it, '!' no answer
     std::chrono::duration<double, std::milli> time;
     Content mad;
   };
-  void keep(subnet::NodeIndex node, char direction, Bytes mad);
-  void learn_fabric();
+  void keep(const path::Path& path, char direction, Bytes mad);
+  void learn_fabric(const subnet::Subnet& subnet);
   void learn(Bytes mad);
   void learn_word(Bytes word);
   void learn_guid(Guid guid);
@@ -46,10 +51,9 @@ class RawFile final : public mad::Transactor {
   void wipe_originals(std::span<std::uint8_t> bytes) const;
 
   FileReplacement& file_;
-  mad::Transactor& below_;
-  const subnet::Subnet& subnet_;
   async::Loop& loop_;
   async::Time start_;
+  std::vector<std::unique_ptr<mad::Transactor>> keeping_;
   std::vector<Kept> kept_;
   std::set<Content> originals_;          ///< that must not be in the file
   std::map<Content, unsigned> numbers_;  ///< of what was replaced

@@ -244,11 +244,14 @@ class Query final : public Command {
     if (is_smp && session.options().skip_sl) throw UsageError("--skip-sl is about GMPs: an SMP has no service level");
     async::Task<Destination> find = is_smp ? session.smp_node(target_) : session.gmp_node(target_);
     Destination node = co_await std::move(find);
-    if (vs_keys_ && !subnet::takes_smps(node.path))
-      throw Error("The VS_Key is not sent: no SMP shows which node is at the end of the path");
-    // A key is for the node that has named itself at the end of the path.
-    if (rpc.sets() || vs_keys_) node = co_await session.identified(std::move(node));
-    const std::uint64_t vs_key = keys.of(node.path.ib().meant, node.path.ib().meant);
+    std::uint64_t vs_key = 0;
+    if (vs_keys_) {
+      KeyedNode keyed = co_await identify_for_key(session, keys, std::move(node));
+      node = std::move(keyed.node);
+      vs_key = keyed.vs_key;
+    } else if (rpc.sets()) {
+      node = co_await session.identified(std::move(node));
+    }
     const path::Path& path = node.path;
     report.path = path;
     const StructInfo& info = *report.info;

@@ -209,7 +209,7 @@ async::Task<subnet::NodeIndex> discover_around(Session& session, const Discovery
     co_await read_whole(session, options, whole);
     if (session.uses_cache() && target.path) co_await check_target(session, whole, *target.path);
     known = std::make_unique<subnet::SweptSubnet>(std::move(whole));
-  } else if (target.path && source->asks_nodes() && !options.fdr10) {
+  } else if (target.path && source->asks_nodes() && !options.fdr10 && !options.through) {
     known = session.take_swept();
   }
   if (known) {

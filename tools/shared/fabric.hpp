@@ -32,6 +32,8 @@ struct DiscoveryOptions {
   unsigned radius = ~0U;                          ///< for discover(): the greatest distance from this host in links
   bool silent{};                                  ///< nothing is printed: the caller does that
   subnet::DiscoverNeeds needs{};                  ///< what the command uses of the nodes
+  /// The requests of a sweep go to what this returns for their Transactor; null: to that itself. No earlier sweep is used then.
+  std::function<mad::Transactor&(mad::Transactor& below)> through{};
 };
 
 /// Fills an empty model with the fabric that is stored in `file`. Throws CannotLoad.

@@ -37,7 +37,7 @@ class Sweep : public FabricSource {
   std::string_view name() const override { return routing_ == subnet::Routing::lid ? "LID" : "DR"; }
   bool asks_nodes() const override { return true; }
   async::Task<subnet::DiscoverStats> read(FabricWanted wanted, subnet::SweptSubnet& into) override {
-    if (is_whole(wanted) && !options_.fdr10) {
+    if (is_whole(wanted) && !options_.fdr10 && !options_.through) {
       if (const std::unique_ptr<subnet::SweptSubnet> swept = session_.take_swept()) {
         into = std::move(*swept);
         forget_unwanted(into, wanted.needs);
@@ -65,7 +65,9 @@ class Sweep : public FabricSource {
     const bool is_own_node = stays_here(start) && (wanted.alone || wanted.around.given());
     if (!is_own_node) session_.stack().require_link();
     // libibnetdisc, unlike libibmad, prints no requests with -d.
-    subnet::Discovered discovered = co_await subnet::discover(session_.lowest_transactor(), into.subnet, start, how);
+    mad::Transactor& lowest = session_.lowest_transactor();
+    mad::Transactor& sends = options_.through ? options_.through(lowest) : lowest;
+    subnet::Discovered discovered = co_await subnet::discover(sends, into.subnet, start, how);
     into.failures = std::move(discovered.failures);
     co_return discovered.stats;
   }

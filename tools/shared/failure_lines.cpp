@@ -14,6 +14,7 @@
 #include "mad/error.hpp"
 #include "mad/packet.hpp"
 #include "subnet/set_target.hpp"
+#include "subnet/twins.hpp"
 
 namespace ib::tools {
 namespace {
@@ -186,7 +187,7 @@ std::string node_text(const subnet::Subnet& subnet, subnet::NodeIndex at) {
   const subnet::Node& node = subnet.node(at);
   std::string text = to_text(node.guid());
   if (node.has_description) text += ' ' + in_quotes(node.description());
-  return text;
+  return text + subnet::twin_mark(subnet, at);
 }
 
 std::string some_of(const std::vector<std::string>& names, std::string_view one, std::string_view many) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "tools/shared/vs_keys.hpp"
 
+#include "iba-gen/smp.hpp"
 #include "iba/text.hpp"
+#include "subnet/set_target.hpp"
 
 namespace ib::tools {
 
@@ -20,6 +22,15 @@ phy::VsKeys read_vs_keys(const Session& session, const std::optional<std::string
   const auto key = prompt_for_key(*session.options().world, "VS_Key");
   if (!key) throw UsageError("The VS_Key is not a number");
   return phy::VsKeys(*key);
+}
+
+async::Task<KeyedNode> identify_for_key(Session& session, const phy::VsKeys& keys, Destination node) {
+  if (!subnet::takes_smps(node.path)) throw Error("The VS_Key is not sent: no SMP shows which node is at the end of the path");
+  mad::Result<smp::NodeInfo> found = co_await subnet::check_set_target(session.smp_transactor(), node.path);
+  const smp::NodeInfo info = std::move(found).take();
+  subnet::mean_node(node.path, info);
+  KeyedNode keyed{std::move(node), keys.of(info.node_guid, info.port_guid)};
+  co_return keyed;
 }
 
 }  // namespace ib::tools

@@ -2,6 +2,7 @@
 // The option for VS_Keys, which never stand on the command line.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -15,5 +16,14 @@ void add_vs_keys(OptionSet& set, std::optional<std::string>& file);
 
 /// The keys of the option; none without it. Throws UsageError and SysError.
 phy::VsKeys read_vs_keys(const Session& session, const std::optional<std::string>& file);
+
+/// A node that has said who it is, and its VS_Key.
+struct KeyedNode {
+  Destination node;
+  std::uint64_t vs_key{};
+};
+/// Requests the NodeInfo of the node at `node`, for whom a key is. The key is that of the node, or that of the port that answered. Throws
+/// Error where no SMP shows whose path it is, subnet::WrongNode, and MadError if there is no answer: then no key may be sent.
+async::Task<KeyedNode> identify_for_key(Session& session, const phy::VsKeys& keys, Destination node);
 
 }  // namespace ib::tools

@@ -53,10 +53,7 @@ async::Task<snapshot::SurveyedPart> read_phy_part(Session& session, mad::Transac
   phy::ReadingOptions options;
   options.paths = &paths;
   options.histogram = true;
-  options.planes = [&planes, &subnet](subnet::PortIndex port) {
-    const auto found = planes.of_node.find(subnet.port(port).node);
-    return found == planes.of_node.end() ? 0U : found->second;
-  };
+  options.planes = &planes;
   options.progress = [&session](std::size_t done, std::size_t of) { session.progress().count(done, of, "registers of ports"); };
   phy::Reading found = co_await phy::read_phy(counting, subnet, ports, options);
   options.wanted = phy::Wanted::environment;

@@ -20,6 +20,7 @@
 #include "tools/frame/explanation.hpp"
 #include "tools/frame/session.hpp"
 #include "tools/shared/attribute_text.hpp"
+#include "tools/shared/vs_keys.hpp"
 #include "tools/vendstat/mlnx_vendor.hpp"
 
 namespace ib::tools {
@@ -86,11 +87,14 @@ struct Device {
   Session& session;
   const path::Path& path;
   bool pardons;  ///< after a failed request, a message is printed and the next request is sent
+  std::uint64_t vs_key{};  ///< of --vskey
 
   /// The data of the answer. Nothing if the request failed and `pardons` is set; then `complaint` is printed too.
   async::Task<Data> ask(std::uint8_t method, const StructInfo& info, std::uint32_t modifier = 0, Bytes data = {},
                         std::string_view complaint = {}) const {
     mad::Transactor& transactor = session.transactor();
+    std::vector<std::uint8_t> keyed;
+    if (vs_key != 0) data = keyed = with_key(info, data);
     auto asking =
         method == mad::method::set ? transactor.try_set(path, info, modifier, data) : transactor.try_get(path, info, modifier, data);
     mad::Result<std::vector<std::uint8_t>> answer = co_await std::move(asking);
@@ -99,6 +103,15 @@ struct Device {
     session.report_failure(answer.error());
     print_on_stderr(session.world(), fmt::format("vendstat: method {}, attribute {} failure\n{}", method, info.attribute_id, complaint));
     co_return std::nullopt;
+  }
+
+ private:
+  /// The data of a request with the VS_Key, which all data of the class begins with.
+  std::vector<std::uint8_t> with_key(const StructInfo& info, Bytes data) const {
+    std::vector<std::uint8_t> bytes(info.bytes);
+    std::ranges::copy(data, bytes.begin());
+    store_be(bytes.data(), vs_key);
+    return bytes;
   }
 };
 
@@ -114,6 +127,8 @@ class Vendstat final : public Command {
         set, [this](const std::string& text) { take_groups(text); }, [this](const std::string& text) { take_read(text); },
         [this](const std::string& text) { take_write(text); });
     set.one_of({"-N", "--cpi", "-w", "-i", "-c", "-R -W"}, true);
+    add_vs_keys(set, vs_keys_);
+    set.one_of({"--cpi", "--vskey"});
     add_common(set, common, group_target | group_sl);
     checks_capability_ = true;
   }
@@ -138,8 +153,16 @@ class Vendstat final : public Command {
     if (sets_groups_ || !writes_.empty()) session.require_exact_targets();
     if (checks_capability_) session.stack().require_infiniband();
     Destination node = co_await session.gmp_node(target_);
-    if (sets_groups_ || !writes_.empty()) node = co_await session.identified(std::move(node));
-    const Device device{session, node.path, pardons_};
+    std::uint64_t vs_key = 0;
+    if (vs_keys_) {
+      const phy::VsKeys keys = read_vs_keys(session, vs_keys_);
+      KeyedNode keyed = co_await identify_for_key(session, keys, std::move(node));
+      node = std::move(keyed.node);
+      vs_key = keyed.vs_key;
+    } else if (sets_groups_ || !writes_.empty()) {
+      node = co_await session.identified(std::move(node));
+    }
+    const Device device{session, node.path, pardons_, vs_key};
     if (checks_capability_) co_await check_capability(device);
     const std::uint32_t port = target_.given() ? port_ : session.end_port().number;
     if (groups_) co_return co_await groups(device, emit, port);
@@ -298,6 +321,7 @@ class Vendstat final : public Command {
   bool general_{}, class_port_info_{}, wait_{}, groups_{}, sets_groups_{};
   std::array<int, 2> group_selects_{};
   std::vector<mlx::ConfigRecord> reads_, writes_;
+  std::optional<std::string> vs_keys_;
   bool checks_capability_{};  ///< PortInfo says whether the port has the class; without this, ClassPortInfo is read before -N and -w
   bool pardons_{};            ///< see Device
 };

@@ -31,7 +31,7 @@ struct Patched : Patient {
   Patched() {
     make_edr();
     sweep();
-    for (const auto source : {Source::phy, Source::environment, Source::unhealthy}) input->source(source) = {};
+    for (const auto source : sources_of_phy) input->source(source) = {};
     for (subnet::PortIndex at = 0; at < swept->subnet.ports().size(); ++at) {
       if (swept->subnet.port(at).peer == subnet::none) continue;
       add(at);
@@ -178,6 +178,14 @@ TEST_CASE("module-temperature and module-power go by the thresholds of the modul
     return std::ranges::any_of(diagnosis.findings, [text](const Finding& of) { return of.detail.find(text) != std::string::npos; });
   };
   CHECK(has_text("The receiver is below its low alarm threshold."));
+
+  Patched weak;
+  weak.row(Patient::leaf0, 2).module.tx_power = {1, static_cast<std::uint16_t>(-9), 1, 1};
+  weak.row(Patient::leaf0, 2).module.tx_power_low = static_cast<std::uint16_t>(-8);
+  const Diagnosis sender = weak.look();
+  REQUIRE(Patient::checks_of(sender) == Found{"module-power"});
+  CHECK_THAT(sender.findings[0].detail, contains("The transmitter is below its low alarm threshold."));
+  CHECK(sender.findings[0].evidence[0].field == "tx_power_dbm");
   CHECK(has_text("10 dB are lost between the sender at the other end and the weakest lane here; 7 are the limit."));
 }
 
@@ -194,7 +202,7 @@ TEST_CASE("module-unsupported and port-down: a cage with a module and no link; a
     of.fabric.set_link(Patient::leaf0, 2, false);
     of.counts.clear();  // by indexes of the model before
     of.sweep();
-    for (const auto source : {Source::phy, Source::environment, Source::unhealthy}) of.input->source(source) = {};
+    for (const auto source : sources_of_phy) of.input->source(source) = {};
     of.reading.ports.clear();
     phy::PortRow& row = spare(of);
     row.trouble = trouble;
@@ -270,6 +278,93 @@ TEST_CASE("port-unhealthy and plane-asymmetric: the reason that the device gives
   const Diagnosis diagnosis = patched.look();
   REQUIRE(Patient::checks_of(diagnosis) == Found{"port-unhealthy", "plane-asymmetric"});
   CHECK(diagnosis.findings[0].evidence[0].after.word == "symbol BER");
+}
+
+namespace {
+
+/// Gives a port planes that are up, each with a cable of its own.
+void add_planes(Patched& of, FakeFabric::NodeId id, unsigned number, unsigned count) {
+  const auto port = std::ranges::find(of.reading.ports, of.port(id, number), &phy::PortRow::port);
+  const auto at = static_cast<std::size_t>(port - of.reading.ports.begin());
+  for (unsigned plane = count; plane > 0; --plane) {
+    phy::PortRow row;
+    row.port = of.port(id, number);
+    row.plane = static_cast<std::uint8_t>(plane);
+    row.link_state = reg::LinkFsm::active;
+    row.module.type = reg::ModuleType::active_cable;
+    Patched::set_text(row.module.serial_number, "CABLE" + std::to_string(plane));
+    row.set(Part::operation);
+    row.set(Part::module);
+    of.reading.ports.insert(of.reading.ports.begin() + static_cast<std::ptrdiff_t>(at) + 1, std::move(row));
+  }
+  of.input->planes.of_node[of.node(id)] = {count, false};
+}
+
+phy::PortRow& plane_of(Patched& of, FakeFabric::NodeId id, unsigned number, unsigned plane) {
+  return *std::ranges::find_if(of.reading.ports, [&](const phy::PortRow& row) {
+    return row.port == of.port(id, number) && row.plane == plane;
+  });
+}
+
+}  // namespace
+
+TEST_CASE("plane-asymmetric: planes of a port that differ in state") {
+  Patched good;
+  add_planes(good, Patient::leaf0, 1, 4);
+  const Diagnosis alike = good.look();
+  CHECK(alike.findings.empty());
+  // Only one of the ports of this switch was read plane by plane: the other ones stand in the coverage.
+  CHECK(result_of(alike, "plane-asymmetric").reason == "planes of 1 of 3 ports");
+
+  for (const bool may_differ : {false, true}) {
+    Patched patched;
+    add_planes(patched, Patient::leaf0, 1, 4);
+    plane_of(patched, Patient::leaf0, 1, 3).link_state = reg::LinkFsm::polling;
+    patched.input->planes.of_node.begin()->second.may_differ = may_differ;
+    const Diagnosis diagnosis = patched.look();
+    REQUIRE(Patient::checks_of(diagnosis) == Found{"plane-asymmetric"});
+    CHECK_THAT(diagnosis.findings[0].detail, contains("port 1: plane 1 active, plane 2 active, plane 3 polling, plane 4 active."));
+    CHECK(*diagnosis.findings[0].level == (may_differ ? Level::warning : Level::error));
+  }
+
+  Patched unread;  // a plane of which nothing was read is neither up nor down
+  add_planes(unread, Patient::leaf0, 1, 2);
+  plane_of(unread, Patient::leaf0, 1, 2).read = 0;
+  CHECK(unread.look().findings.empty());
+
+  Patched down;  // all planes are down: that is a port that is down
+  add_planes(down, Patient::leaf0, 1, 2);
+  for (const unsigned plane : {1U, 2U}) plane_of(down, Patient::leaf0, 1, plane).link_state = reg::LinkFsm::polling;
+  CHECK(down.look().findings.empty());
+}
+
+TEST_CASE("plane-asymmetric: cables that lead from a plane to another one, as far as serial numbers show it") {
+  const auto look_with = [](auto change) {
+    Patched patched;
+    add_planes(patched, Patient::leaf0, 1, 2);
+    add_planes(patched, Patient::host0, 1, 2);
+    change(patched);
+    return patched.look();
+  };
+  const auto name = [](Patched& of, FakeFabric::NodeId id, unsigned plane, std::string_view serial) {
+    Patched::set_text(plane_of(of, id, 1, plane).module.serial_number, serial);
+  };
+  CHECK(look_with([](Patched&) {}).findings.empty());
+  const Diagnosis crossed = look_with([&](Patched& of) {
+    name(of, Patient::host0, 1, "CABLE2");
+    name(of, Patient::host0, 2, "CABLE1");
+  });
+  REQUIRE(Patient::checks_of(crossed) == Found{"plane-asymmetric"});
+  CHECK(crossed.findings[0].confidence == Confidence::likely);
+  CHECK_THAT(crossed.findings[0].detail, contains("'CABLE1' from plane") && contains("'CABLE2' from plane"));
+  // One cage for all planes, modules with serial numbers of their own, or none: nothing can be said.
+  for (const auto& [first, second] : {std::pair{"CABLE2", "CABLE2"}, {"OTHER", "ANOTHER"}, {"", ""}}) {
+    const Diagnosis unknown = look_with([&, first = first, second = second](Patched& of) {
+      name(of, Patient::host0, 1, first);
+      name(of, Patient::host0, 2, second);
+    });
+    CHECK(unknown.findings.empty());
+  }
 }
 
 TEST_CASE("registers that were not read are no findings, and stand in the coverage") {

@@ -2,12 +2,15 @@
 // Registers of a fabric: what is requested of which device, and what is not requested again.
 #include "phy/reading.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <fstream>
 #include <functional>
 #include <map>
 #include <random>
 
+#include "async/group.hpp"
 #include "iba-gen/reg.hpp"
 #include "iba/generic.hpp"
 #include "iba/registry.hpp"
@@ -222,6 +225,35 @@ TEST_CASE_METHOD(Bench, "a busy device is waited for") {
   CHECK(found.ports[0].has(Part::statistics));
 }
 
+TEST_CASE_METHOD(Bench, "a device that is slow is left for last") {
+  leaf_registers->busy_next = 1;
+  options.devices = 1;
+  std::vector<std::string> order;
+  const auto listen = [&order](FakeFabric::Service& service, std::string name) {
+    service.answer = [&order, name = std::move(name), usual = service.answer](unsigned port, Bytes request) {
+      if (order.empty() || order.back() != name) order.push_back(name);
+      return usual(port, request);
+    };
+  };
+  listen(leaf_registers->service(), "leaf");
+  listen(other_registers->service(), "other");
+  read();
+  CHECK(order == std::vector<std::string>{"leaf", "other", "leaf"});
+  CHECK(found.failures.empty());
+  for (const PortRow& row : found.ports) CHECK(row.has(Part::statistics));
+}
+
+TEST_CASE_METHOD(Bench, "a device that stays busy gets no further request after the tries of one") {
+  leaf_registers->service().faults.busy_next = 1'000'000;
+  other_registers->busy_next = 1'000'000;  // with registers only
+  read();
+  CHECK(leaf_registers->service().requests == 5);
+  CHECK(other_registers->times() == 1 + 5);
+  REQUIRE(found.failures.size() == 2);
+  for (const DeviceRow& device : found.devices) CHECK(device.state == DeviceState::stopped_answering);
+  for (const PortRow& row : found.ports) CHECK_FALSE(row.is_known());
+}
+
 TEST_CASE_METHOD(Bench, "an answer of another port, page or register is not taken") {
   leaf_registers->wrong_port = true;
   other_registers->answers_instead = reg::Mtmp::register_id;
@@ -284,6 +316,49 @@ TEST_CASE_METHOD(Bench, "a VS_Key does not go to a LID that another node has, no
     CHECK(found.failures.size() == 2);
   }
   for (const FakeRegisters* registers : {leaf_registers, other_registers}) CHECK(registers->times() == 0);
+}
+
+TEST_CASE_METHOD(Bench, "a key that a file has by the GUID of a port goes to that port, whichever of the device it is") {
+  const auto twin = fabric.add_ca(0x400, 2, "two ports");
+  fabric.link(leaf, 3, twin, 2);
+  fabric.assign_lids();
+  FakeRegisters& registers = run_registers(fabric, twin);
+  for (unsigned port = 1; port <= 2; ++port) add_port(registers, port);
+  registers.vs_key = key;
+  const Guid port_guid = Swept(fabric).subnet.port_guid(Swept(fabric).subnet.port_of(Swept(fabric).subnet.find_node(Guid{0x400}), 2));
+  REQUIRE(port_guid != Guid{0x400});
+  const VsKeys keys = keys_of(fmt::format("0x{:016x} 0x1122334455667788\n", port_guid.value));
+  options.vs_keys = &keys;
+  swept.emplace(fabric);
+  paths.emplace(swept->subnet, start());
+  options.paths = &*paths;
+  options.smps = &*swept->rpc;
+  const auto node = swept->subnet.find_node(Guid{0x400});
+  found = swept->loop.run(read_phy(*swept->rpc, swept->subnet, {swept->subnet.port_of(node, 1), swept->subnet.port_of(node, 2)}, options));
+  CHECK(found.failures.empty());
+  CHECK(found.ports[0].is_known());  // port 1 has no link: requests about it go to port 2
+  CHECK(found.ports[1].is_known());
+}
+
+TEST_CASE_METHOD(Bench, "what was read is there at any time, also if the reading is ended") {
+  fabric.network.delay = std::chrono::milliseconds(10);
+  swept.emplace(fabric);
+  paths.emplace(swept->subnet, start());
+  options.paths = &*paths;
+  std::vector<subnet::PortIndex> ports;
+  const auto node = swept->subnet.find_node(Guid{0x100});
+  for (unsigned port = 1; port <= 3; ++port) ports.push_back(swept->subnet.port_of(node, port));
+  ports.push_back(swept->subnet.port_of(swept->subnet.find_node(Guid{0x300}), 1));
+  options.devices = 1;
+  async::TaskGroup group(swept->loop);
+  group.spawn(read_phy_into(found, *swept->rpc, swept->subnet, ports, options));
+  const auto wait = [](async::Loop& loop) -> async::Task<> { co_await loop.sleep_for(std::chrono::milliseconds(95)); };
+  swept->loop.run(wait(swept->loop));
+  REQUIRE(found.ports.size() == 4);
+  CHECK(found.ports[0].has(Part::operation));
+  CHECK_FALSE(found.ports[2].is_known());
+  CHECK(found.devices[0].state == DeviceState::read);
+  CHECK(found.devices[1].state == DeviceState::not_requested);
 }
 
 TEST_CASE("files of VS_Keys") {

@@ -52,8 +52,38 @@ TEST_CASE("rows are found in a model that was swept later, where nodes have othe
   CHECK(later.firmware(now.subnet.find_node(Guid{0x200})) == nullptr);
   CHECK(later.environment(now.subnet.find_node(Guid{0x100})) == &shared->environments[0]);
   CHECK(later.environment(now.subnet.find_node(Guid{0x400})) == nullptr);
+  CHECK(later.planes(place(now, Guid{0x100}, 3)).empty());
   CHECK(Table().find(0) == nullptr);
+  CHECK(Table().planes(0).empty());
   CHECK_FALSE(Table().is_read());
+}
+
+TEST_CASE("the row of a port is that of all its planes, whose rows follow") {
+  FakeFabric fabric;
+  const auto leaf = fabric.add_switch(0x100, 4, "leaf"), here = fabric.add_ca(0x200, 1, "here");
+  fabric.link(leaf, 1, here, 1);
+  fabric.assign_lids();
+  fabric.attach(here);
+  const Swept swept(fabric);
+  const auto first = swept.subnet.port_of(swept.subnet.find_node(Guid{0x100}), 1);
+  Reading reading;
+  for (const subnet::PortIndex port : {first, first + 1}) {
+    for (std::uint8_t plane = 0; plane <= 2; ++plane) {
+      PortRow& row = reading.ports.emplace_back();
+      row.port = port;
+      row.plane = plane;
+      row.set(Part::operation);
+    }
+  }
+  const auto shared = std::make_shared<const Reading>(std::move(reading));
+  const Table table(shared, swept.subnet);
+  CHECK(table.find(first) == &shared->ports[0]);
+  CHECK(table.find(first + 1) == &shared->ports[3]);
+  REQUIRE(table.planes(first).size() == 2);
+  CHECK(table.planes(first)[1].plane == 2);
+  CHECK(table.planes(first + 1).data() == &shared->ports[4]);
+  CHECK(table.planes(first + 1).size() == 2);
+  CHECK(table.planes(first + 2).empty());
 }
 
 }  // namespace phy_table_tests

@@ -78,6 +78,22 @@ TEST_CASE("received power is beyond a threshold of the module by its worst lane"
   CHECK_FALSE(rx_power_alarm(row));
 }
 
+TEST_CASE("sent power is beyond the thresholds for what is sent, not those for what is received") {
+  PortRow row = row_with(reg::FecMode::none, reg::ModuleType::optical_module);
+  row.module.tx_power = {raw(1), raw(-9), raw(1), raw(1)};
+  row.module.rx_power_low = raw(-5);
+  CHECK_FALSE(tx_power_alarm(row));
+  row.module.tx_power_low = raw(-8);
+  row.module.tx_power_high = raw(4);
+  REQUIRE(tx_power_alarm(row));
+  CHECK(tx_power_alarm(row)->value == -9);
+  CHECK(tx_power_alarm(row)->limit == -8);
+  row.module.tx_power = {raw(1), raw(5), raw(1), raw(1)};
+  CHECK_FALSE(tx_power_alarm(row)->is_low);
+  row.module.monitored = 0;
+  CHECK_FALSE(tx_power_alarm(row));
+}
+
 TEST_CASE("attenuation is from the average sender to the weakest receiver") {
   PortRow from = row_with(reg::FecMode::none, reg::ModuleType::optical_module), to = row_with(reg::FecMode::none);
   CHECK_FALSE(attenuation(from, to));

@@ -2,6 +2,7 @@
 #include "phy/values.hpp"
 
 #include "iba-gen/reg.hpp"
+#include "phy/impossible.hpp"
 #include "phy/port_row.hpp"
 #include "phy/trouble.hpp"
 #include "support/catch.hpp"
@@ -52,6 +53,40 @@ TEST_CASE("what a module or sensor cannot have is not known") {
   CHECK(fan_rpm(0) == 0U);
   CHECK(fan_rpm(9000) == 9000U);
   CHECK_FALSE(fan_rpm(0xffff));
+  CHECK_FALSE(module_celsius(0xffff));  // -0.004 C, and all ones
+  CHECK_FALSE(sensor_celsius(0xffff));
+}
+
+TEST_CASE("what cannot be is listed with its bytes; what is not measured, or was not read, is not") {
+  PortRow row;
+  row.module.type = reg::ModuleType::optical_module;
+  row.module.temperature = 0x8000;
+  row.module.voltage = 1;
+  row.module.vendor.fill(0xff);
+  row.symbol_ber = {1, 99};
+  row.effective_ber = {15, 254};
+  CHECK(impossible_values(row).empty());
+  row.set(Part::module);
+  row.set(Part::statistics);
+  row.module.monitored = reg::monitor_capabilities::temperature;
+  const auto found = impossible_values(row);
+  REQUIRE(found.size() == 3);
+  CHECK(found[0].key == "symbol_ber");
+  CHECK(found[0].bytes == "coefficient 0x01, magnitude 0x63");
+  CHECK(found[1].key == "module.vendor");
+  CHECK(found[1].bytes == "0xffffffffffffffffffffffffffffffff");
+  CHECK(found[1].why == "all ones");
+  CHECK(found[2].key == "module.temperature_celsius");
+  CHECK(found[2].bytes == "0x8000");
+  CHECK(found[2].why == "not from -50 to 130 C (SFF-8472, CMIS: the range of modules is at most -40 to 125 C)");
+  EnvironmentRow device;
+  device.sensors = {{3, "", {}, 40, {}, 200 * 8, 40 * 8, 0}};
+  device.fans = {{1, {}, {}, 0xffff}, {2, {}, {}, 0}};
+  const auto of_device = impossible_values(device);
+  REQUIRE(of_device.size() == 2);
+  CHECK(of_device[0].key == "sensor 3: temperature_celsius");
+  CHECK(of_device[0].bytes == "0x0640");
+  CHECK(of_device[1].key == "fan 1: rpm");
 }
 
 TEST_CASE("a cable's length is in metres, with CMIS times a power of ten") {

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -202,11 +203,135 @@ TEST_CASE_METHOD(PhyBench, "phy --raw keeps the MADs of the run without a GUID, 
   const std::string stands_in = hex("X00000");
   std::size_t places = 0;
   for (std::size_t at = text.find(stands_in); at != std::string::npos; at = text.find(stands_in, at + 1)) ++places;
-  CHECK(places == 2);  // both ends of the one cable
-  const std::size_t lines = static_cast<std::size_t>(std::ranges::count(text, '\n'));
-  CHECK(lines == 4 + 2 * (of_leaf->times() + of_other->times()));
+  CHECK(places == 2 + 3);  // both ends of the one cable, and the descriptions of three nodes
+  const auto count = [&text](std::string_view word) {
+    std::size_t times = 0;
+    for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++times;
+    return times;
+  };
+  CHECK(count(" 010a01") == 2 * (of_leaf->times() + of_other->times()));
+  CHECK(count(" 018101") >= 2 * 3 * 2);  // NodeInfo and NodeDescription of three nodes, and the answers
+  CHECK(count("# node ") == 3);
+  CHECK(count("\n> 0 ") == 0);  // it is known to which node each went
   CHECK(run({"phy", "--raw", dir.file("no/such")}).status != 0);
   CHECK(run({"phy", "--raw", file, "--interval", "1"}).status == 2);
+}
+
+TEST_CASE_METHOD(PhyBench, "-v shows the bytes of what cannot be, and says what could") {
+  of_leaf->set<reg::PddrModule>(2, "temperature", 0x8200U);  // -126 C
+  of_leaf->set<reg::PddrModule>(2, "rx_power[1]", 0xfc19U);  // -999 dBm
+  of_leaf->set<reg::PpcntStatistics>(2, "symbol_ber_magnitude", 100U);
+  const auto silent = run({"phy", "--skip-sl", "1@2", "--json"}), verbose = run({"phy", "--skip-sl", "1@2", "--json", "-v"});
+  CHECK(silent.out == verbose.out);
+  CHECK(json::parse(silent.out)["ports"][0]["module"]["temperature_celsius"] == nullptr);
+  CHECK(silent.err.find("not known") == std::string::npos);
+  CHECK_THAT(verbose.err,
+             contains("'leaf' port 2: module.temperature_celsius is not known: the register has 0x8200, not from -50 to 130 C (SFF-8472"));
+  CHECK_THAT(verbose.err, contains("'leaf' port 2: module.rx_power_dbm[1] is not known: the register has 0xfc19, not from -40 to 20 dBm"));
+  CHECK_THAT(verbose.err, contains("symbol_ber is not known: the register has coefficient 0x00, magnitude 0x64, not from 0 to 40 ("));
+  of_leaf->set<reg::Mtcap>(0, "sensor_map", 1U);
+  of_leaf->set<reg::Mtmp>(0, "temperature", 200U * 8);
+  CHECK_THAT(run({"environment", "--skip-sl", "-v"}).err, contains("'leaf': sensor 0: temperature_celsius is not known: the register has 0x0640,"));
+}
+
+TEST_CASE_METHOD(PhyBench, "vendstat gives a protected device its VS_Key, found by the GUID of the port, once the device has said who it is") {
+  of_other->vs_key = 0x1122334455667788;
+  fabric.node(other).ports.at(1).info.capability_mask |= smp::capability_mask::is_vendor_class_supported;
+  const ibtest::TemporaryDirectory dir;
+  const std::string file = dir.file("guid2vskey");
+  const json node = document({"smpquery", "NI", "3"});
+  std::ofstream(file) << "0x" << [&] {
+    std::string guid = node["data"]["portGUID"].get<std::string>();
+    std::erase(guid, ':');
+    return guid;
+  }() << " 0x1122334455667788\n";
+  const auto done = run({"vendstat", "-N", "3", "--skip-sl", "-dd", "--vskey", file});
+  CHECK(done.status == 0);
+  CHECK_THAT(done.out, contains("28"));
+  for (const std::string& text : {done.out, done.err}) {
+    CHECK(text.find("1122334455667788") == std::string::npos);
+    CHECK(text.find("11223344 55667788") == std::string::npos);
+  }
+  CHECK(run({"vendstat", "-N", "3", "--skip-sl", "--retries", "0"}).status == 3);
+  CHECK(run({"vendstat", "--cpi", "3", "--vskey", file}).status == 2);
+  CHECK(run({"vendstat", "-N", "3", "--vskey", "0x1122334455667788"}).status == 2);
+  CHECK(run({"query", "VendGet", "PDDRModule", "3", "--skip-sl", "--field", "local_port=1,pnat=1", "--vskey", file}).status == 0);
+}
+
+TEST_CASE_METHOD(PhyBench, "health --phy is answered by a snapshot with registers; of one without it says that it has none") {
+  of_leaf->set<reg::PddrModule>(2, "temperature", 80U * 256);
+  of_leaf->set<reg::PddrModule>(2, "temperature_high_th", 70U * 256);
+  const ibtest::TemporaryDirectory dir;
+  const std::string with = dir.file("with"), without = dir.file("without");
+  REQUIRE(run({"snapshot", with, "--only", "topology,phy"}).status != 3);
+  REQUIRE(run({"snapshot", without, "--only", "topology"}).status != 3);
+  const json found = document({"health", "--phy", "--from", with, "--only", "module-temperature,ber-effective"});
+  REQUIRE(found["findings"].size() == 1);
+  CHECK(found["findings"][0]["check"] == "module-temperature");
+  const json none = document({"health", "--phy", "--from", without, "--only", "module-temperature"});
+  CHECK(none["findings"].empty());
+  CHECK(none["checks"][0].dump().find("registers") == std::string::npos);
+  for (const json& of : none["checks"]) {
+    if (of["check"] != "module-temperature") continue;
+    CHECK(of["check_state"] == "skipped");
+    CHECK_THAT(of["reason"].get<std::string>(), contains("has no registers"));
+  }
+}
+
+namespace {
+
+/// Another host claims the GUID of `other`.
+struct Twins : PhyBench {
+  FakeFabric::NodeId twin = fabric.add_ca(0x300, 1, "twin");
+  ibtest::FakeRegisters* of_twin{};
+
+  Twins() {
+    fabric.link(leaf, 3, twin, 1);
+    fabric.assign_lids();
+    of_twin = &run_registers(fabric, twin);
+    add_port(*of_twin, 1);
+    module(*of_twin, 1, "SERIAL-T");
+    general(*of_twin, "MT_0000000900", 27);
+  }
+  /// The serial numbers by name of the node.
+  std::map<std::string, json> serials() {
+    std::map<std::string, json> found;
+    const json ports = document({"phy", "--skip-sl"})["ports"];
+    for (const json& port : ports) {
+      if (port["node_guid"] == "0000:0000:0000:0300") found[port["node_description"]] = port["module"]["serial_number"];
+    }
+    return found;
+  }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(Twins, "of two nodes with one GUID each has its own row, and what is not read of one is not that of the other") {
+  CHECK(serials() == std::map<std::string, json>{{"other", "SERIAL-A"}, {"twin", "SERIAL-T"}});
+  CHECK(document({"firmware", "--skip-sl"})["nodes"].size() == 3);
+  CHECK_THAT(run({"modules", "--skip-sl"}).out, contains("leaf 2, other 1") && contains("twin 1"));
+  SECTION("one is silent") {
+    of_twin->is_silent = true;
+    const auto text = run({"phy", "--skip-sl"});
+    CHECK(text.status == 4);
+    CHECK_THAT(text.err, contains("'twin' (route 0,1,3)") && !contains("'other'"));
+    CHECK(serials() == std::map<std::string, json>{{"other", "SERIAL-A"}});
+  }
+  SECTION("both have one LID, by which one of them is read") {
+    fabric.node(twin).ports.at(1).info.lid = fabric.node(other).ports.at(1).info.lid;
+    const auto text = run({"phy", "--skip-sl"});
+    CHECK(text.status == 4);
+    CHECK_THAT(text.err, contains("'twin' (route 0,1,3)"));
+    CHECK(serials() == std::map<std::string, json>{{"other", "SERIAL-A"}});
+    CHECK(of_twin->times() == 0);
+  }
+}
+
+TEST_CASE_METHOD(Twins, "health says which of two nodes with one GUID a finding of the physical layer is about") {
+  of_twin->set<reg::PddrModule>(1, "temperature", 80U * 256);
+  of_twin->set<reg::PddrModule>(1, "temperature_high_th", 70U * 256);
+  const auto found = run({"health", "--phy", "--interval", "0", "--skip-sl", "--only", "module-temperature"});
+  CHECK_THAT(found.out, contains("'twin' 0000:0000:0000:0300 (route 0,1,3) port 1"));
 }
 
 TEST_CASE("a table is as wide as the terminal, and of any width where there is none") {

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Ports that were taken out of use, and ports of several planes (XDR) whose planes are not alike.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "base/escape.hpp"
+#include "health/check_functions.hpp"
+#include "health/evidence.hpp"
+#include "iba-gen/reg.hpp"
+
+namespace ib::health {
+namespace {
+
+using phy::PortRow;
+using subnet::PortIndex;
+
+/// A port that somebody took out of use, or that is about to be.
+void find_reasons(const Input& input, Findings& findings, bool (*is_meant)(mlx::UnhealthyReason reason)) {
+  for (const auto& [at, reason] : input.unhealthy) {
+    if (!is_meant(reason)) continue;
+    Finding finding = on_cable(input.subnet, at);
+    finding.evidence.push_back(field_value("UnhealthyReason", 0, {static_cast<std::uint64_t>(reason), mlx::to_text(reason)}));
+    findings.push_back(std::move(finding));
+  }
+}
+
+bool is_up(reg::LinkFsm state) { return state == reg::LinkFsm::active || state == reg::LinkFsm::physical_up; }
+
+/// "plane 1 active, plane 2 polling": of the planes whose state was read.
+std::string states_text(std::span<const PortRow> planes) {
+  std::string text;
+  for (const PortRow& plane : planes) {
+    if (!plane.has(phy::Part::operation)) continue;
+    const std::string_view state = to_text(plane.link_state);
+    text += fmt::format("{}plane {} {}", text.empty() ? "" : ", ", plane.plane,
+                        state.empty() ? fmt::format("in state {}", static_cast<unsigned>(plane.link_state)) : std::string(state));
+  }
+  return text;
+}
+
+/// Adds a finding of the port if some of its planes are up, and others are not.
+void find_differing_states(const Input& input, PortIndex at, Findings& findings) {
+  const std::span<const PortRow> planes = input.phy.planes(at);
+  const auto is_known_as = [&planes](bool up) {
+    return std::ranges::any_of(planes, [up](const PortRow& of) { return of.has(phy::Part::operation) && is_up(of.link_state) == up; });
+  };
+  if (!is_known_as(true) || !is_known_as(false)) return;
+  Finding finding = on_cable(input.subnet, at);
+  finding.detail = fmt::format("{} port {}: {}.", in_quotes(input.subnet.node(input.subnet.port(at).node).description()),
+                               input.subnet.port(at).number, states_text(planes));
+  const auto of_node = input.planes.of_node.find(input.subnet.port(at).node);
+  if (of_node != input.planes.of_node.end() && of_node->second.may_differ) {
+    finding.level = Level::warning;
+    finding.detail += " The device is set to let planes go down one by one.";
+  }
+  findings.push_back(std::move(finding));
+}
+
+/// The plane of each cable of a port: by vendor and serial number, where only one plane has it.
+std::map<std::string, unsigned> planes_by_cable(std::span<const PortRow> planes) {
+  std::map<std::string, unsigned> by_cable;
+  for (const PortRow& plane : planes) {
+    const std::string serial = plane.has_module() ? phy::padded_text(plane.module.serial_number) : std::string();
+    if (serial.empty()) continue;
+    const auto [place, is_new] = by_cable.emplace(phy::padded_text(plane.module.vendor) + '\0' + serial, plane.plane);
+    if (!is_new) place->second = 0;
+  }
+  std::erase_if(by_cable, [](const auto& cable) { return cable.second == 0; });
+  return by_cable;
+}
+
+/// Adds a finding of the link if a cable of its own, which both of its ends name, leads from a plane to another one.
+void find_crossed_planes(const Input& input, PortIndex at, Findings& findings) {
+  const auto there = planes_by_cable(input.phy.planes(input.subnet.port(at).peer));
+  std::string crossed;
+  for (const auto& [cable, plane] : planes_by_cable(input.phy.planes(at))) {
+    const auto other = there.find(cable);
+    if (other == there.end() || other->second == plane) continue;
+    crossed += fmt::format("{}{} from plane {} to plane {}", crossed.empty() ? "" : ", ", in_quotes(cable.substr(cable.find('\0') + 1)), plane,
+                           other->second);
+  }
+  if (crossed.empty()) return;
+  Finding finding = on_cable(input.subnet, at);
+  finding.confidence = Confidence::likely;
+  finding.detail = fmt::format("By the serial numbers at both ends, cables lead to another plane: {}.", crossed);
+  findings.push_back(std::move(finding));
+}
+
+}  // namespace
+
+void find_unhealthy_ports(const Input& input, Findings& findings) {
+  find_reasons(input, findings, [](mlx::UnhealthyReason reason) {
+    using enum mlx::UnhealthyReason;
+    return reason != unsupported && reason != none && reason != asymmetric;
+  });
+}
+
+void find_asymmetric_planes(const Input& input, Findings& findings) {
+  find_reasons(input, findings, [](mlx::UnhealthyReason reason) { return reason == mlx::UnhealthyReason::asymmetric; });
+  for (PortIndex at = 0; at < input.subnet.ports().size(); ++at) find_differing_states(input, at, findings);
+  for (const PortIndex at : first_ends(input.subnet)) find_crossed_planes(input, at, findings);
+}
+
+}  // namespace ib::health
