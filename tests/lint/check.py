@@ -7,8 +7,8 @@
 layers: a file includes its own or a lower layer only. In tools/ these are frame/, shared/ and the rooms of the commands, of which
         none includes another.
 style:  every source file names its licence in the first lines, has no tabs, trailing blanks or lines over 140 columns,
-        ends with a newline, and is at most 500 lines long (XML and manual pages may be longer and wider); clang-format agrees
-        where it is installed.
+        ends with a newline, and is at most 500 lines long (XML and manual pages may be longer and wider); what uses fmt::join
+        includes its header; clang-format agrees where it is installed.
 Each complaint is one line `file:line: text`. A rule that judged no file is a complaint, too: its folder has moved.
 """
 import os
@@ -141,6 +141,9 @@ def complaints(path, text):
         yield f"{path}:{LONGEST_FILE + 1}: {len(lines) - 1} lines, more than {LONGEST_FILE}"
     if not text.endswith("\n") or text.endswith("\n\n"):
         yield f"{path}:{len(lines)}: ends without a newline, or with empty lines"
+    joins = next((number for number, line in enumerate(lines, 1) if "fmt::join(" in line), 0)
+    if path.endswith(CXX) and joins and "#include <fmt/ranges.h>" not in lines:
+        yield f"{path}:{joins}: fmt::join stands in <fmt/ranges.h> from fmt 11 on"
     for number, line in enumerate(lines, 1):
         if "\t" in line and not path.startswith("man/"):  # manual pages show what is printed
             yield f"{path}:{number}: a tab"

@@ -95,6 +95,12 @@ class Style(unittest.TestCase):
     def test_a_clean_file(self):
         self.assertEqual(list(check.complaints("a.cpp", GOOD + "int a;\n")), [])
 
+    def test_join_has_its_header(self):
+        text = GOOD + "auto a = fmt::join(b, c);\n"
+        self.assertRegex("".join(check.complaints("a.cpp", text)), rf"^a.cpp:{len(text.splitlines())}: fmt::join ")
+        self.assertEqual(list(check.complaints("a.cpp", GOOD + "#include <fmt/ranges.h>\nauto a = fmt::join(b, c);\n")), [])
+        self.assertEqual(list(check.complaints("a.py", text)), [])
+
     def test_each_fault_is_named_with_its_line(self):
         for text, line in (("int a;\n", 1), (GOOD + "\tint a;\n", 2), (GOOD + "int a; \n", 2), (GOOD + "// " + "x" * 140 + "\n", 2),
                            (GOOD + "int a;", 2), (GOOD + "\n", 3), (GOOD + "//\n" * 501, 501)):

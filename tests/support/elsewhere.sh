@@ -41,7 +41,7 @@ logs= wanted=
 for suite; do
   if [ "$suite" != package ]; then wanted="$wanted --suite $suite"; fi
 done
-build_in "$build" "$options" || exit 1
+build_in "$build" "$options ${MESON_OPTIONS:-}" || exit 1
 # test_in LOG ARGUMENTS…: as in .ci/run.
 test_in() {
   log=$1

@@ -18,7 +18,7 @@ package_packages='debhelper dpkg-dev fakeroot git lintian rpm'
 # of that.
 elsewhere_packages='ca-certificates dpkg-dev git perl procps'
 cross_tools='g++ libcli11-dev meson ninja-build nlohmann-json3-dev pkg-config python3 qemu-user-static'
-cross_packages='catch2 libc6-dev libfmt-dev libibmad-dev libibumad-dev libibverbs-dev libmicrohttpd-dev libspdlog-dev libsqlite3-dev
+cross_packages='libcatch2-dev libc6-dev libfmt-dev libibmad-dev libibumad-dev libibverbs-dev libmicrohttpd-dev libspdlog-dev libsqlite3-dev
   zlib1g-dev'
 
 # Options of a build that is made to try and to test, not to measure or to develop: half the time of one goes into debug information and

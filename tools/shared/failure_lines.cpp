@@ -2,6 +2,7 @@
 #include "tools/shared/failure_lines.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
