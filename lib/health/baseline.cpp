@@ -155,6 +155,7 @@ void find_new_nodes(const Input& input, Findings& findings) {
 
 void find_replaced_nodes(const Input& input, Findings& findings) {
   for (const NodePair& node : input.baseline->changes.replaced) {
+    if (!subnet::has_own_guid(input.subnet, node.current)) continue;  // duplicate-guid: the GUID is wrong, not what is written down
     Finding finding = on_node(node.current);
     finding.detail = fmt::format("Its GUID was {}.", to_text(input.baseline->subnet.node(node.reference).guid()));
     findings.push_back(std::move(finding));

@@ -47,6 +47,19 @@ void find_duplicate_port_guids(const subnet::Subnet& subnet, Findings& findings)
   }
 }
 
+/// Says which of the nodes had another GUID in the baseline: theirs is the one to change.
+void add_former_guids(const Input& input, Finding& finding) {
+  if (input.baseline == nullptr) return;
+  for (const Place& end : finding.ends) {
+    const auto& replaced = input.baseline->changes.replaced;
+    const auto changed = std::ranges::find(replaced, end.node, &subnet::NodePair::current);
+    if (changed == replaced.end()) continue;
+    finding.detail += fmt::format(" In the baseline {} is {}.", in_quotes(input.subnet.node(end.node).description()),
+                                  to_text(input.baseline->subnet.node(changed->reference).guid()));
+    finding.remedy = "Reprogram the GUID of the one that had another GUID in the baseline.";
+  }
+}
+
 }  // namespace
 
 void find_duplicate_guids(const Input& input, Findings& findings) {
@@ -57,6 +70,7 @@ void find_duplicate_guids(const Input& input, Findings& findings) {
     for (NodeIndex twin = subnet.node(at).twin; twin != subnet::none; twin = subnet.node(twin).twin)
       finding.ends.push_back({twin, subnet::none});
     finding.detail = fmt::format("{} nodes have this GUID.", finding.ends.size());
+    add_former_guids(input, finding);
     findings.push_back(std::move(finding));
   }
   find_duplicate_port_guids(subnet, findings);

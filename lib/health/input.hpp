@@ -107,9 +107,11 @@ struct BroadcastGroup {
 
 /// A fault of the routes.
 struct RouteFault {
-  std::vector<Place> ends;  ///< an output port; a switch; the switches of a loop; the port of a member; or the ports of a credit loop
-  bool is_port{};           ///< `ends` is one output port, and its cable is to be checked
-  bool is_sure = true;      ///< false: a credit loop only with certain SLs, and those in use are not known
+  std::vector<Place> ends;   ///< an output port; a switch; the switches of a loop; the port of a member; or the ports of a credit loop
+  bool is_port{};            ///< `ends` is one output port, and its cable is to be checked
+  bool is_sure = true;       ///< false: a credit loop only with certain SLs, and those in use are not known
+  bool is_circle{};          ///< a credit loop: the entries are as the subnet manager wants them
+  bool needs_aggregation{};  ///< a credit loop that only routes between Aggregation Nodes close
   std::string detail;
 };
 

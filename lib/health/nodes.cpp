@@ -5,8 +5,10 @@
 #include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "health/check_functions.hpp"
+#include "health/regions.hpp"
 #include "health/ways.hpp"
 
 namespace ib::health {
@@ -34,10 +36,36 @@ subnet::PortIndex silent_beyond(const subnet::Subnet& subnet, const subnet::Fail
   return subnet.port_of(failure.node, static_cast<unsigned>(failure.port));
 }
 
+/// What the baseline has behind several silent ports is one node, or one part of the fabric, and one finding. Adds these ports to `told`.
+void find_silent_regions(const Input& input, std::set<subnet::PortIndex>& told, Findings& findings) {
+  if (input.baseline == nullptr) return;
+  std::set<subnet::PortIndex> silent;
+  for (const subnet::Failure& failure : input.failures) silent.insert(silent_beyond(input.subnet, failure));
+  for (const Region& region : gone_regions(input)) {
+    std::vector<FormerCable> cables = silent_cables(input, region);
+    std::erase_if(cables, [&silent](const FormerCable& cable) { return !silent.contains(cable.near.port); });
+    if (cables.size() < 2) continue;
+    Finding finding;
+    finding.subject = Finding::Subject::cables;
+    for (const FormerCable& cable : cables) {
+      finding.ends.push_back(cable.near);
+      finding.ends.push_back({input.baseline->subnet.port(cable.far).node, cable.far, true});
+      finding.lost.push_back(cable.near);
+      told.insert(cable.near.port);
+    }
+    finding.detail = fmt::format("All {} links are up, and nobody answers at their other ends. In the baseline this is {}.", cables.size(),
+                                 contents_of(input.baseline->subnet, region));
+    findings.push_back(std::move(finding));
+  }
+}
+
 }  // namespace
 
 void find_silent_nodes(const Input& input, Findings& findings) {
+  std::set<subnet::PortIndex> told;
+  find_silent_regions(input, told, findings);
   for (const subnet::Failure& failure : input.failures) {
+    if (told.contains(silent_beyond(input.subnet, failure))) continue;
     if (failure.node != subnet::none && fell_silent(failure)) {
       findings.push_back(on_node(failure.node));
       findings.back().detail = "It answered when the sweep began, and then no more.";

@@ -8,8 +8,10 @@
 #include <string>
 #include <utility>
 
+#include "base/escape.hpp"
 #include "health/check_functions.hpp"
 #include "health/evidence.hpp"
+#include "iba/text.hpp"
 
 namespace ib::health {
 namespace {
@@ -70,15 +72,6 @@ std::string counted_of(std::size_t count, std::string_view one, std::string_view
   return fmt::format("{} {}", count, count == 1 ? one : many);
 }
 
-std::string contents_of(const Subnet& was, const Region& region) {
-  const auto is_switch = [&was](NodeIndex at) { return was.node(at).kind() == NodeKind::sw; };
-  const auto switches = static_cast<std::size_t>(std::ranges::count_if(region.nodes, is_switch));
-  const std::size_t others = region.nodes.size() - switches;
-  std::string text = switches == 0 ? "" : counted_of(switches, "switch", "switches");
-  if (others > 0) text += (text.empty() ? "" : " and ") + counted_of(others, "adapter", "adapters");
-  return text + ": " + first_names(was, region.nodes);
-}
-
 /// The finding of a part with several nodes: its boundary's cables whose near ends are down. Where these are none, the first one whose near
 /// end is up, and silent; else the first node.
 Finding finding_of(const Input& input, const Region& region) {
@@ -110,12 +103,45 @@ Finding finding_of(const Input& input, const Region& region) {
   return finding;
 }
 
+/// A node of the baseline that is linked to a silent port is not gone: whoever does not answer there is probably this node. Adds to the
+/// finding of this port who it was.
+Finding silence_of(const Input& input, const Region& region, const Place& near) {
+  Finding finding;
+  finding.ends.push_back(near);
+  finding.lost.push_back(near);
+  finding.confidence = Confidence::possible;
+  finding.detail = fmt::format("In the baseline this is {}.", contents_of(input.baseline->subnet, region));
+  return finding;
+}
+
 }  // namespace
 
 Place place_now(const Input& input, PortIndex reference) {
   const PortIndex now = input.baseline->changes.pairs.port_now(reference);
   if (now == subnet::none) return {input.baseline->subnet.port(reference).node, reference, true};
   return {input.subnet.port(now).node, now};
+}
+
+std::vector<FormerCable> silent_cables(const Input& input, const Region& region) {
+  std::vector<FormerCable> cables;
+  for (const PortIndex far : region.boundary) {
+    const Place near = place_now(input, input.baseline->subnet.port(far).peer);
+    if (is_silent(input, near)) cables.push_back({near, far});
+  }
+  return cables;
+}
+
+std::string contents_of(const Subnet& was, const Region& region) {
+  if (region.nodes.size() == 1) {
+    const subnet::Node& node = was.node(region.nodes.front());
+    return fmt::format("{} {}", in_quotes(node.description()), to_text(node.guid()));
+  }
+  const auto is_switch = [&was](NodeIndex at) { return was.node(at).kind() == NodeKind::sw; };
+  const auto switches = static_cast<std::size_t>(std::ranges::count_if(region.nodes, is_switch));
+  const std::size_t others = region.nodes.size() - switches;
+  std::string text = switches == 0 ? "" : counted_of(switches, "switch", "switches");
+  if (others > 0) text += (text.empty() ? "" : " and ") + counted_of(others, "adapter", "adapters");
+  return text + ": " + first_names(was, region.nodes);
 }
 
 Confidence sure_of_absence(const Input& input) {
@@ -135,7 +161,10 @@ std::vector<Region> gone_regions(const Input& input) {
 
 void find_gone_regions(const Input& input, Findings& findings) {
   for (const Region& region : gone_regions(input)) {
-    if (region.nodes.size() > 1) findings.push_back(finding_of(input, region));
+    if (region.nodes.size() == 1) continue;  // find_gone_nodes()
+    Finding finding = finding_of(input, region);
+    const bool is_silent_at_all = finding.subject == Finding::Subject::cable && silent_cables(input, region).size() > 1;
+    if (!is_silent_at_all) findings.push_back(std::move(finding));  // else it is that of find_silent_nodes()
   }
 }
 
@@ -143,6 +172,9 @@ void find_gone_nodes(const Input& input, Findings& findings) {
   const Subnet& was = input.baseline->subnet;
   for (const Region& region : gone_regions(input)) {
     if (region.nodes.size() > 1) continue;  // find_gone_regions()
+    const std::vector<FormerCable> silent = silent_cables(input, region);
+    if (silent.size() == 1) findings.push_back(silence_of(input, region, silent.front().near));
+    if (!silent.empty()) continue;  // several are one finding of find_silent_nodes()
     Finding finding = on_node(region.nodes.front());
     finding.ends.front().is_before = true;
     finding.confidence = sure_of_absence(input);

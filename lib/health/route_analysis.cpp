@@ -21,6 +21,10 @@ using routing::Fault;
 using routing::GroupFault;
 using routing::Network;
 
+// The subnet manager has set these routes: a sweep sets them again.
+constexpr std::string_view circle_remedy =
+    "See ibtool check_routes; have the subnet manager use a routing engine, or SLs, without such circles.";
+
 std::string_view what_happens(Fault fault) {
   switch (fault) {
     case Fault::no_entry:
@@ -88,11 +92,14 @@ RouteFault fault_of(const Network& network, const routing::GroupCause& cause) {
 RouteFault circle_of(const Network& network, const routing::CreditLoop& loop, bool is_found) {
   RouteFault fault;
   fault.is_sure = is_found;
+  fault.is_circle = true;
+  fault.needs_aggregation = loop.needs_aggregation;
   for (const routing::LoopChannel& channel : loop.cycle) fault.ends.push_back(place_of(network.subnet(), network.port_of(channel.place)));
   const routing::Pair& pair = loop.witnesses.front();
   const std::string to = pair.dlid.is_multicast() ? fmt::format("MLID {:#x}", pair.dlid.value) : fmt::format("LID {}", pair.dlid.value);
   fault.detail = fmt::format("Packets can wait for each other in a circle at these {} ports{}, for example LID {} to {}.",
                              loop.cycle.size(), is_found ? "" : ", if they use SLs that are not known", pair.slid.value, to);
+  if (loop.needs_aggregation) fault.detail += " Without the routes between Aggregation Nodes there would be no circle.";
   return fault;
 }
 
@@ -146,8 +153,10 @@ void find_route_faults(const Input& input, Findings& findings) {
       finding.subject = Finding::Subject::place;
       finding.ends = fault.ends;
     }
+    if (fault.is_circle) finding.remedy = circle_remedy;
+    if (fault.needs_aggregation) finding.level = fault.is_sure ? Level::warning : Level::info;
     if (!fault.is_sure) {
-      finding.level = Level::warning;
+      if (!finding.level) finding.level = Level::warning;
       finding.confidence = Confidence::possible;
     }
     finding.detail = fault.detail;

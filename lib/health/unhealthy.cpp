@@ -81,8 +81,8 @@ void find_crossed_planes(const Input& input, PortIndex at, Findings& findings) {
   for (const auto& [cable, plane] : planes_by_cable(input.phy.planes(at))) {
     const auto other = there.find(cable);
     if (other == there.end() || other->second == plane) continue;
-    crossed += fmt::format("{}{} from plane {} to plane {}", crossed.empty() ? "" : ", ", in_quotes(cable.substr(cable.find('\0') + 1)), plane,
-                           other->second);
+    crossed += fmt::format("{}{} from plane {} to plane {}", crossed.empty() ? "" : ", ", in_quotes(cable.substr(cable.find('\0') + 1)),
+                           plane, other->second);
   }
   if (crossed.empty()) return;
   Finding finding = on_cable(input.subnet, at);

@@ -39,9 +39,7 @@ class Collector {
     const std::string unit = limits.unit.empty() ? std::string() : fmt::format(" {}", limits.unit);
     return fmt::format("not from {:g} to {:g}{} ({})", limits.least, limits.greatest, unit, limits.source);
   }
-  void add(std::string key, std::string bytes, std::string why) {
-    found_.push_back({std::move(key), std::move(bytes), std::move(why)});
-  }
+  void add(std::string key, std::string bytes, std::string why) { found_.push_back({std::move(key), std::move(bytes), std::move(why)}); }
 
   std::vector<ImpossibleValue> found_;
 };
@@ -64,10 +62,8 @@ void collect_measurements(const PortRow& row, Collector& found) {
     found.add("module.voltage_millivolts", module.voltage, module_millivolts(module.voltage), Quantity::module_voltage);
   for (std::size_t lane = 0; lane < std::min<std::size_t>(row.active_lanes, lanes); ++lane) {
     const std::uint16_t rx = module.rx_power.at(lane), tx = module.tx_power.at(lane), bias = module.bias.at(lane);
-    if (measures(monitors::rx_power))
-      found.add(fmt::format("module.rx_power_dbm[{}]", lane), rx, module_dbm(rx), Quantity::optical_power);
-    if (measures(monitors::tx_power))
-      found.add(fmt::format("module.tx_power_dbm[{}]", lane), tx, module_dbm(tx), Quantity::optical_power);
+    if (measures(monitors::rx_power)) found.add(fmt::format("module.rx_power_dbm[{}]", lane), rx, module_dbm(rx), Quantity::optical_power);
+    if (measures(monitors::tx_power)) found.add(fmt::format("module.tx_power_dbm[{}]", lane), tx, module_dbm(tx), Quantity::optical_power);
     if (measures(monitors::tx_bias))
       found.add(fmt::format("module.bias_milliamperes[{}]", lane), bias, bias_milliamperes(bias, module.scale), Quantity::bias_current);
   }

@@ -62,7 +62,7 @@ struct PortRow {
   subnet::PortIndex port = subnet::none;
   std::uint8_t read{};  ///< a bit for each Part that was read
   std::uint8_t active_lanes = 4;
-  std::uint8_t plane{};  ///< of a port of several planes: 1, 2, …; 0: the port itself, which has all of them
+  std::uint8_t plane{};       ///< of a port of several planes: 1, 2, …; 0: the port itself, which has all of them
   reg::LinkFsm link_state{};  ///< of the device's own state machine
   reg::FecMode fec_mode{};
   BitErrorRatio raw_ber, effective_ber, symbol_ber;

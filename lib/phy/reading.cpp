@@ -69,6 +69,7 @@ class Reader {
     const auto read = [this](Device& device) { return read_device(device); };
     co_await async::for_each(devices_, std::max<std::size_t>(options_.devices, 1), read);
     is_last_round_ = true;
+    remember_silent();
     const auto read_rest = [this](Device& device) { return read_what_is_left(device); };
     co_await async::for_each(devices_, std::max<std::size_t>(options_.devices, 1), read_rest);
     sort(found_.failures, subnet_);
@@ -95,6 +96,7 @@ class Reader {
   async::Task<std::optional<T>> request(Device& device, PortIndex port, T wanted, bool (*is_of)(const T& answer, const T& wanted));
   async::Task<mad::Result<mad::Reply>> get(Device& device, path::Path path, const StructInfo& info, std::uint32_t modifier,
                                            std::vector<std::uint8_t> value);
+  void remember_silent();
   void take_path(Device& device, PortIndex port);
   std::uint64_t key_of(PortIndex port) const;
   void fail(Device& device, PortIndex port, const StructInfo& info, const mad::Result<mad::Reply>& answer);
@@ -150,6 +152,13 @@ void Reader::prepare() {
   }
 }
 
+void Reader::remember_silent() {
+  if (options_.silent == nullptr) return;
+  for (const DeviceRow& device : found_.devices) {
+    if (device.state == DeviceState::silent) options_.silent->insert(device.node);
+  }
+}
+
 /// The path to `port`, if the device has none yet.
 void Reader::take_path(Device& device, PortIndex port) {
   if (device.path || options_.paths == nullptr) return;
@@ -179,6 +188,11 @@ async::Task<bool> Reader::read_general(Device& device) {
     co_return false;
   }
   if (is_spent()) co_return false;
+  if (options_.silent != nullptr && options_.silent->contains(row.node)) {
+    row.state = DeviceState::silent;
+    add_failure(subnet::Failure::Kind::no_answer, first, true, "GeneralInfo", "It did not answer before, and got no further request.");
+    co_return false;
+  }
   if (!device.path) {
     row.state = DeviceState::unreachable;
     if (options_.paths != nullptr)

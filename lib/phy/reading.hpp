@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -54,8 +55,8 @@ struct DeviceRow {
 /// A temperature sensor of a device.
 struct Sensor {
   std::uint16_t index{};
-  std::string name;                                      ///< empty if the device gives none; escaped by nobody
-  std::optional<double> celsius{}, greatest{}, limit{};  ///< now, since it was reset, and where the device raises an alarm
+  std::string name;                                          ///< empty if the device gives none; escaped by nobody
+  std::optional<double> celsius{}, greatest{}, limit{};      ///< now, since it was reset, and where the device raises an alarm
   std::uint16_t raw_celsius{}, raw_greatest{}, raw_limit{};  ///< the same in the register
 };
 struct Fan {
@@ -92,17 +93,19 @@ inline constexpr Parts usual_parts =
 struct ReadingOptions {
   const subnet::PortPaths* paths{};  ///< to the devices
   Wanted wanted = Wanted::ports;
-  Parts parts = usual_parts;  ///< the registers of ports, besides the histogram
-  const Planes* planes{};            ///< each plane of a port is read besides the port itself; null: no plane is
+  Parts parts = usual_parts;        ///< the registers of ports, besides the histogram
+  const Planes* planes{};           ///< each plane of a port is read besides the port itself; null: no plane is
   Parts plane_parts = usual_parts;  ///< the registers of planes, besides the histogram
-  bool received_bits{};        ///< keeps Reading::received_bits
-  bool histogram{};            ///< the FEC histogram of ports too: two more requests a port
-  std::size_t devices = 32;    ///< the greatest number of devices that are read at once, each by at most two requests
-  bool tries_once{};           ///< a request that is not answered is not repeated
-  bool board{};                ///< part and serial number of boards, with the environment
-  unsigned per_second = 2000;  ///< the greatest number of requests a second
-  const VsKeys* vs_keys{};     ///< of the devices; may be null: none has one
-  mad::Transactor* smps{};     ///< sends SMPs to the nodes themselves; null: no VS_Key is sent
+  bool received_bits{};             ///< keeps Reading::received_bits
+  bool histogram{};                 ///< the FEC histogram of ports too: two more requests a port
+  std::size_t devices = 32;         ///< the greatest number of devices that are read at once, each by at most two requests
+  bool tries_once{};                ///< a request that is not answered is not repeated
+  bool board{};                     ///< part and serial number of boards, with the environment
+  unsigned per_second = 2000;       ///< the greatest number of requests a second
+  const VsKeys* vs_keys{};          ///< of the devices; may be null: none has one
+  /// Devices that were silent in an earlier reading of this run: they get no request. Those of this one are added. May be null.
+  std::set<subnet::NodeIndex>* silent{};
+  mad::Transactor* smps{};  ///< sends SMPs to the nodes themselves; null: no VS_Key is sent
   /// No further request is sent after so many. One that is repeated because the device is busy counts again.
   std::size_t most_requests = ~std::size_t{0};
   /// Called when a port is finished, or a device where no ports are read.

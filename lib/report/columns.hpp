@@ -108,7 +108,7 @@ class MemberWriter {
  private:
   Sink& sink_;
   std::string_view object_;
-  bool is_null_{};                  ///< the object is null
+  bool is_null_{};                         ///< the object is null
   std::vector<const ColumnInfo*> absent_;  ///< its columns
 };
 
@@ -128,8 +128,8 @@ class Aligned {
   explicit Aligned(std::size_t columns) : widths_(columns), is_right_(columns, true) {}
   void measure_heading(std::size_t column, std::string_view word) { widths_[column] = std::max(widths_[column], word.size()); }
   void measure(std::size_t column, const Cell& cell);
-  /// Where the lines are wider than `width`, cuts the widest columns of words: a word that is cut ends with "..". Numbers are never cut, and
-  /// no column becomes narrower than eight characters.
+  /// Where the lines are wider than `width`, cuts the widest columns of words: a word that is cut ends with "..". Numbers are never cut,
+  /// and no column becomes narrower than eight characters.
   void fit(std::size_t width);
   /// Appends the word of the next column of a line.
   void word(std::string& line, std::size_t column, std::string_view word) const;
@@ -139,10 +139,11 @@ class Aligned {
   std::vector<bool> is_right_;
 };
 
-template <class Row>
+/// `Col` is a ColumnInfo with a member `get` that can be called with a row (report/field_columns.hpp has another one).
+template <class Row, class Col = Column<Row>>
 class Table {
  public:
-  explicit Table(std::span<const Column<Row>> columns) : columns_(columns), infos_(columns.begin(), columns.end()) {}
+  explicit Table(std::span<const Col> columns) : columns_(columns), infos_(columns.begin(), columns.end()) {}
 
   /// Shows these columns alone, in this order: keys between commas, or "all". Throws UsageError.
   void choose(std::string_view list) {
@@ -249,7 +250,7 @@ class Table {
     return columns;
   }
 
-  std::span<const Column<Row>> columns_;
+  std::span<const Col> columns_;
   std::vector<ColumnInfo> infos_;
   std::vector<std::size_t> chosen_;
   bool all_{}, reverse_{};

@@ -56,7 +56,9 @@ void JsonSink::place(std::string_view key) {
   level.empty = false;
   new_line();
   if (!level.object) return;
-  append_json_string(out_.text(), key);
+  out_.text() += '"';  // keys are names of this program: nothing in them is escaped
+  out_.text() += key;
+  out_.text() += '"';
   out_.text() += style_ == JsonStyle::pretty ? ": " : ":";
 }
 

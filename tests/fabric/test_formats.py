@@ -155,6 +155,29 @@ class Formats(case.FabricCase):
                     lost = [key for key in row[-1] if not any(column == key or column.startswith(key + ".") for column in cells)]
                     self.assertEqual(lost, [])
 
+    def test_a_table_of_ports_has_what_json_has_in_lists(self):
+        self.change('PerformanceSet "S-b8599f0300a00000"[2] PortCounters.SymbolErrorCounter=12',
+                    undo='PerformanceSet "S-b8599f0300a00000"[2] PortCounters.SymbolErrorCounter=0')
+        report = json.loads(self.run_ours([case.IBTOOL, "ibqueryerrors", "--json"]).stdout)
+        counts = {(node["node_guid"], str(port["port_num"])): str(error["count"]) for node in report["nodes"] for port in node["ports"]
+                  for error in port["errors"] if error["counter"] == "symbol_error_counter"}
+        self.assertEqual(list(counts.values()), ["12"])
+        table, _ = self.table("ibqueryerrors --columns node_guid,port_num,symbol_error_counter", "csv")
+        self.assertEqual({(row["node_guid"], row["port_num"]): row["symbol_error_counter"] for row in table
+                          if row["symbol_error_counter"] != "0"}, counts)
+        table, _ = self.table("ibdatacounters --columns lid,port_xmit_pkts", "csv")
+        report = json.loads(self.run_ours([case.IBTOOL, "ibdatacounters", "--json"]).stdout)
+        self.assertEqual([row["lid"] for row in table], [str(port["lid"]) for port in report["ports"]])
+        table, _ = self.table("ibstat --columns end_port,lid", "csv")
+        report = json.loads(self.run_ours([case.IBTOOL, "ibstat", "--json"]).stdout)
+        self.assertEqual([(row["end_port"], row["lid"]) for row in table],
+                         [(port["end_port"], str(port["lid"])) for device in report["devices"] for port in device["ports"]])
+        for line in ("ibqueryerrors", "ibdatacounters", "ibstat", "ibcheckstate -v", "check_lft_balance -a", "sminfo --all"):
+            with self.subTest(line):
+                done = self.run_ours([case.IBTOOL, *line.split(), "--format", "table", "--top", "2"])
+                self.assertIn(len(done.stdout.splitlines()), (2, 3), done.stdout)
+                self.assertTrue(done.stdout.isascii() and "\x1b" not in done.stdout)
+
     def test_tabs_hold_the_same(self):
         for line, _ in self.LINES:
             with self.subTest(line):
@@ -168,7 +191,7 @@ class Formats(case.FabricCase):
         self.assertRegex(done.stdout, r"\\r +\\n")
 
     def test_what_is_no_table(self):
-        for line in ("ibaddr 4", "smpquery PKeys 4", "saquery -s", "ibportstate 4 22 query", "smpdump 4 0x11", "vendstat -N 4"):
+        for line in ("ibaddr 4", "smpquery PKeys 4", "saquery -s", "ibportstate 4 22 query", "smpdump 4 0x11", "vendstat -i 4"):
             for form in ("csv", "tsv"):
                 with self.subTest(line, form=form):
                     done = self.ibtool(*line.split(), "--format", form, status=2)

@@ -223,9 +223,9 @@ class Phy(Base):
 
     def test_interrupted(self):
         """Ctrl-C prints what was read so far, and says that it is not all."""
-        env = self.fabric.env(**self.devices())
-        with subprocess.Popen([case.IBTOOL, "phy", "--rate", "30"], env=env, cwd=self.fabric.dir, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, encoding="utf-8") as child:
+        where = {"env": self.fabric.env(**self.devices()), "cwd": self.fabric.dir, "encoding": "utf-8"}
+        pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        with subprocess.Popen([case.IBTOOL, "phy", "--rate", "30"], **where, **pipes) as child:
             end = time.monotonic() + 60
             while len(self.requests()) < 150 and time.monotonic() < end and child.poll() is None:
                 time.sleep(0.05)

@@ -10,14 +10,16 @@ arch=$1
 shift
 build=$source/build-$arch options=$quick
 if [ "$arch" != "$(dpkg --print-architecture)" ]; then
-  triplet=$(dpkg-architecture -a"$arch" -qDEB_HOST_MULTIARCH)
-  cpu=$(dpkg-architecture -a"$arch" -qDEB_HOST_GNU_CPU)
+  # Of the other architecture, not of the compiler, of which it warns.
+  variable() { dpkg-architecture -a"$arch" -q"$1" 2>/dev/null; }
+  triplet=$(variable DEB_HOST_MULTIARCH)
+  cpu=$(variable DEB_HOST_GNU_CPU)
   case $cpu in
     i686) family=x86 emulator=i386 ;;
     powerpc64le) family=ppc64 emulator=ppc64le ;;
     *) family=$cpu emulator=$cpu ;;
   esac
-  gnu=$(dpkg-architecture -a"$arch" -qDEB_HOST_GNU_TYPE)
+  gnu=$(variable DEB_HOST_GNU_TYPE)
   cat >"$source/build-$arch.cross" <<END
 [binaries]
 c = '$gnu-gcc'
@@ -32,7 +34,7 @@ pkg_config_libdir = '/usr/lib/$triplet/pkgconfig:/usr/share/pkgconfig'
 system = 'linux'
 cpu_family = '$family'
 cpu = '$cpu'
-endian = '$(dpkg-architecture -a"$arch" -qDEB_HOST_ARCH_ENDIAN)'
+endian = '$(variable DEB_HOST_ARCH_ENDIAN)'
 END
   options="$options --cross-file $source/build-$arch.cross"
 fi

@@ -46,9 +46,10 @@ void as_ibsim_0_10(std::uint8_t* mad) {
                          attribute_at = 17;
   if (!ib::mad::is_smp(mad[1]) || mad[3] != get_resp || mad[attribute_at - 1] != 0) return;
   std::uint8_t* const value = mad + data;
-  if (mad[attribute_at] == ib::smp::PortInfo::attribute_id && (value[mask2] & ndr) != 0) {
-    if ((value[mask + 1] & mask_notice) != 0) value[mask + 1] |= vendor_class;  // an end port, not that of a switch
+  if (mad[attribute_at] == ib::smp::PortInfo::attribute_id) {
+    if ((value[mask2] & ndr) != 0 && (value[mask + 1] & mask_notice) != 0) value[mask + 1] |= vendor_class;  // an end port
     value[mask2] &= static_cast<std::uint8_t>(~ndr);
+    // The ports of a switch have no capabilities, and their speeds all the same.
     if (value[speed_supported] >> 4U != ndr_speed)
       value[speed_supported] &= static_cast<std::uint8_t>(~ndr_speed);  // beside the active one
     if ((value[speed_enabled] & 0x1fU) != no_ext_speed) value[speed_enabled] &= static_cast<std::uint8_t>(~ndr_speed);

@@ -17,7 +17,9 @@
 #include "tools/frame/commands.hpp"
 #include "tools/shared/diags_name.hpp"
 #include "tools/shared/fabric.hpp"
+#include "tools/shared/fabric_columns.hpp"
 #include "tools/shared/libibnetdisc.hpp"
+#include "tools/shared/table_options.hpp"
 
 namespace ib::tools {
 namespace balance {
@@ -40,6 +42,24 @@ struct SwitchBalance {
   bool unbalanced() const { return use && use->unbalanced; }
 };
 
+/// A row of a table: a port of a switch that leads to another switch.
+struct BalanceLine : PortLine {
+  bool balanced;
+  unsigned lids;
+};
+
+const std::vector<report::Column<BalanceLine>>& balance_columns() {
+  static const auto columns = [] {
+    auto all = listed_columns_of<BalanceLine>({"node_description", "port_num", "peer.node_description", "peer.port_num"});
+    all.push_back(
+        {{.key = "balanced", .heading = "BALANCED", .usual = true}, [](const BalanceLine& line) { return report::Cell(line.balanced); }});
+    all.push_back({{.key = "routed_lids", .heading = "LIDS", .measure = report::gauge(), .usual = true},
+                   [](const BalanceLine& line) { return report::Cell(std::uint64_t{line.lids}); }});
+    return all;
+  }();
+  return columns;
+}
+
 struct BalanceReport final : FabricReport {
   std::vector<SwitchBalance> rows;
   bool all{};
@@ -60,6 +80,16 @@ struct BalanceReport final : FabricReport {
     }
   }
   Exit status() const override { return std::ranges::any_of(rows, &SwitchBalance::unbalanced) ? Exit::findings : FabricReport::status(); }
+  /// The ports of the switches that a text shows.
+  std::vector<BalanceLine> lines() const {
+    std::vector<BalanceLine> lines;
+    for (const SwitchBalance& row : rows) {
+      if (!row.use || (!all && !row.use->unbalanced)) continue;
+      for (const PortUse& port : row.use->ports)
+        lines.push_back({{&fabric, fabric.subnet.port_of(row.node, port.port)}, !row.use->unbalanced, port.lids});
+    }
+    return lines;
+  }
 
  private:
   void visit_row(report::Sink& sink, const SwitchBalance& row) const {
@@ -86,12 +116,16 @@ class CheckLftBalance final : public Command {
     set.flag("-e --heuristics", deeper_, deeper_help);
     set.flag("-a --all", all_, all_help);
     add_discovery(set, discovery_);
+    add_table_options(set, common, table_, keys_of(balance_columns()));
     add_common(set, common, group_fabric);
   }
 
-  std::string_view table_rows() const override { return "switches.ports"; }
+  std::string_view table_rows() const override { return table_.given() ? "ports" : "switches.ports"; }
 
   async::Task<> run(Session& session, Emit& emit) override {
+    table_.refuse_for_json(session.options().format, "ports", "switches");
+    report::Table<BalanceLine> table(balance_columns());
+    table_.apply(table);
     discovery_.needs.descriptions = {subnet::NodeKind::sw};
     Fabric fabric;
     co_await discover(session, discovery_, fabric);
@@ -112,7 +146,12 @@ class CheckLftBalance final : public Command {
     }
     require_read(std::ranges::any_of(report.rows, [](const SwitchBalance& row) { return row.use.has_value(); }), failures);
     add_failures(session, fabric, std::move(failures));
-    emit(report);
+    if (table_.given()) {
+      emit(TableReport<BalanceLine>(fabric, "ports", std::move(table), report.lines(), session.world().out));
+      emit.raise(report.status());
+    } else {
+      emit(report);
+    }
   }
 
  private:
@@ -136,6 +175,7 @@ class CheckLftBalance final : public Command {
   }
 
   DiscoveryOptions discovery_;
+  TableOptions table_;
   bool deeper_{}, all_{};
 };
 

@@ -120,10 +120,21 @@ bool reads_twice(Session& session, const Wanted& wanted, const Ongoing& ongoing)
   return ongoing.registers == nullptr && !session.options().from && !wanted.since && wanted.interval != 0.0;
 }
 
+/// Adds the devices that were silent in the round before.
+void add_silent(const Ongoing::Registers& before, const subnet::Subnet& now, SilentDevices& silent) {
+  if (before.last == nullptr || before.of == nullptr) return;
+  const subnet::Counterparts pairs(now, *before.of);
+  for (const phy::DeviceRow& device : before.last->devices) {
+    const subnet::NodeIndex node = device.state == phy::DeviceState::silent ? pairs.node_now(device.node) : subnet::none;
+    if (node != subnet::none) silent.insert(node);
+  }
+}
+
 /// Reads the sources of --phy. Two readings of registers count blocks as the PMA does.
 async::Task<> read_registers(Session& session, const Fabric& fabric, const Where& where, ib::health::Sources needed, Input& input,
-                             const Ongoing& ongoing) {
-  LastPhy now = co_await read_phy_sources(session, fabric, where.scope, where.paths, needed, input);
+                             const Ongoing& ongoing, SilentDevices silent) {
+  if (ongoing.registers != nullptr) add_silent(*ongoing.registers, fabric.subnet, silent);
+  LastPhy now = co_await read_phy_sources(session, fabric, where.scope, where.paths, needed, silent, input);
   if (ongoing.registers != nullptr) {
     const Ongoing::Registers& before = *ongoing.registers;
     if (before.last != nullptr && before.of != nullptr)
@@ -163,8 +174,9 @@ async::Task<> read_sources(Session& session, Fabric& fabric, const Wanted& wante
   }
   Where where{scope, paths};
   const bool reads_phy = wanted.phy && std::ranges::any_of(ib::health::sources_of_phy, needs);
+  SilentDevices silent;
   if (reads_phy && needs(Source::blocks) && reads_twice(session, wanted, ongoing))
-    co_await read_phy_before(session, fabric, scope, paths, input);
+    co_await read_phy_before(session, fabric, scope, paths, silent, input);
   if (needs(Source::counters) || needs(Source::window)) {
     if (ongoing.counters != nullptr) {
       if (needs(Source::blocks)) ongoing.counters->read_blocks_of(fabric.subnet, input.fec_modes);
@@ -173,7 +185,7 @@ async::Task<> read_sources(Session& session, Fabric& fabric, const Wanted& wante
       co_await read_windows(session, fabric, wanted, where, input);
     }
   }
-  if (reads_phy) co_await read_registers(session, fabric, where, needed, input, ongoing);
+  if (reads_phy) co_await read_registers(session, fabric, where, needed, input, ongoing, std::move(silent));
   if (needs(Source::managers)) {
     EarlierManagers now = co_await read_managers(session, fabric, earlier, where.paths.is_sa_silent(), input);
     if (ongoing.managers != nullptr) ongoing.managers->add(std::move(now));

@@ -11,6 +11,7 @@
 #include "health/port_layer.hpp"
 #include "phy/planes.hpp"
 #include "phy/reading.hpp"
+#include "snapshot/stored_fabric.hpp"
 #include "subnet/mlnx.hpp"
 #include "subnet/mlnx_vendor.hpp"
 #include "subnet/survey.hpp"
@@ -130,18 +131,19 @@ std::vector<PortIndex> affordable(const subnet::Subnet& subnet, const std::vecto
 }  // namespace
 
 async::Task<> read_phy_before(Session& session, const Fabric& fabric, const ib::health::Scope& scope, subnet::PortPaths& paths,
-                              Input& input) {
+                              SilentDevices& silent, Input& input) {
   std::vector<PortIndex> ports = ports_with_registers(fabric.subnet, scope);
   if (ports.empty()) co_return;
   co_await read_service_levels_once(session, paths);
   phy::ReadingOptions options = options_for(session, paths);
   options.parts = phy::parts_of(Part::physical, Part::statistics);
+  options.silent = &silent;
   phy::Reading found = co_await phy::read_phy(session.transactor(), fabric.subnet, std::move(ports), std::move(options));
   input.phy_before = {std::make_shared<const phy::Reading>(std::move(found)), fabric.subnet};
 }
 
 async::Task<LastPhy> read_phy_sources(Session& session, const Fabric& fabric, const ib::health::Scope& scope, subnet::PortPaths& paths,
-                                      ib::health::Sources needed, Input& input) {
+                                      ib::health::Sources needed, SilentDevices& silent, Input& input) {
   std::vector<PortIndex> ports = ports_with_registers(fabric.subnet, scope);
   if (ports.empty()) {
     for (const Source source : ib::health::sources_of_phy) skip(input, source, "no device is NVIDIA's");
@@ -156,6 +158,7 @@ async::Task<LastPhy> read_phy_sources(Session& session, const Fabric& fabric, co
   phy::ReadingOptions options = options_for(session, paths);
   options.wanted = phy::Wanted::ports_and_environment;
   options.planes = &input.planes;
+  options.silent = &silent;
   options.plane_parts = phy::parts_of(Part::operation, Part::module);
   phy::Reading found = co_await phy::read_phy(session.transactor(), fabric.subnet, std::move(ports), std::move(options));
   if (session.options().from && std::ranges::all_of(found.devices, has_no_registers, &phy::DeviceRow::state)) {

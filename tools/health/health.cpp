@@ -93,6 +93,8 @@ class Health final : public Command {
     set.known_fabric({[this](const World&, const sys::EndPort&) { return wanted_.baseline; }, read_stored});
     set.known_fabric({[this](const World&, const sys::EndPort&) { return wanted_.since; }, read_stored});
     add_discovery(set, wanted_.discovery);
+    add_table_options(set, common, table_, keys_of(finding_columns()));
+    for (const char* other : {"--columns", "--sort", "--top"}) set.one_of({"--repeat", other});
     add_common(set, common, group_target | group_sl);
   }
 
@@ -106,6 +108,8 @@ class Health final : public Command {
     if (nodes_) wanted_.hosts = read_hosts(*nodes_);
     check_local();
     check_repeat();
+    table_.refuse_for_json(session.options().format, "findings", "the whole report");
+    table_.check(finding_columns());
     wanted_.explains = !omits_phy_;
     if (fail_on_) wanted_.fail_on = *ib::health::find_level(*fail_on_);
     if (wanted_.is_local) wanted_.selection = local_selection(wanted_.selection);
@@ -142,8 +146,8 @@ class Health final : public Command {
     co_await read_sources(session, fabric, wanted_, scope, paths, input);
     ib::health::Diagnosis diagnosis = ib::health::examine(input, wanted_.selection, scope);
     if (explains(session)) co_await explain_by_phy(session, fabric, paths, input, diagnosis);
-    emit(HealthReport(fabric, baseline.fabric(), wanted_, diagnosis,
-                      {scope, session.options().verbosity > 0, {}, &input.phy, terminal_of(session.world().out)}));
+    const Telling how{scope, session.options().verbosity > 0, {}, &input.phy, terminal_of(session.world().out)};
+    HealthReport(fabric, baseline.fabric(), wanted_, diagnosis, how).emit(emit, table_, session.world().out);
   }
 
   /// Whether ports with findings are asked why.
@@ -154,12 +158,15 @@ class Health final : public Command {
     const Fabric fabric = own_node(session);
     const ib::health::Diagnosis diagnosis = examine_down_port(session, fabric, wanted_, former);
     const ib::health::Scope all;
-    emit(HealthReport(fabric, former.fabric(), wanted_, diagnosis,
-                      {all, true, session.stack().down_text(), {}, terminal_of(session.world().out)}));
+    const Telling how{all, true, session.stack().down_text(), {}, terminal_of(session.world().out)};
+    HealthReport(fabric, former.fabric(), wanted_, diagnosis, how).emit(emit, table_, session.world().out);
   }
 
   async::Task<> run_local(Session& session, Emit& emit) {
     session.require_fabric("--port local");
+    if (session.end_port().number == 0)
+      throw UsageError(fmt::format("--port local looks at the link of an adapter, and {} is port 0 of a switch: name the switch instead",
+                                   session.end_port().name()));
     Fabric fabric;
     co_await read_own_link(session, fabric);
     const bool has_room = session.stack().stats()->sent() + mads_of_counters <= most_mads;
@@ -178,8 +185,8 @@ class Health final : public Command {
     }
     const ib::health::Diagnosis diagnosis = ib::health::examine(input, wanted_.selection);
     const ib::health::Scope all;
-    emit(HealthReport(fabric, nullptr, wanted_, diagnosis,
-                      {all, session.options().verbosity > 0, {}, {}, terminal_of(session.world().out)}));
+    const Telling how{all, session.options().verbosity > 0, {}, {}, terminal_of(session.world().out)};
+    HealthReport(fabric, nullptr, wanted_, diagnosis, how).emit(emit, table_, session.world().out);
     if (wanted_.state) save_state(*wanted_.state, fabric.subnet, session.loop(), readings.history());
   }
 
@@ -195,12 +202,14 @@ class Health final : public Command {
   void check_repeat() const {
     if (count_ && !repeats_) throw UsageError("--count, of rounds, needs --repeat");
     if (!repeats_) return;
+    if (table_.given()) throw UsageError("--repeat reports what has changed, and no table of columns");
     if (wanted_.since) throw UsageError("--repeat compares each round with the one before: it excludes --since");
     if (wanted_.interval == 0.0) throw UsageError("--repeat needs an --interval of more than 0");
   }
   Wanted wanted_;
   std::optional<std::string> thresholds_, fail_on_, nodes_;
   bool repeats_{}, omits_phy_{};
+  TableOptions table_;
   std::optional<std::uint64_t> count_;
 };
 

@@ -24,7 +24,7 @@
 namespace ib::tools::health {
 namespace {
 
-constexpr std::string_view kind_of_file = "ibtool-health-2";
+constexpr std::string_view family_of_files = "ibtool-health-", kind_of_file = "ibtool-health-2";
 constexpr unsigned all_bits = 64;
 constexpr std::size_t longest_state = 4096, longest_read = std::size_t{1} << 20U;  // bytes
 
@@ -106,9 +106,35 @@ ib::health::Selection local_selection(const ib::health::Selection& wanted) {
   return selection;
 }
 
+namespace {
+
+/// Whether a file may be one of --state: as this or another version has written it, empty, or all zeros as after a loss of power.
+bool may_be_state(std::string_view text) {
+  return text.starts_with(family_of_files) || text.find_first_not_of('\0') == std::string_view::npos;
+}
+
+/// The row of the words that follow the head of a file, which ends with a line feed. Nothing if they are cut or damaged: of a row that
+/// lacks counters those are not known to have stood still.
+std::optional<counters::CounterRow> row_of(std::istringstream& words) {
+  counters::CounterRow row;
+  std::string name;
+  unsigned bits = 0;
+  std::uint64_t value = 0;
+  while (words >> name) {
+    if (!(words >> bits >> value)) return {};
+    add_counter(row, name, bits, value);
+  }
+  if (row.known == 0) return {};
+  return row;
+}
+
+}  // namespace
+
 std::string load_state(const std::string& state, const subnet::Subnet& subnet, async::Loop& loop, counters::CounterHistory& history) {
   const std::optional<std::string> text = read_private_file(state, longest_read);
-  if (!text || text->size() > longest_state) return {};  // what is too long is no state, like anything else, and is replaced
+  if (!text) return {};
+  if (!may_be_state(*text)) throw UsageError(fmt::format("{} holds something else than a state of ibtool health", in_quotes(state)));
+  if (text->size() > longest_state || !text->ends_with('\n')) return {};  // damaged: it is replaced
   std::istringstream words(*text);
   std::string kind, guid;
   unsigned port = 0;
@@ -116,14 +142,11 @@ std::string load_state(const std::string& state, const subnet::Subnet& subnet, a
   const counters::CounterKey key = own_key(subnet);
   if (!(words >> kind >> guid >> port >> milliseconds) || kind != kind_of_file || guid != to_text(key.node) || port != key.port) return {};
   if (std::string why = why_impossible(milliseconds, loop.clock().wall_time()); !why.empty()) return why;
-  counters::CounterRow row;
-  row.port = subnet.start;
-  row.error_time = row.traffic_time = time_of(milliseconds, loop);
-  std::string name;
-  unsigned bits = 0;
-  std::uint64_t value = 0;
-  while (words >> name >> bits >> value) add_counter(row, name, bits, value);
-  if (row.known != 0) history.take(key, row);
+  std::optional<counters::CounterRow> row = row_of(words);
+  if (!row) return {};
+  row->port = subnet.start;
+  row->error_time = row->traffic_time = time_of(milliseconds, loop);
+  history.take(key, *row);
   return {};
 }
 

@@ -11,6 +11,7 @@
 #include "health/verdict.hpp"
 #include "tools/frame/terminal.hpp"
 #include "tools/health/wanted.hpp"
+#include "tools/shared/table_options.hpp"
 
 namespace ib::tools::health {
 
@@ -24,6 +25,15 @@ struct Telling {
 };
 
 class Lines;
+class HealthReport;
+
+/// A row of a table of findings.
+struct FindingLine {
+  const HealthReport* report;
+  const ib::health::Finding* finding;
+};
+/// The columns of a finding, which are those of JSON.
+std::span<const report::Column<FindingLine>> finding_columns();
 
 class HealthReport final : public FabricReport {
  public:
@@ -36,6 +46,14 @@ class HealthReport final : public FabricReport {
   void visit_example(report::Sink& sink) const;
   void text(TextOut& out) const override;
   Exit status() const override;
+  /// Emits the report, or its findings as a table where `options` want one.
+  void emit(Emit& emit, const TableOptions& options, std::FILE* file) const;
+
+  // For the columns of a finding:
+  /// Findings in words.
+  ib::health::FindingText words() const { return {fabric.subnet, fabric.names, before_ == nullptr ? nullptr : &before_->subnet}; }
+  void visit_end(report::Sink& sink, const ib::health::Place& place, bool is_manager) const;
+  static void visit_evidence(report::Sink& sink, const ib::health::Evidence& evidence);
 
  private:
   /// The verdict, as the exit status says.
@@ -43,14 +61,9 @@ class HealthReport final : public FabricReport {
   std::size_t host_count() const { return ib::health::host_count(fabric.subnet, wanted_.host_names, how_.scope); }
   std::size_t switch_count() const { return ib::health::switch_count(fabric.subnet, how_.scope); }
   std::size_t link_count() const { return ib::health::link_count(fabric.subnet, how_.scope); }
-  /// Findings in words.
-  ib::health::FindingText words() const { return {fabric.subnet, fabric.names, before_ == nullptr ? nullptr : &before_->subnet}; }
 
   // report_json.cpp
   void visit(report::Sink& sink, const ib::health::Findings& findings) const;
-  void visit_finding(report::Sink& sink, const ib::health::Finding& finding) const;
-  void visit_end(report::Sink& sink, const ib::health::Place& place, bool is_manager) const;
-  static void visit_evidence(report::Sink& sink, const ib::health::Evidence& evidence);
   void visit_checks(report::Sink& sink) const;
 
   // report_text.cpp

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The report as JSON.
+#include <array>
+#include <utility>
 #include <variant>
 
 #include "health/checks.hpp"
 #include "health/finding_text.hpp"
 #include "phy/report.hpp"
-#include "report/member_names.hpp"
 #include "subnet/port_label.hpp"
 #include "tools/health/report.hpp"
 
@@ -16,6 +17,7 @@ using ib::health::Evidence;
 using ib::health::Finding;
 using ib::health::Level;
 using ib::health::Place;
+using report::Cell;
 
 namespace {
 
@@ -39,6 +41,54 @@ std::optional<double> provable_ratio_of(const Finding& finding) {
   return std::nullopt;
 }
 
+std::vector<FindingLine> lines_of(const HealthReport& report, const ib::health::Findings& findings) {
+  std::vector<FindingLine> lines;
+  for (const Finding& finding : findings) lines.push_back({&report, &finding});
+  return lines;
+}
+
+Cell also_cell(const FindingLine& line) {
+  std::string words;
+  for (const ib::health::Check* check : line.finding->also) words += (words.empty() ? "" : ",") + std::string(check->id);
+  return report::Nested{std::move(words), [&line](report::Sink& sink, std::string_view key) {
+                          sink.array(key, line.finding->also, [&](const ib::health::Check* check) { sink.value({}, check->id); });
+                        }};
+}
+Cell text_cell(const FindingLine& line) {
+  const std::string seen = line.report->words().seen(*line.finding);
+  return Cell(seen + (seen.empty() ? "" : " ") + std::string(line.finding->check->text));
+}
+Cell ends_cell(const FindingLine& line) {
+  return report::Nested{line.report->words().ends(*line.finding), [&line](report::Sink& sink, std::string_view key) {
+                          const bool is_manager = line.finding->subject == Finding::Subject::manager;
+                          sink.objects(key, line.finding->ends,
+                                       [&](const Place& place) { line.report->visit_end(sink, place, is_manager); });
+                        }};
+}
+Cell evidence_cell(const FindingLine& line) {
+  std::string words;
+  for (const Evidence& evidence : line.finding->evidence)
+    words += (words.empty() ? "" : "; ") + line.report->words().evidence(*line.finding, evidence);
+  return report::Nested{std::move(words), [&line](report::Sink& sink, std::string_view key) {
+                          sink.objects(key, line.finding->evidence,
+                                       [&](const Evidence& evidence) { HealthReport::visit_evidence(sink, evidence); });
+                        }};
+}
+
+// Their words stand in the dictionary of JSON.
+constexpr std::array<report::Column<FindingLine>, 9> all_finding_columns{{
+    {{.key = "check", .heading = "CHECK", .usual = true}, [](const FindingLine& line) { return Cell(line.finding->check->id); }},
+    {{.key = "also", .heading = "ALSO", .is_list = true}, also_cell},
+    {{.key = "level", .heading = "LEVEL", .usual = true}, [](const FindingLine& line) { return Cell(name(*line.finding->level)); }},
+    {{.key = "confidence", .heading = "CONFIDENCE"}, [](const FindingLine& line) { return Cell(name(line.finding->confidence)); }},
+    {{.key = "text", .heading = "TEXT", .usual = true}, text_cell},
+    {{.key = "remedy", .heading = "REMEDY"}, [](const FindingLine& line) { return Cell(std::string(line.finding->what_to_do())); }},
+    {{.key = "provable_error_ratio", .heading = "PROVABLE"},
+     [](const FindingLine& line) { return report::cell(provable_ratio_of(*line.finding)); }},
+    {{.key = "ends", .heading = "ENDS", .usual = true, .is_list = true}, ends_cell},
+    {{.key = "evidence", .heading = "EVIDENCE", .is_list = true}, evidence_cell},
+}};
+
 Finding any_finding() {
   Finding any;
   any.check = &ib::health::all_checks().front();
@@ -47,6 +97,16 @@ Finding any_finding() {
 }
 
 }  // namespace
+
+std::span<const report::Column<FindingLine>> finding_columns() { return all_finding_columns; }
+
+void HealthReport::emit(Emit& emit, const TableOptions& options, std::FILE* file) const {
+  if (!options.given()) return emit(*this);
+  report::Table<FindingLine> table(finding_columns());
+  options.apply(table);
+  emit(TableReport<FindingLine>(fabric, "findings", std::move(table), lines_of(*this, diagnosis_.findings), file));
+  emit.raise(status());
+}
 
 void HealthReport::visit(report::Sink& sink) const { visit(sink, diagnosis_.findings); }
 
@@ -70,29 +130,9 @@ void HealthReport::visit(report::Sink& sink, const ib::health::Findings& finding
     sink.value("ports_read", of.ports.read);
     sink.value("ports_wanted", of.ports.of);
   });
-  sink.begin_array("findings");
-  report::announce(sink, [this](report::Sink& to) { visit_finding(to, any_finding()); });
-  for (const Finding& finding : findings) {
-    sink.begin_object();
-    visit_finding(sink, finding);
-    sink.end_object();
-  }
-  sink.end_array();
+  report::Table<FindingLine>(finding_columns()).visit(sink, "findings", lines_of(*this, findings));
   visit_checks(sink);
   visit_failures(sink);
-}
-
-void HealthReport::visit_finding(report::Sink& sink, const Finding& finding) const {
-  sink.value("check", finding.check->id);
-  sink.array("also", finding.also, [&](const ib::health::Check* check) { sink.value({}, check->id); });
-  sink.value("level", name(*finding.level));
-  sink.value("confidence", name(finding.confidence));
-  const std::string seen = words().seen(finding);
-  sink.value("text", seen + (seen.empty() ? "" : " ") + std::string(finding.check->text));
-  sink.value("remedy", finding.what_to_do());
-  sink.value("provable_error_ratio", provable_ratio_of(finding));
-  sink.objects("ends", finding.ends, [&](const Place& place) { visit_end(sink, place, finding.subject == Finding::Subject::manager); });
-  sink.objects("evidence", finding.evidence, [&](const Evidence& evidence) { visit_evidence(sink, evidence); });
 }
 
 /// Writes an end of a finding. With `is_manager` the end is a subnet manager: the port is only the place where it runs, and is not written.

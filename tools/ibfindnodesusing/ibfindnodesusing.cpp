@@ -15,7 +15,9 @@
 #include "tools/ibfindnodesusing/host_list.hpp"
 #include "tools/shared/diags_name.hpp"
 #include "tools/shared/fabric.hpp"
+#include "tools/shared/fabric_columns.hpp"
 #include "tools/shared/libibnetdisc.hpp"
+#include "tools/shared/table_options.hpp"
 
 namespace ib::tools {
 namespace using_link {
@@ -58,6 +60,27 @@ struct SendingEnd {
   bool is_read = false;  ///< the whole table of the switch
 };
 
+/// A row of a table: an end port, and the end of the link that sends packets to it.
+struct DestinationLine : PortLine {
+  PortIndex from;
+};
+
+const std::vector<report::Column<DestinationLine>>& destination_columns() {
+  static const auto columns = [] {
+    std::vector<report::Column<DestinationLine>> all{
+        {{.key = "from.node_description", .heading = "FROM", .usual = true},
+         [](const DestinationLine& line) {
+           return report::text_cell(std::string(line.fabric->subnet.node(line.fabric->subnet.port(line.from).node).description()));
+         }},
+        {{.key = "from.port_num", .heading = "PORT", .usual = true},
+         [](const DestinationLine& line) { return report::Cell(std::uint64_t{line.fabric->subnet.port(line.from).number}); }}};
+    const auto of_port = listed_columns_of<DestinationLine>({"node_description", "node_type", "port_guid", "lid"});
+    all.insert(all.end(), of_port.begin(), of_port.end());
+    return all;
+  }();
+  return columns;
+}
+
 struct LinkUseReport final : FabricReport {
   SendingEnd near, far;
   bool details{};
@@ -85,6 +108,13 @@ struct LinkUseReport final : FabricReport {
     direction(out, near, "==>>");
     out.write("\n");
     direction(out, far, "<<==");
+  }
+
+  std::vector<DestinationLine> lines() const {
+    std::vector<DestinationLine> lines;
+    for (const SendingEnd& end : {near, far})
+      for (const PortIndex at : end.destinations) lines.push_back({{&fabric, at}, end.port});
+    return lines;
   }
 
  private:
@@ -121,17 +151,21 @@ class Ibfindnodesusing final : public Command {
     set.flag("-a --all", all_, "Show all end ports, not only those of channel adapters.");
     set.notes("TARGET is a switch. With -v GUIDs and LIDs are shown too.");
     add_discovery(set, discovery_);
+    add_table_options(set, common, table_, keys_of(destination_columns()));
     add_common(set, common, group_target);
   }
 
-  std::string_view table_rows() const override { return "ends"; }
+  std::string_view table_rows() const override { return table_.given() ? "destinations" : "ends"; }
 
   async::Task<> run(Session& session, Emit& emit) override {
+    table_.refuse_for_json(session.options().format, "destinations", "ends of a link");
+    report::Table<DestinationLine> table(destination_columns());
+    table_.apply(table);
     discovery_.needs.switch_infos = false;  // those of the two ends come with their tables
     Fabric fabric;
     co_await discover(session, discovery_, fabric);
     const NodeIndex at = co_await find_switch(session, fabric);
-    emit.heading(escaped(subnet::name_of(fabric.subnet.node(at), &fabric.names)));
+    if (!table_.given()) emit.heading(escaped(subnet::name_of(fabric.subnet.node(at), &fabric.names)));
     LinkUseReport report(fabric);
     report.near.port = fabric.subnet.port_of(at, port_);
     report.far.port = report.near.port == none ? none : fabric.subnet.port(report.near.port).peer;
@@ -143,7 +177,11 @@ class Ibfindnodesusing final : public Command {
     require_read(report.near.is_read || report.far.is_read, failures);
     add_failures(session, fabric, std::move(failures));
     report.details = session.options().verbosity > 0;
-    emit(report);
+    if (table_.given()) {
+      emit(TableReport<DestinationLine>(fabric, "destinations", std::move(table), report.lines(), session.world().out));
+    } else {
+      emit(report);
+    }
     note_discovered(session, "all_LIDs, all_NodeDescription, all_NodeInfo, all_topology");
   }
 
@@ -192,6 +230,7 @@ class Ibfindnodesusing final : public Command {
   Target target_;
   unsigned port_{};
   bool all_{};
+  TableOptions table_;
   DiscoveryOptions discovery_;
 };
 

@@ -37,9 +37,8 @@ Cell details_cell(const ErrorLine& line) {
     return counters::columns[column].source == counters::Source::discard_details ||
            counters::columns[column].source == counters::Source::error_details;
   };
-  return report::Nested{words_of(line.counts, is_detail), [&line](report::Sink& sink, std::string_view key) {
-                          ErrorReport::visit_details(sink, key, line.counts);
-                        }};
+  return report::Nested{words_of(line.counts, is_detail),
+                        [&line](report::Sink& sink, std::string_view key) { ErrorReport::visit_details(sink, key, line.counts); }};
 }
 
 template <std::size_t column>
@@ -52,12 +51,14 @@ template <std::size_t... at>
 void add_counters(Columns& to, const Wanted& wanted, std::index_sequence<at...> /*of counters::columns*/) {
   const auto add = [&](std::size_t column, Cell (*get)(const ErrorLine&)) {
     const counters::Column& of = counters::columns[column];
-    const bool is_read = of.source == counters::Source::counters ? (of.is_traffic() ? wanted.data || wanted.data_only : !wanted.data_only)
-                         : of.source != counters::Source::fec && wanted.details && !wanted.data_only;
+    const bool is_read = of.source == counters::Source::counters
+                             ? (of.is_traffic() ? wanted.data || wanted.data_only : !wanted.data_only)
+                             : of.source != counters::Source::fec && wanted.details && !wanted.data_only;
     if (!is_read) return;
     const counters::CounterInfo* counter = counters::find_counter(of.field);
     const FieldInfo& field = counters::CounterRow().named_field(column);
-    const bool is_usual = counter != nullptr && counter->traffic && counter->narrow != nullptr && (wanted.data_only || counter->octets != 0);
+    const bool is_usual =
+        counter != nullptr && counter->traffic && counter->narrow != nullptr && (wanted.data_only || counter->octets != 0);
     to.push_back({{.key = of.field, .heading = field.libibmad_name, .measure = report::counter(field.unit), .usual = is_usual}, get});
   };
   (add(at, count_cell<at>), ...);

@@ -51,12 +51,21 @@ bool ErrorRules::read_thresholds(const std::string& file) {
     for (const counters::CounterInfo* counter : error_counters()) {
       // Blanks before the name, or between it and '=', make the line one of another name.
       if (!line->whole.starts_with(fmt::format("{}=", counter_name(*counter)))) continue;
-      const std::uint64_t value = c_number(std::string(line->value));
-      text_ += fmt::format("[{} = {}]", counter_name(*counter), value);
-      thresholds_.set(*counter, value);
+      set_threshold(*counter, c_number(std::string(line->value)));
     }
   }
   return true;
+}
+
+void ErrorRules::take(const counters::ErrorThresholds& thresholds) {
+  for (const auto& [counter, value] : thresholds.all()) {
+    if (std::ranges::find(error_counters(), counter) != error_counters().end()) set_threshold(*counter, value);
+  }
+}
+
+void ErrorRules::set_threshold(const counters::CounterInfo& counter, std::uint64_t value) {
+  text_ += fmt::format("[{} = {}]", counter_name(counter), value);
+  thresholds_.set(counter, value);
 }
 
 void ErrorRules::suppress(std::string_view name) {

@@ -136,9 +136,7 @@ class Ibqueryerrors final : public Command {
     checked_.shows_links = wanted_.report_port || emit.json() || table_.given();
     read.nodes = co_await checked_.find(session, fabric);
     if (asks_) require_agreement(session.world(), fmt::format("Reset counters of {} nodes?", read.nodes.size()));
-    const std::string thresholds = wanted_.threshold_file.value_or(counters::default_error_thresholds_file);
-    if (!rules_.read_thresholds(thresholds) && wanted_.threshold_file)
-      throw UsageError(fmt::format("{}: this file can not be read", thresholds));
+    read_thresholds(session.log());
     subnet::PortPaths& paths = read.paths.emplace(fabric.subnet, session.here());
     co_await checked_.find_paths(session, paths, fabric, read.nodes);
     if (interval_.repeats()) {
@@ -149,6 +147,23 @@ class Ibqueryerrors final : public Command {
   }
 
  private:
+  /// A line of -T that is none is refused: its counter would have a threshold that nobody has chosen.
+  void read_thresholds(Log& log) {
+    const std::string file = wanted_.threshold_file.value_or(counters::default_error_thresholds_file);
+    counters::ErrorThresholds thresholds;
+    try {
+      thresholds = counters::ErrorThresholds::read(file);
+    } catch (const Error&) {
+      if (wanted_.threshold_file) throw UsageError(fmt::format("{}: this file can not be read", file));
+    }
+    for (const auto& line : thresholds.bad_lines()) {
+      const std::string why = fmt::format("{}:{}: {}", file, line.number, line.why);
+      if (wanted_.threshold_file) throw UsageError(why);
+      log.warning(why);
+    }
+    rules_.take(thresholds);
+  }
+
   /// The number of ports of a node whose counters were not read. Of a switch that has more ports than were found, these are among them.
   static std::size_t unread_ports(const subnet::Subnet& subnet, const counters::PmaNode& node) {
     if (node.ports.empty()) return any_read(node) ? 0 : counters::countable_ports(subnet, node.node).size();
@@ -219,8 +234,9 @@ class Ibqueryerrors final : public Command {
       unread += unread_ports(fabric.subnet, node);
       report.count(node);
       if (table_.given()) {
-        report.each_reported_port(
-            node, [&](const counters::PmaReading& reading) { writer.add({{&fabric, reading.port}, &report, reading.row}); });
+        report.each_reported_port(node, [&](const counters::PmaReading& reading) {
+          writer.add({{&fabric, reading.port}, &report, reading.row});
+        });
       } else if (!emit.json()) {
         report.node_text(emit.text(), node);
         emit.text().push();

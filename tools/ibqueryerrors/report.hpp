@@ -38,7 +38,8 @@ struct ErrorReport : FabricReport {
 
   /// Write lists of the counters of a port as the member `key`: `errors`, which are columns; PortXmitDiscardDetails and
   /// PortRcvErrorDetails; data and packets.
-  void visit_errors(report::Sink& sink, std::string_view key, const counters::CounterRow& row, const std::vector<std::size_t>& errors) const;
+  void visit_errors(report::Sink& sink, std::string_view key, const counters::CounterRow& row,
+                    const std::vector<std::size_t>& errors) const;
   static void visit_details(report::Sink& sink, std::string_view key, const counters::CounterRow& row);
   static void visit_traffic(report::Sink& sink, std::string_view key, const counters::CounterRow& row);
 

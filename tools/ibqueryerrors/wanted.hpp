@@ -23,6 +23,8 @@ class ErrorRules {
  public:
   /// Reads a file of thresholds as infiniband-diags does: NAME=NUMBER a line, other lines are ignored. False where it can not be read.
   bool read_thresholds(const std::string& file);
+  /// Takes thresholds that were read by the rules of ibtool.
+  void take(const counters::ErrorThresholds& thresholds);
   /// "[SymbolErrorCounter = 10][…]", in the order of the file.
   const std::string& thresholds_text() const { return text_; }
   /// A counter that is never an error. Any name of a field of PortCounters is taken; the first 64 are kept.
@@ -41,6 +43,8 @@ class ErrorRules {
   const std::vector<counters::ErrorThresholds::Threshold>& thresholds() const { return thresholds_.all(); }
 
  private:
+  void set_threshold(const counters::CounterInfo& counter, std::uint64_t value);
+
   counters::ErrorThresholds thresholds_;
   std::string text_;
   std::vector<std::string> suppressed_, skipped_;

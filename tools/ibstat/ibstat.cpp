@@ -146,7 +146,7 @@ class Ibstat final : public Command {
     set.offer([&common] { return device_names(*common.world); });
     set.word("PORT", port_);
     add_forms(set, [this](StatForm form, char letter) { choose(form, letter); });
-    add_table_options(set, common, table_, keys_of(listed_end_port_columns()));
+    add_table_options(set, common, table_, keys_of(listed_host_port_columns()));
     add_common(set, common, group_output);
   }
 

@@ -147,6 +147,7 @@ phy::ReadingOptions PhyFabric::reading_options() {
   options.received_bits = wanted_.received_bits;
   options.per_second = wanted_.per_second;
   options.planes = &planes_;
+  options.silent = &silent_;
   const std::string_view what = wanted_.registers == phy::Wanted::ports ? "ports" : "devices";
   options.progress = [this, what](std::size_t done, std::size_t of) { session_.progress().count(done, of, what); };
   return options;
@@ -174,7 +175,9 @@ async::Task<phy::Reading> PhyFabric::read_until_interrupted() {
   subnet::sort(found.failures, fabric_.subnet);
   finish_reading(found);
   if (!is_whole) {
-    subnet::Failure cut{.kind = subnet::Failure::Kind::not_read, .why = "Interrupted: registers that were not read yet are missing."};
+    subnet::Failure cut;
+    cut.kind = subnet::Failure::Kind::not_read;
+    cut.why = "Interrupted: registers that were not read yet are missing.";
     add_failures(session_, fabric_, {std::move(cut)});
   }
   co_return found;

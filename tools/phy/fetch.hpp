@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -74,6 +75,7 @@ class PhyFabric {
   std::vector<subnet::PortIndex> ports_;
   std::optional<subnet::PortPaths> paths_;
   phy::Planes planes_;
+  std::set<subnet::NodeIndex> silent_;  ///< devices
   std::optional<FileReplacement> raw_file_;
   std::optional<RawFile> raw_;
 };

@@ -40,7 +40,9 @@ class OnePort final : public Command {
     add_common(set, common, group_target | group_sl);
   }
 
-  std::string_view table_rows() const override { return show_thresholds_ ? "thresholds" : checks_ ? "checks" : table_.given() ? "ports" : "ports.traffic"; }
+  std::string_view table_rows() const override {
+    return show_thresholds_ ? "thresholds" : checks_ ? "checks" : table_.given() ? "ports" : "ports.traffic";
+  }
 
   async::Task<> run(Session& session, Emit& emit) override {
     const counters::ErrorThresholds thresholds = read_thresholds(session.log(), file_);

@@ -18,38 +18,39 @@ using report::Cell;
 
 constexpr std::array<std::string_view, traffic_counters.size()> headings_of_rates{"XmitData/s", "RcvData/s", "XmitPkts/s", "RcvPkts/s"};
 
-Cell port_num(const TrafficLine& line) {
+Cell traffic_port_num(const TrafficLine& line) {
   return line.counts.all_ports ? Cell() : Cell(std::uint64_t{line.fabric->subnet.port(line.port).number});
 }
 template <std::size_t at>
-Cell count(const TrafficLine& line) {
+Cell traffic_count(const TrafficLine& line) {
   return line.counts.failure ? Cell() : Cell(line.counts.changes.at(at).now);
 }
 template <std::size_t at>
-Cell rate(const TrafficLine& line) {
+Cell traffic_rate(const TrafficLine& line) {
   return line.counts.failure ? Cell() : report::cell(line.counts.changes.at(at).per_second);
 }
 
 template <std::size_t at>
-void add_columns(std::vector<report::Column<TrafficLine>>& to, bool rates) {
+void add_traffic_columns(std::vector<report::Column<TrafficLine>>& to, bool rates) {
   static const std::string key_of_rate = std::string(traffic_counters.at(at)) + "_per_second";
   const FieldInfo& field = *counters::find_counter(traffic_counters.at(at))->narrow;
   to.push_back(
-      {{.key = field.name, .heading = field.libibmad_name, .measure = report::counter(field.unit), .usual = !rates}, count<at>});
-  if (rates) to.push_back({{.key = key_of_rate, .heading = headings_of_rates.at(at), .measure = report::gauge(), .usual = true}, rate<at>});
+      {{.key = field.name, .heading = field.libibmad_name, .measure = report::counter(field.unit), .usual = !rates}, traffic_count<at>});
+  if (rates)
+    to.push_back({{.key = key_of_rate, .heading = headings_of_rates.at(at), .measure = report::gauge(), .usual = true}, traffic_rate<at>});
 }
 
 }  // namespace
 
 std::vector<report::Column<TrafficLine>> traffic_columns(bool rates) {
   auto columns = listed_columns_of<TrafficLine>({"node_description", "lid", "port_num", "peer.node_description"});
-  std::ranges::find(columns, "port_num", &report::ColumnInfo::key)->get = port_num;
+  std::ranges::find(columns, "port_num", &report::ColumnInfo::key)->get = traffic_port_num;
   columns.push_back({{.key = "error", .heading = "ERROR"},
                      [](const TrafficLine& line) { return report::text_cell(line.counts.failure ? line.counts.failure->message() : ""); }});
-  add_columns<0>(columns, rates);
-  add_columns<1>(columns, rates);
-  add_columns<2>(columns, rates);
-  add_columns<3>(columns, rates);
+  add_traffic_columns<0>(columns, rates);
+  add_traffic_columns<1>(columns, rates);
+  add_traffic_columns<2>(columns, rates);
+  add_traffic_columns<3>(columns, rates);
   return columns;
 }
 

@@ -19,11 +19,11 @@ std::string link_layer_text(const sys::EndPort& port);
 std::vector<const sys::Device*> by_name(const sys::DeviceList& list);
 
 /// The columns of a device and of an end port, which are those of JSON.
-std::span<const report::Column<sys::Device>> device_columns();
-std::span<const report::Column<sys::EndPort>> end_port_columns();
+std::span<const report::Column<sys::Device>> host_device_columns();
+std::span<const report::Column<sys::EndPort>> host_port_columns();
 /// A row of a table of end ports, and its columns: of the device, then of the port.
 using EndPortRow = const sys::EndPort*;
-std::span<const report::Column<EndPortRow>> listed_end_port_columns();
+std::span<const report::Column<EndPortRow>> listed_host_port_columns();
 
 /// The base of the reports. Derived classes add the text. The report refers to the session's list of devices.
 struct DevicesReport : Report {

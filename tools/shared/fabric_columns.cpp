@@ -39,9 +39,7 @@ const subnet::Port& port_of(const PortLine& line) { return line.fabric->subnet.p
 
 Cell node_guid(const NodeLine& line) { return node_of(line).guid(); }
 Cell node_type(const NodeLine& line) { return code_cell(node_of(line).info.node_type, smp::to_text(node_of(line).info.node_type)); }
-Cell node_description(const NodeLine& line) {
-  return node_of(line).has_description ? Cell(node_of(line).description()) : unknown();
-}
+Cell node_description(const NodeLine& line) { return node_of(line).has_description ? Cell(node_of(line).description()) : unknown(); }
 Cell node_name(const NodeLine& line) {
   const auto name = line.fabric->names.find(node_of(line).guid());
   return name ? Cell(*name) : unknown();

@@ -384,7 +384,8 @@ template <class Columns>
 void add_words(std::vector<JsonWord>& words, const Columns& columns) {
   for (const report::ColumnInfo& column : columns) {
     const bool is_new = std::ranges::find(words, column.key, &JsonWord::key) == words.end();
-    if (is_new && !column.meaning.empty()) words.push_back({column.key, column.type, column.is_list, column.coded, column.meaning, column.measure});
+    if (is_new && !column.meaning.empty())
+      words.push_back({column.key, column.type, column.is_list, column.coded, column.meaning, column.measure});
   }
 }
 
@@ -393,8 +394,8 @@ std::vector<JsonWord> all_words() {
   add_words(words, node_columns());
   add_words(words, port_columns());
   add_words(words, check_columns());
-  add_words(words, device_columns());
-  add_words(words, end_port_columns());
+  add_words(words, host_device_columns());
+  add_words(words, host_port_columns());
   std::ranges::sort(words, {}, &JsonWord::key);
   return words;
 }

@@ -31,18 +31,19 @@ struct TableOptions {
   void refuse_for_json(Format format, std::string_view rows, std::string_view of_json) const;
 
   /// Throws UsageError for a column that is not there.
-  template <class Row>
-  void check(std::span<const report::Column<Row>> of) const {
-    report::Table<Row> table(of);
-    apply(table);
-  }
-  /// Does the same.
-  template <class Row>
-  void apply(report::Table<Row>& table) const {
+  template <class Table>
+  void apply(Table& table) const {
     if (wide) table.show_all();
     if (columns) table.choose(*columns);
     if (sort) table.sort_by(*sort);
     if (top) table.keep_first(*top);
+  }
+
+  /// Throws UsageError for a column that is not among these.
+  template <class Row>
+  void check(std::span<const report::Column<Row>> of) const {
+    report::Table<Row> table(of);
+    apply(table);
   }
 };
 

@@ -4,17 +4,53 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <tuple>
+#include <utility>
 
 #include "base/escape.hpp"
 #include "iba-gen/sa.hpp"
 #include "iba/text.hpp"
 #include "mad/transactor.hpp"
+#include "report/member_names.hpp"
 #include "report/structure.hpp"
 #include "sa/subn_adm.hpp"
 #include "subnet/set_target.hpp"
 
 namespace ib::tools::sminfo {
+
+namespace {
+
+using report::Cell;
+using Manager = ManagersReport::Manager;
+
+constexpr std::array<report::Column<Manager>, 7> all_manager_columns{{
+    {{.key = "lid", .heading = "LID", .usual = true}, [](const Manager& manager) { return Cell(std::uint64_t{manager.lid.value}); }},
+    {{.key = "node_description", .heading = "NODE", .usual = true},
+     [](const Manager& manager) { return report::text_cell(manager.description); }},
+    {{.key = "silent", .heading = "SILENT", .usual = true}, [](const Manager& manager) { return Cell(manager.is_silent); }},
+    {{.key = "data.guid", .heading = "GUID", .usual = true}, [](const Manager& manager) { return Cell(manager.info.guid); }},
+    {{.key = "data.act_count", .heading = "ACTIVITY", .usual = true},
+     [](const Manager& manager) { return Cell(std::uint64_t{manager.info.act_count}); }},
+    {{.key = "data.priority", .heading = "PRIORITY", .usual = true},
+     [](const Manager& manager) { return Cell(std::uint64_t{manager.info.priority}); }},
+    {{.key = "data.sm_state", .heading = "STATE", .measure = report::state(), .usual = true, .coded = true},
+     [](const Manager& manager) {
+       return Cell(report::Coded{static_cast<double>(manager.info.sm_state), std::string(smp::to_text(manager.info.sm_state))});
+     }},
+}};
+
+}  // namespace
+
+std::span<const report::Column<Manager>> manager_columns() { return all_manager_columns; }
+
+void ManagersReport::emit(Emit& emit, const TableOptions& options, std::FILE* file) const {
+  if (!options.given()) return emit(*this);
+  report::Table<Manager> table(manager_columns());
+  options.apply(table);
+  emit(ListReport<Manager>("managers", std::move(table), managers, file));
+  emit.raise(status());
+}
 
 path::Path path_of_manager(Session& session, Lid lid) {
   path::Path path = subnet::smp_path_to(session.end_port(), lid);
@@ -53,12 +89,20 @@ async::Task<> read_all_managers(Session& session, std::uint64_t sm_key, Managers
 }
 
 void ManagersReport::visit(report::Sink& sink) const {
-  sink.objects("managers", managers, [this, &sink](const Manager& manager) {
-    sink.value("lid", manager.lid);
-    sink.text_or_null("node_description", manager.description);
-    sink.value("silent", manager.is_silent);
-    report::visit_attribute(sink, manager.info, keys);
-  });
+  const auto visit_manager = [this](report::Sink& to, const Manager& manager) {
+    to.value("lid", manager.lid);
+    to.text_or_null("node_description", manager.description);
+    to.value("silent", manager.is_silent);
+    report::visit_attribute(to, manager.info, keys);
+  };
+  sink.begin_array("managers");
+  report::announce(sink, [&](report::Sink& to) { visit_manager(to, {}); });
+  for (const Manager& manager : managers) {
+    sink.begin_object();
+    visit_manager(sink, manager);
+    sink.end_object();
+  }
+  sink.end_array();
 }
 
 void ManagersReport::text(TextOut& out) const {

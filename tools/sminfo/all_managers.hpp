@@ -8,6 +8,7 @@
 #include "iba-gen/smp.hpp"
 #include "tools/frame/emit.hpp"
 #include "tools/frame/session.hpp"
+#include "tools/shared/table_options.hpp"
 
 namespace ib::tools::sminfo {
 
@@ -30,7 +31,10 @@ struct ManagersReport final : Report {
   void visit(report::Sink& sink) const override;
   void text(TextOut& out) const override;
   Exit status() const override;
+  /// Emits the report, or its rows as a table where `options` want one.
+  void emit(Emit& emit, const TableOptions& options, std::FILE* file) const;
 };
+std::span<const report::Column<ManagersReport::Manager>> manager_columns();
 
 /// Reads all subnet managers; `sm_key` goes with each request (IBA 14.2.5.13). Throws Error if the SA does not list them.
 async::Task<> read_all_managers(Session& session, std::uint64_t sm_key, ManagersReport& report);

@@ -100,19 +100,23 @@ class Sminfo final : public Command {
     set.key("--sminfo_smkey --sminfo-smkey", wanted_.sm_key, "SMINFO_SMKEY", "The SM_Key of the SMInfo that is sent");
     set.flag("--all", all_, "List all subnet managers that the SA knows, the master first.");
     set.instead_of_operands("--all");
+    add_table_options(set, common, table_, keys_of(sminfo::manager_columns()));
     add_common(set, common, group_target);
   }
 
-  std::string_view table_rows() const override { return wanted_.modifier || all_ ? "" : "data"; }
+  std::string_view table_rows() const override { return wanted_.modifier ? "" : all_ ? "managers" : "data"; }
 
   async::Task<> run(Session& session, Emit& emit) override {
     const std::optional<std::uint32_t>& modifier = wanted_.modifier;
     if (!modifier && (wanted_.state || wanted_.priority || wanted_.activity))
       throw UsageError("--state, --priority and --activity set nothing without an ATTR_MOD");
+    if (table_.given() && !all_) throw UsageError("--columns, --sort, --top and a table are for --all: there is one manager here");
     if (all_) {
+      table_.refuse_for_json(session.options().format, "managers", "their attributes");
+      table_.check(sminfo::manager_columns());
       sminfo::ManagersReport managers(session);
       co_await sminfo::read_all_managers(session, wanted_.sm_key, managers);
-      emit(managers);
+      managers.emit(emit, table_, session.world().out);
       co_return;
     }
     if (modifier) session.require_exact_targets();
@@ -145,6 +149,7 @@ class Sminfo final : public Command {
 
  private:
   Wanted wanted_;
+  TableOptions table_;
   bool all_{};
 };
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -54,6 +55,8 @@ async::Task<snapshot::SurveyedPart> read_phy_part(Session& session, mad::Transac
   options.paths = &paths;
   options.histogram = true;
   options.planes = &planes;
+  std::set<subnet::NodeIndex> silent;
+  options.silent = &silent;
   options.progress = [&session](std::size_t done, std::size_t of) { session.progress().count(done, of, "registers of ports"); };
   phy::Reading found = co_await phy::read_phy(counting, subnet, ports, options);
   options.wanted = phy::Wanted::environment;

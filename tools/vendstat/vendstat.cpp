@@ -86,7 +86,7 @@ std::vector<std::uint32_t> numbers(std::string_view text, std::string_view optio
 struct Device {
   Session& session;
   const path::Path& path;
-  bool pardons;  ///< after a failed request, a message is printed and the next request is sent
+  bool pardons;            ///< after a failed request, a message is printed and the next request is sent
   std::uint64_t vs_key{};  ///< of --vskey
 
   /// The data of the answer. Nothing if the request failed and `pardons` is set; then `complaint` is printed too.
@@ -148,6 +148,9 @@ class Vendstat final : public Command {
         [this](const std::string& text) { take_diags_record(writes_, text, true); });
     pardons_ = true;
   }
+
+  /// What is one attribute is a table of one row.
+  std::string_view table_rows() const override { return general_ || class_port_info_ ? "data" : ""; }
 
   async::Task<> run(Session& session, Emit& emit) override {
     if (sets_groups_ || !writes_.empty()) session.require_exact_targets();

@@ -240,6 +240,35 @@ TEST_CASE("node-replaced: the same place and name; another name is another node,
   CHECK(spine.found() == Found{"node-replaced"});
 }
 
+TEST_CASE("node-replaced: not of two nodes with one GUID, of which the baseline says which one has changed") {
+  Compared twins;
+  twins.now.fabric.node(Patient::host1).info.node_guid = twins.now.fabric.node(Patient::host3).info.node_guid;
+  const Diagnosis diagnosis = twins.examine();
+  REQUIRE(Patient::checks_of(diagnosis) == Found{"duplicate-guid"});
+  CHECK_THAT(diagnosis.findings[0].detail, ibtest::contains("In the baseline 'host1 HCA-1' is 0000:0000:0010:0010."));
+  CHECK_THAT(std::string(diagnosis.findings[0].what_to_do()), ibtest::contains("that had another GUID in the baseline"));
+}
+
+TEST_CASE("node-gone: a node that is silent at its port is not gone") {
+  Compared silent;
+  silent.now.fabric.node(Patient::host3).faults.silent = true;
+  const Diagnosis diagnosis = silent.examine();
+  REQUIRE(Patient::checks_of(diagnosis) == Found{"node-silent"});
+  CHECK(diagnosis.findings[0].confidence == Confidence::sure);
+  CHECK_THAT(diagnosis.findings[0].detail, ibtest::contains("In the baseline this is 'host3 HCA-1' "));
+
+  Compared spine = with_two_cables();  // two links that lead to one silent node are one finding
+  spine.now.fabric.node(0).faults.silent = true;
+  spine.before.sweep_alone();
+  spine.now.sweep_alone();
+  spine.baseline.emplace(spine.before.swept->subnet, subnet::changes(spine.now.swept->subnet, spine.before.swept->subnet));
+  spine.now.input->compare_with(*spine.baseline);
+  const Diagnosis one = spine.now.examine();
+  REQUIRE(Patient::checks_of(one) == Found{"node-silent"});
+  CHECK(one.findings[0].ends.size() == 4);
+  CHECK_THAT(one.findings[0].detail, ibtest::contains("All 2 links are up") && ibtest::contains("In the baseline this is 'spine' "));
+}
+
 TEST_CASE("node-renamed: the same GUID") {
   Compared renamed;
   rename(renamed.now.fabric, Patient::host1, "n01 HCA-1");

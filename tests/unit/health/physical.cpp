@@ -301,9 +301,8 @@ void add_planes(Patched& of, FakeFabric::NodeId id, unsigned number, unsigned co
 }
 
 phy::PortRow& plane_of(Patched& of, FakeFabric::NodeId id, unsigned number, unsigned plane) {
-  return *std::ranges::find_if(of.reading.ports, [&](const phy::PortRow& row) {
-    return row.port == of.port(id, number) && row.plane == plane;
-  });
+  return *std::ranges::find_if(of.reading.ports,
+                               [&](const phy::PortRow& row) { return row.port == of.port(id, number) && row.plane == plane; });
 }
 
 }  // namespace

@@ -225,6 +225,8 @@ TEST_CASE("routes: ports that wait for each other in a circle: found, possible, 
   CHECK(found.findings[0].ends == ring.forwards());
   CHECK_THAT(found.findings[0].detail, ibtest::contains("in a circle at these 3 ports, for example LID "));
 
+  CHECK_THAT(std::string(found.findings[0].what_to_do()), ibtest::contains("a routing engine"));  // a sweep sets the same routes again
+
   const Routed possible = judged(ring, {.vls = identity()});
   REQUIRE(possible.findings.size() == 1);
   CHECK(possible.findings[0].level == Level::warning);
@@ -241,6 +243,23 @@ TEST_CASE("routes: ports that wait for each other in a circle: found, possible, 
   CHECK_FALSE(none.lacks_lanes);
   const Routed unasked = judged(shortest, {});
   CHECK(unasked.lane_tables == 0);
+}
+
+TEST_CASE("routes: a circle that only routes between Aggregation Nodes close is worth a look, not a warning") {
+  Ring ring;
+  ring.go_round();
+  for (const std::size_t at : {0U, 2U}) {
+    auto& description = ring.fabric.node(Ring::hosts[at]).description;
+    description = {};
+    std::ranges::copy(std::string_view("Mellanox Technologies Aggregation Node"), description.begin());
+  }
+  const Routed possible = judged(ring, {.vls = identity()});
+  REQUIRE(possible.findings.size() == 1);
+  CHECK(possible.findings[0].level == Level::info);
+  CHECK_THAT(possible.findings[0].detail, ibtest::contains("Without the routes between Aggregation Nodes there would be no circle."));
+  const Routed found = judged(ring, {});
+  REQUIRE(found.findings.size() == 1);
+  CHECK(found.findings[0].level == Level::warning);
 }
 
 TEST_CASE("routes: groups close a circle that unicast leaves open, unless their SLs keep them apart") {

@@ -63,6 +63,25 @@ TEST_CASE("Exposition: OpenMetrics names counters without their ending, and ends
         "# EOF\n");
 }
 
+TEST_CASE("Exposition: a unit is in OpenMetrics alone, where the name ends with it") {
+  const metrics::FamilyHead warm{"infiniband_temperature_celsius", Type::gauge, "Warm.", "celsius"};
+  const metrics::FamilyHead sent{"infiniband_sent_bytes_total", Type::counter, "Sent.", "bytes"};
+  const metrics::FamilyHead other{"infiniband_kilobytes", Type::gauge, "Other.", "bytes"};
+  const auto page_of = [&](Format format) {
+    Exposition page(format, {});
+    for (const metrics::FamilyHead* head : {&warm, &sent, &other}) {
+      page.begin(*head);
+      page.sample().value(std::uint64_t{1});
+    }
+    return page.buffer();
+  };
+  const std::string text = page_of(Format::openmetrics);
+  CHECK(text.find("# UNIT infiniband_temperature_celsius celsius\n") != std::string::npos);
+  CHECK(text.find("# UNIT infiniband_sent_bytes bytes\n") != std::string::npos);
+  CHECK(text.find("# UNIT infiniband_kilobytes") == std::string::npos);
+  CHECK(page_of(Format::text).find("# UNIT") == std::string::npos);
+}
+
 TEST_CASE("Exposition: a family without samples leaves no trace") {
   Exposition page(Format::text, {});
   page.begin(counter);

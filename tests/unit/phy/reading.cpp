@@ -187,6 +187,20 @@ TEST_CASE_METHOD(Bench, "a device that is silent to GeneralInfo gets no further 
   CHECK(found.ports[0].is_known());
 }
 
+TEST_CASE_METHOD(Bench, "a device that was silent gets no request in later readings of the run, and is a failure in each") {
+  other_registers->service().faults.silent = true;
+  std::set<subnet::NodeIndex> silent;
+  options.silent = &silent;
+  read();
+  CHECK(silent.size() == 1);
+  read();
+  CHECK(other_registers->service().requests == 2);
+  CHECK(found.devices[1].state == DeviceState::silent);
+  REQUIRE(found.failures.size() == 1);
+  CHECK(found.failures[0].kind == subnet::Failure::Kind::no_answer);
+  CHECK(leaf_registers->times() == 2 * (1 + 3 * registers_of_a_port));
+}
+
 TEST_CASE_METHOD(Bench, "a device that is silent to its first register gets no further request") {
   leaf_registers->silent_about = {reg::Pddr::register_id, reg::Ppcnt::register_id};
   read();

@@ -42,8 +42,10 @@ TEST_CASE_METHOD(Host, "ibtool shows the link layer") {
 TEST_CASE_METHOD(Host, "the ports of ibstat are a table for who wants one") {
   const auto table = ibtool({"ibstat", "--format", "table"});
   CHECK_THAT(table.out, ibtest::starts_with("DEVICE ") && contains("\nmlx5_10 ") && contains("Ethernet") && contains("40 Gb/sec (4X QDR)"));
-  CHECK(ibtool({"ibstat", "--columns", "end_port,state", "--sort=-end_port"}).out == "END PORT   STATE\nmlx5_2/1   Active\nmlx5_10/1  Active\n");
-  CHECK(ibtool({"ibstat", "--columns", "device,state", "--format", "csv", "mlx5_2"}).out == "device,state,state_text\r\nmlx5_2,4,Active\r\n");
+  CHECK(ibtool({"ibstat", "--columns", "end_port,state", "--sort=-end_port"}).out ==
+        "END PORT   STATE\nmlx5_2/1   Active\nmlx5_10/1  Active\n");
+  CHECK(ibtool({"ibstat", "--columns", "device,state", "--format", "csv", "mlx5_2"}).out ==
+        "device,state,state_text\r\nmlx5_2,4,Active\r\n");
   CHECK_THAT(ibtool({"ibstat", "--top=1", "--json"}).err, contains("JSON has devices"));
   CHECK_THAT(ibtool({"ibstat", "--sort", "stat"}).err, contains("no column is called 'stat'") && contains("state"));
 }

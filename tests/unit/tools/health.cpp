@@ -82,6 +82,18 @@ TEST_CASE("health: what moved at both ends of a cable is one finding, with both 
   CHECK(f.found({"--thresholds", f.file("limits", "least_errors=50\n")})["verdict"] == "healthy");
 }
 
+TEST_CASE("health: findings as a table") {
+  Fabric f;
+  f.clock.happens = [&f] { f.pma.count(2, "symbol_error_counter") += 30; };
+  const Outcome table = f.run({"--format", "table"}, 1);
+  CHECK_THAT(table.out, starts_with("CHECK          LEVEL  TEXT ") && contains("\nsymbol-errors  error  ") && contains("leaf"));
+  CHECK(f.run({"--columns", "check,level", "--format", "csv"}, 1).out == "check,level\r\nsymbol-errors,error\r\n");
+  CHECK_THAT(f.run({"--format", "csv"}, 1).out,
+             starts_with("check,also,level,confidence,text,remedy,provable_error_ratio,ends,evidence\r\n"));
+  for (const Words& wrong : {Words{"--columns", "colour"}, Words{"--top", "1", "--json"}, Words{"--format", "table", "--repeat"}})
+    CHECK(f.run(wrong, 2).out.find("CHECK ") == std::string::npos);
+}
+
 TEST_CASE("health: --interval 0 takes one reading, which judges states") {
   Fabric f;
   f.pma.count(2, "symbol_error_counter") = 30;

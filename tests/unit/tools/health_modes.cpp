@@ -181,7 +181,14 @@ TEST_CASE("health: --port local sends eight MADs at most, and --state keeps the 
   CHECK(second["window_seconds"].get<double>() == Approx(60).epsilon(0.1));
   CHECK(f.found({"--port", "local", "--state", state})["verdict"] == "healthy");
   CHECK(f.found({"--port", "local"})["window_seconds"].get<double>() == Approx(10).epsilon(0.1));
-  for (const std::string& other : {std::string("anything else"), std::string(5000, 'x'), "ibtool-health-1 " + std::string(50000, '0')}) {
+  std::ifstream file(state);
+  std::string whole, damaged;
+  std::getline(file, whole);
+  damaged = whole + '\n';
+  damaged[damaged.rfind(' ') + 1] = 'x';
+  // Cut behind the traffic counters, a state says nothing of the errors.
+  const std::string cut = whole.substr(0, whole.find(" symbol_error_counter"));
+  for (const std::string& other : {std::string(), std::string(500, '\0'), "ibtool-health-1 " + std::string(50000, '0'), cut, damaged}) {
     f.file("state", other);
     CHECK(check(f.found({"--port", "local", "--state", state}), "symbol-errors")["check_state"] == "skipped");
     CHECK(check(f.found({"--port", "local", "--state", state}), "symbol-errors")["check_state"] == "done");
@@ -232,6 +239,10 @@ TEST_CASE("health: a file that somebody has planted is not the --state") {
   REQUIRE(::symlink(victim.c_str(), link.c_str()) == 0);
   CHECK_THAT(f.run({"--port", "local", "--state", link}, 2).err, contains("is a symbolic link"));
   CHECK_THAT(f.run({"--port", "local", "--state", f.directory.path().string()}, 2).err, contains("is no regular file"));
+  CHECK_THAT(f.run({"--port", "local", "--state", victim}, 2).err, contains("holds something else than a state of ibtool health"));
+  std::string kept;
+  std::getline(std::ifstream(victim), kept);
+  CHECK(kept == "precious");
   REQUIRE(::chmod(victim.c_str(), 0666) == 0);
   CHECK_THAT(f.run({"--port", "local", "--state", victim}, 2).err, contains("others may write to"));
   CHECK_THAT(f.run({"--state", link}, 2).err, contains("--state needs --port local"));

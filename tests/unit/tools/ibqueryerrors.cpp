@@ -153,8 +153,9 @@ TEST_CASE("ibqueryerrors: ports with errors as a table") {
         "leaf      2  other     1  SymbolErrorCounter 2048, LinkDownedCounter 1\n"
         "other     2  leaf      3  PortRcvErrors 7\n");
   const auto csv = ibtool(f.fabric, {"ibqueryerrors", "--format=csv", "--columns=lid,port_num,port_rcv_errors,errors", "--sort=-lid"});
-  CHECK_THAT(csv.out, starts_with("lid,port_num,port_rcv_errors,errors\r\n4,2,7,\"[{\"\"counter\"\":\"\"port_rcv_errors\"\",\"\"count\"\":7,") &&
-                          contains("\r\n1,2,0,"));
+  CHECK_THAT(csv.out,
+             starts_with("lid,port_num,port_rcv_errors,errors\r\n4,2,7,\"[{\"\"counter\"\":\"\"port_rcv_errors\"\",\"\"count\"\":7,") &&
+                 contains("\r\n1,2,0,"));
   CHECK(ibtool(f.fabric, {"ibqueryerrors", "--top", "1", "--columns=lid", "--format=tsv"}).out == "lid\n1\n");
   const auto data = ibtool(f.fabric, {"ibqueryerrors", "--counters", "--format", "table", "--sort=-port_rcv_pkts"});
   CHECK(data.status == 0);
@@ -194,6 +195,14 @@ TEST_CASE("ibqueryerrors: thresholds and what is suppressed") {
   // C prints a null pointer so where there is no file.
   CHECK_THAT(diags(f.fabric, {"ibqueryerrors", "--threshold-file", "/nonexistent"}).out, contains("\n## (null)\n"));
   CHECK(ibtool(f.fabric, {"ibqueryerrors", "-T", "/nonexistent"}).status == 2);
+  const TemporaryFile spaced("SymbolErrors = 30\n");
+  CHECK_THAT(ibtool(f.fabric, {"ibqueryerrors", "-T", spaced.path}).out, contains("## Thresholds: [SymbolErrorCounter = 30]\n"));
+  for (const char* line : {"SymbolErrorCounter=-1\n", "SymbolErrorCounter=many\n", "SymbolErorCounter=30\n", "nothing\n"}) {
+    const TemporaryFile bad(line);  // -1 would be a threshold that no counter exceeds
+    const auto refused = ibtool(f.fabric, {"ibqueryerrors", "-T", bad.path});
+    CHECK(refused.status == 2);
+    CHECK_THAT(refused.err, contains(bad.path + ":1: "));
+  }
   const auto wrong = ibtool(f.fabric, {"ibqueryerrors", "-s", "NoSuch"});
   CHECK(wrong.status == 2);
   CHECK_THAT(wrong.err, contains("no counter of PortCounters is called NoSuch"));

@@ -113,6 +113,10 @@ TEST_CASE("check_lft_balance: tables that were not read are not judged") {
   for (const unsigned lid : {3, 4, 6, 7}) s.fabric.node(spine).lft[lid] = 1;  // all to one leaf
   s.fabric.network.lid_routing = false;
   CHECK(ibtool(s.fabric, {"check_lft_balance", "--discovery=DR"}).status == 1);
+  const auto table = ibtool(
+      s.fabric, {"check_lft_balance", "--discovery=DR", "--columns", "node_description,balanced,routed_lids", "--sort=-routed_lids"});
+  CHECK(table.status == 1);
+  CHECK_THAT(table.out, ibtest::starts_with("NODE ") && contains("no           4\n"));
   s.fabric.node(spine).faults.ignores = smp::LinearForwardingTable::attribute_id;
   const auto told = ibtool(s.fabric, {"check_lft_balance", "--discovery=DR", "-a"});
   CHECK(told.status == 4);

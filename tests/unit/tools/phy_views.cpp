@@ -231,10 +231,12 @@ TEST_CASE_METHOD(PhyBench, "-v shows the bytes of what cannot be, and says what 
   CHECK_THAT(verbose.err, contains("symbol_ber is not known: the register has coefficient 0x00, magnitude 0x64, not from 0 to 40 ("));
   of_leaf->set<reg::Mtcap>(0, "sensor_map", 1U);
   of_leaf->set<reg::Mtmp>(0, "temperature", 200U * 8);
-  CHECK_THAT(run({"environment", "--skip-sl", "-v"}).err, contains("'leaf': sensor 0: temperature_celsius is not known: the register has 0x0640,"));
+  CHECK_THAT(run({"environment", "--skip-sl", "-v"}).err,
+             contains("'leaf': sensor 0: temperature_celsius is not known: the register has 0x0640,"));
 }
 
-TEST_CASE_METHOD(PhyBench, "vendstat gives a protected device its VS_Key, found by the GUID of the port, once the device has said who it is") {
+TEST_CASE_METHOD(PhyBench,
+                 "vendstat gives a protected device its VS_Key, found by the GUID of the port, once the device has said who it is") {
   of_other->vs_key = 0x1122334455667788;
   fabric.node(other).ports.at(1).info.capability_mask |= smp::capability_mask::is_vendor_class_supported;
   const ibtest::TemporaryDirectory dir;

@@ -144,7 +144,8 @@ TEST_CASE("ibdatacounters and ibdatacounts: ports as rows, sorted by what they c
   const auto all = ibtool(f.fabric, {"ibdatacounters", "--columns", "node_description,port_num,port_rcv_pkts", "--sort=-port_rcv_pkts"});
   CHECK(all.status == 0);
   CHECK(all.out == "NODE   PORT  PortRcvPkts\nother     1            5\nleaf      -            3\nhere      1            0\n");
-  CHECK_THAT(ibtool(f.fabric, {"ibdatacounters", "--format", "table"}).out, starts_with("NODE ") && contains(" PortXmitData  PortRcvData  "));
+  CHECK_THAT(ibtool(f.fabric, {"ibdatacounters", "--format", "table"}).out,
+             starts_with("NODE ") && contains(" PortXmitData  PortRcvData  "));
   CHECK_THAT(ibtool(f.fabric, {"ibdatacounters", "--format", "csv"}).out, contains(",counter,count\r\n"));
   const auto one = ibtool(f.fabric, {"ibdatacounts", "--columns", "lid,port_num,port_rcv_pkts", "--format", "tsv", "1", "2"});
   CHECK(one.out == "lid\tport_num\tport_rcv_pkts\n1\t2\t3\n");
@@ -159,12 +160,13 @@ TEST_CASE("ibdatacounters and ibdatacounts: ports as rows, sorted by what they c
 TEST_CASE("ibdatacounters --interval: the ports that grow fastest") {
   Fabric f;
   f.grow("port_xmit_data", 100);
-  const auto text = ibtool(f.fabric, {"ibdatacounters", "--interval", "2", "--count", "3", "--top", "1", "--sort=-port_xmit_data_per_second",
-                                      "--columns", "port_xmit_data,port_xmit_data_per_second"});
+  const auto text = ibtool(f.fabric, {"ibdatacounters", "--interval", "2", "--count", "3", "--top", "1",
+                                      "--sort=-port_xmit_data_per_second", "--columns", "port_xmit_data,port_xmit_data_per_second"});
   CHECK(text.status == 0);
   CHECK_THAT(text.out, contains("Z\nPortXmitData  XmitData/s\n"));
   CHECK(std::ranges::count(text.out, '\n') == 6);  // the first reading has no rates
-  const auto csv = ibtool(f.fabric, {"ibdatacounters", "--interval", "2", "--count", "2", "--format", "csv", "--columns", "lid,port_xmit_data"});
+  const auto csv =
+      ibtool(f.fabric, {"ibdatacounters", "--interval", "2", "--count", "2", "--format", "csv", "--columns", "lid,port_xmit_data"});
   CHECK_THAT(csv.out, contains("lid,port_xmit_data\r\n"));
 }
 

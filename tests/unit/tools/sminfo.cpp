@@ -82,6 +82,13 @@ TEST_CASE("sminfo --all: all that the SA knows, as they answer, the master first
   CHECK(document["managers"][1]["silent"] == true);
   CHECK(document["managers"][0]["data"]["sm_state_text"] == "Master");
   CHECK(document["managers"][0]["data"]["sm_key"].is_null());
+  const ibtest::Outcome table = ibtool(f.fabric, {"sminfo", "--all", "--columns", "lid,silent,data.priority,data.sm_state", "--sort=lid"});
+  CHECK(table.status == 4);
+  CHECK(table.out ==
+        "LID  SILENT  PRIORITY  STATE\n  1  no             5  Standby\n  2  no             3  Master\n  3  yes            9  Standby\n");
+  CHECK_THAT(ibtool(f.fabric, {"sminfo", "--all", "--format", "csv"}).out,
+             ibtest::starts_with("lid,node_description,silent,attribute,data.guid"));
+  CHECK(ibtool(f.fabric, {"sminfo", "--top", "1"}).status == 2);
   CHECK(ibtool(f.fabric, {"sminfo", "--all", "1"}).status == 2);
   sa.silent = true;
   CHECK_THAT(ibtool(f.fabric, {"sminfo", "--all"}).err, contains("ibtool health looks for them in a sweep"));
