@@ -18,15 +18,15 @@ namespace {
 
 constexpr std::uint64_t last_port = 254;  // IBA 14.2.5.4: 255 names no port
 
-/// Returns the end port that a target names. Throws UsageError if the command line excludes it.
-const sys::EndPort* checked(const sys::EndPort& port, const ParseOptions& options) {
-  if (options.require_device != nullptr && port.device != options.require_device) {
-    throw UsageError(fmt::format("Path requires device {}, got {}", options.require_device->name, port.name()));
-  }
-  if (options.require_end_port != nullptr && &port != options.require_end_port) {
-    throw UsageError(fmt::format("Path requires end port {}, got {}", options.require_end_port->name(), port.name()));
-  }
-  return &port;
+ParsedTarget refused(std::string why) { return {std::nullopt, std::move(why)}; }
+
+/// Why the command line excludes an end port that a target names; empty if it does not.
+std::string why_excluded(const sys::EndPort& port, const ParseOptions& options) {
+  if (options.require_device != nullptr && port.device != options.require_device)
+    return fmt::format("Path requires device {}, got {}", options.require_device->name, port.name());
+  if (options.require_end_port != nullptr && &port != options.require_end_port)
+    return fmt::format("Path requires end port {}, got {}", options.require_end_port->name(), port.name());
+  return {};
 }
 
 const sys::EndPort* usual_end_port(const ParseOptions& options) {
@@ -40,17 +40,20 @@ Path from_gid(const Gid& gid, const sys::EndPort* end_port) {
   return path;
 }
 
-Path parse_scoped(std::string_view address, std::string_view scope, const ParseOptions& options) {
+ParsedTarget parse_scoped(std::string_view address, std::string_view scope, const ParseOptions& options) {
   const auto gid = parse_gid(trim(address));
-  if (!gid) throw UsageError(fmt::format("{} is not a valid GID", in_quotes(without_secrets(address))));
+  if (!gid) return refused(fmt::format("{} is not a valid GID", in_quotes(without_secrets(address))));
   const sys::EndPort* end_port = nullptr;
   try {
     if (options.devices == nullptr) throw UsageError("No InfiniBand device here");
     end_port = &options.devices->find_end_port(scope);
   } catch (const Error& error) {
-    throw UsageError(fmt::format("Could not find {}: {}", in_quotes(without_secrets(scope)), error.message()));
+    std::string_view why = error.message();
+    if (why.ends_with('.')) why.remove_suffix(1);
+    return refused(fmt::format("Could not find {}: {}", in_quotes(without_secrets(scope)), why));
   }
-  return from_gid(*gid, checked(*end_port, options));
+  if (std::string why = why_excluded(*end_port, options); !why.empty()) return refused(std::move(why));
+  return {from_gid(*gid, end_port), {}};
 }
 
 /// The path to a GID without scope. If this host has a port in the subnet of the prefix, the path starts at that port. fe80::
@@ -80,55 +83,86 @@ std::optional<Guid> parse_target_guid(std::string_view text) {
   return value ? std::optional(Guid{*value}) : std::nullopt;
 }
 
-Path parse_spec_target(std::string_view text, const ParseOptions& options) {
+ParsedTarget parse_spec_target(std::string_view text, const ParseOptions& options) {
   bool names_sl = false;
   Path path = parse_spec(text, options.devices, names_sl);
   IbPath& ib = path.ib();
-  ib.end_port = ib.end_port == nullptr ? usual_end_port(options) : checked(*ib.end_port, options);
+  const std::string why = ib.end_port == nullptr ? std::string() : why_excluded(*ib.end_port, options);
+  if (!why.empty()) return refused(why);
+  if (ib.end_port == nullptr) ib.end_port = usual_end_port(options);
   if (names_sl && ib.end_port != nullptr && ib.dlid.is_unicast() && ib.slid == Lid{}) ib.slid = ib.end_port->lid;
-  return path;
+  return {path, {}};
 }
 
-Path parse_any(std::string_view text, const ParseOptions& options) {
-  if (text.find('(') != std::string_view::npos) return parse_spec_target(text, options);
+/// Why a text with a parenthesis is no path spec, in the words of parse_spec().
+std::string no_spec_text(std::string_view text) {
+  const std::string_view spec = trim(text);
+  const bool has_type = !spec.starts_with('(') && spec.ends_with(')');
+  return fmt::format("Invalid path specification {}{}", in_quotes(without_secrets(text)), has_type ? ", bad path type" : "");
+}
+
+ParsedTarget parse_any(std::string_view text, const ParseOptions& options) {
+  if (is_spec(text)) return parse_spec_target(text, options);
+  if (text.find('(') != std::string_view::npos) return refused(no_spec_text(text));
   if (text.find(',') != std::string_view::npos) {
     IbDrPath path(usual_end_port(options));
-    set_route(path, text, ',');
-    return path;
+    if (!try_set_route(path, text, ',')) return refused(no_route_text(text));
+    return {path, {}};
   }
   const auto percent = text.find('%');
   if (percent != std::string_view::npos && text.find('%', percent + 1) == std::string_view::npos) {
     return parse_scoped(text.substr(0, percent), text.substr(percent + 1), options);
   }
   const auto address = trim(text);
-  if (const auto gid = parse_gid(address)) return parse_unscoped(*gid, options);
-  if (const auto guid = parse_target_guid(address)) return from_gid(Gid::from(link_local_prefix, *guid), usual_end_port(options));
+  if (const auto gid = parse_gid(address)) return {parse_unscoped(*gid, options), {}};
+  if (const auto guid = parse_target_guid(address)) return {from_gid(Gid::from(link_local_prefix, *guid), usual_end_port(options)), {}};
   if (const auto lid = parse_lid(address); lid && lid->is_unicast()) {
     IbPath path;
     path.end_port = usual_end_port(options);
     path.dlid = *lid;
-    return path;
+    return {path, {}};
   }
-  throw UsageError(fmt::format("{} is not a valid end port address (GID, port GUID or LID)", in_quotes(without_secrets(text))));
+  return refused(fmt::format("{} is not a valid end port address (GID, port GUID or LID)", in_quotes(without_secrets(text))));
+}
+
+/// Why a path is not of the form that is required; empty if it is.
+std::string why_not(Form form, const Path& path) {
+  if (form == Form::direct && path.directed() == nullptr) return "Not a directed route";
+  if (form == Form::guid && !path.ib().dgid) return "Not a GUID";
+  if (form == Form::lid && (path.directed() != nullptr || path.ib().dlid == Lid{})) return "Not a LID";
+  return {};
 }
 
 }  // namespace
 
-void set_route(IbDrPath& path, std::string_view text, char separator) {
-  const auto invalid = [text] { return UsageError(fmt::format("Invalid DR path specification {}", in_quotes(without_secrets(text)))); };
-  if (text.find(separator) == std::string_view::npos) throw invalid();
+std::string no_route_text(std::string_view text) {
+  return fmt::format("Invalid DR path specification {}", in_quotes(without_secrets(text)));
+}
+
+bool try_set_route(IbDrPath& path, std::string_view text, char separator) {
+  if (text.find(separator) == std::string_view::npos) return false;
   unsigned count = 0;
   path.route = {};
   for (const auto item : split_list(text, {&separator, 1})) {
     const auto port = parse_digits(item, 10);
-    if (!port || *port > last_port || (count == 0 && *port != 0) || count > max_hops) throw invalid();
+    if (!port || *port > last_port || (count == 0 && *port != 0) || count > max_hops) return false;
     path.route[count++] = static_cast<std::uint8_t>(*port);
   }
-  if (count == 0) throw invalid();
+  if (count == 0) return false;
   path.hops = static_cast<std::uint8_t>(count - 1);
+  return true;
 }
 
-Path parse_target(std::string_view text, const ParseOptions& options) {
+void set_route(IbDrPath& path, std::string_view text, char separator) {
+  if (!try_set_route(path, text, separator)) throw UsageError(no_route_text(text));
+}
+
+bool is_spec(std::string_view text) {
+  const std::string_view begin = trim(text);
+  return begin.starts_with("IBPath(") || begin.starts_with("IBDRPath(");
+}
+
+ParsedTarget try_parse_target(std::string_view text, const ParseOptions& options) {
   std::string target(text);
   if (options.form == Form::direct) {
     if (const auto number = parse_number(trim(text))) target = fmt::format("{},", *number);
@@ -137,21 +171,16 @@ Path parse_target(std::string_view text, const ParseOptions& options) {
     if (digits.starts_with("0x") || digits.starts_with("0X")) digits.remove_prefix(2);
     if (const auto number = parse_digits(digits, 16)) target = to_text(Guid{*number});
   }
-  Path path = parse_any(target, options);
-  switch (options.form) {
-    case Form::direct:
-      if (path.directed() == nullptr) throw UsageError("Not a directed route");
-      break;
-    case Form::guid:
-      if (!path.ib().dgid) throw UsageError("Not a GUID");
-      break;
-    case Form::lid:
-      if (path.directed() != nullptr || path.ib().dlid == Lid{}) throw UsageError("Not a LID");
-      break;
-    case Form::any:
-      break;
-  }
-  return path;
+  ParsedTarget parsed = parse_any(target, options);
+  if (!parsed.path) return parsed;
+  std::string why = why_not(options.form, *parsed.path);
+  return why.empty() ? parsed : refused(std::move(why));
+}
+
+Path parse_target(std::string_view text, const ParseOptions& options) {
+  ParsedTarget parsed = try_parse_target(text, options);
+  if (!parsed.path) throw UsageError(std::move(parsed.why));
+  return std::move(*parsed.path);
 }
 
 }  // namespace ib::path

@@ -2,6 +2,7 @@
 // Parses paths that people write: the TARGET arguments of commands. Any input is safe.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -39,6 +40,18 @@ struct ParseOptions {
 /// SLID is the LID of the end port. The path's end_port is the one that the text names, else require_end_port, else default_end_port.
 /// Throws UsageError. Its message is only the reason; callers put the argument before it.
 Path parse_target(std::string_view text, const ParseOptions& options = {});
+
+/// A path, or the reason why a text means none.
+struct ParsedTarget {
+  std::optional<Path> path;
+  std::string why;  ///< empty if there is a path
+};
+
+/// Like parse_target(), for a text that need not be an address. Throws UsageError only for a wrong path spec.
+ParsedTarget try_parse_target(std::string_view text, const ParseOptions& options = {});
+
+/// Whether a text begins as a path spec does.
+bool is_spec(std::string_view text);
 
 /// Parses a path spec in the form of to_spec(): IBPath(…) or IBDRPath(…) with NAME=VALUE pairs in any order. Attributes that
 /// are not named have their defaults. end_port is looked up in `devices`. Throws UsageError.

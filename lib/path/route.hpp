@@ -2,6 +2,7 @@
 // Directed routes as lists of port numbers.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "path/path.hpp"
@@ -12,5 +13,9 @@ namespace ib::path {
 /// comma. The first number is 0, the others are at most 254, and there are at most 64. Throws UsageError "Invalid DR path
 /// specification …".
 void set_route(IbDrPath& path, std::string_view text, char separator);
+/// The same; returns false for a text that is no route, of which `path` then has a part.
+bool try_set_route(IbDrPath& path, std::string_view text, char separator);
+/// The error of set_route().
+std::string no_route_text(std::string_view text);
 
 }  // namespace ib::path

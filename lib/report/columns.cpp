@@ -2,6 +2,7 @@
 #include "report/columns.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/error.hpp"
 #include "base/escape.hpp"
@@ -83,9 +84,10 @@ std::vector<std::size_t> chosen_columns(std::string_view list, std::span<const C
   if (list == "all") return chosen;
   std::vector<std::string_view> keys;
   for (const ColumnInfo& column : columns) keys.push_back(column.key);
+  const std::string choices = fmt::format(": there are {}", fmt::join(keys, ", "));
   for (const std::string_view word : split(list)) {
     const auto found = std::ranges::find(keys, word);
-    if (found == keys.end()) throw UsageError(fmt::format("no column is called {}{}", in_quotes(word), did_you_mean(word, keys)));
+    if (found == keys.end()) throw UsageError(fmt::format("no column is called {}{}", in_quotes(word), did_you_mean(word, keys, choices)));
     chosen.push_back(static_cast<std::size_t>(found - keys.begin()));
   }
   if (chosen.empty()) throw UsageError("no columns are named");

@@ -74,8 +74,8 @@ async::Task<std::vector<subnet::Failure>> read_tables(mad::Transactor& transacto
   std::vector<subnet::PortIndex> ports;
   for (const SwitchIndex at : switches) ports.push_back(network.subnet().node(network.switches()[at].node).first_port);
   TableReader reader(network, to);
-  const subnet::SurveyQuestion<bool> ask = [&reader](subnet::SurveyPort port) { return reader.read(port); };
-  subnet::Surveyed<bool> surveyed = co_await subnet::survey(transactor, network.subnet(), std::move(ports), std::move(options), ask);
+  const subnet::SurveyQuestion<bool> question = [&reader](subnet::SurveyPort port) { return reader.read(port); };
+  subnet::Surveyed<bool> surveyed = co_await subnet::survey(transactor, network.subnet(), std::move(ports), std::move(options), question);
   reader.finish();
   co_return std::move(surveyed.failures);
 }

@@ -31,8 +31,8 @@ std::vector<PortIndex> ports_with_fec(const Subnet& subnet) {
 
 async::Task<FecReading> read_fec_modes(mad::Transactor& transactor, const Subnet& subnet, std::vector<PortIndex> ports,
                                        SurveyOptions options) {
-  const SurveyQuestion<smp::PortInfoExtended> ask = request_extended;
-  Surveyed<smp::PortInfoExtended> surveyed = co_await survey(transactor, subnet, std::move(ports), std::move(options), ask);
+  const SurveyQuestion<smp::PortInfoExtended> question = request_extended;
+  Surveyed<smp::PortInfoExtended> surveyed = co_await survey(transactor, subnet, std::move(ports), std::move(options), question);
   FecReading found;
   for (const auto& row : surveyed.rows) {
     if (!row.value) found.unread.insert(row.port);

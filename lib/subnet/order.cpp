@@ -33,7 +33,7 @@ class LegacyQueue {
 
   LegacySweep run() {
     sweep_.start = start_;
-    ask(What::node_info, start_, 0);
+    enqueue(What::node_info, start_, 0);
     while (!queue_.empty()) {
       const Request request = queue_.front();
       queue_.pop_front();
@@ -79,7 +79,7 @@ class LegacyQueue {
     return entry != none ? entry : subnet_.start;
   }
 
-  void ask(What what, std::uint32_t at, int hops, PortIndex from = none) {
+  void enqueue(What what, std::uint32_t at, int hops, PortIndex from = none) {
     queue_.push_back({what, static_cast<std::int16_t>(hops), at, from});
     ++sweep_.mads;
   }
@@ -108,13 +108,13 @@ class LegacyQueue {
       state = {true, false, request.hops, port.number, request.from};
       sweep_.found.push_back(port.node);
       sweep_.entry_ports[port.node] = port.number;
-      ask(What::description, port.node, request.hops);
+      enqueue(What::description, port.node, request.hops);
       if (node.kind() == NodeKind::sw) {
-        ask(What::switch_info, port.node, request.hops);
-        ask(What::port_info, node.first_port, request.hops);
+        enqueue(What::switch_info, port.node, request.hops);
+        enqueue(What::port_info, node.first_port, request.hops);
       }
     }
-    if (node.kind() != NodeKind::sw) ask(What::port_info, arrival, request.hops);
+    if (node.kind() != NodeKind::sw) enqueue(What::port_info, arrival, request.hops);
   }
 
   void got_port(const Request& request) {
@@ -126,13 +126,13 @@ class LegacyQueue {
     const Node& node = subnet_.node(port.node);
     const State& state = states_[port.node];
     if (scan_.mlnx && may_be_fdr10(node.info, port.info())) {
-      ask(What::mlnx_port_info, at, state.hops);
+      enqueue(What::mlnx_port_info, at, state.hops);
     } else {
       go_on(at);
     }
     if (node.kind() == NodeKind::sw && port.number == 0) {
       for (unsigned number = 1; number <= node.info.num_ports && number < node.slots; ++number) {
-        ask(What::port_info, node.first_port + number, state.hops);
+        enqueue(What::port_info, node.first_port + number, state.hops);
       }
     }
   }
@@ -156,7 +156,7 @@ class LegacyQueue {
     sweep_.hops = std::max(sweep_.hops, static_cast<unsigned>(state.hops + 1));
     const bool through_end_node = !is_switch && scan_.start_hops > 0;  // nothing answers there
     if (port.peer != none && !through_end_node) {
-      ask(What::node_info, port.peer, state.hops + 1, at);
+      enqueue(What::node_info, port.peer, state.hops + 1, at);
     } else {
       ++sweep_.mads;  // a request without an answer
       sweep_.unanswered.push_back(at);
@@ -170,7 +170,7 @@ class LegacyQueue {
     if (port.peer == none) return;
     const NodeIndex before = subnet_.port(port.peer).node;
     const PortIndex entry = subnet_.port_of(before, subnet_.node(before).entry_port);
-    ask(What::node_info, entry != none ? entry : port.peer, -1, start_);
+    enqueue(What::node_info, entry != none ? entry : port.peer, -1, start_);
   }
 
   void add_step(PortIndex arrival, bool is_new, const State& state) {

@@ -73,7 +73,7 @@ void SaCrawl::found(const Work& work, const sa::NodeRecord& record) {
   if (options_.progress) options_.progress(records_.nodes.size());
   ports_ += record.node_info.num_ports + 1U;
   if (ports_ > SubnetLimits().ports) return;  // build() reports that there are too many
-  const auto ask = [&](What what, int port) {
+  const auto enqueue = [&](What what, int port) {
     Work next;
     next.what = what;
     next.lid = work.lid;
@@ -82,17 +82,17 @@ void SaCrawl::found(const Work& work, const sa::NodeRecord& record) {
     work_.push_back(next);
   };
   if (record.node_info.node_type != smp::NodeType::switch_) {
-    ask(What::port_info, -1);
+    enqueue(What::port_info, -1);
     return;
   }
-  if (options_.needs.switch_infos) ask(What::switch_info, -1);
-  ask(What::port_info, 0);
+  if (options_.needs.switch_infos) enqueue(What::switch_info, -1);
+  enqueue(What::port_info, 0);
   if (at_rim(work.depth)) {
-    if (work.port > 0) ask(What::port_info, work.port);
+    if (work.port > 0) enqueue(What::port_info, work.port);
     return;
   }
   const int ports = static_cast<int>(std::min<unsigned>(record.node_info.num_ports, last_switch_port));
-  for (int port = 1; port <= ports; ++port) ask(What::port_info, port);
+  for (int port = 1; port <= ports; ++port) enqueue(What::port_info, port);
 }
 
 async::Task<> SaCrawl::ask_switch_info(Work work) {

@@ -96,19 +96,19 @@ void Sweep::check_claims(NodeIndex index) {
 
 void Sweep::read_node(NodeIndex node, unsigned entry_port) {
   const std::uint16_t level = level_beyond(node);
-  const auto ask = [&](What what, unsigned port) { queue({what, static_cast<std::uint8_t>(port), false, level, node}); };
+  const auto enqueue = [&](What what, unsigned port) { queue({what, static_cast<std::uint8_t>(port), false, level, node}); };
   const NodeKind kind = subnet_.node(node).kind();
-  if (options_.needs.descriptions.has(kind)) ask(What::description, 0);
+  if (options_.needs.descriptions.has(kind)) enqueue(What::description, 0);
   if (kind != NodeKind::sw) {
-    if (reads_end_port(subnet_.port_of(node, entry_port))) ask(What::port_info, entry_port);
+    if (reads_end_port(subnet_.port_of(node, entry_port))) enqueue(What::port_info, entry_port);
     return;
   }
-  if (reads_end_port(subnet_.node(node).first_port)) ask(What::port_info, 0);
+  if (reads_end_port(subnet_.node(node).first_port)) enqueue(What::port_info, 0);
   if (is_at_rim(node)) {
-    if (entry_port != 0) ask(What::port_info, entry_port);
+    if (entry_port != 0) enqueue(What::port_info, entry_port);
     return;
   }
-  if (options_.needs.switch_infos) ask(What::switch_info, 0);
+  if (options_.needs.switch_infos) enqueue(What::switch_info, 0);
   // With LID routing, the ports are read after port 0 has given the LID.
   if (options_.routing == Routing::directed) read_ports(node, 1);
 }

@@ -42,7 +42,7 @@ class Errors(case.FabricCase):
 
     def test_nobody_has_that_lid(self):
         self.assertEqual(self.ibtool("smpquery", "nodeinfo", "999", status=3).stderr,
-                         "E: LID 999: nobody has it (the SA knows LIDs 1 to 22)\n")
+                         "E: LID 999: no answer; the subnet manager's list (LIDs 1 to 22) does not have it\n")
 
     def test_a_route_into_nothing(self):
         self.ibtool("smpquery", "nodeinfo", "-D", "0,1,30", status=3)

@@ -31,7 +31,7 @@ struct Tables {
   /// Whether the SA has not named the groups.
   bool lacks_groups = true;
   bool has_multicast_file{};  ///< a file of --lfts has multicast tables, whole or not
-  bool skips_multicast{};     ///< nothing that was given has multicast tables, and none were asked for
+  bool skips_multicast{};     ///< nothing that was given has multicast tables, and none were wanted
 
   /// Whether any table of a switch was wholly read.
   bool has_any() const;

@@ -12,8 +12,8 @@
 namespace ib::tools::routes {
 
 struct RoutesReport final : FabricReport {
-  RoutesReport(const Fabric& of, const Wanted& asked, const Tables& read, const RouteFindings& was_found)
-      : FabricReport(of), wanted(asked), tables(read), found(was_found) {}
+  RoutesReport(const Fabric& of, const Wanted& what, const Tables& read, const RouteFindings& was_found)
+      : FabricReport(of), wanted(what), tables(read), found(was_found) {}
 
   void visit(report::Sink& sink) const override;
   void text(TextOut& out) const override;

@@ -87,7 +87,7 @@ class FabricCheck final : public Command {
       co_return;
     }
     if (session.options().skip_sl) co_return;
-    if (sa.not_read) {  // the SA is not asked again
+    if (sa.not_read) {  // no second query
       sa.paths.do_without(sa.not_read->message());
     } else {
       co_await sa.paths.read_service_levels(transactor);
@@ -205,11 +205,11 @@ class FabricCheck final : public Command {
 
   static subnet::Findings check_node(const subnet::Subnet& subnet, PortIndex end, const SaView& sa) {
     const Guid own = subnet.end_port_guid(end);
-    const auto told = sa.guid_by_lid.find(subnet.lid(end).value);
-    if (told == sa.guid_by_lid.end()) {
+    const auto by_sa = sa.guid_by_lid.find(subnet.lid(end).value);
+    if (by_sa == sa.guid_by_lid.end()) {
       if (sa.whole) return {subnet::no_node_record(subnet.lid(end))};
-    } else if (own != Guid{} && told->second != own) {
-      return {subnet::other_port_guid(told->second, own)};
+    } else if (own != Guid{} && by_sa->second != own) {
+      return {subnet::other_port_guid(by_sa->second, own)};
     }
     if (sa.paths.has_service_levels() && !sa.paths.gmp(end)) return {subnet::no_sa_path(own)};
     return {};

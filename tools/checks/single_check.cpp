@@ -31,8 +31,11 @@ class SingleCheck final : public Command {
   explicit SingleCheck(Looks looks) : looks_(looks) {}
 
   void options(OptionSet& set, CommonOptions& common) override {
-    set.target("TARGET", target_);
-    if (looks_.ports()) set.integer("PORT", port_, {0, 254});
+    set.target_each("TARGET", target_);
+    if (looks_.ports()) {
+      set.integer("PORT", port_, {0, 254});
+      set.is_port();
+    }
     set.flag("-N --nocolor", plain_, "Print no colours; without it a terminal gets them.");
     add_table_options(set, common, table_, keys_of(check_columns()));
     add_common(set, common, group_target);

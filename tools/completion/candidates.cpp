@@ -83,7 +83,7 @@ class Line {
     ++operands_;
     if (operand == nullptr) return;
     try {
-      const TargetReader any{[](std::string_view) { return path::Path(path::IbPath()); }, [](const NamedTarget&) {}};
+      const TargetReader any{[](const NamedTarget& target) { target.found({path::IbPath(), target.word}); }};
       operand->set(word, any);
     } catch (const Error&) {
       // Offers that depend on it may be empty.

@@ -145,7 +145,7 @@ class Taker {
   explicit Taker(Bytes bytes) : rest_(bytes) {}
 
   Bytes take(std::size_t size, std::string_view what) {
-    if (rest_.size() < size) throw UsageError(fmt::format("The input ends within {}: {} bytes of {}", what, rest_.size(), size));
+    if (rest_.size() < size) throw UsageError(fmt::format("The input ends within {}: {} of {} bytes", what, rest_.size(), size));
     const Bytes taken = rest_.first(size);
     rest_ = rest_.subspan(size);
     return taken;

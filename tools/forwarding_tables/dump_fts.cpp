@@ -46,8 +46,8 @@ class SwitchTableReader {
       ports.push_back(subnet_.node(listed.node).first_port);
     }
     const subnet::SurveyOptions options(session_.here(), subnet::SurveyWay::smp);
-    const subnet::SurveyQuestion<bool> ask = [this](subnet::SurveyPort port) { return read(port); };
-    subnet::Surveyed<bool> surveyed = co_await subnet::survey(session_.transactor(), subnet_, std::move(ports), options, ask);
+    const subnet::SurveyQuestion<bool> question = [this](subnet::SurveyPort port) { return read(port); };
+    subnet::Surveyed<bool> surveyed = co_await subnet::survey(session_.transactor(), subnet_, std::move(ports), options, question);
     std::ranges::move(surveyed.failures, std::back_inserter(failures));
     co_return true;
   }

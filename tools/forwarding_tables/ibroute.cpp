@@ -121,7 +121,7 @@ void add_route_options(OptionSet& set, Wanted& wanted) {
 class Ibroute final : public Command {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
-    set.target("TARGET", target_);
+    set.target_each("TARGET", target_);
     add_route_options(set, wanted_);
     add_discovery(set, discovery_);
     add_common(set, common, group_target);
@@ -185,9 +185,9 @@ class Ibroute final : public Command {
   }
 
   static void report_failures(const Session& session, const SwitchTable& table, const LidOwners& owners) {
-    std::size_t told = 0;
+    std::size_t printed = 0;
     for (const auto& [lid, error] : owners.silent()) {
-      if (++told > most_complaints) break;
+      if (++printed > most_complaints) break;
       session.report(Error(fmt::format("The owner of LID {} does not answer: {}", lid.value, error->message())));
     }
     const std::size_t silent = owners.silent().size();

@@ -17,7 +17,7 @@ constexpr std::chrono::milliseconds longest_wait_for_base{200};
 
 }  // namespace
 
-async::Task<> LidOwners::ask(Lid lid) {
+async::Task<> LidOwners::request_owner(Lid lid) {
   path::IbPath to = like_;
   to.dlid = lid;
   const path::Path path = to;
@@ -94,7 +94,7 @@ async::Task<> LidOwners::find_owner(Lid lid, Planned& planned) {
   } else if (loop.now() < *end_) {
     Overdue overdue(planned);
     loop.arm(overdue, loop.now() + longest_wait_for_base);
-    co_await ask(lid);
+    co_await request_owner(lid);
   } else {
     unrequested_.push_back(lid);
   }

@@ -56,7 +56,7 @@ class LidOwners {
   };
   struct Overdue;
   async::Task<> find_owner(Lid lid, Planned& planned);
-  async::Task<> ask(Lid lid);
+  async::Task<> request_owner(Lid lid);
   Planned* parent(Lid lid);
   void keep(std::shared_ptr<const OwnerAttributes> found);
 

@@ -77,7 +77,7 @@ std::vector<std::string> spelled_out(const OptionSet& set, std::span<const std::
 
 }  // namespace
 
-// CLI11 compares whole names only (App.hpp:2715), and tells of no near ones.
+// CLI11 compares whole names only (App.hpp:2715), and suggests no near ones.
 const Option& OptionSet::find_long(std::string_view name) const {
   std::vector<const Option*> found;
   std::vector<std::string> spellings;

@@ -108,8 +108,16 @@ class Emit {
       : dialect_(dialect), format_(format), command_(command), file_(file), log_(log), text_(file, log) {}
 
   /// The place of the rows in the object of the run: Command::table_rows(). Throws UsageError if `rows` is empty and the format is a table.
-  /// To be called before anything is emitted.
-  void set_table_rows(std::string_view rows);
+  /// To be called before anything is emitted. `of_each`: of each of several targets.
+  void set_table_rows(std::string_view rows, bool of_each = false);
+
+  // The results of a command that runs once for each of several targets: in text each below a line with the target, else in a list.
+  void begin_targets();
+  /// `heading` is for the text, `name` for the rest.
+  void begin_target(std::string_view heading, std::string_view name);
+  /// `failure`: the end of the run for this target; null if it did not fail.
+  void end_target(const Error* failure);
+  void end_targets();
 
   void operator()(const Report& report);
   /// Emits what was found before a failure that is thrown next. infiniband-diags prints the partial result; ibtool prints a
@@ -149,7 +157,7 @@ class Emit {
   const Log* log_;
   TextOut text_;
   std::unique_ptr<report::Sink> sink_;
-  bool ended_{};
+  bool ended_{}, has_target_{};
   Exit status_ = Exit::ok;
   int diags_status_ = 0;
 };

@@ -117,10 +117,11 @@ class Explanation {
     co_return nodes;
   }
 
-  static std::string nobody_text(Lid lid, const std::vector<sa::NodeRecord>& all) {
+  /// The list in which a LID is not: "the subnet manager's list (LIDs 1 to 22)".
+  static std::string list_text(const std::vector<sa::NodeRecord>& all) {
     const auto [low, high] = std::ranges::minmax_element(all, {}, [](const sa::NodeRecord& node) { return node.lid.value; });
-    if (all.empty()) return fmt::format("LID {}: nobody has it (the SA knows no node)", lid.value);
-    return fmt::format("LID {}: nobody has it (the SA knows LIDs {} to {})", lid.value, low->lid.value, high->lid.value);
+    if (all.empty()) return "the subnet manager's list, which is empty,";
+    return fmt::format("the subnet manager's list (LIDs {} to {})", low->lid.value, high->lid.value);
   }
 
   /// A node that has a LID and is silent, or a LID that no node has.
@@ -128,7 +129,7 @@ class Explanation {
     const Lid lid = path_.ib().dlid;
     std::vector<sa::NodeRecord> all;
     const std::optional<sa::NodeRecord> record = co_await record_of(lid, all);
-    if (!record) co_return nobody_text(lid, all);
+    if (!record) co_return fmt::format("LID {}: no answer; {} does not have it", lid.value, list_text(all));
     const std::string words = mad::plain_text(error_, called(fixed_text(record->node_description.node_string), path_));
     if (!mad::is_smp(header_.mgmt_class())) co_return words;
     co_return fmt::format("{}: the SA knows it; how far does ibtool ibtracert {} come?", words, lid.value);
@@ -141,7 +142,7 @@ class Explanation {
     if (wanted.dlid == Lid{}) co_return fmt::format("No port has the GID {} (the SA gives no path to it)", to_text(wanted.dgid));
     std::vector<sa::NodeRecord> all;
     const std::optional<sa::NodeRecord> record = co_await record_of(wanted.dlid, all);
-    if (!record) co_return nobody_text(wanted.dlid, all);
+    if (!record) co_return fmt::format("LID {}: the SA gives no path to it; {} does not have it", wanted.dlid.value, list_text(all));
     path::IbPath to;
     to.dlid = wanted.dlid;
     co_return fmt::format("The SA knows {} and gives no path to it from here: is it in another partition?",
@@ -181,15 +182,18 @@ class Explanation {
     const std::optional<unsigned> port = mad::port_of_request(error_.request());
     constexpr unsigned all_ports = 255;
     if (port && *port != all_ports && *port > node->info.num_ports) co_return no_such_port_text(whom, node->info, *port);
-    if (node->info.node_type != smp::NodeType::switch_ && is_about_table()) co_return no_table_text(whom, node->info.node_type);
+    const bool is_switch = node->info.node_type == smp::NodeType::switch_;
+    if (!is_switch && header_.attribute_id() == smp::SwitchInfo::attribute_id && mad::is_smp(header_.mgmt_class()))
+      co_return fmt::format("{} is {}: only switches have SwitchInfo", whom, kind_text(node->info.node_type));
+    if (!is_switch && is_about_table()) co_return no_table_text(whom, node->info.node_type);
     const std::string words = mad::plain_text(error_, whom);
     if (!is_about_manager() || header_.method() != mad::method::get) co_return words;
     co_return words + ": no subnet manager runs there (ibtool sminfo --all lists them)";
   }
 
   bool is_about_table() const {
-    constexpr std::array tables{smp::SwitchInfo::attribute_id, smp::LinearForwardingTable::attribute_id,
-                                smp::RandomForwardingTable::attribute_id, smp::MulticastForwardingTable::attribute_id};
+    constexpr std::array tables{smp::LinearForwardingTable::attribute_id, smp::RandomForwardingTable::attribute_id,
+                                smp::MulticastForwardingTable::attribute_id};
     return mad::is_smp(header_.mgmt_class()) && std::ranges::find(tables, header_.attribute_id()) != tables.end();
   }
 

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "base/escape.hpp"
 #include "iba/text.hpp"
@@ -15,6 +14,8 @@
 namespace ib::tools {
 namespace {
 
+constexpr std::uint64_t last_port = 254;  // IBA 14.2.5.4: 255 names no port
+
 /// "A", "A and B", "A, B and C".
 std::string listed(const std::vector<std::string>& names) {
   std::string text;
@@ -22,38 +23,38 @@ std::string listed(const std::vector<std::string>& names) {
   return text;
 }
 
-/// Reads a target; `found` gets the path of a name later.
-void read_target(Target& to, std::string_view word, const TargetReader& read, std::function<void(path::Path)> found,
-                 std::optional<std::string> complaint = {}) {
-  to.word = word;
-  to.path = read.address(word);
-  if (!to.path) read.look_up({.word = std::string(word), .complaint = std::move(complaint), .found = std::move(found)});
+/// The reader of a target into `to`.
+std::function<void(NamedPath)> into(Target& to) {
+  return [&to](NamedPath found) {
+    to.path = std::move(found.path);
+    to.word = std::move(found.name);
+  };
 }
 
-void read_target_port(TargetPort& to, std::string_view word, const TargetReader& read, std::function<void(path::Path)> found) {
+void read_target_port(TargetPort& to, std::string_view word, const TargetReader& reader, std::function<void(NamedPath)> found) {
   std::size_t at = word.rfind('@');
   if (const NodePort parts = split_port(word); at == std::string_view::npos && !parts.port.empty()) at = parts.node.size();
-  if (at == std::string_view::npos) return read_target(to.target, word, read, std::move(found));
-  std::string complaint;
-  try {
-    to.port = parse_within<std::uint8_t>(word.substr(at + 1), "PORT", {0, 254});
-  } catch (const UsageError& error) {
-    complaint = error.message();
+  NamedTarget target{.word = std::string(word), .found = std::move(found)};
+  if (at != std::string_view::npos) {
+    const std::string_view text = word.substr(at + 1);
+    const std::optional<std::uint64_t> port = parse_number(text);
+    if (port && *port <= last_port) {
+      to.port = static_cast<std::uint8_t>(*port);
+      target.word.resize(at);
+    } else {  // a name may have a @ in it that no port follows
+      target.complaint =
+          port ? fmt::format("PORT: {} is not within 0…{}", text, last_port) : fmt::format("PORT: '{}' is not an integer", text);
+    }
   }
-  if (to.port) return read_target(to.target, word.substr(0, at), read, std::move(found));
-  try {
-    read_target(to.target, word, read, std::move(found), complaint);
-  } catch (const UsageError&) {
-    throw UsageError(complaint);
-  }
+  to.target.word = target.word;
+  reader.read(std::move(target));
 }
 
 /// Splits the word of a target at `at`, NODE/PORT, in two where the operand behind it is the port and is not given.
-void split_target(std::vector<std::string>& words, std::size_t at, std::string_view next_operand) {
-  constexpr std::array names{"PORT", "PORTNUM"};
+void split_target(std::vector<std::string>& words, std::size_t at, const Operand& next) {
+  if (!next.is_port) return;
   const NodePort parts = split_port(words[at]);
-  if (parts.port.empty() || std::ranges::find(names, next_operand) == names.end()) return;
-  if (at + 1 < words.size() && parse_number(words[at + 1])) return;
+  if (parts.port.empty() || (at + 1 < words.size() && parse_number(words[at + 1])) || !next.is_port()) return;
   const std::string node(parts.node), port(parts.port);
   words[at] = node;
   words.insert(words.begin() + static_cast<std::ptrdiff_t>(at) + 1, port);
@@ -93,26 +94,35 @@ void OptionSet::words(std::string_view name, std::vector<std::string>& to) {
 void OptionSet::target(std::string_view name, Target& to) {
   Operand& operand = add_operand(name);
   operand.is_target = true;
-  operand.set = [&to](const std::string& word, const TargetReader& read) {
-    read_target(to, word, read, [&to](path::Path path) { to.path = std::move(path); });
+  operand.set = [&to](const std::string& word, const TargetReader& reader) {
+    to.word = word;
+    reader.read({.word = word, .found = into(to)});
+  };
+}
+
+void OptionSet::target_each(std::string_view name, Target& to) {
+  target(name, to);
+  operands_.back().set = [&to](const std::string& word, const TargetReader& reader) {
+    to.word = word;
+    reader.read({.word = word, .takes_several = true, .found = into(to)});
   };
 }
 
 void OptionSet::target_ports(std::string_view name, std::vector<TargetPort>& to) {
   Operand& operand = add_operand(name);
   operand.is_target = operand.repeated = true;
-  operand.set = [&to](const std::string& word, const TargetReader& read) {
+  operand.set = [&to](const std::string& word, const TargetReader& reader) {
     const std::size_t index = to.size();
     to.emplace_back();
-    read_target_port(to.back(), word, read, [&to, index](path::Path path) { to[index].target.path = std::move(path); });
+    read_target_port(to.back(), word, reader, [&to, index](NamedPath found) { to[index].target.path = std::move(found.path); });
   };
 }
 
 void OptionSet::target_patterns(std::string_view name, std::vector<TargetPort>& to) {
   target_ports(name, to);
-  operands_.back().set = [&to, set_one = operands_.back().set](const std::string& word, const TargetReader& read) {
+  operands_.back().set = [&to, set_one = operands_.back().set](const std::string& word, const TargetReader& reader) {
     const NodePort parts = split_port(word);
-    if (!NameWord(std::string(parts.node)).is_pattern()) return set_one(word, read);
+    if (!NameWord(std::string(parts.node)).is_pattern()) return set_one(word, reader);
     TargetPort& added = to.emplace_back();
     added.target.word = parts.node;
     if (!parts.port.empty()) added.port = parse_within<std::uint8_t>(parts.port, "PORT", {0, 254});
@@ -158,7 +168,7 @@ void OptionSet::bind(const std::vector<std::string>& given, bool combined, const
   std::vector<std::string> missing;
   for (const Operand& operand : operands_) {
     const bool has_next = &operand != &operands_.back();
-    if (operand.is_target && !combined && has_next && at < words.size()) split_target(words, at, (&operand)[1].name);
+    if (operand.is_target && !combined && has_next && at < words.size()) split_target(words, at, (&operand)[1]);
     do {
       const std::size_t first = at;
       std::string word = at < words.size() ? words[at] : "";
@@ -175,10 +185,10 @@ void OptionSet::bind(const std::vector<std::string>& given, bool combined, const
       }
       const std::string argument =
           fmt::format("Invalid command line argument #{} {} - ", first + 1, in_quotes(path::without_secrets(word)));
-      const TargetReader reader{read_target.address, [&](NamedTarget name) {
-                                  name.argument = argument;
-                                  read_target.look_up(std::move(name));
-                                }};
+      const TargetReader reader{[&](NamedTarget target) {
+        target.argument = argument;
+        read_target.read(std::move(target));
+      }};
       try {
         operand.set(word, reader);
       } catch (const UsageError& e) {

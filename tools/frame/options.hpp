@@ -114,20 +114,26 @@ struct TargetPort {
   std::optional<std::uint8_t> port;
 };
 
-/// A target that is given by the name of a node. The name is looked up later, when requests may be sent.
+/// The path of a target, and the word or name that stands for it.
+struct NamedPath {
+  path::Path path;
+  std::string name;
+};
+
+/// The word of a target that is read. The name of a node is looked up later, when requests may be sent.
 struct NamedTarget {
   std::string word;
-  std::optional<std::string> complaint{};  ///< the complaint if no node has that name; absent: the usual complaint
+  std::optional<std::string> complaint{};  ///< why it is no address, if no node has that name; absent: the usual complaint
   std::string argument{};                  ///< the name of the operand, for complaints
-  std::function<void(path::Path)> found;   ///< gets the path
+  bool takes_several{};                    ///< the word may be a pattern of names; then `found` is called for each node
+  std::function<void(NamedPath)> found{};  ///< gets the path
 };
 
 /// Reads the text of targets.
 struct TargetReader {
-  /// The path of an address. Nothing for a word that may be the name of a node. Throws UsageError with the reason.
-  std::function<std::optional<path::Path>(std::string_view)> address;
-  /// Keeps a name until it is looked up.
-  std::function<void(NamedTarget)> look_up;
+  /// Hands the path of an address to NamedTarget::found at once, and keeps a name until it is looked up. Throws UsageError, with the
+  /// reason, for a word that can be neither.
+  std::function<void(NamedTarget)> read;
 };
 
 /// A stored fabric that may tell what the end port of this host was linked to, for the message that the port is Down.
@@ -148,7 +154,10 @@ struct Operand {
   bool required = true;
   bool repeated = false;   ///< takes all words that are left
   bool is_target = false;  ///< two words, a LID and a route, with a combined address
-  OfferedWords offered;    ///< null: none are known
+  /// Whether the operand is the port of the target before it, which may be a part of that: NODE/PORT. Null: it never is. Called when the
+  /// operands before it have their values.
+  std::function<bool()> is_port{};
+  OfferedWords offered;  ///< null: none are known
   /// Throws UsageError with the reason.
   std::function<void(const std::string& word, const TargetReader& read_target)> set;
 };
@@ -200,6 +209,9 @@ class OptionSet {
   /// All words that are left.
   void words(std::string_view name, std::vector<std::string>& to);
   void target(std::string_view name, Target& to);
+  /// The same for a command that reads, and that can be run once for each of several nodes: TARGET may be a pattern of names,
+  /// compute[01-16] or leaf*.
+  void target_each(std::string_view name, Target& to);
   /// All words that are left, each TARGET or TARGET@PORT. A name may have a @ in it that no port follows.
   void target_ports(std::string_view name, std::vector<TargetPort>& to);
   /// The same for a command that reads. A TARGET may be a pattern of names, compute[01-16] or leaf*: it has a word and no path, and the
@@ -209,6 +221,8 @@ class OptionSet {
   void integer(std::string_view name, T& to, Within<T> range = {});
   template <std::integral T>
   void integer(std::string_view name, std::optional<T>& to, Within<T> range = {});
+  /// The operand added last is the port of the target before it, so that this may be NODE/PORT; with `when`, if that is true.
+  void is_port(std::function<bool()> when = [] { return true; }) { operands_.back().is_port = std::move(when); }
   /// Any other operand: `set` gets the word.
   void operand(std::string_view name, std::function<void(const std::string& word)> set);
   void optional_operands() { operands_required_ = false; }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "base/log.hpp"
 #include "report/json.hpp"
@@ -34,12 +35,35 @@ std::optional<Format> format_named(std::string_view name) {
   return static_cast<Format>(found - names.begin());
 }
 
-void Emit::set_table_rows(std::string_view rows) {
+void Emit::set_table_rows(std::string_view rows, bool of_each) {
   if (is_table(format_) && rows.empty()) {
     const std::string_view asked = names[static_cast<std::size_t>(format_)];
     throw UsageError(fmt::format("--format {}: what {} prints here is no table; there are text, json and jsonl", asked, command_));
   }
-  table_rows_ = rows;
+  table_rows_ = of_each ? fmt::format("targets.{}", rows) : rows;
+}
+
+void Emit::begin_targets() {
+  if (json()) sink().begin_array("targets");
+}
+
+void Emit::begin_target(std::string_view heading, std::string_view name) {
+  if (json()) {
+    sink().begin_object();
+    sink().value("target", name);
+    return;
+  }
+  text_.print("{}{}:\n", std::exchange(has_target_, true) ? "\n" : "", heading);
+}
+
+void Emit::end_target(const Error* failure) {
+  if (!json()) return;
+  if (failure != nullptr) sink().value("error", in_one_line(*failure));
+  sink().end_object();
+}
+
+void Emit::end_targets() {
+  if (json()) sink().end_array();
 }
 
 report::Sink& Emit::sink() {

@@ -21,7 +21,7 @@
 #include "tools/frame/called_name.hpp"
 #include "tools/frame/command.hpp"
 #include "tools/frame/diags_words.hpp"
-#include "tools/frame/explanation.hpp"
+#include "tools/frame/each_target.hpp"
 #include "tools/frame/help.hpp"
 #include "tools/frame/session.hpp"
 #include "tools/frame/set_guard.hpp"
@@ -43,18 +43,6 @@ int print_version(const World& world) {
   return print(world, fmt::format("ibtool {}\n{}", version, lacks));
 }
 
-/// Runs a command when the nodes are known that its targets name. Explains the request that ended it.
-async::Task<> run_with_names(Command& command, Session& session, Emit& emit) {
-  std::exception_ptr failure;
-  try {
-    if (!command.reports_down_port() || !session.stack().is_port_down()) co_await session.targets().find_names();
-    co_await command.run(session, emit);
-  } catch (const mad::MadError&) {
-    failure = std::current_exception();
-  }
-  if (failure) co_await rethrow_explained(session, failure);
-}
-
 /// Runs the command of ibtool's dialect and returns its exit status.
 int execute(Command& command, const CommandInfo& info, const OptionSet& set, CommonOptions common, std::vector<std::string> operands,
             const World& world) {
@@ -68,7 +56,8 @@ int execute(Command& command, const CommandInfo& info, const OptionSet& set, Com
     } catch (const MissingOperands& error) {
       throw UsageError(fmt::format("{} (usage: {})", error.message(), usage_line(info, set)));
     }
-    emit.set_table_rows(session.options().dry_run ? std::string_view() : command.table_rows());  // a list of Sets is no table
+    emit.set_table_rows(session.options().dry_run ? std::string_view() : command.table_rows(),  // a list of Sets is no table
+                        session.targets().has_pattern());
     if (info.needs_fabric) session.require_fabric(info.name);
     if (info.changes && !info.tells_changes) session.report_sets();
     loop.run(run_with_names(command, session, emit));
@@ -193,8 +182,8 @@ int execute_diags(Command& command, const CommandInfo& info, std::string_view ca
   } catch (const DiagsExit& end) {
     emit.text().flush();
     // The text of --version goes to stderr. A failure to write it is a failure of the program.
-    const bool told = print_on_stderr(world, end.message()) || errno == EPIPE;
-    return told || end.status() != 0 ? end.status() : diags_failed;
+    const bool was_printed = print_on_stderr(world, end.message()) || errno == EPIPE;
+    return was_printed || end.status() != 0 ? end.status() : diags_failed;
   } catch (const DiagsPanic& panic) {
     emit.text().flush();
     print_on_stderr(world, panic_line(panic));

@@ -191,7 +191,7 @@ mad::Task<mad::Result<mad::Reply>> SetGuard::send(const mad::Request& request) {
 /// The path to the node that a Set changes. It is the one of the request but for what goes to a manager.
 const path::Path& SetGuard::target_of(const mad::Request& request) const { return aim_ ? *aim_ : request.path; }
 
-/// Whether the SA is asked who a node is: --sa wants no SMPs, and the Set goes to the SA itself.
+/// Whether the SA is queried for who a node is: --sa wants no SMPs, and the Set goes to the SA itself.
 bool SetGuard::is_by_sa(const mad::Request& request) const { return names_by_sa_ && request.mgmt_class == mad::mgmt_class::sa; }
 
 /// Whether check() requests a NodeInfo.

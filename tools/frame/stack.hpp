@@ -7,6 +7,7 @@
 // may be in use.
 #pragma once
 
+#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -135,6 +136,10 @@ class Stack {
   // Paths (stack_paths.cpp)
   /// Sets the path of --sa-path. prepare_sa() completes it when the SA is needed.
   void set_sa_target(path::Path target) { sa_target_ = std::move(target); }
+  /// Sets the function that finds the end port of a GID which the SA does not know, or for which no SA answers: by its LID, else by a
+  /// directed route. It gets the path, and why the SA gave none, and throws Error if there is no such port. ibtool's dialect calls it.
+  using Finder = std::function<async::Task<path::Path>(path::Path target, std::string why)>;
+  void set_finder(Finder finder) { finder_ = std::move(finder); }
   /// Completes the path of --sa-path, if one was given. smp_path() and gmp_path() do this where they need the SA. Other code must call it
   /// before its queries.
   async::Task<> prepare_sa();
@@ -169,6 +174,9 @@ class Stack {
   const std::string* why_no_sa();
   async::Task<path::Path> lid_routed(path::Path path);
   async::Task<path::Path> from_sa(path::Path path);
+  bool may_find(const path::IbPath& path);
+  async::Task<path::Path> smps_to_gid(path::Path path);
+  async::Task<path::Path> gmps_to_lid(path::Path path, std::exception_ptr not_found);
   void debug_path(std::string_view name, const path::Path& path) const;
   void warn(std::string_view line) const;
 
@@ -176,6 +184,7 @@ class Stack {
   async::Loop& loop_;
   StackManners manners_;
   std::optional<path::Path> sa_target_;                ///< of --sa-path
+  Finder finder_;                                      ///< see set_finder()
   std::string why_no_sets_;                            ///< see refuse_sets()
   std::function<void(const PlannedSet&)> report_set_;  ///< see report_sets()
   bool reported_sl_0_{};

@@ -10,6 +10,7 @@
 #include "iba-gen/sa.hpp"
 #include "iba-gen/smp.hpp"
 #include "iba/text.hpp"
+#include "mad/plain_text.hpp"
 #include "path/indexes.hpp"
 #include "sa/nodes.hpp"
 #include "sa/resolve.hpp"
@@ -29,12 +30,12 @@ bool is_no_answer(const mad::MadError& error) {
          dynamic_cast<const mad::NotRead*>(&error) != nullptr;
 }
 
-/// `path`, whose GID no port has, to the port of the node or system with the GUID in that GID. Rethrows `not_found` if the SA knows no such
-/// node. Throws UsageError if the GUID belongs to several ports.
-async::Task<path::Path> to_port_of_node(mad::Transactor& transactor, path::Path path, std::exception_ptr not_found) {
+/// `path`, whose GID no port has, to the port of the node or system with the GUID in that GID. Nothing if the SA knows no such node. Throws
+/// UsageError if the GUID belongs to several ports.
+async::Task<std::optional<path::Path>> to_port_of_node(mad::Transactor& transactor, path::Path path) {
   const Gid gid = path.ib().dgid.value_or(Gid{});
   const sa::Nodes nodes = co_await sa::find_nodes_by_guid(transactor, gid.guid());
-  if (nodes.records.empty()) std::rethrow_exception(not_found);
+  if (nodes.records.empty()) co_return std::nullopt;
   std::string choice;
   for (const sa::NodeRecord& node : nodes.records) {
     choice += fmt::format("{}{} ({} port {})", choice.empty() ? "" : ", ", to_text(node.node_info.port_guid),
@@ -45,6 +46,8 @@ async::Task<path::Path> to_port_of_node(mad::Transactor& transactor, path::Path 
   path.ib().dgid = Gid::from(gid.prefix(), nodes.records.front().node_info.port_guid);
   co_return path;
 }
+
+constexpr std::string_view no_path_of_sa = "the SA gives no path to it";
 
 sa::PathWanted wanted_by(const CommonOptions& options, const path::IbPath& path) {
   sa::PathWanted wanted;
@@ -99,30 +102,60 @@ sa::PathResolver& Stack::resolver() {
   return *resolver_;
 }
 
-async::Task<path::Path> Stack::smp_path(const path::Path* target) {
-  path::Path path = path::IbDrPath();
-  if (target != nullptr) path = *target;
-  path::IbPath& ib = path.ib();
-  ib.end_port = &host_.end_port();
-  if (!ib.dqpn) ib.dqpn = Qpn{0};
-  if (!ib.qkey) ib.qkey = 0;
-  ib.sqpn = Qpn{0};
-  apply_options(path);
-  co_await prepare_sa();
-  if (path.directed() == nullptr && ib.dlid == Lid{}) {
+/// Whether a port that the SA does not know is looked for in the fabric. With --sa only the SA is meant. A GID of another subnet is not in
+/// this one, and RoCE has no subnet.
+bool Stack::may_find(const path::IbPath& path) {
+  const sys::EndPort& port = host_.end_port();
+  const bool is_ours = path.dgid && (path.dgid->prefix() == link_local_prefix || path.dgid->prefix() == port.default_gid().prefix());
+  return finder_ && is_ours && !manners_.always_asks_sa && !host_.options().use_sa && port.link_layer != sys::LinkLayer::ethernet;
+}
+
+/// The path of SMPs to a GID: the SA's. If the SA does not know the port, or none answers, the port is looked for in the fabric.
+async::Task<path::Path> Stack::smps_to_gid(path::Path path) {
+  const bool may_find = this->may_find(path.ib());
+  std::string why = may_find ? why_no_gmps() : "";
+  const path::IbPath& sa = transactor().sa_path().ib();
+  if (may_find && why.empty() && sa.dlid == Lid{} && !sa.has_grh) why = subnet::no_sa_is_known;
+  if (why.empty()) {
     require_lids();
     debug_path("SA", transactor().sa_path());
     std::exception_ptr not_found;
     try {
       path = co_await resolver().resolve(path);
+      co_return path;
     } catch (const sa::PathNotFound&) {
-      if (manners_.always_asks_sa || !ib.dgid) throw;
+      if (manners_.always_asks_sa || !path.ib().dgid) throw;
       not_found = std::current_exception();
+      why = no_path_of_sa;
+    } catch (const mad::MadError& error) {
+      if (!may_find || !is_no_answer(error)) throw;
+      why = error.message();
     }
     if (not_found) {
-      path = co_await to_port_of_node(transactor(), path, not_found);
-      path = co_await resolver().resolve(path);
+      const std::optional<path::Path> to_port = co_await to_port_of_node(transactor(), path);
+      if (to_port) path = co_await resolver().resolve(*to_port);
+      if (to_port) co_return path;
+      if (!may_find) std::rethrow_exception(not_found);
     }
+  }
+  path::Path found = co_await finder_(path, std::move(why));
+  found = co_await smp_path(&found);
+  co_return found;
+}
+
+async::Task<path::Path> Stack::smp_path(const path::Path* target) {
+  path::Path path = path::IbDrPath();
+  if (target != nullptr) path = *target;
+  path.ib().end_port = &host_.end_port();
+  if (!path.ib().dqpn) path.ib().dqpn = Qpn{0};
+  if (!path.ib().qkey) path.ib().qkey = 0;
+  path.ib().sqpn = Qpn{0};
+  apply_options(path);
+  co_await prepare_sa();
+  if (path.directed() == nullptr && path.ib().dlid == Lid{}) {
+    path = co_await smps_to_gid(std::move(path));
+    if (path.directed() != nullptr) co_return path;
+    path::IbPath& ib = path.ib();
     // IBA 8.3.6: packets with hop limit 0 or 1 do not leave the subnet. On RoCE the hop limit has no meaning here, and no SMP can be sent
     // at all.
     if (ib.hop_limit > 1 && host_.end_port().link_layer != sys::LinkLayer::ethernet) {
@@ -132,7 +165,7 @@ async::Task<path::Path> Stack::smp_path(const path::Path* target) {
   }
   stays_here(path) ? require_infiniband() : require_link();
   // SMPs travel on VL15, so no SL is needed. Only the source LID is missing.
-  if (path.directed() == nullptr && ib.slid == Lid{}) ib.slid = host_.end_port().lid;
+  if (path.directed() == nullptr && path.ib().slid == Lid{}) path.ib().slid = host_.end_port().lid;
   debug_path("SMP", path);
   co_return path;
 }
@@ -174,15 +207,17 @@ async::Task<path::Path> Stack::lid_routed(path::Path path) {
   co_return sa::to_lid(path, port->lid);
 }
 
-/// Completes `path`, which has a DLID or a DGID, from the SA. Without an SA, a path to a LID gets the SLID of this port and SL 0.
+/// Completes `path`, which has a DLID or a DGID, from the SA. Without an SA, a path to a LID gets the SLID of this port and SL 0. Without
+/// an SA, or if it does not know the port of a GID, the port is looked for in the fabric.
 async::Task<path::Path> Stack::from_sa(path::Path path) {
   const path::IbPath& ib = path.ib();
+  const bool may_find = ib.dlid == Lid{} && this->may_find(ib);
   const bool skips = host_.options().skip_sl;
   const bool has_lids = ib.dlid.is_unicast() && host_.end_port().lid.is_unicast();
-  if (why_no_sa() == nullptr || (!has_lids && !skips)) {
+  std::exception_ptr not_found;
+  if (why_no_sa() == nullptr || (!has_lids && !skips && !may_find)) {
     debug_path("SA", transactor().sa_path());
     const sa::PathWanted wanted = wanted_by(host_.options(), ib);
-    std::exception_ptr not_found;
     try {
       const path::Path found = co_await resolver().mad_path(path, wanted);
       co_return found;
@@ -190,18 +225,37 @@ async::Task<path::Path> Stack::from_sa(path::Path path) {
       if (manners_.always_asks_sa || !ib.dgid || ib.dlid != Lid{}) throw;
       not_found = std::current_exception();
     } catch (const mad::MadError& error) {
-      if (manners_.always_asks_sa || !has_lids || !is_no_answer(error)) throw;
+      if (manners_.always_asks_sa || (!has_lids && !may_find) || !is_no_answer(error)) throw;
       no_sa_ = error.message();
     }
     if (not_found) {
-      path = co_await to_port_of_node(transactor(), path, not_found);
-      path = co_await resolver().mad_path(path, wanted);
-      co_return path;
+      const std::optional<path::Path> to_port = co_await to_port_of_node(transactor(), path);
+      if (to_port) path = co_await resolver().mad_path(*to_port, wanted);
+      if (to_port) co_return path;
+      if (!may_find) std::rethrow_exception(not_found);
     }
   }
+  co_return co_await gmps_to_lid(std::move(path), not_found);
+}
+
+/// A path for GMPs that the SA does not give, with SL 0. If an SA has answered `not_found`, it knows no path, and there is none.
+async::Task<path::Path> Stack::gmps_to_lid(path::Path path, std::exception_ptr not_found) {
+  if (path.ib().dlid == Lid{} && may_find(path.ib())) {
+    const path::Path found = co_await finder_(path, not_found ? std::string(no_path_of_sa) : no_sa_.value_or(""));
+    const std::string whom = to_text(*path.ib().dgid);
+    if (not_found)
+      throw Error(
+          fmt::format("{} is {}, and the SA gives no path to it from here: is it in another partition?", whom, mad::target_text(found)));
+    if (found.directed() != nullptr) throw Error(fmt::format("{} has no LID, to which requests could be sent", whom));
+    path.ib().dlid = found.ib().dlid;
+    path.ib().meant = found.ib().meant;
+    path.ib().dgid.reset();
+  }
+  const path::IbPath& ib = path.ib();
   if (!ib.dlid.is_unicast()) throw UsageError(fmt::format("--skip-sl: only the subnet administrator knows the LID of {}", to_text(path)));
-  if (!has_lids) throw Error(fmt::format("{} has no LID, to which answers could be sent", host_.end_port().name()));
-  report_sl_0(*no_sa_);
+  if (!host_.end_port().lid.is_unicast())
+    throw Error(fmt::format("{} has no LID, to which answers could be sent", host_.end_port().name()));
+  report_sl_0(no_sa_.value_or(""));
   path.ib().slid = host_.end_port().lid;
   path.ib().sl = 0;
   co_return path;

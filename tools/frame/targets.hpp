@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Turns the words of targets into paths, in ibtool's dialect, for the command line and for words in files. An address is parsed at once,
 // and opens nothing. A word that is not an address may be a node's name (name_match.hpp), or NODE/PORT. It is looked up inside a task: in
-// the stored fabric of the command, else in the table of the SA, and if it is not there in a sweep. The table or sweep of one name serves
-// the next names and the command.
+// the stored fabric of the command, else in the table of the SA, and if it is not there in a sweep. A GUID for which the SA gives no path
+// is looked up in a sweep, too. The table or sweep of one name serves the next names and the command.
 #pragma once
 
 #include <functional>
@@ -14,8 +14,12 @@
 
 #include "async/task.hpp"
 #include "iba-gen/sa.hpp"
+#include "mad/transactor.hpp"
+#include "path/parse.hpp"
+#include "sa/nodes.hpp"
 #include "subnet/discovery.hpp"
 #include "subnet/node_name_map.hpp"
+#include "tools/frame/name_search.hpp"
 #include "tools/frame/options.hpp"
 #include "tools/frame/stack.hpp"
 
@@ -40,6 +44,33 @@ class Targets {
   /// The path that a word means. Throws UsageError.
   async::Task<path::Path> path(std::string word);
 
+  /// What a word means: a path, or why it means none.
+  struct Meaning {
+    std::optional<path::Path> path;
+    std::string why;
+    bool is_exact{};  ///< it is an address, or whole words of a name
+  };
+  /// If `may_sweep` is false, only the stored fabric or the SA is searched.
+  async::Task<Meaning> meaning(std::string word, bool may_sweep = true);
+
+  /// Whether the command line has a pattern of names where the command takes several nodes (OptionSet::target_each()).
+  bool has_pattern() const { return !patterns_.empty(); }
+  /// The nodes that the pattern fits, sorted by name. No Set is sent from then on. Throws UsageError if there are none.
+  async::Task<std::vector<NamedPath>> nodes_of_pattern();
+  /// Makes a node the target in the place of the pattern.
+  void choose(const NamedPath& node) const;
+
+  /// How nodes_called() compares a word with the name of a node.
+  enum class NameRule {
+    target,       ///< as a target does: the best matches, of which there may be many
+    any_whole,    ///< the site's name, or the whole description as it is or as infiniband-diags prints it
+    description,  ///< the whole description
+  };
+  /// The records in the SA's table of nodes that have the name `word`, in the order of the table.
+  async::Task<mad::Result<sa::Nodes>> nodes_called(std::string word, NameRule rule);
+  /// The SA's table of nodes. The error of an empty table is the SA's; see sa::is_no_records().
+  async::Task<mad::Result<sa::Nodes>> node_table();
+
   /// The table of the SA, if a name was looked up in it; else empty.
   const std::vector<sa::NodeRecord>& node_records() const { return node_records_; }
   /// The whole fabric as seen from this host, if it was swept to look up a name; else null.
@@ -48,23 +79,33 @@ class Targets {
   std::unique_ptr<subnet::SweptSubnet> take_swept() { return std::move(swept_); }
 
  private:
-  struct NamedPort;
-  std::optional<path::Path> address(std::string_view word, std::string* complaint = nullptr);
-  path::Path parse(std::string_view word);
-  path::Path parse_as(std::string_view word, path::Form form);
-  path::Path parse_combined(std::string_view word);
+  struct Search {
+    NameSearch names;
+    Named named;  ///< what was found
+  };
+  void read(NamedTarget target);
+  bool is_plain() const;
+  bool may_name_node(std::string_view word) const;
+  path::ParsedTarget address(std::string_view word);
+  path::ParsedTarget parse_as(std::string_view word, path::Form form);
+  path::ParsedTarget parse_combined(std::string_view word);
   const sys::EndPort* default_end_port();
   void parse_sa_path();
-  async::Task<path::Path> find(std::string word, std::string complaint);
-  async::Task<std::vector<NamedPort>> named_ports();
+  async::Task<Search> search_for(std::string word, bool may_sweep);
+  async::Task<Meaning> find(std::string word, std::string complaint, bool may_sweep);
+  async::Task<path::Path> find_in_sweep(path::Path target, std::string why);
+  path::Path path_to(const NamedEndPort& port);
+  async::Task<std::vector<NamedEndPort>> named_ports();
   async::Task<> read_node_records();
   async::Task<> sweep();
-  static std::vector<NamedPort> ports_in(const subnet::Subnet& subnet);
+  static path::Path address_in(const subnet::Subnet& subnet, subnet::PortIndex end);
+  static std::vector<NamedEndPort> ports_in(const subnet::Subnet& subnet);
 
   Stack& stack_;
   Host& host_;
   Callbacks callbacks_;
   std::vector<NamedTarget> pending_;                  ///< names that bind() met
+  std::vector<NamedTarget> patterns_;                 ///< patterns of names that bind() met where several nodes are taken
   std::function<void(subnet::Subnet&)> read_stored_;  ///< reads the stored fabric whose nodes are meant; empty: those of the live one
   std::vector<sa::NodeRecord> node_records_;
   std::unique_ptr<subnet::SweptSubnet> swept_;

@@ -69,7 +69,7 @@ async::Task<std::map<Lid, smp::SMInfo>> read_records(Session& session, bool& is_
     }
   } catch (const SysError&) {
     throw;
-  } catch (const Error&) {  // an answer that contradicts itself: the ports are asked themselves
+  } catch (const Error&) {  // an answer that contradicts itself: the ports themselves are read
   }
   co_return records;
 }
@@ -122,14 +122,14 @@ void compare(Session& session, const std::optional<EarlierManagers>& earlier, In
 async::Task<Surveyed> survey_managers(mad::Transactor& transactor, const subnet::Subnet& subnet, path::Path start,
                                       std::vector<PortIndex> further) {
   const subnet::SurveyOptions options(std::move(start), subnet::SurveyWay::smp);
-  const subnet::SurveyQuestion<smp::SMInfo> ask = [&](subnet::SurveyPort port) {
+  const subnet::SurveyQuestion<smp::SMInfo> question = [&](subnet::SurveyPort port) {
     return subnet::try_get_by<smp::SMInfo>(port, subnet::sma_path(subnet, port.index, options.start));
   };
   std::vector<PortIndex> ports = manager_ports(subnet);
   for (const PortIndex port : further) {
     if (std::ranges::find(ports, port) == ports.end()) ports.push_back(port);
   }
-  co_return co_await subnet::survey<smp::SMInfo>(transactor, subnet, std::move(ports), options, ask);
+  co_return co_await subnet::survey<smp::SMInfo>(transactor, subnet, std::move(ports), options, question);
 }
 
 void ManagerHistory::add(EarlierManagers now) {

@@ -64,10 +64,10 @@ async::Task<> read_unhealthy(Session& session, const subnet::Subnet& subnet, std
     co_return;
   }
   const subnet::SurveyOptions options(session.here(), subnet::SurveyWay::smp);
-  const subnet::SurveyQuestion<smp::MlnxExtPortInfo> ask = [](subnet::SurveyPort port) {
+  const subnet::SurveyQuestion<smp::MlnxExtPortInfo> question = [](subnet::SurveyPort port) {
     return port.transactor.try_subn_get<smp::MlnxExtPortInfo>(port.path, port.number);
   };
-  const auto found = co_await subnet::survey<smp::MlnxExtPortInfo>(session.transactor(), subnet, std::move(ports), options, ask);
+  const auto found = co_await subnet::survey<smp::MlnxExtPortInfo>(session.transactor(), subnet, std::move(ports), options, question);
   std::size_t lost = 0, absent = 0;
   for (const auto& row : found.rows) {
     if (row.value) input.unhealthy[row.port] = row.value->unhealthy_reason;
@@ -106,7 +106,7 @@ async::Task<> read_planes(Session& session, const subnet::Subnet& subnet, const 
   }
 }
 
-/// The registers that tell why a port is down, or how well its link does.
+/// The registers that say why a port is down, or how well its link does.
 phy::Parts parts_for(const subnet::Subnet& subnet, const std::vector<PortIndex>& ports) {
   const bool any_up = std::ranges::any_of(ports, [&subnet](PortIndex at) { return subnet.port(at).is_link_up(); });
   const phy::Parts down = phy::parts_of(Part::troubleshooting, Part::module, Part::link_down);

@@ -134,7 +134,7 @@ async::Task<> read_pkeys(Session& session, Fabric& fabric, Input& input) {
 async::Task<subnet::Failures> survey_pkeys(mad::Transactor& transactor, path::Path start, Input& input) {
   const subnet::Subnet& subnet = input.subnet;
   const subnet::SurveyOptions options(std::move(start), subnet::SurveyWay::smp);
-  const subnet::SurveyQuestion<Pkeys> ask = [&](subnet::SurveyPort port) {
+  const subnet::SurveyQuestion<Pkeys> question = [&](subnet::SurveyPort port) {
     const subnet::Node& node = subnet.node(subnet.port(port.index).node);
     const std::size_t capacity = subnet::pkey_capacity(node.info, node.switch_info(), port.number);
     path::Path path = subnet::sma_path(subnet, port.index, options.start);
@@ -142,7 +142,7 @@ async::Task<subnet::Failures> survey_pkeys(mad::Transactor& transactor, path::Pa
   };
   std::vector<PortIndex> ports = ports_with_pkeys(subnet);
   input.pkey_ports = ports;
-  subnet::Surveyed<Pkeys> surveyed = co_await subnet::survey<Pkeys>(transactor, subnet, std::move(ports), options, ask);
+  subnet::Surveyed<Pkeys> surveyed = co_await subnet::survey<Pkeys>(transactor, subnet, std::move(ports), options, question);
   bool are_all = surveyed.failures.empty();
   for (auto& row : surveyed.rows) {
     if (row.value && row.value->is_whole) input.pkeys.emplace(row.port, std::move(row.value->values));

@@ -150,7 +150,7 @@ class Health final : public Command {
     HealthReport(fabric, baseline.fabric(), wanted_, diagnosis, how).emit(emit, table_, session.world().out);
   }
 
-  /// Whether ports with findings are asked why.
+  /// Whether ports with findings are read for the reason.
   bool explains(const Session& session) const { return wanted_.explains && !wanted_.phy && !session.options().from; }
 
   void report_down_port(Session& session, Emit& emit) const {

@@ -98,7 +98,7 @@ std::string HealthReport::verdict_line() const {
   return ib::health::verdict_text(facts);
 }
 
-/// With --nodes: the answer to what was asked, whether these hosts wait for each other.
+/// With --nodes: the answer to the question whether these hosts wait for each other.
 void HealthReport::text_asked(Lines& lines) const {
   if (wanted_.hosts.empty() || !diagnosis_.window_seconds) return;
   const auto count = static_cast<std::size_t>(std::ranges::count_if(diagnosis_.findings, is_congestion));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // What snapshots hold beside the model that a fabric is compared with: P_Keys, subnet managers, and the firmware of Mellanox devices, which
-// a live fabric is asked for.
+// a live fabric is read for.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -50,10 +50,10 @@ std::vector<PortIndex> end_ports(const subnet::Subnet& subnet) {
 /// Reads the firmware of the nodes of these ports. Returns what failed.
 async::Task<subnet::Failures> survey_firmware(mad::Transactor& transactor, subnet::SurveyOptions options, std::vector<PortIndex> ports,
                                               Input& input) {
-  const subnet::SurveyQuestion<Answer> ask = [](subnet::SurveyPort port) {
+  const subnet::SurveyQuestion<Answer> question = [](subnet::SurveyPort port) {
     return port.transactor.try_get(port.path, mlx::GeneralInfo::info());
   };
-  subnet::Surveyed<Answer> found = co_await subnet::survey<Answer>(transactor, input.subnet, std::move(ports), std::move(options), ask);
+  subnet::Surveyed<Answer> found = co_await subnet::survey<Answer>(transactor, input.subnet, std::move(ports), std::move(options), question);
   for (const auto& row : found.rows) {
     if (row.value) input.firmware[input.subnet.node(input.subnet.port(row.port).node).guid()] = firmware_text(*row.value);
   }

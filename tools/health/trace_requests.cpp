@@ -57,11 +57,11 @@ async::Task<> trace_lost_requests(Session& session, const Fabric& fabric, ib::he
   const routing::FindOutPort find = [&reader](routing::SwitchIndex at, Lid lid) { return reader.out_port(at, lid); };
   ib::health::WayJudge judge(network, find, input);
   const auto read = [&reader](const TableBlock& block) { return reader.read(block); };
-  std::set<TableBlock> asked;
+  std::set<TableBlock> requested;
   while (true) {
     std::vector<TableBlock> blocks;
     for (const TableBlock& block : judge.missing(requests)) {
-      if (asked.insert(block).second) blocks.push_back(block);
+      if (requested.insert(block).second) blocks.push_back(block);
     }
     if (blocks.empty()) break;
     co_await async::for_each(blocks, blocks_at_once, read);

@@ -61,7 +61,7 @@ class Ibaddr final : public Command {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
     set.optional_operands();
-    set.target("TARGET", target_);
+    set.target_each("TARGET", target_);
     set.flag("-l --lid_show", shown_.lid, "Print only the LIDs.");
     set.flag("-L --Lid_show", shown_.lid, "Print only the LIDs.");
     set.flag("-g --gid_show", shown_.gid, "Print only the GID.");

@@ -148,6 +148,7 @@ class Ibfindnodesusing final : public Command {
   void options(OptionSet& set, CommonOptions& common) override {
     set.target("TARGET", target_);
     set.integer("PORT", port_);
+    set.is_port();
     set.flag("-a --all", all_, "Show all end ports, not only those of channel adapters.");
     set.notes("TARGET is a switch. With -v GUIDs and LIDs are shown too.");
     add_discovery(set, discovery_);
@@ -186,6 +187,11 @@ class Ibfindnodesusing final : public Command {
   }
 
  private:
+  async::Task<std::string> name_of(Session& session) const {
+    const Destination node = co_await session.smp_node(target_);
+    co_return co_await named_node(session, node.path);
+  }
+
   /// The switch of TARGET. The NodeInfo of a node that the sweep did not find is requested, so that the error can say that the node is not
   /// a switch.
   async::Task<NodeIndex> find_switch(Session& session, const Fabric& fabric) const {
@@ -202,8 +208,10 @@ class Ibfindnodesusing final : public Command {
         throw Error(no_table_text(whom, info.node_type));
       }
     }
-    if (port_ < 1 || port_ > info.num_ports)
-      throw UsageError(fmt::format("Port {} is invalid, the switch has {} ports", port_, info.num_ports));
+    if (port_ < 1 || port_ > info.num_ports) {
+      const std::string whom = co_await name_of(session);
+      throw UsageError(no_such_port_text(whom, info, port_));
+    }
     if (at == none) throw Error(fmt::format("The sweep did not find {}", to_text(info.node_guid)));
     co_return at;
   }

@@ -139,7 +139,7 @@ class Iblinkinfo final : public Command {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
     set.optional_operands();
-    set.target("TARGET", target_);
+    set.target_each("TARGET", target_);
     set.flag("-g --portguids", shown_.port_guids, "Name switches by their port GUID instead of their node GUID.");
     set.flag("-l --line", shown_.line, "Begin each line with the GUID and the name of the switch.");
     set.flag("-p --additional", shown_.additional, "Print also VLStallCount and HOQLife.");

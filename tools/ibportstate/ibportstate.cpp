@@ -60,6 +60,7 @@ class Ibportstate final : public PortCommand {
   void options(OptionSet& set, CommonOptions& common) override {
     set.target("TARGET", target_);
     set.integer("PORTNUM", number_, {0, last_port});
+    set.is_port();
     set.optional_operands();
     set.words("OP [OP_ARG]", words_);
     set.offer([] {

@@ -92,7 +92,7 @@ class Ibqueryerrors final : public Command {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
     set.optional_operands();
-    set.target("TARGET", checked_.target);
+    set.target_each("TARGET", checked_.target);
     set.notes("TARGET is one node to be checked; without it all are.");
     set.value("-s --suppress", "COUNTER[,…]", "Counters that are no errors, by their names in the text or in JSON.",
               [this](std::string_view text) { each_word(text, [this](std::string_view word) { suppress(word); }); });
@@ -125,6 +125,7 @@ class Ibqueryerrors final : public Command {
 
   async::Task<> run(Session& session, Emit& emit) override {
     check_interval(interval_);
+    require_one_target(session, interval_);
     if (table_.given() && interval_.repeats()) throw UsageError("--interval prints what has grown, and no table of columns");
     table_.refuse_for_json(session.options().format, "ports", "nodes");
     columns_ = error_columns(wanted_);

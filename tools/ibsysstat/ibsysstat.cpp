@@ -139,7 +139,7 @@ class Ibsysstat final : public Command {
     if (server_)
       return serve(
           session, [this](mad::Server& server) { offer(server); }, "can't serve class 51");
-    return ask(session, emit);
+    return request_once(session, emit);
   }
 
  private:
@@ -148,7 +148,7 @@ class Ibsysstat final : public Command {
     mad::serve_sysstat(server, text, oui_);
   }
 
-  async::Task<> ask(Session& session, Emit& emit) const {
+  async::Task<> request_once(Session& session, Emit& emit) const {
     Destination node = co_await session.gmp_node(target_);
     if (any_answer_) node.path.ib().retries = 0;
     // No typed call: the OUI is the user's, and a text of several packets is longer than its structure.

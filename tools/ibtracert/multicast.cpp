@@ -193,26 +193,26 @@ class PacketTracer::MulticastWalk {
       for (unsigned position = 0; position <= branch.at.node.num_ports / ports_per_mask; ++position)
         questions.push_back({branch.route, &smp::MulticastForwardingTable::info(), mft_modifier(position, mlid_)});
     }
-    const auto ask_one = [this](const TableQuestion& question) {
-      return tracer_.ask(question.route, {}, question.info, question.modifier);
+    const auto fetch_one = [this](const TableQuestion& question) {
+      return tracer_.fetch(question.route, {}, question.info, question.modifier);
     };
-    co_await async::for_each(questions, asked_at_once, ask_one);
+    co_await async::for_each(questions, asked_at_once, fetch_one);
   }
 
   /// Reads the nodes beyond the ports of a switch.
   async::Task<> read_beyond(DirectedRoute route, std::vector<unsigned> ports) {
-    const auto ask_one = [this, &route](unsigned port) { return read_port(route, port); };
-    co_await async::for_each(ports, asked_at_once, ask_one);
+    const auto fetch_one = [this, &route](unsigned port) { return read_port(route, port); };
+    co_await async::for_each(ports, asked_at_once, fetch_one);
   }
   async::Task<> read_port(DirectedRoute route, unsigned port) {
-    co_await tracer_.ask(route, Lid(), &smp::PortInfo::info(), port);
+    co_await tracer_.fetch(route, Lid(), &smp::PortInfo::info(), port);
     const mad::Result<Bytes64>& answer = *tracer_.answers_.find(AnswerKey{route, 0, smp::PortInfo::attribute_id, port});
     if (!answer || smp::PortInfo::unpack(*answer).port_physical_state != smp::PortPhysicalState::link_up || route.size() >= longest_route)
       co_return;
     route.push_back(static_cast<std::uint8_t>(port));
     const std::array<const StructInfo*, 3> all{&smp::NodeInfo::info(), &smp::NodeDescription::info(), &smp::PortInfo::info()};
-    const auto ask_one = [&](const StructInfo* info) { return tracer_.ask(route, {}, info, 0); };
-    co_await async::for_each(all, all.size(), ask_one);
+    const auto fetch_one = [&](const StructInfo* info) { return tracer_.fetch(route, {}, info, 0); };
+    co_await async::for_each(all, all.size(), fetch_one);
   }
 
   void report_members(const PacketPlace& at, const Members& members) {

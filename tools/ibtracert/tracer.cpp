@@ -75,15 +75,15 @@ async::Task<mad::Result<PacketTracer::Bytes64>> PacketTracer::read(DirectedRoute
   co_return co_await transactor_.try_get(path, *info, modifier);
 }
 
-async::Task<> PacketTracer::ask(DirectedRoute route, Lid lid, const StructInfo* info, std::uint32_t modifier) {
-  async::Task<mad::Result<Bytes64>> asking = read(route, lid, info, modifier);
+async::Task<> PacketTracer::fetch(DirectedRoute route, Lid lid, const StructInfo* info, std::uint32_t modifier) {
+  async::Task<mad::Result<Bytes64>> fetching = read(route, lid, info, modifier);
   AnswerKey key{std::move(route), lid.value, info->attribute_id, modifier};
-  asking = answers_.get(std::move(key), std::move(asking));
-  const mad::Result<Bytes64> answer = co_await std::move(asking);
+  fetching = answers_.get(std::move(key), std::move(fetching));
+  const mad::Result<Bytes64> answer = co_await std::move(fetching);
 }
 
 async::Task<const PacketTracer::Bytes64*> PacketTracer::get(DirectedRoute route, Lid lid, const StructInfo* info, std::uint32_t modifier) {
-  co_await ask(route, lid, info, modifier);
+  co_await fetch(route, lid, info, modifier);
   const mad::Result<Bytes64>& answer = *answers_.find(AnswerKey{route, lid.value, info->attribute_id, modifier});
   if (answer) co_return &*answer;
   error_ = answer.shared_error();
@@ -92,8 +92,8 @@ async::Task<const PacketTracer::Bytes64*> PacketTracer::get(DirectedRoute route,
 
 async::Task<std::optional<PacketPlace>> PacketTracer::place(DirectedRoute route, Lid lid) {
   const std::array<const StructInfo*, 3> all{&smp::NodeInfo::info(), &smp::NodeDescription::info(), &smp::PortInfo::info()};
-  const auto ask_one = [&](const StructInfo* info) { return ask(route, lid, info, 0); };
-  co_await async::for_each(all, all.size(), ask_one);
+  const auto fetch_one = [&](const StructInfo* info) { return fetch(route, lid, info, 0); };
+  co_await async::for_each(all, all.size(), fetch_one);
   std::array<const Bytes64*, 3> bytes{};
   for (std::size_t i = 0; i < all.size(); ++i) {
     bytes[i] = co_await get(route, lid, all[i], 0);
@@ -121,8 +121,8 @@ async::Task<PacketTracer::Lookup> PacketTracer::look_up(DirectedRoute route, Lid
   const unsigned block = to.value / per_block;
   const StructInfo* const tables = &smp::LinearForwardingTable::info();
   const std::array<const StructInfo*, 2> both{&smp::SwitchInfo::info(), tables};
-  const auto ask_one = [&](const StructInfo* info) { return ask(route, {}, info, info == tables ? block : 0); };
-  co_await async::for_each(both, both.size(), ask_one);
+  const auto fetch_one = [&](const StructInfo* info) { return fetch(route, {}, info, info == tables ? block : 0); };
+  co_await async::for_each(both, both.size(), fetch_one);
   const Bytes64* bytes = co_await get(route, Lid(), &smp::SwitchInfo::info(), 0);
   Lookup found;
   if (bytes == nullptr) {

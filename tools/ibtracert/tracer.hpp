@@ -145,7 +145,7 @@ class PacketTracer {
   async::Task<mad::Result<Lid>> lid_in_sa(DirectedRoute route);
   async::Task<mad::Result<sa::LinkRecord>> link(Lid from, std::uint8_t port);
   async::Task<mad::Result<Bytes64>> read(DirectedRoute route, Lid lid, const StructInfo* info, std::uint32_t modifier);
-  async::Task<> ask(DirectedRoute route, Lid lid, const StructInfo* info, std::uint32_t modifier);
+  async::Task<> fetch(DirectedRoute route, Lid lid, const StructInfo* info, std::uint32_t modifier);
   async::Task<const Bytes64*> get(DirectedRoute route, Lid lid, const StructInfo* info, std::uint32_t modifier);
   async::Task<std::optional<PacketPlace>> place(DirectedRoute route, Lid lid);
   async::Task<Lookup> look_up(DirectedRoute route, Lid to);

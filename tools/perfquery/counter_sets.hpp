@@ -18,7 +18,7 @@ struct CounterSet {
   std::string_view help;
 
   const StructInfo& info() const;
-  /// PortCounters and PortCountersExtended: their headings tell of the PMA, and they are shown of several ports.
+  /// PortCounters and PortCountersExtended: their headings describe the PMA, and they are shown of several ports.
   bool is_basic() const;
   bool is_extended() const;
   bool is_sampling() const;

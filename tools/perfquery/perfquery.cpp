@@ -84,8 +84,8 @@ async::Task<const StructInfo*> layout_of(Session& session, const Destination& no
     session.diags_warning("is_rsfec_mode_active", "Port Info Extended not supported");
     co_return &info;
   }
-  const bool tells = (extended->capability_mask & smp::port_info_extended_capability::is_fec_mode_supported) != 0;
-  co_return tells ? &counters::extended_speeds_layout(extended->fec_mode_active) : &info;
+  const bool has_fec_modes = (extended->capability_mask & smp::port_info_extended_capability::is_fec_mode_supported) != 0;
+  co_return has_fec_modes ? &counters::extended_speeds_layout(extended->fec_mode_active) : &info;
 }
 
 template <class T>
@@ -148,8 +148,9 @@ class Perfquery : public Command {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
     set.optional_operands();
-    set.target("TARGET", wanted_.target);
+    set.target_each("TARGET", wanted_.target);
     set.operand("PORT", [this](std::string_view word) { wanted_.ports = read_ports(word); });
+    set.is_port();
     set.integer("RESET", wanted_.mask);
     set.notes(
         "PORT is a number, a list (1,4,8) or a range (1-10); 255 is all ports. RESET is\n"
@@ -169,6 +170,7 @@ class Perfquery : public Command {
   async::Task<> run(Session& session, Emit& emit) override {
     if (wanted_.resets()) session.require_fabric("A reset of counters");
     check_options();
+    require_one_target(session, interval_);
     const Destination node = co_await find_pma(session, wanted_);
     // Requested only where something depends on it, as the request counts at the port.
     counters::PmaSupport support;
@@ -255,7 +257,7 @@ class Perfquery : public Command {
     if (emit.json()) emit.sink().end_array();
   }
 
-  async::Task<> watch_once(Session& session, CountersReport& report, Emit& emit, WatchedNode& watched, Round round) const {
+  async::Task<> watch_once(Session& session, CountersReport& report, Emit& emit, WatchedNode& watched, Round round) {
     if (watched.is_lost) report.node = co_await find_again(session, wanted_.target, report.node, watched);
     report.ports.clear();
     co_await read(session, report, emit);
@@ -279,7 +281,7 @@ class Perfquery : public Command {
   }
 
   /// Reads the ports. With --interval a port that fails is reported and left out, and of a sum that lacks it nothing remains.
-  async::Task<> read(Session& session, CountersReport& report, Emit& emit) const {
+  async::Task<> read(Session& session, CountersReport& report, Emit& emit) {
     std::vector<PortReading> readings = co_await read_counters(session, report, asked_.numbers);
     for (PortReading& reading : readings) {
       try {
@@ -288,8 +290,10 @@ class Perfquery : public Command {
         if (reading.error) reading.error->raise();
         check_select(reading, report.info, report.node);
         report.ports.push_back(std::move(reading));
+        has_read_ = true;
       } catch (const Error& failure) {
-        if (!interval_.repeats()) throw;
+        const bool is_refused = reading.error && reading.error->status() != 0;  // and so will the next ones be
+        if (!interval_.repeats() || (is_refused && !has_read_)) throw;
         session.report(failure);
         emit.raise(Exit::incomplete);
       }
@@ -300,6 +304,7 @@ class Perfquery : public Command {
   }
 
   ChosenPorts asked_;  ///< what comes of -a, -l and PORT
+  bool has_read_{};    ///< a port was read
 };
 
 /// infiniband-diags: loops over ports for PortCounters and PortCountersExtended alone, reads port 0 where none is named.
@@ -323,8 +328,8 @@ class PerfqueryDiags final : public Command {
     if (wanted_.resets()) session.require_fabric("A reset of counters");
     const Destination node = co_await find_pma(session, wanted_);
     const counters::PmaSupport support = co_await read_support(session, node);
-    const ChosenPorts asked = co_await choose_ports(session, node, support);
-    const StructInfo* layout = co_await layout_of(session, node, wanted_, support, asked.numbers.front());
+    const ChosenPorts ports_read = co_await choose_ports(session, node, support);
+    const StructInfo* layout = co_await layout_of(session, node, wanted_, support, ports_read.numbers.front());
     CountersReport report(chosen, *layout, session.options(), node);
     report.support = support;
     if (chosen.is_extended() && !support.extended()) {
@@ -332,8 +337,8 @@ class PerfqueryDiags final : public Command {
           "dump_perfcounters",
           fmt::format("PerfMgt ClassPortInfo CapMask 0x{:02X}; No extended counter support indicated", support.capability_mask));
     }
-    if (!wanted_.reset_only || chosen.is_sampling()) co_await read(session, report, asked, emit);
-    if (wanted_.resets() && !chosen.is_sampling()) co_await reset_ports(session, report, asked.numbers, reset_mask(support));
+    if (!wanted_.reset_only || chosen.is_sampling()) co_await read(session, report, ports_read, emit);
+    if (wanted_.resets() && !chosen.is_sampling()) co_await reset_ports(session, report, ports_read.numbers, reset_mask(support));
   }
 
  private:
@@ -371,15 +376,15 @@ class PerfqueryDiags final : public Command {
     co_return chosen;
   }
 
-  static async::Task<> read(Session& session, CountersReport& report, const ChosenPorts& asked, Emit& emit) {
-    std::vector<PortReading> readings = co_await read_counters(session, report, asked.numbers);
+  static async::Task<> read(Session& session, CountersReport& report, const ChosenPorts& ports_read, Emit& emit) {
+    std::vector<PortReading> readings = co_await read_counters(session, report, ports_read.numbers);
     for (PortReading& reading : readings) {
-      if (reading.error && !asked.summed) emit.so_far(report);
+      if (reading.error && !ports_read.summed) emit.so_far(report);
       if (reading.error) session.give_up(reading.error, report.set.cannot_read());
       clear_uncounted(report, reading.bytes);
       report.ports.push_back(std::move(reading));
     }
-    if (asked.summed) report.ports.assign(1, sum_of(report.ports, report.info));
+    if (ports_read.summed) report.ports.assign(1, sum_of(report.ports, report.info));
     emit(report);
   }
 
@@ -416,6 +421,7 @@ class Ibswportwatch final : public Perfquery {
     set.optional_operands();
     set.target("TARGET", wanted_.target);
     set.integer("PORT", port_);
+    set.is_port();
     set.notes("It goes on until Ctrl-C. Ports of hosts can be watched as those of switches.");
     interval_.seconds = 1;
     set.number("-n --count", interval_.count, "COUNT", "End after so many readings.", {.low = 1});

@@ -28,9 +28,10 @@ class OnePort final : public Command {
 
   void options(OptionSet& set, CommonOptions& common) override {
     set.instead_of_operands("-s");
-    set.target("TARGET", target_);
+    set.target_each("TARGET", target_);
     set.optional_operands();
     set.integer("PORT", port_, {0, 255});
+    set.is_port();
     set.notes("Without PORT, and with PORT 255, all ports of a switch are meant, and of a host the port of TARGET.");
     set.flag("-s --show_thresholds --show-thresholds", show_thresholds_, "Print the thresholds of errors and nothing else.");
     set.text("-T --thresholds", file_, "FILE", "Read thresholds, and all of them, from FILE.");

@@ -166,7 +166,7 @@ class Query final : public Command {
     if (header.mgmt_class == mad::mgmt_class::sa) {
       co_await ask_sa(session, rpc, report);
     } else {
-      co_await ask(session, rpc, header, report);
+      co_await send_request(session, rpc, header, report);
     }
     if (report.answer.torn) warn_torn(session.log(), report.answer.bytes.size());
     if (!report.planned) emit(report);
@@ -235,7 +235,7 @@ class Query final : public Command {
     report.planned = rpc.sets() && session.options().dry_run;
   }
 
-  async::Task<> ask(Session& session, const mad::RpcName& rpc, const mad::RpcHeader& header, QueryReport& report) const {
+  async::Task<> send_request(Session& session, const mad::RpcName& rpc, const mad::RpcHeader& header, QueryReport& report) const {
     const bool is_smp = mad::is_smp(header.mgmt_class);
     const std::optional<FieldRef> key_place = find_path(*report.info, "vs_key");
     const bool is_keyed = find_keyed_data(header.mgmt_class) != nullptr && key_place;

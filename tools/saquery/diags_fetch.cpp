@@ -54,6 +54,13 @@ std::string status_line(unsigned status) {
   throw DiagsExit(status, std::move(text));
 }
 
+/// The answer of the SA about nodes, or the end of the program.
+sa::Nodes nodes_or_exit(Session& session, mad::Result<sa::Nodes> answer) {
+  if (!answer) exit_for(sa::NodeRecord::info(), answer.error());
+  if (answer->torn) session.diags_warning("sa_query", torn_text(answer->records.size()));
+  return std::move(*answer);
+}
+
 }  // namespace
 
 async::Task<> fetch_records_or_exit(Session& session, RecordsReport& report, std::uint8_t method, std::uint32_t modifier) {
@@ -65,29 +72,26 @@ async::Task<> fetch_records_or_exit(Session& session, RecordsReport& report, std
 }
 
 async::Task<sa::Nodes> search_all_nodes(Session& session, ListKind list, std::string word) {
-  FormedReport all(session, sa::Pattern(sa::NodeRecord::info()));
-  co_await fetch_records_or_exit(session, all);
-  const std::uint64_t number = c_number(word);
-  sa::Nodes nodes;
-  for (const Bytes bytes : all.records.bytes) {
-    const auto node = wire::unpack_short<sa::NodeRecord>(bytes);
-    const bool wanted = list == ListKind::adapters       ? node.node_info.node_type == smp::NodeType::channel_adapter
-                        : list == ListKind::name_of_lid  ? node.lid.value == static_cast<std::uint16_t>(number)
-                        : list == ListKind::name_of_guid ? node.node_info.port_guid.value == number
-                                                         : is_called(session, node, word);
-    if (wanted) nodes.records.push_back(node);
+  if (node_key(list) == NodeKey::name) {
+    mad::Result<sa::Nodes> called = co_await session.targets().nodes_called(word, Targets::NameRule::any_whole);
+    co_return nodes_or_exit(session, std::move(called));
   }
+  mad::Result<sa::Nodes> table = co_await session.targets().node_table();
+  sa::Nodes nodes = nodes_or_exit(session, std::move(table));
+  const std::uint64_t number = c_number(word);
+  std::erase_if(nodes.records, [&](const sa::NodeRecord& node) {
+    if (list == ListKind::adapters) return node.node_info.node_type != smp::NodeType::channel_adapter;
+    if (list == ListKind::name_of_lid) return node.lid.value != static_cast<std::uint16_t>(number);
+    return node.node_info.port_guid.value != number;
+  });
   co_return nodes;
 }
 
 async::Task<Lid> lid_or_exit(Session& session, std::string text) {
   if (!text.empty() && std::isalpha(static_cast<unsigned char>(text[0])) != 0) {
-    FormedReport nodes(session, sa::Pattern(sa::NodeRecord::info()));
-    co_await fetch_records_or_exit(session, nodes);
-    for (const Bytes bytes : nodes.records.bytes) {
-      const auto node = wire::unpack_short<sa::NodeRecord>(bytes);
-      if (description_of(node) == text) co_return node.lid;
-    }
+    mad::Result<sa::Nodes> called = co_await session.targets().nodes_called(text, Targets::NameRule::description);
+    const sa::Nodes nodes = nodes_or_exit(session, std::move(called));
+    if (!nodes.records.empty()) co_return nodes.records.front().lid;
     throw DiagsExit(ENONET, fmt::format("Failed to find lid for \"{}\": {}\n", printable(text), std::strerror(ENONET)));
   }
   errno = 0;

@@ -81,14 +81,23 @@ struct NodesReport final : Report {
   }
 };
 
-/// The nodes with the name `name`: in the node name map, or in their descriptions.
-async::Task<sa::Nodes> named(Session& session, std::string_view name) {
-  mad::Transactor& transactor = session.transactor();
-  if (session.node_name_map().empty()) co_return co_await sa::find_nodes_by_name(transactor, name);
-  const sa::Pattern all(sa::NodeRecord::info());
-  sa::Nodes nodes = co_await sa::find_nodes(transactor, all);
-  std::erase_if(nodes.records, [&](const sa::NodeRecord& node) { return !is_called(session, node, name); });
-  co_return nodes;
+/// The nodes with the name `name`: the whole description, else what the name means as a target (the best matches).
+async::Task<sa::Nodes> named(Session& session, std::string name) {
+  if (session.node_name_map().empty() && name.size() <= smp::NodeDescription::wire_size) {
+    sa::Nodes nodes = co_await sa::find_nodes_by_name(session.transactor(), name);
+    if (!nodes.records.empty()) co_return nodes;
+  }
+  mad::Result<sa::Nodes> nodes = co_await session.targets().nodes_called(std::move(name), Targets::NameRule::target);
+  co_return std::move(nodes).take();
+}
+
+/// The names in the SA's table that are like `name`, as a question.
+async::Task<std::string> near_to(Session& session, std::string name) {
+  const mad::Result<sa::Nodes> table = co_await session.targets().node_table();
+  std::vector<std::string> names;
+  if (!table) co_return "";
+  for (const sa::NodeRecord& node : table->records) names.push_back(description_of(node));
+  co_return nearest_names(name, names);
 }
 
 async::Task<sa::Nodes> matching(Session& session, std::string_view member, std::string_view text) {
@@ -105,7 +114,7 @@ async::Task<sa::Nodes> find(Session& session, ListKind list, std::string_view wo
     if (!nodes.records.empty()) co_return nodes;
     co_return co_await matching(session, "nodeInfo.nodeGUID", word);
   }
-  co_return co_await named(session, word);
+  co_return co_await named(session, std::string(word));
 }
 
 /// The ports whose CapabilityMask has a bit for a subnet manager.
@@ -192,15 +201,15 @@ async::Task<> fetch_records(Session& session, RecordsReport& report, std::uint8_
 std::string description_of(const sa::NodeRecord& node) { return std::string(fixed_text(node.node_description.node_string)); }
 
 bool is_called(Session& session, const sa::NodeRecord& node, std::string_view name) {
-  const auto mapped = session.node_name_map().find(node.node_info.node_guid);
-  const std::string description = description_of(node);
-  return (mapped && *mapped == name) || description == name || printable(description) == name;
+  return is_whole_name(name, description_of(node), session.node_name_map().find(node.node_info.node_guid));
 }
 
 async::Task<sa::Nodes> find_nodes(Session& session, ListKind list, std::string word) {
   sa::Nodes nodes = co_await find(session, list, word);
-  if (nodes.records.empty() && list != ListKind::adapters) throw Error(fmt::format("The SA knows no node {}", in_quotes(word)));
-  co_return nodes;
+  if (!nodes.records.empty() || list == ListKind::adapters) co_return nodes;
+  std::string near;
+  if (node_key(list) == NodeKey::name) near = co_await near_to(session, word);
+  throw Error(fmt::format("The SA knows no node {}{}", in_quotes(word), near));
 }
 
 void emit_nodes(Session& session, Emit& emit, ListKind list, sa::Nodes nodes) {

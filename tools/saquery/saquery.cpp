@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <utility>
 
 #include "base/escape.hpp"
@@ -13,6 +14,7 @@
 #include "sa/record_types.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/saquery/option_tables.hpp"
+#include "tools/saquery/two_ends.hpp"
 
 namespace ib::tools::saquery {
 namespace {
@@ -88,8 +90,15 @@ class Saquery final : public Command {
     set.flag("--get", get_, "Ask by SubnAdmGet, for the only record that matches.");
     set.flag("--no-defaults", no_defaults_, "Match what is said and nothing more: paths from anywhere, no selectors.");
     add_path_options(
-        set, [this](std::string_view text) { choose_paths("--src-to-dst", text, ':', "SLID", "DLID"); },
-        [this](std::string_view text) { choose_paths("--sgid-to-dgid", text, '-', "SGID", "DGID"); });
+        set,
+        [this](std::string_view text) {
+          check_ends("--src-to-dst", text, ':');
+          source_to_destination_ = text;
+        },
+        [this](std::string_view text) {
+          const std::size_t at = check_ends("--sgid-to-dgid", text, '-');
+          ends_ = {{"SGID", std::string(text.substr(0, at))}, {"DGID", std::string(text.substr(at + 1))}};
+        });
     const auto take = [this](const MemberOption& option, std::string_view text) { by_option_.emplace_back(option.member, text); };
     add_member_options(set, take);
     for (const std::string_view names : {"-f --flow_label --flow-label", "-F"})
@@ -127,12 +136,12 @@ class Saquery final : public Command {
 
   std::optional<std::string> first_word() const { return words_.empty() ? std::nullopt : std::optional(words_[0]); }
 
-  void choose_paths(std::string_view option, std::string_view text, char between, std::string_view source, std::string_view destination) {
+  /// Chooses the list of paths. Returns where `between` first stands in `text`.
+  std::size_t check_ends(std::string_view option, std::string_view text, char between) {
     choose(option, "PathRecord", ListKind::records);
     const std::size_t at = text.find(between);
     if (at == std::string_view::npos) throw OptionError(fmt::format("'{}' has no '{}' between the two ends", escaped(text), between));
-    ends_.emplace_back(source, text.substr(0, at));
-    ends_.emplace_back(destination, text.substr(at + 1));
+    return at;
   }
 
   void check_look_up() const {
@@ -170,6 +179,10 @@ class Saquery final : public Command {
     for (const auto& [member, text] : arguments) {
       const bool good = co_await match_argument(session, pattern, member, text);
       if (!good) throw UsageError(fmt::format("Argument {} did not match {}", in_quotes(given[0]), type.argument));
+    }
+    if (source_to_destination_) {
+      TwoEnds ends = co_await two_ends(session, *source_to_destination_);
+      ends_ = {{"SLID", std::move(ends.source)}, {"DLID", std::move(ends.destination)}};
     }
     for (const auto& [member, text] : ends_) {
       if (text.empty()) continue;
@@ -229,7 +242,8 @@ class Saquery final : public Command {
   ListKind list_ = ListKind::records;
   std::string_view chosen_;  ///< the option that selected the list
   bool get_{}, no_defaults_{};
-  Assignments ends_;  ///< the ends of a path: LIDs, names of nodes or GIDs
+  std::optional<std::string> source_to_destination_;  ///< SRC:DST
+  Assignments ends_;                                  ///< the ends of a path: LIDs, names of nodes or GIDs
   Assignments by_option_;
 };
 

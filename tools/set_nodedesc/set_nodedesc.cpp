@@ -87,8 +87,8 @@ class SetNodedesc final : public Command {
 
   /// The description in sysfs, or, if sysfs has none, the answer of the session's own port.
   static async::Task<std::string> description_of(Session& session, const sys::Device& device) {
-    const bool asks = device.node_description.empty() && session.end_port().device == &device;
-    if (!asks) co_return device.node_description;
+    const bool reads_node = device.node_description.empty() && session.end_port().device == &device;
+    if (!reads_node) co_return device.node_description;
     const Target here;
     const Destination node = co_await session.smp_node(here);
     const auto answer = co_await session.transactor().subn_get<smp::NodeDescription>(node.path);

@@ -102,8 +102,8 @@ async::Task<> check_target(Session& session, const subnet::SweptSubnet& swept, c
   if (!found) throw snapshot::Outdated(found.missing);
   const std::optional<path::Path> by_lid = subnet::lid_path(subnet, found.port, session.here(), Qpn{0});
   const path::Path path = by_lid ? *by_lid : subnet::smp_path(subnet, subnet.port(found.port).node, session.here());
-  const mad::Result<smp::NodeInfo> told = co_await session.smp_transactor().try_subn_get<smp::NodeInfo>(path);
-  static_cast<void>(told);  // the layer of the cache compares the answer
+  const mad::Result<smp::NodeInfo> answer = co_await session.smp_transactor().try_subn_get<smp::NodeInfo>(path);
+  static_cast<void>(answer);  // the layer of the cache compares it
 }
 
 bool concerns(const subnet::Subnet& subnet, const subnet::Failure& failure, subnet::NodeIndex node) {

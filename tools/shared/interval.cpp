@@ -57,6 +57,11 @@ void check_interval(const Interval& interval) {
   if (interval.count && !interval.seconds) throw UsageError("--count, of readings, needs --interval");
 }
 
+void require_one_target(Session& session, const Interval& interval) {
+  if (interval.repeats() && session.targets().has_pattern())
+    throw UsageError("--interval watches one node, and TARGET is a pattern of names");
+}
+
 async::Task<> repeat(Session& session, Interval interval, Once once) {
   if (interval.repeats()) session.require_fabric("--interval");
   async::Task<> rounds = repeat_on(session.loop(), interval, std::move(once));

@@ -28,6 +28,8 @@ double parse_seconds(std::string_view text, std::string_view option);
 void add_interval(OptionSet& set, Interval& interval);
 /// Throws UsageError for a --count without --interval.
 void check_interval(const Interval& interval);
+/// Throws UsageError where the readings repeat and TARGET is a pattern of names: only one node is watched.
+void require_one_target(Session& session, const Interval& interval);
 
 /// One of several readings.
 struct Round {

@@ -329,6 +329,8 @@ constexpr JsonWord table[] = {
     {"switches", object, true, false, "Switches, with what was read of their forwarding tables."},
     {"symbol_ber", number, false, false, "Symbol error ratio after FEC and retransmission; 0 where the device has seen no error.",
      report::gauge()},
+    {"target", text, false, false, "Name of a node that a pattern of names fits."},
+    {"targets", object, true, false, "The results of a command for each node that a pattern of names fits."},
     {"temperature_alarm_celsius", number, false, false, "Temperature above which the module raises an alarm."},
     {"temperature_celsius", number, false, false, "Temperature.", report::gauge("C")},
     {"temperatures", object, true, false, "Temperature sensors of a device."},

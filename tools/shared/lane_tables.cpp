@@ -74,9 +74,9 @@ async::Task<subnet::Failures> read_lanes(Session& session, const routing::Networ
   LaneReader reader(network, std::move(ports), lanes);
   subnet::SurveyOptions options(session.here(), subnet::SurveyWay::smp);
   options.progress = [&session](std::size_t done, std::size_t of) { session.progress().count(done, of, "ports"); };
-  const subnet::SurveyQuestion<bool> ask = [&reader](subnet::SurveyPort port) { return reader.read(port); };
+  const subnet::SurveyQuestion<bool> question = [&reader](subnet::SurveyPort port) { return reader.read(port); };
   std::vector<PortIndex> to = reader.ports();
-  subnet::Surveyed<bool> surveyed = co_await subnet::survey(session.transactor(), network.subnet(), std::move(to), options, ask);
+  subnet::Surveyed<bool> surveyed = co_await subnet::survey(session.transactor(), network.subnet(), std::move(to), options, question);
   co_return std::move(surveyed.failures);
 }
 

@@ -94,7 +94,7 @@ struct SmpdumpReport final : Report {
 class Smpdump final : public Command {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
-    set.target("TARGET", target_);
+    set.target_each("TARGET", target_);
     set.integer("ATTR", attribute_);
     set.optional_operands();
     set.integer("ATTR_MOD", modifier_);

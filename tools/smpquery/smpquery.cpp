@@ -8,7 +8,6 @@
 #include "base/nearest.hpp"
 #include "mad/transactor.hpp"
 #include "tools/frame/commands.hpp"
-#include "tools/frame/name_match.hpp"
 #include "tools/smpquery/operation.hpp"
 
 namespace ib::tools {
@@ -76,9 +75,10 @@ class Smpquery final : public Command {
       for (const Operation& op : all_operations) names.insert(names.end(), {std::string(op.name), std::string(op.short_name)});
       return names;
     });
-    set.target("TARGET", target_);
+    set.target_each("TARGET", target_);
     set.optional_operands();
     set.integer("ATTR_MOD", modifier_);
+    set.is_port([this] { return takes_port(find_operation(word_)); });
     set.notes(operation_list(false));
     set.flag("-c --combined", common.combined, "TARGET is two words, a LID and a directed route from there: 6 0,12.");
     add_extended(set);
@@ -105,11 +105,6 @@ class Smpquery final : public Command {
 
   async::Task<> run(Session& session, Emit& emit) override {
     if (operation_ == nullptr) operation_ = &find_operation(word_);
-    const std::string target = target_.text();
-    const NodePort parts = split_port(target);
-    if (!always_names_node_ && modifier_ == 0 && !parts.port.empty() && takes_port(*operation_)) {
-      modifier_ = parse_within<std::uint32_t>(parts.port, "PORT", {0, 254});
-    }
     const Destination node = co_await session.smp_node(target_);
     session.stack().open();  // a device that cannot be opened is an error before the heading
     const OperationRun op{session, emit, node, word_, modifier_, extended_, always_names_node_};

@@ -118,9 +118,10 @@ struct Device {
 class Vendstat final : public Command {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
-    set.target("TARGET", target_);
+    set.target_each("TARGET", target_);
     set.optional_operands();
     set.integer("PORT", port_, {.high = 255});
+    set.is_port();
     set.flag("-N", general_, "General information: device, firmware, how long it runs.");
     set.flag("--cpi", class_port_info_, "The ClassPortInfo of the vendor class.");
     add_switch_options(

@@ -49,18 +49,23 @@ struct Small {
 
 }  // namespace
 
-TEST_CASE_METHOD(Small, "first line: a LID that nobody has, with the LIDs that the SA knows") {
+TEST_CASE_METHOD(Small, "first line: a LID that does not answer and is not in the SA's list says only that") {
   const FakeSa sa(fabric);
-  CHECK(complaint({"smpquery", "NI", "99"}) == "E: LID 99: nobody has it (the SA knows LIDs 1 to 4)\n");
-  CHECK(complaint({"perfquery", "99"}) == "E: LID 99: nobody has it (the SA knows LIDs 1 to 4)\n");
+  const std::string silent = "LID 99: no answer; the subnet manager's list (LIDs 1 to 4) does not have it";
+  CHECK(complaint({"smpquery", "NI", "99"}) == "E: " + silent + "\n");
+  CHECK(complaint({"perfquery", "99"}) ==
+        "E: LID 99: the SA gives no path to it; the subnet manager's list (LIDs 1 to 4) does not have it\n");
   const std::string more = complaint({"smpquery", "NI", "99", "-v"});
   CHECK_THAT(more,
-             starts_with("E: LID 99: nobody has it (the SA knows LIDs 1 to 4)\nE: +No answer from LID 99 about NodeInfo (4 tries in ") &&
+             starts_with("E: " + silent + "\nE: +No answer from LID 99 about NodeInfo (4 tries in ") &&
                  contains("E: +RPC MAD_METHOD_GET(1) SMPFormat(1.1) SMPNodeInfo(17) timed out to 'Path 3 -> 99 ") &&
                  contains("\nE: +MAD path was IBPath("));
   const json document = json::parse(ibtool(fabric, {"smpquery", "NI", "99", "--json"}).out);
-  CHECK(document["error"] == "LID 99: nobody has it (the SA knows LIDs 1 to 4)");
-  CHECK(complaint({"smpquery", "NI", "fe80::99"}) == "E: No port has the GID fe80::99 (the SA gives no path to it)\n");
+  CHECK(document["error"] == silent);
+  for (const char* command : {"ibaddr", "perfquery"}) {
+    CHECK(complaint({command, "fe80::99"}) ==
+          "E: No port, no node and no system has the GUID 0000:0000:0000:0099 (the SA gives no path to it)\n");
+  }
 }
 
 TEST_CASE_METHOD(Small, "first line: a node that is silent is named, and the next command too") {
@@ -104,8 +109,9 @@ TEST_CASE_METHOD(Small, "first line: a port that a node does not have, and a tab
   CHECK(complaint({"ibportstate", "1", "99"}) == "E: 'leaf 1' (LID 1) has ports 0 to 4, and no port 99\n");
   CHECK(complaint({"ibcheckport", "4", "9"}) == "E: 'node07 HCA-1' (LID 4) has one port, 1, and no port 9\n");
   for (const std::vector<std::string>& words :
-       std::vector<std::vector<std::string>>{{"smpquery", "SI", "4"}, {"smpquery", "LFT", "4"}, {"ibroute", "4"}})
+       std::vector<std::vector<std::string>>{{"smpquery", "LFT", "4"}, {"ibroute", "4"}})
     CHECK(complaint(words) == "E: 'node07 HCA-1' (LID 4) is a channel adapter: it has no forwarding table\n");
+  CHECK(complaint({"smpquery", "SI", "4"}) == "E: 'node07 HCA-1' (LID 4) is a channel adapter: only switches have SwitchInfo\n");
 }
 
 TEST_CASE_METHOD(Small, "first line: where a directed route ends") {
@@ -130,6 +136,16 @@ TEST_CASE_METHOD(Small, "first line: an empty answer of the SA is counted on std
   CHECK_THAT(none.err, contains("0 records\n"));
   CHECK_THAT(ibtool(fabric, {"saquery", "NR", "1"}).err, !contains("records"));
   CHECK_THAT(ibtool(fabric, {"saquery", "NR", "99", "--json"}).err, !contains("records"));
+}
+
+TEST_CASE_METHOD(Small, "first line: a device that is not here, with those that are") {
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{{"ibaddr", "-C", "nosuch"}, {"smpquery", "NI", "-C", "nosuch", "2"}}) {
+    const ibtest::Outcome unknown = ibtool(fabric, words);
+    CHECK(unknown.status == 2);
+    CHECK(unknown.err == "E: RDMA device 'nosuch' not found (here: fake0/1)\n");
+  }
+  CHECK(ibtool(fabric, {"ibaddr", "-P", "7"}).err == "E: RDMA device 'fake0' port 7 not found (here: fake0/1)\n");
+  CHECK_THAT(diags(fabric, {"ibaddr", "-C", "nosuch"}).out + diags(fabric, {"ibaddr", "-C", "nosuch"}).err, !contains("here:"));
 }
 
 TEST_CASE("first line: a host without InfiniBand") {

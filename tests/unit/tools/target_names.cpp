@@ -3,9 +3,14 @@
 // and by a sweep where there is none.
 #include <unistd.h>
 
+#include <nlohmann/json.hpp>
+
 #include <cstdlib>
 #include <fstream>
 
+#include "iba-gen/sa.hpp"
+#include "iba-gen/smp.hpp"
+#include "iba/wire.hpp"
 #include "support/catch.hpp"
 #include "support/fake_sa.hpp"
 #include "support/program.hpp"
@@ -139,6 +144,132 @@ TEST_CASE_METHOD(Named, "a name is looked up only when all operands are right") 
     CHECK(told.status == 2);
     for (std::size_t node = 0; node <= fabric.size(); ++node) CHECK(fabric.requests_to(node) == 0);
   }
+}
+
+TEST_CASE_METHOD(Named, "a GUID that the SA does not know is found by a sweep: a port's, a node's, a system's") {
+  FakeSa sa(fabric);
+  sa.lie = [](std::uint16_t attribute, std::vector<FakeSa::Record>& records) {
+    if (attribute != ib::sa::NodeRecord::attribute_id && attribute != ib::sa::PathRecord::attribute_id) return;
+    std::erase_if(records, [attribute](const FakeSa::Record& record) {
+      if (attribute == ib::sa::PathRecord::attribute_id) return ib::sa::PathRecord::unpack(record).dlid == ib::Lid{6};
+      return ib::wire::unpack_short<ib::sa::NodeRecord>(record).lid == ib::Lid{6};
+    });
+  };
+  for (const char* word : {"0x500", "0x0000000000000500", "0000:0000:0000:0500", "H-0000000000000501", "fe80::501"}) {
+    CAPTURE(word);
+    CHECK(guid_at(word) == "0000:0000:0000:0500");
+  }
+  const auto apart = ibtool(fabric, {"perfquery", "0000:0000:0000:0501"});
+  CHECK(apart.status == 3);
+  CHECK(apart.err == "E: fe80::501 is LID 6, and the SA gives no path to it from here: is it in another partition?\n");
+}
+
+TEST_CASE_METHOD(Named, "without an SA a GUID is found by a sweep, and --sa sweeps nothing") {
+  CHECK(guid_at("0000:0000:0000:0500") == "0000:0000:0000:0500");
+  CHECK(guid_at("0000:0000:0000:0401") == "0000:0000:0000:0400");
+  CHECK(ibtool(fabric, {"smpquery", "--sa", "NI", "0000:0000:0000:0500"}).status == 3);
+  const auto several = ibtool(fabric, {"smpquery", "NI", "0000:0000:0000:0400"});
+  CHECK(several.status == 3);
+  CHECK_THAT(several.err, starts_with("E: GUID 0000:0000:0000:0400 is a node with 2 ports: name one of them"));
+}
+
+namespace {
+
+std::size_t count(const std::string& text, std::string_view word) {
+  std::size_t found = 0;
+  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++found;
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE_METHOD(Named, "a command that reads takes a pattern, and runs once for each node") {
+  const FakeSa sa(fabric);
+  const auto both = ibtool(fabric, {"smpquery", "NI", "leaf*"});
+  INFO(both.err);
+  CHECK(both.status == 0);
+  CHECK_THAT(both.out, starts_with("'leaf 1' (LID 1):\n") && contains("\n\n'leaf 12' (LID 2):\n") && contains("0000:0000:0000:0100") &&
+                           contains("0000:0000:0000:0200"));
+  const auto ports = ibtool(fabric, {"smpquery", "PI", "leaf*/2"});
+  CHECK(ports.status == 0);
+  CHECK(count(ports.out, "\n'leaf 1") == 1);
+  const auto document = nlohmann::json::parse(ibtool(fabric, {"smpquery", "NI", "leaf*", "--json"}).out);
+  REQUIRE(document["targets"].size() == 2);
+  CHECK(document["targets"][0]["target"] == "leaf 1");
+  CHECK(document["targets"][1]["target"] == "leaf 12");
+  CHECK(document["targets"][1]["data"]["nodeGUID"] == "0000:0000:0000:0200");
+  const auto table = ibtool(fabric, {"smpquery", "NI", "leaf*", "--format", "csv"});
+  CHECK(count(table.out, "\r\n") == 3);
+  CHECK_THAT(table.out, starts_with("target,"));
+}
+
+TEST_CASE_METHOD(Named, "a pattern: a node that fails is reported and the others are read") {
+  const FakeSa sa(fabric);
+  fabric.node(far).faults.silent = true;
+  const auto half = ibtool(fabric, {"smpquery", "NI", "leaf*"});
+  CHECK(half.status == 4);
+  CHECK_THAT(half.err, starts_with("E: No answer from 'leaf 12' (LID 2) about NodeInfo ("));
+  CHECK_THAT(half.out, contains("0000:0000:0000:0100"));
+  const auto document = nlohmann::json::parse(ibtool(fabric, {"smpquery", "NI", "leaf*", "--json"}).out);
+  CHECK(document["status"] == 4);
+  CHECK_THAT(document["targets"][1]["error"].get<std::string>(), starts_with("No answer from 'leaf 12'"));
+  fabric.node(near).faults.ignores = ib::smp::SwitchInfo::attribute_id;
+  CHECK(ibtool(fabric, {"smpquery", "SI", "leaf*"}).status == 3);
+  const auto none = ibtool(fabric, {"smpquery", "NI", "spine*"});
+  CHECK(none.status == 2);
+  CHECK(none.err == "E: Invalid command line argument #2 'spine*' - no node's name fits 'spine*'\n");
+  CHECK_THAT(ibtool(fabric, {"perfquery", "leaf*", "--interval", "1"}).err, contains("--interval watches one node"));
+}
+
+TEST_CASE_METHOD(Named, "what sets takes no pattern, and a reset of counters by a pattern is refused") {
+  const FakeSa sa(fabric);
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"ibportstate", "leaf*", "1", "disable"}, {"ibclearerrors", "leaf*"}, {"perfquery", "-R", "leaf*", "1"}, {"set_guid", "leaf*", "1", "5"}}) {
+    CAPTURE(words.front());
+    CHECK(ibtool(fabric, words).status != 0);
+    CHECK(fabric.sets.empty());
+  }
+}
+
+TEST_CASE_METHOD(Named, "--src-to-dst divides where both parts are targets") {
+  FakeSa sa(fabric);
+  fabric.node(far).description = "MF0;leaf12:SB7800/U1";
+  const auto ends = [&](const char* text) {
+    sa.asked.clear();
+    const auto done = ibtool(fabric, {"saquery", "--src-to-dst", text});
+    INFO(text << ' ' << done.err);
+    CHECK(done.status == 0);
+    const auto path = ib::sa::PathRecord::unpack(sa.asked.back().record);
+    return std::pair(unsigned{path.slid.value}, unsigned{path.dlid.value});
+  };
+  const std::pair here_to_far(3U, 2U), far_to_other(2U, 6U);
+  for (const char* text : {"3:2", "here:2", "3:0000:0000:0000:0200", "0x300:0x200", "3:MF0;leaf12:SB7800/U1", "here:MF0;leaf12",
+                           "0000:0000:0000:0301:0000:0000:0000:0200"})
+    CHECK(ends(text) == here_to_far);
+  for (const char* text : {"2:beef", "MF0;leaf12:SB7800/U1:0000:0000:0000:0501", "MF0;leaf12:SB7800/U1:beef@rack4"})
+    CHECK(ends(text) == far_to_other);
+  const auto unclear = ibtool(fabric, {"saquery", "--src-to-dst", "3:0000:0000:0000:0200:2"});
+  CHECK(unclear.status == 2);
+  CHECK_THAT(unclear.err, contains("has no colon with a target on either side"));
+  fabric.node(near).description = "leaf:1";
+  fabric.node(other).description = "1:beef";
+  fabric.node(dual).description = "leaf";
+  const auto several = ibtool(fabric, {"saquery", "--src-to-dst", "leaf:1:beef"});
+  CHECK(several.status == 2);
+  CHECK(several.err == "E: --src-to-dst: 'leaf:1:beef' can be divided in several ways: 'leaf' to '1:beef', or 'leaf:1' to 'beef': give LIDs\n");
+  CHECK_THAT(ibtool(fabric, {"saquery", "--src-to-dst", "here:nobody"}).err, contains("no node is called so"));
+}
+
+TEST_CASE_METHOD(Named, "saquery finds nodes by name as targets are found") {
+  const FakeSa sa(fabric);
+  CHECK(ibtool(fabric, {"saquery", "-L", "leaf 1"}).out == "1\n");
+  CHECK(ibtool(fabric, {"saquery", "-L", "NODE07"}).out == "4\n5\n");
+  CHECK(ibtool(fabric, {"saquery", "-L", "leaf*"}).out == "1\n2\n");
+  const auto unknown = ibtool(fabric, {"saquery", "-L", "nodo07"});
+  CHECK(unknown.status == 3);
+  CHECK_THAT(unknown.err, starts_with("E: The SA knows no node 'nodo07'"));
+  CHECK(ibtest::diags(fabric, {"saquery", "-L", "leaf 1"}).out == "1\n");
+  CHECK(ibtest::diags(fabric, {"saquery", "-L", "leaf"}).out.empty());
 }
 
 }  // namespace tools_target_names_tests

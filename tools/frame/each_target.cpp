@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "tools/frame/each_target.hpp"
+
+#include <exception>
+
+#include "mad/error.hpp"
+#include "mad/plain_text.hpp"
+#include "tools/frame/explanation.hpp"
+#include "tools/frame/session.hpp"
+
+namespace ib::tools {
+namespace {
+
+async::Task<> run_explained(Command& command, Session& session, Emit& emit) {
+  std::exception_ptr failure;
+  try {
+    co_await command.run(session, emit);
+  } catch (const mad::MadError&) {
+    failure = std::current_exception();
+  }
+  if (failure) co_await rethrow_explained(session, failure);
+}
+
+/// Returns whether the node was read.
+async::Task<bool> run_on(const NamedPath& node, Command& command, Session& session, Emit& emit) {
+  session.targets().choose(node);
+  emit.begin_target(called(node.name, node.path), node.name);
+  try {
+    co_await run_explained(command, session, emit);
+  } catch (const UsageError&) {  // is one on each node
+    throw;
+  } catch (const Error& error) {
+    emit.text().flush();
+    session.report(error);
+    emit.end_target(&error);
+    co_return false;
+  }
+  emit.end_target(nullptr);
+  co_return true;
+}
+
+async::Task<> run_on_each(Command& command, Session& session, Emit& emit) {
+  const std::vector<NamedPath> nodes = co_await session.targets().nodes_of_pattern();
+  std::size_t read = 0;
+  emit.begin_targets();
+  for (const NamedPath& node : nodes) {
+    const bool is_read = co_await run_on(node, command, session, emit);
+    if (is_read) ++read;
+  }
+  emit.end_targets();
+  if (read < nodes.size()) emit.raise(read == 0 ? Exit::failed : Exit::incomplete);
+}
+
+}  // namespace
+
+async::Task<> run_with_names(Command& command, Session& session, Emit& emit) {
+  std::exception_ptr failure;
+  try {
+    if (!command.reports_down_port() || !session.stack().is_port_down()) co_await session.targets().find_names();
+    const bool is_each = session.targets().has_pattern();
+    co_await (is_each ? run_on_each(command, session, emit) : command.run(session, emit));
+  } catch (const mad::MadError&) {
+    failure = std::current_exception();
+  }
+  if (failure) co_await rethrow_explained(session, failure);
+}
+
+}  // namespace ib::tools
