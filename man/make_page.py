@@ -12,6 +12,8 @@ Lines of the source that begin with '@' are replaced:
   @options NAME     the options of command NAME that are its own, and a list of the common ones that it takes
   @common           the common options, each once, with the text of the first command that has it
   @legacy           the names by which the program speaks infiniband-diags' dialect
+  @queries KIND     the attributes that smpquery (KIND smp) or the records that saquery (KIND sa) reads by name, or the attributes in the
+                    part KIND of a snapshot
   @json_words       the dictionary of JSON keys
   @source FILE      a source file of this project, without the two lines of its licence and with its first comment as text
   @example ... @end the lines between are printed as they are: a session that begins with "$ COMMAND"
@@ -118,6 +120,22 @@ def legacy(tables):
     return [listed(["\\fB" + roff(c["name"]) + "\\fR" for c in tables["commands"] if c["legacy"]] or ["no name"])]
 
 
+def query_entry(query):
+    """An attribute that a command reads by name: its names, its operand, what it holds and where the IBA has it."""
+    names = ", ".join("\\fB" + roff(name) + "\\fR" for name in (query["name"], query["alias"]) if name)
+    form = "[\\fI{}\\fR]" if query["by_smp"] else "{}"
+    operand = " " + form.format(roff(query["operand"])) if query["operand"] else ""
+    section = f" (IBA {query['section']})" if re.fullmatch(r"A?[\d.]+", query["section"]) else ""
+    return [".TP", names + operand, roff(query["about"] + section)]
+
+
+def queries(tables, kind):
+    """The attributes that smpquery (smp) or saquery (sa) reads by name, or those in a part of a snapshot."""
+    if kind in ("smp", "sa"):
+        return [line for q in tables["queries"] if q["by_smp"] == (kind == "smp") for line in query_entry(q)]
+    return [listed([roff(q["name"]) for q in tables["queries"] if q["part"] == kind]) + "."]
+
+
 def json_words(tables):
     out = []
     for word in tables["json_words"]:
@@ -221,6 +239,8 @@ def page(tables, source, version, section):
             out += options_of(tables, rest.strip())
         elif word == "@common":
             out += common_options(tables)
+        elif word == "@queries":
+            out += queries(tables, rest.strip())
         elif word == "@json_words":
             out += json_words(tables)
         elif word == "@source":

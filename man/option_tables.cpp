@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <string>
 
+#include "iba/queries.hpp"
 #include "tools/frame/command.hpp"
 #include "tools/frame/help.hpp"
 #include "tools/frame/json_words.hpp"
@@ -40,6 +41,16 @@ Tree command_json(const CommandInfo& info) {
           {"changes", info.changes}, {"legacy", info.make_diags != nullptr}, {"options", options}};
 }
 
+/// The attributes that smpquery reads by name, and the records of saquery, in the order of their help.
+Tree query_json(const ib::QueryInfo& query) {
+  const std::string operand = query.access == ib::Access::port ? "PORT" : "";
+  return {{"by_smp", query.by_smp()}, {"name", query.name},
+          {"alias", query.alias},     {"operand", query.by_smp() ? operand : std::string(query.argument)},
+          {"about", query.about},     {"section", query.info->section},
+          {"vendor", query.vendor},   {"part", query.part},
+          {"classic", query.classic}};
+}
+
 }  // namespace
 
 int main() {
@@ -53,5 +64,7 @@ int main() {
                      {"measure", name(word.measure.kind)},
                      {"unit", word.measure.unit},
                      {"meaning", word.meaning}});
-  std::puts(Tree{{"groups", group_headings()}, {"commands", all}, {"json_words", words}}.dump(1).c_str());
+  Tree queries = Tree::array();
+  for (const ib::QueryInfo& query : ib::all_queries()) queries.push_back(query_json(query));
+  std::puts(Tree{{"groups", group_headings()}, {"commands", all}, {"json_words", words}, {"queries", queries}}.dump(1).c_str());
 }

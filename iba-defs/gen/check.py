@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """Checks well-formed definitions for all other errors, and resolves names to objects."""
-from model import DISPLAYS, DUMPS, FIXED_BITS, KINDS, METHODS, SECRET_KINDS, Bad
+from model import ACCESSES, DISPLAYS, DUMPS, FIXED_BITS, KINDS, METHODS, SECRET_KINDS, TRUSTS, Bad
 
 KEYWORDS = set("""alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t char32_t
 class compl concept const consteval constexpr constinit const_cast continue co_await co_return co_yield decltype default
@@ -229,6 +229,53 @@ def check_registers(structs, errors):
         seen[key] = s
 
 
+def check_query(s, q, structs, errors):
+    """What one <query> says."""
+    def bad(text):
+        errors.append(q.where.error(f"{s.qname}: {text}"))
+
+    if q.access not in ACCESSES:
+        return bad(f"unknown access '{q.access}'")
+    is_record = q.access == "record"
+    home = 3 if is_record else 1
+    if s.attribute < 0 or s.variant or not any(c == home for c, _ in s.classes):
+        bad(f"access {q.access} is for attributes of class {home:#04x}")
+    if not is_record and "Get" not in s.methods:
+        bad("an SMP that is read has the method Get")
+    if q.trust not in TRUSTS:
+        bad(f"unknown trust '{q.trust}'")
+    if (q.argument or q.members or q.trust) and not is_record:
+        bad("argument=, members= and trust= are for records")
+    if bool(q.argument) != bool(q.members):
+        bad("argument= and members= go together")
+    if (q.modifier or q.switches or q.vendor) and is_record:
+        bad("modifier=, nodes= and vendor= are for SMPs")
+    if q.modifier and q.access in ("port", "block"):
+        bad("a fixed modifier= goes with access node")
+    if q.access in ("port", "block") and not any(m.name == "port" or q.access == "block" for m in s.modifiers):
+        bad(f"access {q.access} needs a <modifier>" + (" called port" if q.access == "port" else ""))
+    if is_record and q.part not in ("", "sa"):
+        bad("a record belongs to the part sa of a snapshot")
+    if q.entries:
+        info = structs.get("smp::SwitchInfo")
+        if q.access != "block" or not info or not any(f.name == q.entries for f in info.fields):
+            bad("entries= names the field of smp::SwitchInfo that has the number of entries of a table in blocks")
+
+
+def check_queries(structs, errors, by_name):
+    """The words by which attributes are read: each means one of them, among SMPs and among records."""
+    seen = {}
+    for s in structs:
+        for q in s.queries:
+            check_query(s, q, by_name, errors)
+            for word in filter(None, (q.name, q.alias)):
+                key = (q.access == "record", word.lower())
+                if key in seen and seen[key] is not q:
+                    errors.append(q.where.error(f"{s.qname}: '{word}' is a name already, of line {seen[key].where.line} "
+                                                f"in {seen[key].where.file}"))
+                seen[key] = q
+
+
 def check(model):
     """Raises Bad with every error found; afterwards field.struct and field.enumeration are objects."""
     errors = []
@@ -258,6 +305,7 @@ def check(model):
         check_masks(s, errors)
     check_attributes(model.structs, errors)
     check_registers(model.structs, errors)
+    check_queries(model.structs, errors, structs)
     order = {s.qname: i for i, s in enumerate(model.structs)}
     for s in model.structs:
         for f in s.fields:

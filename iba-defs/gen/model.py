@@ -93,6 +93,25 @@ class Modifier:
 
 
 @dataclass
+class Query:
+    """A name by which commands read an attribute, and how it is read."""
+    where: Where
+    access: str  # node | port | block | record
+    name: str
+    alias: str
+    about: str
+    part: str  # of a snapshot
+    entries: str  # of SwitchInfo: the field with the number of entries of a table in blocks
+    argument: str  # of a record: what a command line may give without names, and the members that it means
+    members: str
+    trust: str  # of a record in a snapshot: whether it is read with an SM_Key; "keys": where keys in records are wanted
+    modifier: int
+    switches: bool  # only switches have it
+    vendor: bool  # only devices of Mellanox have it
+    classic: bool  # a name of python-rdma
+
+
+@dataclass
 class Struct:
     where: Where
     ns: str
@@ -114,6 +133,7 @@ class Struct:
     head: int = 0  # bits before the register, once registers.py has put them there
     fields: list = dc_field(default_factory=list)
     modifiers: list = dc_field(default_factory=list)
+    queries: list = dc_field(default_factory=list)
 
     @property
     def qname(self):
@@ -139,6 +159,8 @@ KINDS = ("uint", "guid", "gid", "lid", "text", "bytes", "struct")
 SECRET_KINDS = ("uint", "gid", "bytes")
 FIXED_BITS = {"guid": 64, "gid": 128, "lid": 16}
 DISPLAYS = ("dec", "hex", "gid_prefix")
+ACCESSES = ("node", "port", "block", "record")
+TRUSTS = ("", "keys", "preferred", "required")
 DUMPS = ("uint", "hex", "array", "string", "node_type", "linkdowndefstate", "linkspeed", "linkspeeden", "linkspeedsup",
          "linkspeedext", "linkspeedexten", "linkspeedextsup", "linkspeedext2", "linkspeedexten2", "linkspeedextsup2",
          "linkwidth", "linkwidthen", "linkwidthsup", "mtu", "opervls", "vlcap", "physportstate", "portstate",
@@ -155,10 +177,12 @@ ATTRIBUTES = {  # element: (required, optional)
               ("legacy", "legacy-sa", "legacy-perf", "count", "type", "display", "enum", "unit", "mask", "mask-bits", "was", "reserved",
                "secret", "well-known", "meaning", "changes", "identifies", "libibmad", "libibmad-bits", "libibmad-rank", "dump")),
     "modifier": (("name", "offset", "bits"), ()),
+    "query": (("access",), ("name", "alias", "about", "snapshot", "entries", "argument", "members", "trust", "modifier", "nodes", "vendor",
+                            "classic")),
     "mask-bit": (("member", "bit"), ()),
 }
 PARENTS = {"chapter": (None,), "enum": ("chapter",), "value": ("enum",), "struct": ("chapter",), "register": ("chapter",),
-           "field": ("struct", "register"), "modifier": ("struct",), "mask-bit": ("field",)}
+           "field": ("struct", "register"), "modifier": ("struct",), "query": ("struct",), "mask-bit": ("field",)}
 ACCESS_REGISTER = (0x0a, 0x51)  # class and attribute of the MADs that carry registers
 
 
@@ -262,6 +286,17 @@ class Reader:
         if self.parent():
             self.parent().modifiers.append(
                 Modifier(where, a["name"], self.offset(where, a["offset"]), self.number(where, "bits", a["bits"])))
+
+    def start_query(self, where, a):
+        s = self.parent()
+        if not s:
+            return
+        for name, known in (("nodes", ("switch",)), ("vendor", ("Mellanox",)), ("classic", ("yes",))):
+            if name in a and a[name] not in known:
+                self.errors.append(where.error(f"{name}= is {' or '.join(known)}, not '{a[name]}'"))
+        s.queries.append(Query(where, a["access"], a.get("name", s.title), a.get("alias", ""), a.get("about", ""), a.get("snapshot", ""),
+                               a.get("entries", ""), a.get("argument", ""), a.get("members", ""), a.get("trust", ""),
+                               self.number(where, "modifier", a.get("modifier"), 0), "nodes" in a, "vendor" in a, "classic" in a))
 
     def start_field(self, where, a):
         f = Field(where, a["name"], a["iba"], a.get("legacy", ""), a.get("legacy-sa", ""), a.get("legacy-perf", ""),

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """Emitter of the tables of descriptors (lib/iba/struct_info.hpp) and of the registry's index (lib/iba/tables.hpp)."""
+import queries
 from cpp import MADE, SPDX, home_class, method_mask, namespaces, quoted, snake
 
 DISPLAY = {"guid": "guid", "gid": "gid", "lid": "dec", "text": "text", "bytes": "bytes", "struct": "bytes"}
@@ -87,12 +88,13 @@ class Tables:
 
 def tables(model):
     made = Tables(model)
-    out = SPDX + MADE + '#include "iba/tables.hpp"\n'
+    out = SPDX + MADE + '#include "iba/queries.hpp"\n#include "iba/tables.hpp"\n'
     for ns in namespaces(model):
         out += f'#include "iba-gen/{ns}.hpp"\n'
-    out += "\nnamespace ib {\n\nnamespace detail::rows {\n\n" + made.definitions() + "\n}  // namespace detail::rows\n\n"
+    out += "\nnamespace ib {\n\nnamespace detail::rows {\n\n" + made.definitions() + queries.definitions(model) + "\n}  // namespace detail::rows\n\n"
     out += "const detail::Tables& detail::tables() {\n"
     out += "  static constexpr Tables tables{rows::structs, rows::indexed, rows::traps, rows::identities};\n  return tables;\n}\n\n"
+    out += "detail::QueryRows detail::query_rows() { return {rows::queries, rows::query_words}; }\n\n"
     for s in model.structs:
         out += f"const StructInfo& {s.qname}::info() {{ return detail::rows::structs[{made.struct_rows[s.qname]}]; }}\n"
     for e in model.enums:

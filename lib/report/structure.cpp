@@ -25,20 +25,23 @@ class Visitor {
 
   void members(Bytes bytes, const StructInfo& info) {
     for (const FieldInfo& field : info.fields) {
-      if (field.reserved) continue;
-      const StructInfo* inner = held_structure(bytes, info, field);
-      if (keys_ == Keys::hidden && holds_secret(bytes, field)) {
-        sink_.null(field.name);
-      } else if (field.count == 1) {
-        element(field.name, bytes, field, inner, 0);
-      } else {
-        sink_.begin_array(field.name);
-        for (std::uint32_t i = 0; i < field.count; ++i) element({}, bytes, field, inner, i);
-        sink_.end_array();
-      }
-      if (field.enumeration != nullptr && field.count == 1)
-        sink_.text_or_null(std::string(field.name) + "_text", symbol(*field.enumeration, read_number(bytes, field)));
+      if (!field.reserved) member(field.name, bytes, field, held_structure(bytes, info, field));
     }
+  }
+
+  /// `inner` is the structure that the field holds, or null.
+  void member(std::string_view key, Bytes bytes, const FieldInfo& field, const StructInfo* inner) {
+    if (keys_ == Keys::hidden && holds_secret(bytes, field)) {
+      sink_.null(key);
+    } else if (field.count == 1) {
+      element(key, bytes, field, inner, 0);
+    } else {
+      sink_.begin_array(key);
+      for (std::uint32_t i = 0; i < field.count; ++i) element({}, bytes, field, inner, i);
+      sink_.end_array();
+    }
+    if (field.enumeration != nullptr && field.count == 1)
+      sink_.text_or_null(std::string(key) + "_text", symbol(*field.enumeration, read_number(bytes, field)));
   }
 
  private:
@@ -95,6 +98,10 @@ void visit_fields(Sink& sink, std::string_view key, Bytes bytes, const StructInf
 
 void visit_field(Sink& sink, std::string_view key, Bytes bytes, const FieldRef& ref) {
   Visitor(sink, Keys::shown).field_at(key, bytes, ref);
+}
+
+void visit_member(Sink& sink, std::string_view key, Bytes bytes, const FieldInfo& field, Keys keys) {
+  Visitor(sink, keys).member(key, bytes, field, field.structure);
 }
 
 void visit_attribute(Sink& sink, Bytes bytes, const StructInfo& info, Keys keys) {

@@ -26,6 +26,9 @@ void visit_fields(Sink& sink, std::string_view key, Bytes bytes, const StructInf
 /// not a nested structure.
 void visit_field(Sink& sink, std::string_view key, Bytes bytes, const FieldRef& ref);
 
+/// Writes one field of the structure that begins at `bytes` as the member `key`, as visit_structure() does.
+void visit_member(Sink& sink, std::string_view key, Bytes bytes, const FieldInfo& field, Keys keys = Keys::hidden);
+
 /// Writes an attribute in the form of all reports: the member `attribute` is its name, the member `data` holds its fields.
 void visit_attribute(Sink& sink, Bytes bytes, const StructInfo& info, Keys keys = Keys::hidden);
 /// Writes a typed attribute in the same form.

@@ -3,45 +3,28 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "base/error.hpp"
 #include "base/escape.hpp"
 #include "base/nearest.hpp"
 #include "base/split.hpp"
-#include "iba-gen/mad.hpp"
-#include "iba-gen/sa.hpp"
+#include "iba/queries.hpp"
 #include "iba/text.hpp"
 
 namespace ib::sa {
 namespace {
 
-constexpr RecordType table[] = {
-    {"ClassPortInfo", "CPI", mad::ClassPortInfo::info, "", ""},
-    {"GUIDInfoRecord", "GIR", GuidInfoRecord::info, "[LID]/[BLOCK]", "LID/blockNum"},
-    {"InformInfoRecord", "IIR", InformInfoRecord::info, "SUBSCRIBER_GID", "subscriberGID"},
-    {"LFTRecord", "LFTR", LinearForwardingTableRecord::info, "[lid]/[block]", "LID/blockNum"},
-    {"LinkRecord", "LR", LinkRecord::info, "[from_lid]/[from_port] [to_lid]/[to_port]", "fromLID/fromPort toLID/toPort"},
-    {"MCMemberRecord", "MCMR", MCMemberRecord::info, "MLID", "MLID"},
-    {"MFTRecord", "MFTR", MulticastForwardingTableRecord::info, "[lid]/[block]", "LID/blockNum"},
-    {"NodeRecord", "NR", NodeRecord::info, "LID", "LID"},
-    {"PKeyTableRecord", "PKTR", PKeyTableRecord::info, "[lid]/[port]/[block]", "LID/portNum/blockNum"},
-    {"PathRecord", "PR", PathRecord::info, "", ""},
-    {"PortInfoRecord", "PIR", PortInfoRecord::info, "[LID]/[PORT]", "endportLID/portNum"},
-    {"RFTRecord", "", RandomForwardingTableRecord::info, "", ""},
-    {"SL2VLTableRecord", "SL2VL", SLToVLMappingTableRecord::info, "[lid]/[in_port]/[out_port]", "LID/inputPortNum/outputPortNum"},
-    {"SMInfo", "", SMInfoRecord::info, "", ""},
-    {"ServiceAssociationRecord", "", ServiceAssociationRecord::info, "", ""},
-    {"ServiceRecord", "SR", ServiceRecord::info, "", ""},
-    {"SwitchInfo", "SWI", SwitchInfoRecord::info, "", ""},
-    {"VLArbitrationTableRecord", "VLAR", VLArbitrationTableRecord::info, "[lid]/[port]/[block]", "LID/outputPortNum/blockNum"},
-    // Names of infiniband-diags, and records that neither program names.
-    {"SMInfoRecord", "SMIR", SMInfoRecord::info, "LID", "LID", false},
-    {"SwitchInfoRecord", "SWIR", SwitchInfoRecord::info, "LID", "LID", false},
-    {"MultiPathRecord", "MPR", MultiPathRecord::info, "", "", false},
-    {"TraceRecord", "TR", TraceRecord::info, "", "", false},
-    {"PortInfoExtendedRecord", "PIER", PortInfoExtendedRecord::info, "[LID]/[PORT]", "LID/portNum", false},
-};
+/// python-rdma's names before the others, in the order of letters.
+std::vector<RecordType> make_types() {
+  std::vector<RecordType> made;
+  for (const QueryInfo& query : all_queries()) {
+    if (!query.by_smp()) made.push_back({query.name, query.alias, query.info, query.argument, query.members, query.classic});
+  }
+  std::ranges::sort(made, [](const RecordType& a, const RecordType& b) { return a.classic != b.classic ? a.classic : a.name < b.name; });
+  return made;
+}
 
 /// The parts of "LID/PORT/BLOCK". A name in the place of the LID may have slashes in it: parts that are not numbers belong to the name.
 std::vector<std::string_view> parts_of(std::string_view word) {
@@ -61,7 +44,10 @@ std::vector<std::string_view> parts_of(std::string_view word) {
 
 }  // namespace
 
-std::span<const RecordType> record_types() { return table; }
+std::span<const RecordType> record_types() {
+  static const std::vector<RecordType> all = make_types();
+  return all;
+}
 
 const RecordType& find_record_type(std::string_view word) {
   const auto names = [](const RecordType& type) { return std::array<std::string_view, 3>{type.name, type.alias, type.info().iba_name}; };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The records of the subnet administrator as words of a command line: the names of python-rdma and infiniband-diags, and the
-// short form that selects records (`2/1` for LID 2, port 1).
+// short form that selects records (`2/1` for LID 2, port 1). iba-defs has them (iba/queries.hpp).
 #pragma once
 
 #include <span>
@@ -16,10 +16,12 @@ namespace ib::sa {
 /// The words for one kind of record.
 struct RecordType {
   std::string_view name, alias;  ///< the alias may be empty
-  const StructInfo& (*info)();
+  const StructInfo* structure;
   std::string_view argument;  ///< the short form in help texts: `[LID]/[PORT]`; empty if there is none
   std::string_view members;   ///< the members that the short form sets: `endportLID/portNum`
   bool classic = true;        ///< a name of python-rdma: its abbreviations take precedence over those of others
+
+  const StructInfo& info() const { return *structure; }
 };
 
 /// Every record that has a name.

@@ -20,25 +20,16 @@
 namespace ib::sa {
 namespace {
 
-constexpr TableInfo infos[] = {
-    {"ClassPortInfo", mad::ClassPortInfo::info},
-    {"NodeRecord", NodeRecord::info},
-    {"PortInfoRecord", PortInfoRecord::info, Trust::none, true},
-    {"SwitchInfoRecord", SwitchInfoRecord::info},
-    {"LinkRecord", LinkRecord::info},
-    {"PathRecord", PathRecord::info},
-    {"SMInfoRecord", SMInfoRecord::info},
-    {"MCMemberRecord", MCMemberRecord::info, Trust::required},
-    {"MCMemberRecord groups", MCMemberRecord::info},
-    {"ServiceRecord", ServiceRecord::info, Trust::none, true},
-    {"InformInfoRecord", InformInfoRecord::info, Trust::preferred},
-    {"GUIDInfoRecord", GuidInfoRecord::info},
-    {"LFTRecord", LinearForwardingTableRecord::info},
-    {"MFTRecord", MulticastForwardingTableRecord::info},
-    {"PKeyTableRecord", PKeyTableRecord::info, Trust::required},
-    {"SL2VLTableRecord", SLToVLMappingTableRecord::info},
-    {"VLArbitrationTableRecord", VLArbitrationTableRecord::info},
-};
+std::vector<TableInfo> make_infos() {
+  std::vector<TableInfo> made;
+  for (const QueryInfo& query : all_queries()) {
+    if (query.by_smp() || query.part.empty()) continue;
+    made.push_back({query.name, query.info, query.trust});
+    // Without an SM_Key an SA gives the groups only.
+    if (query.info == &MCMemberRecord::info()) made.push_back({"MCMemberRecord groups", query.info});
+  }
+  return made;
+}
 
 constexpr std::size_t tables_at_a_time = 4;  // an SA works on one query after another; a table may take many megabytes
 
@@ -58,7 +49,7 @@ class TableReader {
       : transactor_(transactor), reading_(std::move(reading)), failures_(tables) {}
 
   async::Task<> read(std::size_t at, const TableInfo& table) {
-    const bool with_key = table.trust != Trust::none || (reading_.with_keys && table.has_keys);
+    const bool with_key = table.trust == Trust::keys ? reading_.with_keys : table.trust != Trust::none;
     mad::Result<mad::Reply> reply = co_await ask(table, with_key);
     // opensm does not answer a query with a wrong SM_Key.
     if (!reply && with_key && table.trust != Trust::required) reply = co_await ask(table, false);
@@ -115,16 +106,20 @@ class TableReader {
 
 }  // namespace
 
-std::span<const TableInfo> stored_table_infos() { return infos; }
+std::span<const TableInfo> stored_table_infos() {
+  static const std::vector<TableInfo> all = make_infos();
+  return all;
+}
 
 const TableInfo* find_stored_table(std::string_view name) {
-  const auto* found = std::ranges::find(infos, name, &TableInfo::name);
-  return found == std::end(infos) ? nullptr : found;
+  const std::span<const TableInfo> all = stored_table_infos();
+  const auto found = std::ranges::find(all, name, &TableInfo::name);
+  return found == all.end() ? nullptr : &*found;
 }
 
 const TableInfo* stored_table_for(const mad::Request& request) {
   const bool trusted = request.path.ib().sm_key != 0;
-  for (const TableInfo& table : infos) {
+  for (const TableInfo& table : stored_table_infos()) {
     if (table.record().attribute_id != request.attribute_id) continue;
     if (&table.record() != &MCMemberRecord::info() || trusted == (table.trust == Trust::required)) return &table;
   }

@@ -14,26 +14,23 @@
 #include <string_view>
 #include <vector>
 
+#include "iba/queries.hpp"
 #include "mad/transactor.hpp"
 
 namespace ib::sa {
 
-/// Whether a table is read with an SM_Key.
-enum class Trust : std::uint8_t {
-  none,       ///< without a key, unless keys in records are wanted
-  preferred,  ///< with a key; without one if the SA does not accept it
-  required,   ///< with a key only
-};
+using ib::Trust;
 
 /// A table that is worth keeping.
 struct TableInfo {
   std::string_view name;  ///< unique: "NodeRecord", "PathRecord", "MCMemberRecord", "MCMemberRecord groups"
-  const StructInfo& (*record)();
+  const StructInfo* structure;
   Trust trust = Trust::none;
-  bool has_keys = false;  ///< the records hold keys, which are zero in answers to queries without an SM_Key
+
+  const StructInfo& record() const { return *structure; }
 };
 
-/// All tables that are worth keeping, the ones that most commands need first.
+/// All tables that are worth keeping: the records that iba-defs has in the part sa of a snapshot, in its order.
 std::span<const TableInfo> stored_table_infos();
 /// The table of that name. Null if there is none.
 const TableInfo* find_stored_table(std::string_view name);

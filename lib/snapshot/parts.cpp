@@ -23,6 +23,7 @@ constexpr std::array infos{
     PartInfo{Part::pkeys, "pkeys", "P_Key tables"},
     PartInfo{Part::guids, "guids", "GUIDInfo"},
     PartInfo{Part::sminfo, "sminfo", "SMInfo of subnet managers"},
+    PartInfo{Part::attributes, "attributes", "all other attributes that smpquery reads by name: by --also"},
     PartInfo{Part::counters, "counters", "PortCounters and PortCountersExtended"},
     PartInfo{Part::details, "details", "all other counters that perfquery shows"},
     PartInfo{Part::congestion, "congestion", "congestion control"},
@@ -40,7 +41,7 @@ constexpr auto parts = [] {
 
 std::span<const Part> all_parts() { return parts; }
 
-bool is_usual(Part part) { return part != Part::phy; }
+bool is_usual(Part part) { return part != Part::phy && part != Part::attributes; }
 
 std::string_view name(Part part) { return infos.at(static_cast<std::size_t>(part)).name; }
 

@@ -22,6 +22,7 @@ enum class Part : std::uint8_t {
   pkeys,       ///< P_Key tables
   guids,       ///< GUIDInfo
   sminfo,      ///< SMInfo of the ports that have a subnet manager
+  attributes,  ///< the other attributes of subnet management that iba-defs has in this part; read only where it is wanted by name
   counters,    ///< ClassPortInfo of performance management, PortCounters, PortCountersExtended
   details,     ///< the other attributes of performance management that commands show
   congestion,  ///< congestion control

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 #include "counters/attributes.hpp"
@@ -11,6 +12,9 @@
 #include "iba-gen/mad.hpp"
 #include "iba-gen/mlx.hpp"
 #include "iba-gen/pm.hpp"
+#include "iba/generic.hpp"
+#include "iba/queries.hpp"
+#include "iba/registry.hpp"
 #include "subnet/forwarding_tables.hpp"
 #include "subnet/mlnx.hpp"
 #include "subnet/mlnx_vendor.hpp"
@@ -41,6 +45,34 @@ bool names(const Questions& of, const StructInfo& info) { return of.attribute ==
 /// Appends the modifiers of the blocks of a table with `count` entries: first, first + step, ….
 void add_blocks(Values& to, std::uint32_t first, std::size_t count, std::uint32_t per_block, std::uint32_t step = 1) {
   for (std::uint32_t i = 0; i * std::size_t{per_block} < count; ++i) to.push_back(first + i * step);
+}
+
+/// The SMP attributes whose requests are planned here, in the sweep or by the part phy.
+bool is_planned(const StructInfo* attribute) {
+  const std::array planned{&smp::NodeInfo::info(),
+                           &smp::NodeDescription::info(),
+                           &smp::SwitchInfo::info(),
+                           &smp::PortInfo::info(),
+                           &smp::PortInfoExtended::info(),
+                           &smp::MlnxExtPortInfo::info(),
+                           &smp::LinearForwardingTable::info(),
+                           &mlx::AdaptiveRoutingInfo::info(),
+                           &smp::MulticastForwardingTable::info(),
+                           &smp::SLToVLMappingTable::info(),
+                           &smp::VLArbitrationTable::info(),
+                           &smp::PKeyTable::info(),
+                           &smp::GuidInfo::info(),
+                           &smp::SMInfo::info(),
+                           &smp::MlnxGeneralCapabilities::info(),
+                           &smp::MlnxExtNodeInfo::info()};
+  return std::ranges::find(planned, attribute) != planned.end();
+}
+
+/// The number of elements that one block of a table has.
+std::uint32_t entries_per_block(const StructInfo& table) {
+  std::uint32_t most = 1;
+  for (const FieldInfo& field : table.fields) most = std::max(most, field.count);
+  return most;
 }
 
 Values blocks(std::size_t count, std::uint32_t per_block, std::uint32_t from = 0) {
@@ -150,7 +182,8 @@ std::vector<Questions> Questionnaire::questions(Part part, PortIndex port, unsig
     case Part::vlarb:
       return vl_arbitration(of, step);
     default:
-      return step == 0 ? tables(part, of) : std::vector<Questions>{};
+      if (step == 0) return tables(part, of);
+      return step == 1 ? marked(part, of) : std::vector<Questions>{};
   }
 }
 
@@ -182,6 +215,25 @@ std::vector<Questions> Questionnaire::linear_tables(const Agent& of) {
   std::vector<Questions> all{
       {.attribute = &smp::LinearForwardingTable::info(), .values = subnet::LinearTable(of.node.switch_info()).unknown_blocks()}};
   if (subnet::is_mellanox(of.node.info)) all.push_back({.attribute = &mlx::AdaptiveRoutingInfo::info(), .values = {0}, .unsure = true});
+  return all;
+}
+
+/// The requests for the attributes that iba-defs has in `part`, and that have no plan of their own.
+std::vector<Questions> Questionnaire::marked(Part part, const Agent& of) {
+  std::vector<Questions> all;
+  for (const QueryInfo& query : all_queries()) {
+    if (!query.by_smp() || query.part != name(part) || is_planned(query.info)) continue;
+    if (query.vendor && !subnet::is_mellanox(of.node.info)) continue;
+    if (query.switches && !(of.is_switch && of.node.has_switch_info)) continue;
+    Questions asked{.attribute = query.info, .values = {query.modifier}, .unsure = true};
+    if (query.access == Access::port) asked.values = of.numbers;
+    if (query.access == Access::block && !query.entries.empty()) {
+      const std::vector<std::uint8_t> info = wire::packed_vector(of.node.switch_info());
+      const std::uint64_t entries = read_number(info, *find_field(smp::SwitchInfo::info(), query.entries));
+      asked.values = blocks(entries, entries_per_block(*query.info));
+    }
+    all.push_back(std::move(asked));
+  }
   return all;
 }
 

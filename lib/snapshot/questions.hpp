@@ -21,6 +21,8 @@
 //                                 claims more than any has: of each port as many as make Questionnaire::most_pkey_requests together
 //   guids       all               GUIDInfo: GUIDCap entries
 //   sminfo      managers          SMInfo of ports with IsSM, and of the port at the SM LID of our own one
+//   attributes  all               what iba-defs has in this part, and in other parts without a plan here: of a node once, of ports 0…N,
+//                                 tables in blocks as far as SwitchInfo says; what Mellanox or switches have of nobody else (smpquery)
 //   counters    all, at QP1       ClassPortInfo; PortCounters and PortCountersExtended of 0, of each port, of 255 with AllPortSelect
 //   details     all, at QP1       the attributes of detail_attributes(), of 0, of each port and of 255
 //   congestion  all, at QP1       ClassPortInfo, CongestionInfo; where one is answered CongestionKeyInfo, CongestionLog, TimeStamp,
@@ -107,6 +109,7 @@ class Questionnaire {
   std::vector<Questions> tables(Part part, const Agent& of) const;
   std::vector<Questions> ports(const Agent& of) const;
   static std::vector<Questions> linear_tables(const Agent& of);
+  static std::vector<Questions> marked(Part part, const Agent& of);
   std::vector<Questions> missing_port_infos(const Agent& of) const;
   std::vector<Questions> vl_arbitration(const Agent& of, unsigned step) const;
   std::optional<smp::PortInfo> port_info(const Agent& of, std::uint32_t number) const;

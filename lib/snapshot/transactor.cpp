@@ -11,6 +11,7 @@
 #include "iba-gen/mad.hpp"
 #include "iba-gen/mlx.hpp"
 #include "iba-gen/pm.hpp"
+#include "iba/queries.hpp"
 #include "iba/registry.hpp"
 #include "iba/secrets.hpp"
 #include "mad/answer.hpp"
@@ -55,29 +56,9 @@ mad::Result<mad::Reply> stored_timeout(const mad::Request& request, const Stored
 /// The part that reads an attribute, or none if no part does.
 std::optional<Part> part_of(std::uint8_t mgmt_class, std::uint16_t attribute) {
   if (mad::is_smp(mgmt_class)) {
-    switch (attribute) {
-      case smp::LinearForwardingTable::attribute_id:
-        return Part::lft;
-      case mlx::AdaptiveRoutingInfo::attribute_id:
-        return Part::lft;
-      case smp::MulticastForwardingTable::attribute_id:
-        return Part::mft;
-      case smp::SLToVLMappingTable::attribute_id:
-        return Part::sl2vl;
-      case smp::VLArbitrationTable::attribute_id:
-        return Part::vlarb;
-      case smp::PKeyTable::attribute_id:
-        return Part::pkeys;
-      case smp::GuidInfo::attribute_id:
-        return Part::guids;
-      case smp::SMInfo::attribute_id:
-        return Part::sminfo;
-      case smp::MlnxGeneralCapabilities::attribute_id:
-      case smp::MlnxExtNodeInfo::attribute_id:
-        return Part::phy;
-      default:
-        return Part::ports;
-    }
+    const QueryInfo* query = find_smp_query(attribute);
+    if (query == nullptr) return std::nullopt;
+    return query->part == name(Part::topology) ? Part::ports : find_part(query->part);
   }
   if (mgmt_class == mad::mgmt_class::sa) return Part::sa;
   if (mgmt_class == mad::mgmt_class::congestion) return Part::congestion;
@@ -100,21 +81,28 @@ void set_keys(std::vector<std::uint8_t>& payload, const AnswerKey& key) {
   }
 }
 
+/// The part "port" of an attribute modifier; nothing if the attribute has no such part.
+std::optional<std::uint32_t> port_in(const StructInfo& attribute, std::uint32_t modifier) {
+  const auto part = std::ranges::find(attribute.modifier, std::string_view("port"), &ModifierInfo::name);
+  if (part == attribute.modifier.end()) return std::nullopt;
+  constexpr std::uint32_t all_bits = 32;
+  const std::uint32_t shifted = modifier >> (all_bits - part->bit_offset - part->bits);
+  return part->bits == all_bits ? shifted : shifted & ((1U << part->bits) - 1);
+}
+
 /// Whether the request itself names the port that it is about. If so, the entry port of the node does not matter.
 bool names_port(const mad::Request& request) {
   if (mad::is_smp(request.mgmt_class)) {
     switch (request.attribute_id) {
-      case smp::PKeyTable::attribute_id:
-        return request.attribute_modifier >> 16U != 0;
-      case smp::VLArbitrationTable::attribute_id:
-        return (request.attribute_modifier & 0xffffU) != 0;
       case smp::SLToVLMappingTable::attribute_id:
         return true;
-      case smp::GuidInfo::attribute_id:
       case smp::SMInfo::attribute_id:
         return false;
-      default:
-        return request.attribute_modifier != 0;
+      default: {
+        const QueryInfo* query = find_smp_query(request.attribute_id);
+        if (query == nullptr || query->access == Access::node) return request.attribute_modifier != 0;
+        return port_in(*query->info, request.attribute_modifier).value_or(0) != 0;
+      }
     }
   }
   return request.mgmt_class == mad::mgmt_class::performance && request.attribute_id != mad::ClassPortInfo::attribute_id &&

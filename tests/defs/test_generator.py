@@ -129,6 +129,39 @@ class Complaints(unittest.TestCase):
         self.check(struct(part, field("a", "0[0]", 16), more=' class="0x01:1" attribute="0x10"'),
                    (3, "t::S: the modifier ends at 1[0], not at 4[0]"))
 
+    def test_query(self):
+        smp = ' class="0x01:1" attribute="0x10" methods="Get"'
+        record = ' class="0x03:2" attribute="0x10" methods="GetTable"'
+        port, whole = '<modifier name="port" offset="0[0]" bits="32"/>', field("a", "0[0]", 16)
+
+        def query(words):
+            return f"<query {words}/>"
+
+        self.check(struct(port, query('access="port" snapshot="attributes" about="x"'), whole, more=smp))
+        self.check(struct(query('access="record" name="A" alias="B"'), query('access="record" name="C"'), whole, more=record))
+        for words, complaint in (
+                ('access="link"', "unknown access 'link'"),
+                ('access="port"', "access port needs a <modifier> called port"),
+                ('access="block"', "access block needs a <modifier>"),
+                ('access="record"', "access record is for attributes of class 0x03"),
+                ('access="node" argument="LID" members="LID"', "argument=, members= and trust= are for records"),
+                ('access="node" entries="linear_fdb_cap"',
+                 "entries= names the field of smp::SwitchInfo that has the number of entries of a table in blocks")):
+            self.check(struct(query(words), whole, more=smp), (3, "t::S: " + complaint))
+        for words, complaint in (
+                ('access="record" argument="LID"', "argument= and members= go together"),
+                ('access="record" trust="some"', "unknown trust 'some'"),
+                ('access="record" snapshot="lft"', "a record belongs to the part sa of a snapshot"),
+                ('access="record" modifier="4"', "modifier=, nodes= and vendor= are for SMPs"),
+                ('access="node"', "access node is for attributes of class 0x01")):
+            more = record if "node" not in words else record.replace("GetTable", "Get")
+            self.check(struct(query(words), whole, more=more), (3, "t::S: " + complaint))
+        self.check(struct(port, query('access="port" modifier="4"'), whole, more=smp), (4, "t::S: a fixed modifier= goes with access node"))
+        self.check(struct(query('access="node"'), whole, more=smp.replace("Get", "Set")), (3, "t::S: an SMP that is read has the method Get"))
+        self.check(struct(query('access="node" vendor="Cisco"'), whole, more=smp), (3, "vendor= is Mellanox, not 'Cisco'"))
+        self.check(struct(query('access="node" name="A" alias="B"'), query('access="node" name="b"'), whole, more=smp),
+                   (4, "t::S: 'b' is a name already, of line 3 in t.xml"))
+
     def test_secret(self):
         self.check(struct(field("a", "0[0]", 16, 'kind="uint" display="hex" secret="yes" well-known="1"')))
         self.check(struct(field("a", "0[0]", 16, 'kind="bytes" secret="no"')))

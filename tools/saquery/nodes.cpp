@@ -3,38 +3,61 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
+#include <utility>
 
 #include "base/escape.hpp"
 #include "iba-gen/sa.hpp"
 #include "iba/text.hpp"
-#include "report/member_names.hpp"
 #include "sa/nodes.hpp"
 #include "tools/saquery/saquery.hpp"
 
 namespace ib::tools::saquery {
 namespace {
 
-struct NodesReport final : Report {
-  struct NamedNode {
-    sa::NodeRecord record;
-    std::optional<std::string> mapped;  ///< the name in the node name map of the site
+struct NamedNode {
+  sa::NodeRecord record;
+  std::optional<std::string> mapped;  ///< the name in the node name map of the site
 
-    std::string name() const { return mapped ? *mapped : description_of(record); }
-    std::string diags_name() const { return mapped ? printable_words(*mapped) : printable(description_of(record)); }
-  };
+  std::string name() const { return mapped ? *mapped : description_of(record); }
+  std::string diags_name() const { return mapped ? printable_words(*mapped) : printable(description_of(record)); }
+};
+
+using report::Cell;
+using report::Column;
+
+// Their meanings in the dictionary of JSON are those of tools/shared/fabric_columns.cpp.
+constexpr std::array<Column<NamedNode>, 7> node_list_columns{{
+    {{.key = "node_guid", .heading = "GUID"}, [](const NamedNode& node) { return Cell(node.record.node_info.node_guid); }},
+    {{.key = "node_type", .heading = "TYPE", .usual = true, .coded = true},
+     [](const NamedNode& node) {
+       const smp::NodeType type = node.record.node_info.node_type;
+       return Cell(report::Coded{static_cast<double>(type), std::string(smp::to_text(type))});
+     }},
+    {{.key = "node_description", .heading = "NODE", .usual = true},
+     [](const NamedNode& node) { return Cell(description_of(node.record)); }},
+    {{.key = "node_name", .heading = "NAME"}, [](const NamedNode& node) { return report::text_cell(node.mapped.value_or("")); }},
+    {{.key = "port_guid", .heading = "PORT GUID", .usual = true},
+     [](const NamedNode& node) { return Cell(node.record.node_info.port_guid); }},
+    {{.key = "port_num", .heading = "PORT", .usual = true},
+     [](const NamedNode& node) { return Cell(std::uint64_t{node.record.node_info.local_port_num}); }},
+    {{.key = "lid", .heading = "LID", .usual = true}, [](const NamedNode& node) { return Cell(std::uint64_t{node.record.lid.value}); }},
+}};
+
+struct NodesReport final : Report {
   ListKind what = ListKind::adapters;
   std::vector<NamedNode> nodes;
   bool torn = false;
+  report::Table<NamedNode> table{std::span<const Column<NamedNode>>(node_list_columns)};
+  std::optional<std::size_t> most_width;  ///< of a table, where one is wanted
 
   void visit(report::Sink& sink) const override {
     sink.value("complete", !torn);
-    sink.begin_array("nodes");
-    report::announce(sink, [](report::Sink& to) { visit_node(to, {}); });
-    for (const NamedNode& node : nodes) visit_node(sink, node);
-    sink.end_array();
+    table.visit(sink, "nodes", nodes);
   }
   void text(TextOut& out) const override {
+    if (most_width) return out.write(table.text(nodes, *most_width));
     print(
         out, [](const NamedNode& node) { return in_quotes(node.name()); }, [](const NamedNode& node) { return escaped(node.name()); },
         [](Guid guid) { return to_text(guid); });
@@ -47,18 +70,6 @@ struct NodesReport final : Report {
   Exit status() const override { return torn ? Exit::incomplete : Exit::ok; }
 
  private:
-  static void visit_node(report::Sink& sink, const NamedNode& node) {
-    const smp::NodeInfo& info = node.record.node_info;
-    sink.begin_object();
-    sink.value("node_guid", info.node_guid);
-    sink.symbol("node_type", info.node_type, smp::to_text(info.node_type));
-    sink.value("node_description", description_of(node.record));
-    sink.text_or_null("node_name", node.mapped.value_or(""));
-    sink.value("port_guid", info.port_guid);
-    sink.value("port_num", info.local_port_num);
-    sink.value("lid", node.record.lid);
-    sink.end_object();
-  }
   template <class Quoted, class Name, class GuidText>
   void print(TextOut& out, Quoted in_quotes, Name name, GuidText guid_text) const {
     if (what == ListKind::adapters) out.write("   LID \"name\"\n================\n");
@@ -212,7 +223,9 @@ async::Task<sa::Nodes> find_nodes(Session& session, ListKind list, std::string w
   throw Error(fmt::format("The SA knows no node {}{}", in_quotes(word), near));
 }
 
-void emit_nodes(Session& session, Emit& emit, ListKind list, sa::Nodes nodes) {
+std::vector<std::string> node_list_keys() { return keys_of(node_list_columns); }
+
+void emit_nodes(Session& session, Emit& emit, ListKind list, sa::Nodes nodes, const TableOptions& table) {
   if (list == ListKind::one_lid && !nodes.records.empty()) nodes.records.resize(1);
   NodesReport report;
   report.what = list;
@@ -222,6 +235,11 @@ void emit_nodes(Session& session, Emit& emit, ListKind list, sa::Nodes nodes) {
     report.nodes.push_back({node, mapped ? std::optional(std::string(*mapped)) : std::nullopt});
   }
   if (nodes.torn) warn_torn(session.log(), nodes.records.size());
+  if (table.given()) {
+    table.apply(report.table);
+    report.table.arrange(report.nodes);
+    report.most_width = terminal_of(session.world().out).width.value_or(report::unlimited_width);
+  }
   emit(report);
 }
 

@@ -11,6 +11,7 @@
 #include "iba-gen/sa.hpp"
 #include "iba/secrets.hpp"
 #include "iba/text.hpp"
+#include "report/field_columns.hpp"
 #include "sa/record_types.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/saquery/option_tables.hpp"
@@ -23,8 +24,10 @@ std::string item_list() {
   std::string text =
       "Asks the subnet administrator for the records ITEM whose members have\n"
       "the values that ARG and MEMBER=VALUE say. ITEM and ARG are one of\n";
-  for (const sa::RecordType& type : sa::record_types())
-    text += fmt::format("    {}{}{}  {}\n", type.name, type.alias.empty() ? "" : " ", type.alias, type.argument);
+  for (const sa::RecordType& type : sa::record_types()) {
+    text += fmt::format("    {}{}{}{}{}\n", type.name, type.alias.empty() ? "" : " ", type.alias, type.argument.empty() ? "" : "  ",
+                        type.argument);
+  }
   return text + "A LID may be given as any TARGET, such as the name of its node.";
 }
 
@@ -36,6 +39,37 @@ std::vector<std::string> member_assignments(const std::string& item) {
   }
   return words;
 }
+
+/// The records of a report as a table, in which each field is a column.
+struct RecordTable final : Report {
+  using Column = report::FieldColumn<Bytes>;
+
+  RecordTable(FormedReport of, const TableOptions& options, std::FILE* file)
+      : found(std::move(of)),
+        columns(columns_of(*found.records.type, found.keys)),
+        table(columns),
+        most_width(terminal_of(file).width.value_or(report::unlimited_width)) {
+    options.apply(table);
+    for (const Bytes record : found.records.bytes) rows.push_back(record);
+    table.arrange(rows);
+  }
+  static std::vector<Column> columns_of(const StructInfo& type, Keys keys) {
+    return report::field_columns<Bytes>(type, keys, [](Bytes record) { return record; });
+  }
+
+  void visit(report::Sink& sink) const override {
+    found.visit_query(sink);
+    table.visit(sink, "records", rows);
+  }
+  void text(TextOut& out) const override { out.write(table.text(rows, most_width)); }
+  Exit status() const override { return found.status(); }
+
+  FormedReport found;
+  std::vector<Column> columns;
+  report::Table<Bytes, Column> table;
+  std::vector<Bytes> rows;
+  std::size_t most_width;
+};
 
 using Assignments = std::vector<std::pair<std::string, std::string>>;
 
@@ -103,6 +137,7 @@ class Saquery final : public Command {
     add_member_options(set, take);
     for (const std::string_view names : {"-f --flow_label --flow-label", "-F"})
       set.value(names, "VALUE", flow_label.help(), [take](std::string_view text) { take(flow_label, text); });
+    add_table_options(set, common, table_, [this] { return column_keys(); });
     add_common(set, common, group_fabric);
   }
 
@@ -117,10 +152,11 @@ class Saquery final : public Command {
     if (list_ == ListKind::records) {
       co_await list_records(session, emit);
     } else if (list_ == ListKind::managers) {
+      if (table_.given()) throw UsageError(fmt::format("{} prints two lists: --format, --columns, --sort and --top are for one", chosen_));
       co_await list_managers(session, emit, fetch_records);
     } else {
       sa::Nodes nodes = co_await find_nodes(session, list_, first_word().value_or(""));
-      emit_nodes(session, emit, list_, std::move(nodes));
+      emit_nodes(session, emit, list_, std::move(nodes), table_);
     }
   }
 
@@ -132,6 +168,14 @@ class Saquery final : public Command {
     chosen_ = names;
     record_ = record;
     list_ = list;
+  }
+
+  /// The names of the columns that a table of the records, or of the nodes, has.
+  std::vector<std::string> column_keys() const {
+    if (list_ == ListKind::managers) return {};
+    if (list_ != ListKind::records) return node_list_keys();
+    const std::string item = !record_.empty() ? record_ : words_.empty() ? "NodeRecord" : words_.front();
+    return keys_of(RecordTable::columns_of(sa::Pattern(sa::find_record_type(item).info()).answer(), Keys::hidden));
   }
 
   std::optional<std::string> first_word() const { return words_.empty() ? std::nullopt : std::optional(words_[0]); }
@@ -161,7 +205,11 @@ class Saquery final : public Command {
     report.single = method == mad::method::get;
     co_await fetch_records(session, report, method);
     if (report.records.bytes.empty() && !emit.json()) session.note("0 records");
-    emit(report);
+    if (table_.given()) {
+      emit(RecordTable(std::move(report), table_, session.world().out));
+    } else {
+      emit(report);
+    }
   }
 
   async::Task<sa::Pattern> make_pattern(Session& session) {
@@ -244,6 +292,7 @@ class Saquery final : public Command {
   bool get_{}, no_defaults_{};
   std::optional<std::string> source_to_destination_;  ///< SRC:DST
   Assignments ends_;                                  ///< the ends of a path: LIDs, names of nodes or GIDs
+  TableOptions table_;
   Assignments by_option_;
 };
 

@@ -18,6 +18,7 @@
 #include "tools/frame/session.hpp"
 #include "tools/saquery/diags_forms.hpp"
 #include "tools/shared/records_report.hpp"
+#include "tools/shared/table_options.hpp"
 
 namespace ib::tools::saquery {
 
@@ -67,8 +68,10 @@ async::Task<sa::Nodes> find_nodes(Session& session, ListKind list, std::string w
 /// The nodes of `list` among all NodeRecords. If LMC is not zero, a node is found by its base LID only; the SA would find it by all its
 /// LIDs.
 async::Task<sa::Nodes> search_all_nodes(Session& session, ListKind list, std::string word);
-/// Emits the list about `nodes`.
-void emit_nodes(Session& session, Emit& emit, ListKind list, sa::Nodes nodes);
+/// Emits the list about `nodes`, as a table where `table` wants one.
+void emit_nodes(Session& session, Emit& emit, ListKind list, sa::Nodes nodes, const TableOptions& table = {});
+/// The names of the columns of that table.
+std::vector<std::string> node_list_keys();
 /// Lists the ports of subnet managers.
 async::Task<> list_managers(Session& session, Emit& emit, FetchRecords fetch);
 

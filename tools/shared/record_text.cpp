@@ -5,9 +5,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "base/escape.hpp"
+#include "iba-gen/mad.hpp"
+#include "iba-gen/sa.hpp"
 #include "iba-gen/smp.hpp"
 #include "iba/dump.hpp"
 #include "iba/generic.hpp"
@@ -111,10 +114,20 @@ const Form* find_form(const FieldInfo& field) {
   return form != std::end(forms) ? &*form : nullptr;
 }
 
+/// Whether python-rdma's text of a record is known: it has numbers without their words.
+bool is_recorded(const StructInfo& info) {
+  const std::array recorded{&mad::ClassPortInfo::info(),           &sa::NodeRecord::info(),       &sa::PortInfoRecord::info(),
+                            &sa::SLToVLMappingTableRecord::info(), &sa::SwitchInfoRecord::info(), &sa::LinearForwardingTableRecord::info(),
+                            &sa::VLArbitrationTableRecord::info(), &sa::LinkRecord::info(),       &sa::GuidInfoRecord::info(),
+                            &sa::PKeyTableRecord::info(),          &sa::PathRecord::info(),       &sa::MCMemberRecord::info()};
+  return std::ranges::find(recorded, &info) != recorded.end();
+}
+
 DottedOptions make_style(const StructInfo& info, RecordNames names, Keys keys) {
   DottedOptions style;
   style.keys = keys;
   style.indent = indent;
+  style.words = !is_recorded(info);
   if (names == RecordNames::internal) return style;
   style.names = NameStyle::saquery;
   style.reserved = true;

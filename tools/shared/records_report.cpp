@@ -42,6 +42,11 @@ void visit_records(report::Sink& sink, std::string_view key, const sa::RecordBuf
 }
 
 void RecordsReport::visit(report::Sink& sink) const {
+  visit_query(sink);
+  visit_records(sink, "records");
+}
+
+void RecordsReport::visit_query(report::Sink& sink) const {
   sink.value("attribute", records.type->iba_name);
   sink.begin_object("match");
   for (const sa::Pattern::Match& match : pattern.matches()) {
@@ -54,7 +59,6 @@ void RecordsReport::visit(report::Sink& sink) const {
   }
   sink.end_object();
   sink.value("complete", !records.torn);
-  visit_records(sink, "records");
 }
 
 void RecordsReport::visit_records(report::Sink& sink, std::string_view key) const {

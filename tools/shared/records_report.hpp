@@ -22,6 +22,8 @@ struct RecordsReport : Report {
 
   explicit RecordsReport(sa::Pattern asked) : pattern(std::move(asked)) {}
   void visit(report::Sink& sink) const override;
+  /// Writes what precedes the records.
+  void visit_query(report::Sink& sink) const;
   /// Writes only the records, as the array `key`.
   void visit_records(report::Sink& sink, std::string_view key) const;
   /// A line for each record.

@@ -15,6 +15,10 @@ void TableOptions::refuse_for_json(Format format, std::string_view rows, std::st
 }
 
 void add_table_options(OptionSet& set, CommonOptions& common, TableOptions& options, std::vector<std::string> keys) {
+  add_table_options(set, common, options, OfferedWords([keys = std::move(keys)] { return keys; }));
+}
+
+void add_table_options(OptionSet& set, CommonOptions& common, TableOptions& options, const OfferedWords& keys) {
   const std::string_view format_help =
       "Print the result as a table that fits the terminal, as one with all columns (wide), as JSON, JSON lines, CSV or tab-separated "
       "values.";
@@ -28,7 +32,7 @@ void add_table_options(OptionSet& set, CommonOptions& common, TableOptions& opti
   set.text("--columns", options.columns, "KEY[,KEY...]", "Show these columns, by their names in JSON; all: every one.");
   set.offer(keys);
   set.text("--sort", options.sort, "KEY", "Sort by this column; --sort=-KEY: the greatest value first.");
-  set.offer(std::move(keys));
+  set.offer(keys);
   set.number("--top", options.top, "N", "Show the first N rows only.", {.low = 1});
 }
 

@@ -49,6 +49,8 @@ struct TableOptions {
 
 /// Adds --format, which takes the place of the common one, --columns, --sort and --top. `keys` are those of the columns.
 void add_table_options(OptionSet& set, CommonOptions& common, TableOptions& options, std::vector<std::string> keys);
+/// The same for a table whose columns the rest of the command line decides.
+void add_table_options(OptionSet& set, CommonOptions& common, TableOptions& options, const OfferedWords& keys);
 
 /// The keys of columns.
 template <class Columns>

@@ -8,6 +8,7 @@
 #include "mad/plain_text.hpp"
 #include "mad/transactor.hpp"
 #include "path/json.hpp"
+#include "subnet/mlnx_vendor.hpp"
 #include "tools/shared/attribute_text.hpp"
 #include "tools/smpquery/operation.hpp"
 
@@ -29,6 +30,7 @@ struct AttributeReport final : Report {
   AttributeText attribute;
   Keys keys{};
   NewFields new_fields{};
+  bool words{};  ///< beside numbers; python-rdma prints the attributes that it has without
 
   void visit(report::Sink& sink) const override {
     sink.value("operation", operation);
@@ -38,8 +40,8 @@ struct AttributeReport final : Report {
   }
   void text(TextOut& out) const override {
     DottedOptions how = smpquery_listing;
-    how.words = attribute.info == &smp::PortInfoExtended::info() || attribute.info == &smp::MlnxExtPortInfo::info();
-    attribute.text(out, how);  // python-rdma prints PortInfo and NodeInfo without words
+    how.words = words;
+    attribute.text(out, how);
   }
   void diags_text(TextOut& out) const override {
     out.print("{}\n", diags_heading);
@@ -66,6 +68,7 @@ async::Task<> attribute(const OperationRun& op, Heading heading, const StructInf
   report.modifier = modifier & ~extended_speeds_bit;
   report.keys = op.session.options().keys;
   report.new_fields = op.session.world().diags_release->new_fields;
+  report.words = !op.query.classic;
   report.attribute = AttributeText(op.session.options(), info, report.bytes);
   if (&info == &smp::PortInfo::info()) warn_of_link_width(op.session, report.bytes);
   op.emit(report);
@@ -111,7 +114,26 @@ struct DescriptionReport final : Report {
   }
 };
 
+/// Refuses to send an attribute of a vendor to a device of another one.
+async::Task<> check_vendor(const OperationRun& op) {
+  if (!op.query.vendor) co_return;
+  const auto node = co_await op.get<smp::NodeInfo>(0, "node info query failed");
+  if (subnet::is_mellanox(node)) co_return;
+  op.session.refuse(Error(fmt::format("{} is no device of Mellanox: {} is not sent to it", mad::target_text(op.node.path), op.query.name)),
+                    op.words("not supported"));
+}
+
 }  // namespace
+
+async::Task<> any_attribute(const OperationRun& op) {
+  const QueryInfo& query = op.query;
+  const bool of_node = query.access == Access::node;
+  if (of_node && op.modifier != 0) throw UsageError(fmt::format("ATTR_MOD is not for {}, which is of a whole node", query.name));
+  co_await check_vendor(op);
+  const bool has_port = query.access == Access::port;
+  const Heading heading{query.name, query.name, has_port, has_port, "query failed"};
+  co_await attribute(op, heading, *query.info, of_node ? query.modifier : op.modifier);
+}
 
 async::Task<> node_info(const OperationRun& op) {
   constexpr Heading heading{"NodeInfo", "Node info", false, false, "node info query failed"};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The operations of smpquery. Operations that print one attribute are in attributes.cpp, operations that print tables in tables.cpp.
+// The operations of smpquery: every attribute that iba-defs says to be read by SMP. Those that the references have too print their texts:
+// operations that print one attribute are in attributes.cpp, operations that print tables in tables.cpp. All others are any_attribute().
 #pragma once
 
 #include <cstdint>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "async/task.hpp"
+#include "iba/queries.hpp"
 #include "iba/struct_info.hpp"
 #include "tools/frame/emit.hpp"
 #include "tools/frame/session.hpp"
@@ -18,6 +20,7 @@ struct OperationRun {
   Session& session;
   Emit& emit;
   const Destination& node;
+  const QueryInfo& query;
   std::string_view word;   ///< the operation as the user wrote it
   std::uint32_t modifier;  ///< ATTR_MOD, usually a port number
   bool extended;           ///< -x: request PortInfo with extended speeds
@@ -36,13 +39,17 @@ struct OperationRun {
 };
 
 struct Operation {
-  std::string_view name, short_name, attribute;  ///< the names of the operation; unambiguous abbreviations and any case are allowed
+  std::string_view name, short_name;  ///< the names of the operation; unambiguous abbreviations and any case are allowed
+  std::string_view attribute;         ///< its name as an attribute: SMPNodeInfo
+  const QueryInfo* query;
   async::Task<> (*run)(const OperationRun& op);
-  bool python_rdma = true;  ///< an operation of python-rdma; its abbreviations take precedence over those of newer operations
-  bool diags = true;        ///< infiniband-diags has the operation, by its name and short name
+  bool python_rdma;         ///< an operation of python-rdma; its abbreviations take precedence over those of newer operations
+  bool diags;               ///< infiniband-diags has the operation, by its name and short name
   std::string_view rows{};  ///< Command::table_rows()
 };
 
+/// Prints the attribute as its descriptor says.
+async::Task<> any_attribute(const OperationRun& op);
 async::Task<> node_info(const OperationRun& op);
 async::Task<> node_description(const OperationRun& op);
 async::Task<> port_info(const OperationRun& op);

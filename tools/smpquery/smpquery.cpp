@@ -1,40 +1,65 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// smpquery: reads an attribute of a port by SMP. It has the operations of both references, and the forwarding tables.
+// smpquery: reads an attribute of a port by SMP: what iba-defs lists, with the texts of both references where they have it.
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "base/letter_case.hpp"
 #include "base/nearest.hpp"
+#include "iba-gen/smp.hpp"
 #include "mad/transactor.hpp"
 #include "tools/frame/commands.hpp"
+#include "tools/smpquery/listing.hpp"
 #include "tools/smpquery/operation.hpp"
 
 namespace ib::tools {
 namespace smpquery {
 namespace {
 
-constexpr bool is_python_rdma = true, is_newer = false, is_diags = true, not_diags = false;
-
-constexpr Operation all_operations[]{
-    {.name = "NodeInfo", .short_name = "NI", .attribute = "SMPNodeInfo", .run = node_info, .rows = "data"},
-    {"NodeDesc", "ND", "SMPNodeDescription", node_description},
-    {.name = "PortInfo", .short_name = "PI", .attribute = "SMPPortInfo", .run = port_info, .rows = "data"},
-    {.name = "SwitchInfo", .short_name = "SI", .attribute = "SMPSwitchInfo", .run = switch_info, .rows = "data"},
-    {"PKeyTable", "PKeys", "SMPPKeyTable", pkey_table},
-    {"SL2VLTable", "SL2VL", "SMPSLToVLMappingTable", sl_to_vl_tables},
-    {"VLArbitration", "VLArb", "SMPVLArbitrationTable", vl_arbitration},
-    {"GUIDInfo", "GI", "SMPGUIDInfo", guid_info},
-    {"LinearForwardingTable", "LFT", "SMPLinearForwardingTable", linear_forwarding_table, is_python_rdma, not_diags},
-    {"MulticastForwardingTable", "MFT", "SMPMulticastForwardingTable", multicast_forwarding_table, is_newer, not_diags},
-    {"PortInfoExtended", "PIE", "SMPPortInfoExtended", port_info_extended, is_newer, is_diags, "data"},
-    {"MlnxExtPortInfo", "MEPI", "SMPMlnxExtPortInfo", mlnx_ext_port_info, is_newer, is_diags, "data"},
+/// An operation that has a text of its own, which the references print too.
+struct Written {
+  const StructInfo& (*attribute)();
+  async::Task<> (*run)(const OperationRun& op);
+  bool diags = true;
+  std::string_view rows{};
 };
+
+constexpr Written written[]{
+    {.attribute = smp::NodeInfo::info, .run = node_info, .rows = "data"},
+    {smp::NodeDescription::info, node_description},
+    {.attribute = smp::PortInfo::info, .run = port_info, .rows = "data"},
+    {.attribute = smp::SwitchInfo::info, .run = switch_info, .rows = "data"},
+    {smp::PKeyTable::info, pkey_table},
+    {smp::SLToVLMappingTable::info, sl_to_vl_tables},
+    {smp::VLArbitrationTable::info, vl_arbitration},
+    {smp::GuidInfo::info, guid_info},
+    {smp::LinearForwardingTable::info, linear_forwarding_table, false},
+    {smp::MulticastForwardingTable::info, multicast_forwarding_table, false},
+    {.attribute = smp::PortInfoExtended::info, .run = port_info_extended, .rows = "data"},
+    {.attribute = smp::MlnxExtPortInfo::info, .run = mlnx_ext_port_info, .rows = "data"},
+};
+
+std::vector<Operation> make_operations() {
+  std::vector<Operation> made;
+  const auto add = [&made](const QueryInfo& query, const Written& how) {
+    made.push_back({query.name, query.alias, query.info->iba_name, &query, how.run, query.classic, how.diags, how.rows});
+  };
+  for (const Written& one : written) {
+    for (const QueryInfo& query : all_queries()) {
+      if (query.by_smp() && query.info == &one.attribute()) add(query, one);
+    }
+  }
+  for (const QueryInfo& query : all_queries()) {
+    const bool has_text = std::ranges::any_of(written, [&](const Written& one) { return query.info == &one.attribute(); });
+    if (query.by_smp() && !has_text) add(query, {nullptr, any_attribute, false, "data"});
+  }
+  return made;
+}
 
 std::string operation_list(bool diags) {
   std::string text = diags ? "OP, in any case, is one of\n" : "OP is one of the following; unambiguous abbreviations will do.\n";
-  for (const Operation& op : all_operations) {
-    if (op.diags || !diags) text += fmt::format("    {} {}\n", op.name, op.short_name);
+  for (const Operation& op : operations()) {
+    if (op.diags || !diags) text += fmt::format("    {}{}{}\n", op.name, op.short_name.empty() ? "" : " ", op.short_name);
   }
   return text + "ATTR_MOD is the attribute modifier: the port for operations on ports.";
 }
@@ -63,7 +88,7 @@ constexpr Elsewhere found_elsewhere[]{
 /// Whether the attribute modifier of an operation is the number of a port.
 bool takes_port(const Operation& operation) {
   return operation.run == port_info || operation.run == port_info_extended || operation.run == mlnx_ext_port_info ||
-         operation.run == sl_to_vl_tables || operation.run == vl_arbitration;
+         operation.run == sl_to_vl_tables || operation.run == vl_arbitration || operation.query->access == Access::port;
 }
 
 class Smpquery final : public Command {
@@ -72,7 +97,10 @@ class Smpquery final : public Command {
     set.word("OP", word_);
     set.offer([] {
       std::vector<std::string> names;
-      for (const Operation& op : all_operations) names.insert(names.end(), {std::string(op.name), std::string(op.short_name)});
+      for (const Operation& op : operations()) {
+        for (const std::string_view name : {op.name, op.short_name})
+          if (!name.empty()) names.emplace_back(name);
+      }
       return names;
     });
     set.target_each("TARGET", target_);
@@ -80,6 +108,16 @@ class Smpquery final : public Command {
     set.integer("ATTR_MOD", modifier_);
     set.is_port([this] { return takes_port(find_operation(word_)); });
     set.notes(operation_list(false));
+    set.text("--all", all_, "OP", "Instead of OP and TARGET: read OP of all ports, or all nodes, of the fabric, and print a table.");
+    set.offer([] {
+      std::vector<std::string> names;
+      for (const Operation& op : operations())
+        if (op.query->access != Access::block) names.emplace_back(op.name);
+      return names;
+    });
+    set.instead_of_operands("--all");
+    add_table_options(set, common, table_,
+                      [this] { return all_ ? listed_keys(*find_operation(*all_).query) : std::vector<std::string>(); });
     set.flag("-c --combined", common.combined, "TARGET is two words, a LID and a directed route from there: 6 0,12.");
     add_extended(set);
     add_common(set, common, group_target);
@@ -101,13 +139,18 @@ class Smpquery final : public Command {
     always_names_node_ = true;
   }
 
-  std::string_view table_rows() const override { return find_operation(word_).rows; }
+  std::string_view table_rows() const override { return all_ ? listed_rows(*find_operation(*all_).query) : find_operation(word_).rows; }
 
   async::Task<> run(Session& session, Emit& emit) override {
+    if (all_) {
+      co_await list_all(session, emit, *find_operation(*all_).query, table_);
+      co_return;
+    }
+    if (table_.given()) throw UsageError("--format table and wide, --columns, --sort and --top are for the table of --all");
     if (operation_ == nullptr) operation_ = &find_operation(word_);
     const Destination node = co_await session.smp_node(target_);
     session.stack().open();  // a device that cannot be opened is an error before the heading
-    const OperationRun op{session, emit, node, word_, modifier_, extended_, always_names_node_};
+    const OperationRun op{session, emit, node, *operation_->query, word_, modifier_, extended_, always_names_node_};
     co_await operation_->run(op);
   }
 
@@ -117,6 +160,8 @@ class Smpquery final : public Command {
   std::string word_;
   Target target_;
   std::uint32_t modifier_{};
+  std::optional<std::string> all_;  ///< the operation of the table
+  TableOptions table_;
   bool extended_{}, always_names_node_{};
 };
 
@@ -129,21 +174,30 @@ async::Task<std::vector<std::uint8_t>> OperationRun::get(const StructInfo& info,
   co_return session.take(std::move(bytes), words(why));
 }
 
-std::span<const Operation> operations() { return all_operations; }
+std::span<const Operation> operations() {
+  static const std::vector<Operation> all = make_operations();
+  return all;
+}
 
 const Operation& find_operation(std::string_view word) {
   for (const Elsewhere& other : found_elsewhere) {
     if (equal_ignoring_case(word, other.word)) throw UsageError(fmt::format("smpquery has no operation {} ({})", other.word, other.where));
   }
-  const auto names = [](const Operation& op) { return std::array{op.name, op.short_name, op.attribute}; };
+  for (const Operation& op : operations()) {
+    if (equal_ignoring_case(word, op.attribute) || equal_ignoring_case(word, op.query->info->name)) return op;
+  }
+  // Abbreviations of what the references have stay what they are.
+  const auto names = [](const Operation& op) {
+    return std::array{op.name, op.short_name, op.run == any_attribute ? std::string_view() : op.attribute};
+  };
   return find_by_prefix(word, operations(), &Operation::python_rdma, names);
 }
 
 const Operation* find_diags_operation(std::string_view word) {
   const std::string given = to_lower(word);
   const auto found = std::ranges::find_if(
-      all_operations, [&](const Operation& op) { return op.diags && (to_lower(op.name) == given || to_lower(op.short_name) == given); });
-  return found != std::end(all_operations) ? &*found : nullptr;
+      operations(), [&](const Operation& op) { return op.diags && (to_lower(op.name) == given || to_lower(op.short_name) == given); });
+  return found != operations().end() ? &*found : nullptr;
 }
 
 }  // namespace smpquery

@@ -100,7 +100,7 @@ class Snapshot final : public Command {
     set.offer(part_names());
     set.value("--skip", "PART[,PART...]", "Leave these parts out.", [this](std::string_view text) { skip_ = parts_in(text, "--skip"); });
     set.offer(part_names());
-    set.value("--also", "PART[,PART...]", "Read these parts too, of those that are left out unless they are named: phy.",
+    set.value("--also", "PART[,PART...]", "Read these parts too, of those that are left out unless they are named: attributes and phy.",
               [this](std::string_view text) { also_ = parts_in(text, "--also"); });
     set.offer(part_names());
     set.flag("--force", force_, "Replace FILE, however few of its nodes were seen.");

@@ -68,7 +68,7 @@ TEST_CASE("names of parts") {
     CHECK(snapshot::find_part(snapshot::name(part)) == part);
     CHECK_FALSE(snapshot::description(part).empty());
   }
-  CHECK(snapshot::all_parts().size() == 15);
+  CHECK(snapshot::all_parts().size() == 16);
   CHECK(std::ranges::count_if(snapshot::all_parts(), snapshot::is_usual) == 14);
   CHECK(snapshot::name(Part::sa) == "sa");
   CHECK_FALSE(snapshot::find_part("LFT"));

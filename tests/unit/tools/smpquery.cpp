@@ -80,7 +80,7 @@ TEST_CASE("smpquery: operands that are missing or wrong are named") {
   const auto missing = ibtool(f.fabric, {"smpquery", "ND"});
   CHECK(missing.status == 2);
   CHECK_THAT(missing.err, contains("TARGET is missing"));
-  CHECK_THAT(missing.err, contains("ibtool smpquery OP TARGET [ATTR_MOD]"));
+  CHECK_THAT(missing.err, contains("ibtool smpquery --all | OP TARGET [ATTR_MOD]"));
   CHECK_THAT(ibtool(f.fabric, {"smpquery", "nodeinof", "1"}).err, contains("did you mean"));
   CHECK(ibtool(f.fabric, {"smpquery", "PI", "1", "4294967296"}).status == 2);
 }

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "iba/queries.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "iba/tables.hpp"
+
+namespace ib {
+
+std::span<const QueryInfo> all_queries() {
+  static const std::vector<QueryInfo> all = [] {
+    const auto [rows, words] = detail::query_rows();
+    std::vector<QueryInfo> made;
+    made.reserve(rows.size());
+    for (const detail::QueryRow& row : rows) {
+      const auto [name, alias, about, part, entries, argument, members] = row.words;
+      made.push_back({.info = &detail::tables().structs[row.structure],
+                      .name = words + name,
+                      .alias = words + alias,
+                      .about = words + about,
+                      .access = row.access,
+                      .part = words + part,
+                      .modifier = row.modifier,
+                      .entries = words + entries,
+                      .switches = row.switches,
+                      .vendor = row.vendor,
+                      .classic = row.classic,
+                      .trust = row.trust,
+                      .argument = words + argument,
+                      .members = words + members});
+    }
+    return made;
+  }();
+  return all;
+}
+
+const QueryInfo* find_smp_query(std::uint16_t attribute_id) {
+  const std::span<const QueryInfo> all = all_queries();
+  const auto found = std::ranges::find_if(
+      all, [&](const QueryInfo& query) { return query.by_smp() && static_cast<std::uint16_t>(query.info->attribute_id) == attribute_id; });
+  return found == all.end() ? nullptr : &*found;
+}
+
+}  // namespace ib

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The attributes that commands read by name: what iba-defs says of them with <query>. smpquery, saquery, the parts of a snapshot, help,
+// completion and manual pages take their lists from here, so that an attribute needs no C++ of its own.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "iba/struct_info.hpp"
+
+namespace ib {
+
+/// How an attribute is read.
+enum class Access : std::uint8_t {
+  node,    ///< by SMP, one value a node
+  port,    ///< by SMP, one value a port: the attribute modifier is the number of the port, 0 the port at which the SMP arrives
+  block,   ///< by SMP, a table in blocks, which the attribute modifier selects
+  record,  ///< a record of the subnet administrator
+};
+
+/// Whether a table of the SA is read with an SM_Key when it is kept.
+enum class Trust : std::uint8_t {
+  none,       ///< without a key
+  keys,       ///< without a key, unless keys in records are wanted: they are zero in answers to queries without an SM_Key
+  preferred,  ///< with a key; without one if the SA does not accept it
+  required,   ///< with a key only
+};
+
+/// A name of an attribute, and how it is read. A record may have several names.
+struct QueryInfo {
+  const StructInfo* info;
+  std::string_view name;   ///< `MlnxExtPortInfo`, `LFTRecord`
+  std::string_view alias;  ///< `MEPI`; empty if there is none
+  std::string_view about;  ///< what it holds, as a phrase; empty: nothing that its name does not say
+  Access access;
+  std::string_view part;     ///< the part of a snapshot that keeps it; empty: none
+  std::uint32_t modifier;    ///< of Access::node: the attribute modifier
+  std::string_view entries;  ///< of Access::block: the field of SwitchInfo that has the number of its entries, or empty
+  bool switches;             ///< only switches have it
+  bool vendor;               ///< only devices of Mellanox have it: it is sent to no others
+  bool classic;              ///< a name of python-rdma: its abbreviations take precedence over those of others
+  Trust trust;
+  std::string_view argument;  ///< of a record, the short form in help texts: `[LID]/[PORT]`; empty if there is none
+  std::string_view members;   ///< of a record, the members that the short form sets: `endportLID/portNum`
+
+  bool by_smp() const { return access != Access::record; }
+};
+
+/// Every name, in the order of the definitions.
+std::span<const QueryInfo> all_queries();
+
+/// What is said of an SMP attribute. Null if no command reads it by name.
+const QueryInfo* find_smp_query(std::uint16_t attribute_id);
+
+namespace detail {
+
+/// One row of the generated table. `words` are places in one text: name, alias, about, part, entries, argument, members.
+struct QueryRow {
+  std::uint16_t structure;
+  Access access;
+  bool switches, vendor, classic;
+  Trust trust;
+  std::uint32_t modifier;
+  std::array<std::uint16_t, 7> words;
+};
+struct QueryRows {
+  std::span<const QueryRow> rows;
+  const char* words;
+};
+/// Generated.
+QueryRows query_rows();
+
+}  // namespace detail
+}  // namespace ib

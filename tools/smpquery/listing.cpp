@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "tools/smpquery/listing.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/field_columns.hpp"
+#include "subnet/mlnx_vendor.hpp"
+#include "subnet/order.hpp"
+#include "subnet/survey.hpp"
+#include "tools/shared/fabric_columns.hpp"
+
+namespace ib::tools::smpquery {
+namespace {
+
+using subnet::NodeKind;
+using subnet::PortIndex;
+
+/// A port, or the first port of a node, with its attribute.
+struct ListedRow {
+  const Fabric* fabric{};
+  PortIndex port{};
+  std::vector<std::uint8_t> bytes{};  ///< empty: it was not read
+};
+using ListedColumn = report::FieldColumn<ListedRow>;
+using ListedTable = report::Table<ListedRow, ListedColumn>;
+
+/// The columns of `of` with these keys.
+template <class Line>
+void add_columns(std::vector<ListedColumn>& to, std::span<const report::Column<Line>> of, std::initializer_list<std::string_view> keys,
+                 Line (*line_of)(const ListedRow& row)) {
+  for (const report::Column<Line>& column : of) {
+    if (std::ranges::find(keys, column.key) == keys.end()) continue;
+    ListedColumn& added = to.emplace_back();
+    static_cast<report::ColumnInfo&>(added) = column;
+    added.usual = column.key == "node_description" || column.key == "lid" || column.key == "port_num";
+    added.get = [get = column.get, line_of](const ListedRow& row) { return get(line_of(row)); };
+  }
+}
+
+std::vector<ListedColumn> listed_columns(const QueryInfo& query, Keys keys) {
+  constexpr std::size_t usual_fields = 5;  // beside the node, its LID and the port
+  std::vector<ListedColumn> columns;
+  add_columns<NodeLine>(columns, node_columns(), {"node_guid", "node_type", "node_description", "node_name"}, [](const ListedRow& row) {
+    return NodeLine{row.fabric, row.fabric->subnet.port(row.port).node};
+  });
+  const auto port_line = [](const ListedRow& row) { return PortLine{row.fabric, row.port}; };
+  add_columns<PortLine>(columns, port_columns(), {"lid"}, port_line);
+  if (query.access == Access::port) add_columns<PortLine>(columns, port_columns(), {"port_num"}, port_line);
+  bool is_first = true;
+  for (ListedColumn& field : report::field_columns<ListedRow>(
+           *query.info, keys, [](const ListedRow& row) { return Bytes(row.bytes); }, usual_fields)) {
+    field.name = std::make_shared<const std::string>("data." + *field.name);
+    field.key = *field.name;
+    field.is_needed = std::exchange(is_first, false);
+    columns.push_back(std::move(field));
+  }
+  return columns;
+}
+
+struct ListedReport final : FabricReport {
+  ListedReport(const Fabric& of, const QueryInfo& what, Keys keys, const TableOptions& options, std::vector<ListedRow> found,
+               std::FILE* file)
+      : FabricReport(of),
+        query(what),
+        columns(listed_columns(what, keys)),
+        table(columns),
+        rows(std::move(found)),
+        most_width(terminal_of(file).width.value_or(report::unlimited_width)) {
+    options.apply(table);
+    table.arrange(rows);
+  }
+
+  void visit(report::Sink& sink) const override {
+    sink.value("operation", query.name);
+    sink.value("attribute", query.info->iba_name);
+    table.visit(sink, listed_rows(query), rows);
+    visit_failures(sink);
+  }
+  void text(TextOut& out) const override { out.write(table.text(rows, most_width)); }
+
+  const QueryInfo& query;
+  std::vector<ListedColumn> columns;
+  ListedTable table;
+  std::vector<ListedRow> rows;
+  std::size_t most_width;
+};
+
+/// Whether the node may have the attribute.
+bool may_have(const subnet::Node& node, const QueryInfo& query) {
+  if (query.switches && node.kind() != NodeKind::sw) return false;
+  return !query.vendor || subnet::is_mellanox(node.info);
+}
+
+/// The ports to which the request goes: each port of a node, or one that leads to it.
+std::vector<PortIndex> asked_ports(const Fabric& fabric, const QueryInfo& query) {
+  std::vector<PortIndex> ports;
+  for (const subnet::NodeIndex at : subnet::by_guid(fabric.subnet, std::nullopt)) {
+    const subnet::Node& node = fabric.subnet.node(at);
+    if (!may_have(node, query)) continue;
+    if (query.access == Access::node) {
+      ports.push_back(fabric.subnet.port_of(at, node.kind() == NodeKind::sw ? 0 : node.entry_port));
+      continue;
+    }
+    for (unsigned number = 1; number < node.slots; ++number) ports.push_back(fabric.subnet.port_of(at, number));
+  }
+  std::erase(ports, subnet::none);
+  return ports;
+}
+
+/// The attribute; empty where the device answers that it does not have it.
+async::Task<mad::Result<std::vector<std::uint8_t>>> read_one(subnet::SurveyPort port, const QueryInfo* query) {
+  const std::uint32_t modifier = query->access == Access::port ? port.number : query->modifier;
+  mad::Result<std::vector<std::uint8_t>> bytes = co_await port.transactor.try_get(port.path, *query->info, modifier);
+  if (!bytes && bytes.error().status() != 0) co_return std::vector<std::uint8_t>();
+  co_return bytes;
+}
+
+}  // namespace
+
+std::string_view listed_rows(const QueryInfo& query) {
+  if (query.access == Access::block)
+    throw UsageError(fmt::format("--all is not for {}: a port or a node has several blocks of it", query.name));
+  return query.access == Access::port ? "ports" : "nodes";
+}
+
+std::vector<std::string> listed_keys(const QueryInfo& query) {
+  return query.access == Access::block ? std::vector<std::string>() : keys_of(listed_columns(query, Keys::hidden));
+}
+
+async::Task<> list_all(Session& session, Emit& emit, const QueryInfo& query, const TableOptions& options) {
+  listed_rows(query);
+  Fabric fabric;
+  co_await discover(session, DiscoveryOptions(), fabric);
+  subnet::SurveyOptions how(session.here(), subnet::SurveyWay::smp);
+  how.progress = [&session](std::size_t done, std::size_t of) { session.progress().count(done, of, "ports"); };
+  const QueryInfo* what = &query;
+  const subnet::SurveyQuestion<std::vector<std::uint8_t>> ask = [what](subnet::SurveyPort port) { return read_one(port, what); };
+  auto found = co_await subnet::survey(session.transactor(), fabric.subnet, asked_ports(fabric, query), std::move(how), ask);
+  std::vector<ListedRow> rows;
+  bool any_read = false;
+  for (auto& row : found.rows) {
+    any_read = any_read || row.value.has_value();
+    if (row.value && row.value->empty()) continue;
+    rows.push_back({&fabric, row.port, std::move(row.value).value_or(std::vector<std::uint8_t>())});
+  }
+  require_read(any_read, found.failures);
+  add_failures(session, fabric, std::move(found.failures));
+  emit(ListedReport(fabric, query, session.options().keys, options, std::move(rows), session.world().out));
+}
+
+}  // namespace ib::tools::smpquery
