@@ -59,6 +59,9 @@ def struct_section(s):
     if s.modifiers:
         parts = [f"{m.name} (bits {31 - m.offset}…{32 - m.offset - m.bits})" for m in s.modifiers]
         out += f"Attribute modifier: {', '.join(parts)}.\n\n"
+    for q in s.queries:
+        command = "saquery" if q.access == "record" else "smpquery"
+        out += f"`{command} {q.name}`" + (f" (`{q.alias}`)" if q.alias else "") + (f": {q.about}" if q.about else "") + ".\n\n"
     if s.fields:
         out += table(("offset", "bits", "IBA name", "member", "kind", "notes"), [field_row(s, f) for f in s.fields])
     return out

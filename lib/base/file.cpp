@@ -7,6 +7,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
@@ -53,8 +54,10 @@ UniqueFd open_regular_file(const std::string& path) {
 }
 
 std::string read_all(const UniqueFd& fd, const std::string& path, std::size_t limit) {
-  // The size from fstat() is not used: files in /proc have size 0, and other files may grow.
   std::string text;
+  // The size from fstat() is only where to begin: files in /proc have size 0, and other files may grow.
+  struct stat status {};
+  if (::fstat(fd.get(), &status) == 0 && status.st_size > 0) text.reserve(std::min(static_cast<std::size_t>(status.st_size), limit));
   std::array<char, 65536> chunk;  // not cleared: most files are short, and a page that is not used costs nothing
   for (;;) {
     const ssize_t count = ::read(fd.get(), chunk.data(), chunk.size());

@@ -6,6 +6,7 @@
 
 #include "base/letter_case.hpp"
 #include "counters/attributes.hpp"
+#include "counters/row.hpp"
 #include "iba-gen/pm.hpp"
 
 namespace ib::counters {
@@ -29,6 +30,7 @@ std::vector<CounterInfo> make_counter_infos() {
     if (known != all.end()) return *known;
     CounterInfo info;
     info.name = field.name;
+    info.column = column_of(field.name);
     info.needs = needed_for(field.name);
     info.octets = field.unit == "4 bytes" ? 4 : 0;
     info.traffic = info.octets != 0 || field.name.ends_with("_pkts");

@@ -4,6 +4,7 @@
 // widths of the counters come from iba-defs.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -19,6 +20,7 @@ namespace ib::counters {
 /// A counter with its name in iba-defs and its fields.
 struct CounterInfo {
   std::string_view name;      ///< `port_xmit_data`, …
+  std::size_t column{};       ///< in a CounterRow (counters/row.hpp)
   const FieldInfo* narrow{};  ///< field in PortCounters; null if there is none
   const FieldInfo* wide{};    ///< field in PortCountersExtended; null if there is none
   std::uint16_t needs{};      ///< bit of the PMA's CapabilityMask that the counter needs; 0 for none

@@ -5,7 +5,6 @@
 #include "counters/readings.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <set>
 
 #include "counters/clears.hpp"
@@ -331,8 +330,9 @@ class PortReader {
 
   /// Collects the failures in the order of the nodes and their ports, whatever the order of the requests was; then the failed Sets.
   void take_failures() {
-    std::vector<std::size_t> questions(steps_.size());
-    std::iota(questions.begin(), questions.end(), 0);
+    std::vector<std::size_t> questions;
+    for (std::size_t question = 0; question < steps_.size(); ++question)
+      if (survey_.has_failed(question)) questions.push_back(question);
     std::ranges::sort(questions, {}, [this](std::size_t question) { return steps_[question]; });
     for (const std::size_t question : questions) {
       const std::uint32_t failure = survey_.settle(question, readings_.failures);

@@ -87,7 +87,7 @@ bool needs_extended(const ErrorThresholds::Threshold& threshold) {
 subnet::Findings check_counters(const CounterRow& row, const ErrorThresholds& thresholds) {
   subnet::Findings findings;
   for (const auto& [counter, most] : thresholds.all()) {
-    const std::optional<std::uint64_t> value = row.count(column_of(counter->name));
+    const std::optional<std::uint64_t> value = row.count(counter->column);
     if (most == 0 || value.value_or(0) <= most) continue;
     const FieldInfo& field = counter->narrow != nullptr ? *counter->narrow : *counter->wide;
     findings.push_back({.field = field.iba_name,

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 #include <string_view>
 #include <utility>
 
@@ -84,23 +83,31 @@ struct PortRecord {
 
 std::string to_text(const Key& key) { return fmt::format("port 0x{:016x}:{}", key.guid.value, key.number); }
 
-/// Finds the records of a file by key. Several records may have the same key.
+/// Finds the records of a file by key. Several records may have the same key. The keys stand beside each other, because the records are
+/// many times as long.
 class PortTable {
  public:
-  explicit PortTable(const std::vector<PortRecord>& records) : records_(records), order_(records.size()) {
-    std::iota(order_.begin(), order_.end(), 0U);
-    std::ranges::sort(order_, [this](std::uint32_t a, std::uint32_t b) { return std::pair(key(a), a) < std::pair(key(b), b); });
+  struct Entry {
+    Key key;
+    std::uint32_t record{};
+    auto operator<=>(const Entry&) const = default;
+  };
+
+  explicit PortTable(const std::vector<PortRecord>& records) {
+    entries_.reserve(records.size());
+    for (const PortRecord& record : records) entries_.push_back({key_of(record), static_cast<std::uint32_t>(entries_.size())});
+    std::ranges::sort(entries_);
   }
 
-  std::span<const std::uint32_t> with(const Key& wanted) const {
-    const auto found = std::ranges::equal_range(order_, wanted, {}, [this](std::uint32_t at) { return key(at); });
-    return {found.begin(), found.end()};
+  /// In the order of the records.
+  std::span<const Entry> with(const Key& wanted) const {
+    const auto first = std::ranges::lower_bound(entries_, wanted, {}, &Entry::key);
+    return {first, std::ranges::find_if(first, entries_.end(), [&wanted](const Entry& entry) { return entry.key != wanted; })};
   }
-  Key key(std::uint32_t at) const { return {records_[at].port.guid, records_[at].port.number}; }
+  static Key key_of(const PortRecord& record) { return {record.port.guid, record.port.number}; }
 
  private:
-  const std::vector<PortRecord>& records_;
-  std::vector<std::uint32_t> order_;
+  std::vector<Entry> entries_;
 };
 
 class CacheReader {
@@ -115,8 +122,9 @@ class CacheReader {
     std::ranges::reverse(keys_);
     find_start();
     check_nodes();
-    give_ports_to_nodes();
-    link();
+    const PortTable table(records_);
+    give_ports_to_nodes(table);
+    link(table);
     return std::move(cache_);
   }
 
@@ -154,6 +162,7 @@ class CacheReader {
     const unsigned stored = in_.byte();
     in_.need(stored * key_size, "node", at + 1);
     std::vector<Key>& keys = keys_.emplace_back();
+    keys.reserve(stored);
     for (unsigned i = 0; i < stored; ++i) keys.push_back(key());
   }
 
@@ -192,8 +201,7 @@ class CacheReader {
   }
 
   /// Fills CachedNode::ports and NetdiscCache::ports.
-  void give_ports_to_nodes() {
-    const PortTable table(records_);
+  void give_ports_to_nodes(const PortTable& table) {
     std::vector<std::uint32_t> met;  // records in the order in which libibnetdisc inserts them into its table
     for (std::uint32_t at = 0; at < cache_.nodes.size(); ++at) {
       for (const Key& key : keys_[at]) {
@@ -205,6 +213,7 @@ class CacheReader {
       }
     }
     sort_as_table(met, [this](std::uint32_t record) { return records_[record].port.guid; });
+    cache_.ports.reserve(met.size());
     for (const std::uint32_t record : met) {
       records_[record].place = static_cast<std::uint32_t>(cache_.ports.size());
       cache_.ports.push_back(records_[record].port);
@@ -215,15 +224,15 @@ class CacheReader {
 
   /// The record that `key` means in node `at`, or none.
   std::uint32_t record_of(const PortTable& table, std::uint32_t at, const Key& key) const {
-    const std::span<const std::uint32_t> found = table.with(key);
+    const std::span<const PortTable::Entry> found = table.with(key);
     if (found.empty()) return none;
     const CachedNode& node = cache_.nodes[at];
-    const auto own =
-        std::ranges::find_if(found, [&](std::uint32_t record) { return records_[record].owner == node.guid && !records_[record].taken; });
+    const auto own = std::ranges::find_if(
+        found, [&](const PortTable::Entry& entry) { return records_[entry.record].owner == node.guid && !records_[entry.record].taken; });
     if (own == found.end()) throw UsageError(fmt::format("node 0x{:016x} names {}, which is not its own", node.guid.value, to_text(key)));
     if (key.number > node.num_ports)
       throw UsageError(fmt::format("node 0x{:016x} names {}, and has {} ports", node.guid.value, to_text(key), node.num_ports));
-    return *own;
+    return own->record;
   }
 
   void check_ports(CachedNode& node) const {
@@ -234,15 +243,13 @@ class CacheReader {
       throw UsageError(fmt::format("node 0x{:016x} has two ports {}", node.guid.value, static_cast<unsigned>(number(*twice))));
   }
 
-  void link() {
-    const PortTable table(records_);
-    for (std::uint32_t at = 0; at < records_.size(); ++at) {
-      const PortRecord& record = records_[at];
+  void link(const PortTable& table) {
+    for (const PortRecord& record : records_) {
       if (!record.taken || !record.linked) continue;
       std::uint32_t remote = none;
-      for (const std::uint32_t other : table.with(record.remote)) {
+      for (const auto& [key, other] : table.with(record.remote)) {
         if (!records_[other].taken) continue;
-        const bool back = records_[other].linked && records_[other].remote == table.key(at);
+        const bool back = records_[other].linked && records_[other].remote == PortTable::key_of(record);
         if (remote == none || back) remote = other;
         if (back) break;
       }

@@ -116,11 +116,21 @@ Task<Result<Reply>> Rpc::call_elsewhere(const Request& request, path::Path path)
   co_return call.take_result();
 }
 
-/// Follows redirects from agent to agent until one answers. `result` is the first redirect.
-Task<Result<Reply>> Rpc::follow(const Request& request, Result<Reply> result) {
+/// Sends `request` where an earlier redirect led. If the agent has moved, sends it to the original agent again.
+Task<Result<Reply>> Rpc::call_redirected(const Request& request, path::Path elsewhere) {
+  if (broken_) std::rethrow_exception(broken_);
+  if (request.responder == nullptr || !request.responder->is_silent()) {
+    Result<Reply> result = co_await call_elsewhere(request, elsewhere);
+    if (result || (!result.error().reply().empty() && !is_redirect(result))) co_return result;
+    redirects_.forget(request.path, request.mgmt_class);
+  }
+  co_return co_await call_agent(request);
+}
+
+/// Follows redirects from agent to agent until one answers. `result` is the first redirect, and then what came of it.
+Task<> Rpc::follow(const Request& request, Result<Reply>& result) {
   std::vector<path::Path> seen{request.path};
   while (is_redirect(result)) {
-    if (seen.size() > most_redirects) co_return lost_way(request, result.error(), "there are too many, one after the other");
     std::string why;
     path::Path next = request.path;
     try {
@@ -129,30 +139,32 @@ Task<Result<Reply>> Rpc::follow(const Request& request, Result<Reply> result) {
       why = error.message();
     }
     if (why.empty() && next.ib().dlid == Lid{} && request.mgmt_class == mgmt_class::sa) why = "the way to the SA is what is looked for";
-    if (!why.empty()) co_return lost_way(request, result.error(), why);
-    if (next.ib().dlid == Lid{}) {
+    if (seen.size() > most_redirects) why = "there are too many, one after the other";
+    if (why.empty() && next.ib().dlid == Lid{}) {
       sa::PathRecord::Query query;
       query.dgid(*next.ib().dgid).sgid(end_port().default_gid());
       const auto bytes = wire::packed(query.record);
       Request to_sa = attribute_request(sa_path(), sa::PathRecord::info(), method::get, 0, bytes);
       to_sa.component_mask = query.component_mask;
       const Result<Reply> reply = co_await try_call(to_sa);
-      if (!reply) co_return lost_way(request, result.error(), reply.error().message());
-      const auto record = sa::PathRecord::unpack(reply->payload());
-      if (record.dgid.guid() != next.ib().dgid->guid() || !record.dlid.is_unicast()) {
-        const std::string where = fmt::format("{} at LID {}", to_text(record.dgid), record.dlid.value);
-        co_return lost_way(request, result.error(), fmt::format("the SA answered with a path to {}", where));
+      const auto record = reply ? sa::PathRecord::unpack(reply->payload()) : sa::PathRecord();
+      if (!reply) {
+        why = reply.error().message();
+      } else if (record.dgid.guid() != next.ib().dgid->guid() || !record.dlid.is_unicast()) {
+        why = fmt::format("the SA answered with a path to {} at LID {}", to_text(record.dgid), record.dlid.value);
       }
       next.ib().dlid = record.dlid;
       next.ib().sl = record.sl;
     }
-    if (std::ranges::any_of(seen, [&](const path::Path& path) { return same_agent(path, next); }))
-      co_return lost_way(request, result.error(), "it leads back");
+    if (why.empty() && std::ranges::any_of(seen, [&](const path::Path& path) { return same_agent(path, next); })) why = "it leads back";
+    if (!why.empty()) {
+      result = lost_way(request, result.error(), why);
+      co_return;
+    }
     seen.push_back(next);
     result = co_await call_elsewhere(request, next);
   }
   if (result || !result.error().reply().empty()) redirects_.remember(request.path, request.mgmt_class, seen.back());
-  co_return result;
 }
 
 }  // namespace ib::mad

@@ -65,24 +65,31 @@ Rpc::~Rpc() {
 }
 
 Task<Result<Reply>> Rpc::try_call(const Request& request) {
+  const bool stays = changes_something(request);  // a change is never redirected
+  const path::Path* const elsewhere = stays ? nullptr : redirects_.find(request.path, request.mgmt_class);
+  if (elsewhere != nullptr) return call_redirected(request, *elsewhere);
+  return call_agent(request);
+}
+
+/// Sends a request to the agent that it names. Every request has this frame: what only redirects need is in frames of their own.
+Task<Result<Reply>> Rpc::call_agent(const Request& request) {
   if (broken_) std::rethrow_exception(broken_);
   if (request.mgmt_class == mgmt_class::sa && request.path.ib().dlid == Lid{} && !request.path.ib().has_grh) {
     throw Error(fmt::format("No subnet administrator is known: the SM LID of {} is 0", end_port().name()));
   }
   if (request.responder != nullptr && request.responder->is_silent())
     co_return std::shared_ptr<const MadError>(std::make_shared<MadTimeout>(to_mad(request), request.path, 0, Duration::zero()));
-  const bool stays = changes_something(request);  // a change is never redirected
-  if (const path::Path* elsewhere = stays ? nullptr : redirects_.find(request.path, request.mgmt_class)) {
-    Result<Reply> result = co_await call_elsewhere(request, *elsewhere);
-    if (result || (!result.error().reply().empty() && !is_redirect(result))) co_return result;
-    redirects_.forget(request.path, request.mgmt_class);  // the agent has moved: send the request to the original agent again
-  }
   Call call(*this, request);
   co_await call;  // two statements: g++ 11 compiles no declaration with this co_await
   Result<Reply> result = call.take_result();
-  if (!is_redirect(result)) co_return result;
-  if (stays) co_return not_followed(request, result.error());
-  co_return co_await follow(request, std::move(result));
+  if (is_redirect(result)) {
+    if (changes_something(request)) {
+      result = not_followed(request, result.error());
+    } else {
+      co_await follow(request, result);
+    }
+  }
+  co_return result;
 }
 
 Rpc::Call::Call(Rpc& engine, const Request& request)

@@ -124,8 +124,10 @@ class Rpc final : public Transactor, private ChannelEvents {
   Duration patience(const Call& call);
 
   // Redirects (redirect.cpp)
+  Task<Result<Reply>> call_agent(const Request& request);
+  Task<Result<Reply>> call_redirected(const Request& request, path::Path elsewhere);
   Task<Result<Reply>> call_elsewhere(const Request& request, path::Path path);
-  Task<Result<Reply>> follow(const Request& request, Result<Reply> result);
+  Task<> follow(const Request& request, Result<Reply>& result);
 
   // Receiving (rpc_receive.cpp)
   void received(Bytes mad, const Source& source) override;

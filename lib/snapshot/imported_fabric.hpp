@@ -2,6 +2,8 @@
 // A fabric in memory, which was read from a file of another program.
 #pragma once
 
+#include <utility>
+
 #include "formats/fabric_file.hpp"
 #include "snapshot/stored_fabric.hpp"
 
@@ -17,6 +19,7 @@ class ImportedFabric final : public StoredFabric {
   unsigned port_number() override;
   bool has_part(std::string_view name) override;
   subnet::SweptSubnet read_fabric(const sys::EndPort* end_port) override;
+  subnet::SweptSubnet take_fabric(const sys::EndPort*) override { return std::move(content_.fabric); }
   std::shared_ptr<const formats::NetdiscCache> netdisc() const override { return content_.netdisc; }
   std::optional<StoredAnswer> find(const AnswerKey& key) override;
 

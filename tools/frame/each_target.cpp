@@ -57,8 +57,11 @@ async::Task<> run_with_names(Command& command, Session& session, Emit& emit) {
   std::exception_ptr failure;
   try {
     if (!command.reports_down_port() || !session.stack().is_port_down()) co_await session.targets().find_names();
-    const bool is_each = session.targets().has_pattern();
-    co_await (is_each ? run_on_each(command, session, emit) : command.run(session, emit));
+    if (session.targets().has_pattern()) {
+      co_await run_on_each(command, session, emit);
+    } else {
+      co_await command.run(session, emit);
+    }
   } catch (const mad::MadError&) {
     failure = std::current_exception();
   }

@@ -33,6 +33,18 @@ NameMatch match_words(std::string_view name, std::string_view word) {
   return best;
 }
 
+/// leaf01, MF0, SB7800 and U1 of "MF0;leaf01:SB7800/U1".
+std::vector<std::string_view> words_of(std::string_view name) {
+  std::vector<std::string_view> words;
+  for (std::size_t at = 0; at < name.size();) {
+    std::size_t end = at;
+    while (end < name.size() && continues_word(static_cast<unsigned char>(name[end]))) ++end;
+    if (end > at) words.push_back(name.substr(at, end - at));
+    at = end + 1;
+  }
+  return words;
+}
+
 /// The first word of a name, which on hosts is the host name.
 std::string_view first_word(std::string_view name) { return name.substr(0, name.find_first_of(" ;:/")); }
 
@@ -97,9 +109,11 @@ NameMatch NameWord::match_form(std::string_view name) const {
 }
 
 NameMatch NameWord::match_pattern(std::string_view name) const {
-  const std::string_view first = first_word(name);
+  const std::vector<std::string_view> words = words_of(name);
+  const std::string_view host = host_part(first_word(name));
   const auto fits_name = [&](const std::string& pattern) {
-    return fits(pattern, name) || fits(pattern, first) || fits(pattern, host_part(first));
+    const auto fits_word = [&pattern](std::string_view word) { return fits(pattern, word); };
+    return fits(pattern, name) || fits(pattern, host) || std::ranges::any_of(words, fits_word);
   };
   return std::ranges::any_of(patterns_, fits_name) ? NameMatch::pattern : NameMatch::none;
 }

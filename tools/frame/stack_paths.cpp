@@ -241,7 +241,9 @@ async::Task<path::Path> Stack::from_sa(path::Path path) {
 /// A path for GMPs that the SA does not give, with SL 0. If an SA has answered `not_found`, it knows no path, and there is none.
 async::Task<path::Path> Stack::gmps_to_lid(path::Path path, std::exception_ptr not_found) {
   if (path.ib().dlid == Lid{} && may_find(path.ib())) {
-    const path::Path found = co_await finder_(path, not_found ? std::string(no_path_of_sa) : no_sa_.value_or(""));
+    std::string why = no_sa_.value_or("");
+    if (not_found) why = no_path_of_sa;
+    const path::Path found = co_await finder_(path, std::move(why));
     const std::string whom = to_text(*path.ib().dgid);
     if (not_found)
       throw Error(

@@ -62,7 +62,8 @@ async::Task<> Targets::find_names() {
   while (!pending_.empty()) {
     const NamedTarget name = std::move(pending_.front());
     pending_.erase(pending_.begin());
-    Meaning meaning = co_await find(name.word, name.complaint.value_or(""), true);
+    std::string complaint = name.complaint.value_or("");
+    Meaning meaning = co_await find(name.word, std::move(complaint), true);
     if (!meaning.path) throw UsageError(name.argument + meaning.why);
     name.found({std::move(*meaning.path), name.word});
   }

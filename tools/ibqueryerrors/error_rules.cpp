@@ -78,8 +78,8 @@ bool ErrorRules::is_suppressed(const counters::CounterInfo& counter) const {
 }
 
 bool ErrorRules::is_error(const counters::CounterRow& row, const counters::CounterInfo& counter) const {
-  const std::uint64_t value = row.count(counters::column_of(counter.name)).value_or(0);
-  return value > threshold_of(counter.name) && !is_suppressed(counter);
+  const std::uint64_t value = row.count(counter.column).value_or(0);
+  return value != 0 && value > threshold_of(counter.name) && !is_suppressed(counter);
 }
 
 bool ErrorRules::is_error(const counters::CounterRow& row, std::string_view name) const {
@@ -89,7 +89,7 @@ bool ErrorRules::is_error(const counters::CounterRow& row, std::string_view name
 std::vector<std::size_t> ErrorRules::errors_of(const counters::CounterRow& row) const {
   std::vector<std::size_t> errors;
   for (const counters::CounterInfo* counter : error_counters()) {
-    if (is_error(row, *counter)) errors.push_back(counters::column_of(counter->name));
+    if (is_error(row, *counter)) errors.push_back(counter->column);
   }
   return errors;
 }

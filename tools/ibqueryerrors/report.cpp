@@ -105,7 +105,7 @@ std::string ErrorReport::traffic_text(const counters::PmaReading& reading, bool 
   std::string text;
   for (const counters::CounterInfo& counter : counters::counter_infos()) {
     if (!counter.traffic) continue;
-    const std::optional<std::uint64_t> value = reading.row.count(counters::column_of(counter.name));
+    const std::optional<std::uint64_t> value = reading.row.count(counter.column);
     if (!value || (*value == 0 && !with_zeros)) continue;
     text += fmt::format(" [{} == {} ({})]", counter_name(counter), *value, human_count(*value, counter.octets != 0));
   }

@@ -65,8 +65,8 @@ constexpr JsonWord table[] = {
     {"counters", object, true, false, "Counters of a port."},
     {"coverage", object, true, false, "What was read out of what there is."},
     {"covered", text, false, false,
-     "What was read: port_info, counters, window (counters that were read twice), pkeys, fec (modes), managers (SMInfo), phy (registers) "
-     "or environment (of switches)."},
+     "What was read: port_info, counters, window (counters that were read twice), pkeys, fec (modes), managers (SMInfo), phy (registers), "
+     "environment (of switches) or planes (of ports of several planes)."},
     {"cpus", text, true, false, "What a host says of its processors."},
     {"credit_loops", object, false, false, "Whether packets can wait for each other in a circle."},
     {"current", object, false, false, "Numbers of what the present fabric has."},

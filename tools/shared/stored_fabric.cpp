@@ -14,11 +14,6 @@
 namespace ib::tools {
 namespace {
 
-void take(snapshot::StoredFabric& stored, const sys::EndPort* end_port, Fabric& fabric) {
-  static_cast<subnet::SweptSubnet&>(fabric) = stored.read_fabric(end_port);
-  fabric.stored = stored.netdisc();
-}
-
 class StoredSource final : public FabricSource {
  public:
   /// Without a session `file` is opened.
@@ -29,7 +24,12 @@ class StoredSource final : public FabricSource {
   async::Task<subnet::DiscoverStats> read(FabricWanted wanted, subnet::SweptSubnet& into) override {
     if (wanted.notice) wanted.notice(fmt::format("Loading discovery cache from {}", in_quotes(file_)));
     Fabric loaded;
-    session_ != nullptr ? take(session_->stored(), &session_->end_port(), loaded) : load_fabric(file_, loaded);
+    if (session_ != nullptr) {  // which answers requests from the same file later
+      static_cast<subnet::SweptSubnet&>(loaded) = session_->stored().read_fabric(&session_->end_port());
+      loaded.stored = session_->stored().netdisc();
+    } else {
+      load_fabric(file_, loaded);
+    }
     cache_ = loaded.stored;
     into = std::move(loaded);
     const path::Path* const start = wanted.start ? &*wanted.start : wanted.around.path ? &*wanted.around.path : nullptr;
@@ -52,7 +52,9 @@ std::unique_ptr<FabricSource> stored_fabric(Session& session) { return std::make
 bool is_listing(const Fabric& fabric) { return std::ranges::any_of(fabric.subnet.nodes(), &subnet::Node::is_listed); }
 
 void load_fabric(const std::string& file, Fabric& fabric) try {
-  take(*snapshot::open_fabric(file), nullptr, fabric);
+  const std::unique_ptr<snapshot::StoredFabric> stored = snapshot::open_fabric(file);
+  fabric.stored = stored->netdisc();
+  static_cast<subnet::SweptSubnet&>(fabric) = stored->take_fabric(nullptr);
 } catch (const UsageError& error) {
   throw CannotLoad(error.message());
 }

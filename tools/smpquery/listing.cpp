@@ -48,6 +48,11 @@ std::vector<ListedColumn> listed_columns(const QueryInfo& query, Keys keys) {
   const auto port_line = [](const ListedRow& row) { return PortLine{row.fabric, row.port}; };
   add_columns<PortLine>(columns, port_columns(), {"lid"}, port_line);
   if (query.access == Access::port) add_columns<PortLine>(columns, port_columns(), {"port_num"}, port_line);
+  // Each row says what its data is, as each report of an attribute does.
+  ListedColumn& attribute = columns.emplace_back();
+  attribute.key = "attribute";
+  attribute.heading = "ATTRIBUTE";
+  attribute.get = [what = &query](const ListedRow&) { return report::Cell(std::string(what->info->iba_name)); };
   bool is_first = true;
   for (ListedColumn& field : report::field_columns<ListedRow>(
            *query.info, keys, [](const ListedRow& row) { return Bytes(row.bytes); }, usual_fields)) {
@@ -74,7 +79,6 @@ struct ListedReport final : FabricReport {
 
   void visit(report::Sink& sink) const override {
     sink.value("operation", query.name);
-    sink.value("attribute", query.info->iba_name);
     table.visit(sink, listed_rows(query), rows);
     visit_failures(sink);
   }

@@ -55,6 +55,7 @@ TEST_CASE("the counters are those of PortCounters and PortCountersExtended, each
   for (const CounterInfo& info : counter_infos()) {
     CHECK(names.insert(info.name).second);
     CHECK((info.narrow != nullptr || info.wide != nullptr));
+    CHECK(columns.at(info.column).field == info.name);
     data += info.octets == 4 ? 1U : 0U;
     only_wide += info.narrow == nullptr ? 1U : 0U;
   }

@@ -79,7 +79,7 @@ TEST_CASE_METHOD(Bench, "Completion: options of every command, each with its hel
   }
   CHECK(completed({"ibstat", "--sh"}) == Words{"--short"});
   CHECK(completed({"smpquery", "--show-k"}) == Words{"--show-keys"});  // not the name that help shows
-  CHECK(completed({"smpquery", "NI", "--t"}) == Words{"--timeout="});
+  CHECK(completed({"smpquery", "NI", "--ti"}) == Words{"--timeout="});
   CHECK(completed({"saquery", "-p"}) == Words{"-p"});  // it has no long name
   CHECK(offers({"saquery", "-"}, "-p"));
 }
@@ -145,7 +145,7 @@ TEST_CASE_METHOD(Bench, "Completion: names of nodes from a stored fabric") {
 TEST_CASE_METHOD(Bench, "Completion: nothing is asked of the fabric, and options take no effect") {
   const auto before = fabric.requests_to(other) + fabric.requests_to(leaf) + fabric.requests_to(here);
   CHECK(completed({"set_port_state", "--disable", "--yes", "leaf@1", "--d"}).front() == "--disable");
-  CHECK(completed({"smpquery", "-y", "no number", "-z", "/nowhere", "NI", "--t"}) == Words{"--timeout="});
+  CHECK(completed({"smpquery", "-y", "no number", "-z", "/nowhere", "NI", "--ti"}) == Words{"--timeout="});
   CHECK(fabric.requests_to(other) + fabric.requests_to(leaf) + fabric.requests_to(here) == before);
 }
 

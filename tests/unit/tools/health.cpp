@@ -84,12 +84,14 @@ TEST_CASE("health: what moved at both ends of a cable is one finding, with both 
 
 TEST_CASE("health: findings as a table") {
   Fabric f;
-  f.clock.happens = [&f] { f.pma.count(2, "symbol_error_counter") += 30; };
-  const Outcome table = f.run({"--format", "table"}, 1);
+  const auto run = [&f](const Words& words) {
+    f.clock.happens = [&f] { f.pma.count(2, "symbol_error_counter") += 30; };
+    return f.run(words, 1);
+  };
+  const Outcome table = run({"--format", "table"});
   CHECK_THAT(table.out, starts_with("CHECK          LEVEL  TEXT ") && contains("\nsymbol-errors  error  ") && contains("leaf"));
-  CHECK(f.run({"--columns", "check,level", "--format", "csv"}, 1).out == "check,level\r\nsymbol-errors,error\r\n");
-  CHECK_THAT(f.run({"--format", "csv"}, 1).out,
-             starts_with("check,also,level,confidence,text,remedy,provable_error_ratio,ends,evidence\r\n"));
+  CHECK(run({"--columns", "check,level", "--format", "csv"}).out == "check,level\r\nsymbol-errors,error\r\n");
+  CHECK_THAT(run({"--format", "csv"}).out, starts_with("check,also,level,confidence,text,remedy,provable_error_ratio,ends,evidence\r\n"));
   for (const Words& wrong : {Words{"--columns", "colour"}, Words{"--top", "1", "--json"}, Words{"--format", "table", "--repeat"}})
     CHECK(f.run(wrong, 2).out.find("CHECK ") == std::string::npos);
 }

@@ -29,18 +29,25 @@ namespace {
 constexpr std::size_t status_at = 4, attribute_at = 16, modifier_at = 20, data_at = 64;
 constexpr std::uint8_t directed_bit = 0x80;
 
-/// A fabric whose nodes have every attribute of subnet management: each byte of those that FakeFabric does not know is a small number that
-/// depends on the attribute modifier.
+/// A fabric whose nodes have every attribute of subnet management, and say so: each byte of those that FakeFabric does not know is a small
+/// number that depends on the attribute modifier, but all bits of what a device can do are set.
 struct Rich : ibtest::SmallFabric {
   Rich() {
     for (ibtest::FakeFabric::NodeId at = 0; at < fabric.size(); ++at) {
-      fabric.node(at).switch_info.random_fdb_cap = 40;
-      fabric.node(at).faults.lie = [this](ibtest::FakeFabric::Answer& answer) {
-        asked.insert(load_be<std::uint16_t>(&answer[attribute_at]));
+      ibtest::FakeFabric::Node& node = fabric.node(at);
+      node.switch_info.random_fdb_cap = 40;
+      for (ibtest::FakeFabric::Port& port : node.ports) {
+        port.info.capability_mask |= smp::capability_mask::is_capability_mask2_supported;
+        port.info.capability_mask2 |= smp::capability_mask2::is_port_info_extended_supported;
+      }
+      node.faults.lie = [this](ibtest::FakeFabric::Answer& answer) {
+        const auto attribute = load_be<std::uint16_t>(&answer[attribute_at]);
+        asked.insert(attribute);
         if ((load_be<std::uint16_t>(&answer[status_at]) & 0x7fffU) == 0) return;
         answer[status_at] &= directed_bit;
         answer[status_at + 1] = 0;
-        std::fill_n(answer.begin() + data_at, 64, static_cast<std::uint8_t>(1 + (answer[modifier_at + 3] & 3U)));
+        const bool is_capabilities = attribute == smp::MlnxGeneralCapabilities::attribute_id;
+        std::fill_n(answer.begin() + data_at, 64, static_cast<std::uint8_t>(is_capabilities ? 0xff : 1 + (answer[modifier_at + 3] & 3U)));
       };
     }
   }
@@ -172,10 +179,10 @@ TEST_CASE("smpquery --all: an attribute of all ports as a table") {
   CHECK_THAT(text.out, contains("NODE") && contains("PORT") && contains("leaf 1") && contains("other"));
   CHECK(std::ranges::count(text.out, '\n') == 1 + 4 + 1 + 1);
   const auto document = json::parse(ibtool(f.fabric, {"smpquery", "--all", "MlnxExtPortInfo", "--json"}).out);
-  CHECK(document["attribute"] == "SMPMlnxExtPortInfo");
   REQUIRE(document["ports"].size() == 6);
   // The values are those of the single attribute.
   for (const json& row : document["ports"]) {
+    CHECK(row["attribute"] == "SMPMlnxExtPortInfo");
     const auto one =
         ibtool(f.fabric, {"smpquery", "MEPI", std::to_string(row["lid"].get<int>()), std::to_string(row["port_num"].get<int>()), "--json"});
     CHECK(json::parse(one.out)["data"] == row["data"]);

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Tables whose columns are the fields of a structure: they have the JSON of the structure, and sort by what a field means.
+#include "report/field_columns.hpp"
+
+#include <nlohmann/json.hpp>
+#include <random>
+#include <string>
+
+#include "iba-gen/sa.hpp"
+#include "iba-gen/smp.hpp"
+#include "iba/queries.hpp"
+#include "report/json.hpp"
+#include "report/structure.hpp"
+#include "support/catch.hpp"
+
+namespace report_field_columns_tests {
+
+using namespace ib;
+using namespace ib::report;
+using nlohmann::json;
+using Column = FieldColumn<Bytes>;
+
+namespace {
+
+Bytes itself(Bytes bytes) { return bytes; }
+
+std::vector<Column> columns_of(const StructInfo& info, Keys keys = Keys::hidden) { return field_columns<Bytes>(info, keys, itself); }
+
+/// What `write` writes into an object.
+template <class Write>
+json written(Write write) {
+  std::string text;
+  {
+    JsonSink sink(text, JsonStyle::lines);
+    sink.begin_object();
+    write(sink);
+    sink.end_object();
+  }
+  return json::parse(text);
+}
+
+}  // namespace
+
+TEST_CASE("field columns: a row has the JSON of the structure") {
+  std::minstd_rand random(1);
+  REQUIRE(all_queries().size() > 40);
+  for (const QueryInfo& query : all_queries()) {
+    INFO(query.info->name);
+    for (const Keys keys : {Keys::hidden, Keys::shown}) {
+      std::vector<std::uint8_t> bytes(query.info->bytes);
+      for (std::uint8_t& byte : bytes) byte = static_cast<std::uint8_t>('A' + random() % 26);
+      const std::vector<Column> columns = columns_of(*query.info, keys);
+      Table<Bytes, Column> table(columns);
+      const json row = written([&](Sink& sink) { table.visit(sink, "rows", {Bytes(bytes)}); });
+      const json whole = written([&](Sink& sink) { visit_fields(sink, "data", bytes, *query.info, keys); });
+      CHECK(row["rows"][0] == whole["data"]);
+      CHECK_FALSE(table.text({Bytes(bytes)}).empty());
+    }
+  }
+}
+
+TEST_CASE("field columns: at most eight are usual, addresses and states first") {
+  for (const QueryInfo& query : all_queries()) {
+    INFO(query.info->name);
+    const std::vector<Column> columns = columns_of(*query.info);
+    CHECK(std::ranges::count(columns, true, &Column::usual) <= 8);
+    if (query.info == &sa::PortInfoRecord::info()) {
+      for (const Column& column : columns) {
+        if (column.key == "endport_lid" || column.key == "port_info.port_state") CHECK(column.usual);
+        if (column.key == "port_info.capability_mask") CHECK_FALSE(column.usual);
+      }
+    }
+  }
+}
+
+TEST_CASE("field columns: numbers sort as numbers, and a row without bytes has no values") {
+  std::vector<std::vector<std::uint8_t>> records;
+  for (const unsigned lid : {300U, 7U, 41U}) {
+    sa::NodeRecord record;
+    record.lid = Lid{static_cast<std::uint16_t>(lid)};
+    records.push_back(wire::packed_vector(record));
+  }
+  std::vector<Bytes> rows(records.begin(), records.end());
+  rows.emplace_back();
+  const std::vector<Column> columns = columns_of(sa::NodeRecord::info());
+  Table<Bytes, Column> table(columns);
+  table.choose("lid,node_info.node_guid");
+  table.sort_by("-lid");
+  table.arrange(rows);
+  CHECK(table.text(rows) == "LID  nodeGUID\n300  0000:0000:0000:0000\n 41  0000:0000:0000:0000\n  7  0000:0000:0000:0000\n  -  -\n");
+}
+
+}  // namespace report_field_columns_tests
