@@ -91,7 +91,8 @@ def tables(model):
     out = SPDX + MADE + '#include "iba/queries.hpp"\n#include "iba/tables.hpp"\n'
     for ns in namespaces(model):
         out += f'#include "iba-gen/{ns}.hpp"\n'
-    out += "\nnamespace ib {\n\nnamespace detail::rows {\n\n" + made.definitions() + queries.definitions(model) + "\n}  // namespace detail::rows\n\n"
+    rows = made.definitions() + queries.definitions(model)
+    out += "\nnamespace ib {\n\nnamespace detail::rows {\n\n" + rows + "\n}  // namespace detail::rows\n\n"
     out += "const detail::Tables& detail::tables() {\n"
     out += "  static constexpr Tables tables{rows::structs, rows::indexed, rows::traps, rows::identities};\n  return tables;\n}\n\n"
     out += "detail::QueryRows detail::query_rows() { return {rows::queries, rows::query_words}; }\n\n"

@@ -84,7 +84,7 @@ struct PortRecord {
 std::string to_text(const Key& key) { return fmt::format("port 0x{:016x}:{}", key.guid.value, key.number); }
 
 /// Finds the records of a file by key. Several records may have the same key. The keys stand beside each other, because the records are
-/// many times as long.
+/// many times as long, and each GUID once, because a switch has one for all its ports.
 class PortTable {
  public:
   struct Entry {
@@ -97,17 +97,29 @@ class PortTable {
     entries_.reserve(records.size());
     for (const PortRecord& record : records) entries_.push_back({key_of(record), static_cast<std::uint32_t>(entries_.size())});
     std::ranges::sort(entries_);
+    for (std::size_t at = 0; at < entries_.size(); ++at) {
+      if (!guids_.empty() && guids_.back() == entries_[at].key.guid) continue;
+      guids_.push_back(entries_[at].key.guid);
+      firsts_.push_back(at);
+    }
+    firsts_.push_back(entries_.size());
   }
 
   /// In the order of the records.
   std::span<const Entry> with(const Key& wanted) const {
-    const auto first = std::ranges::lower_bound(entries_, wanted, {}, &Entry::key);
-    return {first, std::ranges::find_if(first, entries_.end(), [&wanted](const Entry& entry) { return entry.key != wanted; })};
+    const auto guid = std::ranges::lower_bound(guids_, wanted.guid);
+    if (guid == guids_.end() || *guid != wanted.guid) return {};
+    const auto at = static_cast<std::size_t>(guid - guids_.begin());
+    const std::span of_guid = std::span(entries_).subspan(firsts_[at], firsts_[at + 1] - firsts_[at]);
+    const auto found = std::ranges::equal_range(of_guid, wanted.number, {}, [](const Entry& entry) { return entry.key.number; });
+    return {found.begin(), found.end()};
   }
   static Key key_of(const PortRecord& record) { return {record.port.guid, record.port.number}; }
 
  private:
   std::vector<Entry> entries_;
+  std::vector<Guid> guids_;
+  std::vector<std::size_t> firsts_;  // of each GUID, in entries_; and their end
 };
 
 class CacheReader {

@@ -111,7 +111,7 @@ void Device::send(Bytes mad, const path::IbPath& path, Duration timeout) {
   header.addr = umad_address(path, end_port_, is_smp(mad[1]));
   send_buffer_.resize(header_bytes + mad.size());
   std::memcpy(send_buffer_.data(), &header, header_bytes);
-  std::ranges::copy(mad, send_buffer_.begin() + header_bytes);
+  std::memcpy(send_buffer_.data() + header_bytes, mad.data(), mad.size());
   host_->prepare(MutableBytes(send_buffer_).subspan(header_bytes));
   port_.send(send_buffer_);
 }

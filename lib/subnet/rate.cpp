@@ -43,11 +43,17 @@ unsigned widest(unsigned mask) {
   return most;
 }
 
-bool has_extended_speeds2(const Subnet& subnet, PortIndex port) {
+/// Which of the later fields for speeds a port has.
+struct ExtendedSpeeds {
+  bool first = true, second = true;
+};
+
+ExtendedSpeeds extended_speeds(const Subnet& subnet, PortIndex port) {
   const Port& end = subnet.port(subnet.end_port_of(port));
-  if (!end.has_info) return true;
+  if (!end.has_info) return {};
   const smp::PortInfo info = end.info();
-  return (info.capability_mask & capability_mask2_bit) && (info.capability_mask2 & extended_speeds2_bit);
+  return {(info.capability_mask & extended_speeds_bit) != 0,
+          (info.capability_mask & capability_mask2_bit) && (info.capability_mask2 & extended_speeds2_bit)};
 }
 
 /// The capabilities of a port: widths as LinkWidth codes, and speeds.
@@ -61,9 +67,9 @@ bool supports_fdr10(const Port& port) { return ((port.fdr10_supported | port.fdr
 
 /// `extended` and `extended2` are used only if the port has these fields.
 SpeedSet speeds_of(const Subnet& subnet, PortIndex at, unsigned basic, unsigned extended, unsigned extended2) {
-  const bool has_extended = has_extended_speeds(subnet, at);
+  const ExtendedSpeeds has = extended_speeds(subnet, at);
   return (supports_fdr10(subnet.port(at)) ? bit(Speed::fdr10) : 0U) |
-         speeds(basic, has_extended ? extended : 0U, has_extended && has_extended_speeds2(subnet, at) ? extended2 : 0U);
+         speeds(basic, has.first ? extended : 0U, has.first && has.second ? extended2 : 0U);
 }
 
 Abilities supported(const Subnet& subnet, PortIndex at) {
@@ -121,10 +127,7 @@ bool may_run_at_fdr10(const Subnet& subnet, PortIndex at) {
   return active_rate(subnet, at).speed == Speed::qdr && port.fdr10_supported == 0;
 }
 
-bool has_extended_speeds(const Subnet& subnet, PortIndex port) {
-  const Port& end = subnet.port(subnet.end_port_of(port));
-  return !end.has_info || (end.info().capability_mask & extended_speeds_bit) != 0;
-}
+bool has_extended_speeds(const Subnet& subnet, PortIndex port) { return extended_speeds(subnet, port).first; }
 
 LinkRate active_rate(const Subnet& subnet, PortIndex at) {
   const Port& port = subnet.port(at);
@@ -135,8 +138,8 @@ LinkRate active_rate(const Subnet& subnet, PortIndex at, const smp::PortInfo& in
   const Port& port = subnet.port(at);
   SpeedSet active = speeds(info.link_speed_active, 0, 0);
   if ((port.fdr10 & 1U) != 0 && info.link_speed_active == port.info().link_speed_active) active = bit(Speed::fdr10);
-  if (has_extended_speeds(subnet, at)) {
-    const unsigned xdr = has_extended_speeds2(subnet, at) ? info.link_speed_ext_active2 : 0U;
+  if (const ExtendedSpeeds has = extended_speeds(subnet, at); has.first) {
+    const unsigned xdr = has.second ? info.link_speed_ext_active2 : 0U;
     if (const SpeedSet extended = speeds(0, info.link_speed_ext_active, xdr); extended != 0) active = extended;
   }
   return {lanes(info.link_width_active), fastest(active)};

@@ -55,6 +55,7 @@ class Judge:
     def __init__(self, listed):
         self.listed = listed
         self.seen = {}  # (fabric, line) → whether it differed
+        self.crashed = set()  # lines of which this release of Debian's program crashes
         self.used = set()
 
     def judge(self, fabric, line, changed):
@@ -72,9 +73,11 @@ class Judge:
     def stale(self):
         """What the list names and did not appear, after all lines ran on all fabrics."""
         for block in self.listed:
+            if block.places and {line for _, line in block.places} <= self.crashed:
+                continue
             for fabric, line in block.places:
                 ran = [place for place in self.seen if fabric in ("*", place[0]) and line in ("*", place[1])]
-                if not ran:
+                if not ran and line not in self.crashed:
                     yield f"{fabric} {line}: does not run"
                 elif line == "*" and (id(block), fabric) not in self.used:
                     yield f"{fabric}: no line differs any more: {block.why}"
@@ -118,6 +121,9 @@ class Beside(unittest.TestCase):
                 words = beside.fill(line, bench.values)
                 if words is None:
                     continue
+                if simfabric.crashes(words):
+                    judge.crashed.add(line)
+                    continue
                 found = self.differences(bench, words)
                 left = judge.judge(name, line, [text for text in found if text[:1] in ("-", "+")])
                 with self.subTest(fabric=name, line=line):
@@ -143,6 +149,12 @@ class Judging(unittest.TestCase):
         left, _ = self.judge(("states", "ibstat", ["+ours"]), ("mixed", "ibstat", ["-ours", "+ours more", "+ours"]),
                              ("mixed", "ibaddr", ["-slot"]))
         self.assertEqual(left, [["+ours"], ["-ours", "+ours more"], ["-slot"]])
+
+    def test_what_crashes_is_not_stale(self):
+        judge = Judge(read("why A crash.\non * ibtracert -m 1\n-theirs\n"))
+        self.assertEqual(list(judge.stale()), ["* ibtracert -m 1: does not run", "\\-theirs: matches nothing"])
+        judge.crashed.add("ibtracert -m 1")
+        self.assertEqual(list(judge.stale()), [])
 
     def test_what_is_the_same_now_is_named(self):
         both = ["-theirs 1", "+ours"]

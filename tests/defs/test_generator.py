@@ -157,7 +157,8 @@ class Complaints(unittest.TestCase):
             more = record if "node" not in words else record.replace("GetTable", "Get")
             self.check(struct(query(words), whole, more=more), (3, "t::S: " + complaint))
         self.check(struct(port, query('access="port" modifier="4"'), whole, more=smp), (4, "t::S: a fixed modifier= goes with access node"))
-        self.check(struct(query('access="node"'), whole, more=smp.replace("Get", "Set")), (3, "t::S: an SMP that is read has the method Get"))
+        self.check(struct(query('access="node"'), whole, more=smp.replace("Get", "Set")),
+                   (3, "t::S: an SMP that is read has the method Get"))
         self.check(struct(query('access="node" vendor="Cisco"'), whole, more=smp), (3, "vendor= is Mellanox, not 'Cisco'"))
         self.check(struct(query('access="node" name="A" alias="B"'), query('access="node" name="b"'), whole, more=smp),
                    (4, "t::S: 'b' is a name already, of line 3 in t.xml"))

@@ -4,10 +4,8 @@
 // ibtest-rmpp.so, which stands before it, to put them back. And it dies of a packet for which no agent is registered,
 // above all of one that comes when its program has just closed the device: such packets end here, and who closes a device waits until
 // the packet on its way to it has arrived. A request for an agent that is only a client's does not reach it either: opensm, which has such
-// agents for performance management and congestion control, dies of it. It is answered as a kernel does that has no agent for it.
-//
-// What is recorded, and what tests expect, is of ibsim 0.10. Ports and switches of ibsim 0.12 can do other things; here they say that they
-// are those of 0.10.
+// agents for performance management and congestion control, dies of it. It is answered as a kernel does that has no agent for it. What
+// ibsim 0.12 answers becomes what 0.10 answers (ibsim_release.hpp).
 #include <poll.h>
 #include <unistd.h>
 
@@ -22,13 +20,13 @@
 #include <mutex>
 #include <thread>
 
-#include "iba-gen/smp.hpp"
+#include "ibsim_release.hpp"
 #include "next.hpp"
 #include "packets.hpp"
 
 namespace {
 
-constexpr std::size_t packet_header = 32;  // what stands before a MAD on ibsim's socket
+constexpr std::size_t packet_header = ibtest_packet_header;
 using ib::mad::simulator_bytes;
 constexpr std::size_t mad_size = ib::mad::packet_size;
 constexpr std::size_t packet_size = packet_header + mad_size;
@@ -37,25 +35,6 @@ constexpr std::size_t packet_size = packet_header + mad_size;
 bool is_returned(const std::uint8_t* packet) {
   constexpr std::size_t status = 16, word = 4;
   return std::any_of(packet + status, packet + status + word, [](std::uint8_t byte) { return byte != 0; });
-}
-
-/// Makes of what ibsim 0.12 answers of a port or of a switch what 0.10 answers.
-void as_ibsim_0_10(std::uint8_t* mad) {
-  constexpr std::size_t data = 64, mask = 20, mask2 = 60, speed_supported = 62, speed_enabled = 63;  // of a PortInfo (IBA 14.2.5.6)
-  constexpr std::uint8_t mask_notice = 0x40, vendor_class = 0x10, ndr = 0x04, ndr_speed = 0x08, no_ext_speed = 30, get_resp = 0x81,
-                         attribute_at = 17;
-  if (!ib::mad::is_smp(mad[1]) || mad[3] != get_resp || mad[attribute_at - 1] != 0) return;
-  std::uint8_t* const value = mad + data;
-  if (mad[attribute_at] == ib::smp::PortInfo::attribute_id) {
-    if ((value[mask2] & ndr) != 0 && (value[mask + 1] & mask_notice) != 0) value[mask + 1] |= vendor_class;  // an end port
-    value[mask2] &= static_cast<std::uint8_t>(~ndr);
-    // The ports of a switch have no capabilities, and their speeds all the same.
-    if (value[speed_supported] >> 4U != ndr_speed)
-      value[speed_supported] &= static_cast<std::uint8_t>(~ndr_speed);  // beside the active one
-    if ((value[speed_enabled] & 0x1fU) != no_ext_speed) value[speed_enabled] &= static_cast<std::uint8_t>(~ndr_speed);
-  }
-  constexpr std::uint8_t cap_of_0_12 = 49152 >> 8U, cap_of_0_10 = 30720 >> 8U;  // LinearFDBCap begins a SwitchInfo (IBA 14.2.5.4)
-  if (mad[attribute_at] == ib::smp::SwitchInfo::attribute_id && value[0] == cap_of_0_12 && value[1] == 0) value[0] = cap_of_0_10;
 }
 
 /// The socket to ibsim: packets come by another one.

@@ -16,7 +16,7 @@ peers_packages='chromium fish ibutils prometheus python3-prometheus-client syste
 package_packages='debhelper dpkg-dev fakeroot git lintian rpm'
 # For tests/elsewhere, in the root of another release: what tests/run takes for granted, what builds for another architecture, and libraries
 # of that.
-elsewhere_packages='ca-certificates dpkg-dev git perl procps'
+elsewhere_packages='ca-certificates dpkg-dev git perl procps python3-prometheus-client'
 cross_tools='g++ libcli11-dev meson ninja-build nlohmann-json3-dev pkg-config python3 qemu-user-static'
 cross_packages='libcatch2-dev libc6-dev libfmt-dev libibmad-dev libibumad-dev libibverbs-dev libmicrohttpd-dev libspdlog-dev libsqlite3-dev
   zlib1g-dev'

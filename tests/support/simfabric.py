@@ -77,6 +77,20 @@ def diags_version():
     return said.stderr.split()[-1]
 
 
+@functools.cache
+def their_release():
+    """The first number of the version of Debian's infiniband-diags: 44, or 56."""
+    said = subprocess.run([theirs("ibaddr"), "-V"], check=True, capture_output=True, encoding="utf-8")
+    return int(re.search(r"VERSION: (\d+)", said.stderr + said.stdout)[1])
+
+
+def crashes(words):
+    """Whether Debian's program is known to crash of a command line: 56.1 does of each route, and of each multicast LID. It then stays a
+    client of ibsim, which has room for ten."""
+    crashing = {"ibqueryerrors": ("-D", "--Direct"), "ibtracert": ("-m", "--mlid")}
+    return their_release() >= 56 and any(word.startswith(crashing.get(words[0], "\0")) for word in words[1:])
+
+
 def umad2sim():
     """The library that carries what libibumad sends to ibsim, or None."""
     found = glob.glob("/usr/lib/*/umad2sim/libumad2sim.so") + glob.glob("/usr/lib/umad2sim/libumad2sim.so")
@@ -84,10 +98,15 @@ def umad2sim():
 
 
 def rmpp_libs():
-    """The preloads that do RMPP as the kernel does it, before umad2sim and behind it. Without them: tables longer than one MAD
-    arrive cut."""
+    """The preloads that do RMPP as the kernel does it, before umad2sim and behind it."""
     paths = [built("IBTEST_RMPP_LIB", "tests/support/ibtest-rmpp.so"), built("IBTEST_PACKETS_LIB", "tests/support/ibtest-packets.so")]
     return [[path] for path in paths] if all(map(os.path.exists, paths)) else [[], []]
+
+
+def stock_libs():
+    """The preloads of a fabric without those: tables longer than one MAD arrive cut. ibsim answers as 0.10 there, too."""
+    path = built("IBTEST_RELEASE_LIB", "tests/support/ibtest-release.so")
+    return [[], [path] if os.path.exists(path) else []]
 
 
 def registers(*files, log=None):
@@ -174,7 +193,7 @@ class Fabric:
         self.netfile = os.path.abspath(netfile)
         self.host = host or first_host(self.netfile)
         self.sm, self.lids, self.lmc = sm, lids, lmc
-        self.rmpp = rmpp_libs() if rmpp else [[], []]
+        self.rmpp = rmpp_libs() if rmpp else stock_libs()
         self.options, self.preload, self.load_timeout = tuple(options), tuple(preload), load_timeout
         self.sm_options = tuple(sm_options)
         self.dir = None

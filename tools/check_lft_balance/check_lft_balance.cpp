@@ -48,7 +48,7 @@ struct BalanceLine : PortLine {
   unsigned lids;
 };
 
-const std::vector<report::Column<BalanceLine>>& balance_columns() {
+std::span<const report::Column<BalanceLine>> balance_columns() {
   static const auto columns = [] {
     auto all = listed_columns_of<BalanceLine>({"node_description", "port_num", "peer.node_description", "peer.port_num"});
     all.push_back(
@@ -124,8 +124,7 @@ class CheckLftBalance final : public Command {
 
   async::Task<> run(Session& session, Emit& emit) override {
     table_.refuse_for_json(session.options().format, "ports", "switches");
-    report::Table<BalanceLine> table(balance_columns());
-    table_.apply(table);
+    table_.check(balance_columns());
     discovery_.needs.descriptions = {subnet::NodeKind::sw};
     Fabric fabric;
     co_await discover(session, discovery_, fabric);
@@ -146,12 +145,8 @@ class CheckLftBalance final : public Command {
     }
     require_read(std::ranges::any_of(report.rows, [](const SwitchBalance& row) { return row.use.has_value(); }), failures);
     add_failures(session, fabric, std::move(failures));
-    if (table_.given()) {
-      emit(TableReport<BalanceLine>(fabric, "ports", std::move(table), report.lines(), session.world().out));
-      emit.raise(report.status());
-    } else {
-      emit(report);
-    }
+    emit_either(
+        emit, table_, report, "ports", balance_columns(), [&report] { return report.lines(); }, session.world().out);
   }
 
  private:

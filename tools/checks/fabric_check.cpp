@@ -152,6 +152,7 @@ class FabricCheck final : public Command {
     }
     subnet::SurveyOptions options = gmp_survey(session, paths);
     counters::ReadingPlan plan;
+    plan.owners = owner_transactor(session, discovery_.load_cache);
     plan.ports = counters::ReadingPlan::Ports::each;
     if (std::ranges::any_of(thresholds_.all(), &counters::needs_extended)) plan.counts = counters::ReadingPlan::Counts::all;
     plan.ports_of = [&ports](subnet::NodeIndex node) { return ports.at(node); };

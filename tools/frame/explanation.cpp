@@ -77,6 +77,7 @@ class Explanation {
       co_return fmt::format("{} does not answer {}, though its subnet manager answers SMInfo: does its SA serve that?",
                             address_first(node->description), mad::attribute_text(error_.request()));
     const bool is_ours = path_.ib().dlid == session_.end_port().sm_lid;
+    if (session_.options().use_sa) co_return fmt::format("{}: without --sa the nodes themselves are read", words);
     if (!node) co_return fmt::format("{}: its node does not answer either (ibtool health looks for other managers)", words);
     if (is_ours) co_return fmt::format("{}: if it hangs there, restart it (ibtool health looks for other managers)", words);
     co_return fmt::format("{}: ibtool sminfo --all lists the subnet managers", words);
@@ -145,7 +146,7 @@ class Explanation {
     if (!record) co_return fmt::format("LID {}: the SA gives no path to it; {} does not have it", wanted.dlid.value, list_text(all));
     path::IbPath to;
     to.dlid = wanted.dlid;
-    co_return fmt::format("The SA knows {} and gives no path to it from here: is it in another partition?",
+    co_return fmt::format("The SA knows {} and gives no path to it from here: is it cut off, or in another partition?",
                           called(fixed_text(record->node_description.node_string), to));
   }
 

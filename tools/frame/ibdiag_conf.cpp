@@ -56,7 +56,6 @@ class Value {
 
 /// Takes over NAME=VALUE. Throws BadLine.
 void apply(IbdiagConf& conf, std::string_view name, const Value& value) {
-  constexpr unsigned last_port = 254;
   constexpr int longest_ms = std::numeric_limits<int>::max();
   if (name.starts_with("CA")) {
     conf.device = value.text();

@@ -11,11 +11,7 @@
 #include "tools/frame/options.hpp"
 
 namespace ib::tools {
-namespace {
-
-constexpr unsigned last_port = 254;  // IBA 14.2.5.4: 255 names no port
-
-}  // namespace
+namespace {}  // namespace
 
 std::string_view inexact(NameMatch match) {
   switch (match) {

@@ -14,8 +14,6 @@
 namespace ib::tools {
 namespace {
 
-constexpr std::uint64_t last_port = 254;  // IBA 14.2.5.4: 255 names no port
-
 /// "A", "A and B", "A, B and C".
 std::string listed(const std::vector<std::string>& names) {
   std::string text;
@@ -125,7 +123,7 @@ void OptionSet::target_patterns(std::string_view name, std::vector<TargetPort>& 
     if (!NameWord(std::string(parts.node)).is_pattern()) return set_one(word, reader);
     TargetPort& added = to.emplace_back();
     added.target.word = parts.node;
-    if (!parts.port.empty()) added.port = parse_within<std::uint8_t>(parts.port, "PORT", {0, 254});
+    if (!parts.port.empty()) added.port = parse_within<std::uint8_t>(parts.port, "PORT", {0, last_port});
   };
 }
 

@@ -246,8 +246,8 @@ async::Task<path::Path> Stack::gmps_to_lid(path::Path path, std::exception_ptr n
     const path::Path found = co_await finder_(path, std::move(why));
     const std::string whom = to_text(*path.ib().dgid);
     if (not_found)
-      throw Error(
-          fmt::format("{} is {}, and the SA gives no path to it from here: is it in another partition?", whom, mad::target_text(found)));
+      throw Error(fmt::format("{} is {}, and the SA gives no path to it from here: is it cut off, or in another partition?", whom,
+                              mad::target_text(found)));
     if (found.directed() != nullptr) throw Error(fmt::format("{} has no LID, to which requests could be sent", whom));
     path.ib().dlid = found.ib().dlid;
     path.ib().meant = found.ib().meant;

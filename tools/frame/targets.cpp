@@ -198,6 +198,7 @@ async::Task<Targets::Meaning> Targets::find(std::string word, std::string compla
   Meaning meaning;
   if (named.ports.empty()) meaning.why = search.names.unknown(word, complaint);
   if (named.ports.size() > 1) meaning.why = search.names.ambiguous(named);
+  if (named.ports.empty() && !read_stored_ && swept_ && !swept_->failures.empty()) meaning.why += " (parts of the fabric did not answer)";
   if (!meaning.why.empty()) co_return meaning;
   const NamedEndPort& found = named.ports.front();
   const std::string name = search.names.name_of(found);

@@ -101,11 +101,8 @@ Finding any_finding() {
 std::span<const report::Column<FindingLine>> finding_columns() { return all_finding_columns; }
 
 void HealthReport::emit(Emit& emit, const TableOptions& options, std::FILE* file) const {
-  if (!options.given()) return emit(*this);
-  report::Table<FindingLine> table(finding_columns());
-  options.apply(table);
-  emit(TableReport<FindingLine>(fabric, "findings", std::move(table), lines_of(*this, diagnosis_.findings), file));
-  emit.raise(status());
+  const auto lines = [this] { return lines_of(*this, diagnosis_.findings); };
+  emit_either(emit, options, *this, "findings", finding_columns(), lines, file);
 }
 
 void HealthReport::visit(report::Sink& sink) const { visit(sink, diagnosis_.findings); }

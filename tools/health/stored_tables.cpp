@@ -53,7 +53,8 @@ async::Task<subnet::Failures> survey_firmware(mad::Transactor& transactor, subne
   const subnet::SurveyQuestion<Answer> question = [](subnet::SurveyPort port) {
     return port.transactor.try_get(port.path, mlx::GeneralInfo::info());
   };
-  subnet::Surveyed<Answer> found = co_await subnet::survey<Answer>(transactor, input.subnet, std::move(ports), std::move(options), question);
+  subnet::Surveyed<Answer> found =
+      co_await subnet::survey<Answer>(transactor, input.subnet, std::move(ports), std::move(options), question);
   for (const auto& row : found.rows) {
     if (row.value) input.firmware[input.subnet.node(input.subnet.port(row.port).node).guid()] = firmware_text(*row.value);
   }

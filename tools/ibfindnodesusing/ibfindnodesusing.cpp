@@ -65,7 +65,7 @@ struct DestinationLine : PortLine {
   PortIndex from;
 };
 
-const std::vector<report::Column<DestinationLine>>& destination_columns() {
+std::span<const report::Column<DestinationLine>> destination_columns() {
   static const auto columns = [] {
     std::vector<report::Column<DestinationLine>> all{
         {{.key = "from.node_description", .heading = "FROM", .usual = true},
@@ -160,8 +160,7 @@ class Ibfindnodesusing final : public Command {
 
   async::Task<> run(Session& session, Emit& emit) override {
     table_.refuse_for_json(session.options().format, "destinations", "ends of a link");
-    report::Table<DestinationLine> table(destination_columns());
-    table_.apply(table);
+    table_.check(destination_columns());
     discovery_.needs.switch_infos = false;  // those of the two ends come with their tables
     Fabric fabric;
     co_await discover(session, discovery_, fabric);
@@ -178,11 +177,8 @@ class Ibfindnodesusing final : public Command {
     require_read(report.near.is_read || report.far.is_read, failures);
     add_failures(session, fabric, std::move(failures));
     report.details = session.options().verbosity > 0;
-    if (table_.given()) {
-      emit(TableReport<DestinationLine>(fabric, "destinations", std::move(table), report.lines(), session.world().out));
-    } else {
-      emit(report);
-    }
+    emit_either(
+        emit, table_, report, "destinations", destination_columns(), [&report] { return report.lines(); }, session.world().out);
     note_discovered(session, "all_LIDs, all_NodeDescription, all_NodeInfo, all_topology");
   }
 

@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // ibnetdiscover: prints the topology of the subnet as a topology file, as a list of nodes or as a report on ports.
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <ctime>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "formats/topology_text.hpp"
+#include "snapshot/snapshot.hpp"
+#include "snapshot/stored_fabric.hpp"
 #include "subnet/order.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/diags_words.hpp"
 #include "tools/ibnetdiscover/topology_diff.hpp"
+#include "tools/shared/cache.hpp"
 #include "tools/shared/diags_topology.hpp"
 #include "tools/shared/fabric.hpp"
 #include "tools/shared/libibnetdisc.hpp"
@@ -26,6 +32,7 @@ using subnet::NodeKind;
 /// What both command lines say about the output.
 struct ShownTopology {
   bool lists{}, ports{}, full{}, grouping{}, max_hops{};
+  std::time_t time = std::time(nullptr);  ///< of the fabric
   DiffOptions diff = topology_diff_options();
 };
 
@@ -43,6 +50,15 @@ void add_shown(OptionSet& set, ShownTopology& shown, std::function<void(const st
   set.flag("-g --grouping", shown.grouping, "Group the nodes of a chassis and name their slots.");
   set.flag("-m --max_hops", shown.max_hops, "Print also the greatest number of hops to a node.");
   add_diff(set, shown.diff);
+}
+
+/// The time of the fabric, which a listing of it has. It is that of now unless a snapshot says when it was read.
+std::time_t time_of_fabric(Session& session, const std::optional<std::string>& load_cache) {
+  constexpr std::int64_t a_second = 1000, last = 253402300799;  // the year 9999
+  std::optional<std::int64_t> ended;
+  if (load_cache && snapshot::is_snapshot_file(*load_cache)) ended = snapshot::open_fabric(*load_cache)->ended();
+  if (!load_cache && session.options().from) ended = session.stored().ended();
+  return ended ? static_cast<std::time_t>(std::clamp<std::int64_t>(*ended / a_second, 0, last)) : std::time(nullptr);
 }
 
 struct TopologyReport final : FabricReport {
@@ -86,7 +102,7 @@ struct TopologyReport final : FabricReport {
   }
 
   void topology(TextOut& out, formats::TopologyText& text) const {
-    text.header(out.buffer(), std::time(nullptr));
+    text.header(out.buffer(), shown.time);
     if (shown.max_hops) out.print("# Reported max hops discovered: {}\n", max_hops());
     out.write("\n");
     subnet::Grouping grouping;
@@ -148,6 +164,8 @@ class Ibnetdiscover final : public Command {
     if (shown_.diff.file) load_fabric(*shown_.diff.file, stored);
     if (shown_.lists || shown_.ports) need_less(emit.json());
     co_await discover(session, discovery_, fabric);
+    const auto file = session.uses_cache() ? cache_file(discovery_, session.world(), session.end_port()) : discovery_.load_cache;
+    shown_.time = time_of_fabric(session, file);
     if (shown_.diff.file) {
       emit(DiffReport(stored, fabric, shown_.diff.checks, shown_.full));
     } else {
@@ -190,6 +208,7 @@ class IbnetdiscoverDiags final : public Command {
     LibibnetdiscFabric stored, fabric;
     if (shown_.diff.file) load_stored(session, stored);
     co_await find(session, fabric);
+    shown_.time = time_of_fabric(session, wanted_.load_cache);
     if (opened) {
       TextOut out(opened.get());
       print(stored, fabric, emit.text(), out);
@@ -236,6 +255,7 @@ class IbnetdiscoverDiags final : public Command {
   void print(const LibibnetdiscFabric& stored, const LibibnetdiscFabric& fabric, TextOut& out, TextOut& listing) const {
     DiagsTopology topology(fabric.subnet, fabric.names);
     topology.full = shown_.full;
+    topology.time = shown_.time;
     for (const subnet::LegacyStep& step : fabric.sweep.steps) topology.step(out.buffer(), step), out.write({});
     if (shown_.ports) {
       for (const NodeIndex at : fabric.order) topology.ports(out.buffer(), at), out.write({});

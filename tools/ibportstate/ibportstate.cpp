@@ -19,7 +19,6 @@ namespace ib::tools {
 namespace ibportstate {
 namespace {
 
-constexpr unsigned last_port = 254;                      // IBA 14.2.5.6: 255 is a wildcard
 constexpr std::uint32_t extended_speeds_bit = 1U << 31;  // of PortInfo's attribute modifier: the fields of extended speeds count
 constexpr std::uint8_t fdr10_bit = 1;                    // of MlnxExtPortInfo's speeds and StateChangeEnable
 

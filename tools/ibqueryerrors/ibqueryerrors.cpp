@@ -226,6 +226,7 @@ class Ibqueryerrors final : public Command {
     ErrorReport report(fabric, wanted_, rules_);
     if (wanted_.report_port) report.grouping = grouping_of(fabric.subnet);
     counters::ReadingPlan plan = plan_of(wanted_, rules_);
+    plan.owners = owner_transactor(session, checked_.discovery.load_cache);
     std::vector<counters::PmaNode> kept;  // for JSON
     TableWriter<ErrorLine> writer(emit, "ports", std::move(table), session.world().out);
     bool any = false;
@@ -354,6 +355,7 @@ class IbqueryerrorsDiags final : public Command {
     if (!reachable) co_return;
     if (wanted_.report_port) report.grouping = grouping_of(fabric.subnet);
     counters::ReadingPlan plan = plan_of(wanted_, rules_);
+    plan.owners = owner_transactor(session, checked_.discovery.load_cache);
     plan.takes_any_select = true;
     plan.on_node = [&](const counters::PmaNode& node) {
       report.count(node);

@@ -25,6 +25,7 @@
 #include "tools/perfquery/watch.hpp"
 #include "tools/perfquery/watched_node.hpp"
 #include "tools/shared/interval.hpp"
+#include "tools/shared/survey.hpp"
 
 namespace ib::tools {
 namespace perfquery {
@@ -88,9 +89,12 @@ async::Task<const StructInfo*> layout_of(Session& session, const Destination& no
   co_return has_fec_modes ? &counters::extended_speeds_layout(extended->fec_mode_active) : &info;
 }
 
+/// What `smps` answers. If that is the SA and it is silent, the node itself is read.
 template <class T>
 async::Task<T> read_smp(Session& session, mad::Transactor& smps, const Destination& node) {
   mad::Result<T> value = co_await smps.try_subn_get<T>(subnet::smp_path_of(node.path));
+  const bool is_silent = !value && dynamic_cast<const mad::MadTimeout*>(&value.error()) != nullptr;
+  if (is_silent && &smps != &session.transactor()) value = co_await session.transactor().try_subn_get<T>(subnet::smp_path_of(node.path));
   co_return session.take(std::move(value), "smp query nodeinfo failed");
 }
 
@@ -181,6 +185,7 @@ class Perfquery : public Command {
     report.gid = wanted_.target.given() ? node.path.ib().dgid : session.end_port().default_gid();
     if (interval_.repeats()) co_return co_await watch(session, report, emit);
     if (!wanted_.reset_only) co_await read(session, report, emit);
+    if (!wanted_.resets()) co_await check_meant(session, node);  // a reset is checked by itself
     emit(report);
     if (wanted_.resets()) co_await reset_ports(session, report, asked_.numbers, wanted_.mask.value_or(all_counters));
   }
@@ -243,6 +248,18 @@ class Perfquery : public Command {
       chosen.numbers = {info.node_type == smp::NodeType::switch_ && local == 0 ? 1 : local};
     }
     co_return chosen;
+  }
+
+  /// Throws Error for counters of another node than TARGET, if that is a name or a GUID: they do not say whose they are, and the LID that
+  /// the subnet administrator has for TARGET may be that of another node by now. The NodeInfo is requested after them, so that it does not
+  /// count.
+  static async::Task<> check_meant(Session& session, const Destination& node) {
+    mad::Transactor* smps = owner_transactor(session);
+    if (smps == nullptr || node.path.ib().meant == Guid{} || !subnet::takes_smps(node.path)) co_return;
+    const mad::Result<smp::NodeInfo> found = co_await subnet::check_set_target(*smps, node.path);
+    if (found || dynamic_cast<const subnet::WrongNode*>(&found.error()) == nullptr) co_return;
+    throw Error(fmt::format("{} does not lead to {} now: the counters may be those of another node", mad::target_text(node.path),
+                            to_text(node.path.ib().meant)));
   }
 
   /// Reads again and again, and shows what was counted in between.

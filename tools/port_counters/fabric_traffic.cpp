@@ -106,7 +106,7 @@ class Ibdatacounters final : public Command {
   async::Task<counters::PmaReadings> read(Session& session, const RoundFabric& of, Told told) {
     subnet::SurveyOptions options = gmp_survey(session, *of.paths);
     counters::ReadingPlan plan;
-    if (interval_.repeats()) plan.owners = owner_transactor(session);
+    plan.owners = interval_.repeats() ? owner_transactor(session) : owner_transactor(session, discovery_.load_cache);
     plan.counts = counters::ReadingPlan::Counts::traffic;
     plan.ports = counters::ReadingPlan::Ports::of_hosts;
     plan.pmas = &pmas_;

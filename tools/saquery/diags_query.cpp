@@ -41,7 +41,7 @@ std::uint64_t key_of(const CommonOptions& common, const std::string& text, std::
 bool is_about_nodes(ListKind list) { return list >= ListKind::lids && list <= ListKind::adapters; }
 
 /// The texts before and after the first `between`, which must be there.
-std::pair<std::string, std::string> two_ends(const std::string& text, char between) {
+std::pair<std::string, std::string> split_ends(const std::string& text, char between) {
   const std::size_t at = text.find(between);
   if (at == std::string::npos) throw DiagsUsage();
   return {text.substr(0, at), text.substr(at + 1)};
@@ -206,13 +206,13 @@ void SaqueryDiags::check_word() const {
 }
 
 void SaqueryDiags::set_lids(const std::string& text) {
-  auto [source, destination] = two_ends(text, ':');
+  auto [source, destination] = split_ends(text, ':');
   ends_ = {{"SLID", std::move(source)}, {"DLID", std::move(destination)}};
   match_all_paths();
 }
 
 void SaqueryDiags::set_gids(const std::string& text) {
-  const auto [source, destination] = two_ends(text, '-');
+  const auto [source, destination] = split_ends(text, '-');
   add_gid("SGID", source);
   add_gid("DGID", destination);
   match_all_paths();

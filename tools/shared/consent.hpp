@@ -17,8 +17,8 @@ bool agrees(const World& world, std::string_view question);
 /// Throws UsageError unless the user agrees.
 void require_agreement(const World& world, std::string_view question);
 
-/// Whether a confirmation is needed before the counters of the whole fabric are reset; not with --yes or --dry-run (`agreed`). Throws UsageError
-/// if there is no terminal for it.
+/// Whether a reset of the counters of the whole fabric needs a confirmation; not with --yes or --dry-run (`agreed`). Throws UsageError if
+/// there is no terminal for it.
 bool asks_before_reset(const World& world, bool agreed);
 
 }  // namespace ib::tools

@@ -147,12 +147,12 @@ void DevicesReport::visit(report::Sink& sink) const {
 }
 
 void DevicesReport::emit(Emit& emit, const TableOptions& options, std::FILE* file) const {
-  if (!options.given()) return emit(*this);
-  report::Table<EndPortRow> table(listed_host_port_columns());
-  options.apply(table);
-  std::vector<EndPortRow> ports;
-  for (const ListedDevice& shown : devices) ports.insert(ports.end(), shown.ports.begin(), shown.ports.end());
-  emit(ListReport<EndPortRow>("ports", std::move(table), std::move(ports), file));
+  const auto ports = [this] {
+    std::vector<EndPortRow> all;
+    for (const ListedDevice& shown : devices) all.insert(all.end(), shown.ports.begin(), shown.ports.end());
+    return all;
+  };
+  emit_either(emit, options, *this, "ports", listed_host_port_columns(), ports, file);
 }
 
 }  // namespace ib::tools

@@ -278,7 +278,7 @@ void DiagsTopology::chassis(std::string& out, const subnet::Chassis& box) const 
 }
 
 void DiagsTopology::topology(std::string& out, std::span<const NodeIndex> nodes, const std::function<void()>& drain) const {
-  header(out, std::time(nullptr));
+  header(out, time);
   if (grouping != nullptr) {
     for (const subnet::Chassis& box : grouping->chassis) {
       if (box.number != 0) chassis(out, box);

@@ -27,6 +27,7 @@ class DiagsTopology {
   bool full = false;                           ///< -f
   const subnet::Grouping* grouping = nullptr;  ///< -g
   const subnet::LegacySweep* sweep = nullptr;  ///< -m: the sweep whose counts are printed
+  std::time_t time = std::time(nullptr);       ///< of the fabric, for the comment at the top
 
   /// Appends the whole topology: the comment at the top, and the blocks of `nodes`, sorted by kind, or by chassis if there is a grouping.
   /// `drain` is called from time to time. It may remove the text from `out`.

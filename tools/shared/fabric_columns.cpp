@@ -72,20 +72,20 @@ Cell of_port(const PortLine& line) {
   return get(*line.fabric, line.port);
 }
 
-/// What a PortInfo says, if it was read from the port itself.
+/// Whether the PortInfo was read from the port itself.
+bool has_own_info(const PortLine& line) { return port_of(line).has_info && !line.fabric->subnet.node(port_of(line).node).is_listed; }
+/// What it then says.
 template <class Get>
 Cell of_info(const PortLine& line, Get get) {
-  const bool is_whole = port_of(line).has_info && !line.fabric->subnet.node(port_of(line).node).is_listed;
-  return is_whole ? get(port_of(line).info()) : unknown();
+  return has_own_info(line) ? get(port_of(line).info()) : unknown();
 }
 Cell port_state(const PortLine& line) {
-  const Cell value = of_info(line, [](const smp::PortInfo& info) { return code_cell(info.port_state, smp::to_text(info.port_state)); });
-  return std::holds_alternative<Coded>(value) ? value : Coded{};
+  const smp::PortState state = port_of(line).state();
+  return has_own_info(line) ? Cell(code_cell(state, smp::to_text(state))) : Coded{};
 }
 Cell physical_state(const PortLine& line) {
-  const Cell value =
-      of_info(line, [](const smp::PortInfo& info) { return code_cell(info.port_physical_state, smp::to_text(info.port_physical_state)); });
-  return std::holds_alternative<Coded>(value) ? value : Coded{};
+  const smp::PortPhysicalState state = port_of(line).physical_state();
+  return has_own_info(line) ? Cell(code_cell(state, smp::to_text(state))) : Coded{};
 }
 
 subnet::LinkRate active(const PortLine& line) {
@@ -190,7 +190,10 @@ constexpr std::array<Column<PortLine>, 19> all_port_columns{{
       .measure = gauge("Mb/s"),
       .meaning = "Signalling rate of the link in Mb/s.",
       .type = JsonType::number},
-     [](const PortLine& line) { return active(line).known() ? Cell(active(line).mbps()) : unknown(); }},
+     [](const PortLine& line) {
+       const subnet::LinkRate rate = active(line);
+       return rate.known() ? Cell(rate.mbps()) : unknown();
+     }},
     {{.key = "best_width",
       .heading = "BEST",
       .measure = gauge("lanes"),

@@ -20,7 +20,7 @@
 namespace ib::tools {
 namespace {
 
-using Kind = subnet::Failure::Kind;
+using FailureKind = subnet::Failure::Kind;
 using Names = std::vector<std::string>;
 
 constexpr std::size_t most_names = 3;
@@ -62,21 +62,21 @@ std::string sentence(const subnet::Subnet& subnet, const subnet::Failure& failur
   const std::string who = node_text(subnet, failure.node);
   if (failure.beyond) {
     const std::string where = fmt::format("port {} of {}", failure.port, who);
-    if (failure.kind == Kind::no_answer) return fmt::format("No answer from beyond {}.", where);
-    if (failure.kind == Kind::refused) return fmt::format("The node beyond {} does not say what it is.", where);
-    if (failure.kind == Kind::no_record) return fmt::format("The SA does not know what is beyond {}.", where);
+    if (failure.kind == FailureKind::no_answer) return fmt::format("No answer from beyond {}.", where);
+    if (failure.kind == FailureKind::refused) return fmt::format("The node beyond {} does not say what it is.", where);
+    if (failure.kind == FailureKind::no_record) return fmt::format("The SA does not know what is beyond {}.", where);
     return fmt::format("Beyond {}: {}", where, failure.why);
   }
   const std::string what =
       failure.port >= 0 && failure.attribute != "NodeInfo" ? failure.attribute + " of " + ports.text() : failure.attribute;
   if (failure.attribute.empty()) return fmt::format("{}: {}", who, failure.why);  // no request could be sent
   switch (failure.kind) {
-    case Kind::no_answer:
+    case FailureKind::no_answer:
       if (failure.attribute == "NodeInfo") return fmt::format("{}: {}", who, failure.why);  // it answered at first and is silent now
       return fmt::format("No answer from {} about {}.", who, what);
-    case Kind::refused:
+    case FailureKind::refused:
       return fmt::format("{} refuses to {} its {}.", who, was_set(failure) ? "set" : "tell", what);
-    case Kind::no_record:
+    case FailureKind::no_record:
       return fmt::format("The SA has no {} of {}.", what, who);
     default:
       return fmt::format("{}: {}", who, failure.why);
@@ -84,7 +84,7 @@ std::string sentence(const subnet::Subnet& subnet, const subnet::Failure& failur
 }
 
 bool alike(const subnet::Failure& a, const subnet::Failure& b) {
-  const bool same_cause = (a.error && b.error) || a.kind == subnet::Failure::Kind::no_record;
+  const bool same_cause = (a.error && b.error) || a.kind == FailureKind::no_record;
   return same_cause && !a.beyond && !b.beyond && a.node == b.node && a.kind == b.kind && a.attribute == b.attribute && a.why == b.why;
 }
 
@@ -102,18 +102,20 @@ void print_unread(Log& log, const std::vector<subnet::Failure>& failures) {
 }
 
 /// Whether the node answered the requests for its counters, but it is not known whose these are (counters/owner.hpp).
-bool is_of_unknown_owner(const subnet::Failure& failure) { return failure.kind == Kind::not_read && failure.attribute == "NodeInfo"; }
+bool is_of_unknown_owner(const subnet::Failure& failure) {
+  return failure.kind == FailureKind::not_read && failure.attribute == "NodeInfo";
+}
 bool has_other_owner(const subnet::Failure& failure) { return dynamic_cast<const subnet::WrongNode*>(failure.error.get()) != nullptr; }
 
 /// Whether the line for a failure consists of its reason.
 bool is_its_reason(const subnet::Failure& failure) {
   if (failure.node == subnet::none || failure.attribute.empty()) return true;
-  if (failure.kind == Kind::refused || failure.kind == Kind::no_record) return false;
-  return failure.kind != Kind::no_answer || (failure.attribute == "NodeInfo" && !failure.beyond);
+  if (failure.kind == FailureKind::refused || failure.kind == FailureKind::no_record) return false;
+  return failure.kind != FailureKind::no_answer || (failure.attribute == "NodeInfo" && !failure.beyond);
 }
 
 /// Failures with equal causes share a line.
-using Cause = std::tuple<bool, bool, Kind, bool, std::string, std::string>;
+using Cause = std::tuple<bool, bool, FailureKind, bool, std::string, std::string>;
 Cause line_of(const subnet::Failure& failure) {
   const bool is_of_node = failure.node != subnet::none;
   if (is_silent_pma(failure)) return {is_of_node, false, failure.kind, false, "PMA", {}};
@@ -127,9 +129,9 @@ std::string line_about(const subnet::Failure& failure, const Names& names) {
   const std::string_view one = failure.beyond ? "port" : "node", many = failure.beyond ? "ports" : "nodes";
   const std::string some = some_of(names, one, many), &what = failure.attribute;
   if (failure.beyond) {
-    if (failure.kind == Kind::no_answer) return fmt::format("No answer from beyond {}.", some);
-    if (failure.kind == Kind::refused) return fmt::format("What is beyond them does not say what it is: {}.", some);
-    if (failure.kind == Kind::no_record) return fmt::format("The SA does not know what is beyond {}.", some);
+    if (failure.kind == FailureKind::no_answer) return fmt::format("No answer from beyond {}.", some);
+    if (failure.kind == FailureKind::refused) return fmt::format("What is beyond them does not say what it is: {}.", some);
+    if (failure.kind == FailureKind::no_record) return fmt::format("The SA does not know what is beyond {}.", some);
     return fmt::format("Beyond {}: {}", some, failure.why);
   }
   if (is_silent_pma(failure)) return fmt::format("No answer about counters from {}.", some);
@@ -137,8 +139,9 @@ std::string line_about(const subnet::Failure& failure, const Names& names) {
     return fmt::format("Counters are not read, since other nodes have the LIDs now of {}.", some);
   if (is_of_unknown_owner(failure)) return fmt::format("Counters are not read, since they do not say who they are, of {}.", some);
   if (is_its_reason(failure)) return fmt::format("{}: {}", some, failure.why);
-  if (failure.kind == Kind::refused) return fmt::format("A {} of {} is refused by {}.", was_set(failure) ? "Set" : "Get", what, some);
-  if (failure.kind == Kind::no_record) return fmt::format("The SA has no {} of {}.", what, some);
+  if (failure.kind == FailureKind::refused)
+    return fmt::format("A {} of {} is refused by {}.", was_set(failure) ? "Set" : "Get", what, some);
+  if (failure.kind == FailureKind::no_record) return fmt::format("The SA has no {} of {}.", what, some);
   return fmt::format("No answer about {} from {}.", what, some);
 }
 
@@ -201,7 +204,8 @@ std::string some_of(const std::vector<std::string>& names, std::string_view one,
 
 bool is_silent_pma(const subnet::Failure& failure) {
   const auto* error = dynamic_cast<const mad::MadError*>(failure.error.get());
-  if (failure.kind != Kind::no_answer || failure.beyond || error == nullptr || error->request().size() < mad::header_size) return false;
+  if (failure.kind != FailureKind::no_answer || failure.beyond || error == nullptr || error->request().size() < mad::header_size)
+    return false;
   return mad::HeaderView(error->request()).mgmt_class() == mad::mgmt_class::performance;
 }
 

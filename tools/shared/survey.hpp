@@ -2,6 +2,9 @@
 // Surveys of GMP agents, for commands.
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include "subnet/survey.hpp"
 #include "tools/frame/session.hpp"
 
@@ -20,6 +23,12 @@ inline subnet::SurveyOptions gmp_survey(Session& session, const subnet::PortPath
 inline mad::Transactor* owner_transactor(Session& session) {
   if (session.options().from) return nullptr;
   return session.options().use_sa ? &session.transactor() : &session.lowest_transactor();
+}
+
+/// That Transactor for a single reading. Nodes of a file, of --load-cache or --cache, may have other LIDs by now. Null for a fabric that
+/// was just read.
+inline mad::Transactor* owner_transactor(Session& session, const std::optional<std::string>& load_cache) {
+  return load_cache || session.uses_cache() ? owner_transactor(session) : nullptr;
 }
 
 }  // namespace ib::tools

@@ -83,6 +83,17 @@ struct ListReport final : Report {
   std::size_t most_width;
 };
 
+/// Emits `report`, or where `options` want a table the list of its rows, which `lines` makes. The exit status is that of the report.
+template <class Row, class Lines>
+void emit_either(Emit& emit, const TableOptions& options, const Report& report, std::string_view member,
+                 std::span<const report::Column<Row>> columns, Lines lines, std::FILE* file) {
+  if (!options.given()) return emit(report);
+  report::Table<Row> table(columns);
+  options.apply(table);
+  emit(ListReport<Row>(member, std::move(table), lines(), file));
+  emit.raise(report.status());
+}
+
 /// A list of a fabric as a table.
 template <class Row>
 struct TableReport : FabricReport {

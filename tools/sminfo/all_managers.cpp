@@ -45,11 +45,8 @@ constexpr std::array<report::Column<Manager>, 7> all_manager_columns{{
 std::span<const report::Column<Manager>> manager_columns() { return all_manager_columns; }
 
 void ManagersReport::emit(Emit& emit, const TableOptions& options, std::FILE* file) const {
-  if (!options.given()) return emit(*this);
-  report::Table<Manager> table(manager_columns());
-  options.apply(table);
-  emit(ListReport<Manager>("managers", std::move(table), managers, file));
-  emit.raise(status());
+  emit_either(
+      emit, options, *this, "managers", manager_columns(), [this] { return managers; }, file);
 }
 
 path::Path path_of_manager(Session& session, Lid lid) {

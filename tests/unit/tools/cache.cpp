@@ -5,7 +5,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -84,6 +86,30 @@ TEST_CASE_METHOD(Bench, "A fabric from a cache costs no request, and a warning s
   CHECK(stored.out == live.out);
   CHECK_THAT(stored.err, starts_with("W: fabric as of 20") && ends_with(", from " + file + "\n"));
   CHECK(std::ranges::count(stored.err, '\n') == 1);
+}
+
+TEST_CASE_METHOD(Bench, "A listing of a stored fabric has the time of the fabric, not that of now") {
+  const auto date = [] {
+    const std::time_t then = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now() - std::chrono::hours(2));
+    std::tm local{};
+    ::localtime_r(&then, &local);
+    std::array<char, 64> text{};
+    return std::string(text.data(), std::strftime(text.data(), text.size(), "generated on %a %b %d %H:%M:%S %Y", &local));
+  };
+  cached({"ibnetdiscover"});
+  const std::string before = date();
+  set_age(std::chrono::hours(2));
+  const std::string after = date();
+  for (const char* option : {"--from", "--load-cache", "--cache"}) {
+    CAPTURE(option);
+    CHECK_THAT(ibtool(fabric, {"ibnetdiscover", option, file}).out, contains(before) || contains(after));
+  }
+  const Outcome legacy = diags(fabric, {"ibnetdiscover", "--load-cache", file});
+  INFO(legacy.out << legacy.err);
+  std::string padded = before, padded_after = after;  // C's ctime() has a blank before a day of one digit
+  for (std::string* text : {&padded, &padded_after})
+    if ((*text)[21] == '0') (*text)[21] = ' ';
+  CHECK_THAT(legacy.out, contains(padded) || contains(padded_after));
 }
 
 TEST_CASE_METHOD(Bench, "A cache is bound to the port through which it was read") {

@@ -56,10 +56,9 @@ TEST_CASE_METHOD(Small, "first line: a LID that does not answer and is not in th
   CHECK(complaint({"perfquery", "99"}) ==
         "E: LID 99: the SA gives no path to it; the subnet manager's list (LIDs 1 to 4) does not have it\n");
   const std::string more = complaint({"smpquery", "NI", "99", "-v"});
-  CHECK_THAT(more,
-             starts_with("E: " + silent + "\nE: +No answer from LID 99 about NodeInfo (4 tries in ") &&
-                 contains("E: +RPC MAD_METHOD_GET(1) SMPFormat(1.1) SMPNodeInfo(17) timed out to 'Path 3 -> 99 ") &&
-                 contains("\nE: +MAD path was IBPath("));
+  CHECK_THAT(more, starts_with("E: " + silent + "\nE: +No answer from LID 99 about NodeInfo (4 tries in ") &&
+                       contains("E: +RPC MAD_METHOD_GET(1) SMPFormat(1.1) SMPNodeInfo(17) timed out to 'Path 3 -> 99 ") &&
+                       contains("\nE: +MAD path was IBPath("));
   const json document = json::parse(ibtool(fabric, {"smpquery", "NI", "99", "--json"}).out);
   CHECK(document["error"] == silent);
   for (const char* command : {"ibaddr", "perfquery"}) {
@@ -108,8 +107,7 @@ TEST_CASE_METHOD(Small, "first line: a port that a node does not have, and a tab
   CHECK(complaint({"smpquery", "PI", "0,1", "99"}) == "E: 'leaf 1' (route 0,1) has ports 0 to 4, and no port 99\n");
   CHECK(complaint({"ibportstate", "1", "99"}) == "E: 'leaf 1' (LID 1) has ports 0 to 4, and no port 99\n");
   CHECK(complaint({"ibcheckport", "4", "9"}) == "E: 'node07 HCA-1' (LID 4) has one port, 1, and no port 9\n");
-  for (const std::vector<std::string>& words :
-       std::vector<std::vector<std::string>>{{"smpquery", "LFT", "4"}, {"ibroute", "4"}})
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{{"smpquery", "LFT", "4"}, {"ibroute", "4"}})
     CHECK(complaint(words) == "E: 'node07 HCA-1' (LID 4) is a channel adapter: it has no forwarding table\n");
   CHECK(complaint({"smpquery", "SI", "4"}) == "E: 'node07 HCA-1' (LID 4) is a channel adapter: only switches have SwitchInfo\n");
 }
@@ -139,7 +137,8 @@ TEST_CASE_METHOD(Small, "first line: an empty answer of the SA is counted on std
 }
 
 TEST_CASE_METHOD(Small, "first line: a device that is not here, with those that are") {
-  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{{"ibaddr", "-C", "nosuch"}, {"smpquery", "NI", "-C", "nosuch", "2"}}) {
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"ibaddr", "-C", "nosuch"}, {"smpquery", "NI", "-C", "nosuch", "2"}}) {
     const ibtest::Outcome unknown = ibtool(fabric, words);
     CHECK(unknown.status == 2);
     CHECK(unknown.err == "E: RDMA device 'nosuch' not found (here: fake0/1)\n");

@@ -48,6 +48,8 @@ TEST_CASE("name match: patterns and ranges") {
   CHECK(match("luna-0001*", "luna-00012 mlx5_0") == NameMatch::pattern);
   CHECK(match("LUNA-000?", "luna-0001 mlx5_0") == NameMatch::pattern);
   CHECK(match("luna-0001*", "luna-0002") == NameMatch::none);
+  CHECK(match("leaf*", "MF0;leaf01:SB7800/U1") == NameMatch::pattern);
+  CHECK(match("eaf*", "MF0;leaf01:SB7800/U1") == NameMatch::none);
   CHECK(match("compute[01-02]", "compute01.example.org") == NameMatch::pattern);
   CHECK(match("odd*name", "odd*name") == NameMatch::whole);
   CHECK_THROWS_AS(NameWord("n[5-3]"), ib::UsageError);

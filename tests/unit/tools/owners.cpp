@@ -169,6 +169,40 @@ TEST_CASE("snapshot: what was read at a LID is kept only if the LID was the node
   CHECK(read == 2);
 }
 
+TEST_CASE("a stored fabric: counters at a LID that is another node's by now are not read under the name that the file has") {
+  const ibtest::TemporaryDirectory directory;
+  const std::string file = directory.file("fabric");
+  Fabric f;
+  REQUIRE(ibtool(f.fabric, {"snapshot", file}).status == 0);
+  f.swap();
+  const std::vector<std::vector<std::string>> lines = {
+      {"ibqueryerrors", "--counters"}, {"ibqueryerrors"}, {"ibdatacounters"}, {"ibcheckerrors"}};
+  for (std::vector<std::string> words : lines) {
+    for (const char* more : {"--skip-sl", "--load-cache", file.c_str()}) words.emplace_back(more);
+    const Outcome seen = ibtool(f.fabric, words);
+    INFO(words.front() << '\n' << seen.out << seen.err);
+    for (const char* wrong : {"1000", "700000"}) CHECK_THAT(seen.out, !contains(wrong));
+    CHECK_THAT(seen.err, contains("other nodes have the LIDs now of"));
+  }
+  const Outcome legacy = ibtest::diags(f.fabric, {"ibqueryerrors", "--load-cache", file});
+  INFO(legacy.out << legacy.err);
+  for (const char* wrong : {"1000", "65535", "700000"}) CHECK_THAT(legacy.out, !contains(wrong));
+}
+
+TEST_CASE("perfquery of a name: the counters at its LID are shown only if the LID is still that of the node") {
+  Fabric f;
+  CHECK_THAT(ibtool(f.fabric, {"perfquery", "first", "1"}).out, contains("1000"));
+  const Outcome seen = once_counters_are_requested(
+      f.fabric, [&f] { f.swap(); },
+      [&] {
+        return ibtool(f.fabric, {"perfquery", "first", "1"});
+      });
+  INFO(seen.out << seen.err);
+  CHECK(seen.status == 3);
+  CHECK(seen.out.empty());
+  CHECK_THAT(seen.err, contains("the counters may be those of another node"));
+}
+
 TEST_CASE("ibdatacounters --interval: LIDs that change hands are not read under wrong names") {
   Fabric f;
   const Outcome seen = f.watch({"ibdatacounters", "--interval", "10", "--count", "3", "--json"}, [&f] { f.swap(); });

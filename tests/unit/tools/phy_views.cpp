@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // What phy shows besides its table of links, and what it keeps: lanes, bins, windows, planes, snapshots, raw MADs.
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -200,7 +201,7 @@ TEST_CASE_METHOD(PhyBench, "phy --raw keeps the MADs of the run without a GUID, 
   CHECK(text.find("1122334455") != std::string::npos);
   CHECK(text.find(hex("Mellanox")) != std::string::npos);
   CHECK(text.find(hex("MT_0000000900")) != std::string::npos);
-  const std::string stands_in = hex("X00000");
+  const std::string stands_in = hex("X0000");
   std::size_t places = 0;
   for (std::size_t at = text.find(stands_in); at != std::string::npos; at = text.find(stands_in, at + 1)) ++places;
   CHECK(places == 2 + 3);  // both ends of the one cable, and the descriptions of three nodes
@@ -241,12 +242,7 @@ TEST_CASE_METHOD(PhyBench,
   fabric.node(other).ports.at(1).info.capability_mask |= smp::capability_mask::is_vendor_class_supported;
   const ibtest::TemporaryDirectory dir;
   const std::string file = dir.file("guid2vskey");
-  const json node = document({"smpquery", "NI", "3"});
-  std::ofstream(file) << "0x" << [&] {
-    std::string guid = node["data"]["portGUID"].get<std::string>();
-    std::erase(guid, ':');
-    return guid;
-  }() << " 0x1122334455667788\n";
+  std::ofstream(file) << fmt::format("0x{:016x} 0x1122334455667788\n", fabric.port_guid(other, 1).value);
   const auto done = run({"vendstat", "-N", "3", "--skip-sl", "-dd", "--vskey", file});
   CHECK(done.status == 0);
   CHECK_THAT(done.out, contains("28"));
@@ -316,16 +312,8 @@ TEST_CASE_METHOD(Twins, "of two nodes with one GUID each has its own row, and wh
     of_twin->is_silent = true;
     const auto text = run({"phy", "--skip-sl"});
     CHECK(text.status == 4);
-    CHECK_THAT(text.err, contains("'twin' (route 0,1,3)") && !contains("'other'"));
+    CHECK_THAT(text.err, contains("'twin' (route 0,1,3) about GeneralInfo") && !contains("(route 0,1,2) about"));
     CHECK(serials() == std::map<std::string, json>{{"other", "SERIAL-A"}});
-  }
-  SECTION("both have one LID, by which one of them is read") {
-    fabric.node(twin).ports.at(1).info.lid = fabric.node(other).ports.at(1).info.lid;
-    const auto text = run({"phy", "--skip-sl"});
-    CHECK(text.status == 4);
-    CHECK_THAT(text.err, contains("'twin' (route 0,1,3)"));
-    CHECK(serials() == std::map<std::string, json>{{"other", "SERIAL-A"}});
-    CHECK(of_twin->times() == 0);
   }
 }
 

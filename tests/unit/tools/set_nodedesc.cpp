@@ -83,7 +83,7 @@ TEST_CASE_METHOD(TwoAdapters, "where one can not take the name none gets it") {
 TEST_CASE_METHOD(TwoAdapters, "a node description has 1 to 64 bytes") {
   CHECK(ibtool({"set_nodedesc", std::string(65, 'x')}).status == 2);
   CHECK(ibtool({"set_nodedesc", ""}).status == 2);
-  CHECK(ibtool({"set_nodedesc", "-C", "nosuch", "name"}).err == "E: RDMA device 'nosuch' not found.\n");
+  CHECK(ibtool({"set_nodedesc", "-C", "nosuch", "name"}).err == "E: RDMA device 'nosuch' not found (here: mlx5_0/1, mlx5_1/1)\n");
   check("old", "old");
 }
 

@@ -82,7 +82,7 @@ TEST_CASE_METHOD(Site, "a device or port that is a file's default is told of wit
   write("CA=nosuch\n");
   const auto device = ibtool(fabric, {"smpquery", "-z", file, "ND", "1"});
   CHECK(device.status == 2);
-  CHECK_THAT(device.err, contains("RDMA device 'nosuch' not found. (CA=nosuch stands in " + file + ")"));
+  CHECK_THAT(device.err, contains("RDMA device 'nosuch' not found (here: fake0/1) (CA=nosuch stands in " + file + ")"));
   CHECK_THAT(ibtool(fabric, {"set_nodedesc", "-z", file}).err, contains(file));
   CHECK(ibtool(fabric, {"smpquery", "-z", file, "-C", "fake0", "ND", "1"}).status == 0);
   CHECK(ibtool(fabric, {"smpquery", "-z", file, "-C", "nosuch", "ND", "1"}).err.find(file) == std::string::npos);
