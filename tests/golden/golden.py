@@ -10,10 +10,11 @@ recorded56.jsonl  the same command lines of infiniband-diags 56.1, as far as it 
                 of the two (-Ddiags); these lines are run as either.
 complaints.txt  ours: what we say on stderr, and our status, where a recording does not settle that: where python-rdma failed, since
                 it has one status for all failures and often no reason, and where infiniband-diags shows its help.
-ours/TOOL/NAME/ ours: what we print where we differ on purpose, and our JSON. A folder a case.
+ours/COMMAND.txt  ours: what we print where we differ on purpose, and our JSON. recordings.py says how it is written.
 
 record.py writes the last two."""
 import argparse
+import concurrent.futures
 import dataclasses
 import json
 import os
@@ -24,98 +25,17 @@ import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import recordings  # noqa: E402
 import simfabric  # noqa: E402
 from bounds import settle, stands_for  # noqa: E402
+from recordings import Case  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-OURS = os.path.join(HERE, "ours")
 COMPLAINTS = os.path.join(HERE, "complaints.txt")
 PARTS = ("out", "err", "json")  # what a command line prints on stdout and on stderr, and with --json on stdout
 PACKETS = 10**6  # no counter of a fabric here differs by more from what is recorded of it
+AT_ONCE = int(os.environ.get("IBTEST_AT_ONCE", "3"))  # so many cases run side by side: a fabric that starts mostly waits
 HOSTS = {"net": "Hca1", "fattree": "H-0002c90300001490"}  # the node of each fabric on which the commands run
-
-
-@dataclasses.dataclass
-class Case:
-    """A command line, the fabric that it meets, and what is recorded of it. cmd begins with `ibtool` or with the legacy name of a tool.
-    inputs/FILE in it is a file of this directory.
-
-    prep         what comes before. A step is `console LINE` (of ibsim), `wait SECONDS`, `server NODE COMMAND…` (it runs on that node
-                 until the fabric ends), `until COMMAND…` (again and again till its status is 0), or a command line
-    lmc          the LMC of all ports
-    stdin        the file in inputs/ that the command reads
-    rmpp         false: the fabric as Debian has it, where a table ends after one MAD
-    loss         the fraction of our MADs that gets lost, always the same ones
-    traffic      by how many packets counters of data and packets may differ from the recorded ones: the case sends requests at once,
-                 and how many of them a port has counted when it is asked is luck. Error counters are never other ones
-    rc           the exit status
-    why, man     why we differ from a reference, and the manual page whose section DIFFERENCES tells of it
-    err_changes  stderr is different each time: it is not recorded, but must not be empty
-    out, err, json  the text of those files, None where there is none
-    diags        the version of infiniband-diags in whose place it runs, where the versions differ
-    ref          the reference that printed `out`, where that is not ours
-    name         the folder below ours/"""
-    fabric: str
-    cmd: str
-    prep: list = dataclasses.field(default_factory=list)
-    lmc: int = 0
-    stdin: str = ""
-    rmpp: bool = True
-    loss: float = 0
-    traffic: int = 0
-    err_changes: bool = False
-    rc: int = 0
-    diags: str = ""
-    ref: str = ""
-    why: str = ""
-    man: str = ""
-    out: str = None
-    err: str = None
-    json: str = None
-    name: str = ""
-
-    @staticmethod
-    def read(folder):
-        """The case in a folder of ours/; its name is the folder's path below ours/."""
-        with open(os.path.join(folder, "case.json"), encoding="utf-8") as file:
-            case = Case(**json.load(file), name=os.path.relpath(folder, OURS))
-        for part in PARTS:
-            path = os.path.join(folder, part)
-            if os.path.exists(path):
-                with open(path, encoding="utf-8", newline="") as file:
-                    setattr(case, part, file.read())
-        return case
-
-    def write(self):
-        """Writes the folder of this case. What is as by default is left out, and so is the file of a stream that stays empty."""
-        folder = os.path.join(OURS, self.name)
-        told = {field.name: getattr(self, field.name) for field in dataclasses.fields(self) if field.name not in (*PARTS, "name")}
-        told = {key: value for key, value in told.items() if value or key == "rc"}
-        if self.rmpp:
-            del told["rmpp"]
-        else:
-            told["rmpp"] = False
-        os.makedirs(folder, exist_ok=True)
-        with open(os.path.join(folder, "case.json"), "w", encoding="utf-8") as file:
-            json.dump(told, file, indent=2, ensure_ascii=False)
-            file.write("\n")
-        for part in PARTS:
-            path = os.path.join(folder, part)
-            if getattr(self, part):
-                with open(path, "w", encoding="utf-8", newline="") as file:
-                    file.write(getattr(self, part))
-            elif os.path.exists(path):
-                os.unlink(path)
-
-    def key(self):
-        """What tells this case from all others of its sort."""
-        return self.fabric, self.rmpp, self.cmd, self.stdin, self.lmc, tuple(self.prep), self.loss
-
-    def program(self):
-        """The file of the program that runs it, and what its environment has besides: ours, where it was built for that version."""
-        if self.diags in ("", simfabric.diags_version()):
-            return simfabric.IBTOOL, {}
-        return simfabric.LEGACY, {"IBTEST_DIAGS": self.diags}
 
 
 # Those of infiniband-diags that print counters which their own MADs move. It asks one thing after another, and more than we do
@@ -154,8 +74,15 @@ def recorded():
 
 
 def ours():
-    """Our cases, in the order of their names."""
-    return [Case.read(folder) for folder in sorted(folder for folder, _, files in os.walk(OURS) if "case.json" in files)]
+    """Our cases, file by file."""
+    return recordings.read_all()
+
+
+def program_of(case):
+    """The file of the program that runs a case, and what its environment has besides: ours, where it was built for that version."""
+    if case.diags in ("", simfabric.diags_version()):
+        return simfabric.IBTOOL, {}
+    return simfabric.LEGACY, {"IBTEST_DIAGS": case.diags}
 
 
 def shows_help(case):
@@ -259,7 +186,7 @@ def run_line(fabric, case, options):
     if case.loss:
         env |= {"preload": [simfabric.DELAY], "IBTEST_DROP": case.loss, "IBTEST_COUNT_FILE": fabric.path("count")}
     words = [word.replace("inputs/", os.path.join(HERE, "inputs", "")) for word in shlex.split(case.cmd)]
-    program, more = case.program()
+    program, more = program_of(case)
     done = fabric.run([*words, *options], executable=program, stdin=stdin, **env, **more)
     if case.loss:
         with open(fabric.path("count"), encoding="ascii") as counts:
@@ -285,15 +212,24 @@ def run_ours(case):
     return now
 
 
+def side_by_side(function, cases):
+    """Calls the function with each case, several at a time. Yields each case, in their order, and a function that returns, or raises, what
+    came of it."""
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        futures = [pool.submit(function, case) for case in cases]
+        for case, future in zip(cases, futures):
+            yield case, future.result
+
+
 class FabricCases(unittest.TestCase):
     """The cases on one fabric."""
     fabric_name, rmpp, cases = None, True, ()
     maxDiff = 4000
 
     def test_cases(self):
-        for case in self.cases:
-            with self.subTest(case.name or case.cmd, stdin=case.stdin):
-                self.check(case)
+        for case, checked in side_by_side(self.check, self.cases):
+            with self.subTest(case.title()):
+                checked()
 
     def check(self, case):
         """Fails unless the case holds."""
@@ -331,7 +267,7 @@ def by_fabric(cases):
 
 def main(base, cases):
     """Runs the tests of the calling program, and those of `base` once a fabric that has cases. Words on the command line are regular
-    expressions: only the cases run whose command line or name one of them matches."""
+    expressions: only the cases run whose command line or file one of them matches."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("only", nargs="*", metavar="REGEX")
     wanted = parser.parse_args().only

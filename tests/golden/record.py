@@ -2,18 +2,22 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """Records anew what ours prints (tests/golden/ours/ and complaints.txt), and shows what changed.
 
-  record.py                   all cases; it takes minutes
-  record.py smpquery 'PIR_'   those whose folder or command line one of the regular expressions matches
-  record.py --look smpquery   shows what would change, and writes nothing
+  record.py                     all cases; it takes minutes
+  record.py smpquery 'NI 2$'    those whose file or command line one of the regular expressions matches
+  record.py --look smpquery     shows what would change, and writes nothing
+  record.py --sort smpquery     runs nothing: writes the files as they are to be written
+  record.py --deviations FILE   runs nothing: writes to FILE what differs from a reference, with the reason, a line of JSON a case
 
-A new case is a folder with a case.json: {"fabric": "net", "cmd": "ibtool smpquery NI 2"}, and why and man where we differ from
-a reference. With an empty file `json` beside it the output of --json is recorded too. Reasons are written by hand. The program
-is build/tools/ibtool, or $IBTOOL."""
+A new case is a line `$ [net] ibtool smpquery NI 2` in ours/ibtool-smpquery.txt, between empty lines: below its reason where we differ
+from a reference, else at the top. If it stands below `# --json` too, the output of --json is recorded besides. Reasons are written by
+hand. recordings.py describes the files. The program is build/tools/ibtool, or $IBTOOL."""
 import argparse
 import difflib
+import itertools
 import sys
 
 import golden
+import recordings
 import simfabric
 
 
@@ -26,27 +30,32 @@ def show(before, now):
     """Prints what changed, and returns whether anything did."""
     found = [] if before.rc == now.rc else [f"-status {before.rc}", f"+status {now.rc}"]
     for part in golden.PARTS:
-        name = f"{before.name}/{part}"
-        found += difflib.unified_diff(text_of(before, part), text_of(now, part), name, name, lineterm="")
+        found += difflib.unified_diff(text_of(before, part), text_of(now, part), part, part, lineterm="")
     if found:
-        print(f"{before.name}: {before.cmd}", *found, sep="\n", flush=True)
+        print(f"{before.name}{recordings.SUFFIX}: {before.title()}", *found, sep="\n", flush=True)
     return bool(found)
 
 
-def folders(cases, args):
-    """Records cases of ours/. Returns how many changed, and how many failed."""
-    changed, failed = 0, 0
-    for case in cases:
-        try:
-            now = golden.run_ours(case)
-        except AssertionError as error:
-            print(f"{case.name}: {error}", flush=True)
-            failed += 1
-            continue
-        changed += show(case, now)
-        if not args.look:
-            now.write()
-    return changed, failed
+def files(cases, args):
+    """Records those cases of ours/ that are meant, and writes a file as soon as all of its cases have run. Returns how many were run, how
+    many changed, and how many failed."""
+    ran, changed, failed = 0, 0, 0
+    for _, members in itertools.groupby(cases, lambda case: case.name):
+        members = list(members)
+        meant = [case for case in members if golden.matches(case, args.only)]
+        ran += len(meant)
+        for case, recorded in golden.side_by_side(golden.run_ours, meant):
+            try:
+                now = recorded()
+            except AssertionError as error:
+                print(f"{case.title()}: {error}", flush=True)
+                failed += 1
+                continue
+            changed += show(case, now)
+            members = [now if member is case else member for member in members]
+        if not args.look and meant:
+            recordings.write_all(members)
+    return ran, changed, failed
 
 
 def complaints(cases, args):
@@ -54,9 +63,9 @@ def complaints(cases, args):
     before = golden.complaints()
     known = {golden.complaint_name(case) for case in golden.recorded() if golden.needs_complaint(case)}
     now = {name: text for name, text in before.items() if name in known}
-    for case in cases:
+    for case, done in golden.side_by_side(golden.run, cases):
         name = golden.complaint_name(case)
-        now[name] = golden.settle(before.get(name), golden.complaint(golden.run(case)))
+        now[name] = golden.settle(before.get(name), golden.complaint(done()))
     changed = [name for name in before.keys() | now.keys() if before.get(name) != now.get(name)]
     for name in sorted(changed):
         print(name, *difflib.ndiff(before.get(name, "").splitlines(), now.get(name, "").splitlines()), sep="\n")
@@ -68,16 +77,26 @@ def complaints(cases, args):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("only", nargs="*", metavar="REGEX", help="a regular expression on the folder or the command line")
+    parser.add_argument("only", nargs="*", metavar="REGEX", help="a regular expression on the file or the command line")
     parser.add_argument("--look", action="store_true", help="write nothing; status 1 if anything would change")
+    parser.add_argument("--sort", action="store_true", help="only sort the files and write them in their form")
+    parser.add_argument("--deviations", metavar="FILE", help="only write what differs from a reference to FILE")
     args = parser.parse_args()
+    cases = golden.ours()
+    if args.deviations:
+        with open(args.deviations, "w", encoding="utf-8") as file:
+            file.write(recordings.deviations(case for case in cases if golden.matches(case, args.only)))
+        return 0
+    if args.sort:
+        names = {case.name for case in cases if golden.matches(case, args.only)}
+        recordings.write_all([case for case in cases if case.name in names])
+        return 0
     if simfabric.missing():
         sys.exit("not installed: " + ", ".join(simfabric.missing()))
-    cases = [case for case in golden.ours() if golden.matches(case, args.only)]
     failing = [case for case in golden.recorded() if golden.needs_complaint(case) and golden.matches(case, args.only)]
-    changed, failed = folders(cases, args)
+    ran, changed, failed = files(cases, args)
     changed += complaints(failing, args)
-    print(f"{changed} of {len(cases) + len(failing)} cases changed, {failed} could not be recorded")
+    print(f"{changed} of {ran + len(failing)} cases changed, {failed} could not be recorded")
     return 1 if failed or args.look and changed else 0
 
 

@@ -79,10 +79,10 @@ class Offline(golden.FabricCases):
             with open(os.path.join(golden.HERE, case.stdin), encoding="ascii") as text:
                 stdin = text.read()
         words = [word.replace("inputs/", os.path.join(golden.HERE, "inputs", "")) for word in shlex.split(case.cmd)]
-        program, more = case.program()
+        program, more = golden.program_of(case)
         env = dict(os.environ, IBTOOL_FROM=self.file, COLUMNS="80", LANG="C.UTF-8", SYSFS_PATH="/nonexistent", **more)
         done = subprocess.run([*words, *options], executable=program, env=env, input=stdin, timeout=60, check=False,
-                              capture_output=True, encoding="utf-8", errors="backslashreplace")
+                              capture_output=True, encoding="utf-8", errors="backslashreplace", cwd=os.path.dirname(self.file))
         self.assertNotIn("AddressSanitizer", done.stderr)
         return done
 

@@ -94,6 +94,8 @@ build_in() (
   if [ -e "$directory/source" ] && [ "$(cat "$directory/source")" != "$source" ]; then rm -rf "$directory"; fi
   if [ ! -e "$directory/build.ninja" ]; then
     mkdir -p "$directory"
+    # The faster linker, where it is installed.
+    if command -v ld.lld >/dev/null; then CXX_LD=${CXX_LD:-lld} && export CXX_LD; fi
     printf %s "$source" >"$directory/source"
     meson setup "$directory" "$source" $options >"$directory/setup.log" 2>&1 ||
       { cat "$directory/setup.log" >&2; die "meson setup failed"; }

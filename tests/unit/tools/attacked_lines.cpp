@@ -71,7 +71,7 @@ const std::vector<Line>& our_lines() {
       {"ibtracert", "-m", "0xc001", "4"},
       {"ibtracert", "3", "4"},
       {"ibv_devices"},
-      {"init_all_ports", "-y"},
+      {"init_all_ports", "--yes"},
       {"modules"},
       {"modules", "--parts"},
       {"perfquery", "1", "2"},

@@ -6,12 +6,15 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "attacked_lines.hpp"
 #include "support/catch.hpp"
 #include "support/fake_sysfs.hpp"
 #include "support/program.hpp"
@@ -59,54 +62,20 @@ const Outside initialize{.port_state = "2: INIT"}, armed{.port_state = "3: ARMED
 
 TEST_CASE("own port: a command that looks beyond it says in one line that it is Down") {
   Cut cut;
-  const std::vector<Words> commands{{"iblinkinfo"},
-                                    {"iblinkinfo", "--down"},
-                                    {"iblinkinfo", "--discovery", "SA"},
-                                    {"iblinkinfo", "leaf"},
-                                    {"ibnetdiscover"},
-                                    {"ibnetdiscover", "--sa"},
-                                    {"ibswitches"},
-                                    {"ibhosts"},
-                                    {"ibqueryerrors"},
-                                    {"ibqueryerrors", "3"},
-                                    {"ibqueryerrors", "other"},
-                                    {"ibclearerrors", "--yes"},
-                                    {"ibtracert", "2", "3"},
-                                    {"ibtracert", "here", "other"},
-                                    {"saquery", "NR"},
-                                    {"sminfo"},
-                                    {"perfquery"},
-                                    {"perfquery", "3"},
-                                    {"perfquery", "other"},
-                                    {"smpquery", "NI", "3"},
-                                    {"smpquery", "PI", "0,1"},
-                                    {"smpquery", "NI", "other"},
-                                    {"smpquery", "PIE", "3", "1"},
-                                    {"smpdump", "-D", "0,1", "0x11"},
-                                    {"query", "SubnGet", "SMPNodeInfo", "3"},
-                                    {"ibroute", "1"},
-                                    {"dump_lfts"},
-                                    {"check_routes"},
-                                    {"check_lft_balance"},
-                                    {"ibidsverify"},
-                                    {"ibping", "3"},
-                                    {"ibping", "-S"},
-                                    {"ibsysstat", "3", "ping"},
-                                    {"ibsysstat", "-S"},
-                                    {"rdma_bw", "-p", "4445"},
-                                    {"ibportstate", "3", "1", "query"},
-                                    {"vendstat", "-N", "3"},
-                                    {"ibfindnodesusing", "1", "2"},
-                                    {"ibdatacounters"},
-                                    {"init_all_ports", "--yes"},
-                                    {"subnet_diff", cut.before}};
+  std::vector<Words> commands{{"ibping", "-S"}, {"ibsysstat", "-S"}, {"rdma_bw", "-p", "4445"}, {"ibtracert", "here", "other"}};
+  for (const char* name : {"iblinkinfo", "ibqueryerrors", "perfquery"}) commands.push_back({name, "other"});
+  // Those look at the host's devices, or find the port Down.
+  const std::set<std::string> others{"exporter", "health", "ibstat", "ibstatus", "ibv_devices", "set_nodedesc"};
+  std::ranges::copy_if(ibtest::our_lines(), std::back_inserter(commands), [&](const Words& words) { return !others.contains(words[0]); });
   const std::size_t sets = cut.fabric.sets.size();
   for (const Words& words : commands) {
     const Outcome outcome = ibtool(cut.fabric, words);
     CAPTURE(words, outcome.out, outcome.err);
     CHECK(outcome.status == 3);
     CHECK(outcome.out.empty());
-    CHECK(outcome.err == "E: " + down + "\n");
+    const std::size_t last = outcome.err.find("E: ");
+    CHECK(outcome.err.substr(std::min(last, outcome.err.size())) == "E: " + down + "\n");
+    CHECK((last == 0 || outcome.err.starts_with("D: ")));  // with -v
   }
   CHECK(cut.fabric.sets.size() == sets);
   CHECK(json::parse(ibtool(cut.fabric, {"iblinkinfo", "--json"}).out)["error"] == down);
