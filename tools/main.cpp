@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "mad/simulator.hpp"
+#include "mad/channel/simulator.hpp"
 #include "tools/frame/run.hpp"
 
 namespace {

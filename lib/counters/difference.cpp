@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "subnet/rate.hpp"
+#include "subnet/model/rate.hpp"
 
 namespace ib::counters {
 namespace {

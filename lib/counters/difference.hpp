@@ -17,7 +17,7 @@
 #include "base/error.hpp"
 #include "counters/row.hpp"
 #include "iba/struct_info.hpp"
-#include "subnet/model.hpp"
+#include "subnet/model/model.hpp"
 
 namespace ib::counters {
 

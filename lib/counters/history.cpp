@@ -4,7 +4,7 @@
 #include <set>
 #include <utility>
 
-#include "subnet/counterparts.hpp"
+#include "subnet/diff/counterparts.hpp"
 
 namespace ib::counters {
 namespace {

@@ -14,7 +14,7 @@
 
 #include "counters/row.hpp"
 #include "iba/types.hpp"
-#include "subnet/model.hpp"
+#include "subnet/model/model.hpp"
 
 namespace ib::counters {
 

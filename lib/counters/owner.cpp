@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "iba/text.hpp"
-#include "subnet/set_target.hpp"
+#include "subnet/set/set_target.hpp"
 
 namespace ib::counters {
 

@@ -12,8 +12,8 @@
 #include "iba-gen/smp.hpp"
 #include "iba/types.hpp"
 #include "mad/transactor.hpp"
-#include "subnet/failures.hpp"
-#include "subnet/model.hpp"
+#include "subnet/model/failures.hpp"
+#include "subnet/model/model.hpp"
 
 namespace ib::counters {
 
@@ -36,7 +36,7 @@ Owner owner_of(const smp::NodeInfo& info);
 /// from a cache. Returns null if that node is `owner`, else subnet::WrongNode or the error of the request.
 async::Task<std::shared_ptr<const mad::MadError>> check_owner(mad::Transactor& smps, path::Path pma, Owner owner);
 
-/// Whether a Set was not sent because of the NodeInfo that is requested before it (subnet/set_target.hpp): of another node, or not
+/// Whether a Set was not sent because of the NodeInfo that is requested before it (subnet/set/set_target.hpp): of another node, or not
 /// answered. Null: no error.
 bool is_of_identity(const mad::MadError* error);
 /// Makes the failure of a check_owner() that of counters that were not read. The node may be well.

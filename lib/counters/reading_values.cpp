@@ -9,7 +9,7 @@
 #include "counters/owner.hpp"
 #include "counters/readings.hpp"
 #include "iba-gen/pm.hpp"
-#include "subnet/set_target.hpp"
+#include "subnet/set/set_target.hpp"
 
 namespace ib::counters {
 namespace {

@@ -13,8 +13,8 @@
 #include "iba-gen/mad.hpp"
 #include "iba-gen/pm.hpp"
 #include "iba/registry.hpp"
-#include "subnet/failures.hpp"
-#include "subnet/set_target.hpp"
+#include "subnet/model/failures.hpp"
+#include "subnet/set/set_target.hpp"
 
 namespace ib::counters {
 namespace {

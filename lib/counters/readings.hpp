@@ -17,7 +17,7 @@
 
 #include "counters/row.hpp"
 #include "iba-gen/smp.hpp"
-#include "subnet/survey.hpp"
+#include "subnet/sweep/survey.hpp"
 
 namespace ib::counters {
 

@@ -12,7 +12,7 @@
 #include "async/clock.hpp"
 #include "base/bytes.hpp"
 #include "counters/counters.hpp"
-#include "subnet/model.hpp"
+#include "subnet/model/model.hpp"
 
 namespace ib::counters {
 

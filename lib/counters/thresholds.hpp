@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "counters/row.hpp"
-#include "subnet/port_checks.hpp"
+#include "subnet/model/port_checks.hpp"
 
 namespace ib::counters {
 

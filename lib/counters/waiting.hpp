@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "subnet/rate.hpp"
+#include "subnet/model/rate.hpp"
 
 namespace ib::counters {
 

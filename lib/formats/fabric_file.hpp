@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "formats/netdisc_cache.hpp"
-#include "subnet/failures.hpp"
+#include "subnet/model/failures.hpp"
 
 namespace ib::formats {
 

@@ -20,8 +20,8 @@
 
 #include "base/bytes.hpp"
 #include "iba/types.hpp"
-#include "subnet/model.hpp"
-#include "subnet/order.hpp"
+#include "subnet/model/model.hpp"
+#include "subnet/model/order.hpp"
 
 namespace ib::formats {
 

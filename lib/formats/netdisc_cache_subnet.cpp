@@ -4,9 +4,9 @@
 
 #include "formats/netdisc_cache.hpp"
 #include "formats/netdisc_table.hpp"
-#include "subnet/chassis.hpp"
-#include "subnet/lay_routes.hpp"
-#include "subnet/path_end.hpp"
+#include "subnet/model/chassis.hpp"
+#include "subnet/model/path_end.hpp"
+#include "subnet/sweep/lay_routes.hpp"
 
 namespace ib::formats {
 

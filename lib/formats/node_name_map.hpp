@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "subnet/node_name_map.hpp"
+#include "subnet/model/node_name_map.hpp"
 
 namespace ib::formats {
 

@@ -6,7 +6,7 @@
 
 #include <string_view>
 
-#include "subnet/model.hpp"
+#include "subnet/model/model.hpp"
 
 namespace ib::formats {
 

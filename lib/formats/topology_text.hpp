@@ -7,10 +7,10 @@
 #include <ctime>
 #include <string>
 
-#include "subnet/chassis.hpp"
-#include "subnet/model.hpp"
-#include "subnet/node_name_map.hpp"
-#include "subnet/rate.hpp"
+#include "subnet/model/chassis.hpp"
+#include "subnet/model/model.hpp"
+#include "subnet/model/node_name_map.hpp"
+#include "subnet/model/rate.hpp"
 
 namespace ib::formats {
 

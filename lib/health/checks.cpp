@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "health/check_functions.hpp"
+#include "health/checks/check_functions.hpp"
 
 namespace ib::health {
 namespace {

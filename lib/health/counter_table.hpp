@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "counters/difference.hpp"
-#include "subnet/model.hpp"
+#include "subnet/model/model.hpp"
 
 namespace ib::health {
 

@@ -5,12 +5,12 @@
 #include <set>
 #include <utility>
 
-#include "health/check_functions.hpp"
+#include "health/checks/check_functions.hpp"
+#include "health/checks/window.hpp"
 #include "health/explain.hpp"
 #include "health/merge.hpp"
 #include "health/port_layer.hpp"
-#include "health/window.hpp"
-#include "subnet/own_node.hpp"
+#include "subnet/model/own_node.hpp"
 
 namespace ib::health {
 namespace {

@@ -12,7 +12,7 @@
 #include "health/finding.hpp"
 #include "health/input.hpp"
 #include "health/scope.hpp"
-#include "subnet/rate.hpp"
+#include "subnet/model/rate.hpp"
 
 namespace ib::health {
 

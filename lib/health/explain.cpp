@@ -14,7 +14,7 @@
 #include "base/escape.hpp"
 #include "health/merge.hpp"
 #include "iba/text.hpp"
-#include "subnet/port_checks.hpp"
+#include "subnet/model/port_checks.hpp"
 
 namespace ib::health {
 namespace {

@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "health/checks.hpp"
-#include "subnet/port_checks.hpp"
+#include "subnet/model/port_checks.hpp"
 
 namespace ib::health {
 namespace {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "iba/struct_info.hpp"
-#include "subnet/model.hpp"
+#include "subnet/model/model.hpp"
 
 namespace ib::health {
 
@@ -55,7 +55,7 @@ struct Evidence {
   std::optional<double> limit;               ///< which the value, or what was counted, is beyond
   bool is_beyond_limit{};                    ///< of a field: the value is greater or less than `limit`, not merely another one
   std::string_view limit_word;               ///< of a limit that is a code
-  std::optional<double> provable_ratio;      ///< the error ratio that `seconds` can prove on this link (health/window.hpp)
+  std::optional<double> provable_ratio;      ///< the error ratio that `seconds` can prove on this link (health/checks/window.hpp)
   const Check* check{};                      ///< the check that made it; examine() sets it
   std::optional<double> per_second() const;  ///< absent if not known
 };

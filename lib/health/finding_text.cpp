@@ -8,8 +8,8 @@
 #include "base/escape.hpp"
 #include "health/checks.hpp"
 #include "iba/text.hpp"
-#include "subnet/names.hpp"
-#include "subnet/port_label.hpp"
+#include "subnet/model/names.hpp"
+#include "subnet/model/port_label.hpp"
 #include "subnet/twins.hpp"
 
 namespace ib::health {

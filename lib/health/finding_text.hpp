@@ -5,7 +5,7 @@
 #include <string>
 
 #include "health/finding.hpp"
-#include "subnet/node_name_map.hpp"
+#include "subnet/model/node_name_map.hpp"
 
 namespace ib::health {
 

@@ -14,7 +14,7 @@
 #include "base/parse.hpp"
 #include "base/split.hpp"
 #include "health/host_names.hpp"
-#include "subnet/names.hpp"
+#include "subnet/model/names.hpp"
 
 namespace ib::health {
 namespace {

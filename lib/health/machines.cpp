@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "subnet/names.hpp"
+#include "subnet/model/names.hpp"
 
 namespace ib::health {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "health/hosts.hpp"
 #include "health/scope.hpp"
-#include "subnet/model.hpp"
+#include "subnet/model/model.hpp"
 
 namespace ib::health {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "base/escape.hpp"
-#include "health/evidence.hpp"
+#include "health/checks/evidence.hpp"
 #include "health/finding_text.hpp"
 #include "phy/trouble.hpp"
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "health/check_functions.hpp"
+#include "health/checks/check_functions.hpp"
 #include "routing/multicast_channels.hpp"
 #include "routing/unicast.hpp"
 #include "routing/ways.hpp"

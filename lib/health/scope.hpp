@@ -8,7 +8,7 @@
 
 #include "health/finding.hpp"
 #include "routing/linear_tables.hpp"
-#include "subnet/model.hpp"
+#include "subnet/model/model.hpp"
 
 namespace ib::health {
 

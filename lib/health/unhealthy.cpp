@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "base/escape.hpp"
-#include "health/check_functions.hpp"
-#include "health/evidence.hpp"
+#include "health/checks/check_functions.hpp"
+#include "health/checks/evidence.hpp"
 #include "iba-gen/reg.hpp"
 
 namespace ib::health {

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <string>
 
-#include "health/check_functions.hpp"
-#include "health/evidence.hpp"
+#include "health/checks/check_functions.hpp"
+#include "health/checks/evidence.hpp"
 #include "mad/error.hpp"
 #include "mad/packet.hpp"
 #include "routing/linear_tables.hpp"

@@ -13,7 +13,7 @@
 #include "iba/secrets.hpp"
 #include "mad/packet.hpp"
 #include "mad/request.hpp"
-#include "mad/rmpp.hpp"
+#include "mad/rmpp/rmpp.hpp"
 
 namespace ib::mad {
 

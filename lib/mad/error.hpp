@@ -51,7 +51,7 @@ class MadTimeout : public MadError {
  public:
   /// `waited` is the time from the first try until the last one was given up.
   MadTimeout(Bytes request, const path::Path& path, unsigned tries, std::chrono::nanoseconds waited);
-  /// The number of tries of the request. 0 means that its node was already known to be silent (mad/responder.hpp).
+  /// The number of tries of the request. 0 means that its node was already known to be silent (mad/rpc/responder.hpp).
   unsigned tries() const { return tries_; }
   std::chrono::nanoseconds waited() const { return waited_; }
   /// Whether the channel reported the last try as unanswered, as the kernel does. Else nothing at all came back in its time.

@@ -9,7 +9,7 @@
 #include "iba-gen/sa.hpp"
 #include "iba/text.hpp"
 #include "mad/describe.hpp"
-#include "mad/rpc_call.hpp"
+#include "mad/rpc/call.hpp"
 #include "path/indexes.hpp"
 
 namespace ib::mad {

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "mad/rmpp.hpp"
+#include "mad/rmpp/rmpp.hpp"
 
 namespace ib::mad {
 

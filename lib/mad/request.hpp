@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "iba/struct_info.hpp"
-#include "mad/channel.hpp"
+#include "mad/channel/channel.hpp"
 #include "mad/packet.hpp"
 #include "path/path.hpp"
 
@@ -32,7 +32,7 @@ struct Request {
   std::uint64_t component_mask{};  ///< SA only
   std::uint32_t oui{};             ///< vendor classes of range 2 only
   Reason reason = asked;
-  Responder* responder{};  ///< of the destination; notices that it is silent (mad/responder.hpp); may be null
+  Responder* responder{};  ///< of the destination; notices that it is silent (mad/rpc/responder.hpp); may be null
   bool optional{};         ///< nodes need not implement the attribute, so a missing answer does not make a node silent
 };
 

@@ -8,7 +8,7 @@
 #include <stdexcept>
 
 #include "mad/describe.hpp"
-#include "mad/rmpp.hpp"
+#include "mad/rmpp/rmpp.hpp"
 
 namespace ib::mad {
 

@@ -19,7 +19,7 @@
 
 #include "async/event.hpp"
 #include "mad/error.hpp"
-#include "mad/rpc.hpp"
+#include "mad/rpc/rpc.hpp"
 
 namespace ib::mad {
 

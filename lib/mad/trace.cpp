@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "mad/describe.hpp"
-#include "mad/rmpp.hpp"
+#include "mad/rmpp/rmpp.hpp"
 
 namespace ib::mad {
 

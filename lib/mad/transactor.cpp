@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "mad/rmpp.hpp"
+#include "mad/rmpp/rmpp.hpp"
 
 namespace ib::mad {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/parse.hpp"
-#include "subnet/names.hpp"
+#include "subnet/model/names.hpp"
 
 namespace ib::metrics {
 namespace {

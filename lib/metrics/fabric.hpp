@@ -19,10 +19,10 @@
 #include "counters/row.hpp"
 #include "iba-gen/smp.hpp"
 #include "phy/table.hpp"
-#include "subnet/failures.hpp"
-#include "subnet/fec_modes.hpp"
-#include "subnet/model.hpp"
-#include "subnet/node_name_map.hpp"
+#include "subnet/model/failures.hpp"
+#include "subnet/model/model.hpp"
+#include "subnet/model/node_name_map.hpp"
+#include "subnet/sweep/fec_modes.hpp"
 
 namespace ib::metrics {
 

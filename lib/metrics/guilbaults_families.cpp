@@ -11,8 +11,8 @@
 #include "iba-gen/mad.hpp"
 #include "iba-gen/pm.hpp"
 #include "metrics/families.hpp"
-#include "subnet/names.hpp"
-#include "subnet/rate.hpp"
+#include "subnet/model/names.hpp"
+#include "subnet/model/rate.hpp"
 
 namespace ib::metrics {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "iba/types.hpp"
 #include "metrics/families.hpp"
-#include "subnet/names.hpp"
-#include "subnet/rate.hpp"
+#include "subnet/model/names.hpp"
+#include "subnet/model/rate.hpp"
 
 namespace ib::metrics {
 namespace {

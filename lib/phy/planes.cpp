@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "iba-gen/smp.hpp"
-#include "subnet/mlnx_vendor.hpp"
-#include "subnet/survey.hpp"
+#include "subnet/sweep/mlnx_vendor.hpp"
+#include "subnet/sweep/survey.hpp"
 
 namespace ib::phy {
 namespace {

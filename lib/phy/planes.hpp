@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "mad/transactor.hpp"
-#include "subnet/failures.hpp"
-#include "subnet/model.hpp"
+#include "subnet/model/failures.hpp"
+#include "subnet/model/model.hpp"
 
 namespace ib::phy {
 

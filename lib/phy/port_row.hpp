@@ -14,7 +14,7 @@
 
 #include "iba-gen/reg.hpp"
 #include "phy/values.hpp"
-#include "subnet/model.hpp"
+#include "subnet/model/model.hpp"
 
 namespace ib::phy {
 

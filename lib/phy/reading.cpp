@@ -14,8 +14,8 @@
 #include "async/group.hpp"
 #include "iba/generic.hpp"
 #include "mad/pace.hpp"
-#include "subnet/mlnx_vendor.hpp"
-#include "subnet/set_target.hpp"
+#include "subnet/set/set_target.hpp"
+#include "subnet/sweep/mlnx_vendor.hpp"
 
 namespace ib::phy {
 namespace {

@@ -20,8 +20,8 @@
 #include "phy/planes.hpp"
 #include "phy/port_row.hpp"
 #include "phy/vs_keys.hpp"
-#include "subnet/failures.hpp"
-#include "subnet/port_paths.hpp"
+#include "subnet/model/failures.hpp"
+#include "subnet/model/port_paths.hpp"
 
 namespace ib::phy {
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "phy/reading.hpp"
-#include "subnet/counterparts.hpp"
-#include "subnet/model.hpp"
+#include "subnet/diff/counterparts.hpp"
+#include "subnet/model/model.hpp"
 
 namespace ib::phy {
 

@@ -6,7 +6,7 @@
 
 #include "iba-gen/mad.hpp"
 #include "iba-gen/mlx.hpp"
-#include "subnet/mlnx_vendor.hpp"
+#include "subnet/sweep/mlnx_vendor.hpp"
 
 namespace ib::routing {
 

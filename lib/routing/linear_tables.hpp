@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "routing/network.hpp"
-#include "subnet/forwarding_tables.hpp"
+#include "subnet/model/forwarding_tables.hpp"
 
 namespace ib::routing {
 

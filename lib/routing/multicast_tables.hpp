@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "routing/network.hpp"
-#include "subnet/forwarding_tables.hpp"
+#include "subnet/model/forwarding_tables.hpp"
 
 namespace ib::routing {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "subnet/names.hpp"
+#include "subnet/model/names.hpp"
 
 namespace ib::routing {
 namespace {

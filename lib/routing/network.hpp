@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "iba/types.hpp"
-#include "subnet/model.hpp"
+#include "subnet/model/model.hpp"
 
 namespace ib::routing {
 

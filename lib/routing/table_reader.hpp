@@ -8,7 +8,7 @@
 #include "routing/adaptive_routing.hpp"
 #include "routing/linear_tables.hpp"
 #include "routing/multicast_tables.hpp"
-#include "subnet/survey.hpp"
+#include "subnet/sweep/survey.hpp"
 
 namespace ib::routing {
 

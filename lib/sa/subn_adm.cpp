@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "mad/rmpp.hpp"
+#include "mad/rmpp/rmpp.hpp"
 
 namespace ib::sa {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "iba-gen/sa.hpp"
-#include "mad/rmpp.hpp"
+#include "mad/rmpp/rmpp.hpp"
 
 namespace ib::sa {
 namespace {

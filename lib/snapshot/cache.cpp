@@ -10,9 +10,9 @@
 #include "iba/text.hpp"
 #include "snapshot/cache_terms.hpp"
 #include "snapshot/recording.hpp"
-#include "subnet/path_end.hpp"
-#include "subnet/port_paths.hpp"
-#include "subnet/set_target.hpp"
+#include "subnet/model/path_end.hpp"
+#include "subnet/model/port_paths.hpp"
+#include "subnet/set/set_target.hpp"
 
 namespace ib::snapshot {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "base/keys.hpp"
 #include "snapshot/snapshot.hpp"
-#include "subnet/failures.hpp"
+#include "subnet/model/failures.hpp"
 #include "sys/device.hpp"
 
 namespace ib::snapshot {

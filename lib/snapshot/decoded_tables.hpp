@@ -3,7 +3,7 @@
 // for each of its fields, by the names of iba-defs/. Nothing in this program reads them back.
 #pragma once
 
-#include "snapshot/sqlite.hpp"
+#include "snapshot/file/sqlite.hpp"
 
 namespace ib::snapshot {
 

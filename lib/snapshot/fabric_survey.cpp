@@ -6,9 +6,9 @@
 #include "async/group.hpp"
 #include "counters/owner.hpp"
 #include "iba-gen/mad.hpp"
-#include "subnet/mlnx_vendor.hpp"
-#include "subnet/port_paths.hpp"
-#include "subnet/set_target.hpp"
+#include "subnet/model/port_paths.hpp"
+#include "subnet/set/set_target.hpp"
+#include "subnet/sweep/mlnx_vendor.hpp"
 
 namespace ib::snapshot {
 namespace {

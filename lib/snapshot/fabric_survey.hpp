@@ -22,7 +22,7 @@
 
 #include "snapshot/answer_key.hpp"
 #include "snapshot/questions.hpp"
-#include "subnet/survey.hpp"
+#include "subnet/sweep/survey.hpp"
 
 namespace ib::snapshot {
 

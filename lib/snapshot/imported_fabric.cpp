@@ -7,7 +7,7 @@
 #include "iba-gen/mad.hpp"
 #include "snapshot/format.hpp"
 #include "snapshot/parts.hpp"
-#include "subnet/swept_transactor.hpp"
+#include "subnet/sweep/swept_transactor.hpp"
 
 namespace ib::snapshot {
 namespace {

@@ -9,7 +9,7 @@
 #include "base/bytes.hpp"
 #include "base/keys.hpp"
 #include "snapshot/answer_key.hpp"
-#include "snapshot/sqlite.hpp"
+#include "snapshot/file/sqlite.hpp"
 
 namespace ib::snapshot {
 

@@ -15,12 +15,12 @@
 #include "iba/generic.hpp"
 #include "iba/queries.hpp"
 #include "iba/registry.hpp"
-#include "subnet/forwarding_tables.hpp"
-#include "subnet/mlnx.hpp"
-#include "subnet/mlnx_vendor.hpp"
-#include "subnet/port_checks.hpp"
-#include "subnet/smp_tables.hpp"
-#include "subnet/survey.hpp"
+#include "subnet/model/forwarding_tables.hpp"
+#include "subnet/model/port_checks.hpp"
+#include "subnet/sweep/mlnx.hpp"
+#include "subnet/sweep/mlnx_vendor.hpp"
+#include "subnet/sweep/smp_tables.hpp"
+#include "subnet/sweep/survey.hpp"
 
 namespace ib::snapshot {
 namespace {

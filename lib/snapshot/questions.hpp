@@ -41,7 +41,7 @@
 #include "iba-gen/smp.hpp"
 #include "iba/struct_info.hpp"
 #include "snapshot/parts.hpp"
-#include "subnet/failures.hpp"
+#include "subnet/model/failures.hpp"
 
 namespace ib::snapshot {
 

@@ -5,7 +5,7 @@
 
 #include "mad/transactor.hpp"
 #include "snapshot/writer.hpp"
-#include "subnet/model.hpp"
+#include "subnet/model/model.hpp"
 
 namespace ib::snapshot {
 

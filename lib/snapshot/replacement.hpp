@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "subnet/model.hpp"
+#include "subnet/model/model.hpp"
 
 namespace ib::snapshot {
 

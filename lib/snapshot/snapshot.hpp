@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/unique_fd.hpp"
-#include "snapshot/sqlite.hpp"
+#include "snapshot/file/sqlite.hpp"
 #include "snapshot/stored_fabric.hpp"
 #include "snapshot/stored_failures.hpp"
 

@@ -14,7 +14,7 @@
 
 #include "formats/netdisc_cache.hpp"
 #include "snapshot/answer_key.hpp"
-#include "subnet/failures.hpp"
+#include "subnet/model/failures.hpp"
 #include "sys/device.hpp"
 
 namespace ib::snapshot {

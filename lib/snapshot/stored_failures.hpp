@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "snapshot/answer_key.hpp"
-#include "snapshot/sqlite.hpp"
+#include "snapshot/file/sqlite.hpp"
 
 namespace ib::snapshot {
 

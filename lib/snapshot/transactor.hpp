@@ -14,7 +14,7 @@
 #include "mad/transactor.hpp"
 #include "sa/stored_answers.hpp"
 #include "snapshot/stored_fabric.hpp"
-#include "subnet/model.hpp"
+#include "subnet/model/model.hpp"
 
 namespace ib::snapshot {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What was not read is null in all views. Rates follow subnet/rate.hpp, and counters follow counters/counters.hpp: which field counts is
-// decided by the capabilities that the port or the PMA reports.
+// What was not read is null in all views. Rates follow subnet/model/rate.hpp, and counters follow counters/counters.hpp: which field counts
+// is decided by the capabilities that the port or the PMA reports.
 #include "snapshot/views.hpp"
 
 #include <fmt/format.h>
@@ -12,7 +12,7 @@
 #include "counters/counters.hpp"
 #include "iba-gen/pm.hpp"
 #include "iba-gen/smp.hpp"
-#include "subnet/rate.hpp"
+#include "subnet/model/rate.hpp"
 
 namespace ib::snapshot {
 namespace {

@@ -3,7 +3,7 @@
 // the JSON dictionary (cables, lids, …). ibtool-snapshot(5) describes them.
 #pragma once
 
-#include "snapshot/sqlite.hpp"
+#include "snapshot/file/sqlite.hpp"
 
 namespace ib::snapshot {
 

@@ -9,12 +9,12 @@
 
 #include "mad/describe.hpp"
 #include "snapshot/decoded_tables.hpp"
+#include "snapshot/file/new_file.hpp"
+#include "snapshot/file/sqlite.hpp"
 #include "snapshot/format.hpp"
-#include "snapshot/new_file.hpp"
 #include "snapshot/old_content.hpp"
 #include "snapshot/origin.hpp"
 #include "snapshot/snapshot.hpp"
-#include "snapshot/sqlite.hpp"
 
 namespace ib::snapshot {
 

@@ -11,7 +11,7 @@
 #include "base/keys.hpp"
 #include "mad/error.hpp"
 #include "snapshot/answer_key.hpp"
-#include "subnet/failures.hpp"
+#include "subnet/model/failures.hpp"
 #include "sys/device.hpp"
 
 namespace ib::snapshot {

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 
-#include "subnet/counterparts.hpp"
+#include "subnet/diff/counterparts.hpp"
 
 namespace ib::subnet {
 

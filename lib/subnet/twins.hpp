@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "subnet/model.hpp"
+#include "subnet/model/model.hpp"
 
 namespace ib::subnet {
 

@@ -20,7 +20,7 @@
 #include "mad/answer.hpp"
 #include "mad/error.hpp"
 #include "phy/reading.hpp"
-#include "subnet/port_paths.hpp"
+#include "subnet/model/port_paths.hpp"
 
 using namespace ib;
 

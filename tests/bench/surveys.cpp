@@ -9,12 +9,12 @@
 #include <utility>
 #include <vector>
 
-#include "mad/rpc.hpp"
-#include "mad/umad.hpp"
+#include "mad/channel/umad.hpp"
+#include "mad/rpc/rpc.hpp"
 #include "sa/stored_tables.hpp"
 #include "snapshot/fabric_survey.hpp"
-#include "subnet/discovery.hpp"
-#include "subnet/port_paths.hpp"
+#include "subnet/model/port_paths.hpp"
+#include "subnet/sweep/discovery.hpp"
 #include "sys/device.hpp"
 
 using namespace ib;

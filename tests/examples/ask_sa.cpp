@@ -6,8 +6,8 @@
 #include "base/escape.hpp"
 #include "iba-gen/sa.hpp"
 #include "iba/text.hpp"
-#include "mad/rpc.hpp"
-#include "mad/umad.hpp"
+#include "mad/channel/umad.hpp"
+#include "mad/rpc/rpc.hpp"
 #include "sa/resolve.hpp"
 #include "sa/subn_adm.hpp"
 

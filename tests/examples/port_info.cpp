@@ -6,8 +6,8 @@
 #include "iba-gen/smp.hpp"
 #include "iba/dump.hpp"
 #include "iba/text.hpp"
-#include "mad/rpc.hpp"
-#include "mad/umad.hpp"
+#include "mad/channel/umad.hpp"
+#include "mad/rpc/rpc.hpp"
 
 using namespace ib;
 

@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include "iba-gen/ofa.hpp"
+#include "mad/channel/umad.hpp"
 #include "mad/server.hpp"
 #include "mad/sysstat.hpp"
-#include "mad/umad.hpp"
 
 using namespace ib;
 

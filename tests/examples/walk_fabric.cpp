@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Walks the whole subnet by directed routes, many requests at a time: each node and each port is a task of its own. A node
-// that does not answer is left out. (subnet/discovery.hpp does this for use: with links, by LID, for hostile fabrics.)
+// that does not answer is left out. (subnet/sweep/discovery.hpp does this for use: with links, by LID, for hostile fabrics.)
 #include <fmt/core.h>
 
 #include <map>
@@ -8,8 +8,8 @@
 #include "async/group.hpp"
 #include "iba-gen/smp.hpp"
 #include "iba/text.hpp"
-#include "mad/rpc.hpp"
-#include "mad/umad.hpp"
+#include "mad/channel/umad.hpp"
+#include "mad/rpc/rpc.hpp"
 
 using namespace ib;
 

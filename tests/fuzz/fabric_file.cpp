@@ -9,8 +9,8 @@
 #include "iba-gen/smp.hpp"
 #include "snapshot/imported_fabric.hpp"
 #include "snapshot/transactor.hpp"
-#include "subnet/order.hpp"
-#include "subnet/port_paths.hpp"
+#include "subnet/model/order.hpp"
+#include "subnet/model/port_paths.hpp"
 
 namespace ibtest::fuzz_fabric_file {
 

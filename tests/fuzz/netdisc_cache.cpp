@@ -5,7 +5,7 @@
 
 #include "base/error.hpp"
 #include "fuzz.hpp"
-#include "subnet/order.hpp"
+#include "subnet/model/order.hpp"
 
 namespace ibtest::fuzz_netdisc_cache {
 

@@ -7,10 +7,10 @@
 
 #include "fuzz.hpp"
 #include "iba-gen/sa.hpp"
-#include "mad/rmpp_inbox.hpp"
-#include "mad/rmpp_receiver.hpp"
-#include "mad/rmpp_sender.hpp"
-#include "mad/rpc.hpp"
+#include "mad/rmpp/inbox.hpp"
+#include "mad/rmpp/receiver.hpp"
+#include "mad/rmpp/sender.hpp"
+#include "mad/rpc/rpc.hpp"
 #include "sa/subn_adm.hpp"
 #include "support/fake_channel.hpp"
 

@@ -19,12 +19,12 @@
 #include "base/error.hpp"
 #include "formats/topology_text.hpp"
 #include "fuzz.hpp"
+#include "snapshot/file/sqlite.hpp"
 #include "snapshot/format.hpp"
-#include "snapshot/sqlite.hpp"
 #include "snapshot/writer.hpp"
-#include "subnet/chassis.hpp"
-#include "subnet/order.hpp"
-#include "subnet/port_paths.hpp"
+#include "subnet/model/chassis.hpp"
+#include "subnet/model/order.hpp"
+#include "subnet/model/port_paths.hpp"
 #include "support/temporary_directory.hpp"
 
 namespace ibtest::fuzz_snapshot {

@@ -10,8 +10,8 @@
 #include "async/group.hpp"
 #include "iba/text.hpp"
 #include "kernel/vendor_server.hpp"
-#include "mad/rpc.hpp"
-#include "mad/umad.hpp"
+#include "mad/channel/umad.hpp"
+#include "mad/rpc/rpc.hpp"
 #include "support/catch.hpp"
 
 namespace ibtest {

@@ -10,8 +10,8 @@
 #include <memory>
 #include <vector>
 
-#include "mad/channel.hpp"
-#include "mad/rmpp.hpp"
+#include "mad/channel/channel.hpp"
+#include "mad/rmpp/rmpp.hpp"
 #include "path/indexes.hpp"
 #include "sys/umad_port.hpp"
 

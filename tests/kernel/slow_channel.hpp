@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "mad/channel.hpp"
-#include "mad/rmpp.hpp"
+#include "mad/channel/channel.hpp"
+#include "mad/rmpp/rmpp.hpp"
 
 namespace ibtest {
 

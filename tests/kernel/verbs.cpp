@@ -10,9 +10,9 @@
 #include "iba-gen/pm.hpp"
 #include "iba-gen/smp.hpp"
 #include "kernel/bench.hpp"
-#include "mad/open.hpp"
+#include "mad/channel/open.hpp"
+#include "mad/channel/verbs.hpp"
 #include "mad/server.hpp"
-#include "mad/verbs.hpp"
 #include "support/catch.hpp"
 #include "verbs/queue_pair.hpp"
 

@@ -37,20 +37,20 @@ class Layers(unittest.TestCase):
         return "".join(lines)
 
     def test_lower_and_own_layers_are_fine(self):
-        for path, include in (("lib/mad/rpc.cpp", "base/error.hpp"), ("lib/mad/rpc.cpp", "mad/rpc.hpp"),
+        for path, include in (("lib/mad/rpc/rpc.cpp", "base/error.hpp"), ("lib/mad/rpc/rpc.cpp", "mad/rpc/rpc.hpp"),
                               ("lib/iba/a.cpp", "iba-gen/smp.hpp"), ("lib/health/a.cpp", "counters/a.hpp"),
                               ("tools/saquery/a.cpp", "subnet/subnet.hpp"), ("tools/saquery/a.cpp", "tools/saquery/saquery.hpp"),
                               ("tools/saquery/a.cpp", "tools/shared/a.hpp"), ("tools/saquery/a.cpp", "tools/frame/session.hpp"),
                               ("tools/shared/a.cpp", "tools/shared/b.hpp"), ("tools/shared/a.cpp", "tools/frame/a.hpp"),
                               ("tools/frame/a.cpp", "tools/frame/b.hpp"), ("tools/frame/a.cpp", "tools/build_info.hpp"),
-                              ("tools/main.cpp", "tools/frame/run.hpp"), ("tools/main.cpp", "mad/simulator.hpp")):
+                              ("tools/main.cpp", "tools/frame/run.hpp"), ("tools/main.cpp", "mad/channel/simulator.hpp")):
             self.assertEqual(self.complaint(path, f'"{include}"'), "", (path, include))
         self.assertEqual(self.complaint("lib/sys/a.cpp", "<sys/stat.h>"), "")
         self.assertEqual(self.complaint("lib/base/a.cpp", "<nlohmann/json.hpp>"), "")
 
     def test_higher_and_sister_layers_are_not(self):
         for path, include in (("lib/base/a.cpp", "iba/types.hpp"), ("lib/iba/types.hpp", "report/sink.hpp"),
-                              ("lib/path/path.cpp", "mad/rpc.hpp"), ("lib/sa/client.cpp", "snapshot/file.hpp"),
+                              ("lib/path/path.cpp", "mad/rpc/rpc.hpp"), ("lib/sa/client.cpp", "snapshot/file.hpp"),
                               ("lib/routing/a.cpp", "counters/a.hpp"), ("lib/base/a.cpp", "tools/frame/session.hpp")):
             self.assertRegex(self.complaint(path, f'"{include}"'), f"^{path}:2: .* must not include ", (path, include))
 
@@ -65,7 +65,7 @@ class Layers(unittest.TestCase):
         for path, include in (("lib/pch/lib.h", "path/path.hpp"), ("tools/pch/tools.h", "tools/frame/session.hpp"),
                               ("tools/pch/tools.h", "../../lib/pch/lib.h"), ("tools/pch/tools.h", "sa/nodes.hpp")):
             self.assertEqual(self.complaint(path, f'"{include}"'), "", (path, include))
-        for path, include in (("lib/pch/lib.h", "mad/rpc.hpp"), ("lib/pch/lib.h", "tools/frame/session.hpp"),
+        for path, include in (("lib/pch/lib.h", "mad/rpc/rpc.hpp"), ("lib/pch/lib.h", "tools/frame/session.hpp"),
                               ("tools/pch/tools.h", "tools/shared/fabric.hpp"), ("tools/pch/tools.h", "tools/saquery/saquery.hpp"),
                               ("tools/saquery/a.h", "tools/sminfo/sminfo.hpp"), ("lib/base/a.h", "iba/types.hpp")):
             self.assertRegex(self.complaint(path, f'"{include}"'), f"^{path}:2: .* must not include ", (path, include))

@@ -12,8 +12,8 @@
 #include <string_view>
 
 #include "iba-gen/sa.hpp"
-#include "mad/rpc.hpp"
-#include "mad/umad.hpp"
+#include "mad/channel/umad.hpp"
+#include "mad/rpc/rpc.hpp"
 #include "programs/programs.hpp"
 #include "sa/subn_adm.hpp"
 #include "sys/device.hpp"

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdlib>
 
-#include "mad/simulator.hpp"
+#include "mad/channel/simulator.hpp"
 #include "tools/frame/run.hpp"
 
 int main(int argc, char** argv) {

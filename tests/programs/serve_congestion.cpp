@@ -11,8 +11,8 @@
 
 #include "iba-gen/cc.hpp"
 #include "iba-gen/mad.hpp"
+#include "mad/channel/umad.hpp"
 #include "mad/server.hpp"
-#include "mad/umad.hpp"
 #include "programs/programs.hpp"
 
 namespace ibtest::programs::serve_congestion {

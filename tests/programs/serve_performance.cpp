@@ -11,8 +11,8 @@
 #include "iba-gen/mad.hpp"
 #include "iba-gen/pm.hpp"
 #include "iba/registry.hpp"
+#include "mad/channel/umad.hpp"
 #include "mad/server.hpp"
-#include "mad/umad.hpp"
 #include "programs/programs.hpp"
 #include "support/fake_pma.hpp"
 

@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "iba-gen/mlx.hpp"
+#include "mad/channel/umad.hpp"
 #include "mad/server.hpp"
-#include "mad/umad.hpp"
 #include "programs/programs.hpp"
 
 namespace ibtest::programs::serve_vendor {

@@ -19,8 +19,8 @@
 
 #include "iba-gen/mad.hpp"
 #include "iba/generic.hpp"
-#include "mad/rpc.hpp"
-#include "mad/umad.hpp"
+#include "mad/channel/umad.hpp"
+#include "mad/rpc/rpc.hpp"
 #include "programs/programs.hpp"
 #include "sa/record_types.hpp"
 #include "sa/records.hpp"

@@ -18,7 +18,7 @@
 #include "counters/history.hpp"
 #include "counters/readings.hpp"
 #include "iba/text.hpp"
-#include "subnet/discovery.hpp"
+#include "subnet/sweep/discovery.hpp"
 #include "support/fake_fabric.hpp"
 #include "support/fake_pma.hpp"
 #include "support/fake_sysfs.hpp"

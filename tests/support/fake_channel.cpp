@@ -6,7 +6,7 @@
 #include <cerrno>
 
 #include "base/error.hpp"
-#include "mad/rmpp.hpp"
+#include "mad/rmpp/rmpp.hpp"
 
 namespace ibtest {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "async/loop.hpp"
-#include "mad/channel.hpp"
+#include "mad/channel/channel.hpp"
 
 namespace ibtest {
 

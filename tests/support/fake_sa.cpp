@@ -90,7 +90,7 @@ std::optional<FakeFabric::Answer> FakeSa::answer(Bytes mad, const ib::path::Path
   if (table) {
     const bool whole = !cut || out.size() < ib::mad::packet_size;
     out[rmpp_offset] = 1;
-    out[rmpp_offset + 1] = whole ? 1 : 0;     // DATA; or nothing, as mad/simulator.cpp passes on what no kernel has cut into segments
+    out[rmpp_offset + 1] = whole ? 1 : 0;  // DATA; or nothing, as mad/channel/simulator.cpp passes on what no kernel has cut into segments
     out[rmpp_offset + 2] = whole ? 0x07 : 3;  // Active, First and Last; or without Last
     ib::store_be(&out[rmpp_offset + 4], std::uint32_t{1});
     ib::store_be(&out[rmpp_offset + 8], static_cast<std::uint32_t>(out.size() - record_offset + 20));

@@ -8,7 +8,7 @@
 
 #include "async/loop.hpp"
 #include "iba-gen/sa.hpp"
-#include "mad/rpc.hpp"
+#include "mad/rpc/rpc.hpp"
 #include "sa/subn_adm.hpp"
 #include "support/fake_fabric.hpp"
 #include "support/rmpp_peer.hpp"

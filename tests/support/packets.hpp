@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "mad/channel/simulator.hpp"
 #include "mad/packet.hpp"
-#include "mad/simulator.hpp"
 
 inline constexpr std::size_t ibtest_tail_size =
     ib::mad::packet_size - ib::mad::simulator_bytes;  ///< bytes of a MAD that libumad2sim.so loses

@@ -28,8 +28,8 @@
 #include <utility>
 #include <vector>
 
-#include "mad/rmpp_receiver.hpp"
-#include "mad/rmpp_sender.hpp"
+#include "mad/rmpp/receiver.hpp"
+#include "mad/rmpp/sender.hpp"
 #include "next.hpp"
 #include "packets.hpp"
 

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "base/unique_fd.hpp"
-#include "snapshot/sqlite.hpp"
+#include "snapshot/file/sqlite.hpp"
 
 namespace ibtest {
 

@@ -7,7 +7,7 @@
 
 #include "base/escape.hpp"
 #include "iba/text.hpp"
-#include "subnet/names.hpp"
+#include "subnet/model/names.hpp"
 #include "tools/check_routes/report.hpp"
 
 namespace ib::tools::routes {

@@ -11,8 +11,8 @@
 #include "formats/forwarding_text.hpp"
 #include "formats/service_levels.hpp"
 #include "iba/text.hpp"
-#include "subnet/counterparts.hpp"
-#include "subnet/find_port.hpp"
+#include "subnet/diff/counterparts.hpp"
+#include "subnet/model/find_port.hpp"
 #include "tools/check_routes/fetch.hpp"
 
 namespace ib::tools::routes {

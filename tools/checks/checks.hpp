@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "subnet/port_checks.hpp"
+#include "subnet/model/port_checks.hpp"
 #include "tools/frame/command.hpp"
 
 namespace ib::tools::checks {

@@ -12,7 +12,7 @@
 #include "iba-gen/sa.hpp"
 #include "iba/wire.hpp"
 #include "sa/records.hpp"
-#include "subnet/port_paths.hpp"
+#include "subnet/model/port_paths.hpp"
 #include "tools/checks/checks.hpp"
 #include "tools/frame/terminal.hpp"
 #include "tools/shared/check_rows.hpp"

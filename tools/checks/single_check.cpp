@@ -11,7 +11,7 @@
 #include "mad/plain_text.hpp"
 #include "sa/records.hpp"
 #include "sa/subn_adm.hpp"
-#include "subnet/peer.hpp"
+#include "subnet/sweep/peer.hpp"
 #include "tools/checks/checks.hpp"
 #include "tools/frame/explanation.hpp"
 #include "tools/frame/session.hpp"

@@ -11,7 +11,7 @@
 #include "base/nearest.hpp"
 #include "iba-gen/cc.hpp"
 #include "mad/transactor.hpp"
-#include "subnet/set_target.hpp"
+#include "subnet/set/set_target.hpp"
 
 namespace ib::tools::congestion {
 namespace {

@@ -9,13 +9,13 @@
 #include "counters/owner.hpp"
 #include "counters/readings.hpp"
 #include "iba-gen/pm.hpp"
-#include "subnet/discovery.hpp"
-#include "subnet/fec_modes.hpp"
-#include "subnet/mlnx_vendor.hpp"
-#include "subnet/port_checks.hpp"
-#include "subnet/rate.hpp"
-#include "subnet/set_target.hpp"
-#include "subnet/survey.hpp"
+#include "subnet/model/port_checks.hpp"
+#include "subnet/model/rate.hpp"
+#include "subnet/set/set_target.hpp"
+#include "subnet/sweep/discovery.hpp"
+#include "subnet/sweep/fec_modes.hpp"
+#include "subnet/sweep/mlnx_vendor.hpp"
+#include "subnet/sweep/survey.hpp"
 
 namespace ib::tools::exporter {
 namespace {

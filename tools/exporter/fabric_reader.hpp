@@ -16,8 +16,8 @@
 #include "metrics/fabric.hpp"
 #include "metrics/families.hpp"
 #include "phy/reading.hpp"
-#include "subnet/node_name_map.hpp"
-#include "subnet/port_paths.hpp"
+#include "subnet/model/node_name_map.hpp"
+#include "subnet/model/port_paths.hpp"
 
 #include "tools/exporter/senders.hpp"
 #include "tools/frame/stack.hpp"

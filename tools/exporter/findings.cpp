@@ -18,7 +18,7 @@
 #include "health/machines.hpp"
 #include "health/verdict.hpp"
 #include "metrics/families.hpp"
-#include "subnet/rate.hpp"
+#include "subnet/model/rate.hpp"
 
 namespace ib::tools::exporter {
 namespace {

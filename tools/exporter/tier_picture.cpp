@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "subnet/counterparts.hpp"
+#include "subnet/diff/counterparts.hpp"
 
 namespace ib::tools::exporter {
 namespace {

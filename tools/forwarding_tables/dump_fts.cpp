@@ -7,8 +7,8 @@
 #include <ranges>
 #include <span>
 
-#include "subnet/order.hpp"
-#include "subnet/survey.hpp"
+#include "subnet/model/order.hpp"
+#include "subnet/sweep/survey.hpp"
 #include "tools/forwarding_tables/tables.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/shared/diags_name.hpp"

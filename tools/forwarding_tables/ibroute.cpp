@@ -7,7 +7,7 @@
 #include "async/group.hpp"
 #include "base/escape.hpp"
 #include "iba/dump.hpp"
-#include "subnet/set_target.hpp"
+#include "subnet/set/set_target.hpp"
 #include "tools/forwarding_tables/lid_owners.hpp"
 #include "tools/forwarding_tables/tables.hpp"
 #include "tools/frame/commands.hpp"

@@ -11,8 +11,8 @@
 #include "iba-gen/smp.hpp"
 #include "path/path.hpp"
 #include "report/sink.hpp"
-#include "subnet/forwarding_tables.hpp"
-#include "subnet/node_name_map.hpp"
+#include "subnet/model/forwarding_tables.hpp"
+#include "subnet/model/node_name_map.hpp"
 #include "tools/frame/session.hpp"
 
 namespace ib::tools::tables {

@@ -17,7 +17,7 @@
 #include "base/escape.hpp"
 #include "base/log.hpp"
 #include "iba/text.hpp"
-#include "mad/open.hpp"
+#include "mad/channel/open.hpp"
 #include "path/parse.hpp"
 #include "tools/frame/diags_words.hpp"
 #include "tools/frame/ibdiag_conf.hpp"

@@ -8,7 +8,7 @@
 #include "iba/text.hpp"
 #include "mad/describe.hpp"
 #include "mad/trace.hpp"
-#include "subnet/set_target.hpp"
+#include "subnet/set/set_target.hpp"
 #include "tools/frame/node_names.hpp"
 #include "tools/frame/session.hpp"
 

@@ -10,7 +10,7 @@
 #include "async/task.hpp"
 #include "mad/error.hpp"
 #include "path/path.hpp"
-#include "subnet/node_name_map.hpp"
+#include "subnet/model/node_name_map.hpp"
 #include "tools/frame/diags_words.hpp"
 #include "tools/frame/stack.hpp"
 #include "tools/frame/targets.hpp"

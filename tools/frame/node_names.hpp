@@ -2,7 +2,7 @@
 // The node name map of a run of the ibtool dialect.
 #pragma once
 
-#include "subnet/node_name_map.hpp"
+#include "subnet/model/node_name_map.hpp"
 #include "tools/frame/common_options.hpp"
 #include "tools/frame/world.hpp"
 

@@ -7,7 +7,7 @@
 
 #include "base/escape.hpp"
 #include "iba/text.hpp"
-#include "subnet/counterparts.hpp"
+#include "subnet/diff/counterparts.hpp"
 #include "tools/frame/options.hpp"
 #include "tools/frame/stack.hpp"
 

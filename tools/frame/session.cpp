@@ -11,7 +11,7 @@
 #include "base/escape.hpp"
 #include "base/log.hpp"
 #include "mad/plain_text.hpp"
-#include "mad/rpc.hpp"
+#include "mad/rpc/rpc.hpp"
 #include "snapshot/snapshot.hpp"
 #include "sys/umad_port.hpp"
 #include "tools/frame/set_guard.hpp"

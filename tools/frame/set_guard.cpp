@@ -10,14 +10,14 @@
 #include "iba/registry.hpp"
 #include "iba/secrets.hpp"
 #include "iba/text.hpp"
-#include "mad/retry_delay.hpp"
+#include "mad/rpc/retry_delay.hpp"
 #include "mad/rpc_names.hpp"
 #include "path/json.hpp"
 #include "report/structure.hpp"
 #include "sa/transactor.hpp"
-#include "subnet/failures.hpp"
-#include "subnet/set_target.hpp"
-#include "subnet/survey.hpp"
+#include "subnet/model/failures.hpp"
+#include "subnet/set/set_target.hpp"
+#include "subnet/sweep/survey.hpp"
 
 namespace ib::tools {
 namespace {

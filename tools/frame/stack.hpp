@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "async/task.hpp"
-#include "mad/rpc.hpp"
+#include "mad/rpc/rpc.hpp"
 #include "path/path.hpp"
 #include "sys/port_state.hpp"
 #include "tools/frame/host.hpp"

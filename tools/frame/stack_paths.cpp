@@ -14,7 +14,7 @@
 #include "path/indexes.hpp"
 #include "sa/nodes.hpp"
 #include "sa/resolve.hpp"
-#include "subnet/port_paths.hpp"
+#include "subnet/model/port_paths.hpp"
 #include "tools/frame/port_gate.hpp"
 #include "tools/frame/set_guard.hpp"
 #include "tools/frame/stack.hpp"

@@ -14,7 +14,7 @@
 #include "sa/nodes.hpp"
 #include "sa/records.hpp"
 #include "snapshot/stored_fabric.hpp"
-#include "subnet/find_port.hpp"
+#include "subnet/model/find_port.hpp"
 #include "tools/frame/name_search.hpp"
 
 namespace ib::tools {

@@ -8,7 +8,7 @@
 #include <system_error>
 
 #include "formats/node_name_map.hpp"
-#include "mad/open.hpp"
+#include "mad/channel/open.hpp"
 #include "tools/build_info.hpp"
 
 namespace ib::tools {

@@ -13,7 +13,7 @@
 #include "base/letter_case.hpp"
 #include "health/machines.hpp"
 #include "routing/table_reader.hpp"
-#include "subnet/find_port.hpp"
+#include "subnet/model/find_port.hpp"
 #include "tools/frame/name_match.hpp"
 
 namespace ib::tools::health {

@@ -14,7 +14,7 @@
 #include "counters/readings.hpp"
 #include "health/counter_table.hpp"
 #include "health/scope.hpp"
-#include "subnet/fec_modes.hpp"
+#include "subnet/sweep/fec_modes.hpp"
 #include "tools/frame/session.hpp"
 
 namespace ib::tools::health {

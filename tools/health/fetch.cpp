@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "snapshot/stored_fabric.hpp"
-#include "subnet/fec_modes.hpp"
-#include "subnet/port_paths.hpp"
+#include "subnet/model/port_paths.hpp"
+#include "subnet/sweep/fec_modes.hpp"
 #include "tools/health/counter_readings.hpp"
 #include "tools/health/sources.hpp"
 #include "tools/shared/survey.hpp"

@@ -9,7 +9,7 @@
 #include "async/task.hpp"
 #include "health/input.hpp"
 #include "health/scope.hpp"
-#include "subnet/port_paths.hpp"
+#include "subnet/model/port_paths.hpp"
 #include "tools/health/counter_readings.hpp"
 #include "tools/health/fetch_phy.hpp"
 #include "tools/health/sources.hpp"

@@ -14,9 +14,9 @@
 #include "sa/subn_adm.hpp"
 #include "snapshot/stored_fabric.hpp"
 #include "snapshot/transactor.hpp"
-#include "subnet/port_checks.hpp"
-#include "subnet/set_target.hpp"
-#include "subnet/survey.hpp"
+#include "subnet/model/port_checks.hpp"
+#include "subnet/set/set_target.hpp"
+#include "subnet/sweep/survey.hpp"
 #include "tools/health/reading_time.hpp"
 #include "tools/health/sources.hpp"
 

@@ -12,9 +12,9 @@
 #include "phy/planes.hpp"
 #include "phy/reading.hpp"
 #include "snapshot/stored_fabric.hpp"
-#include "subnet/mlnx.hpp"
-#include "subnet/mlnx_vendor.hpp"
-#include "subnet/survey.hpp"
+#include "subnet/sweep/mlnx.hpp"
+#include "subnet/sweep/mlnx_vendor.hpp"
+#include "subnet/sweep/survey.hpp"
 #include "tools/health/sources.hpp"
 #include "tools/shared/failure_lines.hpp"
 

@@ -10,7 +10,7 @@
 #include "health/diagnosis.hpp"
 #include "health/input.hpp"
 #include "health/scope.hpp"
-#include "subnet/port_paths.hpp"
+#include "subnet/model/port_paths.hpp"
 #include "tools/frame/session.hpp"
 #include "tools/shared/fabric.hpp"
 

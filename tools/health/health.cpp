@@ -10,7 +10,7 @@
 #include "base/file.hpp"
 #include "base/nearest.hpp"
 #include "base/split.hpp"
-#include "mad/rpc.hpp"
+#include "mad/rpc/rpc.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/port_gate.hpp"
 #include "tools/health/chosen_scope.hpp"

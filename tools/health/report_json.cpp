@@ -7,7 +7,7 @@
 #include "health/checks.hpp"
 #include "health/finding_text.hpp"
 #include "phy/report.hpp"
-#include "subnet/port_label.hpp"
+#include "subnet/model/port_label.hpp"
 #include "tools/health/report.hpp"
 
 namespace ib::tools::health {

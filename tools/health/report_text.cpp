@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "health/checks/window.hpp"
 #include "health/finding_text.hpp"
-#include "health/window.hpp"
 #include "tools/frame/counted.hpp"
 #include "tools/health/report.hpp"
 

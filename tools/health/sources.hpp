@@ -13,8 +13,8 @@
 #include "health/input.hpp"
 #include "iba-gen/sa.hpp"
 #include "mad/transactor.hpp"
-#include "subnet/port_paths.hpp"
-#include "subnet/survey.hpp"
+#include "subnet/model/port_paths.hpp"
+#include "subnet/sweep/survey.hpp"
 #include "tools/health/wanted.hpp"
 
 namespace ib::tools::health {

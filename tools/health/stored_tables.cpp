@@ -13,9 +13,9 @@
 #include "iba-gen/mlx.hpp"
 #include "snapshot/stored_fabric.hpp"
 #include "snapshot/transactor.hpp"
-#include "subnet/counterparts.hpp"
-#include "subnet/failures.hpp"
-#include "subnet/port_paths.hpp"
+#include "subnet/diff/counterparts.hpp"
+#include "subnet/model/failures.hpp"
+#include "subnet/model/port_paths.hpp"
 #include "tools/health/sources.hpp"
 #include "tools/shared/survey.hpp"
 

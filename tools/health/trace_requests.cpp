@@ -10,7 +10,7 @@
 #include "health/ways.hpp"
 #include "iba-gen/smp.hpp"
 #include "routing/linear_tables.hpp"
-#include "subnet/port_paths.hpp"
+#include "subnet/model/port_paths.hpp"
 #include "tools/health/sources.hpp"
 
 namespace ib::tools::health {

@@ -7,7 +7,7 @@
 
 #include "iba/text.hpp"
 #include "report/member_names.hpp"
-#include "subnet/order.hpp"
+#include "subnet/model/order.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/diags_words.hpp"
 #include "tools/frame/terminal.hpp"

@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "subnet/chassis.hpp"
-#include "subnet/model.hpp"
-#include "subnet/node_name_map.hpp"
+#include "subnet/model/chassis.hpp"
+#include "subnet/model/model.hpp"
+#include "subnet/model/node_name_map.hpp"
 
 namespace ib::tools {
 

@@ -9,7 +9,7 @@
 #include <tuple>
 
 #include "mad/transactor.hpp"
-#include "subnet/voltaire.hpp"
+#include "subnet/model/voltaire.hpp"
 #include "tools/frame/diags_words.hpp"
 #include "tools/shared/link_back.hpp"
 #include "tools/shared/stored_fabric.hpp"

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "subnet/order.hpp"
+#include "subnet/model/order.hpp"
 #include "tools/shared/libibnetdisc.hpp"
 
 namespace ib::tools {

@@ -13,7 +13,7 @@
 #include "formats/topology_text.hpp"
 #include "snapshot/snapshot.hpp"
 #include "snapshot/stored_fabric.hpp"
-#include "subnet/order.hpp"
+#include "subnet/model/order.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/diags_words.hpp"
 #include "tools/ibnetdiscover/topology_diff.hpp"

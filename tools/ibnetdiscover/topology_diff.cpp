@@ -7,7 +7,7 @@
 #include <iterator>
 
 #include "formats/topology_text.hpp"
-#include "subnet/order.hpp"
+#include "subnet/model/order.hpp"
 #include "tools/shared/diags_topology.hpp"
 
 namespace ib::tools {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "subnet/port_setting.hpp"
+#include "subnet/set/port_setting.hpp"
 #include "tools/frame/common_options.hpp"
 
 namespace ib::tools::ibportstate {

@@ -7,7 +7,7 @@
 
 #include "counters/readings.hpp"
 #include "sa/records.hpp"
-#include "subnet/order.hpp"
+#include "subnet/model/order.hpp"
 
 namespace ib::tools::ibqueryerrors {
 

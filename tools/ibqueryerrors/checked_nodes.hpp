@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "async/task.hpp"
-#include "subnet/port_paths.hpp"
+#include "subnet/model/port_paths.hpp"
 #include "tools/frame/session.hpp"
 #include "tools/ibqueryerrors/wanted.hpp"
 #include "tools/shared/fabric.hpp"

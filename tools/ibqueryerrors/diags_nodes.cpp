@@ -4,7 +4,7 @@
 
 #include <tuple>
 
-#include "subnet/order.hpp"
+#include "subnet/model/order.hpp"
 #include "tools/frame/options.hpp"
 #include "tools/ibqueryerrors/checked_nodes.hpp"
 #include "tools/shared/link_back.hpp"

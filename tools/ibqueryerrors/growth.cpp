@@ -9,7 +9,7 @@
 #include "base/escape.hpp"
 #include "iba/text.hpp"
 #include "report/member_names.hpp"
-#include "subnet/names.hpp"
+#include "subnet/model/names.hpp"
 
 namespace ib::tools::ibqueryerrors {
 

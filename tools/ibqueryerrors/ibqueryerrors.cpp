@@ -12,7 +12,7 @@
 #include "counters/thresholds.hpp"
 #include "iba/text.hpp"
 #include "path/parse.hpp"
-#include "subnet/order.hpp"
+#include "subnet/model/order.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/ibqueryerrors/checked_nodes.hpp"
 #include "tools/ibqueryerrors/growth.hpp"

@@ -12,7 +12,7 @@
 #include "iba-gen/pm.hpp"
 #include "iba/generic.hpp"
 #include "iba/text.hpp"
-#include "subnet/names.hpp"
+#include "subnet/model/names.hpp"
 #include "tools/shared/diags_fabric.hpp"
 
 namespace ib::tools::ibqueryerrors {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "subnet/chassis.hpp"
+#include "subnet/model/chassis.hpp"
 #include "tools/ibqueryerrors/wanted.hpp"
 #include "tools/shared/fabric.hpp"
 #include "tools/shared/fabric_columns.hpp"

@@ -4,9 +4,9 @@
 
 #include "base/file.hpp"
 #include "mad/plain_text.hpp"
-#include "subnet/forwarding_tables.hpp"
-#include "subnet/set_target.hpp"
-#include "subnet/swept_transactor.hpp"
+#include "subnet/model/forwarding_tables.hpp"
+#include "subnet/set/set_target.hpp"
+#include "subnet/sweep/swept_transactor.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/session.hpp"
 #include "tools/ibtracert/ports_file.hpp"

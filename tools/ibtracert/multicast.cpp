@@ -10,7 +10,7 @@
 #include "async/group.hpp"
 #include "base/escape.hpp"
 #include "iba/text.hpp"
-#include "subnet/forwarding_tables.hpp"
+#include "subnet/model/forwarding_tables.hpp"
 #include "tools/ibtracert/tracer.hpp"
 
 namespace ib::tools::tracert {

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "report/sink.hpp"
-#include "subnet/node_name_map.hpp"
+#include "subnet/model/node_name_map.hpp"
 #include "tools/frame/emit.hpp"
 #include "tools/ibtracert/tracer.hpp"
 

@@ -16,7 +16,7 @@
 #include "mad/transactor.hpp"
 #include "path/json.hpp"
 #include "sa/transactor.hpp"
-#include "subnet/set_target.hpp"
+#include "subnet/set/set_target.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/session.hpp"
 #include "tools/perfquery/counter_sets.hpp"

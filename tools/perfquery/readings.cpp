@@ -14,7 +14,7 @@
 #include "iba/wire.hpp"
 #include "path/json.hpp"
 #include "report/structure.hpp"
-#include "subnet/survey.hpp"
+#include "subnet/sweep/survey.hpp"
 #include "tools/shared/attribute_text.hpp"
 
 namespace ib::tools::perfquery {

@@ -6,7 +6,7 @@
 #include "base/log.hpp"
 #include "counters/owner.hpp"
 #include "sa/resolve.hpp"
-#include "subnet/set_target.hpp"
+#include "subnet/set/set_target.hpp"
 #include "tools/shared/survey.hpp"
 
 namespace ib::tools::perfquery {

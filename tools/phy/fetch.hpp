@@ -12,7 +12,7 @@
 #include "phy/planes.hpp"
 #include "phy/reading.hpp"
 #include "phy/vs_keys.hpp"
-#include "subnet/port_paths.hpp"
+#include "subnet/model/port_paths.hpp"
 #include "tools/frame/session.hpp"
 #include "tools/phy/raw_file.hpp"
 #include "tools/shared/fabric.hpp"

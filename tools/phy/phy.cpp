@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <map>
 
-#include "subnet/counterparts.hpp"
-#include "subnet/names.hpp"
+#include "subnet/diff/counterparts.hpp"
+#include "subnet/model/names.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/phy/fetch.hpp"
 #include "tools/phy/port_columns.hpp"

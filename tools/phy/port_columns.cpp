@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "phy/trouble.hpp"
-#include "subnet/rate.hpp"
+#include "subnet/model/rate.hpp"
 #include "tools/phy/fetch.hpp"
 
 namespace ib::tools {

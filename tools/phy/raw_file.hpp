@@ -18,7 +18,7 @@
 #include "base/file.hpp"
 #include "mad/transactor.hpp"
 #include "path/path.hpp"
-#include "subnet/model.hpp"
+#include "subnet/model/model.hpp"
 
 namespace ib::tools {
 

@@ -4,7 +4,7 @@
 
 #include "counters/history.hpp"
 #include "counters/readings.hpp"
-#include "subnet/port_paths.hpp"
+#include "subnet/model/port_paths.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/port_counters/traffic_report.hpp"
 #include "tools/shared/check_rows.hpp"

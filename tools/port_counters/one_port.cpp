@@ -9,7 +9,7 @@
 #include "iba-gen/pm.hpp"
 #include "iba-gen/smp.hpp"
 #include "iba/wire.hpp"
-#include "subnet/port_checks.hpp"
+#include "subnet/model/port_checks.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/explanation.hpp"
 #include "tools/frame/terminal.hpp"

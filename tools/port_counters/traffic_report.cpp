@@ -9,7 +9,7 @@
 #include "base/escape.hpp"
 #include "iba/dump.hpp"
 #include "report/member_names.hpp"
-#include "subnet/names.hpp"
+#include "subnet/model/names.hpp"
 
 namespace ib::tools::port_counters {
 namespace {

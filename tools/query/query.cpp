@@ -17,7 +17,7 @@
 #include "path/json.hpp"
 #include "report/structure.hpp"
 #include "sa/records.hpp"
-#include "subnet/set_target.hpp"
+#include "subnet/set/set_target.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/session.hpp"
 #include "tools/shared/field_assignments.hpp"

@@ -10,8 +10,8 @@
 #include "base/escape.hpp"
 #include "base/log.hpp"
 #include "iba/text.hpp"
-#include "subnet/names.hpp"
-#include "subnet/order.hpp"
+#include "subnet/model/names.hpp"
+#include "subnet/model/order.hpp"
 
 namespace ib::tools {
 namespace {

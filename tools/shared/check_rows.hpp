@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "counters/thresholds.hpp"
-#include "subnet/port_checks.hpp"
+#include "subnet/model/port_checks.hpp"
 #include "tools/shared/fabric.hpp"
 #include "tools/shared/fabric_columns.hpp"
 #include "tools/shared/table_options.hpp"

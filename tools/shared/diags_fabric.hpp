@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "subnet/model.hpp"
-#include "subnet/node_name_map.hpp"
+#include "subnet/model/model.hpp"
+#include "subnet/model/node_name_map.hpp"
 #include "tools/shared/diags_name.hpp"
 
 namespace ib::tools {

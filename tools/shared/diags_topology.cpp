@@ -8,7 +8,7 @@
 #include <iterator>
 
 #include "base/escape.hpp"
-#include "subnet/names.hpp"
+#include "subnet/model/names.hpp"
 #include "tools/frame/options.hpp"
 #include "tools/shared/libibnetdisc.hpp"
 

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "subnet/chassis.hpp"
-#include "subnet/node_name_map.hpp"
-#include "subnet/order.hpp"
+#include "subnet/model/chassis.hpp"
+#include "subnet/model/node_name_map.hpp"
+#include "subnet/model/order.hpp"
 
 namespace ib::tools {
 

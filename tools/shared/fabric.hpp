@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "iba-gen/smp.hpp"
-#include "subnet/discovery.hpp"
-#include "subnet/node_name_map.hpp"
+#include "subnet/model/node_name_map.hpp"
+#include "subnet/sweep/discovery.hpp"
 #include "tools/frame/emit.hpp"
 #include "tools/frame/options.hpp"
 #include "tools/frame/session.hpp"

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "iba-gen/smp.hpp"
-#include "subnet/counterparts.hpp"
-#include "subnet/rate.hpp"
+#include "subnet/diff/counterparts.hpp"
+#include "subnet/model/rate.hpp"
 
 namespace ib::tools {
 namespace {

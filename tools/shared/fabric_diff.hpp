@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "subnet/failures.hpp"
-#include "subnet/model.hpp"
+#include "subnet/model/failures.hpp"
+#include "subnet/model/model.hpp"
 #include "tools/frame/options.hpp"
 
 namespace ib::tools {
@@ -49,7 +49,7 @@ void add_diff(OptionSet& set, DiffOptions& options);
 struct DiffSide {
   const subnet::Subnet& subnet;
   std::vector<subnet::NodeIndex> nodes;
-  /// What the sweep of this fabric may have missed (subnet/unseen.hpp) is no difference. Null: it is one, as in infiniband-diags.
+  /// What the sweep of this fabric may have missed (subnet/diff/unseen.hpp) is no difference. Null: it is one, as in infiniband-diags.
   const subnet::Failures* failures{};
 };
 

@@ -7,7 +7,7 @@
 #include "mad/transactor.hpp"
 #include "sa/transactor.hpp"
 #include "snapshot/stored_fabric.hpp"
-#include "subnet/sa_discovery.hpp"
+#include "subnet/sweep/sa_discovery.hpp"
 #include "tools/frame/port_gate.hpp"
 #include "tools/shared/fabric.hpp"
 #include "tools/shared/stored_fabric.hpp"

@@ -11,7 +11,7 @@
 #include "async/task.hpp"
 #include "formats/netdisc_cache.hpp"
 #include "path/path.hpp"
-#include "subnet/discovery.hpp"
+#include "subnet/sweep/discovery.hpp"
 #include "tools/frame/options.hpp"
 
 namespace ib::tools {

@@ -14,7 +14,7 @@
 #include "iba/text.hpp"
 #include "mad/error.hpp"
 #include "mad/packet.hpp"
-#include "subnet/set_target.hpp"
+#include "subnet/set/set_target.hpp"
 #include "subnet/twins.hpp"
 
 namespace ib::tools {

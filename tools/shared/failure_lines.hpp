@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "subnet/failures.hpp"
+#include "subnet/model/failures.hpp"
 #include "tools/frame/session.hpp"
 
 namespace ib::tools {

@@ -3,7 +3,7 @@
 
 #include "sa/records.hpp"
 #include "sa/subn_adm.hpp"
-#include "subnet/port_paths.hpp"
+#include "subnet/model/port_paths.hpp"
 
 namespace ib::tools {
 

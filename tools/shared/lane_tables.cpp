@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "iba-gen/smp.hpp"
-#include "subnet/smp_tables.hpp"
-#include "subnet/survey.hpp"
+#include "subnet/sweep/smp_tables.hpp"
+#include "subnet/sweep/survey.hpp"
 
 namespace ib::tools {
 namespace {

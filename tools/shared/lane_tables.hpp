@@ -6,7 +6,7 @@
 
 #include "async/task.hpp"
 #include "routing/lanes.hpp"
-#include "subnet/failures.hpp"
+#include "subnet/model/failures.hpp"
 #include "tools/frame/session.hpp"
 
 namespace ib::tools {

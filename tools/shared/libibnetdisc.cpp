@@ -15,7 +15,7 @@
 #include "formats/netdisc_cache.hpp"
 #include "iba-gen/smp.hpp"
 #include "mad/error.hpp"
-#include "subnet/failures.hpp"
+#include "subnet/model/failures.hpp"
 #include "tools/frame/diags_words.hpp"
 #include "tools/frame/session.hpp"
 #include "tools/shared/stored_fabric.hpp"

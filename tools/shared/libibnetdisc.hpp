@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "path/path.hpp"
-#include "subnet/order.hpp"
+#include "subnet/model/order.hpp"
 #include "tools/shared/fabric.hpp"
 
 namespace ib::tools {

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "mad/transactor.hpp"
-#include "subnet/mlnx.hpp"
-#include "subnet/order.hpp"
-#include "subnet/port_paths.hpp"
+#include "subnet/model/order.hpp"
+#include "subnet/model/port_paths.hpp"
+#include "subnet/sweep/mlnx.hpp"
 
 namespace ib::tools {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "base/escape.hpp"
 #include "snapshot/stored_fabric.hpp"
-#include "subnet/find_port.hpp"
+#include "subnet/model/find_port.hpp"
 
 namespace ib::tools {
 namespace {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "subnet/survey.hpp"
+#include "subnet/sweep/survey.hpp"
 #include "tools/frame/session.hpp"
 
 namespace ib::tools {

@@ -3,7 +3,7 @@
 
 #include "iba-gen/smp.hpp"
 #include "iba/text.hpp"
-#include "subnet/set_target.hpp"
+#include "subnet/set/set_target.hpp"
 
 namespace ib::tools {
 

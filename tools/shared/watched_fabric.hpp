@@ -11,7 +11,7 @@
 
 #include "async/task.hpp"
 #include "counters/readings.hpp"
-#include "subnet/port_paths.hpp"
+#include "subnet/model/port_paths.hpp"
 #include "tools/shared/fabric.hpp"
 
 namespace ib::tools {

@@ -15,7 +15,7 @@
 #include "report/member_names.hpp"
 #include "report/structure.hpp"
 #include "sa/subn_adm.hpp"
-#include "subnet/set_target.hpp"
+#include "subnet/set/set_target.hpp"
 
 namespace ib::tools::sminfo {
 

@@ -17,7 +17,7 @@
 #include "path/json.hpp"
 #include "path/parse.hpp"
 #include "report/structure.hpp"
-#include "subnet/smp_tables.hpp"
+#include "subnet/sweep/smp_tables.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/diags_route.hpp"
 #include "tools/frame/session.hpp"

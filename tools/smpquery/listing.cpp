@@ -6,9 +6,9 @@
 #include <algorithm>
 
 #include "report/field_columns.hpp"
-#include "subnet/mlnx_vendor.hpp"
-#include "subnet/order.hpp"
-#include "subnet/survey.hpp"
+#include "subnet/model/order.hpp"
+#include "subnet/sweep/mlnx_vendor.hpp"
+#include "subnet/sweep/survey.hpp"
 #include "tools/shared/fabric_columns.hpp"
 
 namespace ib::tools::smpquery {

@@ -11,8 +11,8 @@
 #include "iba/libibmad_text.hpp"
 #include "iba/text.hpp"
 #include "path/json.hpp"
-#include "subnet/forwarding_tables.hpp"
-#include "subnet/smp_tables.hpp"
+#include "subnet/model/forwarding_tables.hpp"
+#include "subnet/sweep/smp_tables.hpp"
 #include "tools/smpquery/operation.hpp"
 
 namespace ib::tools::smpquery {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // subnet_diff: the differences between a fabric and a stored fabric. Both fabrics may come from files.
-#include "subnet/difference.hpp"
+#include "subnet/diff/difference.hpp"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 
 #include "base/escape.hpp"
 #include "iba/text.hpp"
-#include "subnet/other_fabric.hpp"
+#include "subnet/diff/other_fabric.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/shared/fabric.hpp"
 #include "tools/shared/stored_fabric.hpp"

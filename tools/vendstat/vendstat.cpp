@@ -15,7 +15,7 @@
 #include "mad/transactor.hpp"
 #include "path/json.hpp"
 #include "report/structure.hpp"
-#include "subnet/set_target.hpp"
+#include "subnet/set/set_target.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/explanation.hpp"
 #include "tools/frame/session.hpp"

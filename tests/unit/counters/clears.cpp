@@ -5,7 +5,7 @@
 #include "counters/readings.hpp"
 #include "iba-gen/pm.hpp"
 #include "iba/registry.hpp"
-#include "subnet/port_paths.hpp"
+#include "subnet/model/port_paths.hpp"
 #include "support/catch.hpp"
 #include "support/fake_pma.hpp"
 #include "unit/subnet/swept.hpp"

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include "base/error.hpp"
-#include "subnet/difference.hpp"
-#include "subnet/rate.hpp"
+#include "subnet/diff/difference.hpp"
+#include "subnet/model/rate.hpp"
 #include "support/catch.hpp"
 
 namespace formats_topology_reader_tests {

@@ -3,7 +3,7 @@
 #include "formats/topology_text.hpp"
 #include "formats/node_name_map.hpp"
 
-#include "subnet/order.hpp"
+#include "subnet/model/order.hpp"
 #include "support/catch.hpp"
 #include "unit/subnet/swept.hpp"
 

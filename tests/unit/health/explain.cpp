@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-#include "health/evidence.hpp"
+#include "health/checks/evidence.hpp"
 #include "mad/error.hpp"
 #include "support/catch.hpp"
 #include "unit/health/patient.hpp"

@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "health/evidence.hpp"
+#include "health/checks/evidence.hpp"
 #include "support/catch.hpp"
 #include "unit/health/patient.hpp"
 

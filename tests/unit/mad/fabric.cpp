@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The fake fabric itself: what other tests take for granted of it. And the typed calls, end to end.
 #include "iba-gen/smp.hpp"
-#include "mad/rpc.hpp"
+#include "mad/rpc/rpc.hpp"
 #include "support/catch.hpp"
 #include "support/fake_fabric.hpp"
 

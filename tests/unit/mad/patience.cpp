@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // How long the RPC engine waits for an answer before it repeats a request.
 #include "iba-gen/sa.hpp"
-#include "mad/responder.hpp"
+#include "mad/rpc/responder.hpp"
 #include "support/catch.hpp"
 #include "unit/mad/scripted.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The fake PMA itself, and GMPs of several services side by side: what tests of counters take for granted.
 #include "iba-gen/pm.hpp"
-#include "mad/rpc.hpp"
+#include "mad/rpc/rpc.hpp"
 #include "support/catch.hpp"
 #include "support/fake_fabric.hpp"
 #include "support/fake_pma.hpp"

@@ -7,7 +7,7 @@
 
 #include "iba-gen/pm.hpp"
 #include "iba-gen/sa.hpp"
-#include "mad/rpc.hpp"
+#include "mad/rpc/rpc.hpp"
 #include "support/catch.hpp"
 #include "support/fake_channel.hpp"
 

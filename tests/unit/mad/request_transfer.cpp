@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "mad/rmpp_inbox.hpp"
+#include "mad/rmpp/inbox.hpp"
 #include "sa/multi_path.hpp"
 #include "sa/subn_adm.hpp"
 #include "support/catch.hpp"

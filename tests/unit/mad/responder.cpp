@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // A node that falls silent costs one chain of tries, whatever waits for it; a node that answers something does not.
-#include "mad/responder.hpp"
+#include "mad/rpc/responder.hpp"
 
 #include "async/group.hpp"
 #include "iba-gen/smp.hpp"
-#include "mad/rpc.hpp"
+#include "mad/rpc/rpc.hpp"
 #include "support/catch.hpp"
 #include "support/end.hpp"
 #include "support/fake_channel.hpp"

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <random>
 
-#include "mad/rmpp_receiver.hpp"
-#include "mad/rmpp_sender.hpp"
+#include "mad/rmpp/receiver.hpp"
+#include "mad/rmpp/sender.hpp"
 #include "support/catch.hpp"
 
 namespace mad_rmpp_tests {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The RPC engine on a scripted channel: retries, late and doubled answers, lost requests, cancelling, lies.
-#include "mad/rpc.hpp"
+#include "mad/rpc/rpc.hpp"
 
 #include <cerrno>
 
@@ -8,7 +8,7 @@
 #include "iba-gen/pm.hpp"
 #include "iba-gen/sa.hpp"
 #include "iba-gen/smp.hpp"
-#include "mad/rmpp.hpp"
+#include "mad/rmpp/rmpp.hpp"
 #include "sa/subn_adm.hpp"
 #include "support/catch.hpp"
 #include "unit/mad/scripted.hpp"

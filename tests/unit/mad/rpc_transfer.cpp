@@ -4,7 +4,7 @@
 
 #include "async/group.hpp"
 #include "iba-gen/sa.hpp"
-#include "mad/rpc.hpp"
+#include "mad/rpc/rpc.hpp"
 #include "sa/subn_adm.hpp"
 #include "support/catch.hpp"
 #include "support/end.hpp"

@@ -8,7 +8,7 @@
 
 #include "async/loop.hpp"
 #include "iba-gen/smp.hpp"
-#include "mad/rpc.hpp"
+#include "mad/rpc/rpc.hpp"
 #include "support/end.hpp"
 #include "support/fake_channel.hpp"
 

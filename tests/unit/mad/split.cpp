@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // GMPs by one channel, SMPs and served classes by another. A program that serves over the two is what requests come to.
-#include "mad/split.hpp"
+#include "mad/channel/split.hpp"
 
 #include "iba-gen/ofa.hpp"
 #include "iba-gen/pm.hpp"

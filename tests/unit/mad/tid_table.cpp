@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The table of open transactions against a map, in every pattern of coming and going.
-#include "mad/tid_table.hpp"
+#include "mad/rpc/tid_table.hpp"
 
 #include <map>
 #include <random>

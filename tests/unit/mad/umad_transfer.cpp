@@ -2,7 +2,7 @@
 // Answers in segments over a channel that is like umad: it reports a request that was not answered in its time, and drops a
 // late answer to it, but hands on every segment. A transfer may so take longer than a try.
 #include "iba-gen/sa.hpp"
-#include "mad/rpc.hpp"
+#include "mad/rpc/rpc.hpp"
 #include "sa/subn_adm.hpp"
 #include "support/catch.hpp"
 #include "support/end.hpp"

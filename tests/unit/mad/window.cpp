@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Windows: the arithmetic, and its effect on the clock: dead ports cost one retry chain together, a network that
 // drops what is too much is not flooded, a loss-free one is filled.
-#include "mad/window.hpp"
+#include "mad/rpc/window.hpp"
 
 #include "async/group.hpp"
-#include "mad/rpc.hpp"
+#include "mad/rpc/rpc.hpp"
 #include "support/catch.hpp"
 #include "support/fake_fabric.hpp"
 

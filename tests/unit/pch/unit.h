@@ -6,5 +6,5 @@
 #include "../../support/catch.hpp"
 #include "iba-gen/rmpp.hpp"
 #include "iba-gen/sa.hpp"
-#include "mad/channel.hpp"
+#include "mad/channel/channel.hpp"
 #include "mad/transactor.hpp"

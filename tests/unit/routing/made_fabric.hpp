@@ -12,7 +12,7 @@
 #include "routing/linear_tables.hpp"
 #include "routing/network.hpp"
 #include "routing/ways.hpp"
-#include "subnet/model.hpp"
+#include "subnet/model/model.hpp"
 
 namespace ibtest {
 

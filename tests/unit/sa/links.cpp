@@ -2,7 +2,7 @@
 // One link at a time, from an SA that finds it and from one that has to be asked in another way.
 #include "sa/links.hpp"
 
-#include "mad/rpc.hpp"
+#include "mad/rpc/rpc.hpp"
 #include "sa/records.hpp"
 #include "support/catch.hpp"
 #include "support/fake_sa.hpp"

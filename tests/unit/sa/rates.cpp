@@ -6,7 +6,7 @@
 #include <array>
 #include <utility>
 
-#include "subnet/rate.hpp"
+#include "subnet/model/rate.hpp"
 #include "support/catch.hpp"
 
 namespace sa_rates_tests {

@@ -3,7 +3,7 @@
 #include "sa/records.hpp"
 
 #include "iba-gen/sa.hpp"
-#include "mad/rpc.hpp"
+#include "mad/rpc/rpc.hpp"
 #include "sa/nodes.hpp"
 #include "support/catch.hpp"
 #include "support/sa_answer.hpp"

@@ -6,7 +6,7 @@
 
 #include "async/group.hpp"
 #include "iba-gen/sa.hpp"
-#include "mad/rpc.hpp"
+#include "mad/rpc/rpc.hpp"
 #include "support/catch.hpp"
 #include "support/fake_fabric.hpp"
 #include "support/fake_sa.hpp"

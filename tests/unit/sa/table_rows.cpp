@@ -2,7 +2,7 @@
 // Which bytes of an answer are records, and when the answer has lost its end.
 #include <algorithm>
 
-#include "mad/rmpp.hpp"
+#include "mad/rmpp/rmpp.hpp"
 #include "sa/subn_adm.hpp"
 #include "support/catch.hpp"
 

@@ -7,7 +7,7 @@
 #include <map>
 
 #include "iba-gen/sa.hpp"
-#include "mad/rpc.hpp"
+#include "mad/rpc/rpc.hpp"
 #include "support/catch.hpp"
 #include "support/fake_fabric.hpp"
 

@@ -7,8 +7,8 @@
 #include <iterator>
 
 #include "snapshot/cache_terms.hpp"
+#include "snapshot/file/new_file.hpp"
 #include "snapshot/format.hpp"
-#include "snapshot/new_file.hpp"
 #include "support/catch.hpp"
 #include "support/small_fabric.hpp"
 #include "support/snapshot_sql.hpp"

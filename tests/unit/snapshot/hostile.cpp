@@ -4,9 +4,9 @@
 #include <iterator>
 #include <random>
 
+#include "snapshot/file/sqlite.hpp"
 #include "snapshot/format.hpp"
 #include "snapshot/snapshot.hpp"
-#include "snapshot/sqlite.hpp"
 #include "snapshot/transactor.hpp"
 #include "snapshot/writer.hpp"
 #include "support/catch.hpp"

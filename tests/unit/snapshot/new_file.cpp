@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // What stands beside a snapshot is never opened, what is somebody else's is never replaced, and nothing unfinished stays.
-#include "snapshot/new_file.hpp"
+#include "snapshot/file/new_file.hpp"
 
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "mad/rpc.hpp"
+#include "mad/rpc/rpc.hpp"
 #include "snapshot/fabric_survey.hpp"
-#include "subnet/discovery.hpp"
-#include "subnet/port_paths.hpp"
+#include "subnet/model/port_paths.hpp"
+#include "subnet/sweep/discovery.hpp"
 #include "support/counting_fabric.hpp"
 
 namespace ibtest {

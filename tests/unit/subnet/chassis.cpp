@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Boxes: places of boards by wiring, by description and by system image. The tables are checked against the wiring that
 // rdma-core documents for each board.
-#include "subnet/chassis.hpp"
+#include "subnet/model/chassis.hpp"
 
-#include "subnet/order.hpp"
-#include "subnet/voltaire.hpp"
+#include "subnet/model/order.hpp"
+#include "subnet/model/voltaire.hpp"
 #include "support/catch.hpp"
 
 namespace subnet_chassis_tests {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Two models of a fabric in which several nodes claim one GUID: who is who, and what has changed.
-#include "subnet/counterparts.hpp"
+#include "subnet/diff/counterparts.hpp"
 
-#include "subnet/changes.hpp"
-#include "subnet/difference.hpp"
+#include "subnet/diff/changes.hpp"
+#include "subnet/diff/difference.hpp"
 #include "support/catch.hpp"
 #include "unit/subnet/swept.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Sweeps of healthy fabrics: everything is found, by shortest routes, with no MAD more than it takes.
-#include "subnet/discovery.hpp"
+#include "subnet/sweep/discovery.hpp"
 
 #include "support/catch.hpp"
 #include "unit/subnet/swept.hpp"

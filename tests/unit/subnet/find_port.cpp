@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Targets in a swept model: every form that people write, and what is said where nothing is found.
-#include "subnet/find_port.hpp"
+#include "subnet/model/find_port.hpp"
 #include "formats/node_name_map.hpp"
 
 #include "path/parse.hpp"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The model's bookkeeping and the orders in which a subnet is listed.
-#include "subnet/model.hpp"
+#include "subnet/model/model.hpp"
 
 #include <algorithm>
 
-#include "subnet/guid_index.hpp"
-#include "subnet/order.hpp"
-#include "subnet/rate.hpp"
+#include "subnet/model/guid_index.hpp"
+#include "subnet/model/order.hpp"
+#include "subnet/model/rate.hpp"
 #include "support/catch.hpp"
 #include "unit/subnet/swept.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // What is said of a port.
-#include "subnet/port_checks.hpp"
+#include "subnet/model/port_checks.hpp"
 
 #include <tuple>
 

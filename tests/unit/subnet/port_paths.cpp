@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Paths that the model tells. That packets really arrive by them is seen in sweeps and surveys.
-#include "subnet/port_paths.hpp"
+#include "subnet/model/port_paths.hpp"
 
 #include "counters/counters.hpp"
-#include "subnet/survey.hpp"
+#include "subnet/sweep/survey.hpp"
 
 #include "support/catch.hpp"
 #include "support/fake_pma.hpp"

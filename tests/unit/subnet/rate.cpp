@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Rates are exact. The numbers are those of the IBA's table of link speeds, in Gb/s a lane: 2.5, 5, 10, 10.3125, 14.0625, 25.78125,
 // 53.125, 106.25, 212.5.
-#include "subnet/rate.hpp"
+#include "subnet/model/rate.hpp"
 
 #include "support/catch.hpp"
 

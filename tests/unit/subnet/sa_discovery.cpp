@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The subnet as its administrator tells it: the same as a sweep finds, by few queries and no SMP, and what contradicts
 // itself is told.
-#include "subnet/sa_discovery.hpp"
+#include "subnet/sweep/sa_discovery.hpp"
 
-#include "mad/rpc.hpp"
+#include "mad/rpc/rpc.hpp"
 #include "support/catch.hpp"
 #include "support/fake_sa.hpp"
 #include "unit/subnet/swept.hpp"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Surveys: a value or a failure for each port, side by side; silent agents cost one chain and are one failure each.
-#include "subnet/survey.hpp"
+#include "subnet/sweep/survey.hpp"
 
 #include "iba-gen/pm.hpp"
-#include "subnet/port_paths.hpp"
+#include "subnet/model/port_paths.hpp"
 #include "support/catch.hpp"
 #include "support/fake_pma.hpp"
 #include "unit/subnet/swept.hpp"

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "mad/rpc.hpp"
-#include "subnet/discovery.hpp"
+#include "mad/rpc/rpc.hpp"
+#include "subnet/sweep/discovery.hpp"
 #include "support/fake_fabric.hpp"
 
 namespace ibtest {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // What a sweep read of a node is what the node answers, by whatever way it is asked.
-#include "subnet/swept_transactor.hpp"
+#include "subnet/sweep/swept_transactor.hpp"
 
 #include "iba-gen/smp.hpp"
 #include "support/catch.hpp"

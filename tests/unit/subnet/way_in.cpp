@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Which ports of a node must not be disabled by who asks the node, and what is named instead.
-#include "subnet/way_in.hpp"
+#include "subnet/set/way_in.hpp"
 
-#include "mad/rpc.hpp"
+#include "mad/rpc/rpc.hpp"
 #include "support/catch.hpp"
 #include "support/small_fabric.hpp"
 

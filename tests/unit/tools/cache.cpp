@@ -15,7 +15,7 @@
 
 #include "iba-gen/smp.hpp"
 #include "iba/text.hpp"
-#include "snapshot/new_file.hpp"
+#include "snapshot/file/new_file.hpp"
 #include "snapshot/snapshot.hpp"
 #include "support/catch.hpp"
 #include "support/counting_fabric.hpp"

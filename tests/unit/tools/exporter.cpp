@@ -9,7 +9,7 @@
 
 #include "counters/waiting.hpp"
 #include "iba-gen/pm.hpp"
-#include "subnet/rate.hpp"
+#include "subnet/model/rate.hpp"
 #include "support/catch.hpp"
 #include "unit/tools/exporter_bench.hpp"
 

@@ -9,7 +9,7 @@
 #include "base/unique_fd.hpp"
 #include "iba-gen/pm.hpp"
 #include "iba-gen/smp.hpp"
-#include "snapshot/sqlite.hpp"
+#include "snapshot/file/sqlite.hpp"
 #include "support/catch.hpp"
 #include "support/counting_fabric.hpp"
 #include "support/program.hpp"

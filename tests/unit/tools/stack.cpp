@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "iba/text.hpp"
-#include "mad/channel.hpp"
+#include "mad/channel/channel.hpp"
 #include "support/catch.hpp"
 #include "support/fake_fabric.hpp"
 #include "support/fake_sysfs.hpp"

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Devices: temperatures and fans of switches, and firmware that is not that of others of their kind.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/escape.hpp"
+#include "health/checks/check_functions.hpp"
+#include "health/checks/evidence.hpp"
+
+namespace ib::health {
+namespace {
+
+using subnet::NodeIndex;
+
+/// Calls use() with each node whose environment was read.
+template <class Use>
+void each_environment(const Input& input, Use use) {
+  for (NodeIndex node = 0; node < input.subnet.nodes().size(); ++node) {
+    if (const phy::EnvironmentRow* row = input.phy.environment(node); row != nullptr) use(node, *row);
+  }
+}
+
+/// A version of firmware, and the nodes that run it.
+using NodesByVersion = std::map<std::string, std::vector<NodeIndex>>;
+
+}  // namespace
+
+void find_hot_devices(const Input& input, Findings& findings) {
+  each_environment(input, [&](NodeIndex node, const phy::EnvironmentRow& row) {
+    Finding finding = on_node(node);
+    std::string names;
+    for (const phy::Sensor& sensor : row.sensors) {
+      if (!sensor.celsius || !sensor.limit || *sensor.celsius < *sensor.limit) continue;
+      Evidence& evidence = finding.evidence.emplace_back(field_value("temperature_celsius", 0, {*sensor.celsius, {}}, *sensor.limit));
+      evidence.is_beyond_limit = true;
+      names += (names.empty() ? "" : ", ") + (sensor.name.empty() ? std::to_string(sensor.index) : in_quotes(sensor.name));
+    }
+    if (finding.evidence.empty()) return;
+    finding.detail = fmt::format("Sensor{} {}.", finding.evidence.size() == 1 ? "" : "s", names);
+    findings.push_back(std::move(finding));
+  });
+}
+
+void find_slow_fans(const Input& input, Findings& findings) {
+  each_environment(input, [&](NodeIndex node, const phy::EnvironmentRow& row) {
+    std::string slow;
+    for (const phy::Fan& fan : row.fans) {
+      if (!fan.is_below_limit.value_or(false)) continue;
+      const std::string speed = fan.rpm ? fmt::format(" ({} rpm)", *fan.rpm) : std::string();
+      slow += fmt::format("{}{}{}", slow.empty() ? "" : ", ", fan.index, speed);
+    }
+    if (slow.empty()) return;
+    Finding finding = on_node(node);
+    finding.detail = fmt::format("Below their limit: fan {}.", slow);
+    findings.push_back(std::move(finding));
+  });
+}
+
+void find_mixed_firmware(const Input& input, Findings& findings) {
+  std::map<std::pair<std::uint16_t, std::string>, NodesByVersion> kinds;  // by device ID and PSID
+  for (NodeIndex node = 0; node < input.subnet.nodes().size(); ++node) {
+    const phy::Firmware* firmware = input.phy.firmware(node);
+    if (firmware != nullptr) kinds[{input.subnet.node(node).info.device_id, firmware->psid}][firmware->version].push_back(node);
+  }
+  for (const auto& [kind, versions] : kinds) {
+    if (versions.size() < 2) continue;
+    const auto most = std::ranges::max_element(versions, {}, [](const auto& version) { return version.second.size(); });
+    Finding finding;
+    finding.subject = Finding::Subject::group;
+    std::string texts;
+    for (const auto& [version, nodes] : versions) {
+      if (version == most->first) continue;
+      for (const NodeIndex node : nodes) finding.ends.push_back({node, subnet::none});
+      texts += (texts.empty() ? "" : ", ") + version;
+    }
+    finding.detail = fmt::format("Device 0x{:x}, PSID {}: firmware {} here, {} in {} others.", kind.first, in_quotes(kind.second), texts,
+                                 most->first, most->second.size());
+    findings.push_back(std::move(finding));
+  }
+}
+
+}  // namespace ib::health

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Subnet managers: there should be one master, which should be the best of them, and a standby; and all ports should know the master.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "base/escape.hpp"
+#include "health/checks/check_functions.hpp"
+#include "health/checks/evidence.hpp"
+#include "health/ways.hpp"
+#include "subnet/model/port_checks.hpp"
+
+namespace ib::health {
+namespace {
+
+using smp::SMState;
+using subnet::NodeIndex;
+using subnet::PortIndex;
+
+std::vector<const Manager*> managers_in(const Input& input, SMState state) {
+  std::vector<const Manager*> found;
+  for (const Manager& manager : input.managers) {
+    if (manager.info.sm_state == state) found.push_back(&manager);
+  }
+  return found;
+}
+
+Finding on_managers(const Input& input, const std::vector<const Manager*>& managers) {
+  std::vector<PortIndex> ports;
+  for (const Manager* manager : managers) ports.push_back(manager->port);
+  Finding finding = on_ports(input.subnet, ports);
+  finding.subject = Finding::Subject::manager;
+  return finding;
+}
+
+Evidence state_value(const Manager& manager, std::size_t end) {
+  return field_value("SMState", end, {static_cast<std::uint64_t>(manager.info.sm_state), to_text(manager.info.sm_state)});
+}
+
+/// Whether `a` should be master rather than `b`: the greater priority, then the lower GUID (IBA 14.4.1).
+bool precedes(const Manager& a, const Manager& b) {
+  return std::tuple(-static_cast<int>(a.info.priority), a.info.guid) < std::tuple(-static_cast<int>(b.info.priority), b.info.guid);
+}
+
+/// Whether a LID is one of those of a port.
+bool has_lid(const subnet::Subnet& subnet, PortIndex port, Lid lid) {
+  const unsigned base = subnet.lid(port).value;
+  return lid.value >= base && lid.value < base + (1U << subnet.lmc(port));
+}
+
+/// The finding that no port of the model has a subnet manager. A manager that this port knows, and that is in no part of the fabric that it
+/// sees, may be well behind a cable that is gone: to start another one is no remedy then.
+Finding nobody_manages(const Input& input) {
+  const Lid lid = own_sm_lid(input.subnet);
+  if (const PortIndex at = own_sm_port(input.subnet); at != subnet::none) {
+    const std::array ports{at};
+    Finding finding = on_ports(input.subnet, ports);
+    finding.subject = Finding::Subject::manager;
+    finding.detail = "The subnet manager was here, and no port of the fabric has one now.";
+    finding.remedy = "Start the subnet manager again, and look in its log why it ended.";
+    return finding;
+  }
+  Finding finding = on_node(input.subnet.start == subnet::none ? 0 : input.subnet.port(input.subnet.start).node);
+  finding.detail = "No port in the fabric says that it has a subnet manager.";
+  if (!lid.is_unicast()) return finding;
+  const subnet::Subnet* was = input.baseline == nullptr ? nullptr : &input.baseline->subnet;
+  const PortIndex before = was == nullptr ? subnet::none : was->find_lid(lid);
+  const std::string name = before == subnet::none ? "" : ", of " + in_quotes(was->node(was->port(before).node).description()) + ",";
+  finding.detail = fmt::format("The subnet manager was at LID {}{} which is not in the part of the fabric that is seen from here.",
+                               lid.value, name.empty() ? "," : name);
+  finding.confidence = Confidence::likely;
+  finding.remedy =
+      "Look at the node at that LID and at the cables on the way to it (--baseline names both): a second manager would be master here, and "
+      "clash with that one once the cables are back.";
+  return finding;
+}
+
+}  // namespace
+
+void find_no_manager(const Input& input, Findings& findings) {
+  if (input.silent_managers > 0 || input.has_manager_elsewhere || !managers_in(input, SMState::master).empty()) return;
+  std::vector<const Manager*> others;
+  for (const Manager& manager : input.managers) others.push_back(&manager);
+  if (others.empty() && input.subnet.nodes().empty()) return;
+  if (others.empty()) {
+    findings.push_back(nobody_manages(input));
+    return;
+  }
+  Finding finding = on_managers(input, others);
+  for (std::size_t end = 0; end < others.size(); ++end) finding.evidence.push_back(state_value(*others[end], end));
+  finding.detail = "None of the subnet managers is master.";
+  finding.remedy = "Look at these managers and their logs: one of them should become master within a minute; restart it if it does not.";
+  findings.push_back(std::move(finding));
+}
+
+void find_silent_managers(const Input& input, Findings& findings) {
+  const bool has_master = !managers_in(input, SMState::master).empty();
+  for (const SilentManager& silent : input.silent) {
+    const std::array ports{silent.port};
+    Finding finding = on_ports(input.subnet, ports);
+    finding.subject = Finding::Subject::manager;
+    const bool is_ours = has_lid(input.subnet, silent.port, own_sm_lid(input.subnet));
+    if (silent.state ? *silent.state != SMState::master : has_master && !is_ours) finding.level = Level::warning;
+    finding.detail = "It does not answer SMInfo";
+    if (silent.state) finding.detail += fmt::format("; the subnet administrator has it as {}", to_text(*silent.state));
+    if (is_ours) finding.detail += "; the port that looks here has it as its master";
+    if (!subnet::has_is_sm(input.subnet.port(silent.port).info()))
+      finding.detail += "; its port does not say any more that it has one (IsSM), so that it may have ended";
+    if (is_ours && input.is_sa_silent) finding.detail += "; its subnet administrator does not answer either";
+    finding.detail += ".";
+    findings.push_back(std::move(finding));
+  }
+}
+
+void find_silent_sa(const Input& input, Findings& findings) {
+  const PortIndex at = own_sm_port(input.subnet);
+  if (!input.is_sa_silent || at == subnet::none) return;
+  if (input.managers.empty() && input.silent_managers == 0) return;  // there is none: sm-none
+  if (std::ranges::find(input.silent, at, &SilentManager::port) != input.silent.end()) return;
+  const NodeIndex node = input.subnet.port(at).node;
+  if (is_cut_off(input, node)) return;
+  const std::array ports{at};
+  findings.push_back(on_ports(input.subnet, ports));
+  findings.back().subject = Finding::Subject::manager;
+  findings.back().detail = "The requests were routed to it by LID.";
+  if (input.nodes_not_traced.contains(node)) findings.back().confidence = Confidence::likely;
+}
+
+void find_many_masters(const Input& input, Findings& findings) {
+  const std::vector<const Manager*> masters = managers_in(input, SMState::master);
+  if (masters.size() < 2) return;
+  Finding finding = on_managers(input, masters);
+  for (std::size_t end = 0; end < masters.size(); ++end) finding.evidence.push_back(state_value(*masters[end], end));
+  findings.push_back(std::move(finding));
+}
+
+void find_no_standby(const Input& input, Findings& findings) {
+  const std::vector<const Manager*> masters = managers_in(input, SMState::master);
+  if (input.silent_managers > 0 || masters.size() != 1 || !managers_in(input, SMState::standby).empty()) return;
+  findings.push_back(on_managers(input, masters));
+}
+
+void find_better_standbys(const Input& input, Findings& findings) {
+  const std::vector<const Manager*> masters = managers_in(input, SMState::master), standbys = managers_in(input, SMState::standby);
+  if (masters.size() != 1 || standbys.empty()) return;
+  const Manager& master = *masters.front();
+  const Manager& best = **std::ranges::min_element(standbys, [](const Manager* a, const Manager* b) { return precedes(*a, *b); });
+  if (!precedes(best, master)) return;
+  Finding finding = on_managers(input, {&master, &best});
+  if (best.info.priority == master.info.priority) finding.level = Level::info;  // by the lower GUID alone: many masters keep their place
+  for (const std::size_t end : {0U, 1U})
+    finding.evidence.push_back(field_value("priority", end, {std::uint64_t{(end == 0 ? master : best).info.priority}, {}}));
+  finding.detail = "The first one is master, the second one, on standby, comes before it.";
+  findings.push_back(std::move(finding));
+}
+
+void find_other_sm_lids(const Input& input, Findings& findings) {
+  const std::vector<const Manager*> masters = managers_in(input, SMState::master);
+  if (masters.empty()) return;
+  std::map<std::uint16_t, std::vector<PortIndex>> others;
+  for (const PortIndex at : end_ports_in_use(input.subnet)) {
+    const Lid told = input.subnet.port(at).info().master_sm_lid;
+    const bool is_known = std::ranges::any_of(masters, [&](const Manager* of) { return has_lid(input.subnet, of->port, told); });
+    if (!is_known) others[told.value].push_back(at);
+  }
+  for (const auto& [lid, ports] : others) {
+    Finding finding = on_ports(input.subnet, ports);
+    if (ports.size() > 1) finding.subject = Finding::Subject::group;
+    for (std::size_t end = 0; end < ports.size(); ++end)
+      finding.evidence.push_back(field_value("masterSMLID", end, {std::uint64_t{lid}, {}}, input.subnet.lid(masters.front()->port).value));
+    findings.push_back(std::move(finding));
+  }
+}
+
+void find_stuck_managers(const Input& input, Findings& findings) {
+  for (const Manager& manager : input.managers) {
+    const bool should_move = manager.info.sm_state == SMState::master || manager.info.sm_state == SMState::standby;
+    if (!should_move || !manager.act_count_before || manager.info.act_count - *manager.act_count_before > manager.own_requests) continue;
+    Finding finding = on_managers(input, {&manager});
+    Evidence evidence = field_value("actCount", 0, {std::uint64_t{manager.info.act_count}, {}});
+    evidence.before.number = std::uint64_t{*manager.act_count_before};
+    finding.evidence.push_back(evidence);
+    findings.push_back(std::move(finding));
+  }
+}
+
+}  // namespace ib::health

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Modules and cables: too hot, too little light, not supported, or another firmware than others of their kind.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/escape.hpp"
+#include "health/checks/check_functions.hpp"
+#include "health/checks/evidence.hpp"
+#include "phy/thresholds.hpp"
+#include "phy/trouble.hpp"
+
+namespace ib::health {
+namespace {
+
+using phy::PortRow;
+using subnet::PortIndex;
+
+/// A finding of the cable at a port by a value that is beyond a limit.
+Finding beyond(const Input& input, PortIndex at, std::string_view field, double value, double limit) {
+  Finding finding = on_cable(input.subnet, at);
+  Evidence& evidence = finding.evidence.emplace_back(field_value(field, 0, {value, {}}, limit));
+  evidence.is_beyond_limit = true;
+  return finding;
+}
+
+/// Whether a code says that the device does not take this module or cable.
+bool is_not_taken(const PortRow& row) {
+  using enum reg::LinkTrouble;
+  constexpr std::array codes{long_range_foreign, eeprom, part_number_list, unsupported_cable, cable_compliance_mismatch};
+  constexpr std::uint16_t first_mismatch = 24, last_mismatch = 32;
+  if (!row.has(phy::Part::troubleshooting)) return false;
+  return std::ranges::find(codes, static_cast<reg::LinkTrouble>(row.trouble)) != codes.end() ||
+         (row.trouble >= first_mismatch && row.trouble <= last_mismatch);
+}
+
+/// Whether a code says more than that nothing is at the other end.
+bool is_fault(const PortRow& row) {
+  using enum reg::LinkTrouble;
+  constexpr std::array harmless{none, unknown, cable_unplugged, in_process, no_signal, no_partner, no_partner_for_long, closed_by_command};
+  return row.has(phy::Part::troubleshooting) && std::ranges::find(harmless, static_cast<reg::LinkTrouble>(row.trouble)) == harmless.end();
+}
+
+/// The ports of modules of one kind, by the firmware of these.
+using ByFirmware = std::map<std::string, std::vector<PortIndex>>;
+
+/// Adds a finding of the modules of one kind whose firmware is not that of most.
+void find_odd_modules(const Input& input, const std::string& kind, const ByFirmware& versions, Findings& findings) {
+  if (versions.size() < 2) return;
+  const auto most = std::ranges::max_element(versions, {}, [](const auto& version) { return version.second.size(); });
+  std::vector<PortIndex> odd;
+  std::string texts;
+  for (const auto& [version, ports] : versions) {
+    if (version == most->first) continue;
+    odd.insert(odd.end(), ports.begin(), ports.end());
+    texts += (texts.empty() ? "" : ", ") + version;
+  }
+  Finding finding = on_ports(input.subnet, odd);
+  finding.subject = Finding::Subject::group;
+  finding.detail = fmt::format("{}: firmware {} here, {} in {} others.", kind, texts, most->first, most->second.size());
+  findings.push_back(std::move(finding));
+}
+
+/// One finding of all links with optical modules of different vendors at their ends.
+void find_other_vendors(const Input& input, Findings& findings) {
+  std::vector<PortIndex> ports;
+  std::string example;
+  for (const PortIndex at : first_ends(input.subnet)) {
+    const PortRow *row = input.phy.find(at), *peer = input.phy.find(input.subnet.port(at).peer);
+    if (row == nullptr || peer == nullptr) continue;
+    const auto is_optical = [](const PortRow& of) { return of.has_module() && of.module.type == reg::ModuleType::optical_module; };
+    const std::string vendor = phy::padded_text(row->module.vendor), other = phy::padded_text(peer->module.vendor);
+    if (!is_optical(*row) || !is_optical(*peer) || vendor.empty() || other.empty() || vendor == other) continue;
+    ports.push_back(at);
+    if (example.empty()) example = fmt::format("{} and {}", in_quotes(vendor), in_quotes(other));
+  }
+  if (ports.empty()) return;
+  Finding finding = on_ports(input.subnet, ports);
+  finding.subject = Finding::Subject::group;
+  finding.detail = fmt::format("The modules at the two ends are of different vendors, for example {}.", example);
+  findings.push_back(std::move(finding));
+}
+
+}  // namespace
+
+void find_hot_modules(const Input& input, Findings& findings) {
+  input.each_phy_row([&](PortIndex at, const PortRow& row) {
+    if (const auto alarm = phy::temperature_alarm(row))
+      findings.push_back(beyond(input, at, "temperature_celsius", alarm->value, alarm->limit));
+  });
+}
+
+void find_weak_light(const Input& input, Findings& findings) {
+  input.each_phy_row([&](PortIndex at, const PortRow& row) {
+    const PortIndex peer = input.subnet.port(at).peer;
+    if (peer == subnet::none) return;  // without a link nobody need send light
+    const auto add = [&](std::string_view field, std::string_view what, const phy::Excess& alarm) {
+      Finding finding = beyond(input, at, field, alarm.value, alarm.limit);
+      finding.detail = fmt::format("The {} is {} alarm threshold.", what, alarm.is_low ? "below its low" : "above its high");
+      findings.push_back(std::move(finding));
+    };
+    if (const auto alarm = phy::tx_power_alarm(row)) add("tx_power_dbm", "transmitter", *alarm);
+    if (const auto alarm = phy::rx_power_alarm(row)) return add("rx_power_dbm", "receiver", *alarm);
+    const PortRow* sender = input.phy.find(peer);
+    const std::optional<double> loss = sender != nullptr ? phy::attenuation(*sender, row) : std::nullopt;
+    if (!loss || *loss < input.thresholds.light_loss) return;
+    Finding finding = on_cable(input.subnet, at);
+    finding.confidence = Confidence::likely;
+    finding.detail = fmt::format("{:.0f} dB are lost between the sender at the other end and the weakest lane here; {:g} are the limit.",
+                                 *loss, input.thresholds.light_loss);
+    findings.push_back(std::move(finding));
+  });
+}
+
+void find_unsupported_modules(const Input& input, Findings& findings) {
+  input.each_phy_row([&](PortIndex at, const PortRow& row) {
+    if (!is_not_taken(row)) return;
+    Finding finding = on_cable(input.subnet, at);
+    finding.evidence.push_back(field_value("trouble", 0, {std::uint64_t{row.trouble}, phy::trouble_text(row.trouble)}));
+    findings.push_back(std::move(finding));
+  });
+}
+
+void find_down_ports(const Input& input, Findings& findings) {
+  input.each_phy_row([&](PortIndex at, const PortRow& row) {
+    const subnet::Port& port = input.subnet.port(at);
+    if (port.peer != subnet::none || port.is_link_up() || !row.has_module() || is_not_taken(row)) return;
+    Finding finding = on_cable(input.subnet, at);
+    finding.level = is_fault(row) ? Level::warning : Level::info;
+    if (row.has(phy::Part::troubleshooting) && phy::is_trouble(row.trouble))
+      finding.evidence.push_back(field_value("trouble", 0, {std::uint64_t{row.trouble}, phy::trouble_text(row.trouble)}));
+    findings.push_back(std::move(finding));
+  });
+}
+
+void find_mixed_modules(const Input& input, Findings& findings) {
+  std::map<std::string, ByFirmware> kinds;
+  input.each_phy_row([&](PortIndex at, const PortRow& row) {
+    const std::string part = phy::padded_text(row.module.part_number), firmware = phy::module_firmware(row);
+    if (!part.empty() && !firmware.empty())
+      kinds[fmt::format("{} {}", in_quotes(phy::padded_text(row.module.vendor)), in_quotes(part))][firmware].push_back(at);
+  });
+  for (const auto& [kind, versions] : kinds) find_odd_modules(input, kind, versions, findings);
+  find_other_vendors(input, findings);
+}
+
+}  // namespace ib::health

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The end port of the host that looks: while it is Down, a fabric of one node says nothing of the others.
+#include <fmt/format.h>
+
+#include "health/checks/check_functions.hpp"
+#include "health/checks/evidence.hpp"
+#include "subnet/diff/counterparts.hpp"
+#include "subnet/model/own_node.hpp"
+
+namespace ib::health {
+namespace {
+
+/// The end of the link that the baseline has at the own port; a place without a node if it has none, or several nodes of that GUID.
+Place former_end(const Input& input) {
+  if (input.baseline == nullptr) return {};
+  const subnet::Subnet& was = input.baseline->subnet;
+  const subnet::Port& own = input.subnet.port(input.subnet.start);
+  const subnet::NodeIndex node = subnet::only_node(was, input.subnet.node(own.node).guid());
+  if (node == subnet::none) return {};
+  const subnet::PortIndex port = was.port_of(node, own.number);
+  if (port == subnet::none || was.port(port).peer == subnet::none) return {};
+  Place end = place_of(was, was.port(port).peer);
+  end.is_before = true;
+  return end;
+}
+
+}  // namespace
+
+void find_own_port(const Input& input, Findings& findings) {
+  if (!subnet::is_start_down(input.subnet)) return;
+  Finding finding = on_cable(input.subnet, input.subnet.start);
+  if (const Place end = former_end(input); end.node != subnet::none) finding.ends.push_back(end);
+  const subnet::Port& port = input.subnet.port(input.subnet.start);
+  const auto state = [&finding](std::string_view field, auto value) {
+    const std::string_view word = smp::to_text(value);
+    if (!word.empty()) finding.evidence.push_back(field_value(field, 0, {std::uint64_t{static_cast<std::uint8_t>(value)}, word}));
+  };
+  state("portState", port.state());
+  if (port.physical_state() != smp::PortPhysicalState::no_change) state("portPhysicalState", port.physical_state());
+  if (!input.own_port.empty()) finding.detail = fmt::format("It is {} of this host.", input.own_port);
+  findings.push_back(std::move(finding));
+}
+
+}  // namespace ib::health

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// What subnet managers set on ports: states, LIDs, LMCs.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <map>
+#include <utility>
+
+#include "health/checks/check_functions.hpp"
+#include "health/checks/evidence.hpp"
+#include "subnet/model/port_checks.hpp"
+
+namespace ib::health {
+namespace {
+
+using subnet::PortIndex;
+
+/// Whether no subnet manager sets ports to Active: none is master, or no link is Active.
+bool is_without_manager(const Input& input) {
+  const auto is_master = [](const Manager& manager) { return manager.info.sm_state == smp::SMState::master; };
+  const auto is_active = [](const subnet::Port& port) { return port.number != 0 && subnet::is_link_active(port); };
+  const bool has_no_master = input.has_asked_managers && input.silent_managers == 0 && std::ranges::none_of(input.managers, is_master);
+  return has_no_master || std::ranges::none_of(input.subnet.ports(), is_active);
+}
+
+/// Merges the findings from index `first` on into one, if there are several of them and they have one cause.
+void group(const Input& input, Findings& findings, std::size_t first) {
+  if (findings.size() - first < 2) return;
+  Finding all;
+  all.subject = Finding::Subject::group;
+  for (std::size_t at = first; at < findings.size(); ++at) {
+    Evidence evidence = findings[at].evidence.front();
+    evidence.end = all.ends.size();
+    all.ends.push_back(findings[at].ends.front());
+    all.evidence.push_back(evidence);
+  }
+  std::ranges::sort(all.ends, {}, [&input](const Place& end) {
+    return std::pair(input.subnet.node(end.node).guid(), input.subnet.port(end.port).number);
+  });
+  all.detail = "No subnet manager is at work, or none comes to them.";
+  findings.resize(first);
+  findings.push_back(std::move(all));
+}
+
+/// Links whose ports are trained and in a state in which packets do not pass.
+void find_state(const Input& input, Findings& findings, smp::PortState state) {
+  for (PortIndex at = 0; at < input.subnet.ports().size(); ++at) {
+    const subnet::Port& port = input.subnet.port(at);
+    if (port.number == 0 || !port.is_link_up() || port.state() != state) continue;
+    Finding finding = on_cable(input.subnet, at);
+    finding.evidence.push_back(field_value("portState", 0, {static_cast<std::uint64_t>(state), to_text(state)}));
+    findings.push_back(std::move(finding));
+  }
+}
+
+}  // namespace
+
+void find_initialize(const Input& input, Findings& findings) {
+  const std::size_t first = findings.size();
+  find_state(input, findings, smp::PortState::init);
+  if (is_without_manager(input)) group(input, findings, first);
+}
+
+void find_armed(const Input& input, Findings& findings) { find_state(input, findings, smp::PortState::armed); }
+
+void find_zero_lids(const Input& input, Findings& findings) {
+  for (const PortIndex at : end_ports_in_use(input.subnet)) {
+    if (input.subnet.lid(at).is_unicast()) continue;
+    Finding finding = on_ports(input.subnet, std::array{at});
+    finding.evidence.push_back(field_value("LID", 0, {std::uint64_t{input.subnet.lid(at).value}, {}}));
+    findings.push_back(std::move(finding));
+  }
+}
+
+void find_duplicate_lids(const Input& input, Findings& findings) {
+  std::map<std::uint16_t, PortIndex> owners;
+  for (const PortIndex at : end_ports_in_use(input.subnet)) {
+    const Lid base = input.subnet.lid(at);
+    if (!base.is_unicast()) continue;
+    const unsigned last = std::min<unsigned>(base.value + (1U << input.subnet.lmc(at)) - 1, last_unicast_lid);
+    PortIndex told = subnet::none;
+    for (unsigned lid = base.value; lid <= last; ++lid) {
+      const auto [owner, is_new] = owners.try_emplace(static_cast<std::uint16_t>(lid), at);
+      if (is_new || owner->second == told) continue;
+      told = owner->second;
+      Finding finding = on_ports(input.subnet, std::array{told, at});
+      for (const std::size_t end : {0U, 1U})
+        finding.evidence.push_back(field_value("LID", end, {std::uint64_t{input.subnet.lid(end == 0 ? told : at).value}, {}}));
+      finding.detail = fmt::format("Both have LID {}.", lid);
+      findings.push_back(std::move(finding));
+    }
+  }
+}
+
+void find_other_lmcs(const Input& input, Findings& findings) {
+  std::map<unsigned, std::vector<PortIndex>> by_lmc;  // of channel adapters and routers: those of switches have a rule of their own
+  std::size_t count = 0;
+  for (const PortIndex at : end_ports_in_use(input.subnet)) {
+    if (input.subnet.port(at).number == 0) continue;
+    by_lmc[input.subnet.lmc(at)].push_back(at);
+    ++count;
+  }
+  if (by_lmc.size() < 2) return;
+  const auto most = std::ranges::max_element(by_lmc, {}, [](const auto& of) { return of.second.size(); });
+  if (2 * most->second.size() <= count) return;  // half of the ports are not most of them
+  for (const auto& [lmc, ports] : by_lmc) {
+    if (lmc == most->first) continue;
+    for (const PortIndex at : ports) {
+      Finding finding = on_ports(input.subnet, std::array{at});
+      finding.evidence.push_back(field_value("LMC", 0, {std::uint64_t{lmc}, {}}, most->first));
+      findings.push_back(std::move(finding));
+    }
+  }
+}
+
+}  // namespace ib::health

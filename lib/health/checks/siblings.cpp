@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Hosts and switches that differ from their siblings. There is no plan of the fabric: what most siblings have in common is taken for the
+// plan. Links are compared by what both of their ends support; other checks look at their active rates (links.cpp).
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "base/escape.hpp"
+#include "health/checks/check_functions.hpp"
+#include "health/host_names.hpp"
+#include "subnet/model/names.hpp"
+#include "subnet/model/rate.hpp"
+
+namespace ib::health {
+namespace {
+
+using subnet::NodeIndex;
+using subnet::NodeKind;
+using subnet::PortIndex;
+
+constexpr std::size_t least_siblings = 3;  // that agree, so that another one differs
+
+using Devices = std::set<std::pair<std::uint32_t, std::uint16_t>>;  // vendor and device ID
+
+/// A rate in the order of the data that it carries: 4x QDR is above 1x FDR.
+struct DataRate {
+  subnet::LinkRate rate;
+  auto key() const { return std::tuple(rate.data_mbps(), rate.speed, rate.lanes); }
+  bool operator<(const DataRate& other) const { return key() < other.key(); }
+  bool operator==(const DataRate&) const = default;
+};
+
+/// What siblings have in common.
+struct Traits {
+  std::size_t links{};
+  Devices devices;
+  DataRate slowest;                             ///< of the links; unknown where no rate is known
+  std::map<NodeIndex, std::size_t> neighbours;  ///< of switches: links to each other switch
+};
+
+/// A host with all of its adapters, or a switch.
+struct Unit {
+  std::vector<NodeIndex> nodes;
+  std::set<std::string> patterns;  ///< of their descriptions
+  Traits traits;
+};
+
+/// Units by kind and patterns of their descriptions.
+using Siblings = std::map<std::pair<std::string_view, std::string>, std::vector<Unit>>;
+using Units = std::vector<const Unit*>;
+
+bool is_host_node(const subnet::Node& node) { return node.kind() != NodeKind::sw && !subnet::is_aggregation_node(node); }
+
+/// Adds a node to the traits of its unit. Of a switch the links to other switches count: hosts come and go.
+void add_node(const subnet::Subnet& subnet, NodeIndex at, Unit& unit) {
+  const subnet::Node& node = subnet.node(at);
+  unit.nodes.push_back(at);
+  unit.patterns.insert(name_pattern(node.description()));
+  unit.traits.devices.emplace(node.info.vendor_id, node.info.device_id);
+  for (PortIndex port = node.first_port; port < node.first_port + node.slots; ++port) {
+    const PortIndex peer = subnet.port(port).peer;
+    if (peer == subnet::none) continue;
+    const subnet::Node& other = subnet.node(subnet.port(peer).node);
+    if (node.kind() == NodeKind::sw && other.kind() != NodeKind::sw) continue;
+    ++unit.traits.links;
+    if (node.kind() == NodeKind::sw) ++unit.traits.neighbours[subnet.port(peer).node];
+    const subnet::LinkRate rate = subnet::best_rate(subnet, port);
+    if (rate.known() && (!unit.traits.slowest.rate.known() || DataRate{rate} < unit.traits.slowest)) unit.traits.slowest = {rate};
+  }
+}
+
+/// Whether hosts are linked to a switch: then it is a leaf.
+bool is_leaf(const subnet::Subnet& subnet, const subnet::Node& node) {
+  return std::ranges::any_of(subnet.ports_of(node), [&subnet](const subnet::Port& port) {
+    return port.peer != subnet::none && is_host_node(subnet.node(subnet.port(port.peer).node));
+  });
+}
+
+Siblings siblings_of(const Input& input) {
+  const subnet::Subnet& subnet = input.subnet;
+  Siblings siblings;
+  std::map<Machine, Unit> hosts;
+  const Machines machines = machines_of(input, subnet);
+  for (NodeIndex at = 0; at < subnet.nodes().size(); ++at) {
+    const subnet::Node& node = subnet.node(at);
+    if (const Machine& host = machines.of(at); !host.name.empty()) {
+      add_node(subnet, at, hosts[host]);
+    } else if (node.kind() == NodeKind::sw && node.has_description && !node.is_twin) {
+      Unit unit;
+      add_node(subnet, at, unit);
+      std::string pattern = *unit.patterns.begin();
+      siblings[{is_leaf(subnet, node) ? "leaf" : "spine", std::move(pattern)}].push_back(std::move(unit));
+    }
+  }
+  for (auto& [host, unit] : hosts) {
+    std::string pattern = fmt::format("{}", fmt::join(unit.patterns, ", "));
+    siblings[{"host", std::move(pattern)}].push_back(std::move(unit));
+  }
+  return siblings;
+}
+
+/// What most of `units` have in common, and at least three; null if nothing.
+template <class T>
+const T* common(const Units& units, T Traits::*trait) {
+  std::map<T, std::size_t> counts;
+  for (const Unit* unit : units) ++counts[unit->traits.*trait];
+  const auto most = std::ranges::max_element(counts, {}, [](const auto& of) { return of.second; });
+  if (most == counts.end() || most->second < least_siblings || 2 * most->second <= units.size()) return nullptr;
+  const auto owner = std::ranges::find_if(units, [&](const Unit* unit) { return unit->traits.*trait == most->first; });
+  return &((*owner)->traits.*trait);
+}
+
+std::string rate_text(const DataRate& of) { return fmt::format("{}x {}", of.rate.lanes, subnet::name(of.rate.speed)); }
+
+std::string devices_text(const Devices& devices) {
+  std::string text;
+  for (const auto& [vendor, device] : devices) text += fmt::format("{}{:#x}", text.empty() ? "" : ", ", device);
+  return text;
+}
+
+/// The switches to which a switch has fewer links than most of its siblings have.
+std::vector<NodeIndex> lost_neighbours(const Units& units, const Unit& unit) {
+  std::map<NodeIndex, std::size_t> with_as_many;  // siblings that have more links to a switch than `unit`
+  for (const Unit* other : units) {
+    for (const auto& [neighbour, links] : other->traits.neighbours) {
+      const auto own = unit.traits.neighbours.find(neighbour);
+      if (links > (own == unit.traits.neighbours.end() ? 0 : own->second)) ++with_as_many[neighbour];
+    }
+  }
+  std::vector<NodeIndex> lost;
+  for (const auto& [neighbour, count] : with_as_many) {
+    if (count >= least_siblings && 2 * count > units.size()) lost.push_back(neighbour);
+  }
+  return lost;
+}
+
+/// What a unit differs in.
+struct Difference {
+  std::string text;  ///< as sentences; empty: in nothing
+  bool is_links_alone{};
+};
+
+/// Siblings of one kind and pattern: those of one device, if there are enough of them, which then form a family of their own; or the rest,
+/// which is compared with all.
+class Family {
+ public:
+  /// `members` are judged by what most of `units` have.
+  Family(std::string_view kind, const std::string& pattern, const std::string& device, Units units, Units members)
+      : kind_(kind),
+        units_(std::move(units)),
+        members_(std::move(members)),
+        links_(common(units_, &Traits::links)),
+        devices_(common(units_, &Traits::devices)),
+        slowest_(common(units_, &Traits::slowest)),
+        most_(fmt::format("most of the {} {} {}{}", units_.size(), kind == "leaf" ? "leaves" : fmt::format("{}s", kind), in_quotes(pattern),
+                          device)) {}
+
+  std::string_view kind() const { return kind_; }
+  const Units& units() const { return units_; }
+  const Units& members() const { return members_; }
+  bool lacks_links(const Unit& unit) const { return links_ != nullptr && unit.traits.links < *links_; }
+
+  Difference difference(const Unit& unit) const {
+    Difference of;
+    const auto add = [&of](const std::string& more) { of.text += (of.text.empty() ? "" : " ") + more; };
+    const Traits& own = unit.traits;
+    of.is_links_alone = lacks_links(unit);
+    if (of.is_links_alone) add(fmt::format("It has {} link{}, {} have {}.", own.links, own.links == 1 ? "" : "s", most_, *links_));
+    if (is_slower(own)) {
+      of.is_links_alone = false;
+      add(fmt::format("A link of it can do {}, those of {} {}.", rate_text(own.slowest), most_, rate_text(*slowest_)));
+    }
+    if (devices_ != nullptr && own.devices != *devices_) {
+      of.is_links_alone = false;
+      add(fmt::format("Its device is {}, that of {} {}.", devices_text(own.devices), most_, devices_text(*devices_)));
+    }
+    return of;
+  }
+
+ private:
+  /// Whether a link supports less than those of most siblings do. False if three siblings or more are like that: cables do not change what
+  /// is supported.
+  bool is_slower(const Traits& own) const {
+    if (slowest_ == nullptr || !own.slowest.rate.known() || own.slowest.rate.data_mbps() >= slowest_->rate.data_mbps()) return false;
+    const auto is_alike = [&own](const Unit* unit) { return unit->traits.slowest == own.slowest; };
+    return static_cast<std::size_t>(std::ranges::count_if(units_, is_alike)) < least_siblings;
+  }
+
+  std::string_view kind_;
+  Units units_, members_;
+  const std::size_t* links_;
+  const Devices* devices_;
+  const DataRate* slowest_;
+  std::string most_;
+};
+
+std::vector<Family> families_of(const Siblings& siblings) {
+  std::vector<Family> families;
+  for (const auto& [key, units] : siblings) {
+    const auto& [kind, pattern] = key;
+    Units all, rest;
+    std::map<Devices, Units> by_devices;
+    for (const Unit& unit : units) {
+      all.push_back(&unit);
+      by_devices[unit.traits.devices].push_back(&unit);
+    }
+    for (auto& [devices, alike] : by_devices) {
+      if (alike.size() < least_siblings) {
+        rest.insert(rest.end(), alike.begin(), alike.end());
+        continue;
+      }
+      const std::string device = by_devices.size() == 1 ? std::string() : " with device " + devices_text(devices);
+      families.emplace_back(kind, pattern, device, alike, alike);
+    }
+    if (!rest.empty()) families.emplace_back(kind, pattern, std::string(), std::move(all), std::move(rest));
+  }
+  return families;
+}
+
+/// The links that switches lack, as pairs of switches: both of them miss the link to the other.
+std::set<std::pair<NodeIndex, NodeIndex>> lost_links(const std::vector<Family>& families) {
+  std::set<std::pair<NodeIndex, NodeIndex>> lost;
+  for (const Family& family : families) {
+    for (const Unit* unit : family.members()) {
+      if (family.kind() == "host" || !family.lacks_links(*unit)) continue;
+      for (const NodeIndex other : lost_neighbours(family.units(), *unit))
+        lost.emplace(std::min(unit->nodes.front(), other), std::max(unit->nodes.front(), other));
+    }
+  }
+  return lost;
+}
+
+}  // namespace
+
+void find_other_siblings(const Input& input, Findings& findings) {
+  const Siblings siblings = siblings_of(input);
+  const std::vector<Family> families = families_of(siblings);
+  std::set<NodeIndex> told;
+  const auto by_guid = [&input](NodeIndex at) { return input.subnet.node(at).guid(); };
+  for (auto [a, b] : lost_links(families)) {
+    if (by_guid(b) < by_guid(a)) std::swap(a, b);
+    Finding finding = on_node(a);
+    finding.ends.push_back({b, subnet::none});
+    finding.symptom = Finding::Symptom::lost_link;
+    finding.detail = "There are fewer links between these two than between their siblings.";
+    findings.push_back(std::move(finding));
+    told.insert({a, b});
+  }
+  for (const Family& family : families) {
+    for (const Unit* unit : family.members()) {
+      if (family.lacks_links(*unit) && told.contains(unit->nodes.front())) continue;
+      Difference difference = family.difference(*unit);
+      if (difference.text.empty()) continue;
+      Finding finding;
+      finding.subject = Finding::Subject::place;
+      if (difference.is_links_alone) finding.symptom = Finding::Symptom::fewer_links;
+      for (const NodeIndex node : unit->nodes) finding.ends.push_back({node, subnet::none});
+      finding.detail = std::move(difference.text);
+      findings.push_back(std::move(finding));
+    }
+  }
+}
+
+}  // namespace ib::health

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// MADs through umad. The kernel matches replies to requests by transaction ID, and owns the upper half of the ID. If a request
+// is not answered in time, the kernel returns its first bytes with a status. Until then the kernel keeps the request, which
+// cannot be cancelled. An agent is registered for each class when its first MAD is sent.
+//
+// The kernel's RMPP is not used. The agents are registered without an RMPP version, so each segment and ACK passes as a MAD of
+// its own (since Linux 3.18). The reasons: the kernel matches an answer to its request only when the answer is complete, and
+// segments do not restart the timer of the request, so a table that takes longer than a try would always be lost. The kernel
+// also reassembles requests of any length, and keeps unacknowledged answers without a limit.
+#include "mad/channel/umad.hpp"
+
+#include <infiniband/umad.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
+#include "base/error.hpp"
+#include "mad/channel/umad_address.hpp"
+#include "mad/channel/umad_host.hpp"
+#include "mad/rmpp/rmpp.hpp"
+#include "sys/umad_port.hpp"
+
+namespace ib::mad {
+
+namespace {
+
+constexpr std::size_t header_bytes = sys::UmadPort::header_bytes;
+/// The longest MAD that a device delivers alone: Omni-Path has MADs of 2 KiB (base version 0x80). For a shorter buffer the kernel's
+/// read() fails with EINVAL, and the MAD stays at the front of the queue.
+constexpr std::size_t longest_single = 2048;
+
+/// One open umad device.
+class Device final : public async::PollSource {
+ public:
+  Device(const sys::EndPort& end_port, bool smp) : end_port_(end_port), port_(end_port, smp) {
+    agents_.fill(-1);
+    servers_.fill(-1);
+    host_ = find_umad_host(port_.fd());
+  }
+  ~Device() override { unwatch(); }
+
+  const UmadHost& host() const { return *host_; }
+  void attach(ChannelEvents* events, async::Loop* loop) {
+    events_ = events;
+    if (loop != nullptr) {
+      loop->watch(*this, port_.fd(), POLLIN, host_->poll_slice());
+    } else {
+      unwatch();
+    }
+  }
+  void send(Bytes mad, const path::IbPath& path, Duration timeout);
+  void serve(const Service& service);
+  void ready(short revents) override;
+
+ private:
+  std::uint32_t agent(Bytes mad);
+  void add_agent(std::uint8_t mgmt_class);
+  bool read_one();
+  sys::UmadPort::Received read_long(std::size_t length);
+  void deliver(MutableBytes umad);
+
+  const sys::EndPort& end_port_;
+  sys::UmadPort port_;
+  std::unique_ptr<UmadHost> host_;
+  std::array<std::int64_t, 256> agents_{};   // by class; for requests that we send
+  std::array<std::int64_t, 256> servers_{};  // by class; for requests that we answer
+  std::array<std::uint8_t, header_bytes + longest_single> buffer_{};
+  std::vector<std::uint8_t> long_buffer_;  // empty but for the time of read_one()
+  std::vector<std::uint8_t> send_buffer_;
+  ChannelEvents* events_{};
+};
+
+sys::AgentRequest agent_request(std::uint8_t mgmt_class, std::uint8_t class_version, std::uint32_t oui) {
+  sys::AgentRequest request;
+  request.mgmt_class = mgmt_class;
+  request.class_version = class_version;
+  if (has_oui(mgmt_class)) {
+    request.oui = {static_cast<std::uint8_t>(oui >> 16), static_cast<std::uint8_t>(oui >> 8), static_cast<std::uint8_t>(oui)};
+  }
+  return request;
+}
+
+/// The agent that sends `mad`. An answer leaves through the agent that received its request.
+std::uint32_t Device::agent(Bytes mad) {
+  const std::uint8_t mgmt_class = mad[1];
+  if (HeaderView(mad).is_response() && servers_[mgmt_class] >= 0) return static_cast<std::uint32_t>(servers_[mgmt_class]);
+  auto& id = agents_[mgmt_class];
+  if (id < 0) id = port_.register_agent(agent_request(mgmt_class, mad[2], oui_of(mad)));
+  return static_cast<std::uint32_t>(id);
+}
+
+void Device::serve(const Service& service) {
+  sys::AgentRequest request = agent_request(service.mgmt_class, service.class_version, service.oui);
+  request.methods = service.methods;
+  servers_[service.mgmt_class] = port_.register_agent(request);
+  host_->serve(end_port_, [this](std::uint8_t mgmt_class) { add_agent(mgmt_class); });
+}
+
+void Device::add_agent(std::uint8_t mgmt_class) {
+  if (agents_[mgmt_class] < 0) agents_[mgmt_class] = port_.register_agent(agent_request(mgmt_class, 1, 0));
+}
+
+void Device::send(Bytes mad, const path::IbPath& path, Duration timeout) {
+  ib_user_mad_t header{};
+  header.agent_id = agent(mad);
+  header.timeout_ms = static_cast<std::uint32_t>(std::chrono::ceil<std::chrono::milliseconds>(timeout).count());
+  header.retries = 0;  // each of our retries needs a new transaction ID
+  header.addr = umad_address(path, end_port_, is_smp(mad[1]));
+  send_buffer_.resize(header_bytes + mad.size());
+  std::memcpy(send_buffer_.data(), &header, header_bytes);
+  std::memcpy(send_buffer_.data() + header_bytes, mad.data(), mad.size());
+  host_->prepare(MutableBytes(send_buffer_).subspan(header_bytes));
+  port_.send(send_buffer_);
+}
+
+void Device::ready(short) {
+  // The number is limited, so that timers get their turn under a flood.
+  for (int i = 0; i < 64; ++i) {
+    if (!read_one()) return;
+  }
+}
+
+/// Reads one message. False if there is nothing to read.
+bool Device::read_one() {
+  sys::UmadPort::Received received{};
+  long_buffer_.clear();
+  try {
+    received = port_.receive(buffer_);
+    if (received.outcome == sys::UmadPort::Read::too_long) received = read_long(received.bytes);
+  } catch (const SysError&) {
+    // The device has gone, or reading fails for another reason. More reads would only fail again.
+    unwatch();
+    events_->broken(std::current_exception());
+    return false;
+  }
+  const MutableBytes buffer = long_buffer_.empty() ? MutableBytes(buffer_) : MutableBytes(long_buffer_);
+  if (received.outcome == sys::UmadPort::Read::message) deliver(buffer.first(std::min(received.bytes, buffer.size())));
+  return received.outcome != sys::UmadPort::Read::nothing;
+}
+
+/// Reads a message of `length` bytes, which a kernel has reassembled. It would stay at the front of the queue for ever, before all others.
+/// Throws SysError.
+sys::UmadPort::Received Device::read_long(std::size_t length) {
+  if (length > header_bytes + rmpp_longest) throw SysError(ENOSPC, "read", port_.path());
+  long_buffer_.resize(length);
+  const sys::UmadPort::Received received = port_.receive(long_buffer_);
+  if (received.outcome == sys::UmadPort::Read::too_long) throw SysError(ENOSPC, "read", port_.path());
+  return received;
+}
+
+void Device::deliver(MutableBytes umad) {
+  if (umad.size() < header_bytes) return;
+  ib_user_mad_t header{};
+  std::memcpy(&header, umad.data(), header_bytes);
+  const MutableBytes mad = umad.subspan(header_bytes);
+  if (header.status != 0) {
+    events_->send_failed(mad, static_cast<int>(header.status));
+    return;
+  }
+  const std::size_t size = host_->receive(mad);
+  events_->received(mad.first(size), umad_source(header.addr, end_port_));
+}
+
+class UmadChannel final : public Channel {
+ public:
+  explicit UmadChannel(const sys::EndPort& end_port) : end_port_(end_port) {
+    // A single device is opened at once, so that a missing permission is found early.
+    if (!end_port.gsi_umad.empty()) open(false);
+  }
+  const sys::EndPort& end_port() const override { return end_port_; }
+  void attach(ChannelEvents& events, async::Loop& loop) override {
+    events_ = &events;
+    loop_ = &loop;
+    if (gsi_) gsi_->attach(events_, loop_);
+    if (smi_) smi_->attach(events_, loop_);
+  }
+  void detach() override {
+    if (gsi_) gsi_->attach(nullptr, nullptr);
+    if (smi_) smi_->attach(nullptr, nullptr);
+    events_ = nullptr;
+  }
+  void send(Bytes mad, const path::Path& path, Duration timeout) override { device(is_smp(mad[1])).send(mad, path.ib(), timeout); }
+  void serve(const Service& service) override { device(is_smp(service.mgmt_class)).serve(service); }
+  std::uint64_t tid_mask() const override { return 0xffffffffU; }
+  bool reports_timeouts() const override { return host().reports_timeouts(); }
+  unsigned max_in_flight() const override { return host().max_in_flight(); }
+
+ private:
+  Device& device(bool smp) {
+    auto& device = smp && end_port_.smi_umad != end_port_.gsi_umad ? smi_ : gsi_;
+    if (!device) open(smp);
+    return *device;
+  }
+  void open(bool smp) {
+    auto& device = smp && end_port_.smi_umad != end_port_.gsi_umad ? smi_ : gsi_;
+    device = std::make_unique<Device>(end_port_, smp);
+    if (events_ != nullptr) device->attach(events_, loop_);
+  }
+
+  const UmadHost& host() const { return gsi_ ? gsi_->host() : kernel_; }
+
+  const sys::EndPort& end_port_;
+  const UmadHost kernel_;
+  std::unique_ptr<Device> gsi_, smi_;  // smi_ only if it is another device
+  ChannelEvents* events_{};
+  async::Loop* loop_{};
+};
+
+}  // namespace
+
+std::unique_ptr<Channel> open_umad(const sys::EndPort& end_port) { return std::make_unique<UmadChannel>(end_port); }
+
+}  // namespace ib::mad

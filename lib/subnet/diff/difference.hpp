@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The differences between two models of a subnet: the current one, and an earlier one as the reference. All lists are sorted. What one of
+// the two sweeps may have missed (subnet/diff/unseen.hpp) is not compared.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "iba/types.hpp"
+#include "subnet/diff/counterparts.hpp"
+#include "subnet/model/failures.hpp"
+#include "subnet/model/model.hpp"
+#include "subnet/model/rate.hpp"
+
+namespace ib::subnet {
+
+/// One end of a link: the GUID of the end port that answers for it, and its own number.
+struct LinkEnd {
+  Guid guid;
+  unsigned port{};
+  auto operator<=>(const LinkEnd&) const = default;
+};
+
+/// A link for people; `first` is the greater end.
+struct LinkEnds {
+  LinkEnd first, second;
+  auto operator<=>(const LinkEnds&) const = default;
+};
+
+/// The ends of the link at a port that has one.
+LinkEnds link_ends(const Subnet& subnet, PortIndex port);
+
+/// The difference between two sets of objects of one kind in the two subnets. A link is named by the port at its first end.
+struct SetDifference {
+  std::size_t current{}, reference{};  ///< the numbers of objects
+  std::vector<std::uint32_t> added;    ///< only in the current subnet; indexes of its model
+  std::vector<std::uint32_t> missing;  ///< only in the reference; indexes of its model
+  std::size_t maybe_added{};           ///< objects of the current one that the sweep of the reference may have missed
+  std::size_t maybe_missing{};         ///< objects of the reference that the sweep of the current one may have missed
+
+  bool none() const { return added.empty() && missing.empty(); }
+  std::size_t not_compared() const { return maybe_added + maybe_missing; }
+};
+
+struct RateDifference {
+  PortIndex port = subnet::none;  ///< the first end of the link in the current model
+  LinkRate current, reference;    ///< at this end
+};
+
+struct LidDifference {
+  Lid lid;
+  std::optional<Guid> current, reference;  ///< the end ports that have it
+};
+
+struct SubnetDifference {
+  SetDifference end_ports, nodes, links;
+  std::vector<RateDifference> rates;  ///< of links that both have
+  std::size_t current_lids{}, reference_lids{};
+  std::vector<LidDifference> lids;
+  std::size_t lids_not_compared{};  ///< LIDs of which one of the sweeps may have missed the owner
+
+  bool none() const;
+  /// The number of objects that were not compared.
+  std::size_t not_compared() const;
+};
+
+/// Both models are taken to be complete: what one of them does not have is not there.
+SubnetDifference difference(const Subnet& current, const Subnet& reference);
+SubnetDifference difference(const Subnet& current, const Subnet& reference, const Counterparts& pairs);
+SubnetDifference difference(const SweptSubnet& current, const SweptSubnet& reference);
+
+}  // namespace ib::subnet

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The model's indexes by GUID and LID, and its handling of contradictory nodes.
+#include "subnet/model/model.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace ib::subnet {
+
+smp::PortInfo Port::info() const { return smp::PortInfo::unpack(info_bytes); }
+
+NodeKind Node::kind() const {
+  switch (static_cast<unsigned>(info.node_type)) {
+    case 1:
+      return NodeKind::ca;
+    case 2:
+      return NodeKind::sw;
+    case 3:
+      return NodeKind::router;
+    default:
+      return NodeKind::other;
+  }
+}
+
+Guid Node::guid() const { return info.node_guid; }
+
+std::string_view Node::description() const {
+  return {description_bytes.data(), strnlen(description_bytes.data(), description_bytes.size())};
+}
+
+smp::SwitchInfo Node::switch_info() const { return smp::SwitchInfo::unpack(switch_info_bytes); }
+
+std::string false_claim(const smp::NodeInfo& info) {
+  const auto type = static_cast<unsigned>(info.node_type);
+  if (type < 1 || type > 3) return "It says that it is of type " + std::to_string(type) + ".";
+  if (info.local_port_num > info.num_ports) {
+    return "It says that this is its port " + std::to_string(info.local_port_num) + " of " + std::to_string(info.num_ports) + ".";
+  }
+  return info.num_ports > last_switch_port ? "It says that it has " + std::to_string(info.num_ports) + " ports." : "";
+}
+
+PortIndex Subnet::port_of(NodeIndex node, unsigned number) const {
+  if (node >= nodes_.size() || number >= nodes_[node].slots) return none;
+  return nodes_[node].first_port + number;
+}
+
+PortIndex Subnet::end_port_of(PortIndex port) const {
+  const Node& owner = nodes_[ports_[port].node];
+  return owner.kind() == NodeKind::sw ? owner.first_port : port;
+}
+
+Guid Subnet::end_port_guid(PortIndex port) const {
+  const Node& owner = nodes_[ports_[port].node];
+  return owner.kind() == NodeKind::sw ? owner.info.port_guid : ports_[port].guid;
+}
+
+Guid Subnet::port_guid(PortIndex port) const {
+  const Port& of = ports_[port];
+  return of.guid != Guid{} ? of.guid : nodes_[of.node].info.port_guid;
+}
+
+Lid Subnet::lid(PortIndex port) const {
+  const Port& end = ports_[end_port_of(port)];
+  return {load_be<std::uint16_t>(end.info_bytes.data() + 16)};  // IBA 14.2.5.6: PortInfo.LID
+}
+
+unsigned Subnet::lmc(PortIndex port) const { return ports_[end_port_of(port)].info_bytes[34] & 7U; }
+
+namespace {
+
+/// The number of ports of a node to make room for, port 0 included. A node that names a port beyond its last one also gets room
+/// for that port.
+std::uint16_t slots_of(const smp::NodeInfo& info) {
+  return static_cast<std::uint16_t>(std::max<unsigned>(info.num_ports, info.local_port_num) + 1);
+}
+
+}  // namespace
+
+bool Subnet::has_room_for(const smp::NodeInfo& info) const {
+  return nodes_.size() < limits_.nodes && ports_.size() + slots_of(info) <= limits_.ports;
+}
+
+NodeIndex Subnet::add_node(const smp::NodeInfo& info) {
+  const auto index = static_cast<NodeIndex>(nodes_.size());
+  Node& node = nodes_.emplace_back();
+  node.info = info;
+  node.first_port = static_cast<PortIndex>(ports_.size());
+  node.slots = slots_of(info);
+  ports_.grow(node.slots);
+  for (unsigned number = 0; number < node.slots; ++number) {
+    Port& port = ports_[node.first_port + number];
+    port.node = index;
+    port.number = static_cast<std::uint8_t>(number);
+  }
+  if (NodeIndex other = by_guid_.insert(info.node_guid, index); other != index) {
+    while (nodes_[other].twin != none) other = nodes_[other].twin;
+    nodes_[other].twin = index;
+    nodes_[index].is_twin = true;
+  }
+  return index;
+}
+
+PortIndex Subnet::set_port_info(PortIndex at, Bytes info) {
+  Port& port = ports_[at];
+  // The LIDs that it had so far.
+  const std::size_t end = end_port_of(at) == at ? std::min(by_lid_.size(), std::size_t{lid(at).value} + (std::size_t{1} << lmc(at))) : 0;
+  for (std::size_t old = lid(at).value; old < end; ++old) {
+    if (by_lid_[old] == at) by_lid_[old] = none;
+  }
+  std::copy_n(info.begin(), std::min(info.size(), port.info_bytes.size()), port.info_bytes.begin());
+  port.has_info = true;
+  const Lid base = lid(at);
+  if (end_port_of(at) != at || !base.is_unicast()) return none;
+  const unsigned last = std::min<unsigned>(base.value + (1U << lmc(at)) - 1, last_unicast_lid);
+  if (by_lid_.size() <= last) by_lid_.resize(last + 1, none);
+  PortIndex owner = none;
+  for (unsigned lid = base.value; lid <= last; ++lid) {
+    if (by_lid_[lid] != none && by_lid_[lid] != at) {
+      owner = by_lid_[lid];
+    } else {
+      by_lid_[lid] = at;
+    }
+  }
+  return owner;
+}
+
+void Subnet::set_port_guid(PortIndex port, Guid guid) {
+  ports_[port].guid = guid;
+  by_port_guid_.insert(guid, end_port_of(port));
+}
+
+void Subnet::unlink(PortIndex port) {
+  const PortIndex peer = ports_[port].peer;
+  ports_[port].peer = none;
+  if (peer != none && ports_[peer].peer == port) ports_[peer].peer = none;
+}
+
+void Subnet::link(PortIndex a, PortIndex b) {
+  unlink(a);
+  unlink(b);
+  ports_[a].peer = b;
+  ports_[b].peer = a;
+}
+
+unsigned route_to(const Subnet& subnet, NodeIndex node, std::array<std::uint8_t, 64>& route) {
+  unsigned length = 0;
+  for (PortIndex via = subnet.node(node).via; via != none && length < 63; via = subnet.node(subnet.port(via).node).via) {
+    route[++length] = subnet.port(via).number;
+  }
+  std::reverse(route.begin() + 1, route.begin() + 1 + length);
+  return length;
+}
+
+}  // namespace ib::subnet

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// A subnet as far as it is known: nodes, their ports, the links between ports, and LIDs. The model is flat: all nodes are in one vector,
+// all ports are in another (the ports of a node side by side), and a link is an index of the latter. Time and memory per node therefore do
+// not depend on the size of the fabric. The model holds the answers of the nodes byte for byte and assumes nothing more. What could not be
+// read is not in the model: the function that fills the model returns the failures beside it (subnet/model/failures.hpp).
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "iba-gen/smp.hpp"
+#include "iba/types.hpp"
+#include "subnet/model/growing_array.hpp"
+#include "subnet/model/guid_index.hpp"
+
+namespace ib::subnet {
+
+using NodeIndex = std::uint32_t;  ///< index of Subnet::nodes(), or none
+using PortIndex = std::uint32_t;  ///< index of Subnet::ports(), or none
+
+inline constexpr unsigned last_switch_port = 254;  ///< ports of a switch are 1…254 (IBA 14.2.5.6)
+
+enum class NodeKind : std::uint8_t { other, ca, sw, router };
+
+/// One port of a node. Port 0 is the management port of a switch, and unused on other nodes.
+struct Port {
+  std::array<std::uint8_t, 64> info_bytes{};  ///< PortInfo as it was read; zero if not read
+  Guid guid;                                  ///< from the NodeInfo that came through this port; zero if there was none
+  NodeIndex node = none;
+  PortIndex peer = none;  ///< the port at the other end of the link
+  std::uint8_t number{};
+  std::uint8_t fdr10{};            ///< LinkSpeedActive of MlnxExtPortInfo; 0 if that was not read
+  std::uint8_t fdr10_supported{};  ///< LinkSpeedSupported of MlnxExtPortInfo; 0 if that was not read
+  bool has_info{};
+
+  /// Whether anything was read of the port or found beyond it.
+  bool is_known() const { return has_info || guid.value != 0 || peer != none; }
+  /// The PortInfo; all zero if it was not read.
+  smp::PortInfo info() const;
+  /// PortPhysicalState (IBA 14.2.5.6); no_change if the PortInfo was not read.
+  smp::PortPhysicalState physical_state() const { return static_cast<smp::PortPhysicalState>(info_bytes[33] >> 4); }
+  /// PortState (IBA 14.2.5.6); no_change if the PortInfo was not read.
+  smp::PortState state() const { return static_cast<smp::PortState>(info_bytes[32] & 0xf); }
+  bool is_link_up() const { return physical_state() == smp::PortPhysicalState::link_up; }
+  /// Whether the port waits for a cable or was switched off.
+  bool is_polling_or_disabled() const {
+    return physical_state() == smp::PortPhysicalState::polling || physical_state() == smp::PortPhysicalState::disabled;
+  }
+};
+
+/// One node with the attributes that were read.
+struct Node {
+  smp::NodeInfo info;
+  std::array<char, 64> description_bytes{};
+  std::array<std::uint8_t, 20> switch_info_bytes{};
+  PortIndex first_port{};     ///< port p has the index first_port + p
+  std::uint16_t slots{};      ///< number of ports with room in the model, port 0 included
+  std::uint8_t hops{};        ///< length of the first route that reached the node
+  PortIndex via = none;       ///< the port of a node nearer to the start from which this node was reached; none at the start
+  NodeIndex twin = none;      ///< the next node with the same claimed GUID
+  std::uint8_t entry_port{};  ///< the port through which the first NodeInfo came
+  bool has_description{}, has_switch_info{};
+  bool is_twin{};      ///< an earlier node claims the same GUID
+  bool lid_refused{};  ///< the node did not answer at its LID
+  /// The node is known from a listing alone. Of NodeInfo the type, GUIDs, vendor, device and number of ports are known, of SwitchInfo
+  /// whether port 0 is enhanced, of the PortInfo of a port LID, LMC and the rate of its link. All else in them is zero and was not read.
+  bool is_listed{};
+
+  NodeKind kind() const;
+  Guid guid() const;
+  /// The description up to its terminator, or all 64 bytes without one. Untrusted bytes: escape them before printing.
+  std::string_view description() const;
+  smp::SwitchInfo switch_info() const;
+};
+
+/// The impossible value in a NodeInfo, as a sentence. Empty if there is none.
+std::string false_claim(const smp::NodeInfo& info);
+
+/// The greatest size of a model. Answers may be invented endlessly, so code that fills the model stops at this size.
+struct SubnetLimits {
+  std::size_t nodes = 1U << 17;  ///< a subnet has 49,151 unicast LIDs
+  std::size_t ports = 1U << 21;  ///< includes port 0 and ports without a link; 42 ports for each of these LIDs, 200 MB
+};
+
+/// The model of a subnet.
+class Subnet {
+ public:
+  Subnet() = default;
+  explicit Subnet(const SubnetLimits& limits) : limits_(limits) {}
+
+  std::span<const Node> nodes() const { return {nodes_.data(), nodes_.size()}; }
+  std::span<const Port> ports() const { return {ports_.data(), ports_.size()}; }
+  const Node& node(NodeIndex at) const { return nodes_[at]; }
+  Node& node(NodeIndex at) { return nodes_[at]; }
+  const Port& port(PortIndex at) const { return ports_[at]; }
+  Port& port(PortIndex at) { return ports_[at]; }
+  std::span<const Port> ports_of(const Node& node) const { return {ports_.data() + node.first_port, node.slots}; }
+
+  /// The port `number` of a node, or none if the node has no such port.
+  PortIndex port_of(NodeIndex node, unsigned number) const;
+  /// The port that owns the LID and GUID of `port`: port 0 for a switch, the port itself for other nodes.
+  PortIndex end_port_of(PortIndex port) const;
+  /// The first node that claimed `guid`, or none. Node::twin leads to further nodes.
+  NodeIndex find_node(Guid guid) const { return by_guid_.find(guid); }
+  /// The end port with the port GUID `guid`, or none.
+  PortIndex find_port(Guid guid) const { return by_port_guid_.find(guid); }
+  /// The end port that owns `lid` (with LMC), or none.
+  PortIndex find_lid(Lid lid) const { return lid.value < by_lid_.size() ? by_lid_[lid.value] : none; }
+  /// The PortGUID of the end port of `port` (IBA 14.2.5.3): of a switch the one in its NodeInfo, of another node's port the one in the
+  /// NodeInfo that came through this very port. Zero if none came: each port of a CA or router has its own GUID, so none stands in for it.
+  Guid end_port_guid(PortIndex port) const;
+  /// A name of a port rather than its GUID, never zero where a NodeInfo tells one: the PortGUID of the NodeInfo that came through this
+  /// port, else the PortGUID of its node's NodeInfo. That is the GUID of another port where nothing came through this port of a CA or
+  /// router: infiniband-diags prints it so.
+  Guid port_guid(PortIndex port) const;
+  /// The base LID of the end port of `port`; zero if it is not known.
+  Lid lid(PortIndex port) const;
+  /// The LMC of the end port of `port`.
+  unsigned lmc(PortIndex port) const;
+
+  /// Whether the model has room for a node with the NodeInfo `info`. add_node() does not check this.
+  bool has_room_for(const smp::NodeInfo& info) const;
+  /// Adds a node with the NodeInfo `info`. If other nodes claim its GUID, it becomes the last of their twins.
+  NodeIndex add_node(const smp::NodeInfo& info);
+  /// Stores a PortInfo and its LIDs. Returns the port that already owned one of these LIDs, or none.
+  PortIndex set_port_info(PortIndex port, Bytes info);
+  void set_port_guid(PortIndex port, Guid guid);
+  /// Links two ports. Earlier links of both are removed.
+  void link(PortIndex a, PortIndex b);
+  void unlink(PortIndex port);
+
+  /// Removes everything that the model holds. Its limits stay.
+  void clear() { *this = Subnet(limits_); }
+
+  PortIndex start = none;  ///< the end port where the sweep began
+
+ private:
+  GrowingArray<Node> nodes_;
+  GrowingArray<Port> ports_;
+  GuidIndex by_guid_, by_port_guid_;
+  std::vector<PortIndex> by_lid_;
+  SubnetLimits limits_;
+};
+
+/// The reason why the filling of a model ended, as a sentence.
+inline constexpr std::string_view no_room_text = "There are more nodes or ports than a subnet can have; going no further.";
+
+/// Writes the output ports of the route that reached `node` from the start of the sweep to route[1…]. Returns the number of
+/// hops (at most 63: IBA 14.2.2).
+unsigned route_to(const Subnet& subnet, NodeIndex node, std::array<std::uint8_t, 64>& route);
+
+}  // namespace ib::subnet

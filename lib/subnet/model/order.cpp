@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// breadth_first() follows links. legacy_sweep() simulates a first-in, first-out queue of requests. Discovery by ibnetdiscover
+// has the same order if replies come in the order of requests.
+#include "subnet/model/order.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <iterator>
+
+#include "subnet/sweep/mlnx.hpp"
+
+namespace ib::subnet {
+namespace {
+
+void sort_by_guid(const Subnet& subnet, std::vector<NodeIndex>::iterator first, std::vector<NodeIndex>::iterator last) {
+  std::sort(first, last, [&](NodeIndex a, NodeIndex b) {
+    const Node &x = subnet.node(a), &y = subnet.node(b);
+    if (x.guid() != y.guid()) return x.guid() < y.guid();
+    return x.hops != y.hops ? x.hops < y.hops : a < b;
+  });
+}
+
+class LegacyQueue {
+ public:
+  /// Hops of a directed route, at most (IBA 14.2.1.2).
+  static constexpr std::size_t longest_route = 63;
+
+  LegacyQueue(const Subnet& subnet, const LegacyScan& scan) : subnet_(subnet), scan_(scan), states_(subnet.nodes().size()) {
+    sweep_.read.resize(subnet.ports().size());
+    sweep_.entry_ports.resize(subnet.nodes().size());
+    start_ = scan.start != none ? scan.start : arrival_at_start();
+  }
+
+  LegacySweep run() {
+    sweep_.start = start_;
+    enqueue(What::node_info, start_, 0);
+    while (!queue_.empty()) {
+      const Request request = queue_.front();
+      queue_.pop_front();
+      switch (request.what) {
+        case What::node_info:
+          got_node(request);
+          break;
+        case What::description:
+          states_[request.at].described = true;
+          break;
+        case What::switch_info:
+          break;
+        case What::port_info:
+          got_port(request);
+          break;
+        case What::mlnx_port_info:
+          go_on(request.at);
+          break;
+      }
+    }
+    return std::move(sweep_);
+  }
+
+ private:
+  enum class What : std::uint8_t { node_info, description, switch_info, port_info, mlnx_port_info };
+  struct Request {
+    What what;
+    std::int16_t hops;
+    std::uint32_t at;       // a port; a node for its description and SwitchInfo
+    PortIndex from = none;  // the port beyond which the node is, by the route that is taken; none: it is the start
+  };
+  struct State {
+    bool found{}, described{};
+    std::int16_t hops{};
+    std::uint8_t entry{};  // the port that the first request came in by
+    PortIndex via = none;
+  };
+
+  /// The port by which the node at the start was reached.
+  PortIndex arrival_at_start() const {
+    const Port& port = subnet_.port(subnet_.start);
+    const PortIndex entry = subnet_.port_of(port.node, subnet_.node(port.node).entry_port);
+    return entry != none ? entry : subnet_.start;
+  }
+
+  void enqueue(What what, std::uint32_t at, int hops, PortIndex from = none) {
+    queue_.push_back({what, static_cast<std::int16_t>(hops), at, from});
+    ++sweep_.mads;
+  }
+
+  /// The route to the node beyond `via`, by which the nodes on the way were found first.
+  std::vector<std::uint8_t> route_beyond(PortIndex via) const {
+    std::vector<std::uint8_t> route;
+    while (via != none && route.size() < longest_route) {
+      route.push_back(subnet_.port(via).number);
+      via = states_[subnet_.port(via).node].via;
+    }
+    std::reverse(route.begin(), route.end());
+    return route;
+  }
+
+  void got_node(const Request& request) {
+    const PortIndex arrival = request.at;
+    const Port& port = subnet_.port(arrival);
+    const Node& node = subnet_.node(port.node);
+    State& state = states_[port.node];
+    const bool is_new = !state.found;
+    if (scan_.with_steps) add_step(arrival, is_new, state);
+    // Of a route back (go_back()) the real link is kept, not the one that libibnetdisc takes for it.
+    if (request.from != none) sweep_.links.emplace_back(request.from, subnet_.port(request.from).peer);
+    if (is_new) {
+      state = {true, false, request.hops, port.number, request.from};
+      sweep_.found.push_back(port.node);
+      sweep_.entry_ports[port.node] = port.number;
+      enqueue(What::description, port.node, request.hops);
+      if (node.kind() == NodeKind::sw) {
+        enqueue(What::switch_info, port.node, request.hops);
+        enqueue(What::port_info, node.first_port, request.hops);
+      }
+    }
+    if (node.kind() != NodeKind::sw) enqueue(What::port_info, arrival, request.hops);
+  }
+
+  void got_port(const Request& request) {
+    const PortIndex at = request.at;
+    const Port& port = subnet_.port(at);
+    if (!port.has_info) return;
+    if (!sweep_.read[at]) sweep_.ports.push_back(at);
+    sweep_.read[at] = true;
+    const Node& node = subnet_.node(port.node);
+    const State& state = states_[port.node];
+    if (scan_.mlnx && may_be_fdr10(node.info, port.info())) {
+      enqueue(What::mlnx_port_info, at, state.hops);
+    } else {
+      go_on(at);
+    }
+    if (node.kind() == NodeKind::sw && port.number == 0) {
+      for (unsigned number = 1; number <= node.info.num_ports && number < node.slots; ++number) {
+        enqueue(What::port_info, node.first_port + number, state.hops);
+      }
+    }
+  }
+
+  /// Requests the NodeInfo of the node beyond a port that is up. The bound is compared with the hops tried so far, so that the sweep can go
+  /// one hop beyond it.
+  void go_on(PortIndex at) {
+    const Port& port = subnet_.port(at);
+    const Node& node = subnet_.node(port.node);
+    const State& state = states_[port.node];
+    if (port.number == 0) return;
+    const bool is_start = at == start_;
+    const bool is_switch = node.kind() == NodeKind::sw;
+    const bool onward = is_start || (is_switch && port.number != state.entry);
+    if (!onward || !port.is_link_up()) return;
+    // A port at the start that is linked to itself is found again and again, until no route is that long.
+    if (is_start && !is_switch && times_from_start_++ >= longest_route) return;
+    if (scan_.max_hops != 0 && sweep_.hops > scan_.max_hops) return;
+    if (!is_switch && scan_.start_hops > 1) return go_back(port);
+    if (!is_switch && scan_.by_lid) return;
+    sweep_.hops = std::max(sweep_.hops, static_cast<unsigned>(state.hops + 1));
+    const bool through_end_node = !is_switch && scan_.start_hops > 0;  // nothing answers there
+    if (port.peer != none && !through_end_node) {
+      enqueue(What::node_info, port.peer, state.hops + 1, at);
+    } else {
+      ++sweep_.mads;  // a request without an answer
+      sweep_.unanswered.push_back(at);
+    }
+  }
+
+  /// Goes on from an end node at the end of a directed route: back along that route. libibnetdisc takes the port by which its requests come
+  /// to the switch there for the other end of the link.
+  void go_back(const Port& port) {
+    ++sweep_.hops;
+    if (port.peer == none) return;
+    const NodeIndex before = subnet_.port(port.peer).node;
+    const PortIndex entry = subnet_.port_of(before, subnet_.node(before).entry_port);
+    enqueue(What::node_info, entry != none ? entry : port.peer, -1, start_);
+  }
+
+  void add_step(PortIndex arrival, bool is_new, const State& state) {
+    const PortIndex via = arrival == start_ ? none : subnet_.port(arrival).peer;
+    sweep_.steps.push_back({arrival, route_beyond(via), is_new, state.described, sweep_.read[arrival]});
+  }
+
+  const Subnet& subnet_;
+  const LegacyScan scan_;
+  PortIndex start_ = none;
+  std::size_t times_from_start_ = 0;
+  std::deque<Request> queue_;
+  std::vector<State> states_;
+  LegacySweep sweep_;
+};
+
+/// Copies the attributes of node `at` of `from` to node `copy` of `to`.
+void copy_node(const Subnet& from, NodeIndex at, Subnet& to, NodeIndex copy) {
+  const Node& node = from.node(at);
+  Node& target = to.node(copy);
+  target.description_bytes = node.description_bytes;
+  target.switch_info_bytes = node.switch_info_bytes;
+  target.has_description = node.has_description;
+  target.has_switch_info = node.has_switch_info;
+  target.hops = node.hops;
+  target.entry_port = node.entry_port;
+}
+
+}  // namespace
+
+std::vector<NodeIndex> breadth_first(const Subnet& subnet) {
+  std::vector<NodeIndex> order;
+  if (subnet.start == none) return order;
+  order.reserve(subnet.nodes().size());
+  std::vector<bool> listed(subnet.nodes().size()), queued(subnet.ports().size());
+  std::vector<PortIndex> ends{subnet.start};
+  queued[subnet.start] = true;
+  const auto follow = [&](PortIndex port) {
+    const PortIndex peer = subnet.port(port).peer;
+    if (peer == none) return;
+    const PortIndex end = subnet.end_port_of(peer);
+    if (queued[end]) return;
+    queued[end] = true;
+    ends.push_back(end);
+  };
+  for (std::size_t next = 0; next < ends.size(); ++next) {
+    const PortIndex end = ends[next];
+    const NodeIndex at = subnet.port(end).node;
+    if (!listed[at]) order.push_back(at);
+    listed[at] = true;
+    const Node& node = subnet.node(at);
+    if (node.kind() == NodeKind::sw) {
+      for (unsigned number = 1; number < node.slots; ++number) follow(node.first_port + number);
+    } else {
+      follow(end);
+    }
+  }
+  const auto reached = static_cast<std::ptrdiff_t>(order.size());
+  for (NodeIndex at = 0; at < subnet.nodes().size(); ++at) {
+    if (!listed[at]) order.push_back(at);
+  }
+  sort_by_guid(subnet, order.begin() + reached, order.end());
+  return order;
+}
+
+std::vector<NodeIndex> by_guid(const Subnet& subnet, std::optional<NodeKind> kind) {
+  std::vector<NodeIndex> order;
+  for (NodeIndex at = 0; at < subnet.nodes().size(); ++at) {
+    if (!kind || subnet.node(at).kind() == *kind) order.push_back(at);
+  }
+  sort_by_guid(subnet, order.begin(), order.end());
+  return order;
+}
+
+LegacySweep legacy_sweep(const Subnet& subnet, const LegacyScan& scan) {
+  if (subnet.start == none) return {};
+  return LegacyQueue(subnet, scan).run();
+}
+
+SweptSubnet learnt_part(const SweptSubnet& whole, const LegacySweep& sweep) {
+  const Subnet& subnet = whole.subnet;
+  SweptSubnet result;
+  Subnet& part = result.subnet;
+  std::vector<NodeIndex> copies(subnet.nodes().size(), none);
+  for (const NodeIndex at : sweep.found) {
+    copies[at] = part.add_node(subnet.node(at).info);
+    copy_node(subnet, at, part, copies[at]);
+  }
+  const auto copy_of = [&](PortIndex at) {
+    const Port& port = subnet.port(at);
+    return copies[port.node] == none ? none : part.port_of(copies[port.node], port.number);
+  };
+  const auto set_guid = [&](PortIndex at) {
+    if (copy_of(at) != none && subnet.port(at).guid.value != 0) part.set_port_guid(copy_of(at), subnet.port(at).guid);
+  };
+  for (PortIndex at = 0; at < subnet.ports().size(); ++at) {
+    if (!sweep.read[at] || copy_of(at) == none) continue;
+    part.set_port_info(copy_of(at), {subnet.port(at).info_bytes.data(), subnet.port(at).info_bytes.size()});
+    part.port(copy_of(at)).fdr10 = subnet.port(at).fdr10;
+    part.port(copy_of(at)).fdr10_supported = subnet.port(at).fdr10_supported;
+    set_guid(at);
+  }
+  for (const auto& [from, to] : sweep.links) {
+    if (copy_of(from) == none || copy_of(to) == none) continue;
+    set_guid(to);
+    part.link(copy_of(from), copy_of(to));
+  }
+  for (const NodeIndex at : sweep.found) {
+    const PortIndex via = subnet.node(at).via;
+    if (via != none) part.node(copies[at]).via = copy_of(via);
+  }
+  for (const Failure& failure : whole.failures) {
+    if (failure.node == none || copies[failure.node] == none) continue;
+    const PortIndex at = failure.port < 0 ? none : subnet.port_of(failure.node, static_cast<unsigned>(failure.port));
+    if (failure.beyond && std::ranges::find(sweep.unanswered, at) == sweep.unanswered.end()) continue;
+    result.failures.push_back(failure);
+    result.failures.back().node = copies[failure.node];
+  }
+  if (sweep.start != none && copy_of(sweep.start) != none) part.set_port_guid(copy_of(sweep.start), subnet.end_port_guid(sweep.start));
+  if (subnet.start != none) part.start = copy_of(subnet.start);
+  return result;
+}
+
+std::vector<NodeIndex> legacy_order(const Subnet& subnet, const LegacySweep& sweep) {
+  std::vector<NodeIndex> order(sweep.found.rbegin(), sweep.found.rend());
+  std::vector<bool> listed(subnet.nodes().size());
+  for (const NodeIndex at : order) listed[at] = true;
+  std::ranges::copy_if(breadth_first(subnet), std::back_inserter(order), [&](NodeIndex at) { return !listed[at]; });
+  return order;
+}
+
+}  // namespace ib::subnet

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The orders in which a subnet is listed. The replies of a sweep come in any order, so every listing order is computed from the
+// finished model. The same fabric therefore always gives the same output.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "subnet/model/failures.hpp"
+#include "subnet/model/model.hpp"
+
+namespace ib::subnet {
+
+/// All nodes, each once: breadth first from the start, with ports in ascending order. A CA is left only through the port that
+/// reached it. Nodes without a link to the start come last, by GUID.
+std::vector<NodeIndex> breadth_first(const Subnet& subnet);
+
+/// The nodes of `kind` by GUID, or all nodes if `kind` is absent.
+std::vector<NodeIndex> by_guid(const Subnet& subnet, std::optional<NodeKind> kind);
+
+/// One NodeInfo reply in the order of ibnetdiscover.
+struct LegacyStep {
+  PortIndex port;                   ///< the port through which the NodeInfo came
+  std::vector<std::uint8_t> route;  ///< of the request, without the leading 0
+  bool is_new;                      ///< the first reply of its node
+  bool described;                   ///< the node's description had been read before
+  bool port_read;                   ///< the port's PortInfo had been read before
+};
+
+/// Where a sweep of ibnetdiscover begins, how far it goes, and what is kept of it.
+struct LegacyScan {
+  PortIndex start = none;  ///< the port by which the first node was reached; none: Subnet::start
+  unsigned start_hops{};   ///< length of the directed route to that node
+  bool by_lid{};           ///< that node is addressed by its LID instead
+  unsigned max_hops{};     ///< how far it goes, by libibnetdisc's way to count; 0: as far as there are links
+  bool mlnx{};             ///< it requests MlnxExtPortInfo of Mellanox devices, for FDR10
+  bool with_steps{};       ///< LegacySweep::steps is wanted
+};
+
+/// The sweep of this fabric that ibnetdiscover of infiniband-diags would have made, if all replies came in the order of the requests.
+struct LegacySweep {
+  std::vector<NodeIndex> found;  ///< nodes in the order of discovery; ibnetdiscover lists them in reverse
+  std::vector<PortIndex> ports;  ///< in the order of their PortInfo replies
+  /// By node: the port through which the node was found. The PortInfos of a switch were requested through that port.
+  std::vector<std::optional<std::uint8_t>> entry_ports;
+  std::vector<LegacyStep> steps;      ///< only with LegacyScan::with_steps
+  unsigned hops{};                    ///< the longest route it tried
+  std::uint64_t mads{};               ///< the requests it would have sent, retries not counted
+  PortIndex start = none;             ///< the port by which the first node was reached
+  std::vector<bool> read;             ///< by port: its PortInfo was read
+  std::vector<PortIndex> unanswered;  ///< the ports beyond which nothing answered
+  /// The links in the order in which it found them, including those that it later replaced by others.
+  std::vector<std::pair<PortIndex, PortIndex>> links;
+};
+LegacySweep legacy_sweep(const Subnet& subnet, const LegacyScan& scan);
+/// The order in which the programs of infiniband-diags list the nodes of a sweep: the last found node first. Nodes that `sweep` does
+/// not find come after these.
+std::vector<NodeIndex> legacy_order(const Subnet& subnet, const LegacySweep& sweep);
+
+/// The part of `whole` that `sweep` would have read. At the greatest distance of a limited sweep, ports stay unread and links unseen.
+SweptSubnet learnt_part(const SweptSubnet& whole, const LegacySweep& sweep);
+
+}  // namespace ib::subnet

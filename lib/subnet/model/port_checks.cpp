@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "subnet/model/port_checks.hpp"
+
+#include <fmt/format.h>
+
+#include "base/escape.hpp"
+#include "iba/text.hpp"
+#include "iba/types.hpp"
+#include "subnet/model/rate.hpp"
+
+namespace ib::subnet {
+namespace {
+
+using Relation = Finding::Relation;
+
+std::string words_of(smp::PortPhysicalState physical) {
+  constexpr std::string_view words[] = {"No state change",    "Sleep",  "Polling", "Disabled", "Training", "Link UP",
+                                        "Link error recover", "PhyTest"};
+  const auto state = static_cast<unsigned>(physical);
+  return state < std::size(words) ? std::string(words[state]) : fmt::format("?({})", state);
+}
+
+std::string words_of(smp::PortState logical) {
+  constexpr std::string_view words[] = {"No state change", "Down", "Initialize", "Armed", "Active"};
+  const auto state = static_cast<unsigned>(logical);
+  return state < std::size(words) ? std::string(words[state]) : fmt::format("?({})", state);
+}
+
+std::string width_words(unsigned lanes) { return lanes == 0 ? "?" : fmt::format("{}x", lanes); }
+std::string speed_words(Speed speed) { return speed == Speed::unknown ? "?" : std::string(name(speed)); }
+
+bool is_port0(const Subnet& subnet, PortIndex at) {
+  const Port& port = subnet.port(at);
+  return port.number == 0 && subnet.node(port.node).kind() == NodeKind::sw;
+}
+
+/// Whether both ends report a trained link. False without a link: the other end is then not known.
+bool is_link_trained(const Subnet& subnet, PortIndex at) {
+  const Port& port = subnet.port(at);
+  return !is_port0(subnet, at) && is_trained(port) && port.peer != none && is_trained(subnet.port(port.peer));
+}
+
+}  // namespace
+
+std::string Finding::sentence() const {
+  if (!words.empty()) return words;
+  constexpr std::string_view relations[] = {"expected", "but shouldn't be", "expected less than"};
+  return fmt::format("{} is {}, {} {}", field, in_quotes(found), relations[static_cast<unsigned>(relation)], in_quotes(expected));
+}
+
+bool is_trained(const Port& port) { return port.is_link_up() || port.physical_state() == smp::PortPhysicalState::error_recovery; }
+
+bool is_link_active(const Port& port) { return port.is_link_up() && port.state() == smp::PortState::active; }
+
+bool is_end_port(const Subnet& subnet, PortIndex at) {
+  return subnet.end_port_of(at) == at && (subnet.port(at).number != 0 || is_port0(subnet, at));
+}
+
+bool has_is_sm(const smp::PortInfo& info) { return (info.capability_mask & smp::capability_mask::is_sm) != 0; }
+
+bool may_have_manager(const Subnet& subnet, PortIndex at) {
+  const Port& port = subnet.port(at);
+  if (!is_end_port(subnet, at) || !port.has_info) return false;
+  if (has_is_sm(port.info())) return true;
+  const Lid manager = subnet.start == none ? Lid{} : subnet.port(subnet.start).info().master_sm_lid;
+  return manager.is_unicast() && subnet.find_lid(manager) == at;
+}
+
+Findings check_port_state(const Subnet& subnet, PortIndex at) {
+  const Port& port = subnet.port(at);
+  if (is_port0(subnet, at)) {
+    const Node& node = subnet.node(port.node);
+    const bool has_state = node.has_switch_info && node.switch_info().enhanced_port0 != 0;
+    if (!has_state || port.state() == smp::PortState::active) return {};
+  } else if (is_link_active(port)) {
+    return {};
+  } else if (!port.is_link_up()) {
+    return {{.error = true,
+             .field = "portPhysicalState",
+             .found = words_of(port.physical_state()),
+             .expected = words_of(smp::PortPhysicalState::link_up)}};
+  }
+  return {{.field = "portState", .found = words_of(port.state()), .expected = words_of(smp::PortState::active)}};
+}
+
+Findings check_link_width(const Subnet& subnet, PortIndex at) {
+  if (!is_link_trained(subnet, at)) return {};
+  const unsigned now = active_rate(subnet, at).lanes, best = best_rate(subnet, at).lanes;
+  if (now >= best) return {};
+  return {{.field = "linkWidthActive", .found = width_words(now), .expected = width_words(best)}};
+}
+
+Findings check_link_speed(const Subnet& subnet, PortIndex at) {
+  if (!is_link_trained(subnet, at)) return {};
+  const Speed now = active_rate(subnet, at).speed, best = best_rate(subnet, at).speed;
+  if (now >= best) return {};
+  return {{.field = "linkSpeedActive", .found = speed_words(now), .expected = speed_words(best)}};
+}
+
+Findings check_lids(const Subnet& subnet, PortIndex at) {
+  const Port& port = subnet.port(at);
+  if (!is_end_port(subnet, at) || (!is_port0(subnet, at) && !is_trained(port))) return {};
+  const smp::PortInfo info = port.info();
+  Findings findings;
+  for (const auto& [field, lid] : {std::pair{"LID", info.lid}, {"masterSMLID", info.master_sm_lid}}) {
+    if (lid == Lid{}) findings.push_back({.field = field, .found = "0", .expected = "0", .relation = Relation::not_equal});
+  }
+  return findings;
+}
+
+Finding other_port_guid(Guid of_sa, Guid own) {
+  return {.error = true,
+          .field = "portGUID",
+          .found = to_text(of_sa),
+          .expected = to_text(own),
+          .words = fmt::format("SA and SMP NodeInfo's differ: the SA says {}, the port {}", to_text(of_sa), to_text(own))};
+}
+
+Finding no_node_record(Lid lid) {
+  return {.error = true, .field = {}, .found = {}, .expected = {}, .words = fmt::format("The SA knows no node at LID {}", lid.value)};
+}
+
+Finding no_sa_path(Guid port) {
+  return {.error = true, .field = {}, .found = {}, .expected = {}, .words = fmt::format("SA could not find a path for {}", to_text(port))};
+}
+
+}  // namespace ib::subnet

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Checks of a port, of its link, and of the records that the SA has of an end port. Each check reads the model and sends no requests.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "iba/types.hpp"
+#include "subnet/model/model.hpp"
+
+namespace ib::subnet {
+
+/// The result of a check: one value that is not as it should be.
+struct Finding {
+  enum class Relation : std::uint8_t {
+    equal,      ///< `found` should be `expected`
+    not_equal,  ///< `found` should not be `expected`
+    at_most,    ///< `found` should not be more than `expected`
+  };
+  bool error{};            ///< an error: the port cannot be used so; else a warning
+  std::string_view field;  ///< its name in the IBA: `linkSpeedActive`
+  std::string found, expected;
+  Relation relation{};
+  std::string words{};  ///< a sentence, where the check compares no field; else empty
+
+  /// The finding as a sentence without its full stop: "linkSpeedActive is 'SDR', expected 'QDR'".
+  std::string sentence() const;
+};
+using Findings = std::vector<Finding>;
+
+/// Whether a port's link is trained, so that its width and speed mean something (IBA 14.2.5.6: PortPhysicalState).
+bool is_trained(const Port& port);
+/// Whether a port's link is up and its PortState is Active. In the other states of a link that is up, only SMPs pass.
+bool is_link_active(const Port& port);
+/// Whether a port is an end port: port 0 of a switch, or a port of another node. Port 0 of another node is not an end port.
+bool is_end_port(const Subnet& subnet, PortIndex port);
+
+/// Whether a PortInfo says that a subnet manager runs at the port (IsSM of CapabilityMask, IBA 14.2.5.6).
+bool has_is_sm(const smp::PortInfo& info);
+/// Whether a subnet manager may run at an end port: it has IsSM, or the port from which the model was read has its LID as that of its
+/// subnet manager.
+bool may_have_manager(const Subnet& subnet, PortIndex port);
+
+// Checks of a port whose PortInfo is known. Port 0 of a switch has no link: only its LIDs are checked, and the state of an enhanced port 0.
+
+/// PortPhysicalState should be LinkUp, and PortState should be Active. The first finding is an error, the second a warning. PortState is
+/// not checked where PortPhysicalState is wrong.
+Findings check_port_state(const Subnet& subnet, PortIndex port);
+/// LinkWidthActive of a trained link should be the greatest width that both ends support. Nothing is checked where one end is not known.
+Findings check_link_width(const Subnet& subnet, PortIndex port);
+/// The active speed of a trained link should be the highest speed that both ends support. Nothing is checked where one end is not known.
+Findings check_link_speed(const Subnet& subnet, PortIndex port);
+/// An end port should have a LID and know that of its subnet manager.
+Findings check_lids(const Subnet& subnet, PortIndex port);
+
+/// The PortGUID that the SA has for the port at a LID differs from the port's own.
+Finding other_port_guid(Guid of_sa, Guid own);
+/// The SA knows no node at a LID.
+Finding no_node_record(Lid lid);
+/// The SA knows no path to a port.
+Finding no_sa_path(Guid port);
+
+}  // namespace ib::subnet

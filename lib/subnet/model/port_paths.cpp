@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "subnet/model/port_paths.hpp"
+#include "subnet/model/failures.hpp"
+
+#include "base/error.hpp"
+#include "iba-gen/sa.hpp"
+#include "iba/text.hpp"
+#include "iba/wire.hpp"
+#include "sa/records.hpp"
+
+namespace ib::subnet {
+
+path::IbDrPath route_from(const path::Path& path) {
+  if (const path::IbDrPath* directed = path.directed()) return *directed;
+  path::IbDrPath route;
+  static_cast<path::IbPath&>(route) = path.ib();
+  route.dr_slid = route.slid;
+  return route;
+}
+
+path::Path smp_path(const Subnet& subnet, NodeIndex node, const path::Path& start) {
+  const Guid meant = subnet.node(node).guid();
+  if (subnet.start != none && node == subnet.port(subnet.start).node) {
+    path::Path first = start;
+    first.ib().meant = meant;
+    return first;
+  }
+  std::array<std::uint8_t, 64> route{};
+  const unsigned hops = route_to(subnet, node, route);
+  path::IbDrPath path = route_from(start);
+  path.meant = meant;
+  for (unsigned hop = 1; hop <= hops && path.hops < path::max_hops; ++hop) path.route[++path.hops] = route[hop];
+  return path;
+}
+
+path::Path sma_path(const Subnet& subnet, PortIndex port, const path::Path& start) {
+  const Port& at = subnet.port(port);
+  const Node& node = subnet.node(at.node);
+  path::Path path = smp_path(subnet, at.node, start);
+  const bool is_reached = node.kind() == NodeKind::sw || node.via == at.peer || port == subnet.start;
+  if (is_reached || at.peer == none) return path;
+  const Port& before = subnet.port(at.peer);
+  std::optional<path::IbDrPath> route = route_from(smp_path(subnet, before.node, start)).advance(before.number);
+  if (!route) return path;
+  route->meant = node.guid();
+  return *route;
+}
+
+namespace {
+
+/// What a path to the LID of `port` is meant for. The ports of a node that is not a switch have a LID each, and may exchange them.
+Guid guid_at(const Subnet& subnet, PortIndex port) {
+  const Node& node = subnet.node(subnet.port(port).node);
+  const Guid port_guid = subnet.end_port_guid(port);
+  return node.kind() == NodeKind::sw || port_guid == Guid{} ? node.guid() : port_guid;
+}
+
+/// A path to the node of `port` by `lid`, the LID that the port owns or claims.
+path::Path path_to(const Subnet& subnet, PortIndex port, Lid lid, const path::Path& start, Qpn qp) {
+  path::IbPath path;
+  path.meant = guid_at(subnet, port);
+  path.end_port = start.ib().end_port;
+  path.slid = path.end_port->lid;
+  path.dlid = lid;
+  path.dqpn = path.sqpn = qp;
+  path.qkey = qp == Qpn{0} ? 0 : path::qp1_qkey;
+  path.m_key = start.ib().m_key;
+  path.retries = start.ib().retries;
+  path.timeout = start.ib().timeout;
+  return path;
+}
+
+}  // namespace
+
+std::optional<path::Path> lid_path(const Subnet& subnet, PortIndex port, const path::Path& start, Qpn qp) {
+  const Lid lid = subnet.lid(port);
+  if (!lid.is_unicast() || subnet.find_lid(lid) != subnet.end_port_of(port)) return std::nullopt;
+  return path_to(subnet, port, lid, start, qp);
+}
+
+std::optional<path::Path> PortPaths::to_base_lid(PortIndex port) const {
+  const Lid lid = subnet_.lid(port);
+  if (!lid.is_unicast()) return std::nullopt;
+  path::Path path = path_to(subnet_, port, lid, start_, Qpn{1});
+  const auto route = routes_.find(subnet_.find_lid(lid));
+  if (route != routes_.end()) path.ib().sl = route->second.sl;
+  return path;
+}
+
+std::optional<path::Path> PortPaths::gmp(PortIndex port) const {
+  if (base_lids_) return to_base_lid(port);
+  std::optional<path::Path> path = gmp_path(subnet_, port, start_);
+  if (!path || routes_.empty()) return path;
+  const auto route = routes_.find(subnet_.end_port_of(port));
+  if (route == routes_.end()) {
+    const bool is_own = path->ib().dlid == path->ib().slid;  // some SAs have no path to the requesting port itself
+    return is_own || !why_sl_0_.empty() ? path : std::nullopt;
+  }
+  path::IbPath& ib = path->ib();
+  ib.dlid = route->second.dlid;
+  ib.slid = route->second.slid;
+  ib.pkey = route->second.pkey;
+  ib.sl = route->second.sl;
+  ib.packet_life_time = route->second.packet_life_time;
+  return path;
+}
+
+std::string PortPaths::why_no_gmp(PortIndex port) const {
+  if (gmp_path(subnet_, port, start_)) return "The SA knows no path to it: GMPs do not reach it.";
+  return "No LID of its own is known: GMPs do not reach it.";
+}
+
+async::Task<> PortPaths::read_service_levels(mad::Transactor& transactor) {
+  routes_.clear();
+  why_sl_0_.clear();
+  is_sa_silent_ = false;
+  const path::IbPath& sa = transactor.sa_path().ib();
+  if (sa.dlid == Lid{} && !sa.has_grh) {
+    why_sl_0_ = no_sa_is_known;
+    co_return;
+  }
+  try {
+    sa::Pattern pattern(sa::PathRecord::info());
+    pattern.match("SGID", to_text(start_.ib().end_port->default_gid()));
+    pattern.match("reversible", 1);
+    pattern.match("numbPath", 1);
+    const mad::Result<sa::Records> answer = co_await sa::try_records(transactor, transactor.sa_path(), pattern);
+    if (answer) {
+      take_paths(*answer);
+    } else {
+      why_sl_0_ = answer.error().message();
+      is_sa_silent_ = kind_of(answer.error()) == Failure::Kind::no_answer;
+    }
+  } catch (const SysError&) {
+    throw;
+  } catch (const Error& error) {  // an answer that contradicts itself
+    why_sl_0_ = error.message();
+  }
+}
+
+void PortPaths::use(PortIndex end_port, const path::Path& path) {
+  const path::IbPath& ib = path.ib();
+  routes_.insert_or_assign(end_port, Route{ib.dlid, ib.slid, ib.pkey, ib.sl, path::packet_life_time(ib)});
+}
+
+void PortPaths::take_paths(const sa::Records& records) {
+  for (const Bytes row : records.bytes) {
+    const auto record = wire::unpack_short<sa::PathRecord>(row);
+    const PortIndex port = subnet_.find_lid(record.dlid);
+    if (port == none || !record.dlid.is_unicast() || !record.slid.is_unicast()) continue;
+    routes_.try_emplace(port, Route{record.dlid, record.slid, Pkey{record.p_key}, record.sl, record.packet_life_time});
+  }
+  if (records.torn) why_sl_0_ = "the subnet administrator's table of paths did not arrive whole";
+  if (routes_.empty() && why_sl_0_.empty()) why_sl_0_ = "the subnet administrator knows no paths from here";
+}
+
+}  // namespace ib::subnet

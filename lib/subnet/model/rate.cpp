@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Speeds are ordered from slow to fast, so the best speed of a mask is its highest bit.
+#include "subnet/model/rate.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+namespace ib::subnet {
+namespace {
+
+constexpr std::uint32_t extended_speeds_bit = 1U << 14, capability_mask2_bit = 1U << 15;
+constexpr std::uint16_t extended_speeds2_bit = 1U << 11;
+
+/// A set of speeds: bit s is Speed s.
+using SpeedSet = std::uint32_t;
+constexpr SpeedSet bit(Speed speed) { return 1U << static_cast<unsigned>(speed); }
+
+SpeedSet speeds(unsigned basic, unsigned extended, unsigned extended2) {
+  SpeedSet set = 0;
+  for (const auto& [mask, speed] : {std::pair{1U, Speed::sdr}, {2U, Speed::ddr}, {4U, Speed::qdr}}) {
+    if (basic & mask) set |= bit(speed);
+  }
+  for (const auto& [mask, speed] : {std::pair{1U, Speed::fdr}, {2U, Speed::edr}, {4U, Speed::hdr}, {8U, Speed::ndr}}) {
+    if (extended & mask) set |= bit(speed);
+  }
+  if (extended2 & 1U) set |= bit(Speed::xdr);
+  return set;
+}
+
+Speed fastest(SpeedSet set) {
+  for (unsigned s = static_cast<unsigned>(Speed::xdr); s > 0; --s) {
+    if (set & (1U << s)) return static_cast<Speed>(s);
+  }
+  return Speed::unknown;
+}
+
+unsigned widest(unsigned mask) {
+  unsigned most = 0;
+  for (unsigned code = 1; code <= 16; code *= 2) {
+    if (mask & code) most = std::max(most, lanes(code));
+  }
+  return most;
+}
+
+/// Which of the later fields for speeds a port has.
+struct ExtendedSpeeds {
+  bool first = true, second = true;
+};
+
+ExtendedSpeeds extended_speeds(const Subnet& subnet, PortIndex port) {
+  const Port& end = subnet.port(subnet.end_port_of(port));
+  if (!end.has_info) return {};
+  const smp::PortInfo info = end.info();
+  return {(info.capability_mask & extended_speeds_bit) != 0,
+          (info.capability_mask & capability_mask2_bit) && (info.capability_mask2 & extended_speeds2_bit)};
+}
+
+/// The capabilities of a port: widths as LinkWidth codes, and speeds.
+struct Abilities {
+  unsigned widths{};
+  SpeedSet speeds{};
+  LinkRate best() const { return {widest(widths), fastest(speeds)}; }
+};
+
+bool supports_fdr10(const Port& port) { return ((port.fdr10_supported | port.fdr10) & 1U) != 0; }
+
+/// `extended` and `extended2` are used only if the port has these fields.
+SpeedSet speeds_of(const Subnet& subnet, PortIndex at, unsigned basic, unsigned extended, unsigned extended2) {
+  const ExtendedSpeeds has = extended_speeds(subnet, at);
+  return (supports_fdr10(subnet.port(at)) ? bit(Speed::fdr10) : 0U) |
+         speeds(basic, has.first ? extended : 0U, has.first && has.second ? extended2 : 0U);
+}
+
+Abilities supported(const Subnet& subnet, PortIndex at) {
+  const smp::PortInfo info = subnet.port(at).info();
+  return {info.link_width_supported,
+          speeds_of(subnet, at, info.link_speed_supported, info.link_speed_ext_supported, info.link_speed_ext_supported2)};
+}
+
+/// Values that mean "all supported values" have all bits set, so that they need no special case.
+Abilities enabled(const Subnet& subnet, PortIndex at) {
+  constexpr unsigned extended_disabled = 30;  // IBA 14.2.5.6: LinkSpeedExtEnabled
+  const smp::PortInfo info = subnet.port(at).info();
+  const unsigned extended = info.link_speed_ext_enabled == extended_disabled ? 0U : info.link_speed_ext_enabled;
+  Abilities can = supported(subnet, at);
+  can.widths &= info.link_width_enabled;
+  can.speeds &= speeds_of(subnet, at, info.link_speed_enabled, extended, info.link_speed_ext_enabled2);
+  return can;
+}
+
+/// The best of what both ends of a link can do.
+LinkRate best_of_both(const Subnet& subnet, PortIndex at, Abilities (*abilities)(const Subnet&, PortIndex)) {
+  const Port& port = subnet.port(at);
+  if (port.peer == none || !port.has_info || !subnet.port(port.peer).has_info) return {};
+  const Abilities here = abilities(subnet, at), there = abilities(subnet, port.peer);
+  return Abilities{here.widths & there.widths, here.speeds & there.speeds}.best();
+}
+
+}  // namespace
+
+std::string_view name(Speed speed) {
+  constexpr std::array<std::string_view, 10> names{"", "SDR", "DDR", "QDR", "FDR10", "FDR", "EDR", "HDR", "NDR", "XDR"};
+  return names[static_cast<unsigned>(speed)];
+}
+
+double lane_mbps(Speed speed) {
+  constexpr std::array<double, 10> rates{0, 2500, 5000, 10000, 10312.5, 14062.5, 25781.25, 53125, 106250, 212500};  // multiples of 1/4
+  return rates[static_cast<unsigned>(speed)];
+}
+
+double lane_data_mbps(Speed speed) {
+  constexpr std::array<double, 10> rates{0, 2000, 4000, 8000, 10000, 14062.5 * 64 / 66, 25000, 50000, 100000, 200000};
+  return rates[static_cast<unsigned>(speed)];
+}
+
+double LinkRate::mbps() const { return lanes * lane_mbps(speed); }
+double LinkRate::data_mbps() const { return lanes * lane_data_mbps(speed); }
+
+unsigned lanes(unsigned width_code) {
+  constexpr std::array<unsigned, 5> of_bit{1, 4, 8, 12, 2};
+  return std::has_single_bit(width_code) && width_code <= 16 ? of_bit[static_cast<std::size_t>(std::countr_zero(width_code))] : 0;
+}
+
+bool may_run_at_fdr10(const Subnet& subnet, PortIndex at) {
+  const Port& port = subnet.port(at);
+  return active_rate(subnet, at).speed == Speed::qdr && port.fdr10_supported == 0;
+}
+
+bool has_extended_speeds(const Subnet& subnet, PortIndex port) { return extended_speeds(subnet, port).first; }
+
+LinkRate active_rate(const Subnet& subnet, PortIndex at) {
+  const Port& port = subnet.port(at);
+  return port.has_info ? active_rate(subnet, at, port.info()) : LinkRate{};
+}
+
+LinkRate active_rate(const Subnet& subnet, PortIndex at, const smp::PortInfo& info) {
+  const Port& port = subnet.port(at);
+  SpeedSet active = speeds(info.link_speed_active, 0, 0);
+  if ((port.fdr10 & 1U) != 0 && info.link_speed_active == port.info().link_speed_active) active = bit(Speed::fdr10);
+  if (const ExtendedSpeeds has = extended_speeds(subnet, at); has.first) {
+    const unsigned xdr = has.second ? info.link_speed_ext_active2 : 0U;
+    if (const SpeedSet extended = speeds(0, info.link_speed_ext_active, xdr); extended != 0) active = extended;
+  }
+  return {lanes(info.link_width_active), fastest(active)};
+}
+
+LinkRate best_rate(const Subnet& subnet, PortIndex at) { return best_of_both(subnet, at, supported); }
+
+LinkRate enabled_rate(const Subnet& subnet, PortIndex at) { return best_of_both(subnet, at, enabled); }
+
+LinkRate supported_by_port(const Subnet& subnet, PortIndex at) {
+  return subnet.port(at).has_info ? supported(subnet, at).best() : LinkRate{};
+}
+
+LinkRate enabled_at_port(const Subnet& subnet, PortIndex at) { return subnet.port(at).has_info ? enabled(subnet, at).best() : LinkRate{}; }
+
+}  // namespace ib::subnet

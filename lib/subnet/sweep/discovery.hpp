@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Discovery reads a subnet by SMPs, breadth first from one port, with many requests at a time. A sweep always ends, and it
+// never throws because of a node. Missing and impossible information becomes a Failure, and the sweep continues around it.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "async/task.hpp"
+#include "mad/transactor.hpp"
+#include "path/path.hpp"
+#include "subnet/model/failures.hpp"
+#include "subnet/model/model.hpp"
+
+namespace ib::subnet {
+
+/// How known nodes are addressed.
+enum class Routing : std::uint8_t {
+  directed,  ///< by the directed route that found the node
+  lid,       ///< by LID if the node has one, and by directed route if that does not work
+};
+
+/// A set of kinds of nodes.
+class NodeKinds {
+ public:
+  constexpr NodeKinds() = default;
+  constexpr NodeKinds(std::initializer_list<NodeKind> kinds) {
+    for (const NodeKind kind : kinds) bits_ |= bit(kind);
+  }
+  static constexpr NodeKinds all() { return {NodeKind::other, NodeKind::ca, NodeKind::sw, NodeKind::router}; }
+  constexpr bool has(NodeKind kind) const { return (bits_ & bit(kind)) != 0; }
+  constexpr bool any() const { return bits_ != 0; }
+  constexpr NodeKinds& operator|=(NodeKinds other) {
+    bits_ |= other.bits_;
+    return *this;
+  }
+
+ private:
+  static constexpr unsigned bit(NodeKind kind) { return 1U << static_cast<unsigned>(kind); }
+  unsigned bits_{};
+};
+
+/// The attributes that a sweep reads besides those that it needs to find the nodes. Every sweep reads NodeInfo, and the PortInfo of the
+/// start and of the external ports of switches, which say where there is a link. An attribute that is not wanted stays unread in the model,
+/// and that is not a Failure. The NodeDescription of a node that a Failure names is read in any case.
+struct DiscoverNeeds {
+  NodeKinds descriptions = NodeKinds::all();  ///< NodeDescription of nodes of these kinds
+  NodeKinds end_ports = NodeKinds::all();     ///< PortInfo (LID, LMC, rates) of their end ports: port 0 of a switch, linked ports of others
+  bool switch_infos = true;                   ///< SwitchInfo
+  bool links = true;                          ///< which ports are linked. For SAs: without links a sweep would find no nodes
+};
+
+/// A node whose NodeInfo was read before the sweep begins.
+struct KnownNode {
+  smp::NodeInfo info;
+  std::uint8_t beyond{};  ///< 0: the first node; else the node beyond this port of the first one
+};
+
+struct DiscoverOptions {
+  Routing routing = Routing::directed;
+  DiscoverNeeds needs{};
+  /// The greatest number of links from the start. Of nodes at this distance, only what the link to them needs is read.
+  unsigned radius = ~0U;
+  /// Only the start is read. No request goes beyond its ports.
+  bool alone = false;
+  /// A node whose NodeInfo is known: it is not requested again.
+  std::optional<KnownNode> known{};
+  /// The longest directed route to use, at most 63 (IBA 14.2.2).
+  unsigned max_hops = path::max_hops;
+  /// Also read MlnxExtPortInfo if a link may be FDR10.
+  bool mlnx_extended_port_info = false;
+  /// The longest time without answers before the sweep stops waiting for silent nodes and sends requests to nodes farther away.
+  std::chrono::milliseconds patience{50};
+  /// Gets one line for people when the sweep changes its method (LID routing does not work here, …).
+  std::function<void(std::string_view)> notice;
+  /// Called for each new node with the number of nodes found so far.
+  std::function<void(std::size_t)> progress;
+};
+
+/// The number of requests of a sweep, compared with the minimum that reads the same attributes of the same fabric. The minimum is one
+/// NodeInfo for the start and for each link; a PortInfo for each external port of a switch; and as far as DiscoverNeeds wants them
+/// NodeDescription, SwitchInfo, a PortInfo for port 0 of a switch and for each linked port of another node. LID routing takes the PortInfo
+/// of port 0 of each switch.
+struct DiscoverStats {
+  std::uint64_t plan{};
+  std::uint64_t asked{};  ///< requests that were sent with the reason mad::asked: the plan, and `beyond`
+  /// Additional requests with the same reason (mad::asked). Requests with other reasons, and retries, are in the Transactor's
+  /// statistics.
+  std::vector<std::pair<std::string_view, std::uint64_t>> beyond;
+  void add(std::string_view reason, std::uint64_t count = 1);
+};
+
+/// The result of a discovery besides the model.
+struct Discovered {
+  DiscoverStats stats;
+  Failures failures;  ///< what could not be read, sorted
+};
+
+/// Reads the subnet around `start` into `subnet`, in the place of what it held. `start` is the path to the first node (usually the local
+/// one) and gives M_Key, timeout and retries. Throws what try_call() throws, and the MadError of the first node's NodeInfo.
+async::Task<Discovered> discover(mad::Transactor& transactor, Subnet& subnet, path::Path start, DiscoverOptions options);
+
+}  // namespace ib::subnet

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Device IDs from rdma-core. Bull sold the same chips under its own vendor ID.
+#include "subnet/sweep/mlnx.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace ib::subnet {
+namespace {
+
+struct Range {
+  std::uint16_t first, last;
+};
+constexpr std::uint32_t bull = 0x119f;
+constexpr std::array<Range, 7> devices{
+    {{0x1003, 0x101b}, {0xa2d2, 0xa2d2}, {0xc738, 0xc73b}, {0xc839, 0xc839}, {0xcb20, 0xcb20}, {0xcf08, 0xcf09}, {0xd2f0, 0xd2f0}}};
+constexpr std::array<Range, 13> bull_devices{{{0x1b02, 0x1b02},
+                                              {0x1b33, 0x1b33},
+                                              {0x1b40, 0x1b41},
+                                              {0x1b50, 0x1b50},
+                                              {0x1b60, 0x1b61},
+                                              {0x1b73, 0x1b73},
+                                              {0x1b83, 0x1b83},
+                                              {0x1b93, 0x1b94},
+                                              {0x1ba0, 0x1ba0},
+                                              {0x1bb4, 0x1bb5},
+                                              {0x1bc4, 0x1bc6},
+                                              {0x1bd0, 0x1bd5},
+                                              {0x1bf0, 0x1bf0}}};
+
+template <std::size_t n>
+bool contains(const std::array<Range, n>& ranges, std::uint16_t id) {
+  return std::any_of(ranges.begin(), ranges.end(), [id](const Range& r) { return id >= r.first && id <= r.last; });
+}
+
+}  // namespace
+
+bool has_mlnx_ext_port_info(const smp::NodeInfo& node) {
+  return contains(devices, node.device_id) || (node.vendor_id == bull && contains(bull_devices, node.device_id));
+}
+
+bool may_be_fdr10(const smp::NodeInfo& node, const smp::PortInfo& port) {
+  constexpr unsigned qdr = 4;
+  return port.port_physical_state == smp::PortPhysicalState::link_up && port.link_speed_active == qdr && port.link_speed_ext_active == 0 &&
+         has_mlnx_ext_port_info(node);
+}
+
+void store_fdr10(Port& port, const smp::MlnxExtPortInfo& info) {
+  port.fdr10 = info.link_speed_active;
+  port.fdr10_supported = info.link_speed_supported;
+}
+
+}  // namespace ib::subnet

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The routes of requests to a node. Directed routes always work. LID routing takes less work in the switches on the path, but
+// forwarding tables may be outdated. Not every fabric supports a directed route that starts at a LID ("combined", IBA 14.2.2).
+// The first such request is a trial. During the trial, and after it has failed, other requests use plain directed routes.
+#include <algorithm>
+#include <chrono>
+
+#include "subnet/model/port_paths.hpp"
+#include "subnet/sweep/sweep.hpp"
+
+namespace ib::subnet {
+namespace {
+
+constexpr mad::Reason fallback = "routing by LID did not work";
+constexpr path::Duration trial_timeout = std::chrono::milliseconds(100);
+constexpr unsigned max_combined_trials = 3, max_lid_refusals = 8;
+
+}  // namespace
+
+/// Like mad::tries_in_vain(); nothing if the request was answered.
+std::optional<unsigned> Sweep::tries_in_vain(const Answer& answer) { return answer ? std::nullopt : mad::tries_in_vain(answer.error()); }
+
+bool Sweep::has_usable_lid(NodeIndex at) const {
+  if (options_.routing != Routing::lid || !lids_work_) return false;
+  const Node& node = subnet_.node(at);
+  const PortIndex end = node.kind() == NodeKind::sw ? node.first_port : subnet_.port_of(at, node.entry_port);
+  const auto reading = readings_.find(at);
+  const bool is_silent = reading != readings_.end() && reading->second.by_lid.is_silent();
+  return !node.lid_refused && !is_silent && end != none && subnet_.find_lid(subnet_.lid(end)) == end &&
+         at != subnet_.port(subnet_.start).node;
+}
+
+/// Makes the route to `moved` lead through the port `via`, and computes the hops to it and to the nodes beyond it anew. A switch that is
+/// now within the radius is read completely. `joined` is the port of `moved` on the new route, if it was not read before.
+void Sweep::changes_way(NodeIndex moved, PortIndex via, PortIndex joined) {
+  subnet_.node(moved).via = via;
+  std::multimap<NodeIndex, NodeIndex> beyond;  // the nodes to which the way leads through a node
+  for (NodeIndex at = 0; at < subnet_.nodes().size() && subnet_.node(moved).kind() == NodeKind::sw; ++at) {
+    if (subnet_.node(at).via != none) beyond.emplace(subnet_.port(subnet_.node(at).via).node, at);
+  }
+  std::vector<NodeIndex> left(1, moved);
+  while (!left.empty()) {
+    const NodeIndex at = left.back();
+    left.pop_back();
+    Node& node = subnet_.node(at);
+    const bool was_at_rim = is_at_rim(at);
+    node.hops = static_cast<std::uint8_t>(subnet_.node(subnet_.port(node.via).node).hops + 1U);
+    if (was_at_rim && !is_at_rim(at) && node.kind() == NodeKind::sw) read_beyond_rim(at, at == moved ? joined : none);
+    const auto [first, last] = beyond.equal_range(at);
+    for (auto next = first; next != last; ++next) left.push_back(next->second);
+  }
+}
+
+path::Path Sweep::directed_path(NodeIndex node) const { return smp_path(subnet_, node, start_); }
+
+/// The path to a node for which has_usable_lid() is true.
+path::Path Sweep::lid_path(NodeIndex at) const {
+  const Node& node = subnet_.node(at);
+  return *subnet::lid_path(subnet_, subnet_.port_of(at, node.kind() == NodeKind::sw ? 0U : node.entry_port), start_, Qpn{0});
+}
+
+std::optional<path::Path> Sweep::directed_beyond(PortIndex from) const {
+  const path::IbDrPath route = route_from(directed_path(subnet_.port(from).node));
+  if (route.hops >= options_.max_hops) return std::nullopt;
+  if (auto longer = route.advance(subnet_.port(from).number)) return path::Path(*longer);
+  return std::nullopt;
+}
+
+/// A request by LID and then by directed route has together as many tries as a request by one path, with at least one try each.
+unsigned Sweep::tries_by_lid() const { return start_.ib().retries / 2 + 1; }
+unsigned Sweep::tries_by_route() const { return std::max(1U, start_.ib().retries + 1 - tries_by_lid()); }
+
+path::Path Sweep::combined_beyond(PortIndex from, bool trial) const {
+  const path::Path to_node = lid_path(subnet_.port(from).node);
+  path::IbDrPath path = route_from(to_node);
+  path.route[++path.hops] = subnet_.port(from).number;
+  if (trial) {  // one short try: without an answer, directed routes are used
+    path.retries = 0;
+    path.timeout = std::min(path.timeout.value_or(trial_timeout), trial_timeout);
+  }
+  return path;
+}
+
+async::Task<Sweep::Answer> Sweep::call(path::Path path, std::uint16_t attribute, std::uint32_t modifier, mad::Reason reason,
+                                       mad::Responder* responder) {
+  const mad::Request request{.path = path,
+                             .mgmt_class = mad::smp_class(path),
+                             .attribute_id = attribute,
+                             .attribute_modifier = modifier,
+                             .payload = {},
+                             .reason = reason,
+                             .responder = responder,
+                             .optional = attribute == smp::MlnxExtPortInfo::attribute_id};
+  Answer answer = co_await transactor_.try_call(request);
+  if (reason == mad::asked && tries_in_vain(answer) != 0U) ++stats_.asked;
+  co_return answer;
+}
+
+async::Task<Sweep::Answer> Sweep::ask_node(NodeIndex node, std::uint16_t attribute, std::uint32_t modifier, mad::Reason reason) {
+  const ReadingInUse reading(*this, node);
+  if (has_usable_lid(node)) {
+    path::Path path = lid_path(node);
+    path.ib().retries = tries_by_lid() - 1;
+    const Answer at_lid = co_await call(std::move(path), attribute, modifier, reason, &reading->by_lid);
+    if (at_lid || !tries_in_vain(at_lid)) co_return at_lid;
+    const bool was_sent = *tries_in_vain(at_lid) > 0;
+    if (reading->by_lid.is_silent()) reading->by_route.suspect();
+    path = directed_path(node);
+    path.ib().retries = tries_by_route() - 1;
+    const Answer answer = co_await call(std::move(path), attribute, modifier, was_sent ? fallback : reason, &reading->by_route);
+    if (was_sent && tries_in_vain(answer) == 0U) co_return at_lid;
+    if (answer && reading->by_lid.is_silent() && !subnet_.node(node).lid_refused) {
+      subnet_.node(node).lid_refused = true;
+      if (++lid_refusals_ == max_lid_refusals && lids_work_) {
+        lids_work_ = false;
+        notice("Requests by LID are not answered: going on by directed routes.");
+      }
+    }
+    co_return answer;
+  }
+  path::Path path = directed_path(node);
+  co_return co_await call(std::move(path), attribute, modifier, reason, &reading->by_route);
+}
+
+async::Task<Sweep::Answer> Sweep::ask_beyond_by_lid(PortIndex from, bool trial, mad::Reason reason) {
+  path::Path path = combined_beyond(from, trial);
+  if (!trial) path.ib().retries = tries_by_lid() - 1;
+  Answer answer = co_await call(std::move(path), smp::NodeInfo::attribute_id, 0, reason);
+  const bool silent = tries_in_vain(answer).has_value();
+  if (!silent) combined_ = Trust::works;
+  std::optional<path::Path> directed = directed_beyond(from);
+  if (!silent || !directed) co_return answer;
+  if (!trial) directed->ib().retries = tries_by_route() - 1;
+  answer = co_await call(std::move(*directed), smp::NodeInfo::attribute_id, 0, fallback);
+  if (!trial) co_return answer;
+  if (answer || ++combined_trials_ == max_combined_trials) {
+    combined_ = Trust::fails;
+    notice("Directed routes that start at a LID are not answered: going on by directed routes alone.");
+  } else {
+    combined_ = Trust::untried;  // perhaps only that port is dead
+  }
+  co_return answer;
+}
+
+async::Task<Sweep::Answer> Sweep::ask_beyond(PortIndex from, mad::Reason reason) {
+  const NodeIndex node = subnet_.port(from).node;
+  if (has_usable_lid(node) && subnet_.node(node).kind() == NodeKind::sw && (combined_ == Trust::untried || combined_ == Trust::works)) {
+    const bool trial = combined_ == Trust::untried;
+    if (trial) combined_ = Trust::trying;
+    co_return co_await ask_beyond_by_lid(from, trial, reason);
+  }
+  std::optional<path::Path> path = directed_beyond(from);
+  co_return co_await call(std::move(*path), smp::NodeInfo::attribute_id, 0, reason);
+}
+
+}  // namespace ib::subnet

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Nodes that fall silent while they are read. The engine detects silence (mad/rpc/responder.hpp). This file limits the open
+// requests of a node, so that a thousand silent nodes time out in parallel, and stores the reads that a silent node did not
+// answer. Before the sweep ends, the NodeInfo of each silent node is requested once more by one try. If the node answers, its reading
+// continues. Otherwise its silence is one failure.
+#include <fmt/format.h>
+
+#include <set>
+
+#include "subnet/sweep/sweep.hpp"
+
+namespace ib::subnet {
+namespace {
+constexpr std::size_t most_names_at_once = 256;
+constexpr unsigned most_open_reads = 4;  // for one node: as many SMPs as the engine sends to one node (mad::Limits)
+}  // namespace
+
+void Sweep::queue_read(const Work& work) {
+  Reading& reading = readings_[work.at];
+  if (reading.open < most_open_reads) {
+    ++reading.open;
+    ready_.push_back(work);
+  } else {
+    reading.waiting.push_back(work);
+  }
+}
+
+void Sweep::read_ended(NodeIndex node) {
+  Reading& reading = readings_[node];
+  --reading.open;
+  if (reading.waiting.empty()) return forget_if_idle(node);
+  const Work next = reading.waiting.front();
+  reading.waiting.erase(reading.waiting.begin());
+  if (reading.waiting.empty()) reading.waiting.shrink_to_fit();
+  queue_read(next);
+}
+
+/// Frees the Reading of a node that answers and has no open reads. Few nodes are read at any time; the Readings of 5,000 nodes would take 1
+/// MB.
+void Sweep::forget_if_idle(NodeIndex node) {
+  const auto at = readings_.find(node);
+  const Reading& reading = at->second;
+  const bool is_idle = reading.open == 0 && reading.requests == 0 && reading.waiting.empty();
+  if (is_idle && !reading.by_route.is_silent() && !reading.by_lid.is_silent()) readings_.erase(at);
+}
+
+bool Sweep::is_silent(NodeIndex node) const {
+  const auto at = readings_.find(node);
+  return at != readings_.end() && at->second.by_route.is_silent();
+}
+
+/// Stores a read that was not answered because its node is silent. False if the read failed for another reason, or if the node
+/// has answered again and still does not answer this read.
+bool Sweep::fell_silent(const Work& work, const Answer& answer) {
+  const std::optional<unsigned> tries = tries_in_vain(answer);
+  if (!tries || !is_silent(work.at)) return false;
+  Silence& silence = silences_[work.at];
+  if (silence.came_back) return false;
+  if (!silence.error || *tries > 0) silence.error = answer.shared_error();
+  silence.unread.push_back(work);
+  silence.unread.back().again = work.again || *tries > 0;
+  return true;
+}
+
+async::Task<> Sweep::retry_silent_nodes() {
+  for (bool all_asked = false; !all_asked;) {
+    all_asked = true;
+    for (auto& [node, silence] : silences_) {
+      if (std::exchange(silence.asked_again, true)) continue;
+      group_.spawn(retry_silent_node(node, silence));
+      all_asked = false;
+    }
+    co_await group_.join();
+    const std::vector<NodeIndex> moved = std::exchange(moved_, {});
+    if (moved.empty() || looks_again_left_ == 0) continue;
+    --looks_again_left_;
+    look_beyond_again(moved);
+    co_await group_.join();
+    all_asked = false;
+  }
+  for (const auto& [node, silence] : silences_) report_silence(node, silence);
+}
+
+async::Task<> Sweep::retry_silent_node(NodeIndex node, Silence& silence) {
+  const ReadingInUse reading(*this, node);
+  reading->by_route.give_another_chance();
+  path::Path path = directed_path(node);
+  path.ib().retries = 0;
+  const Answer answer = co_await call(std::move(path), smp::NodeInfo::attribute_id, 0, asked_again, &reading->by_route);
+  if (!answer) {
+    const bool found = co_await find_moved(node);
+    if (!found) co_return;
+  }
+  silence.came_back = true;
+  const std::vector<Work> unread = std::exchange(silence.unread, {});
+  for (const Work& work : unread) queue(work);
+  pump();
+}
+
+/// Repeats the unanswered requests beyond ports if their route leads through a node that has moved: the first request may have taken the
+/// old route.
+void Sweep::look_beyond_again(const std::vector<NodeIndex>& moved) {
+  std::erase_if(failures_, [&](const Failure& failure) {
+    if (!failure.beyond || failure.kind != Failure::Kind::no_answer || failure.node == none || failure.port < 0) return false;
+    const auto number = static_cast<std::uint8_t>(failure.port);
+    const PortIndex port = subnet_.port_of(failure.node, number);
+    if (std::ranges::none_of(moved, [&](NodeIndex node) { return leads_through(node, port); })) return false;
+    queue({What::beyond, number, true, level_beyond(failure.node), port});
+    return true;
+  });
+  pump();
+}
+
+/// Sends a request to a silent node through the link beyond which it answered last, if that is not on its route. True if it answers there:
+/// it has moved.
+async::Task<bool> Sweep::find_moved(NodeIndex node) {
+  const PortIndex from = readings_[node].seen_beyond;
+  if (from == none || leads_through(node, from)) co_return false;
+  std::optional<path::Path> path = directed_beyond(from);
+  if (!path) co_return false;
+  path->ib().retries = 0;
+  const Answer answer = co_await call(std::move(*path), smp::NodeInfo::attribute_id, 0, asked_again);
+  if (!answer || smp::NodeInfo::unpack(answer->payload()).node_guid != subnet_.node(node).guid()) co_return false;
+  co_return move(node, from);
+}
+
+/// Reads the NodeDescriptions of the nodes that failures name, if NodeDescriptions are not wanted otherwise. A node that does not answer
+/// stays without one.
+async::Task<> Sweep::name_failed_nodes() {
+  std::set<NodeIndex> nodes;
+  for (const Failure& failure : failures_) {
+    if (failure.node != none && !options_.needs.descriptions.has(subnet_.node(failure.node).kind())) nodes.insert(failure.node);
+  }
+  const auto read = [this](NodeIndex node) { return read_name(node); };
+  co_await async::for_each(nodes, most_names_at_once, read);
+}
+
+async::Task<> Sweep::read_name(NodeIndex node) {
+  if (is_silent(node)) co_return;
+  const Answer answer = co_await ask_node(node, smp::NodeDescription::attribute_id, 0, named);
+  if (answer) take({What::description, 0, false, 0, node}, answer->payload());
+}
+
+void Sweep::report_silence(NodeIndex node, const Silence& silence) {
+  if (silence.unread.empty()) return;
+  for (const Work& work : silence.unread) {
+    if (!work.again && question_of(work.what).reason == mad::asked) ++unasked_;
+  }
+  fail({Failure::Kind::no_answer, node, -1, false, "NodeInfo", 0,
+        fmt::format("It answered at first and then fell silent; {} of its attributes are not known.", silence.unread.size()),
+        silence.error});
+}
+
+}  // namespace ib::subnet

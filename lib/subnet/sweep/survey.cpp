@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "subnet/sweep/survey.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "async/group.hpp"
+#include "iba-gen/pm.hpp"
+#include "iba/registry.hpp"
+#include "subnet/model/failures.hpp"
+#include "subnet/model/port_paths.hpp"
+
+namespace ib::subnet {
+namespace {
+
+constexpr mad::Reason asked_again = "silent nodes asked again";
+constexpr std::uint8_t any_class = 0;  // for a failure that means all agents: no path leads to them
+
+std::optional<path::Path> path_to(const Subnet& subnet, PortIndex port, const SurveyOptions& options) {
+  if (options.way == SurveyWay::smp) return smp_path(subnet, subnet.port(port).node, options.start);
+  return options.paths != nullptr ? options.paths->gmp(port) : gmp_path(subnet, port, options.start);
+}
+
+std::string title_of(Bytes request) {
+  const StructInfo* info = find_attribute_in(request);
+  return info != nullptr ? std::string(info->title) : fmt::format("attribute {:#06x}", mad::HeaderView(request).attribute_id());
+}
+
+}  // namespace
+
+/// The path to a port, if there is one, and a Transactor that assigns requests to the agents of that port.
+class Survey::Agents final : public mad::Transactor {
+ public:
+  Agents(Survey& survey, PortIndex port)
+      : Transactor(survey.transactor_.end_port()), survey_(survey), port_(port), path_(path_to(survey.subnet_, port, survey.options_)) {
+    sa_path() = survey.transactor_.sa_path();
+  }
+  Agents(const Agents&) = delete;
+  Agents& operator=(const Agents&) = delete;
+  /// Removes agents about which nothing need be remembered.
+  ~Agents() override {
+    for (const AgentKey& key : used_) {
+      const auto at = survey_.agents_.find(key);
+      --at->second.questions;
+      if (at->second.is_plain()) survey_.agents_.erase(at);
+    }
+  }
+  async::Task<mad::Result<mad::Reply>> try_call(const mad::Request& request) override;
+  /// Sends one request to a silent agent, for an attribute that every agent of its class has. `error` is that of its last request.
+  async::Task<> wake(const mad::MadError& error);
+  const std::optional<path::Path>& path() const { return path_; }
+
+ private:
+  Agent& use(std::uint8_t mgmt_class);
+
+  Survey& survey_;
+  PortIndex port_;
+  std::optional<path::Path> path_;
+  std::vector<AgentKey> used_;
+};
+
+Survey::Agent& Survey::Agents::use(std::uint8_t mgmt_class) {
+  const AgentKey key = survey_.key_of(port_, mgmt_class);
+  Agent& agent = survey_.agents_[key];
+  if (std::ranges::find(used_, key) == used_.end()) {
+    used_.push_back(key);
+    ++agent.questions;
+  }
+  return agent;
+}
+
+/// pump() starts questions as long as an object of this class exists.
+class Survey::Asking {
+ public:
+  Asking(Survey& survey, async::Loop& loop, async::TaskGroup& group) : survey_(survey) {
+    survey_.loop_ = &loop;
+    survey_.group_ = &group;
+  }
+  Asking(const Asking&) = delete;
+  Asking& operator=(const Asking&) = delete;
+  ~Asking() {
+    survey_.patience_.disarm();
+    survey_.group_ = nullptr;
+  }
+
+ private:
+  Survey& survey_;
+};
+
+async::Task<mad::Result<mad::Reply>> Survey::Agents::try_call(const mad::Request& request) {
+  if (request.mgmt_class == mad::mgmt_class::sa) {  // the SA is not an agent of the port
+    co_return co_await survey_.transactor_.try_call(request);
+  }
+  Agent& agent = use(request.mgmt_class);
+  path::Path path = request.path;
+  if (agent.asked_again && !agent.came_back) path.ib().retries = 0;
+  mad::Request of_agent = mad::on_path(request, path);
+  of_agent.responder = &agent.responder;
+  const std::uint16_t attribute = request.attribute_id;
+  if (const auto mute = agent.mute.find(attribute); mute != agent.mute.end()) co_return mute->second;
+  const bool may_be_mute = agent.came_back && agent.may_be_mute(attribute);
+  if (may_be_mute) of_agent.optional = true;  // a missing answer is no news
+  const Asked asked{port_, attribute, request.attribute_modifier};
+  if (agent.in_vain.contains(asked)) of_agent.reason = asked_again;
+  mad::Result<mad::Reply> reply = co_await survey_.transactor_.try_call(of_agent);
+  if (reply || !mad::tries_in_vain(reply.error())) {
+    agent.came_back = agent.asked_again;
+    agent.answered.insert(attribute);
+  } else if (mad::tries_in_vain(reply.error()) != 0U) {
+    agent.in_vain.insert(asked);
+    if (may_be_mute) agent.mute.emplace(attribute, reply.shared_error());
+  }
+  co_return reply;
+}
+
+async::Task<> Survey::Agents::wake(const mad::MadError& error) {
+  const mad::HeaderView header(error.request());
+  const std::uint8_t mgmt_class = header.mgmt_class();
+  if (mad::has_oui(mgmt_class)) co_return;  // these classes have no attribute in common
+  const path::Path path = error.path();
+  const StructInfo* attribute = mad::is_smp(mgmt_class) ? &smp::NodeInfo::info() : &mad::ClassPortInfo::info();
+  pm::PortCounters counters;
+  counters.port_select = std::max<std::uint8_t>(survey_.subnet_.port(port_).number, 1);
+  std::array<std::uint8_t, pm::PortCounters::wire_size> payload{};
+  const auto class_port_info = static_cast<std::uint16_t>(mad::ClassPortInfo::info().attribute_id);
+  if (mgmt_class == mad::mgmt_class::performance && use(mgmt_class).may_be_mute(class_port_info)) {
+    attribute = &pm::PortCounters::info();
+    counters.pack(payload);
+  }
+  mad::Request request = mad::attribute_request(path, *attribute, mad::method::get, 0, {}, mgmt_class);
+  if (attribute == &pm::PortCounters::info()) request.payload = payload;
+  request.reason = asked_again;
+  const mad::Result<mad::Reply> reply = co_await try_call(request);
+  static_cast<void>(reply);
+}
+
+bool Survey::Agent::may_be_mute(std::uint16_t attribute) const {
+  const auto is_of_attribute = [attribute](const Asked& asked) { return std::get<1>(asked) == attribute; };
+  return !answered.contains(attribute) && std::ranges::any_of(in_vain, is_of_attribute);
+}
+
+/// The error of the agent of `question` if it is silent and gets its second chance now.
+std::shared_ptr<const mad::MadError> Survey::error_to_wake(std::size_t question) const {
+  if (!is_silent(question)) return nullptr;
+  const FoundFailure& found = found_[questions_[question].failure];
+  return found.silent->came_back ? nullptr : std::dynamic_pointer_cast<const mad::MadError>(found.failure.error);
+}
+
+std::size_t Survey::add(PortIndex port) {
+  waiting_.push_back(questions_.size());
+  questions_.push_back({port});
+  return waiting_.back();
+}
+
+std::size_t Survey::add_next(PortIndex port) {
+  waiting_.push_front(questions_.size());
+  questions_.push_back({port});
+  return waiting_.front();
+}
+
+async::Task<> Survey::run() {
+  while (!waiting_.empty() || !in_vain_.empty()) {
+    co_await ask_waiting();
+    // One question to each silent agent shows whether the agent answers again. Only then are its other questions sent.
+    const std::vector<std::size_t> first = silent_to_ask_again();
+    waiting_.assign(first.begin(), first.end());
+    co_await ask_waiting();
+    for (const std::size_t question : std::exchange(in_vain_, {})) {
+      const std::uint32_t failure = questions_[question].failure;
+      if (may_come_back(failure)) {
+        in_vain_.push_back(question);  // this agent fell silent only now
+      } else if (found_[failure].silent->came_back) {
+        waiting_.push_back(question);
+      } else {
+        end(question);
+      }
+    }
+  }
+}
+
+/// Sends the waiting questions, and those that are added meanwhile, until no question waits.
+async::Task<> Survey::ask_waiting() {
+  async::Loop& loop = co_await async::current_loop;
+  async::TaskGroup group(loop);
+  const Asking asking(*this, loop, group);
+  while (!waiting_.empty()) {
+    pump();
+    co_await group.join();
+  }
+}
+
+/// Starts waiting questions up to the limits of the options. `ending`: the number of open questions that are about to end.
+void Survey::pump(std::size_t ending) {
+  const async::Time now = loop_->now();
+  std::size_t young = flow_.young(now);
+  for (; !waiting_.empty() && group_->running() - ending < options_.window && young < options_.young; ++young) {
+    const std::size_t question = waiting_.front();
+    waiting_.pop_front();
+    group_->spawn(ask(question, flow_.began(now)));
+  }
+  if (waiting_.empty()) {
+    patience_.disarm();
+  } else {
+    loop_->arm(patience_, now + Flow::young_span);
+  }
+}
+
+async::Task<> Survey::ask(std::size_t question, Flow::Span begun) {
+  const PortIndex port = questions_[question].port;
+  Agents agents(*this, port);
+  std::uint32_t failure = none;
+  if (agents.path()) {
+    if (const auto error_of_silence = error_to_wake(question)) co_await agents.wake(*error_of_silence);
+    const std::shared_ptr<const mad::MadError> error =
+        co_await ask_(question, SurveyPort{agents, port, subnet_.port(port).number, *agents.path()});
+    if (error) failure = fail(port, error);
+  } else {
+    failure = fail_unreachable(port);
+  }
+  questions_[question].failure = failure;
+  if (may_come_back(failure)) {
+    in_vain_.push_back(question);
+  } else {
+    end(question);
+  }
+  flow_.ended(begun);
+  pump(1);
+}
+
+void Survey::end(std::size_t question) {
+  ++done_;
+  if (options_.progress) options_.progress(done_, questions_.size());
+  if (ended_) ended_(question);
+}
+
+/// Whether the failure is a silent agent whose second chance has not begun.
+bool Survey::may_come_back(std::uint32_t failure) const {
+  return failure != none && found_[failure].silent != nullptr && !found_[failure].silent->asked_again;
+}
+
+/// Removes the first question to each agent from in_vain_ and returns these questions. Each of their requests gets one try until the agent
+/// answers.
+std::vector<std::size_t> Survey::silent_to_ask_again() {
+  std::ranges::sort(in_vain_);  // not in the order in which they failed
+  std::vector<std::size_t> first, others;
+  for (const std::size_t question : in_vain_) {
+    Agent& agent = *found_[questions_[question].failure].silent;
+    (agent.asked_again ? others : first).push_back(question);
+    if (!std::exchange(agent.asked_again, true)) agent.responder.give_another_chance();
+  }
+  in_vain_ = std::move(others);
+  return first;
+}
+
+Survey::AgentKey Survey::key_of(PortIndex port, std::uint8_t mgmt_class) const {
+  // An SMA answers for its whole node. GMP agents answer for the end port with their LID.
+  const bool smp = mad::is_smp(mgmt_class);
+  return {smp ? subnet_.node(subnet_.port(port).node).first_port : subnet_.end_port_of(port), mgmt_class};
+}
+
+/// The port number in a failure that applies to all ports of an agent. −1 means the whole node.
+int Survey::port_number_of(PortIndex port, std::uint8_t mgmt_class) const {
+  const Port& at = subnet_.port(port);
+  return mad::is_smp(mgmt_class) || subnet_.node(at.node).kind() == NodeKind::sw ? -1 : at.number;
+}
+
+std::uint32_t Survey::add_failure(Failure failure) {
+  found_.push_back({std::move(failure), none, nullptr});
+  return static_cast<std::uint32_t>(found_.size() - 1);
+}
+
+std::uint32_t Survey::fail(PortIndex port, const std::shared_ptr<const mad::MadError>& error) {
+  const std::optional<unsigned> tries = mad::tries_in_vain(*error);
+  const bool has_request = error->request().size() >= mad::header_size;
+  const mad::HeaderView header(has_request ? error->request() : Bytes{});
+  const Port& at = subnet_.port(port);
+  Failure failure{kind_of(*error), at.node, port_in_request(subnet_, port, *error), false, {}, 0, error->message(), error};
+  if (has_request) {
+    failure.attribute = title_of(error->request());
+    failure.modifier = header.attribute_modifier();
+  }
+  if (const auto known = by_error_.find(error.get()); known != by_error_.end()) {
+    found_[known->second].failure.port = has_request ? port_number_of(port, header.mgmt_class()) : -1;
+    return known->second;
+  }
+  Agent* const silent = tries && has_request ? &agent(port, header.mgmt_class()) : nullptr;
+  if (silent == nullptr || !silent->responder.is_silent()) return by_error_[error.get()] = add_failure(std::move(failure));
+  failure.port = port_number_of(port, header.mgmt_class());
+  if (silent->failure == none) {
+    silent->failure = add_failure(std::move(failure));
+    found_[silent->failure].silent = silent;
+  } else if (tries > 0U && mad::tries_in_vain(*found_[silent->failure].failure.error) == 0U) {
+    found_[silent->failure].failure = std::move(failure);  // the error of a request that was sent has more details
+  }
+  return silent->failure;
+}
+
+std::uint32_t Survey::fail_unreachable(PortIndex port) {
+  Agent& unknown = agent(port, any_class);
+  if (unknown.failure == none) {
+    unknown.failure =
+        add_failure({Failure::Kind::no_answer,
+                     subnet_.port(port).node,
+                     port_number_of(port, any_class),
+                     false,
+                     {},
+                     0,
+                     options_.paths != nullptr ? options_.paths->why_no_gmp(port) : PortPaths(subnet_, options_.start).why_no_gmp(port),
+                     {}});
+  }
+  return unknown.failure;
+}
+
+std::uint32_t Survey::settle(std::size_t question, std::vector<Failure>& failures) {
+  if (!has_failed(question)) return none;
+  FoundFailure& found = found_[questions_[question].failure];
+  if (found.place == none) {
+    found.place = static_cast<std::uint32_t>(failures.size());
+    failures.push_back(std::move(found.failure));
+  }
+  return found.place;
+}
+
+}  // namespace ib::subnet
