@@ -56,6 +56,9 @@ void count_findings(Diagnosis& diagnosis) {
     for (const Evidence& evidence : finding.evidence) parts.insert(evidence.check);
     for (CheckResult& result : diagnosis.checks) result.finding_count += parts.contains(result.check) ? 1 : 0;
   }
+  for (CheckResult& result : diagnosis.checks) {  // what has found something has looked, at the part that was read
+    if (result.state == CheckState::not_read && result.finding_count > 0) result.state = CheckState::partly;
+  }
 }
 
 /// Sets the length of the window, and the error ratio that it proves on the link for which it proves the least.

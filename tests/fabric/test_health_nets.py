@@ -19,6 +19,7 @@ INFOS = {  # besides sm-no-standby, which each of them has once
     "fdr10": {"link-misconfigured": 4},
     "hdr": {"link-misconfigured": 4, "description-default": 1},
     "large": {"link-misconfigured": 6, "description-default": 1},
+    "lmc": {"link-misconfigured": 7},
     "loops": {"link-misconfigured": 3, "description-default": 1},
     "mixed": {"link-misconfigured": 6, "description-default": 1, "description-duplicate": 1},
     "names": {"link-misconfigured": 6},
@@ -29,8 +30,9 @@ INFOS = {  # besides sm-no-standby, which each of them has once
     "unmanaged": {"link-misconfigured": 2},
     "voltaire": {"link-misconfigured": 13},
 }
-WARNINGS = {  # the only one of its leaf's hosts at EDR: the others are at HDR
-    "hdr": {("link-misconfigured", "MF0;ib-leaf-r01:MQM8700/U1", 4)},
+WARNINGS = {
+    "hdr": {("link-misconfigured", "MF0;ib-leaf-r01:MQM8700/U1", 4)},  # the only one of its leaf's hosts at EDR: the others are at HDR
+    "lmc": {("link-misconfigured", "leaf00", 6)},  # its two ends allow different widths
 }
 
 

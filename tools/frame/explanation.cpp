@@ -183,18 +183,15 @@ class Explanation {
     const std::optional<unsigned> port = mad::port_of_request(error_.request());
     constexpr unsigned all_ports = 255;
     if (port && *port != all_ports && *port > node->info.num_ports) co_return no_such_port_text(whom, node->info, *port);
-    const bool is_switch = node->info.node_type == smp::NodeType::switch_;
-    if (!is_switch && header_.attribute_id() == smp::SwitchInfo::attribute_id && mad::is_smp(header_.mgmt_class()))
-      co_return fmt::format("{} is {}: only switches have SwitchInfo", whom, kind_text(node->info.node_type));
-    if (!is_switch && is_about_table()) co_return no_table_text(whom, node->info.node_type);
+    if (node->info.node_type != smp::NodeType::switch_ && is_about_table()) co_return no_table_text(whom, node->info.node_type);
     const std::string words = mad::plain_text(error_, whom);
     if (!is_about_manager() || header_.method() != mad::method::get) co_return words;
     co_return words + ": no subnet manager runs there (ibtool sminfo --all lists them)";
   }
 
   bool is_about_table() const {
-    constexpr std::array tables{smp::LinearForwardingTable::attribute_id, smp::RandomForwardingTable::attribute_id,
-                                smp::MulticastForwardingTable::attribute_id};
+    constexpr std::array tables{smp::SwitchInfo::attribute_id, smp::LinearForwardingTable::attribute_id,
+                                smp::RandomForwardingTable::attribute_id, smp::MulticastForwardingTable::attribute_id};
     return mad::is_smp(header_.mgmt_class()) && std::ranges::find(tables, header_.attribute_id()) != tables.end();
   }
 

@@ -132,7 +132,7 @@ std::string nearest_names(std::string_view word, const std::vector<std::string>&
   std::map<std::string, std::string, std::less<>> by_word;  // the name of a word by which it may have been meant
   for (const std::string& name : names) {
     by_word.emplace(name, name);
-    by_word.emplace(first_word(name), name);
+    for (const std::string_view part : words_of(name)) by_word.emplace(part, name);
   }
   std::vector<std::string> found;
   while (found.size() < most) {

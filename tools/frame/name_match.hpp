@@ -47,7 +47,7 @@ struct NodePort {
 };
 NodePort split_port(std::string_view word);
 
-/// ": did you mean 'compute01 mlx5_0' or 'compute10 mlx5_0'?", with up to three of `names` whose first word or whole is near; empty if
+/// ": did you mean 'compute01 mlx5_0' or 'compute10 mlx5_0'?", with up to three of `names` of which a word, or the whole, is near; empty if
 /// none is.
 std::string nearest_names(std::string_view word, const std::vector<std::string>& names);
 

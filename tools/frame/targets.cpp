@@ -54,7 +54,8 @@ void Targets::read(NamedTarget target) {
   if (address.path) return target.found({std::move(*address.path), target.word});
   if (!target.complaint) target.complaint = std::move(address.why);
   if (!may_name_node(target.word)) throw UsageError(*target.complaint);
-  const bool is_pattern = target.takes_several && NameWord(std::string(split_port(target.word).node)).is_pattern();
+  const NameWord word(std::string{split_port(target.word).node});  // throws for a pattern that is not one
+  const bool is_pattern = target.takes_several && word.is_pattern();
   (is_pattern ? patterns_ : pending_).push_back(std::move(target));
 }
 

@@ -22,7 +22,10 @@ struct Divisions {
 enum class EndKind { none, inexact, exact };
 
 async::Task<EndKind> kind_of(Session& session, std::string word, bool may_sweep) {
+  constexpr std::size_t guid_colons = 3, guid_size = 19;
   if (word.empty()) co_return EndKind::exact;
+  // A GUID has four digits in each group here: 3:0000:0000:0000 is no GUID, but a LID and the beginning of one.
+  if (std::ranges::count(word, ':') == guid_colons && word.size() < guid_size) co_return EndKind::none;
   const Targets::Meaning meaning = co_await session.targets().meaning(std::move(word), may_sweep);
   if (!meaning.path) co_return EndKind::none;
   co_return meaning.is_exact ? EndKind::exact : EndKind::inexact;

@@ -69,6 +69,7 @@ TEST_CASE("name match: NODE/PORT and NODE@PORT") {
 TEST_CASE("name match: the nearest names, three at most") {
   const std::vector<std::string> names{"compute01 mlx5_0", "compute02 mlx5_0", "compute03 mlx5_0", "compute04 mlx5_0", "leaf01"};
   CHECK(nearest_names("leef01", names) == ": did you mean 'leaf01'?");
+  CHECK(nearest_names("leef02", {"MF0;leaf02:SB7800/U1"}) == ": did you mean 'MF0;leaf02:SB7800/U1'?");
   CHECK(nearest_names("zzz", names).empty());
   const std::string text = nearest_names("compute00", names);
   CHECK(std::ranges::count(text, '\'') == 6);
