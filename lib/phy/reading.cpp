@@ -14,6 +14,7 @@
 #include "async/group.hpp"
 #include "iba/generic.hpp"
 #include "mad/pace.hpp"
+#include "phy/contested_ports.hpp"
 #include "subnet/set/set_target.hpp"
 #include "subnet/sweep/mlnx_vendor.hpp"
 
@@ -30,6 +31,10 @@ constexpr unsigned most_planes = 15;  // that plane_ind has room for
 constexpr std::chrono::milliseconds busy_pause{500};
 
 bool is_not_read(const mad::MadError& error) { return dynamic_cast<const mad::NotRead*>(&error) != nullptr; }
+/// Whether an answer came, and is of another register: so a snapshot keeps it.
+bool is_of_other_register(const mad::MadError& error) {
+  return dynamic_cast<const subnet::FalseAnswer*>(&error) != nullptr && dynamic_cast<const subnet::WrongNode*>(&error) == nullptr;
+}
 bool is_busy(std::uint16_t status) { return (status & mad::status::busy) != 0; }
 
 Firmware firmware_of(const mlx::Is4GeneralInfo& info) {
@@ -62,7 +67,7 @@ class Reader {
  public:
   Reader(Reading& into, mad::Transactor& transactor, const subnet::Subnet& subnet, const std::vector<PortIndex>& ports,
          const ReadingOptions& options)
-      : found_(into), transactor_(transactor), subnet_(subnet), ports_(ports), options_(options) {}
+      : found_(into), transactor_(transactor), subnet_(subnet), ports_(ports), options_(options), contested_(contested_ports(subnet)) {}
 
   async::Task<> run() {
     prepare();
@@ -98,6 +103,8 @@ class Reader {
                                            std::vector<std::uint8_t> value);
   void remember_silent();
   void take_path(Device& device, PortIndex port);
+  std::optional<path::Path> path_to(PortIndex port) const;
+  void fail_without_path(PortIndex port);
   std::uint64_t key_of(PortIndex port) const;
   void fail(Device& device, PortIndex port, const StructInfo& info, const mad::Result<mad::Reply>& answer);
   void add_failure(subnet::Failure::Kind kind, PortIndex port, bool whole_node, std::string_view attribute, std::string why,
@@ -120,6 +127,7 @@ class Reader {
   std::vector<Device> devices_;
   /// Layouts that a type of device does not have.
   std::set<std::pair<std::uint64_t, const StructInfo*>> unsupported_;
+  ContestedPorts contested_;
   std::size_t done_{}, requests_{};
   bool is_last_round_{};
 };
@@ -159,11 +167,26 @@ void Reader::remember_silent() {
   }
 }
 
+/// The path of requests to `port`; nothing if they do not reach it, or may reach another one.
+std::optional<path::Path> Reader::path_to(PortIndex port) const {
+  if (options_.paths == nullptr || contested_.contains(subnet_.end_port_of(port))) return std::nullopt;
+  return options_.paths->gmp(port);
+}
+
 /// The path to `port`, if the device has none yet.
 void Reader::take_path(Device& device, PortIndex port) {
-  if (device.path || options_.paths == nullptr) return;
-  device.path = options_.paths->gmp(port);
+  if (device.path) return;
+  device.path = path_to(port);
   device.end_port = port;
+}
+
+/// Says why there is no path to a device.
+void Reader::fail_without_path(PortIndex port) {
+  if (options_.paths == nullptr) return;
+  using Kind = subnet::Failure::Kind;
+  const std::optional<Lid> lid = contested_lid(contested_, subnet_.node(subnet_.port(port).node));
+  if (!lid) return add_failure(Kind::no_record, port, true, "GeneralInfo", options_.paths->why_no_gmp(port));
+  add_failure(Kind::duplicate_lid, port, true, "", fmt::format("Registers are not read: LID {} is claimed by two ports.", lid->value));
 }
 
 async::Task<> Reader::read_device(Device& device) {
@@ -195,8 +218,7 @@ async::Task<bool> Reader::read_general(Device& device) {
   }
   if (!device.path) {
     row.state = DeviceState::unreachable;
-    if (options_.paths != nullptr)
-      add_failure(subnet::Failure::Kind::no_record, first, true, "GeneralInfo", options_.paths->why_no_gmp(first));
+    fail_without_path(first);
     co_return false;
   }
   const bool can_send = co_await may_send(device, device.end_port, *device.path);
@@ -314,21 +336,22 @@ template <class T>
 async::Task<std::optional<T>> Reader::request(Device& device, PortIndex port, T wanted, bool (*is_of)(const T& answer, const T& wanted)) {
   const StructInfo& info = T::info();
   if (is_stopped(device) || is_spent() || unsupported_.contains({device.type, &info})) co_return std::nullopt;
-  const std::optional<path::Path> own = options_.paths->gmp(port);
-  const path::Path path = own ? *own : *device.path;  // a port that is down has no LID of its own
+  const std::optional<path::Path> own = path_to(port);
+  const path::Path path = own ? *own : *device.path;  // a port that is down has no LID of its own; of another one it may be contested
   const PortIndex end_port = own ? port : device.end_port;
   const bool can_send = co_await may_send(device, end_port, path);
   if (!can_send) co_return std::nullopt;
   wanted.vs_key = key_of(end_port);
   const mad::Result<mad::Reply> answer = co_await get(device, path, info, T::register_id, wire::packed_vector(wanted));
-  if (!answer) {
+  if (!answer && !is_of_other_register(answer.error())) {
     fail(device, port, info, answer);
     co_return std::nullopt;
   }
   ++device.answers;
-  const T value = T::unpack(answer->payload());
-  const bool is_this = answer->header().attribute_modifier() == T::register_id && is_layout(answer->payload(), info);
-  if (is_this && is_of(value, wanted)) co_return value;
+  if (answer && answer->header().attribute_modifier() == T::register_id && is_layout(answer->payload(), info)) {
+    const T value = T::unpack(answer->payload());
+    if (is_of(value, wanted)) co_return value;
+  }
   constexpr std::uint16_t no_status = 0;
   if (device.refused.insert(no_status).second)
     add_failure(subnet::Failure::Kind::false_answer, port, false, info.title, "The answer is of another register or index.");

@@ -31,7 +31,7 @@ enum class DeviceState : std::uint8_t {
   no_registers,      ///< GeneralInfo was read, and does not list AccessRegister
   other_vendor,      ///< the device got no request
   not_requested,     ///< nor did this one: ReadingOptions::most_requests were sent, or the reading ended before
-  unreachable,       ///< no GMP reaches it, or its LID is not known to be still its own, so that its VS_Key is not sent
+  unreachable,       ///< no GMP reaches it, or two ports claim its LID, or this is not known to be its own, so that its VS_Key is not sent
   silent,            ///< it does not answer
   refused,           ///< GeneralInfo was refused
   not_read,          ///< the stored fabric that answers does not have its registers

@@ -66,7 +66,9 @@ class TableReader {
   }
 
  private:
+  /// After a query that a sound SA answers, and during which it answered no other one, none is sent: it is silent.
   async::Task<mad::Result<mad::Reply>> ask(const TableInfo& table, bool with_key) {
+    if (silence_) co_return silence_;
     path::Path path = transactor_.sa_path();
     constexpr std::uint64_t usual_key = 1;
     if (with_key && path.ib().sm_key == 0) path.ib().sm_key = usual_key;
@@ -74,7 +76,14 @@ class TableReader {
     const Pattern pattern = query_of(table, transactor_.end_port());
     const std::uint8_t method = exists_once(table.record()) ? mad::method::get : mad::method::get_table;
     const mad::Request request = sa_request(path, table.record(), method, pattern.bytes(), pattern.component_mask());
-    co_return co_await transactor_.try_call(request);
+    const std::size_t answers = answers_;
+    mad::Result<mad::Reply> reply = co_await transactor_.try_call(request);
+    if (reply || !mad::tries_in_vain(reply.error())) {
+      ++answers_;
+    } else if (!with_key && answers == answers_) {
+      silence_ = reply.shared_error();
+    }
+    co_return reply;
   }
 
   void take(std::size_t at, const TableInfo& table, const mad::Result<mad::Reply>& reply) {
@@ -101,7 +110,8 @@ class TableReader {
   mad::Transactor& transactor_;
   TableReading reading_;
   std::vector<std::optional<TableFailure>> failures_;  // by place among the tables
-  std::size_t done_ = 0;
+  std::size_t done_ = 0, answers_ = 0;
+  std::shared_ptr<const mad::MadError> silence_;  // of the query that showed that the SA is silent
 };
 
 }  // namespace
@@ -132,7 +142,9 @@ async::Task<std::vector<TableFailure>> read_tables(mad::Transactor& transactor, 
   const auto read = [&reader, &tables](const TableInfo*& table) {
     return reader.read(static_cast<std::size_t>(&table - tables.data()), *table);
   };
-  co_await async::for_each(tables, tables_at_a_time, read);
+  if (!tables.empty()) co_await read(tables.front());  // shows whether the SA answers
+  std::span<const TableInfo*> others = std::span(tables).subspan(std::min<std::size_t>(tables.size(), 1));
+  co_await async::for_each(others, tables_at_a_time, read);
   co_return reader.failures();
 }
 

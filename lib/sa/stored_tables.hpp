@@ -57,9 +57,10 @@ struct TableFailure {
   std::string why;                             ///< a message for people
 };
 
-/// Reads `tables` from the SA of the transactor's end port, several at a time. Each is requested once. One that fails does not stop
-/// the others. Queries with a key carry the SM_Key of the transactor's SA path, or else the default key of SAs: 1 (iba-defs, SM_Key). The
-/// result is in the order of `tables`. Throws SysError if this host cannot send.
+/// Reads `tables` from the SA of the transactor's end port, the first by itself, the others several at a time. Each is requested once. One
+/// that fails does not stop the others, except where the SA is silent: then no further query is sent, and the tables that were not
+/// requested have the error of the query that was not answered. Queries with a key carry the SM_Key of the transactor's SA path, or else
+/// the default key of SAs: 1 (iba-defs, SM_Key). The result is in the order of `tables`. Throws SysError if this host cannot send.
 async::Task<std::vector<TableFailure>> read_tables(mad::Transactor& transactor, std::vector<const TableInfo*> tables, TableReading reading);
 
 /// Makes the keys in a kept table zero: those of its records, and the SM_Key of its header. `mad` is the reply to the table's query.

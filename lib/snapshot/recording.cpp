@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "snapshot/recording.hpp"
 
+#include "iba-gen/mlx.hpp"
 #include "iba-gen/smp.hpp"
+#include "subnet/set/set_target.hpp"
 
 namespace ib::snapshot {
 
@@ -24,6 +26,15 @@ bool is_of_other_node(const subnet::Subnet& subnet, const AnswerKey& key, const 
   return is_by_lid && smp::NodeInfo::unpack(reply.payload()).node_guid != subnet.node(key.node).guid();
 }
 
+/// Why the answer to a request for a register is not one to it, or null. The modifier names the register, and is not stored with an answer.
+std::shared_ptr<const mad::MadError> as_of_other_register(const mad::Request& request, const mad::Reply& reply) {
+  const bool is_register =
+      request.mgmt_class == mlx::AccessRegister::mgmt_class && request.attribute_id == mlx::AccessRegister::attribute_id;
+  if (!is_register || reply.header().attribute_modifier() == request.attribute_modifier) return nullptr;
+  return std::make_shared<const subnet::FalseAnswer>("The answer is of another register or index.", mad::to_mad(request), reply.bytes,
+                                                     request.path);
+}
+
 }  // namespace
 
 bool was_answered(const mad::Result<mad::Reply>& result) { return result || result.error().status() != 0; }
@@ -35,6 +46,7 @@ void store(Writer& writer, const subnet::Subnet& subnet, const mad::Request& req
   const AnswerKey key = key_of(subnet, place, request);
   if (result && is_of_other_node(subnet, key, *result)) return;
   if (result) {
+    if (const auto error = as_of_other_register(request, *result)) return writer.put_failure(key, *error);
     const mad::DataArea area = stored_area(request.mgmt_class);
     return writer.put_answer(key, Bytes(result->bytes).subspan(area.offset, area.size));
   }

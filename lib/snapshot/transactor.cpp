@@ -20,6 +20,7 @@
 #include "snapshot/format.hpp"
 #include "snapshot/parts.hpp"
 #include "snapshot/recording.hpp"
+#include "subnet/set/set_target.hpp"
 
 namespace ib::snapshot {
 namespace {
@@ -184,6 +185,8 @@ mad::Result<mad::Reply> SnapshotTransactor::answer_of_node(const mad::Request& r
   if (stored->status == no_answer) return stored_timeout(request, *stored);
   if (stored->status == false_answer) {
     const std::string why(stored->payload.begin(), stored->payload.end());
+    if (part_of(request.mgmt_class, request.attribute_id) == Part::phy)
+      return std::shared_ptr<const mad::MadError>(std::make_shared<subnet::FalseAnswer>(why, mad::to_mad(request), Bytes{}, request.path));
     return std::shared_ptr<const mad::MadError>(std::make_shared<mad::MadError>(why, mad::to_mad(request), Bytes{}, request.path));
   }
   std::vector<std::uint8_t>& payload = stored->payload;

@@ -216,7 +216,9 @@ async::Task<> Engine::read_phy(std::shared_ptr<FabricReader> reader) {
   PhyRound round;
   round.begun = loop_.now();
   round.fabric = reader->fabric();
-  round.reading = co_await reader->read_phy();
+  constexpr unsigned readings_until_retry = 12;
+  if (phy_rounds_++ % readings_until_retry == 0) phy_silences_.clear();
+  round.reading = co_await reader->read_phy(phy_silences_);
   round.time = loop_.clock().wall_time();
   round.took = loop_.now() - round.begun;
   const auto is_unread = [](const phy::DeviceRow& row) { return row.state != phy::DeviceState::read; };

@@ -128,6 +128,8 @@ class Engine {
     async::Duration took{};
   };
   PhyRound phy_, phy_before_;
+  unsigned phy_rounds_{};                  ///< readings of registers that were begun
+  std::map<Guid, unsigned> phy_silences_;  ///< how often devices were silent in them, since all got requests
   SweepCauses causes_;
   bool is_sweep_urgent_{};
   bool is_extra_round_{};                                    ///< this round comes before its time, for a sweep

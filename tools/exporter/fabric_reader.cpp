@@ -9,6 +9,7 @@
 #include "counters/owner.hpp"
 #include "counters/readings.hpp"
 #include "iba-gen/pm.hpp"
+#include "subnet/diff/counterparts.hpp"
 #include "subnet/model/port_checks.hpp"
 #include "subnet/model/rate.hpp"
 #include "subnet/set/set_target.hpp"
@@ -35,6 +36,7 @@ path::Path start_of(Stack& stack) {
 }
 
 constexpr std::size_t checks_at_once = 160;
+constexpr unsigned readings_until_silent = 2;  // of registers
 
 PortStates::State state_of(const smp::PortInfo& info) {
   return {static_cast<std::uint8_t>(info.port_state), static_cast<std::uint8_t>(info.port_physical_state)};
@@ -252,8 +254,13 @@ async::Task<Polled> FabricReader::poll() {
   co_return polled;
 }
 
-async::Task<std::shared_ptr<const phy::Reading>> FabricReader::read_phy() {
+async::Task<std::shared_ptr<const phy::Reading>> FabricReader::read_phy(std::map<Guid, unsigned>& silences) {
   const subnet::Subnet& subnet = fabric_->subnet;
+  std::set<subnet::NodeIndex> silent;
+  for (const auto& [guid, times] : silences) {
+    const subnet::NodeIndex node = subnet.find_node(guid);
+    if (times >= readings_until_silent && node != subnet::none && subnet::has_own_guid(subnet, node)) silent.insert(node);
+  }
   std::vector<PortIndex> ports;
   const auto take = [&](PortIndex port) {
     if (subnet.port(port).has_info && subnet::is_mellanox(subnet.node(subnet.port(port).node).info)) ports.push_back(port);
@@ -268,7 +275,12 @@ async::Task<std::shared_ptr<const phy::Reading>> FabricReader::read_phy() {
   options.paths = &paths_;
   options.wanted = phy::Wanted::ports_and_environment;
   options.histogram = options.board = true;
+  options.silent = &silent;
   phy::Reading found = co_await phy::read_phy(senders_.gmps(), subnet, std::move(ports), std::move(options));
+  for (const phy::DeviceRow& device : found.devices) {
+    unsigned& times = silences[subnet.node(device.node).guid()];
+    times = device.state == phy::DeviceState::silent ? times + 1 : 0;
+  }
   co_return std::make_shared<const phy::Reading>(std::move(found));
 }
 

@@ -65,7 +65,9 @@ class FabricReader {
   /// Reads the SMInfo of each end port that had a subnet manager at the sweep, and of the one that this port had as its master.
   async::Task<std::shared_ptr<const metrics::Managers>> read_managers();
   /// Reads the registers of the ports of switches, with HCAs those of them too, and the environment of switches. What fails is not there.
-  async::Task<std::shared_ptr<const phy::Reading>> read_phy();
+  /// Devices that were silent in two readings running get no request: a protected one counts each as a violation of its key. `silences`,
+  /// which must outlive the task, has how often each was silent, and gets what this reading found; without them all devices get requests.
+  async::Task<std::shared_ptr<const phy::Reading>> read_phy(std::map<Guid, unsigned>& silences);
 
  private:
   path::Path polling_start() const;

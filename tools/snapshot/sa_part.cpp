@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "sa/stored_tables.hpp"
 
@@ -18,7 +19,7 @@ bool is_timeout(const sa::TableFailure& failed) { return failed.error && mad::tr
 
 }  // namespace
 
-async::Task<snapshot::SurveyedPart> read_sa_part(Session& session, snapshot::Writer& writer) {
+async::Task<snapshot::SurveyedPart> read_sa_part(Session& session, snapshot::Writer& writer, bool& is_silent) {
   using Kind = subnet::Failure::Kind;
   snapshot::SurveyedPart result;
   co_await session.prepare_sa();
@@ -39,11 +40,14 @@ async::Task<snapshot::SurveyedPart> read_sa_part(Session& session, snapshot::Wri
   };
   reading.progress = [&session](std::size_t done, std::size_t of) { session.progress().count(done, of, "tables of the SA"); };
   const std::vector<sa::TableFailure> failed = co_await sa::read_tables(transactor, std::move(tables), std::move(reading));
-  if (result.answered == 0 && std::ranges::all_of(failed, is_timeout)) {
+  is_silent = result.answered == 0 && std::ranges::all_of(failed, is_timeout);
+  if (is_silent) {
     result.failures.push_back(failure(Kind::no_answer, "The subnet administrator does not answer.", failed.front().error));
     co_return result;
   }
+  std::set<const mad::MadError*> said;  // the tables that are left after the SA fell silent have one error
   for (const sa::TableFailure& one : failed) {
+    if (one.error && !said.insert(one.error.get()).second) continue;
     const bool is_refused = one.error && !is_timeout(one);
     if (is_refused) {
       ++result.refused;

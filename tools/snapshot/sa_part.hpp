@@ -9,7 +9,7 @@
 namespace ib::tools {
 
 /// Reads the tables into `writer`. SurveyedPart counts tables. A table that the SA does not have is refused; one that does not arrive is a
-/// failure, and an SA that answers nothing is one failure.
-async::Task<snapshot::SurveyedPart> read_sa_part(Session& session, snapshot::Writer& writer);
+/// failure, and an SA that answers nothing is one failure; then sets `is_silent`, which must outlive the task.
+async::Task<snapshot::SurveyedPart> read_sa_part(Session& session, snapshot::Writer& writer, bool& is_silent);
 
 }  // namespace ib::tools

@@ -178,8 +178,9 @@ class Snapshot final : public Command {
     how.disown = [&writer](const snapshot::AnswerKey& key, const mad::MadError& why) { writer.put_failure(key, why); };
     how.progress = [&progress](Part part, std::uint64_t done, std::uint64_t of) { progress.count(part, done, of); };
     how.take_mlnx = [&fabric](PortIndex at, const smp::MlnxExtPortInfo& info) { take_fdr10(fabric.subnet, at, info); };
-    how.find_paths = [&session, &paths] { return session.read_service_levels(paths); };
-    how.read_sa = [&session, &writer](mad::Transactor&) { return read_sa_part(session, writer); };
+    bool is_sa_silent = false;
+    how.find_paths = [&session, &paths, &is_sa_silent] { return find_paths(session, paths, is_sa_silent); };
+    how.read_sa = [&session, &writer, &is_sa_silent](mad::Transactor&) { return read_sa_part(session, writer, is_sa_silent); };
     how.read_phy = [&session, &fabric, &paths](mad::Transactor& transactor) {
       return read_phy_part(session, transactor, fabric.subnet, paths);
     };
@@ -202,6 +203,13 @@ class Snapshot final : public Command {
     std::vector<subnet::Failure> failures;
     for (auto& [part, reading_of] : readings) std::ranges::move(reading_of.failures, std::back_inserter(failures));
     co_return failures;
+  }
+
+  /// An SA that was silent to the queries for its tables gets no further one.
+  static async::Task<> find_paths(Session& session, subnet::PortPaths& paths, const bool& is_sa_silent) {
+    if (!is_sa_silent) co_return co_await session.read_service_levels(paths);
+    paths.do_without("the subnet administrator does not answer");
+    if (!session.options().skip_sl) session.report_sl_0(paths.why_sl_0());
   }
 
   static void take_fdr10(subnet::Subnet& subnet, PortIndex at, const smp::MlnxExtPortInfo& info) {

@@ -11,6 +11,7 @@
 #include "base/escape.hpp"
 #include "health/checks/check_functions.hpp"
 #include "health/checks/evidence.hpp"
+#include "health/checks/versions.hpp"
 
 namespace ib::health {
 namespace {
@@ -24,9 +25,6 @@ void each_environment(const Input& input, Use use) {
     if (const phy::EnvironmentRow* row = input.phy.environment(node); row != nullptr) use(node, *row);
   }
 }
-
-/// A version of firmware, and the nodes that run it.
-using NodesByVersion = std::map<std::string, std::vector<NodeIndex>>;
 
 }  // namespace
 
@@ -62,24 +60,18 @@ void find_slow_fans(const Input& input, Findings& findings) {
 }
 
 void find_mixed_firmware(const Input& input, Findings& findings) {
-  std::map<std::pair<std::uint16_t, std::string>, NodesByVersion> kinds;  // by device ID and PSID
+  std::map<std::pair<std::uint16_t, std::string>, PlacesByVersion> kinds;  // by device ID and PSID
   for (NodeIndex node = 0; node < input.subnet.nodes().size(); ++node) {
     const phy::Firmware* firmware = input.phy.firmware(node);
     if (firmware != nullptr) kinds[{input.subnet.node(node).info.device_id, firmware->psid}][firmware->version].push_back(node);
   }
   for (const auto& [kind, versions] : kinds) {
     if (versions.size() < 2) continue;
-    const auto most = std::ranges::max_element(versions, {}, [](const auto& version) { return version.second.size(); });
+    const OddVersions odd = odd_versions(versions);
     Finding finding;
     finding.subject = Finding::Subject::group;
-    std::string texts;
-    for (const auto& [version, nodes] : versions) {
-      if (version == most->first) continue;
-      for (const NodeIndex node : nodes) finding.ends.push_back({node, subnet::none});
-      texts += (texts.empty() ? "" : ", ") + version;
-    }
-    finding.detail = fmt::format("Device 0x{:x}, PSID {}: firmware {} here, {} in {} others.", kind.first, in_quotes(kind.second), texts,
-                                 most->first, most->second.size());
+    for (const NodeIndex node : odd.places) finding.ends.push_back({node, subnet::none});
+    finding.detail = fmt::format("Device 0x{:x}, PSID {}: {}.", kind.first, in_quotes(kind.second), odd.text);
     findings.push_back(std::move(finding));
   }
 }

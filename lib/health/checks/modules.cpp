@@ -12,6 +12,7 @@
 #include "base/escape.hpp"
 #include "health/checks/check_functions.hpp"
 #include "health/checks/evidence.hpp"
+#include "health/checks/versions.hpp"
 #include "phy/thresholds.hpp"
 #include "phy/trouble.hpp"
 
@@ -46,23 +47,13 @@ bool is_fault(const PortRow& row) {
   return row.has(phy::Part::troubleshooting) && std::ranges::find(harmless, static_cast<reg::LinkTrouble>(row.trouble)) == harmless.end();
 }
 
-/// The ports of modules of one kind, by the firmware of these.
-using ByFirmware = std::map<std::string, std::vector<PortIndex>>;
-
 /// Adds a finding of the modules of one kind whose firmware is not that of most.
-void find_odd_modules(const Input& input, const std::string& kind, const ByFirmware& versions, Findings& findings) {
+void find_odd_modules(const Input& input, const std::string& kind, const PlacesByVersion& versions, Findings& findings) {
   if (versions.size() < 2) return;
-  const auto most = std::ranges::max_element(versions, {}, [](const auto& version) { return version.second.size(); });
-  std::vector<PortIndex> odd;
-  std::string texts;
-  for (const auto& [version, ports] : versions) {
-    if (version == most->first) continue;
-    odd.insert(odd.end(), ports.begin(), ports.end());
-    texts += (texts.empty() ? "" : ", ") + version;
-  }
-  Finding finding = on_ports(input.subnet, odd);
+  const OddVersions odd = odd_versions(versions);
+  Finding finding = on_ports(input.subnet, odd.places);
   finding.subject = Finding::Subject::group;
-  finding.detail = fmt::format("{}: firmware {} here, {} in {} others.", kind, texts, most->first, most->second.size());
+  finding.detail = fmt::format("{}: {}.", kind, odd.text);
   findings.push_back(std::move(finding));
 }
 
@@ -139,7 +130,7 @@ void find_down_ports(const Input& input, Findings& findings) {
 }
 
 void find_mixed_modules(const Input& input, Findings& findings) {
-  std::map<std::string, ByFirmware> kinds;
+  std::map<std::string, PlacesByVersion> kinds;
   input.each_phy_row([&](PortIndex at, const PortRow& row) {
     const std::string part = phy::padded_text(row.module.part_number), firmware = phy::module_firmware(row);
     if (!part.empty() && !firmware.empty())

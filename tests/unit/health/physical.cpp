@@ -240,6 +240,22 @@ TEST_CASE("module-mixed and firmware-mixed are infos on those that differ from m
   CHECK(diagnosis.findings[1].ends[0].node == patched.node(Patient::host3));
   CHECK(*diagnosis.findings[1].level == Level::info);
 
+  Patched halves;
+  bool is_first = false;
+  for (phy::PortRow& row : halves.reading.ports) {
+    row.module.firmware = (46U << 24 | 120U << 16) + (is_first ? 1 : 2);
+    is_first = !is_first;
+  }
+  const std::size_t modules = halves.reading.ports.size();
+  REQUIRE(modules % 2 == 0);
+  for (const auto& [id, version] : {std::pair{Patient::host0, "28.41"}, {Patient::host3, "28.40"}})
+    halves.reading.devices.push_back({halves.node(id), phy::DeviceState::read, phy::Firmware{0, 0, "PSID", version, 0}});
+  const Diagnosis even = halves.look();
+  REQUIRE(Patient::checks_of(even) == Found{"module-mixed", "firmware-mixed"});
+  CHECK(even.findings[0].ends.size() == modules);
+  CHECK(even.findings[1].ends.size() == 2);
+  CHECK_THAT(even.findings[1].detail, contains("firmware 28.40 in 1, 28.41 in 1: none is that of most."));
+
   Patched vendors;
   for (const auto& [id, vendor] : {std::pair{Patient::leaf0, "A"}, {Patient::host0, "B\x1b"}}) {
     vendors.row(id, 1).module.type = reg::ModuleType::optical_module;

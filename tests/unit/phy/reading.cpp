@@ -14,6 +14,7 @@
 #include "iba-gen/reg.hpp"
 #include "iba/generic.hpp"
 #include "iba/registry.hpp"
+#include "phy/contested_ports.hpp"
 #include "support/catch.hpp"
 #include "support/fake_registers.hpp"
 #include "support/swapped_lids.hpp"
@@ -275,6 +276,25 @@ TEST_CASE_METHOD(Bench, "an answer of another port, page or register is not take
   read();
   for (const PortRow& row : found.ports) CHECK_FALSE(row.is_known());
   CHECK(found.failures.size() == 2);  // one a device, whatever it answers of how many registers
+}
+
+TEST_CASE_METHOD(Bench, "devices whose LID two ports claim get no request, since it is not known which of them answers") {
+  const FakeFabric::NodeId twin = fabric.add_ca(0x300, 1, "twin");
+  fabric.link(leaf, 3, twin, 1);
+  fabric.assign_lids();
+  fabric.node(twin).ports.at(1).info.lid = fabric.node(other).ports.at(1).info.lid;
+  FakeRegisters& of_twin = run_registers(fabric, twin);
+  add_port(of_twin, 1);
+  read();
+  CHECK(other_registers->times() == 0);
+  CHECK(of_twin.times() == 0);
+  CHECK(found.devices.at(0).state == DeviceState::read);
+  CHECK(found.devices.at(1).state == DeviceState::unreachable);
+  CHECK_FALSE(found.ports.at(3).is_known());
+  REQUIRE(found.failures.size() == 1);
+  CHECK(found.failures[0].kind == subnet::Failure::Kind::duplicate_lid);
+  CHECK_THAT(found.failures[0].why, ibtest::contains(" is claimed by two ports."));
+  CHECK(contested_ports(swept->subnet).size() == 2);
 }
 
 namespace {

@@ -226,6 +226,24 @@ TEST_CASE("a table that fails does not stop the others; one that takes no key co
   CHECK(kept.size() + failed.size() == all_tables().size());
 }
 
+TEST_CASE("an SA that is silent from the first query on, or falls silent, gets no further one") {
+  const sys::EndPort port = make_end_port(0);
+  const std::size_t answers = GENERATE(std::size_t{0}, std::size_t{5});
+  std::size_t asked = 0;
+  Scripted sa(port, [&](const mad::Request& request) { return asked++ < answers ? empty_answer(request) : no_answer(request); });
+  std::size_t kept = 0;
+  sa::TableReading reading;
+  reading.keep = [&](const sa::TableInfo&, const mad::Reply&) { ++kept; };
+  const std::vector<sa::TableFailure> failures = read(sa, std::move(reading));
+  CHECK(kept == answers);
+  const std::size_t in_vain = sa.asked.size() - answers;
+  CHECK(in_vain >= 1);
+  CHECK(in_vain <= (answers == 0 ? 1U : 4U));  // of those that are sent together
+  REQUIRE(failures.size() == all_tables().size() - answers);
+  REQUIRE(failures.size() > in_vain + 3);
+  for (std::size_t at = in_vain; at < failures.size(); ++at) CHECK(failures[at].error == failures.back().error);
+}
+
 TEST_CASE("hidden keys are zero in every record, and nothing else is") {
   Bench bench;
   bench.keep("PortInfoRecord", std::vector{port_info(1, 1, 0), port_info(2, 1, 0)});

@@ -136,6 +136,19 @@ TEST_CASE_METHOD(Bench, "Exporter: findings of the physical layer come from the 
   CHECK(findings("fec-uncorrectable", "error") == "1");
 }
 
+TEST_CASE_METHOD(Bench, "Exporter: a device that was silent in two readings running gets a request in every twelfth one") {
+  of_host.is_silent = true;
+  start();
+  run_for(100s);
+  const std::size_t tries = of_host.service().requests;
+  CHECK(tries != 0);
+  run_for(10 * 300s);
+  CHECK(of_host.service().requests == 2 * tries);
+  run_for(2 * 300s);
+  CHECK(of_host.service().requests == 3 * tries);
+  CHECK(of_leaf.times() > 12);
+}
+
 TEST_CASE("Exporter: without --phy nobody is asked for registers, also where there are findings") {
   ExporterBench bench;
   FakeRegisters& registers = run_registers(bench.fabric, leaf0);

@@ -256,6 +256,24 @@ TEST_CASE_METHOD(PhyBench,
   CHECK(run({"query", "VendGet", "PDDRModule", "3", "--skip-sl", "--field", "local_port=1,pnat=1", "--vskey", file}).status == 0);
 }
 
+TEST_CASE_METHOD(PhyBench, "an answer of another register is no more true in a snapshot than live") {
+  of_other->answers_instead = reg::Mtmp::register_id;
+  of_leaf->wrong_port = true;
+  const ibtest::TemporaryDirectory dir;
+  const std::string file = dir.file("one");
+  run({"snapshot", file, "--only", "topology,phy"});
+  for (const std::string command : {"phy", "modules", "environment"}) {
+    INFO(command);
+    const auto live = run({command, "--skip-sl", "--json"}), stored = run({command, "--from", file, "--json"});
+    CHECK(live.out == stored.out);
+    CHECK(live.status == stored.status);
+    CHECK_THAT(stored.out, !contains("SERIAL-A"));
+  }
+  const auto live = run({"phy", "--skip-sl"}), stored = run({"phy", "--from", file});
+  CHECK(live.out == stored.out);
+  CHECK(live.err == stored.err);
+}
+
 TEST_CASE_METHOD(PhyBench, "health --phy is answered by a snapshot with registers; of one without it says that it has none") {
   of_leaf->set<reg::PddrModule>(2, "temperature", 80U * 256);
   of_leaf->set<reg::PddrModule>(2, "temperature_high_th", 70U * 256);

@@ -155,6 +155,9 @@ TEST_CASE_METHOD(Bench, "what does not answer is listed once, counted, and statu
     CHECK(outcome.status == 4);
     CHECK(outcome.err == "E: The subnet administrator does not answer.\n");
     CHECK_THAT(outcome.out, ibtest::ends_with("; not complete\n"));
+    sa.asked.clear();
+    take({"--only", "sa,counters"});
+    CHECK(sa.asked.size() == 4);  // the tries of one query
   }
 }
 
