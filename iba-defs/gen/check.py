@@ -229,7 +229,13 @@ def check_registers(structs, errors):
         seen[key] = s
 
 
-def check_query(s, q, structs, errors):
+def capabilities(enums):
+    """What PortInfo says of a port: name → number."""
+    mask = enums.get("smp::CapabilityMask")
+    return {v.name: v.number for v in mask.values} if mask else {}
+
+
+def check_query(s, q, structs, enums, errors):
     """What one <query> says."""
     def bad(text):
         errors.append(q.where.error(f"{s.qname}: {text}"))
@@ -248,8 +254,10 @@ def check_query(s, q, structs, errors):
         bad("argument=, members= and trust= are for records")
     if bool(q.argument) != bool(q.members):
         bad("argument= and members= go together")
-    if (q.modifier or q.switches or q.vendor) and is_record:
-        bad("modifier=, nodes= and vendor= are for SMPs")
+    if (q.modifier or q.switches or q.vendor or q.needs) and is_record:
+        bad("modifier=, nodes=, vendor= and needs= are for SMPs")
+    if q.needs and not is_record and q.needs not in capabilities(enums):
+        bad(f"needs= is a value of smp::CapabilityMask, not '{q.needs}'")
     if q.modifier and q.access in ("port", "block"):
         bad("a fixed modifier= goes with access node")
     if q.access in ("port", "block") and not any(m.name == "port" or q.access == "block" for m in s.modifiers):
@@ -262,12 +270,12 @@ def check_query(s, q, structs, errors):
             bad("entries= names the field of smp::SwitchInfo that has the number of entries of a table in blocks")
 
 
-def check_queries(structs, errors, by_name):
+def check_queries(structs, errors, by_name, enums):
     """The words by which attributes are read: each means one of them, among SMPs and among records."""
     seen = {}
     for s in structs:
         for q in s.queries:
-            check_query(s, q, by_name, errors)
+            check_query(s, q, by_name, enums, errors)
             for word in filter(None, (q.name, q.alias)):
                 key = (q.access == "record", word.lower())
                 if key in seen and seen[key] is not q:
@@ -305,7 +313,7 @@ def check(model):
         check_masks(s, errors)
     check_attributes(model.structs, errors)
     check_registers(model.structs, errors)
-    check_queries(model.structs, errors, structs)
+    check_queries(model.structs, errors, structs, enums)
     order = {s.qname: i for i, s in enumerate(model.structs)}
     for s in model.structs:
         for f in s.fields:

@@ -109,6 +109,7 @@ class Query:
     switches: bool  # only switches have it
     vendor: bool  # only devices of Mellanox have it
     classic: bool  # a name of python-rdma
+    needs: str  # a flag of smp::CapabilityMask: only ports that have it answer
 
 
 @dataclass
@@ -178,7 +179,7 @@ ATTRIBUTES = {  # element: (required, optional)
                "secret", "well-known", "meaning", "changes", "identifies", "libibmad", "libibmad-bits", "libibmad-rank", "dump")),
     "modifier": (("name", "offset", "bits"), ()),
     "query": (("access",), ("name", "alias", "about", "snapshot", "entries", "argument", "members", "trust", "modifier", "nodes", "vendor",
-                            "classic")),
+                            "classic", "needs")),
     "mask-bit": (("member", "bit"), ()),
 }
 PARENTS = {"chapter": (None,), "enum": ("chapter",), "value": ("enum",), "struct": ("chapter",), "register": ("chapter",),
@@ -296,7 +297,8 @@ class Reader:
                 self.errors.append(where.error(f"{name}= is {' or '.join(known)}, not '{a[name]}'"))
         s.queries.append(Query(where, a["access"], a.get("name", s.title), a.get("alias", ""), a.get("about", ""), a.get("snapshot", ""),
                                a.get("entries", ""), a.get("argument", ""), a.get("members", ""), a.get("trust", ""),
-                               self.number(where, "modifier", a.get("modifier"), 0), "nodes" in a, "vendor" in a, "classic" in a))
+                               self.number(where, "modifier", a.get("modifier"), 0), "nodes" in a, "vendor" in a, "classic" in a,
+                               a.get("needs", "")))
 
     def start_field(self, where, a):
         f = Field(where, a["name"], a["iba"], a.get("legacy", ""), a.get("legacy-sa", ""), a.get("legacy-perf", ""),

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """Emitter of what <query> says: the attributes that commands read by name (lib/iba/queries.hpp). The rows hold no pointers: words are
 places in one text, so that nothing is relocated when a program starts."""
+from check import capabilities
 from cpp import quoted
 
 WORDS = ("name", "alias", "about", "part", "entries", "argument", "members")
@@ -18,11 +19,13 @@ def rows(model):
         return places[word]
 
     place("")
+    flags = capabilities({e.qname: e for e in model.enums})
     for number, s in enumerate(model.structs):
         for q in s.queries:
             words = ", ".join(str(place(getattr(q, word))) for word in WORDS)
             out.append(f"{number}, Access::{q.access}, {'true' if q.switches else 'false'}, {'true' if q.vendor else 'false'}, "
-                       f"{'true' if q.classic else 'false'}, Trust::{q.trust or 'none'}, {q.modifier:#x}, {{{words}}}")
+                       f"{'true' if q.classic else 'false'}, Trust::{q.trust or 'none'}, {q.modifier:#x}, "
+                       f"{flags.get(q.needs, 0):#x}, {{{words}}}")
     return out, text
 
 

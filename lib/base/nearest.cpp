@@ -2,6 +2,7 @@
 #include "base/nearest.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <vector>
@@ -47,6 +48,32 @@ std::string_view nearest(std::string_view word, std::span<const std::string_view
 std::string did_you_mean(std::string_view word, std::span<const std::string_view> candidates, std::string_view otherwise) {
   const std::string_view meant = nearest(word, candidates);
   return meant.empty() ? std::string(otherwise) : fmt::format(": did you mean {}?", meant);
+}
+
+std::vector<std::string_view> nearest_few(std::string_view word, std::span<const std::string_view> candidates) {
+  constexpr std::size_t most = 3, least_letters = 3;
+  const std::string_view best = nearest(word, candidates);
+  const std::size_t letters = letters_between(word, best);
+  const std::string part = to_lower(word);
+  std::vector<std::string_view> few;
+  for (const std::string_view candidate : candidates) {
+    if (few.size() == most) break;
+    // A name with more words around it is hardly another proposal.
+    const bool is_there = std::ranges::any_of(few, [&](std::string_view one) { return candidate.find(one) != std::string_view::npos; });
+    if (is_there) continue;
+    const bool is_near = best.empty() ? word.size() >= least_letters && to_lower(candidate).find(part) != std::string::npos
+                                      : letters_between(word, candidate) == letters && candidate.size() > letters;
+    if (is_near) few.push_back(candidate);
+  }
+  return few;
+}
+
+std::string did_you_mean_of_list(std::string_view word, std::span<const std::string_view> candidates, std::string_view list) {
+  const std::vector<std::string_view> few = nearest_few(word, candidates);
+  std::string text;
+  if (!few.empty()) text = fmt::format(": did you mean {}?", fmt::join(few, ", "));
+  if (!list.empty()) text += fmt::format(" ({} lists all)", list);
+  return text;
 }
 
 }  // namespace ib

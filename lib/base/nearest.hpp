@@ -24,10 +24,18 @@ std::string_view nearest(std::string_view word, std::span<const std::string_view
 /// ": did you mean NEAREST?" to end a complaint about `word`, or `otherwise` if no candidate is near.
 std::string did_you_mean(std::string_view word, std::span<const std::string_view> candidates, std::string_view otherwise = {});
 
+/// The few candidates that are nearest to `word`: those with the same least distance, as of nearest(); else the first ones that contain it
+/// from the second letter on.
+std::vector<std::string_view> nearest_few(std::string_view word, std::span<const std::string_view> candidates);
+
+/// ": did you mean NodeInfo, PortInfo?" to end a complaint about `word`, and behind it " (LIST lists all)" where `list` is not empty.
+std::string did_you_mean_of_list(std::string_view word, std::span<const std::string_view> candidates, std::string_view list);
+
 /// The element of `table` that `word` means, in any case: one of its `names(element)`, or an abbreviation of no other element. Elements
-/// that are `preferred` are asked for abbreviations before the others. Throws UsageError.
+/// that are `preferred` are searched for abbreviations before the others. `list` is the command that lists them all, for the complaint.
+/// Throws UsageError.
 template <class T, class Names>
-const T& find_by_prefix(std::string_view word, std::span<const T> table, bool T::*preferred, Names names) {
+const T& find_by_prefix(std::string_view word, std::span<const T> table, bool T::*preferred, Names names, std::string_view list = {}) {
   const std::string given = to_lower(word);
   const T* found[2] = {nullptr, nullptr};  // preferred, others
   bool ambiguous[2] = {false, false};
@@ -47,7 +55,7 @@ const T& find_by_prefix(std::string_view word, std::span<const T> table, bool T:
     if (ambiguous[kind]) throw UsageError("Ambiguous operation " + in_quotes(given));
     if (found[kind] != nullptr) return *found[kind];
   }
-  throw UsageError("Unknown operation " + in_quotes(given) + did_you_mean(given, all));
+  throw UsageError("Unknown operation " + in_quotes(given) + did_you_mean_of_list(given, all, list));
 }
 
 }  // namespace ib

@@ -28,7 +28,8 @@ std::span<const QueryInfo> all_queries() {
                       .classic = row.classic,
                       .trust = row.trust,
                       .argument = words + argument,
-                      .members = words + members});
+                      .members = words + members,
+                      .needs = row.needs});
     }
     return made;
   }();

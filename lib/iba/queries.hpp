@@ -44,6 +44,7 @@ struct QueryInfo {
   Trust trust;
   std::string_view argument;  ///< of a record, the short form in help texts: `[LID]/[PORT]`; empty if there is none
   std::string_view members;   ///< of a record, the members that the short form sets: `endportLID/portNum`
+  std::uint32_t needs;        ///< flags of smp::CapabilityMask: ports that do not have all of them are taken not to answer; usually 0
 
   bool by_smp() const { return access != Access::record; }
 };
@@ -62,7 +63,7 @@ struct QueryRow {
   Access access;
   bool switches, vendor, classic;
   Trust trust;
-  std::uint32_t modifier;
+  std::uint32_t modifier, needs;
   std::array<std::uint16_t, 7> words;
 };
 struct QueryRows {

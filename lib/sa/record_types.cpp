@@ -49,9 +49,9 @@ std::span<const RecordType> record_types() {
   return all;
 }
 
-const RecordType& find_record_type(std::string_view word) {
+const RecordType& find_record_type(std::string_view word, std::string_view list) {
   const auto names = [](const RecordType& type) { return std::array<std::string_view, 3>{type.name, type.alias, type.info().iba_name}; };
-  return find_by_prefix(word, record_types(), &RecordType::classic, names);
+  return find_by_prefix(word, record_types(), &RecordType::classic, names, list);
 }
 
 std::vector<std::pair<std::string_view, std::string>> take_argument(const RecordType& type, std::vector<std::string>& words) {

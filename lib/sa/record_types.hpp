@@ -28,8 +28,8 @@ struct RecordType {
 std::span<const RecordType> record_types();
 
 /// The record with that name, alias or structure name. Letter case does not matter, and an unambiguous abbreviation is enough.
-/// Throws UsageError "Unknown operation 'zz'" or "Ambiguous operation 's'".
-const RecordType& find_record_type(std::string_view word);
+/// Throws UsageError "Unknown operation 'zz'" or "Ambiguous operation 's'"; `list` is the command that lists all names, for the first.
+const RecordType& find_record_type(std::string_view word, std::string_view list = {});
 
 /// The members of the short form with their given values. Removes the words of the short form from the front of `words`: at
 /// most as many as `argument` has.

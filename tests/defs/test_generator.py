@@ -152,13 +152,16 @@ class Complaints(unittest.TestCase):
                 ('access="record" argument="LID"', "argument= and members= go together"),
                 ('access="record" trust="some"', "unknown trust 'some'"),
                 ('access="record" snapshot="lft"', "a record belongs to the part sa of a snapshot"),
-                ('access="record" modifier="4"', "modifier=, nodes= and vendor= are for SMPs"),
+                ('access="record" needs="is_sm"', "modifier=, nodes=, vendor= and needs= are for SMPs"),
+                ('access="record" modifier="4"', "modifier=, nodes=, vendor= and needs= are for SMPs"),
                 ('access="node"', "access node is for attributes of class 0x01")):
             more = record if "node" not in words else record.replace("GetTable", "Get")
             self.check(struct(query(words), whole, more=more), (3, "t::S: " + complaint))
         self.check(struct(port, query('access="port" modifier="4"'), whole, more=smp), (4, "t::S: a fixed modifier= goes with access node"))
         self.check(struct(query('access="node"'), whole, more=smp.replace("Get", "Set")),
                    (3, "t::S: an SMP that is read has the method Get"))
+        self.check(struct(query('access="node" needs="is_smm"'), whole, more=smp),
+                   (3, "t::S: needs= is a value of smp::CapabilityMask, not 'is_smm'"))
         self.check(struct(query('access="node" vendor="Cisco"'), whole, more=smp), (3, "vendor= is Mellanox, not 'Cisco'"))
         self.check(struct(query('access="node" name="A" alias="B"'), query('access="node" name="b"'), whole, more=smp),
                    (4, "t::S: 'b' is a name already, of line 3 in t.xml"))

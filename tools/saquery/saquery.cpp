@@ -31,10 +31,12 @@ std::string item_list() {
   return text + "A LID may be given as any TARGET, such as the name of its node.";
 }
 
+const sa::RecordType& record_type(std::string_view word) { return sa::find_record_type(word, "ibtool help saquery"); }
+
 /// "LID=", …: the members of the records that `item` names.
 std::vector<std::string> member_assignments(const std::string& item) {
   std::vector<std::string> words;
-  for (const sa::Component& component : sa::components(sa::Pattern(sa::find_record_type(item).info()).form())) {
+  for (const sa::Component& component : sa::components(sa::Pattern(record_type(item).info()).form())) {
     if (!component.reserved) words.push_back(component.member + "=");
   }
   return words;
@@ -175,7 +177,7 @@ class Saquery final : public Command {
     if (list_ == ListKind::managers) return {};
     if (list_ != ListKind::records) return node_list_keys();
     const std::string item = !record_.empty() ? record_ : words_.empty() ? "NodeRecord" : words_.front();
-    return keys_of(RecordTable::columns_of(sa::Pattern(sa::find_record_type(item).info()).answer(), Keys::hidden));
+    return keys_of(RecordTable::columns_of(sa::Pattern(record_type(item).info()).answer(), Keys::hidden));
   }
 
   std::optional<std::string> first_word() const { return words_.empty() ? std::nullopt : std::optional(words_[0]); }
@@ -218,7 +220,7 @@ class Saquery final : public Command {
       record_ = words_[0];
       words_.erase(words_.begin());
     }
-    const sa::RecordType& type = sa::find_record_type(record_);
+    const sa::RecordType& type = record_type(record_);
     const Assignments assignments = take_assignments(words_);
     const std::vector<std::string> given = words_;
     const auto arguments = sa::take_argument(type, words_);

@@ -7,6 +7,7 @@
 
 #include "report/field_columns.hpp"
 #include "subnet/model/order.hpp"
+#include "subnet/model/port_paths.hpp"
 #include "subnet/sweep/mlnx_vendor.hpp"
 #include "subnet/sweep/survey.hpp"
 #include "tools/shared/fabric_columns.hpp"
@@ -97,26 +98,35 @@ bool may_have(const subnet::Node& node, const QueryInfo& query) {
   return !query.vendor || subnet::is_mellanox(node.info);
 }
 
-/// The ports to which the request goes: each port of a node, or one that leads to it.
+/// Whether the port may have the attribute. The CapabilityMask of all ports of a switch is that of its port 0.
+bool may_have(const Fabric& fabric, PortIndex at, const QueryInfo& query) {
+  if (query.needs == 0) return true;
+  const PortIndex end = fabric.subnet.end_port_of(at);
+  return end != subnet::none && fabric.subnet.port(end).has_info &&
+         (fabric.subnet.port(end).info().capability_mask & query.needs) == query.needs;
+}
+
+/// The ports to which the request goes: each port of a node, or one that leads to it. What only some ports have is read of each of them.
 std::vector<PortIndex> asked_ports(const Fabric& fabric, const QueryInfo& query) {
   std::vector<PortIndex> ports;
   for (const subnet::NodeIndex at : subnet::by_guid(fabric.subnet, std::nullopt)) {
     const subnet::Node& node = fabric.subnet.node(at);
     if (!may_have(node, query)) continue;
-    if (query.access == Access::node) {
-      ports.push_back(fabric.subnet.port_of(at, node.kind() == NodeKind::sw ? 0 : node.entry_port));
+    const bool is_switch = node.kind() == NodeKind::sw;
+    if (query.access == Access::node && (is_switch || query.needs == 0)) {
+      ports.push_back(fabric.subnet.port_of(at, is_switch ? 0 : node.entry_port));
       continue;
     }
     for (unsigned number = 1; number < node.slots; ++number) ports.push_back(fabric.subnet.port_of(at, number));
   }
-  std::erase(ports, subnet::none);
+  std::erase_if(ports, [&](PortIndex port) { return port == subnet::none || !may_have(fabric, port, query); });
   return ports;
 }
 
-/// The attribute; empty where the device answers that it does not have it.
-async::Task<mad::Result<std::vector<std::uint8_t>>> read_one(subnet::SurveyPort port, const QueryInfo* query) {
+/// The attribute, by `path`; empty where the device answers that it does not have it.
+async::Task<mad::Result<std::vector<std::uint8_t>>> read_one(subnet::SurveyPort port, const QueryInfo* query, path::Path path) {
   const std::uint32_t modifier = query->access == Access::port ? port.number : query->modifier;
-  mad::Result<std::vector<std::uint8_t>> bytes = co_await port.transactor.try_get(port.path, *query->info, modifier);
+  mad::Result<std::vector<std::uint8_t>> bytes = co_await port.transactor.try_get(path, *query->info, modifier);
   if (!bytes && bytes.error().status() != 0) co_return std::vector<std::uint8_t>();
   co_return bytes;
 }
@@ -139,8 +149,11 @@ async::Task<> list_all(Session& session, Emit& emit, const QueryInfo& query, con
   co_await discover(session, DiscoveryOptions(), fabric);
   subnet::SurveyOptions how(session.here(), subnet::SurveyWay::smp);
   how.progress = [&session](std::size_t done, std::size_t of) { session.progress().count(done, of, "ports"); };
-  const QueryInfo* what = &query;
-  const subnet::SurveyQuestion<std::vector<std::uint8_t>> ask = [what](subnet::SurveyPort port) { return read_one(port, what); };
+  const bool by_own_link = query.access == Access::node && query.needs != 0;
+  const path::Path start = how.start;
+  const subnet::SurveyQuestion<std::vector<std::uint8_t>> ask = [&](subnet::SurveyPort port) {
+    return read_one(port, &query, by_own_link ? subnet::sma_path(fabric.subnet, port.index, start) : port.path);
+  };
   auto found = co_await subnet::survey(session.transactor(), fabric.subnet, asked_ports(fabric, query), std::move(how), ask);
   std::vector<ListedRow> rows;
   bool any_read = false;

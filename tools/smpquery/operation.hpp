@@ -65,7 +65,7 @@ async::Task<> multicast_forwarding_table(const OperationRun& op);
 
 /// All operations.
 std::span<const Operation> operations();
-/// The operation with that name. Throws UsageError "Unknown operation 'zz'" or "Ambiguous operation 'n'".
+/// The operation with that name. Throws UsageError "Unknown operation 'zz' (ibtool help smpquery lists all)" or "Ambiguous operation 'n'".
 const Operation& find_operation(std::string_view word);
 /// The operation that infiniband-diags calls `word`, by its full or short name. Abbreviations do not count. Null if there is none.
 const Operation* find_diags_operation(std::string_view word);

@@ -190,7 +190,7 @@ const Operation& find_operation(std::string_view word) {
   const auto names = [](const Operation& op) {
     return std::array{op.name, op.short_name, op.run == any_attribute ? std::string_view() : op.attribute};
   };
-  return find_by_prefix(word, operations(), &Operation::python_rdma, names);
+  return find_by_prefix(word, operations(), &Operation::python_rdma, names, "ibtool help smpquery");
 }
 
 const Operation* find_diags_operation(std::string_view word) {

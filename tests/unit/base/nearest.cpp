@@ -2,6 +2,7 @@
 #include "base/nearest.hpp"
 
 #include <array>
+#include <vector>
 
 #include "support/catch.hpp"
 
@@ -34,6 +35,24 @@ TEST_CASE("the nearest word is meant, if it is near") {
   CHECK(nearest(std::string(100'000, 's'), commands).empty());
   CHECK(did_you_mean("smpqery", commands) == ": did you mean smpquery?");
   CHECK(did_you_mean("zz", commands).empty());
+}
+
+TEST_CASE("all words that are as near as the nearest one, or that contain a word that is near none") {
+  constexpr std::array<std::string_view, 6> names{"NodeInfo", "LedInfo", "PortInfo", "SwitchInfo", "VLArbitration", "PKeyTable"};
+  CHECK(nearest_few("NodeInof", names) == std::vector<std::string_view>{"NodeInfo"});
+  CHECK(nearest_few("LodInfo", names) == std::vector<std::string_view>{"LedInfo"});
+  CHECK(nearest_few("info", names) == std::vector<std::string_view>{"NodeInfo", "LedInfo", "PortInfo"});  // three at most
+  constexpr std::array<std::string_view, 3> around{"NodeInfo", "SMPNodeInfo", "PortInfo"};
+  CHECK(nearest_few("info", around) == std::vector<std::string_view>{"NodeInfo", "PortInfo"});
+  CHECK(nearest_few("ARB", names) == std::vector<std::string_view>{"VLArbitration"});
+  CHECK(nearest_few("ey", names).empty());
+  CHECK(nearest_few("", names).empty());
+  CHECK(nearest_few(std::string(100'000, 's'), names).empty());
+  constexpr std::array<std::string_view, 3> equals{"abc1", "abc2", "other"};
+  CHECK(nearest_few("abc3", equals) == std::vector<std::string_view>{"abc1", "abc2"});
+  CHECK(did_you_mean_of_list("abc3", equals, "ibtool help") == ": did you mean abc1, abc2? (ibtool help lists all)");
+  CHECK(did_you_mean_of_list("zz", equals, "ibtool help") == " (ibtool help lists all)");
+  CHECK(did_you_mean_of_list("zz", equals, {}).empty());
 }
 
 }  // namespace base_nearest_tests

@@ -184,6 +184,7 @@ TEST_CASE("records by the names of both references") {
     CHECK(sa::find_record_type(word).name == name);
   }
   CHECK_THROWS_WITH(sa::find_record_type("zz"), "Unknown operation 'zz'");
+  CHECK_THROWS_WITH(sa::find_record_type("zz", "the page"), "Unknown operation 'zz' (the page lists all)");
   CHECK_THROWS_WITH(sa::find_record_type("S"), "Ambiguous operation 's'");
   CHECK_THROWS_WITH(sa::find_record_type(""), "Ambiguous operation ''");
 }

@@ -40,7 +40,9 @@ TEST_CASE("what no operation or more than one answers to") {
   CHECK_THROWS_WITH(find_operation("N"), "Ambiguous operation 'n'");
   CHECK_THROWS_WITH(find_operation("m"), "Ambiguous operation 'm'");
   CHECK_THROWS_WITH(find_operation(""), "Ambiguous operation ''");
-  CHECK_THROWS_WITH(find_operation("zz"), "Unknown operation 'zz'");
+  CHECK_THROWS_WITH(find_operation("zz"), "Unknown operation 'zz' (ibtool help smpquery lists all)");
+  CHECK_THROWS_WITH(find_operation("NodeInof"), "Unknown operation 'nodeinof': did you mean NodeInfo? (ibtool help smpquery lists all)");
+  CHECK_THROWS_WITH(find_operation("arbit"), "Unknown operation 'arbit': did you mean VLArbitration? (ibtool help smpquery lists all)");
   CHECK_THROWS_WITH(find_operation("\x1b[2J"), ibtest::contains("\\x1b"));
 }
 

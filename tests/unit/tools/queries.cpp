@@ -236,4 +236,31 @@ TEST_CASE("smpquery --all: a device that lacks the attribute is not in the table
   CHECK(document["unreachable"].size() == 1);
 }
 
+TEST_CASE("smpquery --all SMInfo: only ports whose CapabilityMask says IsSM get the request") {
+  Rich f;
+  std::multiset<std::string> sent;
+  const auto notice = [&](ibtest::FakeFabric::NodeId node, std::string_view name) {
+    f.fabric.node(node).faults.lie = [&sent, name, before = f.fabric.node(node).faults.lie](ibtest::FakeFabric::Answer& answer) {
+      if (load_be<std::uint16_t>(&answer[attribute_at]) == smp::SMInfo::attribute_id) sent.emplace(name);
+      before(answer);
+    };
+  };
+  notice(f.leaf, "leaf");
+  notice(f.here, "here");
+  notice(f.other, "other");
+  const auto none = ibtool(f.fabric, {"smpquery", "--all", "SMInfo", "--format", "csv", "--columns", "lid,data.priority"});
+  CHECK(none.status == 0);
+  CHECK(none.out == "lid,data.priority\r\n");
+  CHECK(sent.empty());
+  f.fabric.node(f.leaf).ports.at(0).info.capability_mask |= smp::capability_mask::is_sm;
+  f.fabric.node(f.other).ports.at(1).info.capability_mask |= smp::capability_mask::is_sm;
+  const auto both = ibtool(f.fabric, {"smpquery", "--all", "SMInfo", "--json"});
+  CHECK(both.status == 0);
+  const json nodes = json::parse(both.out)["nodes"];
+  REQUIRE(nodes.size() == 2);
+  CHECK(nodes[0]["lid"] == 1);
+  CHECK(nodes[1]["lid"] == 3);
+  CHECK(sent == std::multiset<std::string>{"leaf", "other"});
+}
+
 }  // namespace tools_queries_tests
