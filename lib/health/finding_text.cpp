@@ -10,7 +10,7 @@
 #include "iba/text.hpp"
 #include "subnet/model/names.hpp"
 #include "subnet/model/port_label.hpp"
-#include "subnet/twins.hpp"
+#include "subnet/model/twins.hpp"
 
 namespace ib::health {
 namespace {

@@ -11,7 +11,6 @@
 #include "tools/frame/options.hpp"
 
 namespace ib::tools {
-namespace {}  // namespace
 
 std::string_view inexact(NameMatch match) {
   switch (match) {

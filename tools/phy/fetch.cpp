@@ -15,7 +15,7 @@
 #include "subnet/model/names.hpp"
 #include "subnet/model/order.hpp"
 #include "subnet/model/port_label.hpp"
-#include "subnet/twins.hpp"
+#include "subnet/model/twins.hpp"
 #include "tools/frame/name_match.hpp"
 #include "tools/shared/vs_keys.hpp"
 

@@ -14,8 +14,8 @@
 #include "iba/text.hpp"
 #include "mad/error.hpp"
 #include "mad/packet.hpp"
+#include "subnet/model/twins.hpp"
 #include "subnet/set/set_target.hpp"
-#include "subnet/twins.hpp"
 
 namespace ib::tools {
 namespace {

@@ -11,7 +11,7 @@
 #include "health/checks/window.hpp"
 #include "health/coverage.hpp"
 #include "iba/text.hpp"
-#include "subnet/twins.hpp"
+#include "subnet/model/twins.hpp"
 
 namespace ib::health {
 

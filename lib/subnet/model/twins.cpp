@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-#include "subnet/twins.hpp"
+#include "subnet/model/twins.hpp"
 
 #include <array>
 #include <cstdint>
