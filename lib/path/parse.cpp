@@ -16,8 +16,6 @@ namespace ib::path {
 
 namespace {
 
-constexpr std::uint64_t last_port = 254;  // IBA 14.2.5.4: 255 names no port
-
 ParsedTarget refused(std::string why) { return {std::nullopt, std::move(why)}; }
 
 /// Why the command line excludes an end port that a target names; empty if it does not.

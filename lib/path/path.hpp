@@ -20,6 +20,7 @@ namespace ib::path {
 using Duration = std::chrono::nanoseconds;
 
 inline constexpr std::uint32_t qp1_qkey = 0x80010000;  ///< IBA 3.5.3: the well-known Q_Key of QP1
+inline constexpr unsigned last_port = 254;             ///< the highest number of a port; 255 is a wildcard (IBA 14.2.5.4, 14.2.5.6)
 inline constexpr std::uint8_t max_hops = 63;           ///< IBA 14.2.2: a DR path holds 64 entries, and the first is unused
 
 /// A LID- and/or GRH-routed path (LRH, GRH, BTH, DETH fields).

@@ -33,7 +33,7 @@ class SingleCheck final : public Command {
   void options(OptionSet& set, CommonOptions& common) override {
     set.target_each("TARGET", target_);
     if (looks_.ports()) {
-      set.integer("PORT", port_, {0, last_port});
+      set.integer("PORT", port_, {0, path::last_port});
       set.is_port();
     }
     set.flag("-N --nocolor", plain_, "Print no colours; without it a terminal gets them.");

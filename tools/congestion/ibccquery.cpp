@@ -196,7 +196,7 @@ class Ibccquery final : public CongestionCommand {
 
   void options(OptionSet& set, CommonOptions& common) override {
     add_operands(set);
-    set.integer("PORT", port_, {.low = 0, .high = last_port});
+    set.integer("PORT", port_, {.low = 0, .high = path::last_port});
     set.is_port();
     add_key(set);
     add_common(set, common, group_target | group_sl);

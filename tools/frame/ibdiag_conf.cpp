@@ -11,6 +11,7 @@
 #include "base/file.hpp"
 #include "base/parse.hpp"
 #include "iba/text.hpp"
+#include "path/path.hpp"
 
 namespace ib::tools {
 namespace {
@@ -60,7 +61,7 @@ void apply(IbdiagConf& conf, std::string_view name, const Value& value) {
   if (name.starts_with("CA")) {
     conf.device = value.text();
   } else if (name.starts_with("Port")) {
-    conf.port = static_cast<unsigned>(value.number(0, last_port));
+    conf.port = static_cast<unsigned>(value.number(0, path::last_port));
   } else if (name.starts_with("timeout")) {
     conf.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(value.number(1, longest_ms)));
   } else if (name.starts_with("MLX_EPI")) {

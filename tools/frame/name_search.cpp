@@ -53,7 +53,7 @@ Named NameSearch::meant(std::string_view word) const {
   Named named = matches(word, std::nullopt);
   const NodePort parts = split_port(word);
   if (!named.ports.empty() || parts.port.empty()) return named;
-  return matches(parts.node, parse_within<unsigned>(parts.port, "PORT", {0, last_port}));
+  return matches(parts.node, parse_within<unsigned>(parts.port, "PORT", {0, path::last_port}));
 }
 
 std::string NameSearch::unknown(std::string_view word, std::string_view complaint) const {

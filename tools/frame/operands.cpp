@@ -36,12 +36,12 @@ void read_target_port(TargetPort& to, std::string_view word, const TargetReader&
   if (at != std::string_view::npos) {
     const std::string_view text = word.substr(at + 1);
     const std::optional<std::uint64_t> port = parse_number(text);
-    if (port && *port <= last_port) {
+    if (port && *port <= path::last_port) {
       to.port = static_cast<std::uint8_t>(*port);
       target.word.resize(at);
     } else {  // a name may have a @ in it that no port follows
       target.complaint =
-          port ? fmt::format("PORT: {} is not within 0…{}", text, last_port) : fmt::format("PORT: '{}' is not an integer", text);
+          port ? fmt::format("PORT: {} is not within 0…{}", text, path::last_port) : fmt::format("PORT: '{}' is not an integer", text);
     }
   }
   to.target.word = target.word;
@@ -123,7 +123,7 @@ void OptionSet::target_patterns(std::string_view name, std::vector<TargetPort>& 
     if (!NameWord(std::string(parts.node)).is_pattern()) return set_one(word, reader);
     TargetPort& added = to.emplace_back();
     added.target.word = parts.node;
-    if (!parts.port.empty()) added.port = parse_within<std::uint8_t>(parts.port, "PORT", {0, last_port});
+    if (!parts.port.empty()) added.port = parse_within<std::uint8_t>(parts.port, "PORT", {0, path::last_port});
   };
 }
 

@@ -66,8 +66,6 @@ std::int64_t parse_integer(std::string_view text, std::string_view what, std::in
 std::uint64_t parse_unsigned(std::string_view text, std::string_view what, std::uint64_t low = 0,
                              std::uint64_t high = std::numeric_limits<std::uint64_t>::max());
 
-inline constexpr unsigned last_port = 254;  ///< the highest number of a port; 255 is a wildcard (IBA 14.2.5.4, 14.2.5.6)
-
 /// From the lowest to the highest value, both included.
 template <std::integral T>
 struct Range {

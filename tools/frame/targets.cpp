@@ -24,7 +24,7 @@ namespace {
 /// Whether a word that is not an address may be a name. Invalid numbers, routes and path specs are not looked up as names.
 bool may_be_name(std::string_view word) {
   if (const std::size_t scope = word.find('%'); scope != std::string_view::npos && parse_gid(word.substr(0, scope))) return false;
-  if (word.starts_with("IBPath(") || word.starts_with("IBDRPath(")) return false;
+  if (path::is_spec(word)) return false;
   if (word.starts_with("0x") || word.starts_with("0X")) return false;
   return std::ranges::any_of(word, [](unsigned char c) { return std::isalpha(c) != 0 || c >= 0x80; });
 }

@@ -58,7 +58,7 @@ class Ibportstate final : public PortCommand {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
     set.target("TARGET", target_);
-    set.integer("PORTNUM", number_, {0, last_port});
+    set.integer("PORTNUM", number_, {0, path::last_port});
     set.is_port();
     set.optional_operands();
     set.words("OP [OP_ARG]", words_);
