@@ -2,6 +2,7 @@
 #include "tools/frame/each_target.hpp"
 
 #include <exception>
+#include <utility>
 
 #include "mad/error.hpp"
 #include "mad/plain_text.hpp"
@@ -11,10 +12,11 @@
 namespace ib::tools {
 namespace {
 
-async::Task<> run_explained(Command& command, Session& session, Emit& emit) {
+/// Explains the request that ends `work`.
+async::Task<> explained(Session& session, async::Task<> work) {
   std::exception_ptr failure;
   try {
-    co_await command.run(session, emit);
+    co_await std::move(work);
   } catch (const mad::MadError&) {
     failure = std::current_exception();
   }
@@ -26,7 +28,8 @@ async::Task<bool> run_on(const NamedPath& node, Command& command, Session& sessi
   session.targets().choose(node);
   emit.begin_target(called(node.name, node.path), node.name);
   try {
-    co_await run_explained(command, session, emit);
+    async::Task<> work = command.run(session, emit);
+    co_await explained(session, std::move(work));
   } catch (const UsageError&) {  // is one on each node
     throw;
   } catch (const Error& error) {
@@ -51,21 +54,19 @@ async::Task<> run_on_each(Command& command, Session& session, Emit& emit) {
   if (read < nodes.size()) emit.raise(read == 0 ? Exit::failed : Exit::incomplete);
 }
 
+async::Task<> find_names_and_run(Command& command, Session& session, Emit& emit) {
+  if (!command.reports_down_port() || !session.stack().is_port_down()) co_await session.targets().find_names();
+  if (session.targets().has_pattern()) {
+    co_await run_on_each(command, session, emit);
+  } else {
+    co_await command.run(session, emit);
+  }
+}
+
 }  // namespace
 
 async::Task<> run_with_names(Command& command, Session& session, Emit& emit) {
-  std::exception_ptr failure;
-  try {
-    if (!command.reports_down_port() || !session.stack().is_port_down()) co_await session.targets().find_names();
-    if (session.targets().has_pattern()) {
-      co_await run_on_each(command, session, emit);
-    } else {
-      co_await command.run(session, emit);
-    }
-  } catch (const mad::MadError&) {
-    failure = std::current_exception();
-  }
-  if (failure) co_await rethrow_explained(session, failure);
+  return explained(session, find_names_and_run(command, session, emit));
 }
 
 }  // namespace ib::tools

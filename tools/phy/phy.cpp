@@ -54,11 +54,7 @@ phy::ReceivedBits bits_of(const phy::Reading& reading, std::size_t row) {
 /// One of several readings.
 struct RoundReport final : FabricReport {
   RoundReport(const Fabric& of, Round of_round, report::Table<PhyLine> shown, std::vector<PhyLine> lines, std::FILE* file)
-      : FabricReport(of),
-        round(std::move(of_round)),
-        table(std::move(shown)),
-        rows(std::move(lines)),
-        most_width(terminal_of(file).width.value_or(report::unlimited_width)) {
+      : FabricReport(of), round(std::move(of_round)), table(std::move(shown)), rows(std::move(lines)), most_width(table_width(file)) {
     table.arrange(rows);
   }
 

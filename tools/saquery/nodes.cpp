@@ -238,7 +238,7 @@ void emit_nodes(Session& session, Emit& emit, ListKind list, sa::Nodes nodes, co
   if (table.given()) {
     table.apply(report.table);
     report.table.arrange(report.nodes);
-    report.most_width = terminal_of(session.world().out).width.value_or(report::unlimited_width);
+    report.most_width = table_width(session.world().out);
   }
   emit(report);
 }

@@ -49,11 +49,11 @@ struct RecordTable final : Report {
   RecordTable(FormedReport of, const TableOptions& options, std::FILE* file)
       : found(std::move(of)),
         columns(columns_of(*found.records.type, found.keys)),
-        table(columns),
-        most_width(terminal_of(file).width.value_or(report::unlimited_width)) {
-    options.apply(table);
-    for (const Bytes record : found.records.bytes) rows.push_back(record);
-    table.arrange(rows);
+        list("records", table_of<Bytes, Column>(columns, options), rows_of(found.records), file) {}
+  static std::vector<Bytes> rows_of(const sa::Records& records) {
+    std::vector<Bytes> rows;
+    for (const Bytes record : records.bytes) rows.push_back(record);
+    return rows;
   }
   static std::vector<Column> columns_of(const StructInfo& type, Keys keys) {
     return report::field_columns<Bytes>(type, keys, [](Bytes record) { return record; });
@@ -61,16 +61,14 @@ struct RecordTable final : Report {
 
   void visit(report::Sink& sink) const override {
     found.visit_query(sink);
-    table.visit(sink, "records", rows);
+    list.visit(sink);
   }
-  void text(TextOut& out) const override { out.write(table.text(rows, most_width)); }
+  void text(TextOut& out) const override { list.text(out); }
   Exit status() const override { return found.status(); }
 
   FormedReport found;
   std::vector<Column> columns;
-  report::Table<Bytes, Column> table;
-  std::vector<Bytes> rows;
-  std::size_t most_width;
+  ListReport<Bytes, Column> list;
 };
 
 using Assignments = std::vector<std::pair<std::string, std::string>>;

@@ -188,9 +188,7 @@ std::vector<CheckLine> CheckReport::lines() const {
 
 void CheckReport::emit(Emit& emit, const TableOptions& options, std::FILE* file) const {
   if (!options.given()) return emit(*this);
-  report::Table<CheckLine> table(check_columns());
-  options.apply(table);
-  emit(TableReport<CheckLine>(fabric, "checks", std::move(table), lines(), file));
+  emit(TableReport<CheckLine>(fabric, "checks", table_of<CheckLine>(check_columns(), options), lines(), file));
   emit.raise(status());
 }
 

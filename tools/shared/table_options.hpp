@@ -52,6 +52,14 @@ void add_table_options(OptionSet& set, CommonOptions& common, TableOptions& opti
 /// The same for a table whose columns the rest of the command line decides.
 void add_table_options(OptionSet& set, CommonOptions& common, TableOptions& options, const OfferedWords& keys);
 
+/// The table of `columns` as `options` want it. Throws UsageError for a column that is not there.
+template <class Row, class Col = report::Column<Row>>
+report::Table<Row, Col> table_of(std::span<const Col> columns, const TableOptions& options) {
+  report::Table<Row, Col> table(columns);
+  options.apply(table);
+  return table;
+}
+
 /// The keys of columns.
 template <class Columns>
 std::vector<std::string> keys_of(const Columns& columns) {
@@ -64,10 +72,10 @@ std::vector<std::string> keys_of(const Columns& columns) {
 inline std::size_t table_width(std::FILE* file) { return terminal_of(file).width.value_or(report::unlimited_width); }
 
 /// A list as a table.
-template <class Row>
+template <class Row, class Col = report::Column<Row>>
 struct ListReport final : Report {
   /// `member` is the name of the list in JSON. A text is for `file`.
-  ListReport(std::string_view member, report::Table<Row> shown, std::vector<Row> lines, std::FILE* file)
+  ListReport(std::string_view member, report::Table<Row, Col> shown, std::vector<Row> lines, std::FILE* file)
       : key(member), table(std::move(shown)), rows(std::move(lines)), most_width(table_width(file)) {
     table.arrange(rows);
   }
@@ -78,7 +86,7 @@ struct ListReport final : Report {
   }
 
   std::string_view key;
-  report::Table<Row> table;
+  report::Table<Row, Col> table;
   std::vector<Row> rows;
   std::size_t most_width;
 };
@@ -88,9 +96,7 @@ template <class Row, class Lines>
 void emit_either(Emit& emit, const TableOptions& options, const Report& report, std::string_view member,
                  std::span<const report::Column<Row>> columns, Lines lines, std::FILE* file) {
   if (!options.given()) return emit(report);
-  report::Table<Row> table(columns);
-  options.apply(table);
-  emit(ListReport<Row>(member, std::move(table), lines(), file));
+  emit(ListReport<Row>(member, table_of<Row>(columns, options), lines(), file));
   emit.raise(report.status());
 }
 

@@ -25,7 +25,6 @@ struct ListedRow {
   std::vector<std::uint8_t> bytes{};  ///< empty: it was not read
 };
 using ListedColumn = report::FieldColumn<ListedRow>;
-using ListedTable = report::Table<ListedRow, ListedColumn>;
 
 /// The columns of `of` with these keys.
 template <class Line>
@@ -71,25 +70,18 @@ struct ListedReport final : FabricReport {
       : FabricReport(of),
         query(what),
         columns(listed_columns(what, keys)),
-        table(columns),
-        rows(std::move(found)),
-        most_width(terminal_of(file).width.value_or(report::unlimited_width)) {
-    options.apply(table);
-    table.arrange(rows);
-  }
+        list(listed_rows(what), table_of<ListedRow, ListedColumn>(columns, options), std::move(found), file) {}
 
   void visit(report::Sink& sink) const override {
     sink.value("operation", query.name);
-    table.visit(sink, listed_rows(query), rows);
+    list.visit(sink);
     visit_failures(sink);
   }
-  void text(TextOut& out) const override { out.write(table.text(rows, most_width)); }
+  void text(TextOut& out) const override { list.text(out); }
 
   const QueryInfo& query;
   std::vector<ListedColumn> columns;
-  ListedTable table;
-  std::vector<ListedRow> rows;
-  std::size_t most_width;
+  ListReport<ListedRow, ListedColumn> list;
 };
 
 /// Whether the node may have the attribute.
