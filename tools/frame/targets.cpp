@@ -73,7 +73,7 @@ async::Task<> Targets::find_names() {
 async::Task<std::vector<NamedPath>> Targets::nodes_of_pattern() {
   const NamedTarget& pattern = patterns_.front();
   const Search search = co_await search_for(pattern.word, true);
-  if (search.named.ports.empty()) throw UsageError(pattern.argument + search.names.unknown(pattern.word, pattern.complaint.value_or("")));
+  if (search.named.ports.empty()) throw UsageError(pattern.argument + unknown(search, pattern.word, pattern.complaint.value_or("")));
   stack_.refuse_sets(
       fmt::format("{} is a pattern: what changes something wants whole words of a name, or an address", in_quotes(pattern.word)));
   std::vector<NamedPath> nodes;
@@ -192,14 +192,19 @@ path::Path Targets::path_to(const NamedEndPort& port) {
   return path;
 }
 
+/// Why `word` means no node. `complaint` says why it is no address.
+std::string Targets::unknown(const Search& search, std::string_view word, std::string_view complaint) const {
+  const bool is_partial = !read_stored_ && swept_ && !swept_->failures.empty();
+  return search.names.unknown(word, complaint) + (is_partial ? " (parts of the fabric did not answer)" : "");
+}
+
 /// The only node that `word` means, which is no address for the reason `complaint`.
 async::Task<Targets::Meaning> Targets::find(std::string word, std::string complaint, bool may_sweep) {
   const Search search = co_await search_for(word, may_sweep);
   const Named& named = search.named;
   Meaning meaning;
-  if (named.ports.empty()) meaning.why = search.names.unknown(word, complaint);
+  if (named.ports.empty()) meaning.why = unknown(search, word, complaint);
   if (named.ports.size() > 1) meaning.why = search.names.ambiguous(named);
-  if (named.ports.empty() && !read_stored_ && swept_ && !swept_->failures.empty()) meaning.why += " (parts of the fabric did not answer)";
   if (!meaning.why.empty()) co_return meaning;
   const NamedEndPort& found = named.ports.front();
   const std::string name = search.names.name_of(found);

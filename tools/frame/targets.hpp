@@ -92,6 +92,7 @@ class Targets {
   const sys::EndPort* default_end_port();
   void parse_sa_path();
   async::Task<Search> search_for(std::string word, bool may_sweep);
+  std::string unknown(const Search& search, std::string_view word, std::string_view complaint) const;
   async::Task<Meaning> find(std::string word, std::string complaint, bool may_sweep);
   async::Task<path::Path> find_in_sweep(path::Path target, std::string why);
   path::Path path_to(const NamedEndPort& port);

@@ -85,6 +85,9 @@ StoredBaseline former_fabric(Session& session, const Wanted& wanted) {
 ib::health::Diagnosis examine_down_port(Session& session, const Fabric& own, const Wanted& wanted, StoredBaseline& former) {
   ib::health::Input input(own.subnet, own.failures, wanted.thresholds);
   input.own_port = session.stack().down_port().name();
+  if (wanted.phy) {
+    for (const ib::health::Source source : ib::health::sources_of_phy) input.source(source) = {};  // wanted: only the port is in the way
+  }
   if (const auto* compared = former.compare(own.subnet)) input.compare_with(*compared);
   return ib::health::examine(input, wanted.selection);
 }

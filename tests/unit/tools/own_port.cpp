@@ -183,6 +183,8 @@ TEST_CASE("own port: health has it as its only finding, whatever it is asked for
     for (const json& check : found["checks"]) CHECK((check["check_state"] == "done") == (check["check"] == "own-port"));
   }
   CHECK_FALSE(std::filesystem::exists(state));
+  const json by_phy = json::parse(ibtool(cut.fabric, {"health", "--phy", "--json"}).out);
+  for (const json& check : by_phy["checks"]) CHECK(check["reason"] != "needs --phy");
   const Outcome text = ibtool(cut.fabric, {"health", "--baseline", cut.before});
   CHECK(text.status == 1);
   CHECK_THAT(text.out,

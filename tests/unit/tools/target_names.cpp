@@ -211,6 +211,7 @@ TEST_CASE_METHOD(Named, "a command that reads takes a pattern, and runs once for
 TEST_CASE_METHOD(Named, "a pattern: a node that fails is reported and the others are read") {
   const FakeSa sa(fabric);
   fabric.node(far).faults.silent = true;
+  CHECK_THAT(ibtool(fabric, {"smpquery", "NI", "nosuch*"}).err, contains("(parts of the fabric did not answer)"));
   const auto half = ibtool(fabric, {"smpquery", "NI", "leaf*"});
   CHECK(half.status == 4);
   CHECK_THAT(half.err, starts_with("E: No answer from 'leaf 12' (LID 2) about NodeInfo ("));
