@@ -211,7 +211,6 @@ TEST_CASE_METHOD(Named, "a command that reads takes a pattern, and runs once for
 TEST_CASE_METHOD(Named, "a pattern: a node that fails is reported and the others are read") {
   const FakeSa sa(fabric);
   fabric.node(far).faults.silent = true;
-  CHECK_THAT(ibtool(fabric, {"smpquery", "NI", "nosuch*"}).err, contains("(parts of the fabric did not answer)"));
   const auto half = ibtool(fabric, {"smpquery", "NI", "leaf*"});
   CHECK(half.status == 4);
   CHECK_THAT(half.err, starts_with("E: No answer from 'leaf 12' (LID 2) about NodeInfo ("));
@@ -223,7 +222,7 @@ TEST_CASE_METHOD(Named, "a pattern: a node that fails is reported and the others
   CHECK(ibtool(fabric, {"smpquery", "SI", "leaf*"}).status == 3);
   const auto none = ibtool(fabric, {"smpquery", "NI", "spine*"});
   CHECK(none.status == 2);
-  CHECK(none.err == "E: Invalid command line argument #2 'spine*' - no node's name fits 'spine*'\n");
+  CHECK(none.err == "E: Invalid command line argument #2 'spine*' - no node's name fits 'spine*' (parts of the fabric did not answer)\n");
   CHECK_THAT(ibtool(fabric, {"perfquery", "leaf*", "--interval", "1"}).err, contains("--interval watches one node"));
 }
 
