@@ -56,7 +56,8 @@ void add_counters(Columns& to, const Wanted& wanted, std::index_sequence<at...> 
                              : of.source != counters::Source::fec && wanted.details && !wanted.data_only;
     if (!is_read) return;
     const counters::CounterInfo* counter = counters::find_counter(of.field);
-    const FieldInfo& field = counters::CounterRow().named_field(column);
+    const counters::CounterRow row;
+    const FieldInfo& field = row.named_field(column);
     const bool is_usual =
         counter != nullptr && counter->traffic && counter->narrow != nullptr && (wanted.data_only || counter->octets != 0);
     to.push_back({{.key = of.field, .heading = field.libibmad_name, .measure = report::counter(field.unit), .usual = is_usual}, get});
