@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The one table of checks. To add one: a function in the file of its topic, its declaration in check_functions.hpp, a row here, a test and
-// a paragraph in ibtool-health(1).
+// The checks. To add one: a function and a row at the end of the file of its topic in checks/, a test and a paragraph in ibtool-health(1).
 #pragma once
 
 #include <span>

@@ -78,33 +78,46 @@ Coverage cover_port_infos(const Input& input) {
   });
 }
 
+/// A source in words.
+struct Covered {
+  Source source;
+  std::string_view name, what, unit;
+};
+const Covered& words_of(Source source) {
+  static constexpr Covered all[] = {
+      {Source::topology, "port_info", "PortInfo of", "ports"}, {Source::counters, "counters", "counters of", "nodes"},
+      {Source::window, "window", "watched", "nodes"},          {Source::pkeys, "pkeys", "P_Keys of", "ports"},
+      {Source::fec, "fec", "FEC modes of", "ports"},           {Source::managers, "managers", "SMInfo of", "subnet managers"},
+      {Source::phy, "phy", "registers of", "ports"},           {Source::environment, "environment", "temperatures of", "switches"},
+      {Source::planes, "planes", "planes of", "ports"},
+  };
+  return *std::ranges::find(all, source, &Covered::source);
+}
+
 }  // namespace
 
 std::vector<Coverage> coverage_of(const Input& input) {
   std::vector<Coverage> all{cover_port_infos(input)};
-  if (!input.counter_ports.empty())
-    all.push_back(cover(input, Source::counters, input.counter_ports, [&input](PortIndex at) { return input.counts.find(at) != nullptr; }));
-  const auto is_port_watched = [&input](PortIndex at) {
+  const auto add = [&](Source source, const std::vector<PortIndex>& ports, const auto& is_read) {
+    if (!ports.empty()) all.push_back(cover(input, source, ports, is_read));
+  };
+  const auto add_counted = [&all](Source source, std::size_t read, std::size_t of) {
+    if (of != 0) all.push_back({source, {read, of}, {read, of}});
+  };
+  add(Source::counters, input.counter_ports, [&input](PortIndex at) { return input.counts.find(at) != nullptr; });
+  add(Source::window, input.window_ports, [&input](PortIndex at) {
     const PortChanges* counts = input.counts.find(at);
     return counts != nullptr && is_watched(*counts);
-  };
-  if (!input.window_ports.empty()) all.push_back(cover(input, Source::window, input.window_ports, is_port_watched));
-  if (!input.pkey_ports.empty())
-    all.push_back(cover(input, Source::pkeys, input.pkey_ports, [&input](PortIndex at) { return input.pkeys.contains(at); }));
-  if (!input.fec_ports.empty())
-    all.push_back(cover(input, Source::fec, input.fec_ports, [&input](PortIndex at) { return !input.fec_unread.contains(at); }));
-  if (!input.phy_ports.empty())
-    all.push_back(cover(input, Source::phy, input.phy_ports, [&input](PortIndex at) { return has_judged_parts(input.phy.find(at)); }));
-  if (!input.environment_nodes.empty()) {
-    const auto is_known = [&input](subnet::NodeIndex node) { return input.phy.environment(node) != nullptr; };
-    const Share switches{static_cast<std::size_t>(std::ranges::count_if(input.environment_nodes, is_known)),
-                         input.environment_nodes.size()};
-    all.push_back({Source::environment, switches, switches});
-  }
+  });
+  add(Source::pkeys, input.pkey_ports, [&input](PortIndex at) { return input.pkeys.contains(at); });
+  add(Source::fec, input.fec_ports, [&input](PortIndex at) { return !input.fec_unread.contains(at); });
+  add(Source::phy, input.phy_ports, [&input](PortIndex at) { return has_judged_parts(input.phy.find(at)); });
+  const auto is_known = [&input](subnet::NodeIndex node) { return input.phy.environment(node) != nullptr; };
+  add_counted(Source::environment, static_cast<std::size_t>(std::ranges::count_if(input.environment_nodes, is_known)),
+              input.environment_nodes.size());
   if (!input.planes.of_node.empty())
     all.push_back(cover(input, Source::planes, ports_with_planes(input), [&input](PortIndex at) { return has_all_planes(input, at); }));
-  const Share managers{input.managers.size(), input.managers.size() + input.silent_managers};
-  if (managers.of != 0) all.push_back({Source::managers, managers, managers});
+  add_counted(Source::managers, input.managers.size(), input.managers.size() + input.silent_managers);
   return all;
 }
 
@@ -123,42 +136,15 @@ const Coverage* missing_of(const std::vector<Coverage>& all, const Check& check)
 }
 
 std::string coverage_text(const Coverage& coverage) {
-  const Share& ports = coverage.ports;
-  if (coverage.source == Source::topology) return fmt::format("PortInfo of {} of {} ports", ports.read, ports.of);
-  if (coverage.source == Source::pkeys) return fmt::format("P_Keys of {} of {} ports", ports.read, ports.of);
-  if (coverage.source == Source::fec) return fmt::format("FEC modes of {} of {} ports", ports.read, ports.of);
-  if (coverage.source == Source::phy) return fmt::format("registers of {} of {} ports", ports.read, ports.of);
-  if (coverage.source == Source::planes) return fmt::format("planes of {} of {} ports", ports.read, ports.of);
-  if (coverage.source == Source::environment) return fmt::format("temperatures of {} of {} switches", ports.read, ports.of);
-  if (coverage.source == Source::managers)
-    return fmt::format("SMInfo of {} of {} subnet manager{}", ports.read, ports.of, ports.of == 1 ? "" : "s");
-  const std::string_view what = coverage.source == Source::counters ? "counters of" : "watched";
-  if (coverage.nodes.of == 1) return fmt::format("{} {} of {} ports", what, ports.read, ports.of);
-  return fmt::format("{} {} of {} nodes", what, coverage.nodes.read, coverage.nodes.of);
+  const Covered& words = words_of(coverage.source);
+  const bool counts_nodes = words.unit == "nodes" && coverage.nodes.of != 1;
+  const Share& share = counts_nodes ? coverage.nodes : coverage.ports;
+  std::string_view unit = words.unit == "nodes" && !counts_nodes ? "ports" : words.unit;
+  if (coverage.source == Source::managers && share.of == 1) unit.remove_suffix(1);
+  return fmt::format("{} {} of {} {}", words.what, share.read, share.of, unit);
 }
 
-std::string_view name_of_covered(Source source) {
-  switch (source) {
-    case Source::topology:
-      return "port_info";
-    case Source::counters:
-      return "counters";
-    case Source::pkeys:
-      return "pkeys";
-    case Source::fec:
-      return "fec";
-    case Source::managers:
-      return "managers";
-    case Source::phy:
-      return "phy";
-    case Source::environment:
-      return "environment";
-    case Source::planes:
-      return "planes";
-    default:
-      return "window";
-  }
-}
+std::string_view name_of_covered(Source source) { return words_of(source).name; }
 
 std::optional<double> seconds_at_both_ends(const Input& input, PortIndex port) {
   const PortIndex peer = input.subnet.port(port).peer;

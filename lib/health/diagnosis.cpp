@@ -5,9 +5,8 @@
 #include <set>
 #include <utility>
 
-#include "health/checks/check_functions.hpp"
+#include "health/checks/topics.hpp"
 #include "health/checks/window.hpp"
-#include "health/explain.hpp"
 #include "health/merge.hpp"
 #include "health/port_layer.hpp"
 #include "subnet/model/own_node.hpp"

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-#include "health/explain.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>

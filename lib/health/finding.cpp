@@ -36,6 +36,10 @@ std::size_t Finding::end_of(const Place& place) {
   return ends.size() - 1;
 }
 
+void Finding::add_sentence(std::string_view sentence) {
+  if (!sentence.empty()) detail.append(detail.empty() ? "" : " ").append(sentence);
+}
+
 std::optional<Level> find_level(std::string_view name) {
   const auto* const found = std::ranges::find(level_names, name);
   if (found == level_names.end()) return std::nullopt;
@@ -56,11 +60,12 @@ Finding on_cable(const subnet::Subnet& subnet, subnet::PortIndex port) {
   return finding;
 }
 
+std::tuple<Guid, unsigned, subnet::PortIndex> place_order(const subnet::Subnet& subnet, subnet::PortIndex port) {
+  return {subnet.node(subnet.port(port).node).guid(), subnet.port(port).number, port};
+}
+
 std::vector<subnet::PortIndex> first_ends(const subnet::Subnet& subnet) {
-  const auto order = [&subnet](subnet::PortIndex at) {
-    const subnet::Port& port = subnet.port(at);
-    return std::tuple(subnet.node(port.node).guid(), port.number, at);
-  };
+  const auto order = [&subnet](subnet::PortIndex at) { return place_order(subnet, at); };
   std::vector<subnet::PortIndex> ends;
   for (subnet::PortIndex at = 0; at < subnet.ports().size(); ++at) {
     const subnet::PortIndex peer = subnet.port(at).peer;
@@ -75,24 +80,29 @@ std::vector<subnet::PortIndex> end_ports_in_use(const subnet::Subnet& subnet) {
   for (subnet::PortIndex at = 0; at < subnet.ports().size(); ++at) {
     if (subnet::is_end_port(subnet, at) && subnet.port(at).has_info && is_in_use(subnet, at)) ends.push_back(at);
   }
-  std::ranges::sort(ends, {}, [&subnet](subnet::PortIndex at) {
-    const subnet::Port& port = subnet.port(at);
-    return std::tuple(subnet.node(port.node).guid(), port.number, at);
-  });
+  std::ranges::sort(ends, {}, [&subnet](subnet::PortIndex at) { return place_order(subnet, at); });
   return ends;
 }
 
-Finding on_ports(const subnet::Subnet& subnet, std::span<const subnet::PortIndex> ports) {
+Finding on_place(const subnet::Subnet& subnet, const Place& place, bool is_cable) {
+  if (is_cable) return on_cable(subnet, place.port);
   Finding finding;
   finding.subject = Finding::Subject::place;
+  finding.ends.push_back(place);
+  return finding;
+}
+
+Finding on_ports(const subnet::Subnet& subnet, std::span<const subnet::PortIndex> ports, Finding::Subject subject) {
+  Finding finding;
+  finding.subject = subject;
   for (const subnet::PortIndex port : ports) finding.ends.push_back(place_of(subnet, port));
   return finding;
 }
 
-Finding on_node(subnet::NodeIndex node) {
+Finding on_nodes(std::span<const subnet::NodeIndex> nodes, Finding::Subject subject) {
   Finding finding;
-  finding.subject = Finding::Subject::place;
-  finding.ends.push_back({node, subnet::none});
+  finding.subject = subject;
+  for (const subnet::NodeIndex node : nodes) finding.ends.push_back({node, subnet::none});
   return finding;
 }
 

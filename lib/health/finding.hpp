@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <variant>
 #include <vector>
 
@@ -79,6 +80,8 @@ struct Finding {
   bool is_of_cables() const { return subject == Subject::cable || subject == Subject::cables; }
   /// What to do: `remedy`, or that of the check.
   std::string_view what_to_do() const;
+  /// Adds a sentence to `detail`; nothing if it is empty.
+  void add_sentence(std::string_view sentence);
   /// The index of `place` in `ends`. Adds it if it is not there yet.
   std::size_t end_of(const Place& place);
 
@@ -104,11 +107,17 @@ std::vector<subnet::PortIndex> first_ends(const subnet::Subnet& subnet);
 /// The end ports to which packets can be sent: Active ones whose PortInfo was read, and port 0 of switches with an Active port. By GUID and
 /// number.
 std::vector<subnet::PortIndex> end_ports_in_use(const subnet::Subnet& subnet);
+/// A finding of the cable at the port of `place`, or of that place.
+Finding on_place(const subnet::Subnet& subnet, const Place& place, bool is_cable);
 /// A finding of ports, whatever their links.
-Finding on_ports(const subnet::Subnet& subnet, std::span<const subnet::PortIndex> ports);
-/// A finding of a node as a whole.
-Finding on_node(subnet::NodeIndex node);
+Finding on_ports(const subnet::Subnet& subnet, std::span<const subnet::PortIndex> ports,
+                 Finding::Subject subject = Finding::Subject::place);
+/// A finding of nodes as a whole.
+Finding on_nodes(std::span<const subnet::NodeIndex> nodes, Finding::Subject subject = Finding::Subject::place);
+inline Finding on_node(subnet::NodeIndex node) { return on_nodes({&node, 1}); }
 /// The place of a port.
 Place place_of(const subnet::Subnet& subnet, subnet::PortIndex port);
+/// The order of ports by GUID and number, which does not depend on the order of replies.
+std::tuple<Guid, unsigned, subnet::PortIndex> place_order(const subnet::Subnet& subnet, subnet::PortIndex port);
 
 }  // namespace ib::health

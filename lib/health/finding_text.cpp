@@ -37,34 +37,35 @@ bool is_named_by_first(const Finding& finding, const Place& end) {
 
 }  // namespace
 
+std::string count_text(std::size_t count, std::string_view one, std::string_view many) {
+  return fmt::format("{} {}", fmt::group_digits(count), count == 1 ? one : many);
+}
+
 std::string duration_text(double seconds) {
   if (seconds < 2 * minute) return fmt::format("{:.3g} s", seconds);
   if (seconds < 2 * hour) return fmt::format("{:.0f} min", seconds / minute);
   return seconds < 2 * day ? fmt::format("{:.1f} h", seconds / hour) : fmt::format("{:.1f} days", seconds / day);
 }
 
-std::string FindingText::place(const Place& place) const {
+std::string FindingText::node(const Place& place, bool has_guid) const {
   if (place.node == subnet::none) return "a node that does not answer";
-  const subnet::Subnet& of = place.is_before ? *before : subnet;
+  const subnet::Subnet& of = subnet_of(place);
   const subnet::Node& node = of.node(place.node);
   const std::string_view name = subnet::name_of(node, &names);
-  std::string text = fmt::format("{}{}{}", name.empty() ? "" : in_quotes(name), name.empty() ? "" : " ", to_text(node.guid()));
-  text += subnet::twin_mark(of, place.node);
-  if (place.port == subnet::none) return text;
-  const std::string number = std::to_string(of.port(place.port).number);
-  text += " port " + number;
-  const std::string label = subnet::port_label(of, place.port);
-  return label.empty() || label == number ? text : fmt::format("{} ({})", text, label);
+  std::string text = name.empty() ? std::string() : in_quotes(name);
+  if (name.empty() || has_guid) text += (name.empty() ? "" : " ") + to_text(node.guid());
+  return text + subnet::twin_mark(of, place.node);
+}
+
+std::string FindingText::place(const Place& place) const {
+  if (place.port == subnet::none) return node(place, true);
+  const std::string number = std::to_string(subnet_of(place).port(place.port).number);
+  const std::string label = subnet::port_label(subnet_of(place), place.port);
+  return fmt::format("{} port {}{}", node(place, true), number, label.empty() || label == number ? "" : fmt::format(" ({})", label));
 }
 
 std::string FindingText::short_place(const Place& place) const {
-  if (place.node == subnet::none) return "a node that does not answer";
-  const subnet::Subnet& of = place.is_before ? *before : subnet;
-  const std::string_view name = subnet::name_of(of.node(place.node), &names);
-  std::string text = name.empty() ? to_text(of.node(place.node).guid()) : in_quotes(name);
-  text += subnet::twin_mark(of, place.node);
-  if (place.port != subnet::none) text += fmt::format(" port {}", of.port(place.port).number);
-  return text;
+  return node(place, false) + (place.port == subnet::none ? "" : fmt::format(" port {}", subnet_of(place).port(place.port).number));
 }
 
 std::string FindingText::ends(const Finding& finding, std::size_t most) const {

@@ -15,6 +15,9 @@ struct FindingText {
   const subnet::NodeNameMap& names;
   const subnet::Subnet* before{};
 
+  const subnet::Subnet& subnet_of(const Place& place) const { return place.is_before ? *before : subnet; }
+  /// The node of a place: its name and GUID, or only one of them.
+  std::string node(const Place& place, bool has_guid) const;
   /// A port or node: its name, GUID and port number.
   std::string place(const Place& place) const;
   /// A port or node as place(), without the GUID, for a line below one that has the GUID.
@@ -31,6 +34,8 @@ struct FindingText {
   std::string brief(const Finding& finding) const;
 };
 
+/// "1 host", "1,200 hosts".
+std::string count_text(std::size_t count, std::string_view one, std::string_view many);
 /// A time for people: "30 s", "5 min", "2.5 h".
 std::string duration_text(double seconds);
 

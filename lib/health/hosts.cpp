@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <regex.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <optional>
@@ -13,7 +14,6 @@
 #include "base/escape.hpp"
 #include "base/parse.hpp"
 #include "base/split.hpp"
-#include "health/host_names.hpp"
 #include "subnet/model/names.hpp"
 
 namespace ib::health {
@@ -77,6 +77,16 @@ void expand(const std::string& before, std::string_view rest, std::string_view w
               [&](const std::string& number) { expand(prefix + number, rest.substr(close + 1), word, names); });
 }
 
+bool is_of_device(char c) { return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+
+/// The number N of a word `device_N`.
+std::optional<unsigned> number_behind_line(std::string_view device) {
+  const auto line = device.rfind('_');
+  return line == std::string_view::npos || line == 0 ? std::nullopt : number_in(device.substr(line + 1));
+}
+
+std::string_view first_word(std::string_view text) { return text.substr(0, text.find(' ')); }
+
 }  // namespace
 
 /// A compiled regular expression. The texts are hostile: POSIX's implementation needs no stack that grows with the text.
@@ -126,6 +136,39 @@ std::set<std::string> expand_hosts(std::string_view text) {
     if (!word.empty()) expand({}, word, word, names);
   }
   return names;
+}
+
+bool has_default_description(const subnet::Node& node) {
+  if (!node.has_description) return false;  // it may have one
+  const std::string_view text = trim(node.description());
+  return text.empty() || text.find("Mellanox Technologies") != std::string_view::npos || first_word(text) == "localhost";
+}
+
+std::optional<unsigned> hca_number(const subnet::Node& node, std::string_view host) {
+  std::string rest(trim(node.description()));
+  const auto at = rest.find(host);
+  if (host.empty() || at == std::string::npos) return std::nullopt;
+  rest.replace(at, host.size(), " ");
+  std::string_view left = rest;
+  while (!left.empty()) {
+    const auto end = std::ranges::find_if_not(left, is_of_device);
+    const std::string_view word = left.substr(0, static_cast<std::size_t>(end - left.begin()));
+    if (const auto number = number_behind_line(word)) return number;
+    left.remove_prefix(std::min(word.size() + 1, left.size()));
+  }
+  return std::nullopt;
+}
+
+std::string name_pattern(std::string_view name) {
+  std::string pattern;
+  for (const char c : name) {
+    if (!is_digit(c)) {
+      pattern += c;
+    } else if (pattern.empty() || pattern.back() != '#') {
+      pattern += '#';
+    }
+  }
+  return pattern;
 }
 
 }  // namespace ib::health

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -33,5 +34,15 @@ class HostNames {
 
 /// The names in "n[001-064,100],gpu7": commas or white space stand between them, and ranges keep their zeros. Throws UsageError.
 std::set<std::string> expand_hosts(std::string_view text);
+
+/// Whether a description does not distinguish its node from others: it is missing, is that of the chip, or has no name of a host.
+bool has_default_description(const subnet::Node& node);
+
+/// The number N of an HCA where the description of its node names a device that ends in `_N` (mlx5_2) beside `host`, the name of its host.
+/// Nothing where `host` is empty, or no device is named.
+std::optional<unsigned> hca_number(const subnet::Node& node, std::string_view host);
+
+/// A name with '#' for each row of digits: nodes of one pattern are siblings.
+std::string name_pattern(std::string_view name);
 
 }  // namespace ib::health

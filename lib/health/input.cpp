@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 namespace ib::health {
 namespace {
 
@@ -42,16 +40,9 @@ Machines machines_of(const Input& input, const Subnet& subnet) {
 void judge_managers(Input& input) {
   if (input.silent_managers == 0) return;
   const std::size_t count = input.managers.size() + input.silent_managers;
-  for (const Source source : {Source::managers, Source::activity}) {
-    const bool is_partial = !input.managers.empty() || !input.silent.empty();
-    input.source(source) = {CheckState::not_read, fmt::format("{} of {} subnet managers did not give SMInfo", input.silent_managers, count),
-                            is_partial};
-  }
-}
-
-std::size_t link_count(const Subnet& subnet) {
-  const auto is_linked = [](const subnet::Port& port) { return port.peer != subnet::none; };
-  return (static_cast<std::size_t>(std::ranges::count_if(subnet.ports(), is_linked)) + 1) / 2;  // a looped cable has one linked port
+  const bool is_partial = !input.managers.empty() || !input.silent.empty();
+  for (const Source source : {Source::managers, Source::activity})
+    input.not_read(source, fmt::format("{} of {} subnet managers did not give SMInfo", input.silent_managers, count), is_partial);
 }
 
 }  // namespace ib::health

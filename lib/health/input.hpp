@@ -105,16 +105,6 @@ struct BroadcastGroup {
   std::vector<subnet::PortIndex> members;
 };
 
-/// A fault of the routes.
-struct RouteFault {
-  std::vector<Place> ends;   ///< an output port; a switch; the switches of a loop; the port of a member; or the ports of a credit loop
-  bool is_port{};            ///< `ends` is one output port, and its cable is to be checked
-  bool is_sure = true;       ///< false: a credit loop only with certain SLs, and those in use are not known
-  bool is_circle{};          ///< a credit loop: the entries are as the subnet manager wants them
-  bool needs_aggregation{};  ///< a credit loop that only routes between Aggregation Nodes close
-  std::string detail;
-};
-
 /// The data of a baseline besides its model, by port of this model. Data that it does not have is not compared.
 struct BaselineTables {
   std::map<subnet::PortIndex, std::vector<std::uint16_t>> pkeys;  ///< as in Input::pkeys
@@ -132,8 +122,8 @@ struct Baseline {
 struct Input {
   Input(const subnet::Subnet& of, const subnet::Failures& met, const Thresholds& limits)
       : subnet(of), failures(met), thresholds(limits), counts(of.ports().size()) {
-    source(Source::baseline) = {CheckState::skipped, "no --baseline is given"};
-    for (const Source of_devices : sources_of_phy) source(of_devices) = {CheckState::skipped, "needs --phy"};
+    skip(Source::baseline, "no --baseline is given");
+    for (const Source of_devices : sources_of_phy) skip(of_devices, "needs --phy");
   }
   /// Fills Source::baseline. `before` must outlive this object.
   void compare_with(const Baseline& before) {
@@ -168,7 +158,7 @@ struct Input {
   std::map<subnet::PortIndex, std::vector<std::uint16_t>> pkeys;
   std::map<Guid, std::string> firmware;              ///< of nodes, where it is known: as in BaselineTables
   std::vector<BroadcastGroup> groups;                ///< Source::groups
-  std::vector<RouteFault> route_faults;              ///< Source::routes
+  Findings route_findings;                           ///< Source::routes
   phy::Table phy;                                    ///< Source::phy, Source::environment; or of some ports, for what is found there
   phy::Table phy_before;                             ///< an earlier reading, for what was counted in between
   std::vector<subnet::PortIndex> phy_ports;          ///< those whose registers were to be read
@@ -183,6 +173,11 @@ struct Input {
     for (subnet::PortIndex at = 0; at < subnet.ports().size(); ++at) {
       if (const phy::PortRow* row = phy.find(at); row != nullptr) use(at, *row);
     }
+  }
+  /// Marks a source as excluded, or as not answered, but for a part.
+  void skip(Source of, std::string reason) { source(of) = {CheckState::skipped, std::move(reason)}; }
+  void not_read(Source of, std::string reason, bool is_partial = false) {
+    source(of) = {CheckState::not_read, std::move(reason), is_partial};
   }
   /// The model that a place is of.
   const subnet::Subnet& subnet_of(const Place& place) const { return place.is_before ? baseline->subnet : subnet; }
@@ -206,8 +201,5 @@ BaselineTables tables_of(const Input& input);
 
 /// Sets how far Source::managers and Source::activity were read, from the managers that are known and those that are silent.
 void judge_managers(Input& input);
-
-/// The number of links of a model.
-std::size_t link_count(const subnet::Subnet& subnet);
 
 }  // namespace ib::health

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Merges the findings of one cable: it is replaced once, whatever the checks found on it.
+// One fault becomes one finding. The findings of one cable are merged: it is replaced once, whatever the checks found on it. The symptoms
+// at other places of a cable that carries nothing become a part of its finding.
 #pragma once
 
 #include "health/finding.hpp"
@@ -13,5 +14,11 @@ void fold(Finding& to, Finding from);
 /// Puts the findings of each cable together: the worst of them with the evidence and the details of all. The result is sorted by level,
 /// then by check and place, whatever order `findings` has.
 Findings merge(Findings findings, const Input& input);
+
+/// Moves symptoms into the findings that explain them (Finding::symptom, Finding::lost): links that siblings have and a node has not, into
+/// the finding that these links are gone; the silence at both ports of a cable that is up and passes nothing, into one finding of that
+/// cable; requests that were lost on such a cable, or on one whose ports are not Active; counters of a cable that are full or were cleared.
+/// `findings` are those of merge(), and stay in their order.
+Findings explain(Findings findings, const Input& input);
 
 }  // namespace ib::health

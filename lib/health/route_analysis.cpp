@@ -6,10 +6,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <string>
 #include <utility>
 
-#include "health/checks/check_functions.hpp"
+#include "health/checks/topics.hpp"
 #include "routing/multicast_channels.hpp"
 #include "routing/unicast.hpp"
 #include "routing/ways.hpp"
@@ -38,20 +39,29 @@ std::string_view what_happens(Fault fault) {
   }
 }
 
-RouteFault fault_of(const Network& network, const routing::Cause& cause) {
-  RouteFault fault;
-  const subnet::Subnet& subnet = network.subnet();
-  if (cause.fault == Fault::loop) {
-    for (const routing::SwitchIndex at : cause.cycle) fault.ends.push_back({network.switches()[at].node, subnet::none});
-  } else {
-    const Place port = place_of(subnet, network.port_of(cause.place));
-    fault.is_port = cause.fault != Fault::no_entry;
-    fault.ends.push_back(fault.is_port ? port : Place{port.node, subnet::none});
-  }
-  fault.detail = fmt::format("{} {}: {} pair{} lost, for example LID {} to LID {}.", what_happens(cause.fault),
-                             cause.lids.size() == 1 ? fmt::format("LID {}", cause.lids.front()) : fmt::format("{} LIDs", cause.lids.size()),
-                             cause.pairs, cause.pairs == 1 ? "" : "s", cause.example.slid.value, cause.example.dlid.value);
-  return fault;
+/// A finding of the cable at a port, of the port, or of its node.
+enum class At { cable, port, node };
+Finding finding_at(const subnet::Subnet& subnet, subnet::PortIndex port, At at) {
+  Place place = place_of(subnet, port);
+  if (at == At::node) place.port = subnet::none;
+  return on_place(subnet, place, at == At::cable);
+}
+
+Finding on_switches(const Network& network, const std::vector<routing::SwitchIndex>& switches) {
+  std::vector<subnet::NodeIndex> nodes;
+  for (const routing::SwitchIndex at : switches) nodes.push_back(network.switches()[at].node);
+  return on_nodes(nodes);
+}
+
+Finding finding_of(const Network& network, const routing::Cause& cause) {
+  const At at = cause.fault == Fault::no_entry ? At::node : At::cable;
+  Finding finding =
+      cause.fault == Fault::loop ? on_switches(network, cause.cycle) : finding_at(network.subnet(), network.port_of(cause.place), at);
+  finding.detail =
+      fmt::format("{} {}: {} pair{} lost, for example LID {} to LID {}.", what_happens(cause.fault),
+                  cause.lids.size() == 1 ? fmt::format("LID {}", cause.lids.front()) : fmt::format("{} LIDs", cause.lids.size()),
+                  cause.pairs, cause.pairs == 1 ? "" : "s", cause.example.slid.value, cause.example.dlid.value);
+  return finding;
 }
 
 std::string mlids_text(const std::vector<std::uint16_t>& mlids) {
@@ -75,32 +85,31 @@ std::string detail_of(const routing::GroupCause& cause) {
   }
 }
 
-RouteFault fault_of(const Network& network, const routing::GroupCause& cause) {
-  RouteFault fault;
-  fault.detail = detail_of(cause);
-  if (cause.fault == GroupFault::loop) {
-    for (const routing::SwitchIndex at : cause.cycle) fault.ends.push_back({network.switches()[at].node, subnet::none});
-    return fault;
-  }
-  const Place port = place_of(network.subnet(), network.port_of(cause.place));
-  fault.is_port = cause.fault == GroupFault::dead_port;
-  fault.ends.push_back(cause.fault == GroupFault::no_entry ? Place{port.node, subnet::none} : port);
-  return fault;
+Finding finding_of(const Network& network, const routing::GroupCause& cause) {
+  const At at = cause.fault == GroupFault::no_entry ? At::node : cause.fault == GroupFault::dead_port ? At::cable : At::port;
+  Finding finding =
+      cause.fault == GroupFault::loop ? on_switches(network, cause.cycle) : finding_at(network.subnet(), network.port_of(cause.place), at);
+  finding.detail = detail_of(cause);
+  return finding;
 }
 
 /// Channels that wait for each other. `is_found`: with the SLs that packets have; else with some SLs.
-RouteFault circle_of(const Network& network, const routing::CreditLoop& loop, bool is_found) {
-  RouteFault fault;
-  fault.is_sure = is_found;
-  fault.is_circle = true;
-  fault.needs_aggregation = loop.needs_aggregation;
-  for (const routing::LoopChannel& channel : loop.cycle) fault.ends.push_back(place_of(network.subnet(), network.port_of(channel.place)));
+Finding circle_of(const Network& network, const routing::CreditLoop& loop, bool is_found) {
+  std::vector<subnet::PortIndex> ports;
+  for (const routing::LoopChannel& channel : loop.cycle) ports.push_back(network.port_of(channel.place));
+  Finding circle = on_ports(network.subnet(), ports);
+  circle.remedy = circle_remedy;
+  if (loop.needs_aggregation) circle.level = is_found ? Level::warning : Level::info;
+  if (!is_found) {
+    circle.level = circle.level.value_or(Level::warning);
+    circle.confidence = Confidence::possible;
+  }
   const routing::Pair& pair = loop.witnesses.front();
   const std::string to = pair.dlid.is_multicast() ? fmt::format("MLID {:#x}", pair.dlid.value) : fmt::format("LID {}", pair.dlid.value);
-  fault.detail = fmt::format("Packets can wait for each other in a circle at these {} ports{}, for example LID {} to {}.",
-                             loop.cycle.size(), is_found ? "" : ", if they use SLs that are not known", pair.slid.value, to);
-  if (loop.needs_aggregation) fault.detail += " Without the routes between Aggregation Nodes there would be no circle.";
-  return fault;
+  circle.detail = fmt::format("Packets can wait for each other in a circle at these {} ports{}, for example LID {} to {}.",
+                              loop.cycle.size(), is_found ? "" : ", if they use SLs that are not known", pair.slid.value, to);
+  if (loop.needs_aggregation) circle.add_sentence("Without the routes between Aggregation Nodes there would be no circle.");
+  return circle;
 }
 
 }  // namespace
@@ -117,14 +126,14 @@ async::Task<RouteAnalysis> analyse_routes(const RouteTables& tables, routing::Re
     channels.add(to);
   };
   co_await routing::each_destination(ways, destinations, false, use, pause);
-  for (const routing::Cause* cause : unicast.findings()) analysis.faults.push_back(fault_of(network, *cause));
+  for (const routing::Cause* cause : unicast.findings()) analysis.findings.push_back(finding_of(network, *cause));
   routing::Multicast multicast(network, tables.multicast, [&tables](Lid mlid) { return tables.groups.find(mlid); });
   if (tables.has_multicast) {
     const std::vector<Lid> groups = groups_in_use(tables.multicast, tables.groups);
     const std::function<void(Lid)> judge = [&multicast](Lid mlid) { multicast.add(mlid); };
     co_await routing::each_group(groups, judge, pause);
   }
-  for (const routing::GroupCause* cause : multicast.findings()) analysis.faults.push_back(fault_of(network, *cause));
+  for (const routing::GroupCause* cause : multicast.findings()) analysis.findings.push_back(finding_of(network, *cause));
   routing::MulticastChannels trees(network, tables.multicast, multicast);
   trees.sls_of = [&tables](Lid mlid) { return tables.groups.sls_of(mlid); };
   const std::function<void(Lid)> add = [&trees, &channels](Lid mlid) { trees.add_to(channels, mlid); };
@@ -137,31 +146,22 @@ async::Task<RouteAnalysis> analyse_routes(const RouteTables& tables, routing::Re
   if (analysis.lacks_lanes) co_return analysis;
   const bool is_found = loops.verdict == routing::Verdict::found;
   for (const routing::CreditLoop& loop : loops.loops) {
-    RouteFault circle = circle_of(network, loop, is_found);
-    const auto has_ports = [&circle](const RouteFault& known) { return known.ends == circle.ends; };
-    if (std::ranges::none_of(analysis.faults, has_ports)) analysis.faults.push_back(std::move(circle));  // each port on several VLs
+    Finding circle = circle_of(network, loop, is_found);
+    const auto is_same = [&circle](const Finding& known) { return known.subject == circle.subject && known.ends == circle.ends; };
+    if (std::ranges::none_of(analysis.findings, is_same)) analysis.findings.push_back(std::move(circle));  // each port on several VLs
   }
   co_return analysis;
 }
 
-void find_route_faults(const Input& input, Findings& findings) {
-  for (const RouteFault& fault : input.route_faults) {
-    Finding finding;
-    if (fault.is_port) {
-      finding = on_cable(input.subnet, fault.ends.front().port);
-    } else {
-      finding.subject = Finding::Subject::place;
-      finding.ends = fault.ends;
-    }
-    if (fault.is_circle) finding.remedy = circle_remedy;
-    if (fault.needs_aggregation) finding.level = fault.is_sure ? Level::warning : Level::info;
-    if (!fault.is_sure) {
-      if (!finding.level) finding.level = Level::warning;
-      finding.confidence = Confidence::possible;
-    }
-    finding.detail = fault.detail;
-    findings.push_back(std::move(finding));
-  }
+std::span<const Check> route_checks() {
+  using enum Level;
+  using enum Source;
+  static constexpr Check checks[] = {
+      {"routes", error, needs(routes), "Packets do not arrive, or can deadlock.",
+       "See ibtool check_routes; let the subnet manager sweep anew.",
+       [](const Input& input, Findings& findings) { std::ranges::copy(input.route_findings, std::back_inserter(findings)); }},
+  };
+  return checks;
 }
 
 }  // namespace ib::health

@@ -27,7 +27,7 @@ struct RouteTables {
 };
 
 struct RouteAnalysis {
-  std::vector<RouteFault> faults;
+  Findings findings;
   /// Ports can wait for each other in a circle, and SLtoVL mapping tables that decide whether packets do so were not read.
   bool lacks_lanes{};
 };

@@ -27,7 +27,7 @@ struct Scope {
 
 /// How many nodes of a kind, and links, are in a scope.
 std::size_t switch_count(const subnet::Subnet& subnet, const Scope& scope);
-std::size_t link_count(const subnet::Subnet& subnet, const Scope& scope);
+std::size_t link_count(const subnet::Subnet& subnet, const Scope& scope = {});
 
 /// One node, with its ports and those at the other ends of their links.
 Scope scope_around(const subnet::Subnet& subnet, subnet::NodeIndex centre);

@@ -11,10 +11,6 @@
 namespace ib::health {
 namespace {
 
-std::string count_text(std::size_t count, std::string_view one, std::string_view many) {
-  return fmt::format("{} {}", fmt::group_digits(count), count == 1 ? one : many);
-}
-
 std::string findings_text(const std::array<std::size_t, 3>& levels) {
   std::string text;
   for (const auto& [level, many] : {std::pair{Level::error, "errors"}, {Level::warning, "warnings"}, {Level::info, "infos"}}) {

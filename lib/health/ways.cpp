@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <string>
 
-#include "health/checks/check_functions.hpp"
 #include "health/checks/evidence.hpp"
+#include "health/checks/topics.hpp"
 #include "mad/error.hpp"
 #include "mad/packet.hpp"
 #include "routing/linear_tables.hpp"
@@ -126,19 +126,29 @@ void WayJudge::add(const LostRequest& request, const OneWay& way, bool is_back) 
   if (std::ranges::find(known->nodes, request.node) == known->nodes.end()) known->nodes.push_back(request.node);
 }
 
+namespace {
+
 void find_broken_ways(const Input& input, Findings& findings) {
   for (const BrokenWay& way : input.broken_ways) {
-    Finding finding;
-    if (way.is_cable) {
-      finding = on_cable(input.subnet, way.place.port);
-    } else {
-      finding.subject = Finding::Subject::place;
-      finding.ends.push_back(way.place);
-    }
+    Finding& finding = findings.emplace_back(on_place(input.subnet, way.place, way.is_cable));
     finding.detail = fmt::format("{} {} node{} are lost here, for {}: {}.", way.is_back ? "Answers of" : "Requests to", way.nodes.size(),
                                  way.nodes.size() == 1 ? "" : "s", way.fault, first_names(input.subnet, way.nodes));
-    findings.push_back(std::move(finding));
   }
+}
+
+}  // namespace
+
+std::span<const Check> way_checks() {
+  using enum Level;
+  static constexpr Check checks[] = {
+      {"way-broken",
+       error,
+       {},
+       "Requests or their answers are lost here on their way: the nodes that seem silent are not to blame.",
+       "Look at the port; if it is well, or meant to be out, let the subnet manager sweep anew, which routes around it.",
+       find_broken_ways},
+  };
+  return checks;
 }
 
 }  // namespace ib::health

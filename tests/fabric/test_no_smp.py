@@ -1,50 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """With --sa no SMP leaves this host: counted on the simulator's socket, for each command of `ibtool help` that knows --sa. A
-new command is run with what its usage line says; one that needs other words says which in WORDS."""
+command is run with its sample lines, or with what its usage line says."""
 import json
 import os
 import re
 
 import case
+from sample_lines import commands_with, sample_lines
 
 SWITCH, HOST, PORT = "1", "9", "19"
 # What stands for the words of usage lines.
 FILL = {"TARGET": SWITCH, "PORTNUM": PORT, "PORT": PORT, "TARGET@PORT_NUM": f"{SWITCH}@{PORT}", "COUNT": "1", "REFERENCE": case.CLUSTER}
-# The operands, with their options, of commands whose usage line does not tell enough.
-WORDS = {
-    "health": [["--interval", "0"], ["--interval", "0", SWITCH]],
-    "ibccconfig": [],  # SETS
-    "ibccquery": [["SP", SWITCH], ["CK", HOST]],
-    "ibcheckerrs": [[SWITCH], [SWITCH, PORT]],
-    "ibclearcounters": [],  # SETS
-    "ibclearerrors": [],  # SETS
-    "ibdatacounts": [[SWITCH], [SWITCH, PORT]],
-    "ibping": [["-c", "1", HOST], ["-c", "1", "--protocol", "ibping", HOST]],
-    "ibportstate": [[SWITCH, PORT, "query"], ["0,1", PORT, "query"], [HOST, "1", "query"]],
-    "ibprintca": [["-l"], ["506b:4b03:0010:0000"]],
-    "ibprintrt": [["-l"]],
-    "ibprintswitch": [["-l"], ["b859:9f03:00a0:0000"]],
-    "ibswportwatch": [["-n", "1", SWITCH, PORT]],
-    "ibsysstat": [[HOST, "ping"], [HOST, "host"]],
-    "ibtracert": [[HOST], [SWITCH, HOST]],
-    "init_all_ports": [],  # SETS
-    "perfquery": [[SWITCH], ["-a", SWITCH]],
-    "query": [],  # test_every_attribute
-    "saquery": [[], ["NR"], ["-x"], ["--src-to-dst", f"7:{HOST}"], ["SMIR"]],
-    "set_guid": [[HOST, "1", "0x1234"], ["0,1,2", "1", "0x1234"]],
-    "set_port_state": [],  # SETS
-    "sminfo": [[], ["7"], ["--all"]],
-    "smpdump": [[SWITCH, f"{attribute:#x}"] for attribute in (*range(0x10, 0x21), 0x30, 0x31, 0xff)],
-    "smpquery": [],  # test_every_operation
-    "vendstat": [["-N", SWITCH], ["-N", HOST], ["-i", HOST, "1"]],
-}
-# SMPs are what these are for: the SA sets nothing, and a set begins with what the node itself says: at least who it is. The man pages say
-# so. The first of them read the topology, or paths, from the SA.
-FROM_SA = (["ibclearcounters"], ["init_all_ports"], ["set_port_state"], ["query", "PerformanceSet"], ["ibccconfig"])
-SETS = [["ibportstate", SWITCH, PORT, "--dry-run", "arm"], ["set_port_state", "--dry-run", "--init", f"{SWITCH}@{PORT}"],
-        ["set_port_state", f"{SWITCH}@{PORT}"], ["query", "SubnSet", "SMPPortInfo", "-a", PORT, SWITCH], ["sminfo", "7", "0"],
-        ["query", "PerformanceSet", "PMPortCounters", SWITCH], ["ibccconfig", "SP", SWITCH, PORT, "1", "1", "15", "8", "513"],
-        ["ibclearcounters", "--yes"], ["ibclearcounters", SWITCH], ["init_all_ports", "--dry-run"]]
+PLACES = {"switch": SWITCH, "host": HOST, "port": PORT}
+# What has a test of its own here.
+APART = {"query", "smpquery"}
 SMP_CLASSES, SA_CLASS = ("0x01", "0x81"), "0x03"
 
 
@@ -84,15 +53,21 @@ class NoSmp(case.FabricCase):
         """The shortest and the longest operands that a usage line allows: "[TARGET [ATTR_MOD]]" → [] and [TARGET]."""
         shortest = re.sub(r"\[.*\](\+|\.\.\.)?", "", usage).split()
         longest = [word for word in re.sub(r"\[-\w+\]|[\[\]+]|\.\.\.", "", usage).split() if word in FILL or word in shortest]
-        self.assertLessEqual(set(longest), set(FILL), f"usage '{usage}': say in FILL or WORDS what stands for these")
+        self.assertLessEqual(set(longest), set(FILL), f"usage '{usage}': say in FILL, or in a sample line, what stands for these")
         return [[FILL[word] for word in words] for words in (shortest, longest)]
 
     def test_every_command(self):
         commands = self.commands()
         self.assertGreater(len(commands), 15)
-        self.assertLessEqual(set(WORDS), set(commands))
+        lines = {}
+        for _, (name, *words) in sample_lines("no-smp", **PLACES):
+            lines.setdefault(name, []).append(words)
+        sets = commands_with("needs-smps")
+        self.assertLessEqual({*lines, *sets, *APART}, set(commands))
         for name, usage in commands.items():
-            for words in WORDS[name] if name in WORDS else self.usual_words(usage):
+            if name not in lines:
+                lines[name] = [] if name in sets | APART else self.usual_words(usage)
+            for words in lines[name]:
                 self.asks_the_sa_alone(name, *words)
 
     def test_every_operation(self):
@@ -115,17 +90,18 @@ class NoSmp(case.FabricCase):
                 continue
             sets = method.endswith(("Set", "Delete"))
             if sets and not method.startswith("SubnAdm"):
-                continue  # SETS: before a Set the node at the end of its path is requested to say who it is
+                continue  # before a Set the node at the end of its path is requested to say who it is
             self.asks_the_sa_alone("query", method, attributes[0], SWITCH if sets else "0,1,2")
 
     def test_what_has_to_send_smps(self):
-        """The list is no longer than it need be."""
-        for words in SETS:
+        """SMPs are what these are for: the SA sets nothing, and a set begins with what the node itself says: at least who it is. The man
+        pages say so. Some read the topology, or paths, from the SA first. There are no more such lines than need be."""
+        for arguments, words in sample_lines("needs-smps", **PLACES):
             with self.subTest(" ".join(words)):
                 done, sent = self.sent(*words, "--sa", "--timeout", "100", "--retries", "0")
                 self.assertTrue(set(SMP_CLASSES) & set(sent), sent)
                 # The error of a Set that is refused names the node, which the SA knows.
-                if done.returncode != 3 and not any(words[:len(first)] == first for first in FROM_SA):
+                if done.returncode != 3 and arguments != ["sa"]:
                     self.assertNotIn(SA_CLASS, sent)
 
     def test_smps_are_counted(self):

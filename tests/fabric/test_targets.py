@@ -5,26 +5,16 @@ import re
 
 import case
 import simfabric
+from sample_lines import sample_lines
 
-# Of attributes that do not tell by which port the question came.
-TO_A_SWITCH = ["ibaddr TARGET", "iblinkinfo --sa TARGET", "ibportstate TARGET 19 --dry-run arm", "query SubnGet SMPSwitchInfo TARGET",
-               "ibccquery SP TARGET", "ibcheckerrs -v TARGET 19", "ibchecknode -v TARGET",
-               "ibcheckportstate -v TARGET 19", "ibfindnodesusing TARGET 19", "ibqueryerrors TARGET",
-               "ibroute TARGET", "ibtracert TARGET", "set_port_state TARGET@19", "smpdump TARGET 0x10", "smpquery SI TARGET",
-               "smpquery --sa SI TARGET"]
-TO_THE_SM = ["query SubnAdmGet SANodeRecord -f LID=1 TARGET", "sminfo TARGET"]
-TO_A_HOST = ["ibping -c 1 TARGET", "ibsysstat TARGET ping", "query PerformanceGet MADClassPortInfo TARGET",
-             "set_guid TARGET 1 0x0000000000001234"]
-TO_A_DEVICE = ["vendstat -N TARGET"]
-TO_A_PMA = ["perfquery -E TARGET 1"]
-# What they print runs, or is nothing, or findings: only what they refuse is compared.
-OTHERS = ["ibccconfig CK TARGET 0 30 1", "ibcheckport TARGET 19", "ibcheckportwidth TARGET 19", "ibclearcounters --dry-run TARGET",
-          "environment TARGET", "ibprintca TARGET", "ibprintrt TARGET", "ibprintswitch TARGET",
-          "firmware TARGET", "modules TARGET", "phy TARGET",
-          "ibclearerrors --dry-run TARGET", "health --interval 0 TARGET", "ibdatacounts TARGET 19",
-          "ibswportwatch -n 1 TARGET 19"]
-COMMANDS = TO_A_SWITCH + TO_THE_SM + TO_A_HOST + TO_A_DEVICE + TO_A_PMA + OTHERS
 
+def samples(*kinds):
+    """Command lines with TARGET, by what that is: a switch, a subnet manager, a host, a device with vendor MADs, one with a PMA. Those for
+    `any` are run where all forms are refused: what they print runs, or is nothing, or findings."""
+    return [" ".join(words) for (kind,), words in sample_lines("target") if not kinds or kind in kinds]
+
+
+COMMANDS = samples()
 NO_TARGETS = ["", "zzz", "0", "0xc000", "65536", "-1", "1,2", "0,255", "0,1,x", "0,1:2", "0x12345678901234567", "b859:9f03:00a0",
               "fe80::1::2", "fe80::1%nowhere/1", "IBPath(DLID=zzz)", "IBPath(DLID=1", "IBNoPath()", "1 2", "\x1b[31m"]
 
@@ -84,20 +74,20 @@ class Targets(case.ServingCase):
 
     def test_switches(self):
         leaf = self.file().guid("MF0;leaf01")
-        self.all_alike(TO_A_SWITCH, self.forms(1, leaf, "0,1"))
+        self.all_alike(samples("switch"), self.forms(1, leaf, "0,1"))
 
     def test_the_subnet_manager(self):
         here = self.file().guid("login01")
-        self.all_alike(TO_THE_SM, self.forms(7, here + 1, "0,"))
+        self.all_alike(samples("manager"), self.forms(7, here + 1, "0,"))
 
     def test_hosts(self):
         lid = self.serve([case.IBTOOL, "ibsysstat", "-S"], self.answered("ibping", "-f", "-c", "1"))
-        self.all_alike(TO_A_HOST, self.forms_of_host(lid))
+        self.all_alike(samples("host"), self.forms_of_host(lid))
 
     def test_devices(self):
         lid = self.serve([simfabric.PROGRAMS, "serve-vendor", "53000"], self.answered("vendstat", "-N"))
-        self.all_alike(TO_A_DEVICE, self.forms_of_host(lid))
-        self.all_alike(TO_A_PMA, self.forms_of_host(lid))
+        self.all_alike(samples("device"), self.forms_of_host(lid))
+        self.all_alike(samples("pma"), self.forms_of_host(lid))
 
     def test_number_zero_is_a_route(self):
         """With -D a number is the first port of a route, of which there is but one."""

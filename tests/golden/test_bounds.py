@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """What may differ from a recorded text may do so within its bounds only."""
+import json
 import os
 import sys
+import textwrap
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
@@ -45,6 +47,21 @@ class Bounds(unittest.TestCase):
                 ("XmtData:.....................720\n", "XmtData:.....................792\n")):
             with self.subTest(recorded):
                 self.assertFalse(self.same(recorded, now))
+
+    def test_a_check_that_is_new_and_finds_nothing(self):
+        def check(name, count=0):
+            members = {"check": name, "check_state": "done", "reason": None, "finding_count": count}
+            return textwrap.indent(json.dumps(members, indent=2), "    ")
+
+        def document(*checks):
+            return '  "checks": [\n' + ",\n".join(checks) + "\n  ]\n"
+        recorded = document(check("a"), check("b", 1), check("c"))
+        self.assertTrue(self.same(recorded, document(check("a"), check("new"), check("b", 1), check("c"), check("newer"))))
+        for now in (document(check("a"), check("b", 1), check("c"), check("new", 1)), document(check("a"), check("b", 1)),
+                    document(check("a"), check("c"), check("b", 1)), document(check("a"), check("b", 1), check("renamed"))):
+            self.assertFalse(self.same(recorded, now))
+        for more, is_same in (("5", True), ("6", True), ("4", False), ("16", False)):
+            self.assertEqual(self.same("a, b and 5 more (no counters); ", f"a, b and {more} more (no counters); "), is_same)
 
     def test_an_address_is_that_of_one_thing(self):
         recorded = "; linking: 0x2 0x5588d6a93af0->0x5588d6a93cf0:1 and 0x1 0x5588d6a93610->0x5588d6a87910:1\n" * 2

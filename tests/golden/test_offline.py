@@ -11,11 +11,12 @@ import unittest
 
 import golden
 import simfabric
+from sample_lines import commands_with
 
 # What changes, serves, pings or watches a fabric.
 NEEDS_FABRIC = re.compile(
     r"ibtool (ibportstate .*--and-reset|sminfo \d+ \d)|"
-    r"(ibtool )?(ibping|ibsysstat|init_all_ports|set_\w+|ibclear\w+|ibccconfig|ibswportwatch|rdma_bw|snapshot)\b|.*--interval\b"
+    rf"(ibtool )?({'|'.join(sorted(commands_with('needs-fabric')))})\b|.*--interval\b"
     r"|(ibtool )?perfquery .*-\w*[rR]|(ibtool )?ibqueryerrors .*-[kK]\b")
 # What the simulator, or opensm, answers otherwise than a fabric would: combined routes, a wrong SM_Key; paths from other ports than ours.
 NOT_KEPT = re.compile(r"smpquery -c|ibportstate \d+ \d+ query|saquery --smkey 5|ibtool saquery PR --dgid \S+ --get")

@@ -69,6 +69,18 @@ class Lists(unittest.TestCase):
         self.assertGreater(len(called), len(self.names) // 2)
         self.assertEqual(sorted(call for call in called if call[1] not in self.names), [])
 
+    def test_the_page_of_health_has_a_paragraph_for_each_check(self):
+        checks = {line.split("\t")[0] for line in printed("completion", "--words", "--", "health", "--only", "").splitlines()}
+        self.assertIn("link-slow", checks)
+        section = re.search(r"^\.SH CHECKS\n(.*?)^\.SH ", read("man", "pages", "ibtool-health.1.in"), re.DOTALL | re.MULTILINE).group(1)
+        heads = re.findall(r"^\.TP\n\.BR (.*)$", section.replace("\\-", "-"), re.MULTILINE)
+        self.assertEqual(checks - set(re.findall(r"[a-z][\w-]+", " ".join(heads))), set())
+
+    def test_sample_lines_stand_in_files_of_rooms(self):
+        rooms = set(re.findall(r"^  '(\w+)': \{", read("tools", "meson.build"), re.MULTILINE))
+        files = {name.removesuffix(".txt") for name in os.listdir(os.path.join(SOURCE, "tests", "lines")) if name.endswith(".txt")}
+        self.assertEqual(files, rooms)
+
     def test_pages_refer_to_pages_that_there_are(self):
         names = os.listdir(os.path.join(SOURCE, "man", "pages"))
         there = {name.removesuffix(".in") for name in names}

@@ -22,7 +22,7 @@ struct HelpPage {
 
 /// The pages of all commands, by name.
 std::span<const HelpPage> help_pages();
-/// The page of a command. Every command has one.
+/// The page of a command; one without examples where it has none yet.
 const HelpPage& help_page(std::string_view command);
 
 }  // namespace ib::tools

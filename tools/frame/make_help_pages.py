@@ -65,8 +65,9 @@ def main():
         rows.append(f"    {{{quoted(name)}, examples_{number},\n     {split(''.join(' ' + word for word in rare))}}},")
     out += ["", "constexpr HelpPage table[] = {", *rows, "};", "", "}  // namespace", "",
             "std::span<const HelpPage> help_pages() { return table; }", "",
-            "const HelpPage& help_page(std::string_view command) { return *std::ranges::lower_bound(table, command, {}, "
-            "&HelpPage::command); }", "", "}  // namespace ib::tools"]
+            "const HelpPage& help_page(std::string_view command) {", "  static constexpr HelpPage none{};",
+            "  const auto* found = std::ranges::lower_bound(table, command, {}, &HelpPage::command);",
+            "  return found != std::end(table) && found->command == command ? *found : none;", "}", "", "}  // namespace ib::tools"]
     with open(sys.argv[1], "w", encoding="utf-8") as file:
         file.write("\n".join(out) + "\n")
 

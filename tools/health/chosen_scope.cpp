@@ -19,7 +19,6 @@
 namespace ib::tools::health {
 namespace {
 
-using ib::health::Scope;
 using subnet::NodeIndex;
 
 constexpr std::size_t longest_list = std::size_t{1} << 22;  // bytes
@@ -85,7 +84,7 @@ subnet::Failure missing_host(const std::string& host) {
 
 /// Warns of names that several machines have, all of which are looked at.
 void report_shared_names(const Session& session, const subnet::Subnet& subnet, const Wanted& wanted, const std::set<NodeIndex>& nodes) {
-  const ib::health::Machines machines(subnet, wanted.host_names);
+  const Machines machines(subnet, wanted.host_names);
   std::map<std::string, std::set<Guid>> systems;
   for (const NodeIndex at : nodes) systems[machines.of(at).name].insert(machines.of(at).system);
   for (const auto& [name, guids] : systems) {
@@ -110,20 +109,20 @@ async::Task<Scope> scope_of_hosts(Session& session, Fabric& fabric, const Wanted
   subnet::Failures unread = co_await routing::read_tables(session.transactor(), network, std::move(switches), to, options);
   std::ranges::move(unread, std::back_inserter(failures));
   add_failures(session, fabric, std::move(failures));
-  co_return ib::health::scope_between(network, tables, found.nodes);
+  co_return scope_between(network, tables, found.nodes);
 }
 
 }  // namespace
 
 std::set<std::string> read_hosts(const std::string& text) {
-  std::set<std::string> hosts = ib::health::expand_hosts(is_file(text) ? read_regular_file(text, longest_list) : text);
+  std::set<std::string> hosts = expand_hosts(is_file(text) ? read_regular_file(text, longest_list) : text);
   if (hosts.empty()) throw UsageError("--nodes: no host is named");
   return hosts;
 }
 
 async::Task<Scope> find_scope(Session& session, Fabric& fabric, const Wanted& wanted) {
   if (!wanted.hosts.empty()) co_return co_await scope_of_hosts(session, fabric, wanted);
-  if (wanted.target.given()) co_return ib::health::scope_around(fabric.subnet, target_node(fabric, wanted));
+  if (wanted.target.given()) co_return scope_around(fabric.subnet, target_node(fabric, wanted));
   co_return Scope();
 }
 

@@ -31,7 +31,7 @@ std::vector<NodeIndex> all_nodes(const subnet::Subnet& subnet) {
   return nodes;
 }
 
-std::vector<PortIndex> ports_of_node(const ib::health::Scope& scope, const subnet::Subnet& subnet, NodeIndex node) {
+std::vector<PortIndex> ports_of_node(const Scope& scope, const subnet::Subnet& subnet, NodeIndex node) {
   std::vector<PortIndex> ports = counters::countable_ports(subnet, node);
   std::erase_if(ports, [&scope](PortIndex at) { return !scope.has_port(at); });
   return ports;
@@ -52,7 +52,7 @@ PortIndex same_port(const subnet::Subnet& subnet, PortIndex at, const subnet::Su
 
 }  // namespace
 
-std::vector<PortIndex> ports_in(const ib::health::Scope& scope, const subnet::Subnet& subnet) {
+std::vector<PortIndex> ports_in(const Scope& scope, const subnet::Subnet& subnet) {
   std::vector<PortIndex> all;
   for (const NodeIndex node : all_nodes(subnet)) std::ranges::move(ports_of_node(scope, subnet, node), std::back_inserter(all));
   return all;
@@ -80,8 +80,8 @@ bool CounterReadings::has_moved(const counters::CounterKey& key, const counters:
 }
 
 async::Task<subnet::Failures> CounterReadings::read_all(mad::Transactor& transactor, const subnet::Subnet& subnet,
-                                                        subnet::SurveyOptions options, const ib::health::Scope& scope,
-                                                        mad::Transactor* owners, Take take) {
+                                                        subnet::SurveyOptions options, const Scope& scope, mad::Transactor* owners,
+                                                        Take take) {
   counters::ReadingPlan plan;
   plan.owners = owners;
   plan.ports = counters::ReadingPlan::Ports::each;
@@ -105,8 +105,8 @@ async::Task<subnet::Failures> CounterReadings::read_all(mad::Transactor& transac
   co_return std::move(readings.failures);
 }
 
-async::Task<subnet::Failures> CounterReadings::read(Session& session, const subnet::Subnet& subnet, const ib::health::Scope& scope,
-                                                    subnet::SurveyOptions options, ib::health::CounterTable* table) {
+async::Task<subnet::Failures> CounterReadings::read(Session& session, const subnet::Subnet& subnet, const Scope& scope,
+                                                    subnet::SurveyOptions options, CounterTable* table) {
   std::optional<async::Time> time;  // where it is not that of the answers
   if (session.options().from && any()) time = time_of(session.stored(), session.loop());
   const bool is_first = !any();
@@ -181,7 +181,7 @@ async::Task<> CounterReadings::read_snapshot(Session& session, const std::string
   };
   const path::Path start = path::IbDrPath(&port);
   subnet::SurveyOptions options(start);
-  const ib::health::Scope all;
+  const Scope all;
   co_await read_all(transactor, then, std::move(options), all, nullptr, take);  // failures of the snapshot are not failures of this fabric
   history_.keep_nodes_of(current);
   pmas_ = {};  // firmware may have been renewed since

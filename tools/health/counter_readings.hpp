@@ -16,6 +16,7 @@
 #include "health/scope.hpp"
 #include "subnet/sweep/fec_modes.hpp"
 #include "tools/frame/session.hpp"
+#include "tools/health/wanted.hpp"
 
 namespace ib::tools::health {
 
@@ -40,8 +41,8 @@ class CounterReadings {
   /// Reads the ports of `scope` in this fabric, or in the snapshot of --from, and keeps what they hold for the next reading, of whatever
   /// model. With `table`, adds to it what they have counted since the reading before. Returns what failed. `subnet` and `scope` must
   /// outlive the task.
-  async::Task<subnet::Failures> read(Session& session, const subnet::Subnet& subnet, const ib::health::Scope& scope,
-                                     subnet::SurveyOptions options, ib::health::CounterTable* table);
+  async::Task<subnet::Failures> read(Session& session, const subnet::Subnet& subnet, const Scope& scope, subnet::SurveyOptions options,
+                                     CounterTable* table);
   /// Takes the counters in a snapshot as the reading before the first one of `current`. Throws UsageError where it has none, or is of
   /// another fabric.
   async::Task<> read_snapshot(Session& session, const std::string& file, const subnet::Subnet& current);
@@ -61,7 +62,7 @@ class CounterReadings {
   using EndOfLink = std::pair<Guid, std::uint8_t>;  // the GUID of the node, and the number of the port
   using Take = std::function<void(subnet::NodeIndex node, const counters::PmaReading& reading)>;
   async::Task<subnet::Failures> read_all(mad::Transactor& transactor, const subnet::Subnet& subnet, subnet::SurveyOptions options,
-                                         const ib::health::Scope& scope, mad::Transactor* owners, Take take);
+                                         const Scope& scope, mad::Transactor* owners, Take take);
   const StructInfo* blocks_layout(const subnet::Subnet& subnet, const counters::PmaReading& reading) const;
   bool has_moved(const counters::CounterKey& key, const counters::PmaReading& reading, std::string_view counter) const;
 
@@ -78,6 +79,6 @@ class CounterReadings {
 };
 
 /// The ports of `scope` whose counters are read.
-std::vector<subnet::PortIndex> ports_in(const ib::health::Scope& scope, const subnet::Subnet& subnet);
+std::vector<subnet::PortIndex> ports_in(const Scope& scope, const subnet::Subnet& subnet);
 
 }  // namespace ib::tools::health

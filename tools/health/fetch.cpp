@@ -19,14 +19,11 @@
 namespace ib::tools::health {
 namespace {
 
-using ib::health::CheckState;
-using ib::health::Input;
-using ib::health::Source;
 using subnet::PortIndex;
 
 /// The ports whose counters are read, and the paths to them, which the SA gives once.
 struct Where {
-  const ib::health::Scope& scope;
+  const Scope& scope;
   subnet::PortPaths& paths;
 };
 
@@ -44,23 +41,23 @@ unsigned count_readings(Session& session, const Wanted& wanted, Input& input) {
   if (wanted.since) return 2;
   const bool is_stored = session.options().from.has_value();
   if (!is_stored && wanted.interval != 0.0) return 2;
-  skip(input, Source::window,
-       wanted.interval == 0.0 ? "--interval 0 takes one reading" : "one snapshot has states only: give an earlier one with --since");
-  if (!is_stored || session.stored().has_part("counters")) return 1;
-  for (const Source source : {Source::counters, Source::window})
-    skip(input, source, fmt::format("{} has no counters", session.stored().subject()));
-  return 0;
+  input.skip(Source::window,
+             wanted.interval == 0.0 ? "--interval 0 takes one reading" : "one snapshot has states only: give an earlier one with --since");
+  return lacks_part(session, "counters", Source::counters, "counters", input) &&
+                 lacks_part(session, "counters", Source::window, "counters", input)
+             ? 0
+             : 1;
 }
 
 void judge_counters(Input& input) {
   constexpr const char* silent = "no counters could be read";
   bool any_window = false;
-  for (const ib::health::PortChanges& counts : input.counts.all()) any_window = any_window || counts.seconds.has_value();
+  for (const PortChanges& counts : input.counts.all()) any_window = any_window || counts.seconds.has_value();
   if (input.counts.all().empty()) {
-    not_read(input, Source::counters, silent);
-    if (input.source(Source::window).state == CheckState::done) not_read(input, Source::window, silent);
+    input.not_read(Source::counters, silent);
+    if (input.source(Source::window).state == CheckState::done) input.not_read(Source::window, silent);
   } else if (!any_window && input.source(Source::window).state == CheckState::done) {
-    not_read(input, Source::window, "no port was read twice");
+    input.not_read(Source::window, "no port was read twice");
   }
 }
 
@@ -83,7 +80,7 @@ async::Task<> read_windows(Session& session, Fabric& fabric, const Wanted& wante
   if (count == 2) input.window_ports = input.counter_ports;
   if (wanted.since && input.baseline == nullptr && where.scope.is_all) add_failures(session, fabric, readings.find_gone(fabric.subnet));
   judge_counters(input);
-  if (!readings.has_blocks()) skip(input, Source::blocks, "no port counts FEC blocks");
+  if (!readings.has_blocks()) input.skip(Source::blocks, "no port counts FEC blocks");
 }
 
 /// One of several readings, whose window goes back to the one before.
@@ -91,19 +88,19 @@ async::Task<> read_round(Session& session, Fabric& fabric, Where& where, Counter
   if (readings.any()) {
     input.window_ports = readings.known_ports(ports_in(where.scope, fabric.subnet), fabric.subnet);
   } else {
-    skip(input, Source::window, "this is the first reading");
+    input.skip(Source::window, "this is the first reading");
   }
   input.counter_ports = ports_in(where.scope, fabric.subnet);
   if (readings.cost() == CounterReadings::Cost::usual) co_await read_service_levels_once(session, where.paths);
   co_await read_counters(session, fabric, where, readings, input, true);
   judge_counters(input);
-  if (!readings.has_blocks()) skip(input, Source::blocks, "no port counts FEC blocks");
+  if (!readings.has_blocks()) input.skip(Source::blocks, "no port counts FEC blocks");
 }
 
 async::Task<> read_fec(Session& session, Fabric& fabric, Input& input) {
   std::vector<PortIndex> ports = subnet::ports_with_fec(fabric.subnet);
   if (ports.empty()) {
-    skip(input, Source::fec, "no link reports its FEC modes");
+    input.skip(Source::fec, "no link reports its FEC modes");
     co_return;
   }
   input.fec_ports = ports;
@@ -112,7 +109,7 @@ async::Task<> read_fec(Session& session, Fabric& fabric, Input& input) {
   input.fec_modes = std::move(found.modes);
   input.fec_unread = std::move(found.unread);
   add_failures(session, fabric, std::move(found.failures));
-  if (input.fec_modes.empty()) not_read(input, Source::fec, "no FEC mode could be read");
+  if (input.fec_modes.empty()) input.not_read(Source::fec, "no FEC mode could be read");
 }
 
 /// Whether registers are read before the window and after it.
@@ -131,7 +128,7 @@ void add_silent(const Ongoing::Registers& before, const subnet::Subnet& now, Sil
 }
 
 /// Reads the sources of --phy. Two readings of registers count blocks as the PMA does.
-async::Task<> read_registers(Session& session, const Fabric& fabric, const Where& where, ib::health::Sources needed, Input& input,
+async::Task<> read_registers(Session& session, const Fabric& fabric, const Where& where, Sources needed, Input& input,
                              const Ongoing& ongoing, SilentDevices silent) {
   if (ongoing.registers != nullptr) add_silent(*ongoing.registers, fabric.subnet, silent);
   LastPhy now = co_await read_phy_sources(session, fabric, where.scope, where.paths, needed, silent, input);
@@ -144,22 +141,13 @@ async::Task<> read_registers(Session& session, const Fabric& fabric, const Where
   if (input.phy_before.is_read() && input.source(Source::window).state == CheckState::done) input.source(Source::blocks) = {};
 }
 
-}  // namespace
-
-void skip(Input& input, Source source, std::string reason) { input.source(source) = {CheckState::skipped, std::move(reason)}; }
-
-async::Task<> read_service_levels_once(Session& session, subnet::PortPaths& paths) {
-  if (!paths.has_service_levels() && paths.why_sl_0().empty()) co_await session.read_service_levels(paths);
-}
-
-void not_read(Input& input, Source source, std::string reason) { input.source(source) = {CheckState::not_read, std::move(reason)}; }
-
-async::Task<> read_sources(Session& session, Fabric& fabric, const Wanted& wanted, const ib::health::Scope& scope, subnet::PortPaths& paths,
-                           Input& input, Ongoing ongoing) {
+/// Reads what the wanted checks need.
+async::Task<> read_sources(Session& session, Fabric& fabric, const Wanted& wanted, const Scope& scope, subnet::PortPaths& paths,
+                           Input& input, const Ongoing& ongoing) {
   input.host_names = &wanted.host_names;
-  ib::health::Sources needed = wanted.selection.needs();
-  if (input.baseline != nullptr && wanted.selection.has(*ib::health::find_check("changed")))
-    needed |= ib::health::needs(Source::pkeys, Source::managers);  // compared if both fabrics have them
+  Sources needed = wanted.selection.needs();
+  if (input.baseline != nullptr && wanted.selection.has(*find_check("changed")))
+    needed |= needs(Source::pkeys, Source::managers);  // compared if both fabrics have them
   const auto needs = [&needed](Source source) { return needed.test(static_cast<std::size_t>(source)); };
   if (needs(Source::fec) || needs(Source::blocks)) co_await read_fec(session, fabric, input);
   std::optional<EarlierManagers> earlier;
@@ -173,7 +161,7 @@ async::Task<> read_sources(Session& session, Fabric& fabric, const Wanted& wante
     }
   }
   Where where{scope, paths};
-  const bool reads_phy = wanted.phy && std::ranges::any_of(ib::health::sources_of_phy, needs);
+  const bool reads_phy = wanted.phy && std::ranges::any_of(sources_of_phy, needs);
   SilentDevices silent;
   if (reads_phy && needs(Source::blocks) && reads_twice(session, wanted, ongoing))
     co_await read_phy_before(session, fabric, scope, paths, silent, input);
@@ -203,6 +191,29 @@ async::Task<> read_sources(Session& session, Fabric& fabric, const Wanted& wante
   if (needs(Source::groups)) co_await read_broadcast_groups(session, where.paths.is_sa_silent(), groups, input);
   if (needs(Source::routes)) co_await read_routes(session, fabric, wanted, where.paths.is_sa_silent(), groups, input);
   if (!wanted.is_local) co_await trace_lost_requests(session, fabric, input);
+}
+
+}  // namespace
+
+bool lacks_part(Session& session, std::string_view part, Source source, std::string_view what, Input& input) {
+  if (!session.options().from || session.stored().has_part(part)) return false;
+  input.skip(source, fmt::format("{} has no {}", session.stored().subject(), what));
+  return true;
+}
+
+async::Task<> read_service_levels_once(Session& session, subnet::PortPaths& paths) {
+  if (!paths.has_service_levels() && paths.why_sl_0().empty()) co_await session.read_service_levels(paths);
+}
+
+async::Task<Diagnosis> diagnose(Session& session, Fabric& fabric, const Wanted& wanted, const Scope& scope, Input& input, Ongoing ongoing) {
+  subnet::PortPaths paths(fabric.subnet, session.here());
+  co_await read_sources(session, fabric, wanted, scope, paths, input, ongoing);
+  // Of this host's link only the counters are those of a part.
+  Diagnosis diagnosis = wanted.is_local ? examine(input, wanted.selection) : examine(input, wanted.selection, scope);
+  const bool is_first = ongoing.registers == nullptr || ongoing.registers->of == nullptr;
+  if (wanted.explains && !wanted.phy && !wanted.is_local && is_first && !session.options().from)
+    co_await explain_by_phy(session, fabric, paths, input, diagnosis);
+  co_return diagnosis;
 }
 
 }  // namespace ib::tools::health

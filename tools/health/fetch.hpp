@@ -11,7 +11,6 @@
 #include "health/scope.hpp"
 #include "subnet/model/port_paths.hpp"
 #include "tools/health/counter_readings.hpp"
-#include "tools/health/fetch_phy.hpp"
 #include "tools/health/sources.hpp"
 #include "tools/health/wanted.hpp"
 
@@ -31,10 +30,10 @@ struct Ongoing {
   Registers* registers{};
 };
 
-/// Fills the sources of `input` that the wanted checks need, and sets the reason of the others. Counters are those of `scope`. With
-/// Ongoing::counters they are read once, and compared with its last reading. What fails is added to the failures of `fabric`. `paths`
-/// lead to its ports; the SA gives their service levels where these are needed.
-async::Task<> read_sources(Session& session, Fabric& fabric, const Wanted& wanted, const ib::health::Scope& scope, subnet::PortPaths& paths,
-                           ib::health::Input& input, Ongoing ongoing = {});
+/// Fills the sources of `input` that the wanted checks need, sets the reason of the others, and runs the checks. Counters are those of
+/// `scope`. With Ongoing::counters they are read once, and compared with its last reading. What fails is added to the failures of `fabric`.
+/// Of the first round, the registers of ports with findings are read too, unless Wanted says otherwise.
+async::Task<Diagnosis> diagnose(Session& session, Fabric& fabric, const Wanted& wanted, const Scope& scope, Input& input,
+                                Ongoing ongoing = {});
 
 }  // namespace ib::tools::health

@@ -23,9 +23,6 @@
 namespace ib::tools::health {
 namespace {
 
-using ib::health::Input;
-using ib::health::Manager;
-using ib::health::Source;
 using subnet::PortIndex;
 using Surveyed = subnet::Surveyed<smp::SMInfo>;
 
@@ -76,7 +73,7 @@ async::Task<std::map<Lid, smp::SMInfo>> read_records(Session& session, bool& is_
 
 /// SMInfo of the subnet manager at the SM LID of our own port, which no port of the model has.
 async::Task<bool> answers_elsewhere(Session& session, const subnet::Subnet& subnet) {
-  const Lid lid = ib::health::own_sm_lid(subnet);
+  const Lid lid = own_sm_lid(subnet);
   if (session.options().from || !lid.is_unicast() || subnet.find_lid(lid) != subnet::none) co_return false;
   path::Path path = subnet::smp_path_to(session.end_port(), lid);
   session.apply_options(path);
@@ -105,7 +102,7 @@ void compare(Session& session, const std::optional<EarlierManagers>& earlier, In
   const bool is_stored = earlier && session.options().from;
   const async::Time now = is_stored ? time_of(session.stored(), session.loop()) : session.loop().now();
   if (!earlier || now - earlier->time < least_window) {
-    skip(input, Source::activity, fmt::format("needs a window of {} s", least_window.count()));
+    input.skip(Source::activity, fmt::format("needs a window of {} s", least_window.count()));
     return;
   }
   const auto guid_of = [&input](const Manager& manager) { return input.subnet.port_guid(manager.port); };
@@ -163,11 +160,8 @@ async::Task<std::optional<EarlierManagers>> managers_in_file(Session& session, c
 
 async::Task<EarlierManagers> read_managers(Session& session, const Fabric& fabric, const std::optional<EarlierManagers>& earlier,
                                            bool is_sa_silent, Input& input) {
-  if (session.options().from && !session.stored().has_part("sminfo")) {
-    for (const Source source : {Source::managers, Source::activity})
-      skip(input, source, fmt::format("{} has no SMInfo", session.stored().subject()));
+  if (lacks_part(session, "sminfo", Source::activity, "SMInfo", input) && lacks_part(session, "sminfo", Source::managers, "SMInfo", input))
     co_return EarlierManagers();
-  }
   input.has_asked_managers = true;
   input.is_sa_silent = is_sa_silent;
   std::map<Lid, smp::SMInfo> records;

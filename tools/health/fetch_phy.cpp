@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-#include "tools/health/fetch_phy.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,8 +19,6 @@
 namespace ib::tools::health {
 namespace {
 
-using ib::health::Input;
-using ib::health::Source;
 using phy::Part;
 using subnet::NodeIndex;
 using subnet::PortIndex;
@@ -31,7 +27,7 @@ using subnet::PortIndex;
 bool has_no_registers(phy::DeviceState state) { return state == phy::DeviceState::not_read || state == phy::DeviceState::other_vendor; }
 
 /// The external ports of devices that may have registers.
-std::vector<PortIndex> ports_with_registers(const subnet::Subnet& subnet, const ib::health::Scope& scope) {
+std::vector<PortIndex> ports_with_registers(const subnet::Subnet& subnet, const Scope& scope) {
   std::vector<PortIndex> ports;
   for (PortIndex at = 0; at < subnet.ports().size(); ++at) {
     const subnet::Port& port = subnet.port(at);
@@ -60,7 +56,7 @@ std::vector<NodeIndex> switches_of(const subnet::Subnet& subnet, const std::vect
 async::Task<> read_unhealthy(Session& session, const subnet::Subnet& subnet, std::vector<PortIndex> ports, Input& input) {
   std::erase_if(ports, [&subnet](PortIndex at) { return !subnet::has_mlnx_ext_port_info(subnet.node(subnet.port(at).node).info); });
   if (ports.empty()) {
-    skip(input, Source::unhealthy, "no device is known to have MlnxExtPortInfo");
+    input.skip(Source::unhealthy, "no device is known to have MlnxExtPortInfo");
     co_return;
   }
   const subnet::SurveyOptions options(session.here(), subnet::SurveyWay::smp);
@@ -77,12 +73,12 @@ async::Task<> read_unhealthy(Session& session, const subnet::Subnet& subnet, std
     if (kind != subnet::Failure::Kind::refused) ++lost;
   }
   if (absent != 0 && absent == found.rows.size()) {
-    skip(input, Source::unhealthy, fmt::format("{} has no MlnxExtPortInfo", session.stored().subject()));
+    input.skip(Source::unhealthy, fmt::format("{} has no MlnxExtPortInfo", session.stored().subject()));
   } else if (lost != 0) {
-    not_read(input, Source::unhealthy, fmt::format("MlnxExtPortInfo of {} of {} ports", input.unhealthy.size(), found.rows.size()));
-    input.source(Source::unhealthy).is_partial = !input.unhealthy.empty();
+    input.not_read(Source::unhealthy, fmt::format("MlnxExtPortInfo of {} of {} ports", input.unhealthy.size(), found.rows.size()),
+                   !input.unhealthy.empty());
   } else if (input.unhealthy.empty()) {
-    skip(input, Source::unhealthy, "no device has MlnxExtPortInfo");
+    input.skip(Source::unhealthy, "no device has MlnxExtPortInfo");
   } else {
     input.source(Source::unhealthy) = {};
   }
@@ -95,12 +91,12 @@ async::Task<> read_planes(Session& session, const subnet::Subnet& subnet, const 
   input.planes = co_await phy::read_planes(session.transactor(), subnet, session.here(), {nodes.begin(), nodes.end()});
   const std::size_t unread = input.planes.failures.size();
   if (unread != 0 && session.options().from) {
-    skip(input, Source::planes, fmt::format("{} has no planes", session.stored().subject()));
+    input.skip(Source::planes, fmt::format("{} has no planes", session.stored().subject()));
   } else if (unread != 0) {
-    not_read(input, Source::planes, fmt::format("the planes of {} of {} devices", nodes.size() - unread, nodes.size()));
-    input.source(Source::planes).is_partial = !input.planes.of_node.empty();
+    input.not_read(Source::planes, fmt::format("the planes of {} of {} devices", nodes.size() - unread, nodes.size()),
+                   !input.planes.of_node.empty());
   } else if (input.planes.of_node.empty() && input.unhealthy.empty()) {
-    skip(input, Source::planes, "no device has planes");
+    input.skip(Source::planes, "no device has planes");
   } else {
     input.source(Source::planes) = {};
   }
@@ -130,8 +126,8 @@ std::vector<PortIndex> affordable(const subnet::Subnet& subnet, const std::vecto
 
 }  // namespace
 
-async::Task<> read_phy_before(Session& session, const Fabric& fabric, const ib::health::Scope& scope, subnet::PortPaths& paths,
-                              SilentDevices& silent, Input& input) {
+async::Task<> read_phy_before(Session& session, const Fabric& fabric, const Scope& scope, subnet::PortPaths& paths, SilentDevices& silent,
+                              Input& input) {
   std::vector<PortIndex> ports = ports_with_registers(fabric.subnet, scope);
   if (ports.empty()) co_return;
   co_await read_service_levels_once(session, paths);
@@ -142,11 +138,11 @@ async::Task<> read_phy_before(Session& session, const Fabric& fabric, const ib::
   input.phy_before = {std::make_shared<const phy::Reading>(std::move(found)), fabric.subnet};
 }
 
-async::Task<LastPhy> read_phy_sources(Session& session, const Fabric& fabric, const ib::health::Scope& scope, subnet::PortPaths& paths,
-                                      ib::health::Sources needed, SilentDevices& silent, Input& input) {
+async::Task<LastPhy> read_phy_sources(Session& session, const Fabric& fabric, const Scope& scope, subnet::PortPaths& paths, Sources needed,
+                                      SilentDevices& silent, Input& input) {
   std::vector<PortIndex> ports = ports_with_registers(fabric.subnet, scope);
   if (ports.empty()) {
-    for (const Source source : ib::health::sources_of_phy) skip(input, source, "no device is NVIDIA's");
+    for (const Source source : sources_of_phy) input.skip(source, "no device is NVIDIA's");
     co_return nullptr;
   }
   const auto needs = [&needed](Source source) { return needed.test(static_cast<std::size_t>(source)); };
@@ -165,25 +161,24 @@ async::Task<LastPhy> read_phy_sources(Session& session, const Fabric& fabric, co
     input.phy_ports.clear();
     input.environment_nodes.clear();
     for (const Source source : {Source::phy, Source::environment})
-      skip(input, source, fmt::format("{} has no registers (ibtool snapshot --also phy)", session.stored().subject()));
+      input.skip(source, fmt::format("{} has no registers (ibtool snapshot --also phy)", session.stored().subject()));
     co_return nullptr;
   }
   print_failures(session, fabric.subnet, found.failures);
   const auto reading = std::make_shared<const phy::Reading>(std::move(found));
   input.phy = {reading, fabric.subnet};
   input.source(Source::phy) = input.source(Source::environment) = {};
-  if (std::ranges::none_of(reading->ports, &phy::PortRow::is_known)) not_read(input, Source::phy, "no device gave its registers");
+  if (std::ranges::none_of(reading->ports, &phy::PortRow::is_known)) input.not_read(Source::phy, "no device gave its registers");
   if (input.environment_nodes.empty()) {
-    skip(input, Source::environment, "no switch is NVIDIA's");
+    input.skip(Source::environment, "no switch is NVIDIA's");
   } else if (reading->environments.empty()) {
-    not_read(input, Source::environment, "no switch gave its temperatures");
+    input.not_read(Source::environment, "no switch gave its temperatures");
   }
   co_return reading;
 }
 
-async::Task<> explain_by_phy(Session& session, const Fabric& fabric, subnet::PortPaths& paths, Input& input,
-                             ib::health::Diagnosis& diagnosis) {
-  std::vector<PortIndex> ports = affordable(fabric.subnet, ib::health::ports_of(diagnosis.findings, input));
+async::Task<> explain_by_phy(Session& session, const Fabric& fabric, subnet::PortPaths& paths, Input& input, Diagnosis& diagnosis) {
+  std::vector<PortIndex> ports = affordable(fabric.subnet, ports_of(diagnosis.findings, input));
   if (ports.empty()) co_return;
   co_await read_service_levels_once(session, paths);
   phy::ReadingOptions options = options_for(session, paths);
@@ -192,7 +187,7 @@ async::Task<> explain_by_phy(Session& session, const Fabric& fabric, subnet::Por
   options.tries_once = true;
   phy::Reading found = co_await phy::read_phy(session.transactor(), fabric.subnet, std::move(ports), std::move(options));
   input.phy = {std::make_shared<const phy::Reading>(std::move(found)), fabric.subnet};
-  ib::health::add_layer(diagnosis.findings, input);
+  add_layer(diagnosis.findings, input);
 }
 
 }  // namespace ib::tools::health

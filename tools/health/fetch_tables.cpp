@@ -23,10 +23,6 @@
 namespace ib::tools::health {
 namespace {
 
-using ib::health::BroadcastGroup;
-using ib::health::Input;
-using ib::health::RouteTables;
-using ib::health::Source;
 using subnet::NodeKind;
 using subnet::PortIndex;
 
@@ -92,9 +88,7 @@ async::Task<> read_once(Session& session, GroupRecords& known) {
 
 /// Marks Source::routes as not read, but for a part. A reason that it has already stays.
 void not_read_partly(Input& input, std::string reason) {
-  if (input.source(Source::routes).state != ib::health::CheckState::done) return;
-  not_read(input, Source::routes, std::move(reason));
-  input.source(Source::routes).is_partial = true;
+  if (input.source(Source::routes).state == CheckState::done) input.not_read(Source::routes, std::move(reason), true);
 }
 
 async::Task<> read_lane_tables(Session& session, Fabric& fabric, RouteTables& tables, std::vector<routing::WantedLanes> ports) {
@@ -113,8 +107,7 @@ async::Task<bool> read_forwarding_tables(Session& session, Fabric& fabric, Route
   const auto is_known = [&tables](routing::SwitchIndex at) { return tables.linear.is_known(at) || tables.multicast.is_known(at); };
   const bool any = failures.size() < all.size() || std::ranges::any_of(all, is_known);
   if (!failures.empty()) {
-    not_read(input, Source::routes, "not all forwarding tables were read");
-    input.source(Source::routes).is_partial = any;
+    input.not_read(Source::routes, "not all forwarding tables were read", any);
   }
   add_failures(session, fabric, std::move(failures));
   co_return any;
@@ -123,10 +116,7 @@ async::Task<bool> read_forwarding_tables(Session& session, Fabric& fabric, Route
 }  // namespace
 
 async::Task<> read_pkeys(Session& session, Fabric& fabric, Input& input) {
-  if (session.options().from && !session.stored().has_part("pkeys")) {
-    skip(input, Source::pkeys, fmt::format("{} has no P_Keys", session.stored().subject()));
-    co_return;
-  }
+  if (lacks_part(session, "pkeys", Source::pkeys, "P_Keys", input)) co_return;
   subnet::Failures failures = co_await survey_pkeys(session.transactor(), session.here(), input);
   add_failures(session, fabric, std::move(failures));
 }
@@ -148,25 +138,19 @@ async::Task<subnet::Failures> survey_pkeys(mad::Transactor& transactor, path::Pa
     if (row.value && row.value->is_whole) input.pkeys.emplace(row.port, std::move(row.value->values));
     are_all = are_all && row.value && row.value->is_whole;
   }
-  if (!are_all) {
-    not_read(input, Source::pkeys, "not all P_Key tables were read, or some were too long");
-    input.source(Source::pkeys).is_partial = !input.pkeys.empty();
-  }
+  if (!are_all) input.not_read(Source::pkeys, "not all P_Key tables were read, or some were too long", !input.pkeys.empty());
   co_return std::move(surveyed.failures);
 }
 
 async::Task<> read_broadcast_groups(Session& session, bool is_sa_silent, GroupRecords& known, Input& input) {
-  if (session.options().from && !session.stored().has_part("sa")) {
-    skip(input, Source::groups, fmt::format("{} has no tables of the subnet administrator", session.stored().subject()));
-    co_return;
-  }
+  if (lacks_part(session, "sa", Source::groups, "tables of the subnet administrator", input)) co_return;
   if (is_sa_silent) {
-    not_read(input, Source::groups, "the subnet administrator does not answer");
+    input.not_read(Source::groups, "the subnet administrator does not answer");
     co_return;
   }
   co_await read_once(session, known);
   if (const std::string& why = known.why; !why.empty()) {
-    why == subnet::no_sa_is_known ? skip(input, Source::groups, why) : not_read(input, Source::groups, why);
+    why == subnet::no_sa_is_known ? input.skip(Source::groups, why) : input.not_read(Source::groups, why);
     co_return;
   }
   std::map<Gid, BroadcastGroup> groups;
@@ -181,16 +165,14 @@ async::Task<> read_broadcast_groups(Session& session, bool is_sa_silent, GroupRe
     if (port != subnet::none) group.members.push_back(port);
   }
   if (!groups.empty() && !has_members)
-    skip(input, Source::groups, "the subnet administrator names no members of groups: it wants its SM_Key");
+    input.skip(Source::groups, "the subnet administrator names no members of groups: it wants its SM_Key");
   for (auto& [mgid, group] : groups) input.groups.push_back(std::move(group));
 }
 
 async::Task<> read_routes(Session& session, Fabric& fabric, const Wanted& wanted, bool is_sa_silent, GroupRecords& known, Input& input) {
   const bool is_file = session.options().from.has_value();
-  if (!wanted.routes && (!is_file || !session.stored().has_part("lft"))) {
-    skip(input, Source::routes, is_file ? fmt::format("{} has no forwarding tables", session.stored().subject()) : "needs --routes");
-    co_return;
-  }
+  if (!wanted.routes && !is_file) input.skip(Source::routes, "needs --routes");
+  if (!wanted.routes && (!is_file || lacks_part(session, "lft", Source::routes, "forwarding tables", input))) co_return;
   const auto has = [&session, is_file](std::string_view part) { return !is_file || session.stored().has_part(part); };
   RouteTables tables(fabric.subnet);
   tables.has_multicast = has("mft");
@@ -207,8 +189,8 @@ async::Task<> read_routes(Session& session, Fabric& fabric, const Wanted& wanted
   const routing::Pause others = [&session](std::size_t done, std::size_t of, std::string_view units) {
     return session.pause(done, of, units);
   };
-  ib::health::RouteAnalysis analysis = co_await ib::health::analyse_routes(tables, lanes, others);
-  input.route_faults = std::move(analysis.faults);
+  RouteAnalysis analysis = co_await analyse_routes(tables, lanes, others);
+  input.route_findings = std::move(analysis.findings);
   if (analysis.lacks_lanes)
     not_read_partly(input, "ports can wait for each other in a circle, and not all SLtoVL mapping tables were read");
   if (wanted.routes && !tables.has_multicast) not_read_partly(input, fmt::format("{} has no multicast tables", session.stored().subject()));

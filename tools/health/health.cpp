@@ -25,19 +25,16 @@ namespace ib::tools {
 namespace health {
 namespace {
 
-using ib::health::Check;
-using ib::health::Source;
-
 constexpr std::size_t longest_thresholds = std::size_t{1} << 20;  // bytes
 
 /// The checks in "link-slow,symbol-errors". Throws OptionError.
 std::vector<const Check*> checks_in(std::string_view text, std::string_view option) {
   std::vector<const Check*> checks;
   for (const std::string_view word : split_list(text)) {
-    const Check* check = ib::health::find_check(word);
+    const Check* check = find_check(word);
     if (check == nullptr) {
       std::vector<std::string_view> ids;
-      for (const Check& known : ib::health::all_checks()) ids.push_back(known.id);
+      for (const Check& known : all_checks()) ids.push_back(known.id);
       throw OptionError(fmt::format("option '{}': there is no check {}{}", option, in_quotes(word), did_you_mean(word, ids)));
     }
     checks.push_back(check);
@@ -48,7 +45,7 @@ std::vector<const Check*> checks_in(std::string_view text, std::string_view opti
 
 std::vector<std::string> check_ids() {
   std::vector<std::string> ids;
-  for (const Check& check : ib::health::all_checks()) ids.emplace_back(check.id);
+  for (const Check& check : all_checks()) ids.emplace_back(check.id);
   return ids;
 }
 
@@ -69,7 +66,7 @@ class Health final : public Command {
     set.value(
         "--host-regex", "REGEX",
         "What is the name of a host in the description of its adapter: the first group, or all that matches. Else it is the first word.",
-        [this](std::string_view text) { wanted_.host_names = ib::health::HostNames(std::string(text)); });
+        [this](std::string_view text) { wanted_.host_names = HostNames(std::string(text)); });
     set.flag("--routes", wanted_.routes, "Read the forwarding tables too, and look whether all packets arrive.");
     set.flag("--phy", wanted_.phy,
              "Judge the physical layer of all links too: bit error ratios, modules, temperatures, fans; six MADs or more a port.");
@@ -103,7 +100,7 @@ class Health final : public Command {
   bool reports_down_port() const override { return true; }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    if (thresholds_) ib::health::read_thresholds(read_regular_file(*thresholds_, longest_thresholds), *thresholds_, wanted_.thresholds);
+    if (thresholds_) read_thresholds(read_regular_file(*thresholds_, longest_thresholds), *thresholds_, wanted_.thresholds);
     if (nodes_ && wanted_.target.given()) throw UsageError("TARGET and --nodes exclude each other");
     if (nodes_) wanted_.hosts = read_hosts(*nodes_);
     check_local();
@@ -111,7 +108,7 @@ class Health final : public Command {
     table_.refuse_for_json(session.options().format, "findings", "the whole report");
     table_.check(finding_columns());
     wanted_.explains = !omits_phy_;
-    if (fail_on_) wanted_.fail_on = *ib::health::find_level(*fail_on_);
+    if (fail_on_) wanted_.fail_on = *find_level(*fail_on_);
     if (wanted_.is_local) wanted_.selection = local_selection(wanted_.selection);
     if (repeats_) {
       co_await run_fabric(session, emit);
@@ -130,7 +127,7 @@ class Health final : public Command {
  private:
   async::Task<> run_fabric(Session& session, Emit& emit) {
     StoredBaseline baseline(wanted_.baseline, session.node_name_map());
-    if (wanted_.selection.has(*ib::health::find_check("changed"))) co_await baseline.read_tables();
+    if (wanted_.selection.has(*find_check("changed"))) co_await baseline.read_tables();
     if (!wanted_.since && !wanted_.interval && baseline.is_first_reading(session)) wanted_.since = wanted_.baseline;
     if (repeats_) {
       Watch watch(session, emit, wanted_, baseline);
@@ -139,25 +136,19 @@ class Health final : public Command {
     }
     Fabric fabric;
     co_await discover(session, wanted_.discovery, fabric);
-    const ib::health::Scope scope = co_await find_scope(session, fabric, wanted_);
-    ib::health::Input input(fabric.subnet, fabric.failures, wanted_.thresholds);
+    const Scope scope = co_await find_scope(session, fabric, wanted_);
+    Input input(fabric.subnet, fabric.failures, wanted_.thresholds);
     if (const auto* compared = baseline.compare(fabric.subnet)) input.compare_with(*compared);
-    subnet::PortPaths paths(fabric.subnet, session.here());
-    co_await read_sources(session, fabric, wanted_, scope, paths, input);
-    ib::health::Diagnosis diagnosis = ib::health::examine(input, wanted_.selection, scope);
-    if (explains(session)) co_await explain_by_phy(session, fabric, paths, input, diagnosis);
+    const Diagnosis diagnosis = co_await diagnose(session, fabric, wanted_, scope, input);
     const Telling how{scope, session.options().verbosity > 0, {}, &input.phy, terminal_of(session.world().out)};
     HealthReport(fabric, baseline.fabric(), wanted_, diagnosis, how).emit(emit, table_, session.world().out);
   }
 
-  /// Whether ports with findings are read for the reason.
-  bool explains(const Session& session) const { return wanted_.explains && !wanted_.phy && !session.options().from; }
-
   void report_down_port(Session& session, Emit& emit) const {
     StoredBaseline former = former_fabric(session, wanted_);
     const Fabric fabric = own_node(session);
-    const ib::health::Diagnosis diagnosis = examine_down_port(session, fabric, wanted_, former);
-    const ib::health::Scope all;
+    const Diagnosis diagnosis = examine_down_port(session, fabric, wanted_, former);
+    const Scope all;
     const Telling how{all, true, session.stack().down_text(), {}, terminal_of(session.world().out)};
     HealthReport(fabric, former.fabric(), wanted_, diagnosis, how).emit(emit, table_, session.world().out);
   }
@@ -170,21 +161,21 @@ class Health final : public Command {
     Fabric fabric;
     co_await read_own_link(session, fabric);
     const bool has_room = session.stack().stats()->sent() + mads_of_counters <= most_mads;
-    const ib::health::Scope scope = own_port(fabric.subnet);
-    ib::health::Input input(fabric.subnet, fabric.failures, wanted_.thresholds);
+    const Scope scope = own_port(fabric.subnet);
+    Input input(fabric.subnet, fabric.failures, wanted_.thresholds);
     CounterReadings readings(CounterReadings::Cost::least);
     const std::string why = wanted_.state ? load_state(*wanted_.state, fabric.subnet, session.loop(), readings.history()) : std::string();
     if (!why.empty()) session.log().warning(fmt::format("{} begins no window: {}", in_quotes(*wanted_.state), why));
     const Ongoing ongoing{wanted_.state ? &readings : nullptr, nullptr};
+    Diagnosis diagnosis;
     if (has_room) {
-      subnet::PortPaths paths(fabric.subnet, session.here());
-      co_await read_sources(session, fabric, wanted_, scope, paths, input, ongoing);
+      diagnosis = co_await diagnose(session, fabric, wanted_, scope, input, ongoing);
     } else {
       for (const Source source : {Source::counters, Source::window})
-        not_read(input, source, "the other end was silent now and then, which took the eight MADs");
+        input.not_read(source, "the other end was silent now and then, which took the eight MADs");
+      diagnosis = examine(input, wanted_.selection);
     }
-    const ib::health::Diagnosis diagnosis = ib::health::examine(input, wanted_.selection);
-    const ib::health::Scope all;
+    const Scope all;
     const Telling how{all, session.options().verbosity > 0, {}, {}, terminal_of(session.world().out)};
     HealthReport(fabric, nullptr, wanted_, diagnosis, how).emit(emit, table_, session.world().out);
     if (wanted_.state) save_state(*wanted_.state, fabric.subnet, session.loop(), readings.history());
@@ -220,8 +211,7 @@ Exit HealthReport::status() const {
   return diagnosis_.any_not_read() ? Exit::incomplete : FabricReport::status();
 }
 
-ib::health::Verdict HealthReport::verdict() const {
-  using ib::health::Verdict;
+Verdict HealthReport::verdict() const {
   const Exit of = status();
   return of == Exit::findings ? Verdict::findings : of == Exit::ok ? Verdict::healthy : Verdict::unknown;
 }

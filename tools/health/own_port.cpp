@@ -82,26 +82,26 @@ StoredBaseline former_fabric(Session& session, const Wanted& wanted) {
   return StoredBaseline(file, session.node_name_map());
 }
 
-ib::health::Diagnosis examine_down_port(Session& session, const Fabric& own, const Wanted& wanted, StoredBaseline& former) {
-  ib::health::Input input(own.subnet, own.failures, wanted.thresholds);
+Diagnosis examine_down_port(Session& session, const Fabric& own, const Wanted& wanted, StoredBaseline& former) {
+  Input input(own.subnet, own.failures, wanted.thresholds);
   input.own_port = session.stack().down_port().name();
   if (wanted.phy) {
-    for (const ib::health::Source source : ib::health::sources_of_phy) input.source(source) = {};  // wanted: only the port is in the way
+    for (const Source source : sources_of_phy) input.source(source) = {};  // wanted: only the port is in the way
   }
   if (const auto* compared = former.compare(own.subnet)) input.compare_with(*compared);
-  return ib::health::examine(input, wanted.selection);
+  return examine(input, wanted.selection);
 }
 
-ib::health::Scope own_port(const subnet::Subnet& subnet) {
-  ib::health::Scope scope{false, std::vector<bool>(subnet.ports().size()), std::vector<bool>(subnet.nodes().size(), true)};
+Scope own_port(const subnet::Subnet& subnet) {
+  Scope scope{false, std::vector<bool>(subnet.ports().size()), std::vector<bool>(subnet.nodes().size(), true)};
   scope.ports[subnet.start] = true;
   return scope;
 }
 
-ib::health::Selection local_selection(const ib::health::Selection& wanted) {
-  ib::health::Selection selection;
+Selection local_selection(const Selection& wanted) {
+  Selection selection;
   for (const std::string_view id : local_checks) {
-    const ib::health::Check* check = ib::health::find_check(id);
+    const Check* check = find_check(id);
     if (wanted.has(*check)) selection.only.push_back(check);
   }
   if (selection.only.empty()) throw UsageError("--port local: none of these checks can be done with one link");

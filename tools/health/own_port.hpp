@@ -26,13 +26,13 @@ Fabric own_node(Session& session);
 /// The fabric that may have what that port was linked to: the one of --baseline, else another file that knows the port.
 StoredBaseline former_fabric(Session& session, const Wanted& wanted);
 /// What is found where nothing but that node can be looked at. `former` may have what the port was linked to.
-ib::health::Diagnosis examine_down_port(Session& session, const Fabric& own, const Wanted& wanted, StoredBaseline& former);
+Diagnosis examine_down_port(Session& session, const Fabric& own, const Wanted& wanted, StoredBaseline& former);
 
 /// The ports whose counters are read: only the own one, because no path to the PMA of the other one is known.
-ib::health::Scope own_port(const subnet::Subnet& subnet);
+Scope own_port(const subnet::Subnet& subnet);
 
 /// The wanted checks that need one link only. Throws UsageError if there are none.
-ib::health::Selection local_selection(const ib::health::Selection& wanted);
+Selection local_selection(const Selection& wanted);
 
 /// Puts the reading in the file `state` into `history`, if there is one of this port. A file that is damaged, or of another port, is
 /// passed over. Returns why a reading of this port is passed over, because it is of an impossible time; else nothing. Throws as

@@ -12,11 +12,6 @@
 
 namespace ib::tools::health {
 
-using ib::health::CheckResult;
-using ib::health::Evidence;
-using ib::health::Finding;
-using ib::health::Level;
-using ib::health::Place;
 using report::Cell;
 
 namespace {
@@ -41,7 +36,7 @@ std::optional<double> provable_ratio_of(const Finding& finding) {
   return std::nullopt;
 }
 
-std::vector<FindingLine> lines_of(const HealthReport& report, const ib::health::Findings& findings) {
+std::vector<FindingLine> lines_of(const HealthReport& report, const Findings& findings) {
   std::vector<FindingLine> lines;
   for (const Finding& finding : findings) lines.push_back({&report, &finding});
   return lines;
@@ -49,9 +44,9 @@ std::vector<FindingLine> lines_of(const HealthReport& report, const ib::health::
 
 Cell also_cell(const FindingLine& line) {
   std::string words;
-  for (const ib::health::Check* check : line.finding->also) words += (words.empty() ? "" : ",") + std::string(check->id);
+  for (const Check* check : line.finding->also) words += (words.empty() ? "" : ",") + std::string(check->id);
   return report::Nested{std::move(words), [&line](report::Sink& sink, std::string_view key) {
-                          sink.array(key, line.finding->also, [&](const ib::health::Check* check) { sink.value({}, check->id); });
+                          sink.array(key, line.finding->also, [&](const Check* check) { sink.value({}, check->id); });
                         }};
 }
 Cell text_cell(const FindingLine& line) {
@@ -91,7 +86,7 @@ constexpr std::array<report::Column<FindingLine>, 9> all_finding_columns{{
 
 Finding any_finding() {
   Finding any;
-  any.check = &ib::health::all_checks().front();
+  any.check = &all_checks().front();
   any.level = Level::info;
   return any;
 }
@@ -109,7 +104,7 @@ void HealthReport::visit(report::Sink& sink) const { visit(sink, diagnosis_.find
 
 void HealthReport::visit_example(report::Sink& sink) const { visit(sink, {any_finding()}); }
 
-void HealthReport::visit(report::Sink& sink, const ib::health::Findings& findings) const {
+void HealthReport::visit(report::Sink& sink, const Findings& findings) const {
   sink.value("verdict", name(verdict()));
   sink.begin_object("levels");
   for (const Level level : {Level::error, Level::warning, Level::info}) sink.value(name(level), diagnosis_.count(level));
@@ -120,8 +115,8 @@ void HealthReport::visit(report::Sink& sink, const ib::health::Findings& finding
   sink.value("window_seconds", diagnosis_.window_seconds);
   sink.value("provable_error_ratio", diagnosis_.provable_ratio);
   sink.value("implausible_count", diagnosis_.implausible);
-  sink.objects("coverage", diagnosis_.coverage, [&](const ib::health::Coverage& of) {
-    sink.value("covered", ib::health::name_of_covered(of.source));
+  sink.objects("coverage", diagnosis_.coverage, [&](const Coverage& of) {
+    sink.value("covered", name_of_covered(of.source));
     sink.value("nodes_read", of.nodes.read);
     sink.value("nodes_wanted", of.nodes.of);
     sink.value("ports_read", of.ports.read);

@@ -16,13 +16,6 @@
 
 namespace ib::tools::health {
 
-using ib::health::CheckResult;
-using ib::health::CheckState;
-using ib::health::duration_text;
-using ib::health::Finding;
-using ib::health::FindingText;
-using ib::health::Level;
-
 namespace {
 
 constexpr std::size_t most_findings = 20;  // of a level; JSON has all
@@ -30,10 +23,6 @@ constexpr std::size_t most_checks = 2;     // of those not looked at for one rea
 constexpr std::size_t usual_height = 24;   // lines of a screen, where there is no terminal
 constexpr std::size_t narrowest = 40;      // columns
 constexpr double day = 86400;              // seconds
-
-std::string counted_of(std::size_t count, std::string_view one, std::string_view many) {
-  return fmt::format("{} {}", counted(count), count == 1 ? one : many);
-}
 
 std::string_view colour_of(Level level) {
   constexpr std::array<std::string_view, 3> colours{"\x1b[34m", "\x1b[33m", "\x1b[31m"};
@@ -81,7 +70,7 @@ void HealthReport::text(TextOut& out) const {
   Lines lines(out, how_.terminal);
   const std::string verdict_text = verdict_line();
   const std::size_t colon = verdict_text.find(':');
-  const bool is_healthy = how_.first_line.empty() && verdict() == ib::health::Verdict::healthy;
+  const bool is_healthy = how_.first_line.empty() && verdict() == Verdict::healthy;
   const auto write_verdict = [&] { lines.write(verdict_text, 0, is_healthy ? colon : 0, good_colour); };
   write_verdict();
   text_asked(lines);
@@ -93,28 +82,28 @@ void HealthReport::text(TextOut& out) const {
 
 std::string HealthReport::verdict_line() const {
   if (!how_.first_line.empty()) return how_.first_line + ".";
-  ib::health::VerdictFacts facts{verdict(), {}, host_count(), switch_count(), link_count()};
+  VerdictFacts facts{verdict(), {}, host_count(), switch_count(), link_count()};
   facts.take(diagnosis_);
-  return ib::health::verdict_text(facts);
+  return verdict_text(facts);
 }
 
 /// With --nodes: the answer to the question whether these hosts wait for each other.
 void HealthReport::text_asked(Lines& lines) const {
   if (wanted_.hosts.empty() || !diagnosis_.window_seconds) return;
   const auto count = static_cast<std::size_t>(std::ranges::count_if(diagnosis_.findings, is_congestion));
-  lines.write(fmt::format("Congestion between these hosts: {}.", count == 0 ? "none" : counted_of(count, "finding", "findings")));
+  lines.write(fmt::format("Congestion between these hosts: {}.", count == 0 ? "none" : count_text(count, "finding", "findings")));
 }
 
 void HealthReport::text_window(Lines& lines) const {
   if (!diagnosis_.provable_ratio) return;
   const subnet::LinkRate& rate = diagnosis_.slowest;
   const std::string link = fmt::format("{}x {}", rate.lanes, subnet::name(rate.speed));
-  const ib::health::Share& links = diagnosis_.proven_links;
+  const Share& links = diagnosis_.proven_links;
   const std::string which = links.is_whole() ? std::string("a link")
                                              : fmt::format("each of the {} of {} links that were read at both ends", links.read, links.of);
   lines.write(fmt::format("{} without an error prove that {} has fewer than {:.1e} errors a bit (95 %, {}); a day proves {:.1e}.",
                           duration_text(*diagnosis_.window_seconds), which, *diagnosis_.provable_ratio, link,
-                          ib::health::provable_ratio(ib::health::bits_in(rate, day))));
+                          provable_ratio(bits_in(rate, day))));
 }
 
 /// Infos take one line, but not with -v, and with --nodes not congestion.
@@ -123,7 +112,7 @@ bool HealthReport::is_brief(const Finding& finding) const {
 }
 
 std::size_t HealthReport::count_alike(std::size_t at) const {
-  const ib::health::Findings& findings = diagnosis_.findings;
+  const Findings& findings = diagnosis_.findings;
   const auto is_alike = [&](const Finding& of) {
     return of.check == findings[at].check && is_brief(of) && of.subject == Finding::Subject::group;
   };
@@ -211,7 +200,7 @@ std::string HealthReport::checks_text(bool (*is_meant)(CheckState state)) const 
 void HealthReport::text_not_looked_at(Lines& lines) const {
   if (diagnosis_.implausible > 0) {
     lines.write(fmt::format("{} more than links can carry, and left out.",
-                            counted_of(diagnosis_.implausible, "difference of counters was", "differences of counters were")));
+                            count_text(diagnosis_.implausible, "difference of counters was", "differences of counters were")));
   }
   if (const std::string partly = checks_text([](CheckState state) { return state == CheckState::partly; }); !partly.empty())
     lines.write("Looked at in part: " + partly.substr(0, partly.size() - 2) + ".");

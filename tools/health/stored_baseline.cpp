@@ -27,7 +27,7 @@ bool StoredBaseline::is_first_reading(Session& session) const {
   return session.stored().has_part("counters") && session.stored().ended().value_or(0) > *counters_time_;
 }
 
-const ib::health::Baseline* StoredBaseline::compare(const subnet::Subnet& current) {
+const Baseline* StoredBaseline::compare(const subnet::Subnet& current) {
   if (!fabric_) return nullptr;
   compared_.emplace(fabric_->subnet, subnet::changes(current, fabric_->subnet), tables_);
   const std::string other = subnet::other_fabric(current, fabric_->subnet, compared_->changes.pairs);

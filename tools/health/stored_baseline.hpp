@@ -8,6 +8,7 @@
 
 #include "health/input.hpp"
 #include "snapshot/stored_fabric.hpp"
+#include "tools/health/wanted.hpp"
 #include "tools/shared/fabric.hpp"
 
 namespace ib::tools::health {
@@ -26,14 +27,14 @@ class StoredBaseline {
   bool is_first_reading(Session& session) const;
   /// The differences of `current` from it, which live as long as this object and until the next call; null: nothing was read. Throws
   /// UsageError if it is of another fabric.
-  const ib::health::Baseline* compare(const subnet::Subnet& current);
+  const Baseline* compare(const subnet::Subnet& current);
 
  private:
   std::unique_ptr<snapshot::StoredFabric> stored_;
-  ib::health::BaselineTables tables_;
+  BaselineTables tables_;
   std::optional<Fabric> fabric_;
   std::optional<std::int64_t> counters_time_;  ///< in milliseconds since 1970; absent: it has no counters
-  std::optional<ib::health::Baseline> compared_;
+  std::optional<Baseline> compared_;
 };
 
 }  // namespace ib::tools::health

@@ -22,7 +22,6 @@
 namespace ib::tools::health {
 namespace {
 
-using ib::health::Input;
 using subnet::PortIndex;
 using Answer = std::vector<std::uint8_t>;
 
@@ -63,13 +62,13 @@ async::Task<subnet::Failures> survey_firmware(mad::Transactor& transactor, subne
 
 }  // namespace
 
-async::Task<ib::health::BaselineTables> tables_in_file(snapshot::StoredFabric& stored) {
+async::Task<BaselineTables> tables_in_file(snapshot::StoredFabric& stored) {
   const sys::DeviceList devices = stored.devices();
   const sys::EndPort& port = devices.select({}, std::to_string(stored.port_number()));
   snapshot::SnapshotTransactor transactor(stored, port, Keys::hidden);
   const path::Path start = path::IbDrPath(&port);
   const subnet::Failures none{};
-  const ib::health::Thresholds thresholds{};
+  const Thresholds thresholds{};
   Input then(transactor.subnet(), none, thresholds);
   if (stored.has_part("pkeys")) co_await survey_pkeys(transactor, start, then);
   if (stored.has_part("sminfo")) {
@@ -83,7 +82,7 @@ async::Task<ib::health::BaselineTables> tables_in_file(snapshot::StoredFabric& s
     subnet::SurveyOptions options(start);
     co_await survey_firmware(transactor, std::move(options), std::move(ports), then);
   }
-  co_return ib::health::tables_of(then);
+  co_return tables_of(then);
 }
 
 async::Task<> read_firmware(Session& session, Fabric& fabric, subnet::PortPaths& paths, Input& input) {
@@ -91,7 +90,7 @@ async::Task<> read_firmware(Session& session, Fabric& fabric, subnet::PortPaths&
   if (known.empty()) co_return;
   if (session.options().from) {
     if (!session.stored().has_part("vendor")) co_return;
-    ib::health::BaselineTables tables = co_await tables_in_file(session.stored());
+    BaselineTables tables = co_await tables_in_file(session.stored());
     input.firmware = std::move(tables.firmware);
     co_return;
   }

@@ -16,8 +16,6 @@
 namespace ib::tools::health {
 namespace {
 
-using ib::health::TableBlock;
-
 constexpr std::size_t blocks_at_once = 32;
 
 class BlockReader {
@@ -49,13 +47,13 @@ class BlockReader {
 
 }  // namespace
 
-async::Task<> trace_lost_requests(Session& session, const Fabric& fabric, ib::health::Input& input) {
-  const std::vector<ib::health::LostRequest> requests = ib::health::lost_requests(input);
+async::Task<> trace_lost_requests(Session& session, const Fabric& fabric, Input& input) {
+  const std::vector<LostRequest> requests = lost_requests(input);
   if (requests.empty() || fabric.subnet.start == subnet::none) co_return;
   const routing::Network network(fabric.subnet);
   BlockReader reader(session, network);
   const routing::FindOutPort find = [&reader](routing::SwitchIndex at, Lid lid) { return reader.out_port(at, lid); };
-  ib::health::WayJudge judge(network, find, input);
+  WayJudge judge(network, find, input);
   const auto read = [&reader](const TableBlock& block) { return reader.read(block); };
   std::set<TableBlock> requested;
   while (true) {

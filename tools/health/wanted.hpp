@@ -13,6 +13,8 @@
 
 namespace ib::tools::health {
 
+using namespace ib::health;
+
 inline constexpr double usual_interval = 10;  // seconds between two readings
 
 struct Wanted {
@@ -23,13 +25,13 @@ struct Wanted {
   std::optional<std::string> state;     ///< the file that keeps its last reading
   std::optional<std::string> baseline;  ///< the stored fabric to compare with
   std::set<std::string> hosts;          ///< only the links that packets between these use; empty: all
-  ib::health::HostNames host_names;
+  HostNames host_names;
   bool phy{};            ///< the registers of the physical layer of all links are read, and judged
   bool explains = true;  ///< without them, those of ports with findings are read
   bool routes{};         ///< the forwarding tables are read, and looked at as a whole
-  ib::health::Selection selection;
-  ib::health::Thresholds thresholds;
-  ib::health::Level fail_on = ib::health::Level::warning;
+  Selection selection;
+  Thresholds thresholds;
+  Level fail_on = Level::warning;
   DiscoveryOptions discovery;
 };
 

@@ -47,9 +47,9 @@ async::Task<> Watch::look(const std::string& time) {
   co_await discover(session_, wanted_.discovery, now);
   if (before_ && now.subnet.nodes().size() == 1) throw Error("nothing answers beyond the end port");
   readings_.keep_nodes_of(now.subnet);
-  const ib::health::Scope scope = co_await scope_of(now);
-  ib::health::Input input(now.subnet, now.failures, wanted_.thresholds);
-  std::optional<ib::health::Baseline> round_before;
+  const Scope scope = co_await scope_of(now);
+  Input input(now.subnet, now.failures, wanted_.thresholds);
+  std::optional<Baseline> round_before;
   if (const auto* compared = stored_.compare(now.subnet)) {
     input.compare_with(*compared);
   } else if (before_) {
@@ -57,14 +57,10 @@ async::Task<> Watch::look(const std::string& time) {
   }
   registers_.of = before_ ? &before_->subnet : nullptr;
   const Ongoing ongoing{&readings_, &managers_, &firmware_, &registers_};
-  subnet::PortPaths paths(now.subnet, session_.here());
-  co_await read_sources(session_, now, wanted_, scope, paths, input, ongoing);
+  const Diagnosis diagnosis = co_await diagnose(session_, now, wanted_, scope, input, ongoing);
   if (!std::exchange(lost_, {}).empty()) session_.log().warning("the fabric is there again");
-  ib::health::Diagnosis diagnosis = ib::health::examine(input, wanted_.selection, scope);
-  const bool explains = wanted_.explains && !wanted_.phy && !before_ && !session_.options().from;
-  if (explains) co_await explain_by_phy(session_, now, paths, input, diagnosis);
   report(now, diagnosis, input, scope, time);
-  tables_ = ib::health::tables_of(input);
+  tables_ = tables_of(input);
   if (has_port_changed(now)) close();
   before_ = std::move(now);
   registers_.last = std::exchange(registers_.now, nullptr);
@@ -74,8 +70,8 @@ async::Task<> Watch::look(const std::string& time) {
 void Watch::report_down_port(const std::string& time) {
   const Fabric own = own_node(session_);
   StoredBaseline former = former_fabric(session_, wanted_);
-  const ib::health::Diagnosis diagnosis = examine_down_port(session_, own, wanted_, former);
-  const ib::health::Scope all;
+  const Diagnosis diagnosis = examine_down_port(session_, own, wanted_, former);
+  const Scope all;
   emit_round(HealthReport(own, former.fabric(), wanted_, diagnosis,
                           {all, true, session_.stack().down_text(), {}, terminal_of(session_.world().out)}),
              time);
@@ -84,23 +80,22 @@ void Watch::report_down_port(const std::string& time) {
 }
 
 /// TARGET is looked up in the first round. From then on it is the counterpart of the node of the round before.
-async::Task<ib::health::Scope> Watch::scope_of(Fabric& now) {
+async::Task<Scope> Watch::scope_of(Fabric& now) {
   if (!wanted_.target.given()) {
-    ib::health::Scope scope = co_await find_scope(session_, now, wanted_);
+    Scope scope = co_await find_scope(session_, now, wanted_);
     co_return scope;
   }
   if (!before_) {
     target_now_ = target_node(now, wanted_);
-    co_return ib::health::scope_around(now.subnet, target_now_);
+    co_return scope_around(now.subnet, target_now_);
   }
   const subnet::NodeIndex node = subnet::Counterparts(now.subnet, before_->subnet).node_now(target_);
   if (node == subnet::none) throw Error(fmt::format("the node {} is not in the fabric", to_text(before_->subnet.node(target_).guid())));
   target_now_ = node;
-  co_return ib::health::scope_around(now.subnet, node);
+  co_return scope_around(now.subnet, node);
 }
 
-void Watch::report(const Fabric& now, const ib::health::Diagnosis& diagnosis, const ib::health::Input& input,
-                   const ib::health::Scope& scope, const std::string& time) {
+void Watch::report(const Fabric& now, const Diagnosis& diagnosis, const Input& input, const Scope& scope, const std::string& time) {
   const Fabric* before = stored_.fabric() != nullptr ? stored_.fabric() : before_ ? &*before_ : nullptr;
   emit_round(HealthReport(now, before, wanted_, diagnosis,
                           {scope, session_.options().verbosity > 0, {}, &input.phy, terminal_of(session_.world().out)}),

@@ -32,9 +32,8 @@ class Watch {
  private:
   async::Task<> round(std::string time);
   async::Task<> look(const std::string& time);
-  async::Task<ib::health::Scope> scope_of(Fabric& now);
-  void report(const Fabric& now, const ib::health::Diagnosis& diagnosis, const ib::health::Input& input, const ib::health::Scope& scope,
-              const std::string& time);
+  async::Task<Scope> scope_of(Fabric& now);
+  void report(const Fabric& now, const Diagnosis& diagnosis, const Input& input, const Scope& scope, const std::string& time);
   void report_down_port(const std::string& time);
   void emit_round(const HealthReport& report, const std::string& time);
   void lose(const Error& error);
@@ -50,7 +49,7 @@ class Watch {
   ManagerHistory managers_;
   std::optional<std::map<Guid, std::string>> firmware_;  ///< as the first round with a baseline has read it
   Ongoing::Registers registers_;                         ///< of the last round, with --phy
-  ib::health::BaselineTables tables_;                    ///< of the last round
+  BaselineTables tables_;                                ///< of the last round
   std::optional<Fabric> before_;                         ///< of the last round that read the fabric
   subnet::NodeIndex target_ = subnet::none;              ///< the node of TARGET in before_: its LID may change
   subnet::NodeIndex target_now_ = subnet::none;          ///< in the fabric of this round

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The differences from the baseline. Places that no longer exist are places of the baseline's model.
+// Nodes that differ from those of the baseline.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,9 +7,8 @@
 #include <utility>
 
 #include "base/escape.hpp"
-#include "health/checks/check_functions.hpp"
 #include "health/checks/evidence.hpp"
-#include "health/checks/regions.hpp"
+#include "health/checks/topics.hpp"
 #include "iba/registry.hpp"
 #include "iba/text.hpp"
 #include "subnet/diff/counterparts.hpp"
@@ -20,8 +19,6 @@ namespace {
 using subnet::NodeIndex;
 using subnet::NodePair;
 using subnet::PortIndex;
-using subnet::PortPair;
-using subnet::Subnet;
 
 /// Evidence of a field whose value has changed since the baseline.
 Evidence changed_value(const FieldInfo& field, std::size_t end, std::uint64_t was, std::uint64_t is) {
@@ -45,8 +42,6 @@ void add_change(Finding& finding, std::size_t end, const subnet::FieldChange& ch
   }
   finding.evidence.push_back(changed_value(*change.field, end, change.reference, change.current));
 }
-
-void add_sentence(Finding& finding, const std::string& sentence) { finding.detail += (finding.detail.empty() ? "" : " ") + sentence; }
 
 /// The P_Keys in `a` that are not in `b`, for people.
 std::string others_text(const std::vector<std::uint16_t>& a, const std::vector<std::uint16_t>& b) {
@@ -85,8 +80,8 @@ void find_other_pkeys(const Input& input, std::map<NodeIndex, Finding>& found) {
     const Place place = place_of(input.subnet, at);
     Finding& finding = finding_of(found, place.node);
     finding.end_of(place);
-    add_sentence(finding, fmt::format("P_Keys of port {}: {}{}{}.", input.subnet.port(at).number, came.empty() ? "" : "new " + came,
-                                      came.empty() || went.empty() ? "" : "; ", went.empty() ? "" : "gone " + went));
+    finding.add_sentence(fmt::format("P_Keys of port {}: {}{}{}.", input.subnet.port(at).number, came.empty() ? "" : "new " + came,
+                                     came.empty() || went.empty() ? "" : "; ", went.empty() ? "" : "gone " + went));
   }
 }
 
@@ -96,77 +91,22 @@ void find_other_firmware(const Input& input, std::map<NodeIndex, Finding>& found
     const NodeIndex node = subnet::only_node(input.subnet, guid);
     if (node == subnet::none) continue;
     if (before == input.baseline->tables.firmware.end() || before->second == firmware) continue;
-    add_sentence(finding_of(found, node), fmt::format("Its firmware was {}, is {}.", before->second, firmware));
+    finding_of(found, node).add_sentence(fmt::format("Its firmware was {}, is {}.", before->second, firmware));
   }
-}
-
-}  // namespace
-
-BaselineTables tables_of(const Input& input) {
-  BaselineTables tables;
-  tables.pkeys = input.pkeys;
-  for (const Manager& manager : input.managers) tables.managers.emplace(manager.port, manager.info);
-  tables.firmware = input.firmware;
-  return tables;
-}
-
-void find_gone_links(const Input& input, Findings& findings) {
-  const Subnet& was = input.baseline->subnet;
-  for (const PortIndex at : input.baseline->changes.links_gone) {
-    Finding finding;
-    finding.ends = {place_now(input, at), place_now(input, was.port(at).peer)};
-    finding.lost = finding.ends;
-    finding.confidence = sure_of_absence(input);
-    findings.push_back(std::move(finding));
-  }
-}
-
-void find_new_links(const Input& input, Findings& findings) {
-  for (const PortIndex at : input.baseline->changes.links_new) findings.push_back(on_cable(input.subnet, at));
-}
-
-void find_moved_links(const Input& input, Findings& findings) {
-  const Subnet& was = input.baseline->subnet;
-  for (const PortPair& end : input.baseline->changes.moved) {
-    Finding finding = on_cable(input.subnet, end.current);
-    finding.lost = {place_now(input, end.reference), place_now(input, was.port(end.reference).peer)};
-    finding.detail =
-        fmt::format("It led from {} to {} before.", port_text(was, end.reference), port_text(was, was.port(end.reference).peer));
-    findings.push_back(std::move(finding));
-  }
-}
-
-void find_slower_links(const Input& input, Findings& findings) {
-  for (const subnet::RateChange& rate : input.baseline->changes.rates) {
-    Finding finding = on_cable(input.subnet, rate.port);
-    const auto add = [&finding](std::string_view field, const Value& is, const Value& was) {
-      finding.evidence.push_back(field_value(field, 0, is));
-      finding.evidence.back().before = was;
-    };
-    if (rate.current.lanes < rate.reference.lanes) add("linkWidthActive", width_value(rate.current), width_value(rate.reference));
-    if (rate.current.speed < rate.reference.speed) add("linkSpeedActive", speed_value(rate.current), speed_value(rate.reference));
-    if (!finding.evidence.empty() && rate.current.data_mbps() < rate.reference.data_mbps()) findings.push_back(std::move(finding));
-  }
-}
-
-void find_new_nodes(const Input& input, Findings& findings) {
-  for (const NodeIndex node : input.baseline->changes.nodes_new) findings.push_back(on_node(node));
 }
 
 void find_replaced_nodes(const Input& input, Findings& findings) {
   for (const NodePair& node : input.baseline->changes.replaced) {
     if (!subnet::has_own_guid(input.subnet, node.current)) continue;  // duplicate-guid: the GUID is wrong, not what is written down
-    Finding finding = on_node(node.current);
-    finding.detail = fmt::format("Its GUID was {}.", to_text(input.baseline->subnet.node(node.reference).guid()));
-    findings.push_back(std::move(finding));
+    findings.emplace_back(on_node(node.current)).detail =
+        fmt::format("Its GUID was {}.", to_text(input.baseline->subnet.node(node.reference).guid()));
   }
 }
 
 void find_renamed_nodes(const Input& input, Findings& findings) {
   for (const NodePair& node : input.baseline->changes.renamed) {
-    Finding finding = on_node(node.current);
-    finding.detail = fmt::format("It was called {}.", in_quotes(input.baseline->subnet.node(node.reference).description()));
-    findings.push_back(std::move(finding));
+    findings.emplace_back(on_node(node.current)).detail =
+        fmt::format("It was called {}.", in_quotes(input.baseline->subnet.node(node.reference).description()));
   }
 }
 
@@ -184,6 +124,35 @@ void find_changes(const Input& input, Findings& findings) {
   find_other_pkeys(input, found);
   find_other_firmware(input, found);
   for (auto& [node, finding] : found) findings.push_back(std::move(finding));
+}
+
+}  // namespace
+
+BaselineTables tables_of(const Input& input) {
+  BaselineTables tables;
+  tables.pkeys = input.pkeys;
+  for (const Manager& manager : input.managers) tables.managers.emplace(manager.port, manager.info);
+  tables.firmware = input.firmware;
+  return tables;
+}
+
+std::span<const Check> node_change_checks() {
+  using enum Level;
+  using enum Source;
+  static constexpr Check checks[] = {
+      {"node-new", info, needs(baseline), "The baseline does not have this node.", "Nothing if it is meant; then take a new baseline.",
+       [](const Input& input, Findings& findings) {
+         for (const NodeIndex node : input.baseline->changes.nodes_new) findings.push_back(on_node(node));
+       }},
+      {"node-replaced", warning, needs(baseline),
+       "The name and the place are those of a node with another GUID: what goes by GUIDs is wrong.",
+       "Change the GUID where it is written down (name maps, partitions), and take a new baseline.", find_replaced_nodes},
+      {"node-renamed", info, needs(baseline), "The node has another description.", "Nothing if it is meant; then take a new baseline.",
+       find_renamed_nodes},
+      {"changed", warning, needs(baseline), "Somebody has changed the hardware, its firmware or its settings.",
+       "See whether it was meant; then take a new baseline.", find_changes},
+  };
+  return checks;
 }
 
 }  // namespace ib::health

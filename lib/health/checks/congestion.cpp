@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Trees of congestion. A port that waits (PortXmitWait) while no port of the next node waits is the head of a tree: the node or link that
 // it sends to is slow. The ports that wait for the head's node are its victims, and so are the ports that wait for these. Victims are not
-// reported one by one.
+// reported one by one. And packets that a port refuses.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
 #include <set>
-#include <tuple>
 #include <utility>
 #include <vector>
 
-#include "health/checks/check_functions.hpp"
 #include "health/checks/evidence.hpp"
+#include "health/checks/topics.hpp"
 #include "subnet/model/rate.hpp"
 
 namespace ib::health {
@@ -40,10 +39,7 @@ class Waiting {
     for (const auto& [port, share] : shares_) {
       if (is_head(port)) heads.push_back(port);
     }
-    std::ranges::sort(heads, {}, [this](PortIndex at) {
-      const subnet::Port& port = subnet_.port(at);
-      return std::tuple(-shares_.at(at), subnet_.node(port.node).guid(), port.number);
-    });
+    std::ranges::sort(heads, {}, [this](PortIndex at) { return std::pair(-shares_.at(at), place_order(subnet_, at)); });
     return heads;
   }
 
@@ -80,8 +76,6 @@ class Waiting {
   std::map<NodeIndex, std::vector<PortIndex>> at_node_;
 };
 
-}  // namespace
-
 void find_congestion(const Input& input, Findings& findings) {
   const Waiting waiting(input);
   std::vector<PortIndex> heads = waiting.heads();
@@ -90,15 +84,32 @@ void find_congestion(const Input& input, Findings& findings) {
   heads.resize(heads.size() - left_out);
   for (std::size_t at = 0; at < heads.size(); ++at) {
     const PortChanges& counts = *input.counts.find(heads[at]);
-    Finding finding = on_cable(input.subnet, heads[at]);
+    Finding& finding = findings.emplace_back(on_cable(input.subnet, heads[at]));
     finding.confidence = Confidence::likely;
     finding.evidence.push_back(evidence_of(input, counts, *counts.find("port_xmit_wait"), 0, input.thresholds.wait_ticks));
     const std::size_t victims = waiting.victims(heads[at]);
     finding.detail =
         fmt::format("No port behind it waits: its receiver is slow. {} {} for it.", victims, victims == 1 ? "port waits" : "ports wait");
-    if (at + 1 == heads.size() && left_out > 0) finding.detail += fmt::format(" {} lesser heads are left out.", left_out);
-    findings.push_back(std::move(finding));
+    if (at + 1 == heads.size() && left_out > 0) finding.add_sentence(fmt::format("{} lesser heads are left out.", left_out));
   }
+}
+
+}  // namespace
+
+std::span<const Check> congestion_checks() {
+  using enum Level;
+  using enum Source;
+  static constexpr Check checks[] = {
+      {"congestion", info, needs(window), "Packets wait here for credits, and others behind them.",
+       "Look at the node at the other end: its memory, its PCI link, or more senders than it can take.", find_congestion},
+      {"constraint-errors", warning, needs(window), "Packets were refused by the P_Key or the raw filter of this port.",
+       "Compare the P_Keys of both ends (ibtool smpquery PKeys): a partition, not the cable.",
+       [](const Input& input, Findings& findings) {
+         find_events(input, findings, "port_xmit_constraint_errors");
+         find_events(input, findings, "port_rcv_constraint_errors");
+       }},
+  };
+  return checks;
 }
 
 }  // namespace ib::health

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Counters that show nothing any more: those at their greatest value, and those that somebody cleared. One finding of each kind for the
-// whole fabric.
-#include <fmt/format.h>
-
+// whole fabric. And counters that move in a good fabric, too.
 #include <algorithm>
 #include <functional>
-#include <tuple>
-#include <utility>
 
-#include "health/checks/check_functions.hpp"
 #include "health/checks/evidence.hpp"
+#include "health/checks/topics.hpp"
 
 namespace ib::health {
 namespace {
@@ -21,29 +17,38 @@ void find_grouped(const Input& input, Findings& findings, const std::function<bo
     if (std::ranges::any_of(counts.changes, is_meant)) rows.push_back(&counts);
   }
   if (rows.empty()) return;
-  std::ranges::sort(rows, {}, [&input](const PortChanges* counts) {
-    const subnet::Port& port = input.subnet.port(counts->port);
-    return std::tuple(input.subnet.node(port.node).guid(), port.number, counts->port);
-  });
-  Finding finding;
-  finding.subject = Finding::Subject::group;
+  std::ranges::sort(rows, {}, [&input](const PortChanges* counts) { return place_order(input.subnet, counts->port); });
+  Finding& finding = findings.emplace_back(on_nodes({}, Finding::Subject::group));
   for (const PortChanges* counts : rows) {
     for (const CounterChange& change : counts->changes) {
       if (is_meant(change)) finding.evidence.push_back(evidence_of(input, *counts, change, finding.ends.size()));
     }
     finding.ends.push_back(place_of(input.subnet, counts->port));
   }
-  findings.push_back(std::move(finding));
 }
 
 }  // namespace
 
-void find_stuck_counters(const Input& input, Findings& findings) {
-  find_grouped(input, findings, [](const CounterChange& change) { return change.is_full; });
-}
-
-void find_cleared_counters(const Input& input, Findings& findings) {
-  find_grouped(input, findings, [](const CounterChange& change) { return change.kind == CounterChange::Kind::reset; });
+std::span<const Check> counter_checks() {
+  using enum Level;
+  using enum Source;
+  static constexpr Check checks[] = {
+      {"counter-stuck", info, needs(counters), "These counters are saturated; further events are not counted.",
+       "Set them to zero: ibtool ibclearerrors.",
+       [](const Input& input, Findings& findings) {
+         find_grouped(input, findings, [](const CounterChange& change) { return change.is_full; });
+       }},
+      {"counter-cleared", info, needs(window), "These counters hold less than before: somebody set them to zero, or the nodes restarted.",
+       "Nothing; what they counted in between is not known.",
+       [](const Input& input, Findings& findings) {
+         find_grouped(input, findings, [](const CounterChange& change) { return change.kind == CounterChange::Kind::reset; });
+       }},
+      {"vl15-dropped", info, needs(window), "Packets of management came faster than this node takes them; a sweep does that too.",
+       "Nothing.", [](const Input& input, Findings& findings) { find_events(input, findings, "vl15_dropped"); }},
+      {"relay-errors", info, needs(window), "The switch had packets that it could not send on; multicast that came back counts too.",
+       "Nothing.", [](const Input& input, Findings& findings) { find_events(input, findings, "port_rcv_switch_relay_errors"); }},
+  };
+  return checks;
 }
 
 }  // namespace ib::health

@@ -9,9 +9,8 @@
 #include <vector>
 
 #include "base/escape.hpp"
-#include "health/checks/check_functions.hpp"
 #include "health/checks/evidence.hpp"
-#include "health/checks/versions.hpp"
+#include "health/checks/topics.hpp"
 
 namespace ib::health {
 namespace {
@@ -26,16 +25,13 @@ void each_environment(const Input& input, Use use) {
   }
 }
 
-}  // namespace
-
 void find_hot_devices(const Input& input, Findings& findings) {
   each_environment(input, [&](NodeIndex node, const phy::EnvironmentRow& row) {
     Finding finding = on_node(node);
     std::string names;
     for (const phy::Sensor& sensor : row.sensors) {
       if (!sensor.celsius || !sensor.limit || *sensor.celsius < *sensor.limit) continue;
-      Evidence& evidence = finding.evidence.emplace_back(field_value("temperature_celsius", 0, {*sensor.celsius, {}}, *sensor.limit));
-      evidence.is_beyond_limit = true;
+      finding.evidence.push_back(beyond_limit("temperature_celsius", *sensor.celsius, *sensor.limit));
       names += (names.empty() ? "" : ", ") + (sensor.name.empty() ? std::to_string(sensor.index) : in_quotes(sensor.name));
     }
     if (finding.evidence.empty()) return;
@@ -52,10 +48,7 @@ void find_slow_fans(const Input& input, Findings& findings) {
       const std::string speed = fan.rpm ? fmt::format(" ({} rpm)", *fan.rpm) : std::string();
       slow += fmt::format("{}{}{}", slow.empty() ? "" : ", ", fan.index, speed);
     }
-    if (slow.empty()) return;
-    Finding finding = on_node(node);
-    finding.detail = fmt::format("Below their limit: fan {}.", slow);
-    findings.push_back(std::move(finding));
+    if (!slow.empty()) findings.emplace_back(on_node(node)).detail = fmt::format("Below their limit: fan {}.", slow);
   });
 }
 
@@ -68,12 +61,25 @@ void find_mixed_firmware(const Input& input, Findings& findings) {
   for (const auto& [kind, versions] : kinds) {
     if (versions.size() < 2) continue;
     const OddVersions odd = odd_versions(versions);
-    Finding finding;
-    finding.subject = Finding::Subject::group;
-    for (const NodeIndex node : odd.places) finding.ends.push_back({node, subnet::none});
-    finding.detail = fmt::format("Device 0x{:x}, PSID {}: {}.", kind.first, in_quotes(kind.second), odd.text);
-    findings.push_back(std::move(finding));
+    findings.emplace_back(on_nodes(odd.places, Finding::Subject::group)).detail =
+        fmt::format("Device 0x{:x}, PSID {}: {}.", kind.first, in_quotes(kind.second), odd.text);
   }
+}
+
+}  // namespace
+
+std::span<const Check> device_checks() {
+  using enum Level;
+  using enum Source;
+  static constexpr Check checks[] = {
+      {"temperature", error, needs(environment), "The device is as hot as its own limit, and may shut down.",
+       "Look at the airflow, the fans and the temperature of the room.", find_hot_devices},
+      {"fan", warning, needs(environment), "A fan turns more slowly than the device wants it to.",
+       "Change the fan, before the device becomes hot.", find_slow_fans},
+      {"firmware-mixed", info, needs(phy), "Devices of one type and PSID run different firmware.",
+       "Nothing if an update is under way; else update those that differ.", find_mixed_firmware},
+  };
+  return checks;
 }
 
 }  // namespace ib::health

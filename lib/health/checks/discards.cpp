@@ -4,8 +4,8 @@
 #include <array>
 #include <utility>
 
-#include "health/checks/check_functions.hpp"
 #include "health/checks/evidence.hpp"
+#include "health/checks/topics.hpp"
 
 namespace ib::health {
 namespace {
@@ -23,60 +23,58 @@ struct Unexplained {
   std::string_view text;
   Confidence confidence;
 };
-Unexplained unexplained(const PortChanges& counts) {
+Unexplained unexplained(const PortChanges& counts, bool is_inactive) {
+  if (is_inactive) return {"Their reasons are not reported, but the port has no link.", Confidence::likely};
   if (!counts.has_discard_details) return {"The reasons of discards are not reported.", Confidence::possible};
   if (counts.lacks_discard_details)
     return {"A counter of PortXmitDiscardDetails is full, or was not read before: it may explain the others.", Confidence::possible};
   return {"PortXmitDiscardDetails does not explain all discards.", Confidence::likely};
 }
 
-/// Adds a finding for each port with discards that no reason explains. `take` completes a finding, or returns false to drop it.
-template <class Take>
-void find_unexplained(const Input& input, Findings& findings, Take take) {
+/// Adds a finding for each port with discards that no reason explains: of those that are plainly inactive, or of the others.
+void find_unexplained(const Input& input, Findings& findings, bool are_inactive) {
   for (const PortChanges& counts : input.counts.all()) {
     const CounterChange* all = counts.find("port_xmit_discards");
     const std::uint64_t counted = all == nullptr ? 0 : counted_of(input, counts, *all);
     std::uint64_t explained = 0;
     for (const std::string_view reason : reasons) explained += counts.delta(reason);
     const std::uint64_t left = counted - std::min(counted, explained);
-    if (left == 0 || static_cast<double>(left) < input.thresholds.events) continue;
-    Finding finding = on_cable(input.subnet, counts.port);
+    if (left == 0 || static_cast<double>(left) < input.thresholds.events || is_plainly_inactive(input, counts) != are_inactive) continue;
+    Finding& finding = findings.emplace_back(on_cable(input.subnet, counts.port));
     finding.evidence.push_back(evidence_of(input, counts, *all, 0, input.thresholds.events));
-    if (!take(counts, finding)) continue;
+    const Unexplained why = unexplained(counts, are_inactive);
+    finding.confidence = why.confidence;
+    finding.detail = why.text;
     hedge(finding, *all);
-    findings.push_back(std::move(finding));
   }
 }
 
 }  // namespace
 
-void find_congestion_discards(const Input& input, Findings& findings) {
-  find_counted(input, findings, "port_sw_lifetime_limit_discards", input.thresholds.events);
-  find_counted(input, findings, "port_sw_hoq_limit_discards", input.thresholds.events);
-}
-
-void find_mtu_discards(const Input& input, Findings& findings) {
-  find_counted(input, findings, "port_neighbor_mtu_discards", input.thresholds.events);
-}
-
-void find_inactive_discards(const Input& input, Findings& findings) {
-  find_counted(input, findings, "port_inactive_discards", input.thresholds.events);
-  find_unexplained(input, findings, [&](const PortChanges& counts, Finding& finding) {
-    if (!is_plainly_inactive(input, counts)) return false;
-    finding.confidence = Confidence::likely;
-    finding.detail = "Their reasons are not reported, but the port has no link.";
-    return true;
-  });
-}
-
-void find_other_discards(const Input& input, Findings& findings) {
-  find_unexplained(input, findings, [&](const PortChanges& counts, Finding& finding) {
-    if (is_plainly_inactive(input, counts)) return false;
-    const Unexplained why = unexplained(counts);
-    finding.confidence = why.confidence;
-    finding.detail = why.text;
-    return true;
-  });
+std::span<const Check> discard_checks() {
+  using enum Level;
+  using enum Source;
+  static constexpr Check checks[] = {
+      {"discards-congestion", warning, needs(window), "Packets waited too long and were discarded.",
+       "Look behind this port for the receiver that is slow (check congestion), and for credit loops (ibtool check_routes).",
+       [](const Input& input, Findings& findings) {
+         find_events(input, findings, "port_sw_lifetime_limit_discards");
+         find_events(input, findings, "port_sw_hoq_limit_discards");
+       }},
+      {"discards-mtu", error, needs(window), "Packets were longer than the MTU of the next port, and were discarded.",
+       "Compare the MTUs of both ends and of the path (ibtool smpquery PI, ibtool saquery PR).",
+       [](const Input& input, Findings& findings) { find_events(input, findings, "port_neighbor_mtu_discards"); }},
+      {"discards-inactive", info, needs(window), "Packets were discarded because the output port was not active.",
+       "Nothing if a node was restarted; else let the subnet manager sweep anew.",
+       [](const Input& input, Findings& findings) {
+         find_events(input, findings, "port_inactive_discards");
+         find_unexplained(input, findings, true);
+       }},
+      {"discards", warning, needs(window), "Packets were discarded before they were sent.",
+       "Look for other findings of this link, and behind it.",
+       [](const Input& input, Findings& findings) { find_unexplained(input, findings, false); }},
+  };
+  return checks;
 }
 
 }  // namespace ib::health

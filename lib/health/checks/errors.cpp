@@ -1,18 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Counters of errors that moved between two readings.
+// Counters of errors that moved between two readings, and who broke the packets that others count. A packet that breaks on a link is
+// counted at the port that receives it, is marked, and is forwarded. Each later port counts it in PortRcvRemotePhysicalErrors
+// (IBA 16.1.3.5), although its own link is good.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
 #include <utility>
+#include <vector>
 
-#include "health/checks/blame.hpp"
-#include "health/checks/check_functions.hpp"
 #include "health/checks/evidence.hpp"
+#include "health/checks/topics.hpp"
 #include "health/checks/window.hpp"
+#include "iba-gen/reg.hpp"
+#include "iba/registry.hpp"
 #include "subnet/model/rate.hpp"
 
 namespace ib::health {
 namespace {
 
+using subnet::NodeIndex;
 using subnet::PortIndex;
 
 /// The meaning of a number of errors in a window on a link.
@@ -55,14 +64,13 @@ void find_by_ratio(const Input& input, Findings& findings, std::string_view coun
     if (change == nullptr || !counts.seconds) continue;
     const Judgement judgement = judge(input, counts.port, counted_of(input, counts, *change), *counts.seconds, links);
     if (!judgement.is_finding) continue;
-    Finding finding = on_cable(input.subnet, counts.port);
+    Finding& finding = findings.emplace_back(on_cable(input.subnet, counts.port));
     finding.level = judgement.level;
     finding.confidence = judgement.confidence;
     finding.evidence.push_back(evidence_of(input, counts, *change, 0, judgement.limit));
     finding.detail = judgement.detail;
     describe(counts, finding);
     hedge(finding, *change);
-    findings.push_back(std::move(finding));
   }
 }
 
@@ -84,8 +92,81 @@ void describe_details(const Input& input, const PortChanges& counts, Finding& fi
     const CounterChange* change = counts.find(detail.counter);
     if (change == nullptr || change->delta.value_or(0) == 0) continue;
     finding.evidence.push_back(evidence_of(input, counts, *change, 0));
-    finding.detail += (finding.detail.empty() ? "" : " ") + std::string(detail.means);
+    finding.add_sentence(detail.means);
   }
+}
+
+struct Blame {
+  std::map<subnet::PortIndex, std::size_t> victims;  ///< by the port that received broken packets: how many ports got them after it
+  /// Nodes through which broken packets came, with the number of ports that got them, where no port that was read broke them.
+  std::map<subnet::NodeIndex, std::size_t> sources;
+};
+
+bool breaks_packets(const Input& input, PortIndex port) {
+  const PortChanges* counts = input.counts.find(port);
+  if (counts == nullptr) return false;
+  return std::ranges::any_of(std::array{"port_rcv_errors", "symbol_error_counter"}, [&](const char* counter) {
+    const CounterChange* change = counts->find(counter);
+    return change != nullptr && counted_of(input, *counts, *change) != 0;
+  });
+}
+
+bool passes_broken(const Input& input, PortIndex port) { return input.counts.delta(port, "port_rcv_remote_physical_errors") != 0; }
+
+/// The way of marked packets to one port, against their direction.
+class Trail {
+ public:
+  Trail(const Input& input, Blame& blame) : input_(input), blame_(blame) {}
+
+  void follow(PortIndex victim) {
+    std::vector<PortIndex> from{victim};
+    seen_ = {victim};
+    while (!from.empty()) {
+      const PortIndex port = from.back();
+      from.pop_back();
+      step(port, from);
+    }
+  }
+
+ private:
+  /// From a port that received marked packets to the ports by which they came to its neighbour.
+  void step(PortIndex port, std::vector<PortIndex>& from) {
+    const subnet::Subnet& subnet = input_.subnet;
+    const PortIndex peer = subnet.port(port).peer;
+    if (peer == subnet::none) return;
+    const NodeIndex neighbour = subnet.port(peer).node;
+    bool is_explained = false;
+    if (subnet.node(neighbour).kind() != subnet::NodeKind::sw) {  // it forwards nothing
+      ++blame_.sources[neighbour];
+      return;
+    }
+    for (const subnet::Port& of : subnet.ports_of(subnet.node(neighbour))) {
+      const PortIndex at = subnet.node(neighbour).first_port + of.number;
+      if (at == peer) continue;
+      if (breaks_packets(input_, at)) {
+        is_explained = true;
+        if (seen_.insert(at).second) ++blame_.victims[at];
+      } else if (passes_broken(input_, at)) {
+        is_explained = true;
+        if (seen_.insert(at).second) from.push_back(at);
+      }
+    }
+    if (!is_explained) ++blame_.sources[neighbour];
+  }
+
+  const Input& input_;
+  Blame& blame_;
+  std::set<PortIndex> seen_;
+};
+
+/// Follows the marked packets of each port against their direction to the ports with errors of their own.
+Blame blame(const Input& input) {
+  Blame found;
+  Trail trail(input, found);
+  for (const PortChanges& counts : input.counts.all()) {
+    if (passes_broken(input, counts.port)) trail.follow(counts.port);
+  }
+  return found;
 }
 
 std::string ports_text(std::size_t count) { return fmt::format("{} port{}", count, count == 1 ? "" : "s"); }
@@ -93,21 +174,14 @@ std::string ports_text(std::size_t count) { return fmt::format("{} port{}", coun
 /// Adds findings of broken packets whose origin is at no port that was read.
 void find_unknown_origins(const Blame& found, Findings& findings) {
   for (const auto& [node, victims] : found.sources) {
-    Finding finding = on_node(node);
+    Finding& finding = findings.emplace_back(on_node(node));
     finding.level = Level::warning;
     finding.confidence = Confidence::possible;
     finding.detail = fmt::format(
         "{} behind this node received packets that were broken before (PortRcvRemotePhysicalErrors), and no port "
         "that was read broke them.",
         ports_text(victims));
-    findings.push_back(std::move(finding));
   }
-}
-
-}  // namespace
-
-void find_symbol_errors(const Input& input, Findings& findings) {
-  find_by_ratio(input, findings, "symbol_error_counter", [](const PortChanges&, Finding&) {});
 }
 
 void find_receive_errors(const Input& input, Findings& findings) {
@@ -117,15 +191,37 @@ void find_receive_errors(const Input& input, Findings& findings) {
     const auto victims = found.victims.find(counts.port);
     if (victims == found.victims.end()) return;
     finding.confidence = Confidence::sure;
-    finding.detail += fmt::format("{}Its broken packets came to {} behind it, which had no errors of their own.",
-                                  finding.detail.empty() ? "" : " ", ports_text(victims->second));
+    finding.add_sentence(
+        fmt::format("Its broken packets came to {} behind it, which had no errors of their own.", ports_text(victims->second)));
   });
   find_unknown_origins(found, findings);
 }
 
+/// Adds findings of uncorrectable blocks that registers have counted between two readings of them.
+void find_uncorrected_by_registers(const Input& input, Findings& findings) {
+  static const FieldInfo* const counter = find_field(reg::PpcntPhysical::info(), "rs_fec_uncorrectable_blocks");
+  input.each_phy_row([&](PortIndex at, const phy::PortRow& row) {
+    if (input.subnet.port(at).peer == subnet::none) return;
+    const phy::PortRow* before = input.phy_before.find(at);
+    if (before == nullptr || !before->has(phy::Part::physical) || !row.has(phy::Part::physical)) return;
+    const std::optional<double> then = phy::seconds_since_clear(*before), now = phy::seconds_since_clear(row);
+    if (then && now && *now <= *then) return;  // somebody cleared them in between
+    counters::CounterChange change = counters::change_of(before->uncorrectable_blocks, row.uncorrectable_blocks, 64);
+    if (static_cast<double>(change.delta.value_or(0)) < input.thresholds.events) return;
+    Evidence evidence;
+    evidence.counter = counter;
+    evidence.before.number = before->uncorrectable_blocks;
+    evidence.after.number = row.uncorrectable_blocks;
+    evidence.delta = change.delta;
+    evidence.limit = input.thresholds.events;
+    if (then && now) evidence.seconds = *now - *then;
+    findings.emplace_back(on_cable(input.subnet, at)).evidence.push_back(evidence);
+  });
+}
+
 void find_uncorrectable_blocks(const Input& input, Findings& findings) {
   for (const std::string_view counter : {"port_fec_uncorrectable_block_ctr", "fec_uncorrectable_block_ctr_lane"})
-    find_counted(input, findings, counter, input.thresholds.events);
+    find_events(input, findings, counter);
   find_uncorrected_by_registers(input, findings);
 }
 
@@ -133,7 +229,7 @@ void find_recoveries(const Input& input, Findings& findings) {
   constexpr double minute = 60;
   const Thresholds& limits = input.thresholds;
   const std::size_t before = findings.size();
-  find_counted(input, findings, "link_error_recovery_counter", limits.events);
+  find_events(input, findings, "link_error_recovery_counter");
   for (std::size_t at = before; at < findings.size(); ++at) {
     Evidence& evidence = findings[at].evidence.front();
     if (!evidence.delta) continue;
@@ -145,23 +241,26 @@ void find_recoveries(const Input& input, Findings& findings) {
   }
 }
 
-void find_integrity_errors(const Input& input, Findings& findings) {
-  find_counted(input, findings, "local_link_integrity_errors", input.thresholds.events);
-}
+}  // namespace
 
-void find_overruns(const Input& input, Findings& findings) {
-  find_counted(input, findings, "excessive_buffer_overrun_errors", input.thresholds.events);
-}
-
-void find_constraint_errors(const Input& input, Findings& findings) {
-  find_counted(input, findings, "port_xmit_constraint_errors", input.thresholds.events);
-  find_counted(input, findings, "port_rcv_constraint_errors", input.thresholds.events);
-}
-
-void find_dropped_vl15(const Input& input, Findings& findings) { find_counted(input, findings, "vl15_dropped", input.thresholds.events); }
-
-void find_relay_errors(const Input& input, Findings& findings) {
-  find_counted(input, findings, "port_rcv_switch_relay_errors", input.thresholds.events);
+std::span<const Check> error_checks() {
+  using enum Level;
+  using enum Source;
+  static constexpr Check checks[] = {
+      {"symbol-errors", error, needs(window), "The bit error rate of this link is above the limit.",
+       "Clean the connectors and plug them in; if it goes on, change the cable, then the transceiver or the port.",
+       [](const Input& input, Findings& findings) {
+         find_by_ratio(input, findings, "symbol_error_counter", [](const PortChanges&, Finding&) {});
+       }},
+      {"receive-errors", error, needs(window), "Packets arrive broken, and are sent again or lost.",
+       "Clean the connectors and plug them in; if it goes on, change the cable, then the transceiver or the port.", find_receive_errors},
+      {"fec-uncorrectable", error, needs(window, blocks), "FEC found uncorrectable blocks: packets were lost.",
+       "Clean the connectors and plug them in; if it goes on, change the cable, then the transceiver or the port.",
+       find_uncorrectable_blocks},
+      {"link-recovery", warning, needs(window), "The link lost synchronisation and retrained: packets waited or were lost.",
+       "Clean the connectors and plug them in; if it goes on, change the cable.", find_recoveries},
+  };
+  return checks;
 }
 
 }  // namespace ib::health

@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <string>
-#include <utility>
 
 #include "base/escape.hpp"
 #include "health/checks/window.hpp"
@@ -45,6 +43,12 @@ Evidence evidence_of(const Input& input, const PortChanges& counts, const Counte
   return evidence;
 }
 
+Evidence beyond_limit(std::string_view field, double value, double limit) {
+  Evidence evidence = field_value(field, 0, {value, {}}, limit);
+  evidence.is_beyond_limit = true;
+  return evidence;
+}
+
 Evidence field_value(std::string_view field, std::size_t end, Value value, std::optional<double> limit) {
   Evidence evidence;
   evidence.field = field;
@@ -68,21 +72,37 @@ std::uint64_t counted_of(const Input& input, const PortChanges& counts, const Co
 void hedge(Finding& finding, const CounterChange& change) {
   if (change.kind != CounterChange::Kind::reset) return;
   finding.confidence = std::min(finding.confidence, Confidence::likely);
-  finding.detail +=
-      (finding.detail.empty() ? "" : " ") + std::string("The counter was set to zero in between: it has counted this, or more.");
+  finding.add_sentence("The counter was set to zero in between: it has counted this, or more.");
 }
 
-void find_counted(const Input& input, Findings& findings, std::string_view counter, double least) {
+void find_events(const Input& input, Findings& findings, std::string_view counter) {
+  const double least = input.thresholds.events;
   for (const PortChanges& counts : input.counts.all()) {
     const CounterChange* change = counts.find(counter);
     if (change == nullptr) continue;
     const std::uint64_t counted = counted_of(input, counts, *change);
     if (counted == 0 || static_cast<double>(counted) < least) continue;
-    Finding finding = on_cable(input.subnet, counts.port);
+    Finding& finding = findings.emplace_back(on_cable(input.subnet, counts.port));
     finding.evidence.push_back(evidence_of(input, counts, *change, 0, least));
     hedge(finding, *change);
-    findings.push_back(std::move(finding));
   }
+}
+
+OddVersions odd_versions(const PlacesByVersion& versions) {
+  const auto count = [](const auto& version) { return version.second.size(); };
+  const auto most = std::ranges::max_element(versions, {}, count);
+  const bool has_most = std::ranges::count(versions, most->second.size(), count) == 1;
+  OddVersions odd;
+  std::string words;
+  for (const auto& [version, places] : versions) {
+    if (has_most && version == most->first) continue;
+    odd.places.insert(odd.places.end(), places.begin(), places.end());
+    words += (words.empty() ? "" : ", ") + version;
+    if (!has_most) words += fmt::format(" in {}", places.size());
+  }
+  odd.text = has_most ? fmt::format("firmware {} here, {} in {} others", words, most->first, most->second.size())
+                      : fmt::format("firmware {}: none is that of most", words);
+  return odd;
 }
 
 }  // namespace ib::health

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Links that went down, by LinkDowned of both ends. If both ends counted it, the cable is to blame. If one end alone did, the node at the
 // other end has restarted, or where that is a switch, the driver or the firmware of the host took the link down. If the counter of one end
-// shows nothing, or the link did not come back, a restart is not proved.
+// shows nothing, or the link did not come back, a restart is not proved. And errors of which a good link has none.
 #include <algorithm>
 #include <string_view>
 #include <utility>
 
-#include "health/checks/check_functions.hpp"
 #include "health/checks/evidence.hpp"
+#include "health/checks/topics.hpp"
 
 namespace ib::health {
 namespace {
@@ -96,8 +96,6 @@ Finding dead_link(const Input& input, const Downed& port) {
   return finding;
 }
 
-}  // namespace
-
 void find_flaps(const Input& input, Findings& findings) {
   each_downed(input, [&](const Downed& port) {
     const subnet::Port& of = input.subnet.port(port.counts.port);
@@ -145,6 +143,26 @@ void find_restarts(const Input& input, Findings& findings) {
     }
     findings.push_back(std::move(finding));
   });
+}
+
+}  // namespace
+
+std::span<const Check> flap_checks() {
+  using enum Level;
+  using enum Source;
+  static constexpr Check checks[] = {
+      {"link-flap", error, needs(window), "The link went down, and no restart of a node explains it: jobs that used it have failed.",
+       "See whether a node was switched off; if not, change the cable, and at the same port once more the transceiver or the port.",
+       find_flaps},
+      {"link-restart", info, needs(window), "The link went down at one end alone: it was a node, not the cable.",
+       "Nothing if it was meant; else look at the log of the host.", find_restarts},
+      {"link-integrity", error, needs(window), "Symbol errors exceeded the port's own limit (LocalPhyErrors).", "Change the cable.",
+       [](const Input& input, Findings& findings) { find_events(input, findings, "local_link_integrity_errors"); }},
+      {"buffer-overrun", error, needs(window), "Packets came for which there was no buffer: the sender ignores credits.",
+       "Compare the VLs of both ends (ibtool smpquery PI); renew the firmware of the sender, which is the other end.",
+       [](const Input& input, Findings& findings) { find_events(input, findings, "excessive_buffer_overrun_errors"); }},
+  };
+  return checks;
 }
 
 }  // namespace ib::health

@@ -3,13 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <string_view>
 #include <vector>
 
 #include "base/escape.hpp"
-#include "health/checks/check_functions.hpp"
-#include "health/host_names.hpp"
+#include "health/checks/topics.hpp"
+#include "health/hosts.hpp"
 #include "iba/text.hpp"
 #include "subnet/diff/counterparts.hpp"
 #include "subnet/model/names.hpp"
@@ -25,10 +26,7 @@ constexpr std::size_t most_examples = 3;  // of descriptions in a detail
 
 Finding group_of(std::vector<NodeIndex> nodes, const subnet::Subnet& subnet) {
   std::ranges::sort(nodes, {}, [&subnet](NodeIndex at) { return subnet.node(at).guid(); });
-  Finding group;
-  group.subject = Finding::Subject::group;
-  for (const NodeIndex at : nodes) group.ends.push_back({at, subnet::none});
-  return group;
+  return on_nodes(nodes, Finding::Subject::group);
 }
 
 /// End ports of different nodes that claim one port GUID, where their nodes do not claim one node GUID.
@@ -39,11 +37,8 @@ void find_duplicate_port_guids(const subnet::Subnet& subnet, Findings& findings)
     if (port.guid == Guid{} || subnet.node(port.node).kind() == NodeKind::sw) continue;
     const auto [owner, is_new] = owners.try_emplace(port.guid, at);
     if (is_new || subnet.node(subnet.port(owner->second).node).guid() == subnet.node(port.node).guid()) continue;
-    Finding finding;
-    finding.subject = Finding::Subject::place;
-    finding.ends = {place_of(subnet, owner->second), place_of(subnet, at)};
+    Finding& finding = findings.emplace_back(on_ports(subnet, std::array{owner->second, at}));
     finding.detail = fmt::format("Both ports have the GUID {}.", to_text(port.guid));
-    findings.push_back(std::move(finding));
   }
 }
 
@@ -54,24 +49,21 @@ void add_former_guids(const Input& input, Finding& finding) {
     const auto& replaced = input.baseline->changes.replaced;
     const auto changed = std::ranges::find(replaced, end.node, &subnet::NodePair::current);
     if (changed == replaced.end()) continue;
-    finding.detail += fmt::format(" In the baseline {} is {}.", in_quotes(input.subnet.node(end.node).description()),
-                                  to_text(input.baseline->subnet.node(changed->reference).guid()));
+    finding.add_sentence(fmt::format("In the baseline {} is {}.", in_quotes(input.subnet.node(end.node).description()),
+                                     to_text(input.baseline->subnet.node(changed->reference).guid())));
     finding.remedy = "Reprogram the GUID of the one that had another GUID in the baseline.";
   }
 }
-
-}  // namespace
 
 void find_duplicate_guids(const Input& input, Findings& findings) {
   const subnet::Subnet& subnet = input.subnet;
   for (NodeIndex at = 0; at < subnet.nodes().size(); ++at) {
     if (subnet.node(at).is_twin || subnet::has_own_guid(subnet, at)) continue;
-    Finding finding = on_node(at);
+    Finding& finding = findings.emplace_back(on_node(at));
     for (NodeIndex twin = subnet.node(at).twin; twin != subnet::none; twin = subnet.node(twin).twin)
       finding.ends.push_back({twin, subnet::none});
     finding.detail = fmt::format("{} nodes have this GUID.", finding.ends.size());
     add_former_guids(input, finding);
-    findings.push_back(std::move(finding));
   }
   find_duplicate_port_guids(subnet, findings);
 }
@@ -82,8 +74,7 @@ void find_default_descriptions(const Input& input, Findings& findings) {
     const subnet::Node& node = input.subnet.node(at);
     if (has_default_description(node) && !subnet::is_aggregation_node(node)) nodes.push_back(at);
   }
-  if (nodes.empty()) return;
-  findings.push_back(group_of(std::move(nodes), input.subnet));
+  if (!nodes.empty()) findings.push_back(group_of(std::move(nodes), input.subnet));
 }
 
 void find_duplicate_descriptions(const Input& input, Findings& findings) {
@@ -102,9 +93,35 @@ void find_duplicate_descriptions(const Input& input, Findings& findings) {
     nodes.insert(nodes.end(), of.begin(), of.end());
     if (shown++ < most_examples) examples += fmt::format("{}{} of {} nodes", shown == 1 ? "" : ", ", in_quotes(text), of.size());
   }
-  Finding group = group_of(std::move(nodes), input.subnet);
-  group.detail = fmt::format("{}{}.", examples, by_text.size() > most_examples ? ", …" : "");
-  findings.push_back(std::move(group));
+  findings.emplace_back(group_of(std::move(nodes), input.subnet)).detail =
+      fmt::format("{}{}.", examples, by_text.size() > most_examples ? ", …" : "");
+}
+
+}  // namespace
+
+std::span<const Check> identity_checks() {
+  using enum Level;
+  static constexpr Check checks[] = {
+      {"duplicate-guid",
+       error,
+       {},
+       "Two nodes or ports have one GUID: the subnet manager takes them for one, and packets for one come to the other.",
+       "Reprogram the GUID of one of them, the one whose firmware was copied.",
+       find_duplicate_guids},
+      {"description-default",
+       info,
+       {},
+       "These nodes have a vendor-default or empty NodeDescription.",
+       "Nothing for unmanaged switches (a --node-name-map names them); on hosts let rdma-ndd run.",
+       find_default_descriptions},
+      {"description-duplicate",
+       info,
+       {},
+       "Several nodes have the same NodeDescription.",
+       "Give each host a name of its own; name switches in a --node-name-map.",
+       find_duplicate_descriptions},
+  };
+  return checks;
 }
 
 }  // namespace ib::health

@@ -9,8 +9,8 @@
 #include <tuple>
 #include <utility>
 
-#include "health/checks/check_functions.hpp"
 #include "health/checks/evidence.hpp"
+#include "health/checks/topics.hpp"
 #include "subnet/model/port_checks.hpp"
 #include "subnet/model/rate.hpp"
 
@@ -24,21 +24,10 @@ std::string rate_text(const LinkRate& rate) { return fmt::format("{}x {}", rate.
 
 bool is_less(const LinkRate& a, const LinkRate& b) { return a.lanes < b.lanes || a.speed < b.speed; }
 
-/// The first end of each link that is trained at both ends.
-std::vector<PortIndex> trained_links(const subnet::Subnet& subnet) {
+/// The first end of each link both of whose ends are as `is_meant` says: subnet::is_trained, subnet::is_link_active.
+std::vector<PortIndex> links_of(const subnet::Subnet& subnet, bool (*is_meant)(const subnet::Port& port)) {
   std::vector<PortIndex> links = first_ends(subnet);
-  std::erase_if(links, [&subnet](PortIndex at) {
-    return !subnet::is_trained(subnet.port(at)) || !subnet::is_trained(subnet.port(subnet.port(at).peer));
-  });
-  return links;
-}
-
-/// The first end of each link whose two ends are Active.
-std::vector<PortIndex> active_links(const subnet::Subnet& subnet) {
-  std::vector<PortIndex> links = first_ends(subnet);
-  std::erase_if(links, [&subnet](PortIndex at) {
-    return !subnet::is_link_active(subnet.port(at)) || !subnet::is_link_active(subnet.port(subnet.port(at).peer));
-  });
+  std::erase_if(links, [&](PortIndex at) { return !is_meant(subnet.port(at)) || !is_meant(subnet.port(subnet.port(at).peer)); });
   return links;
 }
 
@@ -57,26 +46,21 @@ void add_rate(Finding& finding, std::size_t end, std::string_view width_field, s
   finding.evidence.back().limit_word = subnet::name(limit.speed);
 }
 
-/// A setting that should be the same at both ends of a link.
+/// A setting that should be the same at both ends of an Active link.
 template <class Get>
-void find_unequal(const Input& input, Findings& findings, const std::vector<PortIndex>& links, std::string_view field, Get get) {
-  for (const PortIndex at : links) {
+void find_unequal(const Input& input, Findings& findings, std::string_view field, Get get) {
+  for (const PortIndex at : links_of(input.subnet, subnet::is_link_active)) {
     const Value here = get(at), there = get(input.subnet.port(at).peer);
     if (!here.known() || !there.known() || here.number == there.number) continue;
-    Finding finding = on_cable(input.subnet, at);
-    finding.evidence = {field_value(field, 0, here), field_value(field, 1, there)};
-    findings.push_back(std::move(finding));
+    findings.emplace_back(on_cable(input.subnet, at)).evidence = {field_value(field, 0, here), field_value(field, 1, there)};
   }
 }
 
-/// Merges the findings of ports or links of one class into one finding.
-Finding grouped(const Input& input, const std::vector<PortIndex>& ports, std::string detail) {
-  Finding group;
-  group.subject = Finding::Subject::group;
+/// Adds one finding of the ports or links of one class.
+void add_grouped(const Input& input, const std::vector<PortIndex>& ports, std::string detail, Findings& findings) {
+  Finding& group = findings.emplace_back(on_ports(input.subnet, ports, Finding::Subject::group));
   group.level = Level::info;
-  for (const PortIndex at : ports) group.ends.push_back(place_of(input.subnet, at));
   group.detail = std::move(detail);
-  return group;
 }
 
 /// The enabled part of the abilities of a port.
@@ -106,7 +90,7 @@ bool agrees(const subnet::Subnet& subnet, PortIndex other, const Setting& settin
 
 std::vector<Configured> configured_ports(const subnet::Subnet& subnet) {
   std::vector<Configured> ports;
-  for (const PortIndex link : trained_links(subnet)) {
+  for (const PortIndex link : links_of(subnet, subnet::is_trained)) {
     const PortIndex peer = subnet.port(link).peer;
     for (const auto& [at, other] : {std::pair{link, peer}, {peer, link}}) {
       const Setting setting{subnet::enabled_at_port(subnet, at), subnet::supported_by_port(subnet, at)};
@@ -188,16 +172,13 @@ struct Decided {
   }
 };
 
-}  // namespace
-
 void find_slow_links(const Input& input, Findings& findings) {
-  for (const PortIndex at : trained_links(input.subnet)) {
+  for (const PortIndex at : links_of(input.subnet, subnet::is_trained)) {
     const LinkRate enabled = subnet::enabled_rate(input.subnet, at), active = subnet::active_rate(input.subnet, at);
     if (!enabled.known() || !active.known() || !is_less(active, enabled)) continue;
-    Finding finding = on_cable(input.subnet, at);
+    Finding& finding = findings.emplace_back(on_cable(input.subnet, at));
     add_rate(finding, 0, "linkWidthActive", "linkSpeedActive", active, enabled);
     finding.detail = fmt::format("It runs at {} where both ends have {} enabled.", rate_text(active), rate_text(enabled));
-    findings.push_back(std::move(finding));
   }
 }
 
@@ -212,19 +193,17 @@ void find_misconfigured_ports(const Input& input, Findings& findings) {
       decided[port.device].add(port);
       continue;
     }
-    Finding finding = on_cable(input.subnet, port.at);
+    Finding& finding = findings.emplace_back(on_cable(input.subnet, port.at));
     add_rate(finding, 0, "linkWidthEnabled", "linkSpeedEnabled", port.setting.enabled, usual.value_or(port.setting.supported));
     if (usual) finding.detail = "Nearly all links between such devices have more enabled.";
-    findings.push_back(std::move(finding));
   }
   for (const auto& [device, reduced] : decided) {
     const Setting& setting = reduced.usual();
-    findings.push_back(
-        grouped(input, reduced.ports,
-                fmt::format("{} of {} linked ports of device {:#x} have less enabled than they support, {}{} of {}: a "
-                            "decision, it seems.",
+    add_grouped(input, reduced.ports,
+                fmt::format("{} of {} linked ports of device {:#x} have less enabled than they support, {}{} of {}: a decision, it seems.",
                             reduced.ports.size(), decisions.ports_of(device), std::get<1>(device),
-                            reduced.settings.size() > 1 ? "most of them " : "", rate_text(setting.enabled), rate_text(setting.supported))));
+                            reduced.settings.size() > 1 ? "most of them " : "", rate_text(setting.enabled), rate_text(setting.supported)),
+                findings);
   }
 }
 
@@ -232,7 +211,7 @@ void find_misconnected_links(const Input& input, Findings& findings) {
   const subnet::Subnet& subnet = input.subnet;
   using Kind = std::tuple<Device, Device, std::string, std::string>;
   std::map<Kind, std::vector<PortIndex>> kinds;
-  for (PortIndex at : trained_links(subnet)) {
+  for (PortIndex at : links_of(subnet, subnet::is_trained)) {
     PortIndex peer = subnet.port(at).peer;
     LinkRate here = subnet::supported_by_port(subnet, at), there = subnet::supported_by_port(subnet, peer);
     if (!here.known() || !there.known() || here == there) continue;
@@ -247,22 +226,21 @@ void find_misconnected_links(const Input& input, Findings& findings) {
     std::string detail = fmt::format("Device {:#x} supports {}, device {:#x} at the other end {}.", std::get<1>(device), rate,
                                      std::get<1>(other), other_rate);
     if (links.size() > 1) {
-      findings.push_back(grouped(input, links, std::move(detail)));
+      add_grouped(input, links, std::move(detail), findings);
       continue;
     }
-    Finding finding = on_cable(subnet, links.front());
+    Finding& finding = findings.emplace_back(on_cable(subnet, links.front()));
     for (const std::size_t end : {0U, 1U}) {
       const LinkRate supported = subnet::supported_by_port(subnet, finding.ends[end].port);
       finding.evidence.push_back(field_value("linkWidthSupported", end, width_value(supported)));
       finding.evidence.push_back(field_value("linkSpeedSupported", end, speed_value(supported)));
     }
     finding.detail = std::move(detail);
-    findings.push_back(std::move(finding));
   }
 }
 
 void find_fec_mismatches(const Input& input, Findings& findings) {
-  find_unequal(input, findings, active_links(input.subnet), "FECModeActive", [&input](PortIndex at) {
+  find_unequal(input, findings, "FECModeActive", [&input](PortIndex at) {
     const auto mode = input.fec_modes.find(at);
     if (mode == input.fec_modes.end()) return Value{};
     return Value{static_cast<std::uint64_t>(mode->second), to_text(mode->second)};
@@ -270,17 +248,59 @@ void find_fec_mismatches(const Input& input, Findings& findings) {
 }
 
 void find_mtu_mismatches(const Input& input, Findings& findings) {
-  find_unequal(input, findings, active_links(input.subnet), "neighborMTU", [&input](PortIndex at) {
+  find_unequal(input, findings, "neighborMTU", [&input](PortIndex at) {
     const smp::Mtu mtu = input.subnet.port(at).info().neighbor_mtu;
     return Value{static_cast<std::uint64_t>(mtu), to_text(mtu)};
   });
 }
 
 void find_vl_mismatches(const Input& input, Findings& findings) {
-  find_unequal(input, findings, active_links(input.subnet), "operationalVLs", [&input](PortIndex at) {
+  find_unequal(input, findings, "operationalVLs", [&input](PortIndex at) {
     const smp::VLCap vls = input.subnet.port(at).info().operational_vls;
     return Value{static_cast<std::uint64_t>(vls), to_text(vls)};
   });
+}
+
+}  // namespace
+
+std::span<const Check> link_checks() {
+  using enum Level;
+  using enum Source;
+  static constexpr Check checks[] = {
+      {"link-slow",
+       error,
+       {},
+       "The link runs below what both of its ends have enabled: a lane is lost, or training failed.",
+       "Pull the cable, clean it and plug it in; if it stays slow, change it.",
+       find_slow_links},
+      {"link-misconfigured",
+       warning,
+       {},
+       "The port could do more than somebody has enabled.",
+       "Enable it if that was not meant (ibtool ibportstate width, speed).",
+       find_misconfigured_ports},
+      {"link-misconnected",
+       info,
+       {},
+       "The ends of the link support different things: by design, or it is the wrong port.",
+       "Nothing if it is meant; else move the cable to a port that can do as much.",
+       find_misconnected_links},
+      {"fec-mismatch", warning, needs(fec), "The ends use different FEC modes, so that one of them counts what the other meant to correct.",
+       "Set the same FEC mode at both ends, or update the older firmware.", find_fec_mismatches},
+      {"mtu-mismatch",
+       warning,
+       {},
+       "Packets longer than the smaller MTU are discarded.",
+       "Let the subnet manager sweep anew, and look at its log.",
+       find_mtu_mismatches},
+      {"vl-mismatch",
+       info,
+       {},
+       "The ends use different numbers of virtual lanes: packets on the others are discarded.",
+       "Let the subnet manager sweep anew; look at max_op_vls in its configuration.",
+       find_vl_mismatches},
+  };
+  return checks;
 }
 
 }  // namespace ib::health

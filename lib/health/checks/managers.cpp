@@ -3,15 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <string>
 #include <tuple>
 #include <vector>
 
 #include "base/escape.hpp"
-#include "health/checks/check_functions.hpp"
 #include "health/checks/evidence.hpp"
+#include "health/checks/topics.hpp"
 #include "health/ways.hpp"
 #include "subnet/model/port_checks.hpp"
 
@@ -30,16 +29,21 @@ std::vector<const Manager*> managers_in(const Input& input, SMState state) {
   return found;
 }
 
+/// A finding of the manager at a port.
+Finding on_manager(const Input& input, PortIndex port) { return on_ports(input.subnet, {&port, 1}, Finding::Subject::manager); }
+
 Finding on_managers(const Input& input, const std::vector<const Manager*>& managers) {
   std::vector<PortIndex> ports;
   for (const Manager* manager : managers) ports.push_back(manager->port);
-  Finding finding = on_ports(input.subnet, ports);
-  finding.subject = Finding::Subject::manager;
-  return finding;
+  return on_ports(input.subnet, ports, Finding::Subject::manager);
 }
 
-Evidence state_value(const Manager& manager, std::size_t end) {
-  return field_value("SMState", end, {static_cast<std::uint64_t>(manager.info.sm_state), to_text(manager.info.sm_state)});
+/// Adds the states of managers to a finding of them.
+void add_states(Finding& finding, const std::vector<const Manager*>& managers) {
+  for (std::size_t end = 0; end < managers.size(); ++end) {
+    const SMState state = managers[end]->info.sm_state;
+    finding.evidence.push_back(field_value("SMState", end, {static_cast<std::uint64_t>(state), to_text(state)}));
+  }
 }
 
 /// Whether `a` should be master rather than `b`: the greater priority, then the lower GUID (IBA 14.4.1).
@@ -58,9 +62,7 @@ bool has_lid(const subnet::Subnet& subnet, PortIndex port, Lid lid) {
 Finding nobody_manages(const Input& input) {
   const Lid lid = own_sm_lid(input.subnet);
   if (const PortIndex at = own_sm_port(input.subnet); at != subnet::none) {
-    const std::array ports{at};
-    Finding finding = on_ports(input.subnet, ports);
-    finding.subject = Finding::Subject::manager;
+    Finding finding = on_manager(input, at);
     finding.detail = "The subnet manager was here, and no port of the fabric has one now.";
     finding.remedy = "Start the subnet manager again, and look in its log why it ended.";
     return finding;
@@ -80,8 +82,6 @@ Finding nobody_manages(const Input& input) {
   return finding;
 }
 
-}  // namespace
-
 void find_no_manager(const Input& input, Findings& findings) {
   if (input.silent_managers > 0 || input.has_manager_elsewhere || !managers_in(input, SMState::master).empty()) return;
   std::vector<const Manager*> others;
@@ -91,19 +91,16 @@ void find_no_manager(const Input& input, Findings& findings) {
     findings.push_back(nobody_manages(input));
     return;
   }
-  Finding finding = on_managers(input, others);
-  for (std::size_t end = 0; end < others.size(); ++end) finding.evidence.push_back(state_value(*others[end], end));
+  Finding& finding = findings.emplace_back(on_managers(input, others));
+  add_states(finding, others);
   finding.detail = "None of the subnet managers is master.";
   finding.remedy = "Look at these managers and their logs: one of them should become master within a minute; restart it if it does not.";
-  findings.push_back(std::move(finding));
 }
 
 void find_silent_managers(const Input& input, Findings& findings) {
   const bool has_master = !managers_in(input, SMState::master).empty();
   for (const SilentManager& silent : input.silent) {
-    const std::array ports{silent.port};
-    Finding finding = on_ports(input.subnet, ports);
-    finding.subject = Finding::Subject::manager;
+    Finding& finding = findings.emplace_back(on_manager(input, silent.port));
     const bool is_ours = has_lid(input.subnet, silent.port, own_sm_lid(input.subnet));
     if (silent.state ? *silent.state != SMState::master : has_master && !is_ours) finding.level = Level::warning;
     finding.detail = "It does not answer SMInfo";
@@ -113,7 +110,6 @@ void find_silent_managers(const Input& input, Findings& findings) {
       finding.detail += "; its port does not say any more that it has one (IsSM), so that it may have ended";
     if (is_ours && input.is_sa_silent) finding.detail += "; its subnet administrator does not answer either";
     finding.detail += ".";
-    findings.push_back(std::move(finding));
   }
 }
 
@@ -124,19 +120,14 @@ void find_silent_sa(const Input& input, Findings& findings) {
   if (std::ranges::find(input.silent, at, &SilentManager::port) != input.silent.end()) return;
   const NodeIndex node = input.subnet.port(at).node;
   if (is_cut_off(input, node)) return;
-  const std::array ports{at};
-  findings.push_back(on_ports(input.subnet, ports));
-  findings.back().subject = Finding::Subject::manager;
-  findings.back().detail = "The requests were routed to it by LID.";
-  if (input.nodes_not_traced.contains(node)) findings.back().confidence = Confidence::likely;
+  Finding& finding = findings.emplace_back(on_manager(input, at));
+  finding.detail = "The requests were routed to it by LID.";
+  if (input.nodes_not_traced.contains(node)) finding.confidence = Confidence::likely;
 }
 
 void find_many_masters(const Input& input, Findings& findings) {
   const std::vector<const Manager*> masters = managers_in(input, SMState::master);
-  if (masters.size() < 2) return;
-  Finding finding = on_managers(input, masters);
-  for (std::size_t end = 0; end < masters.size(); ++end) finding.evidence.push_back(state_value(*masters[end], end));
-  findings.push_back(std::move(finding));
+  if (masters.size() >= 2) add_states(findings.emplace_back(on_managers(input, masters)), masters);
 }
 
 void find_no_standby(const Input& input, Findings& findings) {
@@ -151,12 +142,11 @@ void find_better_standbys(const Input& input, Findings& findings) {
   const Manager& master = *masters.front();
   const Manager& best = **std::ranges::min_element(standbys, [](const Manager* a, const Manager* b) { return precedes(*a, *b); });
   if (!precedes(best, master)) return;
-  Finding finding = on_managers(input, {&master, &best});
+  Finding& finding = findings.emplace_back(on_managers(input, {&master, &best}));
   if (best.info.priority == master.info.priority) finding.level = Level::info;  // by the lower GUID alone: many masters keep their place
   for (const std::size_t end : {0U, 1U})
     finding.evidence.push_back(field_value("priority", end, {std::uint64_t{(end == 0 ? master : best).info.priority}, {}}));
   finding.detail = "The first one is master, the second one, on standby, comes before it.";
-  findings.push_back(std::move(finding));
 }
 
 void find_other_sm_lids(const Input& input, Findings& findings) {
@@ -169,11 +159,10 @@ void find_other_sm_lids(const Input& input, Findings& findings) {
     if (!is_known) others[told.value].push_back(at);
   }
   for (const auto& [lid, ports] : others) {
-    Finding finding = on_ports(input.subnet, ports);
-    if (ports.size() > 1) finding.subject = Finding::Subject::group;
+    Finding& finding =
+        findings.emplace_back(on_ports(input.subnet, ports, ports.size() > 1 ? Finding::Subject::group : Finding::Subject::place));
     for (std::size_t end = 0; end < ports.size(); ++end)
       finding.evidence.push_back(field_value("masterSMLID", end, {std::uint64_t{lid}, {}}, input.subnet.lid(masters.front()->port).value));
-    findings.push_back(std::move(finding));
   }
 }
 
@@ -181,12 +170,37 @@ void find_stuck_managers(const Input& input, Findings& findings) {
   for (const Manager& manager : input.managers) {
     const bool should_move = manager.info.sm_state == SMState::master || manager.info.sm_state == SMState::standby;
     if (!should_move || !manager.act_count_before || manager.info.act_count - *manager.act_count_before > manager.own_requests) continue;
-    Finding finding = on_managers(input, {&manager});
     Evidence evidence = field_value("actCount", 0, {std::uint64_t{manager.info.act_count}, {}});
     evidence.before.number = std::uint64_t{*manager.act_count_before};
-    finding.evidence.push_back(evidence);
-    findings.push_back(std::move(finding));
+    findings.emplace_back(on_manager(input, manager.port)).evidence.push_back(evidence);
   }
+}
+
+}  // namespace
+
+std::span<const Check> manager_checks() {
+  using enum Level;
+  using enum Source;
+  static constexpr Check checks[] = {
+      {"sm-none", error, needs(managers), "No subnet manager is active: new ports stay in Initialize, and routes are not repaired.",
+       "Start a subnet manager (opensm, or that of a switch).", find_no_manager},
+      {"sm-silent", error, needs(managers),
+       "The subnet manager does not answer: new ports stay in Initialize, and routes are not repaired.",
+       "Look at its process and its host (stopped, out of memory, its log); restart that one, not another one.", find_silent_managers},
+      {"sa-silent", error, needs(managers), "The subnet administrator does not answer: hosts get no paths and join no groups.",
+       "Look at the load and the log of the subnet manager that it is a part of; restart that one if it stays so.", find_silent_sa},
+      {"sm-many-masters", error, needs(managers), "Several subnet managers are master: they undo each other's work.",
+       "Stop all but one; compare their SM_Keys and their configuration, then let it sweep anew.", find_many_masters},
+      {"sm-no-standby", info, needs(managers), "There is no subnet manager that would take the place of the master.",
+       "Start one on another node, with a lower priority.", find_no_standby},
+      {"sm-not-best", warning, needs(managers), "A subnet manager on standby should be master: no handover, or no trust between the two.",
+       "Compare the SM_Keys of both, and look at their logs.", find_better_standbys},
+      {"sm-lid-differs", error, needs(managers), "These ports know another LID for their subnet manager's: its SA does not answer them.",
+       "Let the subnet manager sweep anew, and look for another one that set these ports.", find_other_sm_lids},
+      {"sm-stuck", warning, needs(managers, activity), "The subnet manager does nothing: it neither sweeps nor polls.",
+       "Look at its process and its log; restart it.", find_stuck_managers},
+  };
+  return checks;
 }
 
 }  // namespace ib::health

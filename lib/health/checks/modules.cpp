@@ -10,9 +10,8 @@
 #include <vector>
 
 #include "base/escape.hpp"
-#include "health/checks/check_functions.hpp"
 #include "health/checks/evidence.hpp"
-#include "health/checks/versions.hpp"
+#include "health/checks/topics.hpp"
 #include "phy/thresholds.hpp"
 #include "phy/trouble.hpp"
 
@@ -21,14 +20,6 @@ namespace {
 
 using phy::PortRow;
 using subnet::PortIndex;
-
-/// A finding of the cable at a port by a value that is beyond a limit.
-Finding beyond(const Input& input, PortIndex at, std::string_view field, double value, double limit) {
-  Finding finding = on_cable(input.subnet, at);
-  Evidence& evidence = finding.evidence.emplace_back(field_value(field, 0, {value, {}}, limit));
-  evidence.is_beyond_limit = true;
-  return finding;
-}
 
 /// Whether a code says that the device does not take this module or cable.
 bool is_not_taken(const PortRow& row) {
@@ -47,14 +38,15 @@ bool is_fault(const PortRow& row) {
   return row.has(phy::Part::troubleshooting) && std::ranges::find(harmless, static_cast<reg::LinkTrouble>(row.trouble)) == harmless.end();
 }
 
+Evidence trouble_value(const PortRow& row) {
+  return field_value("trouble", 0, {std::uint64_t{row.trouble}, phy::trouble_text(row.trouble)});
+}
+
 /// Adds a finding of the modules of one kind whose firmware is not that of most.
 void find_odd_modules(const Input& input, const std::string& kind, const PlacesByVersion& versions, Findings& findings) {
   if (versions.size() < 2) return;
   const OddVersions odd = odd_versions(versions);
-  Finding finding = on_ports(input.subnet, odd.places);
-  finding.subject = Finding::Subject::group;
-  finding.detail = fmt::format("{}: {}.", kind, odd.text);
-  findings.push_back(std::move(finding));
+  findings.emplace_back(on_ports(input.subnet, odd.places, Finding::Subject::group)).detail = fmt::format("{}: {}.", kind, odd.text);
 }
 
 /// One finding of all links with optical modules of different vendors at their ends.
@@ -71,18 +63,14 @@ void find_other_vendors(const Input& input, Findings& findings) {
     if (example.empty()) example = fmt::format("{} and {}", in_quotes(vendor), in_quotes(other));
   }
   if (ports.empty()) return;
-  Finding finding = on_ports(input.subnet, ports);
-  finding.subject = Finding::Subject::group;
-  finding.detail = fmt::format("The modules at the two ends are of different vendors, for example {}.", example);
-  findings.push_back(std::move(finding));
+  findings.emplace_back(on_ports(input.subnet, ports, Finding::Subject::group)).detail =
+      fmt::format("The modules at the two ends are of different vendors, for example {}.", example);
 }
-
-}  // namespace
 
 void find_hot_modules(const Input& input, Findings& findings) {
   input.each_phy_row([&](PortIndex at, const PortRow& row) {
     if (const auto alarm = phy::temperature_alarm(row))
-      findings.push_back(beyond(input, at, "temperature_celsius", alarm->value, alarm->limit));
+      findings.emplace_back(on_cable(input.subnet, at)).evidence.push_back(beyond_limit("temperature_celsius", alarm->value, alarm->limit));
   });
 }
 
@@ -91,29 +79,25 @@ void find_weak_light(const Input& input, Findings& findings) {
     const PortIndex peer = input.subnet.port(at).peer;
     if (peer == subnet::none) return;  // without a link nobody need send light
     const auto add = [&](std::string_view field, std::string_view what, const phy::Excess& alarm) {
-      Finding finding = beyond(input, at, field, alarm.value, alarm.limit);
+      Finding& finding = findings.emplace_back(on_cable(input.subnet, at));
+      finding.evidence.push_back(beyond_limit(field, alarm.value, alarm.limit));
       finding.detail = fmt::format("The {} is {} alarm threshold.", what, alarm.is_low ? "below its low" : "above its high");
-      findings.push_back(std::move(finding));
     };
     if (const auto alarm = phy::tx_power_alarm(row)) add("tx_power_dbm", "transmitter", *alarm);
     if (const auto alarm = phy::rx_power_alarm(row)) return add("rx_power_dbm", "receiver", *alarm);
     const PortRow* sender = input.phy.find(peer);
     const std::optional<double> loss = sender != nullptr ? phy::attenuation(*sender, row) : std::nullopt;
     if (!loss || *loss < input.thresholds.light_loss) return;
-    Finding finding = on_cable(input.subnet, at);
+    Finding& finding = findings.emplace_back(on_cable(input.subnet, at));
     finding.confidence = Confidence::likely;
     finding.detail = fmt::format("{:.0f} dB are lost between the sender at the other end and the weakest lane here; {:g} are the limit.",
                                  *loss, input.thresholds.light_loss);
-    findings.push_back(std::move(finding));
   });
 }
 
 void find_unsupported_modules(const Input& input, Findings& findings) {
   input.each_phy_row([&](PortIndex at, const PortRow& row) {
-    if (!is_not_taken(row)) return;
-    Finding finding = on_cable(input.subnet, at);
-    finding.evidence.push_back(field_value("trouble", 0, {std::uint64_t{row.trouble}, phy::trouble_text(row.trouble)}));
-    findings.push_back(std::move(finding));
+    if (is_not_taken(row)) findings.emplace_back(on_cable(input.subnet, at)).evidence.push_back(trouble_value(row));
   });
 }
 
@@ -121,11 +105,9 @@ void find_down_ports(const Input& input, Findings& findings) {
   input.each_phy_row([&](PortIndex at, const PortRow& row) {
     const subnet::Port& port = input.subnet.port(at);
     if (port.peer != subnet::none || port.is_link_up() || !row.has_module() || is_not_taken(row)) return;
-    Finding finding = on_cable(input.subnet, at);
+    Finding& finding = findings.emplace_back(on_cable(input.subnet, at));
     finding.level = is_fault(row) ? Level::warning : Level::info;
-    if (row.has(phy::Part::troubleshooting) && phy::is_trouble(row.trouble))
-      finding.evidence.push_back(field_value("trouble", 0, {std::uint64_t{row.trouble}, phy::trouble_text(row.trouble)}));
-    findings.push_back(std::move(finding));
+    if (row.has(phy::Part::troubleshooting) && phy::is_trouble(row.trouble)) finding.evidence.push_back(trouble_value(row));
   });
 }
 
@@ -138,6 +120,26 @@ void find_mixed_modules(const Input& input, Findings& findings) {
   });
   for (const auto& [kind, versions] : kinds) find_odd_modules(input, kind, versions, findings);
   find_other_vendors(input, findings);
+}
+
+}  // namespace
+
+std::span<const Check> module_checks() {
+  using enum Level;
+  using enum Source;
+  static constexpr Check checks[] = {
+      {"module-temperature", error, needs(phy), "The module is as hot as its own alarm threshold: its laser ages, and it may shut down.",
+       "Look at the airflow and at the cages beside it; if only this module is hot, change it.", find_hot_modules},
+      {"module-power", warning, needs(phy), "The module receives or sends too little light, or too much.",
+       "Clean the connectors at both ends, look for a bent fibre; then change the module that sends.", find_weak_light},
+      {"module-unsupported", error, needs(phy), "The device does not take this cable or module.",
+       "Replace it by one that the device supports, or update the firmware of the device.", find_unsupported_modules},
+      {"port-down", warning, needs(phy), "A module is in the cage, and no link comes up.",
+       "Nothing if the other end is switched off or not cabled on purpose; else look at the other end of the cable.", find_down_ports},
+      {"module-mixed", info, needs(phy), "Modules that should be alike differ.",
+       "Nothing if it is meant; else update the firmware of modules, and use modules of one vendor at both ends.", find_mixed_modules},
+  };
+  return checks;
 }
 
 }  // namespace ib::health

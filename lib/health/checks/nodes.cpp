@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "health/checks/check_functions.hpp"
 #include "health/checks/regions.hpp"
+#include "health/checks/topics.hpp"
 #include "health/ways.hpp"
 
 namespace ib::health {
@@ -45,7 +45,7 @@ void find_silent_regions(const Input& input, std::set<subnet::PortIndex>& told, 
     std::vector<FormerCable> cables = silent_cables(input, region);
     std::erase_if(cables, [&silent](const FormerCable& cable) { return !silent.contains(cable.near.port); });
     if (cables.size() < 2) continue;
-    Finding finding;
+    Finding& finding = findings.emplace_back();
     finding.subject = Finding::Subject::cables;
     for (const FormerCable& cable : cables) {
       finding.ends.push_back(cable.near);
@@ -55,11 +55,8 @@ void find_silent_regions(const Input& input, std::set<subnet::PortIndex>& told, 
     }
     finding.detail = fmt::format("All {} links are up, and nobody answers at their other ends. In the baseline this is {}.", cables.size(),
                                  contents_of(input.baseline->subnet, region));
-    findings.push_back(std::move(finding));
   }
 }
-
-}  // namespace
 
 void find_silent_nodes(const Input& input, Findings& findings) {
   std::set<subnet::PortIndex> told;
@@ -67,14 +64,12 @@ void find_silent_nodes(const Input& input, Findings& findings) {
   for (const subnet::Failure& failure : input.failures) {
     if (told.contains(silent_beyond(input.subnet, failure))) continue;
     if (failure.node != subnet::none && fell_silent(failure)) {
-      findings.push_back(on_node(failure.node));
-      findings.back().detail = "It answered when the sweep began, and then no more.";
+      findings.emplace_back(on_node(failure.node)).detail = "It answered when the sweep began, and then no more.";
     } else if (const subnet::PortIndex port = silent_beyond(input.subnet, failure); port != subnet::none) {
-      Finding finding = on_cable(input.subnet, port);
+      Finding& finding = findings.emplace_back(on_cable(input.subnet, port));
       if (finding.ends.size() == 1) finding.ends.emplace_back();
       finding.lost.push_back(finding.ends.front());
       finding.detail = "The link is up, and nobody answers at its other end.";
-      findings.push_back(std::move(finding));
     }
   }
 }
@@ -88,7 +83,7 @@ void find_partial_nodes(const Input& input, Findings& findings) {
     if (!is_silence_by_lid(failure)) at_fault.insert(failure.node);
   }
   for (const auto& [node, attributes] : missing) {
-    Finding finding = on_node(node);
+    Finding& finding = findings.emplace_back(on_node(node));
     if (!at_fault.contains(node)) {
       finding.symptom = Finding::Symptom::no_gmps;
       if (input.nodes_not_traced.contains(node)) finding.confidence = Confidence::possible;
@@ -100,8 +95,28 @@ void find_partial_nodes(const Input& input, Findings& findings) {
       finding.detail += (finding.detail.empty() ? "Not answered: " : ", ") + attribute + of;
     }
     finding.detail += ".";
-    findings.push_back(std::move(finding));
   }
+}
+
+}  // namespace
+
+std::span<const Check> node_checks() {
+  using enum Level;
+  static constexpr Check checks[] = {
+      {"node-silent",
+       error,
+       {},
+       "A node that does not answer cannot be managed, and drops out of the fabric at the next sweep of the subnet manager.",
+       "Look at the node: power, firmware, a driver that hangs. If it is well, look at the cable.",
+       find_silent_nodes},
+      {"node-partial",
+       warning,
+       {},
+       "A node that leaves requests without an answer is overloaded, or its firmware is at fault.",
+       "Query this node only (ibtool smpquery, ibtool perfquery); if requests still fail, restart it or update its firmware.",
+       find_partial_nodes},
+  };
+  return checks;
 }
 
 }  // namespace ib::health

@@ -2,8 +2,8 @@
 // The end port of the host that looks: while it is Down, a fabric of one node says nothing of the others.
 #include <fmt/format.h>
 
-#include "health/checks/check_functions.hpp"
 #include "health/checks/evidence.hpp"
+#include "health/checks/topics.hpp"
 #include "subnet/diff/counterparts.hpp"
 #include "subnet/model/own_node.hpp"
 
@@ -24,11 +24,9 @@ Place former_end(const Input& input) {
   return end;
 }
 
-}  // namespace
-
 void find_own_port(const Input& input, Findings& findings) {
   if (!subnet::is_start_down(input.subnet)) return;
-  Finding finding = on_cable(input.subnet, input.subnet.start);
+  Finding& finding = findings.emplace_back(on_cable(input.subnet, input.subnet.start));
   if (const Place end = former_end(input); end.node != subnet::none) finding.ends.push_back(end);
   const subnet::Port& port = input.subnet.port(input.subnet.start);
   const auto state = [&finding](std::string_view field, auto value) {
@@ -38,7 +36,21 @@ void find_own_port(const Input& input, Findings& findings) {
   state("portState", port.state());
   if (port.physical_state() != smp::PortPhysicalState::no_change) state("portPhysicalState", port.physical_state());
   if (!input.own_port.empty()) finding.detail = fmt::format("It is {} of this host.", input.own_port);
-  findings.push_back(std::move(finding));
+}
+
+}  // namespace
+
+std::span<const Check> own_port_checks() {
+  using enum Level;
+  static constexpr Check checks[] = {
+      {"own-port",
+       error,
+       {},
+       "Nothing passes the port on which this host stands: nothing is known of the rest of the fabric, and nothing else was looked at.",
+       "Look at the cable at both ends, and at the switch port; if the port was disabled, enable it (ibtool ibportstate -D 0 PORT enable).",
+       find_own_port},
+  };
+  return checks;
 }
 
 }  // namespace ib::health

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// P_Keys: what hosts are members of, and what the switch ports at the other ends of their links let pass (IBA 10.9, 14.2.5.7).
+// P_Keys: what hosts are members of, and what the switch ports at the other ends of their links let pass (IBA 10.9, 14.2.5.7). Broadcast
+// groups of IPoIB: a port whose link is slower than its group cannot join it, or loses packets of it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,8 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "health/checks/check_functions.hpp"
 #include "health/checks/evidence.hpp"
+#include "health/checks/topics.hpp"
+#include "iba/text.hpp"
+#include "sa/rates.hpp"
 
 namespace ib::health {
 namespace {
@@ -34,8 +37,6 @@ std::vector<std::uint16_t> kept_out(const std::vector<std::uint16_t>& host, cons
   return missing;
 }
 
-}  // namespace
-
 void find_pkey_mismatches(const Input& input, Findings& findings) {
   for (const auto& [at, gate] : input.pkeys) {
     const subnet::Port& port = input.subnet.port(at);
@@ -44,12 +45,11 @@ void find_pkey_mismatches(const Input& input, Findings& findings) {
     if (host == input.pkeys.end()) continue;
     const std::vector<std::uint16_t> missing = kept_out(host->second, gate);
     if (missing.empty()) continue;
-    Finding finding = on_cable(input.subnet, at);
+    Finding& finding = findings.emplace_back(on_cable(input.subnet, at));
     const smp::PortInfo info = port.info();
     finding.evidence = {field_value("partitionEnforcementInbound", 0, {std::uint64_t{info.partition_enforcement_inbound}, {}}),
                         field_value("partitionEnforcementOutbound", 0, {std::uint64_t{info.partition_enforcement_outbound}, {}})};
     finding.detail = fmt::format("The host has {}, which the port of the switch does not let pass.", pkeys_text(missing));
-    findings.push_back(std::move(finding));
   }
 }
 
@@ -70,11 +70,51 @@ void find_partitions_without_full_member(const Input& input, Findings& findings)
   }
   for (const auto& [base, of] : partitions) {
     if (of.has_full) continue;
-    Finding finding = on_ports(input.subnet, of.limited);
-    finding.subject = Finding::Subject::group;
-    finding.detail = fmt::format("Partition {:#06x} has limited members alone.", base);
-    findings.push_back(std::move(finding));
+    findings.emplace_back(on_ports(input.subnet, of.limited, Finding::Subject::group)).detail =
+        fmt::format("Partition {:#06x} has limited members alone.", base);
   }
+}
+
+/// The place of the rate of a port's link in the order of rates; 0 where it is not known.
+unsigned link_order(const subnet::Subnet& subnet, subnet::PortIndex port) {
+  const subnet::LinkRate rate = subnet::active_rate(subnet, port);
+  return rate.known() ? sa::order_of_data(rate.data_mbps()) : 0;
+}
+
+void find_fast_groups(const Input& input, Findings& findings) {
+  for (const BroadcastGroup& group : input.groups) {
+    const unsigned wanted = sa::order_of(group.rate);
+    std::vector<subnet::PortIndex> slow;
+    for (const subnet::PortIndex port : group.members) {
+      const unsigned has = link_order(input.subnet, port);
+      if (has != 0 && has < wanted) slow.push_back(port);
+    }
+    if (slow.empty()) continue;
+    const auto order = [&input](subnet::PortIndex port) { return link_order(input.subnet, port); };
+    const subnet::LinkRate slowest = subnet::active_rate(input.subnet, *std::ranges::min_element(slow, {}, order));
+    findings.emplace_back(on_ports(input.subnet, slow, Finding::Subject::group)).detail =
+        fmt::format("The group {} has a rate of {}; the slowest link of its members is {}x {}.", to_text(group.mgid), to_text(group.rate),
+                    slowest.lanes, subnet::name(slowest.speed));
+  }
+}
+
+}  // namespace
+
+std::span<const Check> partition_checks() {
+  using enum Level;
+  using enum Source;
+  static constexpr Check checks[] = {
+      {"pkey-mismatch", error, needs(pkeys), "The switch port keeps out partitions of which the host is a member: packets are discarded.",
+       "Let the subnet manager sweep anew, and look at its partition configuration.", find_pkey_mismatches},
+      {"pkey-no-full-member", warning, needs(pkeys),
+       "Limited members cannot communicate with each other: this partition carries no traffic.",
+       "Make those full members that the others are to reach, in the partition configuration of the subnet manager.",
+       find_partitions_without_full_member},
+      {"multicast-rate", error, needs(groups),
+       "The rate of the group exceeds that of some members' links: these cannot join it, or lose packets.",
+       "Lower the rate of the group in the partition configuration of the subnet manager, or repair the slow links.", find_fast_groups},
+  };
+  return checks;
 }
 
 }  // namespace ib::health

@@ -7,12 +7,10 @@
 #include <optional>
 #include <string>
 
-#include "health/checks/check_functions.hpp"
 #include "health/checks/evidence.hpp"
+#include "health/checks/topics.hpp"
 #include "health/checks/window.hpp"
 #include "health/finding_text.hpp"
-#include "iba-gen/reg.hpp"
-#include "iba/registry.hpp"
 #include "phy/thresholds.hpp"
 #include "subnet/model/rate.hpp"
 
@@ -50,67 +48,54 @@ void find_ratios(const Input& input, Findings& findings, const RatioKind& kind) 
     const phy::BerLimits& of = (*limits).*kind.limits;
     for (const auto& [limit, level] : {std::pair{of.error, Level::error}, {of.warning, Level::warning}}) {
       if (*ratio <= limit || errors < input.thresholds.least_errors) continue;
-      Finding finding = on_cable(input.subnet, at);
+      Finding& finding = findings.emplace_back(on_cable(input.subnet, at));
       finding.level = level;
       finding.confidence = confidence_in(static_cast<std::uint64_t>(errors), bits * limit, links);
-      Evidence& evidence = finding.evidence.emplace_back(field_value(kind.field, 0, {*ratio, {}}, limit));
-      evidence.is_beyond_limit = true;
+      Evidence& evidence = finding.evidence.emplace_back(beyond_limit(kind.field, *ratio, limit));
       evidence.seconds = *seconds;
       evidence.provable_ratio = provable_ratio(bits);
       finding.detail = fmt::format("The counters were cleared {} before; the limit is that of {}.", duration_text(*seconds), limits->of);
       const double needed = phy::seconds_to_prove(limit, rate.data_mbps() * 1e6);
       if (*seconds < needed) {
         finding.confidence = std::min(finding.confidence, Confidence::likely);
-        finding.detail += fmt::format(" A link at the limit has three errors in {}.", duration_text(needed));
+        finding.add_sentence(fmt::format("A link at the limit has three errors in {}.", duration_text(needed)));
       }
-      findings.push_back(std::move(finding));
       return;
     }
   });
-}
-
-}  // namespace
-
-void find_effective_ratios(const Input& input, Findings& findings) {
-  find_ratios(input, findings, {"effective_ber", phy::effective_ber, &phy::LinkLimits::effective});
-}
-
-void find_symbol_ratios(const Input& input, Findings& findings) {
-  find_ratios(input, findings, {"symbol_ber", phy::symbol_ber, &phy::LinkLimits::symbol});
 }
 
 void find_weak_lanes(const Input& input, Findings& findings) {
   each_linked_row(input, [&](PortIndex at, const PortRow& row) {
     const std::optional<phy::WeakLane> weak = phy::weak_lane(row, input.thresholds.lane_times, input.thresholds.lane_ratio);
     if (!weak || !phy::seconds_since_clear(row)) return;
-    Finding finding = on_cable(input.subnet, at);
-    Evidence& evidence = finding.evidence.emplace_back(field_value("raw_ber", 0, {weak->ber, {}}, input.thresholds.lane_ratio));
-    evidence.is_beyond_limit = true;
+    Finding& finding = findings.emplace_back(on_cable(input.subnet, at));
+    finding.evidence.push_back(beyond_limit("raw_ber", weak->ber, input.thresholds.lane_ratio));
     finding.detail = fmt::format("That is lane {}; the next worst has {:g}.", weak->lane, weak->others);
-    findings.push_back(std::move(finding));
   });
 }
 
-void find_uncorrected_by_registers(const Input& input, Findings& findings) {
-  static const FieldInfo* const counter = find_field(reg::PpcntPhysical::info(), "rs_fec_uncorrectable_blocks");
-  each_linked_row(input, [&](PortIndex at, const PortRow& row) {
-    const PortRow* before = input.phy_before.find(at);
-    if (before == nullptr || !before->has(phy::Part::physical) || !row.has(phy::Part::physical)) return;
-    const std::optional<double> then = phy::seconds_since_clear(*before), now = phy::seconds_since_clear(row);
-    if (then && now && *now <= *then) return;  // somebody cleared them in between
-    counters::CounterChange change = counters::change_of(before->uncorrectable_blocks, row.uncorrectable_blocks, 64);
-    if (static_cast<double>(change.delta.value_or(0)) < input.thresholds.events) return;
-    Evidence evidence;
-    evidence.counter = counter;
-    evidence.before.number = before->uncorrectable_blocks;
-    evidence.after.number = row.uncorrectable_blocks;
-    evidence.delta = change.delta;
-    evidence.limit = input.thresholds.events;
-    if (then && now) evidence.seconds = *now - *then;
-    Finding finding = on_cable(input.subnet, at);
-    finding.evidence.push_back(evidence);
-    findings.push_back(std::move(finding));
-  });
+}  // namespace
+
+std::span<const Check> physical_checks() {
+  using enum Level;
+  using enum Source;
+  static constexpr Check checks[] = {
+      {"ber-effective", error, needs(phy), "After error correction, bits break on this link more often than links of its kind may have it.",
+       "Clean the connectors and plug them in; if it goes on, change the cable, then the transceiver or the port.",
+       [](const Input& input, Findings& findings) {
+         find_ratios(input, findings, {"effective_ber", phy::effective_ber, &phy::LinkLimits::effective});
+       }},
+      {"ber-symbol", error, needs(phy),
+       "After error correction and retransmission, symbols break more often than links of its kind may have it.",
+       "Clean the connectors and plug them in; if it goes on, change the cable, then the transceiver or the port.",
+       [](const Input& input, Findings& findings) {
+         find_ratios(input, findings, {"symbol_ber", phy::symbol_ber, &phy::LinkLimits::symbol});
+       }},
+      {"lane-weak", warning, needs(phy), "One lane has many more errors than its siblings: a dirty fibre, a bad contact, or a dying laser.",
+       "Clean the connectors and plug them in; if the lane stays weak, change the cable, then the transceiver.", find_weak_lanes},
+  };
+  return checks;
 }
 
 }  // namespace ib::health

@@ -8,8 +8,8 @@
 #include <map>
 #include <utility>
 
-#include "health/checks/check_functions.hpp"
 #include "health/checks/evidence.hpp"
+#include "health/checks/topics.hpp"
 #include "subnet/model/port_checks.hpp"
 
 namespace ib::health {
@@ -28,8 +28,7 @@ bool is_without_manager(const Input& input) {
 /// Merges the findings from index `first` on into one, if there are several of them and they have one cause.
 void group(const Input& input, Findings& findings, std::size_t first) {
   if (findings.size() - first < 2) return;
-  Finding all;
-  all.subject = Finding::Subject::group;
+  Finding all = on_nodes({}, Finding::Subject::group);
   for (std::size_t at = first; at < findings.size(); ++at) {
     Evidence evidence = findings[at].evidence.front();
     evidence.end = all.ends.size();
@@ -49,13 +48,10 @@ void find_state(const Input& input, Findings& findings, smp::PortState state) {
   for (PortIndex at = 0; at < input.subnet.ports().size(); ++at) {
     const subnet::Port& port = input.subnet.port(at);
     if (port.number == 0 || !port.is_link_up() || port.state() != state) continue;
-    Finding finding = on_cable(input.subnet, at);
-    finding.evidence.push_back(field_value("portState", 0, {static_cast<std::uint64_t>(state), to_text(state)}));
-    findings.push_back(std::move(finding));
+    findings.emplace_back(on_cable(input.subnet, at))
+        .evidence.push_back(field_value("portState", 0, {static_cast<std::uint64_t>(state), to_text(state)}));
   }
 }
-
-}  // namespace
 
 void find_initialize(const Input& input, Findings& findings) {
   const std::size_t first = findings.size();
@@ -63,14 +59,11 @@ void find_initialize(const Input& input, Findings& findings) {
   if (is_without_manager(input)) group(input, findings, first);
 }
 
-void find_armed(const Input& input, Findings& findings) { find_state(input, findings, smp::PortState::armed); }
-
 void find_zero_lids(const Input& input, Findings& findings) {
   for (const PortIndex at : end_ports_in_use(input.subnet)) {
     if (input.subnet.lid(at).is_unicast()) continue;
-    Finding finding = on_ports(input.subnet, std::array{at});
-    finding.evidence.push_back(field_value("LID", 0, {std::uint64_t{input.subnet.lid(at).value}, {}}));
-    findings.push_back(std::move(finding));
+    findings.emplace_back(on_ports(input.subnet, std::array{at}))
+        .evidence.push_back(field_value("LID", 0, {std::uint64_t{input.subnet.lid(at).value}, {}}));
   }
 }
 
@@ -85,11 +78,10 @@ void find_duplicate_lids(const Input& input, Findings& findings) {
       const auto [owner, is_new] = owners.try_emplace(static_cast<std::uint16_t>(lid), at);
       if (is_new || owner->second == told) continue;
       told = owner->second;
-      Finding finding = on_ports(input.subnet, std::array{told, at});
+      Finding& finding = findings.emplace_back(on_ports(input.subnet, std::array{told, at}));
       for (const std::size_t end : {0U, 1U})
         finding.evidence.push_back(field_value("LID", end, {std::uint64_t{input.subnet.lid(end == 0 ? told : at).value}, {}}));
       finding.detail = fmt::format("Both have LID {}.", lid);
-      findings.push_back(std::move(finding));
     }
   }
 }
@@ -108,11 +100,49 @@ void find_other_lmcs(const Input& input, Findings& findings) {
   for (const auto& [lmc, ports] : by_lmc) {
     if (lmc == most->first) continue;
     for (const PortIndex at : ports) {
-      Finding finding = on_ports(input.subnet, std::array{at});
-      finding.evidence.push_back(field_value("LMC", 0, {std::uint64_t{lmc}, {}}, most->first));
-      findings.push_back(std::move(finding));
+      findings.emplace_back(on_ports(input.subnet, std::array{at}))
+          .evidence.push_back(field_value("LMC", 0, {std::uint64_t{lmc}, {}}, most->first));
     }
   }
+}
+
+}  // namespace
+
+std::span<const Check> port_checks() {
+  using enum Level;
+  static constexpr Check checks[] = {
+      {"port-init",
+       error,
+       {},
+       "The link is up and no subnet manager has set it up: no packets pass but those of management.",
+       "See whether a subnet manager runs (ibtool sminfo), and in its log why it leaves this port: P_Key, LID, GUID that is there twice.",
+       find_initialize},
+      {"port-armed",
+       error,
+       {},
+       "The subnet manager stopped half-way, or the other end is not ready.",
+       "Let the subnet manager sweep anew; if it stays so, restart the port (ibtool ibportstate reset).",
+       [](const Input& input, Findings& findings) { find_state(input, findings, smp::PortState::armed); }},
+      {"lid-zero",
+       error,
+       {},
+       "The port is Active and has no LID: nothing can be sent to it.",
+       "Let the subnet manager sweep anew, and look at its log.",
+       find_zero_lids},
+      {"lid-duplicate",
+       error,
+       {},
+       "Two ports have one LID: packets for one of them come to the other.",
+       "See whether two subnet managers are masters (ibtool sminfo); then let one sweep anew.",
+       find_duplicate_lids},
+      {"lmc-mismatch",
+       warning,
+       {},
+       "The port has another number of LIDs than most: paths to it are fewer, or more, than the manager plans.",
+       "Look at the lmc of the subnet manager's configuration, and let it sweep anew.",
+       find_other_lmcs},
+  };
+  return checks;
 }
 
 }  // namespace ib::health

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "health/checks/check_functions.hpp"
-#include "health/host_names.hpp"
+#include "health/checks/topics.hpp"
+#include "health/hosts.hpp"
 
 namespace ib::health {
 namespace {
@@ -93,8 +93,6 @@ bool has_rails(const std::map<NodeIndex, Leaf>& leaves) {
   return 2 * with_rail > known && 4 * on_rail >= 3 * hcas && rails.size() > 1;
 }
 
-}  // namespace
-
 void find_other_rails(const Input& input, Findings& findings) {
   const std::map<NodeIndex, Leaf> leaves = leaves_of(input);
   if (!has_rails(leaves)) return;
@@ -104,13 +102,27 @@ void find_other_rails(const Input& input, Findings& findings) {
     for (const auto& [number, ports] : leaf.by_number) {
       if (number == *rail) continue;
       for (const PortIndex at : ports) {
-        Finding finding = on_cable(input.subnet, at);
-        finding.detail = fmt::format("It is the HCA number {} of its host; {} of the {} HCAs of this leaf are number {}.", number,
-                                     leaf.by_number.at(*rail).size(), leaf.hcas, *rail);
-        findings.push_back(std::move(finding));
+        findings.emplace_back(on_cable(input.subnet, at)).detail =
+            fmt::format("It is the HCA number {} of its host; {} of the {} HCAs of this leaf are number {}.", number,
+                        leaf.by_number.at(*rail).size(), leaf.hcas, *rail);
       }
     }
   }
+}
+
+}  // namespace
+
+std::span<const Check> rail_checks() {
+  using enum Level;
+  static constexpr Check checks[] = {
+      {"rail",
+       warning,
+       {},
+       "The HCA is on the leaf of other HCAs: traffic between equal HCAs takes more hops there.",
+       "Exchange the cables of this host's HCAs, or their names (udev).",
+       find_other_rails},
+  };
+  return checks;
 }
 
 }  // namespace ib::health

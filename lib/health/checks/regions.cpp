@@ -9,8 +9,9 @@
 #include <utility>
 
 #include "base/escape.hpp"
-#include "health/checks/check_functions.hpp"
 #include "health/checks/evidence.hpp"
+#include "health/checks/topics.hpp"
+#include "health/finding_text.hpp"
 #include "iba/text.hpp"
 
 namespace ib::health {
@@ -43,7 +44,7 @@ class RegionSearch {
         if (other != open_.end() && std::exchange(other->second, false)) from.push_back(other->first);
       }
     }
-    const auto by_place = [this](PortIndex at) { return std::pair(was_.node(was_.port(at).node).guid(), was_.port(at).number); };
+    const auto by_place = [this](PortIndex at) { return place_order(was_, at); };
     const auto by_kind = [this](NodeIndex at) { return std::pair(was_.node(at).kind() != NodeKind::sw, was_.node(at).guid()); };
     std::ranges::sort(region.boundary, {}, by_place);
     std::ranges::sort(region.nodes, {}, by_kind);
@@ -66,10 +67,6 @@ bool is_down(const Input& input, const Place& near) {
 /// Whether the link at a port is up, and its other end is in no model.
 bool is_silent(const Input& input, const Place& near) {
   return is_port(near) && input.subnet.port(near.port).peer == subnet::none && input.subnet.port(near.port).is_link_up();
-}
-
-std::string counted_of(std::size_t count, std::string_view one, std::string_view many) {
-  return fmt::format("{} {}", count, count == 1 ? one : many);
 }
 
 /// The finding of a part with several nodes: its boundary's cables whose near ends are down. Where these are none, the first one whose near
@@ -139,8 +136,8 @@ std::string contents_of(const Subnet& was, const Region& region) {
   const auto is_switch = [&was](NodeIndex at) { return was.node(at).kind() == NodeKind::sw; };
   const auto switches = static_cast<std::size_t>(std::ranges::count_if(region.nodes, is_switch));
   const std::size_t others = region.nodes.size() - switches;
-  std::string text = switches == 0 ? "" : counted_of(switches, "switch", "switches");
-  if (others > 0) text += (text.empty() ? "" : " and ") + counted_of(others, "adapter", "adapters");
+  std::string text = switches == 0 ? "" : count_text(switches, "switch", "switches");
+  if (others > 0) text += (text.empty() ? "" : " and ") + count_text(others, "adapter", "adapters");
   return text + ": " + first_names(was, region.nodes);
 }
 
@@ -159,6 +156,41 @@ std::vector<Region> gone_regions(const Input& input) {
   return regions;
 }
 
+namespace {
+
+void find_gone_links(const Input& input, Findings& findings) {
+  const Subnet& was = input.baseline->subnet;
+  for (const PortIndex at : input.baseline->changes.links_gone) {
+    Finding& finding = findings.emplace_back();
+    finding.ends = {place_now(input, at), place_now(input, was.port(at).peer)};
+    finding.lost = finding.ends;
+    finding.confidence = sure_of_absence(input);
+  }
+}
+
+void find_moved_links(const Input& input, Findings& findings) {
+  const Subnet& was = input.baseline->subnet;
+  for (const subnet::PortPair& end : input.baseline->changes.moved) {
+    Finding& finding = findings.emplace_back(on_cable(input.subnet, end.current));
+    finding.lost = {place_now(input, end.reference), place_now(input, was.port(end.reference).peer)};
+    finding.detail =
+        fmt::format("It led from {} to {} before.", port_text(was, end.reference), port_text(was, was.port(end.reference).peer));
+  }
+}
+
+void find_slower_links(const Input& input, Findings& findings) {
+  for (const subnet::RateChange& rate : input.baseline->changes.rates) {
+    Finding finding = on_cable(input.subnet, rate.port);
+    const auto add = [&finding](std::string_view field, const Value& is, const Value& was) {
+      finding.evidence.push_back(field_value(field, 0, is));
+      finding.evidence.back().before = was;
+    };
+    if (rate.current.lanes < rate.reference.lanes) add("linkWidthActive", width_value(rate.current), width_value(rate.reference));
+    if (rate.current.speed < rate.reference.speed) add("linkSpeedActive", speed_value(rate.current), speed_value(rate.reference));
+    if (!finding.evidence.empty() && rate.current.data_mbps() < rate.reference.data_mbps()) findings.push_back(std::move(finding));
+  }
+}
+
 void find_gone_regions(const Input& input, Findings& findings) {
   for (const Region& region : gone_regions(input)) {
     if (region.nodes.size() == 1) continue;  // find_gone_nodes()
@@ -175,7 +207,7 @@ void find_gone_nodes(const Input& input, Findings& findings) {
     const std::vector<FormerCable> silent = silent_cables(input, region);
     if (silent.size() == 1) findings.push_back(silence_of(input, region, silent.front().near));
     if (!silent.empty()) continue;  // several are one finding of find_silent_nodes()
-    Finding finding = on_node(region.nodes.front());
+    Finding& finding = findings.emplace_back(on_node(region.nodes.front()));
     finding.ends.front().is_before = true;
     finding.confidence = sure_of_absence(input);
     for (const PortIndex far : region.boundary) {
@@ -185,8 +217,32 @@ void find_gone_nodes(const Input& input, Findings& findings) {
         finding.detail = fmt::format("Its port {} was linked to {}.", was.port(far).number, port_text(was, peer));
       finding.lost.push_back(near);
     }
-    findings.push_back(std::move(finding));
   }
+}
+
+}  // namespace
+
+std::span<const Check> cable_change_checks() {
+  using enum Level;
+  using enum Source;
+  static constexpr Check checks[] = {
+      {"link-gone", error, needs(baseline), "Both nodes are there, and the cable between them is not, or no link comes up over it.",
+       "See whether it is plugged in at both ends; if it is, change it.", find_gone_links},
+      {"link-new", info, needs(baseline), "The baseline does not have this cable.", "Nothing if it is meant; then take a new baseline.",
+       [](const Input& input, Findings& findings) {
+         for (const PortIndex at : input.baseline->changes.links_new) findings.push_back(on_cable(input.subnet, at));
+       }},
+      {"link-moved", error, needs(baseline), "The cable leads to another port than before: tables and plans that go by ports are wrong.",
+       "Plug it in where it was, or take a new baseline if it was moved on purpose.", find_moved_links},
+      {"link-slower", error, needs(baseline), "The link has run faster.",
+       "Pull the cable, clean it and plug it in; if it stays slow, see whether somebody has changed what is enabled.", find_slower_links},
+      {"region-gone", error, needs(baseline), "A part of the fabric is cut off: nothing that is behind these cables is seen any more.",
+       "Look at both ends of the cables, and at power where they lead to; take a new baseline if the part was removed on purpose.",
+       find_gone_regions},
+      {"node-gone", error, needs(baseline), "The node is not in the fabric any more.",
+       "Look at the node and at its cable; take a new baseline if it was removed on purpose.", find_gone_nodes},
+  };
+  return checks;
 }
 
 }  // namespace ib::health

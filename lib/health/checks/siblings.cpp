@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <string>
@@ -13,8 +14,8 @@
 #include <vector>
 
 #include "base/escape.hpp"
-#include "health/checks/check_functions.hpp"
-#include "health/host_names.hpp"
+#include "health/checks/topics.hpp"
+#include "health/hosts.hpp"
 #include "subnet/model/names.hpp"
 #include "subnet/model/rate.hpp"
 
@@ -237,8 +238,6 @@ std::set<std::pair<NodeIndex, NodeIndex>> lost_links(const std::vector<Family>& 
   return lost;
 }
 
-}  // namespace
-
 void find_other_siblings(const Input& input, Findings& findings) {
   const Siblings siblings = siblings_of(input);
   const std::vector<Family> families = families_of(siblings);
@@ -246,11 +245,9 @@ void find_other_siblings(const Input& input, Findings& findings) {
   const auto by_guid = [&input](NodeIndex at) { return input.subnet.node(at).guid(); };
   for (auto [a, b] : lost_links(families)) {
     if (by_guid(b) < by_guid(a)) std::swap(a, b);
-    Finding finding = on_node(a);
-    finding.ends.push_back({b, subnet::none});
+    Finding& finding = findings.emplace_back(on_nodes(std::array{a, b}));
     finding.symptom = Finding::Symptom::lost_link;
     finding.detail = "There are fewer links between these two than between their siblings.";
-    findings.push_back(std::move(finding));
     told.insert({a, b});
   }
   for (const Family& family : families) {
@@ -258,14 +255,26 @@ void find_other_siblings(const Input& input, Findings& findings) {
       if (family.lacks_links(*unit) && told.contains(unit->nodes.front())) continue;
       Difference difference = family.difference(*unit);
       if (difference.text.empty()) continue;
-      Finding finding;
-      finding.subject = Finding::Subject::place;
+      Finding& finding = findings.emplace_back(on_nodes(unit->nodes));
       if (difference.is_links_alone) finding.symptom = Finding::Symptom::fewer_links;
-      for (const NodeIndex node : unit->nodes) finding.ends.push_back({node, subnet::none});
       finding.detail = std::move(difference.text);
-      findings.push_back(std::move(finding));
     }
   }
+}
+
+}  // namespace
+
+std::span<const Check> sibling_checks() {
+  using enum Level;
+  static constexpr Check checks[] = {
+      {"sibling-ports",
+       warning,
+       {},
+       "What most siblings have is missing or different here: a cable that is gone, or the wrong adapter.",
+       "Compare it with a sibling, and look for a cable that is not plugged in; nothing if it is meant.",
+       find_other_siblings},
+  };
+  return checks;
 }
 
 }  // namespace ib::health

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "base/escape.hpp"
-#include "health/checks/check_functions.hpp"
 #include "health/checks/evidence.hpp"
+#include "health/checks/topics.hpp"
 #include "iba-gen/reg.hpp"
 
 namespace ib::health {
@@ -23,9 +23,8 @@ using subnet::PortIndex;
 void find_reasons(const Input& input, Findings& findings, bool (*is_meant)(mlx::UnhealthyReason reason)) {
   for (const auto& [at, reason] : input.unhealthy) {
     if (!is_meant(reason)) continue;
-    Finding finding = on_cable(input.subnet, at);
-    finding.evidence.push_back(field_value("UnhealthyReason", 0, {static_cast<std::uint64_t>(reason), mlx::to_text(reason)}));
-    findings.push_back(std::move(finding));
+    findings.emplace_back(on_cable(input.subnet, at))
+        .evidence.push_back(field_value("UnhealthyReason", 0, {static_cast<std::uint64_t>(reason), mlx::to_text(reason)}));
   }
 }
 
@@ -50,15 +49,14 @@ void find_differing_states(const Input& input, PortIndex at, Findings& findings)
     return std::ranges::any_of(planes, [up](const PortRow& of) { return of.has(phy::Part::operation) && is_up(of.link_state) == up; });
   };
   if (!is_known_as(true) || !is_known_as(false)) return;
-  Finding finding = on_cable(input.subnet, at);
+  Finding& finding = findings.emplace_back(on_cable(input.subnet, at));
   finding.detail = fmt::format("{} port {}: {}.", in_quotes(input.subnet.node(input.subnet.port(at).node).description()),
                                input.subnet.port(at).number, states_text(planes));
   const auto of_node = input.planes.of_node.find(input.subnet.port(at).node);
   if (of_node != input.planes.of_node.end() && of_node->second.may_differ) {
     finding.level = Level::warning;
-    finding.detail += " The device is set to let planes go down one by one.";
+    finding.add_sentence("The device is set to let planes go down one by one.");
   }
-  findings.push_back(std::move(finding));
 }
 
 /// The plane of each cable of a port: by vendor and serial number, where only one plane has it.
@@ -85,13 +83,10 @@ void find_crossed_planes(const Input& input, PortIndex at, Findings& findings) {
                            plane, other->second);
   }
   if (crossed.empty()) return;
-  Finding finding = on_cable(input.subnet, at);
+  Finding& finding = findings.emplace_back(on_cable(input.subnet, at));
   finding.confidence = Confidence::likely;
   finding.detail = fmt::format("By the serial numbers at both ends, cables lead to another plane: {}.", crossed);
-  findings.push_back(std::move(finding));
 }
-
-}  // namespace
 
 void find_unhealthy_ports(const Input& input, Findings& findings) {
   find_reasons(input, findings, [](mlx::UnhealthyReason reason) {
@@ -104,6 +99,21 @@ void find_asymmetric_planes(const Input& input, Findings& findings) {
   find_reasons(input, findings, [](mlx::UnhealthyReason reason) { return reason == mlx::UnhealthyReason::asymmetric; });
   for (PortIndex at = 0; at < input.subnet.ports().size(); ++at) find_differing_states(input, at, findings);
   for (const PortIndex at : first_ends(input.subnet)) find_crossed_planes(input, at, findings);
+}
+
+}  // namespace
+
+std::span<const Check> unhealthy_checks() {
+  using enum Level;
+  using enum Source;
+  static constexpr Check checks[] = {
+      {"port-unhealthy", error, needs(unhealthy), "The device or the subnet manager took the port out of use, or is about to.",
+       "See what else is said of this link; after the repair let the subnet manager take the port back (opensm's list of unhealthy ports).",
+       find_unhealthy_ports},
+      {"plane-asymmetric", error, needs(planes), "The planes of the port do not have the same state, or are cabled to other planes.",
+       "Look at the cables of all planes of the port, and at the other ends of these.", find_asymmetric_planes},
+  };
+  return checks;
 }
 
 }  // namespace ib::health

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // One fault is one finding, with all checks that saw it.
-#include "health/explain.hpp"
+#include "health/merge.hpp"
 
 #include <fmt/format.h>
 
@@ -247,8 +247,8 @@ TEST_CASE("a check without evidence keeps its name in the finding of its cable")
   patient.sweep();
   patient.count(Patient::leaf0, 3, "symbol_error_counter", 30);
   patient.input->source(Source::routes) = {};
-  patient.input->route_faults.push_back(
-      {.ends = {place_of(patient.swept->subnet, patient.port(Patient::leaf0, 3))}, .is_port = true, .detail = "An entry leads nowhere."});
+  patient.input->route_findings.push_back(on_cable(patient.swept->subnet, patient.port(Patient::leaf0, 3)));
+  patient.input->route_findings.back().detail = "An entry leads nowhere.";
   const Diagnosis diagnosis = patient.examine();
   REQUIRE(diagnosis.findings.size() == 1);
   const Finding& finding = diagnosis.findings[0];

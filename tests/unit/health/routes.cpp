@@ -69,7 +69,7 @@ async::Task<> analyse(Patient& of, const Known& known, Routed& routed) {
   };
   if (!known.vls) lanes = nullptr;
   RouteAnalysis analysis = co_await analyse_routes(tables, lanes, {});
-  of.input->route_faults = std::move(analysis.faults);
+  of.input->route_findings = std::move(analysis.findings);
   routed.lacks_lanes = analysis.lacks_lanes;
 }
 

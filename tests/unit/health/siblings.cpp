@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // GUIDs and descriptions of nodes, hosts and switches that differ from their siblings, and rails.
-#include "health/host_names.hpp"
+#include "health/hosts.hpp"
 
 #include <fmt/format.h>
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
 #include <optional>
 
 #include "base/bytes.hpp"
@@ -22,6 +23,7 @@
 #include "support/snapshot_file.hpp"
 #include "support/stored_fabric.hpp"
 #include "support/stored_routes.hpp"
+#include "unit/tools/sample_lines.hpp"
 
 using namespace ib;
 
@@ -172,137 +174,41 @@ const std::string& site_snapshot() {
   return file.name;
 }
 
-std::vector<std::string> with_stored_routes(std::vector<std::string> words) {
-  words.insert(words.end(), stored_routes().begin(), stored_routes().end());
-  return words;
+/// What stands in a sample line as `<NAME`, for stdin; else NAME.
+std::string input_of(const std::string& name) {
+  if (name == "mad") return mad_hex();
+  if (name == "umad") return std::string(128, '0') + mad_hex();
+  if (name == "packet") return packet_hex();
+  return name == "unknown-class" ? mad_hex(0x1f) : name;
+}
+
+/// The cases of a property. Its arguments are the status, and what is on stdin.
+std::vector<JsonCase> cases_of(std::string_view property) {
+  std::vector<JsonCase> all;
+  const std::map<std::string, std::string> places{{"routes", "{routes}"},
+                                                  {"site", stored_site()},
+                                                  {"snapshot", site_snapshot()},
+                                                  {"new", snapshot_file()},
+                                                  {"fabric", stored_fabric()}};
+  for (SampleLine& line : sample_lines(property, places)) {
+    JsonCase& one = all.emplace_back(std::move(line.words));
+    one.status = std::stoi(line.arguments.at(0));
+    if (line.arguments.size() > 1) one.input = input_of(line.arguments[1].substr(1));
+    if (one.words.back() != "{routes}") continue;
+    one.words.pop_back();
+    one.words.insert(one.words.end(), stored_routes().begin(), stored_routes().end());
+  }
+  return all;
 }
 
 }  // namespace
 
 const std::vector<JsonCase>& json_cases() {
-  static const std::vector<JsonCase> all = {
-      {{"check_lft_balance", "-a"}, {}, 4},
-      {{"check_routes", "--load"}, {}, 4},
-      {with_stored_routes({"check_routes", "--load"}), {}, 1},
-      {{"help", "cable"}},
-      {{"help", "ibaddr"}},
-      {{"completion", "bash"}},
-      {{"completion", "--words", "smpquery", "N"}},
-      {{"completion", "--words", "ibstat", "--js"}},
-      {{"decode_mad"}, mad_hex()},
-      {{"decode_mad", "--umad"}, std::string(128, '0') + mad_hex()},
-      {{"decode_mad", "--lrh"}, packet_hex()},
-      {{"decode_mad"}, mad_hex(0x1f), 2},  // a class that nobody knows: told, and an error
-      {{"dump_fts"}, {}, 4},
-      {{"dump_lfts"}, {}, 4},
-      {{"dump_mfts"}, {}, 4},
-      {{"export", "openmetrics", site_snapshot()}, {}, 4},
-      {{"exporter", "--once"}, {}, 4},
-      {{"health", "--interval", "1"}, {}, 1},
-      {{"ibaddr", "4"}},
-      {{"ibchecknet", "--discovery=DR"}, {}, 1},
-      {{"ibchecknode", "-v", "1"}},
-      {{"ibcheckport", "1", "3"}, {}, 1},
-      {{"ibcheckportstate", "-v", "1", "2"}},
-      {{"ibcheckportwidth", "-v", "1", "2"}},
-      {{"ibcheckstate", "-v"}, {}, 1},
-      {{"ibcheckwidth", "-v"}, {}, 4},
-      {{"ibcheckerrors"}, {}, 1},
-      {{"ibcheckerrs", "1", "2"}},
-      {{"ibcheckerrs", "-s"}},
-      {{"ibclearcounters", "--yes"}, {}, 4},
-      {{"ibclearerrors", "--yes"}, {}, 4},
-      {{"ibdatacounters"}, {}, 4},
-      {{"ibdatacounters", "--interval", "1", "--count", "2"}, {}, 4},
-      {{"ibdatacounts", "1"}},
-      {{"ibcacheedit", "--sysimgguid", "0x400:0x401", "--portguid", "0x400:0x401:0x409", stored_site(), stored_site() + ".json"}},
-      {{"ibccconfig", "CS", "1", "0", "1", "1", "1", "1", "1"}},
-      {{"ibccquery", "CK", "1"}},
-      {{"ibccquery", "SP", "1"}},
-      {{"ibccquery", "CT", "1"}},
-      {{"ibfindnodesusing", "1", "2"}, {}, 4},
-      {{"ibhosts"}, {}, 4},
-      {{"ibidsverify", "-v"}, {}, 4},
-      {{"iblinkinfo"}, {}, 4},
-      {{"iblinkinfo", "--discovery=SA"}},
-      {{"ibnetdiscover", "-m"}, {}, 4},
-      {{"ibnetdiscover", "--diff", stored_site(), "--diffcheck", "sw,lid"}, {}, 4},
-      {{"ibnetdiscover", "-p", "--load-cache", stored_site()}},
-      {{"ibnodes"}, {}, 4},
-      {{"ibping", "-c", "2", "4"}},
-      {{"ibping", "-c", "2", "--protocol", "ibping", "4"}},
-      {{"ibping", "-c", "2", "1", "--retries", "0"}, {}, 1},
-      {{"ibportstate", "1", "1", "query"}},
-      {{"ibportstate", "1", "4", "query"}, {}, 4},
-      {{"ibportstate", "1", "0", "-n", "mkey", "5", "mkeylease", "7"}},
-      {{"ibportstate", "1", "2", "-n", "enable"}},
-      {{"ibportstate", "1", "2", "vls", "2"}},
-      {{"ibprintca", "0x400"}, {}, 4},
-      {{"ibprintrt", "-l"}, {}, 4},
-      {{"ibprintswitch", "0x100"}, {}, 4},
-      {{"ibqueryerrors", "--counters", "-r"}, {}, 4},
-      {{"ibqueryerrors", "--counters", "--interval", "1", "--count", "2"}, {}, 4},
-      {{"ibqueryerrors", "--details", "--data", "-s", "SymbolErrors", "1"}, {}, 4},
-      {{"ibroute", "-M", "2"}},
-      {{"ibroute", "2"}, {}, 4},
-      {{"ibrouters"}, {}, 4},
-      {{"ibstat"}},
-      {{"ibstatus"}},
-      {{"ibswitches"}, {}, 4},
-      {{"ibswportwatch", "-n", "2", "1", "2"}},
-      {{"ibsysstat", "4", "ping"}},
-      {{"ibsysstat", "4", "host"}},
-      {{"ibsysstat", "4", "cpu"}},
-      {{"ibsysstat", "4", "cpi"}},
-      {{"ibtracert", "4"}},
-      {{"ibtracert", "-m", "0xc001", "4"}, {}, 1},
-      {{"ibv_devices"}},
-      {{"init_all_ports", "--yes"}, {}, 4},
-      {{"init_all_ports", "-n"}, {}, 4},
-      {{"environment", "2"}},
-      {{"firmware", "2"}},
-      {{"modules", "2"}},
-      {{"phy", "2"}},
-      {{"phy", "--histogram", "2"}, {}, 4},
-      {{"phy", "--lanes", "--planes", "2"}},
-      {{"phy", "--down", "2"}},
-      {{"phy", "--interval", "1", "--count", "2", "2"}},
-      {{"perfquery", "1", "2"}},
-      {{"perfquery", "-x", "-l", "1"}},
-      {{"perfquery", "-a", "-R", "1"}},
-      {{"perfquery", "--vl-xmit-wait", "--interval", "0.5", "--count", "2", "1", "2"}},
-      {{"query", "SubnGet", "SMPPortInfo", "1", "-a", "2"}},
-      {{"query", "SubnAdmGetTable", "SANodeRecord"}},
-      {{"saquery"}},
-      {{"saquery", "NR", "4", "nodeInfo.nodeType=1"}},
-      {{"saquery", "-D"}},
-      {{"saquery", "PIR", "--sort=-endport_lid", "--top", "3"}},
-      {{"saquery", "-s"}},
-      {{"set_guid", "4", "1", "0x1234"}},
-      {{"set_nodedesc", "-v"}},
-      {{"set_port_state", "-n", "--disable", "1@2", "--discovery=DR"}, {}, 4},  // the sweep met a link without an answer
-      {{"set_port_state", "--init", "1@2", "--discovery=DR"}, {}, 4},
-      {{"sminfo", "4"}},
-      {{"smpdump", "4", "0x11"}},
-      {{"smpquery", "NI", "4"}},
-      {{"smpquery", "ND", "0,1"}},
-      {{"smpquery", "PI", "1", "2"}},
-      {{"smpquery", "SI", "1"}},
-      {{"smpquery", "PKeys", "4"}},
-      {{"smpquery", "GI", "4"}},
-      {{"smpquery", "LFT", "1"}},
-      {{"smpquery", "MFT", "2"}},
-      {{"smpquery", "--all", "PI"}, {}, 4},
-      {{"smpquery", "--all", "NI", "--sort", "lid"}, {}, 4},
-      {{"snapshot", ibtest::snapshot_file()}, {}, 4},
-      {{"subnet_diff", ibtest::stored_fabric()}, {}, 1},
-      {{"vendstat", "-N", "1"}},
-      {{"vendstat", "-R", "10", "1"}},
-      {{"vendstat", "-R", "10", "-W", "10,1", "1"}},
-      {{"vendstat", "-i", "1", "1"}},
-  };
+  static const std::vector<JsonCase> all = cases_of("json");
   return all;
 }
+
+std::vector<JsonCase> failing_cases() { return cases_of("json-failure"); }
 
 Outcome run_json_case(const JsonCase& wanted, const std::string& form) {
   Site site;

@@ -15,8 +15,10 @@ struct JsonCase {
   int status = 0;
 };
 
-/// At least one for each command that prints a result without a device of this host.
+/// The sample lines with JSON: at least one for each command that prints a result without a device of this host.
 const std::vector<JsonCase>& json_cases();
+/// Those that fail before there is a result.
+std::vector<JsonCase> failing_cases();
 
 /// Runs a case with one more word on a site of its own, as it may change it: two switches, hosts, an SA, and a node that is silent.
 Outcome run_json_case(const JsonCase& wanted, const std::string& form);

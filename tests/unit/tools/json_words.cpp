@@ -15,6 +15,7 @@
 #include "support/json_check.hpp"
 #include "tools/frame/commands.hpp"
 #include "unit/tools/json_cases.hpp"
+#include "unit/tools/sample_lines.hpp"
 
 namespace tools_json_words_tests {
 
@@ -36,35 +37,11 @@ struct NotYet {
 /// What does not conform yet. A row that is no longer needed fails the test.
 constexpr std::array<NotYet, 0> not_yet{};
 
-/// Commands without a case below: a bandwidth test needs a device (tests/kernel/test_rdma_bw.py).
-constexpr std::string_view without_case[] = {"rdma_bw"};
-
 /// What fails before there is a result, for each command and then by its own ways.
-std::vector<JsonCase> failing_cases() {
-  std::vector<JsonCase> all;
+std::vector<JsonCase> failing_lines() {
+  std::vector<JsonCase> all = ibtest::failing_cases();
   for (const tools::CommandInfo* info : tools::commands()) all.push_back({{std::string(info->name), "--no-such-option"}, {}, 2});
   all.push_back({{"nosuch"}, {}, 2});
-  all.push_back({{"decode_mad"}, "zz", 2});
-  all.push_back({{"ibaddr", "zzz"}, {}, 2});
-  all.push_back({{"ibaddr", "77"}, {}, 3});
-  all.push_back({{"export", "openmetrics", "/nowhere/a"}, {}, 2});
-  all.push_back({{"ibcacheedit", "/nowhere/a", "/nowhere/b"}, {}, 2});
-  all.push_back({{"ibccconfig", "CT", "1"}, {}, 2});
-  all.push_back({{"ibccquery", "CL", "1"}, {}, 3});
-  all.push_back({{"ibnetdiscover", "--diff", "/nowhere/a"}, {}, 2});
-  all.push_back({{"ibfindnodesusing", "4", "1"}, {}, 3});
-  all.push_back({{"ibportstate", "1", "1", "nosuch"}, {}, 2});
-  all.push_back({{"ibprintca", "0x999"}, {}, 3});
-  all.push_back({{"ibroute", "4"}, {}, 3});
-  all.push_back({{"ibtracert", "77"}, {}, 3});
-  all.push_back({{"perfquery", "1", "77"}, {}, 3});
-  all.push_back({{"perfquery", "-r", "-R", "1"}, {}, 2});
-  all.push_back({{"rdma_bw", "localhost"}, {}, 3});  // a host without a verbs device
-  all.push_back({{"saquery", "NodeRecrod"}, {}, 2});
-  all.push_back({{"set_port_state", "--disable", "1@99"}, {}, 2});
-  all.push_back({{"smpdump", "4", "0x7777"}, {}, 3});
-  all.push_back({{"smpquery", "SI", "4"}, {}, 3});
-  all.push_back({{"snapshot", "/nowhere/a"}, {}, 3});
   return all;
 }
 
@@ -123,8 +100,7 @@ TEST_CASE("the dictionary of JSON finds its words") {
 TEST_CASE("every command has a case here") {
   for (const tools::CommandInfo* info : tools::commands()) {
     INFO(info->name);
-    const bool has_case = std::ranges::any_of(json_cases(), [&](const JsonCase& one) { return one.words[0] == info->name; });
-    CHECK(has_case != (std::ranges::find(without_case, info->name) != std::end(without_case)));
+    CHECK(ibtest::has_sample("json", info->name) != ibtest::has_sample("no-json", info->name));
   }
 }
 
@@ -161,7 +137,7 @@ TEST_CASE("the lines of every command are its document") {
 
 TEST_CASE("a command that fails prints one object, with the error and the status") {
   Findings errors(Rule::errors);
-  for (const JsonCase& one : failing_cases()) {
+  for (const JsonCase& one : failing_lines()) {
     for (const std::string form : {"--json", "--json=lines"}) {
       const auto outcome = run_json_case(one, form);
       INFO(line_of(one, form) << '\n' << outcome.err);

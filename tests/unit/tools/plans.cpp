@@ -22,6 +22,7 @@
 #include "support/program.hpp"
 #include "support/stored_fabric.hpp"
 #include "tools/frame/commands.hpp"
+#include "unit/tools/sample_lines.hpp"
 
 namespace tools_plans_tests {
 
@@ -203,6 +204,21 @@ std::map<std::string, std::string> sweeping(Site& site) {
   return all;
 }
 
+/// What stands in the sample lines.
+std::map<std::string, std::string> places(Site& site) {
+  return {{"leaf", site.lid(site.leaf0, 0)},
+          {"leaf-guid", site.guid(site.leaf0, 0)},
+          {"leaf-hex", site.diags_guid(site.leaf0, 0)},
+          {"dual-guid", site.guid(site.dual, 2)},
+          {"dual-node", to_text(site.fabric.node(site.dual).info.node_guid)},
+          {"leaf1-node", to_text(site.fabric.node(site.leaf1).info.node_guid)},
+          {"host-guid", site.guid(site.host, 1)},
+          {"here", site.lid(site.here, 1)},
+          {"far", site.lid(site.far, 1)},
+          {"far-hex", site.diags_guid(site.far, 1)},
+          {"fabric", ibtest::stored_fabric()}};
+}
+
 /// Command lines of ibtool that read the fabric, or a part of it: each command that sweeps and needs no operand as it is, and more.
 std::vector<Site::Words> readers(Site& site) {
   std::vector<Site::Words> all;
@@ -210,38 +226,7 @@ std::vector<Site::Words> readers(Site& site) {
     const bool needs_none = usage.empty() || usage.starts_with(" [");
     if (needs_none && name != "health" && !name.starts_with("ibclear")) all.push_back({name});  // these need options: below
   }
-  const std::string leaf = site.lid(site.leaf0, 0), leaf_guid = site.guid(site.leaf0, 0), dual = site.guid(site.dual, 2);
-  for (const Site::Words& words : std::vector<Site::Words>{{"ibnetdiscover", "-l"},
-                                                           {"ibnetdiscover", "-H"},
-                                                           {"ibnetdiscover", "-p"},
-                                                           {"ibprintca", to_text(site.fabric.node(site.dual).info.node_guid)},
-                                                           {"ibprintswitch", to_text(site.fabric.node(site.leaf1).info.node_guid)},
-                                                           {"ibprintrt", "-l"},
-                                                           {"iblinkinfo", leaf},
-                                                           {"iblinkinfo", leaf_guid},
-                                                           {"iblinkinfo", "0,1"},
-                                                           {"ibqueryerrors", "--data"},
-                                                           {"ibqueryerrors", "--counters"},
-                                                           {"ibqueryerrors", "-r", "--details"},
-                                                           {"ibqueryerrors", "--ca"},
-                                                           {"ibqueryerrors", "--switch", "--skip-sl"},
-                                                           {"ibqueryerrors", leaf},
-                                                           {"ibqueryerrors", leaf_guid},
-                                                           {"ibqueryerrors", "-r", leaf_guid},
-                                                           {"ibqueryerrors", dual},
-                                                           {"ibqueryerrors", "0,1"},
-                                                           {"ibfindnodesusing", leaf, "3"},
-                                                           {"ibfindnodesusing", leaf_guid, "3"},
-                                                           {"ibfindnodesusing", "0,1", "3"},
-                                                           {"ibroute", leaf},
-                                                           {"ibtracert", site.lid(site.here, 1), site.lid(site.far, 1)},
-                                                           {"ibtracert", site.guid(site.host, 1), site.guid(site.dual, 2)},
-                                                           {"ibroute", leaf_guid, "-M"},
-                                                           {"ibclearcounters", "--yes"},
-                                                           {"ibclearerrors", "--yes"},
-                                                           {"health", "--interval", "0"},
-                                                           {"subnet_diff", ibtest::stored_fabric()}})
-    all.push_back(words);
+  for (ibtest::SampleLine& line : ibtest::sample_lines("asks-once", places(site))) all.push_back(std::move(line.words));
   return all;
 }
 
@@ -326,37 +311,7 @@ TEST_CASE_METHOD(Site, "what is written back by a Set is read once more at most,
 
 TEST_CASE_METHOD(Site, "infiniband-diags' names ask for nothing twice") {
   pmas.at(leaf0)->count(2, "symbol_error_counter") = 3;
-  const std::string leaf_guid = diags_guid(leaf0, 0), far_guid = diags_guid(far, 1);
-  const std::vector<Words> lines{{"ibnetdiscover"},
-                                 {"ibnetdiscover", "-p"},
-                                 {"ibhosts"},
-                                 {"ibswitches"},
-                                 {"ibrouters"},
-                                 {"ibnodes"},
-                                 {"iblinkinfo"},
-                                 {"iblinkinfo", "-n", "2"},
-                                 {"iblinkinfo", "-S", leaf_guid},
-                                 {"iblinkinfo", "-G", far_guid},
-                                 {"iblinkinfo", "-D", "0,1"},
-                                 {"iblinkinfo", "-D", "0,1,2"},
-                                 {"iblinkinfo", "-D", "0,1,3,2", "-a"},
-                                 {"ibqueryerrors"},
-                                 {"ibqueryerrors", "--data", "-r"},
-                                 {"ibqueryerrors", "--details"},
-                                 {"ibqueryerrors", "-G", leaf_guid},
-                                 {"ibqueryerrors", "-G", far_guid, "-r"},
-                                 {"ibqueryerrors", "-D", "0,1"},
-                                 {"ibqueryerrors", "-D", "0,1", "-r"},
-                                 {"ibqueryerrors", "-D", "0,1,2", "-r"},
-                                 {"ibqueryerrors", "-D", "0", "-r"},
-                                 {"ibidsverify", "-R"},
-                                 {"dump_fts"},
-                                 {"dump_lfts"},
-                                 {"dump_mfts"},
-                                 {"ibfindnodesusing", leaf_guid, "3"},
-                                 {"ibroute", lid(leaf0, 0)},
-                                 {"ibtracert", lid(here, 1), lid(far, 1)}};
-  for (const Words& words : lines) {
+  for (const auto& [arguments, words] : ibtest::sample_lines("asks-once-legacy", places(*this))) {
     INFO(line_of(words));
     const Outcome outcome = diags(words);
     CAPTURE(outcome.err, outcome.out);

@@ -8,6 +8,7 @@
 #include "formats/node_name_map.hpp"
 #include "support/catch.hpp"
 #include "support/program.hpp"
+#include "unit/tools/sample_lines.hpp"
 
 namespace tools_site_files_tests {
 
@@ -55,18 +56,7 @@ TEST_CASE_METHOD(Site, "a file of -z that is missing is an error, and by legacy 
 
 TEST_CASE_METHOD(Site, "the name of a file makes no further line of complaint") {
   const std::string name = file + "\nE: forged";
-  for (const std::vector<std::string>& words : {std::vector<std::string>{"smpquery", "-z", name, "ND", "1"},
-                                                {"iblinkinfo", "--from", name},
-                                                {"iblinkinfo", "--load-cache", name},
-                                                {"iblinkinfo", "--diff", name},
-                                                {"iblinkinfo", "--node-name-map", name},
-                                                {"subnet_diff", name, name},
-                                                {"ibcacheedit", name, "new"},
-                                                {"ibidsverify", "--file", name},
-                                                {"ibqueryerrors", "-T", name},
-                                                {"ibcheckerrors", "-T", name},
-                                                {"ibswportwatch", "-t", "-T", name, "1", "1"},
-                                                {"snapshot", "/nowhere/" + name}}) {
+  for (const auto& [arguments, words] : ibtest::sample_lines("reads-file", {{"file", name}})) {
     const auto done = ibtool(fabric, words);
     CAPTURE(words, done.out, done.err);
     CHECK(done.status != 0);

@@ -12,6 +12,7 @@
 #include "iba-gen/smp.hpp"
 #include "support/fake_sysfs.hpp"
 #include "tools/frame/command.hpp"
+#include "unit/tools/sample_lines.hpp"
 #include "unit/tools/set_site.hpp"
 
 namespace tools_sets_tests {
@@ -39,29 +40,14 @@ void check_nodedesc_dry_run() {
 struct ChangingLine {
   Words words;
   std::string port;  ///< empty: the change concerns the node or all of the fabric
-  std::string node = "leaf10";
+  std::string node;  ///< empty: of the whole fabric there is a sum
 };
-const std::vector<ChangingLine>& changing_lines() {
-  static const std::vector<ChangingLine> lines{{{"ibportstate", "3", "3", "down"}, "port 3"},
-                                               {{"set_port_state", "--disable", "3@3"}, "@3"},
-                                               {{"init_all_ports"}, "", ""},
-                                               {{"ibclearcounters"}, "", ""},
-                                               {{"ibclearerrors", "leaf10"}, "all ports"},
-                                               {{"ibqueryerrors", "-k", "--yes"}, "all ports"},
-                                               {{"ibqueryerrors", "-K", "leaf10"}, "all ports"},
-                                               {{"perfquery", "-R", "3", "3"}, "port 3"},
-                                               {{"perfquery", "-r", "3", "3"}, "port 3"},
-                                               {{"perfquery", "-R", "3", "255"}, "all ports"},
-                                               {{"perfquery", "-R", "5"}, "port 1", "other"},
-                                               {{"query", "SubnSet", "SMPPortInfo", "3", "-a", "3", "-f", "mKeyLeasePeriod=3"}, "port 3"},
-                                               {{"query", "SubnSet", "SMPPortInfo", "5", "-f", "mKeyLeasePeriod=3"}, "port 1", "other"},
-                                               {{"query", "PerformanceSet", "PMPortCounters", "3", "-f", "portSelect=3"}, "port 3"},
-                                               {{"query", "SubnAdmDelete", "SAServiceRecord", "-f", "serviceID=1"}, "", "spine"},
-                                               {{"sminfo", "3", "1"}, ""},
-                                               {{"ibccconfig", "SP", "3", "3", "1", "1", "2", "3", "4"}, "port 3"},
-                                               {{"vendstat", "-c", "1,2", "3", "1"}, ""},
-                                               {{"vendstat", "-W", "10,1", "3"}, ""},
-                                               {{"set_guid", "5", "1", "0x77"}, "port 1", "other"}};
+std::vector<ChangingLine> changing_lines() {
+  std::vector<ChangingLine> lines;
+  for (ibtest::SampleLine& line : ibtest::sample_lines("changes")) {
+    line.arguments.resize(2);
+    lines.push_back({std::move(line.words), line.arguments[1], line.arguments[0]});
+  }
   return lines;
 }
 
@@ -87,7 +73,7 @@ TEST_CASE_METHOD(Site, "what is printed of a change names node, GUID and port") 
 
 TEST_CASE_METHOD(Site, "every command that changes something prints once which node and port it has changed") {
   for (const ChangingLine& line : changing_lines()) {
-    if (line.node.empty()) continue;  // of the whole fabric there is a sum
+    if (line.node.empty()) continue;
     Site site;
     const FakeSa sa(site.fabric);
     site.run_all_agents();

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "attacked_lines.hpp"
+#include "sample_lines.hpp"
 #include "support/catch.hpp"
 #include "support/fake_pma.hpp"
 #include "support/fake_sa.hpp"
@@ -100,11 +100,11 @@ void check_run(const Line& words, const ibtest::Outcome& done, std::set<int> kno
 }  // namespace
 
 TEST_CASE("every command line is run on a fabric with twins") {
-  for (const Line& words : ibtest::our_lines()) {
+  for (const auto& [arguments, words] : ibtest::our_lines()) {
     Site site;
     check_run(words, ibtool(site.fabric, words), {0, 1, 2, 3, 4});
   }
-  for (const Line& words : ibtest::diags_lines()) {
+  for (const auto& [arguments, words] : ibtest::diags_lines()) {
     Site site;
     std::set<int> known{0, 1, 2, 255};
     if (words[0] == "saquery") known.insert({EIO, EINVAL, ENONET, ETIMEDOUT});
