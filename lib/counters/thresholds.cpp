@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
+#include "base/error.hpp"
 #include "base/escape.hpp"
 #include "base/file.hpp"
 #include "base/parse.hpp"
@@ -15,6 +17,10 @@ namespace ib::counters {
 namespace {
 
 constexpr std::size_t longest_file = std::size_t{1} << 20;  // bytes
+
+std::string why_bad(const std::string& file, const ErrorThresholds::BadLine& line) {
+  return fmt::format("{}:{}: {}", harmless(file), line.number, line.why);
+}
 
 }  // namespace
 
@@ -59,6 +65,30 @@ ErrorThresholds ErrorThresholds::parse(std::string_view text) {
 }
 
 ErrorThresholds ErrorThresholds::read(const std::string& file) { return parse(read_regular_file(file, longest_file)); }
+
+ErrorThresholds ErrorThresholds::given(const std::string& file) {
+  ErrorThresholds thresholds = read(file);
+  if (!thresholds.bad_lines().empty()) throw UsageError(why_bad(file, thresholds.bad_lines().front()));
+  return thresholds;
+}
+
+ErrorThresholds ErrorThresholds::of_site(Log& log) {
+  ErrorThresholds thresholds;
+  try {
+    thresholds = read(default_error_thresholds_file);
+  } catch (const SysError& error) {
+    if (error.code() != ENOENT && error.code() != EACCES) throw;
+  }
+  for (const BadLine& line : thresholds.bad_lines()) log.warning(why_bad(default_error_thresholds_file, line));
+  return thresholds;
+}
+
+ErrorThresholds ErrorThresholds::given_or_usual(const std::optional<std::string>& file, Log& log) {
+  if (file) return given(*file);
+  ErrorThresholds thresholds = usual();
+  thresholds.add(of_site(log));
+  return thresholds;
+}
 
 std::optional<std::uint64_t> ErrorThresholds::find(std::string_view counter) const {
   const auto found = std::ranges::find_if(all_, [counter](const Threshold& known) { return known.counter->name == counter; });

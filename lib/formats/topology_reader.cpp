@@ -32,9 +32,6 @@ using subnet::Subnet;
 
 namespace {
 
-constexpr std::uint32_t extended_speeds = 1U << 14, capability_mask2 = 1U << 15;  // IBA 14.2.5.6: PortInfo.CapabilityMask
-constexpr std::uint16_t extended_speeds2 = 1U << 11;
-
 /// Takes `[NUMBER]`, and `[ext NUMBER]` if that follows.
 std::optional<unsigned> take_port(Scanner& line) {
   if (!line.take("[")) return std::nullopt;
@@ -284,8 +281,8 @@ class TopologyParser {
     smp::PortInfo info;
     info.lid = Lid{static_cast<std::uint16_t>(lid.value_or(0))};
     info.lmc = static_cast<std::uint8_t>(lmc.value_or(0) & 7U);
-    info.capability_mask = extended_speeds | capability_mask2;
-    info.capability_mask2 = extended_speeds2;
+    info.capability_mask = smp::capability_mask::is_extended_speeds_supported | smp::capability_mask::is_capability_mask2_supported;
+    info.capability_mask2 = smp::capability_mask2::is_extended_speeds2_supported;
     if (rate) {
       info.port_physical_state = smp::PortPhysicalState::link_up;
       set_rate(info, subnet_.port(port).fdr10, *rate);

@@ -3,7 +3,6 @@
 
 #include <unistd.h>
 
-#include <cstdlib>
 #include <string>
 
 namespace ib::report {
@@ -12,14 +11,9 @@ namespace {
 
 constexpr std::size_t columns = 79;
 
-bool can_erase(std::FILE* file) {
-  const char* term = std::getenv("TERM");
-  return ::isatty(::fileno(file)) == 1 && !(term != nullptr && std::string_view(term) == "dumb");
-}
-
 }  // namespace
 
-Progress::Progress(std::FILE* file) : file_(file), terminal_(can_erase(file)) {}
+Progress::Progress(std::FILE* file, bool can_erase) : file_(file), terminal_(can_erase && ::isatty(::fileno(file)) == 1) {}
 
 void Progress::show(std::string_view text) {
   if (!terminal_) return;

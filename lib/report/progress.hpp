@@ -7,10 +7,10 @@
 
 namespace ib::report {
 
-/// Shows progress on `file` only if `file` is a terminal that can erase a line. Logs and pipes therefore contain no progress.
+/// Shows progress on `file` only if `file` is a terminal, and `can_erase` a line. Logs and pipes therefore contain no progress.
 class Progress {
  public:
-  explicit Progress(std::FILE* file = stderr);
+  Progress(std::FILE* file, bool can_erase);
   ~Progress() { clear(); }
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;

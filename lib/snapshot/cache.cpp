@@ -25,8 +25,8 @@ struct SetAtEnd {
 
 }  // namespace
 
-Cache::Cache(mad::Transactor& below, std::string file, Keys keys, Lost lost)
-    : Transactor(below.end_port()), below_(below), file_(std::move(file)), keys_(keys), lost_(std::move(lost)) {
+Cache::Cache(mad::Transactor& below, std::string file, Keys keys, Lost lost, const async::Clock& clock)
+    : Transactor(below.end_port()), below_(below), file_(std::move(file)), keys_(keys), lost_(std::move(lost)), clock_(clock) {
   sa_path() = below.sa_path();
 }
 
@@ -46,7 +46,7 @@ void Cache::write(Action action) {
 void Cache::begin(const subnet::SweptSubnet& fabric, bool fdr10) {
   swept_ = fabric.subnet;
   write([&] {
-    writer_.emplace(file_, keys_);
+    writer_.emplace(file_, keys_, nullptr, clock_);
     if (is_snapshot_file(file_)) {  // which may have come since the sweep began; from now on the writer keeps others away
       Snapshot old(file_);
       if (const std::string why = why_not_replaced(old, {}); !why.empty()) throw Error(why);
@@ -69,7 +69,7 @@ void Cache::add(const mad::Request& request, const mad::Result<mad::Reply>& resu
   if (!was_answered(result)) return;
   write([&] {
     if (stored_ && !writer_) {
-      writer_.emplace(file_, keys_, snapshot_.get());
+      writer_.emplace(file_, keys_, snapshot_.get(), clock_);
       // A file that has taken the name meanwhile is newer than the content of this one.
       keeps_ = snapshot_->is_in_place();
       if (!keeps_) return writer_.reset();

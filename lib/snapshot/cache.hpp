@@ -34,8 +34,8 @@ class Cache final : public mad::Transactor {
  public:
   /// Called with the error because of which answers are no longer stored. The requests go on.
   using Lost = std::function<void(const Error& error)>;
-  /// `below` must outlive this object. Nothing is read or written before begin() or use().
-  Cache(mad::Transactor& below, std::string file, Keys keys, Lost lost);
+  /// `below` and `clock` must outlive this object. Nothing is read or written before begin() or use().
+  Cache(mad::Transactor& below, std::string file, Keys keys, Lost lost, const async::Clock& clock = real_clock);
 
   const std::string& file() const { return file_; }
   /// Begins a new file with `fabric`. `fdr10`: its sweep requested MlnxExtPortInfo.
@@ -71,6 +71,7 @@ class Cache final : public mad::Transactor {
   std::string file_;
   Keys keys_;
   Lost lost_;
+  const async::Clock& clock_;
   bool keeps_ = true;     ///< false: writing failed
   subnet::Subnet swept_;  ///< of a new file
   std::unique_ptr<Snapshot> snapshot_;

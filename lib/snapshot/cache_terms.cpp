@@ -44,7 +44,7 @@ std::string why_unfit(Snapshot& snapshot, const subnet::SweptSubnet& fabric, con
   const sys::EndPort& then = devices.select({}, std::to_string(snapshot.port_number()));
   if (const std::string_view other = difference(then, terms.port); !other.empty()) return fmt::format("it was read through {}", other);
   const std::optional<std::int64_t> ended = snapshot.number("ended");
-  const std::int64_t age = now() - ended.value_or(0);
+  const std::int64_t age = stored_time(terms.now) - ended.value_or(0);
   if (!ended) return "it does not say how old it is";
   if (age < 0) return fmt::format("it is of {}, which has not come yet", time_of(snapshot));
   if (age > std::chrono::milliseconds(terms.age).count()) return fmt::format("it is of {}", time_of(snapshot));

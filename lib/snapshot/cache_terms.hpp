@@ -15,6 +15,7 @@ namespace ib::snapshot {
 
 struct CacheTerms {
   const sys::EndPort& port;  ///< the end port by which the fabric would be read now, as sysfs shows it
+  std::chrono::system_clock::time_point now;
   std::chrono::seconds age;  ///< the greatest age of the snapshot
   Keys keys = Keys::hidden;  ///< whether keys are to be known
   bool fdr10{};              ///< whether FDR10 is to be known

@@ -31,8 +31,8 @@ std::span<const TableDefinition> raw_tables();
 std::string newest_sql(std::string_view sql, std::int64_t format);
 
 /// Times are stored in milliseconds since 1970.
-inline std::int64_t now() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+inline std::int64_t stored_time(std::chrono::system_clock::time_point time) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count();
 }
 
 /// The bytes of a text.

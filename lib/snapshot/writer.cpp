@@ -20,7 +20,7 @@ namespace ib::snapshot {
 
 class Writer::Tables {
  public:
-  Tables(const std::string& file, Keys keys, Snapshot* old) : keys_(keys), file_(file) {
+  Tables(const std::string& file, Keys keys, Snapshot* old, const async::Clock& clock) : keys_(keys), clock_(clock), file_(file) {
     database_.emplace(file_.fd(), file_.name(), Database::Mode::write);
     database_->run(fmt::format("PRAGMA application_id={}; PRAGMA user_version={}", application_id, format_version));
     for (const TableDefinition& table : raw_tables()) database_->run(std::string(table.sql));
@@ -170,7 +170,10 @@ class Writer::Tables {
     return static_cast<std::uint64_t>(size.integer(0));
   }
 
+  std::int64_t now() const { return stored_time(clock_.wall_time()); }
+
   Keys keys_;
+  const async::Clock& clock_;
   NewFile file_;
   std::optional<Database> database_;
   std::optional<Statement> fact_, answer_;
@@ -178,7 +181,8 @@ class Writer::Tables {
   bool has_end_{};
 };
 
-Writer::Writer(const std::string& file, Keys keys, Snapshot* old) : tables_(std::make_unique<Tables>(file, keys, old)) {}
+Writer::Writer(const std::string& file, Keys keys, Snapshot* old, const async::Clock& clock)
+    : tables_(std::make_unique<Tables>(file, keys, old, clock)) {}
 Writer::~Writer() = default;
 
 void Writer::put_origin(const sys::EndPort& port) {

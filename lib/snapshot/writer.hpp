@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "async/clock.hpp"
 #include "base/keys.hpp"
 #include "mad/error.hpp"
 #include "snapshot/answer_key.hpp"
@@ -18,11 +19,14 @@ namespace ib::snapshot {
 
 class Snapshot;
 
+/// The clock of this host, for a writer that no loop runs.
+inline const async::Clock real_clock{};
+
 class Writer {
  public:
   /// Begins a snapshot that is to be `file`. With Keys::hidden, all keys in it are zero. If `old` is given, its content is copied: only the
-  /// rows of the raw tables, and with Keys::hidden without keys.
-  Writer(const std::string& file, Keys keys, Snapshot* old = nullptr);
+  /// rows of the raw tables, and with Keys::hidden without keys. `clock`, which must outlive this object, has the times that are stored.
+  Writer(const std::string& file, Keys keys, Snapshot* old = nullptr, const async::Clock& clock = real_clock);
   ~Writer();
 
   /// Marks the file as a cache. Without this mark it is a snapshot, which no cache replaces.

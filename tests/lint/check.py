@@ -5,7 +5,7 @@
     check.py layers|style [SOURCE]
 
 layers: a file includes its own or a lower layer only. In tools/ these are frame/, shared/ and the rooms of the commands, of which
-        none includes another.
+        none includes another. The environment, the clocks and the standard streams are used by World and the clock only.
 style:  every source file names its licence in the first lines, has no tabs, trailing blanks or lines over 140 columns,
         ends with a newline, and is at most 500 lines long (XML and manual pages may be longer and wider); what uses fmt::join
         includes its header; clang-format agrees where it is installed.
@@ -27,6 +27,12 @@ LEVELS = {"base": 0, "iba": 1, "iba-gen": 1, "async": 1, "report": 1.5, "http": 
 FRAME, SHARED, MAIN, PCH = "tools/frame", "tools/shared", "tools/main.cpp", "tools/pch"
 TOOLS_RULES = {FRAME: {FRAME}, SHARED: {FRAME, SHARED}, MAIN: {FRAME}, PCH: {FRAME}}
 PCH_OF_LIB = "../../lib/pch/lib.h"  # as the one of tools/ includes it, and nothing else does
+# What a run has from outside comes from World, and time from the clock of its loop. The programs of the build have neither.
+OUTSIDE = re.compile(r"\b(?:secure_)?getenv\b|\benviron\b|\bstd(?:in|out|err)\b|\bstd::(?:cin|cout|cerr|clog)\b|\b(?:perror|puts|putchar)\("
+                     r"|\bstd::printf\(|\b(?:system|steady|high_resolution)_clock::now\b|\b(?:clock_gettime|gettimeofday)\b"
+                     r"|(?<![\w.>])(?:std::)?time\((?:nullptr|NULL|0|&\w+)\)")
+OUTSIDE_HOMES = {"tools/frame/world.hpp", "tools/frame/world.cpp", "lib/async/clock.hpp", "tools/completion/write_script.cpp",
+                 "lib/sys/sysfs.cpp"}  # SYSFS_PATH, which libibverbs reads by itself: both must see one tree
 LICENCE = "SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB"
 LONGEST_FILE, LONGEST_LINE = 500, 140
 # Files that are data, or whose text is not ours.
@@ -73,7 +79,7 @@ def check_layers(source):
         with open(os.path.join(source, path), encoding="utf-8") as file:
             for number, line in enumerate(file, 1):
                 match = re.match(r'\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)', line)
-                complaint = match and judge(place, match[1] or match[2], match[1] is not None, made)
+                complaint = match and judge(place, match[1] or match[2], match[1] is not None, made) or judge_seam(path, line)
                 if complaint:
                     yield f"{path}:{number}: {complaint}"
     for rule, count in judged.items():
@@ -101,6 +107,13 @@ def judge(place, included, quoted, made):
     if other in TOOLS_RULES.get(place, {FRAME, SHARED, place}):
         return None
     return f"{place} must not include {other}"
+
+
+def judge_seam(path, line):
+    """What is wrong with a line of C++ that reaches outside, or None."""
+    code = re.sub(r'"(?:\\.|[^"\\])*"|//.*', "", line)
+    match = path not in OUTSIDE_HOMES and OUTSIDE.search(code)
+    return f"{match[0].strip('(')} only through World or the loop's clock" if match else None
 
 
 def judge_layer(mine, other):

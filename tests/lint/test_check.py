@@ -78,6 +78,19 @@ class Layers(unittest.TestCase):
                               ("tools/frame/a.cpp", "<tools/shared/fabric.hpp>"), ("lib/base/a.cpp", "<iba/types.hpp>")):
             self.assertRegex(self.complaint(path, include), f"^{path}:2: ", (path, include))
 
+    def test_only_world_and_the_clock_reach_outside(self):
+        for line in ('std::getenv("TERM");', "std::fputs(text, stderr);", "std::chrono::system_clock::now();", "std::time(nullptr);",
+                     "std::chrono::steady_clock::now();", 'secure_getenv("A");', "std::cout << 1;", "time(nullptr);", "time(&now);",
+                     'std::printf("%d", 1);', "perror(name);", "::clock_gettime(CLOCK_REALTIME, &now);"):
+            for path in ("lib/mad/a.cpp", "tools/saquery/a.cpp", "tools/frame/a.hpp", "tools/main.cpp"):
+                lines = found(check.check_layers, CLEAN | {path: GOOD + line + "\n"})
+                self.assertRegex("".join(lines), f"^{path}:2: .* only through World", line)
+            for path in check.OUTSIDE_HOMES:
+                self.assertEqual(found(check.check_layers, CLEAN | {path: GOOD + line + "\n"}), [], path)
+        for line in ("int end;  // stderr gets it", 'print("no stdout");', "loop.clock().wall_time();", "wall_time(now);", "row.time(0);",
+                     "std::chrono::system_clock::time_point time(when);"):
+            self.assertEqual(found(check.check_layers, CLEAN | {"lib/mad/a.cpp": GOOD + line + "\n"}), [], line)
+
     def test_a_folder_without_a_place_is_named(self):
         for path in ("lib/magic/a.cpp", "lib/a.cpp", "tools/a.cpp"):
             self.assertRegex(self.complaint(path, '"base/error.hpp"'), f"^{path}:1: .* has no place", path)

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The checks of the commands of this room. Each command combines some of these checks.
+// The checks of the commands of this room. Each command combines some of these checks, of the whole fabric or of what TARGET names.
 #pragma once
 
 #include <memory>
 
-#include "subnet/model/port_checks.hpp"
 #include "tools/frame/command.hpp"
 
 namespace ib::tools::checks {
 
 /// The checks of a command.
 struct Looks {
+  bool one{};     ///< one node or port, not the whole fabric
   bool node{};    ///< end ports against their records in the SA
   bool state{};   ///< PortPhysicalState and PortState
   bool width{};   ///< LinkWidthActive
@@ -20,12 +20,6 @@ struct Looks {
   bool ports() const { return state || width || speed; }
 };
 
-/// The problems of a port of a model. The PortInfo of the port must be known. If the link is not up, this is the only problem.
-subnet::Findings check_port(const subnet::Subnet& subnet, subnet::PortIndex port, const Looks& looks);
-
-/// Makes a command that checks one port or one node.
-std::unique_ptr<Command> make_single(Looks looks);
-/// Makes a command that checks the whole fabric.
-std::unique_ptr<Command> make_fabric(Looks looks);
+std::unique_ptr<Command> make_check(Looks looks);
 
 }  // namespace ib::tools::checks

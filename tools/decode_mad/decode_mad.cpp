@@ -20,9 +20,9 @@
 #include "iba/text.hpp"
 #include "mad/describe.hpp"
 #include "report/structure.hpp"
+#include "tools/decode_mad/hex_input.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/session.hpp"
-#include "tools/shared/hex_input.hpp"
 
 namespace ib::tools {
 namespace {

@@ -33,9 +33,9 @@ struct Getopt {
   }
 
   /// Begins with the words of `argv`, which ends with a null pointer. getopt_long changes their order.
-  static void begin(bool complains) {
+  static void begin() {
     optind = 0;  // glibc: start over
-    opterr = complains ? 1 : 0;
+    opterr = 0;  // it prints nothing
   }
   int next(std::vector<char*>& argv) const {
     return getopt_long(static_cast<int>(argv.size()) - 1, argv.data(), letters.c_str(), longs.data(), nullptr);
@@ -45,8 +45,36 @@ struct Getopt {
   std::vector<option> longs;
 };
 
-/// Lets getopt_long print its own message for the bad option in `argv`. The user's words are made printable first.
-void complain(std::FILE* err, const Getopt& getopt, const std::vector<char*>& argv) {
+/// The long options that `name`, which may be cut, can mean: only the one of that name, if there is one.
+std::vector<option> meant(const Getopt& getopt, std::string_view name) {
+  std::vector<option> fits;
+  for (const option& one : getopt.longs) {
+    if (one.name == nullptr || !std::string_view(one.name).starts_with(name)) continue;
+    if (one.name == name) return {one};
+    if (fits.empty() || one.val != fits.front().val) fits.push_back(one);  // further names of one option change nothing
+  }
+  return fits;
+}
+
+/// What getopt_long prints of the option `word` that it has just refused. It prints on libc's own stderr only.
+std::string refusal(const Getopt& getopt, std::string_view word) {
+  if (optopt != 0 && optopt < Getopt::first_long) {
+    const char letter = static_cast<char>(optopt);
+    const bool is_known = getopt.letters.find(letter) != std::string::npos;
+    return fmt::format("{} -- '{}'", is_known ? "option requires an argument" : "invalid option", letter);
+  }
+  const std::string_view name = word.substr(2, word.find('=') - 2);
+  const std::vector<option> fits = meant(getopt, name);
+  if (fits.empty()) return fmt::format("unrecognized option '{}'", word);
+  if (optopt != 0)
+    return fmt::format("option '--{}' {} an argument", fits.front().name, name.size() + 2 < word.size() ? "doesn't allow" : "requires");
+  std::string text = fmt::format("option '{}' is ambiguous; possibilities:", word);
+  for (const option& one : fits) text += fmt::format(" '--{}'", one.name);
+  return text;
+}
+
+/// The message for the bad option in `argv`. The user's words are made printable first.
+std::string complaint(const Getopt& getopt, const std::vector<char*>& argv) {
   std::vector<std::string> shown;
   for (const char* word : argv) {
     if (word != nullptr) shown.push_back(printable_words(word));
@@ -54,10 +82,9 @@ void complain(std::FILE* err, const Getopt& getopt, const std::vector<char*>& ar
   std::vector<char*> words;
   for (std::string& word : shown) words.push_back(word.data());
   words.push_back(nullptr);
-  std::FILE* const own = std::exchange(stderr, err);  // glibc lets its standard streams be replaced
-  Getopt::begin(true);
+  Getopt::begin();
   for (int id = 0; id != -1 && id != '?';) id = getopt.next(words);
-  stderr = own;
+  return fmt::format("{}: {}\n", words.front(), refusal(getopt, words[static_cast<std::size_t>(optind) - 1]));
 }
 
 }  // namespace
@@ -73,12 +100,12 @@ std::vector<std::string> OptionSet::parse_diags(std::span<char* const> words, st
   argv.insert(argv.end(), words.begin(), words.end());
   argv.push_back(nullptr);
   const std::vector<char*> given = argv;
-  Getopt::begin(false);
+  Getopt::begin();
   for (int id = 0; (id = getopt.next(argv)) != -1;) {
     const bool is_long = id >= Getopt::first_long;
     const auto option = is_long ? options_.begin() + (id - Getopt::first_long) : std::ranges::find(options_, id, &Option::letter);
     if (option == options_.end()) {
-      complain(err, getopt, given);
+      std::fputs(complaint(getopt, given).c_str(), err);
       throw DiagsUsage();
     }
     option->given = true;

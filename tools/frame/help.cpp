@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Layout of help: the option column is as wide as the options need up to a limit; longer ones stand on a line of
-// their own. Lines are broken to 78 columns, or to what COLUMNS says.
+// their own. Lines are broken to 78 columns, or to World::help_width.
 #include "tools/frame/help.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <utility>
 #include <vector>
 
@@ -19,12 +18,6 @@ namespace ib::tools {
 namespace {
 
 constexpr std::size_t indent = 2, widest_column = 24;
-
-std::size_t text_width() {
-  const char* columns = std::getenv("COLUMNS");
-  const int given = columns != nullptr ? std::atoi(columns) : 0;
-  return given > 40 ? static_cast<std::size_t>(given) - 2 : 78;
-}
 
 constexpr std::pair<HelpGroup, std::string_view> headings[]{
     {HelpGroup::local, "This host"},   {HelpGroup::topology, "The fabric"}, {HelpGroup::query, "One node or port"},
@@ -52,36 +45,36 @@ std::string comma_list(std::string_view words) {
 }
 
 /// The examples, each with its meaning.
-std::string examples_text(const CommandInfo& command) {
+std::string examples_text(const CommandInfo& command, std::size_t width) {
   HelpRows rows;
   for (const HelpExample& example : help_page(command.name).examples) rows.emplace_back(example.line, example.meaning);
-  return help_table(rows);
+  return help_table(rows, width);
 }
 
 /// The notes and the options.
-std::string rest_of_help(const OptionSet& set) {
+std::string rest_of_help(const OptionSet& set, std::size_t width) {
   HelpRows rows;
   for (const Option& option : set.options()) {
     if (!option.is_reachable()) continue;
     const bool asks_help = !option.names.empty() && option.names.front() == "help";
     rows.emplace(asks_help ? rows.begin() : rows.end(), option_names(option), option.help);
   }
-  return fmt::format("{}Options:\n{}", set.notes().empty() ? "" : paragraphs(set.notes()) + "\n", help_table(rows));
+  return fmt::format("{}Options:\n{}", set.notes().empty() ? "" : paragraphs(set.notes(), width) + "\n", help_table(rows, width));
 }
 
 }  // namespace
 
-std::string paragraphs(std::string_view text) {
+std::string paragraphs(std::string_view text, std::size_t width) {
   std::string result;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
-    result += fmt::format("{}\n", fmt::join(wrap(text.substr(0, end), text_width()), "\n"));
+    result += fmt::format("{}\n", fmt::join(wrap(text.substr(0, end), width), "\n"));
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return result;
 }
 
-std::string help_table(const HelpRows& rows) {
+std::string help_table(const HelpRows& rows, std::size_t width) {
   std::size_t longest = 0;
   for (const auto& [name, help] : rows) longest = std::max(longest, name.size() + indent);
   const std::size_t column = std::min(longest + 2, widest_column);
@@ -91,7 +84,7 @@ std::string help_table(const HelpRows& rows) {
     std::string line = fmt::format("{:{}}{}", "", indent, name);
     if (fits) line.resize(column, ' ');
     bool first = fits;
-    for (const std::string_view part : wrap(help, text_width() - column)) {
+    for (const std::string_view part : wrap(help, width - column)) {
       if (!first) line += fmt::format("{}{:{}}", line.empty() ? "" : "\n", "", column);
       first = false;
       line += part;
@@ -105,25 +98,19 @@ std::string_view group_heading(HelpGroup group) {
   return std::find_if(std::begin(headings), std::end(headings), [&](const auto& heading) { return heading.first == group; })->second;
 }
 
-std::vector<std::string_view> group_headings() {
-  std::vector<std::string_view> all;
-  for (const auto& [group, heading] : headings) all.push_back(heading);
-  return all;
-}
-
-std::string command_list() {
+std::string command_list(std::size_t width) {
   std::string text = "ibtool - InfiniBand diagnostics\n\nUsage: ibtool COMMAND [options] [operands]\n";
   for (const auto& [group, heading] : headings) {
     HelpRows rows;
     for (const CommandInfo* command : commands()) {
       if (command->group == group) rows.emplace_back(listed_name(*command), command->summary);
     }
-    if (!rows.empty()) text += fmt::format("\n{}:\n{}", heading, help_table(rows));
+    if (!rows.empty()) text += fmt::format("\n{}:\n{}", heading, help_table(rows, width));
   }
   return text + "\n* can change something\n`ibtool help COMMAND` describes one command.\n";
 }
 
-std::string overview() {
+std::string overview(std::size_t width) {
   std::string text = "ibtool - InfiniBand diagnostics. Usage: ibtool COMMAND [options] [operands]\n\n";
   for (const HelpTask& task : help_tasks()) text += fmt::format("  {:<45}{}\n", task.question, comma_list(task.commands));
   text += '\n';
@@ -134,7 +121,7 @@ std::string overview() {
     }
     const std::string all = fmt::format("{}: {}", heading, fmt::join(names, ", "));
     std::string_view begin;
-    for (const std::string_view line : wrap(all, text_width() - indent)) {
+    for (const std::string_view line : wrap(all, width - indent)) {
       text += fmt::format("{}{}\n", begin, line);
       begin = "  ";
     }
@@ -144,22 +131,22 @@ std::string overview() {
          "`ibtool help cable` what has to do with cables, `ibtool help --all` summaries.\n";
 }
 
-std::string hits_text(const HelpHits& hits) {
+std::string hits_text(const HelpHits& hits, std::size_t width) {
   constexpr std::size_t most_options = 12;
   HelpRows rows;
   for (const CommandInfo* command : hits.commands) rows.emplace_back(listed_name(*command), command->summary);
-  std::string text = help_table(rows);
+  std::string text = help_table(rows, width);
   rows.clear();
   for (const HelpHits::OfOption& hit : hits.options) {
     if (rows.size() < most_options)
       rows.emplace_back(hit.command == nullptr ? hit.option : fmt::format("{} {}", hit.command->name, hit.option), hit.help);
   }
-  if (!rows.empty()) text += fmt::format("{}Options:\n{}", text.empty() ? "" : "\n", help_table(rows));
+  if (!rows.empty()) text += fmt::format("{}Options:\n{}", text.empty() ? "" : "\n", help_table(rows, width));
   if (hits.options.size() > rows.size()) text += fmt::format("  and {} more\n", hits.options.size() - rows.size());
   std::vector<std::string_view> names;
   for (const CommandInfo* command : hits.pages) names.push_back(command->name);
   if (!names.empty())
-    text += fmt::format("{}{}", text.empty() ? "" : "\n", paragraphs(fmt::format("Manual pages: {}", fmt::join(names, ", "))));
+    text += fmt::format("{}{}", text.empty() ? "" : "\n", paragraphs(fmt::format("Manual pages: {}", fmt::join(names, ", ")), width));
   return text;
 }
 
@@ -168,18 +155,17 @@ std::string usage_line(const CommandInfo& command, const OptionSet& set) {
   return fmt::format("ibtool {}{}{}", command.name, operands.empty() ? "" : " ", operands);
 }
 
-std::string command_help(const CommandInfo& command, const OptionSet& set) {
-  return fmt::format("{}\nUsage: {}\n\n{}\nExamples:\n{}\nManual page: man ibtool-{}\n",
-                     fmt::join(wrap(command.summary, text_width()), "\n"), usage_line(command, set), rest_of_help(set),
-                     examples_text(command), command.name);
+std::string command_help(const CommandInfo& command, const OptionSet& set, std::size_t width) {
+  return fmt::format("{}\nUsage: {}\n\n{}\nExamples:\n{}\nManual page: man ibtool-{}\n", fmt::join(wrap(command.summary, width), "\n"),
+                     usage_line(command, set), rest_of_help(set, width), examples_text(command, width), command.name);
 }
 
-std::string diags_usage(const OptionSet& set) {
+std::string diags_usage(const OptionSet& set, std::size_t width) {
   const std::string operands = set.operand_line();
-  return fmt::format("Usage: {} [options]{}{}\n\n{}\n", set.program(), operands.empty() ? "" : " ", operands, rest_of_help(set));
+  return fmt::format("Usage: {} [options]{}{}\n\n{}\n", set.program(), operands.empty() ? "" : " ", operands, rest_of_help(set, width));
 }
 
-std::string help_of(const CommandInfo& info) {
+std::string help_of(const CommandInfo& info, std::size_t width) {
   const std::unique_ptr<Command> command = info.make();
   const World world;
   CommonOptions common;
@@ -187,7 +173,7 @@ std::string help_of(const CommandInfo& info) {
   General general;
   OptionSet set;
   add_options(info, *command, set, common, general);
-  return command_help(info, set);
+  return command_help(info, set, width);
 }
 
 }  // namespace ib::tools

@@ -19,7 +19,8 @@ std::string counted(std::uint64_t number) {
   return text;
 }
 
-ProgressLine::ProgressLine(async::Loop& loop, std::FILE* file, Log& log) : loop_(loop), log_(log), line_(file), begin_(loop.now()) {
+ProgressLine::ProgressLine(async::Loop& loop, const World& world)
+    : loop_(loop), log_(*world.log), line_(world.err, !world.is_dumb), begin_(loop.now()) {
   if (!line_.is_terminal()) return;
   loop_.arm(*this, begin_ + patience);
   log_.before_output([this] { interrupt(); });

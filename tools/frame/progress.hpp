@@ -12,16 +12,17 @@
 #include "base/log.hpp"
 #include "mad/stats.hpp"
 #include "report/progress.hpp"
+#include "tools/frame/world.hpp"
 
 namespace ib::tools {
 
 /// "1,284 nodes, 31,877 MADs (12 tried again, 3 lost), 15,200/s, 2 s". The line is shown when nothing was written for a second, and is
-/// erased before anything else is written (Log::about_to_write()). If `file` is not a terminal, nothing is shown. A Log has at most one
+/// erased before anything else is written (Log::about_to_write()). If World::err is not a terminal, nothing is shown. A Log has at most one
 /// ProgressLine.
 class ProgressLine final : private async::Timer {
  public:
-  /// `file` and `log`, which must outlive this, write to the same place.
-  ProgressLine(async::Loop& loop, std::FILE* file, Log& log);
+  /// `world` must outlive this.
+  ProgressLine(async::Loop& loop, const World& world);
   ~ProgressLine() override { stop(); }
 
   /// Sets the number of `unit` ("nodes", "ports") that are found or done; `all` is their total, 0 if that is not known.

@@ -123,7 +123,7 @@ int run_command(const CommandInfo& info, std::span<const std::string> args, cons
     world.log->error(fmt::format("{}: {} (see ibtool help {})", info.name, error.message(), info.name));
     return static_cast<int>(Exit::usage);
   }
-  if (general.help) return print(world, command_help(info, set));
+  if (general.help) return print(world, command_help(info, set, world.help_width));
   if (general.version) return print_version(world);
   World again = world;
   try {
@@ -137,7 +137,7 @@ int run_command(const CommandInfo& info, std::span<const std::string> args, cons
 
 /// Runs `ibtool …`: finds the command, or handles the options of the program itself.
 int run_ibtool(std::span<const std::string> args, const World& world) {
-  if (args.empty() || args[0] == "--help" || args[0] == "-h") return print(world, overview());
+  if (args.empty() || args[0] == "--help" || args[0] == "-h") return print(world, overview(world.help_width));
   if (args[0] == "--version" || args[0] == "-V") return print_version(world);
   // Options of all commands may stand before the name.
   std::size_t at = 0;
@@ -176,8 +176,8 @@ int execute_diags(Command& command, const CommandInfo& info, std::string_view ca
     return emit.diags_status();
   } catch (const DiagsUsage& usage) {
     emit.text().flush();
-    print_on_stderr(world, usage.message() + (set.is_perl() ? "" : "\n" + diags_usage(set)));
-    if (set.is_perl()) emit.text().write(diags_usage(set));
+    print_on_stderr(world, usage.message() + (set.is_perl() ? "" : "\n" + diags_usage(set, world.help_width)));
+    if (set.is_perl()) emit.text().write(diags_usage(set, world.help_width));
     return 2;
   } catch (const DiagsExit& end) {
     emit.text().flush();

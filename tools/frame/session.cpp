@@ -24,7 +24,7 @@ Session::Session(const World& world, MakeManners make_manners, std::string_view 
       operands_(std::move(operands)),
       manners_(make_manners(*this)),
       host_(world, std::move(options), manners_->port_choice()),
-      progress_(loop, world.err, *world.log),
+      progress_(loop, world),
       stack_(host_, loop, stack_manners()),
       targets_(stack_, target_callbacks()) {}
 

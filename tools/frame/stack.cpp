@@ -207,7 +207,7 @@ void Stack::aim_sets(std::optional<path::Path> node, std::optional<unsigned> por
 
 void Stack::make_cache(const std::string& file) {
   const auto lost = [this](const Error& error) { warn(fmt::format("{}; what is read is not kept", error.message())); };
-  cache_ = std::make_unique<snapshot::Cache>(below_top(), file, host_.options().keys, lost);
+  cache_ = std::make_unique<snapshot::Cache>(below_top(), file, host_.options().keys, lost, loop().clock());
 }
 
 void Stack::begin_cache(const std::string& file, const subnet::SweptSubnet& fabric, bool fdr10) {

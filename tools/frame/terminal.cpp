@@ -5,30 +5,30 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
+#include <cstdio>
+
+#include "tools/frame/world.hpp"
 
 namespace ib::tools {
-namespace {
 
-bool is_set(const char* name) {
-  const char* value = std::getenv(name);
-  return value != nullptr && *value != 0;
+bool is_terminal(std::FILE* file) {
+  const int fd = ::fileno(file);
+  return fd >= 0 && ::isatty(fd) == 1;
 }
 
-}  // namespace
-
-Terminal terminal_of(std::FILE* file) {
-  const int fd = ::fileno(file);
-  if (fd < 0 || ::isatty(fd) != 1) return {};
-  Terminal terminal;
+TerminalSize terminal_size(std::FILE* file) {
+  if (!is_terminal(file)) return {};
+  TerminalSize terminal;
   winsize size{};
-  if (::ioctl(fd, TIOCGWINSZ, &size) == 0) {
+  if (::ioctl(::fileno(file), TIOCGWINSZ, &size) == 0) {
     if (size.ws_col != 0) terminal.width = size.ws_col;
     if (size.ws_row != 0) terminal.height = size.ws_row;
   }
-  const char* kind = std::getenv("TERM");
-  terminal.has_colours = !is_set("NO_COLOR") && !(kind != nullptr && std::string_view(kind) == "dumb");
   return terminal;
+}
+
+Terminal terminal_of(const World& world) {
+  return {terminal_size(world.out), is_terminal(world.out) && !world.no_colours && !world.is_dumb};
 }
 
 std::vector<std::string_view> wrap(std::string_view text, std::size_t width) {

@@ -10,12 +10,19 @@
 
 namespace ib::tools {
 
-struct Terminal {
+struct World;
+
+struct TerminalSize {
   std::optional<std::size_t> width, height;  ///< columns and lines; absent: the stream is no terminal, or does not know
-  bool has_colours{};                        ///< false also where NO_COLOR is set, or TERM is "dumb"
+};
+struct Terminal : TerminalSize {
+  bool has_colours{};  ///< false also where the user wants none
 };
 
-Terminal terminal_of(std::FILE* file);
+bool is_terminal(std::FILE* file);
+TerminalSize terminal_size(std::FILE* file);
+/// The terminal that gets the results of a run.
+Terminal terminal_of(const World& world);
 
 /// The lines of `text`, broken between words at `width` bytes. A longer word has a line of its own.
 std::vector<std::string_view> wrap(std::string_view text, std::size_t width);

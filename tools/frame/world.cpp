@@ -20,6 +20,13 @@ std::optional<std::string> environment(const char* name) {
   return value != nullptr && *value != '\0' ? std::optional<std::string>(value) : std::nullopt;
 }
 
+/// The width of help texts on a terminal of that many columns.
+std::size_t help_width(const std::optional<std::string>& columns) {
+  constexpr int least = 40, margin = 2;
+  const int given = columns ? std::atoi(columns->c_str()) : 0;
+  return given > least ? static_cast<std::size_t>(given - margin) : World().help_width;
+}
+
 /// The path by which the kernel ran this program.
 std::string executable() {
   const unsigned long text = getauxval(AT_EXECFN);
@@ -41,6 +48,10 @@ World this_host() {
   world.cache = environment("IBTOOL_CACHE");
   world.node_name_maps = {formats::node_name_map_files.begin(), formats::node_name_map_files.end()};
   world.diags_release = &diags_release(diags_version);
+  world.help_width = help_width(environment("COLUMNS"));
+  world.is_dumb = environment("TERM") == "dumb";
+  world.no_colours = environment("NO_COLOR").has_value();
+  world.diags_directory = environment("IBPATH").value_or(world.diags_directory);
   world.executable = executable();
   world.read_link = read_link;
   return world;

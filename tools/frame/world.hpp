@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The interface between a run of the program and the outside. main() passes this host. Tests pass a fabric in memory, a clock
-// that jumps, and their own streams. A command uses nothing outside in any other way.
+// that jumps, and their own streams. A command uses nothing outside in any other way: tests/lint refuses the environment, the time of day
+// and the standard streams elsewhere.
 #pragma once
 
 #include <cstdio>
@@ -42,6 +43,10 @@ struct World {
   std::vector<std::string> node_name_maps{};
   /// The release of infiniband-diags that a legacy name stands in for.
   const DiagsRelease* diags_release = &diags_releases.front();
+  std::size_t help_width = 78;                ///< the columns of help texts (COLUMNS)
+  bool is_dumb{};                             ///< the terminal erases no lines and has no colours (TERM=dumb)
+  bool no_colours{};                          ///< the user wants no colours (NO_COLOR)
+  std::string diags_directory = "/usr/sbin";  ///< the programs of infiniband-diags in messages of its scripts (IBPATH)
   /// The path by which the kernel ran this program (AT_EXECFN). Empty: not known.
   std::string executable{};
   /// The text of a symbolic link. Nothing if the file is not a symbolic link or cannot be read.

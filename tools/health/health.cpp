@@ -140,7 +140,7 @@ class Health final : public Command {
     Input input(fabric.subnet, fabric.failures, wanted_.thresholds);
     if (const auto* compared = baseline.compare(fabric.subnet)) input.compare_with(*compared);
     const Diagnosis diagnosis = co_await diagnose(session, fabric, wanted_, scope, input);
-    const Telling how{scope, session.options().verbosity > 0, {}, &input.phy, terminal_of(session.world().out)};
+    const Telling how{scope, session.options().verbosity > 0, {}, &input.phy, terminal_of(session.world())};
     HealthReport(fabric, baseline.fabric(), wanted_, diagnosis, how).emit(emit, table_, session.world().out);
   }
 
@@ -149,7 +149,7 @@ class Health final : public Command {
     const Fabric fabric = own_node(session);
     const Diagnosis diagnosis = examine_down_port(session, fabric, wanted_, former);
     const Scope all;
-    const Telling how{all, true, session.stack().down_text(), {}, terminal_of(session.world().out)};
+    const Telling how{all, true, session.stack().down_text(), {}, terminal_of(session.world())};
     HealthReport(fabric, former.fabric(), wanted_, diagnosis, how).emit(emit, table_, session.world().out);
   }
 
@@ -176,7 +176,7 @@ class Health final : public Command {
       diagnosis = examine(input, wanted_.selection);
     }
     const Scope all;
-    const Telling how{all, session.options().verbosity > 0, {}, {}, terminal_of(session.world().out)};
+    const Telling how{all, session.options().verbosity > 0, {}, {}, terminal_of(session.world())};
     HealthReport(fabric, nullptr, wanted_, diagnosis, how).emit(emit, table_, session.world().out);
     if (wanted_.state) save_state(*wanted_.state, fabric.subnet, session.loop(), readings.history());
   }

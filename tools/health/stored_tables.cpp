@@ -36,7 +36,7 @@ std::string firmware_text(Bytes answer) {
 }
 
 /// The end port by which each node was swept.
-std::vector<PortIndex> end_ports(const subnet::Subnet& subnet) {
+std::vector<PortIndex> swept_ports(const subnet::Subnet& subnet) {
   std::vector<PortIndex> ports;
   for (subnet::NodeIndex index = 0; index < subnet.nodes().size(); ++index) {
     const subnet::Node& node = subnet.node(index);
@@ -78,7 +78,7 @@ async::Task<BaselineTables> tables_in_file(snapshot::StoredFabric& stored) {
     }
   }
   if (stored.has_part("vendor")) {
-    std::vector<PortIndex> ports = end_ports(then.subnet);
+    std::vector<PortIndex> ports = swept_ports(then.subnet);
     subnet::SurveyOptions options(start);
     co_await survey_firmware(transactor, std::move(options), std::move(ports), then);
   }
@@ -95,7 +95,7 @@ async::Task<> read_firmware(Session& session, Fabric& fabric, subnet::PortPaths&
     co_return;
   }
   co_await read_service_levels_once(session, paths);
-  std::vector<PortIndex> ports = end_ports(input.subnet);
+  std::vector<PortIndex> ports = swept_ports(input.subnet);
   std::erase_if(ports, [&](PortIndex at) { return !known.contains(input.subnet.node(input.subnet.port(at).node).guid()); });
   subnet::SurveyOptions options = gmp_survey(session, paths);
   subnet::Failures failures = co_await survey_firmware(session.transactor(), std::move(options), std::move(ports), input);

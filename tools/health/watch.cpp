@@ -72,9 +72,9 @@ void Watch::report_down_port(const std::string& time) {
   StoredBaseline former = former_fabric(session_, wanted_);
   const Diagnosis diagnosis = examine_down_port(session_, own, wanted_, former);
   const Scope all;
-  emit_round(HealthReport(own, former.fabric(), wanted_, diagnosis,
-                          {all, true, session_.stack().down_text(), {}, terminal_of(session_.world().out)}),
-             time);
+  emit_round(
+      HealthReport(own, former.fabric(), wanted_, diagnosis, {all, true, session_.stack().down_text(), {}, terminal_of(session_.world())}),
+      time);
   lost_ = session_.stack().down_text();
   close();
 }
@@ -98,7 +98,7 @@ async::Task<Scope> Watch::scope_of(Fabric& now) {
 void Watch::report(const Fabric& now, const Diagnosis& diagnosis, const Input& input, const Scope& scope, const std::string& time) {
   const Fabric* before = stored_.fabric() != nullptr ? stored_.fabric() : before_ ? &*before_ : nullptr;
   emit_round(HealthReport(now, before, wanted_, diagnosis,
-                          {scope, session_.options().verbosity > 0, {}, &input.phy, terminal_of(session_.world().out)}),
+                          {scope, session_.options().verbosity > 0, {}, &input.phy, terminal_of(session_.world())}),
              time);
 }
 
@@ -114,7 +114,7 @@ void Watch::emit_round(const HealthReport& report, const std::string& time) {
     report.visit(sink);
     sink.end_object();
   } else {
-    if (::isatty(::fileno(session_.world().out)) == 1) emit_.text().write("\033[H\033[2J");
+    if (is_terminal(session_.world().out)) emit_.text().write("\033[H\033[2J");
     emit_.text().print("{}\n", time);
     report.text(emit_.text());
     emit_.text().write("\n");

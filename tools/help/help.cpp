@@ -91,17 +91,18 @@ class Help final : public Command {
     set.notes("WORD is a command, or any words: help then lists the commands and options that fit, and the manual pages that have them.");
     add_common(set, common, group_output);
   }
-  async::Task<> run(Session&, Emit& emit) override {
+  async::Task<> run(Session& session, Emit& emit) override {
+    const std::size_t width = session.world().help_width;
     const CommandInfo* info = words_.size() == 1 ? find_command(words_.front()) : nullptr;
     const std::vector<const CommandInfo*> every(commands().begin(), commands().end());
     if (words_.empty()) {
-      emit(HelpReport(every, all_ ? command_list() : overview()));
+      emit(HelpReport(every, all_ ? command_list(width) : overview(width)));
     } else if (info != nullptr) {
-      emit(HelpReport({info}, help_of(*info) + others_text(*info)));
+      emit(HelpReport({info}, help_of(*info, width) + others_text(*info)));
     } else {
       const HelpHits hits = search_help(words_);
       if (!hits.any()) throw no_such_command(fmt::format("{}", fmt::join(words_, " ")));
-      emit(HelpReport(hits.commands, hits_text(hits)));
+      emit(HelpReport(hits.commands, hits_text(hits, width)));
     }
     co_return;
   }

@@ -174,7 +174,7 @@ class Ibidsverify final : public Command {
     co_await discover(session, discovery_, fabric);
     IdsReport report(fabric);
     report.verbose = session.options().verbosity > 0;
-    report.colour = !plain_ && terminal_of(session.world().out).has_colours;
+    report.colour = !plain_ && terminal_of(session.world()).has_colours;
     IdsCheck check(fabric.subnet);
     for (const NodeIndex at : subnet::breadth_first(fabric.subnet)) {
       for (const PortIndex port : end_ports(fabric.subnet, at)) report.rows.push_back(check.check(port));

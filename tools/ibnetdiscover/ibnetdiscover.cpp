@@ -32,7 +32,7 @@ using subnet::NodeKind;
 /// What both command lines say about the output.
 struct ShownTopology {
   bool lists{}, ports{}, full{}, grouping{}, max_hops{};
-  std::time_t time = std::time(nullptr);  ///< of the fabric
+  std::time_t time{};  ///< of the fabric
   DiffOptions diff = topology_diff_options();
 };
 
@@ -58,7 +58,8 @@ std::time_t time_of_fabric(Session& session, const std::optional<std::string>& l
   std::optional<std::int64_t> ended;
   if (load_cache && snapshot::is_snapshot_file(*load_cache)) ended = snapshot::open_fabric(*load_cache)->ended();
   if (!load_cache && session.options().from) ended = session.stored().ended();
-  return ended ? static_cast<std::time_t>(std::clamp<std::int64_t>(*ended / a_second, 0, last)) : std::time(nullptr);
+  return ended ? static_cast<std::time_t>(std::clamp<std::int64_t>(*ended / a_second, 0, last))
+               : std::chrono::system_clock::to_time_t(session.loop().clock().wall_time());
 }
 
 struct TopologyReport final : FabricReport {

@@ -137,7 +137,8 @@ class Ibqueryerrors final : public Command {
     checked_.shows_links = wanted_.report_port || emit.json() || table_.given();
     read.nodes = co_await checked_.find(session, fabric);
     if (asks_) require_agreement(session.world(), fmt::format("Reset counters of {} nodes?", read.nodes.size()));
-    read_thresholds(session.log());
+    const std::optional<std::string>& file = wanted_.threshold_file;
+    rules_.take(file ? counters::ErrorThresholds::given(*file) : counters::ErrorThresholds::of_site(session.log()));
     subnet::PortPaths& paths = read.paths.emplace(fabric.subnet, session.here());
     co_await checked_.find_paths(session, paths, fabric, read.nodes);
     if (interval_.repeats()) {
@@ -148,23 +149,6 @@ class Ibqueryerrors final : public Command {
   }
 
  private:
-  /// A line of -T that is none is refused: its counter would have a threshold that nobody has chosen.
-  void read_thresholds(Log& log) {
-    const std::string file = wanted_.threshold_file.value_or(counters::default_error_thresholds_file);
-    counters::ErrorThresholds thresholds;
-    try {
-      thresholds = counters::ErrorThresholds::read(file);
-    } catch (const Error&) {
-      if (wanted_.threshold_file) throw UsageError(fmt::format("{}: this file can not be read", file));
-    }
-    for (const auto& line : thresholds.bad_lines()) {
-      const std::string why = fmt::format("{}:{}: {}", file, line.number, line.why);
-      if (wanted_.threshold_file) throw UsageError(why);
-      log.warning(why);
-    }
-    rules_.take(thresholds);
-  }
-
   /// The number of ports of a node whose counters were not read. Of a switch that has more ports than were found, these are among them.
   static std::size_t unread_ports(const subnet::Subnet& subnet, const counters::PmaNode& node) {
     if (node.ports.empty()) return any_read(node) ? 0 : counters::countable_ports(subnet, node.node).size();
@@ -281,22 +265,16 @@ class Ibqueryerrors final : public Command {
   }
 
   async::Task<> watch_once(Session& session, Emit& emit, WatchedFabric& watched, Round round) {
-    const bool is_new = co_await watched.renew();
+    co_await watched.renew();
     const RoundFabric& of = watched.now();
-    if (is_new) {
-      pmas_ = {};
-      history_.keep_nodes_of(of.fabric.subnet);
-    }
     GrowthReport report(of.fabric, wanted_, rules_);
     report.round = std::move(round);
     counters::ReadingPlan plan;
     plan.owners = owner_transactor(session);
     plan.ports = counters::ReadingPlan::Ports::each;
     plan.counts = counts_of(wanted_);
-    plan.pmas = &pmas_;
-    plan.on_node = [&](const counters::PmaNode& node) { report.take(node, history_, emit.json() ? nullptr : &emit.text()); };
-    counters::PmaReadings readings = co_await read_ports(session, of.fabric, *of.paths, of.nodes, std::move(plan));
-    watched.take(readings);
+    plan.on_node = [&](const counters::PmaNode& node) { report.take(node, watched.history(), emit.json() ? nullptr : &emit.text()); };
+    counters::PmaReadings readings = co_await watched.read(std::move(plan));
     report.add_failures(session, std::move(readings.failures));
     emit(report);
     emit.raise(of.nodes.empty() ? Exit::incomplete : report.status());
@@ -309,8 +287,6 @@ class Ibqueryerrors final : public Command {
   Interval interval_;
   TableOptions table_;
   std::vector<report::Column<ErrorLine>> columns_;
-  counters::KnownPmas pmas_;
-  counters::CounterHistory history_;
   bool ignored_{}, yes_{};
   bool asks_{};  ///< before it resets the counters of the whole fabric
 };

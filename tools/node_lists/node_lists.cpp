@@ -183,7 +183,7 @@ class ListScripts final : public Command {
     }
     for (const NodeKind kind : scripts_) {
       std::string& buffer = out.buffer();
-      list_topology(buffer, failure_line(ibnetdiscover(), failure_), kind);
+      list_topology(buffer, failure_line(ibnetdiscover(session.world()), failure_), kind);
     }
     emit.set_diags_status(diags_failed);
   }
@@ -194,10 +194,7 @@ class ListScripts final : public Command {
   }
 
   /// The name by which the scripts call ibnetdiscover; it is in the error messages.
-  static std::string ibnetdiscover() {
-    const char* directory = std::getenv("IBPATH");
-    return std::string(directory != nullptr && *directory != '\0' ? directory : "/usr/sbin") + "/ibnetdiscover";
-  }
+  static std::string ibnetdiscover(const World& world) { return world.diags_directory + "/ibnetdiscover"; }
 
   async::Task<> sweep(Session& session, LibibnetdiscFabric& fabric) {
     for (std::size_t script = 0; script < scripts_.size(); ++script) {  // each prints why it cannot open the port

@@ -454,19 +454,11 @@ class Ibswportwatch final : public Perfquery {
 
   async::Task<> run(Session& session, Emit& emit) override {
     if (port_) wanted_.ports = {*port_};
-    if (above_) thresholds_ = read_thresholds();
+    if (above_) thresholds_ = counters::ErrorThresholds::given_or_usual(file_, session.log());
     return Perfquery::run(session, emit);
   }
 
  private:
-  counters::ErrorThresholds read_thresholds() const {
-    if (!file_) return counters::ErrorThresholds::usual();
-    counters::ErrorThresholds thresholds = counters::ErrorThresholds::read(*file_);
-    if (thresholds.bad_lines().empty()) return thresholds;
-    const auto& line = thresholds.bad_lines().front();
-    throw UsageError(fmt::format("{}:{}: {}", *file_, line.number, line.why));
-  }
-
   std::optional<std::uint8_t> port_;
   std::optional<std::string> file_;
   bool above_{};

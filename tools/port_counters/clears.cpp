@@ -9,10 +9,11 @@
 #include "iba/text.hpp"
 #include "subnet/model/find_port.hpp"
 #include "subnet/model/names.hpp"
+#include "subnet/model/order.hpp"
 #include "subnet/model/port_paths.hpp"
 #include "tools/frame/commands.hpp"
-#include "tools/shared/check_rows.hpp"
 #include "tools/shared/consent.hpp"
+#include "tools/shared/fabric.hpp"
 #include "tools/shared/survey.hpp"
 
 namespace ib::tools {
@@ -92,7 +93,7 @@ class Clear final : public Command {
     std::vector<PortIndex> chosen;
     if (whole) {
       co_await discover(session, discovery_, fabric);
-      chosen = end_ports(fabric.subnet);
+      chosen = subnet::end_ports(fabric.subnet);
     } else {
       const PortIndex named = co_await find_target(session, fabric);
       chosen.push_back(named);

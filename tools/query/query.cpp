@@ -20,7 +20,7 @@
 #include "subnet/set/set_target.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/session.hpp"
-#include "tools/shared/field_assignments.hpp"
+#include "tools/query/field_assignments.hpp"
 #include "tools/shared/records_report.hpp"
 #include "tools/shared/secrets.hpp"
 #include "tools/shared/vs_keys.hpp"

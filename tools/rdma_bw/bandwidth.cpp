@@ -120,7 +120,8 @@ async::Task<std::size_t> BandwidthEnd::completions(std::span<ibv_wc> into) {
 
 async::Task<async::Duration> BandwidthEnd::write(std::function<void(std::uint32_t)> progress) {
   std::array<ibv_wc, 64> done{};
-  const auto began = std::chrono::steady_clock::now();
+  async::Loop& loop = co_await async::current_loop;
+  const async::Time began = loop.now();
   std::uint32_t posted = 0, written = 0;
   while (written < plan_.iterations) {
     for (; posted < plan_.iterations && posted - written < plan_.depth; ++posted) post();
@@ -129,7 +130,7 @@ async::Task<async::Duration> BandwidthEnd::write(std::function<void(std::uint32_
     written += static_cast<std::uint32_t>(count);
     progress(written);
   }
-  co_return std::chrono::steady_clock::now() - began;
+  co_return loop.now() - began;
 }
 
 }  // namespace ib::tools

@@ -90,7 +90,8 @@ async::Task<std::string> why_read_anew(Session& session, const DiscoveryOptions&
     co_return error.message();
   }
   if (is_refresh) co_return "all is read anew";
-  const snapshot::CacheTerms terms{session.end_port(), options.cache_age.value_or(usual_age), session.options().keys, options.fdr10};
+  const snapshot::CacheTerms terms{session.end_port(), session.loop().clock().wall_time(), options.cache_age.value_or(usual_age),
+                                   session.options().keys, options.fdr10};
   std::string why = why_unfit(*cache, stored, terms);
   if (why.empty()) {
     const bool is_silent = co_await is_silent_as_then(session, options, stored);

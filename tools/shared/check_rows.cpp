@@ -4,14 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <utility>
 
 #include "base/escape.hpp"
-#include "base/log.hpp"
 #include "iba/text.hpp"
 #include "subnet/model/names.hpp"
-#include "subnet/model/order.hpp"
 
 namespace ib::tools {
 namespace {
@@ -23,20 +20,6 @@ using subnet::PortIndex;
 constexpr std::string_view red = "1;31", green = "1;32", blue = "1;34";
 constexpr std::string_view kind_words[] = {"node", "port", "errors"};
 constexpr CheckKind kinds[] = {CheckKind::node, CheckKind::port, CheckKind::errors};
-
-std::string_view type_words(NodeKind kind) {
-  switch (kind) {
-    case NodeKind::ca:
-      return "Channel Adapter";
-    case NodeKind::sw:
-      return "Switch";
-    case NodeKind::router:
-      return "Router";
-    case NodeKind::other:
-      break;
-  }
-  return "Node";
-}
 
 std::string_view relation_words(Finding::Relation relation) {
   constexpr std::string_view words[] = {"equal", "not_equal", "at_most"};
@@ -97,10 +80,6 @@ std::vector<report::Column<CheckLine>> all_check_columns() {
   return columns;
 }
 
-std::string bad_line(const std::string& file, const counters::ErrorThresholds::BadLine& line) {
-  return fmt::format("{}:{}: {}", harmless(file), line.number, line.why);
-}
-
 }  // namespace
 
 std::span<const report::Column<CheckLine>> check_columns() {
@@ -145,7 +124,8 @@ std::string CheckReport::header(const CheckRow& row) const {
   const unsigned lid = subnet.lid(row.port).value;
   if (row.kind == CheckKind::node) {
     const std::string number = node.kind() == NodeKind::sw ? "" : fmt::format(" port {}", port.number);
-    return fmt::format("# Checking {}: nodeguid {} lid {}{}\nNode check lid {}:", type_words(node.kind()), to_text(node.guid()), lid,
+    const std::string_view type = smp::to_text(node.info.node_type);
+    return fmt::format("# Checking {}: nodeguid {} lid {}{}\nNode check lid {}:", type.empty() ? "Node" : type, to_text(node.guid()), lid,
                        number, lid);
   }
   const std::string_view called = subnet::name_of(node, &fabric.names);
@@ -166,12 +146,12 @@ void CheckReport::text(TextOut& out) const {
     out.print("{} {}\n", header(row), verdict);
     const std::string where = row.kind == CheckKind::node ? "" : ": " + place(row);
     for (const Finding& finding : row.findings) {
-      if (finding.error && errors_apart) continue;
+      if (finding.error && one) continue;
       const std::string line = fmt::format("{}: {}{}", finding.error ? "#error" : "#warn", finding.sentence(), where);
       out.print("{}\n", coloured(finding.error ? red : blue, line));
     }
   }
-  if (!summary) return;
+  if (one) return;
   const Counts& nodes = counts(CheckKind::node);
   out.print("## Summary: {} nodes checked, {} bad nodes found\n", nodes.checked, nodes.bad);
   const Counts& ports = counts(CheckKind::port);
@@ -203,38 +183,6 @@ void CheckReport::visit(report::Sink& sink) const {
     sink.end_object();
   });
   visit_failures(sink);
-}
-
-std::vector<PortIndex> end_ports(const subnet::Subnet& subnet) {
-  std::vector<PortIndex> ports;
-  for (const subnet::NodeIndex at : subnet::breadth_first(subnet)) {
-    const subnet::Node& node = subnet.node(at);
-    if (node.kind() == NodeKind::sw) {
-      ports.push_back(node.first_port);
-      continue;
-    }
-    for (unsigned number = 1; number < node.slots; ++number) {
-      const PortIndex port = subnet.port_of(at, number);
-      if (subnet.port(port).has_info || subnet.port(port).peer != subnet::none || number == node.entry_port) ports.push_back(port);
-    }
-  }
-  return ports;
-}
-
-counters::ErrorThresholds read_thresholds(Log& log, const std::optional<std::string>& file) {
-  if (file) {
-    counters::ErrorThresholds thresholds = counters::ErrorThresholds::read(*file);
-    if (!thresholds.bad_lines().empty()) throw UsageError(bad_line(*file, thresholds.bad_lines().front()));
-    return thresholds;
-  }
-  counters::ErrorThresholds thresholds = counters::ErrorThresholds::usual();
-  try {
-    thresholds.add(counters::ErrorThresholds::read(counters::default_error_thresholds_file));
-  } catch (const SysError& error) {  // the default file of the site may be missing or unreadable
-    if (error.code() != ENOENT && error.code() != EACCES) throw;
-  }
-  for (const auto& line : thresholds.bad_lines()) log.warning(bad_line(counters::default_error_thresholds_file, line));
-  return thresholds;
 }
 
 }  // namespace ib::tools

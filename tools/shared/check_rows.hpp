@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "counters/thresholds.hpp"
 #include "subnet/model/port_checks.hpp"
 #include "tools/shared/fabric.hpp"
 #include "tools/shared/fabric_columns.hpp"
@@ -46,8 +45,7 @@ class CheckReport final : public FabricReport {
   bool verbose{};        ///< print rows without findings too
   bool colour{};         ///< print colours
   bool describes{true};  ///< rows of ports include the name of the node
-  bool summary{true};    ///< print the summary
-  bool errors_apart{};   ///< errors are printed on stderr, not in the rows
+  bool one{};            ///< of one node or port: there is no summary, and errors are printed on stderr, not in the rows
 
   /// Counts and prints a row. A row for all ports of a switch is not counted.
   void add(CheckRow row);
@@ -79,12 +77,5 @@ class CheckReport final : public FabricReport {
   std::array<Counts, 3> counts_{};
   std::array<bool, 3> has_{};
 };
-
-/// The end ports of a fabric, node by node in the order of breadth_first(): port 0 of a switch, the known ports of the others.
-std::vector<subnet::PortIndex> end_ports(const subnet::Subnet& subnet);
-
-/// Reads the thresholds. If `file` is given, only its thresholds apply. Otherwise the built-in thresholds apply, changed by the default
-/// file of the site. An invalid line of `file` throws UsageError. An invalid line of the default file is a warning.
-counters::ErrorThresholds read_thresholds(Log& log, const std::optional<std::string>& file);
 
 }  // namespace ib::tools

@@ -2,16 +2,16 @@
 #include "tools/shared/consent.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cstdio>
 
 #include "base/error.hpp"
 #include "tools/frame/diags_words.hpp"
+#include "tools/frame/terminal.hpp"
 
 namespace ib::tools {
 
-bool can_ask(const World& world) { return ::isatty(::fileno(world.in)) == 1 && ::isatty(::fileno(world.err)) == 1; }
+bool can_ask(const World& world) { return is_terminal(world.in) && is_terminal(world.err); }
 
 bool agrees(const World& world, std::string_view question) {
   print_on_stderr(world, fmt::format("{} [y/N] ", question));

@@ -9,6 +9,7 @@
 
 #include "base/escape.hpp"
 #include "subnet/model/names.hpp"
+#include "subnet/model/rate.hpp"
 #include "tools/frame/options.hpp"
 #include "tools/shared/libibnetdisc.hpp"
 
@@ -32,53 +33,6 @@ std::string node_id(const Node& node) {
   return fmt::format("\"{}-{:016x}\"", letter, node.guid().value);
 }
 
-std::string_view basic_speed(unsigned code) {
-  switch (code) {
-    case 1:
-      return "SDR";
-    case 2:
-      return "DDR";
-    case 4:
-      return "QDR";
-    default:
-      return "???";
-  }
-}
-
-std::string_view extended_speed(unsigned code) {
-  switch (code) {
-    case 1:
-      return "FDR";
-    case 2:
-      return "EDR";
-    case 4:
-      return "HDR";
-    case 8:
-      return "NDR";
-    case 32:
-      return "XDR";
-    default:
-      return "???";
-  }
-}
-
-std::string_view width(unsigned code) {
-  switch (code) {
-    case 1:
-      return "1x";
-    case 2:
-      return "4x";
-    case 4:
-      return "8x";
-    case 8:
-      return "12x";
-    case 16:
-      return "2x";
-    default:
-      return "??";
-  }
-}
-
 }  // namespace
 
 std::string DiagsTopology::clean(NodeIndex at) const { return printable(subnet_.node(at).description()); }
@@ -88,29 +42,13 @@ std::string DiagsTopology::name(NodeIndex at) const {
   return mapped ? printable_words(*mapped) : clean(at);
 }
 
-/// The text for width and speed of the port `at`. Extended speeds are used only if the CapabilityMask of its end port has their bit. There
-/// is no speed if the end port is not known.
-std::string DiagsTopology::rate(PortIndex at, PortIndex end_port, std::string_view between) const {
-  const Port& port = subnet_.port(at);
-  const Port& end = subnet_.port(end_port);
-  const smp::PortInfo info = port.info();
-  constexpr std::uint32_t extended_speeds = 1U << 14, capability_mask2 = 1U << 15;
-  constexpr std::uint16_t extended_speeds2 = 1U << 11;
-  unsigned basic = info.link_speed_active, extended = 0;
-  if (!end.has_info) {
-    basic = 0;
-  } else if (const smp::PortInfo caps = end.info(); caps.capability_mask & extended_speeds) {
-    extended = info.link_speed_ext_active;
-    const bool second = (caps.capability_mask & capability_mask2) && (caps.capability_mask2 & extended_speeds2);
-    if (second && info.link_speed_ext_active2 != 0) extended = info.link_speed_ext_active2 << 5U;
-  }
-  std::string_view speed = basic_speed(basic);
-  if (extended != 0) {
-    speed = extended_speed(extended);
-  } else if (basic == 4 && (port.fdr10 & 1U)) {
-    speed = "FDR10";
-  }
-  return fmt::format("{}{}{}", width(info.link_width_active), between, speed);
+/// The text for width and speed of a port. There is no speed if its end port, whose CapabilityMask says which speeds are valid, is not
+/// known.
+std::string DiagsTopology::rate(PortIndex at, std::string_view between) const {
+  const subnet::LinkRate now = subnet::active_rate(subnet_, at);
+  const bool has_speed = now.speed != subnet::Speed::unknown && subnet_.port(subnet_.end_port_of(at)).has_info;
+  const std::string width = now.lanes == 0 ? "??" : fmt::format("{}x", now.lanes);
+  return fmt::format("{}{}{}", width, between, has_speed ? subnet::name(now.speed) : "???");
 }
 
 std::string DiagsTopology::external(PortIndex at) const {
@@ -219,7 +157,7 @@ void DiagsTopology::switch_port(std::string& out, PortIndex at) const {
   const Node& remote = subnet_.node(peer.node);
   print(out, "[{}]{}\t{}[{}]{}", port.number, external(at), node_id(remote), peer.number, external(port.peer));
   if (remote.kind() != NodeKind::sw) print(out, "({:x}) ", peer.guid.value);
-  print(out, "\t\t# \"{}\" lid {} {}", name(peer.node), subnet_.lid(port.peer).value, rate(at, port0, ""));
+  print(out, "\t\t# \"{}\" lid {} {}", name(peer.node), subnet_.lid(port.peer).value, rate(at, ""));
   if (full) {
     const smp::PortInfo info = port.info();
     const unsigned speed = subnet_.port(port0).has_info ? info.link_speed_active : 0U;
@@ -241,7 +179,7 @@ void DiagsTopology::end_port(std::string& out, PortIndex at) const {
   print(out, "[{}]({:x}) \t{}[{}]{}", port.number, port.guid.value, node_id(remote), peer.number, external(port.peer));
   if (remote.kind() != NodeKind::sw) print(out, " ({:x}) ", peer.guid.value);
   print(out, "\t\t# lid {} lmc {} \"{}\" lid {} {}", subnet_.lid(at).value, subnet_.lmc(at), name(peer.node), subnet_.lid(port.peer).value,
-        rate(at, at, ""));
+        rate(at, ""));
   if (full) {
     const smp::PortInfo info = port.info();
     print(out, " s={} w={} v={}", info.link_speed_active, info.link_width_active, static_cast<unsigned>(info.vl_cap));
@@ -312,7 +250,7 @@ void DiagsTopology::ports(std::string& out, NodeIndex at) const {
     const Port& port = subnet_.port(index);
     if (!port.is_known()) continue;
     print(out, "{:>2} {:5} {:2} 0x{:016x} {}", short_type(node), subnet_.lid(index).value, number, subnet_.port_guid(index).value,
-          rate(index, subnet_.end_port_of(index), " "));
+          rate(index, " "));
     if (port.peer == none) {
       print(out, "{:36}'{}'\n", "", name(at));
       continue;

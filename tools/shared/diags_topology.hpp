@@ -27,7 +27,7 @@ class DiagsTopology {
   bool full = false;                           ///< -f
   const subnet::Grouping* grouping = nullptr;  ///< -g
   const subnet::LegacySweep* sweep = nullptr;  ///< -m: the sweep whose counts are printed
-  std::time_t time = std::time(nullptr);       ///< of the fabric, for the comment at the top
+  std::time_t time{};                          ///< of the fabric, for the comment at the top
 
   /// Appends the whole topology: the comment at the top, and the blocks of `nodes`, sorted by kind, or by chassis if there is a grouping.
   /// `drain` is called from time to time. It may remove the text from `out`.
@@ -61,7 +61,7 @@ class DiagsTopology {
   void switch_port(std::string& out, subnet::PortIndex at) const;
   void board(std::string& out, subnet::NodeIndex at, std::string_view host) const;
   void end_port(std::string& out, subnet::PortIndex at) const;
-  std::string rate(subnet::PortIndex at, subnet::PortIndex end_port, std::string_view between) const;
+  std::string rate(subnet::PortIndex at, std::string_view between) const;
   std::string external(subnet::PortIndex at) const;
 
   const subnet::Subnet& subnet_;

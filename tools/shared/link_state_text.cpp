@@ -3,29 +3,20 @@
 
 #include <fmt/format.h>
 
-#include <array>
-#include <span>
-#include <string_view>
+#include "iba-gen/smp.hpp"
 
 namespace ib::tools {
-
 namespace {
 
-/// The word for `state` of those from state 1 on.
-std::string text_of(unsigned state, std::span<const std::string_view> from_1) {
-  return state - 1 < from_1.size() ? std::string(from_1[state - 1]) : fmt::format("?? {}", state);
+template <class State>
+std::string text_of(unsigned state) {
+  const std::string_view text = state == 0 ? "" : smp::to_text(static_cast<State>(state));
+  return text.empty() ? fmt::format("?? {}", state) : std::string(text);
 }
 
 }  // namespace
 
-std::string link_state_text(unsigned state) {
-  constexpr std::array<std::string_view, 4> names{"Down", "Init", "Armed", "Active"};
-  return text_of(state, names);
-}
-
-std::string phys_link_state_text(unsigned state) {
-  constexpr std::array<std::string_view, 7> names{"Sleep", "Polling", "Disabled", "Config.Train", "Link UP", "Error Recovery", "PHY Test"};
-  return text_of(state, names);
-}
+std::string link_state_text(unsigned state) { return text_of<smp::PortState>(state); }
+std::string phys_link_state_text(unsigned state) { return text_of<smp::PortPhysicalState>(state); }
 
 }  // namespace ib::tools

@@ -6,9 +6,9 @@
 
 namespace ib::tools {
 
-/// PortState: `Down` to `Active`; `?? 9` for others.
+/// PortState: `Down`, `Active`; `?? 9` for others.
 std::string link_state_text(unsigned state);
-/// PortPhysicalState: `Sleep` to `PHY Test`, with `Link UP` for 5; `?? 9` for others.
+/// PortPhysicalState: `Polling`, `Link UP`; `?? 9` for others.
 std::string phys_link_state_text(unsigned state);
 
 }  // namespace ib::tools

@@ -69,7 +69,7 @@ std::vector<std::string> keys_of(const Columns& columns) {
 }
 
 /// The width of a table that goes to `file`.
-inline std::size_t table_width(std::FILE* file) { return terminal_of(file).width.value_or(report::unlimited_width); }
+inline std::size_t table_width(std::FILE* file) { return terminal_size(file).width.value_or(report::unlimited_width); }
 
 /// A list as a table.
 template <class Row, class Col = report::Column<Row>>

@@ -8,6 +8,7 @@
 
 #include "base/log.hpp"
 #include "tools/shared/failure_lines.hpp"
+#include "tools/shared/survey.hpp"
 
 namespace ib::tools {
 
@@ -18,6 +19,16 @@ WatchedFabric::WatchedFabric(Session& session, DiscoveryOptions discovery, const
   discovery_.has_cache = false;
 }
 
+async::Task<counters::PmaReadings> WatchedFabric::read(counters::ReadingPlan plan) {
+  const RoundFabric& of = now();
+  plan.pmas = &pmas_;
+  counters::PmaReadings readings =
+      co_await counters::read_pmas(session_.transactor(), of.fabric.subnet, of.nodes, std::move(plan), gmp_survey(session_, *of.paths));
+  take(readings);
+  co_return readings;
+}
+
+/// Notes what a round did not read.
 void WatchedFabric::take(const counters::PmaReadings& readings) {
   using Kind = subnet::Failure::Kind;
   std::set<Guid> unread;
@@ -28,14 +39,15 @@ void WatchedFabric::take(const counters::PmaReadings& readings) {
   unread_ = std::move(unread);
 }
 
-async::Task<bool> WatchedFabric::renew() {
-  if (!std::exchange(is_due_, false)) co_return false;
+async::Task<> WatchedFabric::renew() {
+  if (!std::exchange(is_due_, false)) co_return;
   std::unique_ptr<RoundFabric> swept = co_await sweep();
   is_due_ = swept == nullptr;
-  if (!swept) co_return false;
+  if (!swept) co_return;
   report_gone(*swept);
   swept_ = std::move(swept);
-  co_return true;
+  pmas_ = {};
+  history_.keep_nodes_of(now().fabric.subnet);
 }
 
 /// Null where nothing answers.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "async/task.hpp"
+#include "counters/history.hpp"
 #include "counters/readings.hpp"
 #include "subnet/model/port_paths.hpp"
 #include "tools/shared/fabric.hpp"
@@ -32,13 +33,16 @@ class WatchedFabric {
   WatchedFabric(Session& session, DiscoveryOptions discovery, const RoundFabric& first, ChooseNodes choose);
 
   const RoundFabric& now() const { return swept_ ? *swept_ : first_; }
-  /// Notes what a round did not read.
-  void take(const counters::PmaReadings& readings);
-  /// Sweeps anew, if the last round calls for it. Returns whether now() is another fabric, so that no index of the one before is valid.
-  /// Prints which nodes are gone. If nothing answers the sweep, now() stays, and the sweep is tried again before the next round.
-  async::Task<bool> renew();
+  /// The rows of the last reading of each port.
+  counters::CounterHistory& history() { return history_; }
+  /// Sweeps anew, if the last round calls for it: then now() is another fabric, and no index of the one before is valid. Prints which nodes
+  /// are gone. If nothing answers the sweep, now() stays, and the sweep is tried again before the next round.
+  async::Task<> renew();
+  /// Reads the counters of now() as `plan` says. ClassPortInfo is requested once of each PMA, whatever the number of rounds.
+  async::Task<counters::PmaReadings> read(counters::ReadingPlan plan);
 
  private:
+  void take(const counters::PmaReadings& readings);
   async::Task<std::unique_ptr<RoundFabric>> sweep();
   void report_gone(const RoundFabric& after) const;
 
@@ -47,6 +51,8 @@ class WatchedFabric {
   const RoundFabric& first_;
   ChooseNodes choose_;
   std::unique_ptr<RoundFabric> swept_;
+  counters::KnownPmas pmas_;
+  counters::CounterHistory history_;
   std::set<Guid> unread_;  ///< in the last round
   bool is_due_{};
 };

@@ -114,7 +114,7 @@ class Snapshot final : public Command {
   async::Task<> run(Session& session, Emit& emit) override {
     if (contains(skip_, Part::topology)) throw UsageError("--skip: a snapshot always has the topology");
     const async::Time begin = session.loop().now();
-    snapshot::Writer writer(file_, session.options().keys);
+    snapshot::Writer writer(file_, session.options().keys, nullptr, session.loop().clock());
     writer.put_origin(session.end_port());
     Fabric fabric;
     SnapshotReport report(fabric);

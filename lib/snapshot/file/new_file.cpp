@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <chrono>
 #include <utility>
 
 #include "base/error.hpp"
@@ -97,8 +96,11 @@ bool NewFile::open_file() {
   if (!lock()) {
     // Without locks each process writes its own file, and the process that finishes last replaces the others' file.
     ::unlinkat(directory_fd_.get(), name_.c_str(), 0);
-    name_ = fmt::format("{}-{}-{}", inner_name, ::getpid(), std::chrono::steady_clock::now().time_since_epoch().count());
-    fd_.reset(::openat(directory_fd_.get(), name_.c_str(), how | O_EXCL, private_file));
+    fd_.reset();
+    for (unsigned number = 0; !fd_ && (number == 0 || errno == EEXIST); ++number) {
+      name_ = fmt::format("{}-{}-{}", inner_name, ::getpid(), number);
+      fd_.reset(::openat(directory_fd_.get(), name_.c_str(), how | O_EXCL, private_file));
+    }
     if (!fd_) throw SysError(errno, "create", file_);
   }
   const struct stat open = status_of(fd_.get(), file_);

@@ -236,6 +236,22 @@ std::vector<NodeIndex> breadth_first(const Subnet& subnet) {
   return order;
 }
 
+std::vector<PortIndex> end_ports(const Subnet& subnet) {
+  std::vector<PortIndex> ports;
+  for (const NodeIndex at : breadth_first(subnet)) {
+    const Node& node = subnet.node(at);
+    if (node.kind() == NodeKind::sw) {
+      ports.push_back(node.first_port);
+      continue;
+    }
+    for (unsigned number = 1; number < node.slots; ++number) {
+      const PortIndex port = node.first_port + number;
+      if (subnet.port(port).has_info || subnet.port(port).peer != none || number == node.entry_port) ports.push_back(port);
+    }
+  }
+  return ports;
+}
+
 std::vector<NodeIndex> by_guid(const Subnet& subnet, std::optional<NodeKind> kind) {
   std::vector<NodeIndex> order;
   for (NodeIndex at = 0; at < subnet.nodes().size(); ++at) {

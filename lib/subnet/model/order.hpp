@@ -17,6 +17,9 @@ namespace ib::subnet {
 /// reached it. Nodes without a link to the start come last, by GUID.
 std::vector<NodeIndex> breadth_first(const Subnet& subnet);
 
+/// The end ports of a fabric, node by node in the order of breadth_first(): port 0 of a switch, the known ports of the others.
+std::vector<PortIndex> end_ports(const Subnet& subnet);
+
 /// The nodes of `kind` by GUID, or all nodes if `kind` is absent.
 std::vector<NodeIndex> by_guid(const Subnet& subnet, std::optional<NodeKind> kind);
 

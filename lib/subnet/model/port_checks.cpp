@@ -13,17 +13,10 @@ namespace {
 
 using Relation = Finding::Relation;
 
-std::string words_of(smp::PortPhysicalState physical) {
-  constexpr std::string_view words[] = {"No state change",    "Sleep",  "Polling", "Disabled", "Training", "Link UP",
-                                        "Link error recover", "PhyTest"};
-  const auto state = static_cast<unsigned>(physical);
-  return state < std::size(words) ? std::string(words[state]) : fmt::format("?({})", state);
-}
-
-std::string words_of(smp::PortState logical) {
-  constexpr std::string_view words[] = {"No state change", "Down", "Initialize", "Armed", "Active"};
-  const auto state = static_cast<unsigned>(logical);
-  return state < std::size(words) ? std::string(words[state]) : fmt::format("?({})", state);
+template <class State>
+std::string words_of(State state) {
+  const std::string_view text = to_text(state);
+  return text.empty() ? fmt::format("?({})", static_cast<unsigned>(state)) : std::string(text);
 }
 
 std::string width_words(unsigned lanes) { return lanes == 0 ? "?" : fmt::format("{}x", lanes); }

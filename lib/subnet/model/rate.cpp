@@ -9,9 +9,6 @@
 namespace ib::subnet {
 namespace {
 
-constexpr std::uint32_t extended_speeds_bit = 1U << 14, capability_mask2_bit = 1U << 15;
-constexpr std::uint16_t extended_speeds2_bit = 1U << 11;
-
 /// A set of speeds: bit s is Speed s.
 using SpeedSet = std::uint32_t;
 constexpr SpeedSet bit(Speed speed) { return 1U << static_cast<unsigned>(speed); }
@@ -52,8 +49,9 @@ ExtendedSpeeds extended_speeds(const Subnet& subnet, PortIndex port) {
   const Port& end = subnet.port(subnet.end_port_of(port));
   if (!end.has_info) return {};
   const smp::PortInfo info = end.info();
-  return {(info.capability_mask & extended_speeds_bit) != 0,
-          (info.capability_mask & capability_mask2_bit) && (info.capability_mask2 & extended_speeds2_bit)};
+  const bool has_mask2 = (info.capability_mask & smp::capability_mask::is_capability_mask2_supported) != 0;
+  return {(info.capability_mask & smp::capability_mask::is_extended_speeds_supported) != 0,
+          has_mask2 && (info.capability_mask2 & smp::capability_mask2::is_extended_speeds2_supported) != 0};
 }
 
 /// The capabilities of a port: widths as LinkWidth codes, and speeds.

@@ -4,9 +4,14 @@
 
 #include <getopt.h>
 
+#include <cstdio>
+#include <cstdlib>
+#include <utility>
+
 #include "path/parse.hpp"
 #include "support/catch.hpp"
 #include "tools/frame/common_options.hpp"
+#include "tools/frame/diags_words.hpp"
 
 namespace tools_getopt_habits_tests {
 
@@ -68,6 +73,49 @@ std::string getopt_reading(std::vector<std::string> words) {
   return reading;
 }
 
+/// What is written to a stream while `use` has it.
+template <class Use>
+std::string written(Use use) {
+  char* text = nullptr;
+  std::size_t size = 0;
+  std::FILE* stream = open_memstream(&text, &size);
+  use(stream);
+  std::fclose(stream);
+  std::string copy(text, size);
+  std::free(text);
+  return copy;
+}
+
+/// What getopt_long complains of a line of Sample's options, and what is printed of it where a legacy name has them.
+std::pair<std::string, std::string> complaints(std::vector<std::string> words) {
+  static const option longs[] = {{"list", 0, nullptr, 'l'}, {"lid_show", 0, nullptr, 1},      {"debug", 0, nullptr, 'd'},
+                                 {"Ca", 1, nullptr, 'C'},   {"port-number", 1, nullptr, 'p'}, {nullptr, 0, nullptr, 0}};
+  OptionSet set("sample");
+  set.action("-l --list", "", [] {});
+  set.action("--lid_show", "", [] {});
+  set.action("-d --debug", "", [] {});
+  set.value("-C --Ca", "", "", [](std::string_view) {});
+  set.value("-p --port-number", "", "", [](std::string_view) {});
+  words.insert(words.begin(), "sample");
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  const std::string ours = written([&](std::FILE* err) {
+    try {
+      set.parse_diags(std::span(argv).subspan(1), err);
+    } catch (const DiagsUsage&) {
+    }
+  });
+  argv.push_back(nullptr);
+  const std::string theirs = written([&](std::FILE* err) {
+    std::FILE* const own = std::exchange(stderr, err);  // glibc lets its standard streams be replaced
+    optind = 0;
+    opterr = 1;
+    for (int c = 0; c != -1 && c != '?';) c = getopt_long(static_cast<int>(words.size()), argv.data(), "ldC:p:", longs, nullptr);
+    stderr = own;
+  });
+  return {ours, theirs};
+}
+
 /// The same of our own scanner.
 std::string our_reading(const std::vector<std::string>& words) {
   std::string reading;
@@ -118,6 +166,22 @@ TEST_CASE("the scanner reads command lines as getopt_long does") {
     INFO(shown);
     CHECK(our_reading(line) == getopt_reading(line));
   }
+}
+
+TEST_CASE("a legacy name complains in the words of getopt_long") {
+  const std::vector<std::string> words = {
+      "-l", "-ld", "-C",  "-lC", "-p7", "--list",   "--li", "--lis",    "--Ca", "--Ca=", "--Ca=a=b", "--de=5", "--=",  "--",
+      "-",  "-lx", "--l", "",    "x",   "--nosuch", "---",  "--list=1", "-x",   "--l=2", "--no=x",   "--po",   "--C=", "--Ca=a=b"};
+  std::size_t complained = 0;
+  for (const std::string& first : words) {
+    for (const std::string& second : words) {
+      INFO(first << ' ' << second);
+      const auto [ours, theirs] = complaints({first, second});
+      CHECK(ours == theirs);
+      complained += theirs.empty() ? 0 : 1;
+    }
+  }
+  CHECK(complained > 300);
 }
 
 TEST_CASE("the scanner reads all command lines of three words as getopt_long does") {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Pasted bytes in their two forms, and what is refused.
-#include "tools/shared/hex_input.hpp"
+#include "tools/decode_mad/hex_input.hpp"
 
 #include "base/error.hpp"
 #include "support/catch.hpp"

@@ -351,11 +351,11 @@ TEST_CASE("a table is as wide as the terminal, and of any width where there is n
   REQUIRE(terminal != nullptr);
   const winsize size{.ws_row = 24, .ws_col = 60, .ws_xpixel = 0, .ws_ypixel = 0};
   REQUIRE(ioctl(fileno(terminal), TIOCSWINSZ, &size) == 0);
-  CHECK(tools::terminal_of(terminal).width == 60);
+  CHECK(tools::terminal_size(terminal).width == 60);
   std::fclose(terminal);
   close(master);
   std::FILE* file = std::tmpfile();
-  CHECK_FALSE(tools::terminal_of(file).width.has_value());
+  CHECK_FALSE(tools::terminal_size(file).width.has_value());
   std::fclose(file);
 }
 

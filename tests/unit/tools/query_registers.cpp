@@ -7,7 +7,7 @@
 #include "support/catch.hpp"
 #include "support/fake_registers.hpp"
 #include "support/program.hpp"
-#include "tools/shared/field_assignments.hpp"
+#include "tools/query/field_assignments.hpp"
 
 namespace tools_query_registers_tests {
 

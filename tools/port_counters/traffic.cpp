@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// ibdatacounters: data and packets of all ports of the fabric. All ports of a switch are one row.
-#include <functional>
-
+// ibdatacounters and ibdatacounts: data and packets of all ports of the fabric, or of one port. All ports of a switch are one row.
 #include "counters/history.hpp"
 #include "counters/readings.hpp"
+#include "subnet/model/order.hpp"
 #include "subnet/model/port_paths.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/port_counters/traffic_report.hpp"
-#include "tools/shared/check_rows.hpp"
 #include "tools/shared/interval.hpp"
+#include "tools/shared/one_node.hpp"
 #include "tools/shared/survey.hpp"
 #include "tools/shared/watched_fabric.hpp"
 
@@ -58,12 +57,8 @@ class Ibdatacounters final : public Command {
 
  private:
   async::Task<> read_once(Session& session, Emit& emit, WatchedFabric& watched, Round round) {
-    const bool is_new = co_await watched.renew();
+    co_await watched.renew();
     const Fabric& fabric = watched.now().fabric;
-    if (is_new) {
-      pmas_ = {};
-      history_.keep_nodes_of(fabric.subnet);
-    }
     TrafficReport report(fabric);
     report.verbose = session.options().error_level() >= 1;
     report.int_names = session.options().int_names;
@@ -75,15 +70,18 @@ class Ibdatacounters final : public Command {
       for (counters::PortChanges& row : waiting) report.add(std::move(row), emit.json() || table_.given() ? nullptr : &emit.text());
       waiting.clear();
     };
-    const auto told = [&](const counters::PmaNode& node) {
-      for (counters::PortChanges& row : rows_of(fabric.subnet, node)) {
+    counters::ReadingPlan plan;
+    plan.owners = interval_.repeats() ? owner_transactor(session) : owner_transactor(session, discovery_.load_cache);
+    plan.counts = counters::ReadingPlan::Counts::traffic;
+    plan.ports = counters::ReadingPlan::Ports::of_hosts;
+    plan.on_node = [&](const counters::PmaNode& node) {
+      for (counters::PortChanges& row : rows_of(fabric.subnet, node, watched.history())) {
         any = any || !row.failure;
         waiting.push_back(std::move(row));
       }
       if (any) print();
     };
-    counters::PmaReadings readings = co_await read(session, watched.now(), told);
-    watched.take(readings);
+    counters::PmaReadings readings = co_await watched.read(std::move(plan));
     require_read(any, readings.failures);
     print();
     report.add_failures(session, std::move(readings.failures));
@@ -92,52 +90,34 @@ class Ibdatacounters final : public Command {
     if (report.element) emit.flush();  // each reading is visible immediately
   }
 
-  using Told = std::function<void(const counters::PmaNode&)>;
-
-  static std::vector<subnet::NodeIndex> nodes_of(const Fabric& fabric) {
-    std::vector<subnet::NodeIndex> nodes;
-    for (const PortIndex end : end_ports(fabric.subnet)) {
-      const subnet::NodeIndex node = fabric.subnet.port(end).node;
-      if (nodes.empty() || nodes.back() != node) nodes.push_back(node);
-    }
-    return nodes;
-  }
-
-  async::Task<counters::PmaReadings> read(Session& session, const RoundFabric& of, Told told) {
-    subnet::SurveyOptions options = gmp_survey(session, *of.paths);
-    counters::ReadingPlan plan;
-    plan.owners = interval_.repeats() ? owner_transactor(session) : owner_transactor(session, discovery_.load_cache);
-    plan.counts = counters::ReadingPlan::Counts::traffic;
-    plan.ports = counters::ReadingPlan::Ports::of_hosts;
-    plan.pmas = &pmas_;
-    plan.on_node = std::move(told);
-    co_return co_await counters::read_pmas(session.transactor(), of.fabric.subnet, of.nodes, std::move(plan), std::move(options));
-  }
+  static std::vector<subnet::NodeIndex> nodes_of(const Fabric& fabric) { return subnet::breadth_first(fabric.subnet); }
 
   bool is_left_out(const subnet::Port& port) const { return only_up_ && port.is_polling_or_disabled(); }
 
   /// The rows of a node: one for all ports of a switch, one for each port of another node.
-  std::vector<counters::PortChanges> rows_of(const subnet::Subnet& subnet, const counters::PmaNode& node) {
+  std::vector<counters::PortChanges> rows_of(const subnet::Subnet& subnet, const counters::PmaNode& node,
+                                             counters::CounterHistory& history) const {
     std::vector<counters::PortChanges> rows;
     if (subnet.node(node.node).kind() == subnet::NodeKind::sw) {
       counters::PortChanges& row = rows.emplace_back();
       row.port = node.first;
       row.all_ports = true;
-      if (node.all) add(subnet, row, node, *node.all);
-      for (const counters::PmaReading& reading : node.ports) add(subnet, row, node, reading);
+      if (node.all) add(subnet, row, node, *node.all, history);
+      for (const counters::PmaReading& reading : node.ports) add(subnet, row, node, reading, history);
       return rows;
     }
     for (const counters::PmaReading& reading : node.ports) {
       if (is_left_out(subnet.port(reading.port))) continue;
       counters::PortChanges& row = rows.emplace_back();
       row.port = reading.port;
-      add(subnet, row, node, reading);
+      add(subnet, row, node, reading, history);
     }
     return rows;
   }
 
   /// Adds a reading to a row, and what was counted since the reading before. Each port counts for the time between its own two readings.
-  void add(const subnet::Subnet& subnet, counters::PortChanges& row, const counters::PmaNode& node, const counters::PmaReading& reading) {
+  static void add(const subnet::Subnet& subnet, counters::PortChanges& row, const counters::PmaNode& node,
+                  const counters::PmaReading& reading, counters::CounterHistory& history) {
     if (!reading.known()) {
       row.failure = counters::why_not(reading.problems.back());
       return;
@@ -145,7 +125,7 @@ class Ibdatacounters final : public Command {
     const counters::CounterKey key = counters::counter_key(subnet, node.node, reading.select);
     std::optional<double> rate;
     if (reading.select != subnet::all_ports) rate = counters::octets_per_second(subnet, reading.port);
-    const std::optional<counters::CounterRow> before = history_.take(key, reading.row);
+    const std::optional<counters::CounterRow> before = history.take(key, reading.row);
     const counters::RowDifference difference(before ? &*before : nullptr, reading.row, rate);
     add_traffic(row, difference);
   }
@@ -154,8 +134,45 @@ class Ibdatacounters final : public Command {
   Interval interval_;
   TableOptions table_;
   bool only_up_{}, plain_{};
-  counters::KnownPmas pmas_;
-  counters::CounterHistory history_;
+};
+
+class Ibdatacounts final : public Command {
+ public:
+  void options(OptionSet& set, CommonOptions& common) override {
+    counted_.options(set);
+    add_table_options(set, common, table_, keys_of(traffic_columns(false)));
+    add_common(set, common, group_target | group_sl);
+  }
+
+  std::string_view table_rows() const override {
+    return counted_.shows_thresholds ? "thresholds" : table_.given() ? "ports" : "ports.traffic";
+  }
+
+  async::Task<> run(Session& session, Emit& emit) override {
+    const auto thresholds = counters::ErrorThresholds::given_or_usual(counted_.thresholds_file, session.log());
+    check_traffic_table(table_, session.options().format, false);
+    if (counted_.shows_thresholds) co_return emit(ThresholdReport(thresholds));
+    Fabric fabric;
+    const Destination node = co_await session.smp_node(counted_.target);
+    const OnePort one = co_await find_one_port(session, node, fabric, counted_.port);
+    co_await describe(session, node, fabric, one);
+    const mad::Result<counters::CounterRow> reading = co_await read_counters(session, fabric, one, counters::ReadingPlan::Counts::traffic);
+    TrafficReport report(fabric);
+    report.single = true;
+    report.verbose = session.options().error_level() >= 1;
+    report.int_names = session.options().int_names;
+    counters::PortChanges& row = report.rows.emplace_back();
+    row.port = one.port;
+    row.all_ports = one.all_ports;
+    if (!reading) row.failure = reading.shared_error();
+    if (reading) add_traffic(row, counters::RowDifference(nullptr, *reading, {}));
+    report.emit(emit, table_, session.world().out);
+    if (!reading) reading.error().raise();
+  }
+
+ private:
+  CountedPort counted_;
+  TableOptions table_;
 };
 
 }  // namespace
@@ -166,6 +183,12 @@ constinit const CommandInfo rooms::ibdatacounters{
     .group = HelpGroup::counters,
     .summary = "Print data and packets of all ports of the fabric, or how fast they grow.",
     .make = make_command<port_counters::Ibdatacounters>,
+};
+constinit const CommandInfo rooms::ibdatacounts{
+    .name = "ibdatacounts",
+    .group = HelpGroup::counters,
+    .summary = "Print data and packets of a port, or of all ports of a switch.",
+    .make = make_command<port_counters::Ibdatacounts>,
 };
 
 }  // namespace ib::tools

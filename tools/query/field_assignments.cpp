@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-#include "tools/shared/field_assignments.hpp"
+#include "tools/query/field_assignments.hpp"
 
 #include <string_view>
 

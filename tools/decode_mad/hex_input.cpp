@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Every digit is checked, because pasted text may be anything.
-#include "tools/shared/hex_input.hpp"
+#include "tools/decode_mad/hex_input.hpp"
 
 #include <fmt/format.h>
 

@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Checks the whole fabric, or a node or port. The whole fabric is swept and compared with two tables of the SA, and one survey reads all
+// counters. A node, and the other end of its link if a check needs it, are read into a small model. Both are judged alike.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <unordered_map>
+
+#include "base/log.hpp"
+#include "counters/readings.hpp"
+#include "counters/thresholds.hpp"
+#include "iba-gen/sa.hpp"
+#include "iba/text.hpp"
+#include "iba/wire.hpp"
+#include "mad/plain_text.hpp"
+#include "sa/records.hpp"
+#include "subnet/model/order.hpp"
+#include "subnet/model/port_checks.hpp"
+#include "subnet/model/port_paths.hpp"
+#include "subnet/sweep/peer.hpp"
+#include "tools/checks/checks.hpp"
+#include "tools/frame/terminal.hpp"
+#include "tools/shared/check_rows.hpp"
+#include "tools/shared/one_node.hpp"
+#include "tools/shared/stored_fabric.hpp"
+#include "tools/shared/survey.hpp"
+
+namespace ib::tools::checks {
+namespace {
+
+using subnet::NodeIndex;
+using subnet::PortIndex;
+using Counters = std::unordered_map<PortIndex, counters::CounterRow>;
+using Counts = counters::ReadingPlan::Counts;
+
+bool is_switch(const subnet::Subnet& subnet, PortIndex port) { return subnet.node(subnet.port(port).node).kind() == subnet::NodeKind::sw; }
+
+/// The records of the SA for end ports.
+struct SaView {
+  explicit SaView(subnet::PortPaths from) : paths(std::move(from)) {}
+
+  void take(const sa::Records& records) {
+    whole = !records.torn;
+    cut = records.torn;
+    for (const Bytes row : records.bytes) {
+      const auto record = wire::unpack_short<sa::NodeRecord>(row);
+      guid_by_lid.try_emplace(record.lid.value, record.node_info.port_guid);
+    }
+  }
+  subnet::Findings check(const subnet::Subnet& subnet, PortIndex end) const {
+    const Guid own = subnet.end_port_guid(end);
+    const auto by_sa = guid_by_lid.find(subnet.lid(end).value);
+    if (by_sa == guid_by_lid.end()) {
+      if (whole) return {subnet::no_node_record(subnet.lid(end))};
+    } else if (own != Guid{} && by_sa->second != own) {
+      return {subnet::other_port_guid(by_sa->second, own)};
+    }
+    if (paths.has_service_levels() && !paths.gmp(end)) return {subnet::no_sa_path(own)};
+    return {};
+  }
+
+  std::unordered_map<std::uint16_t, Guid> guid_by_lid{};
+  bool whole{};                             ///< the table of nodes is complete: the SA does not know a node that is not in it
+  bool cut{};                               ///< it came without its end: of a node that is not in it nothing is known
+  std::shared_ptr<const Error> not_read{};  ///< the reason why there is no table: no node is checked
+  subnet::PortPaths paths;
+};
+
+class Check final : public Command {
+ public:
+  explicit Check(Looks looks) : looks_(looks) {}
+
+  void options(OptionSet& set, CommonOptions& common) override {
+    if (looks_.one && looks_.errors) {
+      counted_.options(set);
+    } else {
+      if (looks_.one) set.target_each("TARGET", counted_.target);
+      if (looks_.one && looks_.ports()) {
+        set.integer("PORT", counted_.port, {0, path::last_port});
+        set.is_port();
+      }
+      if (!looks_.one) set.flag("--up", only_up_, "Leave out the ports that are polling or disabled.");
+      set.flag("-N --nocolor", counted_.plain, "Print no colours; without it a terminal gets them.");
+      if (looks_.errors)
+        set.text("-T --thresholds", counted_.thresholds_file, "FILE", "Read thresholds of error counters, and all of them, from FILE.");
+    }
+    if (!looks_.one) add_discovery(set, discovery_);
+    add_table_options(set, common, table_, keys_of(check_columns()));
+    const unsigned groups = looks_.one ? group_target : group_fabric;
+    add_common(set, common, looks_.errors ? groups | group_sl : groups);
+  }
+
+  std::string_view table_rows() const override { return counted_.shows_thresholds ? "thresholds" : "checks"; }
+
+  async::Task<> run(Session& session, Emit& emit) override {
+    table_.check(check_columns());
+    if (looks_.errors) thresholds_ = counters::ErrorThresholds::given_or_usual(counted_.thresholds_file, session.log());
+    if (counted_.shows_thresholds) co_return emit(ThresholdReport(thresholds_));
+    Fabric fabric;
+    CheckReport report(fabric);
+    report.verbose = session.options().verbosity >= 1;
+    report.colour = !counted_.plain && terminal_of(session.world()).has_colours;
+    report.one = looks_.one;
+    report.describes = !looks_.one || looks_.errors;
+    if (looks_.one) {
+      co_await check_one(session, emit, fabric, report);
+    } else {
+      co_await check_fabric(session, fabric, report);
+      report.emit(emit, table_, session.world().out);
+      note_discovered(session, "all_LIDs, all_NodeDescription, all_NodeInfo, all_PortInfo, all_topology");
+    }
+  }
+
+ private:
+  // One node or port.
+
+  async::Task<> check_one(Session& session, Emit& emit, Fabric& fabric, CheckReport& report) const {
+    const subnet::Subnet& subnet = fabric.subnet;
+    const Destination node = co_await session.smp_node(counted_.target);
+    const OnePort one = co_await find_one_port(session, node, fabric, counted_.port);
+    bool is_complete = true;
+    std::optional<mad::Result<counters::CounterRow>> counted;
+    if (looks_.node) {
+      co_await add_port(session.transactor(), node.path, fabric.subnet, one.end);
+      subnet::Findings findings = co_await check_node(session, subnet, one.end);
+      report.add({.kind = CheckKind::node, .port = one.end, .findings = std::move(findings)});
+    } else if (looks_.errors) {
+      co_await describe(session, node, fabric, one);
+      counted.emplace(co_await read_counters(session, fabric, one, counts(Counts::errors)));
+      if (*counted) report.show(error_row(one.port, **counted, one.all_ports));  // without a reading nothing is judged
+    } else {
+      is_complete = co_await read_port(session, node, fabric, one);
+      report.add({.kind = CheckKind::port, .port = one.port, .findings = check_port(subnet, one.port)});
+    }
+    report.emit(emit, table_, session.world().out);
+    if (!is_complete) emit.raise(Exit::incomplete);
+    print_errors(session.log(), emit, report);
+    if (counted && !*counted) counted->error().raise();
+  }
+
+  /// Prints the errors on stderr, after the verdict.
+  static void print_errors(Log& log, Emit& emit, const CheckReport& report) {
+    for (const CheckRow& row : report.rows()) {
+      for (const subnet::Finding& finding : row.findings) {
+        if (!finding.error) continue;
+        emit.text().push();
+        log.error(finding.sentence() + (row.kind == CheckKind::node ? "" : ": " + report.place(row)));
+      }
+    }
+  }
+
+  /// The record that matches, of which there is at most one.
+  static async::Task<sa::Records> find_record(mad::Transactor& transactor, const sa::Pattern& pattern) {
+    mad::Result<sa::Records> found = co_await sa::try_records(transactor, transactor.sa_path(), pattern, mad::method::get);
+    if (!found && !sa::is_no_records(found.error())) found.error().raise();
+    co_return found ? std::move(*found) : sa::Records();
+  }
+
+  static async::Task<subnet::Findings> check_node(Session& session, const subnet::Subnet& subnet, PortIndex end) {
+    SaView sa{subnet::PortPaths(subnet, session.here())};
+    sa::Pattern of_lid(sa::NodeRecord::info());
+    of_lid.match("LID", subnet.lid(end).value);
+    sa.take(co_await find_record(session.transactor(), of_lid));
+    subnet::Findings findings = sa.check(subnet, end);
+    if (!findings.empty()) co_return findings;
+    const Gid here = session.end_port().default_gid();
+    sa::Pattern paths(sa::PathRecord::info());
+    paths.match("SGID", to_text(here));
+    paths.match("DGID", to_text(Gid::from(here.prefix(), subnet.end_port_guid(end))));
+    paths.match("reversible", 1);
+    paths.match("numbPath", 1);
+    const sa::Records found = co_await find_record(session.transactor(), paths);
+    if (found.bytes.empty()) findings.push_back(subnet::no_sa_path(subnet.end_port_guid(end)));
+    co_return findings;
+  }
+
+  /// Reads what the checks of a port need. Returns false if the other end of the link does not answer, so that a check was not possible.
+  async::Task<bool> read_port(Session& session, const Destination& node, Fabric& fabric, OnePort one) const {
+    mad::Transactor& transactor = session.transactor();
+    subnet::Subnet& subnet = fabric.subnet;
+    co_await add_port(transactor, node.path, subnet, one.port);
+    if (is_switch(subnet, one.port) && one.port != one.end) co_await add_port(transactor, node.path, subnet, one.end);
+    if (is_switch(subnet, one.port) && one.port == one.end) {
+      const auto info = co_await transactor.subn_get<smp::SwitchInfo>(node.path);
+      subnet::Node& of = subnet.node(subnet.port(one.port).node);
+      info.pack(of.switch_info_bytes);
+      of.has_switch_info = true;
+    }
+    const bool wants_peer =
+        (looks_.width || looks_.speed) && subnet::is_trained(subnet.port(one.port)) && subnet.port(one.port).number != 0;
+    if (!wants_peer) co_return true;
+    try {
+      co_await read_peer(session, node, subnet, one.port);
+    } catch (const SysError&) {
+      throw;
+    } catch (Error& error) {
+      error.note("Reading the other end of the link");
+      session.report(error);
+      co_return false;
+    }
+    co_return true;
+  }
+
+  static async::Task<> read_peer(Session& session, const Destination& node, subnet::Subnet& subnet, PortIndex port) {
+    mad::Transactor& transactor = session.transactor();
+    const subnet::Port here = subnet.port(port);
+    mad::Result<subnet::Peer> found =
+        co_await subnet::find_peer(transactor, node.path, subnet.node(here.node).info, here.number, here.info(), session.options().use_sa);
+    const subnet::Peer peer = std::move(found).take();
+    const NodeIndex at = co_await add_node(transactor, peer.path, subnet);
+    const PortIndex there = subnet.port_of(at, peer.port);
+    if (there == subnet::none) throw Error(fmt::format("{} has no port {}", mad::target_text(peer.path), peer.port));
+    subnet.set_port_info(there, wire::packed(peer.info));
+    const PortIndex end = subnet.end_port_of(there);  // port 0 has the CapabilityMask of all ports of a switch
+    if (end != there) co_await add_port(transactor, peer.path, subnet, end);
+    subnet.link(port, there);
+  }
+
+  // The whole fabric.
+
+  async::Task<> check_fabric(Session& session, Fabric& fabric, CheckReport& report) {
+    discovery_.needs.switch_infos = looks_.ports();  // a port 0 that is not an enhanced one is not checked
+    co_await discover(session, discovery_, fabric);
+    SaView sa{subnet::PortPaths(fabric.subnet, session.here())};
+    if (looks_.node || looks_.errors) {
+      co_await session.prepare_sa();
+      co_await read_sa(session, fabric.subnet, sa);
+      if (sa.not_read) add_failures(session, fabric, {not_read_failure(sa)});
+      if (sa.cut) add_failures(session, fabric, {cut_failure(sa)});
+    }
+    if (looks_.ports() && is_listing(fabric)) add_failures(session, fabric, {no_states()});
+    Counters counters;
+    if (looks_.errors) counters = co_await read_all_counters(session, fabric, sa.paths);
+    for (const PortIndex end : subnet::end_ports(fabric.subnet)) check_end_port(fabric.subnet, end, sa, counters, report);
+  }
+
+  async::Task<> read_sa(Session& session, const subnet::Subnet& subnet, SaView& sa) const {
+    mad::Transactor& transactor = session.transactor();
+    if (!looks_.node) {
+      co_await session.read_service_levels(sa.paths);
+      co_return;
+    }
+    if (session.options().use_sa) {  // the model is the SA's
+      for (const PortIndex end : subnet::end_ports(subnet)) sa.guid_by_lid.try_emplace(subnet.lid(end).value, subnet.end_port_guid(end));
+    } else {
+      co_await read_nodes(transactor, sa);
+    }
+    if (session.options().skip_sl) co_return;
+    if (sa.not_read) {  // no second query
+      sa.paths.do_without(sa.not_read->message());
+    } else {
+      co_await sa.paths.read_service_levels(transactor);
+    }
+    if (looks_.errors) session.report_sl_0(sa.paths.why_sl_0());
+  }
+
+  static async::Task<> read_nodes(mad::Transactor& transactor, SaView& sa) {
+    try {
+      const sa::Pattern all(sa::NodeRecord::info());
+      const mad::Result<sa::Records> records = co_await sa::try_records(transactor, transactor.sa_path(), all);
+      if (records || sa::is_no_records(records.error())) {
+        sa.take(records ? *records : sa::Records());
+      } else {
+        sa.not_read = records.shared_error();
+      }
+    } catch (const SysError&) {
+      throw;
+    } catch (const Error& error) {  // an answer that contradicts itself
+      sa.not_read = std::make_shared<const Error>(error);
+    }
+  }
+
+  static subnet::Failure not_read_failure(const SaView& sa) {
+    const auto* answer = dynamic_cast<const mad::MadError*>(sa.not_read.get());
+    const auto kind = answer != nullptr ? subnet::kind_of(*answer) : subnet::Failure::Kind::false_answer;
+    const bool is_stored = kind == subnet::Failure::Kind::not_read;
+    std::string why = is_stored ? sa.not_read->message() : "The SA's table of NodeRecords was not read: nodes are not checked.";
+    return {.kind = kind, .attribute = "NodeRecord", .why = std::move(why), .error = sa.not_read};
+  }
+
+  static subnet::Failure no_states() {
+    return {.kind = subnet::Failure::Kind::not_read,
+            .attribute = "PortInfo",
+            .why = "Topology text has no states of ports, which are not checked; `ibtool snapshot` keeps them.",
+            .error = {}};
+  }
+
+  static subnet::Failure cut_failure(const SaView& sa) {
+    std::string why = fmt::format("The SA's table of NodeRecords came without its end: {} arrived.", sa.guid_by_lid.size());
+    return {.kind = subnet::Failure::Kind::no_record, .attribute = "NodeRecord", .why = std::move(why), .error = {}};
+  }
+
+  /// Reads the counters of all ports to be checked. Counters that cannot be read become failures of the fabric, which are printed.
+  async::Task<Counters> read_all_counters(Session& session, Fabric& fabric, const subnet::PortPaths& paths) const {
+    counters::ReadingPlan plan;
+    plan.owners = owner_transactor(session, discovery_.load_cache);
+    plan.ports = counters::ReadingPlan::Ports::each;
+    plan.counts = counts(Counts::errors);
+    plan.ports_of = [this, &subnet = fabric.subnet](NodeIndex node) { return counted_ports(subnet, node); };
+    Counters counters;
+    plan.on_node = [&counters](const counters::PmaNode& node) {
+      for (const counters::PmaReading& reading : node.ports) {
+        if (reading.known()) counters.emplace(reading.port, reading.row);
+      }
+    };
+    counters::PmaReadings found = co_await counters::read_pmas(session.transactor(), fabric.subnet, subnet::breadth_first(fabric.subnet),
+                                                               std::move(plan), gmp_survey(session, paths));
+    if (!looks_.node && !looks_.ports()) require_read(!counters.empty(), found.failures);
+    add_failures(session, fabric, std::move(found.failures));
+    co_return counters;
+  }
+
+  /// The ports of a node with counters: all ports of a switch except port 0.
+  std::vector<PortIndex> counted_ports(const subnet::Subnet& subnet, NodeIndex node) const {
+    std::vector<PortIndex> ports = counters::countable_ports(subnet, node);
+    std::erase_if(ports, [&](PortIndex port) {
+      return is_left_out(subnet.port(port)) || (subnet.port(port).number == 0 && is_switch(subnet, port));
+    });
+    return ports;
+  }
+
+  void check_end_port(const subnet::Subnet& subnet, PortIndex end, const SaView& sa, const Counters& counters, CheckReport& report) const {
+    if (looks_.node && !sa.not_read && !is_left_out(subnet.port(end)))
+      report.add({.kind = CheckKind::node, .port = end, .findings = sa.check(subnet, end)});
+    const subnet::Node& node = subnet.node(subnet.port(end).node);
+    std::vector<PortIndex> ports{end};
+    for (unsigned number = 1; is_switch(subnet, end) && number <= node.info.num_ports && number < node.slots; ++number)
+      ports.push_back(node.first_port + number);
+    std::erase_if(ports, [&](PortIndex port) { return is_left_out(subnet.port(port)); });
+    for (const PortIndex port : ports) {
+      const bool has_state = subnet.port(port).has_info && !node.is_listed;
+      if (looks_.ports() && has_state) report.add({.kind = CheckKind::port, .port = port, .findings = check_port(subnet, port)});
+    }
+    if (looks_.errors) check_errors(subnet, end, ports, counters, report);
+  }
+
+  /// A switch without problems is one row. If a port has a problem, each port of the switch is a row.
+  void check_errors(const subnet::Subnet& subnet, PortIndex end, const std::vector<PortIndex>& ports, const Counters& counters,
+                    CheckReport& report) const {
+    std::vector<CheckRow> rows;
+    counters::CounterRow sum;
+    bool failed = false;
+    for (const PortIndex port : ports) {
+      const auto reading = counters.find(port);
+      if (reading == counters.end()) continue;
+      sum.add(reading->second);
+      rows.push_back(error_row(port, reading->second));
+      failed = failed || rows.back().failed();
+    }
+    if (rows.empty()) return;
+    if (!is_switch(subnet, end)) return report.add(std::move(rows.front()));
+    CheckRow all{.kind = CheckKind::errors, .port = end, .all_ports = true};
+    if (failed) all.findings = counters::check_counters(sum, thresholds_);
+    report.add(std::move(all));
+    for (const CheckRow& row : rows) report.count(row);
+    if (failed) std::ranges::for_each(rows, [&report](CheckRow& row) { report.show(std::move(row)); });
+  }
+
+  // Both.
+
+  bool is_left_out(const subnet::Port& port) const { return only_up_ && port.is_polling_or_disabled(); }
+
+  /// `usual`, unless a threshold is greater than the maximum of its field of PortCounters.
+  Counts counts(Counts usual) const { return std::ranges::any_of(thresholds_.all(), &counters::needs_extended) ? Counts::all : usual; }
+
+  CheckRow error_row(PortIndex port, const counters::CounterRow& row, bool all_ports = false) const {
+    return {.kind = CheckKind::errors, .port = port, .all_ports = all_ports, .findings = counters::check_counters(row, thresholds_)};
+  }
+
+  /// The problems of a port, whose PortInfo must be known. If its link is not up, this is the only problem.
+  subnet::Findings check_port(const subnet::Subnet& subnet, PortIndex port) const {
+    subnet::Findings findings;
+    const auto add = [&findings](subnet::Findings more) { std::ranges::move(more, std::back_inserter(findings)); };
+    if (looks_.state) add(subnet::check_port_state(subnet, port));
+    if (!findings.empty() && findings.front().error) return findings;
+    if (looks_.width) add(subnet::check_link_width(subnet, port));
+    if (looks_.speed) {
+      add(subnet::check_link_speed(subnet, port));
+      add(subnet::check_lids(subnet, port));
+    }
+    return findings;
+  }
+
+  Looks looks_;
+  CountedPort counted_;  ///< of one port, and of the fabric as far as it applies
+  TableOptions table_;
+  bool only_up_{};
+  counters::ErrorThresholds thresholds_;
+  DiscoveryOptions discovery_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_check(Looks looks) { return std::make_unique<Check>(looks); }
+
+}  // namespace ib::tools::checks
