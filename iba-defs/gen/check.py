@@ -8,6 +8,9 @@ delete do double dynamic_cast else enum explicit export extern false float for f
 namespace new noexcept not not_eq nullptr operator or or_eq private protected public register reinterpret_cast requires
 return short signed sizeof static static_assert static_cast struct switch template this thread_local throw true try
 typedef typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq""".split())
+SMP, SA, PERFORMANCE = 0x01, 0x03, 0x04
+# The parts of a snapshot for the attributes of a class that are not records; of SMPs any.
+PARTS = {SMP: (), PERFORMANCE: ("counters", "details"), 0x0a: ("vendor",), 0x21: ("congestion",)}
 OWN_NAMES = {"info", "pack", "unpack", "wire_size", "methods", "mgmt_class_version", "Query"}  # members that the generator adds
 
 
@@ -235,6 +238,11 @@ def capabilities(enums):
     return {v.name: v.number for v in mask.values} if mask else {}
 
 
+def query_class(s, q):
+    """The class in which an attribute with a <query> is read, or -1: that of records for a record, else the first one that may be."""
+    return next((c for c, _ in s.classes if (c == SA) == (q.access == "record") and (c == SA or c in PARTS)), -1)
+
+
 def check_query(s, q, structs, enums, errors):
     """What one <query> says."""
     def bad(text):
@@ -243,11 +251,11 @@ def check_query(s, q, structs, enums, errors):
     if q.access not in ACCESSES:
         return bad(f"unknown access '{q.access}'")
     is_record = q.access == "record"
-    home = 3 if is_record else 1
-    if s.attribute < 0 or s.variant or not any(c == home for c, _ in s.classes):
-        bad(f"access {q.access} is for attributes of class {home:#04x}")
+    home = query_class(s, q)
+    if s.attribute < 0 or s.variant or home < 0:
+        return bad(f"access {q.access} is for attributes of class {' or '.join(f'{c:#04x}' for c in ([SA] if is_record else PARTS))}")
     if not is_record and "Get" not in s.methods:
-        bad("an SMP that is read has the method Get")
+        bad("what is read has the method Get")
     if q.trust not in TRUSTS:
         bad(f"unknown trust '{q.trust}'")
     if (q.argument or q.members or q.trust) and not is_record:
@@ -255,12 +263,16 @@ def check_query(s, q, structs, enums, errors):
     if bool(q.argument) != bool(q.members):
         bad("argument= and members= go together")
     if (q.modifier or q.switches or q.vendor or q.needs) and is_record:
-        bad("modifier=, nodes=, vendor= and needs= are for SMPs")
+        bad("modifier=, nodes=, vendor= and needs= are not for records")
+    if PARTS.get(home) and q.part not in PARTS[home]:
+        bad(f"an attribute of class {home:#04x} belongs to the part {' or '.join(PARTS[home])} of a snapshot")
     if q.needs and not is_record and q.needs not in capabilities(enums):
         bad(f"needs= is a value of smp::CapabilityMask, not '{q.needs}'")
     if q.modifier and q.access in ("port", "block"):
         bad("a fixed modifier= goes with access node")
-    if q.access in ("port", "block") and not any(m.name == "port" or q.access == "block" for m in s.modifiers):
+    if home == PERFORMANCE and q.access == "port" and not any(f.name == "port_select" for f in s.fields):
+        bad("access port of performance management is by the field port_select")
+    elif q.access in ("port", "block") and home != PERFORMANCE and not any(m.name == "port" or q.access == "block" for m in s.modifiers):
         bad(f"access {q.access} needs a <modifier>" + (" called port" if q.access == "port" else ""))
     if is_record and q.part not in ("", "sa"):
         bad("a record belongs to the part sa of a snapshot")
@@ -271,13 +283,13 @@ def check_query(s, q, structs, enums, errors):
 
 
 def check_queries(structs, errors, by_name, enums):
-    """The words by which attributes are read: each means one of them, among SMPs and among records."""
+    """The words by which attributes are read: each means one of them, among those of a class."""
     seen = {}
     for s in structs:
         for q in s.queries:
             check_query(s, q, by_name, enums, errors)
             for word in filter(None, (q.name, q.alias)):
-                key = (q.access == "record", word.lower())
+                key = (query_class(s, q), word.lower())
                 if key in seen and seen[key] is not q:
                     errors.append(q.where.error(f"{s.qname}: '{word}' is a name already, of line {seen[key].where.line} "
                                                 f"in {seen[key].where.file}"))

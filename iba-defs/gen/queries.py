@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """Emitter of what <query> says: the attributes that commands read by name (lib/iba/queries.hpp). The rows hold no pointers: words are
 places in one text, so that nothing is relocated when a program starts."""
-from check import capabilities
+from check import capabilities, query_class
 from cpp import quoted
 
 WORDS = ("name", "alias", "about", "part", "entries", "argument", "members")
@@ -23,8 +23,9 @@ def rows(model):
     for number, s in enumerate(model.structs):
         for q in s.queries:
             words = ", ".join(str(place(getattr(q, word))) for word in WORDS)
-            out.append(f"{number}, Access::{q.access}, {'true' if q.switches else 'false'}, {'true' if q.vendor else 'false'}, "
-                       f"{'true' if q.classic else 'false'}, Trust::{q.trust or 'none'}, {q.modifier:#x}, "
+            out.append(f"{number}, Access::{q.access}, {query_class(s, q):#x}, {'true' if q.switches else 'false'}, "
+                       f"{'true' if q.vendor else 'false'}, {'true' if q.classic else 'false'}, Trust::{q.trust or 'none'}, "
+                       f"{q.modifier:#x}, "
                        f"{flags.get(q.needs, 0):#x}, {{{words}}}")
     return out, text
 

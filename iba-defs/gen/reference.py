@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """Emitter of the reference page: every structure and enumeration in Markdown."""
-from check import show
+from check import SA, SMP, query_class, show
 
 
 def cell(text):
@@ -60,8 +60,11 @@ def struct_section(s):
         parts = [f"{m.name} (bits {31 - m.offset}…{32 - m.offset - m.bits})" for m in s.modifiers]
         out += f"Attribute modifier: {', '.join(parts)}.\n\n"
     for q in s.queries:
-        command = "saquery" if q.access == "record" else "smpquery"
-        out += f"`{command} {q.name}`" + (f" (`{q.alias}`)" if q.alias else "") + (f": {q.about}" if q.about else "") + ".\n\n"
+        command = {SA: "saquery", SMP: "smpquery"}.get(query_class(s, q))
+        if command:
+            out += f"`{command} {q.name}`" + (f" (`{q.alias}`)" if q.alias else "") + (f": {q.about}" if q.about else "") + ".\n\n"
+        if q.part:
+            out += f"A snapshot has it in its part `{q.part}`.\n\n"
     if s.fields:
         out += table(("offset", "bits", "IBA name", "member", "kind", "notes"), [field_row(s, f) for f in s.fields])
     return out

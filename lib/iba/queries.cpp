@@ -20,6 +20,7 @@ std::span<const QueryInfo> all_queries() {
                       .alias = words + alias,
                       .about = words + about,
                       .access = row.access,
+                      .mgmt_class = row.mgmt_class,
                       .part = words + part,
                       .modifier = row.modifier,
                       .entries = words + entries,
@@ -36,10 +37,10 @@ std::span<const QueryInfo> all_queries() {
   return all;
 }
 
-const QueryInfo* find_smp_query(std::uint16_t attribute_id) {
+const QueryInfo* find_query(std::uint8_t mgmt_class, std::uint16_t attribute_id) {
   const std::span<const QueryInfo> all = all_queries();
   const auto found = std::ranges::find_if(
-      all, [&](const QueryInfo& query) { return query.by_smp() && static_cast<std::uint16_t>(query.info->attribute_id) == attribute_id; });
+      all, [&](const QueryInfo& query) { return query.mgmt_class == mgmt_class && query.info->attribute_id == attribute_id; });
   return found == all.end() ? nullptr : &*found;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The attributes that commands read by name: what iba-defs says of them with <query>. smpquery, saquery, the parts of a snapshot, help,
-// completion and manual pages take their lists from here, so that an attribute needs no C++ of its own.
+// The attributes that commands read by name, and those that a snapshot keeps: what iba-defs says of them with <query>. smpquery, saquery,
+// the parts of a snapshot and its tables for SQL, help, completion and manual pages take their lists from here, so that an attribute needs
+// no C++ of its own.
 #pragma once
 
 #include <array>
@@ -14,9 +15,10 @@ namespace ib {
 
 /// How an attribute is read.
 enum class Access : std::uint8_t {
-  node,    ///< by SMP, one value a node
-  port,    ///< by SMP, one value a port: the attribute modifier is the number of the port, 0 the port at which the SMP arrives
-  block,   ///< by SMP, a table in blocks, which the attribute modifier selects
+  node,    ///< by SMP one value a node, by GMP one an agent
+  port,    ///< one value a port: the attribute modifier is the number of the port, 0 the port at which an SMP arrives; of performance
+           ///< management, PortSelect is
+  block,   ///< a table in blocks, which the attribute modifier selects
   record,  ///< a record of the subnet administrator
 };
 
@@ -35,6 +37,7 @@ struct QueryInfo {
   std::string_view alias;  ///< `MEPI`; empty if there is none
   std::string_view about;  ///< what it holds, as a phrase; empty: nothing that its name does not say
   Access access;
+  std::uint8_t mgmt_class;   ///< in which it is read; 0x01 for SMPs of either kind
   std::string_view part;     ///< the part of a snapshot that keeps it; empty: none
   std::uint32_t modifier;    ///< of Access::node: the attribute modifier
   std::string_view entries;  ///< of Access::block: the field of SwitchInfo that has the number of its entries, or empty
@@ -46,14 +49,15 @@ struct QueryInfo {
   std::string_view members;   ///< of a record, the members that the short form sets: `endportLID/portNum`
   std::uint32_t needs;        ///< flags of smp::CapabilityMask: ports that do not have all of them are taken not to answer; usually 0
 
-  bool by_smp() const { return access != Access::record; }
+  bool by_smp() const { return mgmt_class == 0x01; }
+  bool by_sa() const { return access == Access::record; }
 };
 
 /// Every name, in the order of the definitions.
 std::span<const QueryInfo> all_queries();
 
-/// What is said of an SMP attribute. Null if no command reads it by name.
-const QueryInfo* find_smp_query(std::uint16_t attribute_id);
+/// What is said of an attribute of a class; 0x01 is that of all SMPs. Null if nothing is said.
+const QueryInfo* find_query(std::uint8_t mgmt_class, std::uint16_t attribute_id);
 
 namespace detail {
 
@@ -61,6 +65,7 @@ namespace detail {
 struct QueryRow {
   std::uint16_t structure;
   Access access;
+  std::uint8_t mgmt_class;
   bool switches, vendor, classic;
   Trust trust;
   std::uint32_t modifier, needs;

@@ -99,12 +99,14 @@ void MemberWriter::write(const ColumnInfo& column, const Cell& cell) {
   const std::string_view object = dot == std::string_view::npos ? std::string_view{} : column.key.substr(0, dot);
   if (object != object_) {
     end();
-    is_null_ = column.is_needed && !is_known(cell);
+    is_null_ = column.is_needed && std::holds_alternative<std::monostate>(cell);
     if (!object.empty() && !is_null_) sink_.begin_object(object);
     object_ = object;
   }
   if (is_null_) return absent_.push_back(&column);
-  write_cell(sink_, object.empty() ? column.key : column.key.substr(dot + 1), cell, column.measure);
+  const std::string_view key = object.empty() ? column.key : column.key.substr(dot + 1);
+  if (column.coded && !is_known(cell)) return sink_.no_symbol(key);
+  write_cell(sink_, key, cell, column.measure);
 }
 
 void MemberWriter::end() {

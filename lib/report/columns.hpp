@@ -79,7 +79,7 @@ struct ColumnInfo {
   std::string_view meaning{};
   JsonType type{};   ///< of the value, or of each element of the list
   bool is_list{};    ///< its cells are Numbers
-  bool is_needed{};  ///< the first column of an object that is null where this cell is not known
+  bool is_needed{};  ///< the object of which it is the first column is null where this cell is std::monostate
 };
 
 template <class Row>
@@ -143,11 +143,11 @@ class Aligned {
 template <class Row, class Col = Column<Row>>
 class Table {
  public:
-  explicit Table(std::span<const Col> columns) : columns_(columns), infos_(columns.begin(), columns.end()) {}
+  explicit Table(std::span<const Col> columns) : columns_(columns.begin(), columns.end()) {}
 
   /// Shows these columns alone, in this order: keys between commas, or "all". Throws UsageError.
   void choose(std::string_view list) {
-    chosen_ = chosen_columns(list, infos_);
+    chosen_ = chosen_columns(list, infos());
     all_ = chosen_.empty();
   }
   /// Shows all columns in a text too.
@@ -158,7 +158,7 @@ class Table {
   void sort_by(std::string_view word) {
     reverse_ = word.starts_with('-');
     if (reverse_) word.remove_prefix(1);
-    sorted_by_ = chosen_columns(word, infos_).at(0);
+    sorted_by_ = chosen_columns(word, infos()).at(0);
   }
 
   /// Whether rows can be written as they come: nothing is sorted.
@@ -184,8 +184,8 @@ class Table {
     sink.begin_array(key);
     std::vector<std::string> names;
     for (const std::size_t at : shown(false)) {
-      names.emplace_back(infos_[at].key);
-      if (infos_[at].coded) names.push_back(std::string(infos_[at].key) + "_text");
+      names.emplace_back(columns_[at].key);
+      if (columns_[at].coded) names.push_back(std::string(columns_[at].key) + "_text");
     }
     sink.columns(names);
   }
@@ -197,7 +197,7 @@ class Table {
   void write_text(const std::vector<Row>& rows, std::size_t width, Write write) const {
     const std::vector<std::size_t> columns = shown(true);
     Aligned aligned(columns.size());
-    for (std::size_t at = 0; at < columns.size(); ++at) aligned.measure_heading(at, infos_[columns[at]].heading);
+    for (std::size_t at = 0; at < columns.size(); ++at) aligned.measure_heading(at, columns_[columns[at]].heading);
     for (const Row& row : rows)
       for (std::size_t at = 0; at < columns.size(); ++at) aligned.measure(at, columns_[columns[at]].get(row));
     aligned.fit(all_ ? unlimited_width : width);
@@ -209,7 +209,7 @@ class Table {
       line += '\n';
       write(std::string_view(line));
     };
-    write_line([&](std::size_t column) { return infos_[column].heading; });
+    write_line([&](std::size_t column) { return columns_[column].heading; });
     for (const Row& row : rows) write_line([&](std::size_t column) { return cell_text(columns_[column].get(row)); });
   }
   /// The same as one text.
@@ -235,23 +235,24 @@ class Table {
   void write_row(Sink& sink, const std::vector<std::size_t>& columns, const Row& row) const {
     sink.begin_object();
     MemberWriter writer(sink);
-    for (const std::size_t at : columns) writer.write(infos_[at], columns_[at].get(row));
+    for (const std::size_t at : columns) writer.write(columns_[at], columns_[at].get(row));
     writer.end();
     sink.end_object();
   }
 
   std::vector<std::size_t> shown(bool in_text) const {
     std::vector<std::size_t> columns;
-    for (std::size_t at = 0; at < infos_.size() && chosen_.empty(); ++at) {
-      if (!in_text || all_ || infos_[at].usual) columns.push_back(at);
+    for (std::size_t at = 0; at < columns_.size() && chosen_.empty(); ++at) {
+      if (!in_text || all_ || columns_[at].usual) columns.push_back(at);
     }
     if (!chosen_.empty()) columns = chosen_;
-    if (!in_text) std::erase_if(columns, [this](std::size_t at) { return infos_[at].text_only; });
+    if (!in_text) std::erase_if(columns, [this](std::size_t at) { return columns_[at].text_only; });
     return columns;
   }
 
-  std::span<const Col> columns_;
-  std::vector<ColumnInfo> infos_;
+  std::vector<ColumnInfo> infos() const { return {columns_.begin(), columns_.end()}; }
+
+  std::vector<Col> columns_;
   std::vector<std::size_t> chosen_;
   bool all_{}, reverse_{};
   std::size_t most_rows_ = std::numeric_limits<std::size_t>::max();

@@ -3,7 +3,7 @@
 // JSON ("node_info.node_guid" for a field of a nested structure), a heading its name in the IBA. JSON has the values of
 // report::visit_structure().
 //
-//   const auto columns = field_columns<Row>(smp::PortInfo::info(), Keys::hidden, [](const Row& row) { return row.bytes(); });
+//   const auto columns = field_columns<Row>({.layouts = {&smp::PortInfo::info()}}, [](const Row& row) { return row.bytes(); });
 //   Table<Row, FieldColumn<Row>> table(columns);
 #pragma once
 
@@ -29,44 +29,53 @@ struct FieldColumn : ColumnInfo {
 
 /// One field of a structure, or of a structure that is nested in it.
 struct FieldPlace {
+  const StructInfo* layout{};
   const FieldInfo* outer{};  ///< the nested structure, or null
   const FieldInfo* field{};
   Keys keys = Keys::hidden;
 
   std::string key() const;
-  /// The value of a structure. What is a list, a structure or a long number there is Nested.
+  /// The value of a structure; a key that is hidden is not known. What is a list, a structure or a long number there is Nested.
   Cell cell(Bytes structure) const;
 };
 
-/// The fields of `info` that are not reserved, in their order, those of nested structures among them.
-std::vector<FieldPlace> field_places(const StructInfo& info, Keys keys);
-/// By place, whether a text has the column unless others are chosen: at most `most`, first addresses and names, then what identifies a
-/// record, states, short sets of flags and numbers.
-std::vector<bool> usual_places(const std::vector<FieldPlace>& places, std::size_t most);
-
 inline constexpr std::size_t most_usual_columns = 8;
 
-/// `bytes_of(row)` is the structure, which is empty where the row has none: then no value is known.
-template <class Row, class BytesOf>
-std::vector<FieldColumn<Row>> field_columns(const StructInfo& info, Keys keys, BytesOf bytes_of, std::size_t most = most_usual_columns) {
+/// What the fields are of, and how they are shown.
+struct FieldsShown {
+  std::vector<const StructInfo*> layouts;  ///< several where they depend on the device: the columns are those of all of them
+  Keys keys = Keys::hidden;
+  std::string_view object{};                    ///< the member whose members the fields are: "data"
+  std::size_t most_usual = most_usual_columns;  ///< columns in a text unless others are chosen
+};
+
+/// A column of fields: not reserved, in their order, those of nested structures among them.
+struct PlacedColumn : ColumnInfo {
+  std::shared_ptr<const std::string> name;
+  std::vector<FieldPlace> places;  ///< one of each layout that has the field
+
+  /// The value in a structure of `layout`, which is empty where there is none; not known where the layout lacks the field.
+  Cell cell(const StructInfo* layout, Bytes structure) const;
+};
+
+/// In a text are at most `most_usual` of the first layout: first addresses and names, then what identifies a record, states, short sets of
+/// flags and numbers. Keys are never among them.
+std::vector<PlacedColumn> placed_columns(const FieldsShown& shown);
+
+/// `bytes_of(row)` is the structure, which is empty where the row has none: then no value is known. `layout_of(row)` is its layout.
+template <class Row, class BytesOf, class LayoutOf>
+std::vector<FieldColumn<Row>> field_columns(const FieldsShown& shown, BytesOf bytes_of, LayoutOf layout_of) {
   std::vector<FieldColumn<Row>> columns;
-  const std::vector<FieldPlace> places = field_places(info, keys);
-  const std::vector<bool> usual = usual_places(places, most);
-  for (std::size_t at = 0; at < places.size(); ++at) {
-    const FieldPlace& place = places[at];
-    FieldColumn<Row> column;
-    column.name = std::make_shared<const std::string>(place.key());
-    column.key = *column.name;
-    column.heading = place.field->iba_name;
-    column.usual = usual[at];
-    column.coded = place.field->enumeration != nullptr && place.field->count == 1;
-    column.get = [place, bytes_of](const Row& row) {
-      const Bytes bytes = bytes_of(row);
-      return bytes.empty() ? Cell(std::monostate{}) : place.cell(bytes);
-    };
-    columns.push_back(std::move(column));
+  for (PlacedColumn& placed : placed_columns(shown)) {
+    FieldColumn<Row>& column = columns.emplace_back(FieldColumn<Row>{placed, {}, placed.name});
+    column.get = [placed = std::move(placed), bytes_of, layout_of](const Row& row) { return placed.cell(layout_of(row), bytes_of(row)); };
   }
   return columns;
+}
+/// The same of one layout.
+template <class Row, class BytesOf>
+std::vector<FieldColumn<Row>> field_columns(const FieldsShown& shown, BytesOf bytes_of) {
+  return field_columns<Row>(shown, bytes_of, [layout = shown.layouts.front()](const Row&) { return layout; });
 }
 
 }  // namespace ib::report

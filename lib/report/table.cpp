@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <cassert>
+#include <charconv>
 #include <iterator>
 
 #include "base/error.hpp"
 #include "report/cell.hpp"
+#include "report/field_columns.hpp"
 
 namespace ib::report {
 namespace {
@@ -23,11 +25,25 @@ std::vector<std::string> parts_of(std::string_view path) {
   return parts;
 }
 
+/// A word as the value that it is: a number sorts as one.
+report::Cell value_of(const std::string& word) {
+  std::uint64_t whole{};
+  double number{};
+  const char *begin = word.data(), *end = begin + word.size();
+  if (word.empty()) return std::monostate{};
+  if (std::from_chars(begin, end, whole).ptr == end) return whole;
+  return std::from_chars(begin, end, number).ptr == end ? report::Cell(Coded{number, word}) : report::Cell(std::string_view(word));
+}
+
 }  // namespace
 
-TableSink::TableSink(Output out, TableStyle style, std::string_view rows) : out_(std::move(out)), style_(style), path_(parts_of(rows)) {}
+TableSink::TableSink(Output out, TableStyle style, std::string_view rows, TableChoice choice)
+    : out_(std::move(out)), style_(style), choice_(std::move(choice)), path_(parts_of(rows)) {}
 
-std::string TableSink::encoded(std::string_view value) const { return style_ == TableStyle::csv ? csv_cell(value) : tsv_cell(value); }
+std::string TableSink::encoded(std::string_view value) const {
+  if (style_ == TableStyle::aligned) return std::string(value);
+  return style_ == TableStyle::csv ? csv_cell(value) : tsv_cell(value);
+}
 
 /// Whether the member `key` of the present element or document is the list, or the object, that leads to the rows.
 bool TableSink::leads_on(std::string_view key) const {
@@ -80,7 +96,8 @@ void TableSink::end_object() {
   if (place() == Place::inside) prefix_.resize(levels_.back().prefix);
   levels_.pop_back();
   if (!levels_.empty()) return;
-  if (columns_.empty() && !announced_.empty()) write_head(names_of(announced_));
+  if (columns_.empty() && !announced_.empty()) write_head(names_of(announced_), announced_.back().size());
+  if (!columns_.empty() && !is_streaming()) write_kept();
   out_.flush();
 }
 
@@ -206,9 +223,44 @@ std::vector<std::string_view> TableSink::cells_of(const Row& row) const {
 }
 
 /// Writes the first line. Names that were announced stand before those of the first row, unless this has others too.
-void TableSink::write_head(Names names) {
+void TableSink::write_head(Names names, std::size_t own) {
   columns_ = std::move(names);
+  own_ = own;
+  std::vector<ColumnInfo> infos(columns_.size());
+  for (std::size_t at = 0; at < columns_.size(); ++at) infos[at].key = columns_[at];
+  if (choice_.columns) chosen_ = chosen_columns(*choice_.columns, infos);
+  if (is_streaming()) line({columns_.begin(), columns_.end()});
+}
+
+/// Writes a row, or keeps it.
+void TableSink::add_line(const std::vector<std::string_view>& cells) {
+  if (!is_streaming()) {
+    kept_.emplace_back(cells.begin(), cells.end());
+  } else if (written_++ < choice_.most_rows) {
+    line(cells);
+  }
+}
+
+/// Writes the rows that were kept. A text does not have the numbers of coded values, whose words stand beside them.
+void TableSink::write_kept() {
+  std::vector<FieldColumn<Words>> columns;
+  for (std::size_t at = 0; at < columns_.size(); ++at) {
+    FieldColumn<Words>& column = columns.emplace_back();
+    column.key = column.heading = columns_[at];
+    const bool is_of_row = at + own_ >= columns_.size() || columns_[at] == choice_.also;
+    column.usual = is_of_row && std::ranges::count(columns, true, &ColumnInfo::usual) < static_cast<std::ptrdiff_t>(most_usual_columns) &&
+                   std::ranges::find(columns_, columns_[at] + "_text") == columns_.end();
+    column.get = [at](const Words& words) { return value_of(words[at]); };
+  }
+  Table<Words, FieldColumn<Words>> table(columns);
+  if (choice_.columns) table.choose(*choice_.columns);
+  if (choice_.all_columns) table.show_all();
+  if (choice_.sort) table.sort_by(*choice_.sort);
+  table.keep_first(choice_.most_rows);
+  table.arrange(kept_);
+  if (style_ == TableStyle::aligned) return table.write_text(kept_, choice_.width, [this](std::string_view text) { out_.text() += text; });
   line({columns_.begin(), columns_.end()});
+  for (const Words& words : kept_) line({words.begin(), words.end()});
 }
 
 void TableSink::write(const Row& row) {
@@ -217,19 +269,20 @@ void TableSink::write(const Row& row) {
     const bool has_all =
         std::ranges::all_of(names, [&](const auto& name) { return std::ranges::find(announced, name) != announced.end(); });
     if (has_all && announced != names) {
-      write_head(std::move(announced));
+      write_head(std::move(announced), announced_.back().size());
     } else {
-      write_head(std::move(names));
+      write_head(std::move(names), row.back()->size());
       for (const auto& part : row) std::ranges::move(names_in(*part), std::back_inserter(members_));
     }
   }
-  line(cells_of(row));
+  add_line(cells_of(row));
 }
 
 void TableSink::line(const std::vector<std::string_view>& cells) {
-  for (std::size_t at = 0; at < cells.size(); ++at) {
+  const std::size_t count = chosen_.empty() ? cells.size() : chosen_.size();
+  for (std::size_t at = 0; at < count; ++at) {
     if (at != 0) out_.text() += style_ == TableStyle::csv ? ',' : '\t';
-    out_.text() += cells[at];
+    out_.text() += cells[chosen_.empty() ? at : chosen_[at]];
   }
   out_.text() += style_ == TableStyle::csv ? "\r\n" : "\n";
 }

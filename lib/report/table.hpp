@@ -15,13 +15,24 @@
 #include <string_view>
 #include <vector>
 
+#include "report/columns.hpp"
 #include "report/json.hpp"
 
 namespace ib::report {
 
 enum class TableStyle {
-  csv,  ///< RFC 4180: commas, CRLF, cells in double quotes where they need it
-  tsv,  ///< tabs and newlines; in cells they are \t, \n and \r, and a backslash is \\.
+  csv,      ///< RFC 4180: commas, CRLF, cells in double quotes where they need it
+  tsv,      ///< tabs and newlines; in cells they are \t, \n and \r, and a backslash is \\.
+  aligned,  ///< a text: columns as wide as their widest word, "-" for null
+};
+
+/// The columns and rows that are wanted of a table.
+struct TableChoice {
+  std::optional<std::string> columns{}, sort{};  ///< names as Table::choose() and Table::sort_by() take them
+  std::size_t most_rows = unlimited_width;
+  bool all_columns{};                   ///< in an aligned text, too; else it has the first eight of the row's own, with words for codes
+  std::string_view also{};              ///< a column of what is around the rows that such a text has besides
+  std::size_t width = unlimited_width;  ///< of an aligned text, as for Aligned::fit()
 };
 
 /// The first line names the columns: those that columns() announced, else those of the first row. It is there without rows where they were
@@ -34,7 +45,7 @@ enum class TableStyle {
 class TableSink : public Sink {
  public:
   /// `rows` is the place of the rows: "nodes.ports". Throws as Output::flush() does.
-  TableSink(Output out, TableStyle style, std::string_view rows);
+  TableSink(Output out, TableStyle style, std::string_view rows, TableChoice choice = {});
 
   void begin_object(std::string_view key = {}) override;
   void end_object() override;
@@ -69,7 +80,11 @@ class TableSink : public Sink {
   using Cells = std::vector<Cell>;
   using Row = std::vector<std::shared_ptr<const Cells>>;  ///< by depth of the elements
   using Names = std::vector<std::string>;
+  using Words = std::vector<std::string>;  ///< by column, encoded
 
+  bool is_streaming() const { return style_ != TableStyle::aligned && !choice_.sort; }
+  void add_line(const std::vector<std::string_view>& cells);
+  void write_kept();
   Place place() const { return levels_.empty() ? Place::ignored : levels_.back().place; }
   bool holds_cells() const { return place() == Place::element || place() == Place::inside; }
   bool leads_on(std::string_view key) const;
@@ -82,12 +97,16 @@ class TableSink : public Sink {
   Names names_of(const std::vector<Names>& members) const;
   Names names_of(const Row& row) const;
   std::vector<std::string_view> cells_of(const Row& row) const;
-  void write_head(Names names);
+  void write_head(Names names, std::size_t own);
   void write(const Row& row);
   void line(const std::vector<std::string_view>& cells);
 
   Output out_;
   TableStyle style_;
+  TableChoice choice_;
+  std::vector<std::size_t> chosen_;  ///< the columns that are shown; empty: all
+  std::size_t own_{}, written_{};
+  std::vector<Words> kept_;  ///< rows with all columns, where they do not go out as they come
   std::vector<std::string> path_;
   std::vector<Level> levels_;
   std::vector<Cells> open_;       ///< the cells of the elements that are open

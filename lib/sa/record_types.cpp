@@ -5,24 +5,21 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "base/error.hpp"
 #include "base/escape.hpp"
 #include "base/nearest.hpp"
 #include "base/split.hpp"
-#include "iba/queries.hpp"
 #include "iba/text.hpp"
 
 namespace ib::sa {
 namespace {
 
-/// python-rdma's names before the others, in the order of letters.
-std::vector<RecordType> make_types() {
-  std::vector<RecordType> made;
-  for (const QueryInfo& query : all_queries()) {
-    if (!query.by_smp()) made.push_back({query.name, query.alias, query.info, query.argument, query.members, query.classic});
-  }
-  std::ranges::sort(made, [](const RecordType& a, const RecordType& b) { return a.classic != b.classic ? a.classic : a.name < b.name; });
+std::vector<QueryInfo> make_types() {
+  std::vector<QueryInfo> made;
+  std::ranges::copy_if(all_queries(), std::back_inserter(made), &QueryInfo::by_sa);
+  std::ranges::sort(made, [](const QueryInfo& a, const QueryInfo& b) { return a.classic != b.classic ? a.classic : a.name < b.name; });
   return made;
 }
 
@@ -44,17 +41,17 @@ std::vector<std::string_view> parts_of(std::string_view word) {
 
 }  // namespace
 
-std::span<const RecordType> record_types() {
-  static const std::vector<RecordType> all = make_types();
+std::span<const QueryInfo> record_types() {
+  static const std::vector<QueryInfo> all = make_types();
   return all;
 }
 
-const RecordType& find_record_type(std::string_view word, std::string_view list) {
-  const auto names = [](const RecordType& type) { return std::array<std::string_view, 3>{type.name, type.alias, type.info().iba_name}; };
-  return find_by_prefix(word, record_types(), &RecordType::classic, names, list);
+const QueryInfo& find_record_type(std::string_view word, std::string_view list) {
+  const auto names = [](const QueryInfo& type) { return std::array<std::string_view, 3>{type.name, type.alias, type.info->iba_name}; };
+  return find_by_prefix(word, record_types(), &QueryInfo::classic, names, list);
 }
 
-std::vector<std::pair<std::string_view, std::string>> take_argument(const RecordType& type, std::vector<std::string>& words) {
+std::vector<std::pair<std::string_view, std::string>> take_argument(const QueryInfo& type, std::vector<std::string>& words) {
   std::vector<std::pair<std::string_view, std::string>> result;
   if (type.members.empty()) return result;
   for (const std::string_view form : split(type.members, " ")) {

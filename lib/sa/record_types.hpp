@@ -9,30 +9,19 @@
 #include <utility>
 #include <vector>
 
-#include "iba/struct_info.hpp"
+#include "iba/queries.hpp"
 
 namespace ib::sa {
 
-/// The words for one kind of record.
-struct RecordType {
-  std::string_view name, alias;  ///< the alias may be empty
-  const StructInfo* structure;
-  std::string_view argument;  ///< the short form in help texts: `[LID]/[PORT]`; empty if there is none
-  std::string_view members;   ///< the members that the short form sets: `endportLID/portNum`
-  bool classic = true;        ///< a name of python-rdma: its abbreviations take precedence over those of others
-
-  const StructInfo& info() const { return *structure; }
-};
-
-/// Every record that has a name.
-std::span<const RecordType> record_types();
+/// Every record that has a name: those of python-rdma before the others, in the order of letters.
+std::span<const QueryInfo> record_types();
 
 /// The record with that name, alias or structure name. Letter case does not matter, and an unambiguous abbreviation is enough.
 /// Throws UsageError "Unknown operation 'zz'" or "Ambiguous operation 's'"; `list` is the command that lists all names, for the first.
-const RecordType& find_record_type(std::string_view word, std::string_view list = {});
+const QueryInfo& find_record_type(std::string_view word, std::string_view list = {});
 
 /// The members of the short form with their given values. Removes the words of the short form from the front of `words`: at
 /// most as many as `argument` has.
-std::vector<std::pair<std::string_view, std::string>> take_argument(const RecordType& type, std::vector<std::string>& words);
+std::vector<std::pair<std::string_view, std::string>> take_argument(const QueryInfo& type, std::vector<std::string>& words);
 
 }  // namespace ib::sa

@@ -76,12 +76,12 @@ struct StoredAnswers::Stored {
 StoredAnswers::StoredAnswers(const sys::EndPort& end_port, Load load) : end_port_(end_port), load_(std::move(load)) {}
 StoredAnswers::~StoredAnswers() = default;
 
-StoredAnswers::Stored& StoredAnswers::stored(const TableInfo& table) {
+StoredAnswers::Stored& StoredAnswers::stored(const QueryInfo& table) {
   std::unique_ptr<Stored>& slot = tables_[&table];
   if (slot) return *slot;
   auto loaded = std::make_unique<Stored>();
   loaded->answer = load_(table);
-  const StructInfo& record = table.record();
+  const StructInfo& record = *table.info;
   if (loaded->answer && *loaded->answer && (*loaded->answer)->bytes.size() < mad::data_area(mad::mgmt_class::sa).offset)
     throw Error(fmt::format("The stored {} ends within its header", table.name));
   if (loaded->answer && *loaded->answer && &record != &mad::ClassPortInfo::info()) {
@@ -106,13 +106,13 @@ std::optional<bool> StoredAnswers::has_qos() {
   return (static_cast<std::uint32_t>(port.capability_mask2) & capability_mask2::is_qos_supported) != 0;
 }
 
-const TableInfo* StoredAnswers::table_of(const mad::Request& request) {
+const QueryInfo* StoredAnswers::table_of(const mad::Request& request) {
   const bool asks_for_member = request.attribute_id == MCMemberRecord::attribute_id && (request.component_mask & member_port_gid) != 0;
   return asks_for_member ? find_stored_table("MCMemberRecord") : stored_table_for(request);
 }
 
 bool StoredAnswers::is_unread(const mad::Request& request) {
-  const TableInfo* table = table_of(request);
+  const QueryInfo* table = table_of(request);
   return table != nullptr && !stored(*table).answer;
 }
 
@@ -121,19 +121,19 @@ std::optional<std::string> StoredAnswers::not_in_table(const mad::Request& reque
     return "A change of the subnet administrator's records needs the subnet administrator.";
   if (request.method != mad::method::get && request.method != mad::method::get_table)
     return fmt::format("{} requests what a subnet administrator computes for the request: no table has it.", method_name(request.method));
-  const TableInfo* table = table_of(request);
+  const QueryInfo* table = table_of(request);
   if (table == nullptr) return fmt::format("Records with attribute ID {:#06x} are in no table.", request.attribute_id);
   const Stored& rows = stored(*table);
   if (!rows.answer) return fmt::format("No {} was read.", table->name);
   if (!*rows.answer) return {};
-  if (&table->record() == &PathRecord::info()) {
+  if (table->info == &PathRecord::info()) {
     if (auto why = not_in_paths(request, rows.table.records, end_port_, has_qos())) return why;
   }
   return not_in_rows(request, *table);
 }
 
-std::optional<std::string> StoredAnswers::not_in_rows(const mad::Request& request, const TableInfo& table) {
-  const StructInfo& record = table.record();
+std::optional<std::string> StoredAnswers::not_in_rows(const mad::Request& request, const QueryInfo& table) {
+  const StructInfo& record = *table.info;
   const std::uint64_t mask = request.component_mask;
   const Stored& kept = stored(table);
   const TableRows& rows = kept.table;
@@ -155,9 +155,9 @@ std::optional<std::string> StoredAnswers::not_in_rows(const mad::Request& reques
 }
 
 mad::Result<mad::Reply> StoredAnswers::answer(const mad::Request& request) {
-  const TableInfo& table = *table_of(request);
+  const QueryInfo& table = *table_of(request);
   const Stored& rows = stored(table);
-  const StructInfo& record = table.record();
+  const StructInfo& record = *table.info;
   if (!*rows.answer) {
     const std::shared_ptr<const mad::MadError> error = rows.answer->shared_error();
     if (error->reply().empty()) return error;
@@ -176,8 +176,8 @@ mad::Result<mad::Reply> StoredAnswers::answer_once(const mad::Request& request, 
   return reply.finish(false);
 }
 
-void StoredAnswers::select(const mad::Request& request, const TableInfo& table, TableReply& reply) {
-  const StructInfo& record = table.record();
+void StoredAnswers::select(const mad::Request& request, const QueryInfo& table, TableReply& reply) {
+  const StructInfo& record = *table.info;
   const Stored& kept = stored(table);
   if (&record == &PathRecord::info()) {
     for (const Bytes path : matching_paths(request, kept.table.records)) reply.add(path);

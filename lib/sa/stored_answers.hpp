@@ -4,7 +4,7 @@
 // affair: a LID of a range that is not the base LID finds nothing here, for instance.
 //
 // Example:
-//   StoredAnswers answers(end_port, [&](const TableInfo& table) { return file.table(table.name); });
+//   StoredAnswers answers(end_port, [&](const QueryInfo& table) { return file.table(table.name); });
 //   if (const auto why = answers.not_in_table(request)) throw Error(*why);
 //   co_return answers.answer(request);
 #pragma once
@@ -27,7 +27,7 @@ namespace ib::sa {
 class StoredAnswers {
  public:
   /// Gives the stored answer to the query for a table, or the error that came instead. Nothing if the table was not read.
-  using Load = std::function<std::optional<mad::Result<mad::Reply>>(const TableInfo& table)>;
+  using Load = std::function<std::optional<mad::Result<mad::Reply>>(const QueryInfo& table)>;
 
   /// `end_port` is the port that read the tables; it must outlive this object. Each table is loaded when it is needed first.
   StoredAnswers(const sys::EndPort& end_port, Load load);
@@ -50,19 +50,19 @@ class StoredAnswers {
 
  private:
   struct Stored;
-  Stored& stored(const TableInfo& table);
+  Stored& stored(const QueryInfo& table);
   std::optional<bool> has_qos();
 
   /// The table whose records answer the request. Null if there is none.
-  const TableInfo* table_of(const mad::Request& request);
-  std::optional<std::string> not_in_rows(const mad::Request& request, const TableInfo& table);
+  const QueryInfo* table_of(const mad::Request& request);
+  std::optional<std::string> not_in_rows(const mad::Request& request, const QueryInfo& table);
 
   mad::Result<mad::Reply> answer_once(const mad::Request& request, const Stored& stored) const;
-  void select(const mad::Request& request, const TableInfo& table, TableReply& reply);
+  void select(const mad::Request& request, const QueryInfo& table, TableReply& reply);
 
   const sys::EndPort& end_port_;
   Load load_;
-  std::map<const TableInfo*, std::unique_ptr<Stored>> tables_;
+  std::map<const QueryInfo*, std::unique_ptr<Stored>> tables_;
 };
 
 }  // namespace ib::sa

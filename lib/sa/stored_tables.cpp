@@ -20,13 +20,15 @@
 namespace ib::sa {
 namespace {
 
-std::vector<TableInfo> make_infos() {
-  std::vector<TableInfo> made;
+std::vector<QueryInfo> make_infos() {
+  std::vector<QueryInfo> made;
   for (const QueryInfo& query : all_queries()) {
-    if (query.by_smp() || query.part.empty()) continue;
-    made.push_back({query.name, query.info, query.trust});
-    // Without an SM_Key an SA gives the groups only.
-    if (query.info == &MCMemberRecord::info()) made.push_back({"MCMemberRecord groups", query.info});
+    if (!query.by_sa() || query.part.empty()) continue;
+    made.push_back(query);
+    if (query.info != &MCMemberRecord::info()) continue;
+    QueryInfo& groups = made.emplace_back(query);  // all that an SA gives without an SM_Key
+    groups.name = "MCMemberRecord groups";
+    groups.trust = Trust::none;
   }
   return made;
 }
@@ -34,9 +36,9 @@ std::vector<TableInfo> make_infos() {
 constexpr std::size_t tables_at_a_time = 4;  // an SA works on one query after another; a table may take many megabytes
 
 /// The query that reads the whole table. Of paths, those that begin at this end port are kept.
-Pattern query_of(const TableInfo& table, const sys::EndPort& end_port) {
-  Pattern pattern(table.record());
-  if (&table.record() == &PathRecord::info()) pattern.match("SGID", to_text(end_port.default_gid()));
+Pattern query_of(const QueryInfo& table, const sys::EndPort& end_port) {
+  Pattern pattern(*table.info);
+  if (table.info == &PathRecord::info()) pattern.match("SGID", to_text(end_port.default_gid()));
   return pattern;
 }
 
@@ -48,7 +50,7 @@ class TableReader {
   TableReader(mad::Transactor& transactor, TableReading reading, std::size_t tables)
       : transactor_(transactor), reading_(std::move(reading)), failures_(tables) {}
 
-  async::Task<> read(std::size_t at, const TableInfo& table) {
+  async::Task<> read(std::size_t at, const QueryInfo& table) {
     const bool with_key = table.trust == Trust::keys ? reading_.with_keys : table.trust != Trust::none;
     mad::Result<mad::Reply> reply = co_await ask(table, with_key);
     // opensm does not answer a query with a wrong SM_Key.
@@ -67,15 +69,15 @@ class TableReader {
 
  private:
   /// After a query that a sound SA answers, and during which it answered no other one, none is sent: it is silent.
-  async::Task<mad::Result<mad::Reply>> ask(const TableInfo& table, bool with_key) {
+  async::Task<mad::Result<mad::Reply>> ask(const QueryInfo& table, bool with_key) {
     if (silence_) co_return silence_;
     path::Path path = transactor_.sa_path();
     constexpr std::uint64_t usual_key = 1;
     if (with_key && path.ib().sm_key == 0) path.ib().sm_key = usual_key;
     if (!with_key) path.ib().sm_key = 0;
     const Pattern pattern = query_of(table, transactor_.end_port());
-    const std::uint8_t method = exists_once(table.record()) ? mad::method::get : mad::method::get_table;
-    const mad::Request request = sa_request(path, table.record(), method, pattern.bytes(), pattern.component_mask());
+    const std::uint8_t method = exists_once(*table.info) ? mad::method::get : mad::method::get_table;
+    const mad::Request request = sa_request(path, *table.info, method, pattern.bytes(), pattern.component_mask());
     const std::size_t answers = answers_;
     mad::Result<mad::Reply> reply = co_await transactor_.try_call(request);
     if (reply || !mad::tries_in_vain(reply.error())) {
@@ -86,13 +88,13 @@ class TableReader {
     co_return reply;
   }
 
-  void take(std::size_t at, const TableInfo& table, const mad::Result<mad::Reply>& reply) {
+  void take(std::size_t at, const QueryInfo& table, const mad::Result<mad::Reply>& reply) {
     if (!reply) {
       failures_[at] = TableFailure{&table, reply.shared_error(), reply.error().message()};
       return;
     }
     try {
-      if (!exists_once(table.record())) check_end(at, table, *reply);
+      if (!exists_once(*table.info)) check_end(at, table, *reply);
     } catch (const Error& error) {
       failures_[at] = TableFailure{&table, nullptr, error.message()};
       return;
@@ -102,8 +104,8 @@ class TableReader {
 
   /// Records a failure if the table came without its end. The part that came is kept; its reader sees that it is not complete. Throws Error
   /// if the answer contradicts itself.
-  void check_end(std::size_t at, const TableInfo& table, const mad::Reply& reply) {
-    const TableRows rows = table_rows(reply, least_size(table.record()));
+  void check_end(std::size_t at, const QueryInfo& table, const mad::Reply& reply) {
+    const TableRows rows = table_rows(reply, least_size(*table.info));
     if (rows.torn) failures_[at] = TableFailure{&table, nullptr, fmt::format("only its first {} records arrived", rows.records.size())};
   }
 
@@ -116,39 +118,39 @@ class TableReader {
 
 }  // namespace
 
-std::span<const TableInfo> stored_table_infos() {
-  static const std::vector<TableInfo> all = make_infos();
+std::span<const QueryInfo> stored_table_infos() {
+  static const std::vector<QueryInfo> all = make_infos();
   return all;
 }
 
-const TableInfo* find_stored_table(std::string_view name) {
-  const std::span<const TableInfo> all = stored_table_infos();
-  const auto found = std::ranges::find(all, name, &TableInfo::name);
+const QueryInfo* find_stored_table(std::string_view name) {
+  const std::span<const QueryInfo> all = stored_table_infos();
+  const auto found = std::ranges::find(all, name, &QueryInfo::name);
   return found == all.end() ? nullptr : &*found;
 }
 
-const TableInfo* stored_table_for(const mad::Request& request) {
+const QueryInfo* stored_table_for(const mad::Request& request) {
   const bool trusted = request.path.ib().sm_key != 0;
-  for (const TableInfo& table : stored_table_infos()) {
-    if (table.record().attribute_id != request.attribute_id) continue;
-    if (&table.record() != &MCMemberRecord::info() || trusted == (table.trust == Trust::required)) return &table;
+  for (const QueryInfo& table : stored_table_infos()) {
+    if (table.info->attribute_id != request.attribute_id) continue;
+    if (table.info != &MCMemberRecord::info() || trusted == (table.trust == Trust::required)) return &table;
   }
   return nullptr;
 }
 
-async::Task<std::vector<TableFailure>> read_tables(mad::Transactor& transactor, std::vector<const TableInfo*> tables,
+async::Task<std::vector<TableFailure>> read_tables(mad::Transactor& transactor, std::vector<const QueryInfo*> tables,
                                                    TableReading reading) {
   TableReader reader(transactor, std::move(reading), tables.size());
-  const auto read = [&reader, &tables](const TableInfo*& table) {
+  const auto read = [&reader, &tables](const QueryInfo*& table) {
     return reader.read(static_cast<std::size_t>(&table - tables.data()), *table);
   };
   if (!tables.empty()) co_await read(tables.front());  // shows whether the SA answers
-  std::span<const TableInfo*> others = std::span(tables).subspan(std::min<std::size_t>(tables.size(), 1));
+  std::span<const QueryInfo*> others = std::span(tables).subspan(std::min<std::size_t>(tables.size(), 1));
   co_await async::for_each(others, tables_at_a_time, read);
   co_return reader.failures();
 }
 
-void hide_keys(const TableInfo& table, MutableBytes mad) {
+void hide_keys(const QueryInfo& table, MutableBytes mad) {
   const auto hide = [mad](std::size_t at, std::size_t size) {
     const std::size_t begin = std::min(at, mad.size());
     std::ranges::fill(mad.subspan(begin, std::min(size, mad.size() - begin)), std::uint8_t{0});
@@ -156,8 +158,8 @@ void hide_keys(const TableInfo& table, MutableBytes mad) {
   hide(sm_key_at, sm_key_size);
   const std::size_t begin = mad::data_area(mad::mgmt_class::sa).offset;
   const std::size_t step =
-      exists_once(table.record()) || mad.size() < begin ? 0 : std::size_t{8} * load_be<std::uint16_t>(&mad[mad::attribute_offset_offset]);
-  const std::vector<SecretPlace> places = secret_places(table.record());
+      exists_once(*table.info) || mad.size() < begin ? 0 : std::size_t{8} * load_be<std::uint16_t>(&mad[mad::attribute_offset_offset]);
+  const std::vector<SecretPlace> places = secret_places(*table.info);
   for (std::size_t at = begin; at < mad.size() && !places.empty(); at += step) {
     for (const SecretPlace& place : places) hide(at + place.offset, place.size);
     if (step == 0) return;

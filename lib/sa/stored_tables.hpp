@@ -19,30 +19,20 @@
 
 namespace ib::sa {
 
-using ib::Trust;
-
-/// A table that is worth keeping.
-struct TableInfo {
-  std::string_view name;  ///< unique: "NodeRecord", "PathRecord", "MCMemberRecord", "MCMemberRecord groups"
-  const StructInfo* structure;
-  Trust trust = Trust::none;
-
-  const StructInfo& record() const { return *structure; }
-};
-
-/// All tables that are worth keeping: the records that iba-defs has in the part sa of a snapshot, in its order.
-std::span<const TableInfo> stored_table_infos();
+/// All tables that are worth keeping: the records that iba-defs has in the part sa of a snapshot, in its order. Their names are unique:
+/// "NodeRecord", "PathRecord", "MCMemberRecord", "MCMemberRecord groups".
+std::span<const QueryInfo> stored_table_infos();
 /// The table of that name. Null if there is none.
-const TableInfo* find_stored_table(std::string_view name);
+const QueryInfo* find_stored_table(std::string_view name);
 
 /// The table that has the answer to `request`. Null if no table can have it. Two tables have MCMemberRecords: the members, for a
 /// request with an SM_Key on its path, and the groups without their members, for any other request.
-const TableInfo* stored_table_for(const mad::Request& request);
+const QueryInfo* stored_table_for(const mad::Request& request);
 
 /// Options of read_tables().
 struct TableReading {
   /// Gets each table that was read: the answer of the SA.
-  std::function<void(const TableInfo& table, const mad::Reply& reply)> keep = {};
+  std::function<void(const QueryInfo& table, const mad::Reply& reply)> keep = {};
   /// Gets the number of tables that are done, and of all tables.
   std::function<void(std::size_t done, std::size_t all)> progress = {};
   /// Reads the keys in records. If false, the keys are zero: where possible they are not requested from the SA, and hide_keys() makes the
@@ -52,7 +42,7 @@ struct TableReading {
 
 /// A table that could not be read, or that came without its end. The part that came is kept.
 struct TableFailure {
-  const TableInfo* table;
+  const QueryInfo* table;
   std::shared_ptr<const mad::MadError> error;  ///< null if the answer contradicts itself, or came without its end
   std::string why;                             ///< a message for people
 };
@@ -61,9 +51,9 @@ struct TableFailure {
 /// that fails does not stop the others, except where the SA is silent: then no further query is sent, and the tables that were not
 /// requested have the error of the query that was not answered. Queries with a key carry the SM_Key of the transactor's SA path, or else
 /// the default key of SAs: 1 (iba-defs, SM_Key). The result is in the order of `tables`. Throws SysError if this host cannot send.
-async::Task<std::vector<TableFailure>> read_tables(mad::Transactor& transactor, std::vector<const TableInfo*> tables, TableReading reading);
+async::Task<std::vector<TableFailure>> read_tables(mad::Transactor& transactor, std::vector<const QueryInfo*> tables, TableReading reading);
 
 /// Makes the keys in a kept table zero: those of its records, and the SM_Key of its header. `mad` is the reply to the table's query.
-void hide_keys(const TableInfo& table, MutableBytes mad);
+void hide_keys(const QueryInfo& table, MutableBytes mad);
 
 }  // namespace ib::sa

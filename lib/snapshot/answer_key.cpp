@@ -37,13 +37,12 @@ std::uint32_t selector_of(const mad::Request& request) {
   return static_cast<std::uint32_t>(hash ^ hash >> 32U);
 }
 
-/// Whether an SMP attribute of a node is the same through all of its ports.
+}  // namespace
+
 bool is_of_whole_node(std::uint16_t attribute) {
   return attribute == smp::NodeInfo::attribute_id || attribute == smp::NodeDescription::attribute_id ||
          attribute == smp::SwitchInfo::attribute_id;
 }
-
-}  // namespace
 
 AnswerKey key_of(const Subnet& subnet, const subnet::PathEnd& place, const mad::Request& request) {
   AnswerKey key;
@@ -68,11 +67,11 @@ AnswerKey key_of(const Subnet& subnet, const subnet::PathEnd& place, const mad::
   return key;
 }
 
-AnswerKey table_key(const sa::TableInfo& table) {
-  AnswerKey key{.mgmt_class = mad::mgmt_class::sa, .attribute = static_cast<std::uint16_t>(table.record().attribute_id)};
-  for (const sa::TableInfo& one : sa::stored_table_infos()) {
+AnswerKey table_key(const QueryInfo& table) {
+  AnswerKey key{.mgmt_class = mad::mgmt_class::sa, .attribute = static_cast<std::uint16_t>(table.info->attribute_id)};
+  for (const QueryInfo& one : sa::stored_table_infos()) {
     if (&one == &table) break;
-    if (one.record().attribute_id == table.record().attribute_id) ++key.selector;
+    if (one.info->attribute_id == table.info->attribute_id) ++key.selector;
   }
   return key;
 }

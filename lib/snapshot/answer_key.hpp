@@ -31,8 +31,10 @@ inline constexpr std::uint32_t by_lid = 1;
 
 /// The key of `request` to the node at `place`. Precondition: `place` has a node.
 AnswerKey key_of(const subnet::Subnet& subnet, const subnet::PathEnd& place, const mad::Request& request);
+/// Whether an SMP attribute of a node is the same through all of its ports.
+bool is_of_whole_node(std::uint16_t attribute);
 /// The key of a table of an SA's records. Two tables may have the same attribute.
-AnswerKey table_key(const sa::TableInfo& table);
+AnswerKey table_key(const QueryInfo& table);
 
 /// The part of a MAD of a class that is stored: its attribute. For congestion control it is everything behind the CC_Key, because
 /// attributes of this class begin at different places (IBA A10.4.3).

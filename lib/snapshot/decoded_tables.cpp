@@ -3,16 +3,18 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/escape.hpp"
 #include "iba-gen/mad.hpp"
-#include "iba-gen/smp.hpp"
 #include "iba/generic.hpp"
+#include "iba/queries.hpp"
 #include "iba/registry.hpp"
 #include "iba/text.hpp"
+#include "snapshot/answer_key.hpp"
 #include "snapshot/views.hpp"
 
 namespace ib::snapshot {
@@ -23,26 +25,19 @@ void write_names(Database& database) {
   database.run(
       "CREATE TABLE attributes(mgmt_class INTEGER, attribute INTEGER, name TEXT, PRIMARY KEY(mgmt_class, attribute)) WITHOUT ROWID");
   Statement row(database, "INSERT OR IGNORE INTO attributes VALUES(?1,?2,?3)");
-  struct ClassVersion {
-    std::uint8_t mgmt_class, version;
-  };
-  for (const ClassVersion one : {ClassVersion{0x01, 1}, {0x03, 2}, {0x04, 1}, {0x0a, 1}, {0x21, 2}}) {
-    for (const StructInfo* any : all_structs()) {
-      if (any->attribute_id < 0) continue;
+  for (const StructInfo* any : all_structs()) {
+    for (const AttributeClass& one : classes_of(*any)) {
       const auto id = static_cast<std::uint16_t>(any->attribute_id);
-      const StructInfo* info = find_attribute(one.mgmt_class, one.version, id);
+      const StructInfo* info = find_attribute(one.mgmt_class, one.class_version, id, one.oui);
       if (info != nullptr) row.bind(1, one.mgmt_class).bind(2, id).bind(3, info->title).run();
     }
   }
 }
 
-/// The column of raw_answer that has the port of an attribute, in the order of the query in write_table().
-enum class PortColumn : std::uint8_t { none, modifier, selector, entry_port };
-
 struct AttributeTable {
   const StructInfo& info;
   std::uint8_t mgmt_class;
-  PortColumn port;
+  std::string_view port;  ///< the number of the port, an SQL expression over raw_answer; empty: the attribute is of a whole node
 };
 
 /// "smp::PortInfo" as "port_info".
@@ -59,9 +54,25 @@ std::string table_name(const StructInfo& info) {
   return name;
 }
 
-bool is_column(const FieldInfo& field) {
-  const bool is_plain = field.kind == FieldKind::uint ? field.bits <= 64 : field.count == 1;
-  return !field.reserved && !field.secret && is_plain && field.kind != FieldKind::bytes && field.kind != FieldKind::structure;
+bool is_plain(const FieldInfo& field) {
+  const bool is_one = field.kind == FieldKind::uint ? field.bits <= 64 : field.count == 1;
+  return !field.reserved && !field.secret && is_one && field.kind != FieldKind::bytes && field.kind != FieldKind::structure;
+}
+
+/// The fields that are columns. Of an attribute whose layout depends on the device or the link they are those that all layouts have.
+std::vector<const FieldInfo*> columns_of(const StructInfo& info) {
+  std::vector<const FieldInfo*> columns;
+  for (const FieldInfo& field : info.fields) {
+    const bool is_in_all = std::ranges::all_of(all_structs(), [&](const StructInfo* other) {
+      const bool is_layout = other->mgmt_class != 0 && other->mgmt_class == info.mgmt_class && other->attribute_id == info.attribute_id;
+      return !is_layout || std::ranges::any_of(other->fields, [&](const FieldInfo& same) {
+        return same.name == field.name && same.bit_offset == field.bit_offset && same.bits == field.bits && same.count == field.count &&
+               same.kind == field.kind;
+      });
+    });
+    if (is_plain(field) && is_in_all) columns.push_back(&field);
+  }
+  return columns;
 }
 
 bool has_text(const FieldInfo& field) { return field.enumeration != nullptr && field.kind == FieldKind::uint; }
@@ -72,15 +83,17 @@ std::string column_name(const FieldInfo& field, std::uint32_t index) {
 }
 
 std::vector<AttributeTable> attribute_tables() {
-  constexpr std::uint8_t smp_class = 0x01, performance = 0x04;
-  std::vector<AttributeTable> tables{{smp::NodeInfo::info(), smp_class, PortColumn::none},
-                                     {smp::NodeDescription::info(), smp_class, PortColumn::none},
-                                     {smp::SwitchInfo::info(), smp_class, PortColumn::none},
-                                     {smp::PortInfo::info(), smp_class, PortColumn::modifier},
-                                     {mad::ClassPortInfo::info(), performance, PortColumn::entry_port}};
-  for (const StructInfo* info : all_structs()) {
-    if (info->mgmt_class == performance && info->attribute_id >= 0 && info->variant.empty())
-      tables.push_back({*info, performance, PortColumn::selector});
+  constexpr std::string_view of_agent = "entry_port", of_port = "CASE modifier WHEN 0 THEN entry_port ELSE modifier END";
+  std::vector<AttributeTable> tables{{mad::ClassPortInfo::info(), mad::mgmt_class::performance, of_agent}};
+  for (const QueryInfo& query : all_queries()) {
+    if (query.by_sa() || query.part.empty() || query.access == Access::block) continue;
+    const bool is_of_node = query.by_smp() && is_of_whole_node(static_cast<std::uint16_t>(query.info->attribute_id));
+    const bool selects = query.mgmt_class == mad::mgmt_class::performance;
+    tables.push_back({*query.info, query.mgmt_class,
+                      is_of_node                     ? std::string_view()
+                      : query.access == Access::node ? of_agent
+                      : selects                      ? "selector"
+                                                     : of_port});
   }
   return tables;
 }
@@ -111,16 +124,16 @@ int bind_field(Statement& row, int at, Bytes bytes, const FieldInfo& field, std:
 
 void write_table(Database& database, const AttributeTable& table) {
   const std::string name = table_name(table.info);
-  const bool has_port = table.port != PortColumn::none;
+  const bool has_port = !table.port.empty();
   std::string columns = has_port ? "node INTEGER, port INTEGER, time INTEGER" : "node INTEGER PRIMARY KEY, time INTEGER";
   int parameters = has_port ? 3 : 2;
   std::size_t text_count = 0;
-  for (const FieldInfo& field : table.info.fields) {
-    if (!is_column(field)) continue;
-    for (std::uint32_t index = 0; index < field.count; ++index) {
-      columns += fmt::format(", \"{}\"", column_name(field, index));
-      if (has_text(field)) columns += fmt::format(", \"{}_text\"", column_name(field, index));
-      parameters += has_text(field) ? 2 : 1;
+  const std::vector<const FieldInfo*> fields = columns_of(table.info);
+  for (const FieldInfo* field : fields) {
+    for (std::uint32_t index = 0; index < field->count; ++index) {
+      columns += fmt::format(", \"{}\"", column_name(*field, index));
+      if (has_text(*field)) columns += fmt::format(", \"{}_text\"", column_name(*field, index));
+      parameters += has_text(*field) ? 2 : 1;
       text_count += 1;
     }
   }
@@ -129,22 +142,21 @@ void write_table(Database& database, const AttributeTable& table) {
   for (int at = 2; at <= parameters; ++at) values += fmt::format(",?{}", at);
   // If two ports of a CA got requests, the counters of a port are stored twice.
   Statement row(database, fmt::format("INSERT OR REPLACE INTO {} VALUES({})", name, values));
-  Statement answers(
-      database,
-      fmt::format("SELECT node, time, payload, modifier, selector, entry_port FROM raw_answer WHERE mgmt_class = {} AND attribute = "
-                  "{} AND status = 0",
-                  table.mgmt_class, table.info.attribute_id));
+  Statement answers(database,
+                    fmt::format("SELECT node, time, payload, {} FROM raw_answer WHERE mgmt_class = {} AND attribute = {} AND status = 0",
+                                has_port ? table.port : "0", table.mgmt_class, table.info.attribute_id));
+  const std::size_t before = mad::data_area(table.mgmt_class).offset - stored_area(table.mgmt_class).offset;
   std::vector<std::string> texts;
   texts.reserve(text_count);
   while (answers.step()) {
     texts.clear();
     int at = 1;
     row.bind(at++, answers.integer(0));
-    if (has_port) row.bind(at++, answers.integer(2 + static_cast<int>(table.port)));
+    if (has_port) row.bind(at++, answers.integer(3));
     row.bind(at++, answers.integer(1));
-    for (const FieldInfo& field : table.info.fields) {
-      for (std::uint32_t index = 0; is_column(field) && index < field.count; ++index)
-        at = bind_field(row, at, answers.bytes(2), field, index, texts);
+    const Bytes payload = answers.bytes(2), attribute = payload.subspan(std::min(before, payload.size()));
+    for (const FieldInfo* field : fields) {
+      for (std::uint32_t index = 0; index < field->count; ++index) at = bind_field(row, at, attribute, *field, index, texts);
     }
     row.run();
   }

@@ -50,8 +50,8 @@ bool may_hold_key(const AnswerKey& key) {
 }
 
 /// The table of the SA that is stored by `key`, or null.
-const sa::TableInfo* table_of(const AnswerKey& key) {
-  for (const sa::TableInfo& table : sa::stored_table_infos()) {
+const QueryInfo* table_of(const AnswerKey& key) {
+  for (const QueryInfo& table : sa::stored_table_infos()) {
     if (table_key(table) == key) return &table;
   }
   return nullptr;
@@ -104,7 +104,7 @@ std::optional<std::vector<std::uint8_t>> without_answer_keys(const AnswerKey& ke
 
 std::optional<std::vector<std::uint8_t>> without_keys_of(const AnswerKey& key, Bytes payload) {
   if (key.mgmt_class != mad::mgmt_class::sa) return without_answer_keys(key, payload);
-  const sa::TableInfo* const table = table_of(key);
+  const QueryInfo* const table = table_of(key);
   if (table == nullptr) return std::nullopt;
   std::vector<std::uint8_t> bytes(payload.begin(), payload.end());
   if (bytes.size() >= mad::data_area(key.mgmt_class).offset) sa::hide_keys(*table, bytes);

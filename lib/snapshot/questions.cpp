@@ -4,10 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <numeric>
 
-#include "counters/attributes.hpp"
 #include "iba-gen/cc.hpp"
 #include "iba-gen/mad.hpp"
 #include "iba-gen/mlx.hpp"
@@ -45,27 +43,6 @@ bool names(const Questions& of, const StructInfo& info) { return of.attribute ==
 /// Appends the modifiers of the blocks of a table with `count` entries: first, first + step, ….
 void add_blocks(Values& to, std::uint32_t first, std::size_t count, std::uint32_t per_block, std::uint32_t step = 1) {
   for (std::uint32_t i = 0; i * std::size_t{per_block} < count; ++i) to.push_back(first + i * step);
-}
-
-/// The SMP attributes whose requests are planned here, in the sweep or by the part phy.
-bool is_planned(const StructInfo* attribute) {
-  const std::array planned{&smp::NodeInfo::info(),
-                           &smp::NodeDescription::info(),
-                           &smp::SwitchInfo::info(),
-                           &smp::PortInfo::info(),
-                           &smp::PortInfoExtended::info(),
-                           &smp::MlnxExtPortInfo::info(),
-                           &smp::LinearForwardingTable::info(),
-                           &mlx::AdaptiveRoutingInfo::info(),
-                           &smp::MulticastForwardingTable::info(),
-                           &smp::SLToVLMappingTable::info(),
-                           &smp::VLArbitrationTable::info(),
-                           &smp::PKeyTable::info(),
-                           &smp::GuidInfo::info(),
-                           &smp::SMInfo::info(),
-                           &smp::MlnxGeneralCapabilities::info(),
-                           &smp::MlnxExtNodeInfo::info()};
-  return std::ranges::find(planned, attribute) != planned.end();
 }
 
 /// The number of elements that one block of a table has.
@@ -107,8 +84,11 @@ void Learnt::take(const Questions& of, std::uint32_t value, Bytes payload) {
 }
 
 std::vector<const StructInfo*> detail_attributes() {
-  const auto attributes = counters::optional_counter_attributes();
-  return {attributes.begin(), attributes.end()};
+  std::vector<const StructInfo*> attributes;
+  for (const QueryInfo& query : all_queries()) {
+    if (query.part == name(Part::details)) attributes.push_back(query.info);
+  }
+  return attributes;
 }
 
 /// A port that gets requests.
@@ -171,6 +151,14 @@ Questionnaire::Agent Questionnaire::agent_of(PortIndex port) const {
 
 std::vector<Questions> Questionnaire::questions(Part part, PortIndex port, unsigned step, const Learnt& learnt) const {
   const Agent of = agent_of(port);
+  std::vector<Questions> all = planned(part, of, step, learnt);
+  const bool may_lack_agent = part == Part::congestion || part == Part::vendor;
+  if (step == 1 && (learnt.has_agent || !may_lack_agent)) std::ranges::move(marked(part, of), std::back_inserter(all));
+  return all;
+}
+
+/// The requests that depend on more than iba-defs says of an attribute. An attribute that has no request of this agent is among them too.
+std::vector<Questions> Questionnaire::planned(Part part, const Agent& of, unsigned step, const Learnt& learnt) const {
   switch (part) {
     case Part::counters:
     case Part::details:
@@ -178,12 +166,11 @@ std::vector<Questions> Questionnaire::questions(Part part, PortIndex port, unsig
     case Part::congestion:
       return congestion(of, step, learnt);
     case Part::vendor:
-      return vendor(of, step, learnt);
+      return vendor(step, learnt);
     case Part::vlarb:
       return vl_arbitration(of, step);
     default:
-      if (step == 0) return tables(part, of);
-      return step == 1 ? marked(part, of) : std::vector<Questions>{};
+      return step == 0 ? tables(part, of) : std::vector<Questions>{};
   }
 }
 
@@ -218,15 +205,23 @@ std::vector<Questions> Questionnaire::linear_tables(const Agent& of) {
   return all;
 }
 
-/// The requests for the attributes that iba-defs has in `part`, and that have no plan of their own.
-std::vector<Questions> Questionnaire::marked(Part part, const Agent& of) {
+/// The requests for the attributes that iba-defs has in `part`, and that are not planned().
+std::vector<Questions> Questionnaire::marked(Part part, const Agent& of) const {
   std::vector<Questions> all;
+  std::vector<const StructInfo*> planned_too;
+  for (unsigned step = 0; step < steps; ++step) {
+    for (const Questions& asked : planned(part, of, step, {.has_agent = true})) planned_too.push_back(asked.attribute);
+  }
   for (const QueryInfo& query : all_queries()) {
-    if (!query.by_smp() || query.part != name(part) || is_planned(query.info)) continue;
+    if (query.part != name(part) || std::ranges::find(planned_too, query.info) != planned_too.end()) continue;
     if (query.vendor && !subnet::is_mellanox(of.node.info)) continue;
     if (query.switches && !(of.is_switch && of.node.has_switch_info)) continue;
     Questions asked{.attribute = query.info, .values = {query.modifier}, .unsure = true};
     if (query.access == Access::port) asked.values = of.numbers;
+    if (query.access == Access::port && query.mgmt_class == mad::mgmt_class::performance) {
+      asked.by = By::port_select;
+      asked.values.push_back(subnet::all_ports);
+    }
     if (query.access == Access::block && !query.entries.empty()) {
       const std::vector<std::uint8_t> info = wire::packed_vector(of.node.switch_info());
       const std::uint64_t entries = read_number(info, *find_field(smp::SwitchInfo::info(), query.entries));
@@ -264,9 +259,10 @@ std::optional<smp::PortInfo> Questionnaire::port_info(const Agent& of, std::uint
 std::vector<Questions> Questionnaire::ports(const Agent& of) const {
   std::vector<Questions> all = missing_port_infos(of);
   const bool has_mask2 = (of.info.capability_mask & smp::capability_mask::is_capability_mask2_supported) != 0;
+  Questions& extended = all.emplace_back(Questions{.attribute = &smp::PortInfoExtended::info()});
   if (has_mask2 && (of.info.capability_mask2 & smp::capability_mask2::is_port_info_extended_supported) != 0) {
-    all.push_back({.attribute = &smp::PortInfoExtended::info(), .values = of.numbers});
-    all.back().values.push_back(subnet::all_ports);
+    extended.values = of.numbers;
+    extended.values.push_back(subnet::all_ports);
   }
   all.push_back({.attribute = &smp::MlnxExtPortInfo::info(), .values = of.numbers});
   all.back().unsure = !subnet::has_mlnx_ext_port_info(of.node.info);
@@ -340,16 +336,11 @@ std::vector<Questions> Questionnaire::counters(Part part, const Agent& of, unsig
   if (step == 0 && !learnt.asked)
     return {{.attribute = &mad::ClassPortInfo::info(), .values = {0}, .mgmt_class = mad::mgmt_class::performance}};
   if (step != 1) return {};
-  const bool has_all = (learnt.capability_mask & pm::capability_mask::all_port_select) != 0;
+  if (part == Part::details) return {};
   Values ports = of.numbers;
-  if (has_all || part == Part::details) ports.push_back(subnet::all_ports);
-  if (part == Part::counters)
-    return {{.attribute = &pm::PortCounters::info(), .values = ports, .by = By::port_select},
-            {.attribute = &pm::PortCountersExt::info(), .values = ports, .by = By::port_select, .unsure = true}};
-  std::vector<Questions> all;
-  for (const StructInfo* attribute : detail_attributes())
-    all.push_back({.attribute = attribute, .values = ports, .by = By::port_select, .unsure = true});
-  return all;
+  if ((learnt.capability_mask & pm::capability_mask::all_port_select) != 0) ports.push_back(subnet::all_ports);
+  return {{.attribute = &pm::PortCounters::info(), .values = ports, .by = By::port_select},
+          {.attribute = &pm::PortCountersExt::info(), .values = ports, .by = By::port_select, .unsure = true}};
 }
 
 std::vector<Questions> Questionnaire::congestion(const Agent& of, unsigned step, const Learnt& learnt) {
@@ -360,26 +351,16 @@ std::vector<Questions> Questionnaire::congestion(const Agent& of, unsigned step,
   if (!learnt.has_agent || step > 2) return {};
   if (step == 2)
     return {{.attribute = &cc::CongestionControlTable::info(), .values = blocks(learnt.ccti_limit + 1U, cc_entries_per_block, 1)}};
-  std::vector<Questions> all;
-  for (const StructInfo* attribute :
-       {&cc::CongestionKeyInfo::info(), &cc::CongestionLogSwitch::info(),  // adapters have another layout of the log
-        &cc::SwitchCongestionSetting::info(), &cc::CaCongestionSetting::info(), &cc::CongestionControlTable::info(),
-        &cc::TimeStamp::info()})
-    all.push_back({.attribute = attribute, .values = {0}, .unsure = true});
-  if (of.is_switch)
-    all.push_back(
-        {.attribute = &cc::SwitchPortCongestionSetting::info(), .values = blocks(of.last() + 1U, cc_ports_per_block), .unsure = true});
-  return all;
+  const std::uint32_t ports = of.is_switch ? of.last() + 1U : 0U;
+  return {{.attribute = &cc::CongestionLogSwitch::info(), .values = {0}, .unsure = true},  // adapters have another layout of the log
+          {.attribute = &cc::CongestionControlTable::info(), .values = {0}, .unsure = true},
+          {.attribute = &cc::SwitchPortCongestionSetting::info(), .values = blocks(ports, cc_ports_per_block), .unsure = true}};
 }
 
-std::vector<Questions> Questionnaire::vendor(const Agent& of, unsigned step, const Learnt& learnt) {
+std::vector<Questions> Questionnaire::vendor(unsigned step, const Learnt& learnt) {
   // IsVendorClassSupported is set for agents that answer nobody, too.
   if (step == 0) return {{.attribute = &mlx::ClassPortInfo::info(), .values = {0}, .unsure = true}};
-  if (!learnt.has_agent || step > 2) return {};
-  if (step == 1)
-    return {{.attribute = &mlx::GeneralInfo::info(), .values = {0}},
-            {.attribute = &mlx::CounterGroupInfo::info(), .values = of.numbers, .unsure = true}};
-  if (learnt.device_id != subnet::infini_scale3) return {};
+  if (!learnt.has_agent || step != 2 || learnt.device_id != subnet::infini_scale3) return {};
   Values requests(subnet::wait_requests);
   std::iota(requests.begin(), requests.end(), 0U);
   return {{.attribute = &mlx::ConfigSpaceAccess::info(), .values = std::move(requests), .by = By::config_space}};

@@ -21,15 +21,16 @@
 //                                 claims more than any has: of each port as many as make Questionnaire::most_pkey_requests together
 //   guids       all               GUIDInfo: GUIDCap entries
 //   sminfo      managers          SMInfo of ports with IsSM, and of the port at the SM LID of our own one
-//   attributes  all               what iba-defs has in this part, and in other parts without a plan here: of a node once, of ports 0…N,
-//                                 tables in blocks as far as SwitchInfo says; what Mellanox or switches have of nobody else (smpquery)
+//   attributes  all               nothing but what follows from iba-defs
 //   counters    all, at QP1       ClassPortInfo; PortCounters and PortCountersExtended of 0, of each port, of 255 with AllPortSelect
-//   details     all, at QP1       the attributes of detail_attributes(), of 0, of each port and of 255
-//   congestion  all, at QP1       ClassPortInfo, CongestionInfo; where one is answered CongestionKeyInfo, CongestionLog, TimeStamp,
-//                                 SwitchCongestionSetting, CACongestionSetting, CongestionControlTable; of switches
+//   details     all, at QP1       ClassPortInfo, where the part counters has not read it
+//   congestion  all, at QP1       ClassPortInfo, CongestionInfo; where one is answered CongestionLog, CongestionControlTable; of switches
 //                                 SwitchPortCongestionSetting
-//   vendor      Mellanox, at QP1  ClassPortInfo; GeneralInfo, CounterGroupInfo of 0…N; PortXmitWait of InfiniScale III (vendstat)
+//   vendor      Mellanox, at QP1  ClassPortInfo; PortXmitWait of InfiniScale III (vendstat)
 //   phy         (read by another function: FabricSurveyOptions::read_phy)
+//
+// Each part has besides what iba-defs has in it (iba/queries.hpp): of an agent once, of ports 0…N, by PortSelect of 255 too, tables in
+// blocks as far as SwitchInfo says; what Mellanox or switches have of nobody else (smpquery, perfquery, ibccquery, vendstat).
 #pragma once
 
 #include <cstdint>
@@ -75,7 +76,7 @@ struct Learnt {
   void take(const Questions& of, std::uint32_t value, Bytes payload);
 };
 
-/// The attributes of `details`.
+/// The attributes of `details`, all counters of ports.
 std::vector<const StructInfo*> detail_attributes();
 
 /// Computes the requests of parts from a model.
@@ -106,10 +107,11 @@ class Questionnaire {
  private:
   struct Agent;
   Agent agent_of(subnet::PortIndex port) const;
+  std::vector<Questions> planned(Part part, const Agent& of, unsigned step, const Learnt& learnt) const;
   std::vector<Questions> tables(Part part, const Agent& of) const;
   std::vector<Questions> ports(const Agent& of) const;
   static std::vector<Questions> linear_tables(const Agent& of);
-  static std::vector<Questions> marked(Part part, const Agent& of);
+  std::vector<Questions> marked(Part part, const Agent& of) const;
   std::vector<Questions> missing_port_infos(const Agent& of) const;
   std::vector<Questions> vl_arbitration(const Agent& of, unsigned step) const;
   std::optional<smp::PortInfo> port_info(const Agent& of, std::uint32_t number) const;
@@ -118,7 +120,7 @@ class Questionnaire {
   static Questions pkeys(const Agent& of);
   static std::vector<Questions> counters(Part part, const Agent& of, unsigned step, const Learnt& learnt);
   static std::vector<Questions> congestion(const Agent& of, unsigned step, const Learnt& learnt);
-  static std::vector<Questions> vendor(const Agent& of, unsigned step, const Learnt& learnt);
+  static std::vector<Questions> vendor(unsigned step, const Learnt& learnt);
 
   const subnet::Subnet& subnet_;
   std::vector<subnet::PortIndex> agents_;

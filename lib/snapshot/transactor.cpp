@@ -10,7 +10,6 @@
 #include "counters/clears.hpp"
 #include "iba-gen/mad.hpp"
 #include "iba-gen/mlx.hpp"
-#include "iba-gen/pm.hpp"
 #include "iba/queries.hpp"
 #include "iba/registry.hpp"
 #include "iba/secrets.hpp"
@@ -56,19 +55,14 @@ mad::Result<mad::Reply> stored_timeout(const mad::Request& request, const Stored
 
 /// The part that reads an attribute, or none if no part does.
 std::optional<Part> part_of(std::uint8_t mgmt_class, std::uint16_t attribute) {
-  if (mad::is_smp(mgmt_class)) {
-    const QueryInfo* query = find_smp_query(attribute);
-    if (query == nullptr) return std::nullopt;
-    return query->part == name(Part::topology) ? Part::ports : find_part(query->part);
-  }
   if (mgmt_class == mad::mgmt_class::sa) return Part::sa;
+  if (const QueryInfo* query = find_query(mad::is_smp(mgmt_class) ? mad::mgmt_class::smp : mgmt_class, attribute))
+    return query->part == name(Part::topology) ? Part::ports : find_part(query->part);
+  // What the class itself says, and what is read by a plan of its own.
   if (mgmt_class == mad::mgmt_class::congestion) return Part::congestion;
-  if (mgmt_class == mlx::AccessRegister::mgmt_class && attribute == mlx::AccessRegister::attribute_id) return Part::phy;
-  if (mgmt_class == mlx::GeneralInfo::mgmt_class) return Part::vendor;
-  if (mgmt_class != mad::mgmt_class::performance) return std::nullopt;
-  const bool basic = attribute == mad::ClassPortInfo::attribute_id || attribute == pm::PortCounters::attribute_id ||
-                     attribute == pm::PortCountersExt::attribute_id;
-  return basic ? Part::counters : Part::details;
+  if (mgmt_class == mlx::GeneralInfo::mgmt_class) return attribute == mlx::AccessRegister::attribute_id ? Part::phy : Part::vendor;
+  const bool is_pma = mgmt_class == mad::mgmt_class::performance && attribute == mad::ClassPortInfo::attribute_id;
+  return is_pma ? std::optional(Part::counters) : std::nullopt;
 }
 
 /// Sets all bits of the keys in the stored_area() of a reply.
@@ -100,7 +94,7 @@ bool names_port(const mad::Request& request) {
       case smp::SMInfo::attribute_id:
         return false;
       default: {
-        const QueryInfo* query = find_smp_query(request.attribute_id);
+        const QueryInfo* query = find_query(mad::mgmt_class::smp, request.attribute_id);
         if (query == nullptr || query->access == Access::node) return request.attribute_modifier != 0;
         return port_in(*query->info, request.attribute_modifier).value_or(0) != 0;
       }
@@ -113,7 +107,7 @@ bool names_port(const mad::Request& request) {
 }  // namespace
 
 SnapshotTransactor::SnapshotTransactor(StoredFabric& stored, const sys::EndPort& end_port, Keys keys)
-    : Transactor(end_port), stored_(stored), keys_(keys), sa_(end_port, [this](const sa::TableInfo& table) { return load_table(table); }) {}
+    : Transactor(end_port), stored_(stored), keys_(keys), sa_(end_port, [this](const QueryInfo& table) { return load_table(table); }) {}
 
 const subnet::SweptSubnet& SnapshotTransactor::fabric() {
   if (!fabric_) fabric_ = stored_.read_fabric(&end_port());
@@ -250,10 +244,10 @@ mad::Result<mad::Reply> SnapshotTransactor::answer_of_sa(const mad::Request& req
   return sa_.answer(request);
 }
 
-std::optional<mad::Result<mad::Reply>> SnapshotTransactor::load_table(const sa::TableInfo& table) {
+std::optional<mad::Result<mad::Reply>> SnapshotTransactor::load_table(const QueryInfo& table) {
   const std::optional<StoredAnswer> stored = stored_.find(table_key(table));
   if (!stored) return std::nullopt;
-  const mad::Request request = sa::sa_request(sa_path(), table.record(), mad::method::get_table, {}, 0);
+  const mad::Request request = sa::sa_request(sa_path(), *table.info, mad::method::get_table, {}, 0);
   if (stored->status == no_answer) return stored_timeout(request, *stored);
   if (stored->status != answered) return as_result(request, reply_to(request, static_cast<std::uint16_t>(stored->status), {}));
   if (stored->payload.size() < mad::data_area(mad::mgmt_class::sa).offset)

@@ -46,7 +46,7 @@ class SnapshotTransactor final : public mad::Transactor {
   mad::Result<mad::Reply> answer(const mad::Request& request);
   mad::Result<mad::Reply> answer_of_sa(const mad::Request& request);
   mad::Result<mad::Reply> answer_of_node(const mad::Request& request, const subnet::PathEnd& place);
-  std::optional<mad::Result<mad::Reply>> load_table(const sa::TableInfo& table);
+  std::optional<mad::Result<mad::Reply>> load_table(const QueryInfo& table);
   mad::Result<mad::Reply> silence(const mad::Request& request, const subnet::PathEnd& place);
   void set_arrival(std::vector<std::uint8_t>& payload, const AnswerKey& key, const subnet::PathEnd& place);
   std::uint8_t arrival_by_lid(subnet::NodeIndex node);

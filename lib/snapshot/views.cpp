@@ -97,6 +97,7 @@ CREATE VIEW cables AS
          {best_mbps} AS best_speed, {best_name} AS best_speed_text
   FROM cable;
 CREATE VIEW slow_links AS SELECT * FROM cables WHERE width < best_width OR speed < best_speed;
+CREATE VIEW links_not_read AS SELECT * FROM cables WHERE (width < best_width OR speed < best_speed) IS NULL;
 CREATE VIEW links AS
   SELECT cables.node AS node_a, port_num AS port_a, node_description AS description_a, cables.peer_node AS node_b, peer_port_num AS port_b,
          peer_node_description AS description_b, p.state, p.width, p.speed, p.lanes, best_width AS lanes_supported,
@@ -133,6 +134,13 @@ CREATE VIEW ports_with_errors AS
   SELECT {both_ends}{errors}
   FROM counters c JOIN ends a ON a.node = c.node AND a.port_num = c.port_num
   LEFT JOIN ends b ON b.node = a.peer_node AND b.port_num = a.peer_port_num WHERE {sum} > 0;
+CREATE VIEW counters_not_read AS
+  SELECT {both_ends}
+  FROM ends a LEFT JOIN ends b ON b.node = a.peer_node AND b.port_num = a.peer_port_num
+  LEFT JOIN ports p ON p.node = a.node AND p.port = a.port_num
+  WHERE a.port_num > 0 AND (a.peer_node IS NOT NULL OR p.port_state > {down})
+    AND NOT EXISTS (SELECT 1 FROM port_counters n WHERE n.node = a.node AND n.port = a.port_num)
+    AND NOT EXISTS (SELECT 1 FROM port_counters_ext w WHERE w.node = a.node AND w.port = a.port_num);
 )";
 
 /// An SQL expression: what `value` returns of the fastest speed of a set; null for the empty set.
@@ -245,7 +253,7 @@ std::string counter_sql() {
     sum += fmt::format("{}coalesce({}, 0)", sum.empty() ? "" : " + ", counter.name);
   }
   return fmt::format(counter_views, fmt::arg("both_ends", both_ends), fmt::arg("columns", columns), fmt::arg("errors", errors),
-                     fmt::arg("sum", sum));
+                     fmt::arg("sum", sum), fmt::arg("down", static_cast<unsigned>(smp::PortState::down)));
 }
 
 }  // namespace

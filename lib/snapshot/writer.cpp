@@ -199,7 +199,7 @@ void Writer::put_part(std::string_view name) { tables_->put_fact(fmt::format("pa
 
 void Writer::put_answer(const AnswerKey& key, Bytes payload) { tables_->put_answer(key, payload); }
 
-void Writer::put_table(const sa::TableInfo& table, const mad::Reply& reply) {
+void Writer::put_table(const QueryInfo& table, const mad::Reply& reply) {
   std::vector<std::uint8_t> bytes = reply.bytes;
   if (tables_->keys() == Keys::hidden) sa::hide_keys(table, bytes);
   tables_->put_row(table_key(table), answered, bytes);

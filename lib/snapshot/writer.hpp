@@ -44,7 +44,7 @@ class Writer {
   /// Stores an answer: the stored_area() of the reply.
   void put_answer(const AnswerKey& key, Bytes payload);
   /// Stores a table of the SA: the whole reply.
-  void put_table(const sa::TableInfo& table, const mad::Reply& reply);
+  void put_table(const QueryInfo& table, const mad::Reply& reply);
   /// Stores that a request was not answered, or refused.
   void put_failure(const AnswerKey& key, const mad::MadError& error);
 

@@ -36,11 +36,11 @@ path::Path start_at(const sys::EndPort& port) {
 
 async::Task<snapshot::SurveyedPart> read_sa(mad::Transactor& mads) {
   snapshot::SurveyedPart result;
-  std::vector<const sa::TableInfo*> tables;
-  for (const sa::TableInfo& table : sa::stored_table_infos()) tables.push_back(&table);
+  std::vector<const QueryInfo*> tables;
+  for (const QueryInfo& table : sa::stored_table_infos()) tables.push_back(&table);
   result.planned = tables.size();
   sa::TableReading how;
-  how.keep = [&result](const sa::TableInfo&, const mad::Reply&) { ++result.answered; };
+  how.keep = [&result](const QueryInfo&, const mad::Reply&) { ++result.answered; };
   const std::vector<sa::TableFailure> failed = co_await sa::read_tables(mads, std::move(tables), std::move(how));
   result.refused = failed.size();
   co_return result;

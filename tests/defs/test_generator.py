@@ -152,16 +152,22 @@ class Complaints(unittest.TestCase):
                 ('access="record" argument="LID"', "argument= and members= go together"),
                 ('access="record" trust="some"', "unknown trust 'some'"),
                 ('access="record" snapshot="lft"', "a record belongs to the part sa of a snapshot"),
-                ('access="record" needs="is_sm"', "modifier=, nodes=, vendor= and needs= are for SMPs"),
-                ('access="record" modifier="4"', "modifier=, nodes=, vendor= and needs= are for SMPs"),
-                ('access="node"', "access node is for attributes of class 0x01")):
+                ('access="record" needs="is_sm"', "modifier=, nodes=, vendor= and needs= are not for records"),
+                ('access="record" modifier="4"', "modifier=, nodes=, vendor= and needs= are not for records"),
+                ('access="node"', "access node is for attributes of class 0x01 or 0x04 or 0x0a or 0x21")):
             more = record if "node" not in words else record.replace("GetTable", "Get")
             self.check(struct(query(words), whole, more=more), (3, "t::S: " + complaint))
         self.check(struct(port, query('access="port" modifier="4"'), whole, more=smp), (4, "t::S: a fixed modifier= goes with access node"))
         self.check(struct(query('access="node"'), whole, more=smp.replace("Get", "Set")),
-                   (3, "t::S: an SMP that is read has the method Get"))
+                   (3, "t::S: what is read has the method Get"))
         self.check(struct(query('access="node" needs="is_smm"'), whole, more=smp),
                    (3, "t::S: needs= is a value of smp::CapabilityMask, not 'is_smm'"))
+        counters, selected = smp.replace("0x01:1", "0x04:1"), field("port_select", "0[0]", 8) + field("a", "1[0]", 8)
+        self.check(struct(query('access="port" snapshot="details"'), selected, more=counters))
+        self.check(struct(query('access="port" snapshot="details"'), whole, more=counters),
+                   (3, "t::S: access port of performance management is by the field port_select"))
+        self.check(struct(query('access="port" snapshot="lft"'), selected, more=counters),
+                   (3, "t::S: an attribute of class 0x04 belongs to the part counters or details of a snapshot"))
         self.check(struct(query('access="node" vendor="Cisco"'), whole, more=smp), (3, "vendor= is Mellanox, not 'Cisco'"))
         self.check(struct(query('access="node" name="A" alias="B"'), query('access="node" name="b"'), whole, more=smp),
                    (4, "t::S: 'b' is a name already, of line 3 in t.xml"))

@@ -8,6 +8,7 @@ import shlex
 import unittest
 
 import case
+import play
 import spoiled_tables
 
 PAGES = os.path.join(case.HERE, "..", "..", "man", "pages")
@@ -53,7 +54,7 @@ def fits(shown, printed):
 # Examples that run until they are ended, which other tests start; those that need a verbs device (tests/kernel), and those that need an
 # agent of vendor MADs, which no simulated node has (test_vendstat.py).
 NOT_RUN = {"ibtool exporter --listen 127.0.0.1:9315", "ibtool ibping -S", "ibtool ibsysstat -S", "ibtool rdma_bw",
-           "ibtool rdma_bw compute01", "ibtool vendstat -N leaf01", "ibtool vendstat --json -N leaf01"}
+           "ibtool rdma_bw compute01"}
 
 
 def tried(text):
@@ -128,7 +129,8 @@ class Help(case.FabricCase):
             if line in NOT_RUN:
                 continue
             with self.subTest(line):
-                done = self.run_ours([case.IBTOOL, *shlex.split(line)[1:]])
+                devices = play.registers(self.fabric) if line.startswith("ibtool vendstat") else {}
+                done = self.run_ours([case.IBTOOL, *shlex.split(line)[1:]], **devices)
                 self.assertIn(done.returncode, (0, 1, 4), done.stderr)
 
 

@@ -176,6 +176,24 @@ class Queries(Base):
         self.assertIn("ClassPortInfo", {row["attribute"] for row in rows if row["why"] == "no answer"})
         self.assertTrue(all(re.match(r"\d{4}-", row["last"]) for row in rows))
 
+    def test_what_was_not_read_is_not_well(self):
+        """A host that does not answer for its port, and counters that were left out."""
+        host = "H-506b4b030010002c"
+        self.change(f'Error "{host}" 100 21', undo=f'Error "{host}" 0')  # PortInfo is dropped
+        file = self.snapshot("--only", "topology", status=4)
+        (unread,) = self.select(file, "SELECT * FROM links_not_read")
+        self.assertIn("compute11 mlx5_0", (unread["node_description"], unread["peer_node_description"]))
+        self.assertFalse(self.select(file, f"SELECT * FROM slow_links WHERE node = {unread['node']} AND port_num = {unread['port_num']}"))
+        self.assertEqual([1], [row["links"] for row in self.rows(file, "slow") if row["best_width_text"] is None])
+        links = len(self.select(file, "SELECT * FROM cables"))
+        self.assertEqual(2 * links, len(self.select(file, "SELECT * FROM counters_not_read")))
+        rows = self.rows(file, "errors")
+        self.assertEqual(2 * links, len(rows))
+        self.assertEqual({None}, {row["symbol_error_counter"] for row in rows})
+        self.assertEqual([(None, None, 16)], [tuple(row.values()) for row in self.rows(file, "partitions")])
+        self.assertEqual({None}, {row["out_port"] for row in self.rows(file, "route")})
+        self.assertEqual({None}, {row["routed_lids"] for row in self.rows(file, "load")})
+
     def test_the_page_has_the_answers(self):
         self.change('PerformanceSet "S-b8599f0300a00030"[22] PortCounters.SymbolErrorCounter=27',
                     undo='PerformanceSet "S-b8599f0300a00030"[22] PortCounters.SymbolErrorCounter=0')
@@ -211,8 +229,11 @@ class Queries(Base):
                 self.select(file, f'SELECT * FROM "{name}" LIMIT 3')
         with open(PAGE, encoding="utf-8") as page:
             text = page.read()
-        for name in names:
-            self.assertTrue(name in text or re.match(r"(sw_)?port_", name), f"{name} is not in the page")
+        for name in names:  # a table of an attribute has the name of its structure
+            columns = [row["name"] for row in self.select(file, f"PRAGMA table_info('{name}')")]
+            is_attribute = columns[:3] == ["node", "port", "time"] or columns[:2] == ["node", "time"]
+            self.assertTrue(name in text or is_attribute, f"{name} is not in the page")
+        self.assertLessEqual({"led_info", "mlnx_ext_port_info", "sm_info", "congestion_info", "general_info"}, set(names))
         counters = json.loads(self.ibtool("perfquery", "--json", "--from", file, "1", "1").stdout)
         (row,) = self.select(file, "SELECT c.* FROM port_counters c JOIN nodes USING(node) WHERE lid = 1 AND port = 1")
         self.assertIn(f'"symbol_error_counter": {row["symbol_error_counter"]}', json.dumps(counters))

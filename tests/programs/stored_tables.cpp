@@ -45,7 +45,7 @@ Query parse(const std::string& line) {
   std::istringstream words(line);
   std::string key, method, record, assignment;
   words >> key >> method >> record;
-  Query query{line, std::stoull(key, nullptr, 0), mad::method::get_table, 0, sa::Pattern(sa::find_record_type(record).info())};
+  Query query{line, std::stoull(key, nullptr, 0), mad::method::get_table, 0, sa::Pattern(*sa::find_record_type(record).info)};
   if (method.starts_with("get")) query.method = mad::method::get;
   if (const std::size_t at = method.find('@'); at != std::string::npos)
     query.modifier = static_cast<std::uint32_t>(std::stoull(method.substr(at + 1), nullptr, 0));
@@ -81,8 +81,8 @@ std::string shown(const std::vector<std::string>& rows) {
 /// Asks both the SA and the kept tables.
 class Comparison {
  public:
-  Comparison(mad::Rpc& rpc, std::map<const sa::TableInfo*, mad::Reply>& kept)
-      : rpc_(rpc), kept_(kept), answers_(rpc.end_port(), [this](const sa::TableInfo& table) { return load(table); }) {}
+  Comparison(mad::Rpc& rpc, std::map<const QueryInfo*, mad::Reply>& kept)
+      : rpc_(rpc), kept_(kept), answers_(rpc.end_port(), [this](const QueryInfo& table) { return load(table); }) {}
 
   /// The line about a query: "same COUNT", "not stored: WHY" or "differs …".
   mad::Task<std::string> compare(const Query& query) {
@@ -100,29 +100,29 @@ class Comparison {
   }
 
  private:
-  std::optional<mad::Result<mad::Reply>> load(const sa::TableInfo& table) const {
+  std::optional<mad::Result<mad::Reply>> load(const QueryInfo& table) const {
     const auto found = kept_.find(&table);
     if (found == kept_.end()) return std::nullopt;
     return found->second;
   }
 
   mad::Rpc& rpc_;
-  std::map<const sa::TableInfo*, mad::Reply>& kept_;
+  std::map<const QueryInfo*, mad::Reply>& kept_;
   sa::StoredAnswers answers_;
 };
 
 mad::Task<> run(mad::Rpc& rpc, bool with_keys) {
-  std::map<const sa::TableInfo*, mad::Reply> kept;
+  std::map<const QueryInfo*, mad::Reply> kept;
   sa::TableReading reading;
   reading.with_keys = with_keys;
-  reading.keep = [&kept](const sa::TableInfo& table, const mad::Reply& reply) { kept.emplace(&table, reply); };
-  std::vector<const sa::TableInfo*> tables;
-  for (const sa::TableInfo& table : sa::stored_table_infos()) tables.push_back(&table);
+  reading.keep = [&kept](const QueryInfo& table, const mad::Reply& reply) { kept.emplace(&table, reply); };
+  std::vector<const QueryInfo*> tables;
+  for (const QueryInfo& table : sa::stored_table_infos()) tables.push_back(&table);
   const std::vector<sa::TableFailure> failures = co_await sa::read_tables(rpc, tables, reading);
   for (auto& [table, reply] : kept) {
     if (!with_keys) sa::hide_keys(*table, reply.bytes);
-    const bool once = &table->record() == &mad::ClassPortInfo::info();
-    fmt::print("kept {} {}\n", table->name, once ? 1 : sa::table_rows(reply, sa::least_size(table->record())).records.size());
+    const bool once = table->info == &mad::ClassPortInfo::info();
+    fmt::print("kept {} {}\n", table->name, once ? 1 : sa::table_rows(reply, sa::least_size(*table->info)).records.size());
   }
   for (const sa::TableFailure& failure : failures) fmt::print("failed {} {}\n", failure.table->name, failure.why);
   Comparison comparison(rpc, kept);

@@ -88,7 +88,10 @@ class Devices {
     const std::lock_guard lock{mutex_};
     const std::uint64_t transaction = transaction_of(mad_of(packet)) & kept_bits;
     const auto place = pending_.find(transaction);
-    if (place == pending_.end()) return (transaction & own_bits) != first_transaction;
+    if (place == pending_.end()) {
+      say_vendor_class(packet);
+      return (transaction & own_bits) != first_transaction;
+    }
     Pending& pending = place->second;
     const Bytes smp_answer = mad_of(packet);
     const bool is_answer = (smp_answer[3] & ib::mad::method::response) != 0;
@@ -142,6 +145,18 @@ class Devices {
     ib::store_be(mad + 20, modifier);
     const ssize_t sent = real_write(fd_, packet.data(), packet.size());
     return sent;
+  }
+
+  /// In an answer for an end port, sets the bit of PortInfo.CapabilityMask by which a device says that it has the vendor's class.
+  static void say_vendor_class(Packet& packet) {
+    std::uint8_t* const mad = packet.data() + header_size;
+    const bool is_port_info =
+        ib::mad::is_smp(mad[1]) && mad[3] == ib::mad::method::get_resp && attribute_of(mad_of(packet)) == smp::PortInfo::attribute_id;
+    if (!is_port_info) return;
+    smp::PortInfo info = smp::PortInfo::unpack(mad_of(packet).subspan(smp_data));
+    if (info.capability_mask == 0) return;
+    info.capability_mask |= smp::capability_mask::is_vendor_class_supported;
+    info.pack(ib::MutableBytes(packet).subspan(header_size + smp_data));
   }
 
   /// The layout of the register in a request; null for another request.

@@ -124,7 +124,7 @@ class CheckLftBalance final : public Command {
 
   async::Task<> run(Session& session, Emit& emit) override {
     table_.refuse_for_json(session.options().format, "ports", "switches");
-    table_.check(balance_columns());
+    table_of<BalanceLine>(balance_columns(), table_);
     discovery_.needs.descriptions = {subnet::NodeKind::sw};
     Fabric fabric;
     co_await discover(session, discovery_, fabric);

@@ -94,7 +94,7 @@ class Check final : public Command {
   std::string_view table_rows() const override { return counted_.shows_thresholds ? "thresholds" : "checks"; }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    table_.check(check_columns());
+    table_of<CheckLine>(check_columns(), table_);
     if (looks_.errors) thresholds_ = counters::ErrorThresholds::given_or_usual(counted_.thresholds_file, session.log());
     if (counted_.shows_thresholds) co_return emit(ThresholdReport(thresholds_));
     Fabric fabric;

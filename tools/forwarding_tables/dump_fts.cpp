@@ -14,6 +14,7 @@
 #include "tools/shared/diags_name.hpp"
 #include "tools/shared/fabric.hpp"
 #include "tools/shared/libibnetdisc.hpp"
+#include "tools/shared/table_options.hpp"
 
 namespace ib::tools {
 namespace tables {
@@ -139,6 +140,7 @@ class DumpTables final : public Command {
     add_dump_options(set, wanted_, kind_);
     set.action("-D", "As --discovery=DR.", [this] { discovery_.mode = "DR"; });
     add_discovery(set, discovery_);
+    add_table_options(set, common, table_);
     add_common(set, common, group_fabric);
   }
 
@@ -146,6 +148,7 @@ class DumpTables final : public Command {
 
   async::Task<> run(Session& session, Emit& emit) override {
     check_range(wanted_);
+    ListSink list(emit, table_, session.options().format, table_rows(), session.world().out);
     if (wanted_.multicast) discovery_.needs.descriptions = discovery_.needs.end_ports = {subnet::NodeKind::sw};
     Fabric fabric;
     co_await discover(session, discovery_, fabric);
@@ -157,17 +160,18 @@ class DumpTables final : public Command {
       const path::Path path = path_to(session, fabric.subnet, at);
       reader.add(at, path, session.name_of(path));
     }
-    if (emit.json()) {
-      emit.sink().begin_array("switches");
-      print.announce(emit.sink(), SwitchTable(session.here()));
+    if (list.is_wanted()) {
+      list.sink().begin_array("switches");
+      print.announce(list.sink(), SwitchTable(session.here()));
     }
     for (bool is_first = true; co_await reader.next(); is_first = false) {
       if (is_first) require_read(std::ranges::any_of(reader.tables, &SwitchTable::any_read), reader.failures);
-      for (const SwitchTable& table : reader.tables) emit.json() ? print.visit(emit.sink(), table) : print.text(emit.text(), table);
+      for (const SwitchTable& table : reader.tables) list.is_wanted() ? print.visit(list.sink(), table) : print.text(emit.text(), table);
     }
-    if (emit.json()) emit.sink().end_array();
+    if (list.is_wanted()) list.sink().end_array();
     add_failures(session, fabric, std::move(reader.failures));
-    emit(RestReport(fabric));
+    list(RestReport(fabric));
+    list.end();
     note_discovered(session, kind_ == DumpKind::multicast ? "all_NodeInfo, all_SwitchInfo, all_topology"
                                                           : "all_LIDs, all_NodeDescription, all_NodeInfo, all_SwitchInfo, all_topology");
   }
@@ -184,6 +188,7 @@ class DumpTables final : public Command {
   DumpKind kind_;
   Wanted wanted_;
   DiscoveryOptions discovery_;
+  TableOptions table_;
 };
 
 /// The three programs of infiniband-diags, of which two are scripts that run dump_fts.

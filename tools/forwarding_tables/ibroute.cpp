@@ -12,7 +12,7 @@
 #include "tools/forwarding_tables/tables.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/explanation.hpp"
-#include "tools/shared/fabric.hpp"
+#include "tools/shared/table_options.hpp"
 
 namespace ib::tools {
 namespace tables {
@@ -124,6 +124,7 @@ class Ibroute final : public Command {
     set.target_each("TARGET", target_);
     add_route_options(set, wanted_);
     add_discovery(set, discovery_);
+    add_table_options(set, common, table_);
     add_common(set, common, group_target);
   }
 
@@ -131,6 +132,9 @@ class Ibroute final : public Command {
 
   async::Task<> run(Session& session, Emit& emit) override {
     check_range(wanted_);
+    ListSink list(emit, table_, session.options().format, table_rows(), session.world().out);
+    if (table_.given() && session.targets().has_pattern())
+      throw UsageError("--format table and wide, --columns, --sort and --top are for one switch: ibtool dump_fts has all");
     if (discovery_.mode == "SA") session.read_from_sa();
     co_await prepare_cache(session, discovery_);
     const subnet::NodeNameMap& names = session.node_name_map();
@@ -146,13 +150,14 @@ class Ibroute final : public Command {
     if (table.linear) co_await plan_owners(session, table, owners);
     const TableText print(wanted_, names, [&owners](Lid lid) { return owners.find(lid); });
     const RouteReport report(print, table, owners);
-    if (table.linear && !emit.json()) {
+    if (table.linear && !list.is_wanted()) {
       co_await show_rows(session.loop(), emit.text(), print, table, owners);
       emit.raise(report.status());
     } else {
       co_await owners.read();
-      emit(report);
+      list(report);
     }
+    list.end();
     report_failures(session, table, owners);
   }
 
@@ -200,6 +205,7 @@ class Ibroute final : public Command {
   Target target_;
   Wanted wanted_;
   DiscoveryOptions discovery_;
+  TableOptions table_;
 };
 
 class IbrouteDiags final : public Command {

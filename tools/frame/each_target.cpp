@@ -25,8 +25,9 @@ async::Task<> explained(Session& session, async::Task<> work) {
 
 /// Returns whether the node was read.
 async::Task<bool> run_on(const NamedPath& node, Command& command, Session& session, Emit& emit) {
+  const bool has_result = gathering(command) == nullptr;
   session.targets().choose(node);
-  emit.begin_target(called(node.name, node.path), node.name);
+  if (has_result) emit.begin_target(called(node.name, node.path), node.name);
   try {
     async::Task<> work = command.run(session, emit);
     co_await explained(session, std::move(work));
@@ -35,22 +36,23 @@ async::Task<bool> run_on(const NamedPath& node, Command& command, Session& sessi
   } catch (const Error& error) {
     emit.text().flush();
     session.report(error);
-    emit.end_target(&error);
+    if (has_result) emit.end_target(&error);
     co_return false;
   }
-  emit.end_target(nullptr);
+  if (has_result) emit.end_target(nullptr);
   co_return true;
 }
 
 async::Task<> run_on_each(Command& command, Session& session, Emit& emit) {
   const std::vector<NamedPath> nodes = co_await session.targets().nodes_of_pattern();
+  GathersRows* const rows = gathering(command);
   std::size_t read = 0;
-  emit.begin_targets();
+  if (rows == nullptr) emit.begin_targets();
   for (const NamedPath& node : nodes) {
     const bool is_read = co_await run_on(node, command, session, emit);
     if (is_read) ++read;
   }
-  emit.end_targets();
+  rows == nullptr ? emit.end_targets() : rows->emit_rows(session, emit);
   if (read < nodes.size()) emit.raise(read == 0 ? Exit::failed : Exit::incomplete);
 }
 
@@ -64,6 +66,11 @@ async::Task<> find_names_and_run(Command& command, Session& session, Emit& emit)
 }
 
 }  // namespace
+
+GathersRows* gathering(Command& command) {
+  auto* rows = dynamic_cast<GathersRows*>(&command);
+  return rows != nullptr && rows->gathers_rows() ? rows : nullptr;
+}
 
 async::Task<> run_with_names(Command& command, Session& session, Emit& emit) {
   return explained(session, find_names_and_run(command, session, emit));

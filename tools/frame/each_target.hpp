@@ -9,6 +9,17 @@ namespace ib::tools {
 
 class Session;
 
+/// A command that can print the rows of all nodes of a pattern as one table behind the last of them, instead of a result for each node.
+class GathersRows {
+ public:
+  virtual ~GathersRows() = default;
+  /// Whether it does, with these options. Command::run() then keeps the rows of its node where Targets::has_pattern().
+  virtual bool gathers_rows() const = 0;
+  virtual void emit_rows(Session& session, Emit& emit) = 0;
+};
+/// The command as one that gathers rows, with these options; else null.
+GathersRows* gathering(Command& command);
+
 /// Runs a command when the nodes are known that its targets name. Explains the request that ended it. With a pattern, a node that fails is
 /// reported, the others are read, and the status is Exit::incomplete, or Exit::failed if all fail.
 async::Task<> run_with_names(Command& command, Session& session, Emit& emit);

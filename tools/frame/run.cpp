@@ -57,7 +57,7 @@ int execute(Command& command, const CommandInfo& info, const OptionSet& set, Com
       throw UsageError(fmt::format("{} (usage: {})", error.message(), usage_line(info, set)));
     }
     emit.set_table_rows(session.options().dry_run ? std::string_view() : command.table_rows(),  // a list of Sets is no table
-                        session.targets().has_pattern());
+                        session.targets().has_pattern() && gathering(command) == nullptr);
     if (info.needs_fabric) session.require_fabric(info.name);
     if (info.changes && !info.tells_changes) session.report_sets();
     loop.run(run_with_names(command, session, emit));

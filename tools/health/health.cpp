@@ -106,7 +106,7 @@ class Health final : public Command {
     check_local();
     check_repeat();
     table_.refuse_for_json(session.options().format, "findings", "the whole report");
-    table_.check(finding_columns());
+    table_of<FindingLine>(finding_columns(), table_);
     wanted_.explains = !omits_phy_;
     if (fail_on_) wanted_.fail_on = *find_level(*fail_on_);
     if (wanted_.is_local) wanted_.selection = local_selection(wanted_.selection);

@@ -160,7 +160,7 @@ class Ibfindnodesusing final : public Command {
 
   async::Task<> run(Session& session, Emit& emit) override {
     table_.refuse_for_json(session.options().format, "destinations", "ends of a link");
-    table_.check(destination_columns());
+    table_of<DestinationLine>(destination_columns(), table_);
     discovery_.needs.switch_infos = false;  // those of the two ends come with their tables
     Fabric fabric;
     co_await discover(session, discovery_, fabric);

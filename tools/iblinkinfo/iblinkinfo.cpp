@@ -153,8 +153,7 @@ class Iblinkinfo final : public Command {
   std::string_view table_rows() const override { return "ports"; }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    report::Table<PortLine> table(listed_port_columns());
-    table_.apply(table);
+    auto table = table_of<PortLine>(listed_port_columns(), table_);
     table_.refuse_for_json(session.options().format, "ports", "nodes");
     discovery_.needs.switch_infos = emit.json() || table_.given();
     Fabric fabric;

@@ -22,6 +22,7 @@
 #include "tools/shared/fabric.hpp"
 #include "tools/shared/libibnetdisc.hpp"
 #include "tools/shared/stored_fabric.hpp"
+#include "tools/shared/table_options.hpp"
 
 namespace ib::tools {
 namespace {
@@ -152,6 +153,7 @@ class Ibnetdiscover final : public Command {
     });
     for (const std::string_view list : {"--list", "--Hca_list", "--Switch_list", "--Router_list", "--ports"}) set.one_of({"--diff", list});
     add_discovery(set, discovery_);
+    add_table_options(set, common, table_);
     add_common(set, common, group_fabric);
   }
 
@@ -163,15 +165,18 @@ class Ibnetdiscover final : public Command {
   async::Task<> run(Session& session, Emit& emit) override {
     Fabric stored, fabric;
     if (shown_.diff.file) load_fabric(*shown_.diff.file, stored);
-    if (shown_.lists || shown_.ports) need_less(emit.json());
+    ListSink list(emit, table_, session.options().format, table_rows(), session.world().out);
+    if (shown_.diff.file && table_.given()) throw UsageError("--diff prints no table");
+    if (shown_.lists || shown_.ports) need_less(list.is_wanted());
     co_await discover(session, discovery_, fabric);
     const auto file = session.uses_cache() ? cache_file(discovery_, session.world(), session.end_port()) : discovery_.load_cache;
     shown_.time = time_of_fabric(session, file);
     if (shown_.diff.file) {
       emit(DiffReport(stored, fabric, shown_.diff.checks, shown_.full));
     } else {
-      emit(TopologyReport(fabric, shown_, kind_));
+      list(TopologyReport(fabric, shown_, kind_));
     }
+    list.end();
     note_discovered(session, "all_LIDs, all_NodeDescription, all_NodeInfo, all_PortInfo, all_topology");
   }
 
@@ -188,6 +193,7 @@ class Ibnetdiscover final : public Command {
   ShownTopology shown_;
   std::optional<NodeKind> kind_;  ///< the only kind of nodes in a list
   DiscoveryOptions discovery_;
+  TableOptions table_;
 };
 
 class IbnetdiscoverDiags final : public Command {

@@ -128,9 +128,7 @@ class Ibqueryerrors final : public Command {
     require_one_target(session, interval_);
     if (table_.given() && interval_.repeats()) throw UsageError("--interval prints what has grown, and no table of columns");
     table_.refuse_for_json(session.options().format, "ports", "nodes");
-    columns_ = error_columns(wanted_);
-    report::Table<ErrorLine> table(columns_);
-    table_.apply(table);
+    auto table = table_of<ErrorLine>(error_columns(wanted_), table_);
     if (wanted_.clears()) prepare_clear(session);
     RoundFabric read;
     Fabric& fabric = read.fabric;
@@ -286,7 +284,6 @@ class Ibqueryerrors final : public Command {
   CheckedNodes checked_{wanted_};
   Interval interval_;
   TableOptions table_;
-  std::vector<report::Column<ErrorLine>> columns_;
   bool ignored_{}, yes_{};
   bool asks_{};  ///< before it resets the counters of the whole fabric
 };

@@ -104,6 +104,7 @@ class Ibstatus final : public Command {
     set.optional_operands();
     set.word("DEVICE[/PORT]", port_);
     set.offer([&common] { return end_port_names(*common.world); });
+    add_table_options(set, common, table_, keys_of(listed_host_port_columns()));
     add_common(set, common, group_output);
   }
 
@@ -111,9 +112,10 @@ class Ibstatus final : public Command {
     set.script([this](const std::vector<std::string>& words) { words_ = words; });
   }
 
-  std::string_view table_rows() const override { return "devices.ports"; }
+  std::string_view table_rows() const override { return table_.given() ? "ports" : "devices.ports"; }
 
   async::Task<> run(Session& session, Emit& emit) override {
+    table_.refuse_for_json(session.options().format, "ports", "devices");
     if (!words_.empty() && words_.front() == "-h") {
       emit.text().write(diags_usage);
       emit.set_diags_status(diags_failed);
@@ -130,7 +132,7 @@ class Ibstatus final : public Command {
       add_ports(session, name, number == name ? std::nullopt : std::optional(number), report);
     }
     if (!report.diags_failure.empty()) emit.set_diags_status(diags_failed);
-    emit(report);
+    report.emit(emit, table_, session.world().out);
     co_return;
   }
 
@@ -164,6 +166,7 @@ class Ibstatus final : public Command {
 
   std::optional<std::string> port_;
   std::vector<std::string> words_;
+  TableOptions table_;
 };
 
 struct IbvDevicesReport final : DevicesReport {

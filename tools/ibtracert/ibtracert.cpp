@@ -13,6 +13,7 @@
 #include "tools/ibtracert/trace_text.hpp"
 #include "tools/ibtracert/tracer.hpp"
 #include "tools/shared/fabric.hpp"
+#include "tools/shared/table_options.hpp"
 
 namespace ib::tools {
 namespace tracert {
@@ -59,6 +60,7 @@ class Ibtracert final : public Command {
     });
     set.text("--ports-file --ports_file", file_, "FILE", file_help);
     add_discovery(set, discovery_);
+    add_table_options(set, common, table_);
     add_common(set, common, group_target);
   }
 
@@ -68,6 +70,7 @@ class Ibtracert final : public Command {
     if (wanted_.mlid && (*wanted_.mlid < subnet::first_multicast_lid.value || *wanted_.mlid > subnet::last_multicast_lid.value))
       throw UsageError(fmt::format("Multicast LID {} is invalid: multicast LIDs are {:#x} to {:#x}", *wanted_.mlid,
                                    subnet::first_multicast_lid.value, subnet::last_multicast_lid.value));
+    list_.emplace(emit, table_, session.options().format, table_rows(), session.world().out);
     if (discovery_.mode == "SA") session.read_from_sa();
     co_await prepare_cache(session, discovery_);
     session.stack().require_infiniband();
@@ -75,11 +78,12 @@ class Ibtracert final : public Command {
     subnet::SweptTransactor transactor(opened, session.swept());
     PacketTracer tracer(transactor, tracer_options(session, wanted_));
     text_.emplace(TraceText{session.node_name_map(), wanted_.simple});
-    if (emit.json()) emit.sink().begin_array("traces");
+    if (list_->is_wanted()) list_->sink().begin_array("traces");
     async::Task<> traced = file_ ? trace_file(session, emit, tracer)
                                  : pair(session, emit, tracer, second_.given() ? first_ : Target(), second_.given() ? second_ : first_);
     co_await std::move(traced);
-    if (emit.json()) emit.sink().end_array();
+    if (list_->is_wanted()) list_->sink().end_array();
+    list_->end();
   }
 
  private:
@@ -137,8 +141,8 @@ class Ibtracert final : public Command {
     if (trace.end == WayEnd::unreachable && tracer.error()) tracer.error()->raise();
     refuse_unread(trace);
     if (trace.stuck) trace.hops.push_back(*trace.stuck);
-    if (emit.json()) {
-      text_->visit(emit.sink(), trace, lid, wanted_.mlid);
+    if (list_->is_wanted()) {
+      text_->visit(list_->sink(), trace, lid, wanted_.mlid);
     } else {
       text_->text(emit.text(), trace, lid);
     }
@@ -179,7 +183,9 @@ class Ibtracert final : public Command {
   std::optional<std::string> file_;
   DiscoveryOptions discovery_;
   bool reverse_{};
+  TableOptions table_;
   std::optional<TraceText> text_;
+  std::optional<ListSink> list_;
 };
 
 class IbtracertDiags final : public Command {

@@ -126,8 +126,7 @@ class ListNodes final : public Command {
   std::string_view table_rows() const override { return "nodes"; }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    report::Table<NodeLine> table(node_columns());
-    shown_.apply(table);
+    auto table = table_of<NodeLine>(node_columns(), shown_);
     discovery_.needs = needs_of_list(kinds_, emit.json() || shown_.given());
     Fabric fabric;
     co_await discover(session, discovery_, fabric);

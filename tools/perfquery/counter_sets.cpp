@@ -3,41 +3,48 @@
 
 #include <fmt/format.h>
 
-#include "counters/attributes.hpp"
 #include "iba-gen/pm.hpp"
 
 namespace ib::tools::perfquery {
 namespace {
 
 constexpr CounterSet sets[]{
-    {{}, "PortCounters", ""},
-    {"-x --extended", "PortCountersExtended", "Show PortCountersExtended: 64 bits each."},
-    {"-X --xmtsl", "PortXmitDataSL", "Show the data that was sent, by SL."},
-    {"-S --rcvsl", "PortRcvDataSL", "Show the data that was received, by SL."},
-    {"-D --xmtdisc", "PortXmitDiscardDetails", "Show why packets to be sent were discarded."},
-    {"-E --rcverr", "PortRcvErrorDetails", "Show what was wrong with packets received."},
-    {"-T --extended_speeds --extended-speeds", "PortExtendedSpeedsCounters",
+    {{}, pm::PortCounters::info, "PortCounters", ""},
+    {"-x --extended", pm::PortCountersExt::info, "PortCountersExtended", "Show PortCountersExtended: 64 bits each."},
+    {"-X --xmtsl", pm::PortXmitDataSL::info, "PortXmitDataSL", "Show the data that was sent, by SL."},
+    {"-S --rcvsl", pm::PortRcvDataSL::info, "PortRcvDataSL", "Show the data that was received, by SL."},
+    {"-D --xmtdisc", pm::PortXmitDiscardDetails::info, "PortXmitDiscardDetails", "Show why packets to be sent were discarded."},
+    {"-E --rcverr", pm::PortRcvErrorDetails::info, "PortRcvErrorDetails", "Show what was wrong with packets received."},
+    {"-T --extended_speeds --extended-speeds", pm::PortExtendedSpeedsCounters::info, "PortExtendedSpeedsCounters",
      "Show errors and corrections by lane, of links at 14 Gb/s a lane and above."},
-    {"--oprcvcounters", "PortOpRcvCounters", "Show what was received, by operation code."},
-    {{"-F --flow --flowctlcounters", "--flowctlcounters"}, "PortFlowCtlCounters", "Show flow control packets."},
-    {"--vloppackets", "PortVLOpPackets", "Show packets received, by operation code and VL."},
-    {"--vlopdata", "PortVLOpData", "Show data received, by operation code and VL."},
+    {"--oprcvcounters", pm::PortOpRcvCounters::info, "PortOpRcvCounters", "Show what was received, by operation code."},
+    {{"-F --flow --flowctlcounters", "--flowctlcounters"},
+     pm::PortFlowCtlCounters::info,
+     "PortFlowCtlCounters",
+     "Show flow control packets."},
+    {"--vloppackets", pm::PortVLOpPackets::info, "PortVLOpPackets", "Show packets received, by operation code and VL."},
+    {"--vlopdata", pm::PortVLOpData::info, "PortVLOpData", "Show data received, by operation code and VL."},
     {{"--vl-xmit-errs --vlxmitflowctlerrors", "--vlxmitflowctlerrors"},
+     pm::PortVLXmitFlowCtlUpdateErrors::info,
      "PortVLXmitFlowCtlUpdateErrors",
      "Show flow control updates that failed, by VL."},
-    {{"--vl-xmit-wait --vlxmitcounters", "--vlxmitcounters"}, "PortVLXmitWaitCounters", "Show for how many ticks data had to wait, by VL."},
-    {{"--vl-congestion --swportvlcong", "--swportvlcong"}, "SwPortVLCongestion", "Show discards by congestion at a switch port, by VL."},
-    {"--rcvcc", "PortRcvConCtrl", "Show congestion notices received."},
-    {"--slrcvfecn", "PortSLRcvFECN", "Show FECNs received, by SL."},
-    {"--slrcvbecn", "PortSLRcvBECN", "Show BECNs received, by SL."},
-    {"--xmitcc", "PortXmitConCtrl", "Show for how long congestion kept data back."},
-    {"--vlxmittimecc", "PortVLXmitTimeCong", "Show the same by VL."},
-    {"-c --smplctl", "PortSamplesControl", "Show how sampling is set up."},
+    {{"--vl-xmit-wait --vlxmitcounters", "--vlxmitcounters"},
+     pm::PortVLXmitWaitCounters::info,
+     "PortVLXmitWaitCounters",
+     "Show for how many ticks data had to wait, by VL."},
+    {{"--vl-congestion --swportvlcong", "--swportvlcong"},
+     pm::SwPortVLCongestion::info,
+     "SwPortVLCongestion",
+     "Show discards by congestion at a switch port, by VL."},
+    {"--rcvcc", pm::PortRcvConCtrl::info, "PortRcvConCtrl", "Show congestion notices received."},
+    {"--slrcvfecn", pm::PortSLRcvFecn::info, "PortSLRcvFECN", "Show FECNs received, by SL."},
+    {"--slrcvbecn", pm::PortSLRcvBecn::info, "PortSLRcvBECN", "Show BECNs received, by SL."},
+    {"--xmitcc", pm::PortXmitConCtrl::info, "PortXmitConCtrl", "Show for how long congestion kept data back."},
+    {"--vlxmittimecc", pm::PortVLXmitTimeCong::info, "PortVLXmitTimeCong", "Show the same by VL."},
+    {"-c --smplctl", pm::PortSamplesCtl::info, "PortSamplesControl", "Show how sampling is set up."},
 };
 
 }  // namespace
-
-const StructInfo& CounterSet::info() const { return *counters::counter_attributes()[static_cast<std::size_t>(this - sets)]; }
 
 bool CounterSet::is_extended() const { return &info() == &pm::PortCountersExt::info(); }
 bool CounterSet::is_basic() const { return &info() == &pm::PortCounters::info() || is_extended(); }

@@ -11,13 +11,13 @@
 
 namespace ib::tools::perfquery {
 
-/// The words for one of counters::counter_attributes().
+/// The words for an attribute of counters, which the parts counters and details of a snapshot have too.
 struct CounterSet {
-  Spelling spelling;       ///< of its option; empty: PortCounters, which is what is shown by default
+  Spelling spelling;  ///< of its option; empty: PortCounters, which is what is shown by default
+  const StructInfo& (*info)();
   std::string_view title;  ///< in its headings and complaints
   std::string_view help;
 
-  const StructInfo& info() const;
   /// PortCounters and PortCountersExtended: their headings describe the PMA, and they are shown of several ports.
   bool is_basic() const;
   bool is_extended() const;
@@ -27,7 +27,7 @@ struct CounterSet {
   std::string cannot_reset() const;
 };
 
-/// In the order of counters::counter_attributes().
+/// All of them, PortCounters first.
 std::span<const CounterSet> counter_sets();
 
 }  // namespace ib::tools::perfquery

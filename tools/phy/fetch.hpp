@@ -103,9 +103,7 @@ class PhyCommand : public Command {
   /// A table with these columns, as the options have it.
   template <class Row>
   report::Table<Row> table(std::span<const report::Column<Row>> columns) const {
-    report::Table<Row> made(columns);
-    shown_.apply(made);
-    return made;
+    return table_of<Row>(columns, shown_);
   }
   template <class Row>
   void emit_table(const Session& session, Emit& emit, const Fabric& fabric, std::string_view member,

@@ -51,30 +51,6 @@ phy::ReceivedBits bits_of(const phy::Reading& reading, std::size_t row) {
   return row < reading.received_bits.size() ? phy::ReceivedBits(reading.received_bits[row]) : std::nullopt;
 }
 
-/// One of several readings.
-struct RoundReport final : FabricReport {
-  RoundReport(const Fabric& of, Round of_round, report::Table<PhyLine> shown, std::vector<PhyLine> lines, std::FILE* file)
-      : FabricReport(of), round(std::move(of_round)), table(std::move(shown)), rows(std::move(lines)), most_width(table_width(file)) {
-    table.arrange(rows);
-  }
-
-  void visit(report::Sink& sink) const override {
-    begin_round(sink, round);
-    table.visit(sink, "ports", rows);
-    visit_failures(sink);
-    sink.end_object();
-  }
-  /// The first reading has nothing to be compared with.
-  void text(TextOut& out) const override {
-    if (round.seconds) out.print("{}\n{}", round.time, table.text(rows, most_width));
-  }
-
-  Round round;
-  report::Table<PhyLine> table;
-  std::vector<PhyLine> rows;
-  std::size_t most_width;
-};
-
 class Phy final : public PhyCommand {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
@@ -183,7 +159,9 @@ class Phy final : public PhyCommand {
       line.window = &windows[at];
     }
     sort_worst_first(lines, badness_in_window);
-    emit(RoundReport(fabric.fabric(), std::move(round), table<PhyLine>(columns_), std::move(lines), session.world().out));
+    TableReport<PhyLine> shown(fabric.fabric(), "ports", table<PhyLine>(columns_), std::move(lines), session.world().out);
+    shown.round = std::move(round);
+    emit(shown);
     emit.flush();  // at once
     last = std::move(now);
   }

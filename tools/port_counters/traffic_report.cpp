@@ -56,14 +56,12 @@ std::vector<report::Column<TrafficLine>> traffic_columns(bool rates) {
 
 void check_traffic_table(const TableOptions& options, Format format, bool rates) {
   options.refuse_for_json(format, "ports with their counters in columns", "counters in lists");
-  options.check(std::span<const report::Column<TrafficLine>>(traffic_columns(rates)));
+  table_of<TrafficLine>(traffic_columns(rates), options);
 }
 
 void TrafficReport::emit(Emit& emit, const TableOptions& options, std::FILE* file) {
   if (!options.given()) return emit(*this);
-  const std::vector<report::Column<TrafficLine>> columns = traffic_columns(element);
-  report::Table<TrafficLine> table(columns);
-  options.apply(table);
+  auto table = table_of<TrafficLine>(traffic_columns(element), options);
   std::vector<TrafficLine> lines;
   lines.reserve(rows.size());
   for (counters::PortChanges& row : rows) lines.push_back({{&fabric, row.port}, std::move(row)});

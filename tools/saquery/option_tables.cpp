@@ -10,8 +10,8 @@ namespace ib::tools::saquery {
 
 std::string MemberOption::help() const {
   std::string records;
-  for (const sa::RecordType& type : sa::record_types()) {
-    const auto ref = find_path(type.info(), member);
+  for (const QueryInfo& type : sa::record_types()) {
+    const auto ref = find_path(*type.info, member);
     if (!type.classic || !ref || ref->field->iba_name != member) continue;
     records += (records.empty() ? "" : ", ") + std::string(type.name);
   }

@@ -24,19 +24,19 @@ std::string item_list() {
   std::string text =
       "Asks the subnet administrator for the records ITEM whose members have\n"
       "the values that ARG and MEMBER=VALUE say. ITEM and ARG are one of\n";
-  for (const sa::RecordType& type : sa::record_types()) {
+  for (const QueryInfo& type : sa::record_types()) {
     text += fmt::format("    {}{}{}{}{}\n", type.name, type.alias.empty() ? "" : " ", type.alias, type.argument.empty() ? "" : "  ",
                         type.argument);
   }
   return text + "A LID may be given as any TARGET, such as the name of its node.";
 }
 
-const sa::RecordType& record_type(std::string_view word) { return sa::find_record_type(word, "ibtool help saquery"); }
+const QueryInfo& record_type(std::string_view word) { return sa::find_record_type(word, "ibtool help saquery"); }
 
 /// "LID=", …: the members of the records that `item` names.
 std::vector<std::string> member_assignments(const std::string& item) {
   std::vector<std::string> words;
-  for (const sa::Component& component : sa::components(sa::Pattern(record_type(item).info()).form())) {
+  for (const sa::Component& component : sa::components(sa::Pattern(*record_type(item).info).form())) {
     if (!component.reserved) words.push_back(component.member + "=");
   }
   return words;
@@ -48,15 +48,14 @@ struct RecordTable final : Report {
 
   RecordTable(FormedReport of, const TableOptions& options, std::FILE* file)
       : found(std::move(of)),
-        columns(columns_of(*found.records.type, found.keys)),
-        list("records", table_of<Bytes, Column>(columns, options), rows_of(found.records), file) {}
+        list("records", table_of<Bytes, Column>(columns_of(*found.records.type, found.keys), options), rows_of(found.records), file) {}
   static std::vector<Bytes> rows_of(const sa::Records& records) {
     std::vector<Bytes> rows;
     for (const Bytes record : records.bytes) rows.push_back(record);
     return rows;
   }
   static std::vector<Column> columns_of(const StructInfo& type, Keys keys) {
-    return report::field_columns<Bytes>(type, keys, [](Bytes record) { return record; });
+    return report::field_columns<Bytes>({{&type}, keys}, [](Bytes record) { return record; });
   }
 
   void visit(report::Sink& sink) const override {
@@ -67,7 +66,6 @@ struct RecordTable final : Report {
   Exit status() const override { return found.status(); }
 
   FormedReport found;
-  std::vector<Column> columns;
   ListReport<Bytes, Column> list;
 };
 
@@ -110,7 +108,7 @@ class Saquery final : public Command {
     set.operand("ITEM", [this](std::string_view word) { words_.emplace_back(word); });
     set.offer([] {
       std::vector<std::string> names;
-      for (const sa::RecordType& type : sa::record_types()) names.emplace_back(type.name);
+      for (const QueryInfo& type : sa::record_types()) names.emplace_back(type.name);
       return names;
     });
     set.words("ARG|MEMBER=VALUE", words_);
@@ -175,7 +173,7 @@ class Saquery final : public Command {
     if (list_ == ListKind::managers) return {};
     if (list_ != ListKind::records) return node_list_keys();
     const std::string item = !record_.empty() ? record_ : words_.empty() ? "NodeRecord" : words_.front();
-    return keys_of(RecordTable::columns_of(sa::Pattern(record_type(item).info()).answer(), Keys::hidden));
+    return keys_of(RecordTable::columns_of(sa::Pattern(*record_type(item).info).answer(), Keys::hidden));
   }
 
   std::optional<std::string> first_word() const { return words_.empty() ? std::nullopt : std::optional(words_[0]); }
@@ -218,12 +216,12 @@ class Saquery final : public Command {
       record_ = words_[0];
       words_.erase(words_.begin());
     }
-    const sa::RecordType& type = record_type(record_);
+    const QueryInfo& type = record_type(record_);
     const Assignments assignments = take_assignments(words_);
     const std::vector<std::string> given = words_;
     const auto arguments = sa::take_argument(type, words_);
     if (!words_.empty()) throw UsageError(fmt::format("Arguments {} are not understood.", list_text(words_)));
-    sa::Pattern pattern(type.info());
+    sa::Pattern pattern(*type.info);
     for (const auto& [member, text] : arguments) {
       const bool good = co_await match_argument(session, pattern, member, text);
       if (!good) throw UsageError(fmt::format("Argument {} did not match {}", in_quotes(given[0]), type.argument));

@@ -14,6 +14,30 @@ void TableOptions::refuse_for_json(Format format, std::string_view rows, std::st
     throw UsageError(fmt::format("{} is for a table, whose rows are {}: JSON has {}", given, rows, of_json));
 }
 
+ListSink::ListSink(Emit& emit, const TableOptions& options, Format format, std::string_view rows, std::FILE* file) : emit_(emit) {
+  options.refuse_for_json(format, "those of CSV", "the whole list");
+  if (!options.given()) return;
+  const auto style = !is_table(format)       ? report::TableStyle::aligned
+                     : format == Format::csv ? report::TableStyle::csv
+                                             : report::TableStyle::tsv;
+  table_.emplace(text_, style, rows,
+                 report::TableChoice{options.columns, options.sort, options.top.value_or(report::unlimited_width), options.wide,
+                                     "node_description", table_width(file)});
+  table_->begin_object();
+}
+
+void ListSink::operator()(const Report& report) {
+  if (!table_) return emit_(report);
+  report.visit(*table_);
+  emit_.raise(report.status());
+}
+
+void ListSink::end() {
+  if (!table_) return;
+  table_->end_object();
+  emit_.text().write(text_);
+}
+
 void add_table_options(OptionSet& set, CommonOptions& common, TableOptions& options, std::vector<std::string> keys) {
   add_table_options(set, common, options, OfferedWords([keys = std::move(keys)] { return keys; }));
 }

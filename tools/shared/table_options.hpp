@@ -8,10 +8,12 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "report/columns.hpp"
+#include "report/table.hpp"
 #include "tools/frame/common_options.hpp"
 #include "tools/frame/terminal.hpp"
 #include "tools/shared/fabric.hpp"
@@ -38,23 +40,35 @@ struct TableOptions {
     if (sort) table.sort_by(*sort);
     if (top) table.keep_first(*top);
   }
+};
 
-  /// Throws UsageError for a column that is not among these.
-  template <class Row>
-  void check(std::span<const report::Column<Row>> of) const {
-    report::Table<Row> table(of);
-    apply(table);
-  }
+/// Where a list goes whose columns are what its JSON has: to the document, or where `options` want a table to a text, which end() emits.
+class ListSink {
+ public:
+  /// `rows` is the place of the rows in the document: Command::table_rows(). Throws UsageError for a document.
+  ListSink(Emit& emit, const TableOptions& options, Format format, std::string_view rows, std::FILE* file);
+  /// Whether the list goes to sink(), and not to the text that the command has besides.
+  bool is_wanted() const { return table_ || emit_.json(); }
+  report::Sink& sink() { return table_ ? *table_ : emit_.sink(); }
+  /// Emits `report`: its text where is_wanted() is false.
+  void operator()(const Report& report);
+  /// Nothing else follows.
+  void end();
+
+ private:
+  Emit& emit_;
+  std::string text_;
+  std::optional<report::TableSink> table_;
 };
 
 /// Adds --format, which takes the place of the common one, --columns, --sort and --top. `keys` are those of the columns.
 void add_table_options(OptionSet& set, CommonOptions& common, TableOptions& options, std::vector<std::string> keys);
-/// The same for a table whose columns the rest of the command line decides.
-void add_table_options(OptionSet& set, CommonOptions& common, TableOptions& options, const OfferedWords& keys);
+/// The same for a table whose columns the rest of the command line decides, or that ListSink prints.
+void add_table_options(OptionSet& set, CommonOptions& common, TableOptions& options, const OfferedWords& keys = {});
 
 /// The table of `columns` as `options` want it. Throws UsageError for a column that is not there.
 template <class Row, class Col = report::Column<Row>>
-report::Table<Row, Col> table_of(std::span<const Col> columns, const TableOptions& options) {
+report::Table<Row, Col> table_of(std::type_identity_t<std::span<const Col>> columns, const TableOptions& options) {
   report::Table<Row, Col> table(columns);
   options.apply(table);
   return table;
@@ -74,9 +88,9 @@ inline std::size_t table_width(std::FILE* file) { return terminal_size(file).wid
 /// A list as a table.
 template <class Row, class Col = report::Column<Row>>
 struct ListReport final : Report {
-  /// `member` is the name of the list in JSON. A text is for `file`.
-  ListReport(std::string_view member, report::Table<Row, Col> shown, std::vector<Row> lines, std::FILE* file)
-      : key(member), table(std::move(shown)), rows(std::move(lines)), most_width(table_width(file)) {
+  /// `member` is the name of the list in JSON. A text is for `file`; null: there is none.
+  ListReport(std::string_view member, report::Table<Row, Col> shown, std::vector<Row> lines, std::FILE* file = nullptr)
+      : key(member), table(std::move(shown)), rows(std::move(lines)), most_width(file != nullptr ? table_width(file) : 0) {
     table.arrange(rows);
   }
 
@@ -170,32 +184,21 @@ class TableWriter {
   bool has_begun_{};
 };
 
-/// A table for a document: the member of its list, its columns and its rows.
-template <class Row>
-struct DocumentTable {
-  std::string_view key;
-  report::Table<Row> table;
-  std::vector<Row> rows;
-};
-
 /// Two lists of a fabric for JSON, where a table has either.
 template <class First, class Second>
 struct DocumentReport final : FabricReport {
-  DocumentReport(const Fabric& of, DocumentTable<First> one, DocumentTable<Second> other)
-      : FabricReport(of), first(std::move(one)), second(std::move(other)) {
-    first.table.arrange(first.rows);
-    second.table.arrange(second.rows);
-  }
+  DocumentReport(const Fabric& of, ListReport<First> one, ListReport<Second> other)
+      : FabricReport(of), first(std::move(one)), second(std::move(other)) {}
 
   void visit(report::Sink& sink) const override {
-    first.table.visit(sink, first.key, first.rows);
-    second.table.visit(sink, second.key, second.rows);
+    first.visit(sink);
+    second.visit(sink);
     visit_failures(sink);
   }
   void text(TextOut& /*out*/) const override {}
 
-  DocumentTable<First> first;
-  DocumentTable<Second> second;
+  ListReport<First> first;
+  ListReport<Second> second;
 };
 
 }  // namespace ib::tools

@@ -113,7 +113,7 @@ class Sminfo final : public Command {
     if (table_.given() && !all_) throw UsageError("--columns, --sort, --top and a table are for --all: there is one manager here");
     if (all_) {
       table_.refuse_for_json(session.options().format, "managers", "their attributes");
-      table_.check(sminfo::manager_columns());
+      table_of<sminfo::ManagersReport::Manager>(sminfo::manager_columns(), table_);
       sminfo::ManagersReport managers(session);
       co_await sminfo::read_all_managers(session, wanted_.sm_key, managers);
       managers.emit(emit, table_, session.world().out);

@@ -53,14 +53,9 @@ std::vector<ListedColumn> listed_columns(const QueryInfo& query, Keys keys) {
   attribute.key = "attribute";
   attribute.heading = "ATTRIBUTE";
   attribute.get = [what = &query](const ListedRow&) { return report::Cell(std::string(what->info->iba_name)); };
-  bool is_first = true;
-  for (ListedColumn& field : report::field_columns<ListedRow>(
-           *query.info, keys, [](const ListedRow& row) { return Bytes(row.bytes); }, usual_fields)) {
-    field.name = std::make_shared<const std::string>("data." + *field.name);
-    field.key = *field.name;
-    field.is_needed = std::exchange(is_first, false);
-    columns.push_back(std::move(field));
-  }
+  std::ranges::move(
+      report::field_columns<ListedRow>({{query.info}, keys, "data", usual_fields}, [](const ListedRow& row) { return Bytes(row.bytes); }),
+      std::back_inserter(columns));
   return columns;
 }
 
@@ -69,8 +64,7 @@ struct ListedReport final : FabricReport {
                std::FILE* file)
       : FabricReport(of),
         query(what),
-        columns(listed_columns(what, keys)),
-        list(listed_rows(what), table_of<ListedRow, ListedColumn>(columns, options), std::move(found), file) {}
+        list(listed_rows(what), table_of<ListedRow, ListedColumn>(listed_columns(what, keys), options), std::move(found), file) {}
 
   void visit(report::Sink& sink) const override {
     sink.value("operation", query.name);
@@ -80,7 +74,6 @@ struct ListedReport final : FabricReport {
   void text(TextOut& out) const override { list.text(out); }
 
   const QueryInfo& query;
-  std::vector<ListedColumn> columns;
   ListReport<ListedRow, ListedColumn> list;
 };
 

@@ -29,12 +29,12 @@ async::Task<snapshot::SurveyedPart> read_sa_part(Session& session, snapshot::Wri
     result.failures.push_back(failure(Kind::no_answer, "No subnet administrator is known."));
     co_return result;
   }
-  std::vector<const sa::TableInfo*> tables;
-  for (const sa::TableInfo& table : sa::stored_table_infos()) tables.push_back(&table);
+  std::vector<const QueryInfo*> tables;
+  for (const QueryInfo& table : sa::stored_table_infos()) tables.push_back(&table);
   result.planned = tables.size();
   sa::TableReading reading;
   reading.with_keys = session.options().keys == Keys::shown;
-  reading.keep = [&](const sa::TableInfo& table, const mad::Reply& reply) {
+  reading.keep = [&](const QueryInfo& table, const mad::Reply& reply) {
     ++result.answered;
     writer.put_table(table, reply);
   };

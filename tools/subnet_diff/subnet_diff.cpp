@@ -6,14 +6,17 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/escape.hpp"
 #include "iba/text.hpp"
+#include "report/member_names.hpp"
 #include "subnet/diff/other_fabric.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/shared/fabric.hpp"
 #include "tools/shared/stored_fabric.hpp"
+#include "tools/shared/table_options.hpp"
 
 namespace ib::tools {
 namespace {
@@ -82,14 +85,19 @@ struct DiffReport final : FabricReport {
     visit_counts(sink, "not_compared", found.end_ports.not_compared(), found.nodes.not_compared(), found.links.not_compared(),
                  found.lids_not_compared);
     sink.begin_array("differences");
+    report::announce(sink, [](report::Sink& to) { visit_difference(to, {}, std::nullopt, std::nullopt); });
     visit_set(sink, "end_port", found.end_ports,
-              [&](const subnet::Subnet& of, std::uint32_t port) { sink.value("port_guid", of.end_port_guid(port)); });
+              [](const subnet::Subnet& of, std::uint32_t port) { return Side{.port_guid = of.end_port_guid(port)}; });
     visit_set(sink, "node", found.nodes,
-              [&](const subnet::Subnet& of, std::uint32_t node) { sink.value("node_guid", of.node(node).guid()); });
+              [](const subnet::Subnet& of, std::uint32_t node) { return Side{.node_guid = of.node(node).guid()}; });
     visit_set(sink, "link", found.links,
-              [&](const subnet::Subnet& of, std::uint32_t port) { visit_link(sink, subnet::link_ends(of, port)); });
-    for (const subnet::RateDifference& one : found.rates) visit_rate(sink, one);
-    for (const subnet::LidDifference& one : found.lids) visit_lid(sink, one);
+              [](const subnet::Subnet& of, std::uint32_t port) { return Side{.link = subnet::link_ends(of, port)}; });
+    for (const subnet::RateDifference& one : found.rates) {
+      const LinkEnds link = subnet::link_ends(current.subnet, one.port);
+      visit_difference(sink, "rate", Side{.link = link, .rate = one.reference}, Side{.link = link, .rate = one.current});
+    }
+    const auto owner = [](const std::optional<Guid>& guid) { return guid ? std::optional(Side{.port_guid = guid}) : std::nullopt; };
+    for (const subnet::LidDifference& one : found.lids) visit_difference(sink, "lid", owner(one.reference), owner(one.current), one.lid);
     sink.end_array();
     visit_failures(sink);
   }
@@ -134,65 +142,46 @@ struct DiffReport final : FabricReport {
     sink.end_object();
   }
 
-  static void visit_link(report::Sink& sink, const LinkEnds& link) {
-    sink.value("port_guid", link.first.guid);
-    sink.value("port_num", link.first.port);
-    sink.begin_object("peer");
-    sink.value("port_guid", link.second.guid);
-    sink.value("port_num", link.second.port);
+  /// What a subnet has where the other one differs.
+  struct Side {
+    std::optional<Guid> node_guid{}, port_guid{};
+    std::optional<LinkEnds> link{};
+    subnet::LinkRate rate{};  ///< of a link whose rate differs
+  };
+
+  static void visit_members(report::Sink& sink, const Side& side) {
+    const LinkEnds link = side.link.value_or(LinkEnds());
+    sink.value("node_guid", side.node_guid);
+    sink.value("port_guid", side.link ? std::optional(link.first.guid) : side.port_guid);
+    sink.value_or_null("port_num", side.link.has_value(), link.first.port);
+    visit_object(sink, "peer", side.link.has_value(), [&](report::Sink& to) {
+      to.value_or_null("port_guid", side.link.has_value(), link.second.guid);
+      to.value_or_null("port_num", side.link.has_value(), link.second.port);
+    });
+    const auto& [lanes, speed] = std::pair(side.rate.lanes, side.rate.speed);
+    lanes != 0 ? sink.symbol("width", lanes, fmt::format("{}x", lanes)) : sink.no_symbol("width");
+    speed != subnet::Speed::unknown ? sink.symbol("speed", subnet::lane_mbps(speed), subnet::name(speed)) : sink.no_symbol("speed");
+  }
+  static void visit_object(report::Sink& sink, std::string_view key, bool is_there, const std::function<void(report::Sink&)>& members) {
+    if (!is_there) return sink.null_object(key, members);
+    sink.begin_object(key);
+    members(sink);
     sink.end_object();
   }
-
-  /// Writes one side of a difference; null if the object is missing on this side.
-  static void visit_side(report::Sink& sink, std::string_view key, bool is_there, const std::function<void()>& visit_one) {
-    if (!is_there) {
-      sink.null(key);
-      return;
-    }
-    sink.begin_object(key);
-    visit_one();
+  static void visit_difference(report::Sink& sink, std::string_view what, const std::optional<Side>& before,
+                               const std::optional<Side>& after, std::optional<Lid> lid = {}) {
+    sink.begin_object();
+    sink.value("difference", what);
+    sink.value("lid", lid);
+    for (const auto& [key, side] : {std::pair("before", &before), std::pair("after", &after)})
+      visit_object(sink, key, side->has_value(), [&](report::Sink& to) { visit_members(to, side->value_or(Side())); });
     sink.end_object();
   }
 
   void visit_set(report::Sink& sink, std::string_view what, const SetDifference& set,
-                 const std::function<void(const subnet::Subnet&, std::uint32_t)>& visit_one) const {
-    const auto visit_all = [&](const std::vector<std::uint32_t>& list, bool added) {
-      const subnet::Subnet& of = added ? current.subnet : reference.subnet;
-      for (const std::uint32_t one : list) {
-        sink.begin_object();
-        sink.value("difference", what);
-        visit_side(sink, "before", !added, [&] { visit_one(of, one); });
-        visit_side(sink, "after", added, [&] { visit_one(of, one); });
-        sink.end_object();
-      }
-    };
-    visit_all(set.added, true);
-    visit_all(set.missing, false);
-  }
-
-  static void visit_link_rate(report::Sink& sink, const LinkEnds& link, const subnet::LinkRate& rate) {
-    visit_link(sink, link);
-    rate.lanes != 0 ? sink.symbol("width", rate.lanes, fmt::format("{}x", rate.lanes)) : sink.no_symbol("width");
-    rate.speed != subnet::Speed::unknown ? sink.symbol("speed", subnet::lane_mbps(rate.speed), subnet::name(rate.speed))
-                                         : sink.no_symbol("speed");
-  }
-
-  void visit_rate(report::Sink& sink, const subnet::RateDifference& one) const {
-    const LinkEnds link = subnet::link_ends(current.subnet, one.port);
-    sink.begin_object();
-    sink.value("difference", "rate");
-    visit_side(sink, "before", true, [&] { visit_link_rate(sink, link, one.reference); });
-    visit_side(sink, "after", true, [&] { visit_link_rate(sink, link, one.current); });
-    sink.end_object();
-  }
-
-  static void visit_lid(report::Sink& sink, const subnet::LidDifference& one) {
-    sink.begin_object();
-    sink.value("difference", "lid");
-    sink.value("lid", one.lid);
-    visit_side(sink, "before", one.reference.has_value(), [&] { sink.value("port_guid", *one.reference); });
-    visit_side(sink, "after", one.current.has_value(), [&] { sink.value("port_guid", *one.current); });
-    sink.end_object();
+                 const std::function<Side(const subnet::Subnet&, std::uint32_t)>& side_of) const {
+    for (const std::uint32_t one : set.added) visit_difference(sink, what, std::nullopt, side_of(current.subnet, one));
+    for (const std::uint32_t one : set.missing) visit_difference(sink, what, side_of(reference.subnet, one), std::nullopt);
   }
 };
 
@@ -203,10 +192,14 @@ class SubnetDiff final : public Command {
     set.optional_operands();
     set.word("CURRENT", current_);
     add_discovery(set, discovery_);
+    add_table_options(set, common, table_);
     add_common(set, common, group_fabric);
   }
 
+  std::string_view table_rows() const override { return "differences"; }
+
   async::Task<> run(Session& session, Emit& emit) override {
+    ListSink list(emit, table_, session.options().format, table_rows(), session.world().out);
     Fabric reference, current;
     load_fabric(reference_, reference);
     if (current_) {
@@ -217,7 +210,8 @@ class SubnetDiff final : public Command {
     }
     if (const std::string other = subnet::other_fabric(current.subnet, reference.subnet); !other.empty())
       throw UsageError(fmt::format("{} can not be compared: {}", in_quotes(reference_), other));
-    emit(DiffReport(current, reference));
+    list(DiffReport(current, reference));
+    list.end();
     if (!current_) note_discovered(session, "all_LIDs, all_NodeDescription, all_NodeInfo, all_PortInfo, all_topology");
   }
 
@@ -225,6 +219,7 @@ class SubnetDiff final : public Command {
   std::string reference_;
   std::optional<std::string> current_;
   DiscoveryOptions discovery_;
+  TableOptions table_;
 };
 
 }  // namespace

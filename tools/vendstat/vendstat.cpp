@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -14,12 +15,15 @@
 #include "iba-gen/smp.hpp"
 #include "mad/transactor.hpp"
 #include "path/json.hpp"
+#include "report/field_columns.hpp"
 #include "report/structure.hpp"
 #include "subnet/set/set_target.hpp"
 #include "tools/frame/commands.hpp"
+#include "tools/frame/each_target.hpp"
 #include "tools/frame/explanation.hpp"
 #include "tools/frame/session.hpp"
 #include "tools/shared/attribute_text.hpp"
+#include "tools/shared/table_options.hpp"
 #include "tools/shared/vs_keys.hpp"
 #include "tools/vendstat/mlnx_vendor.hpp"
 
@@ -115,7 +119,29 @@ struct Device {
   }
 };
 
-class Vendstat final : public Command {
+/// A node of a table, with what it answered.
+struct InfoRow {
+  std::string target;  ///< the word or name that stands for the node
+  Lid lid;
+  AttributeText attribute{};
+};
+using InfoColumn = report::FieldColumn<InfoRow>;
+
+std::vector<InfoColumn> info_columns(std::vector<const StructInfo*> layouts, Keys keys) {
+  constexpr std::size_t usual_fields = 6;  // beside the node and its LID
+  std::vector<InfoColumn> columns{
+      {{.key = "target", .heading = "TARGET", .usual = true}, [](const InfoRow& row) { return report::Cell(row.target); }},
+      {{.key = "lid", .heading = "LID", .usual = true}, [](const InfoRow& row) { return report::Cell(std::uint64_t{row.lid.value}); }},
+      {{.key = "attribute", .heading = "ATTRIBUTE"},
+       [](const InfoRow& row) { return report::Cell(std::string(row.attribute.info->iba_name)); }}};
+  std::ranges::move(report::field_columns<InfoRow>(
+                        {std::move(layouts), keys, "data", usual_fields}, [](const InfoRow& row) { return Bytes(row.attribute.bytes); },
+                        [](const InfoRow& row) { return row.attribute.info; }),
+                    std::back_inserter(columns));
+  return columns;
+}
+
+class Vendstat final : public Command, public GathersRows {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
     set.target_each("TARGET", target_);
@@ -128,6 +154,7 @@ class Vendstat final : public Command {
         set, [this](const std::string& text) { take_groups(text); }, [this](const std::string& text) { take_read(text); },
         [this](const std::string& text) { take_write(text); });
     set.one_of({"-N", "--cpi", "-w", "-i", "-c", "-R -W"}, true);
+    add_table_options(set, common, table_, [this] { return keys_of(columns(Keys::hidden)); });
     add_vs_keys(set, vs_keys_);
     set.one_of({"--cpi", "--vskey"});
     add_common(set, common, group_target | group_sl);
@@ -151,9 +178,17 @@ class Vendstat final : public Command {
   }
 
   /// What is one attribute is a table of one row.
-  std::string_view table_rows() const override { return general_ || class_port_info_ ? "data" : ""; }
+  std::string_view table_rows() const override { return !has_columns() ? "" : table_.given() ? "nodes" : "data"; }
+
+  bool gathers_rows() const override { return table_.given(); }
+  void emit_rows(Session& session, Emit& emit) override {
+    emit(ListReport<InfoRow, InfoColumn>("nodes", table_of<InfoRow, InfoColumn>(columns(session.options().keys), table_), std::move(rows_),
+                                         session.world().out));
+  }
 
   async::Task<> run(Session& session, Emit& emit) override {
+    if (table_.given() && !has_columns())
+      throw UsageError("--format table and wide, --columns, --sort and --top are for the tables of -N and --cpi");
     if (sets_groups_ || !writes_.empty()) session.require_exact_targets();
     if (checks_capability_) session.stack().require_infiniband();
     Destination node = co_await session.gmp_node(target_);
@@ -228,15 +263,30 @@ class Vendstat final : public Command {
     throw Error(fmt::format("{} does not support vendor MADs", whom));
   }
 
-  static async::Task<> class_port_info(const Device& device, Emit& emit) {
+  /// Whether the result is an attribute with columns.
+  bool has_columns() const { return general_ || class_port_info_; }
+  std::vector<InfoColumn> columns(Keys keys) const {
+    if (!has_columns()) return {};
+    if (class_port_info_) return info_columns({&mlx::ClassPortInfo::info()}, keys);
+    return info_columns({&mlx::Is4GeneralInfo::info(), &mlx::GeneralInfo::info()}, keys);
+  }
+
+  /// Emits the attribute, or a table with it; of several nodes it keeps the row.
+  void emit_attribute(const AttributeReport& report, Session& session, Emit& emit) {
+    if (!table_.given()) return emit(report);
+    rows_.push_back({target_.text(), report.path.ib().dlid, report.attribute});
+    if (!session.targets().has_pattern()) emit_rows(session, emit);
+  }
+
+  async::Task<> class_port_info(const Device& device, Emit& emit) {
     const Data answer = co_await device.ask(mad::method::get, mlx::ClassPortInfo::info());
     AttributeReport report(device.path);
     report.attribute = AttributeText(device.session.options(), mlx::ClassPortInfo::info(), answer.value());
-    emit(report);
+    emit_attribute(report, device.session, emit);
   }
 
   /// -N and -w begin with this request: its answer gives the kind of the device.
-  async::Task<> information(const Device& device, Emit& emit) const {
+  async::Task<> information(const Device& device, Emit& emit) {
     if (!checks_capability_) {
       const Data known = co_await device.ask(mad::method::get, mlx::ClassPortInfo::info());
       if (!known) throw DiagsFailure("classportinfo query");
@@ -249,7 +299,7 @@ class Vendstat final : public Command {
       AttributeReport report(device.path);
       report.attribute = AttributeText(device.session.options(), layout, *answer);
       report.diags_lines = mlnx::general_info_lines(*answer);
-      emit(report);
+      emit_attribute(report, device.session, emit);
     }
     if (!wait_) co_return;
     const std::string unsupported = fmt::format("Unsupported device ID 0x{:x}", id);
@@ -326,8 +376,10 @@ class Vendstat final : public Command {
   std::array<int, 2> group_selects_{};
   std::vector<mlx::ConfigRecord> reads_, writes_;
   std::optional<std::string> vs_keys_;
-  bool checks_capability_{};  ///< PortInfo says whether the port has the class; without this, ClassPortInfo is read before -N and -w
-  bool pardons_{};            ///< see Device
+  TableOptions table_;
+  std::vector<InfoRow> rows_;  ///< of the nodes so far
+  bool checks_capability_{};   ///< PortInfo says whether the port has the class; without this, ClassPortInfo is read before -N and -w
+  bool pardons_{};             ///< see Device
 };
 
 }  // namespace

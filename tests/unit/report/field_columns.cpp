@@ -24,7 +24,7 @@ namespace {
 
 Bytes itself(Bytes bytes) { return bytes; }
 
-std::vector<Column> columns_of(const StructInfo& info, Keys keys = Keys::hidden) { return field_columns<Bytes>(info, keys, itself); }
+std::vector<Column> columns_of(const StructInfo& info, Keys keys = Keys::hidden) { return field_columns<Bytes>({{&info}, keys}, itself); }
 
 /// What `write` writes into an object.
 template <class Write>
@@ -88,6 +88,25 @@ TEST_CASE("field columns: numbers sort as numbers, and a row without bytes has n
   table.sort_by("-lid");
   table.arrange(rows);
   CHECK(table.text(rows) == "LID  nodeGUID\n300  0000:0000:0000:0000\n 41  0000:0000:0000:0000\n  7  0000:0000:0000:0000\n  -  -\n");
+}
+
+TEST_CASE("field columns: a field that is hidden, or that another layout has, leaves the others of its object known") {
+  smp::PortInfo info{.m_key = 0x1234, .lid = Lid{7}};
+  const std::vector<std::uint8_t> bytes = wire::packed_vector(info);
+  const FieldsShown shown{{&smp::PortInfo::info(), &smp::NodeInfo::info()}, Keys::hidden, "data"};
+  const auto rows_of = [&](Bytes of, std::string_view columns) {
+    Table<Bytes, Column> table(field_columns<Bytes>(shown, itself, [](Bytes) -> const StructInfo* { return &smp::PortInfo::info(); }));
+    table.choose(columns);
+    return written([&](Sink& sink) { table.visit(sink, "rows", {of}); })["rows"][0];
+  };
+  const json hidden = rows_of(bytes, "data.m_key,data.lid");
+  CHECK(hidden["data"]["m_key"].is_null());
+  CHECK(hidden["data"]["lid"] == 7);
+  const json other = rows_of(bytes, "data.node_type,data.lid");
+  CHECK(other["data"].at("node_type").is_null());
+  CHECK(other["data"].at("node_type_text").is_null());
+  CHECK(other["data"]["lid"] == 7);
+  CHECK(rows_of({}, "data.lid,data.lmc")["data"].is_null());
 }
 
 }  // namespace report_field_columns_tests

@@ -72,8 +72,8 @@ TEST_CASE("elements of arrays have bits of their own") {
 }
 
 TEST_CASE("every component can be asked for by the name that lists it") {
-  for (const sa::RecordType& type : sa::record_types()) {
-    const StructInfo& info = type.info();
+  for (const QueryInfo& type : sa::record_types()) {
+    const StructInfo& info = *type.info;
     INFO(type.name);
     std::uint64_t all = 0;
     for (const sa::Component& component : sa::components(sa::Pattern(info).form())) {
@@ -210,12 +210,12 @@ TEST_CASE("short forms choose by the members in their order") {
 }
 
 TEST_CASE("every short form names members that can be asked for") {
-  for (const sa::RecordType& type : sa::record_types()) {
+  for (const QueryInfo& type : sa::record_types()) {
     INFO(type.name);
     CHECK(type.argument.empty() == type.members.empty());
     auto rest = words({"1/2/3", "4/5"});
     if (type.members.find('/') == std::string_view::npos) rest = words({"1"});
-    sa::Pattern pattern(type.info());
+    sa::Pattern pattern(*type.info);
     for (auto part : std::vector<std::string>{"7", "7/7", "7/7/7"}) {
       std::vector<std::string> given{part, part};
       try {

@@ -64,9 +64,9 @@ mad::Result<mad::Reply> no_answer(const mad::Request& request) {
   return std::shared_ptr<const mad::MadError>(std::make_shared<mad::MadTimeout>(mad::to_mad(request), request.path, 3, 3s));
 }
 
-std::vector<const sa::TableInfo*> all_tables() {
-  std::vector<const sa::TableInfo*> tables;
-  for (const sa::TableInfo& table : sa::stored_table_infos()) tables.push_back(&table);
+std::vector<const QueryInfo*> all_tables() {
+  std::vector<const QueryInfo*> tables;
+  for (const QueryInfo& table : sa::stored_table_infos()) tables.push_back(&table);
   return tables;
 }
 
@@ -124,7 +124,7 @@ struct Bench {
   std::map<std::string, mad::Result<mad::Reply>, std::less<>> kept;
   std::string why;
   bool unread = false;
-  sa::StoredAnswers answers{port, [this](const sa::TableInfo& table) -> std::optional<mad::Result<mad::Reply>> {
+  sa::StoredAnswers answers{port, [this](const QueryInfo& table) -> std::optional<mad::Result<mad::Reply>> {
                               const auto found = kept.find(table.name);
                               if (found == kept.end()) return std::nullopt;
                               return found->second;
@@ -166,7 +166,7 @@ sa::PathRecord path_between(unsigned from, unsigned to, std::uint64_t guid) {
 
 TEST_CASE("every table has a name and is asked for once") {
   std::set<std::string_view> names;
-  for (const sa::TableInfo& table : sa::stored_table_infos()) {
+  for (const QueryInfo& table : sa::stored_table_infos()) {
     CHECK(names.insert(table.name).second);
     CHECK(sa::find_stored_table(table.name) == &table);
   }
@@ -176,7 +176,7 @@ TEST_CASE("every table has a name and is asked for once") {
   std::set<std::string_view> kept;
   std::size_t last = 0;
   sa::TableReading reading;
-  reading.keep = [&](const sa::TableInfo& table, const mad::Reply&) { kept.insert(table.name); };
+  reading.keep = [&](const QueryInfo& table, const mad::Reply&) { kept.insert(table.name); };
   reading.progress = [&](std::size_t done, std::size_t all) {
     CHECK(done == ++last);
     CHECK(all == names.size());
@@ -213,7 +213,7 @@ TEST_CASE("a table that fails does not stop the others; one that takes no key co
   });
   std::set<std::string_view> kept;
   sa::TableReading reading;
-  reading.keep = [&](const sa::TableInfo& table, const mad::Reply&) { kept.insert(table.name); };
+  reading.keep = [&](const QueryInfo& table, const mad::Reply&) { kept.insert(table.name); };
   const std::vector<sa::TableFailure> failures = read(sa, reading);
   std::vector<std::string_view> failed;
   for (const sa::TableFailure& failure : failures) failed.push_back(failure.table->name);
@@ -233,7 +233,7 @@ TEST_CASE("an SA that is silent from the first query on, or falls silent, gets n
   Scripted sa(port, [&](const mad::Request& request) { return asked++ < answers ? empty_answer(request) : no_answer(request); });
   std::size_t kept = 0;
   sa::TableReading reading;
-  reading.keep = [&](const sa::TableInfo&, const mad::Reply&) { ++kept; };
+  reading.keep = [&](const QueryInfo&, const mad::Reply&) { ++kept; };
   const std::vector<sa::TableFailure> failures = read(sa, std::move(reading));
   CHECK(kept == answers);
   const std::size_t in_vain = sa.asked.size() - answers;

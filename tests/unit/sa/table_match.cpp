@@ -37,8 +37,8 @@ bool selects(std::initializer_list<std::pair<std::string_view, std::string_view>
 }  // namespace
 
 TEST_CASE("a component excludes records with another value; reserved ones exclude none") {
-  for (const sa::TableInfo& table : sa::stored_table_infos()) {
-    const StructInfo& record = table.record();
+  for (const QueryInfo& table : sa::stored_table_infos()) {
+    const StructInfo& record = *table.info;
     if (table.name == "ClassPortInfo" || table.name.starts_with("PathRecord")) continue;
     Row row(record.bytes);
     for (std::size_t i = 0; i < row.size(); ++i) row[i] = static_cast<std::uint8_t>(37 * i + 11);

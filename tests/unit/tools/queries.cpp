@@ -54,9 +54,9 @@ struct Rich : ibtest::SmallFabric {
   std::set<std::uint16_t> asked;
 };
 
-std::vector<QueryInfo> queries(bool by_smp) {
+std::vector<QueryInfo> queries(bool (QueryInfo::*by)() const) {
   std::vector<QueryInfo> chosen;
-  std::ranges::copy_if(all_queries(), std::back_inserter(chosen), [&](const QueryInfo& query) { return query.by_smp() == by_smp; });
+  std::ranges::copy_if(all_queries(), std::back_inserter(chosen), by);
   return chosen;
 }
 
@@ -74,8 +74,8 @@ TEST_CASE("what iba-defs marks is a name of smpquery and saquery, in help, compl
   const std::string smp_words = ibtool(f.fabric, {"completion", "--words", "--", "smpquery", ""}).out;
   const std::string sa_words = ibtool(f.fabric, {"completion", "--words", "--", "saquery", ""}).out;
   const std::string query_words = ibtool(f.fabric, {"completion", "--words", "--", "query", "SubnGet", ""}).out;
-  REQUIRE(queries(true).size() > 20);
-  for (const QueryInfo& query : queries(true)) {
+  REQUIRE(queries(&QueryInfo::by_smp).size() > 20);
+  for (const QueryInfo& query : queries(&QueryInfo::by_smp)) {
     INFO(query.name);
     CHECK(tools::smpquery::find_operation(query.name).query->info == query.info);
     if (!query.alias.empty()) CHECK(tools::smpquery::find_operation(query.alias).query->info == query.info);
@@ -85,16 +85,30 @@ TEST_CASE("what iba-defs marks is a name of smpquery and saquery, in help, compl
     CHECK_THAT(query_words, contains(std::string(query.info->iba_name)));
     CHECK(mad::find_attribute_of(*mad::find_rpc("SubnGet"), query.info->iba_name) == query.info);
     CHECK(snapshot::find_part(query.part).has_value());
-    CHECK(find_smp_query(static_cast<std::uint16_t>(query.info->attribute_id))->info == query.info);
+    CHECK(find_query(0x01, static_cast<std::uint16_t>(query.info->attribute_id))->info == query.info);
   }
-  REQUIRE(queries(false).size() > 20);
-  for (const QueryInfo& query : queries(false)) {
+  REQUIRE(queries(&QueryInfo::by_sa).size() > 20);
+  for (const QueryInfo& query : queries(&QueryInfo::by_sa)) {
     INFO(query.name);
-    CHECK(&sa::find_record_type(query.name).info() == query.info);
+    CHECK(sa::find_record_type(query.name).info == query.info);
     CHECK(lists(sa_help, query.name));
     CHECK_THAT(sa_words, contains(std::string(query.name)));
     if (!query.part.empty()) CHECK(sa::find_stored_table(query.name) != nullptr);
   }
+}
+
+TEST_CASE("what iba-defs marks of GMPs belongs to a part of a snapshot") {
+  std::size_t count = 0;
+  for (const QueryInfo& query : all_queries()) {
+    if (query.by_smp() || query.by_sa()) continue;
+    INFO(query.name);
+    ++count;
+    CHECK(query.mgmt_class == query.info->mgmt_class);
+    CHECK(snapshot::find_part(query.part).has_value());
+    CHECK(find_query(query.mgmt_class, static_cast<std::uint16_t>(query.info->attribute_id))->info == query.info);
+  }
+  CHECK(count > 25);
+  CHECK(find_query(0x04, 0x7777) == nullptr);
 }
 
 TEST_CASE("every SMP attribute with a name is printed live and from a snapshot, in text and JSON") {
@@ -104,7 +118,7 @@ TEST_CASE("every SMP attribute with a name is printed live and from a snapshot, 
   const auto taken = ibtool(f.fabric, {"snapshot", file, "--also", "attributes,phy", "--skip", "sa,counters,details,congestion,vendor"});
   INFO(taken.out << taken.err);
   REQUIRE(taken.status == 4);  // no node has an agent for registers
-  for (const QueryInfo& query : queries(true)) {
+  for (const QueryInfo& query : queries(&QueryInfo::by_smp)) {
     for (const std::string form : {"--format=text", "--json"}) {
       INFO(query.name << form);
       const auto live = ibtool(f.fabric, {"smpquery", std::string(query.name), "1", form});
@@ -148,7 +162,7 @@ TEST_CASE("tables in blocks are stored as far as SwitchInfo says") {
 
 TEST_CASE("an attribute of a vendor is not sent to a device of another one") {
   Rich f;
-  for (const QueryInfo& query : queries(true)) {
+  for (const QueryInfo& query : queries(&QueryInfo::by_smp)) {
     if (!query.vendor || tools::smpquery::find_operation(query.name).run != tools::smpquery::any_attribute) continue;
     INFO(query.name);
     f.fabric.node(f.leaf).info.vendor_id = 0x66a;
@@ -207,7 +221,7 @@ TEST_CASE("smpquery --all: nodes, from a snapshot, wrong words") {
   const ibtest::TemporaryDirectory directory;
   const std::string file = directory.file("all");
   REQUIRE(ibtool(f.fabric, {"snapshot", file, "--also", "attributes,phy", "--skip", "sa,counters,details,congestion,vendor"}).status == 4);
-  for (const QueryInfo& query : queries(true)) {
+  for (const QueryInfo& query : queries(&QueryInfo::by_smp)) {
     if (query.access == Access::block || query.part == "sminfo") continue;
     INFO(query.name);
     const auto live = ibtool(f.fabric, {"smpquery", "--all", std::string(query.name), "--json"});

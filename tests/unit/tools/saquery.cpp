@@ -36,7 +36,7 @@ TEST_CASE("every record: text and JSON agree on how many there are") {
     for (std::size_t room = 200; room >= record.size() && records.size() < 3; room -= record.size()) records.push_back(record);
     return ibtest::sa_table(request, records);
   });
-  for (const sa::RecordType& type : sa::record_types()) {
+  for (const QueryInfo& type : sa::record_types()) {
     for (const bool internal : {false, true}) {
       INFO(type.name << internal);
       const std::string name(type.name), names = internal ? "--int-names" : "-K";
@@ -47,7 +47,7 @@ TEST_CASE("every record: text and JSON agree on how many there are") {
       REQUIRE(document.status == 0);
       const json parsed = json::parse(document.out);
       const bool single = name == "ClassPortInfo";
-      const sa::Pattern pattern(type.info());
+      const sa::Pattern pattern(*type.info);
       const StructInfo& answer = pattern.answer();
       CHECK(parsed["attribute"] == answer.iba_name);
       CHECK(parsed["complete"] == true);
@@ -60,7 +60,7 @@ TEST_CASE("every record: text and JSON agree on how many there are") {
                                  : name == "MultiPathRecord" ? "SubnAdmGetMulti"
                                  : name == "TraceRecord"     ? "SubnAdmGetTraceTable"
                                                              : "SubnAdmGetTable";
-      const auto query = ibtool(subnet.fabric, {"query", method, std::string(type.info().iba_name), "--json", "-K"});
+      const auto query = ibtool(subnet.fabric, {"query", method, std::string(type.info->iba_name), "--json", "-K"});
       CHECK(query.status == 0);
       const json reply = json::parse(query.out);
       CHECK((single ? json::array({reply["data"]}) : reply["records"]) == parsed["records"]);

@@ -25,8 +25,9 @@ using nlohmann::json;
 
 namespace {
 
-constexpr std::array<std::string_view, 8> views{"ends",          "cables", "slow_links", "counters", "ports_with_errors",
-                                                "hosts_by_leaf", "lids",   "switch_load"};
+constexpr std::array<std::string_view, 10> views{
+    "ends",          "cables", "slow_links", "links_not_read", "counters", "ports_with_errors", "counters_not_read",
+    "hosts_by_leaf", "lids",   "switch_load"};
 
 std::vector<std::string> words_of(const std::string& file, const std::string& sql) {
   const UniqueFd fd(::open(file.c_str(), O_RDWR | O_CLOEXEC));

@@ -193,7 +193,11 @@ TEST_CASE_METHOD(Site, "the differences in JSON") {
   CHECK(found["differences"][0]["difference"] == "end_port");
   CHECK(found["differences"][0]["after"].is_null());
   CHECK(found["differences"][2]["before"]["peer"]["port_num"] == 1);
+  CHECK(found["differences"][2]["before"]["node_guid"].is_null());
   CHECK(found["differences"][3]["lid"] == 4);
+  const auto csv = compare(before, {"--format", "csv", "--columns", "difference,lid,before.peer.port_num,after.port_guid"});
+  CHECK(csv.out == "difference,lid,before.peer.port_num,after.port_guid\r\nend_port,,,\r\nnode,,,\r\nlink,,1,\r\nlid,4,,\r\n");
+  CHECK(compare(listing(), {"--format", "tsv", "--columns", "difference"}).out == "difference\n");
   CHECK(found["status"] == 1);
 }
 

@@ -8,6 +8,8 @@
 #include <set>
 
 #include "support/catch.hpp"
+#include "support/program.hpp"
+#include "support/small_fabric.hpp"
 #include "tools/frame/json_words.hpp"
 #include "unit/tools/json_cases.hpp"
 
@@ -151,6 +153,103 @@ TEST_CASE("every command prints a list of its JSON as CSV, or says that its resu
   for (const char* command : {"ibaddr", "ibportstate", "set_port_state", "smpdump"}) {
     INFO(command);
     CHECK(without_table.contains(command));
+  }
+}
+
+TEST_CASE("a list without rows has its first line in every form") {
+  ibtest::SmallFabric f;
+  const std::vector<std::vector<std::string>> lines{{"ibrouters"},
+                                                    {"ibidsverify"},
+                                                    {"ibnetdiscover", "--Router_list"},
+                                                    {"iblinkinfo", "1", "--down", "--up"},
+                                                    {"ibroute", "1", "5000", "5001"},
+                                                    {"ibroute", "-M", "1"},
+                                                    {"dump_fts", "5000", "5001"},
+                                                    {"dump_mfts"},
+                                                    {"smpquery", "--all", "SMInfo"}};
+  for (const std::vector<std::string>& words : lines) {
+    std::string csv, tsv;
+    for (const std::string form : {"csv", "tsv", "table", "wide"}) {
+      std::vector<std::string> line = words;
+      line.insert(line.end(), {"--format", form});
+      const auto done = ibtest::ibtool(f.fabric, line);
+      INFO(words[0] << " " << form << '\n' << done.out << done.err);
+      CHECK(done.status != 2);
+      CHECK(std::ranges::count(done.out, '\n') == 1);
+      CHECK(done.out.size() > 10);
+      if (form == "csv") csv = done.out;
+      if (form == "tsv") tsv = done.out;
+    }
+    std::ranges::replace(tsv, '\t', ',');
+    CHECK(csv == tsv.substr(0, tsv.size() - 1) + "\r\n");
+  }
+}
+
+TEST_CASE("a list of JSON is a table: columns, order, first rows") {
+  ibtest::SmallFabric f;
+  const auto run = [&](std::vector<std::string> words) { return ibtest::ibtool(f.fabric, std::move(words)); };
+  const auto csv = run({"ibroute", "1", "--format", "csv", "--columns", "dlid,out_port", "--sort=-out_port"});
+  INFO(csv.out << csv.err);
+  REQUIRE(csv.status == 0);
+  const Table rows = parse_csv(csv.out);
+  CHECK(rows[0] == std::vector<std::string>{"dlid", "out_port"});
+  REQUIRE(rows.size() == 4);
+  CHECK(rows[1][0] == "3");
+  CHECK(run({"ibroute", "1", "--format", "csv", "--columns", "dlid,out_port", "--sort=-out_port", "--top", "1"}).out ==
+        csv.out.substr(0, csv.out.find("\r\n", csv.out.find("\r\n") + 1) + 2));
+  const auto text = run({"ibroute", "1", "--columns", "out_port,dlid"});
+  CHECK(text.out.starts_with("out_port  dlid\n"));
+  CHECK(text.out.find("       2     3\n") != std::string::npos);
+  const auto hops = run({"ibtracert", "2", "3", "--format", "tsv", "--columns", "node_guid"});
+  CHECK(hops.out == "node_guid\n0000:0000:0000:0100\n0000:0000:0000:0300\n");
+  const auto wrong = run({"ibroute", "1", "--columns", "dlid,zz"});
+  CHECK(wrong.status == 2);
+  CHECK(wrong.out.empty());
+  CHECK(wrong.err.find("no column is called 'zz'") != std::string::npos);
+  CHECK(wrong.err.find("out_port") != std::string::npos);
+  CHECK(run({"ibroute", "1", "--sort", "zz", "--format", "csv"}).status == 2);
+  CHECK(run({"ibroute", "1", "--top", "0"}).status == 2);
+  CHECK(run({"ibroute", "1", "--top=-1"}).status == 2);
+  CHECK(run({"ibroute", "1", "--columns", "dlid", "--json"}).status == 2);
+}
+
+TEST_CASE("hostile names in tables") {
+  for (const std::string name :
+       {"=1+1", "+1", "-1", "@a", "a\"b", "a,b", "a\tb", "a\nb", "a\r\nb", "\x1b[31mred", "\xff\xfe", "'a", "a b ", "a\\b",
+        "\xc2\x9b"
+        "2J",
+        "\xe2\x80\xae"
+        "abc"}) {
+    ibtest::FakeFabric fabric;
+    const auto leaf = fabric.add_switch(0x100, 4, "leaf"), here = fabric.add_ca(0x200, 1, name);
+    fabric.link(leaf, 1, here, 1);
+    fabric.assign_lids();
+    fabric.attach(here);
+    const json document = json::parse(ibtest::ibtool(fabric, {"ibhosts", "--json"}).out);
+    const auto told = document["nodes"][0]["node_description"].get<std::string>();
+    for (const std::vector<std::string>& words :
+         {std::vector<std::string>{"ibhosts"}, {"ibidsverify", "-v"}, {"iblinkinfo"}, {"ibnetdiscover", "-p"}, {"ibtracert", "1", "2"}}) {
+      const auto run = [&](const std::string& form) {
+        std::vector<std::string> line = words;
+        line.insert(line.end(), {"--format", form});
+        return ibtest::ibtool(fabric, line);
+      };
+      const auto csv = run("csv");
+      INFO(words[0] << '\n' << csv.out << csv.err);
+      const Table rows = parse_csv(csv.out);
+      for (const auto& row : rows) CHECK(row.size() == rows[0].size());
+      // What could disturb a terminal is U+FFFD in a cell.
+      const auto holds = [&](const std::string& cell) { return is_cell_of(cell, told) || cell.find("\xef\xbf\xbd") != std::string::npos; };
+      CHECK(std::ranges::any_of(rows, [&](const auto& row) { return std::ranges::any_of(row, holds); }));
+      for (const auto& row : rows) {
+        for (const std::string& cell : row) CHECK((cell.empty() || std::string("=+@").find(cell[0]) == std::string::npos));
+      }
+      const std::string tsv = run("tsv").out;
+      CHECK(static_cast<std::size_t>(std::ranges::count(tsv, '\n')) == rows.size());
+      CHECK(static_cast<std::size_t>(std::ranges::count(tsv, '\t')) == rows.size() * (rows[0].size() - 1));
+      for (const std::string& text : {csv.out, tsv, run("wide").out}) CHECK(text.find_first_of("\x1b\xff\x9b") == std::string::npos);
+      CHECK(static_cast<std::size_t>(std::ranges::count(run("wide").out, '\n')) == rows.size());
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // vendstat and set_guid against a fabric whose ports answer vendor MADs and whose SA can set, which ibsim's do not.
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -7,6 +8,7 @@
 #include "iba-gen/mlx.hpp"
 #include "iba-gen/sa.hpp"
 #include "support/catch.hpp"
+#include "support/fake_sa.hpp"
 #include "support/program.hpp"
 #include "tools/vendstat/mlnx_vendor.hpp"
 
@@ -119,6 +121,66 @@ TEST_CASE_METHOD(Vendor, "general information in the layout that the device has"
   CHECK(text.status == 0);
   CHECK(text.out.find('\x1b') == std::string::npos);
   CHECK_THAT(text.out, contains("Device_id................53000\n"));
+}
+
+TEST_CASE_METHOD(Vendor, "-N and --cpi as a table") {
+  answer(info_of(0xcf08));
+  const auto text = run({"-N", "1", "--format", "table"});
+  CHECK(text.status == 0);
+  CHECK(std::ranges::count(text.out, '\n') == 2);
+  CHECK_THAT(text.out, ibtest::starts_with("TARGET") && contains("device_id") && contains("53000") && !contains("VSKey"));
+  const json row = json::parse(run({"-N", "1", "--json", "--top", "1"}).out)["nodes"].at(0);
+  CHECK(row["target"] == "1");
+  CHECK(row["lid"] == 1);
+  CHECK(row["attribute"] == "MlxIS4GeneralInfo");
+  json data = row["data"];
+  for (const char* of_is3 : {"hw_major", "hw_minor", "hw_sub_minor"}) {
+    CHECK(data.at(of_is3).is_null());
+    data.erase(of_is3);
+  }
+  CHECK(data == json::parse(run({"-N", "1", "--json"}).out)["data"]);  // a table has the values of the attribute
+  CHECK(run({"-N", "1", "--format", "csv", "--columns", "lid,data.ext_major"}).out == "lid,data.ext_major\r\n1,27\r\n");
+  // The layout has no hw_major: that is not known, the columns behind it are.
+  CHECK(run({"-N", "1", "--format", "csv", "--columns", "data.hw_major,data.device_id"}).out ==
+        "data.hw_major,data.device_id\r\n,53000\r\n");
+  answer(info_of(47396));
+  CHECK(run({"-N", "1", "--format", "csv", "--columns", "data.fw_major,data.ext_major,data.hw_sub_minor"}).out ==
+        "data.fw_major,data.ext_major,data.hw_sub_minor\r\n1,,27\r\n");
+  const json old = json::parse(run({"-N", "1", "--json", "--top", "1"}).out)["nodes"].at(0);
+  CHECK(old["attribute"] == "MlxGeneralInfo");
+  CHECK(old["data"]["capability_mask"].is_null());
+  CHECK(old["data"].at("capability_mask_text").is_null());
+  CHECK(old["data"]["fw_psid"] == json::parse(run({"-N", "1", "--json"}).out)["data"]["fw_psid"]);
+  answer(mlx::ClassPortInfo{.base_version = 1, .class_version = 1});
+  CHECK(run({"--cpi", "1", "--format=tsv", "--columns=attribute,data.class_version"}).out ==
+        "attribute\tdata.class_version\nMlxClassPortInfo\t1\n");
+  CHECK_THAT(run({"-N", "1", "--columns", "zz"}).err, contains("no column is called 'zz'"));
+  CHECK_THAT(run({"-w", "1", "--sort", "lid"}).err, contains("for the tables of -N and --cpi"));
+  CHECK(run({"-w", "1", "--format", "csv"}).status == 2);
+}
+
+TEST_CASE_METHOD(Vendor, "-N of several nodes: one table, and what each is without columns") {
+  const ibtest::FakeSa names(fabric);
+  fabric.network.gmp = [this, sa = fabric.network.gmp](Bytes request, const path::Path& path) {
+    return request[1] == mad::mgmt_class::sa ? sa(request, path) : vendor_answer(request);
+  };
+  fabric.node(other).ports.at(1).info.capability_mask |= smp::capability_mask::is_vendor_class_supported;
+  fabric.node(here).ports.at(1).info.capability_mask |= smp::capability_mask::is_vendor_class_supported;
+  answer(info_of(0xcf08));
+  const auto text = run({"-N", "*e*", "--format", "table", "--sort", "-lid"});
+  CHECK(text.status == 0);
+  REQUIRE(std::ranges::count(text.out, '\n') == 4);
+  CHECK(text.out.find("other") < text.out.find("here"));
+  CHECK(text.out.find("here") < text.out.find("leaf 1"));
+  CHECK(run({"-N", "*e*", "--format", "csv", "--columns", "lid,data.device_id", "--sort", "lid", "--top", "2"}).out ==
+        "lid,data.device_id\r\n1,53000\r\n2,53000\r\n");
+  CHECK(json::parse(run({"-N", "*e*", "--json"}).out)["targets"].size() == 3);
+  CHECK_THAT(run({"-N", "*e*", "--format", "csv"}).out, ibtest::starts_with("target,path.kind,") && contains(",vs_key,hw_revision,"));
+  fabric.node(other).ports.at(1).info.capability_mask = 0;
+  const auto partial = run({"-N", "*e*", "--json", "--columns", "lid"});
+  CHECK(partial.status == 4);
+  CHECK(json::parse(partial.out)["nodes"].size() == 2);
+  CHECK_THAT(partial.err, contains("(LID 3) does not support vendor MADs"));
 }
 
 TEST_CASE_METHOD(Vendor, "general information in the words of infiniband-diags") {
