@@ -257,11 +257,13 @@ async::Task<bool> Reader::may_send(Device& device, PortIndex port, const path::P
   const Lid lid = path.ib().dlid;
   if (key_of(port) == 0 || device.own_lids.contains(lid)) co_return true;
   path::Path to_node = path;
+  if (options_.tries_once) to_node.ib().retries = 0;
   to_node.ib().meant = subnet_.node(subnet_.port(port).node).guid();
   if (options_.smps == nullptr || !subnet::takes_smps(to_node)) {
     add_failure(subnet::Failure::Kind::no_record, port, true, "NodeInfo", "The VS_Key is not sent: no SMP shows whose the LID is.");
     co_return false;
   }
+  ++requests_;
   const mad::Result<smp::NodeInfo> found = co_await subnet::check_set_target(*options_.smps, to_node);
   if (found) {
     device.own_lids.insert(lid);
@@ -362,7 +364,7 @@ async::Task<> Reader::read_environment(Device& device) {
   EnvironmentRow row;
   row.node = found_.devices[device.row].node;
   co_await read_sensors(device, row);
-  co_await read_fans(device, row);
+  if (subnet_.node(row.node).kind() == subnet::NodeKind::sw) co_await read_fans(device, row);
   if (options_.board) co_await read_board(device, row);
   if (!row.sensors.empty() || !row.fans.empty()) found_.environments.push_back(std::move(row));
 }
@@ -399,7 +401,7 @@ async::Task<> Reader::read_board(Device& device, EnvironmentRow& row) {
   row.serial_number = padded_text(board->serial_number);
 }
 
-/// Reads the fans whose tachometers MFCR calls active.
+/// Reads the fans whose tachometers MFCR calls active. Adapters have none.
 async::Task<> Reader::read_fans(Device& device, EnvironmentRow& row) {
   const PortIndex port = device.first;
   const std::optional<reg::Mfcr> active =
@@ -432,7 +434,7 @@ async::Task<mad::Result<mad::Reply>> Reader::get(Device& device, path::Path path
     mad::Result<mad::Reply> answer = co_await transactor_.try_call(request);
     const bool has_to_wait = !answer && is_busy(answer.error().status());
     device.is_slow = device.is_slow || has_to_wait || (!answer && mad::tries_in_vain(answer.error()));
-    if (!has_to_wait || attempt == busy_tries || is_spent()) co_return answer;
+    if (!has_to_wait || attempt == busy_tries || options_.is_stored || is_spent()) co_return answer;
     co_await loop.sleep_for(busy_pause * attempt);
   }
 }
@@ -458,14 +460,21 @@ void Reader::fail(Device& device, PortIndex port, const StructInfo& info, const 
   }
   if (!mad::tries_in_vain(answer.error())) {
     ++device.answers;
-    if (device.refused.insert(status).second)
-      add_failure(subnet::kind_of(answer.error()), port, false, info.title, answer.error().message(), answer.shared_error());
+    if (!device.refused.insert(status).second) return;
+    const bool is_cut = status == 0;
+    const auto kind = is_cut ? subnet::Failure::Kind::false_answer : subnet::kind_of(answer.error());
+    add_failure(kind, port, false, info.title, is_cut ? "The answer is cut." : answer.error().message(), answer.shared_error());
     return;
   }
-  DeviceRow& row = found_.devices[device.row];
-  if (is_stopped(device) || (device.answers != 0 && ++device.timeouts < most_timeouts)) return;
-  row.state = device.answers == 0 ? DeviceState::silent : DeviceState::stopped_answering;
-  add_failure(subnet::Failure::Kind::no_answer, port, true, info.title, answer.error().message(), answer.shared_error());
+  if (is_stopped(device)) return;
+  ++device.timeouts;
+  if (device.answers == 0) {
+    found_.devices[device.row].state = DeviceState::silent;
+  } else if (device.timeouts == most_timeouts) {
+    found_.devices[device.row].state = DeviceState::stopped_answering;
+  }
+  if (device.timeouts == 1)
+    add_failure(subnet::Failure::Kind::no_answer, port, true, info.title, answer.error().message(), answer.shared_error());
 }
 
 void Reader::add_failure(subnet::Failure::Kind kind, PortIndex port, bool whole_node, std::string_view attribute, std::string why,

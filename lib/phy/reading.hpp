@@ -100,6 +100,7 @@ struct ReadingOptions {
   bool histogram{};                 ///< the FEC histogram of ports too: two more requests a port
   std::size_t devices = 32;         ///< the greatest number of devices that are read at once, each by at most two requests
   bool tries_once{};                ///< a request that is not answered is not repeated
+  bool is_stored{};                 ///< a stored fabric answers, which is not waited for where a device was busy
   bool board{};                     ///< part and serial number of boards, with the environment
   unsigned per_second = 2000;       ///< the greatest number of requests a second
   const VsKeys* vs_keys{};          ///< of the devices; may be null: none has one

@@ -22,6 +22,8 @@ class VsKeys {
 
   /// The key of a device, by its NodeGUID or the GUID of its port; 0 if it has none.
   std::uint64_t of(Guid node, Guid port) const;
+  /// Whether a device has a key.
+  bool any() const { return of_all_ != 0 || !by_guid_.empty(); }
 
  private:
   std::uint64_t of_all_{};

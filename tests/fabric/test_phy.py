@@ -213,6 +213,59 @@ class Phy(Base):
                 self.assertIn("login01 mlx5_0", done.stderr)
                 self.assertNotIn("LL RS", done.stdout)
 
+    def test_all_faults_at_once(self):
+        """What is known is shown, and each kind of fault has one line, however many devices and ports have it."""
+        faults = {1: ["unsupported PPCNT"], 2: ["busy 100000"], 3: ["silent"], 4: ["short PDDR"], 5: ["wrong_register MTMP"],
+                  6: ["vs_key 0x1234"], 7: ["silent PPCNT"], 9: ["short PPCNT"], 10: ["wrong_port"],
+                  8: [f"{page}[1] = random {seed} 8" for seed, page in enumerate(("PDDROperation", "PDDRModule", "PPCNTPhysical"))]}
+        odd = "".join(f"0x{LOGIN + 4 * host:x} {fault}\n" for host, of in faults.items() for fault in of)
+        done = self.on_devices("phy", "--retries", "1", "--json", odd=odd, status=4)
+        rows = {row["node_description"]: row for row in json.loads(done.stdout)["ports"]}
+        host = "compute{:02} mlx5_0".format
+        self.assertEqual({number for number in faults if host(number) not in rows}, {2, 3, 5, 6, 10})
+        known = {1: (3, None, "QSFP28"), 4: (None, 0, None), 7: (3, None, "QSFP28"), 9: (3, None, "QSFP28"), 11: (3, 0, "QSFP28")}
+        for number, values in known.items():
+            row = rows[host(number)]
+            self.assertEqual((row["fec_mode"], row["raw_ber"], row["module"]["identifier_text"]), values, number)
+        self.assertEqual([re.sub("[0-9a-f:]{19}", "GUID", line) for line in done.stderr.splitlines()],
+                         ["E: GUID 'compute02 mlx5_0' stays busy, and does not report its PDDR page 0, operation.",
+                          "E: No answer about GeneralInfo from 2 nodes: GUID 'compute03 mlx5_0', GUID 'compute06 mlx5_0'.",
+                          "E: 2 nodes: GUID 'compute04 mlx5_0', GUID 'compute09 mlx5_0': The answer is cut.",
+                          "E: 2 nodes: GUID 'compute05 mlx5_0', GUID 'compute10 mlx5_0': The answer is of another register or index.",
+                          "E: No answer from GUID 'compute07 mlx5_0' about PPCNT group 0x12, physical layer."])
+
+    def test_twins(self):
+        """Two ports with one LID: neither is read, since it is not known which one answers. Two nodes with one GUID: each is read."""
+        self.fabric.opensm.send_signal(signal.SIGSTOP)
+        self.addCleanup(self.fabric.opensm.send_signal, signal.SIGCONT)
+        fourth = f"H-{LOGIN + 16:x}"
+        self.change(f'Baselid "{fourth}"[1] 10', undo=f'Baselid "{fourth}"[1] 11')
+        for words in (["phy"], ["modules"], ["firmware"]):
+            done = self.on_devices(*words, "--skip-sl", status=4)
+            self.assertNotRegex(done.stdout, "compute0[34] mlx5_0 +1 +MF")
+            self.assertRegex(done.stderr, "compute03 mlx5_0.*compute04 mlx5_0.*Registers are not read: LID 10 is claimed by two ports")
+        self.change(f'Baselid "{fourth}"[1] 11', undo=f'Baselid "{fourth}"[1] 11')
+        self.change(f'Guid "{fourth}" 0x{LOGIN + 12:x}', undo=f'Guid "{fourth}" 0x{LOGIN + 16:x}')
+        done = self.on_devices("phy", "--skip-sl", status=4)
+        self.assertRegex(done.stdout, r"(?m)^compute03 mlx5_0 +1 +MF0;leaf01")
+        self.assertRegex(done.stdout, r"(?m)^compute04 mlx5_0 +1 +MF0;leaf02")
+        self.assertRegex(done.stderr, "compute04 mlx5_0.*Another node claims the same GUID")
+
+    def test_late(self):
+        """An answer that comes in a later try is taken; those that come after the last one are nobody's."""
+        odd = f"0x{LOGIN + 12:x} PPCNTStatistics[1].raw_ber_coef = 4\n0x{LOGIN + 12:x} PPCNTStatistics[1].raw_ber_magnitude = 12\n"
+        self.on_devices("snapshot", "fabric.ibss", "--only", "ports", odd=odd)
+        words = ["phy", "--load-cache", "fabric.ibss", "--skip-sl", "-t", "100"]
+        devices = self.devices(odd)
+        slow = devices | {"preload": [*devices["preload"], case.DELAY], "IBTEST_DELAY_US": "150000"}
+        done = self.ibtool(*words, "--retries", "0", status=4, **slow)
+        self.assertEqual(len(done.stdout.splitlines()), 1)
+        self.assertIn("No answer about GeneralInfo from 22 nodes", done.stderr)
+        self.assertLessEqual(len(self.requests()), 22)
+        done = self.ibtool(*words, "--retries", "3", "--format", "csv", "--columns", "node_description,raw_ber", "--top", "2", **slow)
+        self.assertEqual(done.stdout.splitlines()[1], "compute03 mlx5_0,4e-12")
+        self.assertNotIn("compute03", done.stdout.splitlines()[2])
+
     def test_busy_for_ever(self):
         """A device that stays busy gets no further request after the tries of one, and the others are shown."""
         done = self.on_devices("phy", odd=f"0x{LEAF1:x} busy 100000\n", status=4)

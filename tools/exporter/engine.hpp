@@ -66,6 +66,8 @@ class Engine {
   void sweep_now();
   /// The node name map from the next sweep on.
   void set_names(subnet::NodeNameMap names) { options_.names = std::move(names); }
+  /// The VS_Keys from the next sweep on.
+  void set_vs_keys(std::shared_ptr<const phy::VsKeys> keys) { options_.vs_keys = std::move(keys); }
 
   /// What is published now. A reading that is older than two intervals, or twice the time that it took, is not: its values would be
   /// repeated under a new time. So it is with registers and their interval.

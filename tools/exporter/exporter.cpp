@@ -25,6 +25,7 @@
 #include "tools/frame/session.hpp"
 #include "tools/shared/interval.hpp"
 #include "tools/shared/sample_labels.hpp"
+#include "tools/shared/vs_keys.hpp"
 
 namespace ib::tools {
 namespace exporter {
@@ -98,6 +99,7 @@ class Exporter final : public Command {
       times_.phy = duration(text, "--phy-interval");
       has_phy_interval_ = true;
     });
+    add_vs_keys(set, vs_keys_);
     set.value("--add-port", "DEVICE/PORT", "Read through this local port too, for /metrics?port=DEVICE/PORT; several times for several.",
               [this](std::string_view text) { other_ports_.push_back(parse_port_name(text)); });
     set.number("--max-mads-per-second", mads_per_second_, "N", "Send no more than that: sweeps and readings take longer.",
@@ -115,7 +117,8 @@ class Exporter final : public Command {
     if (names_ == "guilbaults") exported_.names = metrics::Names::guilbaults;
     const metrics::PageRules rules(exported_, labels_.text());
     if (has_phy_interval_ && !exported_.phy) throw UsageError("--phy-interval needs --phy");
-    ReaderOptions options{exported_.hcas, exported_.details, session.node_name_map(), mads_per_second_, exported_.phy};
+    if (vs_keys_ && !exported_.phy) throw UsageError("--vskey needs --phy");
+    ReaderOptions options{exported_.hcas, exported_.details, session.node_name_map(), mads_per_second_, exported_.phy, keys(session)};
     if (exported_.run_once) {
       Engine engine(session.stack(), std::move(options), times_);
       co_await run_once(engine, rules, emit);
@@ -161,26 +164,36 @@ class Exporter final : public Command {
     const Pages pages(ports, rules, loop.clock());
     http::Server server(loop, listen(address_), [&pages](const http::Request& request) { return pages.answer(request); });
     ports.each([&server](Engine& engine) { engine.round_begins = [&server] { server.drop_outdated(); }; });
-    const async::Hangup hangup(loop, [&] { look_again(session, ports); });
+    const async::Hangup hangup(loop, [&] { read_again(session, ports); });
     session.debug(1, fmt::format("Listening on port {}", server.port()));
     async::Task<> reads = ports.run();
     async::Interrupt interrupt(loop);
     co_await async::until_interrupted(loop, interrupt, std::move(reads));
   }
 
-  /// Reads the node name map again and has the fabric swept. A map that cannot be read is left as it was.
-  static void look_again(Session& session, LocalPorts& ports) {
+  std::shared_ptr<const phy::VsKeys> keys(const Session& session) const {
+    return std::make_shared<const phy::VsKeys>(read_vs_keys(session, vs_keys_));
+  }
+
+  /// Reads the node name map and the file of VS_Keys again, and has the fabric swept. What cannot be read is left as it was.
+  void read_again(Session& session, LocalPorts& ports) const {
     try {
       const subnet::NodeNameMap names = read_node_names(session.world(), session.options());
       ports.each([&names](Engine& engine) { engine.set_names(names); });
     } catch (const Error& error) {
       session.log().warning(fmt::format("{}; the node names stay as they were", error.message()));
     }
+    try {
+      const auto read = vs_keys_ == "-" ? nullptr : keys(session);
+      if (read) ports.each([&read](Engine& engine) { engine.set_vs_keys(read); });
+    } catch (const Error& error) {
+      session.log().warning(fmt::format("{}; the VS_Keys stay as they were", error.message()));
+    }
     ports.each([](Engine& engine) { engine.sweep_now(); });
   }
 
   Address address_;
-  std::optional<std::string> names_, textfile_;
+  std::optional<std::string> names_, textfile_, vs_keys_;
   SampleLabels labels_;
   std::vector<PortName> other_ports_;
   metrics::Exported exported_;

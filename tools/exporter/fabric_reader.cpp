@@ -73,6 +73,7 @@ FabricReader::FabricReader(Stack& stack, mad::Pace* pace, std::shared_ptr<const 
       start_(start_of(stack)),
       hcas_(options.hcas),
       details_(options.details),
+      vs_keys_(options.vs_keys),
       paths_(fabric_->subnet, start_) {}
 
 async::Task<std::shared_ptr<FabricReader>> FabricReader::sweep(Stack& stack, mad::Pace* pace, const ReaderOptions& options,
@@ -276,6 +277,8 @@ async::Task<std::shared_ptr<const phy::Reading>> FabricReader::read_phy(std::map
   options.wanted = phy::Wanted::ports_and_environment;
   options.histogram = options.board = true;
   options.silent = &silent;
+  options.vs_keys = vs_keys_.get();
+  options.smps = &senders_.lowest();
   phy::Reading found = co_await phy::read_phy(senders_.gmps(), subnet, std::move(ports), std::move(options));
   for (const phy::DeviceRow& device : found.devices) {
     unsigned& times = silences[subnet.node(device.node).guid()];

@@ -28,8 +28,9 @@ namespace ib::tools::exporter {
 struct ReaderOptions {
   bool hcas{}, details{};
   subnet::NodeNameMap names{};
-  unsigned mads_per_second{};  ///< at most; 0: as many as the fabric takes
-  bool phy{};                  ///< registers too
+  unsigned mads_per_second{};                    ///< at most; 0: as many as the fabric takes
+  bool phy{};                                    ///< registers too
+  std::shared_ptr<const phy::VsKeys> vs_keys{};  ///< for the requests for registers; null: no device has one
 };
 
 /// What a poll of ports found.
@@ -85,6 +86,7 @@ class FabricReader {
   std::shared_ptr<const metrics::SweptFabric> fabric_;
   path::Path start_;
   bool hcas_, details_;
+  std::shared_ptr<const phy::VsKeys> vs_keys_;
   subnet::PortPaths paths_;
   counters::KnownPmas pmas_;
   /// PortSamplesControl.Tick by device; absent where it was requested and not reported.

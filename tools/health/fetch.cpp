@@ -128,10 +128,10 @@ void add_silent(const Ongoing::Registers& before, const subnet::Subnet& now, Sil
 }
 
 /// Reads the sources of --phy. Two readings of registers count blocks as the PMA does.
-async::Task<> read_registers(Session& session, const Fabric& fabric, const Where& where, Sources needed, Input& input,
-                             const Ongoing& ongoing, SilentDevices silent) {
+async::Task<> read_registers(Session& session, const Fabric& fabric, const Wanted& wanted, const Where& where, Sources needed,
+                             Input& input, const Ongoing& ongoing, SilentDevices& silent) {
   if (ongoing.registers != nullptr) add_silent(*ongoing.registers, fabric.subnet, silent);
-  LastPhy now = co_await read_phy_sources(session, fabric, where.scope, where.paths, needed, silent, input);
+  LastPhy now = co_await read_phy_sources(session, fabric, wanted, where.scope, where.paths, needed, silent, input);
   if (ongoing.registers != nullptr) {
     const Ongoing::Registers& before = *ongoing.registers;
     if (before.last != nullptr && before.of != nullptr)
@@ -164,7 +164,7 @@ async::Task<> read_sources(Session& session, Fabric& fabric, const Wanted& wante
   const bool reads_phy = wanted.phy && std::ranges::any_of(sources_of_phy, needs);
   SilentDevices silent;
   if (reads_phy && needs(Source::blocks) && reads_twice(session, wanted, ongoing))
-    co_await read_phy_before(session, fabric, scope, paths, silent, input);
+    co_await read_phy_before(session, fabric, wanted, scope, paths, silent, input);
   if (needs(Source::counters) || needs(Source::window)) {
     if (ongoing.counters != nullptr) {
       if (needs(Source::blocks)) ongoing.counters->read_blocks_of(fabric.subnet, input.fec_modes);
@@ -173,7 +173,7 @@ async::Task<> read_sources(Session& session, Fabric& fabric, const Wanted& wante
       co_await read_windows(session, fabric, wanted, where, input);
     }
   }
-  if (reads_phy) co_await read_registers(session, fabric, where, needed, input, ongoing, std::move(silent));
+  if (reads_phy) co_await read_registers(session, fabric, wanted, where, needed, input, ongoing, silent);
   if (needs(Source::managers)) {
     EarlierManagers now = co_await read_managers(session, fabric, earlier, where.paths.is_sa_silent(), input);
     if (ongoing.managers != nullptr) ongoing.managers->add(std::move(now));
@@ -183,7 +183,7 @@ async::Task<> read_sources(Session& session, Fabric& fabric, const Wanted& wante
     if (ongoing.firmware != nullptr && *ongoing.firmware) {
       input.firmware = **ongoing.firmware;
     } else {
-      co_await read_firmware(session, fabric, where.paths, input);
+      co_await read_firmware(session, fabric, wanted, where.paths, silent, input);
       if (ongoing.firmware != nullptr) *ongoing.firmware = input.firmware;
     }
   }
@@ -212,7 +212,7 @@ async::Task<Diagnosis> diagnose(Session& session, Fabric& fabric, const Wanted& 
   Diagnosis diagnosis = wanted.is_local ? examine(input, wanted.selection) : examine(input, wanted.selection, scope);
   const bool is_first = ongoing.registers == nullptr || ongoing.registers->of == nullptr;
   if (wanted.explains && !wanted.phy && !wanted.is_local && is_first && !session.options().from)
-    co_await explain_by_phy(session, fabric, paths, input, diagnosis);
+    co_await explain_by_phy(session, fabric, wanted, paths, input, diagnosis);
   co_return diagnosis;
 }
 

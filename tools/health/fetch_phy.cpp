@@ -15,6 +15,7 @@
 #include "subnet/sweep/survey.hpp"
 #include "tools/health/sources.hpp"
 #include "tools/shared/failure_lines.hpp"
+#include "tools/shared/vs_keys.hpp"
 
 namespace ib::tools::health {
 namespace {
@@ -36,9 +37,8 @@ std::vector<PortIndex> ports_with_registers(const subnet::Subnet& subnet, const 
   return ports;
 }
 
-phy::ReadingOptions options_for(Session& session, const subnet::PortPaths& paths) {
-  phy::ReadingOptions options;
-  options.paths = &paths;
+phy::ReadingOptions options_for(Session& session, const Wanted& wanted, const subnet::PortPaths& paths) {
+  phy::ReadingOptions options = reading_options(session, paths, wanted.vs_keys);
   options.progress = [&session](std::size_t done, std::size_t of) { session.progress().count(done, of, "ports"); };
   return options;
 }
@@ -109,16 +109,18 @@ phy::Parts parts_for(const subnet::Subnet& subnet, const std::vector<PortIndex>&
   return any_up ? static_cast<phy::Parts>(down | phy::parts_of(Part::statistics)) : down;
 }
 
-/// The first of these ports whose requests, and those for the GeneralInfo of their devices, are at most most_phy_requests.
-std::vector<PortIndex> affordable(const subnet::Subnet& subnet, const std::vector<PortIndex>& ports) {
+/// The first of these ports whose requests, and those for the GeneralInfo of their devices, are at most most_phy_requests. Before a VS_Key
+/// is sent to a device it is requested to say who it is.
+std::vector<PortIndex> affordable(const subnet::Subnet& subnet, const phy::VsKeys& keys, const std::vector<PortIndex>& ports) {
   constexpr std::size_t requests_a_port = 4;
+  const std::size_t requests_a_device = keys.any() ? 2 : 1;
   std::vector<PortIndex> chosen;
   std::set<NodeIndex> nodes;
   for (const PortIndex at : ports) {
     const NodeIndex node = subnet.port(at).node;
     if (!subnet::is_mellanox(subnet.node(node).info)) continue;
     nodes.insert(node);
-    if (nodes.size() + (chosen.size() + 1) * requests_a_port > most_phy_requests) break;
+    if (nodes.size() * requests_a_device + (chosen.size() + 1) * requests_a_port > most_phy_requests) break;
     chosen.push_back(at);
   }
   return chosen;
@@ -126,20 +128,20 @@ std::vector<PortIndex> affordable(const subnet::Subnet& subnet, const std::vecto
 
 }  // namespace
 
-async::Task<> read_phy_before(Session& session, const Fabric& fabric, const Scope& scope, subnet::PortPaths& paths, SilentDevices& silent,
-                              Input& input) {
+async::Task<> read_phy_before(Session& session, const Fabric& fabric, const Wanted& wanted, const Scope& scope, subnet::PortPaths& paths,
+                              SilentDevices& silent, Input& input) {
   std::vector<PortIndex> ports = ports_with_registers(fabric.subnet, scope);
   if (ports.empty()) co_return;
   co_await read_service_levels_once(session, paths);
-  phy::ReadingOptions options = options_for(session, paths);
+  phy::ReadingOptions options = options_for(session, wanted, paths);
   options.parts = phy::parts_of(Part::physical, Part::statistics);
   options.silent = &silent;
   phy::Reading found = co_await phy::read_phy(session.transactor(), fabric.subnet, std::move(ports), std::move(options));
   input.phy_before = {std::make_shared<const phy::Reading>(std::move(found)), fabric.subnet};
 }
 
-async::Task<LastPhy> read_phy_sources(Session& session, const Fabric& fabric, const Scope& scope, subnet::PortPaths& paths, Sources needed,
-                                      SilentDevices& silent, Input& input) {
+async::Task<LastPhy> read_phy_sources(Session& session, const Fabric& fabric, const Wanted& wanted, const Scope& scope,
+                                      subnet::PortPaths& paths, Sources needed, SilentDevices& silent, Input& input) {
   std::vector<PortIndex> ports = ports_with_registers(fabric.subnet, scope);
   if (ports.empty()) {
     for (const Source source : sources_of_phy) input.skip(source, "no device is NVIDIA's");
@@ -151,7 +153,7 @@ async::Task<LastPhy> read_phy_sources(Session& session, const Fabric& fabric, co
   co_await read_service_levels_once(session, paths);
   input.phy_ports = ports;
   input.environment_nodes = switches_of(fabric.subnet, ports);
-  phy::ReadingOptions options = options_for(session, paths);
+  phy::ReadingOptions options = options_for(session, wanted, paths);
   options.wanted = phy::Wanted::ports_and_environment;
   options.planes = &input.planes;
   options.silent = &silent;
@@ -177,11 +179,12 @@ async::Task<LastPhy> read_phy_sources(Session& session, const Fabric& fabric, co
   co_return reading;
 }
 
-async::Task<> explain_by_phy(Session& session, const Fabric& fabric, subnet::PortPaths& paths, Input& input, Diagnosis& diagnosis) {
-  std::vector<PortIndex> ports = affordable(fabric.subnet, ports_of(diagnosis.findings, input));
+async::Task<> explain_by_phy(Session& session, const Fabric& fabric, const Wanted& wanted, subnet::PortPaths& paths, Input& input,
+                             Diagnosis& diagnosis) {
+  std::vector<PortIndex> ports = affordable(fabric.subnet, wanted.vs_keys, ports_of(diagnosis.findings, input));
   if (ports.empty()) co_return;
   co_await read_service_levels_once(session, paths);
-  phy::ReadingOptions options = options_for(session, paths);
+  phy::ReadingOptions options = options_for(session, wanted, paths);
   options.parts = parts_for(fabric.subnet, ports);
   options.most_requests = most_phy_requests;
   options.tries_once = true;

@@ -20,6 +20,7 @@
 #include "tools/health/stored_baseline.hpp"
 #include "tools/health/watch.hpp"
 #include "tools/shared/interval.hpp"
+#include "tools/shared/vs_keys.hpp"
 
 namespace ib::tools {
 namespace health {
@@ -72,6 +73,7 @@ class Health final : public Command {
              "Judge the physical layer of all links too: bit error ratios, modules, temperatures, fans; six MADs or more a port.");
     set.flag("--no-phy", omits_phy_, "Do not read why the ports with findings are down, their bit error ratios and modules.");
     set.one_of({"--phy", "--no-phy"});
+    add_vs_keys(set, vs_keys_);
     set.value("--only", "CHECK[,CHECK...]", "Run only these checks.",
               [this](std::string_view text) { wanted_.selection.only = checks_in(text, "--only"); });
     set.offer(check_ids);
@@ -108,6 +110,7 @@ class Health final : public Command {
     table_.refuse_for_json(session.options().format, "findings", "the whole report");
     table_of<FindingLine>(finding_columns(), table_);
     wanted_.explains = !omits_phy_;
+    wanted_.vs_keys = read_vs_keys(session, vs_keys_);
     if (fail_on_) wanted_.fail_on = *find_level(*fail_on_);
     if (wanted_.is_local) wanted_.selection = local_selection(wanted_.selection);
     if (repeats_) {
@@ -184,9 +187,9 @@ class Health final : public Command {
   void check_local() const {
     if (wanted_.state && !wanted_.is_local) throw UsageError("--state needs --port local");
     if (!wanted_.is_local) return;
-    if (wanted_.target.given() || nodes_ || wanted_.baseline || wanted_.since || wanted_.phy || repeats_)
+    if (wanted_.target.given() || nodes_ || wanted_.baseline || wanted_.since || wanted_.phy || vs_keys_ || repeats_)
       throw UsageError(
-          "--port local looks at this host's link alone: it excludes TARGET, --nodes, --baseline, --since, --phy and --repeat");
+          "--port local looks at this host's link alone: it excludes TARGET, --nodes, --baseline, --since, --phy, --vskey and --repeat");
     if (wanted_.state && wanted_.interval) throw UsageError("--state takes the first reading from its file: it excludes --interval");
   }
 
@@ -198,7 +201,7 @@ class Health final : public Command {
     if (wanted_.interval == 0.0) throw UsageError("--repeat needs an --interval of more than 0");
   }
   Wanted wanted_;
-  std::optional<std::string> thresholds_, fail_on_, nodes_;
+  std::optional<std::string> thresholds_, fail_on_, nodes_, vs_keys_;
   bool repeats_{}, omits_phy_{};
   TableOptions table_;
   std::optional<std::uint64_t> count_;

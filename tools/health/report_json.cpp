@@ -6,7 +6,7 @@
 
 #include "health/checks.hpp"
 #include "health/finding_text.hpp"
-#include "phy/report.hpp"
+#include "phy/columns.hpp"
 #include "subnet/model/port_label.hpp"
 #include "tools/health/report.hpp"
 

@@ -68,8 +68,10 @@ async::Task<subnet::Failures> survey_pkeys(mad::Transactor& transactor, path::Pa
 /// The P_Keys, subnet managers and firmware that a file holds.
 async::Task<BaselineTables> tables_in_file(snapshot::StoredFabric& stored);
 /// Input::firmware, where the baseline of `input` has it: of a snapshot whatever it holds, of a live fabric that of the nodes of which the
-/// baseline knows it, by one GMP each. `paths` gets service levels from the SA if it was not queried for them yet.
-async::Task<> read_firmware(Session& session, Fabric& fabric, subnet::PortPaths& paths, Input& input);
+/// baseline knows it, by one GMP each. `paths` gets service levels from the SA if it was not queried for them yet. Devices in `silent` get
+/// no request.
+async::Task<> read_firmware(Session& session, Fabric& fabric, const Wanted& wanted, subnet::PortPaths& paths, SilentDevices& silent,
+                            Input& input);
 /// The multicast groups of the SA, which two sources need. They are read once.
 struct GroupRecords {
   bool has_asked{};
@@ -92,16 +94,17 @@ using LastPhy = std::shared_ptr<const phy::Reading>;
 using SilentDevices = std::set<subnet::NodeIndex>;
 
 /// Reads the counters of registers, as the earlier of two readings: Input::phy_before. Adds to `silent`.
-async::Task<> read_phy_before(Session& session, const Fabric& fabric, const Scope& scope, subnet::PortPaths& paths, SilentDevices& silent,
-                              Input& input);
+async::Task<> read_phy_before(Session& session, const Fabric& fabric, const Wanted& wanted, const Scope& scope, subnet::PortPaths& paths,
+                              SilentDevices& silent, Input& input);
 /// Fills the sources of the physical layer as far as checks need them. Returns the reading; null if nothing can be read.
-async::Task<LastPhy> read_phy_sources(Session& session, const Fabric& fabric, const Scope& scope, subnet::PortPaths& paths, Sources needed,
-                                      SilentDevices& silent, Input& input);
+async::Task<LastPhy> read_phy_sources(Session& session, const Fabric& fabric, const Wanted& wanted, const Scope& scope,
+                                      subnet::PortPaths& paths, Sources needed, SilentDevices& silent, Input& input);
 
 inline constexpr std::size_t most_phy_requests = 40;  // of a run without --phy
 
 /// Reads why the ports of findings are down, their ratios and modules, the worst finding first, by at most most_phy_requests requests of
 /// one try each, and adds these to the findings.
-async::Task<> explain_by_phy(Session& session, const Fabric& fabric, subnet::PortPaths& paths, Input& input, Diagnosis& diagnosis);
+async::Task<> explain_by_phy(Session& session, const Fabric& fabric, const Wanted& wanted, subnet::PortPaths& paths, Input& input,
+                             Diagnosis& diagnosis);
 
 }  // namespace ib::tools::health

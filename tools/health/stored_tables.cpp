@@ -1,39 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // What snapshots hold beside the model that a fabric is compared with: P_Keys, subnet managers, and the firmware of Mellanox devices, which
 // a live fabric is read for.
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <array>
 #include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "iba-gen/mlx.hpp"
+#include "phy/reading.hpp"
 #include "snapshot/stored_fabric.hpp"
 #include "snapshot/transactor.hpp"
 #include "subnet/diff/counterparts.hpp"
 #include "subnet/model/failures.hpp"
 #include "subnet/model/port_paths.hpp"
 #include "tools/health/sources.hpp"
-#include "tools/shared/survey.hpp"
+#include "tools/shared/vs_keys.hpp"
 
 namespace ib::tools::health {
 namespace {
 
 using subnet::PortIndex;
-using Answer = std::vector<std::uint8_t>;
-
-/// The version of the firmware in an answer to GeneralInfo: from InfiniScale IV on it may be an extended one.
-std::string firmware_text(Bytes answer) {
-  std::array<std::uint8_t, mlx::Is4GeneralInfo::wire_size> bytes{};
-  std::copy_n(answer.begin(), std::min(answer.size(), bytes.size()), bytes.begin());
-  const auto info = mlx::Is4GeneralInfo::unpack(bytes);
-  const bool is_extended = info.ext_major != 0 || info.ext_minor != 0 || info.ext_sub_minor != 0;
-  return is_extended ? fmt::format("{}.{}.{}", info.ext_major, info.ext_minor, info.ext_sub_minor)
-                     : fmt::format("{}.{}.{}", info.fw_major, info.fw_minor, info.fw_sub_minor);
-}
 
 /// The end port by which each node was swept.
 std::vector<PortIndex> swept_ports(const subnet::Subnet& subnet) {
@@ -47,15 +33,12 @@ std::vector<PortIndex> swept_ports(const subnet::Subnet& subnet) {
 }
 
 /// Reads the firmware of the nodes of these ports. Returns what failed.
-async::Task<subnet::Failures> survey_firmware(mad::Transactor& transactor, subnet::SurveyOptions options, std::vector<PortIndex> ports,
+async::Task<subnet::Failures> survey_firmware(mad::Transactor& transactor, phy::ReadingOptions options, std::vector<PortIndex> ports,
                                               Input& input) {
-  const subnet::SurveyQuestion<Answer> question = [](subnet::SurveyPort port) {
-    return port.transactor.try_get(port.path, mlx::GeneralInfo::info());
-  };
-  subnet::Surveyed<Answer> found =
-      co_await subnet::survey<Answer>(transactor, input.subnet, std::move(ports), std::move(options), question);
-  for (const auto& row : found.rows) {
-    if (row.value) input.firmware[input.subnet.node(input.subnet.port(row.port).node).guid()] = firmware_text(*row.value);
+  options.wanted = phy::Wanted::nothing;
+  phy::Reading found = co_await phy::read_phy(transactor, input.subnet, std::move(ports), std::move(options));
+  for (const phy::DeviceRow& device : found.devices) {
+    if (device.firmware) input.firmware[input.subnet.node(device.node).guid()] = device.firmware->version;
   }
   co_return std::move(found.failures);
 }
@@ -79,13 +62,17 @@ async::Task<BaselineTables> tables_in_file(snapshot::StoredFabric& stored) {
   }
   if (stored.has_part("vendor")) {
     std::vector<PortIndex> ports = swept_ports(then.subnet);
-    subnet::SurveyOptions options(start);
+    const subnet::PortPaths paths(then.subnet, start);
+    phy::ReadingOptions options;
+    options.paths = &paths;
+    options.is_stored = true;
     co_await survey_firmware(transactor, std::move(options), std::move(ports), then);
   }
   co_return tables_of(then);
 }
 
-async::Task<> read_firmware(Session& session, Fabric& fabric, subnet::PortPaths& paths, Input& input) {
+async::Task<> read_firmware(Session& session, Fabric& fabric, const Wanted& wanted, subnet::PortPaths& paths, SilentDevices& silent,
+                            Input& input) {
   const std::map<Guid, std::string>& known = input.baseline->tables.firmware;
   if (known.empty()) co_return;
   if (session.options().from) {
@@ -97,7 +84,8 @@ async::Task<> read_firmware(Session& session, Fabric& fabric, subnet::PortPaths&
   co_await read_service_levels_once(session, paths);
   std::vector<PortIndex> ports = swept_ports(input.subnet);
   std::erase_if(ports, [&](PortIndex at) { return !known.contains(input.subnet.node(input.subnet.port(at).node).guid()); });
-  subnet::SurveyOptions options = gmp_survey(session, paths);
+  phy::ReadingOptions options = reading_options(session, paths, wanted.vs_keys);
+  options.silent = &silent;
   subnet::Failures failures = co_await survey_firmware(session.transactor(), std::move(options), std::move(ports), input);
   std::erase_if(failures, [](const subnet::Failure& of) { return of.kind == subnet::Failure::Kind::refused; });  // it need not answer
   add_failures(session, fabric, std::move(failures));

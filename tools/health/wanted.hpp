@@ -9,6 +9,7 @@
 #include "health/checks.hpp"
 #include "health/hosts.hpp"
 #include "health/thresholds.hpp"
+#include "phy/vs_keys.hpp"
 #include "tools/shared/fabric.hpp"
 
 namespace ib::tools::health {
@@ -28,6 +29,7 @@ struct Wanted {
   HostNames host_names;
   bool phy{};            ///< the registers of the physical layer of all links are read, and judged
   bool explains = true;  ///< without them, those of ports with findings are read
+  phy::VsKeys vs_keys;   ///< of the devices whose registers are read
   bool routes{};         ///< the forwarding tables are read, and looked at as a whole
   Selection selection;
   Thresholds thresholds;

@@ -138,11 +138,9 @@ async::Task<> PhyFabric::discover() {
 }
 
 phy::ReadingOptions PhyFabric::reading_options() {
-  phy::ReadingOptions options;
-  options.paths = &*paths_;
-  options.vs_keys = &vs_keys_;
-  options.smps = &session_.lowest_transactor();
+  phy::ReadingOptions options = tools::reading_options(session_, *paths_, vs_keys_);
   options.wanted = wanted_.registers;
+  options.parts = wanted_.parts;
   options.histogram = wanted_.histogram;
   options.received_bits = wanted_.received_bits;
   options.per_second = wanted_.per_second;

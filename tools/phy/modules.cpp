@@ -7,9 +7,9 @@
 #include <map>
 #include <tuple>
 
+#include "phy/columns.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/phy/fetch.hpp"
-#include "tools/phy/port_columns.hpp"
 
 namespace ib::tools {
 namespace {
@@ -57,7 +57,8 @@ std::string_view without_object(std::string_view key) { return key.substr(key.fi
 std::vector<Column<ModuleLine>> make_inventory_columns() {
   constexpr std::array<std::string_view, 6> usual{"identifier",    "vendor",          "part_number",
                                                   "serial_number", "module_firmware", "length_meters"};
-  std::vector<Column<ModuleLine>> columns = module_columns<ModuleLine, first_end>();
+  std::vector<Column<ModuleLine>> columns =
+      phy::columns_of<ModuleLine, first_end, phy::link_columns>(std::make_index_sequence<phy::module_columns>());
   for (Column<ModuleLine>& column : columns) {
     column.key = without_object(column.key);
     column.usual = std::ranges::find(usual, column.key) != usual.end();
@@ -146,6 +147,7 @@ class Modules final : public PhyCommand {
   void prepare(const Session& session) override {
     if (by_part_) shown_.refuse_for_json(session.options().format, "parts", "modules and parts");
     by_part_ ? check_table<PartLine>(part_columns) : check_table(inventory_columns());
+    wanted_.parts = phy::parts_of(phy::Part::operation, phy::Part::module);  // the former has the number of lanes
     wanted_.wants = [](const subnet::Subnet& subnet, PortIndex port) { return subnet.port(port).has_info; };
   }
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "phy/trouble.hpp"
+#include "phy/columns.hpp"
 #include "subnet/model/rate.hpp"
 #include "tools/phy/fetch.hpp"
 
@@ -44,24 +44,10 @@ Cell counter_cell(const PhyLine& line, phy::Part part, std::uint64_t value) {
   return line.row->has(part) ? Cell(value) : Cell(std::monostate{});
 }
 
-Cell numbers(std::vector<std::optional<double>> values) { return values.empty() ? report::Numbers() : report::Numbers(std::move(values)); }
-
-Cell raw_errors(const PhyLine& line) {
-  std::vector<std::optional<double>> values;
-  if (!line.row->has(phy::Part::statistics)) return numbers({});
-  for (std::size_t lane = 0; lane < line.row->active_lanes; ++lane) values.emplace_back(static_cast<double>(line.row->raw_errors.at(lane)));
-  return numbers(std::move(values));
-}
-
 Cell speed(const PhyLine& line) {
   const subnet::Speed active = subnet::active_rate(line.fabric->subnet, line.row->port).speed;
   if (!port_of(line).is_link_up() || active == subnet::Speed::unknown) return Coded{};
   return Coded{subnet::lane_mbps(active), std::string(subnet::name(active))};
-}
-
-Cell trouble(const PhyLine& line) {
-  if (!line.row->has(phy::Part::troubleshooting)) return Coded{};
-  return Coded{static_cast<double>(line.row->trouble), std::string(phy::trouble_text(line.row->trouble))};
 }
 
 Cell width(const PhyLine& line) {
@@ -71,38 +57,6 @@ Cell width(const PhyLine& line) {
 }
 
 const phy::PortRow& row_of(const PhyLine& line) { return *line.row; }
-
-Cell module_text(const phy::PortRow& row, std::span<const std::uint8_t> text) {
-  return row.has_module() ? text_cell(phy::padded_text(text)) : Cell(std::monostate{});
-}
-
-/// A limit of the module, in dBm; one that is zero is not given.
-Cell limit(const phy::PortRow& row, std::uint16_t raw) {
-  return row.has_module() && raw != 0 ? cell(phy::module_dbm(raw)) : Cell(std::monostate{});
-}
-
-using phy::PortRow;
-constexpr std::array<ModuleColumn, module_column_count> of_module{{
-    {{"module.identifier", "MODULE", {}, false, true}, [](const PortRow& r) { return coded(r.has_module(), r.module.identifier); }},
-    {{"module.vendor", "VENDOR"}, [](const PortRow& r) { return module_text(r, r.module.vendor); }},
-    {{"module.part_number", "PART"}, [](const PortRow& r) { return module_text(r, r.module.part_number); }},
-    {{"module.hardware_revision", "REVISION"}, [](const PortRow& r) { return module_text(r, r.module.revision); }},
-    {{"module.serial_number", "SERIAL"}, [](const PortRow& r) { return module_text(r, r.module.serial_number); }},
-    {{"module.module_firmware", "FIRMWARE"}, [](const PortRow& r) { return text_cell(phy::module_firmware(r)); }},
-    {{"module.length_meters", "METERS"},
-     [](const PortRow& r) {
-       return r.has_module() ? cell(phy::cable_meters(r.module.length, r.module.identifier)) : Cell(std::monostate{});
-     }},
-    {{"module.temperature_celsius", "C", gauge("C")}, [](const PortRow& r) { return cell(phy::module_temperature(r)); }},
-    {{"module.voltage_millivolts", "MV", gauge("mV")}, [](const PortRow& r) { return cell(phy::module_voltage(r)); }},
-    {{"module.rx_power_dbm", "RX DBM", gauge("dBm")}, [](const PortRow& r) { return numbers(phy::rx_power_dbm(r)); }},
-    {{"module.tx_power_dbm", "TX DBM", gauge("dBm")}, [](const PortRow& r) { return numbers(phy::tx_power_dbm(r)); }},
-    {{"module.bias_milliamperes", "BIAS MA", gauge("mA")}, [](const PortRow& r) { return numbers(phy::bias_milliamperes(r)); }},
-    {{"module.power_low_alarm_dbm", "LOW DBM"}, [](const PortRow& r) { return limit(r, r.module.rx_power_low); }},
-    {{"module.power_high_alarm_dbm", "HIGH DBM"}, [](const PortRow& r) { return limit(r, r.module.rx_power_high); }},
-    {{"module.temperature_alarm_celsius", "ALARM C"},
-     [](const PortRow& r) { return r.has_module() ? cell(phy::module_celsius(r.module.temperature_high)) : Cell(std::monostate{}); }},
-}};
 
 std::vector<Column<PhyLine>> columns_of_ports() {
   return {
@@ -133,33 +87,6 @@ std::vector<Column<PhyLine>> columns_of_ports() {
        [](const PhyLine& l) { return coded(port_of(l).has_info, port_of(l).physical_state()); }},
       {{"speed", "SPEED", gauge("Mb/s of a lane"), false, true}, speed},
       {{"width", "WIDTH", gauge("lanes"), false, true}, width},
-      {{"fec_mode", "FEC", report::state(), false, true},
-       [](const PhyLine& l) { return coded(l.row->has(phy::Part::operation), l.row->fec_mode); }},
-      {{"raw_ber", "RAW BER", gauge()}, [](const PhyLine& l) { return cell(phy::raw_ber(*l.row)); }},
-      {{"effective_ber", "EFFECTIVE", gauge()}, [](const PhyLine& l) { return cell(phy::effective_ber(*l.row)); }},
-      {{"symbol_ber", "SYMBOL", gauge()}, [](const PhyLine& l) { return cell(phy::symbol_ber(*l.row)); }},
-      {{"seconds_since_clear", "SECONDS", gauge("s")}, [](const PhyLine& l) { return cell(phy::seconds_since_clear(*l.row)); }},
-      {{"raw_errors_per_lane", "RAW ERRORS", counter()}, raw_errors},
-      {{"corrected_blocks", "CORRECTED", counter()},
-       [](const PhyLine& l) { return counter_cell(l, phy::Part::physical, l.row->corrected_blocks); }},
-      {{"uncorrectable_blocks", "UNCORRECTABLE", counter()},
-       [](const PhyLine& l) { return counter_cell(l, phy::Part::physical, l.row->uncorrectable_blocks); }},
-      {{"link_down_events", "DOWN", counter()},
-       [](const PhyLine& l) { return counter_cell(l, phy::Part::physical, l.row->link_down_events); }},
-      {{"link_recovery_events", "RECOVERED", counter()},
-       [](const PhyLine& l) { return counter_cell(l, phy::Part::physical, l.row->link_recovery_events); }},
-      {{"last_down.down_reason", "LAST DOWN", {}, false, true},
-       [](const PhyLine& l) { return coded(l.row->has(phy::Part::link_down), l.row->down_reason); }},
-      {{"last_down.initiator", "BY", {}, false, true},
-       [](const PhyLine& l) { return coded(l.row->has(phy::Part::link_down), l.row->down_initiator); }},
-      {{"trouble.code", "TROUBLE", report::state(), false, true}, trouble},
-      {{"trouble.number", "CODE", {}, false, false, true},
-       [](const PhyLine& l) { return counter_cell(l, phy::Part::troubleshooting, l.row->trouble); }},
-      {{"trouble.device_text", "DEVICE SAYS"}, [](const PhyLine& l) { return text_cell(std::string(l.row->trouble_text)); }},
-      {{"trouble.remedy", "WHAT TO DO"},
-       [](const PhyLine& l) {
-         return l.row->has(phy::Part::troubleshooting) ? text_cell(std::string(phy::remedy(l.row->trouble))) : Cell(std::monostate{});
-       }},
   };
 }
 
@@ -244,12 +171,10 @@ std::vector<std::string_view> usual_columns(const PhyView& view) {
 
 }  // namespace
 
-const ModuleColumn& module_column(std::size_t number) { return of_module.at(number); }
-
 std::vector<Column<PhyLine>> phy_columns(const PhyView& view) {
   std::vector<Column<PhyLine>> columns = columns_of_ports();
   const auto append = [&columns](std::vector<Column<PhyLine>> more) { std::ranges::move(more, std::back_inserter(columns)); };
-  append(module_columns<PhyLine, row_of>());
+  append(phy::columns_of<PhyLine, row_of, 0>(std::make_index_sequence<phy::link_columns + phy::module_columns>()));
   if (view.baseline) append(columns_of_former_peer());
   if (view.windows) append(columns_of_windows());
   if (view.lanes) columns.push_back({{"lanes", "LANES"}, lanes_cell});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The columns of `ibtool phy`: one list for its text, JSON and CSV. Those of a module are those of `ibtool modules` too.
+// The columns of `ibtool phy`: one list for its text, JSON and CSV.
 #pragma once
 
 #include <cstddef>
@@ -52,22 +52,5 @@ std::vector<report::Column<BinLine>> bin_columns();
 /// The lanes in use of these ports, and the bins of those whose histogram was read.
 std::vector<LaneLine> lanes_of(const std::vector<PhyLine>& ports);
 std::vector<BinLine> bins_of(const std::vector<PhyLine>& ports);
-
-/// A column of the module in a cage. Its key begins with "module.".
-struct ModuleColumn : report::ColumnInfo {
-  report::Cell (*get)(const phy::PortRow& row);
-};
-inline constexpr std::size_t module_column_count = 15;
-const ModuleColumn& module_column(std::size_t number);
-
-/// The columns of a module for rows of another type. `row_of` is the port in whose cage it is.
-template <class Row, const phy::PortRow& (*row_of)(const Row& row), std::size_t... numbers>
-std::vector<report::Column<Row>> module_columns_of(std::index_sequence<numbers...> /*each*/) {
-  return {report::Column<Row>{module_column(numbers), [](const Row& row) { return module_column(numbers).get(row_of(row)); }}...};
-}
-template <class Row, const phy::PortRow& (*row_of)(const Row& row)>
-std::vector<report::Column<Row>> module_columns() {
-  return module_columns_of<Row, row_of>(std::make_index_sequence<module_column_count>());
-}
 
 }  // namespace ib::tools

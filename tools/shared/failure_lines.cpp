@@ -57,6 +57,12 @@ bool was_set(const subnet::Failure& failure) {
   return error != nullptr && error->request().size() >= mad::header_size && mad::HeaderView(error->request()).method() == mad::method::set;
 }
 
+/// Whether the answer was that the node is busy, also to the last try.
+bool is_busy(const subnet::Failure& failure) {
+  const auto* error = dynamic_cast<const mad::MadError*>(failure.error.get());
+  return failure.kind == FailureKind::refused && error != nullptr && (error->status() & mad::status::busy) != 0;
+}
+
 std::string sentence(const subnet::Subnet& subnet, const subnet::Failure& failure, Ranges& ports) {
   if (failure.node == subnet::none) return failure.why;
   const std::string who = node_text(subnet, failure.node);
@@ -75,6 +81,7 @@ std::string sentence(const subnet::Subnet& subnet, const subnet::Failure& failur
       if (failure.attribute == "NodeInfo") return fmt::format("{}: {}", who, failure.why);  // it answered at first and is silent now
       return fmt::format("No answer from {} about {}.", who, what);
     case FailureKind::refused:
+      if (is_busy(failure)) return fmt::format("{} stays busy, and does not report its {}.", who, what);
       return fmt::format("{} refuses to {} its {}.", who, was_set(failure) ? "set" : "tell", what);
     case FailureKind::no_record:
       return fmt::format("The SA has no {} of {}.", what, who);
@@ -120,8 +127,9 @@ Cause line_of(const subnet::Failure& failure) {
   const bool is_of_node = failure.node != subnet::none;
   if (is_silent_pma(failure)) return {is_of_node, false, failure.kind, false, "PMA", {}};
   if (is_of_unknown_owner(failure)) return {is_of_node, false, failure.kind, has_other_owner(failure), "owner", {}};
-  const std::string attribute = failure.beyond ? std::string() : failure.attribute;
-  return {is_of_node, failure.beyond, failure.kind, was_set(failure), attribute, is_its_reason(failure) ? failure.why : std::string()};
+  const std::string attribute = failure.beyond || is_its_reason(failure) ? std::string() : failure.attribute;
+  const std::string reason = is_busy(failure) ? "busy" : is_its_reason(failure) ? failure.why : std::string();
+  return {is_of_node, failure.beyond, failure.kind, was_set(failure), attribute, reason};
 }
 
 /// A line about several nodes, or about several ports beyond which there is something.
@@ -139,6 +147,7 @@ std::string line_about(const subnet::Failure& failure, const Names& names) {
     return fmt::format("Counters are not read, since other nodes have the LIDs now of {}.", some);
   if (is_of_unknown_owner(failure)) return fmt::format("Counters are not read, since they do not say who they are, of {}.", some);
   if (is_its_reason(failure)) return fmt::format("{}: {}", some, failure.why);
+  if (is_busy(failure)) return fmt::format("No {} from {}: they stay busy.", what, some);
   if (failure.kind == FailureKind::refused)
     return fmt::format("A {} of {} is refused by {}.", was_set(failure) ? "Set" : "Get", what, some);
   if (failure.kind == FailureKind::no_record) return fmt::format("The SA has no {} of {}.", what, some);

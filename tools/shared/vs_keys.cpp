@@ -18,10 +18,23 @@ void add_vs_keys(OptionSet& set, std::optional<std::string>& file) {
 
 phy::VsKeys read_vs_keys(const Session& session, const std::optional<std::string>& file) {
   if (!file) return {};
-  if (*file != "-") return phy::VsKeys::read(*file);
+  if (*file != "-") {
+    phy::VsKeys keys = phy::VsKeys::read(*file);
+    return session.options().from ? phy::VsKeys() : keys;
+  }
+  if (session.options().from) return {};
   const auto key = prompt_for_key(*session.options().world, "VS_Key");
   if (!key) throw UsageError("The VS_Key is not a number");
   return phy::VsKeys(*key);
+}
+
+phy::ReadingOptions reading_options(Session& session, const subnet::PortPaths& paths, const phy::VsKeys& keys) {
+  phy::ReadingOptions options;
+  options.paths = &paths;
+  options.vs_keys = &keys;
+  options.smps = &session.lowest_transactor();
+  options.is_stored = session.options().from.has_value();
+  return options;
 }
 
 async::Task<KeyedNode> identify_for_key(Session& session, const phy::VsKeys& keys, Destination node) {

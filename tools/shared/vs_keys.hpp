@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The option for VS_Keys, which never stand on the command line.
+// The option for VS_Keys, which never stand on the command line, and the reading of registers with them.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
 
-#include "phy/vs_keys.hpp"
+#include "phy/reading.hpp"
 #include "tools/frame/session.hpp"
 
 namespace ib::tools {
@@ -14,8 +14,11 @@ namespace ib::tools {
 /// Adds --vskey. `file` gets the name of a file, or `-` for the terminal.
 void add_vs_keys(OptionSet& set, std::optional<std::string>& file);
 
-/// The keys of the option; none without it. Throws UsageError and SysError.
+/// The keys of the option; none without it, nor where a stored fabric answers. Throws UsageError and SysError.
 phy::VsKeys read_vs_keys(const Session& session, const std::optional<std::string>& file);
+
+/// How registers are read through the session with these keys. The arguments must outlive the reading.
+phy::ReadingOptions reading_options(Session& session, const subnet::PortPaths& paths, const phy::VsKeys& keys);
 
 /// A node that has said who it is, and its VS_Key.
 struct KeyedNode {

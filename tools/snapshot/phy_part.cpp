@@ -10,7 +10,7 @@
 #include "mad/error.hpp"
 #include "phy/planes.hpp"
 #include "phy/reading.hpp"
-#include "tools/frame/session.hpp"
+#include "tools/shared/vs_keys.hpp"
 
 namespace ib::tools {
 namespace {
@@ -38,7 +38,7 @@ class Counting final : public mad::Transactor {
 }  // namespace
 
 async::Task<snapshot::SurveyedPart> read_phy_part(Session& session, mad::Transactor& transactor, const subnet::Subnet& subnet,
-                                                  const subnet::PortPaths& paths) {
+                                                  const subnet::PortPaths& paths, const phy::VsKeys& vs_keys) {
   snapshot::SurveyedPart result;
   Counting counting(transactor, result);
   std::vector<subnet::NodeIndex> nodes(subnet.nodes().size());
@@ -51,8 +51,7 @@ async::Task<snapshot::SurveyedPart> read_phy_part(Session& session, mad::Transac
       if (subnet.port(port).has_info) ports.push_back(port);
     }
   }
-  phy::ReadingOptions options;
-  options.paths = &paths;
+  phy::ReadingOptions options = reading_options(session, paths, vs_keys);
   options.histogram = true;
   options.planes = &planes;
   std::set<subnet::NodeIndex> silent;

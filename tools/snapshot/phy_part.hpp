@@ -3,6 +3,7 @@
 #pragma once
 
 #include "async/task.hpp"
+#include "phy/vs_keys.hpp"
 #include "snapshot/fabric_survey.hpp"
 
 namespace ib::tools {
@@ -11,6 +12,6 @@ class Session;
 
 /// Reads the registers of all ports and devices through `transactor`, which records the answers. `paths` are those of GMPs.
 async::Task<snapshot::SurveyedPart> read_phy_part(Session& session, mad::Transactor& transactor, const subnet::Subnet& subnet,
-                                                  const subnet::PortPaths& paths);
+                                                  const subnet::PortPaths& paths, const phy::VsKeys& vs_keys);
 
 }  // namespace ib::tools

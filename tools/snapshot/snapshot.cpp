@@ -25,6 +25,7 @@
 #include "tools/frame/commands.hpp"
 #include "tools/shared/fabric.hpp"
 #include "tools/shared/survey.hpp"
+#include "tools/shared/vs_keys.hpp"
 #include "tools/snapshot/phy_part.hpp"
 #include "tools/snapshot/report.hpp"
 #include "tools/snapshot/sa_part.hpp"
@@ -106,6 +107,7 @@ class Snapshot final : public Command {
     set.flag("--force", force_, "Replace FILE, however few of its nodes were seen.");
     set.key("-c --cckey", cc_key_, "KEY",
             "The CC_Key of requests for congestion control; anything but a number: asked for on the terminal.");
+    add_vs_keys(set, vs_keys_);
     add_common(set, common, (group_fabric & ~(group_sa | group_from)) | group_sl);
   }
 
@@ -113,6 +115,8 @@ class Snapshot final : public Command {
 
   async::Task<> run(Session& session, Emit& emit) override {
     if (contains(skip_, Part::topology)) throw UsageError("--skip: a snapshot always has the topology");
+    if (vs_keys_ && !is_wanted(Part::phy)) throw UsageError("--vskey is for the part phy: --also phy");
+    const phy::VsKeys vs_keys = read_vs_keys(session, vs_keys_);
     const async::Time begin = session.loop().now();
     snapshot::Writer writer(file_, session.options().keys, nullptr, session.loop().clock());
     writer.put_origin(session.end_port());
@@ -122,7 +126,7 @@ class Snapshot final : public Command {
     report.verbose = session.options().error_level() >= 1;
     co_await sweep(session, fabric, writer, report);
     if (!force_) keep_old(session, fabric.subnet, writer);
-    std::vector<subnet::Failure> failures = co_await read_rest(session, fabric, writer, report);
+    std::vector<subnet::Failure> failures = co_await read_rest(session, fabric, vs_keys, writer, report);
     writer.put_fabric(fabric);
     report.answers = writer.answers();
     report.bytes = writer.commit();
@@ -164,8 +168,8 @@ class Snapshot final : public Command {
   }
 
   /// Reads all parts but the topology. Returns what did not answer.
-  async::Task<std::vector<subnet::Failure>> read_rest(Session& session, Fabric& fabric, snapshot::Writer& writer,
-                                                      SnapshotReport& report) const {
+  async::Task<std::vector<subnet::Failure>> read_rest(Session& session, Fabric& fabric, const phy::VsKeys& vs_keys,
+                                                      snapshot::Writer& writer, SnapshotReport& report) const {
     const path::Path start = session.here();
     subnet::PortPaths paths(fabric.subnet, start);
     PartsProgress progress(session);
@@ -181,8 +185,8 @@ class Snapshot final : public Command {
     bool is_sa_silent = false;
     how.find_paths = [&session, &paths, &is_sa_silent] { return find_paths(session, paths, is_sa_silent); };
     how.read_sa = [&session, &writer, &is_sa_silent](mad::Transactor&) { return read_sa_part(session, writer, is_sa_silent); };
-    how.read_phy = [&session, &fabric, &paths](mad::Transactor& transactor) {
-      return read_phy_part(session, transactor, fabric.subnet, paths);
+    how.read_phy = [&session, &fabric, &paths, &vs_keys](mad::Transactor& transactor) {
+      return read_phy_part(session, transactor, fabric.subnet, paths, vs_keys);
     };
     how.began = [&session, &begun](Part part, std::uint64_t planned) {
       begun[part] = session.loop().now();
@@ -224,6 +228,7 @@ class Snapshot final : public Command {
   }
 
   std::string file_;
+  std::optional<std::string> vs_keys_;
   bool force_{};
   std::optional<std::vector<Part>> only_;
   std::vector<Part> skip_, also_;

@@ -270,12 +270,95 @@ TEST_CASE_METHOD(Bench, "a device that stays busy gets no further request after 
   for (const PortRow& row : found.ports) CHECK_FALSE(row.is_known());
 }
 
+TEST_CASE_METHOD(Bench, "a stored answer that a device was busy is not waited for") {
+  leaf_registers->service().faults.busy_next = 1'000'000;
+  options.is_stored = true;
+  read();
+  CHECK(leaf_registers->service().requests == 2);  // one request, sent twice
+  CHECK(found.devices[0].state == DeviceState::stopped_answering);
+}
+
 TEST_CASE_METHOD(Bench, "an answer of another port, page or register is not taken") {
   leaf_registers->wrong_port = true;
   other_registers->answers_instead = reg::Mtmp::register_id;
   read();
   for (const PortRow& row : found.ports) CHECK_FALSE(row.is_known());
   CHECK(found.failures.size() == 2);  // one a device, whatever it answers of how many registers
+}
+
+TEST_CASE_METHOD(Bench, "a register that is not answered is a failure, also of a device that answers others") {
+  other_registers->silent_about = {reg::Ppcnt::register_id};
+  read();
+  CHECK(found.devices[1].state == DeviceState::read);  // two groups of counters are no reason to stop
+  CHECK(found.ports[3].has(Part::module));
+  REQUIRE(found.failures.size() == 1);
+  CHECK(found.failures[0].kind == subnet::Failure::Kind::no_answer);
+}
+
+TEST_CASE_METHOD(Bench, "an answer that is cut is a false one, and no refusal") {
+  other_registers->short_about = {reg::Pddr::register_id};
+  read();
+  REQUIRE(found.failures.size() == 1);
+  CHECK(found.failures[0].kind == subnet::Failure::Kind::false_answer);
+  CHECK(found.ports[3].has(Part::statistics));
+}
+
+namespace {
+
+/// Has a device answer each request `by` answers late: with the MAD that belongs to an earlier request, but the transaction of this one
+/// where `renumbered` is set.
+void answer_late(FakeFabric::Service& service, std::size_t by, bool renumbered) {
+  service.answer = [by, renumbered, usual = service.answer, kept = std::vector<FakeFabric::Answer>()](unsigned port,
+                                                                                                      Bytes request) mutable {
+    auto answer = usual(port, request);
+    if (!answer) return answer;
+    kept.push_back(*answer);
+    if (kept.size() <= by) return std::optional<FakeFabric::Answer>();
+    FakeFabric::Answer late = kept[kept.size() - 1 - by];
+    if (renumbered) std::copy_n(request.begin() + 8, 8, late.begin() + 8);
+    return std::optional(late);
+  };
+}
+
+}  // namespace
+
+TEST_CASE_METHOD(Bench, "late answers are those of their own requests, and nothing is requested of a device that only answers too late") {
+  const auto wait = [](async::Loop& loop) -> async::Task<> { co_await loop.sleep_for(std::chrono::seconds(100)); };
+  SECTION("in the second try") {
+    other_registers->service().faults.delay = std::chrono::milliseconds(1500);
+    read();
+    CHECK(found.failures.empty());
+    CHECK(found.devices[1].state == DeviceState::read);
+    CHECK(found.ports[3].has(Part::statistics));
+  }
+  SECTION("after the last try, twice") {
+    fabric.network.duplicate = true;
+    other_registers->service().faults.delay = std::chrono::seconds(20);
+    read();
+    CHECK(other_registers->service().requests == 2);
+    CHECK(found.devices[1].state == DeviceState::silent);
+    swept->loop.run(wait(swept->loop));
+    CHECK_FALSE(found.ports[3].is_known());
+    CHECK(other_registers->service().requests == 2);
+  }
+  SECTION("while others wait for theirs") {  // the answers to the registers of port 1 come when those of ports 2 and 3 are due
+    answer_late(leaf_registers->service(), 2, false);
+    read();
+    CHECK(leaf_registers->service().requests <= 6);
+    CHECK_FALSE(found.ports[0].is_known());
+    CHECK(found.devices[0].state == DeviceState::silent);
+  }
+  SECTION("under the number of a later request") {
+    answer_late(leaf_registers->service(), 1, true);
+    read();
+    for (const PortRow& row : found.ports) {
+      if (row.port == found.ports[3].port) continue;
+      for (const Part part : {Part::operation, Part::troubleshooting, Part::module, Part::link_down, Part::physical, Part::statistics})
+        CHECK_FALSE(row.has(part));
+    }
+    CHECK_FALSE(found.failures.empty());
+  }
+  CHECK(found.ports[3].has(Part::module) == (other_registers->service().requests > 2));
 }
 
 TEST_CASE_METHOD(Bench, "devices whose LID two ports claim get no request, since it is not known which of them answers") {
@@ -469,6 +552,16 @@ TEST_CASE_METHOD(Bench, "sensors and fans are those that the device names") {
   CHECK(row.fans[0].is_below_limit == false);
   CHECK(row.fans[1].is_below_limit == true);
   CHECK(found.ports.empty());
+}
+
+TEST_CASE_METHOD(Bench, "no fans are requested of an adapter") {
+  options.wanted = Wanted::environment;
+  other_registers->set<reg::Mtcap>(0, "sensor_map", 1U);
+  other_registers->set<reg::Mtmp>(0, "temperature", 47U * 8);
+  read();
+  CHECK(other_registers->times(reg::Mfcr::register_id) == 0);
+  REQUIRE(found.environments.size() == 1);
+  CHECK(found.failures.size() == 1);  // of the switch, which refuses everything
 }
 
 TEST_CASE_METHOD(Bench, "random registers make no row that is out of its limits") {

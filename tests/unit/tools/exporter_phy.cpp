@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The physical layer in the exporter: registers beside the counters, and rarely.
+#include <memory>
+
 #include "iba-gen/reg.hpp"
+#include "phy/vs_keys.hpp"
 #include "support/catch.hpp"
 #include "support/fake_registers.hpp"
 #include "support/program.hpp"
@@ -19,11 +22,14 @@ namespace {
 constexpr std::string_view port_1 = "{guid=\"0x0000000000006000\",port=\"1\"";
 
 /// Leaf 0 and the host at its port 1 have registers.
+constexpr std::uint64_t vs_key = 0x1122334455667788;
+
 struct Bench : ExporterBench {
   FakeRegisters& of_leaf = run_registers(fabric, leaf0);
   FakeRegisters& of_host = run_registers(fabric, host0);
 
-  Bench() : ExporterBench({.hcas = true, .phy = true}) {
+  explicit Bench(std::shared_ptr<const phy::VsKeys> keys = nullptr)
+      : ExporterBench({.hcas = true, .phy = true, .vs_keys = std::move(keys)}) {
     exported.phy = true;
     for (unsigned port = 1; port <= 3; ++port) add_port(of_leaf, port);
     add_port(of_host, 1);
@@ -147,6 +153,20 @@ TEST_CASE_METHOD(Bench, "Exporter: a device that was silent in two readings runn
   run_for(2 * 300s);
   CHECK(of_host.service().requests == 3 * tries);
   CHECK(of_leaf.times() > 12);
+}
+
+TEST_CASE("Exporter: a protected device is read with its VS_Key, and with the one of a later file from the next sweep on") {
+  Bench bench(std::make_shared<const phy::VsKeys>(vs_key));
+  bench.of_leaf.vs_key = vs_key;
+  bench.start();
+  bench.run_for(20s);
+  CHECK(bench.of("raw_ber") == "5e-09");
+  bench.of_leaf.vs_key = vs_key + 1;
+  bench.engine->set_vs_keys(std::make_shared<const phy::VsKeys>(vs_key + 1));
+  bench.engine->sweep_now();
+  bench.run_for(320s);
+  CHECK(bench.of("raw_ber") == "5e-09");
+  CHECK(ibtest::ibtool(bench.fabric, {"exporter", "--once", "--vskey", "/dev/null"}).status == 2);
 }
 
 TEST_CASE("Exporter: without --phy nobody is asked for registers, also where there are findings") {

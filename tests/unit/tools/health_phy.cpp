@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The physical layer in health: --phy judges all links, and without it the ports with findings are explained.
+#include <fstream>
 #include <utility>
 
 #include "base/bytes.hpp"
@@ -226,6 +227,35 @@ TEST_CASE("health: a fabric full of findings costs 40 requests at most, also whe
     CHECK((end_with_phy(found["findings"][0]) != nullptr) == (fault == 0));
     CHECK(end_with_phy(found["findings"][19]) == nullptr);
   }
+}
+
+TEST_CASE("health reads protected devices with their VS_Keys, with --phy and for findings, and for the firmware of a baseline") {
+  constexpr std::uint64_t key = 0x1122334455667788;
+  Registered f;
+  const std::string keys = f.directory.file("guid2vskey"), before = f.directory.file("before");
+  std::ofstream(keys) << "0x0000000000000300 0x1122334455667788\n";
+  f.of_other.general.fw_major = 9;
+  REQUIRE(ibtool(f.fabric, {"snapshot", before, "--skip-sl"}).status == 0);
+  f.of_other.general.fw_major = 10;
+  REQUIRE(f.fabric.node(f.other).info.node_guid == Guid{0x300});
+  f.of_other.vs_key = key;
+  const auto is_silent = [&](Words words, int status) {
+    f.of_other.asked.clear();
+    words.insert(words.end(), {"--skip-sl", "--vskey", keys});
+    const Outcome done = f.run(words, status);
+    CHECK((done.out + done.err).find("1122334455667788") == std::string::npos);
+    for (const auto& request : f.of_other.asked) CHECK(load_be<std::uint64_t>(&request[24]) == key);
+    return f.of_other.asked.empty();
+  };
+  CHECK_FALSE(is_silent({"--phy", "--interval", "0"}, 0));
+  CHECK(f.of_other.times() == 1 + 6);
+  CHECK_FALSE(is_silent({"--baseline", before, "--interval", "0", "--only", "changed"}, 1));
+  f.break_bits();
+  CHECK_FALSE(is_silent({}, 1));
+  CHECK(f.of_other.times() == 1 + 4);
+  CHECK(is_silent({"--no-phy"}, 1));
+  CHECK_THAT(f.run({"--port", "local", "--vskey", keys}, 2).err, contains("--vskey"));
+  CHECK_THAT(f.run({"--vskey", "0x1122334455667788"}, 2).err, contains("command line"));
 }
 
 TEST_CASE("health: a port that went down gets its reason, and what to do about it") {

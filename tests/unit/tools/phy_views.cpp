@@ -256,6 +256,26 @@ TEST_CASE_METHOD(PhyBench,
   CHECK(run({"query", "VendGet", "PDDRModule", "3", "--skip-sl", "--field", "local_port=1,pnat=1", "--vskey", file}).status == 0);
 }
 
+TEST_CASE_METHOD(PhyBench, "a snapshot has the registers of a protected device, by its VS_Key, which it does not keep") {
+  of_other->vs_key = 0x1122334455667788;
+  const ibtest::TemporaryDirectory dir;
+  const std::string keys = dir.file("guid2vskey"), file = dir.file("snapshot");
+  std::ofstream(keys) << "0x0000000000000300 0x1122334455667788\n";
+  const auto ratio = [&](std::vector<std::string> words) {
+    words.insert(words.end(), {"--from", file, "--json", "other"});
+    words.insert(words.begin(), "phy");
+    return json::parse(run(std::move(words)).out)["ports"][0]["raw_ber"];
+  };
+  REQUIRE(run({"snapshot", file, "--only", "phy", "--skip-sl", "--vskey", keys}).status == 0);
+  CHECK(ratio({}) == Approx(5e-9));
+  CHECK(ratio({"--vskey", keys}) == Approx(5e-9));
+  std::ifstream stored(file);
+  const std::string bytes{std::istreambuf_iterator<char>(stored), {}};
+  CHECK(bytes.size() > 1000);
+  CHECK(bytes.find("\x11\x22\x33\x44\x55\x66\x77\x88") == std::string::npos);
+  CHECK(run({"snapshot", file, "--vskey", keys}).status == 2);
+}
+
 TEST_CASE_METHOD(PhyBench, "an answer of another register is no more true in a snapshot than live") {
   of_other->answers_instead = reg::Mtmp::register_id;
   of_leaf->wrong_port = true;
