@@ -10,6 +10,7 @@
 #include "base/parse.hpp"
 #include "base/split.hpp"
 #include "iba/text.hpp"
+#include "path/no_address.hpp"
 #include "path/route.hpp"
 
 namespace ib::path {
@@ -46,9 +47,7 @@ ParsedTarget parse_scoped(std::string_view address, std::string_view scope, cons
     if (options.devices == nullptr) throw UsageError("No InfiniBand device here");
     end_port = &options.devices->find_end_port(scope);
   } catch (const Error& error) {
-    std::string_view why = error.message();
-    if (why.ends_with('.')) why.remove_suffix(1);
-    return refused(fmt::format("Could not find {}: {}", in_quotes(without_secrets(scope)), why));
+    return refused(fmt::format("Could not find {}: {}", in_quotes(without_secrets(scope)), error.message()));
   }
   if (std::string why = why_excluded(*end_port, options); !why.empty()) return refused(std::move(why));
   return {from_gid(*gid, end_port), {}};
@@ -66,13 +65,24 @@ Path parse_unscoped(const Gid& gid, const ParseOptions& options) {
   return from_gid(gid, usual_end_port(options));
 }
 
+/// A GUID as the Linux kernel prints it, byte by byte: 50:6b:4b:03:00:10:00:05. Read as a GID it would be one of no subnet.
+std::optional<Guid> parse_byte_guid(std::string_view text) {
+  constexpr std::size_t bytes = 8, size = 3 * bytes - 1;
+  if (text.size() != size) return std::nullopt;
+  std::string digits;
+  for (std::size_t at = 0; at < size; ++at) {
+    if ((at % 3 == 2) != (text[at] == ':')) return std::nullopt;
+    if (text[at] != ':') digits += text[at];
+  }
+  const auto value = parse_digits(digits, 16);
+  return value ? std::optional(Guid{*value}) : std::nullopt;
+}
+
 /// A GUID that cannot be a LID: written in groups, or in more hexadecimal digits than a LID has. The node type of topology listings ("S-")
 /// and 0x may stand before either; without 0x it has at least 12 digits, since a shorter word may be a name.
 std::optional<Guid> parse_target_guid(std::string_view text) {
   constexpr std::size_t lid_digits = 4, guid_digits = 16, sure_digits = 12;
-  for (const std::string_view type : {"S-", "H-", "R-"}) {
-    if (text.starts_with(type)) text.remove_prefix(type.size());
-  }
+  if (text.size() > 2 && text[1] == '-' && std::string_view("SHRshr").find(text[0]) != std::string_view::npos) text.remove_prefix(2);
   const bool prefixed = text.starts_with("0x") || text.starts_with("0X");
   const std::string_view digits = prefixed ? text.substr(2) : text;
   if (digits.find(':') != std::string_view::npos) return parse_guid(digits);
@@ -112,6 +122,7 @@ ParsedTarget parse_any(std::string_view text, const ParseOptions& options) {
     return parse_scoped(text.substr(0, percent), text.substr(percent + 1), options);
   }
   const auto address = trim(text);
+  if (const auto guid = parse_byte_guid(address)) return {from_gid(Gid::from(link_local_prefix, *guid), usual_end_port(options)), {}};
   if (const auto gid = parse_gid(address)) return {parse_unscoped(*gid, options), {}};
   if (const auto guid = parse_target_guid(address)) return {from_gid(Gid::from(link_local_prefix, *guid), usual_end_port(options)), {}};
   if (const auto lid = parse_lid(address); lid && lid->is_unicast()) {
@@ -120,7 +131,9 @@ ParsedTarget parse_any(std::string_view text, const ParseOptions& options) {
     path.dlid = *lid;
     return {path, {}};
   }
-  return refused(fmt::format("{} is not a valid end port address (GID, port GUID or LID)", in_quotes(without_secrets(text))));
+  if (parse_number(address))
+    return refused(fmt::format("{} cannot be the LID of a port: those are 1 to {}", in_quotes(without_secrets(text)), last_unicast_lid));
+  return refused(fmt::format("{}{}", in_quotes(without_secrets(text)), is_no_address));
 }
 
 /// Why a path is not of the form that is required; empty if it is.

@@ -16,4 +16,7 @@ ContestedPorts contested_ports(const subnet::Subnet& subnet);
 /// Such a LID of an end port of `node`.
 std::optional<Lid> contested_lid(const ContestedPorts& ports, const subnet::Node& node);
 
+/// How many ports claim `lid`.
+std::size_t claimants(const subnet::Subnet& subnet, Lid lid);
+
 }  // namespace ib::phy

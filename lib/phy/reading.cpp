@@ -186,7 +186,7 @@ void Reader::fail_without_path(PortIndex port) {
   using Kind = subnet::Failure::Kind;
   const std::optional<Lid> lid = contested_lid(contested_, subnet_.node(subnet_.port(port).node));
   if (!lid) return add_failure(Kind::no_record, port, true, "GeneralInfo", options_.paths->why_no_gmp(port));
-  add_failure(Kind::duplicate_lid, port, true, "", fmt::format("Registers are not read: LID {} is claimed by two ports.", lid->value));
+  add_failure(Kind::duplicate_lid, port, true, "", fmt::format("Not read: {} ports claim LID {}.", claimants(subnet_, *lid), lid->value));
 }
 
 async::Task<> Reader::read_device(Device& device) {

@@ -30,11 +30,27 @@ std::tuple<bool, int, int, bool> rank(const EndPort& port) {
 
 [[noreturn]] void throw_no_devices() { throw Error("No InfiniBand device here (ibtool --from FILE works without)"); }
 
-[[noreturn]] void throw_no_port(std::string_view device, std::uint64_t number) {
-  throw UsageError(fmt::format("RDMA device '{}' port {} not found.", device, number));
+/// Throws UsageError with the end ports of this host: "… (here: mlx5_0/1, mlx5_0/2)".
+[[noreturn]] void refuse(const DeviceList& list, std::string_view why) {
+  constexpr std::size_t most = 16;
+  std::string here;
+  std::size_t count = 0;
+  for (const auto& device : list.devices()) {
+    for (const auto& port : device->ports) {
+      if (count++ < most) here += (here.empty() ? "" : ", ") + port->name();
+    }
+  }
+  if (count > most) here += fmt::format(" and {} more", count - most);
+  throw UsageError(here.empty() ? std::string(why) : fmt::format("{} (here: {})", why, here));
 }
 
-[[noreturn]] void throw_bad_port(std::string_view spec) { throw UsageError(fmt::format("Invalid end port specification '{}'", spec)); }
+[[noreturn]] void refuse_port(const DeviceList& list, std::string_view device, std::uint64_t number) {
+  refuse(list, fmt::format("RDMA device '{}' port {} not found", device, number));
+}
+
+[[noreturn]] void refuse_spec(const DeviceList& list, std::string_view spec) {
+  refuse(list, fmt::format("Invalid end port specification '{}'", spec));
+}
 
 }  // namespace
 
@@ -71,7 +87,7 @@ const EndPort& DeviceList::default_end_port(const Device* within) const {
   const auto* found = best([&](const EndPort& port) { return within == nullptr || port.device == within; });
   if (found != nullptr) return *found;
   if (within == nullptr) throw_no_devices();
-  throw UsageError(fmt::format("RDMA device '{}' has no ports.", within->name));
+  refuse(*this, fmt::format("RDMA device '{}' has no ports", within->name));
 }
 
 const EndPort* DeviceList::find_port_guid(Guid guid) const {
@@ -107,11 +123,11 @@ const Device& DeviceList::find_device(std::string_view spec) const {
     if (device->name == spec) return *device;
   }
   const auto guid = parse_guid(spec);
-  if (!guid) throw UsageError(fmt::format("RDMA device '{}' not found.", spec));
+  if (!guid) refuse(*this, fmt::format("RDMA device '{}' not found", spec));
   for (const auto& device : devices_) {
     if (device->node_guid == *guid && *guid != Guid{}) return *device;
   }
-  throw UsageError(fmt::format("RDMA device GUID('{}') not found.", to_text(*guid)));
+  refuse(*this, fmt::format("RDMA device GUID('{}') not found", to_text(*guid)));
 }
 
 const EndPort& DeviceList::find_name(std::string_view spec) const {
@@ -121,12 +137,12 @@ const EndPort& DeviceList::find_name(std::string_view spec) const {
   for (const auto& candidate : devices_) {
     if (candidate->name == name) device = candidate.get();
   }
-  if (device == nullptr) throw UsageError(fmt::format("RDMA device '{}' not found.", spec));
+  if (device == nullptr) refuse(*this, fmt::format("RDMA device '{}' not found", spec));
   if (slash == std::string_view::npos) return default_end_port(device);
   const auto number = parse_digits(spec.substr(slash + 1), 10);
-  if (!number) throw_bad_port(spec);
+  if (!number) refuse_spec(*this, spec);
   const auto* port = *number <= UINT32_MAX ? device->port(static_cast<unsigned>(*number)) : nullptr;
-  if (port == nullptr) throw_no_port(name, *number);
+  if (port == nullptr) refuse_port(*this, name, *number);
   return *port;
 }
 
@@ -135,24 +151,24 @@ const EndPort& DeviceList::find_end_port(std::string_view spec, const Device* wi
   const EndPort* found = nullptr;
   if (const auto number = within != nullptr ? parse_digits(spec, 10) : std::nullopt) {
     found = *number <= UINT32_MAX ? within->port(static_cast<unsigned>(*number)) : nullptr;
-    if (found == nullptr) throw_no_port(within->name, *number);
+    if (found == nullptr) refuse_port(*this, within->name, *number);
   } else if (const auto gid = parse_gid(spec)) {
     found = find_gid(*gid);
     const bool by_guid = gid->prefix() == link_local_prefix;
     if (found == nullptr) {
-      throw UsageError(by_guid ? fmt::format("RDMA end port GUID('{}') not found.", to_text(gid->guid()))
-                               : fmt::format("RDMA end port GID('{}') not found.", to_text(*gid)));
+      refuse(*this, by_guid ? fmt::format("RDMA end port GUID('{}') not found", to_text(gid->guid()))
+                            : fmt::format("RDMA end port GID('{}') not found", to_text(*gid)));
     }
   } else if (const auto guid = parse_guid(spec)) {
     found = find_port_guid(*guid);
-    if (found == nullptr) throw UsageError(fmt::format("RDMA end port GUID('{}') not found.", to_text(*guid)));
+    if (found == nullptr) refuse(*this, fmt::format("RDMA end port GUID('{}') not found", to_text(*guid)));
   } else if (within != nullptr && spec.find('/') == std::string_view::npos && spec != within->name) {
-    throw_bad_port(fmt::format("{}/{}", within->name, spec));
+    refuse_spec(*this, fmt::format("{}/{}", within->name, spec));
   } else {
     found = &find_name(spec);
   }
   if (within != nullptr && found->device != within) {
-    throw UsageError(fmt::format("End port {} is not a port of RDMA device '{}'.", found->name(), within->name));
+    refuse(*this, fmt::format("End port {} is not a port of RDMA device '{}'", found->name(), within->name));
   }
   return *found;
 }
@@ -170,9 +186,9 @@ const EndPort& DeviceList::select(std::optional<std::string_view> device, std::o
   }
   const Device& usual = *default_end_port().device;
   const auto number = parse_digits(*port, 10);
-  if (!number) throw_bad_port(fmt::format("{}/{}", usual.name, *port));
+  if (!number) refuse_spec(*this, fmt::format("{}/{}", usual.name, *port));
   const auto* found = best([&](const EndPort& candidate) { return candidate.number == *number; });
-  if (found == nullptr) throw_no_port(usual.name, *number);
+  if (found == nullptr) refuse_port(*this, usual.name, *number);
   return *found;
 }
 

@@ -63,7 +63,7 @@ class Saquery(case.FabricCase):
             self.assertEqual(self.ibtool("saquery", option, word).stdout, f"{expected}\n", option)
         self.assertEqual(self.json("saquery", "NR", name)["records"], [node])
         self.assertIn("knows no node 'nobody'", self.ibtool("saquery", "-l", "nobody", status=3).stderr)
-        self.assertIn("no node is called so", self.ibtool("saquery", "NR", "nobody", status=2).stderr)
+        self.assertIn("no node is called 'nobody'", self.ibtool("saquery", "NR", "nobody", status=2).stderr)
         path = self.json("saquery", "--src-to-dst", f"{name}:2")
         self.assertEqual((path["records"][0]["slid"], path["records"][0]["dlid"]), (HOST, 2))
 

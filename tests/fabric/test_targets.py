@@ -131,7 +131,7 @@ class Targets(case.ServingCase):
             self.assertIn(node, wanted)
             for target in others:
                 self.assertEqual(self.answer(name + " TARGET", target), wanted)
-            self.refused(name + " TARGET", "zzz", "", r".* no node is called so")
+            self.refused(name + " TARGET", "zzz", "", r"no node is called 'zzz'")
             self.assertIn("No port, no node and no system has the GUID", self.ibtool(name, "fe80::1", status=3).stderr)
 
 

@@ -22,6 +22,7 @@
 #include "tools/checks/checks.hpp"
 #include "tools/frame/terminal.hpp"
 #include "tools/shared/check_rows.hpp"
+#include "tools/shared/chosen_nodes.hpp"
 #include "tools/shared/one_node.hpp"
 #include "tools/shared/stored_fabric.hpp"
 #include "tools/shared/survey.hpp"
@@ -80,15 +81,19 @@ class Check final : public Command {
         set.integer("PORT", counted_.port, {0, path::last_port});
         set.is_port();
       }
-      if (!looks_.one) set.flag("--up", only_up_, "Leave out the ports that are polling or disabled.");
+      if (!looks_.one) {
+        set.optional_operands();
+        set.target_patterns("TARGET", targets_);
+        set.notes("Without TARGET all nodes are checked. TARGET may be a pattern of names, and\nmay name a port: leaf[01-04]/19.");
+        set.flag("--up", only_up_, "Leave out the ports that are polling or disabled.");
+      }
       set.flag("-N --nocolor", counted_.plain, "Print no colours; without it a terminal gets them.");
       if (looks_.errors)
         set.text("-T --thresholds", counted_.thresholds_file, "FILE", "Read thresholds of error counters, and all of them, from FILE.");
     }
     if (!looks_.one) add_discovery(set, discovery_);
     add_table_options(set, common, table_, keys_of(check_columns()));
-    const unsigned groups = looks_.one ? group_target : group_fabric;
-    add_common(set, common, looks_.errors ? groups | group_sl : groups);
+    add_common(set, common, looks_.errors ? group_target | group_sl : group_target);
   }
 
   std::string_view table_rows() const override { return counted_.shows_thresholds ? "thresholds" : "checks"; }
@@ -222,6 +227,7 @@ class Check final : public Command {
   async::Task<> check_fabric(Session& session, Fabric& fabric, CheckReport& report) {
     discovery_.needs.switch_infos = looks_.ports();  // a port 0 that is not an enhanced one is not checked
     co_await discover(session, discovery_, fabric);
+    if (!targets_.empty()) chosen_ = chosen_nodes(fabric, targets_);
     SaView sa{subnet::PortPaths(fabric.subnet, session.here())};
     if (looks_.node || looks_.errors) {
       co_await session.prepare_sa();
@@ -232,7 +238,21 @@ class Check final : public Command {
     if (looks_.ports() && is_listing(fabric)) add_failures(session, fabric, {no_states()});
     Counters counters;
     if (looks_.errors) counters = co_await read_all_counters(session, fabric, sa.paths);
-    for (const PortIndex end : subnet::end_ports(fabric.subnet)) check_end_port(fabric.subnet, end, sa, counters, report);
+    for (const PortIndex end : subnet::end_ports(fabric.subnet)) {
+      if (is_switch(fabric.subnet, end) ? is_wanted(fabric.subnet.port(end).node) : is_wanted(fabric.subnet, end))
+        check_end_port(fabric.subnet, end, sa, counters, report);
+    }
+  }
+
+  /// Whether the command line names no nodes, or names this one.
+  bool is_wanted(NodeIndex node) const { return targets_.empty() || std::ranges::find(chosen_, node, &ChosenNode::node) != chosen_.end(); }
+  /// Whether the command line names no nodes, or this port or all ports of its node.
+  bool is_wanted(const subnet::Subnet& subnet, PortIndex at) const {
+    const subnet::Port& port = subnet.port(at);
+    const auto names = [&port](const ChosenNode& chosen) {
+      return chosen.node == port.node && (!chosen.port || *chosen.port == port.number);
+    };
+    return targets_.empty() || std::ranges::any_of(chosen_, names);
   }
 
   async::Task<> read_sa(Session& session, const subnet::Subnet& subnet, SaView& sa) const {
@@ -275,7 +295,7 @@ class Check final : public Command {
     const auto* answer = dynamic_cast<const mad::MadError*>(sa.not_read.get());
     const auto kind = answer != nullptr ? subnet::kind_of(*answer) : subnet::Failure::Kind::false_answer;
     const bool is_stored = kind == subnet::Failure::Kind::not_read;
-    std::string why = is_stored ? sa.not_read->message() : "The SA's table of NodeRecords was not read: nodes are not checked.";
+    std::string why = is_stored ? sa.not_read->message() : sa.not_read->message() + ": nodes are not checked.";
     return {.kind = kind, .attribute = "NodeRecord", .why = std::move(why), .error = sa.not_read};
   }
 
@@ -315,7 +335,7 @@ class Check final : public Command {
   std::vector<PortIndex> counted_ports(const subnet::Subnet& subnet, NodeIndex node) const {
     std::vector<PortIndex> ports = counters::countable_ports(subnet, node);
     std::erase_if(ports, [&](PortIndex port) {
-      return is_left_out(subnet.port(port)) || (subnet.port(port).number == 0 && is_switch(subnet, port));
+      return is_left_out(subnet.port(port)) || !is_wanted(subnet, port) || (subnet.port(port).number == 0 && is_switch(subnet, port));
     });
     return ports;
   }
@@ -327,7 +347,7 @@ class Check final : public Command {
     std::vector<PortIndex> ports{end};
     for (unsigned number = 1; is_switch(subnet, end) && number <= node.info.num_ports && number < node.slots; ++number)
       ports.push_back(node.first_port + number);
-    std::erase_if(ports, [&](PortIndex port) { return is_left_out(subnet.port(port)); });
+    std::erase_if(ports, [&](PortIndex port) { return is_left_out(subnet.port(port)) || !is_wanted(subnet, port); });
     for (const PortIndex port : ports) {
       const bool has_state = subnet.port(port).has_info && !node.is_listed;
       if (looks_.ports() && has_state) report.add({.kind = CheckKind::port, .port = port, .findings = check_port(subnet, port)});
@@ -384,6 +404,8 @@ class Check final : public Command {
 
   Looks looks_;
   CountedPort counted_;  ///< of one port, and of the fabric as far as it applies
+  std::vector<TargetPort> targets_;
+  std::vector<ChosenNode> chosen_;  ///< the nodes of `targets_`
   TableOptions table_;
   bool only_up_{};
   counters::ErrorThresholds thresholds_;

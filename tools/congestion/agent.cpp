@@ -90,14 +90,14 @@ void CongestionCommand::add_key(OptionSet& set) {
   }
 }
 
-void CongestionCommand::add_operands(OptionSet& set) {
+void CongestionCommand::add_operands(OptionSet& set, bool reads) {
   set.word("OP", word_);
   set.offer([names = names_] {
     std::vector<std::string> words;
     for (const OperationName& name : names) words.emplace_back(name.full);
     return words;
   });
-  set.target("TARGET", target_);
+  reads ? set.target_each("TARGET", target_) : set.target("TARGET", target_);
   set.optional_operands();
   set.notes(operation_list(names_));
 }

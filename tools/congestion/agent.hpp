@@ -63,7 +63,8 @@ class CongestionCommand : public Command {
 
   void add_key(OptionSet& set);
   // Bind OP and TARGET.
-  void add_operands(OptionSet& set);
+  /// `reads`: the command sets nothing, and TARGET may be a pattern of names.
+  void add_operands(OptionSet& set, bool reads);
   void add_diags_operands(OptionSet& set);
   /// The operation chosen_ at TARGET.
   async::Task<AgentOperation> find_agent(Session& session, Emit& emit) const;

@@ -81,7 +81,7 @@ class Ibccconfig final : public CongestionCommand {
   Ibccconfig() : CongestionCommand(settings) {}
 
   void options(OptionSet& set, CommonOptions& common) override {
-    add_operands(set);
+    add_operands(set, false);
     set.words("VALUE", values_);
     add_key(set);
     add_common(set, common, group_target | group_sl);

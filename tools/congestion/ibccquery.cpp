@@ -195,7 +195,7 @@ class Ibccquery final : public CongestionCommand {
   Ibccquery() : CongestionCommand(queries) {}
 
   void options(OptionSet& set, CommonOptions& common) override {
-    add_operands(set);
+    add_operands(set, true);
     set.integer("PORT", port_, {.low = 0, .high = path::last_port});
     set.is_port();
     add_key(set);

@@ -191,7 +191,8 @@ class DecodeMad final : public Command {
 
   async::Task<> run(Session& session, Emit& emit) override {
     const int verbosity = session.options().error_level();
-    const std::string text = hex_.empty() ? read_input(session, emit) : fmt::format("{}", fmt::join(hex_, " "));
+    const bool is_from_input = hex_.empty() || (hex_.size() == 1 && hex_.front() == "-");
+    const std::string text = is_from_input ? read_input(session, emit) : fmt::format("{}", fmt::join(hex_, " "));
     DecodeReport report;
     report.verbosity = verbosity;
     report.keys = session.options().keys;
@@ -205,7 +206,7 @@ class DecodeMad final : public Command {
     if (verbosity >= 2) echo(report, text, emit);
     if (failure) std::rethrow_exception(failure);
     emit(report);
-    if (!report.mad) throw UsageError("Don't know what this mgmtClass/classVersion is.");
+    if (!report.mad) throw UsageError("No MAD of this mgmtClass and classVersion is known: does it begin elsewhere (-o, -l, --umad)?");
     co_return;
   }
 

@@ -32,6 +32,7 @@ async::Task<bool> run_on(const NamedPath& node, Command& command, Session& sessi
     async::Task<> work = command.run(session, emit);
     co_await explained(session, std::move(work));
   } catch (const UsageError&) {  // is one on each node
+    emit.text().withdraw();
     throw;
   } catch (const Error& error) {
     emit.text().flush();

@@ -180,9 +180,12 @@ class Explanation {
     const std::optional<Witness> node = co_await witness_at(path_);
     if (!node) co_return "";
     const std::string whom = called(node->description, path_);
-    const std::optional<unsigned> port = mad::port_of_request(error_.request());
+    std::optional<unsigned> port = mad::port_of_request(error_.request());
     constexpr unsigned all_ports = 255;
-    if (port && *port != all_ports && *port > node->info.num_ports) co_return no_such_port_text(whom, node->info, *port);
+    const bool is_counters =
+        header_.mgmt_class() == mad::mgmt_class::performance && header_.attribute_id() != mad::ClassPortInfo::attribute_id;
+    if (!port && is_counters && node->info.node_type != smp::NodeType::switch_) port = 0;
+    if (port && *port != all_ports && (*port == 0 || *port > node->info.num_ports)) co_return no_such_port_text(whom, node->info, *port);
     if (node->info.node_type != smp::NodeType::switch_ && is_about_table()) co_return no_table_text(whom, node->info.node_type);
     const std::string words = mad::plain_text(error_, whom);
     if (!is_about_manager() || header_.method() != mad::method::get) co_return words;

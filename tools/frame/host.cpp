@@ -19,25 +19,6 @@ std::string where_defaults_stand(const CommonOptions& options) {
   return text;
 }
 
-/// " (here: mlx5_0/1, mlx5_0/2)": what -C and -P can choose.
-std::string ports_here(const sys::DeviceList& list) {
-  constexpr std::size_t most = 16;
-  std::string text;
-  std::size_t count = 0;
-  for (const auto& device : list.devices()) {
-    for (const auto& port : device->ports) {
-      if (count++ < most) text += (text.empty() ? "" : ", ") + port->name();
-    }
-  }
-  if (count > most) text += fmt::format(" and {} more", count - most);
-  return text.empty() ? "" : fmt::format(" (here: {})", text);
-}
-
-std::string without_full_stop(std::string text) {
-  if (text.ends_with('.')) text.pop_back();
-  return text;
-}
-
 }  // namespace
 
 Host::Host(const World& world, CommonOptions options, PortChoice choose_port)
@@ -71,8 +52,7 @@ const sys::EndPort& Host::select(const sys::DeviceList& list) {
     if (choose_port_ && !is_stored) return choose_port_(list, options_);
     return list.select(options_.device, port);
   } catch (const UsageError& error) {
-    if (choose_port_) throw UsageError(error.message() + where_defaults_stand(options_));
-    throw UsageError(without_full_stop(error.message()) + ports_here(list) + where_defaults_stand(options_));
+    throw UsageError(error.message() + where_defaults_stand(options_));
   }
 }
 

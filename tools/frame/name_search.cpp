@@ -8,6 +8,7 @@
 
 #include "base/escape.hpp"
 #include "iba/text.hpp"
+#include "path/no_address.hpp"
 #include "tools/frame/options.hpp"
 
 namespace ib::tools {
@@ -15,7 +16,7 @@ namespace ib::tools {
 std::string_view inexact(NameMatch match) {
   switch (match) {
     case NameMatch::host:
-      return "another form of the host";
+      return "a host name that fits";
     case NameMatch::pattern:
       return "a pattern that fits";
     default:
@@ -52,6 +53,8 @@ Named NameSearch::matches(std::string_view word, std::optional<unsigned> number)
 Named NameSearch::meant(std::string_view word) const {
   Named named = matches(word, std::nullopt);
   const NodePort parts = split_port(word);
+  if (named.ports.empty() && word.size() > 2 && (word.front() == '\'' || word.front() == '"') && word.back() == word.front())
+    return matches(word.substr(1, word.size() - 2), std::nullopt);  // pasted as listings print it
   if (!named.ports.empty() || parts.port.empty()) return named;
   return matches(parts.node, parse_within<unsigned>(parts.port, "PORT", {0, path::last_port}));
 }
@@ -66,7 +69,8 @@ std::string NameSearch::unknown(std::string_view word, std::string_view complain
   if (NameWord(std::string(parts.node)).is_pattern()) return fmt::format("no {}node's name fits {}", stored, in_quotes(parts.node));
   std::vector<std::string> names;
   for (const NamedEndPort& port : ports_) names.push_back(name_of(port));
-  return fmt::format("{}, and no {}node is called so{}", complaint, stored, nearest_names(parts.node, names));
+  const std::string nobody = fmt::format("no {}node is called {}{}", stored, in_quotes(word), nearest_names(parts.node, names));
+  return complaint.ends_with(path::is_no_address) ? nobody : fmt::format("{}, and {}", complaint, nobody);
 }
 
 std::string NameSearch::ambiguous(const Named& named) const {

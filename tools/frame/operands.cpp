@@ -196,10 +196,9 @@ void OptionSet::bind(const std::vector<std::string>& given, bool combined, const
   }
   if (!missing.empty() && !none_expected)
     throw MissingOperands(fmt::format("Too few arguments: {} {} missing", listed(missing), missing.size() == 1 ? "is" : "are"));
-  if (at < words.size()) {
-    throw UsageError(operands_.empty() ? fmt::format("Too many arguments: {} is one, and none is expected", in_quotes(words[0]))
-                                       : fmt::format("Too many arguments, expected no more than {}.", at));
-  }
+  if (at < words.size() && operands_.empty())
+    throw UsageError(fmt::format("Too many arguments: {} is one, and none is expected", in_quotes(words[0])));
+  if (at < words.size()) throw MissingOperands(fmt::format("Too many arguments: {} is more than are expected", in_quotes(words[at])));
 }
 
 }  // namespace ib::tools

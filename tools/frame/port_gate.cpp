@@ -3,10 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <memory>
+#include <utility>
 
 #include "base/escape.hpp"
 #include "iba/text.hpp"
+#include "mad/rpc_names.hpp"
 #include "subnet/diff/counterparts.hpp"
 #include "tools/frame/options.hpp"
 #include "tools/frame/stack.hpp"
@@ -56,7 +59,8 @@ std::optional<FormerLink> former_link(const World& world, const sys::EndPort& po
   return std::nullopt;
 }
 
-PortGate::PortGate(mad::Transactor& below, Stack& stack) : Transactor(below.end_port()), below_(below), stack_(stack) {
+PortGate::PortGate(mad::Transactor& below, Stack& stack, std::function<void(std::string_view line)> warn)
+    : Transactor(below.end_port()), below_(below), stack_(stack), warn_(std::move(warn)) {
   sa_path() = below.sa_path();
 }
 
@@ -67,8 +71,34 @@ mad::Task<mad::Result<mad::Reply>> PortGate::try_call(const mad::Request& reques
   }
   const bool is_for_sa = request.mgmt_class == mad::mgmt_class::sa;
   const std::string why = stack_.why_no_gmps();
-  if (is_for_sa && why.empty()) stack_.require_sa();
-  return why.empty() ? below_.try_call(request) : refused(request, why);
+  if (!why.empty()) return refused(request, why);
+  if (!is_for_sa) return below_.try_call(request);
+  stack_.require_sa();
+  return ask_sa(request);
+}
+
+mad::Task<mad::Result<mad::Reply>> PortGate::ask_sa(const mad::Request& request) {
+  constexpr std::chrono::milliseconds short_try{500};
+  constexpr std::chrono::minutes memory{1};
+  const Lid lid = request.path.ib().dlid;
+  const bool reads = !mad::changes_something(request.method);
+  const bool is_silent = silent_sa_ && silent_sa_->lid == lid && stack_.loop().now() < silent_sa_->until;
+  path::Path path = request.path;
+  if (is_silent && reads) {
+    if (!std::exchange(silent_sa_->is_reported, true))
+      warn_(fmt::format("{}: further requests to it get one try of {:.1f} s", silent_sa_->why,
+                        std::chrono::duration<double>(path.ib().timeout.value_or(short_try)).count()));
+    path.ib().retries = 0;
+    if (!path.ib().timeout) path.ib().timeout = short_try;
+  }
+  const mad::Request sent = mad::on_path(request, path);
+  mad::Result<mad::Reply> reply = co_await below_.try_call(sent);
+  if (reply || dynamic_cast<const mad::MadTimeout*>(&reply.error()) == nullptr) {
+    silent_sa_.reset();
+  } else if (!is_silent) {
+    silent_sa_ = SilentSa{lid, stack_.loop().now() + memory, reply.error().message()};
+  }
+  co_return reply;
 }
 
 }  // namespace ib::tools

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The layer above the Rpc that knows the state of the end port. What can not leave this host in that state is not sent: the error names the
-// port and its state, where a timeout would make the fabric look empty or silent. Directed routes of no hop always pass.
+// port and its state, where a timeout would make the fabric look empty or silent. Directed routes of no hop always pass. It also remembers
+// an SA that does not answer.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "async/clock.hpp"
 #include "mad/transactor.hpp"
 #include "sys/port_state.hpp"
 
@@ -39,15 +43,28 @@ std::optional<FormerLink> former_link(const World& world, const sys::EndPort& po
 
 class PortGate final : public mad::Transactor {
  public:
-  /// Both must outlive this object. The stack knows the state.
-  PortGate(mad::Transactor& below, Stack& stack);
+  /// Both must outlive this object. The stack knows the state. `warn` gets the line about an SA that does not answer.
+  PortGate(mad::Transactor& below, Stack& stack, std::function<void(std::string_view line)> warn);
 
-  /// Throws PortDown. A GMP that cannot leave the port in Initialize or Armed is mad::NotRead.
+  /// Throws PortDown. A GMP that cannot leave the port in Initialize or Armed is mad::NotRead. If an SA has let a request wait for its
+  /// whole timeout, further requests that read from it get one short try, for a minute or until it answers. Commands have other ways: a
+  /// sweep, and SL 0.
   mad::Task<mad::Result<mad::Reply>> try_call(const mad::Request& request) override;
 
  private:
+  /// An SA that does not answer.
+  struct SilentSa {
+    Lid lid;
+    async::Time until;  ///< when it gets the whole timeout again
+    std::string why;
+    bool is_reported{};
+  };
+  mad::Task<mad::Result<mad::Reply>> ask_sa(const mad::Request& request);
+
   mad::Transactor& below_;
   Stack& stack_;
+  std::function<void(std::string_view line)> warn_;
+  std::optional<SilentSa> silent_sa_;
 };
 
 }  // namespace ib::tools

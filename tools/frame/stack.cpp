@@ -89,7 +89,7 @@ void Stack::open_fabric() {
   set_sa_path(rpc->sa_path());
   rpc_ = std::move(rpc);
   if (manners_.count_mads) manners_.count_mads(rpc_->stats());
-  if (!manners_.ignores_port_state) gate_ = std::make_unique<PortGate>(*rpc_, *this);
+  if (!manners_.ignores_port_state) gate_ = std::make_unique<PortGate>(*rpc_, *this, [this](std::string_view line) { warn(line); });
   guard_ = std::make_unique<SetGuard>(lowest_transactor(), why_no_sets_, options.dry_run);
   guard_->on_set(report_set_);
   if (options.use_sa) guard_->name_by_sa();

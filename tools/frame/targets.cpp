@@ -56,6 +56,7 @@ void Targets::read(NamedTarget target) {
   if (!may_name_node(target.word)) throw UsageError(*target.complaint);
   const NameWord word(std::string{split_port(target.word).node});  // throws for a pattern that is not one
   const bool is_pattern = target.takes_several && word.is_pattern();
+  if (is_pattern && has_pattern()) throw UsageError("one pattern of names is taken, and there is another before it");
   (is_pattern ? patterns_ : pending_).push_back(std::move(target));
 }
 
@@ -195,7 +196,7 @@ path::Path Targets::path_to(const NamedEndPort& port) {
 /// Why `word` means no node. `complaint` says why it is no address.
 std::string Targets::unknown(const Search& search, std::string_view word, std::string_view complaint) const {
   const bool is_partial = !read_stored_ && swept_ && !swept_->failures.empty();
-  return search.names.unknown(word, complaint) + (is_partial ? " (parts of the fabric did not answer)" : "");
+  return search.names.unknown(word, complaint) + (is_partial ? " (parts of the fabric did not answer: ibtool health)" : "");
 }
 
 /// The only node that `word` means, which is no address for the reason `complaint`.

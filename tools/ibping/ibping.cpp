@@ -106,7 +106,7 @@ struct SummaryReport final : Report {
 class Ibping final : public Command {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
-    set.target("TARGET", target_);
+    set.target_each("TARGET", target_);
     set.instead_of_operands("-S");
     set.notes("On the host of TARGET a server must answer: ibsysstat -S, or ibping -S.");
     set.number("-c --count", count_, "COUNT", "Send so many pings. Without it they go on until Ctrl-C.", {.low = 1});
@@ -137,6 +137,8 @@ class Ibping final : public Command {
     if (server_)
       return serve(
           session, [this](mad::Server& server) { offer(server); }, "can't serve class 50 on this port");
+    if (session.targets().has_pattern() && !count_)
+      throw UsageError("TARGET is a pattern of names: -c COUNT says how many pings each node gets");
     session.progress().stop();
     return ping(session, emit);
   }
@@ -157,11 +159,18 @@ class Ibping final : public Command {
     }
     const async::Time start = session.loop().now();
     async::Task<> pings = ping_on(session, emit, node, summary);
-    async::Interrupt interrupt(session.loop());
-    co_await async::until_interrupted(session.loop(), interrupt, std::move(pings));
+    if (session.targets().has_pattern()) {  // Ctrl-C ends the program, not one node of several
+      co_await std::move(pings);
+    } else {
+      async::Interrupt interrupt(session.loop());
+      co_await async::until_interrupted(session.loop(), interrupt, std::move(pings));
+    }
     summary.time = session.loop().now() - start;
     if (emit.json()) emit.sink().end_array();
     emit(summary);
+    if (!pauses_at_end_ && summary.received == 0 && summary.transmitted > 0)
+      session.note(
+          fmt::format("No reply at all: does a server answer there (ibtool {} -S)?", protocol_ == "ibping" ? "ibping" : "ibsysstat"));
   }
 
   async::Task<> ping_on(Session& session, Emit& emit, const Destination& node, SummaryReport& summary) const {

@@ -57,7 +57,7 @@ class PortCommand : public Command {
 class Ibportstate final : public PortCommand {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
-    set.target("TARGET", target_);
+    set.target_each("TARGET", target_);
     set.integer("PORTNUM", number_, {0, path::last_port});
     set.is_port();
     set.optional_operands();

@@ -105,7 +105,7 @@ struct SysstatReport final : Report {
 class Ibsysstat final : public Command {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
-    set.target("TARGET", target_);
+    set.target_each("TARGET", target_);
     set.operand("ping|host|cpu|cpi", [this](std::string_view word) { operation_ = operation_named(word); });
     set.offer([] {
       std::vector<std::string> names;

@@ -50,9 +50,9 @@ class Ibtracert final : public Command {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
     set.notes("One operand is the target, and the local port the source; two are source and target.");
-    set.target("SOURCE|TARGET", first_);
+    set.target_each("SOURCE|TARGET", first_);
     set.optional_operands();
-    set.target("TARGET", second_);
+    set.target_each("TARGET", second_);
     set.instead_of_operands("--ports-file");
     set.flag("-r --reverse", reverse_, "Trace from the target to the source.");
     add_trace_options(set, wanted_, [](const std::string& text) {

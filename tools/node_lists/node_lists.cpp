@@ -19,6 +19,7 @@
 #include "tools/frame/diags_words.hpp"
 #include "tools/frame/explanation.hpp"
 #include "tools/node_lists/topology_lines.hpp"
+#include "tools/shared/chosen_nodes.hpp"
 #include "tools/shared/diags_topology.hpp"
 #include "tools/shared/fabric.hpp"
 #include "tools/shared/fabric_columns.hpp"
@@ -57,18 +58,18 @@ struct ListingReport final : FabricReport {
 };
 
 struct NodeReport final : FabricReport {
-  NodeReport(const Fabric& of, NodeIndex which) : FabricReport(of), at(which) {}
+  NodeReport(const Fabric& of, std::vector<NodeIndex> which) : FabricReport(of), nodes(std::move(which)) {}
 
   void visit(report::Sink& sink) const override {
-    visit_nodes(sink, {at}, known_ports());
+    visit_nodes(sink, nodes, known_ports());
     visit_failures(sink);
   }
   void text(TextOut& out) const override {
-    formats::TopologyText(fabric.subnet, &fabric.names).node(out.buffer(), at);
+    for (const NodeIndex at : nodes) formats::TopologyText(fabric.subnet, &fabric.names).node(out.buffer(), at);
     out.write({});
   }
 
-  NodeIndex at;
+  std::vector<NodeIndex> nodes;
 };
 
 std::vector<NodeIndex> nodes_of(const subnet::Subnet& subnet, subnet::NodeKinds kinds) {
@@ -257,7 +258,7 @@ class PrintNode final : public Command {
   explicit PrintNode(NodeKind kind) : kind_(kind) {}
 
   void options(OptionSet& set, CommonOptions& common) override {
-    set.target("TARGET", target_);
+    set.target_patterns("TARGET", targets_);
     set.flag("-l --list", list_, "List all nodes of the kind instead.");
     set.instead_of_operands("-l");
     add_discovery(set, discovery_);
@@ -283,9 +284,9 @@ class PrintNode final : public Command {
 
  private:
   /// The node of TARGET. The GUID of a node comes first, also a short one (0x400), and needs none of its ports to be known.
-  NodeIndex find(const Fabric& fabric) const {
-    const path::Path& path = *target_.path;
-    const Guid guid = parse_guid(target_.text()).value_or(path.ib().dgid.value_or(Gid{}).guid());
+  static NodeIndex find(const Fabric& fabric, const Target& target) {
+    const path::Path& path = *target.path;
+    const Guid guid = parse_guid(target.text()).value_or(path.ib().dgid.value_or(Gid{}).guid());
     const NodeIndex by_guid = guid == Guid{} ? subnet::none : fabric.subnet.find_node(guid);
     if (by_guid == subnet::none) return fabric.subnet.port(subnet::get_port(fabric, path)).node;
     if (std::string several = subnet::several_text(fabric.subnet, guid); !several.empty()) throw Error(std::move(several));
@@ -293,7 +294,30 @@ class PrintNode final : public Command {
   }
 
   void show(const Fabric& fabric, Emit& emit) const {
-    const NodeIndex at = find(fabric);
+    std::vector<NodeIndex> nodes;
+    for (const TargetPort& one : targets_) {
+      if (one.target.path) {
+        nodes.push_back(find(fabric, one.target));
+        check_kind(fabric, nodes.back());
+      } else {
+        add_matches(fabric, one, nodes);
+      }
+    }
+    emit(NodeReport(fabric, std::move(nodes)));
+  }
+
+  /// Adds the nodes of the kind that a pattern fits.
+  void add_matches(const Fabric& fabric, const TargetPort& pattern, std::vector<NodeIndex>& nodes) const {
+    const std::size_t before = nodes.size();
+    for (const ChosenNode& fitting : chosen_nodes(fabric, {pattern})) {
+      if (fabric.subnet.node(fitting.node).kind() == kind_) nodes.push_back(fitting.node);
+    }
+    if (nodes.size() == before)
+      throw Error(
+          fmt::format("No node whose name fits {} is {}", in_quotes(pattern.target.text()), kind_text(static_cast<smp::NodeType>(kind_))));
+  }
+
+  void check_kind(const Fabric& fabric, NodeIndex at) const {
     const subnet::Node& node = fabric.subnet.node(at);
     if (node.kind() != kind_) {
       path::IbPath path;
@@ -302,12 +326,11 @@ class PrintNode final : public Command {
       throw Error(fmt::format("{} is {}, not {}", called(node.description(), path), kind_text(node.info.node_type),
                               kind_text(static_cast<smp::NodeType>(kind_))));
     }
-    emit(NodeReport(fabric, at));
   }
 
   NodeKind kind_;
   bool list_{};
-  Target target_;
+  std::vector<TargetPort> targets_;
   DiscoveryOptions discovery_;
 };
 

@@ -13,10 +13,8 @@
 #include "phy/impossible.hpp"
 #include "subnet/model/find_port.hpp"
 #include "subnet/model/names.hpp"
-#include "subnet/model/order.hpp"
 #include "subnet/model/port_label.hpp"
 #include "subnet/model/twins.hpp"
-#include "tools/frame/name_match.hpp"
 #include "tools/shared/vs_keys.hpp"
 
 namespace ib::tools {
@@ -69,20 +67,8 @@ PhyFabric::PhyFabric(Session& session, const PhyWanted& wanted)
   discovery_.through = [this](mad::Transactor& below) -> mad::Transactor& { return raw_->on(below); };
 }
 
-/// Adds the nodes whose names the pattern fits. Throws UsageError if there are none.
-void PhyFabric::add_matches(std::vector<ChosenNode>& to, const TargetPort& pattern) const {
-  const NameWord word(pattern.target.text());
-  const std::size_t before = to.size();
-  for (const NodeIndex node : subnet::breadth_first(fabric_.subnet)) {
-    const std::string name(subnet::name_of(fabric_.subnet.node(node), &fabric_.names));
-    const bool fits = word.match(name) != NameMatch::none || word.match(fabric_.subnet.node(node).description()) != NameMatch::none;
-    if (fits) to.push_back({node, name, pattern.port});
-  }
-  if (to.size() == before) throw UsageError(fmt::format("no node's name fits {}", in_quotes(pattern.target.text())));
-}
-
 /// The nodes of the targets; of all nodes where there is none. Around a single node nothing else is discovered.
-async::Task<std::vector<PhyFabric::ChosenNode>> PhyFabric::find_targets() {
+async::Task<std::vector<ChosenNode>> PhyFabric::find_targets() {
   const std::vector<TargetPort>& targets = wanted_.targets;
   std::vector<ChosenNode> chosen;
   if (targets.size() == 1 && targets.front().target.path) {
@@ -91,17 +77,7 @@ async::Task<std::vector<PhyFabric::ChosenNode>> PhyFabric::find_targets() {
     co_return chosen;
   }
   co_await tools::discover(session_, discovery_, fabric_);
-  if (targets.empty()) {
-    for (const NodeIndex node : subnet::breadth_first(fabric_.subnet)) chosen.push_back({node});
-  }
-  for (const TargetPort& one : targets) {
-    if (one.target.path) {
-      chosen.push_back({fabric_.subnet.port(subnet::get_port(fabric_, *one.target.path)).node, one.target.text(), one.port});
-    } else {
-      add_matches(chosen, one);
-    }
-  }
-  co_return chosen;
+  co_return chosen_nodes(fabric_, targets);
 }
 
 /// Adds the ports of a node that are read, each once. Throws Error for a port that the node does not have.

@@ -15,6 +15,7 @@
 #include "subnet/model/port_paths.hpp"
 #include "tools/frame/session.hpp"
 #include "tools/phy/raw_file.hpp"
+#include "tools/shared/chosen_nodes.hpp"
 #include "tools/shared/fabric.hpp"
 #include "tools/shared/table_options.hpp"
 
@@ -55,14 +56,7 @@ class PhyFabric {
   const Fabric& fabric() const { return fabric_; }
 
  private:
-  /// A node of a target, the word by which complaints call it, and the only port to read.
-  struct ChosenNode {
-    subnet::NodeIndex node;
-    std::string word{};
-    std::optional<std::uint8_t> port{};
-  };
   async::Task<std::vector<ChosenNode>> find_targets();
-  void add_matches(std::vector<ChosenNode>& to, const TargetPort& pattern) const;
   void add_ports(const ChosenNode& chosen);
   mad::Transactor& transactor() { return raw_ ? raw_->on(session_.transactor()) : session_.transactor(); }
   phy::ReadingOptions reading_options();

@@ -130,7 +130,7 @@ class Query final : public Command {
       return names;
     });
     set.optional_operands();
-    set.target("TARGET", target_);
+    set.target_each("TARGET", target_);
     set.notes(method_list());
     set.number("-a --attribute-id", modifier_, "MODIFIER", "The attribute modifier of the request; zero by default.");
     set.value("-f --field", "FIELD=VALUE[,FIELD=VALUE]", "Give fields of the request a value; may be repeated.",
@@ -184,7 +184,7 @@ class Query final : public Command {
   /// The attribute modifier of a register is its number.
   void take_register(const StructInfo& info) {
     if (info.register_id < 0) return;
-    if (modifier_ != 0)
+    if (modifier_ != 0 && modifier_ != static_cast<std::uint32_t>(info.register_id))
       throw UsageError(fmt::format("-a is not for {}: its attribute modifier is {:#06x}", info.iba_name, info.register_id));
     modifier_ = static_cast<std::uint32_t>(info.register_id);
   }

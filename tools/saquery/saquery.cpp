@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -14,6 +15,7 @@
 #include "report/field_columns.hpp"
 #include "sa/record_types.hpp"
 #include "tools/frame/commands.hpp"
+#include "tools/frame/name_match.hpp"
 #include "tools/saquery/option_tables.hpp"
 #include "tools/saquery/two_ends.hpp"
 
@@ -28,7 +30,7 @@ std::string item_list() {
     text += fmt::format("    {}{}{}{}{}\n", type.name, type.alias.empty() ? "" : " ", type.alias, type.argument.empty() ? "" : "  ",
                         type.argument);
   }
-  return text + "A LID may be given as any TARGET, such as the name of its node.";
+  return text + "A LID may be given as any TARGET, such as the name of its node, or a pattern of\nnames: leaf[01-04].";
 }
 
 const QueryInfo& record_type(std::string_view word) { return sa::find_record_type(word, "ibtool help saquery"); }
@@ -148,7 +150,7 @@ class Saquery final : public Command {
     session.stack().require_sa();
     co_await session.prepare_sa();
     if (list_ == ListKind::records) {
-      co_await list_records(session, emit);
+      co_await list_each(session, emit);
     } else if (list_ == ListKind::managers) {
       if (table_.given()) throw UsageError(fmt::format("{} prints two lists: --format, --columns, --sort and --top are for one", chosen_));
       co_await list_managers(session, emit, fetch_records);
@@ -176,6 +178,21 @@ class Saquery final : public Command {
     return keys_of(RecordTable::columns_of(sa::Pattern(*record_type(item).info).answer(), Keys::hidden));
   }
 
+  /// The part of ARG or MEMBER=VALUE that is a LID, in whose place names may stand; empty if none is.
+  std::string_view lid_part(std::string_view word) const {
+    const sa::RecordType& type = record_type(record_.empty() ? words_.front() : record_);
+    const sa::Pattern pattern(type.info());
+    const std::size_t equals = word.find('=');
+    const std::string_view member =
+        equals != std::string_view::npos ? word.substr(0, equals) : type.members.substr(0, type.members.find_first_of("/ "));
+    const auto place = find_path(pattern.form(), member);
+    if (!place || place->field->kind != FieldKind::lid) return {};
+    if (equals != std::string_view::npos) return word.substr(equals + 1);
+    const std::size_t name_end = word.find_last_not_of("0123456789/");
+    const std::size_t tail = name_end == std::string_view::npos ? name_end : word.find('/', name_end);
+    return word.substr(0, tail);
+  }
+
   std::optional<std::string> first_word() const { return words_.empty() ? std::nullopt : std::optional(words_[0]); }
 
   /// Chooses the list of paths. Returns where `between` first stands in `text`.
@@ -195,6 +212,53 @@ class Saquery final : public Command {
       throw UsageError(fmt::format("{} takes no values of members, and neither --get nor --no-defaults", chosen_));
   }
 
+  /// The records; where a word has a pattern of names in the place of a LID, those of one node after the other.
+  async::Task<> list_each(Session& session, Emit& emit) {
+    const auto has_pattern = [this](const std::string& word) { return NameWord(std::string(lid_part(word))).is_pattern(); };
+    const auto first = words_.begin() + (record_.empty() && !words_.empty() ? 1 : 0);
+    const auto word = std::find_if(first, words_.end(), has_pattern);
+    if (word == words_.end()) {
+      co_await list_records(session, emit);
+      co_return;
+    }
+    if (std::find_if(word + 1, words_.end(), has_pattern) != words_.end()) throw UsageError("one word may be a pattern of names, not two");
+    const std::string whole = *word, pattern(lid_part(*word));
+    const std::size_t begin = whole.find(pattern);
+    mad::Result<sa::Nodes> found = co_await session.targets().nodes_called(pattern, Targets::NameRule::target);
+    sa::Nodes nodes = std::move(found).take();
+    if (nodes.records.empty()) throw UsageError(fmt::format("no node's name fits {}", in_quotes(pattern)));
+    std::ranges::stable_sort(nodes.records, {}, description_of);
+    emit.set_table_rows(table_rows(), true);
+    emit.begin_targets();
+    std::size_t listed = 0;
+    for (const sa::NodeRecord& node : nodes.records) {
+      *word = fmt::format("{}{}{}", whole.substr(0, begin), node.lid.value, whole.substr(begin + pattern.size()));
+      const bool is_listed = co_await list_of(session, emit, node);
+      if (is_listed) ++listed;
+    }
+    emit.end_targets();
+    if (listed < nodes.records.size()) emit.raise(listed == 0 ? Exit::failed : Exit::incomplete);
+  }
+
+  /// Returns whether the SA answered.
+  async::Task<bool> list_of(Session& session, Emit& emit, const sa::NodeRecord& node) {
+    const std::string name = description_of(node);
+    emit.begin_target(fmt::format("{} (LID {})", in_quotes(name), node.lid.value), name);
+    try {
+      co_await list_records(session, emit);
+    } catch (const UsageError&) {  // is one of each node
+      emit.text().withdraw();
+      throw;
+    } catch (const Error& error) {
+      emit.text().flush();
+      session.report(error);
+      emit.end_target(&error);
+      co_return false;
+    }
+    emit.end_target(nullptr);
+    co_return true;
+  }
+
   async::Task<> list_records(Session& session, Emit& emit) {
     const sa::Pattern pattern = co_await make_pattern(session);
     if (session.options().error_level() >= 1) announce(pattern, session.options().keys, emit);
@@ -211,26 +275,31 @@ class Saquery final : public Command {
   }
 
   async::Task<sa::Pattern> make_pattern(Session& session) {
-    if (record_.empty() && words_.empty()) record_ = "NodeRecord";
-    if (record_.empty()) {
-      record_ = words_[0];
-      words_.erase(words_.begin());
+    std::vector<std::string> words = words_;
+    std::string record = record_;
+    if (record.empty() && words.empty()) record = "NodeRecord";
+    if (record.empty()) {
+      record = words[0];
+      words.erase(words.begin());
     }
-    const QueryInfo& type = record_type(record_);
-    const Assignments assignments = take_assignments(words_);
-    const std::vector<std::string> given = words_;
-    const auto arguments = sa::take_argument(type, words_);
-    if (!words_.empty()) throw UsageError(fmt::format("Arguments {} are not understood.", list_text(words_)));
+    const QueryInfo& type = record_type(record);
+    const Assignments assignments = take_assignments(words);
+    const std::vector<std::string> given = words;
+    const auto arguments = sa::take_argument(type, words);
+    if (!words.empty())
+      throw UsageError(
+          fmt::format("{} takes no word {} here: a member is given as MEMBER=VALUE (ibtool help saquery)", type.name, in_quotes(words[0])));
     sa::Pattern pattern(*type.info);
     for (const auto& [member, text] : arguments) {
       const bool good = co_await match_argument(session, pattern, member, text);
       if (!good) throw UsageError(fmt::format("Argument {} did not match {}", in_quotes(given[0]), type.argument));
     }
+    Assignments between = ends_;
     if (source_to_destination_) {
       TwoEnds ends = co_await two_ends(session, *source_to_destination_);
-      ends_ = {{"SLID", std::move(ends.source)}, {"DLID", std::move(ends.destination)}};
+      between = {{"SLID", std::move(ends.source)}, {"DLID", std::move(ends.destination)}};
     }
-    for (const auto& [member, text] : ends_) {
+    for (const auto& [member, text] : between) {
       if (text.empty()) continue;
       const bool good = co_await match_argument(session, pattern, member, text);
       if (!good) throw UsageError(fmt::format("{} is neither an address nor the name of a node", in_quotes(text)));

@@ -193,7 +193,7 @@ class SetPortState final : public Command {
     const subnet::Port& port = subnet.port(chosen.end_port);
     const subnet::Node& node = subnet.node(port.node);
     const bool is_switch = node.kind() == subnet::NodeKind::sw;
-    if (!wanted.port && is_switch) throw UsageError(fmt::format("Need to have a port index for switch {}", to_text(port.guid)));
+    if (!wanted.port && is_switch) throw UsageError(fmt::format("{} is a switch: TARGET@PORT says which of its ports", to_text(port.guid)));
     chosen.number = wanted.port.value_or(port.number);
     if (chosen.number < 1 || chosen.number > node.info.num_ports)
       throw UsageError(fmt::format("{} has no port {}: its ports are 1 to {}", to_text(port.guid), chosen.number, node.info.num_ports));

@@ -91,7 +91,7 @@ class Sminfo final : public Command {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
     set.optional_operands();
-    set.target("TARGET", wanted_.target);
+    set.target_each("TARGET", wanted_.target);
     set.integer("ATTR_MOD", wanted_.modifier);
     set.notes(
         "With ATTR_MOD a SubnSet(SMInfo) follows, which requests the manager to hand over, stand by and the like (IBA 14.4.1).\n"

@@ -91,6 +91,8 @@ bool takes_port(const Operation& operation) {
          operation.run == sl_to_vl_tables || operation.run == vl_arbitration || operation.query->access == Access::port;
 }
 
+constexpr std::uint32_t last_port_modifier = 255;
+
 class Smpquery final : public Command {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
@@ -148,6 +150,8 @@ class Smpquery final : public Command {
     }
     if (table_.given()) throw UsageError("--format table and wide, --columns, --sort and --top are for the table of --all");
     if (operation_ == nullptr) operation_ = &find_operation(word_);
+    if (!always_names_node_ && takes_port(*operation_) && modifier_ > last_port_modifier)
+      throw UsageError(fmt::format("ATTR_MOD: {} is not the number of a port (0 to {})", modifier_, last_port_modifier));
     const Destination node = co_await session.smp_node(target_);
     session.stack().open();  // a device that cannot be opened is an error before the heading
     const OperationRun op{session, emit, node, *operation_->query, word_, modifier_, extended_, always_names_node_};

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "health/checks/evidence.hpp"
@@ -68,21 +69,20 @@ void find_zero_lids(const Input& input, Findings& findings) {
 }
 
 void find_duplicate_lids(const Input& input, Findings& findings) {
-  std::map<std::uint16_t, PortIndex> owners;
+  std::map<unsigned, std::vector<PortIndex>> owners;
   for (const PortIndex at : end_ports_in_use(input.subnet)) {
     const Lid base = input.subnet.lid(at);
     if (!base.is_unicast()) continue;
     const unsigned last = std::min<unsigned>(base.value + (1U << input.subnet.lmc(at)) - 1, last_unicast_lid);
-    PortIndex told = subnet::none;
-    for (unsigned lid = base.value; lid <= last; ++lid) {
-      const auto [owner, is_new] = owners.try_emplace(static_cast<std::uint16_t>(lid), at);
-      if (is_new || owner->second == told) continue;
-      told = owner->second;
-      Finding& finding = findings.emplace_back(on_ports(input.subnet, std::array{told, at}));
-      for (const std::size_t end : {0U, 1U})
-        finding.evidence.push_back(field_value("LID", end, {std::uint64_t{input.subnet.lid(end == 0 ? told : at).value}, {}}));
-      finding.detail = fmt::format("Both have LID {}.", lid);
-    }
+    for (unsigned lid = base.value; lid <= last; ++lid) owners[lid].push_back(at);
+  }
+  std::set<std::vector<PortIndex>> known;  // ports with an LMC share several LIDs
+  for (const auto& [lid, ports] : owners) {
+    if (ports.size() < 2 || !known.insert(ports).second) continue;
+    Finding& finding = findings.emplace_back(on_ports(input.subnet, ports));
+    for (std::size_t end = 0; end < ports.size(); ++end)
+      finding.evidence.push_back(field_value("LID", end, {std::uint64_t{input.subnet.lid(ports[end]).value}, {}}));
+    finding.detail = ports.size() == 2 ? fmt::format("Both have LID {}.", lid) : fmt::format("These {} have LID {}.", ports.size(), lid);
   }
 }
 
@@ -132,7 +132,7 @@ std::span<const Check> port_checks() {
       {"lid-duplicate",
        error,
        {},
-       "Two ports have one LID: packets for one of them come to the other.",
+       "Several ports have the same LID: packets for one of them reach another.",
        "See whether two subnet managers are masters (ibtool sminfo); then let one sweep anew.",
        find_duplicate_lids},
       {"lmc-mismatch",

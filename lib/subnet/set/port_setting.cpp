@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/error.hpp"
+#include "iba/dump.hpp"
 #include "iba/registry.hpp"
 #include "iba/wire.hpp"
 
@@ -69,13 +70,18 @@ void PortSetting::check(std::uint64_t value) const {
 
 void PortSetting::check(std::uint64_t value, const smp::PortInfo& info) const {
   if (!limit.empty() && value > value_of(info, limit))
-    throw UsageError(
-        fmt::format("The port does not take {} {}: its {} is {}", name, value, field_of(limit).iba_name, value_of(info, limit)));
+    throw UsageError(fmt::format("The port does not take {} {}: its {} is {}", name, words_of(value), field_of(limit).iba_name,
+                                 worded(field_of(limit), value_of(info, limit))));
   if (supported.empty() || (value != 0 && (value == all || value == off))) return;
   std::uint64_t bits = value_of(info, supported);
   if (is_ext_speed()) bits |= std::uint64_t{info.link_speed_ext_supported2} << upper_speeds;
   if ((value & ~bits) != 0)
-    throw UsageError(fmt::format("The port does not take {} {}: its {} is {}", name, value, field_of(supported).iba_name, bits));
+    throw UsageError(fmt::format("The port does not take {} {}: its {} is {}", name, words_of(value), field_of(supported).iba_name,
+                                 worded(field_of(supported), value_of(info, supported))));
+}
+
+std::string PortSetting::words_of(std::uint64_t value) const {
+  return is_ext_speed() && value >> upper_speeds != 0 ? std::to_string(value) : worded(descriptor(), value);
 }
 
 const PortSetting* find_port_setting(std::string_view name) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "iba-gen/smp.hpp"
@@ -32,6 +33,8 @@ struct PortSetting {
   void check(std::uint64_t value) const;
   /// Throws UsageError if a port with the PortInfo `info` does not accept `value`.
   void check(std::uint64_t value, const smp::PortInfo& info) const;
+  /// A value in words, for messages: "HDR (4)".
+  std::string words_of(std::uint64_t value) const;
 };
 
 /// The setting with the name `name`, or null.

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "mad/plain_text.hpp"
 #include "subnet/sweep/peer.hpp"
 
 namespace ib::subnet {
@@ -33,7 +34,7 @@ async::Task<std::string> name_of(mad::Transactor& transactor, Peer peer) {
   if (peer.info.lid.is_unicast()) co_return fmt::format("LID {}", peer.info.lid.value);
   const mad::Result<smp::PortInfo> port0 = co_await transactor.try_subn_get<smp::PortInfo>(peer.path);
   if (port0 && port0->lid.is_unicast()) co_return fmt::format("LID {}", port0->lid.value);
-  co_return to_text(peer.path);
+  co_return mad::target_text(peer.path);
 }
 
 /// The words of the message for the other end of the link.
@@ -46,7 +47,7 @@ async::Task<std::string> other_end(mad::Transactor& transactor, path::Path path,
     path::IbDrPath before = *directed;  // the route itself names the link
     const unsigned out_port = before.retreat();
     if (is_this_host(before)) co_return linked_here;
-    co_return fmt::format("use the other end of the link, port {} of {}", out_port, to_text(before));
+    co_return fmt::format("use the other end of the link, port {} of {}", out_port, mad::target_text(before));
   }
   const mad::Result<Peer> peer = co_await find_peer(transactor, path, node, port, info, from_sa);
   if (!peer) co_return "use the other end of the link, which did not say what it is";
@@ -80,7 +81,7 @@ async::Task<> check_way_in(mad::Transactor& transactor, path::Path path, smp::No
   const unsigned number = port != 0 ? port : local_port(node, info);
   const std::string instead = co_await other_end(transactor, path, node, number, info, from_sa);
   throw UsageError(fmt::format("Port {} of {} is on the way to it: once it is disabled, nothing can enable it again; {}", number,
-                               to_text(path), instead));
+                               mad::target_text(path), instead));
 }
 
 }  // namespace ib::subnet

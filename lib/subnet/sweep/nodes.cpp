@@ -39,13 +39,19 @@ async::Task<> Sweep::look_beyond(PortIndex from) {
     fail_beyond(Failure::Kind::hop_limit, from, "The node is more than " + std::to_string(options_.max_hops) + " hops away.");
     co_return;
   }
-  Answer answer = co_await ask_beyond(from, mad::asked);
+  const bool is_trial = begins_at_lid() && combined_ != Trust::works;
+  Answer answer = co_await ask_beyond(from, mad::asked, is_trial);
   if (answer) {
     arrived(from, smp::NodeInfo::unpack(answer->payload()));
     co_return;
   }
   stats_.add("no answer from beyond a port");
-  if (subnet_.port(from).peer == none) fail(node, number, true, "NodeInfo", 0, answer);
+  if (subnet_.port(from).peer != none) co_return;
+  if (is_trial && tries_in_vain(answer)) {
+    unsure_.push_back({from, std::move(answer)});
+  } else {
+    fail(node, number, true, "NodeInfo", 0, answer);
+  }
 }
 
 void Sweep::arrived(PortIndex from, const smp::NodeInfo& info) {

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "sa/links.hpp"
+#include "subnet/sweep/trial.hpp"
 
 namespace ib::subnet {
 namespace {
@@ -21,7 +22,7 @@ std::optional<path::IbDrPath> route_beyond(const path::Path& path, const smp::No
     path::IbDrPath route;
     static_cast<path::IbPath&>(route) = path.ib();
     route.dr_slid = route.slid;
-    route.retries = 0;  // only a trial: not every fabric supports such routes
+    make_trial(route);
     return route.advance(static_cast<std::uint8_t>(port));
   }
   if (forwards || directed->hops == 0) return directed->advance(static_cast<std::uint8_t>(port));
@@ -29,6 +30,11 @@ std::optional<path::IbDrPath> route_beyond(const path::Path& path, const smp::No
   path::IbDrPath route = *directed;
   route.retreat();
   return route;
+}
+
+void take_times(path::Path& to, const path::Path& from) {
+  to.ib().retries = from.ib().retries;
+  to.ib().timeout = from.ib().timeout;
 }
 
 /// Finds the peer by requests to the node at the end of `route`.
@@ -42,7 +48,7 @@ async::Task<Result<Peer>> from_route(mad::Transactor& transactor, path::Path pat
     if (!beyond) co_return beyond.shared_error();
     port = beyond->local_port_num;  // the port that received the request
   }
-  route.ib().retries = path.ib().retries;
+  take_times(route, path);
   const Result<smp::PortInfo> info = co_await transactor.try_subn_get<smp::PortInfo>(route, port);
   if (!info) co_return info.shared_error();
   co_return Peer{route, port, *info};
@@ -83,7 +89,9 @@ async::Task<Result<Peer>> find_peer(mad::Transactor& transactor, path::Path path
       if (peer || path.directed() != nullptr || !mad::tries_in_vain(peer.error())) co_return peer;
       const Result<Peer> linked = co_await from_link_record(transactor, path, port, info.lid);
       if (linked) co_return linked;
-      co_return peer;
+      path::Path again = *route;
+      again.ib().timeout = path.ib().timeout;
+      co_return co_await from_route(transactor, path, std::move(again));
     }
   }
   co_return co_await from_link_record(transactor, path, port, info.lid);

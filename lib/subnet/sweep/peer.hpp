@@ -18,7 +18,8 @@ struct Peer {
 
 /// The peer of port `port` of the node at `path`. `node` and `info` are the NodeInfo and PortInfo that the node answered. The NodeInfo of
 /// the peer is requested by the directed route extended through the port. For a node that forwards no SMPs, the route is shortened by one
-/// hop instead. If the node is addressed by LID and no directed route from there is possible or answered, the link is queried from the SA.
+/// hop instead. If the node is addressed by LID and no directed route from there is possible or answered (trial.hpp), the link is queried
+/// from the SA; if the SA does not know it either, the route gets one try more, of the usual time.
 /// With `from_sa` it is queried from the SA at once. Throws Error if the SA contradicts itself.
 async::Task<mad::Result<Peer>> find_peer(mad::Transactor& transactor, path::Path path, smp::NodeInfo node, unsigned port,
                                          smp::PortInfo info, bool from_sa = false);

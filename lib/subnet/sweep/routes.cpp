@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The routes of requests to a node. Directed routes always work. LID routing takes less work in the switches on the path, but
 // forwarding tables may be outdated. Not every fabric supports a directed route that starts at a LID ("combined", IBA 14.2.2).
-// The first such request is a trial. During the trial, and after it has failed, other requests use plain directed routes.
+// The first such request is a trial. During the trial, and after it has failed, other requests use plain directed routes. If the sweep
+// begins at a LID, there are no other routes: the requests beyond its ports are trials until one is answered.
 #include <algorithm>
-#include <chrono>
 
 #include "subnet/model/port_paths.hpp"
 #include "subnet/sweep/sweep.hpp"
+#include "subnet/sweep/trial.hpp"
 
 namespace ib::subnet {
 namespace {
 
 constexpr mad::Reason fallback = "routing by LID did not work";
-constexpr path::Duration trial_timeout = std::chrono::milliseconds(100);
 constexpr unsigned max_combined_trials = 3, max_lid_refusals = 8;
 
 }  // namespace
@@ -74,10 +74,7 @@ path::Path Sweep::combined_beyond(PortIndex from, bool trial) const {
   const path::Path to_node = lid_path(subnet_.port(from).node);
   path::IbDrPath path = route_from(to_node);
   path.route[++path.hops] = subnet_.port(from).number;
-  if (trial) {  // one short try: without an answer, directed routes are used
-    path.retries = 0;
-    path.timeout = std::min(path.timeout.value_or(trial_timeout), trial_timeout);
-  }
+  if (trial) make_trial(path);  // without an answer, directed routes are used
   return path;
 }
 
@@ -135,22 +132,42 @@ async::Task<Sweep::Answer> Sweep::ask_beyond_by_lid(PortIndex from, bool trial, 
   if (!trial) co_return answer;
   if (answer || ++combined_trials_ == max_combined_trials) {
     combined_ = Trust::fails;
-    notice("Directed routes that start at a LID are not answered: going on by directed routes alone.");
+    notice("Directed routes that start at a LID are not answered: going on by directed routes from here.");
   } else {
     combined_ = Trust::untried;  // perhaps only that port is dead
   }
   co_return answer;
 }
 
-async::Task<Sweep::Answer> Sweep::ask_beyond(PortIndex from, mad::Reason reason) {
+async::Task<Sweep::Answer> Sweep::ask_beyond(PortIndex from, mad::Reason reason, bool trial) {
   const NodeIndex node = subnet_.port(from).node;
   if (has_usable_lid(node) && subnet_.node(node).kind() == NodeKind::sw && (combined_ == Trust::untried || combined_ == Trust::works)) {
-    const bool trial = combined_ == Trust::untried;
-    if (trial) combined_ = Trust::trying;
-    co_return co_await ask_beyond_by_lid(from, trial, reason);
+    const bool is_first = combined_ == Trust::untried;
+    if (is_first) combined_ = Trust::trying;
+    co_return co_await ask_beyond_by_lid(from, is_first, reason);
   }
   std::optional<path::Path> path = directed_beyond(from);
-  co_return co_await call(std::move(*path), smp::NodeInfo::attribute_id, 0, reason);
+  if (trial) make_trial(path->ib());
+  Answer answer = co_await call(std::move(*path), smp::NodeInfo::attribute_id, 0, reason);
+  if (answer && begins_at_lid()) combined_ = Trust::works;
+  co_return answer;
+}
+
+/// Looks once more beyond the ports beyond which a trial was not answered, if another one was. Else these routes are not answered here, or
+/// there are no nodes.
+async::Task<> Sweep::end_trials() {
+  const std::vector<Unsure> unsure = std::exchange(unsure_, {});
+  for (const Unsure& trial : unsure) {
+    const Port& port = subnet_.port(trial.from);
+    if (port.peer != none) continue;
+    if (combined_ == Trust::works) {
+      queue({What::beyond, port.number, true, level_beyond(port.node), trial.from});
+    } else {
+      fail(port.node, port.number, true, "NodeInfo", 0, trial.answer);
+    }
+  }
+  pump();
+  co_await group_.join();
 }
 
 }  // namespace ib::subnet

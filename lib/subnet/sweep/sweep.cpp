@@ -49,6 +49,7 @@ async::Task<Discovered> Sweep::run() {
   co_await ask_start();
   pump();
   co_await group_.join();
+  if (!unsure_.empty()) co_await end_trials();
   co_await retry_silent_nodes();
   co_await name_failed_nodes();
   sort(failures_, subnet_);

@@ -47,6 +47,11 @@ class Sweep {
     mad::Reason reason;
   };
   enum class Trust : std::uint8_t { untried, trying, works, fails };
+  /// A trial beyond a port that was not answered.
+  struct Unsure {
+    PortIndex from{};
+    Answer answer;
+  };
 
   /// The state of reading one node.
   struct Reading {
@@ -157,7 +162,9 @@ class Sweep {
   async::Task<Answer> call(path::Path path, std::uint16_t attribute, std::uint32_t modifier, mad::Reason reason,
                            mad::Responder* responder = nullptr);
   async::Task<Answer> ask_node(NodeIndex node, std::uint16_t attribute, std::uint32_t modifier, mad::Reason reason);
-  async::Task<Answer> ask_beyond(PortIndex from, mad::Reason reason);
+  bool begins_at_lid() const { return start_.directed() == nullptr; }
+  async::Task<Answer> ask_beyond(PortIndex from, mad::Reason reason, bool trial = false);
+  async::Task<> end_trials();
   async::Task<Answer> ask_beyond_by_lid(PortIndex from, bool trial, mad::Reason reason);
   void notice(std::string_view line) const;
 
@@ -196,6 +203,7 @@ class Sweep {
   unsigned looks_again_left_;
 
   Trust combined_{};
+  std::vector<Unsure> unsure_;
   unsigned combined_trials_{}, lid_refusals_{};
   bool lids_work_ = true;
   bool node_limit_told_{};

@@ -76,6 +76,15 @@ TEST_CASE("lid-duplicate: two ports with a LID in common, by their LMC too") {
   const Diagnosis diagnosis = same.examine();
   REQUIRE(Patient::checks_of(diagnosis) == Found{"lid-duplicate"});
   CHECK(diagnosis.findings.front().ends.size() == 2);
+  CHECK(diagnosis.findings.front().detail.starts_with("Both have LID "));
+
+  Patient three;
+  for (const auto host : {Patient::host1, Patient::host3}) three.info(host, 1).lid = three.info(Patient::host2, 1).lid;
+  three.sweep();
+  const Diagnosis of_three = three.examine();
+  REQUIRE(Patient::checks_of(of_three) == Found{"lid-duplicate"});
+  CHECK(of_three.findings.front().ends.size() == 3);
+  CHECK(of_three.findings.front().detail.starts_with("These 3 have LID "));
 
   for (const auto& [lid, is_found] : {std::pair{std::uint16_t{33}, true}, {std::uint16_t{34}, false}}) {
     Patient range;

@@ -59,6 +59,8 @@ TEST_CASE("every form of a target is read", "[path]") {
   CHECK(host.spec("0002:c903:0000:14e1") == "IBPath(end_port='ibsim0/1', DGID=GID('fe80::2:c903:0:14e1'))");
   CHECK(host.spec("0002c903000014e1") == "IBPath(end_port='ibsim0/1', DGID=GID('fe80::2:c903:0:14e1'))");
   CHECK(host.spec("0x0002c903000014e1") == "IBPath(end_port='ibsim0/1', DGID=GID('fe80::2:c903:0:14e1'))");
+  for (const char* text : {"00:02:c9:03:00:00:14:e1", "s-0002c903000014e1", "H-0002:c903:0000:14e1", "R-0x0002c903000014e1"})
+    CHECK(host.spec(text) == "IBPath(end_port='ibsim0/1', DGID=GID('fe80::2:c903:0:14e1'))");
   CHECK(host.spec("0,") == dr("0:"));
   CHECK(host.spec("0,1") == dr("0:1:"));
   CHECK(host.spec("0,1,7,2,") == dr("0:1:7:2:"));
@@ -85,10 +87,13 @@ TEST_CASE("options say what a target is", "[path]") {
 
 TEST_CASE("what is no target is refused with the reason", "[path]") {
   const Host host;
-  for (const std::string text :
-       {"zzz", "1:2", "70000", "0", "65535", "0xc000", "-1", "", " ", "1 2", "fe80::1%a%b", "0x12345678901234567", "0x", "1.5", "::g"}) {
+  for (const std::string text : {"zzz", "1:2", "-1", "", " ", "1 2", "fe80::1%a%b", "0x12345678901234567", "0x", "1.5", "::g"}) {
     CAPTURE(text);
     CHECK_THROWS_WITH(host.parse(text), "'" + text + "' is not a valid end port address (GID, port GUID or LID)");
+  }
+  for (const std::string text : {"70000", "0", "65535", "0xc000"}) {
+    CAPTURE(text);
+    CHECK_THROWS_WITH(host.parse(text), "'" + text + "' cannot be the LID of a port: those are 1 to 49151");
   }
   for (const std::string text :
        {"1,2", "0,300", "0,255", "0,x", ",", "0,,1", "0,1,,", "0,-1", "0,1.5", "0,99999999999999999999999", "0,1:2"}) {
@@ -96,7 +101,8 @@ TEST_CASE("what is no target is refused with the reason", "[path]") {
     CHECK_THROWS_WITH(host.parse(text), "Invalid DR path specification '" + text + "'");
   }
   CHECK_THROWS_WITH(host.parse("zzz%ibsim0/1"), "'zzz' is not a valid GID");
-  CHECK_THROWS_WITH(host.parse("fe80::1%nosuch"), "Could not find 'nosuch': RDMA device 'nosuch' not found");
+  CHECK_THROWS_WITH(host.parse("fe80::1%nosuch"),
+                    "Could not find 'nosuch': RDMA device 'nosuch' not found (here: ibsim0/1, mlx5_1/1, mlx5_1/2)");
   CHECK_THROWS_WITH(host.parse("\x1b[2J"), "'\\x1b[2J' is not a valid end port address (GID, port GUID or LID)");
   CHECK_THROWS_WITH(parse_target("fe80::1%ibsim0"), "Could not find 'ibsim0': No InfiniBand device here");
   CHECK_THROWS_AS(host.parse("zzz"), ib::UsageError);

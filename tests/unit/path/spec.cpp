@@ -119,7 +119,7 @@ TEST_CASE("what is no spec is refused with python-rdma's words", "[spec]") {
   CHECK_THROWS_WITH(parse_spec("IBPath(has_grh=2)"), "'has_grh'='2' is out of range (0 to 1)");
   CHECK_THROWS_WITH(parse_spec("IBPath(DGID=zz)"), "'zz' is not a valid GID");
   CHECK_THROWS_WITH(parse_spec("IBPath(end_port=nosuch, DLID=1)", &host.devices),
-                    "Could not find 'nosuch': RDMA device 'nosuch' not found.");
+                    "Could not find 'nosuch': RDMA device 'nosuch' not found (here: ibsim0/1)");
   CHECK_THROWS_WITH(parse_spec("IBDRPath(drPath=1:2)"), "Invalid DR path specification '1:2'");
   CHECK_THROWS_WITH(parse_spec("IBDRPath(drPath=0)"), "Invalid DR path specification '0'");
   for (const std::string text : {"", "(", ")", "()", "(DLID=1)", "IBPath", "IBPath(", "IBPath()", "IBPath( )", "IBPath(DLID)",

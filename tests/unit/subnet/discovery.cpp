@@ -106,6 +106,43 @@ TEST_CASE("by LID the same is found") {
   CHECK(fell_back != fabric.network.combined_routes);
 }
 
+TEST_CASE("a sweep that begins at a LID tries the routes from there shortly, and for long only where they work") {
+  FakeFabric fabric = torus(3);
+  Swept swept(fabric);
+  path::IbPath start;
+  start.end_port = &fabric.end_port();
+  start.dlid = Lid{1};
+  start.slid = fabric.end_port().lid;
+  start.dqpn = start.sqpn = Qpn{0};
+  start.qkey = 0;
+  DiscoverOptions options;
+  options.radius = 1;
+  const auto sweep = [&] {
+    const async::Time begun = swept.clock.now();
+    swept.loop.run(Swept::sweep(swept, start, options));
+    return swept.clock.now() - begun;
+  };
+  SECTION("they work") {
+    CHECK(sweep() < std::chrono::milliseconds(50));
+    CHECK(swept.subnet.nodes().size() == 6);
+    CHECK(swept.failures.empty());
+  }
+  SECTION("none is answered") {
+    fabric.network.combined_routes = false;
+    CHECK(sweep() < std::chrono::milliseconds(500));
+    CHECK(swept.subnet.nodes().size() == 1);
+    CHECK(swept.failures.size() == 5);
+    CHECK(swept.failed(Failure::Kind::no_answer) == 5);
+  }
+  SECTION("one node is silent") {
+    constexpr FakeFabric::NodeId neighbour = 3;
+    fabric.node(neighbour).faults.silent = true;
+    CHECK(sweep() > std::chrono::milliseconds(500));
+    CHECK(swept.subnet.nodes().size() == 5);
+    CHECK(swept.failed(Failure::Kind::no_answer) == 1);
+  }
+}
+
 TEST_CASE("what is not wanted is not asked for, and the plan says so") {
   FakeFabric fabric = torus(3);
   fabric.link(0, 6, fabric.add_router(0xa000, 1, "a router"), 1);

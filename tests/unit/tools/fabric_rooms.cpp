@@ -119,7 +119,7 @@ TEST_CASE_METHOD(Fabric, "ibprintca wants a GUID or -l, not both") {
   CHECK_THAT(ibtool(fabric, {"ibprintca", "0x300"}).out, contains("0000:0000:0000:0300"));
   CHECK_THAT(ibtool(fabric, {"ibprintca"}).err, contains("TARGET is missing"));
   CHECK(ibtool(fabric, {"ibprintca", "-l", "0x300"}).status == 2);
-  CHECK_THAT(ibtool(fabric, {"ibprintca", "zz"}).err, contains("no node is called so"));
+  CHECK_THAT(ibtool(fabric, {"ibprintca", "zz"}).err, contains("no node is called 'zz'"));
 }
 
 namespace {

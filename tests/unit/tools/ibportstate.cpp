@@ -218,10 +218,10 @@ TEST_CASE_METHOD(Ports, "what no port takes is refused before anything is sent")
 }
 
 TEST_CASE_METHOD(Ports, "what this port does not take is refused before anything is set") {
-  CHECK_THAT(refused({"1", "3", "speed", "8"}), contains("its linkSpeedSupported is 7"));
-  CHECK_THAT(refused({"1", "3", "width", "4"}), contains("its linkWidthSupported is 3"));
-  CHECK_THAT(refused({"1", "3", "vls", "5"}), contains("its VLCap is 4"));
-  CHECK_THAT(refused({"1", "3", "mtu", "5"}), contains("its MTUCap is 4"));
+  CHECK_THAT(refused({"1", "3", "speed", "8"}), contains("its linkSpeedSupported is SDR or DDR or QDR (7)"));
+  CHECK_THAT(refused({"1", "3", "width", "4"}), contains("its linkWidthSupported is 1x or 4x (3)"));
+  CHECK_THAT(refused({"1", "3", "vls", "5"}), contains("its VLCap is VL0-7 (4)"));
+  CHECK_THAT(refused({"1", "3", "mtu", "5"}), contains("its MTUCap is 2048 (4)"));
   CHECK_THAT(refused({"1", "0", "disable"}), contains("Port 0 of a switch has no link"));
 }
 

@@ -114,7 +114,7 @@ TEST_CASE_METHOD(Site, "a name that the SA does not list is found by a sweep") {
   const Outcome seen = ibtool(fabric, {"smpquery", "NI", "other"});
   CAPTURE(seen.err);
   CHECK_THAT(seen.out, contains("0000:0000:0000:0500"));
-  CHECK_THAT(ibtool(fabric, {"smpquery", "NI", "othr"}).err, contains("no node is called so: did you mean 'other'?"));
+  CHECK_THAT(ibtool(fabric, {"smpquery", "NI", "othr"}).err, contains("no node is called 'othr': did you mean 'other'?"));
 }
 
 TEST_CASE_METHOD(Site, "what sets takes no glob, range, other form of a host, fragment or nearest name") {

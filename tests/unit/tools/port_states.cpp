@@ -84,7 +84,7 @@ TEST_CASE_METHOD(Twice, "set_port_state refuses what can not be meant") {
     CHECK(fabric.sets.empty());
     return outcome.err;
   };
-  CHECK_THAT(complaint({"--disable", "1"}), contains("Need to have a port index for switch 0000:0000:0000:0100"));
+  CHECK_THAT(complaint({"--disable", "1"}), contains("0000:0000:0000:0100 is a switch: TARGET@PORT"));
   CHECK_THAT(complaint({"--disable", "1@9"}), contains("0000:0000:0000:0100 has no port 9: its ports are 1 to 4"));
   CHECK_THAT(complaint({"--disable", "1@0"}), contains("has no port 0"));
   CHECK_THAT(complaint({"--disable", "1@x"}), contains("Invalid command line argument #1 '1@x'"));

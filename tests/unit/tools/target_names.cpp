@@ -70,7 +70,7 @@ struct Named {
           "'leaf 12' (0000:0000:0000:0200): type a whole name in quotes, or a GUID\n");
     const auto unknown = ibtool(fabric, {"smpquery", "NI", "node99"});
     CHECK(unknown.status == 2);
-    CHECK_THAT(unknown.err, contains("'node99' is not a valid end port address (GID, port GUID or LID), and no node is called so"));
+    CHECK_THAT(unknown.err, contains("no node is called 'node99'"));
   }
 };
 
@@ -122,9 +122,9 @@ TEST_CASE_METHOD(Named, "NAME@PORT, and wrong addresses that are no names") {
   CHECK_THAT(planned.out + planned.err, contains("0000:0000:0000:0200"));
   for (const char* word : {"0xc000", "70000", "1:2", "0,300", "IBPath(nosuch=1)"}) {
     fabric.network.gmp = nullptr;  // nobody is asked
-    CHECK_THAT(ibtool(fabric, {"smpquery", "NI", word}).err, starts_with("E: Invalid command line argument #2") && !contains("called so"));
+    CHECK_THAT(ibtool(fabric, {"smpquery", "NI", word}).err, starts_with("E: Invalid command line argument #2") && !contains("is called"));
   }
-  CHECK_THAT(ibtool(fabric, {"smpquery", "-L", "NI", "leaf 1"}).err, !contains("called so"));
+  CHECK_THAT(ibtool(fabric, {"smpquery", "-L", "NI", "leaf 1"}).err, !contains("is called"));
 }
 
 TEST_CASE_METHOD(Named, "names stand in files of targets too") {
@@ -138,7 +138,7 @@ TEST_CASE_METHOD(Named, "names stand in files of targets too") {
   std::ofstream(file) << "here nobody\n";
   const auto unknown = ibtool(fabric, {"ibtracert", "--ports-file", file});
   CHECK(unknown.status == 2);
-  CHECK_THAT(unknown.err, contains("no node is called so"));
+  CHECK_THAT(unknown.err, contains("no node is called 'nobody'"));
 }
 
 TEST_CASE_METHOD(Named, "a name is looked up only when all operands are right") {
@@ -208,9 +208,63 @@ TEST_CASE_METHOD(Named, "a command that reads takes a pattern, and runs once for
   CHECK_THAT(table.out, starts_with("target,"));
 }
 
+TEST_CASE_METHOD(Named, "every command that can read several nodes takes a pattern") {
+  const FakeSa sa(fabric);
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{{"ibportstate", "leaf*", "2"},
+                                                                                     {"query", "SubnGet", "SMPNodeInfo", "leaf*"},
+                                                                                     {"ibtracert", "leaf*"},
+                                                                                     {"ibtracert", "leaf*", "here"},
+                                                                                     {"saquery", "NR", "leaf*"},
+                                                                                     {"saquery", "PIR", "leaf*/2"},
+                                                                                     {"saquery", "PIR", "endportLID=leaf*"},
+                                                                                     {"saquery", "PR", "DLID=leaf*"}}) {
+    CAPTURE(words);
+    const auto done = ibtool(fabric, words);
+    INFO(done.err);
+    CHECK(done.status == 0);
+    CHECK_THAT(done.out, starts_with("'leaf 1' (LID 1):\n") && contains("\n\n'leaf 12' (LID 2):\n"));
+  }
+  CHECK(count(ibtool(fabric, {"saquery", "PIR", "leaf*/2"}).out, "PortInfoRecord dump:") == 2);
+  const auto two = ibtool(fabric, {"saquery", "LR", "leaf*/1", "leaf*"});
+  CHECK(two.status == 2);
+  CHECK_THAT(two.err, contains("one word may be a pattern of names, not two"));
+  const auto endless = ibtool(fabric, {"ibping", "leaf*"});
+  CHECK(endless.status == 2);
+  CHECK_THAT(endless.err, contains("-c COUNT"));
+}
+
+TEST_CASE_METHOD(Named, "commands that read the whole fabric show the nodes that patterns fit") {
+  const FakeSa sa(fabric);
+  const auto switches = ibtool(fabric, {"ibprintswitch", "*1", "leaf?12", "here"});
+  CHECK(switches.status == 3);
+  CHECK_THAT(switches.err, contains("'here' (LID 3) is a channel adapter, not a switch"));
+  const auto both = ibtool(fabric, {"ibprintswitch", "*1*", "0000:0000:0000:0200"});
+  INFO(both.err);
+  CHECK(both.status == 0);
+  CHECK(count(both.out, "\nswitchguid=") == 3);
+  CHECK_THAT(ibtool(fabric, {"ibprintca", "leaf*"}).err, contains("No node whose name fits 'leaf*' is a channel adapter"));
+  const auto rows = [&](const std::vector<std::string>& targets) {
+    std::vector<std::string> words{"ibcheckstate", "--format", "csv"};
+    words.insert(words.end(), targets.begin(), targets.end());
+    const auto done = ibtool(fabric, words);
+    INFO(done.err);
+    return count(done.out, "\r\n") - 1;
+  };
+  CHECK(rows({"leaf*"}) == 10);
+  CHECK(rows({"leaf*/2"}) == 2);
+  CHECK(rows({"leaf?1", "node07/2"}) == 6);
+  CHECK(rows({"4"}) == 1);
+  CHECK_THAT(ibtool(fabric, {"ibcheckstate", "spine*"}).err, contains("no node's name fits 'spine*'"));
+  CHECK_THAT(ibtool(fabric, {"ibcheckwidth", "99"}).err, contains("99"));
+}
+
 TEST_CASE_METHOD(Named, "a pattern: a node that fails is reported and the others are read") {
   const FakeSa sa(fabric);
   fabric.node(far).faults.silent = true;
+  CHECK_THAT(ibtool(fabric, {"smpquery", "NI", "leaf 13"}).err,
+             contains("no node is called 'leaf 13'") && contains(" (parts of the fabric did not answer: ibtool health)"));
+  CHECK_THAT(ibtool(fabric, {"smpquery", "NI", "nosuch*"}).err,
+             contains("no node's name fits 'nosuch*' (parts of the fabric did not answer: ibtool health)"));
   const auto half = ibtool(fabric, {"smpquery", "NI", "leaf*"});
   CHECK(half.status == 4);
   CHECK_THAT(half.err, starts_with("E: No answer from 'leaf 12' (LID 2) about NodeInfo ("));
@@ -228,10 +282,16 @@ TEST_CASE_METHOD(Named, "a pattern: a node that fails is reported and the others
 
 TEST_CASE_METHOD(Named, "what sets takes no pattern, and a reset of counters by a pattern is refused") {
   const FakeSa sa(fabric);
-  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{{"ibportstate", "leaf*", "1", "disable"},
-                                                                                     {"ibclearerrors", "leaf*"},
-                                                                                     {"perfquery", "-R", "leaf*", "1"},
-                                                                                     {"set_guid", "leaf*", "1", "5"}}) {
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"ibportstate", "leaf*", "1", "disable"},
+                                             {"ibclearerrors", "leaf*"},
+                                             {"perfquery", "-R", "leaf*", "1"},
+                                             {"ibportstate", "leaf*", "2", "speed", "1"},
+                                             {"query", "SubnSet", "SMPPortInfo", "leaf*"},
+                                             {"sminfo", "leaf*", "1"},
+                                             {"ibccconfig", "CongestionKeyInfo", "leaf*", "0", "0", "0", "0"},
+                                             {"set_port_state", "--disable", "leaf*/2"},
+                                             {"set_guid", "leaf*", "1", "5"}}) {
     CAPTURE(words.front());
     CHECK(ibtool(fabric, words).status != 0);
     CHECK(fabric.sets.empty());
@@ -265,7 +325,7 @@ TEST_CASE_METHOD(Named, "--src-to-dst divides where both parts are targets") {
   CHECK(several.status == 2);
   CHECK(several.err ==
         "E: --src-to-dst: 'leaf:1:beef' can be divided in several ways: 'leaf' to '1:beef', or 'leaf:1' to 'beef': give LIDs\n");
-  CHECK_THAT(ibtool(fabric, {"saquery", "--src-to-dst", "here:nobody"}).err, contains("no node is called so"));
+  CHECK_THAT(ibtool(fabric, {"saquery", "--src-to-dst", "here:nobody"}).err, contains("no node is called 'nobody'"));
 }
 
 TEST_CASE_METHOD(Named, "saquery finds nodes by name as targets are found") {
