@@ -226,14 +226,14 @@ def pack_run(run):
             mask = f"({as_number(f, i)} & std::uint64_t{{{(1 << f.bits) - 1:#x}}})"
             terms.append(mask + (f" << {shift}" if shift else ""))
         value = " |\n                     ".join(terms)
-    return f"  wire::store<{size}>(p + {first // 8}, {value});\n"
+    return f"  store_bytes<{size}>(p + {first // 8}, {value});\n"
 
 
 def unpack_run(s, run):
     first, end = run[0][2], run[-1][2] + run[-1][0].bits
     size = (end - first) // 8
     out = ""
-    source = f"wire::load<{size}>(p + {first // 8})"
+    source = f"load_bytes<{size}>(p + {first // 8})"
     if len(run) > 1:
         out += f"  const std::uint64_t w{first // 8} = {source};\n"
     for f, i, at in run:
@@ -263,7 +263,7 @@ def pack_other(f):
         if f.kind == "struct":
             out += f"  {name}.pack(out.subspan({at}, {size}));\n" if size else ""
         elif f.kind in ("guid", "lid"):
-            out += f"  wire::store<{size}>(p + {at}, {name}.value);\n"
+            out += f"  store_bytes<{size}>(p + {at}, {name}.value);\n"
         else:
             out += f"  std::memcpy(p + {at}, {name}{'.bytes' if f.kind == 'gid' else ''}.data(), {size});\n"
     return out
@@ -278,9 +278,9 @@ def unpack_other(s, f):
         if f.kind == "struct":
             out += f"  v.{name} = {element_type(f, s.ns)}::unpack(in.subspan({at}, {size}));\n"
         elif f.kind == "guid":
-            out += f"  v.{name} = Guid{{wire::load<{size}>(p + {at})}};\n"
+            out += f"  v.{name} = Guid{{load_bytes<{size}>(p + {at})}};\n"
         elif f.kind == "lid":
-            out += f"  v.{name} = Lid{{static_cast<std::uint16_t>(wire::load<{size}>(p + {at}))}};\n"
+            out += f"  v.{name} = Lid{{static_cast<std::uint16_t>(load_bytes<{size}>(p + {at}))}};\n"
         else:
             out += f"  std::memcpy(v.{name}{'.bytes' if f.kind == 'gid' else ''}.data(), p + {at}, {size});\n"
     return out

@@ -58,14 +58,12 @@ class Tables:
         display = f.display or DISPLAY[f.kind]
         kind = "structure" if f.kind == "struct" else f.kind
         masks = self.masks.add(f"{text(member)}, {bit}" for _width, member, bit in f.member_masks or ())
-        return (f"{text(f.name)}, {text(f.iba)}, {text(f.legacy)}, {f.offset}, {f.bits}, {f.count}, FieldKind::{kind}, "
-                f"Display::{display}, {truth(f.reserved)}, {f.mask}, "
+        return (f"{text(f.name)}, {text(f.iba)}, {f.offset}, {f.bits}, {f.count}, FieldKind::{kind}, Display::{display}, "
+                f"{truth(f.reserved)}, {truth(f.meaning == 'counter')}, {truth(f.changes)}, {truth(f.secret == 'yes')}, "
+                f"{f.mask}, {f.mask_bits if f.mask >= 0 else 0}, "
                 f"{f'enums + {self.enum_rows[f.enumeration.qname]}' if f.enumeration else 'nullptr'}, "
-                f"{f'structs + {self.struct_rows[f.struct.qname]}' if f.struct else 'nullptr'}, {text(f.unit)}, "
-                f"{text(f.legacy_sa)}, {text(f.legacy_perf)}, {masks}, {text(f.was)}, "
-                f"{text(f.libibmad)}, LibibmadText::{f.dump or 'none'}, {f.libibmad_bits}, {f.libibmad_rank}, "
-                f"{f.mask_bits if f.mask >= 0 else 0}, {truth(f.secret == 'yes')}, {f.well_known}, "
-                f"{truth(f.meaning == 'counter')}, {truth(f.changes)}")
+                f"{f'structs + {self.struct_rows[f.struct.qname]}' if f.struct else 'nullptr'}, {text(f.unit)}, {masks}, "
+                f"{f.well_known}")
 
     def struct_row(self, s):
         first = len(self.fields.rows)
@@ -94,7 +92,8 @@ def tables(model):
     rows = made.definitions() + queries.definitions(model)
     out += "\nnamespace ib {\n\nnamespace detail::rows {\n\n" + rows + "\n}  // namespace detail::rows\n\n"
     out += "const detail::Tables& detail::tables() {\n"
-    out += "  static constexpr Tables tables{rows::structs, rows::indexed, rows::traps, rows::identities};\n  return tables;\n}\n\n"
+    out += ("  static constexpr Tables tables{rows::structs, rows::fields, rows::indexed, rows::traps, rows::identities};\n"
+            "  return tables;\n}\n\n")
     out += "detail::QueryRows detail::query_rows() { return {rows::queries, rows::query_words}; }\n\n"
     for s in model.structs:
         out += f"const StructInfo& {s.qname}::info() {{ return detail::rows::structs[{made.struct_rows[s.qname]}]; }}\n"

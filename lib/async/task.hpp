@@ -15,10 +15,12 @@
 #pragma once
 
 #include <coroutine>
+#include <cstddef>
 #include <exception>
 #include <utility>
 #include <variant>
 
+#include "async/frames.hpp"
 #include "async/loop.hpp"
 
 namespace ib::async {
@@ -38,6 +40,9 @@ class PromiseBase : public ReadyNode {
     }
     void await_resume() const noexcept {}
   };
+
+  static void* operator new(std::size_t size) { return allocate_frame(size); }
+  static void operator delete(void* frame, std::size_t size) noexcept { free_frame(frame, size); }
 
   std::suspend_always initial_suspend() const noexcept { return {}; }
   FinalAwaiter final_suspend() const noexcept { return {}; }

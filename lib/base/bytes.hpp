@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 
 namespace ib {
 
@@ -19,21 +20,30 @@ constexpr bool is_zero(Bytes bytes) {
   return std::ranges::all_of(bytes, [](std::uint8_t byte) { return byte == 0; });
 }
 
+/// Reads `N` ≤ 8 big-endian bytes at `p`, which must be readable. Without a loop, because compilers make one instruction of it then.
+template <std::size_t N>
+constexpr std::uint64_t load_bytes(const std::uint8_t* p) {
+  return [p]<std::size_t... At>(std::index_sequence<At...>) { return ((std::uint64_t{p[At]} << 8 * (N - 1 - At)) | ...); }
+  (std::make_index_sequence<N>());
+}
+
+/// Writes the low `N` ≤ 8 bytes of `value` big-endian at `p`, which must be writable.
+template <std::size_t N>
+constexpr void store_bytes(std::uint8_t* p, std::uint64_t value) {
+  [ p, value ]<std::size_t... At>(std::index_sequence<At...>) { ((p[At] = static_cast<std::uint8_t>(value >> 8 * (N - 1 - At))), ...); }
+  (std::make_index_sequence<N>());
+}
+
 /// Reads the big-endian unsigned integer at `p`. The caller guarantees sizeof(T) readable bytes.
 template <std::unsigned_integral T>
 constexpr T load_be(const std::uint8_t* p) {
-  T value = 0;
-  for (std::size_t i = 0; i < sizeof(T); ++i) value = static_cast<T>(static_cast<T>(value << (sizeof(T) > 1 ? 8 : 0)) | p[i]);
-  return value;
+  return static_cast<T>(load_bytes<sizeof(T)>(p));
 }
 
 /// Writes `value` big-endian at `p`. The caller guarantees sizeof(T) writable bytes.
 template <std::unsigned_integral T>
 constexpr void store_be(std::uint8_t* p, T value) {
-  for (std::size_t i = sizeof(T); i-- > 0;) {
-    p[i] = static_cast<std::uint8_t>(value);
-    if constexpr (sizeof(T) > 1) value = static_cast<T>(value >> 8);
-  }
+  store_bytes<sizeof(T)>(p, value);
 }
 
 }  // namespace ib

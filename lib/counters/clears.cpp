@@ -53,9 +53,8 @@ CounterClear clear_of(const PmaSupport& support, const CounterChoice& choice) {
 }
 
 async::Task<std::vector<PmaProblem>> clear_counters(subnet::SurveyPort port, std::uint8_t select, PmaSupport support,
-                                                    const ReadingPlan& plan, std::vector<const PmaReading*> read) {
+                                                    const ReadingPlan& plan, std::span<const PmaReading> read) {
   std::vector<PmaProblem> problems;
-  if (!plan.clear) co_return problems;
   const CounterClear masks = clear_of(support, plan.clear);
   const bool is_unread = plan.counts == ReadingPlan::Counts::none;
   struct Part {
@@ -69,7 +68,7 @@ async::Task<std::vector<PmaProblem>> clear_counters(subnet::SurveyPort port, std
                          Part{pm::PortCountersExt::info(), masks.port_counters_extended, true}};
   for (const Part& part : parts) {
     if (part.mask == 0) continue;
-    if (!is_unread && !std::ranges::all_of(read, [&](const PmaReading* reading) { return was_read(*reading, part.attribute); })) {
+    if (!is_unread && !std::ranges::all_of(read, [&](const PmaReading& reading) { return was_read(reading, part.attribute); })) {
       const auto value = co_await request_counters(port.transactor, port.path, part.attribute, select, plan.takes_any_select);
       if (!value && part.is_mandatory) problems.push_back({id_of(part.attribute), true, value.shared_error()});
       if (!value) continue;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "counters/readings.hpp"
@@ -22,9 +23,9 @@ struct CounterClear {
 };
 CounterClear clear_of(const PmaSupport& support, const CounterChoice& choice);
 
-/// Clears what `plan` says of one PortSelect: a port, or all ports. `read` are the readings of these ports. An attribute that was not read
-/// is read first, and is not cleared if that fails; unless the plan reads nothing. Returns the failed requests.
+/// Clears what `plan`, which clears, says of one PortSelect: a port, or all ports. `read` are the readings of these ports. An attribute
+/// that was not read is read first, and is not cleared if that fails; unless the plan reads nothing. Returns the failed requests.
 async::Task<std::vector<PmaProblem>> clear_counters(subnet::SurveyPort port, std::uint8_t select, PmaSupport support,
-                                                    const ReadingPlan& plan, std::vector<const PmaReading*> read);
+                                                    const ReadingPlan& plan, std::span<const PmaReading> read);
 
 }  // namespace ib::counters

@@ -8,6 +8,7 @@
 #include "counters/attributes.hpp"
 #include "counters/row.hpp"
 #include "iba-gen/pm.hpp"
+#include "iba/dialects.hpp"
 
 namespace ib::counters {
 namespace {
@@ -61,7 +62,8 @@ std::vector<CounterInfo> make_counter_infos() {
 
 bool is_named(const FieldInfo* field, std::string_view name) {
   if (field == nullptr) return false;
-  const std::array names{field->name, field->iba_name, field->libibmad_name, field->perfquery_name};
+  const FieldDialects words = dialects_of(*field);
+  const std::array names{field->name, field->iba_name, words.libibmad, words.perfquery};
   return std::ranges::any_of(names, [name](std::string_view known) { return equal_ignoring_case(known, name); });
 }
 

@@ -33,6 +33,7 @@ std::vector<subnet::PortIndex> countable_ports(const subnet::Subnet& subnet, sub
   const subnet::Node& node = subnet.node(at);
   const bool has_port0 = node.kind() == subnet::NodeKind::sw && node.has_switch_info && node.switch_info().enhanced_port0 != 0;
   std::vector<subnet::PortIndex> ports;
+  ports.reserve(node.slots);
   for (unsigned number = has_port0 ? 0 : 1; number < node.slots; ++number) {
     if (subnet.port(node.first_port + number).is_known()) ports.push_back(node.first_port + number);
   }
@@ -47,14 +48,12 @@ bool all_ports_read(const subnet::Subnet& subnet, const PmaNode& node) {
   return external >= of.info.num_ports && std::ranges::all_of(node.ports, &PmaReading::known);
 }
 
-async::Task<mad::Result<std::vector<std::uint8_t>>> request_counters(mad::Transactor& transactor, path::Path pma,
-                                                                     const StructInfo& attribute, std::uint8_t select,
-                                                                     bool takes_any_select) {
+async::Task<mad::Result<mad::Reply>> request_counters(mad::Transactor& transactor, const path::Path& pma, const StructInfo& attribute,
+                                                      std::uint8_t select, bool takes_any_select) {
   const std::array<std::uint8_t, 2> port_select{0, select};  // byte 1 of all attributes of a port
-  mad::Result<std::vector<std::uint8_t>> answer = co_await transactor.try_get(pma, attribute, 0, port_select);
-  if (!answer) co_return answer;
-  answer->resize(attribute.bytes);
-  if (!takes_any_select && answer->at(1) != select) co_return wrong_port(pma, attribute, select, *answer);
+  const mad::Request request = mad::attribute_request(pma, attribute, mad::method::get, 0, port_select);
+  mad::Result<mad::Reply> answer = co_await transactor.try_call(request);
+  if (answer && !takes_any_select && answer->payload()[1] != select) co_return wrong_port(pma, attribute, select, answer->payload());
   co_return answer;
 }
 

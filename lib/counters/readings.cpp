@@ -32,11 +32,10 @@ PmaReading start(subnet::PortIndex port, std::uint8_t select, const PmaSupport& 
 /// Reads an attribute into `reading`. Returns whether it was read; if not, the request is the last of the problems.
 async::Task<bool> take(PmaReading& reading, mad::Transactor& transactor, const path::Path& pma, const StructInfo& attribute,
                        bool takes_any_select) {
-  const mad::Result<std::vector<std::uint8_t>> answer =
-      co_await request_counters(transactor, pma, attribute, reading.select, takes_any_select);
+  const mad::Result<mad::Reply> answer = co_await request_counters(transactor, pma, attribute, reading.select, takes_any_select);
   const async::Loop& loop = co_await async::current_loop;
   if (answer) {
-    reading.row.take(reading.support, attribute, *answer, loop.now());
+    reading.row.take(reading.support, attribute, answer->payload(), loop.now());
   } else {
     reading.problems.push_back({static_cast<std::uint16_t>(attribute.attribute_id), false, answer.shared_error()});
   }
@@ -380,9 +379,8 @@ class PortReader {
     co_await fill(reading, port.transactor, port.path, plan_);
     const MadFailure error = reading.known() ? nullptr : reading.problems.back().error;
     node.all = std::move(reading);
-    std::vector<const PmaReading*> read(1, &*node.all);
-    if (node.all->known() && !ports_are_wanted(node))
-      node.clear_problems = co_await clear_counters(port, subnet::all_ports, *support, plan_, std::move(read));
+    if (plan_.clear && node.all->known() && !ports_are_wanted(node))
+      node.clear_problems = co_await clear_counters(port, subnet::all_ports, *support, plan_, std::span(&*node.all, 1));
     co_return error;
   }
 
@@ -406,9 +404,8 @@ class PortReader {
     PmaReading reading = start(port.index, port.number, node.support);
     co_await fill(reading, port.transactor, port.path, plan_);
     if (!reading.known()) co_return reading.problems.back().error;
-    if (!node.support.all_port_select()) {
-      std::vector<const PmaReading*> read(1, &reading);
-      std::vector<PmaProblem> problems = co_await clear_counters(port, port.number, reading.support, plan_, std::move(read));
+    if (plan_.clear && !node.support.all_port_select()) {
+      std::vector<PmaProblem> problems = co_await clear_counters(port, port.number, reading.support, plan_, std::span(&reading, 1));
       std::ranges::move(problems, std::back_inserter(reading.problems));
     }
     node.ports[at] = std::move(reading);
@@ -417,9 +414,7 @@ class PortReader {
 
   /// Clears all ports of a node by one Set.
   async::Task<MadFailure> clear_node(PmaNode& node, subnet::SurveyPort port) {
-    std::vector<const PmaReading*> read;
-    for (const PmaReading& reading : node.ports) read.push_back(&reading);
-    std::vector<PmaProblem> problems = co_await clear_counters(port, subnet::all_ports, node.support, plan_, std::move(read));
+    std::vector<PmaProblem> problems = co_await clear_counters(port, subnet::all_ports, node.support, plan_, node.ports);
     if (!problems.empty() && mad::tries_in_vain(*problems.back().error)) co_return problems.back().error;
     node.clear_problems = std::move(problems);
     co_return nullptr;
@@ -434,8 +429,7 @@ class PortReader {
       if (!own) co_return own.shared_error();
       support = *own;
     }
-    std::vector<const PmaReading*> read(1, &node.ports[at]);
-    std::vector<PmaProblem> problems = co_await clear_counters(port, port.number, support, plan_, std::move(read));
+    std::vector<PmaProblem> problems = co_await clear_counters(port, port.number, support, plan_, std::span(&node.ports[at], 1));
     if (!problems.empty() && mad::tries_in_vain(*problems.back().error)) co_return problems.back().error;
     std::ranges::move(problems, std::back_inserter(node.ports[at].problems));
     co_return nullptr;

@@ -115,11 +115,9 @@ std::vector<subnet::PortIndex> countable_ports(const subnet::Subnet& subnet, sub
 /// `subnet` does not know.
 bool all_ports_read(const subnet::Subnet& subnet, const PmaNode& node);
 
-/// Requests an attribute of one PortSelect: its data area, cut to the attribute. An answer for another PortSelect is an error, unless
-/// `takes_any_select`.
-async::Task<mad::Result<std::vector<std::uint8_t>>> request_counters(mad::Transactor& transactor, path::Path pma,
-                                                                     const StructInfo& attribute, std::uint8_t select,
-                                                                     bool takes_any_select);
+/// Requests an attribute of one PortSelect. An answer for another PortSelect is an error, unless `takes_any_select`.
+async::Task<mad::Result<mad::Reply>> request_counters(mad::Transactor& transactor, const path::Path& pma, const StructInfo& attribute,
+                                                      std::uint8_t select, bool takes_any_select);
 
 /// The reason of a problem as one line for people.
 std::shared_ptr<const Error> why_not(const PmaProblem& problem);

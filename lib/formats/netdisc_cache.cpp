@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "formats/netdisc_cache.hpp"
 
+#include <endian.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
+#include <cstring>
 #include <string_view>
 #include <utility>
 
@@ -23,6 +26,7 @@ constexpr std::size_t header_size = 28, node_size = 207, key_size = 9, port_size
 /// Removes values from the front of a file.
 class ByteReader {
  public:
+  ByteReader() = default;
   explicit ByteReader(Bytes file) : left_(file) {}
 
   std::size_t left() const { return left_.size(); }
@@ -33,9 +37,9 @@ class ByteReader {
   template <std::unsigned_integral T>
   T number() {
     std::uint64_t value = 0;
-    for (std::size_t i = sizeof(T); i-- > 0;) value = (value << 8U) | left_[i];
+    std::memcpy(&value, left_.data(), sizeof(T));
     left_ = left_.subspan(sizeof(T));
-    return static_cast<T>(value);
+    return static_cast<T>(le64toh(value));
   }
   std::uint8_t byte() { return number<std::uint8_t>(); }
   Lid lid() { return {number<std::uint16_t>()}; }
@@ -68,58 +72,54 @@ class Writer {
 struct Key {
   Guid guid;
   std::uint8_t number{};
-  auto operator<=>(const Key&) const = default;
+  bool operator==(const Key&) const = default;
 };
 
-/// A port with the fields of its record.
+/// A port as the file has it.
 struct PortRecord {
-  CachedPort port;
+  ByteReader begin;  ///< of its bytes, which are read again when a node has named the port
+  Key key;
   Guid owner;
   bool linked{};
   Key remote;
   bool taken{};                ///< a node has named the port
+  std::uint32_t node = none;   ///< that one
   std::uint32_t place = none;  ///< index in NetdiscCache::ports
 };
 
 std::string to_text(const Key& key) { return fmt::format("port 0x{:016x}:{}", key.guid.value, key.number); }
 
 /// Finds the records of a file by key. Several records may have the same key. The keys stand beside each other, because the records are
-/// many times as long, and each GUID once, because a switch has one for all its ports.
+/// many times as long.
 class PortTable {
  public:
-  struct Entry {
-    Key key;
-    std::uint32_t record{};
-    auto operator<=>(const Entry&) const = default;
-  };
-
-  explicit PortTable(const std::vector<PortRecord>& records) {
-    entries_.reserve(records.size());
-    for (const PortRecord& record : records) entries_.push_back({key_of(record), static_cast<std::uint32_t>(entries_.size())});
-    std::ranges::sort(entries_);
-    for (std::size_t at = 0; at < entries_.size(); ++at) {
-      if (!guids_.empty() && guids_.back() == entries_[at].key.guid) continue;
-      guids_.push_back(entries_[at].key.guid);
-      firsts_.push_back(at);
+  explicit PortTable(const std::vector<PortRecord>& records) : heads_(std::bit_ceil(records.size() + 1), none), entries_(records.size()) {
+    for (auto at = static_cast<std::uint32_t>(records.size()); at-- > 0;) {
+      entries_[at] = {records[at].key, std::exchange(heads_[place(records[at].key)], at)};
     }
-    firsts_.push_back(entries_.size());
   }
 
-  /// In the order of the records.
-  std::span<const Entry> with(const Key& wanted) const {
-    const auto guid = std::ranges::lower_bound(guids_, wanted.guid);
-    if (guid == guids_.end() || *guid != wanted.guid) return {};
-    const auto at = static_cast<std::size_t>(guid - guids_.begin());
-    const std::span of_guid = std::span(entries_).subspan(firsts_[at], firsts_[at + 1] - firsts_[at]);
-    const auto found = std::ranges::equal_range(of_guid, wanted.number, {}, [](const Entry& entry) { return entry.key.number; });
-    return {found.begin(), found.end()};
-  }
-  static Key key_of(const PortRecord& record) { return {record.port.guid, record.port.number}; }
+  /// The first record with that key, and the next one with the key of `record`; none if there is no such.
+  std::uint32_t find(const Key& key) const { return match(heads_[place(key)], key); }
+  std::uint32_t next(std::uint32_t record) const { return match(entries_[record].next, entries_[record].key); }
 
  private:
-  std::vector<Entry> entries_;
-  std::vector<Guid> guids_;
-  std::vector<std::size_t> firsts_;  // of each GUID, in entries_; and their end
+  struct Entry {
+    Key key;
+    std::uint32_t next{};  ///< a later record at the same place; none at the end
+  };
+
+  std::size_t place(const Key& key) const {
+    // GUIDs of one vendor differ in few bits. The multiplication spreads these bits over the upper bits.
+    return static_cast<std::size_t>(((key.guid.value + key.number) * 0x9e3779b97f4a7c15U) >> 32U) & (heads_.size() - 1);
+  }
+  std::uint32_t match(std::uint32_t at, const Key& key) const {
+    while (at != none && entries_[at].key != key) at = entries_[at].next;
+    return at;
+  }
+
+  std::vector<std::uint32_t> heads_;  // by place; the size is a power of two
+  std::vector<Entry> entries_;        // by record
 };
 
 class CacheReader {
@@ -181,15 +181,23 @@ class CacheReader {
   void read_port(std::uint32_t at) {
     in_.need(port_size, "port", at + 1);
     PortRecord& record = records_.emplace_back();
-    record.port.guid = in_.guid();
-    record.port.number = in_.byte();
-    record.port.external = in_.byte();
-    record.port.lid = in_.lid();
-    record.port.lmc = in_.byte();
-    record.port.info = in_.data();
+    record.begin = in_;
+    const CachedPort port = cached_port(in_);
+    record.key = {port.guid, port.number};
     record.owner = in_.guid();
     record.linked = in_.byte() != 0;
     record.remote = key();
+  }
+
+  static CachedPort cached_port(ByteReader& in) {
+    CachedPort port;
+    port.guid = in.guid();
+    port.number = in.byte();
+    port.external = in.byte();
+    port.lid = in.lid();
+    port.lmc = in.byte();
+    port.info = in.data();
+    return port;
   }
 
   Key key() {
@@ -220,15 +228,17 @@ class CacheReader {
         const std::uint32_t record = record_of(table, at, key);
         if (record == none) continue;
         records_[record].taken = true;
-        records_[record].port.node = at;
+        records_[record].node = at;
         met.push_back(record);
       }
     }
-    sort_as_table(met, [this](std::uint32_t record) { return records_[record].port.guid; });
+    sort_as_table(met, [this](std::uint32_t record) { return records_[record].key.guid; });
     cache_.ports.reserve(met.size());
-    for (const std::uint32_t record : met) {
-      records_[record].place = static_cast<std::uint32_t>(cache_.ports.size());
-      cache_.ports.push_back(records_[record].port);
+    for (const std::uint32_t met_one : met) {
+      PortRecord& record = records_[met_one];
+      record.place = static_cast<std::uint32_t>(cache_.ports.size());
+      cache_.ports.push_back(cached_port(record.begin));
+      cache_.ports.back().node = record.node;
     }
     for (std::uint32_t at = 0; at < cache_.ports.size(); ++at) cache_.nodes[cache_.ports[at].node].ports.push_back(at);
     for (CachedNode& node : cache_.nodes) check_ports(node);
@@ -236,15 +246,14 @@ class CacheReader {
 
   /// The record that `key` means in node `at`, or none.
   std::uint32_t record_of(const PortTable& table, std::uint32_t at, const Key& key) const {
-    const std::span<const PortTable::Entry> found = table.with(key);
-    if (found.empty()) return none;
+    std::uint32_t own = table.find(key);
+    if (own == none) return none;
     const CachedNode& node = cache_.nodes[at];
-    const auto own = std::ranges::find_if(
-        found, [&](const PortTable::Entry& entry) { return records_[entry.record].owner == node.guid && !records_[entry.record].taken; });
-    if (own == found.end()) throw UsageError(fmt::format("node 0x{:016x} names {}, which is not its own", node.guid.value, to_text(key)));
+    while (own != none && (records_[own].owner != node.guid || records_[own].taken)) own = table.next(own);
+    if (own == none) throw UsageError(fmt::format("node 0x{:016x} names {}, which is not its own", node.guid.value, to_text(key)));
     if (key.number > node.num_ports)
       throw UsageError(fmt::format("node 0x{:016x} names {}, and has {} ports", node.guid.value, to_text(key), node.num_ports));
-    return own->record;
+    return own;
   }
 
   void check_ports(CachedNode& node) const {
@@ -259,9 +268,9 @@ class CacheReader {
     for (const PortRecord& record : records_) {
       if (!record.taken || !record.linked) continue;
       std::uint32_t remote = none;
-      for (const auto& [key, other] : table.with(record.remote)) {
+      for (std::uint32_t other = table.find(record.remote); other != none; other = table.next(other)) {
         if (!records_[other].taken) continue;
-        const bool back = records_[other].linked && records_[other].remote == PortTable::key_of(record);
+        const bool back = records_[other].linked && records_[other].remote == record.key;
         if (remote == none || back) remote = other;
         if (back) break;
       }

@@ -7,6 +7,7 @@
 
 #include "base/escape.hpp"
 #include "health/checks.hpp"
+#include "iba/dialects.hpp"
 #include "iba/text.hpp"
 #include "subnet/model/names.hpp"
 #include "subnet/model/port_label.hpp"
@@ -26,7 +27,10 @@ std::string value_text(const Value& value) {
   return number == nullptr ? "?" : fmt::format("{:g}", *number);
 }
 
-std::string_view counter_name(const FieldInfo& counter) { return counter.libibmad_name.empty() ? counter.iba_name : counter.libibmad_name; }
+std::string_view counter_name(const FieldInfo& counter) {
+  const std::string_view libibmad = dialects_of(counter).libibmad;
+  return libibmad.empty() ? counter.iba_name : libibmad;
+}
 
 /// Whether an end is only one of the ports of the node that is the first end, which has named it.
 bool is_named_by_first(const Finding& finding, const Place& end) {

@@ -4,6 +4,7 @@
 
 #include "base/escape.hpp"
 #include "base/split.hpp"
+#include "iba/dialects.hpp"
 #include "iba/dump.hpp"
 #include "iba/generic.hpp"
 #include "iba/secrets.hpp"
@@ -19,16 +20,18 @@ class Listing {
   void run(Bytes bytes, const StructInfo& info, const std::string& prefix) {
     std::string_view previous;
     for (const FieldInfo& f : info.fields) {
-      const bool was_reserved = !f.was.empty() && read_number(bytes, f) == 0;
-      const bool again = was_reserved && (f.was == "-" || f.was == previous);
-      previous = f.was.empty() ? f.iba_name : f.was;
+      if (options_.leaves_out != nullptr && options_.leaves_out(f)) continue;
+      const std::string_view was = dialects_of(f).was;
+      const bool was_reserved = !was.empty() && read_number(bytes, f) == 0;
+      const bool again = was_reserved && (was == "-" || was == previous);
+      previous = was.empty() ? f.iba_name : was;
       if (again || ((f.reserved || was_reserved) && !options_.reserved)) continue;
-      field(bytes, info, f, prefix, was_reserved);
+      field(bytes, info, f, prefix, was_reserved ? was : std::string_view());
     }
   }
 
  private:
-  void field(Bytes bytes, const StructInfo& info, const FieldInfo& f, const std::string& prefix, bool was_reserved) {
+  void field(Bytes bytes, const StructInfo& info, const FieldInfo& f, const std::string& prefix, std::string_view was) {
     if (const StructInfo* inner = held_structure(bytes, info, f)) {
       for (std::uint32_t i = 0; i < f.count; ++i) {
         const std::string index = f.count > 1 ? '[' + std::to_string(i) + ']' : "";
@@ -39,10 +42,10 @@ class Listing {
       }
       return;
     }
-    std::string name = was_reserved ? std::string(f.was) : styled_name(f, options_.names);
-    if (was_reserved) name[0] = 'R';
+    std::string name = !was.empty() ? std::string(was) : styled_name(f, options_.names);
+    if (!was.empty()) name[0] = 'R';
     name.insert(0, prefix);
-    if (was_reserved) return line(name, "0");
+    if (!was.empty()) return line(name, "0");
     if (options_.keys == Keys::hidden && holds_secret(bytes, f)) return line(name, std::string(hidden_text));
     if (f.count == 1)
       return line(name, options_.words && f.enumeration != nullptr ? worded(f, read_number(bytes, f)) : field_text(bytes, f));
@@ -96,10 +99,11 @@ std::string field_text(Bytes bytes, const FieldInfo& field, std::uint32_t index)
 }
 
 std::string styled_name(const FieldInfo& field, NameStyle style) {
+  const FieldDialects names = dialects_of(field);
   std::string_view special;
-  if (style == NameStyle::smpquery) special = field.legacy_name;
-  if (style == NameStyle::saquery) special = field.saquery_name;
-  if (style == NameStyle::perfquery) special = field.perfquery_name;
+  if (style == NameStyle::smpquery) special = names.smpquery;
+  if (style == NameStyle::saquery) special = names.saquery;
+  if (style == NameStyle::perfquery) special = names.perfquery;
   if (!special.empty()) return std::string(special);
   std::string name(field.iba_name);
   if (!name.empty() && name[0] >= 'a' && name[0] <= 'z') name[0] = static_cast<char>(name[0] - 'a' + 'A');

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "iba/dialects.hpp"
 #include "iba/generic.hpp"
 #include "iba/secrets.hpp"
 #include "iba/text.hpp"
@@ -30,8 +31,9 @@ std::string value_text(const Value& value) {
 /// The name that the dump shows for `f`. A field that was reserved in older versions of the IBA has its old name while it is
 /// zero. Empty if the dump leaves the field out.
 std::string_view name_of(Bytes bytes, const FieldInfo& f, std::string_view previous) {
-  if (f.was.empty() || read_number(bytes, f) != 0) return f.iba_name;
-  return f.was == "-" || f.was == previous ? std::string_view{} : f.was;
+  const std::string_view was = dialects_of(f).was;
+  if (was.empty() || read_number(bytes, f) != 0) return f.iba_name;
+  return was == "-" || was == previous ? std::string_view{} : was;
 }
 
 /// Walks the words of one structure. A nested structure gets a Words of its own for its part of the bytes. `shown` is `bytes`
@@ -56,7 +58,8 @@ class Words {
       flush_before(f.bit_offset);
       pending_.push_back(text(f));
       if (pending_.back().empty()) pending_.pop_back();
-      previous_ = f.was.empty() ? f.iba_name : f.was;
+      const std::string_view was = dialects_of(f).was;
+      previous_ = was.empty() ? f.iba_name : was;
       upto_ = f.bit_offset + total;
     }
     flush();
@@ -68,7 +71,7 @@ class Words {
   /// Whether `f` begins the part that older versions of the structure do not have, and all of that part is zero. Such a part is
   /// left out.
   bool newer_and_empty(const FieldInfo& f) const {
-    return f.was == "-" && is_zero(bytes_.subspan(std::min<std::size_t>(f.bit_offset / 8, bytes_.size())));
+    return dialects_of(f).was == "-" && is_zero(bytes_.subspan(std::min<std::size_t>(f.bit_offset / 8, bytes_.size())));
   }
 
   bool is_hidden(const FieldInfo& f) const { return holds_secret(bytes_, f) && !holds_secret(shown_, f); }

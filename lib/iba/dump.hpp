@@ -37,6 +37,7 @@ struct DottedOptions {
   bool element_lines = false;  ///< each array element on a line of its own, also if the elements are small numbers
   std::string_view indent{};   ///< before each line
   Keys keys = Keys::hidden;
+  bool (*leaves_out)(const FieldInfo& field) = nullptr;  ///< whether a field is not listed; null: all are
 };
 
 /// Prints one line for each field, `NodeType.........................2`. The name of a nested structure is a prefix of its

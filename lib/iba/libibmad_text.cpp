@@ -125,26 +125,29 @@ std::string upper_hex(std::uint64_t value) {
   return out;
 }
 
-std::string field_name(const FieldInfo& field, std::uint32_t index) {
-  std::string name(field.libibmad_name);
+std::string field_name(std::string_view libibmad, std::uint32_t index) {
+  std::string name(libibmad);
   if (const auto at = name.find("{}"); at != std::string::npos) name.replace(at, 2, std::to_string(index));
   return name;
 }
 
 void list_field(std::string& out, Bytes bytes, const FieldInfo& field, Keys keys) {
-  const bool each = field.libibmad_name.find("{}") != std::string_view::npos;
+  const std::string_view name = dialects_of(field).libibmad;
+  const bool each = name.find("{}") != std::string_view::npos;
   for (std::uint32_t i = 0; i < (each ? field.count : 1); ++i)
-    out += libibmad_line(field_name(field, i), keys == Keys::hidden && field.secret ? hidden_text : libibmad_text(bytes, field, i));
+    out += libibmad_line(field_name(name, i), keys == Keys::hidden && field.secret ? hidden_text : libibmad_text(bytes, field, i));
 }
 
 void list_rank(std::string& out, Bytes bytes, const StructInfo& info, unsigned rank, Keys keys) {
   for (const FieldInfo& f : info.fields) {
-    if (f.libibmad_text != LibibmadText::none && f.libibmad_rank == rank) list_field(out, bytes, f, keys);
+    const FieldDialects words = dialects_of(f);
+    if (words.libibmad_text != LibibmadText::none && words.libibmad_rank == rank) list_field(out, bytes, f, keys);
   }
 }
 
 bool any_of_rank(Bytes bytes, const StructInfo& info, unsigned rank) {
-  return std::ranges::any_of(info.fields, [&](const FieldInfo& f) { return f.libibmad_rank == rank && read_number(bytes, f) != 0; });
+  return std::ranges::any_of(info.fields,
+                             [&](const FieldInfo& f) { return dialects_of(f).libibmad_rank == rank && read_number(bytes, f) != 0; });
 }
 
 }  // namespace
@@ -200,17 +203,18 @@ std::string libibmad_text(LibibmadText text, std::uint64_t value, unsigned bits)
 }
 
 std::string libibmad_text(Bytes bytes, const FieldInfo& field, std::uint32_t index) {
-  if (field.libibmad_text == LibibmadText::string) {
+  const FieldDialects words = dialects_of(field);
+  if (words.libibmad_text == LibibmadText::string) {
     const Bytes text = field_bytes(bytes, field);
     return "'" + printable(fixed_text(text.first(std::min<std::size_t>(text.size(), 63)))) + "'";
   }
-  if (field.libibmad_text == LibibmadText::array || field.kind == FieldKind::gid) {
+  if (words.libibmad_text == LibibmadText::array || field.kind == FieldKind::gid) {
     const std::size_t at = std::min<std::size_t>(field.bit_offset / 8, bytes.size());
     return hex_text(bytes.subspan(at, std::min<std::size_t>(std::size_t{field.bits} * field.count / 8, bytes.size() - at)));
   }
   FieldInfo seen = field;
-  if (field.libibmad_bits != 0) seen.bits = field.libibmad_bits;
-  return libibmad_text(field.libibmad_text, read_number(bytes, seen, index), seen.bits);
+  if (words.libibmad_bits != 0) seen.bits = words.libibmad_bits;
+  return libibmad_text(words.libibmad_text, read_number(bytes, seen, index), seen.bits);
 }
 
 std::string libibmad_line(std::string_view name, std::string_view value) {

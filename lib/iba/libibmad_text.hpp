@@ -9,6 +9,7 @@
 
 #include "base/bytes.hpp"
 #include "base/keys.hpp"
+#include "iba/dialects.hpp"
 #include "iba/struct_info.hpp"
 
 namespace ib {

@@ -7,6 +7,7 @@
 #include "base/letter_case.hpp"
 #include "iba-gen/mlx.hpp"
 #include "iba/describe.hpp"
+#include "iba/dialects.hpp"
 #include "iba/generic.hpp"
 #include "iba/tables.hpp"
 #include "iba/wire.hpp"
@@ -120,8 +121,9 @@ const FieldInfo* find_field(const StructInfo& info, std::string_view name) {
   const auto exact = std::ranges::find_if(info.fields, [&](const FieldInfo& f) { return f.name == name || f.iba_name == name; });
   if (exact != info.fields.end()) return &*exact;
   const auto loose = std::ranges::find_if(info.fields, [&](const FieldInfo& f) {
-    return equal_ignoring_case(f.name, name) || equal_ignoring_case(f.iba_name, name) ||
-           (!f.legacy_name.empty() && equal_ignoring_case(f.legacy_name, name));
+    if (equal_ignoring_case(f.name, name) || equal_ignoring_case(f.iba_name, name)) return true;
+    const std::string_view legacy = dialects_of(f).smpquery;
+    return !legacy.empty() && equal_ignoring_case(legacy, name);
   });
   return loose != info.fields.end() ? &*loose : nullptr;
 }

@@ -17,36 +17,6 @@ enum class FieldKind : std::uint8_t { uint, guid, gid, lid, text, bytes, structu
 /// How a field's value is printed if it has no enum or flag text.
 enum class Display : std::uint8_t { dec, hex, gid_prefix, guid, gid, text, bytes };
 
-/// The text that libibmad prints for a field. The names follow libibmad's mad_dump_* functions.
-enum class LibibmadText : std::uint8_t {
-  none,
-  uint,
-  hex,
-  array,
-  string,
-  node_type,
-  linkdowndefstate,
-  linkspeed,
-  linkspeeden,
-  linkspeedsup,
-  linkspeedext,
-  linkspeedexten,
-  linkspeedextsup,
-  linkspeedext2,
-  linkspeedexten2,
-  linkspeedextsup2,
-  linkwidth,
-  linkwidthen,
-  linkwidthsup,
-  mtu,
-  opervls,
-  vlcap,
-  physportstate,
-  portstate,
-  portcapmask,
-  portcapmask2,
-};
-
 /// One value of an enumeration, or one flag.
 struct EnumValue {
   std::string_view name;  ///< as an identifier: `link_up`
@@ -67,34 +37,26 @@ struct MemberMask {
   std::int8_t bit;
 };
 
-/// The descriptor of one field.
+/// The descriptor of one field. What other programs call it is in iba/dialects.hpp.
 struct FieldInfo {
-  std::string_view name;         ///< C++ member and JSON key: `node_guid`
-  std::string_view iba_name;     ///< the name in the IBA and in packet dumps: `nodeGUID`
-  std::string_view legacy_name;  ///< the name in libibmad and smpquery, or empty: `Guid`
-  std::uint32_t bit_offset;      ///< of element 0, from the first bit of the structure (bit 0 = MSB of byte 0)
-  std::uint32_t bits;            ///< of one element
-  std::uint32_t count;           ///< number of elements; 1 for a scalar
+  std::string_view name;      ///< C++ member and JSON key: `node_guid`
+  std::string_view iba_name;  ///< the name in the IBA and in packet dumps: `nodeGUID`
+  std::uint32_t bit_offset;   ///< of element 0, from the first bit of the structure (bit 0 = MSB of byte 0)
+  std::uint32_t bits;         ///< of one element
+  std::uint32_t count;        ///< number of elements; 1 for a scalar
   FieldKind kind;
   Display display;
   bool reserved;
+  bool counter;                 ///< only grows until it is set to zero, stops at its greatest value or wraps
+  bool changes;                 ///< a value other than zero would change something in the device; typed structs send it as zero
+  bool secret;                  ///< a key, which printers hide while it is set; see iba/secrets.hpp
   std::int8_t mask_bit;         ///< first SA component-mask bit of the field, −1 if there is none
+  std::uint8_t mask_bits;       ///< number of mask bits from mask_bit on: one per element, or all bits of one value
   const EnumInfo* enumeration;  ///< null if the value is a plain number
   const StructInfo* structure;  ///< of a nested structure, otherwise null
   std::string_view unit;
-  std::string_view saquery_name;             ///< saquery's name, or empty
-  std::string_view perfquery_name;           ///< perfquery's name, or empty
   std::span<const MemberMask> member_masks;  ///< SA component-mask bits of a nested structure's members
-  std::string_view was;            ///< the name while the field was reserved; "-" if older versions of the structure end before the field
-  std::string_view libibmad_name;  ///< libibmad's name, or empty; `{}` stands for the index of an array element
-  LibibmadText libibmad_text;
-  std::uint8_t libibmad_bits;  ///< width of libibmad's field if that field covers several of ours, otherwise 0
-  std::uint8_t libibmad_rank;  ///< libibmad lists rank 1 after rank 0; rank 2 is listed only if not zero
-  std::uint8_t mask_bits;      ///< number of mask bits from mask_bit on: one per element, or all bits of one value
-  bool secret;                 ///< a key, which printers hide while it is set; see iba/secrets.hpp
-  std::uint64_t well_known;    ///< of a secret: the one value besides 0 that is public
-  bool counter;                ///< only grows until it is set to zero, stops at its greatest value or wraps
-  bool changes;                ///< a value other than zero would change something in the device; typed structs send it as zero
+  std::uint64_t well_known;                  ///< of a secret: the one value besides 0 that is public
 };
 
 /// One part of an attribute modifier. Bit 0 is the most significant of the 32 bits.

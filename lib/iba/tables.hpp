@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 
+#include "iba/dialects.hpp"
 #include "iba/struct_info.hpp"
 
 namespace ib::detail {
@@ -24,8 +25,24 @@ struct TrapRow {
   const StructInfo* structure;
 };
 
+/// A field with names of other programs, which are texts in DialectRows::words that end with a zero byte.
+struct DialectRow {
+  std::uint16_t field;  ///< in Tables::fields
+  std::uint16_t smpquery, saquery, perfquery, libibmad, was;
+  LibibmadText libibmad_text;
+  std::uint8_t libibmad_bits, libibmad_rank;
+};
+struct DialectRows {
+  std::span<const DialectRow> rows;  ///< sorted by `field`
+  const char* words;
+};
+
+/// Generated.
+DialectRows dialect_rows();
+
 struct Tables {
   std::span<const StructInfo> structs;
+  std::span<const FieldInfo> fields;  ///< of all structures
   std::span<const IndexRow> index;
   std::span<const TrapRow> traps;
   std::span<const FieldInfo* const> identities;  ///< the fields that are marked with identifies="yes"

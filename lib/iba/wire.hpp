@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Bit access to wire data in network order: bit 0 is the most significant bit of byte 0. The generated code uses the fixed-size
-// functions; the generic view uses get_bits and set_bits.
+// functions of base/bytes.hpp; the generic view uses get_bits and set_bits.
 #pragma once
 
 #include <algorithm>
@@ -13,22 +13,11 @@
 
 namespace ib::wire {
 
-/// Reads `N` ≤ 8 big-endian bytes at `p`, which must be readable.
-template <std::size_t N>
-constexpr std::uint64_t load(const std::uint8_t* p) {
-  std::uint64_t value = 0;
-  for (std::size_t i = 0; i < N; ++i) value = value << 8 | p[i];
-  return value;
-}
-
-/// Writes the low `N` ≤ 8 bytes of `value` big-endian at `p`, which must be writable.
-template <std::size_t N>
-constexpr void store(std::uint8_t* p, std::uint64_t value) {
-  for (std::size_t i = N; i-- > 0; value >>= 8) p[i] = static_cast<std::uint8_t>(value);
-}
-
 /// Reads `width` (1…64) bits at bit `offset`. Bits past the end of `bytes` read as zero.
 constexpr std::uint64_t get_bits(Bytes bytes, std::size_t offset, unsigned width) {
+  if (offset % 8 + width <= 64 && offset / 8 + 8 <= bytes.size()) {
+    return load_bytes<8>(&bytes[offset / 8]) << offset % 8 >> (64 - width);
+  }
   std::uint64_t value = 0;
   while (width > 0) {
     const auto in_byte = static_cast<unsigned>(offset % 8);
@@ -73,13 +62,6 @@ std::vector<std::uint8_t> packed_vector(const T& value) {
   std::vector<std::uint8_t> bytes(T::wire_size);
   value.pack(bytes);
   return bytes;
-}
-
-/// Packs into a buffer that may be shorter than the structure. The rest of the structure is dropped.
-template <class T>
-void pack_short(const T& value, MutableBytes out) {
-  const auto full = packed(value);
-  std::copy_n(full.begin(), std::min(out.size(), full.size()), out.begin());
 }
 
 /// Unpacks from a buffer that may be shorter than the structure. Missing bytes count as zero.

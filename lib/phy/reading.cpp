@@ -37,16 +37,6 @@ bool is_of_other_register(const mad::MadError& error) {
 }
 bool is_busy(std::uint16_t status) { return (status & mad::status::busy) != 0; }
 
-Firmware firmware_of(const mlx::Is4GeneralInfo& info) {
-  const bool is_extended = (info.ext_major | info.ext_minor | info.ext_sub_minor) != 0;
-  return {.hardware_revision = info.hw_revision,
-          .device_id = info.device_id,
-          .psid = padded_text(info.fw_psid),
-          .version = is_extended ? fmt::format("{}.{}.{:04}", info.ext_major, info.ext_minor, info.ext_sub_minor)
-                                 : fmt::format("{}.{}.{}", info.fw_major, info.fw_minor, info.fw_sub_minor),
-          .uptime_seconds = info.uptime};
-}
-
 /// A device, and which of its ports are read next.
 struct Device {
   std::size_t row{};                  ///< in Reading::devices

@@ -38,14 +38,6 @@ enum class DeviceState : std::uint8_t {
   stopped_answering  ///< it fell silent after some registers, and got no further request
 };
 
-/// What GeneralInfo says of a device.
-struct Firmware {
-  std::uint16_t hardware_revision{}, device_id{};
-  std::string psid;     ///< empty if there is none; escaped by nobody
-  std::string version;  ///< "31.2012.1024"
-  std::uint32_t uptime_seconds{};
-};
-
 struct DeviceRow {
   subnet::NodeIndex node = subnet::none;
   DeviceState state = DeviceState::not_requested;

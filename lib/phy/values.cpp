@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "phy/values.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -74,6 +76,16 @@ std::optional<double> cable_meters(std::uint8_t raw, reg::ModuleIdentifier ident
 std::optional<unsigned> fan_rpm(std::uint16_t raw) {
   if (!within(raw, Quantity::fan_speed)) return {};
   return raw;
+}
+
+Firmware firmware_of(const mlx::Is4GeneralInfo& info) {
+  const bool is_extended = (info.ext_major | info.ext_minor | info.ext_sub_minor) != 0;
+  return {.hardware_revision = info.hw_revision,
+          .device_id = info.device_id,
+          .psid = padded_text(info.fw_psid),
+          .version = is_extended ? fmt::format("{}.{}.{:04}", info.ext_major, info.ext_minor, info.ext_sub_minor)
+                                 : fmt::format("{}.{}.{}", info.fw_major, info.fw_minor, info.fw_sub_minor),
+          .uptime_seconds = info.uptime};
 }
 
 std::string padded_text(Bytes bytes) {

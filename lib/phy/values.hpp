@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/bytes.hpp"
+#include "iba-gen/mlx.hpp"
 #include "iba-gen/reg.hpp"
 
 namespace ib::phy {
@@ -53,6 +54,15 @@ std::optional<double> bias_milliamperes(std::uint16_t raw, reg::BiasScale scale)
 std::optional<double> cable_meters(std::uint8_t raw, reg::ModuleIdentifier identifier);
 /// Turns a minute.
 std::optional<unsigned> fan_rpm(std::uint16_t raw);
+
+/// What GeneralInfo says of a device.
+struct Firmware {
+  std::uint16_t hardware_revision{}, device_id{};
+  std::string psid;     ///< empty if there is none; escaped by nobody
+  std::string version;  ///< "31.2012.1024"
+  std::uint32_t uptime_seconds{};
+};
+Firmware firmware_of(const mlx::Is4GeneralInfo& info);
 
 /// A text that is padded with blanks or zeros, without them; empty if nothing is left, or if it is all ones. Untrusted bytes: escape them
 /// before printing.

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "defs/files.hpp"
+#include "iba/dialects.hpp"
 #include "iba/generic.hpp"
 #include "iba/libibmad_text.hpp"
 #include "iba/registry.hpp"
@@ -65,7 +66,7 @@ Found field_at(const StructInfo& info, std::uint32_t bit, std::uint32_t bits) {
     const std::uint32_t index = (bit - f.bit_offset) / f.bits;
     const std::uint32_t inner = (bit - f.bit_offset) % f.bits;
     if (f.structure != nullptr) return field_at(*f.structure, inner, bits);
-    if (inner == 0 && (bits == f.bits || bits == f.bits * f.count || bits == f.libibmad_bits)) return {&f, index};
+    if (inner == 0 && (bits == f.bits || bits == f.bits * f.count || bits == dialects_of(f).libibmad_bits)) return {&f, index};
     if (info.iba_name.starts_with("MADHeader") || info.iba_name == "SAServiceRecord") return {&f, index};  // part or sum of fields
   }
   return {};
@@ -113,11 +114,12 @@ TEST_CASE("every field of libibmad has libibmad's name and words") {
     const StructInfo& info = *find_struct(row.structure);
     const auto [field, index] = field_at(info, row.bit, row.bits);
     // Strings and arrays are no numbers (libibmad prints a short array in the byte order of the host).
-    if (field->libibmad_text == LibibmadText::none || field->libibmad_text == LibibmadText::string ||
-        field->libibmad_text == LibibmadText::array || info.iba_name.starts_with("SANode") || info.iba_name.starts_with("SAGUID"))
+    const FieldDialects words = dialects_of(*field);
+    if (words.libibmad_text == LibibmadText::none || words.libibmad_text == LibibmadText::string ||
+        words.libibmad_text == LibibmadText::array || info.iba_name.starts_with("SANode") || info.iba_name.starts_with("SAGUID"))
       continue;
     const std::string name = row.name;
-    std::string ours = std::string(field->libibmad_name);
+    std::string ours = std::string(words.libibmad);
     if (const auto at = ours.find("{}"); at != std::string::npos) ours.replace(at, 2, std::to_string(index));
     INFO(row.enumerator << " in " << row.structure);
     CHECK(ours == name);
@@ -127,7 +129,7 @@ TEST_CASE("every field of libibmad has libibmad's name and words") {
       std::array<char, 4096> line{};
       std::uint64_t raw = value;  // little-endian: the low word comes first
       mad_dump_field(static_cast<MAD_FIELDS>(row.index), line.data(), line.size(), &raw);
-      REQUIRE(libibmad_line(name, libibmad_text(field->libibmad_text, value, row.bits)) == std::string(line.data()) + "\n");
+      REQUIRE(libibmad_line(name, libibmad_text(words.libibmad_text, value, row.bits)) == std::string(line.data()) + "\n");
       ++checked;
     }
   }

@@ -95,7 +95,8 @@ class Packets {
   }
   bool tail(const std::uint8_t* mad, std::uint8_t* tail) {
     const std::lock_guard lock{mutex_};
-    for (const Mad& kept : kept_) {
+    for (std::size_t at = 1; at <= kept_.size(); ++at) {  // from the newest: it came a moment ago
+      const Mad& kept = kept_[(next_ - at) % kept_.size()];
       if (std::memcmp(kept.data(), mad, simulator_bytes) != 0) continue;
       std::copy_n(kept.begin() + simulator_bytes, ibtest_tail_size, tail);
       return true;

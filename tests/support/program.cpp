@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <map>
 #include <memory>
@@ -77,9 +79,15 @@ const SysfsTree& host_sysfs(const FakeFabric& fabric, const Outside& outside) {
   return tree;
 }
 
+/// A clock that jumps, with the date of this host: a file that a run has written is older than the next run.
+struct DatedClock final : ib::async::FakeClock {
+  std::chrono::system_clock::time_point wall_time() const override { return std::chrono::system_clock::now(); }
+};
+
 Outcome run_on(FakeFabric& fabric, std::vector<std::string> words, const Outside& outside) {
   const SysfsInUse in_use(host_sysfs(fabric, outside));
   ib::async::FakeClock clock;
+  DatedClock dated;
   ib::tools::World world = ib::tools::this_host();
   world.open_channel = [&fabric](const ib::sys::EndPort&, ib::mad::GmpCarrier) { return fabric.open(); };
   if (outside.open_failure != 0) {
@@ -87,7 +95,11 @@ Outcome run_on(FakeFabric& fabric, std::vector<std::string> words, const Outside
       throw ib::SysError(code, "open", "/dev/infiniband/umad0");
     };
   }
-  world.clock = outside.clock != nullptr ? outside.clock : &clock;
+  // Runs that keep what they read date their files. All others have the date of the clock that jumps, and print the same each time.
+  const auto keeps = [](const std::string& word) { return word == "snapshot" || word.starts_with("--cache"); };
+  const bool is_dated = !outside.cache.empty() || std::ranges::any_of(words, keeps);
+  ib::async::FakeClock& own = is_dated ? dated : clock;
+  world.clock = outside.clock != nullptr ? outside.clock : &own;
   if (!outside.cache.empty()) world.cache = outside.cache;
   if (!outside.from.empty()) world.from = outside.from;
   return run(std::move(words), outside, world);

@@ -142,7 +142,7 @@ struct KnownFabric {
   std::function<void(const std::string& file, subnet::Subnet& subnet)> read;                     ///< fills an empty model
 };
 
-/// An operand that the command needs is missing. The usage line is printed with the message.
+/// An operand that the command needs is missing, or there are too many. The usage line is printed with the message.
 class MissingOperands : public UsageError {
  public:
   using UsageError::UsageError;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "iba/dialects.hpp"
 #include "tools/ibqueryerrors/report.hpp"
 
 namespace ib::tools::ibqueryerrors {
@@ -19,7 +20,7 @@ std::string words_of(const counters::CounterRow& row, IsWanted is_wanted) {
   std::string words;
   for (std::size_t column = 0; column < counters::columns.size(); ++column) {
     if (!row.is_known(column) || row.value(column) == 0 || !is_wanted(column)) continue;
-    words += fmt::format("{}{} {}", words.empty() ? "" : ", ", row.named_field(column).libibmad_name, row.value(column));
+    words += fmt::format("{}{} {}", words.empty() ? "" : ", ", dialects_of(row.named_field(column)).libibmad, row.value(column));
   }
   return words;
 }
@@ -60,7 +61,8 @@ void add_counters(Columns& to, const Wanted& wanted, std::index_sequence<at...> 
     const FieldInfo& field = row.named_field(column);
     const bool is_usual =
         counter != nullptr && counter->traffic && counter->narrow != nullptr && (wanted.data_only || counter->octets != 0);
-    to.push_back({{.key = of.field, .heading = field.libibmad_name, .measure = report::counter(field.unit), .usual = is_usual}, get});
+    to.push_back(
+        {{.key = of.field, .heading = dialects_of(field).libibmad, .measure = report::counter(field.unit), .usual = is_usual}, get});
   };
   (add(at, count_cell<at>), ...);
 }

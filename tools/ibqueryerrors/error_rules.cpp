@@ -6,6 +6,7 @@
 #include "base/file.hpp"
 #include "base/parse.hpp"
 #include "iba-gen/pm.hpp"
+#include "iba/dialects.hpp"
 #include "tools/frame/options.hpp"
 #include "tools/ibqueryerrors/wanted.hpp"
 
@@ -18,7 +19,7 @@ constexpr std::size_t most_suppressed = 64;
 /// Whether infiniband-diags has a field of PortCounters of that name. QP1Dropped stands elsewhere in its table.
 bool names_field(std::string_view name) {
   return std::ranges::any_of(pm::PortCounters::info().fields, [name](const FieldInfo& field) {
-    return !field.reserved && field.name != "qp1_dropped" && field.libibmad_name == name;
+    return !field.reserved && field.name != "qp1_dropped" && dialects_of(field).libibmad == name;
   });
 }
 
@@ -36,7 +37,7 @@ const std::vector<const counters::CounterInfo*>& error_counters() {
 }
 
 std::string_view counter_name(const counters::CounterInfo& counter) {
-  return counter.narrow != nullptr ? counter.narrow->libibmad_name : counter.wide->libibmad_name;
+  return dialects_of(counter.narrow != nullptr ? *counter.narrow : *counter.wide).libibmad;
 }
 
 bool ErrorRules::read_thresholds(const std::string& file) {

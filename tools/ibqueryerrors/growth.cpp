@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/escape.hpp"
+#include "iba/dialects.hpp"
 #include "iba/text.hpp"
 #include "report/member_names.hpp"
 #include "subnet/model/names.hpp"
@@ -75,7 +76,7 @@ void GrowthReport::take(const counters::PmaNode& node, counters::CounterHistory&
 
 void GrowthReport::port_text(TextOut& out, const counters::PortChanges& port) const {
   std::string words;
-  for (const counters::CounterChange& change : port.changes) words += growth_words(change.counter->libibmad_name, change);
+  for (const counters::CounterChange& change : port.changes) words += growth_words(dialects_of(*change.counter).libibmad, change);
   out.print("   GUID {} port {}:{}\n", to_text(fabric.subnet.port_guid(port.port)), fabric.subnet.port(port.port).number, words);
 }
 

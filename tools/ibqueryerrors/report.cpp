@@ -10,6 +10,7 @@
 
 #include "base/escape.hpp"
 #include "iba-gen/pm.hpp"
+#include "iba/dialects.hpp"
 #include "iba/generic.hpp"
 #include "iba/text.hpp"
 #include "subnet/model/names.hpp"
@@ -23,7 +24,7 @@ std::string details_text(const counters::CounterRow& row, counters::Source sourc
   std::string text;
   for (std::size_t column = 0; column < counters::columns.size(); ++column) {
     if (counters::columns[column].source == source && row.value(column) != 0)
-      text += fmt::format(" [{} == {}]", row.field(column).libibmad_name, row.value(column));
+      text += fmt::format(" [{} == {}]", dialects_of(row.field(column)).libibmad, row.value(column));
   }
   return text;
 }
@@ -93,7 +94,7 @@ std::string ErrorReport::errors_text(const counters::PmaReading& reading) const 
   std::string text;
   const counters::CounterRow& row = reading.row;
   for (const std::size_t error : rules.errors_of(row)) {
-    text += fmt::format(" [{} == {}", row.named_field(error).libibmad_name, row.value(error));
+    text += fmt::format(" [{} == {}", dialects_of(row.named_field(error)).libibmad, row.value(error));
     text += row.field(error).bits == 64 ? fmt::format(" ({})]", human_count(row.value(error), false)) : "]";
     if (counters::columns[error].field == "port_xmit_discards") text += details_text(row, counters::Source::discard_details);
     if (counters::columns[error].field == "port_rcv_errors") text += details_text(row, counters::Source::error_details);

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "iba-gen/pm.hpp"
+#include "iba/dialects.hpp"
 #include "report/member_names.hpp"
 #include "tools/ibqueryerrors/report.hpp"
 
@@ -114,7 +115,8 @@ void ErrorReport::visit(report::Sink& sink) const {
     sink.value("threshold", threshold.value);
   });
   sink.array("suppressed", rules.suppressed(), [&](const std::string& counter) {
-    const auto field = std::ranges::find(pm::PortCounters::info().fields, counter, &FieldInfo::libibmad_name);
+    const auto is_called = [&counter](const FieldInfo& field) { return dialects_of(field).libibmad == counter; };
+    const auto field = std::ranges::find_if(pm::PortCounters::info().fields, is_called);
     sink.value({}, field->name);
   });
   visit_failures(sink);

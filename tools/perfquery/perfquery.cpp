@@ -125,10 +125,10 @@ void check_select(const PortReading& reading, const StructInfo& info, const Dest
 
 async::Task<> request_counters(Session& session, const Destination& node, const StructInfo& info, PortReading& reading) {
   const auto port = static_cast<std::uint8_t>(reading.port);
-  mad::Result<std::vector<std::uint8_t>> answer = co_await counters::request_counters(session.transactor(), node.path, info, port, true);
+  const mad::Result<mad::Reply> answer = co_await counters::request_counters(session.transactor(), node.path, info, port, true);
   reading.time = session.loop().now();
   if (!answer) reading.error = answer.shared_error();
-  if (answer) reading.bytes = std::move(*answer);
+  if (answer) reading.bytes.assign(answer->payload().begin(), answer->payload().end());
   reading.bytes.resize(info.bytes);
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "counters/attributes.hpp"
+#include "iba/dialects.hpp"
 #include "iba/generic.hpp"
 
 namespace ib::tools::perfquery {
@@ -62,7 +63,7 @@ void WatchReport::each_counter(std::size_t at, Use use) const {
 }
 
 bool WatchReport::is_shown(const FieldInfo& field, const counters::CounterChange& change) const {
-  if (thresholds == nullptr) return field.was.empty() || change.now != 0;  // counters that few PMAs have, if they are not zero
+  if (thresholds == nullptr) return dialects_of(field).was.empty() || change.now != 0;  // counters that few PMAs have, if they are not zero
   const std::optional<std::uint64_t> least = thresholds->find(field.name);
   return least && change.per_second && *change.per_second > 0 && *change.per_second >= static_cast<double>(*least);
 }

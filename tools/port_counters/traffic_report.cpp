@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/escape.hpp"
+#include "iba/dialects.hpp"
 #include "iba/dump.hpp"
 #include "report/member_names.hpp"
 #include "subnet/model/names.hpp"
@@ -34,8 +35,8 @@ template <std::size_t at>
 void add_traffic_columns(std::vector<report::Column<TrafficLine>>& to, bool rates) {
   static const std::string key_of_rate = std::string(traffic_counters.at(at)) + "_per_second";
   const FieldInfo& field = *counters::find_counter(traffic_counters.at(at))->narrow;
-  to.push_back(
-      {{.key = field.name, .heading = field.libibmad_name, .measure = report::counter(field.unit), .usual = !rates}, traffic_count<at>});
+  to.push_back({{.key = field.name, .heading = dialects_of(field).libibmad, .measure = report::counter(field.unit), .usual = !rates},
+                traffic_count<at>});
   if (rates)
     to.push_back({{.key = key_of_rate, .heading = headings_of_rates.at(at), .measure = report::gauge(), .usual = true}, traffic_rate<at>});
 }

@@ -30,7 +30,7 @@ std::string item_list() {
     text += fmt::format("    {}{}{}{}{}\n", type.name, type.alias.empty() ? "" : " ", type.alias, type.argument.empty() ? "" : "  ",
                         type.argument);
   }
-  return text + "A LID may be given as any TARGET, such as the name of its node, or a pattern of\nnames: leaf[01-04].";
+  return text + "A LID may be given as any TARGET, such as the name of its node, or a pattern\nof names: leaf[01-04].";
 }
 
 const QueryInfo& record_type(std::string_view word) { return sa::find_record_type(word, "ibtool help saquery"); }

@@ -42,11 +42,11 @@ std::string DiagsTopology::name(NodeIndex at) const {
   return mapped ? printable_words(*mapped) : clean(at);
 }
 
-/// The text for width and speed of a port. There is no speed if its end port, whose CapabilityMask says which speeds are valid, is not
-/// known.
-std::string DiagsTopology::rate(PortIndex at, std::string_view between) const {
+/// The text for width and speed of the port `at`. There is no speed if the port whose CapabilityMask says which speeds are valid is not
+/// known: port 0 of what is printed as a switch, which may be a router board.
+std::string DiagsTopology::rate(PortIndex at, PortIndex end_port, std::string_view between) const {
   const subnet::LinkRate now = subnet::active_rate(subnet_, at);
-  const bool has_speed = now.speed != subnet::Speed::unknown && subnet_.port(subnet_.end_port_of(at)).has_info;
+  const bool has_speed = now.speed != subnet::Speed::unknown && subnet_.port(end_port).has_info;
   const std::string width = now.lanes == 0 ? "??" : fmt::format("{}x", now.lanes);
   return fmt::format("{}{}{}", width, between, has_speed ? subnet::name(now.speed) : "???");
 }
@@ -157,7 +157,7 @@ void DiagsTopology::switch_port(std::string& out, PortIndex at) const {
   const Node& remote = subnet_.node(peer.node);
   print(out, "[{}]{}\t{}[{}]{}", port.number, external(at), node_id(remote), peer.number, external(port.peer));
   if (remote.kind() != NodeKind::sw) print(out, "({:x}) ", peer.guid.value);
-  print(out, "\t\t# \"{}\" lid {} {}", name(peer.node), subnet_.lid(port.peer).value, rate(at, ""));
+  print(out, "\t\t# \"{}\" lid {} {}", name(peer.node), subnet_.lid(port.peer).value, rate(at, port0, ""));
   if (full) {
     const smp::PortInfo info = port.info();
     const unsigned speed = subnet_.port(port0).has_info ? info.link_speed_active : 0U;
@@ -179,7 +179,7 @@ void DiagsTopology::end_port(std::string& out, PortIndex at) const {
   print(out, "[{}]({:x}) \t{}[{}]{}", port.number, port.guid.value, node_id(remote), peer.number, external(port.peer));
   if (remote.kind() != NodeKind::sw) print(out, " ({:x}) ", peer.guid.value);
   print(out, "\t\t# lid {} lmc {} \"{}\" lid {} {}", subnet_.lid(at).value, subnet_.lmc(at), name(peer.node), subnet_.lid(port.peer).value,
-        rate(at, ""));
+        rate(at, at, ""));
   if (full) {
     const smp::PortInfo info = port.info();
     print(out, " s={} w={} v={}", info.link_speed_active, info.link_width_active, static_cast<unsigned>(info.vl_cap));
@@ -250,7 +250,7 @@ void DiagsTopology::ports(std::string& out, NodeIndex at) const {
     const Port& port = subnet_.port(index);
     if (!port.is_known()) continue;
     print(out, "{:>2} {:5} {:2} 0x{:016x} {}", short_type(node), subnet_.lid(index).value, number, subnet_.port_guid(index).value,
-          rate(index, " "));
+          rate(index, subnet_.end_port_of(index), " "));
     if (port.peer == none) {
       print(out, "{:36}'{}'\n", "", name(at));
       continue;

@@ -61,7 +61,7 @@ class DiagsTopology {
   void switch_port(std::string& out, subnet::PortIndex at) const;
   void board(std::string& out, subnet::NodeIndex at, std::string_view host) const;
   void end_port(std::string& out, subnet::PortIndex at) const;
-  std::string rate(subnet::PortIndex at, std::string_view between) const;
+  std::string rate(subnet::PortIndex at, subnet::PortIndex end_port, std::string_view between) const;
   std::string external(subnet::PortIndex at) const;
 
   const subnet::Subnet& subnet_;

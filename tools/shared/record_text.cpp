@@ -146,17 +146,14 @@ std::string_view record_title(const StructInfo& info, RecordNames names) {
 
 std::string record_text(Bytes record, const StructInfo& info, RecordNames names, Keys keys) {
   const DottedOptions style = make_style(info, names, keys);
-  std::vector<FieldInfo> own_fields;
-  bool has_title = false;
-  for (const FieldInfo& field : info.fields) {
+  const bool has_title = std::ranges::any_of(info.fields, [](const FieldInfo& field) {
     const Form* form = find_form(field);
-    if (form == nullptr) own_fields.push_back(field);
-    has_title |= form != nullptr && form->has_title;
-  }
-  StructInfo own = info;
-  own.fields = own_fields;
+    return form != nullptr && form->has_title;
+  });
   std::string out = has_title ? "\tRID:\n" : "";
-  out += dotted(record, own, style);
+  DottedOptions own = style;
+  own.leaves_out = [](const FieldInfo& field) { return find_form(field) != nullptr; };
+  out += dotted(record, info, own);
   const FieldInfo* block = find_field(info, "block_num");
   for (const FieldInfo& field : info.fields) {
     if (const Form* form = find_form(field))

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Finds a sent MAD by its transaction ID. IDs are assigned in sequence, so their low bits are a perfect hash while the table is
-// larger than the range of open IDs. Older IDs are found by probing.
+// Finds a sent MAD by its transaction ID. IDs are assigned in sequence: their multiples of the golden ratio lie far apart, so that probing
+// ends at once. The low bits would be one long run, through which each removal has to go.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -48,7 +49,7 @@ class TidTable {
     T* value{};
     std::uint32_t tid{};
   };
-  std::size_t home(std::uint32_t tid) const { return tid & (slots_.size() - 1); }
+  std::size_t home(std::uint32_t tid) const { return (tid * 0x9e3779b9U) >> (32 - std::countr_zero(slots_.size())); }
   std::size_t next(std::size_t i) const { return (i + 1) & (slots_.size() - 1); }
   std::size_t distance(std::size_t from, std::size_t to) const { return (to - from) & (slots_.size() - 1); }
   void place(std::uint32_t tid, T* value) {

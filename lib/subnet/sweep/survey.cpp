@@ -41,8 +41,7 @@ class Survey::Agents final : public mad::Transactor {
   Agents& operator=(const Agents&) = delete;
   /// Removes agents about which nothing need be remembered.
   ~Agents() override {
-    for (const AgentKey& key : used_) {
-      const auto at = survey_.agents_.find(key);
+    for (const auto at : used_) {
       --at->second.questions;
       if (at->second.is_plain()) survey_.agents_.erase(at);
     }
@@ -58,17 +57,16 @@ class Survey::Agents final : public mad::Transactor {
   Survey& survey_;
   PortIndex port_;
   std::optional<path::Path> path_;
-  std::vector<AgentKey> used_;
+  std::vector<std::map<AgentKey, Agent>::iterator> used_;
 };
 
 Survey::Agent& Survey::Agents::use(std::uint8_t mgmt_class) {
   const AgentKey key = survey_.key_of(port_, mgmt_class);
-  Agent& agent = survey_.agents_[key];
-  if (std::ranges::find(used_, key) == used_.end()) {
-    used_.push_back(key);
-    ++agent.questions;
-  }
-  return agent;
+  for (const auto at : used_)
+    if (at->first == key) return at->second;
+  used_.push_back(survey_.agents_.try_emplace(key).first);
+  ++used_.back()->second.questions;
+  return used_.back()->second;
 }
 
 /// pump() starts questions as long as an object of this class exists.

@@ -10,6 +10,7 @@
 
 #include "iba-gen/smp.hpp"
 #include "iba/describe.hpp"
+#include "iba/dialects.hpp"
 #include "iba/generic.hpp"
 #include "iba/libibmad_text.hpp"
 #include "iba/registry.hpp"
@@ -49,7 +50,7 @@ Recording recorded_dump(const std::string& name) {
     if (line.compare(0, 3, "   ") == 0) continue;  // begin or end of a nested structure
     const std::size_t at = std::stoul(line.substr(0, 3));
     const auto word = static_cast<std::uint32_t>(std::stoul(line.substr(4, 8), nullptr, 16));
-    wire::store<4>(&r.bytes.at(at), word);
+    store_bytes<4>(&r.bytes.at(at), word);
   }
   return r;
 }
@@ -72,7 +73,7 @@ std::vector<std::uint8_t> refill(const StructInfo& info, const std::vector<std::
   std::vector<std::uint8_t> bytes(info.bytes);
   auto value = values.begin();
   for (const FieldInfo& f : info.fields) {
-    if (f.reserved || !f.was.empty()) continue;
+    if (f.reserved || !dialects_of(f).was.empty()) continue;
     REQUIRE(value != values.end());
     set_field(bytes, info, f.iba_name, *value++);
   }
@@ -81,6 +82,18 @@ std::vector<std::uint8_t> refill(const StructInfo& info, const std::vector<std::
 }
 
 }  // namespace
+
+TEST_CASE("other programs' words belong to a field of a descriptor, not to a copy of it") {
+  const StructInfo& info = smp::NodeInfo::info();
+  const FieldInfo& field = *find_field(info, "node_guid");
+  CHECK(dialects_of(field).smpquery == "Guid");
+  CHECK(dialects_of(field).libibmad == "Guid");
+  CHECK(dialects_of(field).libibmad_text == LibibmadText::hex);
+  CHECK(find_field(info, "guid") == &field);
+  const FieldInfo copy = field;
+  CHECK(dialects_of(copy).smpquery.empty());
+  CHECK(dialects_of(copy).libibmad_text == LibibmadText::none);
+}
 
 TEST_CASE("word dumps equal the recorded ones") {
   for (const char* name : {"dump_dr_nodeinfo.txt", "dump_portinfo.txt", "dump_smp_nodeinfo.txt", "dump_dr_portinfo_get.txt",

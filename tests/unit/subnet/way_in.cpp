@@ -56,7 +56,7 @@ TEST_CASE_METHOD(Ways, "a switch at a LID: its forwarding table tells the way, w
 }
 
 TEST_CASE_METHOD(Ways, "a switch at the end of a directed route: only the port by which the route comes in") {
-  CHECK_THAT(complaint(by_route({1, 3}), 3), contains("use the other end of the link, port 3 of DR Path (0, 1)"));
+  CHECK_THAT(complaint(by_route({1, 3}), 3), contains("use the other end of the link, port 3 of route 0,1"));
   CHECK(complaint(by_route({1, 3}), 2).empty());
   CHECK(complaint(by_route({1}), 2).empty());
 }
@@ -65,7 +65,7 @@ TEST_CASE_METHOD(Ways, "an end node is reached by the port itself") {
   CHECK_THAT(complaint(by_lid(4), 1), contains("use the other end of the link"));
   CHECK_THAT(complaint(by_lid(4), 0), contains("Port 1 of "));
   CHECK(complaint(by_lid(4), 2).empty());
-  CHECK_THAT(complaint(by_route({1, 2, 4}), 1), contains("use the other end of the link, port 4 of DR Path (0, 1, 2)"));
+  CHECK_THAT(complaint(by_route({1, 2, 4}), 1), contains("use the other end of the link, port 4 of route 0,1,2"));
   fabric.node(other).faults.lie = [](FakeFabric::Answer& mad) {  // says nowhere by which port it was asked
     if (mad[17] == smp::PortInfo::attribute_id) mad[64 + 28] = 0;
     if (mad[17] == smp::NodeInfo::attribute_id) mad[64 + 36] = 0;

@@ -124,6 +124,13 @@ TEST_CASE_METHOD(Fabric, "ibprintca wants a GUID or -l, not both") {
 
 namespace {
 
+ib::tools::World outside(std::FILE* err, ib::Log& log) {
+  ib::tools::World world;
+  world.err = err;
+  world.log = &log;
+  return world;
+}
+
 ib::async::Task<> wait_beside(ib::tools::ProgressLine& line, std::chrono::milliseconds time) {
   line.count(1284, 52983, "nodes");
   co_await ib::async::sleep_for(time);
@@ -132,7 +139,6 @@ ib::async::Task<> wait_beside(ib::tools::ProgressLine& line, std::chrono::millis
 }  // namespace
 
 TEST_CASE("a line of progress comes after a second, and goes") {
-  ::setenv("TERM", "xterm", 1);
   ib::async::FakeClock clock;
   ib::async::Loop loop(clock);
   const ibtest::PseudoTerminal terminal;
@@ -142,7 +148,8 @@ TEST_CASE("a line of progress comes after a second, and goes") {
   stats.timeouts = 3;
   {
     ib::Log log(terminal.file);
-    ib::tools::ProgressLine line(loop, terminal.file, log);
+    const ib::tools::World world = outside(terminal.file, log);
+    ib::tools::ProgressLine line(loop, world);
     line.count_mads(&stats);
     loop.run(wait_beside(line, std::chrono::milliseconds(900)));
     CHECK(terminal.text().empty());
@@ -164,16 +171,18 @@ TEST_CASE("no line of progress goes to what is no terminal, or can not erase") {
   std::FILE* file = std::tmpfile();
   {
     ib::Log log(file);
-    ib::tools::ProgressLine line(loop, file, log);
+    const ib::tools::World world = outside(file, log);
+    ib::tools::ProgressLine line(loop, world);
     loop.run(wait_beside(line, std::chrono::milliseconds(5000)));
   }
   CHECK(std::ftell(file) == 0);
   std::fclose(file);
-  ::setenv("TERM", "dumb", 1);
   const ibtest::PseudoTerminal terminal;
   {
     ib::Log log(terminal.file);
-    ib::tools::ProgressLine line(loop, terminal.file, log);
+    ib::tools::World world = outside(terminal.file, log);
+    world.is_dumb = true;
+    ib::tools::ProgressLine line(loop, world);
     loop.run(wait_beside(line, std::chrono::milliseconds(5000)));
   }
   CHECK(terminal.text().empty());

@@ -250,10 +250,12 @@ TEST_CASE_METHOD(Named, "commands that read the whole fabric show the nodes that
     INFO(done.err);
     return count(done.out, "\r\n") - 1;
   };
-  CHECK(rows({"leaf*"}) == 10);
-  CHECK(rows({"leaf*/2"}) == 2);
-  CHECK(rows({"leaf?1", "node07/2"}) == 6);
-  CHECK(rows({"4"}) == 1);
+  CHECK(rows({}) == 2);  // a port of each switch is down
+  CHECK(rows({"leaf*"}) == 2);
+  CHECK(rows({"leaf*/1"}) == 1);
+  CHECK(rows({"leaf*/4"}) == 1);
+  CHECK(rows({"leaf*/2"}) == 0);
+  CHECK(rows({"leaf?1", "node07/2"}) == 1);
   CHECK_THAT(ibtool(fabric, {"ibcheckstate", "spine*"}).err, contains("no node's name fits 'spine*'"));
   CHECK_THAT(ibtool(fabric, {"ibcheckwidth", "99"}).err, contains("99"));
 }
@@ -276,7 +278,9 @@ TEST_CASE_METHOD(Named, "a pattern: a node that fails is reported and the others
   CHECK(ibtool(fabric, {"smpquery", "SI", "leaf*"}).status == 3);
   const auto none = ibtool(fabric, {"smpquery", "NI", "spine*"});
   CHECK(none.status == 2);
-  CHECK(none.err == "E: Invalid command line argument #2 'spine*' - no node's name fits 'spine*' (parts of the fabric did not answer)\n");
+  CHECK(
+      none.err ==
+      "E: Invalid command line argument #2 'spine*' - no node's name fits 'spine*' (parts of the fabric did not answer: ibtool health)\n");
   CHECK_THAT(ibtool(fabric, {"perfquery", "leaf*", "--interval", "1"}).err, contains("--interval watches one node"));
 }
 
