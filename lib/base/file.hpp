@@ -28,7 +28,7 @@ std::string read_regular_file(const std::string& path, std::size_t limit);
 class FileReplacement {
  public:
   enum class Readers : std::uint8_t { all, owner };  ///< whose file it is to read: mode 0644 without the bits of the umask, or 0600
-  /// Begins a file beside `path`, under a name that nobody can know before. Throws SysError, and UsageError if `path` exists and is not a
+  /// Begins a file beside `path`, under an unpredictable name. Throws SysError, and UsageError if `path` exists and is not a
   /// regular file.
   explicit FileReplacement(std::string path, Readers readers = Readers::all);
   /// Removes the unfinished file, unless keep() was called.

@@ -23,9 +23,9 @@ UniqueFd open_own(const std::string& path) {
   if (!fd) throw SysError(errno, "open", path, Exit::usage);
   struct stat status {};
   if (::fstat(fd.get(), &status) != 0) throw SysError(errno, "stat", path);
-  if (!S_ISREG(status.st_mode)) throw UsageError(fmt::format("{} is no regular file", in_quotes(path)));
+  if (!S_ISREG(status.st_mode)) throw UsageError(fmt::format("{} is not a regular file", in_quotes(path)));
   if (status.st_uid != ::geteuid()) throw UsageError(fmt::format("{} belongs to another user", in_quotes(path)));
-  if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) throw UsageError(fmt::format("others may write to {}", in_quotes(path)));
+  if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) throw UsageError(fmt::format("{} is writable by others", in_quotes(path)));
   return fd;
 }
 

@@ -89,7 +89,7 @@ class RowDifference {
   CounterChange change(std::size_t column) const;
   /// The seconds between the two readings of errors; absent if not known.
   std::optional<double> error_seconds() const { return error_seconds_; }
-  /// Whether the counters of the port, taken together, began anew: all that had counted something were cleared, or the node restarted.
+  /// Whether the counters of the port, taken together, started again: all that had counted something were cleared, or the node restarted.
   bool began_anew() const;
   PortChanges errors() const;
   /// The changes of the counters of data and packets, as far as they are known.

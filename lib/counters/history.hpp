@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // What is kept from one reading to the next: the last row of each port, and what PMAs can do. It outlives models: its key is the GUID of a
-// node and the number of a port, so that a fabric may be swept anew between two readings.
+// node and the number of a port, so that a fabric may be swept again between two readings.
 //
 //   CounterHistory history;
 //   const std::optional<CounterRow> before = history.take(key, reading.row);    // nothing the first time
@@ -46,7 +46,7 @@ class CounterHistory {
   std::optional<CounterRow> take(const CounterKey& key, const CounterRow& row);
   /// The last row; null if there was none.
   const CounterRow* last(const CounterKey& key) const;
-  /// Forgets nodes that `subnet`, which was swept anew, does not hold. Also forgets nodes of which several claim one GUID, because their
+  /// Forgets nodes that `subnet`, which was swept again, does not hold. Also forgets nodes of which several claim one GUID, because their
   /// order may have changed.
   void keep_nodes_of(const subnet::Subnet& subnet);
   std::size_t size() const { return rows_.size(); }  ///< of ports

@@ -26,7 +26,7 @@ async::Task<std::shared_ptr<const mad::MadError>> check_owner(mad::Transactor& s
   const Owner found = owner_of(smp::NodeInfo::unpack(reply->payload()));
   if (found == owner) co_return nullptr;
   const std::string who = found.node == owner.node ? fmt::format("port {} of the node", found.port) : to_text(found.node);
-  const std::string text = fmt::format("LID {} is that of {} now", path.ib().dlid.value, who);
+  const std::string text = fmt::format("LID {} belongs to {} now", path.ib().dlid.value, who);
   const std::vector<std::uint8_t> sent = mad::to_mad(request);
   co_return std::make_shared<subnet::WrongNode>(text, sent, reply->bytes, path);
 }
@@ -45,7 +45,7 @@ void say_not_read(subnet::Failure& failure) {
 
 std::string why_not_read(const mad::MadError& error) {
   if (dynamic_cast<const subnet::WrongNode*>(&error) != nullptr) return error.message();
-  return fmt::format("the node at LID {} does not say who it is", error.path().ib().dlid.value);
+  return fmt::format("the node at LID {} does not identify itself", error.path().ib().dlid.value);
 }
 
 }  // namespace ib::counters

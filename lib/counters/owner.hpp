@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The owner of counters. A PMA is requested at a LID, and its answer names no node. LIDs change hands: the subnet manager assigns them
-// anew, and cables are moved. A reading therefore belongs to a node only if the node at the LID said so in the same round. It is requested
+// again, and cables are moved. A reading therefore belongs to a node only if the node at the LID said so in the same round. It is requested
 // after the counters, by the same LID: one SMP for each end port. Without that answer the counters are not read, whatever the PMA answered.
 #pragma once
 
@@ -41,7 +41,7 @@ async::Task<std::shared_ptr<const mad::MadError>> check_owner(mad::Transactor& s
 bool is_of_identity(const mad::MadError* error);
 /// Makes the failure of a check_owner() that of counters that were not read. The node may be well.
 void say_not_read(subnet::Failure& failure);
-/// The reason why counters were not read, from an error of check_owner(): "LID 5 is that of 0000:0000:0000:0300 now".
+/// The reason why counters were not read, from an error of check_owner(): "LID 5 belongs to 0000:0000:0000:0300 now".
 std::string why_not_read(const mad::MadError& error);
 
 }  // namespace ib::counters

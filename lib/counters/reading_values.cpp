@@ -18,7 +18,7 @@ namespace {
 std::shared_ptr<const mad::MadError> wrong_port(const path::Path& pma, const StructInfo& attribute, std::uint8_t select, Bytes answer) {
   const std::array<std::uint8_t, 2> port_select{0, select};
   const std::vector<std::uint8_t> sent = mad::to_mad(mad::attribute_request(pma, attribute, mad::method::get, 0, port_select));
-  return std::make_shared<subnet::FalseAnswer>(fmt::format("its PMA was requested for port {} and answered for port {}", select, answer[1]),
+  return std::make_shared<subnet::FalseAnswer>(fmt::format("its PMA was queried for port {} and answered for port {}", select, answer[1]),
                                                sent, Bytes{}, pma);
 }
 

@@ -75,7 +75,8 @@ class PortReader {
       : subnet_(subnet),
         plan_(plan),
         survey_(
-            transactor, subnet, options, [this](std::size_t question, subnet::SurveyPort port) { return ask_for(steps_[question], port); },
+            transactor, subnet, options,
+            [this](std::size_t question, subnet::SurveyPort port) { return request_step(steps_[question], port); },
             [this](std::size_t question) { ended(question); }) {}
   PortReader(const PortReader&) = delete;
   PortReader& operator=(const PortReader&) = delete;
@@ -154,7 +155,7 @@ class PortReader {
     }
   }
 
-  async::Task<MadFailure> ask_for(Step step, subnet::SurveyPort port) {
+  async::Task<MadFailure> request_step(Step step, subnet::SurveyPort port) {
     PmaNode& node = node_at(step.node);
     switch (step.kind) {
       case Step::head:
@@ -238,7 +239,7 @@ class PortReader {
     });
   }
 
-  /// Drops what was read before a Set that was not sent, because the node at the LID is another one, or does not say who it is.
+  /// Drops what was read before a Set that was not sent, because the node at the LID is another one, or does not identify itself.
   void disown_uncleared(PmaNode& node, const Step& step) {
     const bool is_of_port = step.kind == Step::port || step.kind == Step::clear_port;
     std::vector<PmaProblem>& problems = is_of_port ? node.ports[step.reading].problems : node.clear_problems;
@@ -308,7 +309,7 @@ class PortReader {
 
   void add_ports(std::uint32_t at) {
     PmaNode& node = node_at(at);
-    const bool silent = node.problem && (reads_nothing() || !node.problem->error || mad::tries_in_vain(*node.problem->error));
+    const bool silent = node.problem && (reads_nothing() || !node.problem->error || mad::is_timeout(*node.problem->error));
     for (const subnet::PortIndex port : ports_of(node.node)) {
       node.ports.push_back(start(port, subnet_.port(port).number, node.support));
       // A PMA that did not answer the request for ClassPortInfo gets no requests for its ports.
@@ -337,7 +338,7 @@ class PortReader {
       const std::uint32_t failure = survey_.settle(question, readings_.failures);
       if (failure != subnet::none && steps_[question].kind == Step::owner) say_not_read(readings_.failures[failure]);
     }
-    // What another node refused, or did not answer, at the LID of a node is no failure of that node.
+    // What another node refused, or did not answer, at the LID of a node is not a failure of that node.
     std::erase_if(readings_.failures, [this](const subnet::Failure& failure) {
       return failure.kind != subnet::Failure::Kind::not_read && std::ranges::find(readings_.moved, failure.node) != readings_.moved.end();
     });
@@ -348,7 +349,7 @@ class PortReader {
   /// Adds a failed Set. One that was not sent because its agent is silent is a failure already.
   void add_failure(const FailedSet& failed) {
     const std::shared_ptr<const mad::MadError>& error = failed.problem.error;
-    if (mad::tries_in_vain(*error) == 0U || !known_errors_.insert(error.get()).second) return;
+    if (mad::unanswered_tries(*error) == 0U || !known_errors_.insert(error.get()).second) return;
     const bool whose = failed.problem.whose;
     const StructInfo* info = whose ? &smp::NodeInfo::info() : find_attribute(mad::mgmt_class::performance, 1, failed.problem.attribute);
     readings_.failures.push_back({.kind = whose ? subnet::Failure::Kind::not_read : subnet::kind_of(*error),
@@ -415,7 +416,7 @@ class PortReader {
   /// Clears all ports of a node by one Set.
   async::Task<MadFailure> clear_node(PmaNode& node, subnet::SurveyPort port) {
     std::vector<PmaProblem> problems = co_await clear_counters(port, subnet::all_ports, node.support, plan_, node.ports);
-    if (!problems.empty() && mad::tries_in_vain(*problems.back().error)) co_return problems.back().error;
+    if (!problems.empty() && mad::is_timeout(*problems.back().error)) co_return problems.back().error;
     node.clear_problems = std::move(problems);
     co_return nullptr;
   }
@@ -430,7 +431,7 @@ class PortReader {
       support = *own;
     }
     std::vector<PmaProblem> problems = co_await clear_counters(port, port.number, support, plan_, std::span(&node.ports[at], 1));
-    if (!problems.empty() && mad::tries_in_vain(*problems.back().error)) co_return problems.back().error;
+    if (!problems.empty() && mad::is_timeout(*problems.back().error)) co_return problems.back().error;
     std::ranges::move(problems, std::back_inserter(node.ports[at].problems));
     co_return nullptr;
   }

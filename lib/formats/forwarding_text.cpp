@@ -127,7 +127,7 @@ void ForwardingTextReader::cut_line(std::string_view text) {
   const bool ends_table = table_ && rows_ && (words.ends_with(" dumped") || words.ends_with(" not read"));
   if (words.empty() || words.starts_with('#') || ends_table) return line(text);
   ++number_;
-  remark(number_, "this last line has no end: it does not count");
+  remark(number_, "this last line is incomplete: it does not count");
   breaks_off_ = table_.has_value();
 }
 
@@ -136,7 +136,7 @@ void ForwardingTextReader::end() {
     breaks_off_ = breaks_off_ || std::ranges::none_of(table_->routes, [&](const StoredRoute& at) { return at.lid.value >= last_of_all_; });
   }
   finish();
-  if (tables_ == 0) throw UsageError(fmt::format("{}: no forwarding table is in this file", harmless_line(path_)));
+  if (tables_ == 0) throw UsageError(fmt::format("{}: this file holds no forwarding table", harmless_line(path_)));
 }
 
 void ForwardingTextReader::begin(std::string_view text) {
@@ -193,7 +193,7 @@ void ForwardingTextReader::break_off() {
                                                : (table_->routes.empty() ? 0 : table_->routes.back().lid.value);
   table_->last_listed = std::min(table_->last_listed, last);
   table_->to_top = false;
-  remark(number_, fmt::format("the table of switch {} breaks off: what it has behind LID {} is not known", switch_text(*table_), last));
+  remark(number_, fmt::format("the table of switch {} breaks off: its entries above LID {} are not known", switch_text(*table_), last));
 }
 
 /// Adds remarks on the LIDs with two rows for one switch, in this table or in it and an earlier one.
@@ -262,7 +262,7 @@ void ForwardingTextReader::row(std::string_view text) {
   if (table_->multicast && scanner.take("default ")) return;  // ibtool prints SwitchInfo's default ports
   const auto number = scanner.number(permissive_lid.value);
   if (!number || !(scanner.at_end() || scanner.take(" "))) refuse("not a line of a forwarding table");
-  if (!rows_) refuse("a row behind the end of its table");
+  if (!rows_) refuse("a row after the end of its table");
   const Lid lid{static_cast<std::uint16_t>(*number)};
   const bool counts = !top_ || lid.value <= *top_;
   if (!counts) ++above_top_;

@@ -142,7 +142,7 @@ class CacheReader {
 
  private:
   void read_header() {
-    if (in_.left() < header_size || in_.number<std::uint32_t>() != magic) throw UsageError("it is no cache of libibnetdisc");
+    if (in_.left() < header_size || in_.number<std::uint32_t>() != magic) throw UsageError("it is not a cache of libibnetdisc");
     if (const auto its = in_.number<std::uint32_t>(); its != version)
       throw UsageError(fmt::format("it has version {} of the format, and only {} is known", its, version));
     node_count_ = in_.number<std::uint32_t>();

@@ -56,7 +56,7 @@ void read_service_levels(const std::string& path, const TakeServiceLevel& take) 
     take(*pair);
     any = true;
   }
-  if (!any) throw UsageError(fmt::format("{}: no SL is in this file", harmless_line(path)));
+  if (!any) throw UsageError(fmt::format("{}: this file holds no SL", harmless_line(path)));
 }
 
 }  // namespace ib::formats

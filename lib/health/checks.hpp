@@ -30,7 +30,7 @@ const Check* find_check(std::string_view id);
 struct Selection {
   std::vector<const Check*> only;  ///< empty: all
   std::vector<const Check*> skip;
-  std::string_view why_not = "not asked for";  ///< the reason given for the checks that are not among these
+  std::string_view why_not = "not requested";  ///< the reason given for the checks that are not among these
   bool has(const Check& check) const;
   /// What the wanted checks need together.
   Sources needs() const;

@@ -44,7 +44,7 @@ std::optional<unsigned> number_in(std::string_view text) {
 }
 
 [[noreturn]] void refuse(std::string_view word, std::string_view why) {
-  throw UsageError(fmt::format("{} is no list of hosts: {}", in_quotes(word), why));
+  throw UsageError(fmt::format("{} is not a list of hosts: {}", in_quotes(word), why));
 }
 
 /// Calls use() with each number of "001-064,100", with as many digits as the first of a range has.
@@ -54,7 +54,7 @@ void each_number(std::string_view ranges, std::string_view word, Use use) {
     const std::string_view first = range.substr(0, range.find('-'));
     const std::string_view last = first.size() == range.size() ? first : range.substr(first.size() + 1);
     const std::optional<unsigned> low = number_in(first), high = number_in(last);
-    if (!low || !high || *low > *high) refuse(word, fmt::format("{} is no range of numbers", in_quotes(range)));
+    if (!low || !high || *low > *high) refuse(word, fmt::format("{} is not a range of numbers", in_quotes(range)));
     if (*high - *low >= most_hosts) refuse(word, "the range is too long");
     for (unsigned number = *low; number <= *high; ++number) use(fmt::format("{:0{}}", number, first.size()));
   }
@@ -97,7 +97,7 @@ class HostNames::Expression {
     if (code == 0) return;
     std::array<char, 128> why{};
     ::regerror(code, &compiled_, why.data(), why.size());
-    throw UsageError(fmt::format("{} is no regular expression: {}", in_quotes(text), why.data()));
+    throw UsageError(fmt::format("{} is not a regular expression: {}", in_quotes(text), why.data()));
   }
   ~Expression() { ::regfree(&compiled_); }
   Expression(const Expression&) = delete;

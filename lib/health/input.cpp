@@ -42,7 +42,7 @@ void judge_managers(Input& input) {
   const std::size_t count = input.managers.size() + input.silent_managers;
   const bool is_partial = !input.managers.empty() || !input.silent.empty();
   for (const Source source : {Source::managers, Source::activity})
-    input.not_read(source, fmt::format("{} of {} subnet managers did not give SMInfo", input.silent_managers, count), is_partial);
+    input.not_read(source, fmt::format("{} of {} subnet managers did not answer SMInfo", input.silent_managers, count), is_partial);
 }
 
 }  // namespace ib::health

@@ -83,7 +83,7 @@ struct Manager {
   std::uint32_t own_requests = 1;
 };
 
-/// A subnet manager that was asked for SMInfo, or is known otherwise, and did not answer.
+/// A subnet manager whose SMInfo was requested, or that is known otherwise, and did not answer.
 struct SilentManager {
   subnet::PortIndex port = subnet::none;
   std::optional<smp::SMState> state;  ///< as the SA's SMInfoRecord has it
@@ -139,7 +139,7 @@ struct Input {
   CounterTable counts;            ///< Source::counters, Source::window
   /// The ports whose counters were to be read, and of these the ones that were to be read twice. Empty where that is not known.
   std::vector<subnet::PortIndex> counter_ports{}, window_ports{};
-  /// The same for Source::pkeys and Source::fec, and the ports of Source::fec that did not answer.
+  /// As above, for Source::pkeys and Source::fec, and the ports of Source::fec that did not answer.
   std::vector<subnet::PortIndex> pkey_ports{}, fec_ports{};
   std::set<subnet::PortIndex> fec_unread{};
   /// Of ports without a link: the ports that they were linked to at the first reading of counters, as far as that is known.
@@ -147,7 +147,7 @@ struct Input {
   subnet::FecModes fec_modes;                    ///< Source::fec, of ports that report them
   const Baseline* baseline{};                    ///< Source::baseline
   std::vector<Manager> managers;                 ///< Source::managers, those that answered
-  bool has_asked_managers{};                     ///< Source::managers was read, or its reading failed
+  bool has_read_managers{};                      ///< Source::managers was read, or its reading failed
   std::size_t silent_managers{};                 ///< subnet managers that did not give SMInfo, silent ones and such that refused it
   std::vector<SilentManager> silent;             ///< of these those that did not answer at all
   bool has_manager_elsewhere{};                  ///< one answered at the SM LID of the own port, which no port of the model has

@@ -55,7 +55,7 @@ void fold(Finding& to, Finding from) {
                             to.ends[1] == Place{} && from.ends[0] != to.ends[0];
   if (is_other_end) {
     to.ends[1] = from.ends[0];
-    if (to.detail == from.detail) to.detail = from.detail = "Both of its ports say that the link is up, and nothing passes it.";
+    if (to.detail == from.detail) to.detail = from.detail = "Both of its ports report the link as up, but nothing passes it.";
   }
   for (Evidence& evidence : from.evidence) {
     evidence.end = to.end_of(from.ends.at(evidence.end));

@@ -26,7 +26,7 @@ std::string trouble_phrase(const PortRow& row) {
   const std::string_view known = phy::trouble_text(row.trouble);
   if (!known.empty()) return fmt::format("{} (code {})", known, row.trouble);
   const std::string device = row.trouble_text.empty() ? std::string() : ": " + in_quotes(row.trouble_text);
-  return fmt::format("trouble of code {}{}", row.trouble, device);
+  return fmt::format("trouble code {}{}", row.trouble, device);
 }
 
 std::string last_down_phrase(const PortRow& row) {

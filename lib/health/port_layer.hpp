@@ -19,7 +19,7 @@ std::string layer_text(const phy::PortRow& row, bool is_up);
 /// down takes the place of the check's.
 void add_layer(Findings& findings, const Input& input);
 
-/// The ports of findings of which add_layer() tells something, the worst first; each once.
+/// The ports of findings to which add_layer() adds something, the worst first; each once.
 std::vector<subnet::PortIndex> ports_of(const Findings& findings, const Input& input);
 
 }  // namespace ib::health

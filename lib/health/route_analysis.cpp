@@ -24,7 +24,7 @@ using routing::Network;
 
 // The subnet manager has set these routes: a sweep sets them again.
 constexpr std::string_view circle_remedy =
-    "See ibtool check_routes; have the subnet manager use a routing engine, or SLs, without such circles.";
+    "See ibtool check_routes; have the subnet manager use a routing engine, or SLs, without credit loops.";
 
 std::string_view what_happens(Fault fault) {
   switch (fault) {
@@ -33,7 +33,7 @@ std::string_view what_happens(Fault fault) {
     case Fault::dead_port:
       return "The switch sends by this port, which has no Active link, to";
     case Fault::loop:
-      return "These switches send in a circle to";
+      return "These switches forward in a circle to";
     default:
       return "The switch sends by this port, whose other end does not have the LID, to";
   }
@@ -72,7 +72,7 @@ std::string detail_of(const routing::GroupCause& cause) {
   const std::string groups = mlids_text(cause.mlids);
   switch (cause.fault) {
     case GroupFault::loop:
-      return fmt::format("The entries of these switches for {} make no tree: packets arrive twice, or go round for ever.", groups);
+      return fmt::format("The entries of these switches for {} form no tree: packets arrive twice, or circulate for ever.", groups);
     case GroupFault::dead_port:
       return fmt::format("The switch sends by this port, which has no Active link, to {}.", groups);
     case GroupFault::no_entry:
@@ -80,7 +80,7 @@ std::string detail_of(const routing::GroupCause& cause) {
         return fmt::format("An entry of the switch for {} names port {}, which the switch does not have.", groups, *cause.missing_port);
       return fmt::format("Packets to {} come to the switch, which has no entry for them.", groups);
     default:
-      return fmt::format("Members of {} get nothing, this one first: {} pair{} lost, for example LID {} to it.", groups, cause.pairs,
+      return fmt::format("Members of {} receive nothing, this one first: {} pair{} lost, for example LID {} to it.", groups, cause.pairs,
                          cause.pairs == 1 ? "" : "s", cause.example ? cause.example->slid.value : 0);
   }
 }
@@ -158,7 +158,7 @@ std::span<const Check> route_checks() {
   using enum Source;
   static constexpr Check checks[] = {
       {"routes", error, needs(routes), "Packets do not arrive, or can deadlock.",
-       "See ibtool check_routes; let the subnet manager sweep anew.",
+       "See ibtool check_routes; have the subnet manager sweep again.",
        [](const Input& input, Findings& findings) { std::ranges::copy(input.route_findings, std::back_inserter(findings)); }},
   };
   return checks;

@@ -45,7 +45,7 @@ void set_threshold(const SettingLine& line, Thresholds& thresholds) {
   double value = 0;
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (code != std::errc() || end != text.data() + text.size() || !std::isfinite(value) || value < 0)
-    throw UsageError(fmt::format("{} is no number from 0 on", in_quotes(text)));
+    throw UsageError(fmt::format("{} is not a number from 0 on", in_quotes(text)));
   thresholds.*(found->second) = value;
 }
 

@@ -31,9 +31,9 @@ std::string_view phrase(Fault fault) {
     case Fault::no_entry:
       return "the switch has no entry for their LID";
     case Fault::loop:
-      return "they go round in a circle";
+      return "they circulate";
     case Fault::wrong_node:
-      return "the port leads to another node than that of their LID";
+      return "the port leads to a node that does not have their LID";
     default:
       return "the port has no Active link";
   }
@@ -144,8 +144,8 @@ std::span<const Check> way_checks() {
       {"way-broken",
        error,
        {},
-       "Requests or their answers are lost here on their way: the nodes that seem silent are not to blame.",
-       "Look at the port; if it is well, or meant to be out, let the subnet manager sweep anew, which routes around it.",
+       "Requests or their answers are lost here: the nodes that seem silent are not the cause.",
+       "Look at the port; if it is fine, or out of use on purpose, have the subnet manager sweep again, which routes around it.",
        find_broken_ways},
   };
   return checks;

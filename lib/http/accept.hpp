@@ -15,7 +15,7 @@ struct Acceptable {
   unsigned weight = 1000;  ///< in thousandths; 0: not acceptable
 };
 
-/// The members of a field. A weight that is no weight is taken for none.
+/// The members of a field. An invalid weight is taken for none.
 std::vector<Acceptable> acceptable(std::string_view field);
 
 /// The greatest weight among the members with that name; nothing if there is none.

@@ -24,7 +24,7 @@ std::string dump_packet(Bytes mad, Keys keys = Keys::hidden);
 /// A copy of a MAD, or of a reassembled answer of the SA, with all keys of its class and its attribute set to zero. The versions in its
 /// header do not matter. What keeps or writes MADs without keys uses this function or the next one.
 std::vector<std::uint8_t> without_keys(Bytes mad);
-/// The same for the part of a MAD that begins at byte `offset`, of the class and the attribute. Nothing if it holds no key.
+/// As above, for the part of a MAD that begins at byte `offset`, of the class and the attribute. Nothing if it holds no key.
 std::optional<std::vector<std::uint8_t>> without_keys(std::uint8_t mgmt_class, std::uint16_t attribute_id, std::size_t offset, Bytes part);
 
 }  // namespace ib::mad

@@ -77,7 +77,7 @@ std::vector<std::string> MadError::lines(int verbosity, Keys keys) const {
 MadTimeout::MadTimeout(Bytes request, const path::Path& path, unsigned tries, std::chrono::nanoseconds waited)
     : MadError(no_answer_text(request, target_text(path), tries, waited), request, {}, path), tries_(tries), waited_(waited) {}
 
-std::optional<unsigned> tries_in_vain(const Error& error) {
+std::optional<unsigned> unanswered_tries(const Error& error) {
   const auto* timeout = dynamic_cast<const MadTimeout*>(&error);
   return timeout != nullptr ? std::optional(timeout->tries()) : std::nullopt;
 }

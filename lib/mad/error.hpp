@@ -66,7 +66,9 @@ class MadTimeout : public MadError {
 };
 
 /// The number of tries of an unanswered request. Nothing if the request failed for another reason.
-std::optional<unsigned> tries_in_vain(const Error& error);
+std::optional<unsigned> unanswered_tries(const Error& error);
+/// Whether the request was not answered.
+inline bool is_timeout(const Error& error) { return unanswered_tries(error).has_value(); }
 
 /// The node answered with a status of IBA 13.4.7.
 class MadStatusError : public MadError {

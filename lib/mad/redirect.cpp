@@ -61,7 +61,7 @@ path::Path redirected(const path::Path& from, Bytes answer) {
   const auto info = ClassPortInfo::unpack(answer.subspan(data_area(answer[1]).offset));
   const Gid none;
   const Lid lid = info.redirect_lid;
-  if (lid != Lid{} && !lid.is_unicast()) throw Error(fmt::format("LID {} is no node's", lid.value));
+  if (lid != Lid{} && !lid.is_unicast()) throw Error(fmt::format("LID {} is not a unicast LID", lid.value));
   if (lid == Lid{} && info.redirect_gid == none) throw Error("it has neither a LID nor a GID");
   if (info.redirect_qp == 0) throw Error("QP 0 serves SMPs only");
   if ((info.redirect_p_key & 0x7fffU) == 0) throw Error(fmt::format("P_Key 0x{:04x} is invalid", info.redirect_p_key));
@@ -138,7 +138,7 @@ Task<> Rpc::follow(const Request& request, Result<Reply>& result) {
     } catch (const Error& error) {
       why = error.message();
     }
-    if (why.empty() && next.ib().dlid == Lid{} && request.mgmt_class == mgmt_class::sa) why = "the way to the SA is what is looked for";
+    if (why.empty() && next.ib().dlid == Lid{} && request.mgmt_class == mgmt_class::sa) why = "it concerns the path to the SA itself";
     if (seen.size() > most_redirects) why = "there are too many, one after the other";
     if (why.empty() && next.ib().dlid == Lid{}) {
       sa::PathRecord::Query query;

@@ -43,7 +43,7 @@ Request attribute_request(const path::Path& path, const StructInfo& info, std::u
                           std::uint8_t mgmt_class) {
   const bool is_common = info.mgmt_class == 0;
   if (!is_common) mgmt_class = info.mgmt_class;
-  if (info.attribute_id < 0 || mgmt_class == 0) throw std::invalid_argument(fmt::format("{} is no attribute of one class", info.iba_name));
+  if (info.attribute_id < 0 || mgmt_class == 0) throw std::invalid_argument(fmt::format("{} has no management class", info.iba_name));
   return {.path = path,
           .mgmt_class = is_smp(mgmt_class) ? smp_class(path) : mgmt_class,
           .class_version = is_common ? class_version_of(mgmt_class) : info.class_version,

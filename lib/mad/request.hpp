@@ -16,7 +16,7 @@ namespace ib::mad {
 
 /// Why a MAD was sent, for statistics. A name with static storage duration.
 using Reason = std::string_view;
-inline constexpr Reason asked = "asked";
+inline constexpr Reason requested = "requested";
 
 class Responder;
 
@@ -31,7 +31,7 @@ struct Request {
   Bytes payload;                   ///< the bytes of the attribute; zeros follow
   std::uint64_t component_mask{};  ///< SA only
   std::uint32_t oui{};             ///< vendor classes of range 2 only
-  Reason reason = asked;
+  Reason reason = requested;
   Responder* responder{};  ///< of the destination; notices that it is silent (mad/rpc/responder.hpp); may be null
   bool optional{};         ///< nodes need not implement the attribute, so a missing answer does not make a node silent
 };

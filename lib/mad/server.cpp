@@ -62,7 +62,7 @@ Server::Server(Rpc& rpc) : rpc_(rpc) { rpc_.set_request_sink(this); }
 Server::~Server() { rpc_.set_request_sink(nullptr); }
 
 void Server::serve(const Service& service) {
-  if (is_smp(service.mgmt_class)) throw std::invalid_argument("SMPs are answered by the SMA alone");
+  if (is_smp(service.mgmt_class)) throw std::invalid_argument("SMPs are answered by the SMA only");
   rpc_.serve(service);
   services_.push_back(service);
 }
@@ -119,9 +119,9 @@ std::uint16_t Server::report_caught() const {
   } catch (const Error& error) {
     report(error);
   } catch (const std::exception& error) {
-    report(Error(fmt::format("A request can not be answered: {}", error.what())));
+    report(Error(fmt::format("A request cannot be answered: {}", error.what())));
   } catch (...) {
-    report(Error("A request can not be answered, for a reason unknown"));
+    report(Error("A request cannot be answered, for a reason unknown"));
   }
   return status::unsupported_method_attribute;
 }

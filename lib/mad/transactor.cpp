@@ -50,7 +50,7 @@ Task<Result<std::vector<std::uint8_t>>> Transactor::try_get(const path::Path& pa
 
 Task<Result<std::vector<std::uint8_t>>> Transactor::try_set(const path::Path& path, const StructInfo& info, std::uint32_t modifier,
                                                             Bytes value) {
-  return try_untyped(method::set, path, info, modifier, value, asked);
+  return try_untyped(method::set, path, info, modifier, value, requested);
 }
 
 }  // namespace ib::mad

@@ -69,9 +69,9 @@ class Transactor {
   /// is the data area of the answer: the attribute, and the rest of the area. Throws std::invalid_argument if the structure is
   /// not an attribute of exactly one class.
   Task<Result<std::vector<std::uint8_t>>> try_get(const path::Path& path, const StructInfo& info, std::uint32_t modifier = 0,
-                                                  Bytes value = {}, Reason reason = asked);
+                                                  Bytes value = {}, Reason reason = requested);
   Task<std::vector<std::uint8_t>> get(const path::Path& path, const StructInfo& info, std::uint32_t modifier = 0, Bytes value = {},
-                                      Reason reason = asked) {
+                                      Reason reason = requested) {
     return taken(try_get(path, info, modifier, value, reason));
   }
   /// Set of an attribute. The result is the node's answer, which contains the values that the node really set.
@@ -82,29 +82,29 @@ class Transactor {
 
   /// SubnGet(T). `value` holds the fields that a request of T needs (the SM_Key of an SMInfo).
   template <SubnAttribute T>
-  Task<Result<T>> try_subn_get(const path::Path& path, std::uint32_t modifier = 0, T value = {}, Reason reason = asked) {
+  Task<Result<T>> try_subn_get(const path::Path& path, std::uint32_t modifier = 0, T value = {}, Reason reason = requested) {
     return try_typed(method::get, path, modifier, std::move(value), reason);
   }
   template <SubnAttribute T>
-  Task<T> subn_get(const path::Path& path, std::uint32_t modifier = 0, T value = {}, Reason reason = asked) {
+  Task<T> subn_get(const path::Path& path, std::uint32_t modifier = 0, T value = {}, Reason reason = requested) {
     return taken(try_typed(method::get, path, modifier, std::move(value), reason));
   }
   template <SubnAttribute T>
   Task<Result<T>> try_subn_set(const path::Path& path, std::uint32_t modifier, T value) {
-    return try_typed(method::set, path, modifier, std::move(value), asked);
+    return try_typed(method::set, path, modifier, std::move(value), requested);
   }
   template <SubnAttribute T>
   Task<T> subn_set(const path::Path& path, std::uint32_t modifier, T value) {
-    return taken(try_typed(method::set, path, modifier, std::move(value), asked));
+    return taken(try_typed(method::set, path, modifier, std::move(value), requested));
   }
 
   /// PerformanceGet(T). `value` holds the selectors (port_select, counter_select, …) that T may have.
   template <PerformanceAttribute T>
-  Task<Result<T>> try_performance_get(const path::Path& path, std::uint32_t modifier = 0, T value = {}, Reason reason = asked) {
+  Task<Result<T>> try_performance_get(const path::Path& path, std::uint32_t modifier = 0, T value = {}, Reason reason = requested) {
     return try_typed(method::get, path, modifier, std::move(value), reason, mgmt_class::performance);
   }
   template <PerformanceAttribute T>
-  Task<T> performance_get(const path::Path& path, std::uint32_t modifier = 0, T value = {}, Reason reason = asked) {
+  Task<T> performance_get(const path::Path& path, std::uint32_t modifier = 0, T value = {}, Reason reason = requested) {
     return taken(try_typed(method::get, path, modifier, std::move(value), reason, mgmt_class::performance));
   }
 

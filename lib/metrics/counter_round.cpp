@@ -17,7 +17,7 @@ using subnet::PortIndex;
 bool is_silence(const counters::PmaReading& reading) {
   if (reading.problems.empty()) return true;
   const std::shared_ptr<const mad::MadError>& error = reading.problems.back().error;
-  return error != nullptr && mad::tries_in_vain(*error);
+  return error != nullptr && mad::is_timeout(*error);
 }
 
 async::Time last_answer(const counters::CounterRow& row) { return std::max(row.error_time, row.traffic_time); }

@@ -102,7 +102,7 @@ ParsedTarget parse_spec_target(std::string_view text, const ParseOptions& option
   return {path, {}};
 }
 
-/// Why a text with a parenthesis is no path spec, in the words of parse_spec().
+/// Why a text with a parenthesis is not a path spec, in the words of parse_spec().
 std::string no_spec_text(std::string_view text) {
   const std::string_view spec = trim(text);
   const bool has_type = !spec.starts_with('(') && spec.ends_with(')');

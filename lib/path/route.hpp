@@ -13,7 +13,7 @@ namespace ib::path {
 /// comma. The first number is 0, the others are at most 254, and there are at most 64. Throws UsageError "Invalid DR path
 /// specification …".
 void set_route(IbDrPath& path, std::string_view text, char separator);
-/// The same; returns false for a text that is no route, of which `path` then has a part.
+/// As above; returns false for a text that is not a route, of which `path` then has a part.
 bool try_set_route(IbDrPath& path, std::string_view text, char separator);
 /// The error of set_route().
 std::string no_route_text(std::string_view text);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// End ports whose LID another port in use claims too. Nobody knows which of these answers at the LID, so that no GMP of them is read.
+// End ports whose LID another port in use claims too. It is not known which of these answers at the LID, so that no GMP of them is read.
 #pragma once
 
 #include <map>

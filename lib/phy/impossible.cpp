@@ -17,7 +17,7 @@ namespace {
 /// Collects what cannot be.
 class Collector {
  public:
-  /// Adds a number of 16 bits if it has no value. Zero is no measurement.
+  /// Adds a number of 16 bits if it has no value. Zero is not a measurement.
   void add(std::string key, std::uint16_t raw, const std::optional<double>& value, Quantity quantity) {
     if (raw != 0 && !value) add(std::move(key), fmt::format("0x{:04x}", raw), raw == all_ones ? "all ones" : range_of(quantity));
   }

@@ -38,8 +38,8 @@ async::Task<Planes> read_planes(mad::Transactor& transactor, const subnet::Subne
     if (subnet::is_mellanox(subnet.node(node).info)) ports.push_back(subnet.node(node).first_port);
   }
   const subnet::SurveyOptions options(std::move(start), subnet::SurveyWay::smp);
-  const subnet::SurveyQuestion<NodePlanes> ask = request_planes;
-  subnet::Surveyed<NodePlanes> found = co_await subnet::survey<NodePlanes>(transactor, subnet, std::move(ports), options, ask);
+  const subnet::SurveyQuestion<NodePlanes> read = request_planes;
+  subnet::Surveyed<NodePlanes> found = co_await subnet::survey<NodePlanes>(transactor, subnet, std::move(ports), options, read);
   Planes planes;
   for (const auto& row : found.rows) {
     if (row.value && row.value->count > 1) planes.of_node[subnet.port(row.port).node] = *row.value;

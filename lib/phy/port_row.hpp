@@ -73,7 +73,7 @@ struct PortRow {
   std::uint16_t trouble{};
   reg::DownReason down_reason{};
   reg::DownInitiator down_initiator{};
-  RareText trouble_text;  ///< of the device, escaped by nobody
+  RareText trouble_text;  ///< of the device, not escaped
   Module module;
   std::unique_ptr<std::vector<HistogramBin>> histogram;  ///< only where it was wanted
 

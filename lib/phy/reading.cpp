@@ -203,7 +203,7 @@ async::Task<bool> Reader::read_general(Device& device) {
   if (is_spent()) co_return false;
   if (options_.silent != nullptr && options_.silent->contains(row.node)) {
     row.state = DeviceState::silent;
-    add_failure(subnet::Failure::Kind::no_answer, first, true, "GeneralInfo", "It did not answer before, and got no further request.");
+    add_failure(subnet::Failure::Kind::no_answer, first, true, "GeneralInfo", "It did not answer before: no more was requested.");
     co_return false;
   }
   if (!device.path) {
@@ -221,7 +221,7 @@ async::Task<bool> Reader::read_general(Device& device) {
   wanted.vs_key = key_of(device.end_port);
   const mad::Result<mad::Reply> answer = co_await get(device, *device.path, info, 0, wire::packed_vector(wanted));
   if (!answer) {
-    const bool is_silent = mad::tries_in_vain(answer.error()).has_value();
+    const bool is_silent = mad::is_timeout(answer.error());
     row.state = is_silent ? DeviceState::silent : is_not_read(answer.error()) ? DeviceState::not_read : DeviceState::refused;
     if (is_busy(answer.error().status())) row.state = DeviceState::stopped_answering;
     // A device need not have GeneralInfo: only silence, being busy for ever, or nonsense is a failure.
@@ -250,7 +250,7 @@ async::Task<bool> Reader::may_send(Device& device, PortIndex port, const path::P
   if (options_.tries_once) to_node.ib().retries = 0;
   to_node.ib().meant = subnet_.node(subnet_.port(port).node).guid();
   if (options_.smps == nullptr || !subnet::takes_smps(to_node)) {
-    add_failure(subnet::Failure::Kind::no_record, port, true, "NodeInfo", "The VS_Key is not sent: no SMP shows whose the LID is.");
+    add_failure(subnet::Failure::Kind::no_record, port, true, "NodeInfo", "The VS_Key is not sent: no SMP shows which node has the LID.");
     co_return false;
   }
   ++requests_;
@@ -258,7 +258,7 @@ async::Task<bool> Reader::may_send(Device& device, PortIndex port, const path::P
   if (found) {
     device.own_lids.insert(lid);
   } else if (const auto kind = subnet::kind_of(found.error()); kind == subnet::Failure::Kind::false_answer) {
-    add_failure(kind, port, true, "NodeInfo", fmt::format("LID {} is that of another node now: the VS_Key is not sent.", lid.value));
+    add_failure(kind, port, true, "NodeInfo", fmt::format("LID {} belongs to another node now: the VS_Key is not sent.", lid.value));
   } else {
     add_failure(kind, port, true, "NodeInfo", found.error().message(), found.shared_error());
   }
@@ -310,8 +310,8 @@ async::Task<> Reader::read(Device& device, PortRow& row) {
   wanted.local_port = subnet_.port(row.port).number;
   wanted.pnat = reg::PortNumberKind::ib_port;
   wanted.plane_ind = row.plane;
-  const std::optional<T> value = co_await request<T>(device, row.port, wanted, [](const T& answer, const T& asked) {
-    return answer.local_port == asked.local_port && answer.plane_ind == asked.plane_ind;
+  const std::optional<T> value = co_await request<T>(device, row.port, wanted, [](const T& answer, const T& sent) {
+    return answer.local_port == sent.local_port && answer.plane_ind == sent.plane_ind;
   });
   if (!value) co_return;
   take(row, *value);
@@ -370,7 +370,7 @@ async::Task<> Reader::read_sensors(Device& device, EnvironmentRow& row) {
     reg::Mtmp wanted;
     wanted.sensor_index = static_cast<std::uint16_t>(index);
     const std::optional<reg::Mtmp> answer = co_await request<reg::Mtmp>(
-        device, port, wanted, [](const reg::Mtmp& is, const reg::Mtmp& asked) { return is.sensor_index == asked.sensor_index; });
+        device, port, wanted, [](const reg::Mtmp& is, const reg::Mtmp& sent) { return is.sensor_index == sent.sensor_index; });
     if (!answer) continue;
     Sensor sensor{.index = wanted.sensor_index, .name = padded_text(answer->sensor_name), .celsius = sensor_celsius(answer->temperature)};
     sensor.raw_celsius = answer->temperature;
@@ -406,7 +406,7 @@ async::Task<> Reader::read_fans(Device& device, EnvironmentRow& row) {
     reg::Mfsm wanted;
     wanted.tacho = static_cast<std::uint8_t>(index);
     const std::optional<reg::Mfsm> answer = co_await request<reg::Mfsm>(
-        device, port, wanted, [](const reg::Mfsm& is, const reg::Mfsm& asked) { return is.tacho == asked.tacho; });
+        device, port, wanted, [](const reg::Mfsm& is, const reg::Mfsm& sent) { return is.tacho == sent.tacho; });
     Fan fan{.index = static_cast<std::uint8_t>(index), .rpm = answer ? fan_rpm(answer->rpm) : std::nullopt};
     if (answer) fan.raw_rpm = answer->rpm;
     if (limits) fan.is_below_limit = (below >> index & 1U) != 0;
@@ -423,7 +423,7 @@ async::Task<mad::Result<mad::Reply>> Reader::get(Device& device, path::Path path
     const mad::Request request = mad::attribute_request(path, info, mad::method::get, modifier, value);
     mad::Result<mad::Reply> answer = co_await transactor_.try_call(request);
     const bool has_to_wait = !answer && is_busy(answer.error().status());
-    device.is_slow = device.is_slow || has_to_wait || (!answer && mad::tries_in_vain(answer.error()));
+    device.is_slow = device.is_slow || has_to_wait || (!answer && mad::is_timeout(answer.error()));
     if (!has_to_wait || attempt == busy_tries || options_.is_stored || is_spent()) co_return answer;
     co_await loop.sleep_for(busy_pause * attempt);
   }
@@ -448,7 +448,7 @@ void Reader::fail(Device& device, PortIndex port, const StructInfo& info, const 
     add_failure(subnet::kind_of(answer.error()), port, true, info.title, answer.error().message(), answer.shared_error());
     return;
   }
-  if (!mad::tries_in_vain(answer.error())) {
+  if (!mad::is_timeout(answer.error())) {
     ++device.answers;
     if (!device.refused.insert(status).second) return;
     const bool is_cut = status == 0;

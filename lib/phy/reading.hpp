@@ -47,7 +47,7 @@ struct DeviceRow {
 /// A temperature sensor of a device.
 struct Sensor {
   std::uint16_t index{};
-  std::string name;                                          ///< empty if the device gives none; escaped by nobody
+  std::string name;                                          ///< empty if the device gives none; not escaped
   std::optional<double> celsius{}, greatest{}, limit{};      ///< now, since it was reset, and where the device raises an alarm
   std::uint16_t raw_celsius{}, raw_greatest{}, raw_limit{};  ///< the same in the register
 };
@@ -62,7 +62,7 @@ struct EnvironmentRow {
   subnet::NodeIndex node = subnet::none;
   std::vector<Sensor> sensors;
   std::vector<Fan> fans;
-  std::string part_number, serial_number;  ///< of the board, with ReadingOptions::board; empty if not read; escaped by nobody
+  std::string part_number, serial_number;  ///< of the board, with ReadingOptions::board; empty if not read; not escaped
 };
 
 /// What is read of a device besides GeneralInfo.
@@ -117,7 +117,7 @@ struct Reading {
 /// Reads the devices of `ports`, and these ports. `subnet` and the paths must outlive the task.
 async::Task<Reading> read_phy(mad::Transactor& transactor, const subnet::Subnet& subnet, std::vector<subnet::PortIndex> ports,
                               ReadingOptions options);
-/// The same into `into`, which must outlive the task and always has what was read so far: the task may be destroyed before it ends.
+/// As above, into `into`, which must outlive the task and always has what was read so far: the task may be destroyed before it ends.
 async::Task<> read_phy_into(Reading& into, mad::Transactor& transactor, const subnet::Subnet& subnet, std::vector<subnet::PortIndex> ports,
                             ReadingOptions options);
 

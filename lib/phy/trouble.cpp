@@ -14,7 +14,7 @@ constexpr std::uint16_t no_trouble = 0, no_information = 1023;
 constexpr std::string_view both_ends = "Compare speed, FEC and firmware of both ends; reseat the cable, then replace it.";
 constexpr std::string_view signal =
     "Clean and reseat both ends of the cable; replace the cable, then the module at the end with the weaker light.";
-constexpr std::string_view supported = "Replace the cable or module by one that the device supports, or update the firmware of the device.";
+constexpr std::string_view supported = "Replace the cable or module with one that the device supports, or update its firmware.";
 
 /// Codes from `first` to `last`.
 struct Group {
@@ -50,7 +50,7 @@ constexpr std::array groups{
     Group{1032, 1032, "", "Use a module of a lower power class, or another cage."},
     Group{1033, 1034, "", "Enable the port or module in the configuration of the device."},
     Group{1042, 1054, "the module does not start", "Reset or reseat the module; update its firmware."},
-    Group{1055, 1063, "trouble of the external laser", "Check the external laser source and its fibre."},
+    Group{1055, 1063, "fault of the external laser", "Check the external laser source and its fibre."},
 };
 
 const Group* group_of(std::uint16_t code) {

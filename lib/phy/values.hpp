@@ -58,7 +58,7 @@ std::optional<unsigned> fan_rpm(std::uint16_t raw);
 /// What GeneralInfo says of a device.
 struct Firmware {
   std::uint16_t hardware_revision{}, device_id{};
-  std::string psid;     ///< empty if there is none; escaped by nobody
+  std::string psid;     ///< empty if there is none; not escaped
   std::string version;  ///< "31.2012.1024"
   std::uint32_t uptime_seconds{};
 };

@@ -41,7 +41,7 @@ VsKeys VsKeys::read(const std::string& path) {
     if (is_single) single = key;
     if (is_of_device) keys.by_guid_[guid.value_or(Guid{})] = *key;
   }
-  if (!single && keys.by_guid_.empty()) throw UsageError(fmt::format("{}: no VS_Key is in this file", harmless_line(path)));
+  if (!single && keys.by_guid_.empty()) throw UsageError(fmt::format("{}: this file holds no VS_Key", harmless_line(path)));
   keys.of_all_ = single.value_or(0);
   return keys;
 }

@@ -212,7 +212,7 @@ class Table {
     write_line([&](std::size_t column) { return columns_[column].heading; });
     for (const Row& row : rows) write_line([&](std::size_t column) { return cell_text(columns_[column].get(row)); });
   }
-  /// The same as one text.
+  /// As above, as one text.
   std::string text(const std::vector<Row>& rows, std::size_t width = unlimited_width) const {
     std::string text;
     write_text(rows, width, [&text](std::string_view line) { text += line; });

@@ -14,7 +14,7 @@
 namespace ib::report {
 namespace {
 
-constexpr std::uint32_t most_bits_of_number = 32;  // longer numbers that are no counters are texts in JSON
+constexpr std::uint32_t most_bits_of_number = 32;  // longer numbers that are not counters are texts in JSON
 
 /// The elements of a list as a word.
 std::string words_of(Bytes bytes, const FieldInfo& field) {
@@ -58,7 +58,7 @@ std::vector<FieldPlace> field_places(const StructInfo& info, Keys keys) {
   return places;
 }
 
-/// How much a column says to who has chosen none, the most telling first.
+/// How much a column says to who has chosen none, the most significant first.
 enum class Rank : std::uint8_t { address, record_id, state, short_flags, number, other };
 
 Rank rank_of(const FieldPlace& place) {

@@ -216,7 +216,7 @@ std::vector<std::string_view> TableSink::cells_of(const Row& row) const {
   std::vector<std::string_view> sorted(columns_.size());
   for (std::size_t at = 0; at < names.size(); ++at) {
     const auto column = static_cast<std::size_t>(std::ranges::find(columns_, names[at]) - columns_.begin());
-    if (column == columns_.size()) throw Error(fmt::format("This is no table: a row has '{}', which the first row has not", names[at]));
+    if (column == columns_.size()) throw Error(fmt::format("This is not a table: a row has '{}', which the first row lacks", names[at]));
     sorted[column] = cells[at];
   }
   return sorted;

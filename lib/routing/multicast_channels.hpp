@@ -15,7 +15,7 @@ namespace ib::routing {
 
 class MulticastChannels {
  public:
-  /// All must outlive this. Groups whose entries are no trees are left out: their loops are findings by themselves.
+  /// All must outlive this. Groups whose entries are not trees are left out: their loops are findings by themselves.
   MulticastChannels(const Network& network, const MulticastTables& tables, const Multicast& multicast);
 
   /// Returns the SLs of a group; 0 if they are not known. If this function is empty, the SLs of no group are known.

@@ -11,7 +11,7 @@ bool owns(const Network& network, HostIndex host, Lid lid) {
   return lid.value >= at.base.value && lid.value < at.base.value + (1U << at.lmc);
 }
 
-/// The end of a way that leaves by `out` to something that is no switch.
+/// The end of a way that leaves by `out` to something that is not a switch.
 OneWay end_at(const Network& network, SwitchIndex at, PlaceIndex out, Lid to) {
   const Wire& wire = network.wire(out);
   if (wire.to == Wire::To::silent) return {Fault::not_read, at, out};

@@ -10,7 +10,7 @@
 namespace ib::sa {
 namespace {
 
-using Asked = std::optional<RecordQuery>;
+using OptionalQuery = std::optional<RecordQuery>;
 
 template <class Query>
 RecordQuery made(const Query& query, std::string_view member) {
@@ -36,7 +36,7 @@ RecordQuery made_sparse(const Query& query, std::string_view member) {
 
 std::uint8_t byte(std::uint32_t value) { return static_cast<std::uint8_t>(value); }
 
-Asked port_info(std::uint32_t modifier, Lid lid, const NodeKind* node) {
+OptionalQuery port_info(std::uint32_t modifier, Lid lid, const NodeKind* node) {
   constexpr std::uint32_t extended_speeds = 1U << 31;  // says that the sender understands extended speeds; not part of the port number
   const std::uint32_t port = modifier & ~extended_speeds;
   if (port > 255) return {};
@@ -46,7 +46,7 @@ Asked port_info(std::uint32_t modifier, Lid lid, const NodeKind* node) {
   return made(query, "port_info");
 }
 
-Asked port_info_extended(std::uint32_t modifier, Lid lid, const NodeKind* node) {
+OptionalQuery port_info_extended(std::uint32_t modifier, Lid lid, const NodeKind* node) {
   if (modifier > 255) return {};
   PortInfoExtendedRecord::Query query;
   query.lid(lid);
@@ -54,7 +54,7 @@ Asked port_info_extended(std::uint32_t modifier, Lid lid, const NodeKind* node) 
   return made(query, "port_info_ext");
 }
 
-Asked pkey_table(std::uint32_t modifier, Lid lid, const NodeKind* node) {
+OptionalQuery pkey_table(std::uint32_t modifier, Lid lid, const NodeKind* node) {
   const std::uint32_t port = modifier >> 16;
   if (port > 255) return {};
   PKeyTableRecord::Query query;
@@ -65,7 +65,7 @@ Asked pkey_table(std::uint32_t modifier, Lid lid, const NodeKind* node) {
   return result;
 }
 
-Asked sl_to_vl(std::uint32_t modifier, Lid lid, const NodeKind* node) {
+OptionalQuery sl_to_vl(std::uint32_t modifier, Lid lid, const NodeKind* node) {
   if (modifier > 0xffff) return {};
   SLToVLMappingTableRecord::Query query;
   query.lid(lid);
@@ -73,7 +73,7 @@ Asked sl_to_vl(std::uint32_t modifier, Lid lid, const NodeKind* node) {
   return made(query, "sl_to_vl_mapping_table");
 }
 
-Asked vl_arbitration(std::uint32_t modifier, Lid lid, const NodeKind* node) {
+OptionalQuery vl_arbitration(std::uint32_t modifier, Lid lid, const NodeKind* node) {
   const std::uint32_t port = modifier & 0xffff, block = modifier >> 16;
   if (port > 255 || block > 255) return {};
   VLArbitrationTableRecord::Query query;
@@ -82,21 +82,21 @@ Asked vl_arbitration(std::uint32_t modifier, Lid lid, const NodeKind* node) {
   return made(query, "vl_arbitration_table");
 }
 
-Asked linear_forwarding(std::uint32_t modifier, Lid lid) {
+OptionalQuery linear_forwarding(std::uint32_t modifier, Lid lid) {
   if (modifier > 0xffff) return {};
   LinearForwardingTableRecord::Query query;
   query.lid(lid).block_num(static_cast<std::uint16_t>(modifier));
   return made(query, "linear_forwarding_table");
 }
 
-Asked random_forwarding(std::uint32_t modifier, Lid lid) {
+OptionalQuery random_forwarding(std::uint32_t modifier, Lid lid) {
   if (modifier > 0xffff) return {};
   RandomForwardingTableRecord::Query query;
   query.lid(lid).block_num(static_cast<std::uint16_t>(modifier));
   return made(query, "random_forwarding_table");
 }
 
-Asked multicast_forwarding(std::uint32_t modifier, Lid lid) {
+OptionalQuery multicast_forwarding(std::uint32_t modifier, Lid lid) {
   const std::uint32_t block = modifier & 0xfffffff;
   if (block > 0x1ff) return {};
   MulticastForwardingTableRecord::Query query;
@@ -106,7 +106,7 @@ Asked multicast_forwarding(std::uint32_t modifier, Lid lid) {
   return result;
 }
 
-Asked guid_info(std::uint32_t modifier, Lid lid) {
+OptionalQuery guid_info(std::uint32_t modifier, Lid lid) {
   if (modifier > 255) return {};
   GuidInfoRecord::Query query;
   query.lid(lid).block_num(byte(modifier));

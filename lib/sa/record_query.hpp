@@ -27,7 +27,7 @@ struct RecordQuery {
   std::vector<std::uint8_t> bytes;  ///< the record with its selecting components set
   std::size_t offset{}, size{};     ///< place of the SMP attribute in the record, in bytes
   /// The attribute is a block of a table in which zeros stand for nothing, and of which the SA may hold only some blocks: P_Keys, multicast
-  /// forwarding. A missing record of such a block is no error. Zeros in other tables are values: port 0, VL 0.
+  /// forwarding. A missing record of such a block is not an error. Zeros in other tables are values: port 0, VL 0.
   bool sparse = false;
   bool switch_only = false;  ///< a sparse table that only switches have
   std::uint8_t port{};       ///< the port that the sparse table belongs to

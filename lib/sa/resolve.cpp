@@ -112,7 +112,7 @@ void PathResolver::clear() {
   order_.clear();
 }
 
-async::Task<PathResolver::Answer> PathResolver::ask_sa(PathRecord::Query query, Key key) {
+async::Task<PathResolver::Answer> PathResolver::query_sa(PathRecord::Query query, Key key) {
   Answer answer = co_await try_subn_adm_get(transactor_, query);
   if (!answer) co_return answer;
   order_.push_back(std::move(key));
@@ -123,11 +123,11 @@ async::Task<PathResolver::Answer> PathResolver::ask_sa(PathRecord::Query query, 
   co_return answer;
 }
 
-async::Task<PathResolver::Answer> PathResolver::ask(PathRecord::Query query) {
+async::Task<PathResolver::Answer> PathResolver::fetch(PathRecord::Query query) {
   Key key(PathRecord::wire_size, '\0');
   query.record.pack(MutableBytes(reinterpret_cast<std::uint8_t*>(key.data()), key.size()));
   key += std::to_string(query.component_mask);
-  return answers_.get(key, ask_sa(std::move(query), key));
+  return answers_.get(key, query_sa(std::move(query), key));
 }
 
 async::Task<path::Path> PathResolver::resolve(path::Path path, PathWanted wanted) {
@@ -138,7 +138,7 @@ async::Task<path::Path> PathResolver::resolve(path::Path path, PathWanted wanted
     co_return path;
   }
   const PathRecord::Query query = make_query(ib, wanted);
-  const Answer answer = co_await ask(query);
+  const Answer answer = co_await fetch(query);
   if (!answer) fail(answer.shared_error(), path);
   take_over(path, query, *answer);
   co_return path;

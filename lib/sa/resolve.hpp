@@ -60,8 +60,8 @@ class PathResolver {
   using Key = std::string;  ///< the record of the query and its component mask
   using Answer = mad::Result<PathRecord>;
 
-  async::Task<Answer> ask(PathRecord::Query query);
-  async::Task<Answer> ask_sa(PathRecord::Query query, Key key);
+  async::Task<Answer> fetch(PathRecord::Query query);
+  async::Task<Answer> query_sa(PathRecord::Query query, Key key);
 
   mad::Transactor& transactor_;
   std::size_t capacity_;

@@ -107,8 +107,8 @@ std::optional<bool> StoredAnswers::has_qos() {
 }
 
 const QueryInfo* StoredAnswers::table_of(const mad::Request& request) {
-  const bool asks_for_member = request.attribute_id == MCMemberRecord::attribute_id && (request.component_mask & member_port_gid) != 0;
-  return asks_for_member ? find_stored_table("MCMemberRecord") : stored_table_for(request);
+  const bool selects_member = request.attribute_id == MCMemberRecord::attribute_id && (request.component_mask & member_port_gid) != 0;
+  return selects_member ? find_stored_table("MCMemberRecord") : stored_table_for(request);
 }
 
 bool StoredAnswers::is_unread(const mad::Request& request) {

@@ -52,9 +52,9 @@ class TableReader {
 
   async::Task<> read(std::size_t at, const QueryInfo& table) {
     const bool with_key = table.trust == Trust::keys ? reading_.with_keys : table.trust != Trust::none;
-    mad::Result<mad::Reply> reply = co_await ask(table, with_key);
+    mad::Result<mad::Reply> reply = co_await fetch(table, with_key);
     // opensm does not answer a query with a wrong SM_Key.
-    if (!reply && with_key && table.trust != Trust::required) reply = co_await ask(table, false);
+    if (!reply && with_key && table.trust != Trust::required) reply = co_await fetch(table, false);
     take(at, table, reply);
     if (reading_.progress) reading_.progress(++done_, failures_.size());
   }
@@ -69,7 +69,7 @@ class TableReader {
 
  private:
   /// After a query that a sound SA answers, and during which it answered no other one, none is sent: it is silent.
-  async::Task<mad::Result<mad::Reply>> ask(const QueryInfo& table, bool with_key) {
+  async::Task<mad::Result<mad::Reply>> fetch(const QueryInfo& table, bool with_key) {
     if (silence_) co_return silence_;
     path::Path path = transactor_.sa_path();
     constexpr std::uint64_t usual_key = 1;
@@ -80,7 +80,7 @@ class TableReader {
     const mad::Request request = sa_request(path, *table.info, method, pattern.bytes(), pattern.component_mask());
     const std::size_t answers = answers_;
     mad::Result<mad::Reply> reply = co_await transactor_.try_call(request);
-    if (reply || !mad::tries_in_vain(reply.error())) {
+    if (reply || !mad::is_timeout(reply.error())) {
       ++answers_;
     } else if (!with_key && answers == answers_) {
       silence_ = reply.shared_error();

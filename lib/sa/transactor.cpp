@@ -60,10 +60,10 @@ mad::Task<mad::Result<mad::Reply>> SaTransactor::read(const mad::Request& reques
     kind = *node;
   }
   const std::optional<RecordQuery> query = record_query(attribute, modifier, *lid, &kind);
-  mad::Result<mad::Reply> reply = co_await ask(*query, *lid, request.reason);
+  mad::Result<mad::Reply> reply = co_await fetch(*query, *lid, request.reason);
   if (!reply && is_no_records(reply.error()) && names_port_by_modifier(attribute, modifier)) {
     const Lid other = co_await lid_of_port(*lid, static_cast<std::uint8_t>(modifier));
-    if (other != *lid) reply = co_await ask(*record_query(attribute, modifier, other, &kind), other, request.reason);
+    if (other != *lid) reply = co_await fetch(*record_query(attribute, modifier, other, &kind), other, request.reason);
   }
   if (!reply) {
     if (!query->sparse || !is_no_records(reply.error())) co_return reply;
@@ -75,13 +75,13 @@ mad::Task<mad::Result<mad::Reply>> SaTransactor::read(const mad::Request& reques
   co_return smp_reply(request, reply->payload().subspan(query->offset, query->size), reply->bytes, reply->source);
 }
 
-mad::Task<mad::Result<mad::Reply>> SaTransactor::ask(RecordQuery query, Lid lid, mad::Reason reason) {
+mad::Task<mad::Result<mad::Reply>> SaTransactor::fetch(RecordQuery query, Lid lid, mad::Reason reason) {
   const bool is_node = query.attribute_id == NodeRecord::attribute_id;
-  mad::Task<mad::Result<mad::Reply>> asking = ask_sa(std::move(query), reason);
-  return is_node ? nodes_.get(lid, std::move(asking)) : std::move(asking);
+  mad::Task<mad::Result<mad::Reply>> fetching = query_sa(std::move(query), reason);
+  return is_node ? nodes_.get(lid, std::move(fetching)) : std::move(fetching);
 }
 
-mad::Task<mad::Result<mad::Reply>> SaTransactor::ask_sa(RecordQuery query, mad::Reason reason) {
+mad::Task<mad::Result<mad::Reply>> SaTransactor::query_sa(RecordQuery query, mad::Reason reason) {
   const mad::Request request{.path = sa_path(),
                              .mgmt_class = mad::mgmt_class::sa,
                              .class_version = 2,
@@ -105,9 +105,9 @@ mad::Task<mad::Result<Lid>> SaTransactor::find_lid(const path::Path& path) {
   co_return at;
 }
 
-mad::Task<mad::Result<Lid>> SaTransactor::across(Lid from, std::uint8_t port) { return links_.get({from, port}, ask_link(from, port)); }
+mad::Task<mad::Result<Lid>> SaTransactor::across(Lid from, std::uint8_t port) { return links_.get({from, port}, request_link(from, port)); }
 
-mad::Task<mad::Result<Lid>> SaTransactor::ask_link(Lid from, std::uint8_t port) {
+mad::Task<mad::Result<Lid>> SaTransactor::request_link(Lid from, std::uint8_t port) {
   const mad::Result<LinkRecord> link = co_await find_link(*this, from, port);
   if (!link) co_return link.shared_error();
   co_return end_of(*link);
@@ -115,7 +115,7 @@ mad::Task<mad::Result<Lid>> SaTransactor::ask_link(Lid from, std::uint8_t port) 
 
 mad::Task<mad::Result<NodeKind>> SaTransactor::node_kind(Lid lid) {
   const RecordQuery query = *record_query(smp::NodeInfo::attribute_id, 0, lid, nullptr);
-  const mad::Result<mad::Reply> reply = co_await ask(query, lid, mad::asked);
+  const mad::Result<mad::Reply> reply = co_await fetch(query, lid, mad::requested);
   if (!reply) co_return reply.shared_error();
   const smp::NodeInfo node = NodeRecord::unpack(reply->payload()).node_info;
   co_return NodeKind{node.node_type, node.num_ports};
@@ -124,7 +124,7 @@ mad::Task<mad::Result<NodeKind>> SaTransactor::node_kind(Lid lid) {
 /// The LID of port `port` of the channel adapter or router that has a port with the LID `lid`; `lid` itself if the SA knows no such port.
 mad::Task<Lid> SaTransactor::lid_of_port(Lid lid, std::uint8_t port) {
   const RecordQuery query = *record_query(smp::NodeInfo::attribute_id, 0, lid, nullptr);
-  const mad::Result<mad::Reply> reply = co_await ask(query, lid, mad::asked);
+  const mad::Result<mad::Reply> reply = co_await fetch(query, lid, mad::requested);
   if (!reply) co_return lid;
   const smp::NodeInfo node = NodeRecord::unpack(reply->payload()).node_info;
   if (node.node_type == smp::NodeType::switch_ || node.local_port_num == port) co_return lid;

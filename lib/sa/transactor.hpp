@@ -29,11 +29,11 @@ class SaTransactor final : public mad::Transactor {
 
  private:
   mad::Task<mad::Result<mad::Reply>> read(const mad::Request& request);
-  mad::Task<mad::Result<mad::Reply>> ask(RecordQuery query, Lid lid, mad::Reason reason);
-  mad::Task<mad::Result<mad::Reply>> ask_sa(RecordQuery query, mad::Reason reason);
+  mad::Task<mad::Result<mad::Reply>> fetch(RecordQuery query, Lid lid, mad::Reason reason);
+  mad::Task<mad::Result<mad::Reply>> query_sa(RecordQuery query, mad::Reason reason);
   mad::Task<mad::Result<Lid>> across(Lid from, std::uint8_t port);
   mad::Task<mad::Result<NodeKind>> node_kind(Lid lid);
-  mad::Task<mad::Result<Lid>> ask_link(Lid from, std::uint8_t port);
+  mad::Task<mad::Result<Lid>> request_link(Lid from, std::uint8_t port);
   mad::Task<Lid> lid_of_port(Lid lid, std::uint8_t port);
   /// Whether the node really has the table for which the SA has no record.
   mad::Task<bool> is_plausible(const RecordQuery& query, Lid lid);

@@ -95,11 +95,11 @@ Cache::Place Cache::place_of(const path::Path& path) {
   return place;
 }
 
-mad::Task<> Cache::ask_holder(const path::Path& path, Holder& holder) {
-  const SetAtEnd done{holder.asked};
+mad::Task<> Cache::check_holder(const path::Path& path, Holder& holder) {
+  const SetAtEnd done{holder.checked};
   const path::Path to = subnet::smp_path_of(path);
-  const mad::Result<smp::NodeInfo> told = co_await below_.try_subn_get<smp::NodeInfo>(to);
-  if (!told) co_return;
+  const mad::Result<smp::NodeInfo> answer = co_await below_.try_subn_get<smp::NodeInfo>(to);
+  if (!answer) co_return;
   const subnet::Subnet& subnet = stored_->subnet();
   const subnet::PathEnd place = subnet::end_of_path(subnet, to);
   std::string stored = "nobody";
@@ -107,12 +107,12 @@ mad::Task<> Cache::ask_holder(const path::Path& path, Holder& holder) {
     const Guid guid = subnet.node(place.node).guid();
     const subnet::PortIndex port = to.directed() == nullptr ? subnet.find_lid(to.ib().dlid) : subnet::none;
     const Guid of_port = port == subnet::none ? Guid{} : subnet.port(port).guid;
-    holder.is_known = told->node_guid == guid && (of_port == Guid{} || told->port_guid == of_port);
+    holder.is_known = answer->node_guid == guid && (of_port == Guid{} || answer->port_guid == of_port);
     stored = to_text(guid);
   }
   if (holder.is_known) co_return;
-  throw Outdated(
-      fmt::format("{} is at {}, where {} has {}: the fabric has changed", to_text(told->node_guid), to_text(to), in_quotes(file_), stored));
+  throw Outdated(fmt::format("{} is at {}, where {} has {}: the fabric has changed", to_text(answer->node_guid), to_text(to),
+                             in_quotes(file_), stored));
 }
 
 /// Whether the node at the end of `path` is the node that the file has there. False if it does not answer. Throws Outdated if another node
@@ -122,13 +122,13 @@ mad::Task<bool> Cache::is_known_at(const path::Path& path) {
   std::unique_ptr<Holder>& holder = holders_[place_of(path)];
   if (holder) {
     Holder& known = *holder;
-    co_await known.asked;
+    co_await known.checked;
     co_return known.is_known;
   }
   holder = std::make_unique<Holder>();
-  Holder& asked = *holder;
-  co_await ask_holder(path, asked);
-  co_return asked.is_known;
+  Holder& found = *holder;
+  co_await check_holder(path, found);
+  co_return found.is_known;
 }
 
 std::optional<mad::Result<mad::Reply>> Cache::known_answer(const mad::Request& request) try {

@@ -24,7 +24,7 @@
 
 namespace ib::snapshot {
 
-/// The cache is damaged, or the fabric has changed since it was stored. The fabric must be read anew.
+/// The cache is damaged, or the fabric has changed since it was stored. The fabric must be read again.
 class Outdated : public Error {
  public:
   using Error::Error;
@@ -40,7 +40,7 @@ class Cache final : public mad::Transactor {
   const std::string& file() const { return file_; }
   /// Begins a new file with `fabric`. `fdr10`: its sweep requested MlnxExtPortInfo.
   void begin(const subnet::SweptSubnet& fabric, bool fdr10);
-  /// Uses an existing file. One that is no cache stays as it is.
+  /// Uses an existing file. One that is not a cache stays as it is.
   void use(std::unique_ptr<Snapshot> snapshot);
   /// Whether answers come from an existing file.
   bool is_used() const { return stored_.has_value(); }
@@ -55,12 +55,12 @@ class Cache final : public mad::Transactor {
   using Place = std::pair<Lid, std::vector<std::uint8_t>>;
   /// The node at a Place.
   struct Holder {
-    async::Event asked;
+    async::Event checked;
     bool is_known{};  ///< the node is the one that the file has there
   };
   static Place place_of(const path::Path& path);
   mad::Task<bool> is_known_at(const path::Path& path);
-  mad::Task<> ask_holder(const path::Path& path, Holder& holder);
+  mad::Task<> check_holder(const path::Path& path, Holder& holder);
   std::optional<mad::Result<mad::Reply>> known_answer(const mad::Request& request);
   std::optional<path::Path> by_lid_of(const path::Path& path);
   void add(const mad::Request& request, const mad::Result<mad::Reply>& result);

@@ -46,8 +46,8 @@ std::string why_unfit(Snapshot& snapshot, const subnet::SweptSubnet& fabric, con
   const std::optional<std::int64_t> ended = snapshot.number("ended");
   const std::int64_t age = stored_time(terms.now) - ended.value_or(0);
   if (!ended) return "it does not say how old it is";
-  if (age < 0) return fmt::format("it is of {}, which has not come yet", time_of(snapshot));
-  if (age > std::chrono::milliseconds(terms.age).count()) return fmt::format("it is of {}", time_of(snapshot));
+  if (age < 0) return fmt::format("it is dated {}, in the future", time_of(snapshot));
+  if (age > std::chrono::milliseconds(terms.age).count()) return fmt::format("it is dated {}", time_of(snapshot));
   if (then.phys_state != link_up || sees_only_itself(fabric.subnet)) return "it was read while this host had no link";
   if (terms.keys == Keys::shown && !snapshot.has_keys()) return "it was read without keys";
   if (terms.fdr10 && snapshot.fact("fdr10").empty() && !snapshot.has_part(name(Part::ports))) return "it was read without --fdr10";

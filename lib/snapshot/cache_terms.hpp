@@ -28,7 +28,7 @@ std::string why_unfit(Snapshot& snapshot, const subnet::SweptSubnet& fabric, con
 /// Why a cache must not replace the file of `snapshot`, as a sentence that names the file and what would replace it; empty if it is a
 /// cache. `why` is the reason why the fabric is not taken from it; empty if there is none.
 std::string why_not_replaced(Snapshot& snapshot, std::string_view why);
-/// The same for a file that cannot be opened as a snapshot.
+/// As above, for a file that cannot be opened as a snapshot.
 std::string not_replaced(const std::string& file, std::string_view why);
 
 /// When the model was complete: "2026-11-23 20:15:01 +0100".

@@ -13,9 +13,9 @@
 namespace ib::snapshot {
 namespace {
 
-async::Task<> ask_arrival(mad::Transactor& transactor, const path::Path& path) {
-  const mad::Result<smp::NodeInfo> told = co_await transactor.try_subn_get<smp::NodeInfo>(path);
-  static_cast<void>(told);
+async::Task<> request_arrival(mad::Transactor& transactor, const path::Path& path) {
+  const mad::Result<smp::NodeInfo> answer = co_await transactor.try_subn_get<smp::NodeInfo>(path);
+  static_cast<void>(answer);
 }
 
 using subnet::NodeIndex;
@@ -55,7 +55,7 @@ class FabricSurvey::Run {
   Run(FabricSurvey& survey, Part part, SurveyedPart& result) : survey_(survey), part_(part), result_(result) {}
 
   /// Sends all remaining requests to an agent. The survey calls this again for an agent that was silent at first.
-  async::Task<mad::Result<bool>> ask(subnet::SurveyPort port) {
+  async::Task<mad::Result<bool>> send_questions(subnet::SurveyPort port) {
     Row& row = rows_[port.index];
     if (!row.begun && (part_ == Part::counters || part_ == Part::details)) row.learnt = survey_.pmas_[port.index];
     row.begun = true;
@@ -64,8 +64,8 @@ class FabricSurvey::Run {
     std::vector<Questions> unanswered;
     while (round.is_heard && (row.step < Questionnaire::steps || !row.left.empty())) {
       if (row.left.empty()) row.left = survey_.questionnaire_.questions(part_, port.index, row.step++, row.learnt);
-      co_await ask_step(round);
-      std::erase_if(row.left, [](const Questions& asked) { return asked.values.empty(); });
+      co_await request_step(round);
+      std::erase_if(row.left, [](const Questions& sent) { return sent.values.empty(); });
       std::ranges::move(row.left, std::back_inserter(unanswered));
       row.left.clear();
     }
@@ -85,7 +85,7 @@ class FabricSurvey::Run {
     Learnt learnt;
     std::vector<AnswerKey> answered{};  ///< by GMP, since the node has last said that the LID is its own
   };
-  /// One ask() to an agent.
+  /// One send_questions() to an agent.
   struct Round {
     Row& row;
     subnet::SurveyPort port;
@@ -94,7 +94,7 @@ class FabricSurvey::Run {
     bool is_heard = true;                          ///< false: requests are not sent any more, because the agent is silent
     std::vector<std::pair<Questions*, std::uint32_t>> unanswered{};
   };
-  struct Asked {
+  struct QuestionValue {
     Questions* questions;
     std::uint32_t value;
     bool first;  ///< the answer shows whether the agent has the attribute
@@ -131,53 +131,53 @@ class FabricSurvey::Run {
   }
 
   /// Sends the remaining requests of a row: first one request for each attribute, then the others. Unanswered requests stay in the row.
-  async::Task<> ask_step(Round& round) {
-    std::vector<Asked> now;
-    for (Questions& asked : round.row.left) {
-      if (asked.values.empty()) continue;
-      now.push_back({&asked, asked.values.front(), true});
-      asked.values.erase(asked.values.begin());
+  async::Task<> request_step(Round& round) {
+    std::vector<QuestionValue> now;
+    for (Questions& sent : round.row.left) {
+      if (sent.values.empty()) continue;
+      now.push_back({&sent, sent.values.front(), true});
+      sent.values.erase(sent.values.begin());
     }
-    co_await ask_all(round, std::move(now));
+    co_await request_all(round, std::move(now));
     now.clear();
-    for (Questions& asked : round.row.left) {
+    for (Questions& sent : round.row.left) {
       if (!round.is_heard) break;
-      if (asked.lacking) ended(asked.values.size());
-      for (const std::uint32_t value : asked.values) {
-        if (!asked.lacking) now.push_back({&asked, value, false});
+      if (sent.lacking) ended(sent.values.size());
+      for (const std::uint32_t value : sent.values) {
+        if (!sent.lacking) now.push_back({&sent, value, false});
       }
-      asked.values.clear();
+      sent.values.clear();
     }
-    co_await ask_all(round, std::move(now));
-    for (const auto& [asked, value] : std::exchange(round.unanswered, {})) asked->values.push_back(value);
+    co_await request_all(round, std::move(now));
+    for (const auto& [sent, value] : std::exchange(round.unanswered, {})) sent->values.push_back(value);
   }
 
-  async::Task<> ask_all(Round& round, std::vector<Asked> now) {
-    const auto one = [this, &round](const Asked& asked) { return ask_one(round, asked); };
+  async::Task<> request_all(Round& round, std::vector<QuestionValue> now) {
+    const auto one = [this, &round](const QuestionValue& sent) { return request_one(round, sent); };
     co_await async::for_each(now, requests_at_once, one);
   }
 
-  async::Task<> ask_one(Round& round, Asked asked) {
-    Questions& questions = *asked.questions;
-    const std::vector<std::uint8_t> payload = questions.payload(asked.value);
-    mad::Request request = mad::attribute_request(round.path, *questions.attribute, mad::method::get, questions.modifier(asked.value),
+  async::Task<> request_one(Round& round, QuestionValue sent) {
+    Questions& questions = *sent.questions;
+    const std::vector<std::uint8_t> payload = questions.payload(sent.value);
+    mad::Request request = mad::attribute_request(round.path, *questions.attribute, mad::method::get, questions.modifier(sent.value),
                                                   payload, questions.mgmt_class);
     request.optional = questions.unsure;
     const mad::Result<mad::Reply> reply = co_await round.port.transactor.try_call(request);
-    if (has_owners() && (reply || !mad::tries_in_vain(reply.error()))) note_answered(round.row, request);
+    if (has_owners() && (reply || !mad::is_timeout(reply.error()))) note_answered(round.row, request);
     if (reply) {
-      take(round, questions, asked.value, *reply);
+      take(round, questions, sent.value, *reply);
     } else {
-      failed(round, asked, reply.shared_error());
+      failed(round, sent, reply.shared_error());
     }
   }
 
-  void take(Round& round, Questions& asked, std::uint32_t value, const mad::Reply& reply) {
+  void take(Round& round, Questions& sent, std::uint32_t value, const mad::Reply& reply) {
     ++result_.answered;
-    asked.unsure = false;
-    round.row.learnt.take(asked, value, reply.payload());
-    if (asked.attribute == &smp::PortInfo::info()) survey_.questionnaire_.take_port_info(round.port.index, value, reply.payload());
-    if (asked.attribute == &smp::MlnxExtPortInfo::info()) take_mlnx(round.port.index, value, reply.payload());
+    sent.unsure = false;
+    round.row.learnt.take(sent, value, reply.payload());
+    if (sent.attribute == &smp::PortInfo::info()) survey_.questionnaire_.take_port_info(round.port.index, value, reply.payload());
+    if (sent.attribute == &smp::MlnxExtPortInfo::info()) take_mlnx(round.port.index, value, reply.payload());
     ended(1);
   }
 
@@ -186,17 +186,17 @@ class FabricSurvey::Run {
     if (survey_.options_.take_mlnx && port != none) survey_.options_.take_mlnx(port, smp::MlnxExtPortInfo::unpack(payload));
   }
 
-  void failed(Round& round, const Asked& asked, const std::shared_ptr<const mad::MadError>& error) {
-    const std::optional<unsigned> tries = mad::tries_in_vain(*error);
-    if (tries && (!asked.questions->unsure || tries == 0U)) {
+  void failed(Round& round, const QuestionValue& sent, const std::shared_ptr<const mad::MadError>& error) {
+    const std::optional<unsigned> tries = mad::unanswered_tries(*error);
+    if (tries && (!sent.questions->unsure || tries == 0U)) {
       if (!round.error || tries > 0U) round.error = error;  // the error of a request that was sent has more details
       if (tries == 0U) round.is_heard = false;
-      if (tries > 0U && asked.questions->attribute == &mad::ClassPortInfo::info()) round.row.learnt.asked = true;  // not in each part
-      round.unanswered.emplace_back(asked.questions, asked.value);
+      if (tries > 0U && sent.questions->attribute == &mad::ClassPortInfo::info()) round.row.learnt.requested = true;  // not in each part
+      round.unanswered.emplace_back(sent.questions, sent.value);
       return;
     }
-    if (asked.first && (tries || is_lacking(error->status()))) asked.questions->lacking = true;
-    if (asked.questions->attribute == &mad::ClassPortInfo::info()) round.row.learnt.asked = true;
+    if (sent.first && (tries || is_lacking(error->status()))) sent.questions->lacking = true;
+    if (sent.questions->attribute == &mad::ClassPortInfo::info()) round.row.learnt.requested = true;
     ++result_.refused;
     ended(1);
   }
@@ -278,8 +278,8 @@ async::Task<SurveyedPart> FabricSurvey::read_part(Part part) {
   subnet::SurveyOptions how(options_.start, Questionnaire::by_smp(part) ? subnet::SurveyWay::smp : subnet::SurveyWay::gmp);
   how.paths = options_.paths;
   how.window = options_.window;
-  const subnet::SurveyQuestion<bool> ask = [&run](subnet::SurveyPort port) { return run.ask(port); };
-  subnet::Surveyed<bool> found = co_await subnet::survey(transactor_, subnet_, agents(part), std::move(how), ask);
+  const subnet::SurveyQuestion<bool> send = [&run](subnet::SurveyPort port) { return run.send_questions(port); };
+  subnet::Surveyed<bool> found = co_await subnet::survey(transactor_, subnet_, agents(part), std::move(how), send);
   for (const auto& row : found.rows) {
     const bool has_path = row.failure != none && found.failures[row.failure].error != nullptr;
     if (row.failure == none || (has_path && !row.silent)) continue;
@@ -300,8 +300,8 @@ async::Task<> read_arrivals(mad::Transactor& transactor, const subnet::Subnet& s
     if (auto path = subnet::lid_path(subnet, node.first_port, start, Qpn{0})) paths.push_back(*path);
   }
   constexpr std::size_t window = 1024;
-  const auto ask = [&transactor](const path::Path& path) { return ask_arrival(transactor, path); };
-  co_await async::for_each(paths, window, ask);
+  const auto request = [&transactor](const path::Path& path) { return request_arrival(transactor, path); };
+  co_await async::for_each(paths, window, request);
 }
 
 }  // namespace ib::snapshot

@@ -46,7 +46,7 @@ struct FabricSurveyOptions {
   std::function<async::Task<SurveyedPart>(mad::Transactor& transactor)> read_sa;
   /// Reads Part::phy. Null: nothing is read of it.
   std::function<async::Task<SurveyedPart>(mad::Transactor& transactor)> read_phy;
-  /// Requests who is at the LIDs at which GMPs were answered; must not record. Null: nobody. Used together with `disown`.
+  /// Requests who is at the LIDs at which GMPs were answered; must not record. Null: none. Used together with `disown`.
   mad::Transactor* owners{};
   /// Called with each request that was answered at the LID of a node, if that node is not known to have it; `why` is a sentence.
   std::function<void(const AnswerKey& key, const mad::MadError& why)> disown;

@@ -97,7 +97,7 @@ class StoredOrigin {
   std::string text(std::string_view name) const {
     std::string text = bytes(name);
     const auto is_printable = [](char c) { return c >= ' ' && c <= '~'; };
-    if (!std::ranges::all_of(text, is_printable)) throw UsageError(fmt::format("its {} is no text", name));
+    if (!std::ranges::all_of(text, is_printable)) throw UsageError(fmt::format("its {} is not text", name));
     return text;
   }
 

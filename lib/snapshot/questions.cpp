@@ -74,7 +74,7 @@ std::vector<std::uint8_t> Questions::payload(std::uint32_t value) const {
 void Learnt::take(const Questions& of, std::uint32_t value, Bytes payload) {
   if (names(of, cc::CongestionInfo::info())) has_agent = true;
   if (names(of, mad::ClassPortInfo::info()) || names(of, mlx::ClassPortInfo::info())) {
-    asked = has_agent = true;
+    requested = has_agent = true;
     capability_mask = mad::ClassPortInfo::unpack(payload).capability_mask;
   } else if (names(of, cc::CongestionControlTable::info()) && value == 0) {
     ccti_limit = load_be<std::uint16_t>(payload.data());
@@ -105,7 +105,7 @@ struct Questionnaire::Agent {
 };
 
 Questionnaire::Questionnaire(const subnet::Subnet& subnet, const subnet::Failures& failures)
-    : subnet_(subnet), asked_infos_(subnet.ports().size()) {
+    : subnet_(subnet), requested_infos_(subnet.ports().size()) {
   for (subnet::NodeIndex at = 0; at < subnet.nodes().size(); ++at) {
     const subnet::Node& node = subnet.node(at);
     for (unsigned number = 0; number < node.slots; ++number) {
@@ -119,7 +119,7 @@ Questionnaire::Questionnaire(const subnet::Subnet& subnet, const subnet::Failure
   for (const subnet::Failure& failure : failures) {
     if (failure.node == none || failure.port < 0 || failure.beyond || failure.attribute != "PortInfo") continue;
     const PortIndex port = subnet.port_of(failure.node, static_cast<unsigned>(failure.port));
-    if (port != none) asked_infos_[port] = true;
+    if (port != none) requested_infos_[port] = true;
   }
 }
 
@@ -210,37 +210,37 @@ std::vector<Questions> Questionnaire::marked(Part part, const Agent& of) const {
   std::vector<Questions> all;
   std::vector<const StructInfo*> planned_too;
   for (unsigned step = 0; step < steps; ++step) {
-    for (const Questions& asked : planned(part, of, step, {.has_agent = true})) planned_too.push_back(asked.attribute);
+    for (const Questions& requested : planned(part, of, step, {.has_agent = true})) planned_too.push_back(requested.attribute);
   }
   for (const QueryInfo& query : all_queries()) {
     if (query.part != name(part) || std::ranges::find(planned_too, query.info) != planned_too.end()) continue;
     if (query.vendor && !subnet::is_mellanox(of.node.info)) continue;
     if (query.switches && !(of.is_switch && of.node.has_switch_info)) continue;
-    Questions asked{.attribute = query.info, .values = {query.modifier}, .unsure = true};
-    if (query.access == Access::port) asked.values = of.numbers;
+    Questions wanted{.attribute = query.info, .values = {query.modifier}, .unsure = true};
+    if (query.access == Access::port) wanted.values = of.numbers;
     if (query.access == Access::port && query.mgmt_class == mad::mgmt_class::performance) {
-      asked.by = By::port_select;
-      asked.values.push_back(subnet::all_ports);
+      requested.by = By::port_select;
+      requested.values.push_back(subnet::all_ports);
     }
     if (query.access == Access::block && !query.entries.empty()) {
       const std::vector<std::uint8_t> info = wire::packed_vector(of.node.switch_info());
       const std::uint64_t entries = read_number(info, *find_field(smp::SwitchInfo::info(), query.entries));
-      asked.values = blocks(entries, entries_per_block(*query.info));
+      wanted.values = blocks(entries, entries_per_block(*query.info));
     }
-    all.push_back(std::move(asked));
+    all.push_back(std::move(wanted));
   }
   return all;
 }
 
 /// The requests for PortInfo of the ports of a node whose PortInfo neither the sweep nor an earlier part has read.
 std::vector<Questions> Questionnaire::missing_port_infos(const Agent& of) const {
-  Questions asked{.attribute = &smp::PortInfo::info()};
+  Questions wanted{.attribute = &smp::PortInfo::info()};
   for (const std::uint32_t number : of.numbers) {
     const PortIndex at = of.node.first_port + number;
     if (!of.is_first || (number == 0 && !of.is_switch) || number >= of.node.slots) continue;
-    if (!subnet_.port(at).has_info && !asked_infos_[at] && !infos_.contains(at)) asked.values.push_back(number);
+    if (!subnet_.port(at).has_info && !requested_infos_[at] && !infos_.contains(at)) wanted.values.push_back(number);
   }
-  return {std::move(asked)};
+  return {std::move(wanted)};
 }
 
 void Questionnaire::take_port_info(PortIndex agent, std::uint32_t number, Bytes payload) {
@@ -270,32 +270,32 @@ std::vector<Questions> Questionnaire::ports(const Agent& of) const {
 }
 
 Questions Questionnaire::sl_to_vl(const Agent& of) const {
-  Questions asked{.attribute = &smp::SLToVLMappingTable::info()};
-  asked.unsure = (of.info.capability_mask & smp::capability_mask::is_sl_mapping_supported) == 0;
+  Questions wanted{.attribute = &smp::SLToVLMappingTable::info()};
+  wanted.unsure = (of.info.capability_mask & smp::capability_mask::is_sl_mapping_supported) == 0;
   if (!of.is_switch) {
-    asked.values = {of.own};
-    return asked;
+    wanted.values = {of.own};
+    return wanted;
   }
   for (const std::uint32_t out : of.numbers) {
-    for (const std::uint32_t in : of.numbers) asked.values.push_back(in << 8 | out);
+    for (const std::uint32_t in : of.numbers) wanted.values.push_back(in << 8 | out);
   }
-  return asked;
+  return wanted;
 }
 
 std::vector<Questions> Questionnaire::vl_arbitration(const Agent& of, unsigned step) const {
   if (step == 0) return missing_port_infos(of);
   if (step > 1) return {};
-  Questions asked{.attribute = &smp::VLArbitrationTable::info()};
+  Questions wanted{.attribute = &smp::VLArbitrationTable::info()};
   for (const std::uint32_t number : of.numbers) {
     const bool has_tables = !of.is_switch || number != 0 || of.node.switch_info().enhanced_port0 != 0;
     const std::optional<smp::PortInfo> info = port_info(of, number);
     if (!has_tables || !info) continue;
     // Blocks 1 and 2 are the low-priority table, 3 and 4 the high-priority one.
     constexpr std::uint32_t next = 1U << 16;
-    add_blocks(asked.values, 1 * next | number, std::min<std::uint32_t>(info->vl_arbitration_low_cap, most_vlarb), vlarb_per_block, next);
-    add_blocks(asked.values, 3 * next | number, std::min<std::uint32_t>(info->vl_arbitration_high_cap, most_vlarb), vlarb_per_block, next);
+    add_blocks(wanted.values, 1 * next | number, std::min<std::uint32_t>(info->vl_arbitration_low_cap, most_vlarb), vlarb_per_block, next);
+    add_blocks(wanted.values, 3 * next | number, std::min<std::uint32_t>(info->vl_arbitration_high_cap, most_vlarb), vlarb_per_block, next);
   }
-  return {std::move(asked)};
+  return {std::move(wanted)};
 }
 
 /// The greatest number of blocks that are requested of the P_Key table of one port.
@@ -310,13 +310,13 @@ std::uint32_t Questionnaire::most_pkey_blocks(const Agent& of) {
 }
 
 Questions Questionnaire::pkeys(const Agent& of) {
-  Questions asked{.attribute = &smp::PKeyTable::info()};
+  Questions wanted{.attribute = &smp::PKeyTable::info()};
   const std::uint32_t most = most_pkey_blocks(of);
   for (const std::uint32_t number : of.numbers) {
     const std::uint32_t count = std::min(pkey_blocks(of.node, number), most);
-    for (std::uint32_t block = 0; block < count; ++block) asked.values.push_back(number << 16 | block);
+    for (std::uint32_t block = 0; block < count; ++block) wanted.values.push_back(number << 16 | block);
   }
-  return asked;
+  return wanted;
 }
 
 std::optional<std::string> Questionnaire::left_out(Part part, PortIndex agent) const {
@@ -333,7 +333,7 @@ std::optional<std::string> Questionnaire::left_out(Part part, PortIndex agent) c
 }
 
 std::vector<Questions> Questionnaire::counters(Part part, const Agent& of, unsigned step, const Learnt& learnt) {
-  if (step == 0 && !learnt.asked)
+  if (step == 0 && !learnt.requested)
     return {{.attribute = &mad::ClassPortInfo::info(), .values = {0}, .mgmt_class = mad::mgmt_class::performance}};
   if (step != 1) return {};
   if (part == Part::details) return {};
@@ -358,7 +358,7 @@ std::vector<Questions> Questionnaire::congestion(const Agent& of, unsigned step,
 }
 
 std::vector<Questions> Questionnaire::vendor(unsigned step, const Learnt& learnt) {
-  // IsVendorClassSupported is set for agents that answer nobody, too.
+  // IsVendorClassSupported is set for agents that do not answer, too.
   if (step == 0) return {{.attribute = &mlx::ClassPortInfo::info(), .values = {0}, .unsure = true}};
   if (!learnt.has_agent || step != 2 || learnt.device_id != subnet::infini_scale3) return {};
   Values requests(subnet::wait_requests);
@@ -366,10 +366,10 @@ std::vector<Questions> Questionnaire::vendor(unsigned step, const Learnt& learnt
   return {{.attribute = &mlx::ConfigSpaceAccess::info(), .values = std::move(requests), .by = By::config_space}};
 }
 
-std::uint64_t Questionnaire::plan(Part part, PortIndex agent, bool asked) const {
+std::uint64_t Questionnaire::plan(Part part, PortIndex agent, bool requested) const {
   std::uint64_t count = 0;
   Learnt all;
-  all.asked = asked;
+  all.requested = requested;
   for (unsigned step = 0; step < steps; ++step) {
     for (const Questions& of_step : questions(part, agent, step, all)) count += of_step.values.size();
     all.has_agent = true;

@@ -16,7 +16,7 @@
 //   mft         switches          MulticastForwardingTable: blocks up to MulticastFDBTop, all positions
 //   sl2vl       all               SLtoVLMappingTable: of a switch input 0…N by output 0…N; of another node output Own
 //   vlarb       all               VLArbitrationTable: as many blocks as the port's capacities need (port 0 of a switch: if enhanced;
-//                                 a port without a link of a node that is no switch: at the node's first agent alone)
+//                                 a port without a link of a node that is not a switch: at the node's first agent alone)
 //   pkeys       all               P_KeyTable: PartitionCap entries; of external ports of switches PartitionEnforcementCap. A node that
 //                                 claims more than any has: of each port as many as make Questionnaire::most_pkey_requests together
 //   guids       all               GUIDInfo: GUIDCap entries
@@ -67,7 +67,7 @@ struct Questions {
 
 /// The parts of an agent's answers on which the next requests depend.
 struct Learnt {
-  bool asked{};                     ///< ClassPortInfo was requested, and the agent did not fall silent
+  bool requested{};                 ///< ClassPortInfo was requested, and the agent did not fall silent
   bool has_agent{};                 ///< ClassPortInfo or CongestionInfo was answered
   std::uint16_t capability_mask{};  ///< from it
   std::uint16_t ccti_limit{};       ///< from CongestionControlTable
@@ -98,8 +98,8 @@ class Questionnaire {
   /// A sentence on the requests of a part to an agent that are left out because of the limits. Nothing if no request is left out.
   std::optional<std::string> left_out(Part part, subnet::PortIndex agent) const;
   /// The number of requests of all steps, where the agent has all that it can have.
-  /// `asked`: ClassPortInfo was requested before.
-  std::uint64_t plan(Part part, subnet::PortIndex agent, bool asked) const;
+  /// `requested`: ClassPortInfo was requested before.
+  std::uint64_t plan(Part part, subnet::PortIndex agent, bool requested) const;
 
   /// PortInfo of port `number` of the agent's node was answered.
   void take_port_info(subnet::PortIndex agent, std::uint32_t number, Bytes payload);
@@ -126,7 +126,7 @@ class Questionnaire {
   std::vector<subnet::PortIndex> agents_;
   std::map<subnet::NodeIndex, subnet::PortIndex> first_agents_;  // of nodes with several
   std::map<subnet::PortIndex, smp::PortInfo> infos_;             // of ports without PortInfo in the model
-  std::vector<bool> asked_infos_;                                // by port: the sweep requested PortInfo and got no answer
+  std::vector<bool> requested_infos_;                            // by port: the sweep requested PortInfo and got no answer
 };
 
 }  // namespace ib::snapshot

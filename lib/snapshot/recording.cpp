@@ -51,7 +51,7 @@ void store(Writer& writer, const subnet::Subnet& subnet, const mad::Request& req
     return writer.put_answer(key, Bytes(result->bytes).subspan(area.offset, area.size));
   }
   // A request with 0 tries was not sent: the failure that made the node silent is stored already.
-  if (mad::tries_in_vain(result.error()) != 0U) writer.put_failure(key, result.error());
+  if (mad::unanswered_tries(result.error()) != 0U) writer.put_failure(key, result.error());
 }
 
 }  // namespace ib::snapshot

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Whether a new snapshot may take the place of an older one. A fabric that is seen from a host without a link, or half of a fabric that
-// came apart, is no successor of the whole one.
+// came apart, is not a successor of the whole one.
 #pragma once
 
 #include <optional>

@@ -92,7 +92,7 @@ void Snapshot::check_schema() {
   }
   if (format <= 0) damaged("it has no format number");
   if (format < oldest_format) {
-    throw UsageError(fmt::format("{} is a snapshot of an older ibtool (format {}, this one reads {} and later): take it anew",
+    throw UsageError(fmt::format("{} is a snapshot of an older ibtool (format {}, this one reads {} and later): take a new one",
                                  in_quotes(file()), format, oldest_format));
   }
   std::size_t found = 0;
@@ -158,7 +158,7 @@ void Snapshot::check_keys(Bytes mad) const {
 }
 
 bool Snapshot::is_cache() try { return fact(kind_fact) == kind_cache; } catch (const UsageError&) {
-  return false;  // of a damaged file nobody knows what it was
+  return false;  // what a damaged file was is not known
 }
 
 std::vector<Guid> Snapshot::node_guids() try {
@@ -282,7 +282,7 @@ subnet::Failures Snapshot::read_failures(const Subnet& subnet, const sys::EndPor
     const Bytes request = row.bytes(10), reply = row.bytes(11);
     if (row.integer(12) != ++number) damaged("its rows are not in order");
     if (row.text(4).find('\n') != std::string_view::npos || row.text(6).find('\n') != std::string_view::npos)
-      damaged("it tells of a failure in more than one line");
+      damaged("it describes a failure in more than one line");
     Failure& failure = failures.emplace_back();
     if (row.integer(0) < 0 || row.integer(0) > static_cast<std::int64_t>(Failure::Kind::no_record)) damaged("it names an unknown failure");
     failure.kind = static_cast<Failure::Kind>(row.integer(0));

@@ -57,7 +57,7 @@ class StoredFabric {
   virtual std::optional<std::int64_t> ended() { return std::nullopt; }
   /// The whole fabric, and what its sweep could not read. Paths of failures begin at `end_port`. Throws UsageError for a damaged file.
   virtual subnet::SweptSubnet read_fabric(const sys::EndPort* end_port) = 0;
-  /// The same as the last call: nothing else may be read after it.
+  /// The last call: nothing else may be read after it.
   virtual subnet::SweptSubnet take_fabric(const sys::EndPort* end_port) { return read_fabric(end_port); }
   /// The content of a cache of libibnetdisc, which has more than the model; null if the file is none.
   virtual std::shared_ptr<const formats::NetdiscCache> netdisc() const { return nullptr; }

@@ -120,7 +120,7 @@ mad::Result<mad::Reply> SnapshotTransactor::answer(const mad::Request& request) 
   const bool reads =
       request.method == mad::method::get || (request.mgmt_class == mad::mgmt_class::sa && mad::is_list_method(request.method));
   if (!reads) {
-    throw NeedsFabric(fmt::format("{} changes the fabric: it can not be sent to {} {}", mad::describe(mad::to_mad(request)),
+    throw NeedsFabric(fmt::format("{} changes the fabric: it cannot be sent to {} {}", mad::describe(mad::to_mad(request)),
                                   stored_.subject(), in_quotes(stored_.file())));
   }
   if (request.mgmt_class == mad::mgmt_class::sa) return answer_of_sa(request);
@@ -221,22 +221,22 @@ std::string SnapshotTransactor::why_unread(const AnswerKey& key) {
   if (!unanswered) return {};
   const StructInfo* info = find_attribute(key.mgmt_class, mad::class_version_of(key.mgmt_class), unanswered->attribute);
   const std::string what = info != nullptr ? std::string(info->title) : fmt::format("attribute 0x{:x}", unanswered->attribute);
-  return fmt::format("it was not requested then, after no answer to {}", what);
+  return fmt::format("it was not requested, since {} was not answered", what);
 }
 
 /// Puts the port by which a request came into a NodeInfo or PortInfo.
 void SnapshotTransactor::set_arrival(std::vector<std::uint8_t>& payload, const AnswerKey& key, const subnet::PathEnd& place) {
-  const bool tells = key.attribute == smp::NodeInfo::attribute_id || key.attribute == smp::PortInfo::attribute_id;
-  if (key.mgmt_class != mad::mgmt_class::smp || !tells) return;
+  const bool has_port_num = key.attribute == smp::NodeInfo::attribute_id || key.attribute == smp::PortInfo::attribute_id;
+  if (key.mgmt_class != mad::mgmt_class::smp || !has_port_num) return;
   subnet::set_arrival(fabric_->subnet, place, place.arrival ? *place.arrival : arrival_by_lid(place.node), key.attribute, payload);
 }
 
 /// The port through which LID-routed SMPs come in at a switch: its stored answer, else the entry port of the route on which it was found.
 std::uint8_t SnapshotTransactor::arrival_by_lid(subnet::NodeIndex node) {
   const AnswerKey key{.mgmt_class = mad::mgmt_class::smp, .attribute = smp::NodeInfo::attribute_id, .node = node, .selector = by_lid};
-  const std::optional<StoredAnswer> told = stored_.find(key);
-  if (!told || told->status != answered) return fabric_->subnet.node(node).entry_port;
-  return smp::NodeInfo::unpack(padded<smp::NodeInfo::wire_size>(told->payload)).local_port_num;
+  const std::optional<StoredAnswer> stored = stored_.find(key);
+  if (!stored || stored->status != answered) return fabric_->subnet.node(node).entry_port;
+  return smp::NodeInfo::unpack(padded<smp::NodeInfo::wire_size>(stored->payload)).local_port_num;
 }
 
 mad::Result<mad::Reply> SnapshotTransactor::answer_of_sa(const mad::Request& request) {

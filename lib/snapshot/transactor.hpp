@@ -61,7 +61,7 @@ class SnapshotTransactor final : public mad::Transactor {
   sa::StoredAnswers sa_;
   /// By node, attribute, and port of a PortInfo: the failures of the sweep's requests to nodes that it found.
   std::optional<std::map<std::tuple<subnet::NodeIndex, std::string, std::uint32_t>, std::size_t>> missed_;
-  std::optional<std::map<subnet::PortIndex, std::size_t>> silent_;  ///< the ports beyond which nobody answered, and the failure
+  std::optional<std::map<subnet::PortIndex, std::size_t>> silent_;  ///< the ports beyond which nothing answered, and the failure
 };
 
 }  // namespace ib::snapshot

@@ -248,7 +248,7 @@ std::string counter_sql() {
   std::string columns, errors, sum;
   for (const counters::CounterInfo& counter : counters::counter_infos()) {
     columns += fmt::format(", {} AS {}", counted(counter), counter.name);
-    if (counter.traffic || counter.name == "port_xmit_wait") continue;  // waiting is no error here
+    if (counter.traffic || counter.name == "port_xmit_wait") continue;  // waiting is not an error here
     errors += fmt::format(", {}", counter.name);
     sum += fmt::format("{}coalesce({}, 0)", sum.empty() ? "" : " + ", counter.name);
   }

@@ -75,7 +75,7 @@ class DeviceList {
   /// is read is left out; an attribute that vanishes or is invalid stays zero. Does not throw for a system without devices: the
   /// list is then empty.
   static DeviceList read();
-  /// The same, with the device files of umad in the directory `files` in place of /dev/infiniband.
+  /// As above, with the device files of umad in the directory `files` in place of /dev/infiniband.
   static DeviceList read_with(const std::string& files);
 
   DeviceList() = default;
@@ -90,7 +90,7 @@ class DeviceList {
   /// The end port that `spec` names: DEVICE/PORT, a port GUID, a GID, a port number (only with `within`), or a device name,
   /// which means the device's best port. Throws UsageError if there is none, or if it is not a port of `within`.
   const EndPort& find_end_port(std::string_view spec, const Device* within = nullptr) const;
-  /// The best end port: an InfiniBand port before others, one that can send SMPs and GMPs by umad before one that can not, an Active port
+  /// The best end port: an InfiniBand port before others, one that can send SMPs and GMPs by umad before one that cannot, an Active port
   /// before one in Initialize or Armed, and that before one that is Down. Among equals, a port that is not the bare SMI half of a
   /// planarized HCA is preferred, then the first port. Throws Error if the host has no devices.
   const EndPort& default_end_port(const Device* within = nullptr) const;

@@ -52,7 +52,7 @@ std::string other_kind(const EndPort& port) {
     case usnic_udp:
       return "a usNIC port";
     default:
-      return fmt::format("no InfiniBand port (its link layer is {}, as that of EFA)", in_quotes(port.link_layer_text));
+      return fmt::format("not an InfiniBand port (its link layer is {}, as with EFA)", in_quotes(port.link_layer_text));
   }
 }
 

@@ -49,7 +49,7 @@ UniqueFd open_device(const std::string& path, int flags) {
       break;
     case ENXIO:
     case ENODEV:
-      error.note(fmt::format("The device behind {} has gone", path));
+      error.note(fmt::format("The device behind {} is gone", path));
       break;
     default:
       break;
@@ -142,7 +142,7 @@ const EndPort& umad_half(const EndPort& port, bool smp) {
   if (!other.empty() && port.link_layer != LinkLayer::ethernet)
     throw Error(fmt::format("{} is {}: it has no MADs; ibstat, ibstatus and ibv_devices show it", port.name(), other));
   if (port.umad.empty()) throw no_device(port, "umad");
-  throw Error(fmt::format("{} can not send SMPs, and no other device of this host reaches the port's QP0", port.name()));
+  throw Error(fmt::format("{} cannot send SMPs, and no other device of this host reaches the port's QP0", port.name()));
 }
 
 }  // namespace ib::sys

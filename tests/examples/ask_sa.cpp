@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Asks the subnet administrator: for the switches of the subnet, a table, and for the path to the port at a LID:
-// ask_sa LID. A Query sets a component of the record and its bit of the component mask together.
+// query_sa LID. A Query sets a component of the record and its bit of the component mask together.
 #include <fmt/core.h>
 
 #include "base/escape.hpp"

@@ -149,7 +149,7 @@ class Files(case.FabricCase):
             error = self.one_line(self.run_ours([case.IBTOOL, "snapshot", self.file]), 3)
         finally:
             first.send_signal(signal.SIGCONT)
-        self.assertIn("is just being written by another process", error)
+        self.assertIn("is being written by another process", error)
         self.assertEqual(0, first.wait())
         self.assertEqual(["one"], os.listdir(self.directory))
         self.from_file()

@@ -108,7 +108,7 @@ struct Notes final : mad::ChannelEvents {
   std::vector<std::uint8_t> bytes;
 };
 
-/// What can not be sent says why and ends that request only. `open` opens the channel that refuses.
+/// What cannot be sent says why and ends that request only. `open` opens the channel that refuses.
 inline void check_what_can_not_be_sent(Bench::Open open) {
   Bench bench({}, open);
   VendorServer server(bench.loop, bench.there);

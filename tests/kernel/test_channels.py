@@ -98,7 +98,7 @@ class Channels(guest.GuestCase):
         self.assertRegex(self.result("user_auto", status=3).err, "^E: No permission to use /dev/infiniband/umad0: run as root")
 
     def test_serving_without_umad(self):
-        refusal = r"^E: rxe0/1 can not serve: requests come to its QP1, which umad alone reaches\. "
+        refusal = r"^E: rxe0/1 cannot serve: requests come to its QP1, which only umad reaches\. "
         done = self.result("closed_serve", status=3)
         self.assertRegex(done.err, refusal + r"There is no /dev/infiniband/umad0, though the kernel module ib_umad is loaded.*\n$")
         self.assertEqual(done.out, "")
@@ -108,7 +108,7 @@ class Channels(guest.GuestCase):
 
     def test_verbs_commands_as_a_user(self):
         self.assertRegex(self.result("user_verbs", status=3).err,
-                         r"^E: rxe0/1 can not send GMPs by verbs: the kernel grants .* CAP_NET_RAW.*\n$")
+                         r"^E: rxe0/1 cannot send GMPs by verbs: the kernel grants .* CAP_NET_RAW.*\n$")
 
 
 def add(case):

@@ -134,11 +134,11 @@ class RdmaBw(guest.GuestCase):
         self.assertIn("port 5100: Address already in use", self.complaint("port_taken"))
 
     def test_strangers(self):
-        self.assertIn("127.0.0.1 sent something that is no message of rdma_bw", self.complaint("stranger_answers"))
+        self.assertIn("127.0.0.1 sent something that is not a message of rdma_bw", self.complaint("stranger_answers"))
         self.assertIn("127.0.0.1 closed the connection", self.complaint("server_leaves"))
         self.assertIn("speaks version 2 of rdma_bw's protocol, this program version 1", self.complaint("newer_server"))
         self.assertIn(r"127.0.0.1 gave up: no\x1b[2J", self.complaint("rude_refusal"))
-        self.assertIn("sent something that is no message of rdma_bw", self.complaint("stranger_asks"))
+        self.assertIn("sent something that is not a message of rdma_bw", self.complaint("stranger_asks"))
         self.assertIn("closed the connection", self.complaint("stranger_leaves"))
         self.assertIn("sent an rdma_bw message with", self.complaint("absurd_offer"))
 

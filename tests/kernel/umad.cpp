@@ -214,7 +214,7 @@ TEST_CASE("umad: 2000 requests under a window of 600 each get their own answer, 
   CHECK(bench.rpc.stats()->unexpected == 0);
 }
 
-TEST_CASE("umad: what can not be sent says why and ends that request only") { ibtest::check_what_can_not_be_sent(mad::open_umad); }
+TEST_CASE("umad: what cannot be sent says why and ends that request only") { ibtest::check_what_can_not_be_sent(mad::open_umad); }
 
 TEST_CASE("umad, as a user: without it the device and the remedy are named") {
   const sys::DeviceList devices = sys::DeviceList::read();

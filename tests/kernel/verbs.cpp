@@ -187,7 +187,7 @@ TEST_CASE("verbs, GMP: more sends at once than the queue has room for all leave"
   CHECK(notes.failures == 0);
 }
 
-TEST_CASE("verbs, GMP: what can not be sent says why and ends that request only") { ibtest::check_what_can_not_be_sent(mad::open_verbs); }
+TEST_CASE("verbs, GMP: what cannot be sent says why and ends that request only") { ibtest::check_what_can_not_be_sent(mad::open_verbs); }
 
 TEST_CASE("verbs: SMPs are refused in one line, or go by umad where both are used") {
   Bench bench({}, mad::open_verbs);
@@ -236,7 +236,7 @@ TEST_CASE("verbs, as a user: one line says what is missing, and umad's error sta
   const sys::DeviceList devices = sys::DeviceList::read();
   const sys::EndPort& here = devices.find_end_port("rxe0/1");
   CHECK(message_of([&] { mad::open_verbs(here); }) ==
-        "rxe0/1 can not send GMPs by verbs: the kernel grants the Q_Key of QP1 only to programs with CAP_NET_RAW, such as those of root\n");
+        "rxe0/1 cannot send GMPs by verbs: the kernel grants the Q_Key of QP1 only to programs with CAP_NET_RAW, such as those of root\n");
   CHECK_THAT(message_of([&] { open_what_works(here); }), ibtest::starts_with("No permission to use /dev/infiniband/umad0"));
 }
 

@@ -34,7 +34,7 @@ mad::Task<> ask(mad::Rpc& rpc, std::string_view name, Query query) {
   if (!why.empty()) fmt::print("{} refused {}\n", name, why);
 }
 
-mad::Task<> ask_all(mad::Rpc& rpc) {
+mad::Task<> request_all(mad::Rpc& rpc) {
   co_await ask(rpc, "nodes", sa::NodeRecord::Query{});
   co_await ask(rpc, "links", sa::LinkRecord::Query{});
   co_await ask(rpc, "paths", sa::PathRecord::Query{});
@@ -53,7 +53,7 @@ int run(int /*argc*/, char** /*argv*/) {
     const auto devices = sys::DeviceList::read();
     async::Loop loop;
     mad::Rpc rpc(loop, mad::open_umad(devices.default_end_port()));
-    loop.run(ask_all(rpc));
+    loop.run(request_all(rpc));
     const mad::Stats& stats = *rpc.stats();
     fmt::print("sent {} acks {} segments {} strays {}\n", stats.sent(), stats.acks, stats.segments, stats.late + stats.unexpected);
   } catch (const Error& error) {

@@ -35,7 +35,7 @@ inline std::vector<std::uint8_t> node_table(ib::Bytes request, std::size_t count
 using NodeTable = ib::mad::Result<ib::sa::Table<ib::sa::NodeRecord>>;
 
 /// Requests all NodeRecords.
-inline ib::mad::Task<NodeTable> ask_for_nodes(ib::mad::Rpc& rpc) {
+inline ib::mad::Task<NodeTable> request_nodes(ib::mad::Rpc& rpc) {
   const ib::sa::NodeRecord::Query query;
   co_return co_await ib::sa::try_subn_adm_get_table(rpc, query);
 }
@@ -63,7 +63,7 @@ struct TableBench {
     rpc->sa_path().ib().retries = retries;
   }
   ib::async::Duration elapsed() const { return clock.now() - ib::async::Time{}; }
-  NodeTable ask() { return loop.run(ask_for_nodes(*rpc)); }
+  NodeTable ask() { return loop.run(request_nodes(*rpc)); }
 
   FakeFabric fabric = FakeFabric::fat_tree(1, 1, 2);
   RmppPeer peer;

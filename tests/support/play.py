@@ -114,7 +114,7 @@ def main():
 if __name__ == "__main__":
     try:
         sys.exit(main())
-    except (simfabric.FabricError, OSError) as error:  # what ibsim or opensm says is in it, and that a file can not be read
+    except (simfabric.FabricError, OSError) as error:  # what ibsim or opensm says is in it, and that a file cannot be read
         sys.exit(f"E: {error}")
     except KeyboardInterrupt:
         sys.exit(130)

@@ -107,7 +107,7 @@ struct BalanceReport final : FabricReport {
   }
 };
 
-constexpr std::string_view deeper_help = "Take a switch for balanced where its ports are of two halves, each balanced in itself.";
+constexpr std::string_view deeper_help = "Treat a switch as balanced if its ports form two halves, each balanced in itself.";
 constexpr std::string_view all_help = "Show also the switches that are balanced.";
 
 class CheckLftBalance final : public Command {

@@ -42,9 +42,9 @@ class CheckRoutes final : public Command {
               [this](std::string_view text) { wanted_.sls = parse_sls(text); });
     set.text("--psl", wanted_.psl, "FILE", "Read the SL of each pair from this file: node GUID, DLID and SL a line.");
     set.flag("--ask-sa", wanted_.from_sa, "Read the SL of each pair from the subnet administrator, one source after another.");
-    set.flag("--unicast", wanted_.unicast, "Look at unicast alone.");
-    set.flag("--multicast", wanted_.multicast, "Look at multicast alone.");
-    set.flag("--switches", wanted_.switches, "Take switches for senders and destinations too.");
+    set.flag("--unicast", wanted_.unicast, "Check unicast only.");
+    set.flag("--multicast", wanted_.multicast, "Check multicast only.");
+    set.flag("--switches", wanted_.switches, "Treat switches as senders and destinations too.");
     set.flag("--load", wanted_.load, "Show what each link carries.");
     set.value("--lfts", "FILE", "Read forwarding tables from this file (dump_lfts, ibroute, opensm), not from the switches.",
               [this](std::string_view text) { wanted_.lfts.emplace_back(text); });

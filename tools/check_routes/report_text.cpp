@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The report as text: a healthy fabric is at most a screen, a finding is two or three lines that say what is wrong, what it costs, and what
-// mends it.
+// fixes it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -152,9 +152,9 @@ void RoutesReport::text_unicast(TextOut& out) const {
   for (std::size_t count = 0; count < unicast.hops().size(); ++count) {
     if (unicast.hops()[count] > 0) hops += fmt::format("{}{}: {}", hops.empty() ? "" : ", ", count, unicast.hops()[count]);
   }
-  out.print(
-      "Hops: from port to port {} (links: pairs), {}.\n", hops.empty() ? "none" : hops,
-      unicast.longer() == 0 ? "no way longer than the shortest" : counted(unicast.longer(), "pair") + " by a way longer than the shortest");
+  out.print("Hops: from port to port {} (links: pairs), {}.\n", hops.empty() ? "none" : hops,
+            unicast.longer() == 0 ? "no route longer than the shortest"
+                                  : counted(unicast.longer(), "pair") + " by a route longer than the shortest");
 }
 
 void RoutesReport::text_cause(TextOut& out, const routing::Cause& cause) const {
@@ -178,7 +178,7 @@ void RoutesReport::text_cause(TextOut& out, const routing::Cause& cause) const {
       out.print("  wrong_node: {} is the way to {}, and does not lead there.\n", place_text(cause.place), lids);
       follows = is_claimed_behind(cause.place, cause.lids)
                     ? "The port there claims this LID too, and one of the two gets nothing: a subnet manager has to give it another one."
-                    : "The entry, or the LID of the port behind it, is of another time: a heavy sweep fixes it.";
+                    : "The entry, or the LID of the port behind it, is out of date: a heavy sweep fixes it.";
       break;
     case Fault::not_read:
     case Fault::arrives:
@@ -310,7 +310,7 @@ void RoutesReport::text_group_cause(TextOut& out, const routing::GroupCause& cau
   const std::string groups = mlids_text(cause.mlids);
   switch (cause.fault) {
     case GroupFault::loop:
-      out.print("  loop: the entries of {} make no tree: {}.\n    Packets arrive twice, or go round for ever: a heavy sweep fixes it.\n",
+      out.print("  loop: the entries of {} form no tree: {}.\n    Packets arrive twice, or circulate for ever: a heavy sweep fixes it.\n",
                 groups, cycle_text(cause.cycle));
       break;
     case GroupFault::dead_port:

@@ -59,7 +59,7 @@ class Completion final : public Command {
     set.words("SHELL|WORD", words_);
     set.offer([this] { return words_.empty() ? shells() : std::vector<std::string>(); });
     set.flag("--words", lists_,
-             "For such a script: print what may stand in the place of the last WORD of the command line ibtool WORD..., a line each.");
+             "For such a script: print the completions of the last WORD of the command line ibtool WORD..., one a line.");
     add_common(set, common, group_output);
   }
 

@@ -86,7 +86,7 @@ void CongestionCommand::add_key(OptionSet& set) {
   if (set.is_diags()) {
     set.value(spelling, "KEY", "The CC_Key of the requests.", [this](const std::string& text) { key_ = c_number(text); });
   } else {
-    set.key(spelling, key_, "KEY", "The CC_Key of the requests; anything but a number: asked for on the terminal.");
+    set.key(spelling, key_, "KEY", "The CC_Key of the requests; anything but a number: read from the terminal.");
   }
 }
 

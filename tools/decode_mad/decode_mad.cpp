@@ -164,11 +164,11 @@ class Taker {
 /// The headers of an unreliable datagram before its MAD (IBA 7.7, 8.3, 9.2, 9.3.2).
 void take_link_headers(Taker& taker, std::vector<DecodedPart>& parts) {
   const auto lrh = taker.take<hdr::Lrh>(parts);
-  if ((lrh.lnh & 2) == 0) throw UsageError("The packet is a raw one: it has no BTH and no MAD");
+  if ((lrh.lnh & 2) == 0) throw UsageError("The packet is a raw packet: it has no BTH and no MAD");
   if ((lrh.lnh & 1) != 0) taker.take<hdr::Grh>(parts);
   const auto bth = taker.take<hdr::Bth>(parts);
   if (bth.service != 3 || (bth.function != 4 && bth.function != 5))
-    throw UsageError(fmt::format("The packet is no datagram: its BTH names service {}, function {}", bth.service, bth.function));
+    throw UsageError(fmt::format("The packet is not a datagram: its BTH names service {}, function {}", bth.service, bth.function));
   taker.take<hdr::Deth>(parts);
   if (bth.function == 5) taker.take<hdr::ImmDt>(parts);
 }
@@ -183,7 +183,7 @@ class DecodeMad final : public Command {
     set.optional_operands();
     set.words("HEX", hex_);
     set.number("-o --offset", offset_, "OFFSET", "How many bytes to skip at the beginning.", {0, most_input});
-    set.flag("-l --lrh", lrh_, "The MAD stands in a packet, which begins with its LRH.");
+    set.flag("-l --lrh", lrh_, "The MAD is in a packet that begins with its LRH.");
     set.flag("--umad", umad_, "The header that umad puts in front comes first.");
     add_show_keys(set, common);
     add_common(set, common, group_output);

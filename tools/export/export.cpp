@@ -41,9 +41,9 @@ class Export final : public Command {
     set.offer({"openmetrics"});
     set.words("SNAPSHOT", files_);
     set.flag("--timestamps", timestamps_, "Give each sample the time of its snapshot: needed for several.");
-    set.choice("--names", names_, {"treydock", "guilbaults"}, "Whose names metrics have: those of ibtool exporter (treydock).");
+    set.choice("--names", names_, {"treydock", "guilbaults"}, "Names of the metrics: those of ibtool exporter --names (treydock).");
     set.flag("--hcas", exported_.hcas, "Export channel adapters too.");
-    set.flag("--details", exported_.details, "Export what was wrong with packets received too.");
+    set.flag("--details", exported_.details, "Export details of receive errors too.");
     labels_.add_option(set);
     add_common(set, common, group_names | group_output);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The engine of the exporter: it reads the fabric as long as the process lives, and publishes the results. It sweeps rarely, reads counters
+// The engine of the exporter: it reads the fabric as long as the process runs, and publishes the results. It sweeps rarely, reads counters
 // in rounds, and polls the states of ports in between. A change of a state causes a sweep soon. What is published is always complete, and
 // no request waits for the fabric. If the end port goes away, changes its LID or gets another subnet manager, the stack is closed and
 // opened again.

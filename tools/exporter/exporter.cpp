@@ -44,7 +44,7 @@ struct Address {
 /// ADDRESS:PORT, [ADDRESS]:PORT for IPv6, :PORT.
 Address parse_address(std::string_view text) {
   const std::size_t colon = text.rfind(':');
-  if (colon == std::string_view::npos) throw OptionError(fmt::format("--listen: {} is no ADDRESS:PORT", in_quotes(text)));
+  if (colon == std::string_view::npos) throw OptionError(fmt::format("--listen: {} is not ADDRESS:PORT", in_quotes(text)));
   std::string_view host = text.substr(0, colon);
   const bool is_bracketed = host.starts_with('[') && host.ends_with(']');
   if (is_bracketed) host = host.substr(1, host.size() - 2);
@@ -86,23 +86,23 @@ class Exporter final : public Command {
   void options(OptionSet& set, CommonOptions& common) override {
     set.value("--listen", "ADDRESS:PORT", "Listen there (127.0.0.1:9315), at all addresses of a name; :PORT is all addresses.",
               [this](std::string_view text) { address_ = parse_address(text); });
-    set.choice("--names", names_, {"treydock", "guilbaults"}, "Whose names metrics have: treydock's infiniband_exporter (the default).");
-    set.value("--interval", "SECONDS", "Read counters so often (30).",
+    set.choice("--names", names_, {"treydock", "guilbaults"}, "Metric names: those of treydock's infiniband_exporter by default.");
+    set.value("--interval", "SECONDS", "Time between readings of the counters (30).",
               [this](std::string_view text) { times_.interval = duration(text, "--interval"); });
-    set.value("--sweep", "SECONDS", "Sweep the fabric so often, and when links change (600).",
+    set.value("--sweep", "SECONDS", "Time between sweeps; links that change cause one too (600).",
               [this](std::string_view text) { times_.sweep = duration(text, "--sweep"); });
     set.flag("--hcas", exported_.hcas, "Export channel adapters too.");
     set.flag("--details", exported_.details, "Export details of errors and counters of FEC too: up to three more MADs a port.");
     set.flag("--phy", exported_.phy,
              "Export the physical layer too: bit error ratios, FEC, modules, temperatures and fans; eight MADs or more a port.");
-    set.value("--phy-interval", "SECONDS", "With --phy: read it so often (300).", [this](std::string_view text) {
+    set.value("--phy-interval", "SECONDS", "With --phy: time between its readings (300).", [this](std::string_view text) {
       times_.phy = duration(text, "--phy-interval");
       has_phy_interval_ = true;
     });
     add_vs_keys(set, vs_keys_);
     set.value("--add-port", "DEVICE/PORT", "Read through this local port too, for /metrics?port=DEVICE/PORT; several times for several.",
               [this](std::string_view text) { other_ports_.push_back(parse_port_name(text)); });
-    set.number("--max-mads-per-second", mads_per_second_, "N", "Send no more than that: sweeps and readings take longer.",
+    set.number("--max-mads-per-second", mads_per_second_, "N", "Send at most this many: sweeps and readings take longer.",
                {1, most_mads_per_second});
     labels_.add_option(set);
     set.flag("--once", once_, "Read once and print the page, in place of listening.");

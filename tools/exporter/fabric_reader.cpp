@@ -242,8 +242,8 @@ async::Task<Polled> FabricReader::poll() {
     }
   }
   const subnet::SurveyOptions options(polling_start(), subnet::SurveyWay::smp);
-  const subnet::SurveyQuestion<PolledPort> ask = [&subnet](subnet::SurveyPort port) { return poll_port(subnet, port); };
-  const auto found = co_await subnet::survey<PolledPort>(senders_.urgent_smps(), subnet, std::move(ports), options, ask);
+  const subnet::SurveyQuestion<PolledPort> poll = [&subnet](subnet::SurveyPort port) { return poll_port(subnet, port); };
+  const auto found = co_await subnet::survey<PolledPort>(senders_.urgent_smps(), subnet, std::move(ports), options, poll);
   Polled polled;
   for (const auto& row : found.rows) {
     if (!row.value) continue;
@@ -296,10 +296,10 @@ async::Task<std::shared_ptr<const metrics::Managers>> FabricReader::read_manager
     }
   }
   const subnet::SurveyOptions options(polling_start(), subnet::SurveyWay::smp);
-  const subnet::SurveyQuestion<smp::SMInfo> ask = [&](subnet::SurveyPort port) {
+  const subnet::SurveyQuestion<smp::SMInfo> read = [&](subnet::SurveyPort port) {
     return subnet::try_get_by<smp::SMInfo>(port, subnet::sma_path(subnet, port.index, options.start));
   };
-  const auto found = co_await subnet::survey<smp::SMInfo>(senders_.urgent_smps(), subnet, std::move(ports), options, ask);
+  const auto found = co_await subnet::survey<smp::SMInfo>(senders_.urgent_smps(), subnet, std::move(ports), options, read);
   auto managers = std::make_shared<metrics::Managers>();
   for (const auto& row : found.rows) {
     if (row.value) {

@@ -85,7 +85,7 @@ void count(const Reading* before, const Reading& now, bool switches, health::Cou
 /// Takes the subnet managers that were polled. One at a LID that no port of the model has was not requested: where there is no other one,
 /// it is not known whether the fabric has a manager.
 void take_managers(const metrics::Managers& managers, const metrics::SweptFabric& fabric, health::Input& input) {
-  input.has_asked_managers = true;
+  input.has_read_managers = true;
   for (const metrics::Manager& manager : managers.known) input.managers.push_back({manager.port, manager.info, {}});
   for (const subnet::PortIndex port : managers.silent) input.silent.push_back({port, {}});
   input.silent_managers = managers.silent.size() + managers.refused;

@@ -67,7 +67,7 @@ std::vector<std::string> unread(const metrics::SweptFabric& fabric, const std::v
     const std::string_view how = outcome == Outcome::silent    ? "silent"
                                  : outcome == Outcome::refused ? "refused"
                                  : outcome == Outcome::moved   ? "another device has its LID"
-                                 : outcome == Outcome::unowned ? "it does not say who it is"
+                                 : outcome == Outcome::unowned ? "it does not identify itself"
                                                                : "read in part";
     lines.push_back(fmt::format("0x{:016x} {}: {}", devices[at].guid.value, fabric.name(devices[at].node), how));
   }

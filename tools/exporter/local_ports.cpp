@@ -16,7 +16,7 @@ namespace ib::tools::exporter {
 PortName parse_port_name(std::string_view text) {
   const std::size_t slash = text.rfind('/');
   const bool is_whole = slash != std::string_view::npos && slash != 0 && parse_digits(text.substr(slash + 1), 10).has_value();
-  if (!is_whole) throw OptionError(fmt::format("--add-port: {} is no DEVICE/PORT", in_quotes(text)));
+  if (!is_whole) throw OptionError(fmt::format("--add-port: {} is not DEVICE/PORT", in_quotes(text)));
   return {std::string(text.substr(0, slash)), std::string(text.substr(slash + 1))};
 }
 

@@ -47,7 +47,7 @@ std::uint32_t number(const Request& request, std::string_view name, std::uint32_
   if (!word) return usual;
   const std::optional<std::uint64_t> value = parse_digits(*word, 10);
   if (!value || *value < low || *value > high)
-    throw UsageError(fmt::format("{}: {} is no number from {} to {}", name, in_quotes(*word), low, high));
+    throw UsageError(fmt::format("{}: {} is not a number from {} to {}", name, in_quotes(*word), low, high));
   return static_cast<std::uint32_t>(*value);
 }
 

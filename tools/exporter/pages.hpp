@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What the exporter answers to HTTP requests: /metrics, a page for people, and whether it lives and is ready.
+// What the exporter answers to HTTP requests: /metrics, a page for people, and whether it runs and is ready.
 #pragma once
 
 #include <string>

@@ -107,7 +107,7 @@ path::IbPath path_to_owners(Session& session) {
   return path.ib();
 }
 
-std::string not_asked(std::size_t lids) {
+std::string unrequested_text(std::size_t lids) {
   return fmt::format("the owners of {} LIDs were not requested: those of the others have taken {} s", lids, LidOwners::longest.count());
 }
 
@@ -198,7 +198,7 @@ class Ibroute final : public Command {
     const std::size_t silent = owners.silent().size();
     if (silent > most_complaints)
       session.report(Error(fmt::format("the owners of {} more LIDs do not answer; --json lists them", silent - most_complaints)));
-    if (!owners.unrequested().empty()) session.report(Error(not_asked(owners.unrequested().size())));
+    if (!owners.unrequested().empty()) session.report(Error(unrequested_text(owners.unrequested().size())));
     if (table.error) session.report(*table.error);
   }
 
@@ -244,7 +244,7 @@ class IbrouteDiags final : public Command {
  private:
   static void report_failures(const Session& session, const SwitchTable& table, const LidOwners& owners) {
     for (const auto& [lid, error] : owners.silent()) session.report_failure(*error);
-    if (!owners.unrequested().empty()) session.diags_warning("dump_unicast_tables", not_asked(owners.unrequested().size()));
+    if (!owners.unrequested().empty()) session.diags_warning("dump_unicast_tables", unrequested_text(owners.unrequested().size()));
     if (!table.error) return;
     const std::vector<std::uint32_t> unknown = table.unknown_blocks();
     print_on_stderr(session.world(), fmt::format("SubnGet() failed; MAD status {:#x} AM {:#x}\n", table.error->status(),

@@ -3,7 +3,7 @@
 // once: the base LID of a port is a multiple of the number of its LIDs, so each LID waits a moment for those before it that may be its
 // base: LID 7 for 6, and 6 for 4.
 //
-// A table may name 49,151 LIDs that nobody has, each of which costs seconds of silence. Requests therefore begin within `longest` only.
+// A table may name 49,151 LIDs that no port has, each of which costs seconds of silence. Requests therefore begin within `longest` only.
 #pragma once
 
 #include <chrono>

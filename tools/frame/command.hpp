@@ -56,7 +56,7 @@ struct CommandInfo {
   std::unique_ptr<Command> (*make_diags)(){};
   std::string_view alias{};     ///< another name that is accepted, not listed; empty: none
   bool changes{};               ///< the command can change the fabric or this host
-  bool tells_changes{};         ///< the command itself prints which nodes and ports it has changed
+  bool reports_changes{};       ///< the command itself prints which nodes and ports it has changed
   bool needs_fabric{};          ///< the command only changes, serves, pings or watches: a snapshot cannot answer it
   const DiagsScript* script{};  ///< not null if that program is a shell script
 };

@@ -96,7 +96,7 @@ void add_output(OptionSet& set, CommonOptions& common) {
   });
   set.count({"-v --verbosity --verbose", "-v --verbose"}, common.verbosity,
             "Increase the verbosity level of diagnostic messages, each -v increases by 1.");
-  set.flag("-e --errors", common.show_errors, "Show every send and receive error, also those that a retry mends.");
+  set.flag("-e --errors", common.show_errors, "Show every send and receive error, also those that a retry fixes.");
   if (set.is_diags()) return;
   set.optional_value("--json", "FORM", "Print JSON instead of text: one document, or one object a line with --json=lines.",
                      [&common](std::string_view form) { set_json(common, form.empty() ? "document" : form); });
@@ -104,13 +104,13 @@ void add_output(OptionSet& set, CommonOptions& common) {
   set.choice("--format", format_names(),
              "Print the result as text, JSON, JSON lines, or, where it is a table, as CSV or tab-separated values.",
              [&common](const std::string& name) { common.format = *format_named(name); });
-  set.flag("--stats", common.stats, "Say on stderr how many MADs were sent, and why.");
+  set.flag("--stats", common.stats, "Report on stderr how many MADs were sent, and why.");
 }
 
 void add_keys(OptionSet& set, CommonOptions& common) {
   const bool diags = set.is_diags();
   constexpr std::string_view m_key_spelling = "-y --m_key --m-key",
-                             m_key_help = "The M_Key of SMPs; anything but a number: asked for on the terminal.";
+                             m_key_help = "The M_Key of SMPs; anything but a number: read from the terminal.";
   if (diags) {
     set.value(m_key_spelling, "M_KEY", m_key_help,
               [&common](const std::string& text) { common.m_key = diags_key(common, text, "M_Key", "Bad M_Key"); });
@@ -123,7 +123,7 @@ void add_keys(OptionSet& set, CommonOptions& common) {
   });
   add_show_keys(set, common);
   if (diags) return;
-  set.key("--smkey", common.sm_key, "SMKEY", "The SM_Key of requests to the SA; anything but a number: asked for on the terminal.");
+  set.key("--smkey", common.sm_key, "SMKEY", "The SM_Key of requests to the SA; anything but a number: read from the terminal.");
 }
 
 void add_timing(OptionSet& set, CommonOptions& common) {

@@ -103,7 +103,7 @@ StackManners DiagsManners::stack() {
   const CommonOptions& options = session_.options();
   StackManners manners;
   manners.open_channel = [this] { return open_channel(); };
-  manners.ignores_port_state = manners.ignores_wrong_pkey_index = manners.always_asks_sa = true;
+  manners.ignores_port_state = manners.ignores_wrong_pkey_index = manners.always_queries_sa = true;
   const auto show = [&log = session_.log()](std::string_view line) { log.debug(line); };
   // What infiniband-diags prints with -d, in its words and its order, is not imitated: this is the trace of ibtool's dialect.
   if (options.debug > 0) {

@@ -136,7 +136,7 @@ class Explanation {
     co_return fmt::format("{}: the SA knows it; how far does ibtool ibtracert {} come?", words, lid.value);
   }
 
-  /// The SA gives no path: to a LID that nobody has, or to a port that the SA cannot reach.
+  /// The SA gives no path: to a LID that no port has, or to a port that the SA cannot reach.
   async::Task<std::string> no_path(const sa::PathNotFound& missing) {
     const Bytes data = missing.request().subspan(mad::data_area(mad::mgmt_class::sa).offset);
     const sa::PathRecord wanted = sa::PathRecord::unpack(data);

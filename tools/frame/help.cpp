@@ -56,8 +56,8 @@ std::string rest_of_help(const OptionSet& set, std::size_t width) {
   HelpRows rows;
   for (const Option& option : set.options()) {
     if (!option.is_reachable()) continue;
-    const bool asks_help = !option.names.empty() && option.names.front() == "help";
-    rows.emplace(asks_help ? rows.begin() : rows.end(), option_names(option), option.help);
+    const bool wants_help = !option.names.empty() && option.names.front() == "help";
+    rows.emplace(wants_help ? rows.begin() : rows.end(), option_names(option), option.help);
   }
   return fmt::format("{}Options:\n{}", set.notes().empty() ? "" : paragraphs(set.notes(), width) + "\n", help_table(rows, width));
 }

@@ -25,7 +25,7 @@ constexpr HelpTask tasks[] = {
     {"What is different from yesterday?", "subnet_diff snapshot", "diff compare changed changes baseline save dump"},
     {"Who manages the subnet?", "sminfo", "subnet manager sm opensm master"},
     {"What does the subnet administrator know?", "saquery", "sa groups multicast records"},
-    {"What does a node say of itself?", "smpquery ibaddr", "info describe node port lid guid"},
+    {"What does a node report about itself?", "smpquery ibaddr", "info describe node port lid guid"},
     {"How much traffic is there, and where?", "ibdatacounters perfquery", "bandwidth throughput load busy congestion traffic"},
     {"How are this host's own ports?", "ibstat", "local hca device adapter"},
     {"Does a host answer?", "ibping", "reachable alive latency"},

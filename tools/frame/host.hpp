@@ -33,7 +33,7 @@ class Host {
 
   /// The devices that lead to the fabric: that of the file of --from, else those of this host. The first call reads them. Throws SysError.
   const sys::DeviceList& devices();
-  /// The same, for a command about the devices themselves. Throws UsageError with --from and a file that does not hold its host's devices.
+  /// As above, for a command about the devices themselves. Throws UsageError with --from and a file that does not hold its host's devices.
   const sys::DeviceList& own_devices();
   /// The end port that a target named, else the end port of -C and -P, else the default of `choose_port`. Throws UsageError if there is no
   /// such end port.
@@ -44,7 +44,7 @@ class Host {
   bool is_end_port_named() const { return is_named_; }
   /// A target names the end port.
   void name_end_port(const sys::EndPort& port);
-  /// Reads sysfs anew, because LIDs, states and the devices themselves change while a process runs. A chosen end port is replaced by the
+  /// Reads sysfs again, because LIDs, states and the devices themselves change while a process runs. A chosen end port is replaced by the
   /// end port of the same device and number, because another port may lead to another fabric. Throws SysError, and UsageError if the port
   /// is gone; devices() and end_port() then stay unchanged. Nothing may be open on the end port. Paths that refer to it stay valid until
   /// the next call.

@@ -21,7 +21,7 @@ class ErrorTracer final : public mad::Tracer {
   explicit ErrorTracer(Log& log) : log_(log) {}
   void completed(Bytes, const path::Path&, Bytes) override {}
   void retried(Bytes request, const path::Path& path) override {
-    log_.warning(fmt::format("no good answer to RPC {} from '{}', asking again", mad::describe(request), to_text(path)));
+    log_.warning(fmt::format("no good answer to RPC {} from '{}', trying again", mad::describe(request), to_text(path)));
   }
   void unexpected(Bytes mad, const path::Path& path, bool late) override {
     log_.warning(fmt::format("{} {} on '{}'", late ? "late answer" : "unexpected MAD", mad::describe(mad), to_text(path)));

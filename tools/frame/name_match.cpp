@@ -48,7 +48,7 @@ std::vector<std::string_view> words_of(std::string_view name) {
 /// The first word of a name, which on hosts is the host name.
 std::string_view first_word(std::string_view name) { return name.substr(0, name.find_first_of(" ;:/")); }
 
-/// A host name without its domain. Empty for what is no host name: it begins with a letter.
+/// A host name without its domain. Empty for what is not a host name: it begins with a letter.
 std::string_view host_part(std::string_view word) {
   const std::string_view host = word.substr(0, word.find('.'));
   return host.empty() || std::isalpha(static_cast<unsigned char>(host[0])) == 0 ? std::string_view() : host;

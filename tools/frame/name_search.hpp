@@ -40,7 +40,7 @@ class NameSearch {
   /// Those that `word` means, sorted by name; or if none is called so and it is NODE/PORT, that port of the node. Throws UsageError for a
   /// pattern or port that is not one.
   Named meant(std::string_view word) const;
-  /// Why a word means no node. `complaint` says why it is no address.
+  /// Why a word means no node. `complaint` says why it is not an address.
   std::string unknown(std::string_view word, std::string_view complaint) const;
   /// Why a word that means several nodes does not do: their names, and what to type.
   std::string ambiguous(const Named& named) const;
@@ -57,7 +57,7 @@ class NameSearch {
 /// it.
 bool is_whole_name(std::string_view word, std::string_view description, std::optional<std::string_view> sites);
 
-/// How a word that is no whole words of a name means it, for the refusal of a Set.
+/// How a word that is only a part of a name means it, for the refusal of a Set.
 std::string_view inexact(NameMatch match);
 
 }  // namespace ib::tools

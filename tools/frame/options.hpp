@@ -123,7 +123,7 @@ struct NamedPath {
 /// The word of a target that is read. The name of a node is looked up later, when requests may be sent.
 struct NamedTarget {
   std::string word;
-  std::optional<std::string> complaint{};  ///< why it is no address, if no node has that name; absent: the usual complaint
+  std::optional<std::string> complaint{};  ///< why it is not an address, if no node has that name; absent: the usual complaint
   std::string argument{};                  ///< the name of the operand, for complaints
   bool takes_several{};                    ///< the word may be a pattern of names; then `found` is called for each node
   std::function<void(NamedPath)> found{};  ///< gets the path
@@ -136,7 +136,7 @@ struct TargetReader {
   std::function<void(NamedTarget)> read;
 };
 
-/// A stored fabric that may tell what the end port of this host was linked to, for the message that the port is Down.
+/// A stored fabric that may have what the end port of this host was linked to, for the message that the port is Down.
 struct KnownFabric {
   std::function<std::optional<std::string>(const World& world, const sys::EndPort& port)> file;  ///< its name; nothing: there is none
   std::function<void(const std::string& file, subnet::Subnet& subnet)> read;                     ///< fills an empty model
@@ -199,9 +199,9 @@ class OptionSet {
   /// Calls `set` when the option is met.
   void action(const Spelling& spelling, std::string_view help, std::function<void()> set);
 
-  /// Sets the function with which key() requests a value that should not appear in a process list. `ask` gets the name of the value, and
+  /// Sets the function with which key() requests a value that should not appear in a process list. `prompt` gets the name of the value, and
   /// returns nothing if the answer is not a number. Without this function no key is requested.
-  void set_key_prompt(std::function<std::optional<std::uint64_t>(std::string_view name)> ask) { key_prompt_ = std::move(ask); }
+  void set_key_prompt(std::function<std::optional<std::uint64_t>(std::string_view name)> prompt) { key_prompt_ = std::move(prompt); }
 
   // Operands, in the order in which they stand. Those after optional_operands() may be left out.
   void word(std::string_view name, std::string& to);
@@ -209,12 +209,12 @@ class OptionSet {
   /// All words that are left.
   void words(std::string_view name, std::vector<std::string>& to);
   void target(std::string_view name, Target& to);
-  /// The same for a command that reads, and that can be run once for each of several nodes: TARGET may be a pattern of names,
+  /// As above, for a command that reads, and that can be run once for each of several nodes: TARGET may be a pattern of names,
   /// compute[01-16] or leaf*.
   void target_each(std::string_view name, Target& to);
   /// All words that are left, each TARGET or TARGET@PORT. A name may have a @ in it that no port follows.
   void target_ports(std::string_view name, std::vector<TargetPort>& to);
-  /// The same for a command that reads. A TARGET may be a pattern of names, compute[01-16] or leaf*: it has a word and no path, and the
+  /// As above, for a command that reads. A TARGET may be a pattern of names, compute[01-16] or leaf*: it has a word and no path, and the
   /// command finds the nodes that it fits.
   void target_patterns(std::string_view name, std::vector<TargetPort>& to);
   template <std::integral T>
@@ -241,7 +241,7 @@ class OptionSet {
   /// The legacy name is a shell script: `read` gets the words up to the first empty one, and no word is an option.
   void script(std::function<void(const std::vector<std::string>& words)> read) { script_ = std::move(read); }
   bool is_script() const { return script_ != nullptr; }
-  /// The legacy name is a Perl script (Getopt::Std): an option has one letter, and the first word that is no option ends them. -h and
+  /// The legacy name is a Perl script (Getopt::Std): an option has one letter, and the first word that is not an option ends them. -h and
   /// mistakes show the usage.
   void perl_script() {
     perl_ = true;

@@ -74,10 +74,10 @@ mad::Task<mad::Result<mad::Reply>> PortGate::try_call(const mad::Request& reques
   if (!why.empty()) return refused(request, why);
   if (!is_for_sa) return below_.try_call(request);
   stack_.require_sa();
-  return ask_sa(request);
+  return query_sa(request);
 }
 
-mad::Task<mad::Result<mad::Reply>> PortGate::ask_sa(const mad::Request& request) {
+mad::Task<mad::Result<mad::Reply>> PortGate::query_sa(const mad::Request& request) {
   constexpr std::chrono::milliseconds short_try{500};
   constexpr std::chrono::minutes memory{1};
   const Lid lid = request.path.ib().dlid;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The layer above the Rpc that knows the state of the end port. What can not leave this host in that state is not sent: the error names the
+// The layer above the Rpc that knows the state of the end port. What cannot leave this host in that state is not sent: the error names the
 // port and its state, where a timeout would make the fabric look empty or silent. Directed routes of no hop always pass. It also remembers
 // an SA that does not answer.
 #pragma once
@@ -59,7 +59,7 @@ class PortGate final : public mad::Transactor {
     std::string why;
     bool is_reported{};
   };
-  mad::Task<mad::Result<mad::Reply>> ask_sa(const mad::Request& request);
+  mad::Task<mad::Result<mad::Reply>> query_sa(const mad::Request& request);
 
   mad::Transactor& below_;
   Stack& stack_;

@@ -37,8 +37,8 @@ std::optional<Format> format_named(std::string_view name) {
 
 void Emit::set_table_rows(std::string_view rows, bool of_each) {
   if (is_table(format_) && rows.empty()) {
-    const std::string_view asked = names[static_cast<std::size_t>(format_)];
-    throw UsageError(fmt::format("--format {}: what {} prints here is no table; there are text, json and jsonl", asked, command_));
+    const std::string_view format = names[static_cast<std::size_t>(format_)];
+    throw UsageError(fmt::format("--format {}: the output of {} here is not a table: text, json or jsonl", format, command_));
   }
   table_rows_ = of_each ? fmt::format("targets.{}", rows) : rows;
 }

@@ -56,10 +56,10 @@ int execute(Command& command, const CommandInfo& info, const OptionSet& set, Com
     } catch (const MissingOperands& error) {
       throw UsageError(fmt::format("{} (usage: {})", error.message(), usage_line(info, set)));
     }
-    emit.set_table_rows(session.options().dry_run ? std::string_view() : command.table_rows(),  // a list of Sets is no table
+    emit.set_table_rows(session.options().dry_run ? std::string_view() : command.table_rows(),  // a list of Sets is not a table
                         session.targets().has_pattern() && gathering(command) == nullptr);
     if (info.needs_fabric) session.require_fabric(info.name);
-    if (info.changes && !info.tells_changes) session.report_sets();
+    if (info.changes && !info.reports_changes) session.report_sets();
     loop.run(run_with_names(command, session, emit));
     if (session.options().dry_run) emit(session.planned_sets());
     session.save_cache();
@@ -129,7 +129,7 @@ int run_command(const CommandInfo& info, std::span<const std::string> args, cons
   try {
     return execute(*command, info, set, std::move(common), std::move(operands), world);
   } catch (const snapshot::Outdated& outdated) {
-    world.log->warning(outdated.message() + "; it is read anew");
+    world.log->warning(outdated.message() + "; it is read again");
     again.refresh_cache = true;
   }
   return run_command(info, args, again);

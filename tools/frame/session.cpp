@@ -123,7 +123,7 @@ std::optional<int> Session::open_failure() {
 void Session::count_plan(const subnet::DiscoverStats& stats) {
   if (stack_.answers_from_file()) return;  // nothing is sent
   plan_.plan += stats.plan;
-  plan_.asked += stats.asked;
+  plan_.requested += stats.requested;
   for (const auto& [reason, count] : stats.beyond) plan_.add(reason, count);
 }
 
@@ -132,12 +132,12 @@ void Session::print_stats() const {
   static const mad::Stats nothing_sent;
   const mad::Stats* stats = stack_.stats() != nullptr ? stack_.stats() : &nothing_sent;
   const auto line = [this](std::string_view text) { log().print(text); };
-  std::uint64_t asked = 0;
-  for (const auto& [reason, count] : stats->first_tries) asked += reason == mad::asked ? count : 0;
-  line(fmt::format("mads planned: {}\nmads sent: {}\n", plan_.plan + asked - plan_.asked, stats->sent()));
+  std::uint64_t requested = 0;
+  for (const auto& [reason, count] : stats->first_tries) requested += reason == mad::requested ? count : 0;
+  line(fmt::format("mads planned: {}\nmads sent: {}\n", plan_.plan + requested - plan_.requested, stats->sent()));
   for (const auto& [reason, count] : plan_.beyond) line(fmt::format("mads beyond plan: {} {}\n", reason, count));
   for (const auto& [reason, count] : stats->first_tries) {
-    if (reason != mad::asked) line(fmt::format("mads beyond plan: {} {}\n", reason, count));
+    if (reason != mad::requested) line(fmt::format("mads beyond plan: {} {}\n", reason, count));
   }
   for (const auto& [what, count] : {std::pair{"no answer", stats->retries_lost},
                                     {"busy", stats->retries_busy},

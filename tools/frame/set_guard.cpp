@@ -84,7 +84,7 @@ void add_fields(std::string& text, Bytes bytes, const StructInfo& info, Keys key
 bool is_busy(const mad::MadError& error) { return (error.status() & mad::status::busy) != 0; }
 
 /// Whether a Set that failed so may be sent once more. A silent agent (mad::Responder) got none.
-bool may_be_repeated(const mad::MadError& error) { return is_busy(error) || (error.reply().empty() && mad::tries_in_vain(error) != 0U); }
+bool may_be_repeated(const mad::MadError& error) { return is_busy(error) || (error.reply().empty() && mad::unanswered_tries(error) != 0U); }
 
 using Failed = std::shared_ptr<const mad::MadError>;
 
@@ -200,7 +200,7 @@ bool SetGuard::is_checked(const path::Path& target) const {
   return subnet::takes_smps(target) && (by_route || target.ib().meant != Guid{});
 }
 
-/// The NodeInfo of the node that the Set changes, which is the intended node. Nothing if nobody has said which node is meant. The error is
+/// The NodeInfo of the node that the Set changes, which is the intended node. Nothing if no node was named. The error is
 /// that of a request, or WrongNode.
 mad::Task<mad::Result<std::optional<smp::NodeInfo>>> SetGuard::check(const mad::Request& request) {
   path::Path path = target_of(request);

@@ -54,7 +54,7 @@ class SetGuard final : public mad::Transactor {
   const std::vector<PlannedSet>& planned() const { return planned_; }
   /// Calls `report` after each Set that was sent and not refused. Costs a NodeDescription for each node, before its first Set.
   void on_set(std::function<void(const PlannedSet&)> report) { report_ = std::move(report); }
-  /// For Sets that go to the SA: asks the SA for the names of nodes, too, so that no SMP is sent. The other Sets begin with an SMP anyway.
+  /// For Sets that go to the SA: reads the names of nodes from the SA, too, without an SMP. The other Sets begin with an SMP anyway.
   void name_by_sa() { names_by_sa_ = true; }
   /// Says what the next Sets change, for on_set() and --dry-run: the node at the end of `node`, where they go to a manager, and the port,
   /// where the request does not name it.

@@ -76,7 +76,7 @@ mad::Rpc& Stack::rpc() {
 }
 
 void Stack::require_fabric(std::string_view what) const {
-  if (host_.options().from) throw snapshot::NeedsFabric(fmt::format("{} needs a fabric: it can not be done to a snapshot", what));
+  if (host_.options().from) throw snapshot::NeedsFabric(fmt::format("{} needs a fabric: it cannot be done to a snapshot", what));
 }
 
 void Stack::open_fabric() {

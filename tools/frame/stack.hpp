@@ -2,7 +2,7 @@
 // The layers of Transactors at an end port, built in one place. From bottom to top: the Rpc on a channel with the PortGate, or the file
 // of --from; the SetGuard; the cache of --cache; the layer of --sa. A Stack also has the path to the SA, and the paths that the SA gave.
 //
-// A Stack opens when it is first used. close() takes everything down, so that it opens anew: after the end port has gone away and come
+// A Stack opens when it is first used. close() takes everything down, so that it opens again: after the end port has gone away and come
 // back, after LIDs have changed or the SM has moved (Host::reread()). When it is closed, no task, no Transactor and no resolved path of it
 // may be in use.
 #pragma once
@@ -48,7 +48,7 @@ struct StackManners {
   std::function<std::unique_ptr<mad::Channel>()> open_channel{};
   bool ignores_wrong_pkey_index{};  ///< an index of no P_Key leaves the default P_Key; else it is a UsageError
   bool ignores_port_state{};        ///< requests are sent though the end port is not Active
-  bool always_asks_sa{};            ///< a path without an answer from the SA is an error; else SL 0 is used, with a warning
+  bool always_queries_sa{};         ///< a path without an answer from the SA is an error; else SL 0 is used, with a warning
   /// Gets each MAD that is sent or received.
   std::unique_ptr<mad::Tracer> tracer{};
   std::function<void(std::string_view line)> warn{};
@@ -84,13 +84,13 @@ class Stack {
   /// The statistics of the Rpc; null if there is no open Rpc.
   const mad::Stats* stats() const { return rpc_ ? rpc_->stats() : nullptr; }
   bool answers_from_file() const { return stored_ != nullptr; }
-  /// Throws NeedsFabric with --from: `what` ("disable") can not be done to a file.
+  /// Throws NeedsFabric with --from: `what` ("disable") cannot be done to a file.
   void require_fabric(std::string_view what) const;
   /// Makes transactor() behave as with --sa.
   void read_from_sa();
 
   // The state of the end port in sysfs (port_gate.hpp). All is well with --from, and where the dialect ignores that state.
-  /// Throws Error if the end port is no InfiniBand port, which has no SMPs; not if an SA is named, which is asked instead.
+  /// Throws Error if the end port is not an InfiniBand port, which has no SMPs; not if an SA is named, which is queried instead.
   void require_infiniband();
   /// Throws PortDown if nothing passes the end port, and Error if it is no InfiniBand port. Warns, once, if nothing but SMPs passes. To be
   /// called before a sweep, and before names are looked up: what reads the own node alone would find a fabric of one node.

@@ -40,7 +40,7 @@ Targets::~Targets() = default;
 void Targets::bind(const OptionSet& set, const std::vector<std::string>& words) {
   read_stored_ = set.stored_fabric_reader();
   stack_.know_fabrics(set.known_fabrics());
-  // A file that cannot be read is no mistake in a target.
+  // A file that cannot be read is not a mistake in a target.
   if (host_.options().from && !words.empty() && std::ranges::any_of(set.operands(), &Operand::is_target)) host_.devices();
   TargetReader reader;
   reader.read = [this](NamedTarget target) { read(std::move(target)); };
@@ -75,8 +75,7 @@ async::Task<std::vector<NamedPath>> Targets::nodes_of_pattern() {
   const NamedTarget& pattern = patterns_.front();
   const Search search = co_await search_for(pattern.word, true);
   if (search.named.ports.empty()) throw UsageError(pattern.argument + unknown(search, pattern.word, pattern.complaint.value_or("")));
-  stack_.refuse_sets(
-      fmt::format("{} is a pattern: what changes something wants whole words of a name, or an address", in_quotes(pattern.word)));
+  stack_.refuse_sets(fmt::format("{} is a pattern: changes need whole words of a name, or an address", in_quotes(pattern.word)));
   std::vector<NamedPath> nodes;
   for (const NamedEndPort& port : search.named.ports) nodes.push_back({path_to(port), search.names.name_of(port)});
   co_return nodes;
@@ -102,10 +101,10 @@ async::Task<Targets::Meaning> Targets::meaning(std::string word, bool may_sweep)
 
 bool Targets::is_plain() const { return host_.options().address == path::Form::any && !host_.options().combined; }
 
-/// Whether a word that is no address may be a name: not with -D, -L, -G and -c.
+/// Whether a word that is not an address may be a name: not with -D, -L, -G and -c.
 bool Targets::may_name_node(std::string_view word) const { return is_plain() && may_be_name(word); }
 
-/// The path of an address, or of the address in NODE/PORT; else why the word is no address.
+/// The path of an address, or of the address in NODE/PORT; else why the word is not an address.
 path::ParsedTarget Targets::address(std::string_view word) {
   path::ParsedTarget parsed = host_.options().combined ? parse_combined(word) : parse_as(word, host_.options().address);
   const NodePort parts = split_port(word);
@@ -193,13 +192,13 @@ path::Path Targets::path_to(const NamedEndPort& port) {
   return path;
 }
 
-/// Why `word` means no node. `complaint` says why it is no address.
+/// Why `word` means no node. `complaint` says why it is not an address.
 std::string Targets::unknown(const Search& search, std::string_view word, std::string_view complaint) const {
   const bool is_partial = !read_stored_ && swept_ && !swept_->failures.empty();
   return search.names.unknown(word, complaint) + (is_partial ? " (parts of the fabric did not answer: ibtool health)" : "");
 }
 
-/// The only node that `word` means, which is no address for the reason `complaint`.
+/// The only node that `word` means, which is not an address for the reason `complaint`.
 async::Task<Targets::Meaning> Targets::find(std::string word, std::string complaint, bool may_sweep) {
   const Search search = co_await search_for(word, may_sweep);
   const Named& named = search.named;
@@ -212,8 +211,8 @@ async::Task<Targets::Meaning> Targets::find(std::string word, std::string compla
   callbacks_.debug(fmt::format("{} is {}, {}", in_quotes(word), in_quotes(name), to_text(found.path)));
   meaning.is_exact = may_choose_sets(named.match);
   if (!meaning.is_exact) {
-    stack_.refuse_sets(fmt::format("{} is {} the name {} of {}: what changes something wants whole words of a name, or an address",
-                                   in_quotes(word), inexact(named.match), in_quotes(name), to_text(found.node)));
+    stack_.refuse_sets(fmt::format("{} is {} the name {} of {}: changes need whole words of a name, or an address", in_quotes(word),
+                                   inexact(named.match), in_quotes(name), to_text(found.node)));
   }
   meaning.path = path_to(found);
   co_return meaning;

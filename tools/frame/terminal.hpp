@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The terminal behind a stream, and how text is broken for it. A stream that is no terminal gets whole lines without colours.
+// The terminal behind a stream, and how text is broken for it. A stream that is not a terminal gets whole lines without colours.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace ib::tools {
 struct World;
 
 struct TerminalSize {
-  std::optional<std::size_t> width, height;  ///< columns and lines; absent: the stream is no terminal, or does not know
+  std::optional<std::size_t> width, height;  ///< columns and lines; absent: the stream is not a terminal, or does not know
 };
 struct Terminal : TerminalSize {
   bool has_colours{};  ///< false also where the user wants none

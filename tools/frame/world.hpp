@@ -38,7 +38,7 @@ struct World {
   async::Clock* clock{};  ///< null: real time
   /// The snapshot to answer from (IBTOOL_FROM), and where commands keep what they read (IBTOOL_CACHE), unless their options say so.
   std::optional<std::string> from{}, cache{};
-  bool refresh_cache{};  ///< commands read the fabric anew, whatever that cache has
+  bool refresh_cache{};  ///< commands read the fabric again, whatever that cache has
   /// The default node name maps of a site. infiniband-diags reads the first of these files; ibtool reads the first that exists.
   std::vector<std::string> node_name_maps{};
   /// The release of infiniband-diags that a legacy name stands in for.

@@ -166,7 +166,7 @@ async::Task<> CounterReadings::read_snapshot(Session& session, const std::string
   snapshot::SnapshotTransactor transactor(*stored, port, Keys::hidden);
   const subnet::Subnet& then = transactor.subnet();
   if (const std::string other = subnet::other_fabric(current, then); !other.empty())
-    throw UsageError(fmt::format("--since: {} can not be compared: {}", in_quotes(file), other));
+    throw UsageError(fmt::format("--since: {} cannot be compared: {}", in_quotes(file), other));
   const auto end_of = [&then](PortIndex at) { return EndOfLink{then.node(then.port(at).node).guid(), then.port(at).number}; };
   for (PortIndex at = 0; at < then.ports().size(); ++at) {
     const PortIndex peer = then.port(at).peer;

@@ -54,7 +54,7 @@ class CounterReadings {
   subnet::Failures find_gone(const subnet::Subnet& subnet) const;
   /// Whether there was a reading.
   bool any() const { return history_.size() != 0; }
-  /// Forgets nodes that `subnet`, which was swept anew, does not hold.
+  /// Forgets nodes that `subnet`, which was swept again, does not hold.
   void keep_nodes_of(const subnet::Subnet& subnet);
   counters::CounterHistory& history() { return history_; }
 

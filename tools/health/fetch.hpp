@@ -19,7 +19,7 @@ namespace ib::tools::health {
 /// Data that is kept from one round to the next.
 struct Ongoing {
   CounterReadings* counters{};                             ///< null: there is one round, which reads them as often as is wanted
-  ManagerHistory* managers{};                              ///< null: what they had done before is read anew
+  ManagerHistory* managers{};                              ///< null: what they had done before is read again
   std::optional<std::map<Guid, std::string>>* firmware{};  ///< of the first round, as in Input::firmware; null: there is one round
   /// The registers of the round before; null: there is one round, which reads them as often as is wanted.
   struct Registers {

@@ -45,7 +45,7 @@ EarlierManagers earlier_of(const Surveyed& found, const subnet::Subnet& subnet, 
     if (!known.insert(guid).second) twins.insert(guid);
     if (row.value) earlier.act_counts[guid] = row.value->act_count;
   }
-  for (const Guid twin : twins) earlier.act_counts.erase(twin);  // nobody knows whose count it is
+  for (const Guid twin : twins) earlier.act_counts.erase(twin);  // it is not known whose count it is
   return earlier;
 }
 
@@ -162,7 +162,7 @@ async::Task<EarlierManagers> read_managers(Session& session, const Fabric& fabri
                                            bool is_sa_silent, Input& input) {
   if (lacks_part(session, "sminfo", Source::activity, "SMInfo", input) && lacks_part(session, "sminfo", Source::managers, "SMInfo", input))
     co_return EarlierManagers();
-  input.has_asked_managers = true;
+  input.has_read_managers = true;
   input.is_sa_silent = is_sa_silent;
   std::map<Lid, smp::SMInfo> records;
   if (!is_sa_silent) records = co_await read_records(session, input.is_sa_silent);

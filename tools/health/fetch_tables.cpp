@@ -59,7 +59,7 @@ std::vector<PortIndex> ports_with_pkeys(const subnet::Subnet& subnet) {
 }
 
 /// Reads the P_Keys of a port. Subnet managers fill tables from their beginning: a block without any is the end.
-async::Task<mad::Result<Pkeys>> ask_pkeys(subnet::SurveyPort port, path::Path path, std::uint32_t number, std::size_t capacity) {
+async::Task<mad::Result<Pkeys>> request_pkeys(subnet::SurveyPort port, path::Path path, std::uint32_t number, std::size_t capacity) {
   Pkeys pkeys;
   const std::size_t blocks = (capacity + pkeys_per_block - 1) / pkeys_per_block;
   for (std::uint32_t block = 0; block < blocks; ++block) {
@@ -82,7 +82,7 @@ bool is_broadcast(const Gid& mgid) {
 }
 
 async::Task<> read_once(Session& session, GroupRecords& known) {
-  if (std::exchange(known.has_asked, true)) co_return;
+  if (std::exchange(known.has_read, true)) co_return;
   known.records = co_await read_group_records(session, known.why);
 }
 
@@ -128,7 +128,7 @@ async::Task<subnet::Failures> survey_pkeys(mad::Transactor& transactor, path::Pa
     const subnet::Node& node = subnet.node(subnet.port(port.index).node);
     const std::size_t capacity = subnet::pkey_capacity(node.info, node.switch_info(), port.number);
     path::Path path = subnet::sma_path(subnet, port.index, options.start);
-    return ask_pkeys(port, std::move(path), node.kind() == NodeKind::sw ? port.number : 0, capacity);
+    return request_pkeys(port, std::move(path), node.kind() == NodeKind::sw ? port.number : 0, capacity);
   };
   std::vector<PortIndex> ports = ports_with_pkeys(subnet);
   input.pkey_ports = ports;

@@ -56,21 +56,20 @@ class Health final : public Command {
     set.optional_operands();
     set.target("TARGET", wanted_.target);
     set.notes("TARGET is one node, which is looked at with its links; without it the whole fabric is.");
-    set.value("--interval", "SECONDS", "Time between the two readings of counters: 10 where nothing is said, 0 for one reading.",
+    set.value("--interval", "SECONDS", "Time between the two readings of counters: 10 by default, 0 for one reading.",
               [this](std::string_view text) { wanted_.interval = text == "0" ? 0 : parse_seconds(text, "--interval"); });
-    set.text("--since", wanted_.since, "SNAPSHOT", "Take the counters in this snapshot for the first reading, and wait for nothing.");
+    set.text("--since", wanted_.since, "SNAPSHOT", "Use the counters in this snapshot as the first reading, and do not wait.");
     set.text("--baseline", wanted_.baseline, "FILE",
              "Compare with the fabric in this file: nodes, cables, speeds and settings. Its counters are the first reading, unless "
              "--interval or --since is given.");
     set.text("--nodes", nodes_, "FILE|LIST",
              "Look only at the links that packets between these hosts use: n[001-064],gpu7, or a file of such words.");
-    set.value(
-        "--host-regex", "REGEX",
-        "What is the name of a host in the description of its adapter: the first group, or all that matches. Else it is the first word.",
-        [this](std::string_view text) { wanted_.host_names = HostNames(std::string(text)); });
-    set.flag("--routes", wanted_.routes, "Read the forwarding tables too, and look whether all packets arrive.");
+    set.value("--host-regex", "REGEX",
+              "Which part of an adapter's description is the host's name: the first group, or the whole match. By default the first word.",
+              [this](std::string_view text) { wanted_.host_names = HostNames(std::string(text)); });
+    set.flag("--routes", wanted_.routes, "Read the forwarding tables too, and check that all packets arrive.");
     set.flag("--phy", wanted_.phy,
-             "Judge the physical layer of all links too: bit error ratios, modules, temperatures, fans; six MADs or more a port.");
+             "Check the physical layer of all links too: bit error ratios, modules, temperatures, fans; six MADs or more a port.");
     set.flag("--no-phy", omits_phy_, "Do not read why the ports with findings are down, their bit error ratios and modules.");
     set.one_of({"--phy", "--no-phy"});
     add_vs_keys(set, vs_keys_);
@@ -80,14 +79,14 @@ class Health final : public Command {
     set.value("--skip", "CHECK[,CHECK...]", "Leave these checks out.",
               [this](std::string_view text) { wanted_.selection.skip = checks_in(text, "--skip"); });
     set.offer(check_ids);
-    set.text("--thresholds", thresholds_, "FILE", "Other thresholds than the usual ones: lines NAME=NUMBER.");
-    set.choice("--fail-on", fail_on_, {"error", "warning", "info"}, "The least level of findings for which the exit status is 1: warning.");
+    set.text("--thresholds", thresholds_, "FILE", "Thresholds that replace the usual ones: lines NAME=NUMBER.");
+    set.choice("--fail-on", fail_on_, {"error", "warning", "info"}, "Lowest level of findings that gives exit status 1 (warning).");
     set.choice("--port", {"local"}, "Only the end port of this host, and its link: no sweep, and eight MADs at most.",
                [this](const std::string&) { wanted_.is_local = true; });
     set.text("--state", wanted_.state, "FILE",
-             "With --port local: keep the reading here, and take the one of the last run for the first one.");
+             "With --port local: keep the reading here, and use the one of the last run as the first one.");
     set.flag("--repeat", repeats_, "Repeat every --interval until Ctrl-C, and report what has changed since the round before.");
-    set.number("--count", count_, "COUNT", "With --repeat: end after so many rounds.", {.low = 1});
+    set.number("--count", count_, "COUNT", "With --repeat: end after this many rounds.", {.low = 1});
     set.one_of({"--interval", "--since"});
     set.known_fabric({[this](const World&, const sys::EndPort&) { return wanted_.baseline; }, read_stored});
     set.known_fabric({[this](const World&, const sys::EndPort&) { return wanted_.since; }, read_stored});
@@ -143,7 +142,7 @@ class Health final : public Command {
     Input input(fabric.subnet, fabric.failures, wanted_.thresholds);
     if (const auto* compared = baseline.compare(fabric.subnet)) input.compare_with(*compared);
     const Diagnosis diagnosis = co_await diagnose(session, fabric, wanted_, scope, input);
-    const Telling how{scope, session.options().verbosity > 0, {}, &input.phy, terminal_of(session.world())};
+    const Wording how{scope, session.options().verbosity > 0, {}, &input.phy, terminal_of(session.world())};
     HealthReport(fabric, baseline.fabric(), wanted_, diagnosis, how).emit(emit, table_, session.world().out);
   }
 
@@ -152,7 +151,7 @@ class Health final : public Command {
     const Fabric fabric = own_node(session);
     const Diagnosis diagnosis = examine_down_port(session, fabric, wanted_, former);
     const Scope all;
-    const Telling how{all, true, session.stack().down_text(), {}, terminal_of(session.world())};
+    const Wording how{all, true, session.stack().down_text(), {}, terminal_of(session.world())};
     HealthReport(fabric, former.fabric(), wanted_, diagnosis, how).emit(emit, table_, session.world().out);
   }
 
@@ -168,18 +167,18 @@ class Health final : public Command {
     Input input(fabric.subnet, fabric.failures, wanted_.thresholds);
     CounterReadings readings(CounterReadings::Cost::least);
     const std::string why = wanted_.state ? load_state(*wanted_.state, fabric.subnet, session.loop(), readings.history()) : std::string();
-    if (!why.empty()) session.log().warning(fmt::format("{} begins no window: {}", in_quotes(*wanted_.state), why));
+    if (!why.empty()) session.log().warning(fmt::format("{} cannot begin a window: {}", in_quotes(*wanted_.state), why));
     const Ongoing ongoing{wanted_.state ? &readings : nullptr, nullptr};
     Diagnosis diagnosis;
     if (has_room) {
       diagnosis = co_await diagnose(session, fabric, wanted_, scope, input, ongoing);
     } else {
       for (const Source source : {Source::counters, Source::window})
-        input.not_read(source, "the other end was silent now and then, which took the eight MADs");
+        input.not_read(source, "the other end did not answer some requests, which used up the eight MADs");
       diagnosis = examine(input, wanted_.selection);
     }
     const Scope all;
-    const Telling how{all, session.options().verbosity > 0, {}, {}, terminal_of(session.world())};
+    const Wording how{all, session.options().verbosity > 0, {}, {}, terminal_of(session.world())};
     HealthReport(fabric, nullptr, wanted_, diagnosis, how).emit(emit, table_, session.world().out);
     if (wanted_.state) save_state(*wanted_.state, fabric.subnet, session.loop(), readings.history());
   }
@@ -188,8 +187,7 @@ class Health final : public Command {
     if (wanted_.state && !wanted_.is_local) throw UsageError("--state needs --port local");
     if (!wanted_.is_local) return;
     if (wanted_.target.given() || nodes_ || wanted_.baseline || wanted_.since || wanted_.phy || vs_keys_ || repeats_)
-      throw UsageError(
-          "--port local looks at this host's link alone: it excludes TARGET, --nodes, --baseline, --since, --phy, --vskey and --repeat");
+      throw UsageError("--port local looks at this host's link only: it excludes TARGET, --nodes, --baseline, --since, --phy, --vskey and --repeat");
     if (wanted_.state && wanted_.interval) throw UsageError("--state takes the first reading from its file: it excludes --interval");
   }
 

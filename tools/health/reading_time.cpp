@@ -11,12 +11,12 @@ namespace ib::tools::health {
 std::string why_impossible(std::optional<std::int64_t> milliseconds, WallTime now) {
   constexpr std::int64_t day = 86400000;  // milliseconds
   const std::int64_t present = std::chrono::duration_cast<std::chrono::milliseconds>(now.time_since_epoch()).count();
-  if (!milliseconds) return "it does not say when it was made";
-  if (*milliseconds <= 0) return "by its time it was made before 1970, or by a clock that was not set";
-  if (*milliseconds > present) return "by its time it is made in the future: look at the clocks of both hosts";
+  if (!milliseconds) return "it does not say when it was written";
+  if (*milliseconds <= 0) return "it is dated before 1970, or its clock was not set";
+  if (*milliseconds > present) return "it is dated in the future: check the clocks of both hosts";
   const std::int64_t age = present - *milliseconds;
   if (age > std::chrono::milliseconds(longest_window).count())
-    return fmt::format("by its time it is {} days old, as what a clock that was not set has written", age / day);
+    return fmt::format("it is dated {} days ago, as if its clock had not been set", age / day);
   return {};
 }
 
@@ -28,7 +28,7 @@ async::Time time_of(std::int64_t milliseconds, async::Loop& loop) {
 async::Time time_of(snapshot::StoredFabric& stored, async::Loop& loop) {
   const std::optional<std::int64_t> ended = stored.ended();
   const std::string why = why_impossible(ended, loop.clock().wall_time());
-  if (!why.empty()) throw UsageError(fmt::format("{} is no reading to begin a window with: {}", in_quotes(stored.file()), why));
+  if (!why.empty()) throw UsageError(fmt::format("{} cannot begin a window: {}", in_quotes(stored.file()), why));
   return time_of(*ended, loop);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What health prints: the verdict, findings from the worst on, and what was not looked at.
+// What health prints: the verdict, findings from the worst on, and what was not checked.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@
 namespace ib::tools::health {
 
 /// The extent of a report.
-struct Telling {
+struct Wording {
   const Scope& scope;        ///< what was looked at, which the first line counts
   bool is_verbose{};         ///< infos are as long as other findings
   std::string first_line{};  ///< in the place of the first line: the own port is Down
@@ -38,8 +38,8 @@ std::span<const report::Column<FindingLine>> finding_columns();
 class HealthReport final : public FabricReport {
  public:
   /// `before`: the baseline; null: there is none.
-  HealthReport(const Fabric& of, const Fabric* before, const Wanted& asked, const Diagnosis& found, Telling how)
-      : FabricReport(of), before_(before), wanted_(asked), diagnosis_(found), how_(how) {}
+  HealthReport(const Fabric& of, const Fabric* before, const Wanted& wanted, const Diagnosis& found, Wording how)
+      : FabricReport(of), before_(before), wanted_(wanted), diagnosis_(found), how_(how) {}
 
   void visit(report::Sink& sink) const override;
   /// Writes the members that a report with a finding has, for their names.
@@ -68,7 +68,7 @@ class HealthReport final : public FabricReport {
 
   // report_text.cpp
   std::string verdict_line() const;
-  void text_asked(Lines& lines) const;
+  void text_for_hosts(Lines& lines) const;
   void text_window(Lines& lines) const;
   /// Whether a finding is printed in one line.
   bool is_brief(const Finding& finding) const;
@@ -86,7 +86,7 @@ class HealthReport final : public FabricReport {
   const Fabric* before_;
   const Wanted& wanted_;
   const Diagnosis& diagnosis_;
-  Telling how_;
+  Wording how_;
 };
 
 }  // namespace ib::tools::health

@@ -19,7 +19,7 @@ namespace ib::tools::health {
 namespace {
 
 constexpr std::size_t most_findings = 20;  // of a level; JSON has all
-constexpr std::size_t most_checks = 2;     // of those not looked at for one reason
+constexpr std::size_t most_checks = 2;     // of those not checked for one reason
 constexpr std::size_t usual_height = 24;   // lines of a screen, where there is no terminal
 constexpr std::size_t narrowest = 40;      // columns
 constexpr double day = 86400;              // seconds
@@ -73,7 +73,7 @@ void HealthReport::text(TextOut& out) const {
   const bool is_healthy = how_.first_line.empty() && verdict() == Verdict::healthy;
   const auto write_verdict = [&] { lines.write(verdict_text, 0, is_healthy ? colon : 0, good_colour); };
   write_verdict();
-  text_asked(lines);
+  text_for_hosts(lines);
   text_window(lines);
   text_findings(lines);
   text_not_looked_at(lines);
@@ -88,7 +88,7 @@ std::string HealthReport::verdict_line() const {
 }
 
 /// With --nodes: the answer to the question whether these hosts wait for each other.
-void HealthReport::text_asked(Lines& lines) const {
+void HealthReport::text_for_hosts(Lines& lines) const {
   if (wanted_.hosts.empty() || !diagnosis_.window_seconds) return;
   const auto count = static_cast<std::size_t>(std::ranges::count_if(diagnosis_.findings, is_congestion));
   lines.write(fmt::format("Congestion between these hosts: {}.", count == 0 ? "none" : count_text(count, "finding", "findings")));
@@ -203,9 +203,9 @@ void HealthReport::text_not_looked_at(Lines& lines) const {
                             count_text(diagnosis_.implausible, "difference of counters was", "differences of counters were")));
   }
   if (const std::string partly = checks_text([](CheckState state) { return state == CheckState::partly; }); !partly.empty())
-    lines.write("Looked at in part: " + partly.substr(0, partly.size() - 2) + ".");
+    lines.write("Checked in part: " + partly.substr(0, partly.size() - 2) + ".");
   const std::string left = checks_text([](CheckState state) { return state == CheckState::not_read || state == CheckState::skipped; });
-  if (!left.empty()) lines.write("Not looked at: " + left.substr(0, left.size() - 2) + ".");
+  if (!left.empty()) lines.write("Not checked: " + left.substr(0, left.size() - 2) + ".");
 }
 
 }  // namespace ib::tools::health

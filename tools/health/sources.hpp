@@ -74,7 +74,7 @@ async::Task<> read_firmware(Session& session, Fabric& fabric, const Wanted& want
                             Input& input);
 /// The multicast groups of the SA, which two sources need. They are read once.
 struct GroupRecords {
-  bool has_asked{};
+  bool has_read{};
   std::vector<sa::MCMemberRecord> records;
   std::string why;  ///< the reason why there are none
 };

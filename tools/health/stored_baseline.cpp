@@ -31,7 +31,7 @@ const Baseline* StoredBaseline::compare(const subnet::Subnet& current) {
   if (!fabric_) return nullptr;
   compared_.emplace(fabric_->subnet, subnet::changes(current, fabric_->subnet), tables_);
   const std::string other = subnet::other_fabric(current, fabric_->subnet, compared_->changes.pairs);
-  if (!other.empty()) throw UsageError(fmt::format("--baseline: {} can not be compared: {}", in_quotes(stored_->file()), other));
+  if (!other.empty()) throw UsageError(fmt::format("--baseline: {} cannot be compared: {}", in_quotes(stored_->file()), other));
   return &*compared_;
 }
 

@@ -58,7 +58,7 @@ async::Task<> Watch::look(const std::string& time) {
   registers_.of = before_ ? &before_->subnet : nullptr;
   const Ongoing ongoing{&readings_, &managers_, &firmware_, &registers_};
   const Diagnosis diagnosis = co_await diagnose(session_, now, wanted_, scope, input, ongoing);
-  if (!std::exchange(lost_, {}).empty()) session_.log().warning("the fabric is there again");
+  if (!std::exchange(lost_, {}).empty()) session_.log().warning("the fabric can be reached again");
   report(now, diagnosis, input, scope, time);
   tables_ = tables_of(input);
   if (has_port_changed(now)) close();
@@ -125,7 +125,7 @@ void Watch::emit_round(const HealthReport& report, const std::string& time) {
 
 /// Logs why there is no round, once for each reason.
 void Watch::lose(const Error& error) {
-  if (error.message() != lost_) session_.log().warning("the fabric is away, and waited for: " + error.message());
+  if (error.message() != lost_) session_.log().warning("the fabric cannot be reached, and is waited for: " + error.message());
   lost_ = error.message();
   close();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// --repeat: the report of one round after another, for as long as the process lives. A round sweeps the fabric and reads its counters once;
+// --repeat: the report of one round after another, for as long as the process runs. A round sweeps the fabric and reads its counters once;
 // its window goes back to the round before, with whose model its own is compared. While the fabric is away, rounds are left out: the end
 // port is closed and opened again until it is there.
 #pragma once

@@ -74,7 +74,7 @@ class Ibaddr final : public Command {
     set.integer("PORT", port_);
     set.flag("-g --gid_show", shown_.gid, "Print only the GID.");
     set.flag("-l --lid_show", shown_.lid, "Print only the LIDs.");
-    set.flag("-L --Lid_show", shown_.decimal, "Print the LIDs alone, in decimal.");
+    set.flag("-L --Lid_show", shown_.decimal, "Print only the LIDs, in decimal.");
     set.without("KL");
   }
 

@@ -176,7 +176,7 @@ class CacheEdit : public Command {
   NetdiscCache load(const Session& session) const {
     try {
       if (const auto cache = snapshot::open_fabric(*original_)->netdisc()) return *cache;
-      throw UsageError(fmt::format("{} is no cache of libibnetdisc", in_quotes(*original_)));
+      throw UsageError(fmt::format("{} is not a cache of libibnetdisc", in_quotes(*original_)));
     } catch (const UsageError& error) {
       session.refuse(error, "loading original cached fabric failed");
     }
@@ -196,7 +196,7 @@ class Ibcacheedit final : public CacheEdit {
     try {
       formats::read_netdisc_cache(file);
     } catch (const UsageError& error) {
-      throw UsageError(fmt::format("{} would be no stored fabric: {}", in_quotes(*changed_), error.message()));
+      throw UsageError(fmt::format("{} would not be a stored fabric: {}", in_quotes(*changed_), error.message()));
     }
     write(session, file);
     EditReport report;

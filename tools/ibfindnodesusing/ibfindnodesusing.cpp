@@ -245,7 +245,7 @@ class IbfindnodesusingDiags final : public Command {
     set.optional_operands();
     set.word("SWITCH_GUID", guid_);
     set.word("PORT", number_);
-    set.flag("-R", ignored_, "No effect: the fabric is always read anew.");
+    set.flag("-R", ignored_, "No effect: the fabric is always read again.");
     add_common(set, common, group_device);
   }
 

@@ -121,7 +121,7 @@ class IbidsverifyDiags final : public Command {
  public:
   void diags_options(OptionSet& set, CommonOptions& common) override {
     set.perl_script();
-    set.flag("-R", ignored_, "No effect: the fabric is always read anew.");
+    set.flag("-R", ignored_, "No effect: the fabric is always read again.");
     add_common(set, common, group_device);
   }
 
@@ -156,7 +156,7 @@ class IbidsverifyDiags final : public Command {
 constinit const CommandInfo rooms::ibidsverify{
     .name = "ibidsverify",
     .group = HelpGroup::topology,
-    .summary = "Check that no LID and no GUID is zero or is there twice.",
+    .summary = "Check that no LID or GUID is zero or used twice.",
     .make = make_command<Ibidsverify>,
     .make_diags = make_command<IbidsverifyDiags>,
     .alias = "ibidsverify.pl",

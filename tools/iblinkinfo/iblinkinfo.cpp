@@ -199,7 +199,7 @@ class IblinkinfoDiags final : public Command {
  public:
   void diags_options(OptionSet& set, CommonOptions& common) override {
     const auto port_guid = [this, &set, &common](const Spelling& spelling) {
-      set.value(spelling, "PORT_GUID", "Tell of the node with that port GUID alone.", [this, &common](const std::string& word) {
+      set.value(spelling, "PORT_GUID", "Show only the node with this port GUID.", [this, &common](const std::string& word) {
         scan_.guid = word;
         if (!scan_.route) common.address = path::Form::guid;
       });
@@ -207,13 +207,12 @@ class IblinkinfoDiags final : public Command {
     add_node_name_map(set, common);
     port_guid("-S --switch");
     port_guid("-G --port-guid");
-    set.value("-D --Direct", "ROUTE", "Tell of the node at the end of that directed route alone.",
-              [this, &common](const std::string& word) {
-                scan_.route = word;
-                common.address = path::Form::direct;
-              });
-    set.flag("-a --all", scan_.all, "Tell of all nodes that were found around the node of -S, -G or -D.");
-    set.value("-n --hops", "N", "How many hops around that node to look, or around this host.",
+    set.value("-D --Direct", "ROUTE", "Show only the node at the end of this directed route.", [this, &common](const std::string& word) {
+      scan_.route = word;
+      common.address = path::Form::direct;
+    });
+    set.flag("-a --all", scan_.all, "Show all nodes that were found around the node of -S, -G or -D.");
+    set.value("-n --hops", "N", "How many hops around that node, or around this host, to sweep.",
               [this](const std::string& text) { scan_.hops = static_cast<unsigned>(c_number(text)); });
     set.flag("-d --down", down_, "Print only the ports that are down.");
     set.flag("-l --line", line_, "Print all of a link in its line, without headings.");
@@ -222,8 +221,8 @@ class IblinkinfoDiags final : public Command {
     add_diff(set, diff_);
     set.text("--filterdownports", without_down_, "FILE", "Leave out the ports that were down in this file of ibnetdiscover --cache.");
     add_outstanding_smps(set, common);
-    set.action("--switches-only", "Tell of switches alone.", [this] { only_kind_ = NodeKind::sw; });
-    set.action("--cas-only", "Tell of channel adapters alone.", [this] { only_kind_ = NodeKind::ca; });
+    set.action("--switches-only", "Show only switches.", [this] { only_kind_ = NodeKind::sw; });
+    set.action("--cas-only", "Show only channel adapters.", [this] { only_kind_ = NodeKind::ca; });
     set.without("aDdGgKLlnpRS");
   }
 

@@ -109,12 +109,12 @@ class Ibping final : public Command {
     set.target_each("TARGET", target_);
     set.instead_of_operands("-S");
     set.notes("On the host of TARGET a server must answer: ibsysstat -S, or ibping -S.");
-    set.number("-c --count", count_, "COUNT", "Send so many pings. Without it they go on until Ctrl-C.", {.low = 1});
+    set.number("-c --count", count_, "COUNT", "Send this many pings. Without it they go on until Ctrl-C.", {.low = 1});
     set.flag("-f --flood", flood_, "Send the next ping as soon as one is answered or lost, and print only the summary.");
     set.flag("-S --Server", server_, "Answer pings, of both protocols, until ended.");
     set.one_of({"-S", "-c -f"});
     set.choice("--protocol", protocol_, {"ibsysstat", "ibping"},
-               "The server to ping: that of ibsysstat, the default, or that of infiniband-diags' ibping. With -S: answer this one only.");
+               "The server to ping: ibsysstat's, the default, or infiniband-diags' ibping. With -S: answer this one only.");
     add_oui(set, oui_);
     add_common(set, common, group_target | group_sl);
   }
@@ -123,8 +123,8 @@ class Ibping final : public Command {
     set.target("TARGET", target_);
     set.instead_of_operands("-S");
     set.without("DKy");
-    set.number("-c --count", count_, "COUNT", "Send so many pings.");
-    set.flag("-f --flood", flood_, "Do not wait between pings; print the summary alone.");
+    set.number("-c --count", count_, "COUNT", "Send this many pings.");
+    set.flag("-f --flood", flood_, "Do not wait between pings; print only the summary.");
     add_oui(set, oui_);
     set.flag("-S --Server", server_, "Answer pings until ended.");
     protocol_ = "ibping";
@@ -209,7 +209,7 @@ class Ibping final : public Command {
       co_return;
     }
     report.error = reply.error().message();
-    const std::optional<unsigned> tries = mad::tries_in_vain(reply.error());
+    const std::optional<unsigned> tries = mad::unanswered_tries(reply.error());
     report.tried = tries ? fmt::format("{} {}", *tries, *tries == 1 ? "try" : "tries") : report.error;
     session.report_failure(reply.error());
   }
@@ -227,7 +227,7 @@ class Ibping final : public Command {
 constinit const CommandInfo rooms::ibping{
     .name = "ibping",
     .group = HelpGroup::query,
-    .summary = "See whether a host answers on the fabric, and how fast; or answer such pings.",
+    .summary = "Check whether a host answers over the fabric, and how fast; or answer such pings.",
     .make = make_command<Ibping>,
     .make_diags = make_command<Ibping>,
     .needs_fabric = true,

@@ -160,7 +160,7 @@ bool PortOperations::waits_for_reset() const {
 void PortOperations::add_reset() {
   if (!state_word_.empty() && state_word_ != "reset")
     throw UsageError(fmt::format("--and-reset and the operation '{}' exclude each other", state_word_));
-  if (settings_.empty() && !fdr10_) throw UsageError("--and-reset goes with a setting: the operation 'reset' alone is enough");
+  if (settings_.empty() && !fdr10_) throw UsageError("--and-reset goes with a setting: the operation 'reset' is enough");
   take_state("reset");
 }
 
@@ -273,8 +273,8 @@ std::vector<Change> PortOperations::ignored(const smp::PortInfo& answer) const {
   std::vector<Change> changes;
   for (const auto& [setting, value] : settings_) {
     const std::uint64_t now = setting->get(answer);
-    const bool as_asked = now == value || (setting->all != 0 && value == setting->all) || setting->name == "mkey";
-    if (!as_asked) changes.push_back(change_of(*setting, now, value));
+    const bool as_requested = now == value || (setting->all != 0 && value == setting->all) || setting->name == "mkey";
+    if (!as_requested) changes.push_back(change_of(*setting, now, value));
   }
   return changes;
 }

@@ -135,14 +135,14 @@ class Ibportstate final : public PortCommand {
     ObservedPort result({peer.path, session.name_of(peer.path)}, peer.port);
     result.bytes = wire::packed_vector(peer.info);
     if (port.node.path.directed() == nullptr && peer.path.directed() != nullptr)
-      co_await ask_by_lid(session, transactor, port.node.path.ib(), result);
+      co_await request_by_lid(session, transactor, port.node.path.ib(), result);
     co_return result;
   }
 
   /// Reads a peer by its LID, if it was found by a directed route from a LID. `like` is a path of SMPs by LID. Not every fabric answers
   /// such routes, and LocalPortNum is the port through which the request came in. Thus the output does not depend on how the peer was
   /// found.
-  static async::Task<> ask_by_lid(Session& session, mad::Transactor& transactor, path::IbPath like, ObservedPort& peer) {
+  static async::Task<> request_by_lid(Session& session, mad::Transactor& transactor, path::IbPath like, ObservedPort& peer) {
     like.dlid = peer.info().lid;
     if (!like.dlid.is_unicast()) {  // a port of a switch, whose port 0 has the LID
       const mad::Result<smp::PortInfo> port0 = co_await transactor.try_subn_get<smp::PortInfo>(peer.node.path, 0);
@@ -171,9 +171,9 @@ class Ibportstate final : public PortCommand {
     if (report.needless) co_return;
     if (operations_.disables() && !force_) {
       try {
-        co_await subnet::check_way_in(transactor, port.node.path, *port.node_info, number_, info, session.options().use_sa);
+        co_await subnet::check_carries_our_smps(transactor, port.node.path, *port.node_info, number_, info, session.options().use_sa);
       } catch (const UsageError& error) {
-        throw UsageError(error.message() + " (--force does it all the same)");
+        throw UsageError(error.message() + " (--force does it anyway)");
       }
     }
     operations_.fit(info);
@@ -187,7 +187,7 @@ class Ibportstate final : public PortCommand {
     report.after->bytes = wire::packed_vector(answer);
     session.note(report.what_changed());
     if (operations_.waits_for_reset())
-      session.note("The link takes this over when it trains the next time: --and-reset, or the operation reset, makes it");
+      session.note("The link uses this after it trains the next time: --and-reset, or the operation reset, makes it train");
     for (const Change& change : operations_.ignored(answer)) {
       session.log().error(fmt::format("The port did not take over {} {}: it answers {}", change.field->iba_name,
                                       worded(*change.field, change.to), worded(*change.field, change.from)));
@@ -340,7 +340,7 @@ constinit const CommandInfo rooms::ibportstate{
     .make = make_command<tools::ibportstate::Ibportstate>,
     .make_diags = make_command<tools::ibportstate::IbportstateDiags>,
     .changes = true,
-    .tells_changes = true,
+    .reports_changes = true,
 };
 
 }  // namespace ib::tools

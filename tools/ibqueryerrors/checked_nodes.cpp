@@ -15,7 +15,7 @@ using subnet::NodeIndex;
 
 namespace {
 
-/// How the SA is asked for the path to an end port: by its GID where that is `known`, else by its LID.
+/// How the SA is queried for the path to an end port: by its GID where that is `known`, else by its LID.
 path::Path address_of(Session& session, const subnet::Subnet& subnet, subnet::PortIndex end, const std::optional<Gid>& known) {
   path::IbPath to;
   to.end_port = &session.end_port();

@@ -17,7 +17,7 @@ namespace ib::tools::ibqueryerrors {
 
 /// The nodes to be checked, all of the fabric or the one of TARGET, and the ways to their PMAs.
 struct CheckedNodes {
-  explicit CheckedNodes(const Wanted& asked) : wanted(asked) {}
+  explicit CheckedNodes(const Wanted& what) : wanted(what) {}
 
   const Wanted& wanted;
   Target target;
@@ -51,7 +51,7 @@ async::Task<> find_paths_to(Session& session, subnet::PortPaths& paths, const Fa
 
 /// For infiniband-diags: the nodes to be checked, all of the fabric or the one of -G, -S or -D, and the ways to their PMAs.
 struct DiagsNodes {
-  explicit DiagsNodes(const Wanted& asked) : wanted(asked) {}
+  explicit DiagsNodes(const Wanted& what) : wanted(what) {}
 
   const Wanted& wanted;
   std::optional<std::string> guid, route;  ///< -G and -S, -D

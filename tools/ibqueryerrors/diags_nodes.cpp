@@ -131,7 +131,7 @@ async::Task<bool> DiagsNodes::find_paths(Session& session, subnet::PortPaths& pa
   } else if (const NodeIndex node = route ? named_ : nodes.empty() ? subnet::none : nodes.front(); node != subnet::none) {
     PathQuery query;
     query.of_this_port = query.until_failure = route.has_value();
-    query.plain_if_none = true;  // it asks by a table, which may be empty
+    query.plain_if_none = true;  // it queries by a table, which may be empty
     if (guid) {
       const GidPrefix prefix = session.end_port().default_gid().prefix();
       query.known = Gid::from(prefix.value != 0 ? prefix : link_local_prefix, Guid{c_number(*guid)});

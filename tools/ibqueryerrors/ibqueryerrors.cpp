@@ -42,19 +42,19 @@ constexpr std::string_view common_error = "PortRcvSwitchRelayErrors";
 /// What both command lines have.
 void add_thresholds(OptionSet& set, Wanted& wanted) {
   set.text({"-T --threshold-file", "--threshold-file"}, wanted.threshold_file, "FILE",
-           "The greatest counts that are no errors: lines COUNTER=NUMBER.");
+           "Thresholds, the highest counts that are not errors: lines COUNTER=NUMBER.");
 }
 void add_report_options(OptionSet& set, Wanted& wanted, ErrorRules& rules) {
-  set.action("-c --suppress-common", "PortRcvSwitchRelayErrors counts no errors.", [&rules] { rules.suppress(common_error); });
+  set.action("-c --suppress-common", "Do not count PortRcvSwitchRelayErrors as errors.", [&rules] { rules.suppress(common_error); });
   set.flag("-r --report-port", wanted.report_port, "Show the links of ports with errors.");
   set.flag("--data", wanted.data, "Show data and packets of ports with errors too.");
   set.flag("--switch", wanted.switches, "Check switches.");
   set.flag("--ca", wanted.cas, "Check channel adapters.");
   set.flag("--router", wanted.routers, "Check routers.");
-  set.flag("--details", wanted.details, "Show why packets were discarded, and what was wrong with those received.");
+  set.flag("--details", wanted.details, "Show why packets were discarded, and details of receive errors.");
   set.flag("--counters", wanted.data_only, "Show data and packets of all ports, and no errors.");
-  set.flag("-k --clear-errors", wanted.clear_errors, "Set the counters of errors to zero after they were read.");
-  set.flag("-K --clear-counts", wanted.clear_counts, "Set the counters of data and packets to zero after they were read.");
+  set.flag("-k --clear-errors", wanted.clear_errors, "Clear the error counters after they were read.");
+  set.flag("-K --clear-counts", wanted.clear_counts, "Clear the data and packet counters after they were read.");
 }
 
 counters::ReadingPlan::Counts counts_of(const Wanted& wanted) {
@@ -94,7 +94,7 @@ class Ibqueryerrors final : public Command {
     set.optional_operands();
     set.target_each("TARGET", checked_.target);
     set.notes("TARGET is one node to be checked; without it all are.");
-    set.value("-s --suppress", "COUNTER[,…]", "Counters that are no errors, by their names in the text or in JSON.",
+    set.value("-s --suppress", "COUNTER[,…]", "Counters that are not errors, by their names in the text or in JSON.",
               [this](std::string_view text) { each_word(text, [this](std::string_view word) { suppress(word); }); });
     set.offer([] {
       std::vector<std::string> names;
@@ -134,7 +134,7 @@ class Ibqueryerrors final : public Command {
     Fabric& fabric = read.fabric;
     checked_.shows_links = wanted_.report_port || emit.json() || table_.given();
     read.nodes = co_await checked_.find(session, fabric);
-    if (asks_) require_agreement(session.world(), fmt::format("Reset counters of {} nodes?", read.nodes.size()));
+    if (confirms_) require_agreement(session.world(), fmt::format("Reset counters of {} nodes?", read.nodes.size()));
     const std::optional<std::string>& file = wanted_.threshold_file;
     rules_.take(file ? counters::ErrorThresholds::given(*file) : counters::ErrorThresholds::of_site(session.log()));
     subnet::PortPaths& paths = read.paths.emplace(fabric.subnet, session.here());
@@ -198,7 +198,7 @@ class Ibqueryerrors final : public Command {
     if (interval_.repeats()) throw UsageError("--interval resets nothing: it excludes -k and -K");
     session.require_exact_targets();
     checked_.refuse_stored_fabric();
-    asks_ = !checked_.target.given() && asks_before_reset(session.world(), yes_ || session.options().dry_run);
+    confirms_ = !checked_.target.given() && confirms_reset(session.world(), yes_ || session.options().dry_run);
     if (wanted_.clear_counts) session.log().warning("-K resets the counters of data and packets here: in other commands it shows keys");
   }
 
@@ -285,13 +285,13 @@ class Ibqueryerrors final : public Command {
   Interval interval_;
   TableOptions table_;
   bool ignored_{}, yes_{};
-  bool asks_{};  ///< before it resets the counters of the whole fabric
+  bool confirms_{};  ///< before it resets the counters of the whole fabric
 };
 
 class IbqueryerrorsDiags final : public Command {
  public:
   void diags_options(OptionSet& set, CommonOptions& common) override {
-    set.value("-s --suppress", "COUNTER,...", "Counters that are no errors.",
+    set.value("-s --suppress", "COUNTER,...", "Counters that are not errors.",
               [this](const std::string& text) { each_word(text, [this](std::string_view word) { rules_.suppress(word); }); });
     add_node_name_map(set, common);
     const auto node = [this, &common](path::Form form) {
@@ -357,7 +357,7 @@ constinit const CommandInfo rooms::ibqueryerrors{
     .make = make_command<tools::ibqueryerrors::Ibqueryerrors>,
     .make_diags = make_command<tools::ibqueryerrors::IbqueryerrorsDiags>,
     .changes = true,
-    .tells_changes = true,
+    .reports_changes = true,
 };
 
 }  // namespace ib::tools

@@ -58,7 +58,7 @@ std::string ErrorReport::guid(Guid value) const { return to_text(value); }
 
 Exit ErrorReport::status() const { return bad_ports != 0 ? Exit::findings : FabricReport::status(); }
 
-bool ErrorReport::is_told(const counters::PmaReading& reading) const {
+bool ErrorReport::is_reported(const counters::PmaReading& reading) const {
   return reading.known() && (wanted.data_only || has_errors(reading));
 }
 
@@ -147,7 +147,7 @@ void ErrorReport::link_text(TextOut& out, subnet::PortIndex at) const {
 void ErrorReport::node_text(TextOut& out, const counters::PmaNode& node) const {
   bool headed = false;
   const auto print = [&](const counters::PmaReading& reading) {
-    if (!is_told(reading)) return;
+    if (!is_reported(reading)) return;
     if (!std::exchange(headed, true)) header(out, node);
     reading_text(out, node, reading);
   };

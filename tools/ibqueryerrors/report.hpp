@@ -33,7 +33,7 @@ struct ErrorReport : FabricReport {
   template <class Use>
   void each_reported_port(const counters::PmaNode& node, Use use) const {
     for (const counters::PmaReading& reading : node.ports)
-      if (is_told(reading)) use(reading);
+      if (is_reported(reading)) use(reading);
   }
 
   /// Write lists of the counters of a port as the member `key`: `errors`, which are columns; PortXmitDiscardDetails and
@@ -61,7 +61,7 @@ struct ErrorReport : FabricReport {
 
  private:
   bool has_errors(const counters::PmaReading& reading) const { return reading.known() && !rules.errors_of(reading.row).empty(); }
-  bool is_told(const counters::PmaReading& reading) const;
+  bool is_reported(const counters::PmaReading& reading) const;
   void header(TextOut& out, const counters::PmaNode& node) const;
   void reading_text(TextOut& out, const counters::PmaNode& node, const counters::PmaReading& reading) const;
   std::string errors_text(const counters::PmaReading& reading) const;

@@ -78,7 +78,7 @@ void ErrorReport::visit_port(report::Sink& sink, const counters::PmaReading& rea
 void ErrorReport::visit_node(report::Sink& sink, const counters::PmaNode& node) const {
   sink.begin_object();
   visit_names(sink, node.node);
-  visit_all_ports(sink, node.all && is_told(*node.all) ? &*node.all : nullptr);
+  visit_all_ports(sink, node.all && is_reported(*node.all) ? &*node.all : nullptr);
   sink.begin_array("ports");
   each_reported_port(node, [&](const counters::PmaReading& reading) { visit_port(sink, reading, rules.errors_of(reading.row)); });
   sink.end_array();
@@ -101,9 +101,9 @@ void ErrorReport::visit(report::Sink& sink) const {
   sink.begin_array("nodes");
   if (!fabric.subnet.ports().empty()) report::announce(sink, [this](report::Sink& to) { visit_example(to); });
   for (const counters::PmaNode& node : readings.nodes) {
-    const bool told = (node.all && is_told(*node.all)) ||
-                      std::ranges::any_of(node.ports, [this](const counters::PmaReading& reading) { return is_told(reading); });
-    if (told) visit_node(sink, node);
+    const bool reported = (node.all && is_reported(*node.all)) ||
+                          std::ranges::any_of(node.ports, [this](const counters::PmaReading& reading) { return is_reported(reading); });
+    if (reported) visit_node(sink, node);
   }
   sink.end_array();
   sink.value("nodes_checked", nodes_checked);

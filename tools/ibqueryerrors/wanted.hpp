@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What ibqueryerrors is asked for, in the words of both dialects.
+// What ibqueryerrors is to do, in the words of both dialects.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ std::string_view counter_name(const counters::CounterInfo& counter);
 /// What counts as an error.
 class ErrorRules {
  public:
-  /// Reads a file of thresholds as infiniband-diags does: NAME=NUMBER a line, other lines are ignored. False where it can not be read.
+  /// Reads a file of thresholds as infiniband-diags does: NAME=NUMBER a line, other lines are ignored. False where it cannot be read.
   bool read_thresholds(const std::string& file);
   /// Takes thresholds that were read by the rules of ibtool.
   void take(const counters::ErrorThresholds& thresholds);

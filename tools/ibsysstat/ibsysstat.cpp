@@ -51,7 +51,7 @@ const SysstatOperation* operation_named(std::string_view name) {
 }
 
 struct SysstatReport final : Report {
-  SysstatReport(const SysstatOperation& asked, path::Path of) : operation(&asked), path(std::move(of)) {}
+  SysstatReport(const SysstatOperation& which, path::Path of) : operation(&which), path(std::move(of)) {}
 
   const SysstatOperation* operation;
   path::Path path;
@@ -114,9 +114,9 @@ class Ibsysstat final : public Command {
     });
     set.instead_of_operands("-S");
     set.notes(
-        "Asks for the cookie of a ping, the name of the host, its processors, or the\n"
+        "Requests the cookie of a ping, the name of the host, its processors, or the\n"
         "ClassPortInfo of the service.");
-    set.flag("-S --Server", server_, "Answer such questions until ended. TARGET needs that.");
+    set.flag("-S --Server", server_, "Answer such requests until ended. TARGET needs that.");
     add_oui(set, oui_);
     add_common(set, common, group_target | group_sl);
   }
@@ -131,7 +131,7 @@ class Ibsysstat final : public Command {
     set.instead_of_operands("-S");
     set.without("DKy");
     add_oui(set, oui_);
-    set.flag("-S --Server", server_, "Answer such questions until ended.");
+    set.flag("-S --Server", server_, "Answer such requests until ended.");
     any_answer_ = true;
   }
 

@@ -30,8 +30,8 @@ struct Wanted {
 
 void add_trace_options(OptionSet& set, Wanted& wanted, std::uint32_t (*read_mlid)(const std::string& text)) {
   set.flag("-f --force", wanted.force, "Look for the LID where the target does not answer.");
-  set.flag("-n --no_info --no-info", wanted.simple, "Show GUIDs and ports alone.");
-  set.value("-m --mlid", "MLID", "The way to the target through the tree of a multicast group.",
+  set.flag("-n --no_info --no-info", wanted.simple, "Show only GUIDs and ports.");
+  set.value("-m --mlid", "MLID", "Trace through the tree of this multicast group.",
             [&wanted, read_mlid](const std::string& text) { wanted.mlid = read_mlid(text); });
 }
 

@@ -16,7 +16,7 @@
 namespace ib::tools::tracert {
 namespace {
 
-constexpr std::size_t asked_at_once = 256;
+constexpr std::size_t requests_at_once = 256;
 constexpr unsigned most_levels = 63;
 constexpr unsigned ports_per_mask = 16;
 
@@ -196,13 +196,13 @@ class PacketTracer::MulticastWalk {
     const auto fetch_one = [this](const TableQuestion& question) {
       return tracer_.fetch(question.route, {}, question.info, question.modifier);
     };
-    co_await async::for_each(questions, asked_at_once, fetch_one);
+    co_await async::for_each(questions, requests_at_once, fetch_one);
   }
 
   /// Reads the nodes beyond the ports of a switch.
   async::Task<> read_beyond(DirectedRoute route, std::vector<unsigned> ports) {
     const auto fetch_one = [this, &route](unsigned port) { return read_port(route, port); };
-    co_await async::for_each(ports, asked_at_once, fetch_one);
+    co_await async::for_each(ports, requests_at_once, fetch_one);
   }
   async::Task<> read_port(DirectedRoute route, unsigned port) {
     co_await tracer_.fetch(route, Lid(), &smp::PortInfo::info(), port);

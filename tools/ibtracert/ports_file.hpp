@@ -22,7 +22,7 @@ struct PortsFile {
 
 /// How a line is cut into words.
 struct PortsFormat {
-  std::size_t longest_line = std::string_view::npos, longest_word = std::string_view::npos;  ///< in bytes; the rest is a line or word anew
+  std::size_t longest_line = std::string_view::npos, longest_word = std::string_view::npos;  ///< in bytes; the rest is another line or word
   bool quotes = true;  ///< a word in double quotes may have blanks, as names of nodes do
 };
 /// The format of infiniband-diags.

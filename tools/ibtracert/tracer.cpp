@@ -215,10 +215,10 @@ class PacketTracer::UnicastWalk {
 
   async::Task<bool> begin() {
     trace_.from = co_await tracer_.place(route_, Lid());
-    const bool asks_target = tracer_.options_.target_first;
-    if (trace_.from && asks_target) trace_.to = co_await tracer_.place(DirectedRoute(), to_);
+    const bool reads_target = tracer_.options_.target_first;
+    if (trace_.from && reads_target) trace_.to = co_await tracer_.place(DirectedRoute(), to_);
     target_ = trace_.to.value_or(PacketPlace());
-    if (!trace_.from || (asks_target && !trace_.to)) {
+    if (!trace_.from || (reads_target && !trace_.to)) {
       if (!tracer_.options_.force) co_return fail_unreachable();
       target_.lid = to_;
       tracer_.warn("find_route", fmt::format("Force: look for lid {}", to_.value));
@@ -251,7 +251,7 @@ class PacketTracer::UnicastWalk {
     if (!goes) co_return fail(WayEnd::too_long, "The way is longer than a directed route can be");
     std::optional<PacketPlace> next = co_await tracer_.place(route_, Lid());
     if (!next) {
-      co_return fail(WayEnd::no_answer, fmt::format("Nobody answers at the other end of port {} of {}", out, called(at_)));
+      co_return fail(WayEnd::no_answer, fmt::format("No answer from the other end of port {} of {}", out, called(at_)));
     }
     if (at_.is_switch() && out == 0) {
       trace_.to = at_;

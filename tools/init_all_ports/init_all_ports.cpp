@@ -76,15 +76,15 @@ class InitAllPorts final : public Command {
         "Initialize, where only management packets pass, until a subnet manager brings\n"
         "it up. ALL TRAFFIC STOPS. Where some ports do not answer, run it again.");
     set.flag("-n --dry-run --dry_run", dry_run_, "Print what would be set, set nothing.");
-    set.flag("--yes", yes_, "Do not ask.");
+    set.flag("--yes", yes_, "Do not request a confirmation.");
     set.one_of({"--dry-run", "--yes"});
     add_live_discovery(set, discovery_);
     add_common(set, common, group_fabric);
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    if (!dry_run_ && !yes_ && !can_ask(session.world()))
-      throw UsageError("All traffic of the subnet would stop: say --yes to do it, or --dry-run to see what would be set");
+    if (!dry_run_ && !yes_ && !can_confirm(session.world()))
+      throw UsageError("All traffic of the subnet would stop: give --yes to do it, or --dry-run to see what would be set");
     // Links that train do not answer at a LID.
     if (!discovery_.mode && !session.options().use_sa) discovery_.mode = "DR";
     discovery_.retries = session.options().retries.value_or(patient_retries);
@@ -185,7 +185,7 @@ constinit const CommandInfo rooms::init_all_ports{
     .summary = "Bring every link of the fabric down to Initialize, so that a subnet manager sets it up anew.",
     .make = make_command<InitAllPorts>,
     .changes = true,
-    .tells_changes = true,
+    .reports_changes = true,
     .needs_fabric = true,
 };
 

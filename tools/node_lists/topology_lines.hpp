@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // ibhosts, ibswitches and ibrouters of infiniband-diags are filters on the text of ibnetdiscover. Here is that filter: it maps each input
-// line to an output line or to nothing. A topology file that somebody wrote or cut by hand serves as well as a fabric.
+// line to an output line or to nothing. A topology file written or cut by hand serves as well as a fabric.
 #pragma once
 
 #include <string>

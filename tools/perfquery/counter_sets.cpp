@@ -13,8 +13,8 @@ constexpr CounterSet sets[]{
     {"-x --extended", pm::PortCountersExt::info, "PortCountersExtended", "Show PortCountersExtended: 64 bits each."},
     {"-X --xmtsl", pm::PortXmitDataSL::info, "PortXmitDataSL", "Show the data that was sent, by SL."},
     {"-S --rcvsl", pm::PortRcvDataSL::info, "PortRcvDataSL", "Show the data that was received, by SL."},
-    {"-D --xmtdisc", pm::PortXmitDiscardDetails::info, "PortXmitDiscardDetails", "Show why packets to be sent were discarded."},
-    {"-E --rcverr", pm::PortRcvErrorDetails::info, "PortRcvErrorDetails", "Show what was wrong with packets received."},
+    {"-D --xmtdisc", pm::PortXmitDiscardDetails::info, "PortXmitDiscardDetails", "Show why packets were discarded before they were sent."},
+    {"-E --rcverr", pm::PortRcvErrorDetails::info, "PortRcvErrorDetails", "Show details of receive errors."},
     {"-T --extended_speeds --extended-speeds", pm::PortExtendedSpeedsCounters::info, "PortExtendedSpeedsCounters",
      "Show errors and corrections by lane, of links at 14 Gb/s a lane and above."},
     {"--oprcvcounters", pm::PortOpRcvCounters::info, "PortOpRcvCounters", "Show what was received, by operation code."},
@@ -40,7 +40,7 @@ constexpr CounterSet sets[]{
     {"--slrcvfecn", pm::PortSLRcvFecn::info, "PortSLRcvFECN", "Show FECNs received, by SL."},
     {"--slrcvbecn", pm::PortSLRcvBecn::info, "PortSLRcvBECN", "Show BECNs received, by SL."},
     {"--xmitcc", pm::PortXmitConCtrl::info, "PortXmitConCtrl", "Show for how long congestion kept data back."},
-    {"--vlxmittimecc", pm::PortVLXmitTimeCong::info, "PortVLXmitTimeCong", "Show the same by VL."},
+    {"--vlxmittimecc", pm::PortVLXmitTimeCong::info, "PortVLXmitTimeCong", "Show for how long congestion kept data back, by VL."},
     {"-c --smplctl", pm::PortSamplesCtl::info, "PortSamplesControl", "Show how sampling is set up."},
 };
 

@@ -22,7 +22,7 @@ struct CounterSet {
   bool is_basic() const;
   bool is_extended() const;
   bool is_sampling() const;
-  /// infiniband-diags' words where the attribute can not be read, or set.
+  /// infiniband-diags' words where the attribute cannot be read, or set.
   std::string cannot_read() const;
   std::string cannot_reset() const;
 };

@@ -11,6 +11,7 @@
 #include "iba-gen/pm.hpp"
 #include "iba-gen/smp.hpp"
 #include "iba/registry.hpp"
+#include "iba/text.hpp"
 #include "iba/wire.hpp"
 #include "mad/plain_text.hpp"
 #include "mad/transactor.hpp"
@@ -102,8 +103,7 @@ async::Task<T> read_smp(Session& session, mad::Transactor& smps, const Destinati
 async::Task<PortNumbers> every_port(Session& session, mad::Transactor& smps, const Destination& node) {
   const smp::NodeInfo info = co_await read_smp<smp::NodeInfo>(session, smps, node);
   if (info.num_ports == 0)
-    session.refuse(Error(fmt::format("{} says that it has no ports", mad::target_text(node.path))),
-                   "smp query nodeinfo: num ports invalid");
+    session.refuse(Error(fmt::format("{} claims to have no ports", mad::target_text(node.path))), "smp query nodeinfo: num ports invalid");
   int first = 1;
   if (info.node_type == smp::NodeType::switch_) {
     const smp::SwitchInfo switch_info = co_await read_smp<smp::SwitchInfo>(session, smps, node);
@@ -179,15 +179,15 @@ class Perfquery : public Command {
     // Requested only where something depends on it, as the request counts at the port.
     counters::PmaSupport support;
     if (wanted_.all || names_all_ports() || wanted_.has_two_layouts()) support = co_await read_support(session, node);
-    asked_ = co_await choose_ports(session, node, support);
-    const StructInfo* layout = co_await layout_of(session, node, wanted_, support, asked_.numbers.front());
+    chosen_ = co_await choose_ports(session, node, support);
+    const StructInfo* layout = co_await layout_of(session, node, wanted_, support, chosen_.numbers.front());
     CountersReport report(*wanted_.chosen, *layout, session.options(), node);
     report.gid = wanted_.target.given() ? node.path.ib().dgid : session.end_port().default_gid();
     if (interval_.repeats()) co_return co_await watch(session, report, emit);
     if (!wanted_.reset_only) co_await read(session, report, emit);
     if (!wanted_.resets()) co_await check_meant(session, node);  // a reset is checked by itself
     emit(report);
-    if (wanted_.resets()) co_await reset_ports(session, report, asked_.numbers, wanted_.mask.value_or(all_counters));
+    if (wanted_.resets()) co_await reset_ports(session, report, chosen_.numbers, wanted_.mask.value_or(all_counters));
   }
 
  protected:
@@ -299,7 +299,7 @@ class Perfquery : public Command {
 
   /// Reads the ports. With --interval a port that fails is reported and left out, and of a sum that lacks it nothing remains.
   async::Task<> read(Session& session, CountersReport& report, Emit& emit) {
-    std::vector<PortReading> readings = co_await read_counters(session, report, asked_.numbers);
+    std::vector<PortReading> readings = co_await read_counters(session, report, chosen_.numbers);
     for (PortReading& reading : readings) {
       try {
         if (reading.error && reading.error->status() != 0)
@@ -315,13 +315,13 @@ class Perfquery : public Command {
         emit.raise(Exit::incomplete);
       }
     }
-    if (!asked_.summed) co_return;
-    const bool is_whole = report.ports.size() == asked_.numbers.size();
+    if (!chosen_.summed) co_return;
+    const bool is_whole = report.ports.size() == chosen_.numbers.size();
     report.ports = is_whole ? std::vector{sum_of(report.ports, report.info)} : std::vector<PortReading>{};
   }
 
-  ChosenPorts asked_;  ///< what comes of -a, -l and PORT
-  bool has_read_{};    ///< a port was read
+  ChosenPorts chosen_;  ///< what comes of -a, -l and PORT
+  bool has_read_{};     ///< a port was read
 };
 
 /// infiniband-diags: loops over ports for PortCounters and PortCountersExtended alone, reads port 0 where none is named.
@@ -441,11 +441,11 @@ class Ibswportwatch final : public Perfquery {
     set.is_port();
     set.notes("It goes on until Ctrl-C. Ports of hosts can be watched as those of switches.");
     interval_.seconds = 1;
-    set.number("-n --count", interval_.count, "COUNT", "End after so many readings.", {.low = 1});
-    set.value("-p --interval", "SECONDS", "Time between readings. Without it a second.",
+    set.number("-n --count", interval_.count, "COUNT", "End after this many readings.", {.low = 1});
+    set.value("-p --interval", "SECONDS", "Time between readings; a second by default.",
               [this](std::string_view text) { interval_.seconds = parse_seconds(text, "-p"); });
     set.action("-b --delta", "Show all counters, and the rate of those that grew. This is the default.", [this] { above_ = false; });
-    set.action("-t --threshold", "Show the counters alone that grew by their threshold or more in a second.", [this] { above_ = true; });
+    set.action("-t --threshold", "Show only the counters that grew by their threshold or more in a second.", [this] { above_ = true; });
     set.text("-T --threshold-file", file_, "FILE", "The thresholds: lines COUNTER=NUMBER.");
     add_counter_sets(set, "-T ");
     set.flag("-a --all_ports --all-ports", wanted_.all, "Watch the sum of all ports.");
@@ -479,7 +479,7 @@ constinit const CommandInfo rooms::ibswportwatch{
 constinit const CommandInfo rooms::perfquery{
     .name = "perfquery",
     .group = HelpGroup::counters,
-    .summary = "Print the counters of a port: data, packets, errors, and all that a PMA counts beside; or reset them.",
+    .summary = "Print the counters of a port: data, packets, errors, and everything else that a PMA counts; or reset them.",
     .make = make_command<tools::perfquery::Perfquery>,
     .make_diags = make_command<tools::perfquery::PerfqueryDiags>,
     .changes = true,

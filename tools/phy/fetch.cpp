@@ -160,7 +160,7 @@ async::Task<phy::Reading> PhyFabric::read_until_interrupted() {
 void PhyCommand::add_options(OptionSet& set, CommonOptions& common, std::vector<std::string> keys) {
   set.optional_operands();
   set.target_patterns("TARGET", wanted_.targets);
-  set.number("--rate", wanted_.per_second, "N", "Send at most so many requests a second; 2000 by default.", {.low = 1, .high = 1000000});
+  set.number("--rate", wanted_.per_second, "N", "Send at most this many requests a second; 2000 by default.", {.low = 1, .high = 1000000});
   add_vs_keys(set, wanted_.vs_keys);
   add_discovery(set, wanted_.discovery);
   add_table_options(set, common, shown_, std::move(keys));

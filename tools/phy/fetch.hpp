@@ -45,7 +45,7 @@ class PhyFabric {
   async::Task<> discover();
   /// Reads the ports. Failures are printed, and added to the fabric.
   async::Task<phy::Reading> read();
-  /// The same until it ends, or Ctrl-C: then what was read so far, which is incomplete.
+  /// As above, until it ends, or Ctrl-C: then what was read so far, which is incomplete.
   async::Task<phy::Reading> read_until_interrupted();
 
   /// Writes the file of --raw, if there is one. Throws SysError.

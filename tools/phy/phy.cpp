@@ -22,7 +22,7 @@ std::pair<double, double> badness(const PhyLine& line) {
   return {phy::effective_ber(*line.row).value_or(-1), phy::raw_ber(*line.row).value_or(-1)};
 }
 
-/// The same of what was counted between two readings.
+/// As above, of what was counted between two readings.
 std::pair<double, double> badness_in_window(const PhyLine& line) {
   if (line.window == nullptr) return {-1, -1};
   return {line.window->uncorrectable_blocks_per_second.value_or(-1), line.window->raw_ber.value_or(-1)};

@@ -77,7 +77,7 @@ class Clear final : public Command {
     set.target("TARGET", target_);
     set.notes(
         "TARGET is a switch, all of whose ports are cleared, or one port of another node.\nWithout it the whole fabric is cleared, which "
-        "wants --yes.");
+        "needs --yes.");
     set.flag("--yes", yes_, "Clear the whole fabric without a confirmation.");
     set.flag("--up", only_up_, "Leave out the ports of hosts that are polling or disabled.");
     set.flag("-N --nocolor", plain_, "Accepted for compatibility: it left out colours, which this command never prints.");
@@ -88,7 +88,7 @@ class Clear final : public Command {
   async::Task<> run(Session& session, Emit& emit) override {
     session.require_exact_targets();
     const bool whole = !target_.given();
-    const bool asks = whole && asks_before_reset(session.world(), yes_ || session.options().dry_run);
+    const bool confirms = whole && confirms_reset(session.world(), yes_ || session.options().dry_run);
     Fabric fabric;
     std::vector<PortIndex> chosen;
     if (whole) {
@@ -98,7 +98,7 @@ class Clear final : public Command {
       const PortIndex named = co_await find_target(session, fabric);
       chosen.push_back(named);
     }
-    if (asks) require_agreement(session.world(), fmt::format("Clear the counters of {} nodes and ports?", chosen.size()));
+    if (confirms) require_agreement(session.world(), fmt::format("Clear the counters of {} nodes and ports?", chosen.size()));
     ClearReport report(fabric);
     report.names_each = !whole || session.options().error_level() >= 1;
     report.dry_run = session.options().dry_run;
@@ -186,7 +186,7 @@ constinit const CommandInfo rooms::ibclearcounters{
     .summary = "Set all counters of a port, of a switch, or of the whole fabric to zero.",
     .make = make_command<port_counters::Clear, false>,
     .changes = true,
-    .tells_changes = true,
+    .reports_changes = true,
     .needs_fabric = true,
 };
 constinit const CommandInfo rooms::ibclearerrors{
@@ -195,7 +195,7 @@ constinit const CommandInfo rooms::ibclearerrors{
     .summary = "Set the counters of errors of a port, of a switch, or of the whole fabric to zero.",
     .make = make_command<port_counters::Clear, true>,
     .changes = true,
-    .tells_changes = true,
+    .reports_changes = true,
     .needs_fabric = true,
 };
 

@@ -26,7 +26,7 @@ struct TrafficLine : PortLine {
 };
 /// The columns of a port, and of data and packets; with `rates` also how fast they grow.
 std::vector<report::Column<TrafficLine>> traffic_columns(bool rates);
-/// Throws UsageError for options that ask for a column that is not there, or for JSON as rows of ports.
+/// Throws UsageError for options that name a column that is not there, or for JSON as rows of ports.
 void check_traffic_table(const TableOptions& options, Format format, bool rates);
 
 class TrafficReport final : public FabricReport {

@@ -137,7 +137,7 @@ class Query final : public Command {
               [this](std::string_view text) { fields_.emplace_back(text); });
     set.offer([this] { return info_ == nullptr ? std::vector<std::string>() : field_assignments(*info_); });
     set.key("--smkey", sm_key_, "SMKEY",
-            "The SM_Key of requests to the SA, zero by default; anything but a number: asked for on the terminal.");
+            "The SM_Key of requests to the SA, zero by default; anything but a number: read from the terminal.");
     add_vs_keys(set, vs_keys_);
     set.flag("--zero", zero_, "Fields of a Set that -f does not name become zero.");
     add_common(set, common, group_target | group_sl);
@@ -164,7 +164,7 @@ class Query final : public Command {
     report.words = session.options().error_level() >= 2;
     report.keys = session.options().keys;
     if (header.mgmt_class == mad::mgmt_class::sa) {
-      co_await ask_sa(session, rpc, report);
+      co_await query_sa(session, rpc, report);
     } else {
       co_await send_request(session, rpc, header, report);
     }
@@ -218,7 +218,7 @@ class Query final : public Command {
     }
   }
 
-  async::Task<> ask_sa(Session& session, const mad::RpcName& rpc, QueryReport& report) const {
+  async::Task<> query_sa(Session& session, const mad::RpcName& rpc, QueryReport& report) const {
     co_await session.prepare_sa();
     mad::Transactor& transactor = session.transactor();
     path::Path path = transactor.sa_path();

@@ -22,7 +22,7 @@ struct BandwidthPlan {
 class BandwidthEnd {
  public:
   /// Opens the device of `end_port`, which must outlive it. Throws UsageError for more pieces than the device takes, Error or
-  /// SysError where it can not be used.
+  /// SysError where it cannot be used.
   BandwidthEnd(const sys::EndPort& end_port, const BandwidthPlan& plan);
 
   /// A message that describes this end. The members that depend on the path are not set.

@@ -114,7 +114,7 @@ BandwidthMessage::Wire BandwidthMessage::pack() const {
 }
 
 BandwidthMessage BandwidthMessage::unpack(const Wire& wire) {
-  if (!std::equal(magic.begin(), magic.end(), wire.begin())) throw Error("sent something that is no message of rdma_bw");
+  if (!std::equal(magic.begin(), magic.end(), wire.begin())) throw Error("sent something that is not a message of rdma_bw");
   if (const auto version = load_be<std::uint16_t>(&wire[at_version]); version != protocol)
     throw Error(fmt::format("speaks version {} of rdma_bw's protocol, this program version {}", version, protocol));
   BandwidthMessage message;

@@ -57,7 +57,7 @@ class RdmaBw final : public Command {
   void options(OptionSet& set, CommonOptions& common) override {
     set.optional_operands();
     set.operand("SERVER", [this](std::string_view word) {
-      if (!std::all_of(word.begin(), word.end(), [](unsigned char c) { return std::isgraph(c) != 0; })) throw UsageError("no host's name");
+      if (!std::all_of(word.begin(), word.end(), [](unsigned char c) { return std::isgraph(c) != 0; })) throw UsageError("not a host name");
       server_ = word;
     });
     set.notes(
@@ -70,8 +70,8 @@ class RdmaBw final : public Command {
     set.value("-i --ib-port", "PORT", "Use this port of the device.",
               [&common](std::string_view text) { common.port = std::to_string(parse_integer(text, "--ib-port", 1, 254)); });
     set.number("-s --size", plan_.size, "BYTES", "Bytes of a write (1048576). The client decides.", {1, BandwidthMessage::most_bytes});
-    set.number("-e --num-sge", plan_.pieces, "NUM", "Gather each write from so many pieces of memory (1).", {1, 1024});
-    set.number("-t --tx-depth", plan_.depth, "NUM", "Keep so many writes on their way at once (100).", {1, 16384});
+    set.number("-e --num-sge", plan_.pieces, "NUM", "Gather each write from this many pieces of memory (1).", {1, 1024});
+    set.number("-t --tx-depth", plan_.depth, "NUM", "Keep this many writes on their way at once (100).", {1, 16384});
     set.number("-n --iters", plan_.iterations, "NUM", "How many writes to make (1000). The client decides.", {.low = 1});
     add_common(set, common, group_device | group_timing | group_gmp | group_output);
   }

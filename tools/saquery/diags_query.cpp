@@ -63,7 +63,7 @@ void find_port(Session& session) {
   } catch (const Error&) {
     // No device at all.
   }
-  // libibumad looks for a device of its own choice, and to find none is no error of the system.
+  // libibumad looks for a device of its own choice, and to find none is not an error of the system.
   const bool has_none = !session.options().device && session.host().devices().devices().empty();
   if (!found) refuse_port(session, fmt::format("No SM/SA found on port {}", port), has_none ? 0 : ENOENT);
   if (const std::optional<int> failure = session.open_failure())
@@ -141,7 +141,7 @@ void SaqueryDiags::diags_options(OptionSet& set, CommonOptions& common) {
   add_path_options(
       set, [this](const std::string& text) { set_lids(text); }, [this](const std::string& text) { set_gids(text); });
   add_node_name_map(set, common);
-  set.value("--smkey", "KEY", "The SM_Key of queries; anything but a number: asked for on the terminal.",
+  set.value("--smkey", "KEY", "The SM_Key of queries; anything but a number: read from the terminal.",
             [&common](const std::string& text) { common.sm_key = key_of(common, text, "SM_Key"); });
   const auto take = [this, &common](const MemberOption& option, const std::string& text) { take_member(option, text, common); };
   add_member_options(set, take);
@@ -283,12 +283,12 @@ async::Task<sa::Pattern> SaqueryDiags::make_pattern(Session& session) const {
 
 void SaqueryDiags::match_options(sa::Pattern& pattern) const {
   const auto is_member = [&](std::string_view member) { return find_path(pattern.record(), member).has_value(); };
-  const bool asks_members = &pattern.record() == &sa::MCMemberRecord::info();
+  const bool lists_members = &pattern.record() == &sa::MCMemberRecord::info();
   for (const auto& [member, gid] : gids_) {
     if (is_member(member)) pattern.match(member, gid);
   }
   for (const auto& [option, number] : numbers_) {
-    if (!is_member(option->member) || (asks_members ? option->not_given_of_member : option->not_given).is(number)) continue;
+    if (!is_member(option->member) || (lists_members ? option->not_given_of_member : option->not_given).is(number)) continue;
     const std::string selector = selector_of(option->member);
     if (is_member(selector)) pattern.match(selector, number >> selected_bits & 3U);
     pattern.match(option->member, number);

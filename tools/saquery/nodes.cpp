@@ -182,8 +182,8 @@ NodeKey node_key(ListKind list) {
   }
 }
 
-FormedReport::FormedReport(Session& session, const sa::Pattern& asked)
-    : RecordsReport(asked), style{session.node_name_map(), session.options().keys} {
+FormedReport::FormedReport(Session& session, const sa::Pattern& wanted)
+    : RecordsReport(wanted), style{session.node_name_map(), session.options().keys} {
   const CommonOptions& options = session.options();
   style.new_fields = session.world().diags_release->new_fields;
   names = options.int_names || options.error_level() >= 2 ? RecordNames::internal : RecordNames::saquery;

@@ -24,7 +24,7 @@ namespace {
 
 std::string item_list() {
   std::string text =
-      "Asks the subnet administrator for the records ITEM whose members have\n"
+      "Queries the subnet administrator for the records ITEM whose members have\n"
       "the values that ARG and MEMBER=VALUE say. ITEM and ARG are one of\n";
   for (const QueryInfo& type : sa::record_types()) {
     text += fmt::format("    {}{}{}{}{}\n", type.name, type.alias.empty() ? "" : " ", type.alias, type.argument.empty() ? "" : "  ",
@@ -121,8 +121,8 @@ class Saquery final : public Command {
         choose(choice.spelling.names, choice.record, choice.record.empty() ? choice.list : ListKind::records);
       });
     }
-    set.flag("--get", get_, "Ask by SubnAdmGet, for the only record that matches.");
-    set.flag("--no-defaults", no_defaults_, "Match what is said and nothing more: paths from anywhere, no selectors.");
+    set.flag("--get", get_, "Query by SubnAdmGet, for the only record that matches.");
+    set.flag("--no-defaults", no_defaults_, "Match what is given and nothing more: paths from anywhere, no selectors.");
     add_path_options(
         set,
         [this](std::string_view text) {

@@ -49,7 +49,7 @@ struct FormedReport : RecordsReport {
   RecordStyle style;
   std::function<bool(Bytes record)> shown;  ///< selects the records to print; empty: all
 
-  FormedReport(Session& session, const sa::Pattern& asked);
+  FormedReport(Session& session, const sa::Pattern& wanted);
   void diags_text(TextOut& out) const override;
 };
 

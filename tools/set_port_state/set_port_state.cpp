@@ -30,7 +30,7 @@ struct Action {
 };
 constexpr Action disable{"disable", "Disabled", smp::PortPhysicalState::disabled};
 constexpr Action enable{"enable", "Enabled", smp::PortPhysicalState::polling};
-/// Initialize can not be set: a link that was taken down comes back in it (IBA 14.2.5.6).
+/// Initialize cannot be set: a link that was taken down comes back in it (IBA 14.2.5.6).
 constexpr Action init{"init", "Took down", smp::PortPhysicalState::no_change, smp::PortState::down};
 
 /// One port that an operand names.
@@ -125,10 +125,10 @@ class SetPortState final : public Command {
     for (Chosen& port : ports) {
       // The path of the Set is used: this shows that it works, and the values that are written back are as new as possible.
       const bool was_read = port.port != none && fabric.subnet.port(port.port).has_info;
-      const mad::Reason reason = was_read ? subnet::read_before_set : mad::asked;
+      const mad::Reason reason = was_read ? subnet::read_before_set : mad::requested;
       mad::Result<smp::PortInfo> info = co_await transactor.try_subn_get<smp::PortInfo>(port.path, port.number, smp::PortInfo(), reason);
       if (!info) {
-        report_failed(session, fabric, port, info.shared_error(), "can not be read, so nothing is set");
+        report_failed(session, fabric, port, info.shared_error(), "cannot be read, so nothing is set");
         ++silent;
         continue;
       }
@@ -140,14 +140,14 @@ class SetPortState final : public Command {
       // Before any of them is set; each Set does this once more.
       const mad::Result<smp::NodeInfo> at_end = co_await subnet::check_set_target(transactor, port.path);
       if (!at_end) {
-        report_failed(session, fabric, port, at_end.shared_error(), "can not be read, so nothing is set");
+        report_failed(session, fabric, port, at_end.shared_error(), "cannot be read, so nothing is set");
         ++silent;
         continue;
       }
       if (action_ != &disable) continue;
       smp::NodeInfo node = fabric.subnet.node(fabric.subnet.port(port.port).node).info;
       node.local_port_num = 0;  // it is the port on the route that found the node first
-      co_await subnet::check_way_in(transactor, port.path, node, port.number, port.info);
+      co_await subnet::check_carries_our_smps(transactor, port.path, node, port.number, port.info);
     }
     co_return silent;
   }
@@ -164,7 +164,7 @@ class SetPortState final : public Command {
         changed += (changed.empty() ? " " : ", ") + name_of(fabric.subnet, port);
         done.push_back(port);
       } else {
-        report_failed(session, fabric, port, answer.shared_error(), "can not be set");
+        report_failed(session, fabric, port, answer.shared_error(), "cannot be set");
       }
     }
     ports = std::move(done);
@@ -236,7 +236,7 @@ constinit const CommandInfo rooms::set_port_state{
     .summary = "Enable, disable or reset several ports in one go.",
     .make = make_command<SetPortState>,
     .changes = true,
-    .tells_changes = true,
+    .reports_changes = true,
     .needs_fabric = true,
 };
 

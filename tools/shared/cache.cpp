@@ -86,10 +86,10 @@ async::Task<std::string> why_read_anew(Session& session, const DiscoveryOptions&
     if (!is_refresh) stored = cache->read_fabric(&session.end_port());
   } catch (const UsageError& error) {
     const bool is_replaced = cache && cache->is_cache();
-    if (is_replaced) session.log().warning(fmt::format("{}; the fabric is read anew", error.message()));
+    if (is_replaced) session.log().warning(fmt::format("{}; the fabric is read again", error.message()));
     co_return error.message();
   }
-  if (is_refresh) co_return "all is read anew";
+  if (is_refresh) co_return "all is read again";
   const snapshot::CacheTerms terms{session.end_port(), session.loop().clock().wall_time(), options.cache_age.value_or(usual_age),
                                    session.options().keys, options.fdr10};
   std::string why = why_unfit(*cache, stored, terms);
@@ -156,7 +156,7 @@ async::Task<CacheUse> load_cache(Session& session, const DiscoveryOptions& optio
       session.log().warning(refusal);
       use.file.reset();
     } else if (session.options().error_level() >= 1) {
-      session.log().debug(fmt::format("Reading the fabric anew: {} does not do, {}", in_quotes(*file), why));
+      session.log().debug(fmt::format("Reading the fabric again: {} is not used, {}", in_quotes(*file), why));
     }
     co_return use;
   }

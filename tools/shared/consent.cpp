@@ -11,7 +11,7 @@
 
 namespace ib::tools {
 
-bool can_ask(const World& world) { return is_terminal(world.in) && is_terminal(world.err); }
+bool can_confirm(const World& world) { return is_terminal(world.in) && is_terminal(world.err); }
 
 bool agrees(const World& world, std::string_view question) {
   print_on_stderr(world, fmt::format("{} [y/N] ", question));
@@ -24,9 +24,9 @@ void require_agreement(const World& world, std::string_view question) {
   if (!agrees(world, question)) throw UsageError("Nothing was set");
 }
 
-bool asks_before_reset(const World& world, bool agreed) {
-  if (!agreed && !can_ask(world)) {
-    throw UsageError("The counters of the whole fabric would be lost: name a TARGET, or say --yes, or --dry-run to see what would be set");
+bool confirms_reset(const World& world, bool agreed) {
+  if (!agreed && !can_confirm(world)) {
+    throw UsageError("The counters of the whole fabric would be lost: name a TARGET, or give --yes, or --dry-run to see what would be set");
   }
   return !agreed;
 }

@@ -8,8 +8,8 @@
 
 namespace ib::tools {
 
-/// Whether there is somebody to answer: standard input and standard error are terminals.
-bool can_ask(const World& world);
+/// Whether a person can answer: standard input and standard error are terminals.
+bool can_confirm(const World& world);
 
 /// Prints `question` on standard error and reads an answer. True if the answer begins with y.
 bool agrees(const World& world, std::string_view question);
@@ -19,6 +19,6 @@ void require_agreement(const World& world, std::string_view question);
 
 /// Whether a reset of the counters of the whole fabric needs a confirmation; not with --yes or --dry-run (`agreed`). Throws UsageError if
 /// there is no terminal for it.
-bool asks_before_reset(const World& world, bool agreed);
+bool confirms_reset(const World& world, bool agreed);
 
 }  // namespace ib::tools

@@ -130,7 +130,7 @@ void add_mode(OptionSet& set, DiscoveryOptions& options) {
 }
 
 void add_fdr10(OptionSet& set, DiscoveryOptions& options) {
-  set.flag("--fdr10", options.fdr10, "Ask Mellanox devices whether a link at QDR is one at FDR10.");
+  set.flag("--fdr10", options.fdr10, "Query Mellanox devices whether a link at QDR is one at FDR10.");
 }
 
 }  // namespace
@@ -160,8 +160,8 @@ void add_discovery(OptionSet& set, DiscoveryOptions& options) {
   set.text("--load-cache", options.load_cache, "FILE", "Read nodes and links from this file of a fabric.");
   set.one_of({"--discovery", "--load-cache"});
   set.text("--cache", options.cache, "FILE", "Keep what is read in this snapshot, and take from it what it has already.");
-  set.flag("--refresh-cache", options.refresh_cache, "Read all anew, whatever the file of --cache has.");
-  set.value("--cache-age", "TIME", "Read all anew where the file is older: 30m, 12h or 7d; the default is 1d.",
+  set.flag("--refresh-cache", options.refresh_cache, "Read all again, whatever the file of --cache has.");
+  set.value("--cache-age", "TIME", "Read all again where the file is older: 30m, 12h or 7d; the default is 1d.",
             [&options](std::string_view text) { options.cache_age = parse_age(text); });
   options.has_cache = true;
   set.one_of({"--load-cache", "--cache"});
@@ -209,7 +209,7 @@ async::Task<subnet::NodeIndex> discover_around(Session& session, const Discovery
     co_await read_whole(session, options, whole);
     if (session.uses_cache() && target.path) co_await check_target(session, whole, *target.path);
     known = std::make_unique<subnet::SweptSubnet>(std::move(whole));
-  } else if (target.path && source->asks_nodes() && !options.fdr10 && !options.through) {
+  } else if (target.path && source->reads_nodes() && !options.fdr10 && !options.through) {
     known = session.take_swept();
   }
   if (known) {
@@ -230,7 +230,7 @@ async::Task<subnet::NodeIndex> discover_around(Session& session, const Discovery
   subnet::NodeIndex node = fabric.subnet.port(fabric.subnet.start).node;
   const bool by_lid = !target.path || target.path->directed() == nullptr;
   const bool forwards = fabric.subnet.node(node).kind() == subnet::NodeKind::sw;
-  if (by_lid && forwards && source->asks_nodes() && is_cut_off(fabric)) {
+  if (by_lid && forwards && source->reads_nodes() && is_cut_off(fabric)) {
     const Guid guid = fabric.subnet.node(node).guid();
     if (session.options().error_level() >= 1)
       session.log().debug("Directed routes that start at a LID are not answered: sweeping the fabric for the node.");

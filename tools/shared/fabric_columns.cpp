@@ -115,7 +115,7 @@ constexpr std::array<Column<NodeLine>, 15> all_node_columns{{
     {{.key = "node_guid", .heading = "GUID", .usual = true, .meaning = "NodeInfo.NodeGUID.", .type = JsonType::guid}, node_guid},
     {{.key = "node_type", .heading = "TYPE", .usual = true, .coded = true, .meaning = "NodeInfo.NodeType.", .type = JsonType::integer},
      node_type},
-    {{.key = "node_description", .heading = "NODE", .usual = true, .meaning = "What a node says of itself.", .type = JsonType::text},
+    {{.key = "node_description", .heading = "NODE", .usual = true, .meaning = "What a node reports about itself.", .type = JsonType::text},
      node_description},
     {{.key = "node_name", .heading = "NAME", .meaning = "Name that the site's map has for a node.", .type = JsonType::text}, node_name},
     {{.key = "num_ports", .heading = "PORTS", .usual = true, .meaning = "NodeInfo.NumPorts.", .type = JsonType::integer},

@@ -35,7 +35,7 @@ class Sweep : public FabricSource {
       : session_(session), options_(options), routing_(routing) {}
 
   std::string_view name() const override { return routing_ == subnet::Routing::lid ? "LID" : "DR"; }
-  bool asks_nodes() const override { return true; }
+  bool reads_nodes() const override { return true; }
   async::Task<subnet::DiscoverStats> read(FabricWanted wanted, subnet::SweptSubnet& into) override {
     if (is_whole(wanted) && !options_.fdr10 && !options_.through) {
       if (const std::unique_ptr<subnet::SweptSubnet> swept = session_.take_swept()) {

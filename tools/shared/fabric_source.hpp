@@ -44,7 +44,7 @@ class FabricSource {
   virtual std::shared_ptr<const formats::NetdiscCache> stored() const { return nullptr; }
   /// Whether the source sends requests to the switches themselves. Then a directed route from a LID may stay unanswered
   /// (discover_around()).
-  virtual bool asks_nodes() const { return false; }
+  virtual bool reads_nodes() const { return false; }
 };
 
 /// Removes from a complete model the failures of attributes that a command with these needs would not request.

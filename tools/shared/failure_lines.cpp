@@ -69,7 +69,7 @@ std::string sentence(const subnet::Subnet& subnet, const subnet::Failure& failur
   if (failure.beyond) {
     const std::string where = fmt::format("port {} of {}", failure.port, who);
     if (failure.kind == FailureKind::no_answer) return fmt::format("No answer from beyond {}.", where);
-    if (failure.kind == FailureKind::refused) return fmt::format("The node beyond {} does not say what it is.", where);
+    if (failure.kind == FailureKind::refused) return fmt::format("The node beyond {} does not identify itself.", where);
     if (failure.kind == FailureKind::no_record) return fmt::format("The SA does not know what is beyond {}.", where);
     return fmt::format("Beyond {}: {}", where, failure.why);
   }
@@ -82,7 +82,7 @@ std::string sentence(const subnet::Subnet& subnet, const subnet::Failure& failur
       return fmt::format("No answer from {} about {}.", who, what);
     case FailureKind::refused:
       if (is_busy(failure)) return fmt::format("{} stays busy, and does not report its {}.", who, what);
-      return fmt::format("{} refuses to {} its {}.", who, was_set(failure) ? "set" : "tell", what);
+      return fmt::format("{} refuses to {} its {}.", who, was_set(failure) ? "set" : "report", what);
     case FailureKind::no_record:
       return fmt::format("The SA has no {} of {}.", what, who);
     default:
@@ -138,14 +138,14 @@ std::string line_about(const subnet::Failure& failure, const Names& names) {
   const std::string some = some_of(names, one, many), &what = failure.attribute;
   if (failure.beyond) {
     if (failure.kind == FailureKind::no_answer) return fmt::format("No answer from beyond {}.", some);
-    if (failure.kind == FailureKind::refused) return fmt::format("What is beyond them does not say what it is: {}.", some);
+    if (failure.kind == FailureKind::refused) return fmt::format("What is beyond them does not identify itself: {}.", some);
     if (failure.kind == FailureKind::no_record) return fmt::format("The SA does not know what is beyond {}.", some);
     return fmt::format("Beyond {}: {}", some, failure.why);
   }
   if (is_silent_pma(failure)) return fmt::format("No answer about counters from {}.", some);
   if (is_of_unknown_owner(failure) && has_other_owner(failure))
     return fmt::format("Counters are not read, since other nodes have the LIDs now of {}.", some);
-  if (is_of_unknown_owner(failure)) return fmt::format("Counters are not read, since they do not say who they are, of {}.", some);
+  if (is_of_unknown_owner(failure)) return fmt::format("Counters are not read, since they do not identify themselves, of {}.", some);
   if (is_its_reason(failure)) return fmt::format("{}: {}", some, failure.why);
   if (is_busy(failure)) return fmt::format("No {} from {}: they stay busy.", what, some);
   if (failure.kind == FailureKind::refused)

@@ -20,7 +20,7 @@ namespace ib::tools {
 struct GrowthMembers {
   bool has_index{};
   std::optional<std::uint32_t> index{};      ///< of an element of an array; absent: the counter is none
-  std::optional<std::uint64_t> threshold{};  ///< what the counter exceeds; absent: it is no member
+  std::optional<std::uint64_t> threshold{};  ///< what the counter exceeds; absent: it is not a member
 };
 
 /// Writes an element of an array: `counter`, `count`, `change`, `delta`, `per_second`, and what `members` says.

@@ -42,14 +42,14 @@ double parse_seconds(std::string_view text, std::string_view option) {
   double value = 0;
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (code != std::errc() || end != text.data() + text.size() || !(value >= least && value <= most))
-    throw OptionError(fmt::format("{}: {} is no number of seconds from 0.001 to 86400", option, in_quotes(text)));
+    throw OptionError(fmt::format("{}: {} is not a number of seconds from 0.001 to 86400", option, in_quotes(text)));
   return value;
 }
 
 void add_interval(OptionSet& set, Interval& interval) {
   set.value("--interval", "SECONDS", "Read again and again, and print what was counted in between, and its rates. Nothing is reset.",
             [&interval](std::string_view text) { interval.seconds = parse_seconds(text, "--interval"); });
-  set.number("--count", interval.count, "COUNT", "With --interval: end after so many readings. Without it they go on until Ctrl-C.",
+  set.number("--count", interval.count, "COUNT", "With --interval: end after this many readings. Without it they go on until Ctrl-C.",
              {.low = 1});
 }
 

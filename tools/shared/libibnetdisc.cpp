@@ -36,7 +36,7 @@ bool goes_beyond_libibnetdisc(const subnet::Subnet& subnet) {
 }
 
 /// Whether libibnetdisc would have sent the request. It does not go further if port 0 of a switch does not answer or if a port is not up.
-bool asked_by_libibnetdisc(const subnet::Subnet& subnet, const subnet::Failure& failure) {
+bool read_by_libibnetdisc(const subnet::Subnet& subnet, const subnet::Failure& failure) {
   if (failure.node == subnet::none || failure.port < 1) return true;
   const subnet::Node& node = subnet.node(failure.node);
   const subnet::PortIndex at = subnet.port_of(failure.node, static_cast<unsigned>(failure.port));
@@ -81,7 +81,7 @@ void LibibnetdiscFabric::compute_sweep(const Session& session, bool with_steps) 
 }
 
 void LibibnetdiscFabric::keep(const subnet::LegacySweep& part) {
-  static_cast<subnet::SweptSubnet&>(*this) = subnet::learnt_part(*this, part);
+  static_cast<subnet::SweptSubnet&>(*this) = subnet::restricted_to(*this, part);
   sweep = {};
   order = reversed(subnet);
 }
@@ -141,8 +141,7 @@ void open_for_libibnetdisc(Session& session) {
 
 void libibnetdisc_failures(const Session& session, const Fabric& fabric, bool from_here) {
   for (const subnet::Failure& failure : fabric.failures) {
-    if (asked_by_libibnetdisc(fabric.subnet, failure))
-      print_on_stderr(session.world(), failure_note(failure, session.program(), from_here));
+    if (read_by_libibnetdisc(fabric.subnet, failure)) print_on_stderr(session.world(), failure_note(failure, session.program(), from_here));
   }
 }
 

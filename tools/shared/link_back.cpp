@@ -109,7 +109,7 @@ class LinkBack {
     const mad::Result<smp::PortInfo> info = co_await transactor_.try_subn_get<smp::PortInfo>(path, subnet_.port(at).number);
     if (!info) {
       failures_.push_back(port_failure(subnet_, at, info.shared_error()));
-      co_return !mad::tries_in_vain(info.error());
+      co_return !mad::is_timeout(info.error());
     }
     std::array<std::uint8_t, smp::PortInfo::wire_size> bytes{};
     info->pack(bytes);

@@ -42,7 +42,7 @@ async::Task<Reading> read_select(mad::Transactor& transactor, path::Path pma, st
   counters::PmaReading reading = co_await counters::read_pma(transactor, pma, select, support, plan);
   // Without ClassPortInfo it is not known whether the PMA has PortCountersExtended.
   const bool is_refused =
-      counts == Counts::traffic && support.extended() && !reading.known() && !mad::tries_in_vain(*reading.problems.back().error);
+      counts == Counts::traffic && support.extended() && !reading.known() && !mad::is_timeout(*reading.problems.back().error);
   if (is_refused) reading = co_await counters::read_pma(transactor, pma, select, without_extended(support), plan);
   if (!reading.known()) co_return reading.problems.back().error;
   co_return reading.row;

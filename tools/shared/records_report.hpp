@@ -20,7 +20,7 @@ struct RecordsReport : Report {
   RecordNames names = RecordNames::saquery;
   Keys keys = Keys::hidden;
 
-  explicit RecordsReport(sa::Pattern asked) : pattern(std::move(asked)) {}
+  explicit RecordsReport(sa::Pattern wanted) : pattern(std::move(wanted)) {}
   void visit(report::Sink& sink) const override;
   /// Writes what precedes the records.
   void visit_query(report::Sink& sink) const;

@@ -24,7 +24,7 @@ void SampleLabels::add(std::string_view text) {
   const std::size_t equals = text.find('=');
   const std::string_view name = text.substr(0, equals);
   if (equals == std::string_view::npos || !metrics::is_label_name(name))
-    throw OptionError(fmt::format("--label: {} is no NAME=VALUE", in_quotes(text)));
+    throw OptionError(fmt::format("--label: {} is not NAME=VALUE", in_quotes(text)));
   if (std::ranges::find(ours, name) != ours.end()) throw OptionError(fmt::format("--label: samples have a label {} already", name));
   std::erase_if(labels_, [name](const auto& other) { return other.first == name; });
   labels_.emplace_back(name, text.substr(equals + 1));

@@ -61,7 +61,7 @@ void load_fabric(const std::string& file, Fabric& fabric) try {
 
 void load_diags_fabric(const std::string& file, Fabric& fabric) {
   load_fabric(file, fabric);
-  if (is_listing(fabric)) throw CannotLoad(fmt::format("{} is topology text, and no cache of libibnetdisc", in_quotes(file)));
+  if (is_listing(fabric)) throw CannotLoad(fmt::format("{} is topology text, not a cache of libibnetdisc", in_quotes(file)));
 }
 
 }  // namespace ib::tools

@@ -22,7 +22,7 @@ class CannotLoad : public UsageError {
 
 /// The source that reads the file of --load-cache. Its read() throws CannotLoad. With FabricWanted::around the model begins at that port.
 std::unique_ptr<FabricSource> stored_fabric(const std::string& file);
-/// The same for the open file of --from, which `session` has.
+/// As above, for the open file of --from, which `session` has.
 std::unique_ptr<FabricSource> stored_fabric(Session& session);
 
 /// Whether a fabric is known from a listing alone (subnet::Node::is_listed): the states of its ports were not read.
@@ -30,7 +30,7 @@ bool is_listing(const Fabric& fabric);
 
 /// Reads `file` into `fabric`, which must be empty. Throws CannotLoad.
 void load_fabric(const std::string& file, Fabric& fabric);
-/// The same for the programs of infiniband-diags: topology text, which these do not read, is no fabric.
+/// As above, for the programs of infiniband-diags: topology text, which these do not read, is not a fabric.
 void load_diags_fabric(const std::string& file, Fabric& fabric);
 
 }  // namespace ib::tools

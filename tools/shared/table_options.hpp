@@ -63,7 +63,7 @@ class ListSink {
 
 /// Adds --format, which takes the place of the common one, --columns, --sort and --top. `keys` are those of the columns.
 void add_table_options(OptionSet& set, CommonOptions& common, TableOptions& options, std::vector<std::string> keys);
-/// The same for a table whose columns the rest of the command line decides, or that ListSink prints.
+/// As above, for a table whose columns the rest of the command line decides, or that ListSink prints.
 void add_table_options(OptionSet& set, CommonOptions& common, TableOptions& options, const OfferedWords& keys = {});
 
 /// The table of `columns` as `options` want it. Throws UsageError for a column that is not there.

@@ -64,7 +64,7 @@ async::Task<std::unique_ptr<RoundFabric>> WatchedFabric::sweep() {
     why = error.message();
   }
   if (!why.empty()) {
-    session_.log().warning(fmt::format("The fabric is not swept anew: {}", why));
+    session_.log().warning(fmt::format("The fabric is not swept again: {}", why));
     co_return nullptr;
   }
   swept->paths.emplace(swept->fabric.subnet, session_.here());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The fabric of a command that reads counters again and again. LIDs change hands, and nodes go and come. If a round did not read a node
-// that the round before had read, or another node has its LID, the fabric is swept anew before the next round.
+// that the round before had read, or another node has its LID, the fabric is swept again before the next round.
 #pragma once
 
 #include <functional>
@@ -26,7 +26,7 @@ struct RoundFabric {
 
 class WatchedFabric {
  public:
-  /// Chooses the nodes that are read of a fabric that was swept anew.
+  /// Chooses the nodes that are read of a fabric that was swept again.
   using ChooseNodes = std::function<std::vector<subnet::NodeIndex>(const Fabric&)>;
 
   /// `first` is what the first rounds read. It must outlive this object.
@@ -35,7 +35,7 @@ class WatchedFabric {
   const RoundFabric& now() const { return swept_ ? *swept_ : first_; }
   /// The rows of the last reading of each port.
   counters::CounterHistory& history() { return history_; }
-  /// Sweeps anew, if the last round calls for it: then now() is another fabric, and no index of the one before is valid. Prints which nodes
+  /// Sweeps again, if the last round calls for it: then now() is another fabric, and no index of the one before is valid. Prints which nodes
   /// are gone. If nothing answers the sweep, now() stays, and the sweep is tried again before the next round.
   async::Task<> renew();
   /// Reads the counters of now() as `plan` says. ClassPortInfo is requested once of each PMA, whatever the number of rounds.

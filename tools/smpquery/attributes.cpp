@@ -119,7 +119,7 @@ async::Task<> check_vendor(const OperationRun& op) {
   if (!op.query.vendor) co_return;
   const auto node = co_await op.get<smp::NodeInfo>(0, "node info query failed");
   if (subnet::is_mellanox(node)) co_return;
-  op.session.refuse(Error(fmt::format("{} is no device of Mellanox: {} is not sent to it", mad::target_text(op.node.path), op.query.name)),
+  op.session.refuse(Error(fmt::format("{} is not a Mellanox device: {} is not sent to it", mad::target_text(op.node.path), op.query.name)),
                     op.words("not supported"));
 }
 

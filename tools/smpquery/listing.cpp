@@ -92,7 +92,7 @@ bool may_have(const Fabric& fabric, PortIndex at, const QueryInfo& query) {
 }
 
 /// The ports to which the request goes: each port of a node, or one that leads to it. What only some ports have is read of each of them.
-std::vector<PortIndex> asked_ports(const Fabric& fabric, const QueryInfo& query) {
+std::vector<PortIndex> requested_ports(const Fabric& fabric, const QueryInfo& query) {
   std::vector<PortIndex> ports;
   for (const subnet::NodeIndex at : subnet::by_guid(fabric.subnet, std::nullopt)) {
     const subnet::Node& node = fabric.subnet.node(at);
@@ -136,10 +136,10 @@ async::Task<> list_all(Session& session, Emit& emit, const QueryInfo& query, con
   how.progress = [&session](std::size_t done, std::size_t of) { session.progress().count(done, of, "ports"); };
   const bool by_own_link = query.access == Access::node && query.needs != 0;
   const path::Path start = how.start;
-  const subnet::SurveyQuestion<std::vector<std::uint8_t>> ask = [&](subnet::SurveyPort port) {
+  const subnet::SurveyQuestion<std::vector<std::uint8_t>> read = [&](subnet::SurveyPort port) {
     return read_one(port, &query, by_own_link ? subnet::sma_path(fabric.subnet, port.index, start) : port.path);
   };
-  auto found = co_await subnet::survey(session.transactor(), fabric.subnet, asked_ports(fabric, query), std::move(how), ask);
+  auto found = co_await subnet::survey(session.transactor(), fabric.subnet, requested_ports(fabric, query), std::move(how), read);
   std::vector<ListedRow> rows;
   bool any_read = false;
   for (auto& row : found.rows) {

@@ -159,7 +159,7 @@ class Smpquery final : public Command {
   }
 
  private:
-  void add_extended(OptionSet& set) { set.flag("-x --extended", extended_, "Ask for extended speeds in PortInfo."); }
+  void add_extended(OptionSet& set) { set.flag("-x --extended", extended_, "Request extended speeds in PortInfo."); }
   const Operation* operation_{};  ///< null: the operation of word_
   std::string word_;
   Target target_;

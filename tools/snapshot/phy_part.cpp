@@ -24,7 +24,7 @@ class Counting final : public mad::Transactor {
     mad::Result<mad::Reply> result = co_await below_.try_call(request);
     if (result) {
       ++counts_.answered;
-    } else if (!mad::tries_in_vain(result.error())) {
+    } else if (!mad::is_timeout(result.error())) {
       ++counts_.refused;
     }
     co_return result;

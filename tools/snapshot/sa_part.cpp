@@ -15,7 +15,7 @@ subnet::Failure failure(subnet::Failure::Kind kind, std::string why, std::shared
   return {.kind = kind, .attribute = {}, .why = std::move(why), .error = std::move(error)};
 }
 
-bool is_timeout(const sa::TableFailure& failed) { return failed.error && mad::tries_in_vain(*failed.error); }
+bool is_timeout(const sa::TableFailure& failed) { return failed.error && mad::is_timeout(*failed.error); }
 
 }  // namespace
 

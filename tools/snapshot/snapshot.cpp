@@ -105,8 +105,7 @@ class Snapshot final : public Command {
               [this](std::string_view text) { also_ = parts_in(text, "--also"); });
     set.offer(part_names());
     set.flag("--force", force_, "Replace FILE, however few of its nodes were seen.");
-    set.key("-c --cckey", cc_key_, "KEY",
-            "The CC_Key of requests for congestion control; anything but a number: asked for on the terminal.");
+    set.key("-c --cckey", cc_key_, "KEY", "The CC_Key of requests for congestion control; anything but a number: read from the terminal.");
     add_vs_keys(set, vs_keys_);
     add_common(set, common, (group_fabric & ~(group_sa | group_from)) | group_sl);
   }
@@ -240,7 +239,7 @@ class Snapshot final : public Command {
 constinit const CommandInfo rooms::snapshot{
     .name = "snapshot",
     .group = HelpGroup::topology,
-    .summary = "Read the fabric whole and store it in a file, from which other commands answer later.",
+    .summary = "Read the whole fabric and store it in a file, from which other commands answer later.",
     .make = make_command<Snapshot>,
     .needs_fabric = true,
 };

@@ -209,7 +209,7 @@ class SubnetDiff final : public Command {
       co_await discover(session, discovery_, current);
     }
     if (const std::string other = subnet::other_fabric(current.subnet, reference.subnet); !other.empty())
-      throw UsageError(fmt::format("{} can not be compared: {}", in_quotes(reference_), other));
+      throw UsageError(fmt::format("{} cannot be compared: {}", in_quotes(reference_), other));
     list(DiffReport(current, reference));
     list.end();
     if (!current_) note_discovered(session, "all_LIDs, all_NodeDescription, all_NodeInfo, all_PortInfo, all_topology");

@@ -34,7 +34,7 @@ using Data = std::optional<std::vector<std::uint8_t>>;
 
 /// An answer that is printed as an attribute.
 struct AttributeReport final : Report {
-  explicit AttributeReport(path::Path asked) : path(std::move(asked)) {}
+  explicit AttributeReport(path::Path end) : path(std::move(end)) {}
 
   path::Path path;
   AttributeText attribute;
@@ -50,7 +50,7 @@ struct AttributeReport final : Report {
 
 /// Answers that have a text of their own.
 struct LinesReport final : Report {
-  explicit LinesReport(path::Path asked) : path(std::move(asked)) {}
+  explicit LinesReport(path::Path end) : path(std::move(end)) {}
 
   path::Path path;
   const StructInfo* info{};
@@ -58,11 +58,11 @@ struct LinesReport final : Report {
   std::string lines, diags_lines;
 
   template <class T>
-  void add(const T& answer, const std::string& told) {
+  void add(const T& answer, const std::string& shown) {
     info = &T::info();
     records.push_back(wire::packed_vector(answer));
-    lines += told;
-    diags_lines += told;
+    lines += shown;
+    diags_lines += shown;
   }
   void visit(report::Sink& sink) const override {
     path::visit(sink, "path", path);
@@ -94,14 +94,14 @@ struct Device {
   std::uint64_t vs_key{};  ///< of --vskey
 
   /// The data of the answer. Nothing if the request failed and `pardons` is set; then `complaint` is printed too.
-  async::Task<Data> ask(std::uint8_t method, const StructInfo& info, std::uint32_t modifier = 0, Bytes data = {},
-                        std::string_view complaint = {}) const {
+  async::Task<Data> send(std::uint8_t method, const StructInfo& info, std::uint32_t modifier = 0, Bytes data = {},
+                         std::string_view complaint = {}) const {
     mad::Transactor& transactor = session.transactor();
     std::vector<std::uint8_t> keyed;
     if (vs_key != 0) data = keyed = with_key(info, data);
-    auto asking =
+    auto sending =
         method == mad::method::set ? transactor.try_set(path, info, modifier, data) : transactor.try_get(path, info, modifier, data);
-    mad::Result<std::vector<std::uint8_t>> answer = co_await std::move(asking);
+    mad::Result<std::vector<std::uint8_t>> answer = co_await std::move(sending);
     if (answer) co_return std::move(*answer);
     if (!pardons) answer.error().raise();
     session.report_failure(answer.error());
@@ -148,7 +148,7 @@ class Vendstat final : public Command, public GathersRows {
     set.optional_operands();
     set.integer("PORT", port_, {.high = 255});
     set.is_port();
-    set.flag("-N", general_, "General information: device, firmware, how long it runs.");
+    set.flag("-N", general_, "General information: device, firmware, uptime.");
     set.flag("--cpi", class_port_info_, "The ClassPortInfo of the vendor class.");
     add_switch_options(
         set, [this](const std::string& text) { take_groups(text); }, [this](const std::string& text) { take_read(text); },
@@ -279,7 +279,7 @@ class Vendstat final : public Command, public GathersRows {
   }
 
   async::Task<> class_port_info(const Device& device, Emit& emit) {
-    const Data answer = co_await device.ask(mad::method::get, mlx::ClassPortInfo::info());
+    const Data answer = co_await device.send(mad::method::get, mlx::ClassPortInfo::info());
     AttributeReport report(device.path);
     report.attribute = AttributeText(device.session.options(), mlx::ClassPortInfo::info(), answer.value());
     emit_attribute(report, device.session, emit);
@@ -288,10 +288,10 @@ class Vendstat final : public Command, public GathersRows {
   /// -N and -w begin with this request: its answer gives the kind of the device.
   async::Task<> information(const Device& device, Emit& emit) {
     if (!checks_capability_) {
-      const Data known = co_await device.ask(mad::method::get, mlx::ClassPortInfo::info());
+      const Data known = co_await device.send(mad::method::get, mlx::ClassPortInfo::info());
       if (!known) throw DiagsFailure("classportinfo query");
     }
-    const Data answer = co_await device.ask(mad::method::get, mlx::GeneralInfo::info());
+    const Data answer = co_await device.send(mad::method::get, mlx::GeneralInfo::info());
     if (!answer) throw DiagsFailure("generalinfo query");
     const std::uint16_t id = mlx::GeneralInfo::unpack(*answer).device_id;
     if (general_) {
@@ -312,7 +312,7 @@ class Vendstat final : public Command, public GathersRows {
     for (unsigned request = 0; request < mlnx::wait_requests; ++request) {
       const auto wanted = wire::packed(mlnx::wait_request(request));
       const std::uint32_t modifier = mlnx::config_space_modifier(mlnx::wait_records(request));
-      const Data answer = co_await device.ask(mad::method::get, mlx::ConfigSpaceAccess::info(), modifier, wanted);
+      const Data answer = co_await device.send(mad::method::get, mlx::ConfigSpaceAccess::info(), modifier, wanted);
       if (!answer) {
         emit.so_far(report);
         throw DiagsFailure("vendstat");
@@ -325,7 +325,7 @@ class Vendstat final : public Command, public GathersRows {
 
   static async::Task<> groups(const Device& device, Emit& emit, std::uint32_t port) {
     const Data answer =
-        co_await device.ask(mad::method::get, mlx::CounterGroupInfo::info(), port, {}, "counter group info query failure\n");
+        co_await device.send(mad::method::get, mlx::CounterGroupInfo::info(), port, {}, "counter group info query failure\n");
     if (!answer) co_return;
     LinesReport report(device.path);
     report.add(mlx::CounterGroupInfo::unpack(*answer), mlnx::counter_group_lines(*answer));
@@ -338,9 +338,9 @@ class Vendstat final : public Command, public GathersRows {
     for (std::size_t i = 0; i < group_selects_.size(); ++i)
       selects.group_selects.at(i).group_select = static_cast<std::uint8_t>(group_selects_.at(i));
     const auto wanted = wire::packed(selects);
-    Data answer = co_await device.ask(mad::method::set, info, port, wanted, "config counter group set failure\n");
+    Data answer = co_await device.send(mad::method::set, info, port, wanted, "config counter group set failure\n");
     if (device.session.options().dry_run) co_return;
-    if (answer) answer = co_await device.ask(mad::method::get, info, port, {}, "config counter group query failure\n");
+    if (answer) answer = co_await device.send(mad::method::get, info, port, {}, "config counter group query failure\n");
     LinesReport report(device.path);
     if (answer) {
       const auto now = mlx::ConfigCounterGroups::unpack(*answer);
@@ -359,9 +359,9 @@ class Vendstat final : public Command, public GathersRows {
       std::copy(records->begin(), records->end(), words.record.begin());
       const auto wanted = wire::packed(words);
       const bool write = records == &writes_;
-      const Data answer = co_await device.ask(write ? mad::method::set : mad::method::get, mlx::ConfigSpaceAccess::info(),
-                                              mlnx::config_space_modifier(records->size()), wanted,
-                                              write ? "cannot set config space records\n" : "cannot get config space records\n");
+      const Data answer = co_await device.send(write ? mad::method::set : mad::method::get, mlx::ConfigSpaceAccess::info(),
+                                               mlnx::config_space_modifier(records->size()), wanted,
+                                               write ? "cannot set config space records\n" : "cannot get config space records\n");
       if (!answer || (write && device.session.options().dry_run)) continue;
       const auto now = mlx::ConfigSpaceAccess::unpack(*answer);
       report.add(now, mlnx::config_space_lines(now, records->size()));

@@ -140,17 +140,17 @@ std::span<const Check> node_change_checks() {
   using enum Level;
   using enum Source;
   static constexpr Check checks[] = {
-      {"node-new", info, needs(baseline), "The baseline does not have this node.", "Nothing if it is meant; then take a new baseline.",
+      {"node-new", info, needs(baseline), "The baseline does not have this node.", "Nothing if this is intended; then take a new baseline.",
        [](const Input& input, Findings& findings) {
          for (const NodeIndex node : input.baseline->changes.nodes_new) findings.push_back(on_node(node));
        }},
       {"node-replaced", warning, needs(baseline),
-       "The name and the place are those of a node with another GUID: what goes by GUIDs is wrong.",
+       "A node with another GUID had this name and place before: name maps and lists of GUIDs are out of date.",
        "Change the GUID where it is written down (name maps, partitions), and take a new baseline.", find_replaced_nodes},
-      {"node-renamed", info, needs(baseline), "The node has another description.", "Nothing if it is meant; then take a new baseline.",
+      {"node-renamed", info, needs(baseline), "The node has another description.", "Nothing if this is intended; then take a new baseline.",
        find_renamed_nodes},
-      {"changed", warning, needs(baseline), "Somebody has changed the hardware, its firmware or its settings.",
-       "See whether it was meant; then take a new baseline.", find_changes},
+      {"changed", warning, needs(baseline), "The hardware, its firmware or its settings were changed.",
+       "If this is intended, take a new baseline.", find_changes},
   };
   return checks;
 }

@@ -90,7 +90,7 @@ void find_congestion(const Input& input, Findings& findings) {
     const std::size_t victims = waiting.victims(heads[at]);
     finding.detail =
         fmt::format("No port behind it waits: its receiver is slow. {} {} for it.", victims, victims == 1 ? "port waits" : "ports wait");
-    if (at + 1 == heads.size() && left_out > 0) finding.add_sentence(fmt::format("{} lesser heads are left out.", left_out));
+    if (at + 1 == heads.size() && left_out > 0) finding.add_sentence(fmt::format("{} ports with fewer waiting ones are left out.", left_out));
   }
 }
 
@@ -101,7 +101,7 @@ std::span<const Check> congestion_checks() {
   using enum Source;
   static constexpr Check checks[] = {
       {"congestion", info, needs(window), "Packets wait here for credits, and others behind them.",
-       "Look at the node at the other end: its memory, its PCI link, or more senders than it can take.", find_congestion},
+       "Look at the node at the other end: its memory, its PCI link, or more traffic than it can receive.", find_congestion},
       {"constraint-errors", warning, needs(window), "Packets were refused by the P_Key or the raw filter of this port.",
        "Compare the P_Keys of both ends (ibtool smpquery PKeys): a partition, not the cable.",
        [](const Input& input, Findings& findings) {

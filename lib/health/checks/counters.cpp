@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Counters that show nothing any more: those at their greatest value, and those that somebody cleared. One finding of each kind for the
+// Counters that show nothing any more: those at their greatest value, and those that were cleared. One finding of each kind for the
 // whole fabric. And counters that move in a good fabric, too.
 #include <algorithm>
 #include <functional>
@@ -34,18 +34,18 @@ std::span<const Check> counter_checks() {
   using enum Source;
   static constexpr Check checks[] = {
       {"counter-stuck", info, needs(counters), "These counters are saturated; further events are not counted.",
-       "Set them to zero: ibtool ibclearerrors.",
+       "Clear them: ibtool ibclearerrors.",
        [](const Input& input, Findings& findings) {
          find_grouped(input, findings, [](const CounterChange& change) { return change.is_full; });
        }},
-      {"counter-cleared", info, needs(window), "These counters hold less than before: somebody set them to zero, or the nodes restarted.",
-       "Nothing; what they counted in between is not known.",
+      {"counter-cleared", info, needs(window), "These counters are lower than before: they were cleared, or the nodes restarted.",
+       "Nothing; the events in between are not known.",
        [](const Input& input, Findings& findings) {
          find_grouped(input, findings, [](const CounterChange& change) { return change.kind == CounterChange::Kind::reset; });
        }},
-      {"vl15-dropped", info, needs(window), "Packets of management came faster than this node takes them; a sweep does that too.",
+      {"vl15-dropped", info, needs(window), "Management packets came faster than this node handles them; a sweep can cause this too.",
        "Nothing.", [](const Input& input, Findings& findings) { find_events(input, findings, "vl15_dropped"); }},
-      {"relay-errors", info, needs(window), "The switch had packets that it could not send on; multicast that came back counts too.",
+      {"relay-errors", info, needs(window), "The switch could not forward some packets; multicast packets that came back count too.",
        "Nothing.", [](const Input& input, Findings& findings) { find_events(input, findings, "port_rcv_switch_relay_errors"); }},
   };
   return checks;

@@ -72,10 +72,10 @@ std::span<const Check> device_checks() {
   using enum Level;
   using enum Source;
   static constexpr Check checks[] = {
-      {"temperature", error, needs(environment), "The device is as hot as its own limit, and may shut down.",
+      {"temperature", error, needs(environment), "The device has reached its own temperature limit, and may shut down.",
        "Look at the airflow, the fans and the temperature of the room.", find_hot_devices},
-      {"fan", warning, needs(environment), "A fan turns more slowly than the device wants it to.",
-       "Change the fan, before the device becomes hot.", find_slow_fans},
+      {"fan", warning, needs(environment), "A fan is below the minimum speed that the device gives.",
+       "Replace the fan before the device overheats.", find_slow_fans},
       {"firmware-mixed", info, needs(phy), "Devices of one type and PSID run different firmware.",
        "Nothing if an update is under way; else update those that differ.", find_mixed_firmware},
   };

@@ -56,7 +56,7 @@ std::span<const Check> discard_checks() {
   using enum Source;
   static constexpr Check checks[] = {
       {"discards-congestion", warning, needs(window), "Packets waited too long and were discarded.",
-       "Look behind this port for the receiver that is slow (check congestion), and for credit loops (ibtool check_routes).",
+       "Look for the slow receiver behind this port (check congestion), and for credit loops (ibtool check_routes).",
        [](const Input& input, Findings& findings) {
          find_events(input, findings, "port_sw_lifetime_limit_discards");
          find_events(input, findings, "port_sw_hoq_limit_discards");
@@ -65,13 +65,13 @@ std::span<const Check> discard_checks() {
        "Compare the MTUs of both ends and of the path (ibtool smpquery PI, ibtool saquery PR).",
        [](const Input& input, Findings& findings) { find_events(input, findings, "port_neighbor_mtu_discards"); }},
       {"discards-inactive", info, needs(window), "Packets were discarded because the output port was not active.",
-       "Nothing if a node was restarted; else let the subnet manager sweep anew.",
+       "Nothing if a node was restarted; else have the subnet manager sweep again.",
        [](const Input& input, Findings& findings) {
          find_events(input, findings, "port_inactive_discards");
          find_unexplained(input, findings, true);
        }},
       {"discards", warning, needs(window), "Packets were discarded before they were sent.",
-       "Look for other findings of this link, and behind it.",
+       "Look at other findings about this link, and behind it.",
        [](const Input& input, Findings& findings) { find_unexplained(input, findings, false); }},
   };
   return checks;

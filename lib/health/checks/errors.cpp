@@ -45,7 +45,7 @@ Judgement judge(const Input& input, PortIndex port, std::uint64_t errors, double
             "The rate of the link is not known, and with it the error ratio."};
   }
   const double bits = bits_in(rate, seconds);
-  // A ratio such as 1e-12 is no binary number, and processors differ in how they round the product.
+  // A ratio such as 1e-12 is not a binary number, and processors differ in how they round the product.
   constexpr double rounding = 1 + 1e-12;
   const auto is_beyond = [&](double ratio) { return count >= limits.least_errors && count > bits * ratio * rounding; };
   const double error_mean = bits * limits.error_ratio, warning_mean = bits * limits.warning_ratio;
@@ -178,8 +178,8 @@ void find_unknown_origins(const Blame& found, Findings& findings) {
     finding.level = Level::warning;
     finding.confidence = Confidence::possible;
     finding.detail = fmt::format(
-        "{} behind this node received packets that were broken before (PortRcvRemotePhysicalErrors), and no port "
-        "that was read broke them.",
+        "{} behind this node received packets that were corrupted before (PortRcvRemotePhysicalErrors), but no "
+        "port that was read corrupted them.",
         ports_text(victims));
   }
 }
@@ -192,7 +192,7 @@ void find_receive_errors(const Input& input, Findings& findings) {
     if (victims == found.victims.end()) return;
     finding.confidence = Confidence::sure;
     finding.add_sentence(
-        fmt::format("Its broken packets came to {} behind it, which had no errors of their own.", ports_text(victims->second)));
+        fmt::format("Its corrupted packets reached {} behind it, which had no errors of their own.", ports_text(victims->second)));
   });
   find_unknown_origins(found, findings);
 }
@@ -205,7 +205,7 @@ void find_uncorrected_by_registers(const Input& input, Findings& findings) {
     const phy::PortRow* before = input.phy_before.find(at);
     if (before == nullptr || !before->has(phy::Part::physical) || !row.has(phy::Part::physical)) return;
     const std::optional<double> then = phy::seconds_since_clear(*before), now = phy::seconds_since_clear(row);
-    if (then && now && *now <= *then) return;  // somebody cleared them in between
+    if (then && now && *now <= *then) return;  // they were cleared in between
     counters::CounterChange change = counters::change_of(before->uncorrectable_blocks, row.uncorrectable_blocks, 64);
     if (static_cast<double>(change.delta.value_or(0)) < input.thresholds.events) return;
     Evidence evidence;
@@ -248,17 +248,17 @@ std::span<const Check> error_checks() {
   using enum Source;
   static constexpr Check checks[] = {
       {"symbol-errors", error, needs(window), "The bit error rate of this link is above the limit.",
-       "Clean the connectors and plug them in; if it goes on, change the cable, then the transceiver or the port.",
+       "Clean and reseat the connectors; if the errors continue, replace the cable, then the transceiver or the port.",
        [](const Input& input, Findings& findings) {
          find_by_ratio(input, findings, "symbol_error_counter", [](const PortChanges&, Finding&) {});
        }},
-      {"receive-errors", error, needs(window), "Packets arrive broken, and are sent again or lost.",
-       "Clean the connectors and plug them in; if it goes on, change the cable, then the transceiver or the port.", find_receive_errors},
+      {"receive-errors", error, needs(window), "Packets arrive corrupted, and are retransmitted or lost.",
+       "Clean and reseat the connectors; if the errors continue, replace the cable, then the transceiver or the port.", find_receive_errors},
       {"fec-uncorrectable", error, needs(window, blocks), "FEC found uncorrectable blocks: packets were lost.",
-       "Clean the connectors and plug them in; if it goes on, change the cable, then the transceiver or the port.",
+       "Clean and reseat the connectors; if the errors continue, replace the cable, then the transceiver or the port.",
        find_uncorrectable_blocks},
       {"link-recovery", warning, needs(window), "The link lost synchronisation and retrained: packets waited or were lost.",
-       "Clean the connectors and plug them in; if it goes on, change the cable.", find_recoveries},
+       "Clean and reseat the connectors; if it happens again, replace the cable.", find_recoveries},
   };
   return checks;
 }

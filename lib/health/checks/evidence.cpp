@@ -72,7 +72,7 @@ std::uint64_t counted_of(const Input& input, const PortChanges& counts, const Co
 void hedge(Finding& finding, const CounterChange& change) {
   if (change.kind != CounterChange::Kind::reset) return;
   finding.confidence = std::min(finding.confidence, Confidence::likely);
-  finding.add_sentence("The counter was set to zero in between: it has counted this, or more.");
+  finding.add_sentence("The counter was cleared in between: it has counted this or more.");
 }
 
 void find_events(const Input& input, Findings& findings, std::string_view counter) {
@@ -101,7 +101,7 @@ OddVersions odd_versions(const PlacesByVersion& versions) {
     if (!has_most) words += fmt::format(" in {}", places.size());
   }
   odd.text = has_most ? fmt::format("firmware {} here, {} in {} others", words, most->first, most->second.size())
-                      : fmt::format("firmware {}: none is that of most", words);
+                      : fmt::format("firmware {}: no version is the most common", words);
   return odd;
 }
 

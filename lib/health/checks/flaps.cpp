@@ -131,7 +131,7 @@ void find_restarts(const Input& input, Findings& findings) {
     Finding finding = finding_of(input, port);
     switch (other_end(input, of.peer)) {
       case OtherEnd::restarted:
-        finding.detail = "The counters of the other end began anew.";
+        finding.detail = "The counters of the other end started again from zero.";
         break;
       case OtherEnd::stands_still:
         finding.confidence = Confidence::likely;
@@ -152,14 +152,14 @@ std::span<const Check> flap_checks() {
   using enum Source;
   static constexpr Check checks[] = {
       {"link-flap", error, needs(window), "The link went down, and no restart of a node explains it: jobs that used it have failed.",
-       "See whether a node was switched off; if not, change the cable, and at the same port once more the transceiver or the port.",
+       "Check whether a node was switched off; if not, replace the cable; if the link goes down again, the transceiver or the port.",
        find_flaps},
-      {"link-restart", info, needs(window), "The link went down at one end alone: it was a node, not the cable.",
-       "Nothing if it was meant; else look at the log of the host.", find_restarts},
-      {"link-integrity", error, needs(window), "Symbol errors exceeded the port's own limit (LocalPhyErrors).", "Change the cable.",
+      {"link-restart", info, needs(window), "The link went down at one end only: the cause was a node, not the cable.",
+       "Nothing if this was intended; else look at the log of the host.", find_restarts},
+      {"link-integrity", error, needs(window), "Symbol errors exceeded the port's own limit (LocalPhyErrors).", "Replace the cable.",
        [](const Input& input, Findings& findings) { find_events(input, findings, "local_link_integrity_errors"); }},
-      {"buffer-overrun", error, needs(window), "Packets came for which there was no buffer: the sender ignores credits.",
-       "Compare the VLs of both ends (ibtool smpquery PI); renew the firmware of the sender, which is the other end.",
+      {"buffer-overrun", error, needs(window), "Packets arrived for which no buffer was free: the sender ignores credits.",
+       "Compare the VLs of both ends (ibtool smpquery PI); update the firmware of the sender, which is the other end.",
        [](const Input& input, Findings& findings) { find_events(input, findings, "excessive_buffer_overrun_errors"); }},
   };
   return checks;

@@ -81,8 +81,8 @@ void find_duplicate_descriptions(const Input& input, Findings& findings) {
   std::map<std::string_view, std::vector<NodeIndex>> by_text;
   for (NodeIndex at = 0; at < input.subnet.nodes().size(); ++at) {
     const subnet::Node& node = input.subnet.node(at);
-    const bool tells = node.has_description && !has_default_description(node) && !subnet::is_aggregation_node(node);
-    if (tells && !node.is_twin) by_text[node.description()].push_back(at);
+    const bool is_named = node.has_description && !has_default_description(node) && !subnet::is_aggregation_node(node);
+    if (is_named && !node.is_twin) by_text[node.description()].push_back(at);
   }
   std::erase_if(by_text, [](const auto& of) { return of.second.size() < 2; });
   if (by_text.empty()) return;
@@ -105,14 +105,14 @@ std::span<const Check> identity_checks() {
       {"duplicate-guid",
        error,
        {},
-       "Two nodes or ports have one GUID: the subnet manager takes them for one, and packets for one come to the other.",
+       "Two nodes or ports have the same GUID: the subnet manager takes them for one, and packets for one reach the other.",
        "Reprogram the GUID of one of them, the one whose firmware was copied.",
        find_duplicate_guids},
       {"description-default",
        info,
        {},
        "These nodes have a vendor-default or empty NodeDescription.",
-       "Nothing for unmanaged switches (a --node-name-map names them); on hosts let rdma-ndd run.",
+       "Nothing on unmanaged switches (a --node-name-map names them); on hosts run rdma-ndd.",
        find_default_descriptions},
       {"description-duplicate",
        info,

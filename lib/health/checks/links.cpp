@@ -75,7 +75,7 @@ struct Configured {
   PortIndex at{};
   Device device{}, other{};  ///< of the node, and of the node at the other end
   Setting setting;
-  bool agrees{};  ///< the other end enables no more of what this port supports: somebody has set both ends of the cable
+  bool agrees{};  ///< the other end enables no more of what this port supports: both ends of the cable were set
 };
 
 /// The part of a rate that a port with these abilities supports.
@@ -200,7 +200,7 @@ void find_misconfigured_ports(const Input& input, Findings& findings) {
   for (const auto& [device, reduced] : decided) {
     const Setting& setting = reduced.usual();
     add_grouped(input, reduced.ports,
-                fmt::format("{} of {} linked ports of device {:#x} have less enabled than they support, {}{} of {}: a decision, it seems.",
+                fmt::format("{} of {} linked ports of device {:#x} have less enabled than they support, {}{} of {}: apparently on purpose.",
                             reduced.ports.size(), decisions.ports_of(device), std::get<1>(device),
                             reduced.settings.size() > 1 ? "most of them " : "", rate_text(setting.enabled), rate_text(setting.supported)),
                 findings);
@@ -270,34 +270,34 @@ std::span<const Check> link_checks() {
       {"link-slow",
        error,
        {},
-       "The link runs below what both of its ends have enabled: a lane is lost, or training failed.",
-       "Pull the cable, clean it and plug it in; if it stays slow, change it.",
+       "The link runs below the width or speed that both ends have enabled: a lane is lost, or training failed.",
+       "Unplug the cable, clean it and plug it in again; if the link stays slow, replace it.",
        find_slow_links},
       {"link-misconfigured",
        warning,
        {},
-       "The port could do more than somebody has enabled.",
-       "Enable it if that was not meant (ibtool ibportstate width, speed).",
+       "The port supports more than is enabled.",
+       "Enable it unless this is intended (ibtool ibportstate width, speed).",
        find_misconfigured_ports},
       {"link-misconnected",
        info,
        {},
-       "The ends of the link support different things: by design, or it is the wrong port.",
-       "Nothing if it is meant; else move the cable to a port that can do as much.",
+       "The ends of the link support different widths or speeds: by design, or the cable is in the wrong port.",
+       "Nothing if this is intended; else move the cable to a port that supports as much.",
        find_misconnected_links},
-      {"fec-mismatch", warning, needs(fec), "The ends use different FEC modes, so that one of them counts what the other meant to correct.",
+      {"fec-mismatch", warning, needs(fec), "The ends use different FEC modes: one counts errors that the other would correct.",
        "Set the same FEC mode at both ends, or update the older firmware.", find_fec_mismatches},
       {"mtu-mismatch",
        warning,
        {},
        "Packets longer than the smaller MTU are discarded.",
-       "Let the subnet manager sweep anew, and look at its log.",
+       "Have the subnet manager sweep again, and look at its log.",
        find_mtu_mismatches},
       {"vl-mismatch",
        info,
        {},
        "The ends use different numbers of virtual lanes: packets on the others are discarded.",
-       "Let the subnet manager sweep anew; look at max_op_vls in its configuration.",
+       "Have the subnet manager sweep again; look at max_op_vls in its configuration.",
        find_vl_mismatches},
   };
   return checks;

@@ -58,22 +58,22 @@ bool has_lid(const subnet::Subnet& subnet, PortIndex port, Lid lid) {
 }
 
 /// The finding that no port of the model has a subnet manager. A manager that this port knows, and that is in no part of the fabric that it
-/// sees, may be well behind a cable that is gone: to start another one is no remedy then.
+/// sees, may be well behind a cable that is gone: to start another one is not a remedy then.
 Finding nobody_manages(const Input& input) {
   const Lid lid = own_sm_lid(input.subnet);
   if (const PortIndex at = own_sm_port(input.subnet); at != subnet::none) {
     Finding finding = on_manager(input, at);
-    finding.detail = "The subnet manager was here, and no port of the fabric has one now.";
+    finding.detail = "The subnet manager was here, but no port of the fabric has one now.";
     finding.remedy = "Start the subnet manager again, and look in its log why it ended.";
     return finding;
   }
   Finding finding = on_node(input.subnet.start == subnet::none ? 0 : input.subnet.port(input.subnet.start).node);
-  finding.detail = "No port in the fabric says that it has a subnet manager.";
+  finding.detail = "No port in the fabric reports a subnet manager.";
   if (!lid.is_unicast()) return finding;
   const subnet::Subnet* was = input.baseline == nullptr ? nullptr : &input.baseline->subnet;
   const PortIndex before = was == nullptr ? subnet::none : was->find_lid(lid);
   const std::string name = before == subnet::none ? "" : ", of " + in_quotes(was->node(was->port(before).node).description()) + ",";
-  finding.detail = fmt::format("The subnet manager was at LID {}{} which is not in the part of the fabric that is seen from here.",
+  finding.detail = fmt::format("The subnet manager was at LID {}{} which is not in the part of the fabric that can be reached from here.",
                                lid.value, name.empty() ? "," : name);
   finding.confidence = Confidence::likely;
   finding.remedy =
@@ -107,7 +107,7 @@ void find_silent_managers(const Input& input, Findings& findings) {
     if (silent.state) finding.detail += fmt::format("; the subnet administrator has it as {}", to_text(*silent.state));
     if (is_ours) finding.detail += "; the port that looks here has it as its master";
     if (!subnet::has_is_sm(input.subnet.port(silent.port).info()))
-      finding.detail += "; its port does not say any more that it has one (IsSM), so that it may have ended";
+      finding.detail += "; its port does not report one any more (IsSM), so that it may have ended";
     if (is_ours && input.is_sa_silent) finding.detail += "; its subnet administrator does not answer either";
     finding.detail += ".";
   }
@@ -154,9 +154,9 @@ void find_other_sm_lids(const Input& input, Findings& findings) {
   if (masters.empty()) return;
   std::map<std::uint16_t, std::vector<PortIndex>> others;
   for (const PortIndex at : end_ports_in_use(input.subnet)) {
-    const Lid told = input.subnet.port(at).info().master_sm_lid;
-    const bool is_known = std::ranges::any_of(masters, [&](const Manager* of) { return has_lid(input.subnet, of->port, told); });
-    if (!is_known) others[told.value].push_back(at);
+    const Lid sm_lid = input.subnet.port(at).info().master_sm_lid;
+    const bool is_known = std::ranges::any_of(masters, [&](const Manager* of) { return has_lid(input.subnet, of->port, sm_lid); });
+    if (!is_known) others[sm_lid.value].push_back(at);
   }
   for (const auto& [lid, ports] : others) {
     Finding& finding =
@@ -183,20 +183,20 @@ std::span<const Check> manager_checks() {
   using enum Source;
   static constexpr Check checks[] = {
       {"sm-none", error, needs(managers), "No subnet manager is active: new ports stay in Initialize, and routes are not repaired.",
-       "Start a subnet manager (opensm, or that of a switch).", find_no_manager},
+       "Start a subnet manager (opensm, or the one of a managed switch).", find_no_manager},
       {"sm-silent", error, needs(managers),
        "The subnet manager does not answer: new ports stay in Initialize, and routes are not repaired.",
        "Look at its process and its host (stopped, out of memory, its log); restart that one, not another one.", find_silent_managers},
       {"sa-silent", error, needs(managers), "The subnet administrator does not answer: hosts get no paths and join no groups.",
        "Look at the load and the log of the subnet manager that it is a part of; restart that one if it stays so.", find_silent_sa},
       {"sm-many-masters", error, needs(managers), "Several subnet managers are master: they undo each other's work.",
-       "Stop all but one; compare their SM_Keys and their configuration, then let it sweep anew.", find_many_masters},
+       "Stop all but one; compare their SM_Keys and their configuration, then have it sweep again.", find_many_masters},
       {"sm-no-standby", info, needs(managers), "There is no subnet manager that would take the place of the master.",
        "Start one on another node, with a lower priority.", find_no_standby},
       {"sm-not-best", warning, needs(managers), "A subnet manager on standby should be master: no handover, or no trust between the two.",
        "Compare the SM_Keys of both, and look at their logs.", find_better_standbys},
-      {"sm-lid-differs", error, needs(managers), "These ports know another LID for their subnet manager's: its SA does not answer them.",
-       "Let the subnet manager sweep anew, and look for another one that set these ports.", find_other_sm_lids},
+      {"sm-lid-differs", error, needs(managers), "These ports have a wrong SM LID: the SA does not get their requests.",
+       "Have the subnet manager sweep again, and look for another one that set these ports.", find_other_sm_lids},
       {"sm-stuck", warning, needs(managers, activity), "The subnet manager does nothing: it neither sweeps nor polls.",
        "Look at its process and its log; restart it.", find_stuck_managers},
   };

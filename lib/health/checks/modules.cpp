@@ -77,7 +77,7 @@ void find_hot_modules(const Input& input, Findings& findings) {
 void find_weak_light(const Input& input, Findings& findings) {
   input.each_phy_row([&](PortIndex at, const PortRow& row) {
     const PortIndex peer = input.subnet.port(at).peer;
-    if (peer == subnet::none) return;  // without a link nobody need send light
+    if (peer == subnet::none) return;  // without a link the other end need not send light
     const auto add = [&](std::string_view field, std::string_view what, const phy::Excess& alarm) {
       Finding& finding = findings.emplace_back(on_cable(input.subnet, at));
       finding.evidence.push_back(beyond_limit(field, alarm.value, alarm.limit));
@@ -128,16 +128,16 @@ std::span<const Check> module_checks() {
   using enum Level;
   using enum Source;
   static constexpr Check checks[] = {
-      {"module-temperature", error, needs(phy), "The module is as hot as its own alarm threshold: its laser ages, and it may shut down.",
-       "Look at the airflow and at the cages beside it; if only this module is hot, change it.", find_hot_modules},
+      {"module-temperature", error, needs(phy), "The module has reached its own alarm temperature: its laser ages, and it may shut down.",
+       "Look at the airflow and at the cages beside it; if only this module is hot, replace it.", find_hot_modules},
       {"module-power", warning, needs(phy), "The module receives or sends too little light, or too much.",
-       "Clean the connectors at both ends, look for a bent fibre; then change the module that sends.", find_weak_light},
-      {"module-unsupported", error, needs(phy), "The device does not take this cable or module.",
-       "Replace it by one that the device supports, or update the firmware of the device.", find_unsupported_modules},
-      {"port-down", warning, needs(phy), "A module is in the cage, and no link comes up.",
+       "Clean the connectors at both ends, look for a bent fibre; then replace the sending module.", find_weak_light},
+      {"module-unsupported", error, needs(phy), "The device does not support this cable or module.",
+       "Replace it with one that the device supports, or update the firmware of the device.", find_unsupported_modules},
+      {"port-down", warning, needs(phy), "A module is plugged in, but no link comes up.",
        "Nothing if the other end is switched off or not cabled on purpose; else look at the other end of the cable.", find_down_ports},
       {"module-mixed", info, needs(phy), "Modules that should be alike differ.",
-       "Nothing if it is meant; else update the firmware of modules, and use modules of one vendor at both ends.", find_mixed_modules},
+       "Nothing if this is intended; else update the firmware of modules, and use modules of one vendor at both ends.", find_mixed_modules},
   };
   return checks;
 }

@@ -36,8 +36,8 @@ subnet::PortIndex silent_beyond(const subnet::Subnet& subnet, const subnet::Fail
   return subnet.port_of(failure.node, static_cast<unsigned>(failure.port));
 }
 
-/// What the baseline has behind several silent ports is one node, or one part of the fabric, and one finding. Adds these ports to `told`.
-void find_silent_regions(const Input& input, std::set<subnet::PortIndex>& told, Findings& findings) {
+/// What the baseline has behind several silent ports is one node, or a part of the fabric, and one finding. Adds these to `reported`.
+void find_silent_regions(const Input& input, std::set<subnet::PortIndex>& reported, Findings& findings) {
   if (input.baseline == nullptr) return;
   std::set<subnet::PortIndex> silent;
   for (const subnet::Failure& failure : input.failures) silent.insert(silent_beyond(input.subnet, failure));
@@ -51,25 +51,25 @@ void find_silent_regions(const Input& input, std::set<subnet::PortIndex>& told, 
       finding.ends.push_back(cable.near);
       finding.ends.push_back({input.baseline->subnet.port(cable.far).node, cable.far, true});
       finding.lost.push_back(cable.near);
-      told.insert(cable.near.port);
+      reported.insert(cable.near.port);
     }
-    finding.detail = fmt::format("All {} links are up, and nobody answers at their other ends. In the baseline this is {}.", cables.size(),
+    finding.detail = fmt::format("All {} links are up, but their other ends do not answer. In the baseline this is {}.", cables.size(),
                                  contents_of(input.baseline->subnet, region));
   }
 }
 
 void find_silent_nodes(const Input& input, Findings& findings) {
-  std::set<subnet::PortIndex> told;
-  find_silent_regions(input, told, findings);
+  std::set<subnet::PortIndex> reported;
+  find_silent_regions(input, reported, findings);
   for (const subnet::Failure& failure : input.failures) {
-    if (told.contains(silent_beyond(input.subnet, failure))) continue;
+    if (reported.contains(silent_beyond(input.subnet, failure))) continue;
     if (failure.node != subnet::none && fell_silent(failure)) {
-      findings.emplace_back(on_node(failure.node)).detail = "It answered when the sweep began, and then no more.";
+      findings.emplace_back(on_node(failure.node)).detail = "It answered when the sweep began, and then stopped answering.";
     } else if (const subnet::PortIndex port = silent_beyond(input.subnet, failure); port != subnet::none) {
       Finding& finding = findings.emplace_back(on_cable(input.subnet, port));
       if (finding.ends.size() == 1) finding.ends.emplace_back();
       finding.lost.push_back(finding.ends.front());
-      finding.detail = "The link is up, and nobody answers at its other end.";
+      finding.detail = "The link is up, but its other end does not answer.";
     }
   }
 }
@@ -107,12 +107,12 @@ std::span<const Check> node_checks() {
        error,
        {},
        "A node that does not answer cannot be managed, and drops out of the fabric at the next sweep of the subnet manager.",
-       "Look at the node: power, firmware, a driver that hangs. If it is well, look at the cable.",
+       "Look at the node: power, firmware, a driver that hangs. If it is fine, look at the cable.",
        find_silent_nodes},
       {"node-partial",
        warning,
        {},
-       "A node that leaves requests without an answer is overloaded, or its firmware is at fault.",
+       "A node that does not answer all requests is overloaded, or its firmware is at fault.",
        "Query this node only (ibtool smpquery, ibtool perfquery); if requests still fail, restart it or update its firmware.",
        find_partial_nodes},
   };

@@ -46,7 +46,7 @@ std::span<const Check> own_port_checks() {
       {"own-port",
        error,
        {},
-       "Nothing passes the port on which this host stands: nothing is known of the rest of the fabric, and nothing else was looked at.",
+       "This host's own port is Down: nothing is known of the rest of the fabric, and nothing else was checked.",
        "Look at the cable at both ends, and at the switch port; if the port was disabled, enable it (ibtool ibportstate -D 0 PORT enable).",
        find_own_port},
   };

@@ -71,7 +71,7 @@ void find_partitions_without_full_member(const Input& input, Findings& findings)
   for (const auto& [base, of] : partitions) {
     if (of.has_full) continue;
     findings.emplace_back(on_ports(input.subnet, of.limited, Finding::Subject::group)).detail =
-        fmt::format("Partition {:#06x} has limited members alone.", base);
+        fmt::format("Partition {:#06x} has limited members only.", base);
   }
 }
 
@@ -104,14 +104,14 @@ std::span<const Check> partition_checks() {
   using enum Level;
   using enum Source;
   static constexpr Check checks[] = {
-      {"pkey-mismatch", error, needs(pkeys), "The switch port keeps out partitions of which the host is a member: packets are discarded.",
-       "Let the subnet manager sweep anew, and look at its partition configuration.", find_pkey_mismatches},
+      {"pkey-mismatch", error, needs(pkeys), "The switch port filters partitions of which the host is a member: packets are discarded.",
+       "Have the subnet manager sweep again, and look at its partition configuration.", find_pkey_mismatches},
       {"pkey-no-full-member", warning, needs(pkeys),
        "Limited members cannot communicate with each other: this partition carries no traffic.",
-       "Make those full members that the others are to reach, in the partition configuration of the subnet manager.",
+       "Give full membership to the ports that the others need to reach, in the partition configuration of the subnet manager.",
        find_partitions_without_full_member},
       {"multicast-rate", error, needs(groups),
-       "The rate of the group exceeds that of some members' links: these cannot join it, or lose packets.",
+       "The rate of the group exceeds the rate of some members' links: these cannot join it, or lose packets.",
        "Lower the rate of the group in the partition configuration of the subnet manager, or repair the slow links.", find_fast_groups},
   };
   return checks;

@@ -54,7 +54,7 @@ void find_ratios(const Input& input, Findings& findings, const RatioKind& kind) 
       Evidence& evidence = finding.evidence.emplace_back(beyond_limit(kind.field, *ratio, limit));
       evidence.seconds = *seconds;
       evidence.provable_ratio = provable_ratio(bits);
-      finding.detail = fmt::format("The counters were cleared {} before; the limit is that of {}.", duration_text(*seconds), limits->of);
+      finding.detail = fmt::format("The counters were cleared {} before; the limit is for {}.", duration_text(*seconds), limits->of);
       const double needed = phy::seconds_to_prove(limit, rate.data_mbps() * 1e6);
       if (*seconds < needed) {
         finding.confidence = std::min(finding.confidence, Confidence::likely);
@@ -81,19 +81,19 @@ std::span<const Check> physical_checks() {
   using enum Level;
   using enum Source;
   static constexpr Check checks[] = {
-      {"ber-effective", error, needs(phy), "After error correction, bits break on this link more often than links of its kind may have it.",
-       "Clean the connectors and plug them in; if it goes on, change the cable, then the transceiver or the port.",
+      {"ber-effective", error, needs(phy), "The bit error ratio after FEC is above the limit for links of this kind.",
+       "Clean and reseat the connectors; if the errors continue, replace the cable, then the transceiver or the port.",
        [](const Input& input, Findings& findings) {
          find_ratios(input, findings, {"effective_ber", phy::effective_ber, &phy::LinkLimits::effective});
        }},
-      {"ber-symbol", error, needs(phy),
-       "After error correction and retransmission, symbols break more often than links of its kind may have it.",
-       "Clean the connectors and plug them in; if it goes on, change the cable, then the transceiver or the port.",
+      find_effective_ratios},
+       {"ber-symbol", error, needs(phy), "The symbol error ratio after FEC and retransmission is above the limit for links of this kind.",
+       "Clean and reseat the connectors; if the errors continue, replace the cable, then the transceiver or the port.",
        [](const Input& input, Findings& findings) {
          find_ratios(input, findings, {"symbol_ber", phy::symbol_ber, &phy::LinkLimits::symbol});
        }},
       {"lane-weak", warning, needs(phy), "One lane has many more errors than its siblings: a dirty fibre, a bad contact, or a dying laser.",
-       "Clean the connectors and plug them in; if the lane stays weak, change the cable, then the transceiver.", find_weak_lanes},
+       "Clean and reseat the connectors; if the lane stays weak, replace the cable, then the transceiver.", find_weak_lanes},
   };
   return checks;
 }

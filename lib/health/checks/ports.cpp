@@ -22,7 +22,7 @@ using subnet::PortIndex;
 bool is_without_manager(const Input& input) {
   const auto is_master = [](const Manager& manager) { return manager.info.sm_state == smp::SMState::master; };
   const auto is_active = [](const subnet::Port& port) { return port.number != 0 && subnet::is_link_active(port); };
-  const bool has_no_master = input.has_asked_managers && input.silent_managers == 0 && std::ranges::none_of(input.managers, is_master);
+  const bool has_no_master = input.has_read_managers && input.silent_managers == 0 && std::ranges::none_of(input.managers, is_master);
   return has_no_master || std::ranges::none_of(input.subnet.ports(), is_active);
 }
 
@@ -39,7 +39,7 @@ void group(const Input& input, Findings& findings, std::size_t first) {
   std::ranges::sort(all.ends, {}, [&input](const Place& end) {
     return std::pair(input.subnet.node(end.node).guid(), input.subnet.port(end.port).number);
   });
-  all.detail = "No subnet manager is at work, or none comes to them.";
+  all.detail = "No subnet manager is active, or none reaches them.";
   findings.resize(first);
   findings.push_back(std::move(all));
 }
@@ -114,32 +114,32 @@ std::span<const Check> port_checks() {
       {"port-init",
        error,
        {},
-       "The link is up and no subnet manager has set it up: no packets pass but those of management.",
-       "See whether a subnet manager runs (ibtool sminfo), and in its log why it leaves this port: P_Key, LID, GUID that is there twice.",
+       "The link is up, but no subnet manager has configured it: only management packets pass.",
+       "Check whether a subnet manager runs (ibtool sminfo), and look in its log why it skips this port: P_Key, LID, duplicate GUID.",
        find_initialize},
       {"port-armed",
        error,
        {},
        "The subnet manager stopped half-way, or the other end is not ready.",
-       "Let the subnet manager sweep anew; if it stays so, restart the port (ibtool ibportstate reset).",
+       "Have the subnet manager sweep again; if the port stays Armed, reset it (ibtool ibportstate reset).",
        [](const Input& input, Findings& findings) { find_state(input, findings, smp::PortState::armed); }},
       {"lid-zero",
        error,
        {},
        "The port is Active and has no LID: nothing can be sent to it.",
-       "Let the subnet manager sweep anew, and look at its log.",
+       "Have the subnet manager sweep again, and look at its log.",
        find_zero_lids},
       {"lid-duplicate",
        error,
        {},
        "Several ports have the same LID: packets for one of them reach another.",
-       "See whether two subnet managers are masters (ibtool sminfo); then let one sweep anew.",
+       "Check whether two subnet managers are master (ibtool sminfo); then have one sweep again.",
        find_duplicate_lids},
       {"lmc-mismatch",
        warning,
        {},
-       "The port has another number of LIDs than most: paths to it are fewer, or more, than the manager plans.",
-       "Look at the lmc of the subnet manager's configuration, and let it sweep anew.",
+       "The port has another LMC than most: it has fewer, or more, LIDs and paths than the subnet manager plans.",
+       "Look at the lmc of the subnet manager's configuration, and have it sweep again.",
        find_other_lmcs},
   };
   return checks;

@@ -95,7 +95,7 @@ Finding finding_of(const Input& input, const Region& region) {
   } else {
     finding.subject = Finding::Subject::place;
     finding.ends.push_back({region.nodes.front(), subnet::none, true});
-    finding.detail = fmt::format("No cable that led there is seen down. Gone are {}.", contents);
+    finding.detail = fmt::format("No cable that led there is seen as down. Missing: {}.", contents);
   }
   return finding;
 }
@@ -226,17 +226,17 @@ std::span<const Check> cable_change_checks() {
   using enum Level;
   using enum Source;
   static constexpr Check checks[] = {
-      {"link-gone", error, needs(baseline), "Both nodes are there, and the cable between them is not, or no link comes up over it.",
-       "See whether it is plugged in at both ends; if it is, change it.", find_gone_links},
-      {"link-new", info, needs(baseline), "The baseline does not have this cable.", "Nothing if it is meant; then take a new baseline.",
+      {"link-gone", error, needs(baseline), "Both nodes are there, but the cable between them is gone, or its link does not come up.",
+       "Check that it is plugged in at both ends; if it is, replace it.", find_gone_links},
+      {"link-new", info, needs(baseline), "The baseline does not have this cable.", "Nothing if this is intended; then take a new baseline.",
        [](const Input& input, Findings& findings) {
          for (const PortIndex at : input.baseline->changes.links_new) findings.push_back(on_cable(input.subnet, at));
        }},
-      {"link-moved", error, needs(baseline), "The cable leads to another port than before: tables and plans that go by ports are wrong.",
+      {"link-moved", error, needs(baseline), "The cable leads to another port than before: tables and plans that name ports are out of date.",
        "Plug it in where it was, or take a new baseline if it was moved on purpose.", find_moved_links},
-      {"link-slower", error, needs(baseline), "The link has run faster.",
-       "Pull the cable, clean it and plug it in; if it stays slow, see whether somebody has changed what is enabled.", find_slower_links},
-      {"region-gone", error, needs(baseline), "A part of the fabric is cut off: nothing that is behind these cables is seen any more.",
+      {"link-slower", error, needs(baseline), "The link was faster before.",
+       "Unplug the cable, clean it and plug it in again; if the link stays slow, check the enabled widths and speeds.", find_slower_links},
+      {"region-gone", error, needs(baseline), "A part of the fabric is cut off: nothing behind these cables can be reached any more.",
        "Look at both ends of the cables, and at power where they lead to; take a new baseline if the part was removed on purpose.",
        find_gone_regions},
       {"node-gone", error, needs(baseline), "The node is not in the fabric any more.",

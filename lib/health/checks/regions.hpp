@@ -25,7 +25,7 @@ struct FormerCable {
   Place near;
   subnet::PortIndex far{};
 };
-/// The cables on a region's boundary whose near ends are up and have nobody in the model at the other end: the region may be there, and be
+/// The cables on a region's boundary whose near ends are up and have no node in the model at the other end: the region may be there, and be
 /// silent.
 std::vector<FormerCable> silent_cables(const Input& input, const Region& region);
 /// What a region had, for people: "1 switch and 2 adapters: 'leaf1', …", or the one node's name and GUID.

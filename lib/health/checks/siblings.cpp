@@ -241,18 +241,18 @@ std::set<std::pair<NodeIndex, NodeIndex>> lost_links(const std::vector<Family>& 
 void find_other_siblings(const Input& input, Findings& findings) {
   const Siblings siblings = siblings_of(input);
   const std::vector<Family> families = families_of(siblings);
-  std::set<NodeIndex> told;
+  std::set<NodeIndex> reported;
   const auto by_guid = [&input](NodeIndex at) { return input.subnet.node(at).guid(); };
   for (auto [a, b] : lost_links(families)) {
     if (by_guid(b) < by_guid(a)) std::swap(a, b);
     Finding& finding = findings.emplace_back(on_nodes(std::array{a, b}));
     finding.symptom = Finding::Symptom::lost_link;
     finding.detail = "There are fewer links between these two than between their siblings.";
-    told.insert({a, b});
+    reported.insert({a, b});
   }
   for (const Family& family : families) {
     for (const Unit* unit : family.members()) {
-      if (family.lacks_links(*unit) && told.contains(unit->nodes.front())) continue;
+      if (family.lacks_links(*unit) && reported.contains(unit->nodes.front())) continue;
       Difference difference = family.difference(*unit);
       if (difference.text.empty()) continue;
       Finding& finding = findings.emplace_back(on_nodes(unit->nodes));
@@ -271,7 +271,7 @@ std::span<const Check> sibling_checks() {
        warning,
        {},
        "What most siblings have is missing or different here: a cable that is gone, or the wrong adapter.",
-       "Compare it with a sibling, and look for a cable that is not plugged in; nothing if it is meant.",
+       "Compare it with a sibling, and look for a cable that is not plugged in; nothing if this is intended.",
        find_other_siblings},
   };
   return checks;

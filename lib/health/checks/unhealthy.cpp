@@ -19,7 +19,7 @@ namespace {
 using phy::PortRow;
 using subnet::PortIndex;
 
-/// A port that somebody took out of use, or that is about to be.
+/// A port that was taken out of use, or that is about to be.
 void find_reasons(const Input& input, Findings& findings, bool (*is_meant)(mlx::UnhealthyReason reason)) {
   for (const auto& [at, reason] : input.unhealthy) {
     if (!is_meant(reason)) continue;
@@ -108,7 +108,7 @@ std::span<const Check> unhealthy_checks() {
   using enum Source;
   static constexpr Check checks[] = {
       {"port-unhealthy", error, needs(unhealthy), "The device or the subnet manager took the port out of use, or is about to.",
-       "See what else is said of this link; after the repair let the subnet manager take the port back (opensm's list of unhealthy ports).",
+       "See the other findings about this link; after the repair have the subnet manager take the port back (opensm's unhealthy ports).",
        find_unhealthy_ports},
       {"plane-asymmetric", error, needs(planes), "The planes of the port do not have the same state, or are cabled to other planes.",
        "Look at the cables of all planes of the port, and at the other ends of these.", find_asymmetric_planes},

@@ -9,7 +9,7 @@ namespace ib::health {
 double chance_of(std::uint64_t count, double mean) {
   if (count == 0) return 1;
   if (mean <= 0) return 0;
-  // The sum of the terms from `count` on. They shrink from there, as `count` is beyond the mean; else it is no rare event.
+  // The sum of the terms from `count` on. They shrink from there, as `count` is beyond the mean; else it is not a rare event.
   if (static_cast<double>(count) <= mean) return 1;
   const auto first = static_cast<double>(count);
   double term = std::exp(first * std::log(mean) - mean - std::lgamma(first + 1)), sum = 0;

@@ -84,7 +84,7 @@ class Channel {
   /// length whose RMPP header says Active and cuts it into segments, and received() reports whole MADs. If false, each segment
   /// and ACK is a MAD of its own, and the user of the channel must make and interpret it. No channel of this library does RMPP:
   /// the kernel's, below umad, loses an answer that takes longer than one try. It stays because tests/kernel has the kernel's
-  /// RMPP at the other end of ours as the one partner that nobody of this project wrote, client and server, and because the
+  /// RMPP at the other end of ours as the one partner that was not written by this project, client and server, and because the
   /// fabrics of tests/unit answer with whole tables.
   virtual bool does_rmpp(std::uint8_t /*mgmt_class*/) const { return false; }
   /// The greatest number of requests that may be in flight, whatever limit the user sets.

@@ -35,7 +35,7 @@ class SplitChannel final : public Channel {
     try {
       umad();
     } catch (const Error& error) {
-      throw Error(fmt::format("{} can not serve: requests come to its QP1, which umad alone reaches. {}", end_port().name(), error.what()));
+      throw Error(fmt::format("{} cannot serve: requests come to its QP1, which only umad reaches. {}", end_port().name(), error.what()));
     }
     umad_->serve(service);
     served_.set(service.mgmt_class);

@@ -70,7 +70,7 @@ class VerbsChannel final : public Channel, private verbs::DatagramEvents {
     } catch (const SysError& error) {
       if (error.code() != EPERM) throw;
       throw Error(
-          fmt::format("{} can not send GMPs by verbs: the kernel grants the Q_Key of QP1 only to programs with CAP_NET_RAW, such as "
+          fmt::format("{} cannot send GMPs by verbs: the kernel grants the Q_Key of QP1 only to programs with CAP_NET_RAW, such as "
                       "those of root",
                       gsi_.name()));
     }

@@ -59,7 +59,7 @@ struct Rpc::Sent final : async::Timer, ListHook<Rpc::Sent> {
 };
 
 /// One request from its start to its end: queued, in flight, or waiting for its next try. Awaitable.
-class Rpc::Call final : public async::Timer, public ListHook<Queued>, public ListHook<Live>, public Responder::Asker {
+class Rpc::Call final : public async::Timer, public ListHook<Queued>, public ListHook<Live>, public Responder::Requester {
  public:
   Call(Rpc& engine, const Request& request);
   Call(const Call&) = delete;

@@ -47,7 +47,7 @@ void Rpc::pump(bool smp) {
 /// Whether a try of `call` may be sent now. If the node has too many requests or is suspected, returns false; the call then
 /// waits for the node.
 bool Rpc::may_send(Call& call) {
-  if (call.responder != nullptr && !call.responder->may_ask(call)) return false;
+  if (call.responder != nullptr && !call.responder->may_try(call)) return false;
   if (!call.smp) return true;
   Node& node = nodes_[call.node_key];
   if (node.in_flight < limits_.smps_per_node) return true;

@@ -22,7 +22,7 @@ namespace ib::mad {
 class Responder {
  public:
   /// A request that has not ended. The engine that sends the request implements it.
-  class Asker : public ListHook<Responder> {
+  class Requester : public ListHook<Responder> {
    public:
     /// The request was held and may go on.
     virtual void resume() = 0;
@@ -30,7 +30,7 @@ class Responder {
     virtual void give_up() = 0;
 
    protected:
-    ~Asker() = default;
+    ~Requester() = default;
   };
 
   Responder() = default;
@@ -45,11 +45,11 @@ class Responder {
   void suspect() { wary_ = true; }
 
   // The functions below are for the engine.
-  void join(Asker& asker) { asking_.push_back(asker); }
-  /// `asker` has ended. If it was the one request that went on during a suspicion, a held request takes its place.
-  void leave(Asker& asker);
-  /// Whether a try of `asker` may be sent. If not, `asker` is held.
-  bool may_ask(Asker& asker);
+  void join(Requester& requester) { running_.push_back(requester); }
+  /// `requester` has ended. If it was the one request that went on during a suspicion, a held request takes its place.
+  void leave(Requester& requester);
+  /// Whether a try of `requester` may be sent. If not, `requester` is held.
+  bool may_try(Requester& requester);
   bool is_suspected() const { return alone_ != nullptr; }
   /// An answer came for the try `number`.
   void answered(std::uint64_t number);
@@ -57,18 +57,18 @@ class Responder {
   void measure(async::Duration took) { rtt_ = rtt_ == async::Duration::zero() ? took : rtt_ + (took - rtt_) / 4; }
   /// The smoothed time that the node takes to answer; zero before its first answer.
   async::Duration rtt() const { return rtt_; }
-  /// The try `number` of `asker` was lost. Returns true if `asker` is now held. With `optional`, a missing answer proves
+  /// The try `number` of `requester` was lost. Returns true if `requester` is now held. With `optional`, a missing answer proves
   /// nothing and raises no suspicion.
-  bool lost(Asker& asker, std::uint64_t number, bool optional);
-  /// `asker`, which is not optional, has no tries left. The node becomes silent if no try after the first one of `asker` was
+  bool lost(Requester& requester, std::uint64_t number, bool optional);
+  /// `requester`, which is not optional, has no tries left. The node becomes silent if no try after the first one of `requester` was
   /// answered, or if no try after its last one was answered and other requests are held. All other requests then end.
-  void ran_out(Asker& asker, std::uint64_t first_try, std::uint64_t last_try);
+  void ran_out(Requester& requester, std::uint64_t first_try, std::uint64_t last_try);
 
  private:
-  void hold(Asker& asker);
+  void hold(Requester& requester);
 
-  List<Asker, Responder> asking_, held_;
-  Asker* alone_{};                 // the request that goes on while the node is suspected
+  List<Requester, Responder> running_, held_;
+  Requester* alone_{};             // the request that goes on while the node is suspected
   std::uint64_t last_answered_{};  // the highest number of an answered try
   async::Duration rtt_{};
   bool wary_{}, silent_{};

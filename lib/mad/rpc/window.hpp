@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The number of requests that may be in flight at once. VL15 has no flow control, so a burst of SMPs that exceeds the buffers
-// of the SMAs on the path is lost. Nobody announces the size of these buffers, so the window finds it. The window grows with
+// of the SMAs on the path is lost. Nothing announces the size of these buffers, so the window finds it. The window grows with
 // every answer: by one request up to the size at the last loss, more slowly beyond. It halves on a loss, at most once for the
 // requests of one window.
 #pragma once

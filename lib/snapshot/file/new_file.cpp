@@ -33,7 +33,7 @@ void check_replaceable(const std::string& file) {
   throw UsageError(fmt::format("{} exists and is not a snapshot: it is not replaced", in_quotes(file)));
 }
 
-/// Makes a directory that nobody else can look into, whatever the umask is. Returns 0, or the errno.
+/// Makes a directory that no other user can look into, whatever the umask is. Returns 0, or the errno.
 int make_private_directory(const std::string& directory) {
   const mode_t before = ::umask(~private_directory & 0777U);
   const int error = ::mkdir(directory.c_str(), private_directory) == 0 ? 0 : errno;
@@ -116,7 +116,7 @@ bool NewFile::open_file() {
 /// False: there are no locks here.
 bool NewFile::lock() {
   if (::flock(fd_.get(), LOCK_EX | LOCK_NB) == 0) return true;
-  if (is_locked_elsewhere(errno)) throw BeingWritten(fmt::format("{} is just being written by another process", in_quotes(file_)));
+  if (is_locked_elsewhere(errno)) throw BeingWritten(fmt::format("{} is being written by another process", in_quotes(file_)));
   return false;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // A file that gets its name only when it is whole. It is written in the directory FILE.new. Only the owner has access to this directory, so
-// that nobody else can put a file into it, and one process at a time may use it. A process that ends early, also by a signal, removes both.
-// A process that is killed (SIGKILL) leaves at most this directory behind, and the next process uses it again.
+// that no other user can put a file into it, and one process at a time may use it. A process that ends early, also by a signal, removes
+// both. A process that is killed (SIGKILL) leaves at most this directory behind, and the next process uses it again.
 #pragma once
 
 #include <optional>

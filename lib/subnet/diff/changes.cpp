@@ -22,7 +22,7 @@ constexpr std::array<std::string_view, 4> end_port_fields{"capability_mask", "ca
 constexpr std::array<std::string_view, 1> link_fields{"neighbor_mtu"};
 
 /// The bits of CapabilityMask that say that a manager or an agent runs at the port (IBA 14.2.5.6). Programs of a host set and clear them
-/// when they start and end. In Linux these are IsSM (ib_umad, while somebody has an issm device open), IsCommunicationManagementSupported
+/// when they start and end. In Linux these are IsSM (ib_umad, while an issm device is open), IsCommunicationManagementSupported
 /// (ib_cm) and IsDeviceManagementSupported (ib_srpt), by ib_modify_port(). Drivers let programs change IsSNMPTunnelingSupported and
 /// IsVendorClassSupported too (ehca), and the access layer of Windows IsSMdisabled. No program is known to set another bit.
 constexpr std::uint32_t bits_of_programs =

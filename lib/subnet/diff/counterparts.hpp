@@ -29,7 +29,7 @@ class Counterparts {
   NodeIndex node_then(NodeIndex current) const { return at(nodes_then_, current); }
   PortIndex port_then(PortIndex current) const { return at(ports_then_, current); }
 
-  /// The same pairs with the roles of the models exchanged.
+  /// These pairs with the roles of the models exchanged.
   Counterparts reversed() const;
 
  private:

@@ -69,7 +69,7 @@ void sort(Failures& failures, const Subnet& subnet) {
 }
 
 Failure::Kind kind_of(const mad::MadError& error) {
-  if (mad::tries_in_vain(error)) return Failure::Kind::no_answer;
+  if (mad::is_timeout(error)) return Failure::Kind::no_answer;
   if (dynamic_cast<const FalseAnswer*>(&error) != nullptr) return Failure::Kind::false_answer;
   if (sa::is_no_records(error)) return Failure::Kind::no_record;
   return dynamic_cast<const mad::NotRead*>(&error) != nullptr ? Failure::Kind::not_read : Failure::Kind::refused;

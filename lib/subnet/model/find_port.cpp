@@ -15,7 +15,7 @@ namespace ib::subnet {
 namespace {
 
 FoundPort not_found(const SweptSubnet& swept, std::string what) {
-  if (!swept.failures.empty()) what += " The subnet is not wholly known: parts of it did not answer.";
+  if (!swept.failures.empty()) what += " The subnet is not completely known: parts of it did not answer.";
   return {none, std::move(what)};
 }
 
@@ -48,7 +48,7 @@ FoundPort by_lid(const SweptSubnet& swept, Lid lid) {
   const Subnet& subnet = swept.subnet;
   const PortIndex port = subnet.find_lid(lid);
   if (port != none) return {port, {}};
-  if (!lid.is_unicast()) return {none, fmt::format("LID {} is no port's: it is not a unicast LID.", lid.value)};
+  if (!lid.is_unicast()) return {none, fmt::format("LID {} is not a unicast LID: no port has it.", lid.value)};
   return not_found(swept, fmt::format("No port has the LID {}.", lid.value));
 }
 
@@ -135,8 +135,8 @@ std::string several_text(const Subnet& subnet, Guid guid) {
     const Node& of = subnet.node(subnet.port(claim).node);
     names += fmt::format("{}{} (LID {})", names.empty() ? "" : ", ", in_quotes(of.description()), subnet.lid(claim).value);
   }
-  return fmt::format("Several nodes claim the GUID {}, {}{}: name the one that is meant by its LID or a directed route.", to_text(guid),
-                     names, claims.size() > most ? ", …" : "");
+  return fmt::format("Several nodes claim the GUID {}, {}{}: give a LID or a directed route instead.", to_text(guid), names,
+                     claims.size() > most ? ", …" : "");
 }
 
 FoundPort find_port(const SweptSubnet& swept, const path::Path& target) {

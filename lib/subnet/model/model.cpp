@@ -32,11 +32,11 @@ smp::SwitchInfo Node::switch_info() const { return smp::SwitchInfo::unpack(switc
 
 std::string false_claim(const smp::NodeInfo& info) {
   const auto type = static_cast<unsigned>(info.node_type);
-  if (type < 1 || type > 3) return "It says that it is of type " + std::to_string(type) + ".";
+  if (type < 1 || type > 3) return "It claims to be of type " + std::to_string(type) + ".";
   if (info.local_port_num > info.num_ports) {
-    return "It says that this is its port " + std::to_string(info.local_port_num) + " of " + std::to_string(info.num_ports) + ".";
+    return "It claims that this is its port " + std::to_string(info.local_port_num) + " of " + std::to_string(info.num_ports) + ".";
   }
-  return info.num_ports > last_switch_port ? "It says that it has " + std::to_string(info.num_ports) + " ports." : "";
+  return info.num_ports > last_switch_port ? "It claims to have " + std::to_string(info.num_ports) + " ports." : "";
 }
 
 PortIndex Subnet::port_of(NodeIndex node, unsigned number) const {

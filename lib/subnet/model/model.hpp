@@ -115,7 +115,7 @@ class Subnet {
   /// The PortGUID of the end port of `port` (IBA 14.2.5.3): of a switch the one in its NodeInfo, of another node's port the one in the
   /// NodeInfo that came through this very port. Zero if none came: each port of a CA or router has its own GUID, so none stands in for it.
   Guid end_port_guid(PortIndex port) const;
-  /// A name of a port rather than its GUID, never zero where a NodeInfo tells one: the PortGUID of the NodeInfo that came through this
+  /// A name of a port rather than its GUID, never zero where a NodeInfo has one: the PortGUID of the NodeInfo that came through this
   /// port, else the PortGUID of its node's NodeInfo. That is the GUID of another port where nothing came through this port of a CA or
   /// router: infiniband-diags prints it so.
   Guid port_guid(PortIndex port) const;

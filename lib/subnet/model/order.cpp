@@ -266,7 +266,7 @@ LegacySweep legacy_sweep(const Subnet& subnet, const LegacyScan& scan) {
   return LegacyQueue(subnet, scan).run();
 }
 
-SweptSubnet learnt_part(const SweptSubnet& whole, const LegacySweep& sweep) {
+SweptSubnet restricted_to(const SweptSubnet& whole, const LegacySweep& sweep) {
   const Subnet& subnet = whole.subnet;
   SweptSubnet result;
   Subnet& part = result.subnet;

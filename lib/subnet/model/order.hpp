@@ -63,6 +63,6 @@ LegacySweep legacy_sweep(const Subnet& subnet, const LegacyScan& scan);
 std::vector<NodeIndex> legacy_order(const Subnet& subnet, const LegacySweep& sweep);
 
 /// The part of `whole` that `sweep` would have read. At the greatest distance of a limited sweep, ports stay unread and links unseen.
-SweptSubnet learnt_part(const SweptSubnet& whole, const LegacySweep& sweep);
+SweptSubnet restricted_to(const SweptSubnet& whole, const LegacySweep& sweep);
 
 }  // namespace ib::subnet

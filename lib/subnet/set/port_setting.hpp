@@ -41,7 +41,7 @@ struct PortSetting {
 const PortSetting* find_port_setting(std::string_view name);
 
 /// Why a PortInfo that a sweep has read is read once more (mad::Reason).
-inline constexpr std::string_view read_before_set = "values read anew before a Set";
+inline constexpr std::string_view read_before_set = "values read again before a Set";
 
 /// `read` with the value for "no change" in each field for which writing the old value may have an effect: states, link width
 /// and speeds.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The node that a Set is meant for. A path comes from a name, a GUID, the SA or an earlier sweep. Cables may have been moved and LIDs
-// assigned anew since then. The NodeInfo of the node that is at the end of the path now is therefore requested before the Set.
+// assigned again since then. The NodeInfo of the node that is at the end of the path now is therefore requested before the Set.
 #pragma once
 
 #include "async/task.hpp"
@@ -42,7 +42,7 @@ bool takes_smps(const path::Path& path);
 /// takes_smps(path).
 async::Task<mad::Result<smp::NodeInfo>> check_set_target(mad::Transactor& transactor, path::Path path);
 
-/// Means `node` by `path` from now on (IbPath::meant). If `path` names a node already, by a GUID that somebody gave, that stays: a name, a
+/// Means `node` by `path` from now on (IbPath::meant). If `path` names a node already, by a GUID that was given, that stays: a name, a
 /// port GUID or an alias says more than the NodeInfo of whoever has the LID at the moment.
 void mean_node(path::Path& path, const smp::NodeInfo& node);
 

@@ -58,8 +58,8 @@ async::Task<std::string> other_end(mad::Transactor& transactor, path::Path path,
 
 }  // namespace
 
-async::Task<mad::Result<bool>> is_way_in(mad::Transactor& transactor, path::Path path, smp::NodeInfo node, unsigned port,
-                                         smp::PortInfo info) {
+async::Task<mad::Result<bool>> carries_our_smps(mad::Transactor& transactor, path::Path path, smp::NodeInfo node, unsigned port,
+                                                smp::PortInfo info) {
   const unsigned in_port = local_port(node, info);
   if (node.node_type != smp::NodeType::switch_) co_return port == 0 || in_port == 0 || port == in_port;
   if (port == 0) co_return false;  // port 0 has no link
@@ -73,9 +73,9 @@ async::Task<mad::Result<bool>> is_way_in(mad::Transactor& transactor, path::Path
   co_return block->port_block[here.value % lids_per_block] == port;
 }
 
-async::Task<> check_way_in(mad::Transactor& transactor, path::Path path, smp::NodeInfo node, unsigned port, smp::PortInfo info,
-                           bool from_sa) {
-  mad::Result<bool> way_in = co_await is_way_in(transactor, path, node, port, info);
+async::Task<> check_carries_our_smps(mad::Transactor& transactor, path::Path path, smp::NodeInfo node, unsigned port, smp::PortInfo info,
+                                     bool from_sa) {
+  mad::Result<bool> way_in = co_await carries_our_smps(transactor, path, node, port, info);
   const bool cuts_off = std::move(way_in).take();
   if (!cuts_off) co_return;
   const unsigned number = port != 0 ? port : local_port(node, info);

@@ -19,13 +19,13 @@ namespace ib::subnet {
 ///    linear forwarding table. That entry is read from the switch.
 ///
 /// The error is that of the request for this entry.
-async::Task<mad::Result<bool>> is_way_in(mad::Transactor& transactor, path::Path path, smp::NodeInfo node, unsigned port,
-                                         smp::PortInfo info);
+async::Task<mad::Result<bool>> carries_our_smps(mad::Transactor& transactor, path::Path path, smp::NodeInfo node, unsigned port,
+                                                smp::PortInfo info);
 
-/// Throws UsageError if is_way_in(). The message names the port at the other end of the link, from which the link can be
+/// Throws UsageError if carries_our_smps(). The message names the port at the other end of the link, from which the link can be
 /// disabled and enabled again. For the link of this host, the message says that there is no such port. `from_sa` is as in
-/// find_peer(). Throws the MadError of is_way_in().
-async::Task<> check_way_in(mad::Transactor& transactor, path::Path path, smp::NodeInfo node, unsigned port, smp::PortInfo info,
-                           bool from_sa = false);
+/// find_peer(). Throws the MadError of carries_our_smps().
+async::Task<> check_carries_our_smps(mad::Transactor& transactor, path::Path path, smp::NodeInfo node, unsigned port, smp::PortInfo info,
+                                     bool from_sa = false);
 
 }  // namespace ib::subnet

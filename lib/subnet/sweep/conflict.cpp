@@ -11,7 +11,7 @@ namespace ib::subnet {
 namespace {
 
 constexpr unsigned max_twins = 8;  // limit of distinguished nodes with one GUID
-constexpr mad::Reason looked_into = "contradiction looked into";
+constexpr mad::Reason looked_into = "contradiction checked";
 
 }  // namespace
 
@@ -39,7 +39,7 @@ NodeIndex Sweep::plain_match(PortIndex from, const smp::NodeInfo& info) const {
 void Sweep::doubt(PortIndex from) {
   changed_ = true;
   if (doubts_left_ == 0) {
-    fail_beyond(Failure::Kind::duplicate_guid, from, "Too many nodes contradict each other; this one was not looked into.");
+    fail_beyond(Failure::Kind::duplicate_guid, from, "Too many nodes contradict each other; this one was not checked.");
     return;
   }
   --doubts_left_;
@@ -50,7 +50,7 @@ void Sweep::doubt(PortIndex from) {
 /// settle. Many doubts may lead to a switch that has gone, so they are examined in parallel.
 async::Task<> Sweep::look_into(PortIndex from) {
   if (!directed_beyond(from)) co_return;
-  Answer answer = co_await ask_beyond(from, looked_into);
+  Answer answer = co_await request_beyond(from, looked_into);
   if (!answer) {
     subnet_.unlink(from);
     fail(subnet_.port(from).node, subnet_.port(from).number, true, "NodeInfo", 0, answer);
@@ -111,7 +111,7 @@ async::Task<Sweep::Place> Sweep::place_of(NodeIndex candidate, PortIndex from, s
     if (place == from || (place == none && subnet_.node(candidate).twin == none)) co_return Place::here;
     if (place == none || !directed_beyond(place)) co_return Place::elsewhere;
     if (is_silent(subnet_.port(place).node)) co_return Place::moved_here;
-    Answer answer = co_await ask_beyond(place, looked_into);
+    Answer answer = co_await request_beyond(place, looked_into);
     if (!answer) co_return Place::moved_here;
     const smp::NodeInfo there = smp::NodeInfo::unpack(answer->payload());
     const bool is_there = there.node_guid == info.node_guid && there.local_port_num == info.local_port_num;
@@ -120,12 +120,12 @@ async::Task<Sweep::Place> Sweep::place_of(NodeIndex candidate, PortIndex from, s
   if (subnet_.port(to).peer == from && subnet_.node(candidate).via == from) co_return Place::here;
   if (!directed_beyond(to)) co_return Place::elsewhere;
   if (!is_silent(candidate)) {
-    Answer answer = co_await ask_beyond(to, looked_into);
+    Answer answer = co_await request_beyond(to, looked_into);
     if (answer) {
       const smp::NodeInfo there = smp::NodeInfo::unpack(answer->payload());
-      const Port& asker = subnet_.port(from);
-      const bool is_asker = there.node_guid == subnet_.node(asker.node).guid() && there.local_port_num == asker.number;
-      co_return is_asker ? Place::here : Place::elsewhere;
+      const Port& requester = subnet_.port(from);
+      const bool is_back = there.node_guid == subnet_.node(requester.node).guid() && there.local_port_num == requester.number;
+      co_return is_back ? Place::here : Place::elsewhere;
     }
   }
   const bool left = co_await has_left(candidate);

@@ -89,8 +89,8 @@ struct DiscoverOptions {
 /// of port 0 of each switch.
 struct DiscoverStats {
   std::uint64_t plan{};
-  std::uint64_t asked{};  ///< requests that were sent with the reason mad::asked: the plan, and `beyond`
-  /// Additional requests with the same reason (mad::asked). Requests with other reasons, and retries, are in the Transactor's
+  std::uint64_t requested{};  ///< requests that were sent with the reason mad::requested: the plan, and `beyond`
+  /// Additional requests with the same reason (mad::requested). Requests with other reasons, and retries, are in the Transactor's
   /// statistics.
   std::vector<std::pair<std::string_view, std::uint64_t>> beyond;
   void add(std::string_view reason, std::uint64_t count = 1);

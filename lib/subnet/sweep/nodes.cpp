@@ -17,13 +17,13 @@ void store(std::array<T, n>& to, Bytes from) {
 Sweep::Question Sweep::question_of(What what) {
   switch (what) {
     case What::description:
-      return {"NodeDescription", smp::NodeDescription::attribute_id, false, mad::asked};
+      return {"NodeDescription", smp::NodeDescription::attribute_id, false, mad::requested};
     case What::switch_info:
-      return {"SwitchInfo", smp::SwitchInfo::attribute_id, false, mad::asked};
+      return {"SwitchInfo", smp::SwitchInfo::attribute_id, false, mad::requested};
     case What::mlnx_port_info:
       return {"MlnxExtPortInfo", smp::MlnxExtPortInfo::attribute_id, true, "extended attributes"};
     default:
-      return {"PortInfo", smp::PortInfo::attribute_id, true, mad::asked};
+      return {"PortInfo", smp::PortInfo::attribute_id, true, mad::requested};
   }
 }
 
@@ -40,14 +40,14 @@ async::Task<> Sweep::look_beyond(PortIndex from) {
     co_return;
   }
   const bool is_trial = begins_at_lid() && combined_ != Trust::works;
-  Answer answer = co_await ask_beyond(from, mad::asked, is_trial);
+  Answer answer = co_await request_beyond(from, mad::requested, is_trial);
   if (answer) {
     arrived(from, smp::NodeInfo::unpack(answer->payload()));
     co_return;
   }
   stats_.add("no answer from beyond a port");
   if (subnet_.port(from).peer != none) co_return;
-  if (is_trial && tries_in_vain(answer)) {
+  if (is_trial && is_timeout(answer)) {
     unsure_.push_back({from, std::move(answer)});
   } else {
     fail(node, number, true, "NodeInfo", 0, answer);
@@ -70,7 +70,7 @@ void Sweep::arrived(PortIndex from, const smp::NodeInfo& info) {
   }
   const PortIndex to = subnet_.port_of(node, info.local_port_num);
   if (subnet_.port(to).peer == from) {
-    stats_.add("both ends of a link asked");
+    stats_.add("both ends of a link read");
     return;
   }
   join(from, to);
@@ -81,7 +81,7 @@ void Sweep::arrived(PortIndex from, const smp::NodeInfo& info) {
 
 NodeIndex Sweep::new_node(const smp::NodeInfo& info, PortIndex from) {
   if (!subnet_.has_room_for(info)) {  // a node that invents endless neighbours must not fill the memory
-    if (!std::exchange(node_limit_told_, true)) fail_beyond(Failure::Kind::false_answer, from, std::string(no_room_text));
+    if (!std::exchange(node_limit_reported_, true)) fail_beyond(Failure::Kind::false_answer, from, std::string(no_room_text));
     return none;
   }
   const NodeIndex index = subnet_.add_node(info);
@@ -162,8 +162,8 @@ void Sweep::join(PortIndex from, PortIndex to) {
 
 async::Task<> Sweep::read(Work work) {
   const Question question = question_of(work.what);
-  const mad::Reason reason = work.again ? asked_again : question.reason;
-  Answer answer = co_await ask_node(work.at, question.attribute, work.port, reason);
+  const mad::Reason reason = work.again ? retried : question.reason;
+  Answer answer = co_await request_node(work.at, question.attribute, work.port, reason);
   const bool lid_wait = work.what == What::port_info && work.port == 0 && options_.routing == Routing::lid;
   if (answer) {
     take(work, answer->payload());

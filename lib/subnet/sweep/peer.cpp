@@ -86,7 +86,7 @@ async::Task<Result<Peer>> find_peer(mad::Transactor& transactor, path::Path path
     const std::optional<path::IbDrPath> route = route_beyond(path, node, port);
     if (route) {
       const Result<Peer> peer = co_await from_route(transactor, path, *route);
-      if (peer || path.directed() != nullptr || !mad::tries_in_vain(peer.error())) co_return peer;
+      if (peer || path.directed() != nullptr || !mad::is_timeout(peer.error())) co_return peer;
       const Result<Peer> linked = co_await from_link_record(transactor, path, port, info.lid);
       if (linked) co_return linked;
       path::Path again = *route;

@@ -17,8 +17,10 @@ constexpr unsigned max_combined_trials = 3, max_lid_refusals = 8;
 
 }  // namespace
 
-/// Like mad::tries_in_vain(); nothing if the request was answered.
-std::optional<unsigned> Sweep::tries_in_vain(const Answer& answer) { return answer ? std::nullopt : mad::tries_in_vain(answer.error()); }
+/// Like mad::unanswered_tries(); nothing if the request was answered.
+std::optional<unsigned> Sweep::unanswered_tries(const Answer& answer) {
+  return answer ? std::nullopt : mad::unanswered_tries(answer.error());
+}
 
 bool Sweep::has_usable_lid(NodeIndex at) const {
   if (options_.routing != Routing::lid || !lids_work_) return false;
@@ -30,7 +32,7 @@ bool Sweep::has_usable_lid(NodeIndex at) const {
          at != subnet_.port(subnet_.start).node;
 }
 
-/// Makes the route to `moved` lead through the port `via`, and computes the hops to it and to the nodes beyond it anew. A switch that is
+/// Makes the route to `moved` lead through the port `via`, and computes the hops to it and to the nodes beyond it again. A switch that is
 /// now within the radius is read completely. `joined` is the port of `moved` on the new route, if it was not read before.
 void Sweep::changes_way(NodeIndex moved, PortIndex via, PortIndex joined) {
   subnet_.node(moved).via = via;
@@ -89,23 +91,23 @@ async::Task<Sweep::Answer> Sweep::call(path::Path path, std::uint16_t attribute,
                              .responder = responder,
                              .optional = attribute == smp::MlnxExtPortInfo::attribute_id};
   Answer answer = co_await transactor_.try_call(request);
-  if (reason == mad::asked && tries_in_vain(answer) != 0U) ++stats_.asked;
+  if (reason == mad::requested && unanswered_tries(answer) != 0U) ++stats_.requested;
   co_return answer;
 }
 
-async::Task<Sweep::Answer> Sweep::ask_node(NodeIndex node, std::uint16_t attribute, std::uint32_t modifier, mad::Reason reason) {
+async::Task<Sweep::Answer> Sweep::request_node(NodeIndex node, std::uint16_t attribute, std::uint32_t modifier, mad::Reason reason) {
   const ReadingInUse reading(*this, node);
   if (has_usable_lid(node)) {
     path::Path path = lid_path(node);
     path.ib().retries = tries_by_lid() - 1;
     const Answer at_lid = co_await call(std::move(path), attribute, modifier, reason, &reading->by_lid);
-    if (at_lid || !tries_in_vain(at_lid)) co_return at_lid;
-    const bool was_sent = *tries_in_vain(at_lid) > 0;
+    if (at_lid || !unanswered_tries(at_lid)) co_return at_lid;
+    const bool was_sent = *unanswered_tries(at_lid) > 0;
     if (reading->by_lid.is_silent()) reading->by_route.suspect();
     path = directed_path(node);
     path.ib().retries = tries_by_route() - 1;
     const Answer answer = co_await call(std::move(path), attribute, modifier, was_sent ? fallback : reason, &reading->by_route);
-    if (was_sent && tries_in_vain(answer) == 0U) co_return at_lid;
+    if (was_sent && unanswered_tries(answer) == 0U) co_return at_lid;
     if (answer && reading->by_lid.is_silent() && !subnet_.node(node).lid_refused) {
       subnet_.node(node).lid_refused = true;
       if (++lid_refusals_ == max_lid_refusals && lids_work_) {
@@ -119,11 +121,11 @@ async::Task<Sweep::Answer> Sweep::ask_node(NodeIndex node, std::uint16_t attribu
   co_return co_await call(std::move(path), attribute, modifier, reason, &reading->by_route);
 }
 
-async::Task<Sweep::Answer> Sweep::ask_beyond_by_lid(PortIndex from, bool trial, mad::Reason reason) {
+async::Task<Sweep::Answer> Sweep::request_beyond_by_lid(PortIndex from, bool trial, mad::Reason reason) {
   path::Path path = combined_beyond(from, trial);
   if (!trial) path.ib().retries = tries_by_lid() - 1;
   Answer answer = co_await call(std::move(path), smp::NodeInfo::attribute_id, 0, reason);
-  const bool silent = tries_in_vain(answer).has_value();
+  const bool silent = unanswered_tries(answer).has_value();
   if (!silent) combined_ = Trust::works;
   std::optional<path::Path> directed = directed_beyond(from);
   if (!silent || !directed) co_return answer;
@@ -139,12 +141,12 @@ async::Task<Sweep::Answer> Sweep::ask_beyond_by_lid(PortIndex from, bool trial, 
   co_return answer;
 }
 
-async::Task<Sweep::Answer> Sweep::ask_beyond(PortIndex from, mad::Reason reason, bool trial) {
+async::Task<Sweep::Answer> Sweep::request_beyond(PortIndex from, mad::Reason reason, bool trial) {
   const NodeIndex node = subnet_.port(from).node;
   if (has_usable_lid(node) && subnet_.node(node).kind() == NodeKind::sw && (combined_ == Trust::untried || combined_ == Trust::works)) {
     const bool is_first = combined_ == Trust::untried;
     if (is_first) combined_ = Trust::trying;
-    co_return co_await ask_beyond_by_lid(from, is_first, reason);
+    co_return co_await request_beyond_by_lid(from, is_first, reason);
   }
   std::optional<path::Path> path = directed_beyond(from);
   if (trial) make_trial(path->ib());

@@ -23,7 +23,7 @@ async::Task<> SaCrawl::run(Lid start) {
   depth_.emplace(start.value, 0);
   Work first;
   first.lid = start;
-  co_await ask_node(first);
+  co_await request_node(first);
   pump();
   co_await group_.join();
 }
@@ -39,22 +39,22 @@ void SaCrawl::pump() {
 async::Task<> SaCrawl::perform(Work work) {
   switch (work.what) {
     case What::node:
-      co_await ask_node(work);
+      co_await request_node(work);
       break;
     case What::switch_info:
-      co_await ask_switch_info(work);
+      co_await request_switch_info(work);
       break;
     case What::port_info:
-      co_await ask_port_info(work);
+      co_await request_port_info(work);
       break;
     case What::link:
-      co_await ask_link(work);
+      co_await request_link(work);
       break;
   }
   pump();
 }
 
-async::Task<> SaCrawl::ask_node(Work work) {
+async::Task<> SaCrawl::request_node(Work work) {
   ++queries_;
   sa::NodeRecord::Query query;
   query.lid(work.lid);
@@ -95,7 +95,7 @@ void SaCrawl::found(const Work& work, const sa::NodeRecord& record) {
   for (int port = 1; port <= ports; ++port) enqueue(What::port_info, port);
 }
 
-async::Task<> SaCrawl::ask_switch_info(Work work) {
+async::Task<> SaCrawl::request_switch_info(Work work) {
   ++queries_;
   sa::SwitchInfoRecord::Query query;
   query.lid(work.lid);
@@ -107,7 +107,7 @@ async::Task<> SaCrawl::ask_switch_info(Work work) {
   }
 }
 
-async::Task<> SaCrawl::ask_port_info(Work work) {
+async::Task<> SaCrawl::request_port_info(Work work) {
   ++queries_;
   sa::PortInfoRecord::Query query;
   query.endport_lid(work.lid);
@@ -125,7 +125,7 @@ async::Task<> SaCrawl::ask_port_info(Work work) {
   work_.push_back(work);
 }
 
-async::Task<> SaCrawl::ask_link(Work work) {
+async::Task<> SaCrawl::request_link(Work work) {
   ++queries_;
   std::optional<std::uint8_t> port;
   if (work.port >= 0) port = static_cast<std::uint8_t>(work.port);

@@ -35,10 +35,10 @@ class SaCrawl {
 
   void pump();
   async::Task<> perform(Work work);
-  async::Task<> ask_node(Work work);
-  async::Task<> ask_switch_info(Work work);
-  async::Task<> ask_port_info(Work work);
-  async::Task<> ask_link(Work work);
+  async::Task<> request_node(Work work);
+  async::Task<> request_switch_info(Work work);
+  async::Task<> request_port_info(Work work);
+  async::Task<> request_link(Work work);
   void found(const Work& work, const sa::NodeRecord& record);
   bool at_rim(unsigned depth) const { return !options_.alone && depth >= options_.radius; }
 

@@ -72,7 +72,7 @@ async::Task<Discovered> discover_from_sa(mad::Transactor& transactor, Subnet& su
     co_await crawl.run(start);
     stats.plan = crawl.queries();
   }
-  stats.asked = stats.plan;
+  stats.requested = stats.plan;
   subnet.clear();
   result.failures = build(records, {options.start ? Guid{} : here.port_guid(), start}, subnet);
   if (subnet.start == none) {

@@ -76,8 +76,8 @@ class Builder {
     NodeIndex at = node_of(info);
     if (at == none) {
       if (!subnet_.has_room_for(info)) {
-        if (!no_room_told_) fail(Failure::Kind::false_answer, none, -1, "NodeInfo", std::string(no_room_text));
-        no_room_told_ = true;
+        if (!no_room_reported_) fail(Failure::Kind::false_answer, none, -1, "NodeInfo", std::string(no_room_text));
+        no_room_reported_ = true;
         return;
       }
       const bool claimed = subnet_.find_node(info.node_guid) != none;
@@ -191,7 +191,7 @@ class Builder {
   std::vector<Stray> strays_;
   Failures failures_;
   std::size_t contradictions_ = 0;  // number of those among the failures
-  bool no_room_told_ = false;
+  bool no_room_reported_ = false;
 };
 
 }  // namespace

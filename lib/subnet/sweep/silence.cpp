@@ -52,10 +52,10 @@ bool Sweep::is_silent(NodeIndex node) const {
 /// Stores a read that was not answered because its node is silent. False if the read failed for another reason, or if the node
 /// has answered again and still does not answer this read.
 bool Sweep::fell_silent(const Work& work, const Answer& answer) {
-  const std::optional<unsigned> tries = tries_in_vain(answer);
+  const std::optional<unsigned> tries = unanswered_tries(answer);
   if (!tries || !is_silent(work.at)) return false;
   Silence& silence = silences_[work.at];
-  if (silence.came_back) return false;
+  if (silence.recovered) return false;
   if (!silence.error || *tries > 0) silence.error = answer.shared_error();
   silence.unread.push_back(work);
   silence.unread.back().again = work.again || *tries > 0;
@@ -63,12 +63,12 @@ bool Sweep::fell_silent(const Work& work, const Answer& answer) {
 }
 
 async::Task<> Sweep::retry_silent_nodes() {
-  for (bool all_asked = false; !all_asked;) {
-    all_asked = true;
+  for (bool all_retried = false; !all_retried;) {
+    all_retried = true;
     for (auto& [node, silence] : silences_) {
-      if (std::exchange(silence.asked_again, true)) continue;
+      if (std::exchange(silence.retried, true)) continue;
       group_.spawn(retry_silent_node(node, silence));
-      all_asked = false;
+      all_retried = false;
     }
     co_await group_.join();
     const std::vector<NodeIndex> moved = std::exchange(moved_, {});
@@ -76,7 +76,7 @@ async::Task<> Sweep::retry_silent_nodes() {
     --looks_again_left_;
     look_beyond_again(moved);
     co_await group_.join();
-    all_asked = false;
+    all_retried = false;
   }
   for (const auto& [node, silence] : silences_) report_silence(node, silence);
 }
@@ -86,12 +86,12 @@ async::Task<> Sweep::retry_silent_node(NodeIndex node, Silence& silence) {
   reading->by_route.give_another_chance();
   path::Path path = directed_path(node);
   path.ib().retries = 0;
-  const Answer answer = co_await call(std::move(path), smp::NodeInfo::attribute_id, 0, asked_again, &reading->by_route);
+  const Answer answer = co_await call(std::move(path), smp::NodeInfo::attribute_id, 0, retried, &reading->by_route);
   if (!answer) {
     const bool found = co_await find_moved(node);
     if (!found) co_return;
   }
-  silence.came_back = true;
+  silence.recovered = true;
   const std::vector<Work> unread = std::exchange(silence.unread, {});
   for (const Work& work : unread) queue(work);
   pump();
@@ -119,7 +119,7 @@ async::Task<bool> Sweep::find_moved(NodeIndex node) {
   std::optional<path::Path> path = directed_beyond(from);
   if (!path) co_return false;
   path->ib().retries = 0;
-  const Answer answer = co_await call(std::move(*path), smp::NodeInfo::attribute_id, 0, asked_again);
+  const Answer answer = co_await call(std::move(*path), smp::NodeInfo::attribute_id, 0, retried);
   if (!answer || smp::NodeInfo::unpack(answer->payload()).node_guid != subnet_.node(node).guid()) co_return false;
   co_return move(node, from);
 }
@@ -137,17 +137,17 @@ async::Task<> Sweep::name_failed_nodes() {
 
 async::Task<> Sweep::read_name(NodeIndex node) {
   if (is_silent(node)) co_return;
-  const Answer answer = co_await ask_node(node, smp::NodeDescription::attribute_id, 0, named);
+  const Answer answer = co_await request_node(node, smp::NodeDescription::attribute_id, 0, named);
   if (answer) take({What::description, 0, false, 0, node}, answer->payload());
 }
 
 void Sweep::report_silence(NodeIndex node, const Silence& silence) {
   if (silence.unread.empty()) return;
   for (const Work& work : silence.unread) {
-    if (!work.again && question_of(work.what).reason == mad::asked) ++unasked_;
+    if (!work.again && question_of(work.what).reason == mad::requested) ++not_sent_;
   }
   fail({Failure::Kind::no_answer, node, -1, false, "NodeInfo", 0,
-        fmt::format("It answered at first and then fell silent; {} of its attributes are not known.", silence.unread.size()),
+        fmt::format("It answered at first and then stopped answering; {} of its attributes are not known.", silence.unread.size()),
         silence.error});
 }
 

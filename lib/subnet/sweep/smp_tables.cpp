@@ -42,7 +42,7 @@ class BlockReader {
     found.unread.insert(std::ranges::upper_bound(found.unread, at), at);
     // The error of a request that was sent has more details than the error of a request that was not sent because the node was already
     // silent.
-    const bool was_sent = mad::tries_in_vain(*error) != 0U;
+    const bool was_sent = mad::unanswered_tries(*error) != 0U;
     if (found.error && (was_sent < error_was_sent_ || (was_sent == error_was_sent_ && at > error_at_))) return;
     found.error = std::move(error);
     error_at_ = at;

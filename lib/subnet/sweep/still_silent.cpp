@@ -15,7 +15,7 @@ namespace ib::subnet {
 namespace {
 
 constexpr std::size_t most_at_once = 1024;
-constexpr mad::Reason requested_again = "silent nodes of a stored fabric asked again";
+constexpr mad::Reason requested_again = "silent nodes of a stored fabric tried again";
 
 struct SilentPlace {
   path::Path path;
@@ -49,7 +49,7 @@ async::Task<> request_again(mad::Transactor& transactor, const SilentPlace& plac
                              .payload = {},
                              .reason = requested_again};
   const mad::Result<mad::Reply> answer = co_await transactor.try_call(request);
-  silent = silent && !answer && mad::tries_in_vain(answer.error()).has_value();
+  silent = silent && !answer && mad::is_timeout(answer.error());
 }
 
 }  // namespace

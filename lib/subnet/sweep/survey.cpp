@@ -15,7 +15,7 @@
 namespace ib::subnet {
 namespace {
 
-constexpr mad::Reason asked_again = "silent nodes asked again";
+constexpr mad::Reason retried = "silent nodes tried again";
 constexpr std::uint8_t any_class = 0;  // for a failure that means all agents: no path leads to them
 
 std::optional<path::Path> path_to(const Subnet& subnet, PortIndex port, const SurveyOptions& options) {
@@ -70,15 +70,15 @@ Survey::Agent& Survey::Agents::use(std::uint8_t mgmt_class) {
 }
 
 /// pump() starts questions as long as an object of this class exists.
-class Survey::Asking {
+class Survey::Running {
  public:
-  Asking(Survey& survey, async::Loop& loop, async::TaskGroup& group) : survey_(survey) {
+  Running(Survey& survey, async::Loop& loop, async::TaskGroup& group) : survey_(survey) {
     survey_.loop_ = &loop;
     survey_.group_ = &group;
   }
-  Asking(const Asking&) = delete;
-  Asking& operator=(const Asking&) = delete;
-  ~Asking() {
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+  ~Running() {
     survey_.patience_.disarm();
     survey_.group_ = nullptr;
   }
@@ -93,21 +93,21 @@ async::Task<mad::Result<mad::Reply>> Survey::Agents::try_call(const mad::Request
   }
   Agent& agent = use(request.mgmt_class);
   path::Path path = request.path;
-  if (agent.asked_again && !agent.came_back) path.ib().retries = 0;
+  if (agent.retried && !agent.recovered) path.ib().retries = 0;
   mad::Request of_agent = mad::on_path(request, path);
   of_agent.responder = &agent.responder;
   const std::uint16_t attribute = request.attribute_id;
   if (const auto mute = agent.mute.find(attribute); mute != agent.mute.end()) co_return mute->second;
-  const bool may_be_mute = agent.came_back && agent.may_be_mute(attribute);
-  if (may_be_mute) of_agent.optional = true;  // a missing answer is no news
-  const Asked asked{port_, attribute, request.attribute_modifier};
-  if (agent.in_vain.contains(asked)) of_agent.reason = asked_again;
+  const bool may_be_mute = agent.recovered && agent.may_be_mute(attribute);
+  if (may_be_mute) of_agent.optional = true;  // a missing answer is expected
+  const RequestId id{port_, attribute, request.attribute_modifier};
+  if (agent.timed_out.contains(id)) of_agent.reason = retried;
   mad::Result<mad::Reply> reply = co_await survey_.transactor_.try_call(of_agent);
-  if (reply || !mad::tries_in_vain(reply.error())) {
-    agent.came_back = agent.asked_again;
+  if (reply || !mad::is_timeout(reply.error())) {
+    agent.recovered = agent.retried;
     agent.answered.insert(attribute);
-  } else if (mad::tries_in_vain(reply.error()) != 0U) {
-    agent.in_vain.insert(asked);
+  } else if (mad::unanswered_tries(reply.error()) != 0U) {
+    agent.timed_out.insert(id);
     if (may_be_mute) agent.mute.emplace(attribute, reply.shared_error());
   }
   co_return reply;
@@ -129,21 +129,21 @@ async::Task<> Survey::Agents::wake(const mad::MadError& error) {
   }
   mad::Request request = mad::attribute_request(path, *attribute, mad::method::get, 0, {}, mgmt_class);
   if (attribute == &pm::PortCounters::info()) request.payload = payload;
-  request.reason = asked_again;
+  request.reason = retried;
   const mad::Result<mad::Reply> reply = co_await try_call(request);
   static_cast<void>(reply);
 }
 
 bool Survey::Agent::may_be_mute(std::uint16_t attribute) const {
-  const auto is_of_attribute = [attribute](const Asked& asked) { return std::get<1>(asked) == attribute; };
-  return !answered.contains(attribute) && std::ranges::any_of(in_vain, is_of_attribute);
+  const auto is_of_attribute = [attribute](const RequestId& id) { return std::get<1>(id) == attribute; };
+  return !answered.contains(attribute) && std::ranges::any_of(timed_out, is_of_attribute);
 }
 
 /// The error of the agent of `question` if it is silent and gets its second chance now.
 std::shared_ptr<const mad::MadError> Survey::error_to_wake(std::size_t question) const {
   if (!is_silent(question)) return nullptr;
   const FoundFailure& found = found_[questions_[question].failure];
-  return found.silent->came_back ? nullptr : std::dynamic_pointer_cast<const mad::MadError>(found.failure.error);
+  return found.silent->recovered ? nullptr : std::dynamic_pointer_cast<const mad::MadError>(found.failure.error);
 }
 
 std::size_t Survey::add(PortIndex port) {
@@ -160,16 +160,16 @@ std::size_t Survey::add_next(PortIndex port) {
 
 async::Task<> Survey::run() {
   while (!waiting_.empty() || !in_vain_.empty()) {
-    co_await ask_waiting();
+    co_await run_waiting();
     // One question to each silent agent shows whether the agent answers again. Only then are its other questions sent.
-    const std::vector<std::size_t> first = silent_to_ask_again();
+    const std::vector<std::size_t> first = silent_to_retry();
     waiting_.assign(first.begin(), first.end());
-    co_await ask_waiting();
+    co_await run_waiting();
     for (const std::size_t question : std::exchange(in_vain_, {})) {
       const std::uint32_t failure = questions_[question].failure;
       if (may_come_back(failure)) {
         in_vain_.push_back(question);  // this agent fell silent only now
-      } else if (found_[failure].silent->came_back) {
+      } else if (found_[failure].silent->recovered) {
         waiting_.push_back(question);
       } else {
         end(question);
@@ -179,10 +179,10 @@ async::Task<> Survey::run() {
 }
 
 /// Sends the waiting questions, and those that are added meanwhile, until no question waits.
-async::Task<> Survey::ask_waiting() {
+async::Task<> Survey::run_waiting() {
   async::Loop& loop = co_await async::current_loop;
   async::TaskGroup group(loop);
-  const Asking asking(*this, loop, group);
+  const Running running(*this, loop, group);
   while (!waiting_.empty()) {
     pump();
     co_await group.join();
@@ -196,7 +196,7 @@ void Survey::pump(std::size_t ending) {
   for (; !waiting_.empty() && group_->running() - ending < options_.window && young < options_.young; ++young) {
     const std::size_t question = waiting_.front();
     waiting_.pop_front();
-    group_->spawn(ask(question, flow_.began(now)));
+    group_->spawn(run_question(question, flow_.began(now)));
   }
   if (waiting_.empty()) {
     patience_.disarm();
@@ -205,14 +205,14 @@ void Survey::pump(std::size_t ending) {
   }
 }
 
-async::Task<> Survey::ask(std::size_t question, Flow::Span begun) {
+async::Task<> Survey::run_question(std::size_t question, Flow::Span begun) {
   const PortIndex port = questions_[question].port;
   Agents agents(*this, port);
   std::uint32_t failure = none;
   if (agents.path()) {
     if (const auto error_of_silence = error_to_wake(question)) co_await agents.wake(*error_of_silence);
     const std::shared_ptr<const mad::MadError> error =
-        co_await ask_(question, SurveyPort{agents, port, subnet_.port(port).number, *agents.path()});
+        co_await send_question_(question, SurveyPort{agents, port, subnet_.port(port).number, *agents.path()});
     if (error) failure = fail(port, error);
   } else {
     failure = fail_unreachable(port);
@@ -235,18 +235,18 @@ void Survey::end(std::size_t question) {
 
 /// Whether the failure is a silent agent whose second chance has not begun.
 bool Survey::may_come_back(std::uint32_t failure) const {
-  return failure != none && found_[failure].silent != nullptr && !found_[failure].silent->asked_again;
+  return failure != none && found_[failure].silent != nullptr && !found_[failure].silent->retried;
 }
 
 /// Removes the first question to each agent from in_vain_ and returns these questions. Each of their requests gets one try until the agent
 /// answers.
-std::vector<std::size_t> Survey::silent_to_ask_again() {
+std::vector<std::size_t> Survey::silent_to_retry() {
   std::ranges::sort(in_vain_);  // not in the order in which they failed
   std::vector<std::size_t> first, others;
   for (const std::size_t question : in_vain_) {
     Agent& agent = *found_[questions_[question].failure].silent;
-    (agent.asked_again ? others : first).push_back(question);
-    if (!std::exchange(agent.asked_again, true)) agent.responder.give_another_chance();
+    (agent.retried ? others : first).push_back(question);
+    if (!std::exchange(agent.retried, true)) agent.responder.give_another_chance();
   }
   in_vain_ = std::move(others);
   return first;
@@ -270,7 +270,7 @@ std::uint32_t Survey::add_failure(Failure failure) {
 }
 
 std::uint32_t Survey::fail(PortIndex port, const std::shared_ptr<const mad::MadError>& error) {
-  const std::optional<unsigned> tries = mad::tries_in_vain(*error);
+  const std::optional<unsigned> tries = mad::unanswered_tries(*error);
   const bool has_request = error->request().size() >= mad::header_size;
   const mad::HeaderView header(has_request ? error->request() : Bytes{});
   const Port& at = subnet_.port(port);
@@ -289,7 +289,7 @@ std::uint32_t Survey::fail(PortIndex port, const std::shared_ptr<const mad::MadE
   if (silent->failure == none) {
     silent->failure = add_failure(std::move(failure));
     found_[silent->failure].silent = silent;
-  } else if (tries > 0U && mad::tries_in_vain(*found_[silent->failure].failure.error) == 0U) {
+  } else if (tries > 0U && mad::unanswered_tries(*found_[silent->failure].failure.error) == 0U) {
     found_[silent->failure].failure = std::move(failure);  // the error of a request that was sent has more details
   }
   return silent->failure;

@@ -5,9 +5,9 @@
 // attribute that is not answered does not make an agent silent. If it answers, the questions to all its ports are sent again, and an
 // attribute that is not answered even now gets no further requests.
 //
-//   const SurveyQuestion<smp::PortInfo> ask = read_port_info;   // Task<mad::Result<smp::PortInfo>>(SurveyPort)
+//   const SurveyQuestion<smp::PortInfo> read = read_port_info;  // Task<mad::Result<smp::PortInfo>>(SurveyPort)
 //   SurveyOptions options(start);
-//   const auto found = co_await survey(transactor, subnet, ports, options, ask);
+//   const auto found = co_await survey(transactor, subnet, ports, options, read);
 //   for (const auto& row : found.rows) if (row.value) …; else … found.failures[row.failure] …
 #pragma once
 
@@ -94,8 +94,8 @@ class Survey {
   using Ended = std::function<void(std::size_t question)>;
 
   /// `subnet` and `options` must outlive the survey. `subnet` must not grow while it runs.
-  Survey(mad::Transactor& transactor, const Subnet& subnet, const SurveyOptions& options, SendQuestion ask, Ended ended = {})
-      : transactor_(transactor), subnet_(subnet), options_(options), ask_(std::move(ask)), ended_(std::move(ended)) {}
+  Survey(mad::Transactor& transactor, const Subnet& subnet, const SurveyOptions& options, SendQuestion send, Ended ended = {})
+      : transactor_(transactor), subnet_(subnet), options_(options), send_question_(std::move(send)), ended_(std::move(ended)) {}
   Survey(const Survey&) = delete;
   Survey& operator=(const Survey&) = delete;
 
@@ -117,7 +117,7 @@ class Survey {
 
  private:
   class Agents;
-  class Asking;
+  class Running;
   /// Starts further questions when the open ones are no longer young (flow.hpp).
   struct Patience final : async::Timer {
     explicit Patience(Survey& owner) : survey(owner) {}
@@ -127,13 +127,13 @@ class Survey {
   /// An agent: the port at which it answers, and its management class. Directed routes and LIDs count as different agents
   /// (responder.hpp).
   using AgentKey = std::pair<PortIndex, std::uint8_t>;
-  using Asked = std::tuple<PortIndex, std::uint16_t, std::uint32_t>;  ///< the port, attribute and modifier
+  using RequestId = std::tuple<PortIndex, std::uint16_t, std::uint32_t>;  ///< the port, attribute and modifier
   struct Agent {
     mad::Responder responder;
     std::uint32_t failure = none;  ///< the failure that the agent is silent or cannot be reached
     unsigned questions{};          ///< that are open
-    bool asked_again{}, came_back{};
-    std::set<Asked> in_vain;           ///< requests that were sent and not answered
+    bool retried{}, recovered{};
+    std::set<RequestId> timed_out;     ///< requests that were sent and not answered
     std::set<std::uint16_t> answered;  ///< attributes of which a request was answered
     /// Attributes that are not answered by an agent that came back, each with the error of the request that showed it.
     std::map<std::uint16_t, std::shared_ptr<const mad::MadError>> mute;
@@ -141,7 +141,7 @@ class Survey {
     bool may_be_mute(std::uint16_t attribute) const;
 
     /// Whether nothing about the agent need be remembered: no open question, no failure, no unanswered request.
-    bool is_plain() const { return questions == 0 && failure == none && !asked_again && in_vain.empty() && !responder.is_silent(); }
+    bool is_plain() const { return questions == 0 && failure == none && !retried && timed_out.empty() && !responder.is_silent(); }
   };
   struct FoundFailure {
     Failure failure;
@@ -153,13 +153,13 @@ class Survey {
     std::uint32_t failure = none;  ///< in found_
   };
 
-  async::Task<> ask(std::size_t question, Flow::Span begun);
-  async::Task<> ask_waiting();
+  async::Task<> run_question(std::size_t question, Flow::Span begun);
+  async::Task<> run_waiting();
   void pump(std::size_t ending = 0);
   void end(std::size_t question);
   bool may_come_back(std::uint32_t failure) const;
   std::shared_ptr<const mad::MadError> error_to_wake(std::size_t question) const;
-  std::vector<std::size_t> silent_to_ask_again();
+  std::vector<std::size_t> silent_to_retry();
   std::uint32_t fail(PortIndex port, const std::shared_ptr<const mad::MadError>& error);
   std::uint32_t fail_unreachable(PortIndex port);
   std::uint32_t add_failure(Failure failure);
@@ -170,7 +170,7 @@ class Survey {
   mad::Transactor& transactor_;
   const Subnet& subnet_;
   const SurveyOptions& options_;
-  SendQuestion ask_;
+  SendQuestion send_question_;
   Ended ended_;
   std::vector<Question> questions_;
   std::deque<std::size_t> waiting_;   // questions that were not sent yet
@@ -179,8 +179,8 @@ class Survey {
   std::map<AgentKey, Agent> agents_;
   std::map<const mad::MadError*, std::uint32_t> by_error_;  // one error may apply to several ports
   std::vector<FoundFailure> found_;
-  async::Loop* loop_{};        // while ask_waiting() runs
-  async::TaskGroup* group_{};  // while ask_waiting() runs
+  async::Loop* loop_{};        // while run_waiting() runs
+  async::TaskGroup* group_{};  // while run_waiting() runs
   Flow flow_;
   Patience patience_{*this};
 };
@@ -188,9 +188,9 @@ class Survey {
 namespace detail {
 
 template <class T>
-async::Task<std::shared_ptr<const mad::MadError>> ask_row(typename Surveyed<T>::PortAnswer& row, const SurveyQuestion<T>& ask,
-                                                          SurveyPort port) {
-  mad::Result<T> answer = co_await ask(port);
+async::Task<std::shared_ptr<const mad::MadError>> fill_row(typename Surveyed<T>::PortAnswer& row, const SurveyQuestion<T>& read,
+                                                           SurveyPort port) {
+  mad::Result<T> answer = co_await read(port);
   if (!answer) co_return answer.shared_error();
   row.value.emplace(std::move(*answer));
   co_return nullptr;
@@ -198,14 +198,14 @@ async::Task<std::shared_ptr<const mad::MadError>> ask_row(typename Surveyed<T>::
 
 }  // namespace detail
 
-/// Runs the question `ask` for each of `ports`. `subnet` must outlive the task and must not grow meanwhile.
+/// Runs the question `read` for each of `ports`. `subnet` must outlive the task and must not grow meanwhile.
 template <class T>
 async::Task<Surveyed<T>> survey(mad::Transactor& transactor, const Subnet& subnet, std::vector<PortIndex> ports, SurveyOptions options,
-                                SurveyQuestion<T> ask) {
+                                SurveyQuestion<T> read) {
   Surveyed<T> result;
   result.rows.resize(ports.size());
-  const auto ask_row = [&result, &ask](std::size_t row, SurveyPort port) { return detail::ask_row<T>(result.rows[row], ask, port); };
-  Survey questions(transactor, subnet, options, ask_row);
+  const auto fill_row = [&result, &read](std::size_t row, SurveyPort port) { return detail::fill_row<T>(result.rows[row], read, port); };
+  Survey questions(transactor, subnet, options, fill_row);
   for (std::size_t i = 0; i < ports.size(); ++i) {
     result.rows[i].port = ports[i];
     questions.add(ports[i]);

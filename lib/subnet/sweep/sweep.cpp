@@ -46,7 +46,7 @@ Sweep::Sweep(async::Loop& loop, mad::Transactor& transactor, Subnet& subnet, pat
       group_(loop) {}
 
 async::Task<Discovered> Sweep::run() {
-  co_await ask_start();
+  co_await request_start();
   pump();
   co_await group_.join();
   if (!unsure_.empty()) co_await end_trials();
@@ -56,13 +56,13 @@ async::Task<Discovered> Sweep::run() {
   co_return Discovered{stats(), std::move(failures_)};
 }
 
-async::Task<> Sweep::ask_start() {
+async::Task<> Sweep::request_start() {
   smp::NodeInfo info;
   if (options_.known && options_.known->beyond == 0) {
     info = options_.known->info;
     known_was_used_ = true;
   } else {
-    const Answer answer = co_await call(start_, smp::NodeInfo::attribute_id, 0, mad::asked);
+    const Answer answer = co_await call(start_, smp::NodeInfo::attribute_id, 0, mad::requested);
     if (!answer) answer.error().raise();
     info = smp::NodeInfo::unpack(answer->payload());
   }
@@ -152,7 +152,7 @@ async::Task<> Sweep::perform(Work work, Flow::Span begun) {
 
 DiscoverStats Sweep::stats() const {
   DiscoverStats stats = stats_;
-  stats.plan = (known_was_used_ ? 0 : 1) - unasked_;
+  stats.plan = (known_was_used_ ? 0 : 1) - not_sent_;
   for (const Port& port : subnet_.ports()) {
     const bool counts_here = port.peer != none && &port <= &subnet_.port(port.peer);
     if (counts_here) ++stats.plan;
@@ -167,8 +167,8 @@ DiscoverStats Sweep::stats() const {
 void Sweep::add_changes(DiscoverStats& stats) {
   std::uint64_t known = stats.plan;
   for (const auto& [reason, count] : stats.beyond) known += count;
-  if (stats.asked >= known) return stats.add("the fabric changed meanwhile", stats.asked - known);
-  stats.plan -= std::min(stats.plan, known - stats.asked);
+  if (stats.requested >= known) return stats.add("the fabric changed meanwhile", stats.requested - known);
+  stats.plan -= std::min(stats.plan, known - stats.requested);
 }
 
 /// How many attributes of a node are to be read, besides its NodeInfo.

@@ -82,7 +82,7 @@ class Sweep {
   struct Silence {
     std::vector<Work> unread;
     std::shared_ptr<const mad::MadError> error;  ///< of an unanswered request
-    bool asked_again{}, came_back{};
+    bool retried{}, recovered{};
   };
 
   struct Patience final : async::Timer {
@@ -92,7 +92,7 @@ class Sweep {
   };
 
   // sweep.cpp: order and limits of requests
-  async::Task<> ask_start();
+  async::Task<> request_start();
   void queue(Work work);
   void pump();
   bool next(Work& work);
@@ -150,7 +150,7 @@ class Sweep {
   bool move(NodeIndex node, PortIndex from);
 
   // sweep/routes.cpp: routes to nodes
-  static std::optional<unsigned> tries_in_vain(const Answer& answer);
+  static std::optional<unsigned> unanswered_tries(const Answer& answer);
   bool has_usable_lid(NodeIndex node) const;
   void changes_way(NodeIndex moved, PortIndex via, PortIndex joined);
   path::Path directed_path(NodeIndex node) const;
@@ -161,11 +161,11 @@ class Sweep {
   unsigned tries_by_route() const;
   async::Task<Answer> call(path::Path path, std::uint16_t attribute, std::uint32_t modifier, mad::Reason reason,
                            mad::Responder* responder = nullptr);
-  async::Task<Answer> ask_node(NodeIndex node, std::uint16_t attribute, std::uint32_t modifier, mad::Reason reason);
+  async::Task<Answer> request_node(NodeIndex node, std::uint16_t attribute, std::uint32_t modifier, mad::Reason reason);
   bool begins_at_lid() const { return start_.directed() == nullptr; }
-  async::Task<Answer> ask_beyond(PortIndex from, mad::Reason reason, bool trial = false);
+  async::Task<Answer> request_beyond(PortIndex from, mad::Reason reason, bool trial = false);
   async::Task<> end_trials();
-  async::Task<Answer> ask_beyond_by_lid(PortIndex from, bool trial, mad::Reason reason);
+  async::Task<Answer> request_beyond_by_lid(PortIndex from, bool trial, mad::Reason reason);
   void notice(std::string_view line) const;
 
   void fail(Failure failure);
@@ -173,7 +173,7 @@ class Sweep {
   void fail(NodeIndex node, int port, bool beyond, std::string_view attribute, std::uint32_t modifier, const Answer& answer);
 
   static constexpr unsigned last_port = 254;  // IBA 14.2.5.6: ports of a switch are 1…254
-  static constexpr mad::Reason asked_again = "silent nodes asked again", named = "names of nodes that failed";
+  static constexpr mad::Reason retried = "silent nodes tried again", named = "names of nodes that failed";
 
   async::Loop& loop_;
   mad::Transactor& transactor_;
@@ -182,7 +182,7 @@ class Sweep {
   DiscoverOptions options_;
   DiscoverStats stats_;
   Failures failures_;
-  std::uint64_t unasked_{};  // planned requests that were not sent because the node was silent
+  std::uint64_t not_sent_{};  // planned requests that were not sent because the node was silent
 
   std::deque<Work> ready_;                           // reads that are ready
   std::unordered_map<NodeIndex, Reading> readings_;  // of the nodes that are read now, and of those that are silent
@@ -206,7 +206,7 @@ class Sweep {
   std::vector<Unsure> unsure_;
   unsigned combined_trials_{}, lid_refusals_{};
   bool lids_work_ = true;
-  bool node_limit_told_{};
+  bool node_limit_reported_{};
   bool known_was_used_{};  // DiscoverOptions::known was used in place of a request
 
   async::TaskGroup group_;  // the last member, so that its tasks end before the objects that their requests refer to

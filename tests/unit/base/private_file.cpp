@@ -58,8 +58,8 @@ TEST_CASE("what others have planted is neither read nor written to") {
     CHECK_THROWS_WITH(replace_private_file(path, "new"), contains(why));
   };
   refused(link, "symbolic link");
-  refused(fifo, "no regular file");
-  refused(directory.path(), "no regular file");
+  refused(fifo, "not a regular file");
+  refused(directory.path(), "not a regular file");
   REQUIRE(::chmod(victim.c_str(), 0622) == 0);
   refused(victim, "others may write");
   REQUIRE(::chmod(victim.c_str(), 0600) == 0);

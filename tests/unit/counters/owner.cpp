@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Whose counters were read: LIDs that changed hands after the sweep, nodes that do not say who they are, PMAs that answer for another port.
+// Whose counters were read: LIDs that changed hands after the sweep, anonymous nodes, PMAs that answer for another port.
 #include "counters/owner.hpp"
 
 #include <algorithm>
@@ -90,13 +90,13 @@ TEST_CASE_METHOD(Bench, "owner: the ports of one node that swap their LIDs are n
   CHECK(readings.failures.front().why == "LID 3 is that of port 2 of the node now: its counters are not read");
 }
 
-TEST_CASE_METHOD(Bench, "owner: a node whose PMA answers and that does not say who it is was not read") {
+TEST_CASE_METHOD(Bench, "owner: a node whose PMA answers and that does not identify itself was not read") {
   fabric.node(other).faults.ignores = smp::NodeInfo::attribute_id;
   read();
   CHECK(known() == 5);
   REQUIRE(readings.failures.size() == 2);
   CHECK(readings.failures[0].kind == Failure::Kind::not_read);
-  CHECK_THAT(readings.failures[0].why, contains("the node at LID 3 does not say who it is"));
+  CHECK_THAT(readings.failures[0].why, contains("the node at LID 3 does not identify itself"));
   CHECK(readings.moved.empty());
 }
 
@@ -123,7 +123,7 @@ TEST_CASE_METHOD(Bench, "a PMA's answer for another PortSelect than the requeste
   REQUIRE(readings.failures.size() == 1);
   CHECK(readings.failures[0].kind == Failure::Kind::false_answer);
   CHECK(readings.failures[0].port == 2);
-  CHECK_THAT(readings.failures[0].why, contains("requested for port 2 and answered for port 3"));
+  CHECK_THAT(readings.failures[0].why, contains("queried for port 2 and answered for port 3"));
   plan.takes_any_select = true;
   read();
   CHECK(ports_of(0).at(1).known());

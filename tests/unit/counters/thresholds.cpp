@@ -77,7 +77,7 @@ TEST_CASE("a site's file changes the usual thresholds that it names, and leaves 
   CHECK(thresholds.bad_lines().size() == 1);
 }
 
-TEST_CASE("a file of thresholds that can not be read is a system error") {
+TEST_CASE("a file of thresholds that cannot be read is a system error") {
   CHECK_THROWS_AS(ErrorThresholds::read("/nonexistent/thresholds"), ib::SysError);
   CHECK_THROWS_AS(ErrorThresholds::read("/dev/zero"), ib::UsageError);
 }

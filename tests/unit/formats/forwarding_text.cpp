@@ -229,7 +229,7 @@ TEST_CASE("a table that breaks off does not say what its other LIDs have") {
   CHECK_FALSE(found.tables[0].says(Lid{5}));
   CHECK_FALSE(found.tables[0].says(Lid{100}));
   CHECK(found.remarks ==
-        std::vector<std::string>{"FILE:4: the table of switch 0000:0000:0000:0020 'x' breaks off: what it has behind LID 4 is not known"});
+        std::vector<std::string>{"FILE:4: the table of switch 0000:0000:0000:0020 'x' breaks off: its entries above LID 4 are not known"});
   CHECK(read("Unicast lids [0x0-0x9] of switch Lid 2 guid 0x20 (x):\n").remarks.size() == 1);
 }
 
@@ -253,7 +253,7 @@ TEST_CASE("opensm.fdbs ends each table with the same LID: a last one with fewer 
     CHECK(torn.tables[1].says(Lid{4}) == (rows == 6));
     CHECK_FALSE(torn.tables[1].says(Lid{7}));
     CHECK(torn.remarks.size() == 1);
-    CHECK_THAT(torn.remarks[0], contains(fmt::format("breaks off: what it has behind LID {} is not known", rows)));
+    CHECK_THAT(torn.remarks[0], contains(fmt::format("breaks off: its entries above LID {} are not known", rows)));
   }
 }
 
@@ -274,7 +274,7 @@ TEST_CASE("a last line without its end does not count: a number in it may be cut
     CHECK(ports(found.tables[0]) == Ports{{6, 12}});
     CHECK_FALSE(found.tables[0].says(Lid{7}));
     REQUIRE(found.remarks.size() == 2);
-    CHECK_THAT(found.remarks[0], contains("torn:3: this last line has no end: it does not count"));
+    CHECK_THAT(found.remarks[0], contains("torn:3: this last line is incomplete: it does not count"));
     CHECK_THAT(found.remarks[1], contains("breaks off"));
   }
   const Read complete = torn(heading + "1 valid lids dumped");
@@ -305,8 +305,8 @@ TEST_CASE("what is no forwarding table is refused in one line that names its pla
   const std::string heading = "Unicast lids [0x0-0x9] of switch Lid 2 guid 0x20 (x):\n";
   const std::string groups = "Multicast mlids [0xc000-0xc3ff] of switch Lid 2 guid 0x20 (x):\n";
   const std::map<std::string, std::string> cases{
-      {"", "FILE: no forwarding table is in this file"},
-      {"# only a comment\n\n", "FILE: no forwarding table is in this file"},
+      {"", "FILE: this file holds no forwarding table"},
+      {"# only a comment\n\n", "FILE: this file holds no forwarding table"},
       {"hello\n", "FILE:1: no line above says which switch this is about"},
       {"0x0001 001 \n", "FILE:1: no line above says which switch this is about"},
       {heading + "hello\n", "FILE:2: not a line of a forwarding table"},
@@ -317,7 +317,7 @@ TEST_CASE("what is no forwarding table is refused in one line that names its pla
       {heading + "\n0xc000 001 \n", "FILE:3: 0xc000 is not a unicast LID"},
       {heading + "0x10000 001 \n", "FILE:2: not a line of a forwarding table"},
       {heading + "99999999999999999999999 001 \n", "FILE:2: not a line of a forwarding table"},
-      {heading + "0 lids dumped\n0x0001 001 \n", "FILE:3: a row behind the end of its table"},
+      {heading + "0 lids dumped\n0x0001 001 \n", "FILE:3: a row after the end of its table"},
       {heading + "0 lids dumped\n0 lids dumped\n", "FILE:3: a second line that ends this table"},
       {heading + "0 lids dumped, but\n", "FILE:2: not a line of a forwarding table"},
       {groups + "0x0001 001 \n", "FILE:2: 0x1 is not a multicast LID"},

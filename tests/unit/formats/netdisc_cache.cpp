@@ -120,7 +120,7 @@ TEST_CASE_METHOD(Example, "every file that is cut off is refused") {
     INFO(size);
     REQUIRE_FALSE(complaint(File(file.begin(), file.begin() + static_cast<std::ptrdiff_t>(size))).empty());
   }
-  CHECK(complaint({}) == "it is no cache of libibnetdisc");
+  CHECK(complaint({}) == "it is not a cache of libibnetdisc");
   File longer = file;
   longer.push_back(7);
   CHECK(complaint(longer).empty());  // libibnetdisc does not look there

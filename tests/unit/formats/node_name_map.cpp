@@ -60,11 +60,11 @@ TEST_CASE("a GUID may stand in any form that is printed") {
   CHECK(map.find(Guid{0x0008f10400411a0b}) == "short");
 }
 
-TEST_CASE("a map that can not be read is a system error") {
+TEST_CASE("a map that cannot be read is a system error") {
   CHECK_THROWS_AS(ib::formats::read_node_name_map("/nonexistent/map"), ib::SysError);
 }
 
-TEST_CASE("a map that is no regular file is refused, not read for ever") {
+TEST_CASE("a map that is not a regular file is refused, not read for ever") {
   CHECK_THROWS_AS(ib::formats::read_node_name_map("/dev/zero"), ib::UsageError);
   CHECK_THROWS_AS(ib::formats::read_node_name_map("/"), ib::UsageError);
 }

@@ -39,7 +39,7 @@ TEST_CASE("lines without an SL are refused") {
     CAPTURE(line);
     CHECK_THROWS_WITH(read("0x1 6 0\n" + std::string(line) + "\n"), ibtest::ends_with("/psl:2: not a line of NODE_GUID DLID SL"));
   }
-  CHECK_THROWS_WITH(read("# nothing\n"), ibtest::ends_with("/psl: no SL is in this file"));
+  CHECK_THROWS_WITH(read("# nothing\n"), ibtest::ends_with("/psl: this file holds no SL"));
 }
 
 }  // namespace formats_service_levels_tests

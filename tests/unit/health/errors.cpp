@@ -149,7 +149,7 @@ TEST_CASE("broken packets are blamed on the link that broke them") {
   CHECK(finding.ends[0].port == patient.port(Patient::spine, 2));
   CHECK(finding.ends[1].port == patient.port(Patient::leaf1, 3));
   CHECK(finding.confidence == Confidence::sure);
-  CHECK(finding.detail == "Its broken packets came to 2 ports behind it, which had no errors of their own.");
+  CHECK(finding.detail == "Its corrupted packets reached 2 ports behind it, which had no errors of their own.");
 
   Patient unseen;  // nobody that was read broke them
   unseen.sweep();
@@ -380,9 +380,9 @@ TEST_CASE("a file changes thresholds, and is told where it is wrong") {
   for (const auto& [text, complaint] :
        {std::pair{"\nerror_ratoi=1", "file:2: no threshold is called 'error_ratoi': did you mean error_ratio?"},
         {"events", "file:1: not a line NAME=NUMBER"},
-        {"events=-1", "file:1: '-1' is no number from 0 on"},
-        {"events=nan", "file:1: 'nan' is no number from 0 on"},
-        {"events=1x", "file:1: '1x' is no number from 0 on"}}) {
+        {"events=-1", "file:1: '-1' is not a number from 0 on"},
+        {"events=nan", "file:1: 'nan' is not a number from 0 on"},
+        {"events=1x", "file:1: '1x' is not a number from 0 on"}}) {
     try {
       read_thresholds(text, "file", thresholds);
       FAIL("taken: " << text);

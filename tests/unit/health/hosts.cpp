@@ -45,7 +45,7 @@ TEST_CASE("channel adapters whose descriptions begin with the same word are of o
   CHECK(hosts_in({"mlx5_0/n1", "mlx5_1/n1", "mlx5_0/n2"}) == 3);
   CHECK(hosts_in({"mlx5_0/n1", "mlx5_1/n1", "mlx5_0/n2"}, HostNames("/(n[0-9]+)$")) == 2);
   CHECK(hosts_in({"n1-ib0", "n1-ib1"}, HostNames("^[a-z]+[0-9]+")) == 1);
-  CHECK_THROWS_WITH(HostNames("(n"), contains("is no regular expression"));
+  CHECK_THROWS_WITH(HostNames("(n"), contains("is not a regular expression"));
 }
 
 TEST_CASE("a name that several machines have distinguishes none of them: their SystemImageGUIDs do") {

@@ -100,7 +100,7 @@ TEST_CASE("ber-effective and ber-symbol: a ratio above the limits of its kind of
   CHECK(worst.ends.size() == 2);
   CHECK(worst.evidence[0].field == "effective_ber");
   CHECK(worst.evidence[0].limit == 1e-11);
-  CHECK_THAT(worst.detail, contains("The counters were cleared 60 min before; the limit is that of low-latency FEC, up to 100 m."));
+  CHECK_THAT(worst.detail, contains("The counters were cleared 60 min before; the limit is for low-latency FEC, up to 100 m."));
   CHECK_THAT(worst.detail, contains("This end: BER raw 1e-10, effective 3e-10, symbol 0 in 60 min; module 'PN-1'."));
   CHECK_THAT(worst.detail, contains("The other end: BER raw 1e-10, effective 0, symbol 0 in 60 min; module 'PN-1'."));
   CHECK(*diagnosis.findings[2].level == Level::warning);
@@ -214,7 +214,7 @@ TEST_CASE("module-unsupported and port-down: a cage with a module and no link; a
   };
   const Diagnosis unsupported = checks_with(1029, true);
   REQUIRE(Patient::checks_of(unsupported) == Found{"module-unsupported"});
-  CHECK_THAT(std::string(unsupported.findings[0].what_to_do()), contains("Replace the cable or module by one that the device supports"));
+  CHECK_THAT(std::string(unsupported.findings[0].what_to_do()), contains("Replace the cable or module with one that the device supports"));
   const Diagnosis bad = checks_with(15, true);
   REQUIRE(Patient::checks_of(bad) == Found{"port-down"});
   CHECK(*bad.findings[0].level == Level::warning);
@@ -254,7 +254,7 @@ TEST_CASE("module-mixed and firmware-mixed are infos on those that differ from m
   REQUIRE(Patient::checks_of(even) == Found{"module-mixed", "firmware-mixed"});
   CHECK(even.findings[0].ends.size() == modules);
   CHECK(even.findings[1].ends.size() == 2);
-  CHECK_THAT(even.findings[1].detail, contains("firmware 28.40 in 1, 28.41 in 1: none is that of most."));
+  CHECK_THAT(even.findings[1].detail, contains("firmware 28.40 in 1, 28.41 in 1: no version is the most common."));
 
   Patched vendors;
   for (const auto& [id, vendor] : {std::pair{Patient::leaf0, "A"}, {Patient::host0, "B\x1b"}}) {
@@ -403,7 +403,7 @@ TEST_CASE("the text of a port escapes what its device says, and leaves out what 
   row.trouble = 999;
   row.trouble_text = "odd\x1b[2J";
   row.set(Part::troubleshooting);
-  CHECK(layer_text(row, false) == "trouble of code 999: 'odd\\x1b[2J'");
+  CHECK(layer_text(row, false) == "trouble code 999: 'odd\\x1b[2J'");
   row.trouble = 1024;
   row.down_reason = reg::DownReason::unplugged;
   row.down_initiator = reg::DownInitiator::remote;

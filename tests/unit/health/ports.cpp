@@ -47,7 +47,7 @@ TEST_CASE("port-init is one finding where no manager is master, after what it co
     set_state(patient, node, port, smp::PortState::init);
   CHECK(patient.found() == Found{"port-init", "port-init"});  // a master has forgotten them
   patient.input->managers.clear();
-  patient.input->has_asked_managers = true;
+  patient.input->has_read_managers = true;
   const Diagnosis none = examine(*patient.input, {});
   REQUIRE(Patient::checks_of(none) == Found{"sm-none", "port-init"});
   CHECK(none.findings[1].subject == Finding::Subject::group);

@@ -199,7 +199,7 @@ TEST_CASE("routes: an entry of a group for a port without a link, or that is not
   CHECK_THAT(none.detail, ibtest::contains("MLID 0xc001 come to the switch, which has no entry"));
 }
 
-TEST_CASE("routes: members that get nothing, and entries that make no tree") {
+TEST_CASE("routes: members that get nothing, and entries that form no tree") {
   Grouped cut;
   cut.entry(Patient::spine) = {1};
   const Finding lost = cut.only();
@@ -211,7 +211,7 @@ TEST_CASE("routes: members that get nothing, and entries that make no tree") {
   const Routed found = judged(circle, {.multicast = true});
   REQUIRE(found.findings.size() == 1);
   CHECK(found.findings[0].ends.size() == 3);
-  CHECK_THAT(found.findings[0].detail, ibtest::contains("make no tree"));
+  CHECK_THAT(found.findings[0].detail, ibtest::contains("form no tree"));
 }
 
 TEST_CASE("routes: ports that wait for each other in a circle: found, possible, not known, and none") {

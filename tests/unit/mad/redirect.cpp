@@ -143,7 +143,7 @@ TEST_CASE("nonsense is an error") {
     return bench.failure_of(5);
   };
   CHECK_THAT(failure([](ClassPortInfo& i) { i.redirect_lid = Lid{}; }), ibtest::contains("neither a LID nor a GID"));
-  CHECK_THAT(failure([](ClassPortInfo& i) { i.redirect_lid = Lid{0xc000}; }), ibtest::contains("LID 49152 is no node's"));
+  CHECK_THAT(failure([](ClassPortInfo& i) { i.redirect_lid = Lid{0xc000}; }), ibtest::contains("LID 49152 is not a unicast LID"));
   CHECK_THAT(failure([](ClassPortInfo& i) { i.redirect_qp = 0; }), ibtest::contains("QP 0"));
   CHECK_THAT(failure([](ClassPortInfo& i) { i.redirect_p_key = 0x8000; }), ibtest::contains("P_Key 0x8000"));
   CHECK_THAT(failure([](ClassPortInfo& i) { i.redirect_p_key = 0x7777; }), ibtest::contains("not available"));

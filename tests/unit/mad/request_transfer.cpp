@@ -209,7 +209,7 @@ TEST_CASE("who answers nothing is asked no longer than by other requests") {
   CHECK(bench.client->gmp_window().in_flight() == 0);
 }
 
-TEST_CASE("segments that can not be sent for a while go later") {
+TEST_CASE("segments that cannot be sent for a while go later") {
   Bench bench;
   bench.lost = [&](Bytes mad) {
     const bool second = RmppView(mad).type() == rmpp::Type::data && !HeaderView(mad).is_response() && RmppView(mad).segment() == 2;

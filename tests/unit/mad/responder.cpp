@@ -47,7 +47,7 @@ struct Bench {
       ++(timeout.tries() == 0 ? unsent : timeouts);
     }
   }
-  Task<> ask_all(unsigned count) {
+  Task<> request_all(unsigned count) {
     async::TaskGroup group(loop);
     for (unsigned i = 0; i < count; ++i) group.spawn(ask(i));
     co_await group.join();
@@ -68,7 +68,7 @@ struct Bench {
 
 TEST_CASE("a silent node costs one chain of tries, and the others of its requests at most one try each") {
   Bench bench([](unsigned, unsigned) { return false; });
-  bench.loop.run(bench.ask_all(40));
+  bench.loop.run(bench.request_all(40));
   CHECK(bench.node.is_silent());
   CHECK(bench.elapsed() == chain);
   CHECK(bench.sent == 4 + 3);  // four at once to one node, then one alone
@@ -80,7 +80,7 @@ TEST_CASE("a node that falls silent in the middle costs one chain too") {
   for (const unsigned after : {1U, 3U, 4U, 5U, 17U, 39U}) {
     CAPTURE(after);
     Bench bench([after](unsigned, unsigned sent) { return sent <= after; });
-    bench.loop.run(bench.ask_all(40));
+    bench.loop.run(bench.request_all(40));
     CHECK(bench.node.is_silent());
     CHECK(bench.answers == static_cast<int>(after));
     CHECK(bench.elapsed() < chain + 100ms);
@@ -90,7 +90,7 @@ TEST_CASE("a node that falls silent in the middle costs one chain too") {
 
 TEST_CASE("one request that goes unanswered makes no node silent, and fails alone") {
   Bench bench([](unsigned modifier, unsigned) { return modifier != 7; });
-  bench.loop.run(bench.ask_all(40));
+  bench.loop.run(bench.request_all(40));
   CHECK_FALSE(bench.node.is_silent());
   CHECK(bench.answers == 39);
   CHECK(bench.timeouts == 1);
@@ -108,7 +108,7 @@ TEST_CASE("a node that comes back within the chain is read to the end") {
   for (const unsigned deaf_until : {4U, 5U, 6U}) {
     CAPTURE(deaf_until);
     Bench bench([deaf_until](unsigned, unsigned sent) { return sent > deaf_until; });
-    bench.loop.run(bench.ask_all(40));
+    bench.loop.run(bench.request_all(40));
     CHECK(bench.answers == 40);
     CHECK_FALSE(bench.node.is_silent());
     CHECK(bench.sent == 40 + deaf_until);

@@ -405,7 +405,7 @@ TEST_CASE("statistics name the reason of each MAD") {
   const auto& counts = bench.rpc->stats()->first_tries;
   REQUIRE(counts.size() == 2);
   REQUIRE(counts[0] == std::pair<Reason, std::uint64_t>("probe", 2));
-  REQUIRE(counts[1] == std::pair<Reason, std::uint64_t>("asked", 1));
+  REQUIRE(counts[1] == std::pair<Reason, std::uint64_t>("requested", 1));
 }
 
 TEST_CASE("an ACK is no answer to a request that no segments answer") {

@@ -272,7 +272,7 @@ TEST_CASE("an answer in segments to another question is an error") {
 TEST_CASE("a cancelled call tells the sender to stop and frees its place") {
   Bench bench(100000);
   ibtest::End end;
-  auto victim = ibtest::ask_for_nodes(*bench.rpc);
+  auto victim = ibtest::request_nodes(*bench.rpc);
   victim.start(bench.loop, end);
   bench.loop.run(async::sleep_for(1ms));
   REQUIRE(bench.rpc->stats()->segments > 64);
@@ -286,7 +286,7 @@ TEST_CASE("a cancelled call tells the sender to stop and frees its place") {
 TEST_CASE("an engine may die in the midst of a transfer") {
   Bench bench(100000);
   ibtest::End end;
-  auto orphan = ibtest::ask_for_nodes(*bench.rpc);
+  auto orphan = ibtest::request_nodes(*bench.rpc);
   orphan.start(bench.loop, end);
   bench.loop.run(async::sleep_for(1ms));
   bench.rpc.reset();

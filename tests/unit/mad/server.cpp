@@ -268,9 +268,9 @@ TEST_CASE("Whatever a handler throws refuses one request and stops nothing") {
   throws(Error("no luck"));
   throws(7);
   REQUIRE(reported.size() == 3);
-  CHECK(reported[0] == "A request can not be answered: the payload is too long");
+  CHECK(reported[0] == "A request cannot be answered: the payload is too long");
   CHECK(reported[1] == "no luck");
-  CHECK(reported[2] == "A request can not be answered, for a reason unknown");
+  CHECK(reported[2] == "A request cannot be answered, for a reason unknown");
   CHECK(bench.server->counts().refused == 3);
   bench.server->on<ofa::SysStatPing>(method::get, [](const ofa::SysStatPing& incoming, const Incoming&) { return incoming; });
   CHECK(status_of(bench.answer(ping())) == 0);

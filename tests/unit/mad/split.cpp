@@ -123,7 +123,7 @@ TEST_CASE("Where umad can not be opened, serving is refused in one line, and ask
     bench.server->serve(service_of<ofa::SysStatPing>());
     FAIL("served");
   } catch (const Error& error) {
-    CHECK(error.lines(0) == std::vector<std::string>{"fake0/1 can not serve: requests come to its QP1, which umad alone reaches. No "
+    CHECK(error.lines(0) == std::vector<std::string>{"fake0/1 cannot serve: requests come to its QP1, which only umad reaches. No "
                                                      "permission to use /dev/infiniband/umad0: run as root"});
     CHECK(error.exit_status() == Exit::failed);
   }

@@ -96,7 +96,7 @@ TEST_CASE("umad: a cancelled call leaves nothing behind, before its answer and a
     bench.peer.delay = 50ms;
     bench.peer.between = 10ms;
     ibtest::End end;
-    auto victim = ibtest::ask_for_nodes(*bench.rpc);
+    auto victim = ibtest::request_nodes(*bench.rpc);
     victim.start(bench.loop, end);
     bench.loop.run(async::sleep_for(cancelled_after));
     victim.reset();

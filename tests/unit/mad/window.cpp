@@ -35,7 +35,7 @@ Task<> ask(Rpc& rpc, path::Path path, Count& count) {
   const Result<smp::NodeInfo> result = co_await rpc.try_subn_get<smp::NodeInfo>(path);
   ++(result ? count.answered : count.failed);
 }
-Task<> ask_all(Rpc& rpc, const FakeFabric& fabric, int first, int last, Count& count) {
+Task<> request_all(Rpc& rpc, const FakeFabric& fabric, int first, int last, Count& count) {
   const auto one = [&](int port) { return ask(rpc, port_path(fabric, static_cast<std::uint8_t>(port)), count); };
   co_await async::for_each(std::views::iota(first, last + 1), 1000, one);
 }
@@ -87,7 +87,7 @@ TEST_CASE("dead ports cost about one retry chain together, not one each") {
   for (FakeFabric::NodeId ca = 2; ca <= 254; ca += 2) fabric.node(ca).faults.silent = true;
   Rpc rpc(loop, fabric.open());
   Count count;
-  loop.run(ask_all(rpc, fabric, 2, 254, count));
+  loop.run(request_all(rpc, fabric, 2, 254, count));
   REQUIRE(count.failed == 127);
   REQUIRE(count.answered == 126);
   const async::Duration chain = 4 * 2s + 70ms;
@@ -103,7 +103,7 @@ TEST_CASE("a loss-free network is filled up to the ceiling and no further") {
   fabric.network.delay = 200us;
   Rpc rpc(loop, fabric.open());
   Count count;
-  for (int i = 0; i < 4; ++i) loop.run(ask_all(rpc, fabric, 2, 254, count));
+  for (int i = 0; i < 4; ++i) loop.run(request_all(rpc, fabric, 2, 254, count));
   REQUIRE(count.answered == 4 * 253);
   REQUIRE(fabric.channel().most_pending == 32);
   REQUIRE(rpc.stats()->sent() == 4 * 253);
@@ -118,7 +118,7 @@ TEST_CASE("where bursts are lost the window shrinks to what gets through") {
   fabric.network.capacity = 10;
   Rpc rpc(loop, fabric.open());
   Count count;
-  for (int i = 0; i < 20; ++i) loop.run(ask_all(rpc, fabric, 2, 254, count));
+  for (int i = 0; i < 20; ++i) loop.run(request_all(rpc, fabric, 2, 254, count));
   REQUIRE(count.answered == 20 * 253);
   REQUIRE(count.failed == 0);
   const double resent = static_cast<double>(rpc.stats()->retries_lost) / static_cast<double>(rpc.stats()->sent());
@@ -133,7 +133,7 @@ TEST_CASE("random loss is repaired") {
   fabric.network.duplicate = true;
   Rpc rpc(loop, fabric.open());
   Count count;
-  for (int i = 0; i < 4; ++i) loop.run(ask_all(rpc, fabric, 2, 254, count));
+  for (int i = 0; i < 4; ++i) loop.run(request_all(rpc, fabric, 2, 254, count));
   REQUIRE(count.failed == 0);
   REQUIRE(count.answered == 4 * 253);
   REQUIRE(rpc.stats()->retries_lost > 20);
@@ -150,7 +150,7 @@ TEST_CASE("one SMA is asked by four at once, its neighbours meanwhile too") {
     static Task<> run(Rpc& rpc, const FakeFabric& fabric, Count& slow, Count& fast, async::Loop& loop, Time& fast_end) {
       async::TaskGroup group(loop);
       for (int i = 0; i < 40; ++i) group.spawn(ask(rpc, port_path(fabric, 2), slow));
-      co_await ask_all(rpc, fabric, 3, 254, fast);
+      co_await request_all(rpc, fabric, 3, 254, fast);
       fast_end = loop.now();
       co_await group.join();
     }
@@ -177,7 +177,7 @@ TEST_CASE("where a channel has room for few, a lost request gives up its place o
   fabric.channel().most_in_flight = 20;
   Rpc rpc(loop, std::move(channel));
   Count count;
-  loop.run(ask_all(rpc, fabric, 2, 20, count));  // now the round trip is known
+  loop.run(request_all(rpc, fabric, 2, 20, count));  // now the round trip is known
   struct Local {
     static Task<> run(Rpc& rpc, const FakeFabric& fabric, async::Loop& loop, bool others, std::vector<unsigned>& places) {
       Count count;

@@ -133,7 +133,7 @@ TEST_CASE_METHOD(Bench, "a VS_Key does not go to a LID that another node has, no
     read();
     for (const auto& device : found.devices) CHECK(device.state == DeviceState::unreachable);
     REQUIRE(found.failures.size() == 2);
-    CHECK(found.failures[0].why.ends_with("is that of another node now: the VS_Key is not sent."));
+    CHECK(found.failures[0].why.ends_with("belongs to another node now: the VS_Key is not sent."));
   }
   SECTION("no SMP") {
     has_smps = false;

@@ -133,7 +133,7 @@ TEST_CASE("a group with members and no entry at all: they get nothing, or it is 
   CHECK(alone.multicast.findings().empty());
 }
 
-TEST_CASE("two ways into a switch whose own table was not read make no tree") {
+TEST_CASE("two ways into a switch whose own table was not read form no tree") {
   Bench bench;
   bench.unread = {2};
   CHECK(Result(bench).multicast.findings().empty());

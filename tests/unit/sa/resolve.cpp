@@ -272,7 +272,7 @@ async::Task<> ask(sa::PathResolver& resolver, path::Path target, std::vector<std
   }
 }
 
-async::Task<> ask_all(sa::PathResolver& resolver, std::vector<path::Path> targets, std::vector<std::string>& results) {
+async::Task<> request_all(sa::PathResolver& resolver, std::vector<path::Path> targets, std::vector<std::string>& results) {
   async::Loop& loop = co_await async::current_loop;
   async::TaskGroup group(loop);
   for (const path::Path& target : targets) group.spawn(ask(resolver, target, results));
@@ -305,23 +305,23 @@ TEST_CASE("where the SA does not know a link the node at the end is asked for it
 TEST_CASE("many that ask for one destination at a time cause one query, and later ones none") {
   WithSa with;
   std::vector<std::string> results;
-  with.loop.run(ask_all(with.resolver, std::vector(50, with.to_lid(6)), results));
+  with.loop.run(request_all(with.resolver, std::vector(50, with.to_lid(6)), results));
   REQUIRE(results == std::vector<std::string>(50, "Path 3 -> 6 SL=2 PKey=0xffff DQPN=1"));
   REQUIRE(with.asked_for_paths() == 1);
-  with.loop.run(ask_all(with.resolver, {with.to_lid(6), with.to_lid(7)}, results));
+  with.loop.run(request_all(with.resolver, {with.to_lid(6), with.to_lid(7)}, results));
   REQUIRE(with.asked_for_paths() == 2);
   with.resolver.clear();
-  with.loop.run(ask_all(with.resolver, {with.to_lid(6)}, results));
+  with.loop.run(request_all(with.resolver, {with.to_lid(6)}, results));
   REQUIRE(with.asked_for_paths() == 3);
 }
 
 TEST_CASE("an error is shared by those who wait for it and asked about again later") {
   WithSa with;
   std::vector<std::string> results;
-  with.loop.run(ask_all(with.resolver, std::vector(20, with.to_lid(99)), results));
+  with.loop.run(request_all(with.resolver, std::vector(20, with.to_lid(99)), results));
   REQUIRE(results == std::vector<std::string>(20, "not found"));
   REQUIRE(with.asked_for_paths() == 1);
-  with.loop.run(ask_all(with.resolver, {with.to_lid(99)}, results));
+  with.loop.run(request_all(with.resolver, {with.to_lid(99)}, results));
   REQUIRE(with.asked_for_paths() == 2);
 }
 
@@ -331,7 +331,7 @@ TEST_CASE("memory is bounded") {
   std::vector<std::string> results;
   const auto asked_with = [&](std::uint16_t lid) {
     const std::size_t before = with.asked_for_paths();
-    with.loop.run(ask_all(small, {with.to_lid(lid)}, results));
+    with.loop.run(request_all(small, {with.to_lid(lid)}, results));
     return with.asked_for_paths() - before;
   };
   REQUIRE(asked_with(1) + asked_with(2) + asked_with(4) == 3);

@@ -29,7 +29,7 @@ std::string content(const std::string& file) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-async::Task<> ask_port_info(mad::Transactor& transactor, path::Path path, std::uint32_t port, std::optional<smp::PortInfo>& info) {
+async::Task<> request_port_info(mad::Transactor& transactor, path::Path path, std::uint32_t port, std::optional<smp::PortInfo>& info) {
   const mad::Result<smp::PortInfo> told = co_await transactor.try_subn_get<smp::PortInfo>(path, port);
   if (told) info = *told;
 }
@@ -57,7 +57,7 @@ struct Bench {
   /// PortInfo of a port of the switch at LID 1, of which a sweep does not ask for all.
   std::optional<smp::PortInfo> ask(Cache& through, std::uint32_t port) {
     std::optional<smp::PortInfo> info;
-    swept.loop.run(ask_port_info(through, two.by_lid(1), port, info));
+    swept.loop.run(request_port_info(through, two.by_lid(1), port, info));
     return info;
   }
   /// The number that a query of the file gives.
@@ -176,7 +176,7 @@ TEST_CASE_METHOD(Bench, "Another node at a LID, or at the end of a route, is fou
   CHECK_THROWS_AS(ask(*use, 1), snapshot::Outdated);
   const auto by_route = used();
   std::optional<smp::PortInfo> info;
-  CHECK_THROWS_AS(swept.loop.run(ask_port_info(*by_route, two.by_route({1}), 4, info)), snapshot::Outdated);
+  CHECK_THROWS_AS(swept.loop.run(request_port_info(*by_route, two.by_route({1}), 4, info)), snapshot::Outdated);
   CHECK_FALSE(use->save());
   CHECK_FALSE(by_route->save());
   CHECK(content(file) == before);
@@ -192,7 +192,7 @@ TEST_CASE_METHOD(Bench, "A node at a LID that the file does not know is no silen
   }
   const auto use = used();
   std::optional<smp::PortInfo> info;
-  CHECK_THROWS_AS(swept.loop.run(ask_port_info(*use, two.by_lid(9), 1, info)), snapshot::Outdated);
+  CHECK_THROWS_AS(swept.loop.run(request_port_info(*use, two.by_lid(9), 1, info)), snapshot::Outdated);
 }
 
 TEST_CASE_METHOD(Bench, "A file that another process writes is read, and the answers go on") {
@@ -204,7 +204,7 @@ TEST_CASE_METHOD(Bench, "A file that another process writes is read, and the ans
   CHECK(ask(*use, 4));
   CHECK_FALSE(use->save());
   REQUIRE(lost.size() == 1);
-  CHECK_THAT(lost[0], contains("is just being written by another process"));
+  CHECK_THAT(lost[0], contains("is being written by another process"));
 }
 
 TEST_CASE_METHOD(Bench, "A cache that was filled with keys has none after one without them adds to it") {

@@ -72,7 +72,7 @@ TEST_CASE("A snapshot with what no snapshot holds is refused") {
       {"ALTER TABLE raw_node ADD COLUMN more", "tables are not those"},
       {"DROP VIEW nodes; DROP VIEW ports; DROP VIEW links; DROP VIEW failures; DROP VIEW facts; DROP TABLE raw_fact", "lacks tables"},
       {"PRAGMA user_version=4", "newer ibtool (format 4, this one reads 3)"},
-      {"PRAGMA user_version=1", "older ibtool (format 1, this one reads 2 and later): take it anew"},
+      {"PRAGMA user_version=1", "older ibtool (format 1, this one reads 2 and later): take a new one"},
       {"PRAGMA user_version=0", "no format number"},
       {"PRAGMA application_id=1", "is not a snapshot"},
   }));

@@ -45,11 +45,11 @@ class Recorder final : public ib::mad::Transactor {
                {request.payload.begin(), request.payload.end()}};
     while (!one.content.empty() && one.content.back() == 0) one.content.pop_back();
     ib::mad::Result<ib::mad::Reply> reply = co_await below_.try_call(request);
-    const bool was_sent = reply || ib::mad::tries_in_vain(reply.error()) != 0U;
+    const bool was_sent = reply || ib::mad::unanswered_tries(reply.error()) != 0U;
     if (reply) {
       one.status = 0;
       one.answer.assign(reply->payload().begin(), reply->payload().end());
-    } else if (!ib::mad::tries_in_vain(reply.error())) {
+    } else if (!ib::mad::is_timeout(reply.error())) {
       one.status = reply.error().status();
     }
     if (was_sent) passed.push_back(std::move(one));

@@ -211,7 +211,7 @@ TEST_CASE("What failed is stored with its error") {
   CHECK(read.attribute == written.attribute);
   REQUIRE(read.error);
   CHECK(read.error->lines(2) == written.error->lines(2));
-  CHECK(mad::tries_in_vain(*read.error) == mad::tries_in_vain(*written.error));
+  CHECK(mad::unanswered_tries(*read.error) == mad::unanswered_tries(*written.error));
 }
 
 TEST_CASE("Two nodes with one GUID, and two ports with one LID, stay two") {
@@ -287,7 +287,7 @@ TEST_CASE("Requests are answered from a snapshot, by LID and by directed route, 
     Asked asked;
     swept.loop.run(ask_node_info(answers, route, asked));
     REQUIRE(asked.error);
-    CHECK(mad::tries_in_vain(*asked.error) == 4U);
+    CHECK(mad::unanswered_tries(*asked.error) == 4U);
   }
   SECTION("What was not asked is not made up") {
     route.hops = 1;  // the near switch
@@ -313,7 +313,7 @@ TEST_CASE("Two writers of one file: the second one is told so; a writer that giv
   const std::string file = store(directory.file("one"), small.fabric, swept);
   {
     Writer first(file, Keys::hidden);
-    CHECK_THROWS_WITH(Writer(file, Keys::hidden), contains("just being written"));
+    CHECK_THROWS_WITH(Writer(file, Keys::hidden), contains("being written"));
   }
   CHECK_FALSE(std::filesystem::exists(file + ".new"));
   const subnet::SweptSubnet stored = Snapshot(file).read_fabric(nullptr);
@@ -352,8 +352,8 @@ TEST_CASE("What was never sent did not time out, and what the sweep asked in vai
     REQUIRE_FALSE(reply);
     return reply.shared_error();
   };
-  CHECK(mad::tries_in_vain(*outcome_of(smp::LinearForwardingTable::info())) == 3U);
-  CHECK(mad::tries_in_vain(*outcome_of(smp::SwitchInfo::info())) == 4U);
+  CHECK(mad::unanswered_tries(*outcome_of(smp::LinearForwardingTable::info())) == 3U);
+  CHECK(mad::unanswered_tries(*outcome_of(smp::SwitchInfo::info())) == 4U);
   const auto unsent = outcome_of(smp::MulticastForwardingTable::info());
   CHECK(dynamic_cast<const mad::NotRead*>(unsent.get()) != nullptr);
   CHECK_THAT(unsent->message(), ends_with(": it was not requested then, after no answer to LinearForwardingTable"));

@@ -102,7 +102,7 @@ TEST_CASE("by LID the same is found") {
   CHECK(told.empty() == fabric.network.combined_routes);
   CHECK(swept.sent() == swept.stats.plan + swept.explained());
   const auto& first = swept.rpc->stats()->first_tries;
-  const bool fell_back = std::any_of(first.begin(), first.end(), [](const auto& entry) { return entry.first != mad::asked; });
+  const bool fell_back = std::any_of(first.begin(), first.end(), [](const auto& entry) { return entry.first != mad::requested; });
   CHECK(fell_back != fabric.network.combined_routes);
 }
 

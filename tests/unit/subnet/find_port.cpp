@@ -98,11 +98,11 @@ TEST_CASE("what is not found is named, with what could be meant") {
   CHECK(bench.missing("0,1,3,1") == "The directed route ends before hop 3: 0000:0000:0010:0010 is no switch.");
   path::IbPath multicast;
   multicast.dlid = Lid{0xc001};
-  CHECK(find_port(*bench.sweep, path::Path(multicast)).missing == "LID 49153 is no port's: it is not a unicast LID.");
-  CHECK_THROWS_WITH(get_port(*bench.sweep, path::Path(path::IbPath{})), "LID 0 is no port's: it is not a unicast LID.");
+  CHECK(find_port(*bench.sweep, path::Path(multicast)).missing == "LID 49153 is not a unicast LID: no port has it.");
+  CHECK_THROWS_WITH(get_port(*bench.sweep, path::Path(path::IbPath{})), "LID 0 is not a unicast LID: no port has it.");
 
   Bench holes([](FakeFabric& fabric) { fabric.node(3).faults.silent = true; });
-  CHECK(holes.missing("4") == "No port has the LID 4. The subnet is not wholly known: parts of it did not answer.");
+  CHECK(holes.missing("4") == "No port has the LID 4. The subnet is not completely known: parts of it did not answer.");
   const SweptSubnet empty;
   CHECK_FALSE(find_port(empty, path::Path(path::IbDrPath{})));
 }

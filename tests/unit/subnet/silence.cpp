@@ -70,7 +70,7 @@ TEST_CASE("a switch that falls silent costs one chain of tries and is one failur
       CHECK(failure.attribute == "NodeInfo");
       CHECK(failure.error != nullptr);
       CHECK(failure.why ==
-            "It answered at first and then fell silent; " + std::to_string(40 - answers) + " of its attributes are not known.");
+            "It answered at first and then stopped answering; " + std::to_string(40 - answers) + " of its attributes are not known.");
       CHECK(swept.took < chain * 3 / 2);
       CHECK(swept.subnet.nodes().size() == tree.fabric.size());
       CHECK(swept.sent() == swept.stats.plan + swept.explained());

@@ -46,7 +46,7 @@ struct Swept : ib::subnet::SweptSubnet {
   std::uint64_t explained() const {
     std::uint64_t sum = rpc->stats()->retries_lost + rpc->stats()->retries_busy;
     for (const auto& [reason, count] : stats.beyond) sum += count;
-    for (const auto& [reason, count] : rpc->stats()->first_tries) sum += reason == ib::mad::asked ? 0 : count;
+    for (const auto& [reason, count] : rpc->stats()->first_tries) sum += reason == ib::mad::requested ? 0 : count;
     return sum;
   }
   /// The GUIDs of all nodes, sorted.

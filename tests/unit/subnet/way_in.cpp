@@ -35,7 +35,7 @@ struct Ways : ibtest::TwoWayFabric {
   async::Task<> check(path::Path path, unsigned port) {
     const auto node = co_await rpc->subn_get<smp::NodeInfo>(path);
     const auto info = co_await rpc->subn_get<smp::PortInfo>(path, port);
-    co_await subnet::check_way_in(*rpc, path, node, port, info);
+    co_await subnet::check_carries_our_smps(*rpc, path, node, port, info);
   }
 };
 

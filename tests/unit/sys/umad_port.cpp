@@ -60,7 +60,7 @@ TEST_CASE("a port of another kind is called by its kind", "[sys]") {
   CHECK_THROWS_WITH(half("roce", true), ibtest::starts_with("roce/1 is a RoCE port (Ethernet), which has no SMPs"));
   for (const bool smp : {false, true}) {
     CHECK_THROWS_WITH(half("efa", smp),
-                      ibtest::starts_with("efa/1 is no InfiniBand port (its link layer is 'Unspecified', as that of EFA)"));
+                      ibtest::starts_with("efa/1 is not an InfiniBand port (its link layer is 'Unspecified', as with EFA)"));
     CHECK_THROWS_WITH(half("efa", smp), !ibtest::contains("modprobe"));
   }
   CHECK_THROWS_WITH(half("rnic", true), ibtest::starts_with("rnic/1 is an iWARP port"));
@@ -93,7 +93,7 @@ TEST_CASE("a port says why it has no umad device", "[sys]") {
   CHECK_THROWS_WITH(name("roce", true), ibtest::starts_with("roce/1 is a RoCE port (Ethernet), which has no SMPs"));
   CHECK_THROWS_WITH(name("bare", true), "bare/1 has no umad device: load the kernel module ib_umad (modprobe ib_umad)");
   CHECK_THROWS_WITH(name("bare", false), "bare/1 has no umad device: load the kernel module ib_umad (modprobe ib_umad)");
-  CHECK_THROWS_WITH(name("gsi", true), "gsi/1 can not send SMPs, and no other device of this host reaches the port's QP0");
+  CHECK_THROWS_WITH(name("gsi", true), "gsi/1 cannot send SMPs, and no other device of this host reaches the port's QP0");
   CHECK_THROWS_WITH(open_issm(list.find_end_port("good")), "good/1 has no issm device: load the kernel module ib_umad (modprobe ib_umad)");
 }
 

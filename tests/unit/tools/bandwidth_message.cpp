@@ -100,9 +100,9 @@ TEST_CASE("rdma_bw: what is no message, or of another version") {
   CHECK(complaint(wire) == "speaks version 2 of rdma_bw's protocol, this program version 1");
   wire = answer().pack();
   wire[0] = 'i';
-  CHECK(complaint(wire) == "sent something that is no message of rdma_bw");
+  CHECK(complaint(wire) == "sent something that is not a message of rdma_bw");
   wire.fill(0xff);
-  CHECK(complaint(wire) == "sent something that is no message of rdma_bw");
+  CHECK(complaint(wire) == "sent something that is not a message of rdma_bw");
   for (const unsigned kind : {0, 6, 255}) {
     wire = answer().pack();
     wire[10] = static_cast<std::uint8_t>(kind);

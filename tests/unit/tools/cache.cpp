@@ -209,7 +209,7 @@ TEST_CASE_METHOD(Bench, "A sweep that did not get everywhere is not taken from a
     const Outcome outcome = cached({"ibhosts"});
     CHECK(outcome.status == 0);
     CHECK(outcome.out == ibtool(fabric, {"ibhosts"}).out);
-    CHECK_THAT(outcome.err, starts_with("W: '" + file + "' is a damaged snapshot") && ends_with("the fabric is read anew\n"));
+    CHECK_THAT(outcome.err, starts_with("W: '" + file + "' is a damaged snapshot") && ends_with("the fabric is read again\n"));
     CHECK(is_used());
     return;
   }
@@ -253,7 +253,7 @@ TEST_CASE_METHOD(Bench, "A damaged answer is no reason to fail") {
   const Outcome outcome = cached({"dump_lfts"});
   CHECK(outcome.status == 0);
   CHECK(outcome.out == ibtool(fabric, {"dump_lfts"}).out);
-  CHECK_THAT(outcome.err, contains("it is damaged, or no snapshot; ") && contains("is read anew\n"));
+  CHECK_THAT(outcome.err, contains("it is damaged, or no snapshot; ") && contains("is read again\n"));
 }
 
 TEST_CASE("LIDs that changed hands have the fabric read anew") {
@@ -278,7 +278,7 @@ TEST_CASE("LIDs that changed hands have the fabric read anew") {
   CAPTURE(words, stored.err);
   CHECK(stored.status == live.status);
   CHECK(stored.out == live.out);
-  CHECK_THAT(stored.err, contains("the fabric has changed; it is read anew\n"));
+  CHECK_THAT(stored.err, contains("the fabric has changed; it is read again\n"));
   const Outcome again = cached(words);
   CHECK(again.out == live.out);
   CHECK_THAT(again.err, starts_with("W: fabric as of") && !contains("changed"));
@@ -302,7 +302,7 @@ TEST_CASE("Counters are not shown for the node that had their LID before") {
   CAPTURE(words, stored.err);
   CHECK(stored.out == live.out);
   CHECK(stored.status == live.status);
-  CHECK_THAT(stored.err, contains("the fabric has changed; it is read anew\n"));
+  CHECK_THAT(stored.err, contains("the fabric has changed; it is read again\n"));
 }
 
 TEST_CASE_METHOD(Bench, "Before the file answers for a LID, the node there is asked once") {
@@ -377,7 +377,7 @@ TEST_CASE_METHOD(Bench, "A cache that can not be written costs a warning, not th
   }
   SECTION("Another process") {
     const snapshot::NewFile of_another(file);
-    costs_a_warning("is just being written by another process; what is read is not kept");
+    costs_a_warning("is being written by another process; what is read is not kept");
   }
   SECTION("A symbolic link") {
     const std::string kept = directory.file("kept");

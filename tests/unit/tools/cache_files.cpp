@@ -80,13 +80,13 @@ TEST_CASE_METHOD(Bench, "What ibtool snapshot made is used as a cache, and never
   }
   SECTION("It is old") {
     set_age(std::chrono::hours(25));
-    stays("it is of 20", {"ibhosts"});
+    stays("it is dated 20", {"ibhosts"});
   }
   SECTION("It is from the future") {
     set_age(-std::chrono::hours(1));
-    stays("which has not come yet", {"ibhosts"});
+    stays("in the future", {"ibhosts"});
   }
-  SECTION("--refresh-cache") { stays("all is read anew", {"ibhosts", "--refresh-cache"}); }
+  SECTION("--refresh-cache") { stays("all is read again", {"ibhosts", "--refresh-cache"}); }
   SECTION("Another fabric's") {
     set_fact(file, "device node_guid", "0:0:0:999");
     stays("it was read through another device", {"ibhosts"});
@@ -118,7 +118,7 @@ TEST_CASE_METHOD(Bench, "A cache that others may write is not used, and not repl
 TEST_CASE_METHOD(Bench, "Why a cache from the future is not used is said with -v") {
   cached({"ibhosts"});
   set_age(-std::chrono::hours(1));
-  CHECK_THAT(cached({"ibhosts", "-v"}).err, contains("does not do, it is of 20") && contains("which has not come yet"));
+  CHECK_THAT(cached({"ibhosts", "-v"}).err, contains("is not used, it is dated 20") && contains("in the future"));
 }
 
 }  // namespace tools_cache_files_tests

@@ -108,7 +108,7 @@ TEST_CASE("check_routes: a healthy fabric is told of in a few lines") {
   Tree tree;
   const Outcome told = tree.check();
   CHECK_THAT(told.out, contains("Unicast: 12 pairs from 4 host ports to 4 LIDs: all arrive.\n"));
-  CHECK_THAT(told.out, contains("Hops: from port to port 2: 4, 4: 8 (links: pairs), no way longer than the shortest.\n"));
+  CHECK_THAT(told.out, contains("Hops: from port to port 2: 4, 4: 8 (links: pairs), no route longer than the shortest.\n"));
   CHECK_THAT(told.out, contains("Credit loops: none is possible, whichever SL is used (12 channels, 14 edges).\n"));
   CHECK_THAT(told.out, contains("Multicast: 1 MLID with 4 members: all reach each other, by trees.\n"));
   CHECK(std::ranges::count(told.out, '\n') < 10);

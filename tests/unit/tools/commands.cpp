@@ -86,7 +86,7 @@ TEST_CASE_METHOD(Small, "a node that does not answer, and one that answers with 
   CHECK_THAT(silent.err, ibtest::starts_with("E: No answer from LID 3 about NodeInfo (4 tries in ") && !ibtest::contains("RPC"));
   CHECK_THAT(ibtool(fabric, {"smpquery", "NI", "3", "-v"}).err,
              contains("\nE: +RPC MAD_METHOD_GET(1) SMPFormat(1.1) SMPNodeInfo(17) timed out to 'Path 2 -> 3 SL=0 PKey=0xffff DQPN=0'\n"));
-  CHECK_THAT(ibtool(fabric, {"smpquery", "NI", "3", "-e"}).err, contains("asking again"));
+  CHECK_THAT(ibtool(fabric, {"smpquery", "NI", "3", "-e"}).err, contains("trying again"));
 
   fabric.node(other).faults.silent = false;
   const auto error = ibtool(fabric, {"smpquery", "-v", "SI", "3"});

@@ -56,8 +56,7 @@ TEST_CASE_METHOD(Bench, "Exporter: LIDs that two switches swap put no counter un
   CHECK(engine->view().exporter.sweeps <= 4);
 }
 
-TEST_CASE_METHOD(Bench,
-                 "Exporter: rows of a device that does not say who it is are dropped, and two hosts that swap LIDs are swept for at once") {
+TEST_CASE_METHOD(Bench, "Exporter: rows of an unidentified device are dropped, and two hosts that swap LIDs are swept for at once") {
   pmas[host2]->count(1, "symbol_error_counter") = 27;
   start();
   run_for(41s);

@@ -49,7 +49,7 @@ TEST_CASE("Exporter: shards and collectors of a request") {
 }
 
 TEST_CASE("Exporter: a request that makes no sense is told why") {
-  CHECK_THAT(complaint({{"num_shards", "3"}, {"shard", "3"}}), contains("shard: '3' is no number from 0 to 2"));
+  CHECK_THAT(complaint({{"num_shards", "3"}, {"shard", "3"}}), contains("shard: '3' is not a number from 0 to 2"));
   CHECK_THAT(complaint({{"num_shards", "0"}, {"shard", "0"}}), contains("num_shards"));
   CHECK_THAT(complaint({{"num_shards", "1e3"}, {"shard", "0"}}), contains("num_shards"));
   CHECK_THAT(complaint({{"shard", "0"}}), contains("shard needs num_shards"));

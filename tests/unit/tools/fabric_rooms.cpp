@@ -143,7 +143,7 @@ TEST_CASE("a line of progress comes after a second, and goes") {
   ib::async::Loop loop(clock);
   const ibtest::PseudoTerminal terminal;
   ib::mad::Stats stats;
-  stats.count_first_try(ib::mad::asked);
+  stats.count_first_try(ib::mad::requested);
   stats.retries_lost = 2;
   stats.timeouts = 3;
   {

@@ -27,7 +27,7 @@ TEST_CASE("health: a healthy fabric is told of in a few lines") {
   const Outcome told = f.run({});
   CHECK_THAT(told.out,
              starts_with("Healthy: nothing found on 2 hosts, 1 switch, 2 cables; watched 10 s.\n10 s without an error prove that a "
-                         "link has fewer than 9.4e-12 errors a bit (95 %, 4x QDR); a day proves 1.1e-15.\nNot looked at: "));
+                         "link has fewer than 9.4e-12 errors a bit (95 %, 4x QDR); a day proves 1.1e-15.\nNot checked: "));
   CHECK(std::ranges::count(told.out, '\n') <= 5);
   CHECK(told.err.empty());
   const json found = f.found();
@@ -363,7 +363,7 @@ TEST_CASE("health: the first line counts what was looked at; infos take one line
   f.clock.happens = [&f] { f.pma.count(2, "vl15_dropped") += 1; };
   const Outcome told = f.run({});
   CHECK_THAT(told.out, contains("\ninfo: vl15-dropped (sure): 'leaf' 0000:0000:0000:0100 port 2 -- 'other' 0000:0000:0000:0300 port 1: "
-                                "VL15Dropped +1 in 10 s (0.1/s, limit 1)\nNot looked at: "));
+                                "VL15Dropped +1 in 10 s (0.1/s, limit 1)\nNot checked: "));
   f.clock.happens = [&f] { f.pma.count(2, "vl15_dropped") += 1; };
   CHECK_THAT(f.run({"-v"}).out, contains("port 1\n  VL15Dropped +1"));
 }

@@ -37,7 +37,7 @@ TEST_CASE("health: counters that were not read stand in the verdict line, in the
   const Outcome partly = f.run({"--interval", "1", "--fail-on", "error"}, 4);
   CHECK_THAT(partly.out, contains("counters of 2 of 3 nodes, watched 2 of 3 nodes for "));
   CHECK_THAT(partly.out, contains("prove that each of the 1 of 2 links that were read at both ends has fewer than"));
-  CHECK_THAT(partly.out, contains("Looked at in part: "));
+  CHECK_THAT(partly.out, contains("Checked in part: "));
   CHECK(partly.err.find("No answer") == partly.err.rfind("No answer"));  // one line
   const json found = f.found({"--interval", "1", "--fail-on", "error"}, 4);
   CHECK(found["verdict"] == "unknown");
@@ -89,7 +89,7 @@ TEST_CASE("health: a snapshot without the time of its end, or of an impossible o
     const char *ended, *why;
   };
   for (const Case& of :
-       {Case{"yesterday", "it does not say when it was made"}, Case{"99999999999999999999", "it does not say when it was made"},
+       {Case{"yesterday", "it does not say when it was written"}, Case{"99999999999999999999", "it does not say when it was written"},
         Case{"0", "a clock that was not set"}, Case{"-5", "a clock that was not set"}, Case{"86400000", "days old"},
         Case{"9000000000000000000", "in the future"}}) {
     ibtest::set_fact(file, "ended", of.ended);
@@ -113,7 +113,7 @@ TEST_CASE("health: a --state of before the clock was set, or of the future, begi
   for (const char* other : {"1", "86400000", "99999999999999"}) {
     std::ofstream(state) << kind << ' ' << guid << ' ' << port << ' ' << other << rest << '\n';
     const Outcome first = f.run({"--port", "local", "--state", state});
-    CHECK_THAT(first.err, contains("begins no window: "));
+    CHECK_THAT(first.err, contains("cannot begin a window: "));
     CHECK_THAT(first.out, contains("port states only: counters were read once"));
     f.clock.advance(60s);
     const Outcome second = f.run({"--port", "local", "--state", state});

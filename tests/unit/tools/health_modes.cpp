@@ -149,7 +149,7 @@ TEST_CASE("health: --nodes looks at the links between hosts") {
   CHECK_THAT(f.run({"--nodes", "n1"}, 2).err, contains("none of these hosts"));
   CHECK_THAT(f.run({"--nodes", "n[1-"}, 2).err, contains("a bracket is not closed"));
   CHECK_THAT(f.run({"--nodes", "other", "3"}, 2).err, contains("exclude each other"));
-  CHECK_THAT(f.run({"--nodes", "other", "--host-regex", "("}, 2).err, contains("no regular expression"));
+  CHECK_THAT(f.run({"--nodes", "other", "--host-regex", "("}, 2).err, contains("not a regular expression"));
 }
 
 TEST_CASE("health: --port local sends eight MADs at most, and --state keeps the reading") {
@@ -238,7 +238,7 @@ TEST_CASE("health: a file that somebody has planted is not the --state") {
   const std::string link = f.directory.file("link"), victim = f.file("victim", "precious");
   REQUIRE(::symlink(victim.c_str(), link.c_str()) == 0);
   CHECK_THAT(f.run({"--port", "local", "--state", link}, 2).err, contains("is a symbolic link"));
-  CHECK_THAT(f.run({"--port", "local", "--state", f.directory.path().string()}, 2).err, contains("is no regular file"));
+  CHECK_THAT(f.run({"--port", "local", "--state", f.directory.path().string()}, 2).err, contains("is not a regular file"));
   CHECK_THAT(f.run({"--port", "local", "--state", victim}, 2).err, contains("holds something else than a state of ibtool health"));
   std::string kept;
   std::getline(std::ifstream(victim), kept);
@@ -246,7 +246,7 @@ TEST_CASE("health: a file that somebody has planted is not the --state") {
   REQUIRE(::chmod(victim.c_str(), 0666) == 0);
   CHECK_THAT(f.run({"--port", "local", "--state", victim}, 2).err, contains("others may write to"));
   CHECK_THAT(f.run({"--state", link}, 2).err, contains("--state needs --port local"));
-  CHECK_THAT(f.run({"--port", "local", "--repeat"}, 2).err, contains("--port local looks at this host's link alone"));
+  CHECK_THAT(f.run({"--port", "local", "--repeat"}, 2).err, contains("--port local looks at this host's link only"));
 }
 
 TEST_CASE("health: --repeat compares each round with the one before, and tells what comes and goes") {
@@ -323,8 +323,8 @@ TEST_CASE("health: --repeat waits for a fabric that is away") {
     f.clock.happens = [&f] { f.pma.count(2, "symbol_error_counter") += 30; };
   };
   const Outcome told = f.run({"--repeat", "--count", "4", "--json"}, 1);
-  CHECK_THAT(told.err, contains("the fabric is away, and waited for: "));
-  CHECK_THAT(told.err, contains("the fabric is there again"));
+  CHECK_THAT(told.err, contains("the fabric cannot be reached, and is waited for: "));
+  CHECK_THAT(told.err, contains("the fabric can be reached again"));
   const json rounds = json::parse(told.out)["readings"];
   REQUIRE(rounds.size() == 3);
   CHECK(rounds[1]["findings"][0]["check"] == "symbol-errors");

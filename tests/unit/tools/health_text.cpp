@@ -88,7 +88,7 @@ TEST_CASE_METHOD(TwoBadCables, "health: --nodes answers first whether its hosts 
 TEST_CASE_METHOD(TwoBadCables, "health: lines are broken at the width of a terminal, and not at all elsewhere") {
   break_symbols();
   const std::vector<std::string> whole = lines_of(run({}, 1).out);
-  CHECK_THAT(whole.back(), starts_with("Not looked at: ") && ibtest::ends_with("(no --baseline is given)."));
+  CHECK_THAT(whole.back(), starts_with("Not checked: ") && ibtest::ends_with("(no --baseline is given)."));
   ::setenv("NO_COLOR", "1", 1);
   const std::string plain = on(PseudoTerminal(60, 100));
   ::unsetenv("NO_COLOR");

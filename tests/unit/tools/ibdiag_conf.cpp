@@ -90,7 +90,7 @@ TEST_CASE("ibdiag.conf: a file may be missing, unless it was asked for") {
   CHECK_THROWS_AS(IbdiagConf::read("/nonexistent", ConfReader::ibtool), ib::SysError);
 }
 
-TEST_CASE("ibdiag.conf: what is no regular file is refused, not read for ever") {
+TEST_CASE("ibdiag.conf: what is not a regular file is refused, not read for ever") {
   CHECK_THROWS_AS(IbdiagConf::read_if_any("/dev/zero", ConfReader::diags), ib::UsageError);
   CHECK_THROWS_AS(IbdiagConf::read("/", ConfReader::ibtool), ib::UsageError);
 }

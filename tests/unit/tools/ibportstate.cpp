@@ -178,7 +178,7 @@ TEST_CASE_METHOD(Ports, "speeds and widths have names") {
 
 TEST_CASE_METHOD(Ports, "a new speed acts when the link trains: --and-reset makes it") {
   CHECK(sent({"1", "3", "speed", "SDR", "--and-reset"}).port_physical_state == PortPhysicalState::polling);
-  CHECK_THAT(run({"1", "3", "speed", "SDR"}).err, contains("takes this over when it trains the next time"));
+  CHECK_THAT(run({"1", "3", "speed", "SDR"}).err, contains("uses this after it trains the next time"));
   for (const char* word : {"reset", "down", "disable"}) {
     CHECK_THAT(run({"1", "3", "width", "1x", word}).err, !contains("trains the next time"));
     fabric.set_link(leaf, 3, true);

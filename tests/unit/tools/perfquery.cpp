@@ -468,7 +468,7 @@ TEST_CASE("perfquery: nodes that answer nonsense") {
   }
   SECTION("a node without ports") {
     f.fabric.node(f.leaf).info.num_ports = 0;
-    CHECK_THAT(ibtool(f.fabric, {"perfquery", "-l", "1"}).err, contains("says that it has no ports"));
+    CHECK_THAT(ibtool(f.fabric, {"perfquery", "-l", "1"}).err, contains("claims to have no ports"));
     CHECK(diags(f.fabric, {"perfquery", "-a", "-l", "1"}).out == "perfquery: iberror: failed: smp query nodeinfo: num ports invalid\n");
   }
 }

@@ -305,7 +305,7 @@ TEST_CASE_METHOD(Site, "what is written back by a Set is read once more at most,
   CAPTURE(outcome.err);
   CHECK(outcome.status == 0);
   CHECK(twice().size() <= 2);
-  CHECK_THAT(outcome.err, contains("mads beyond plan: values read anew before a Set 1\n"));
+  CHECK_THAT(outcome.err, contains("mads beyond plan: values read again before a Set 1\n"));
   check_sums(*this, outcome);
 }
 

@@ -119,7 +119,7 @@ TEST_CASE_METHOD(Twice, "set_port_state sets nothing where one of the ports has 
   CHECK(fabric.sets.empty());
   CHECK(json::parse(silent.out)["ports"].empty());
   CHECK(json::parse(silent.out)["unreachable"][0]["port_num"] == 4);
-  CHECK_THAT(silent.err, contains("0000:0000:0000:0200@4 can not be read, so nothing is set"));
+  CHECK_THAT(silent.err, contains("0000:0000:0000:0200@4 cannot be read, so nothing is set"));
 }
 
 TEST_CASE_METHOD(Twice, "init_all_ports sets nothing without being told to") {

@@ -169,7 +169,7 @@ TEST_CASE("an attribute of a vendor is not sent to a device of another one") {
     f.asked.clear();
     const auto done = ibtool(f.fabric, {"smpquery", std::string(query.name), "1"});
     CHECK(done.status == 3);
-    CHECK_THAT(done.err, contains("LID 1 is no device of Mellanox: " + std::string(query.name) + " is not sent to it"));
+    CHECK_THAT(done.err, contains("LID 1 is not a Mellanox device: " + std::string(query.name) + " is not sent to it"));
     CHECK_FALSE(f.asked.contains(static_cast<std::uint16_t>(query.info->attribute_id)));
     f.fabric.node(f.leaf).info.vendor_id = 0x2c9;
     CHECK(ibtool(f.fabric, {"smpquery", std::string(query.name), "1"}).status == 0);
