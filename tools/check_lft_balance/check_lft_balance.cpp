@@ -123,19 +123,20 @@ class CheckLftBalance final : public Command {
   std::string_view table_rows() const override { return table_.given() ? "ports" : "switches.ports"; }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    table_.refuse_for_json(session.options().format, "ports", "switches");
+    table_.refuse_for_json(session.host().options().format, "ports", "switches");
     table_of<BalanceLine>(balance_columns(), table_);
     discovery_.needs.descriptions = {subnet::NodeKind::sw};
     Fabric fabric;
     co_await discover(session, discovery_, fabric);
     const routing::Network network(fabric.subnet);
     routing::LinearTables tables(network.switches().size(), network.last_lid());
-    const subnet::SurveyOptions options(session.here(), subnet::SurveyWay::smp);
+    const subnet::SurveyOptions options(session.stack().here(), subnet::SurveyWay::smp);
     const routing::TablesToRead to{.linear = &tables};
     std::vector<routing::SwitchIndex> switches = routing::all_switches(network);
-    std::vector<subnet::Failure> failures = co_await routing::read_tables(session.transactor(), network, std::move(switches), to, options);
+    std::vector<subnet::Failure> failures =
+        co_await routing::read_tables(session.stack().transactor(), network, std::move(switches), to, options);
     BalanceReport report(fabric);
-    report.all = all_ || session.options().verbosity > 0;
+    report.all = all_ || session.host().options().verbosity > 0;
     for (const NodeIndex at : subnet::breadth_first(fabric.subnet)) {
       const routing::SwitchIndex index = network.switch_of(at);
       if (index == routing::none) continue;
@@ -144,9 +145,9 @@ class CheckLftBalance final : public Command {
       report.rows.push_back(std::move(row));
     }
     require_read(std::ranges::any_of(report.rows, [](const SwitchBalance& row) { return row.use.has_value(); }), failures);
-    add_failures(session, fabric, std::move(failures));
+    add_failures(session.host(), fabric, std::move(failures));
     emit_either(
-        emit, table_, report, "ports", balance_columns(), [&report] { return report.lines(); }, session.world().out);
+        emit, table_, report, "ports", balance_columns(), [&report] { return report.lines(); }, session.host().world().out);
   }
 
  private:
@@ -194,24 +195,24 @@ class CheckLftBalanceDiags final : public Command {
     try {
       co_await discover_as_libibnetdisc(session, stored, fabric);
     } catch (const Error& error) {
-      print_on_stderr(session.world(), fmt::format("{}\n", error.message()));
+      print_on_stderr(session.host().world(), fmt::format("{}\n", error.message()));
     }
     DumpFile file([&fabric](std::string_view guid, unsigned port) { return find_link(fabric, guid, port); }, deeper_);
-    read_lines(session, *routes_, file);
+    read_lines(session.host(), *routes_, file);
     for (const SwitchUse& found : file.switches()) {
       if (found.unbalanced || all_) print(emit.text(), found);
     }
   }
 
  private:
-  static void read_lines(const Session& session, const std::string& name, DumpFile& file) {
+  static void read_lines(const Host& host, const std::string& name, DumpFile& file) {
     std::string text;
     try {
       text = read_regular_file(name, longest_file);
     } catch (const SysError& error) {
-      print_on_stderr(session.world(), fmt::format("Couldn't open dump lfts file: {}: {}\n", name, std::strerror(error.code())));
+      print_on_stderr(host.world(), fmt::format("Couldn't open dump lfts file: {}: {}\n", name, std::strerror(error.code())));
     } catch (const Error& error) {
-      print_on_stderr(session.world(), fmt::format("Couldn't open dump lfts file: {}\n", error.message()));
+      print_on_stderr(host.world(), fmt::format("Couldn't open dump lfts file: {}\n", error.message()));
     }
     for (std::string_view rest = text; !rest.empty();) {
       const std::size_t end = std::min(rest.find('\n'), rest.size());

@@ -54,19 +54,19 @@ class CheckRoutes final : public Command {
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    check_options(session);
+    check_options(session.host());
     Fabric fabric;
     async::Task<> topology = read_fabric(session, fabric);
     co_await std::move(topology);
     Tables tables(fabric.subnet, wanted_.switches);
-    async::Task<> reading = read(session, fabric, tables);
+    async::Task<> reading = read(session.stack(), fabric, tables);
     co_await std::move(reading);
     RouteFindings found(tables);
     routing::ReadLanes lanes = [&](std::vector<routing::WantedLanes> ports) {
-      return read_lane_tables(session, fabric, tables, std::move(ports));
+      return read_lane_tables(session.stack(), fabric, tables, std::move(ports));
     };
     const routing::Pause others = [&session](std::size_t done, std::size_t of, std::string_view units) {
-      return session.pause(done, of, units);
+      return session.stack().progress().pause(done, of, units);
     };
     if (!wanted_.can_request()) lanes = nullptr;
     co_await analyse(wanted_, tables, lanes, others, found);
@@ -74,14 +74,14 @@ class CheckRoutes final : public Command {
   }
 
  private:
-  void check_options(const Session& session) const {
+  void check_options(const Host& host) const {
     if (wanted_.unicast && wanted_.multicast) throw UsageError("--unicast and --multicast exclude each other");
     if (wanted_.sls && wanted_.psl) throw UsageError("--sl and --psl exclude each other");
     if (wanted_.sls && wanted_.from_sa) throw UsageError("--sl and --ask-sa exclude each other");
     if (wanted_.psl && wanted_.from_sa) throw UsageError("--psl and --ask-sa exclude each other");
     if (wanted_.topology && wanted_.lfts.empty()) throw UsageError("--topology needs --lfts: a listing has no forwarding tables");
     if (wanted_.topology && wanted_.discovery.load_cache) throw UsageError("--topology and --load-cache exclude each other");
-    if (wanted_.topology && session.options().from) throw UsageError("--topology and --from exclude each other");
+    if (wanted_.topology && host.options().from) throw UsageError("--topology and --from exclude each other");
     if (wanted_.multicast && wanted_.load) throw UsageError("--multicast and --load exclude each other");
     if (wanted_.topology && wanted_.from_sa) throw UsageError("--topology and --ask-sa exclude each other");
   }
@@ -92,43 +92,43 @@ class CheckRoutes final : public Command {
       co_return;
     }
     load_fabric(*wanted_.topology, fabric);
-    fabric.names = session.node_name_map();
+    fabric.names = session.manners().node_name_map();
   }
 
-  async::Task<> read(Session& session, Fabric& fabric, Tables& tables) const {
+  async::Task<> read(Stack& stack, Fabric& fabric, Tables& tables) const {
     if (wanted_.sls) tables.levels = routing::ServiceLevels(*wanted_.sls);
-    if (wanted_.psl) warn(session.log(), read_level_file(*wanted_.psl, tables, wanted_.switches));
-    if (!wanted_.lfts.empty()) warn(session.log(), read_table_files(wanted_.lfts, tables));
+    if (wanted_.psl) warn(stack.host().log(), read_level_file(*wanted_.psl, tables, wanted_.switches));
+    if (!wanted_.lfts.empty()) warn(stack.host().log(), read_table_files(wanted_.lfts, tables));
     const bool has_groups = tables.multicast.unread_count() < tables.network.switches().size();
-    const bool is_stored = session.options().from && !session.stored().has_part("mft");
+    const bool is_stored = stack.host().options().from && !stack.host().stored().has_part("mft");
     tables.skips_multicast = !wanted_.multicast && !tables.has_multicast_file && (is_stored || !wanted_.can_request());
     const bool can_read_groups = wanted_.wants_multicast() && wanted_.can_request() && !tables.skips_multicast;
     if (wanted_.lfts.empty() || (can_read_groups && !has_groups)) {
-      std::vector<subnet::Failure> failures = co_await read_tables(session, wanted_, tables);
+      std::vector<subnet::Failure> failures = co_await read_tables(stack, wanted_, tables);
       require_read(tables.has_any(), failures);
-      add_failures(session, fabric, std::move(failures));
+      add_failures(stack.host(), fabric, std::move(failures));
     }
     if (!can_read_groups) co_return;
     std::string why;
-    co_await read_groups(session, tables, why);
-    if (!why.empty()) session.debug(1, fmt::format("Members of multicast groups are taken from the tables: {}", why));
+    co_await read_groups(stack, tables, why);
+    if (!why.empty()) stack.host().debug(1, fmt::format("Members of multicast groups are taken from the tables: {}", why));
   }
 
   /// Reads what the verdict on loops of ports needs, and was not requested before.
-  async::Task<> read_lane_tables(Session& session, Fabric& fabric, Tables& tables, std::vector<routing::WantedLanes> ports) {
+  async::Task<> read_lane_tables(Stack& stack, Fabric& fabric, Tables& tables, std::vector<routing::WantedLanes> ports) {
     std::erase_if(ports, [&](routing::WantedLanes& of) {
       const routing::PlaceIndex out = tables.network.place(of.at, of.out);
       std::erase_if(of.in, [&](std::uint8_t in) { return !requested_lanes_.emplace(out, in).second; });
       return of.in.empty();
     });
     if (!ports.empty()) {
-      std::vector<subnet::Failure> failures = co_await read_lanes(session, tables.network, std::move(ports), tables.lanes);
-      add_failures(session, fabric, std::move(failures));
+      std::vector<subnet::Failure> failures = co_await read_lanes(stack, tables.network, std::move(ports), tables.lanes);
+      add_failures(stack.host(), fabric, std::move(failures));
     }
     if (!wanted_.from_sa || tables.levels.is_by_pair()) co_return;
     std::string why;
-    co_await read_paths(session, tables, wanted_.switches, why);
-    if (!why.empty()) session.log().error(fmt::format("The SLs of some pairs, or of all, are not known: {}", why));
+    co_await read_paths(stack, tables, wanted_.switches, why);
+    if (!why.empty()) stack.host().log().error(fmt::format("The SLs of some pairs, or of all, are not known: {}", why));
   }
 
   static void warn(Log& log, const std::vector<std::string>& remarks) {

@@ -100,47 +100,47 @@ class Check final : public Command {
 
   async::Task<> run(Session& session, Emit& emit) override {
     table_of<CheckLine>(check_columns(), table_);
-    if (looks_.errors) thresholds_ = counters::ErrorThresholds::given_or_usual(counted_.thresholds_file, session.log());
+    if (looks_.errors) thresholds_ = counters::ErrorThresholds::given_or_usual(counted_.thresholds_file, session.host().log());
     if (counted_.shows_thresholds) co_return emit(ThresholdReport(thresholds_));
     Fabric fabric;
     CheckReport report(fabric);
-    report.verbose = session.options().verbosity >= 1;
-    report.colour = !counted_.plain && terminal_of(session.world()).has_colours;
+    report.verbose = session.host().options().verbosity >= 1;
+    report.colour = !counted_.plain && terminal_of(session.host().world()).has_colours;
     report.one = looks_.one;
     report.describes = !looks_.one || looks_.errors;
     if (looks_.one) {
-      co_await check_one(session, emit, fabric, report);
+      co_await check_one(session.stack(), emit, fabric, report);
     } else {
       co_await check_fabric(session, fabric, report);
-      report.emit(emit, table_, session.world().out);
-      note_discovered(session, "all_LIDs, all_NodeDescription, all_NodeInfo, all_PortInfo, all_topology");
+      report.emit(emit, table_, session.host().world().out);
+      note_discovered(session.host(), "all_LIDs, all_NodeDescription, all_NodeInfo, all_PortInfo, all_topology");
     }
   }
 
  private:
   // One node or port.
 
-  async::Task<> check_one(Session& session, Emit& emit, Fabric& fabric, CheckReport& report) const {
+  async::Task<> check_one(Stack& stack, Emit& emit, Fabric& fabric, CheckReport& report) const {
     const subnet::Subnet& subnet = fabric.subnet;
-    const Destination node = co_await session.smp_node(counted_.target);
-    const OnePort one = co_await find_one_port(session, node, fabric, counted_.port);
+    const Destination node = co_await stack.manners().smp_node(counted_.target);
+    const OnePort one = co_await find_one_port(stack, node, fabric, counted_.port);
     bool is_complete = true;
     std::optional<mad::Result<counters::CounterRow>> counted;
     if (looks_.node) {
-      co_await add_port(session.transactor(), node.path, fabric.subnet, one.end);
-      subnet::Findings findings = co_await check_node(session, subnet, one.end);
+      co_await add_port(stack.transactor(), node.path, fabric.subnet, one.end);
+      subnet::Findings findings = co_await check_node(stack, subnet, one.end);
       report.add({.kind = CheckKind::node, .port = one.end, .findings = std::move(findings)});
     } else if (looks_.errors) {
-      co_await describe(session, node, fabric, one);
-      counted.emplace(co_await read_counters(session, fabric, one, counts(Counts::errors)));
+      co_await describe(stack, node, fabric, one);
+      counted.emplace(co_await read_counters(stack, fabric, one, counts(Counts::errors)));
       if (*counted) report.show(error_row(one.port, **counted, one.all_ports));  // without a reading nothing is judged
     } else {
-      is_complete = co_await read_port(session, node, fabric, one);
+      is_complete = co_await read_port(stack, node, fabric, one);
       report.add({.kind = CheckKind::port, .port = one.port, .findings = check_port(subnet, one.port)});
     }
-    report.emit(emit, table_, session.world().out);
+    report.emit(emit, table_, stack.host().world().out);
     if (!is_complete) emit.raise(Exit::incomplete);
-    print_errors(session.log(), emit, report);
+    print_errors(stack.host().log(), emit, report);
     if (counted && !*counted) counted->error().raise();
   }
 
@@ -162,27 +162,27 @@ class Check final : public Command {
     co_return found ? std::move(*found) : sa::Records();
   }
 
-  static async::Task<subnet::Findings> check_node(Session& session, const subnet::Subnet& subnet, PortIndex end) {
-    SaView sa{subnet::PortPaths(subnet, session.here())};
+  static async::Task<subnet::Findings> check_node(Stack& stack, const subnet::Subnet& subnet, PortIndex end) {
+    SaView sa{subnet::PortPaths(subnet, stack.here())};
     sa::Pattern of_lid(sa::NodeRecord::info());
     of_lid.match("LID", subnet.lid(end).value);
-    sa.take(co_await find_record(session.transactor(), of_lid));
+    sa.take(co_await find_record(stack.transactor(), of_lid));
     subnet::Findings findings = sa.check(subnet, end);
     if (!findings.empty()) co_return findings;
-    const Gid here = session.end_port().default_gid();
+    const Gid here = stack.host().end_port().default_gid();
     sa::Pattern paths(sa::PathRecord::info());
     paths.match("SGID", to_text(here));
     paths.match("DGID", to_text(Gid::from(here.prefix(), subnet.end_port_guid(end))));
     paths.match("reversible", 1);
     paths.match("numbPath", 1);
-    const sa::Records found = co_await find_record(session.transactor(), paths);
+    const sa::Records found = co_await find_record(stack.transactor(), paths);
     if (found.bytes.empty()) findings.push_back(subnet::no_sa_path(subnet.end_port_guid(end)));
     co_return findings;
   }
 
   /// Reads what the checks of a port need. Returns false if the other end of the link does not answer, so that a check was not possible.
-  async::Task<bool> read_port(Session& session, const Destination& node, Fabric& fabric, OnePort one) const {
-    mad::Transactor& transactor = session.transactor();
+  async::Task<bool> read_port(Stack& stack, const Destination& node, Fabric& fabric, OnePort one) const {
+    mad::Transactor& transactor = stack.transactor();
     subnet::Subnet& subnet = fabric.subnet;
     co_await add_port(transactor, node.path, subnet, one.port);
     if (is_switch(subnet, one.port) && one.port != one.end) co_await add_port(transactor, node.path, subnet, one.end);
@@ -196,22 +196,22 @@ class Check final : public Command {
         (looks_.width || looks_.speed) && subnet::is_trained(subnet.port(one.port)) && subnet.port(one.port).number != 0;
     if (!wants_peer) co_return true;
     try {
-      co_await read_peer(session, node, subnet, one.port);
+      co_await read_peer(stack, node, subnet, one.port);
     } catch (const SysError&) {
       throw;
     } catch (Error& error) {
       error.note("Reading the other end of the link");
-      session.report(error);
+      stack.host().report(error);
       co_return false;
     }
     co_return true;
   }
 
-  static async::Task<> read_peer(Session& session, const Destination& node, subnet::Subnet& subnet, PortIndex port) {
-    mad::Transactor& transactor = session.transactor();
+  static async::Task<> read_peer(Stack& stack, const Destination& node, subnet::Subnet& subnet, PortIndex port) {
+    mad::Transactor& transactor = stack.transactor();
     const subnet::Port here = subnet.port(port);
-    mad::Result<subnet::Peer> found =
-        co_await subnet::find_peer(transactor, node.path, subnet.node(here.node).info, here.number, here.info(), session.options().use_sa);
+    mad::Result<subnet::Peer> found = co_await subnet::find_peer(transactor, node.path, subnet.node(here.node).info, here.number,
+                                                                 here.info(), stack.host().options().use_sa);
     const subnet::Peer peer = std::move(found).take();
     const NodeIndex at = co_await add_node(transactor, peer.path, subnet);
     const PortIndex there = subnet.port_of(at, peer.port);
@@ -228,16 +228,16 @@ class Check final : public Command {
     discovery_.needs.switch_infos = looks_.ports();  // a port 0 that is not an enhanced one is not checked
     co_await discover(session, discovery_, fabric);
     if (!targets_.empty()) chosen_ = chosen_nodes(fabric, targets_);
-    SaView sa{subnet::PortPaths(fabric.subnet, session.here())};
+    SaView sa{subnet::PortPaths(fabric.subnet, session.stack().here())};
     if (looks_.node || looks_.errors) {
-      co_await session.prepare_sa();
-      co_await read_sa(session, fabric.subnet, sa);
-      if (sa.not_read) add_failures(session, fabric, {not_read_failure(sa)});
-      if (sa.cut) add_failures(session, fabric, {cut_failure(sa)});
+      co_await session.stack().prepare_sa();
+      co_await read_sa(session.stack(), fabric.subnet, sa);
+      if (sa.not_read) add_failures(session.host(), fabric, {not_read_failure(sa)});
+      if (sa.cut) add_failures(session.host(), fabric, {cut_failure(sa)});
     }
-    if (looks_.ports() && is_listing(fabric)) add_failures(session, fabric, {no_states()});
+    if (looks_.ports() && is_listing(fabric)) add_failures(session.host(), fabric, {no_states()});
     Counters counters;
-    if (looks_.errors) counters = co_await read_all_counters(session, fabric, sa.paths);
+    if (looks_.errors) counters = co_await read_all_counters(session.stack(), fabric, sa.paths);
     for (const PortIndex end : subnet::end_ports(fabric.subnet)) {
       if (is_switch(fabric.subnet, end) ? is_wanted(fabric.subnet.port(end).node) : is_wanted(fabric.subnet, end))
         check_end_port(fabric.subnet, end, sa, counters, report);
@@ -255,24 +255,24 @@ class Check final : public Command {
     return targets_.empty() || std::ranges::any_of(chosen_, names);
   }
 
-  async::Task<> read_sa(Session& session, const subnet::Subnet& subnet, SaView& sa) const {
-    mad::Transactor& transactor = session.transactor();
+  async::Task<> read_sa(Stack& stack, const subnet::Subnet& subnet, SaView& sa) const {
+    mad::Transactor& transactor = stack.transactor();
     if (!looks_.node) {
-      co_await session.read_service_levels(sa.paths);
+      co_await stack.read_service_levels(sa.paths);
       co_return;
     }
-    if (session.options().use_sa) {  // the model is the SA's
+    if (stack.host().options().use_sa) {  // the model is the SA's
       for (const PortIndex end : subnet::end_ports(subnet)) sa.guid_by_lid.try_emplace(subnet.lid(end).value, subnet.end_port_guid(end));
     } else {
       co_await read_nodes(transactor, sa);
     }
-    if (session.options().skip_sl) co_return;
+    if (stack.host().options().skip_sl) co_return;
     if (sa.not_read) {  // no second query
       sa.paths.do_without(sa.not_read->message());
     } else {
       co_await sa.paths.read_service_levels(transactor);
     }
-    if (looks_.errors) session.report_sl_0(sa.paths.why_sl_0());
+    if (looks_.errors) stack.report_sl_0(sa.paths.why_sl_0());
   }
 
   static async::Task<> read_nodes(mad::Transactor& transactor, SaView& sa) {
@@ -312,9 +312,9 @@ class Check final : public Command {
   }
 
   /// Reads the counters of all ports to be checked. Counters that cannot be read become failures of the fabric, which are printed.
-  async::Task<Counters> read_all_counters(Session& session, Fabric& fabric, const subnet::PortPaths& paths) const {
+  async::Task<Counters> read_all_counters(Stack& stack, Fabric& fabric, const subnet::PortPaths& paths) const {
     counters::ReadingPlan plan;
-    plan.owners = owner_transactor(session, discovery_.load_cache);
+    plan.owners = owner_transactor(stack, discovery_.load_cache);
     plan.ports = counters::ReadingPlan::Ports::each;
     plan.counts = counts(Counts::errors);
     plan.ports_of = [this, &subnet = fabric.subnet](NodeIndex node) { return counted_ports(subnet, node); };
@@ -324,10 +324,10 @@ class Check final : public Command {
         if (reading.known()) counters.emplace(reading.port, reading.row);
       }
     };
-    counters::PmaReadings found = co_await counters::read_pmas(session.transactor(), fabric.subnet, subnet::breadth_first(fabric.subnet),
-                                                               std::move(plan), gmp_survey(session, paths));
+    counters::PmaReadings found = co_await counters::read_pmas(stack.transactor(), fabric.subnet, subnet::breadth_first(fabric.subnet),
+                                                               std::move(plan), gmp_survey(stack, paths));
     if (!looks_.node && !looks_.ports()) require_read(!counters.empty(), found.failures);
-    add_failures(session, fabric, std::move(found.failures));
+    add_failures(stack.host(), fabric, std::move(found.failures));
     co_return counters;
   }
 

@@ -66,7 +66,7 @@ class Completion final : public Command {
   async::Task<> run(Session& session, Emit& emit) override {
     if (lists_) {
       WordsReport report;
-      report.found = candidates(session.world(), words_);
+      report.found = candidates(session.host().world(), words_);
       emit(report);
       co_return;
     }

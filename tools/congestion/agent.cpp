@@ -55,9 +55,9 @@ async::Task<std::vector<std::uint8_t>> AgentOperation::call(const StructInfo& in
                                                             std::vector<std::uint8_t> value, const char* why, const Report* so_far) const {
   constexpr std::size_t log_offset = 32;  // IBA A10.4.1
   const mad::Request request = mad::attribute_request(node.path, info, method, modifier, value, mad::mgmt_class::congestion);
-  mad::Result<mad::Reply> reply = co_await session.transactor().try_call(request);
+  mad::Result<mad::Reply> reply = co_await stack.transactor().try_call(request);
   if (!reply && so_far != nullptr) emit.so_far(*so_far);
-  const mad::Reply answer = session.take(std::move(reply), words(why));
+  const mad::Reply answer = stack.manners().take(std::move(reply), words(why));
   const bool is_log = info.attribute_id == cc::CongestionLogSwitch::attribute_id;
   const Bytes data = is_log ? Bytes(answer.bytes).subspan(log_offset) : answer.payload();
   co_return std::vector<std::uint8_t>(data.begin(), data.end());
@@ -75,8 +75,8 @@ async::Task<std::vector<std::uint8_t>> AgentOperation::set(const StructInfo& inf
 
 async::Task<smp::NodeInfo> AgentOperation::switch_info(const char* why) const {
   const path::Path path = subnet::smp_path_of(node.path);
-  mad::Result<smp::NodeInfo> answer = co_await session.transactor().try_subn_get<smp::NodeInfo>(path);
-  const smp::NodeInfo info = session.take(std::move(answer), words(why));
+  mad::Result<smp::NodeInfo> answer = co_await stack.transactor().try_subn_get<smp::NodeInfo>(path);
+  const smp::NodeInfo info = stack.manners().take(std::move(answer), words(why));
   if (info.node_type != smp::NodeType::switch_) refuse("destination not a switch");
   co_return info;
 }
@@ -115,18 +115,18 @@ void CongestionCommand::add_diags_operands(OptionSet& set) {
   set.notes(operation_list(names_));
 }
 
-async::Task<AgentOperation> CongestionCommand::find_agent(Session& session, Emit& emit) const {
-  std::ignore = session.transactor();  // a failure to open it has words of its own
-  Destination node = co_await session.gmp_node(target_);
+async::Task<AgentOperation> CongestionCommand::find_agent(Stack& stack, Emit& emit) const {
+  std::ignore = stack.transactor();  // a failure to open it has words of its own
+  Destination node = co_await stack.manners().gmp_node(target_);
   node.path.ib().cc_key = key_;
-  AgentOperation operation{session, emit, std::move(node), word_, names_[chosen_].full, session.options().keys};
+  AgentOperation operation{stack, emit, std::move(node), word_, names_[chosen_].full, stack.host().options().keys};
   co_return operation;
 }
 
-async::Task<AgentOperation> CongestionCommand::find_diags_agent(Session& session, Emit& emit) const {
-  std::ignore = session.transactor();
+async::Task<AgentOperation> CongestionCommand::find_diags_agent(Stack& stack, Emit& emit) const {
+  std::ignore = stack.transactor();
   try {
-    AgentOperation operation = co_await find_agent(session, emit);
+    AgentOperation operation = co_await find_agent(stack, emit);
     operation.keys = Keys::shown;
     co_return operation;
   } catch (const DiagsFailure&) {

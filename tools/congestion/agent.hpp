@@ -11,7 +11,8 @@
 
 #include "iba-gen/smp.hpp"
 #include "tools/frame/command.hpp"
-#include "tools/frame/session.hpp"
+#include "tools/frame/manners.hpp"
+#include "tools/frame/stack.hpp"
 
 namespace ib::tools::congestion {
 
@@ -30,7 +31,7 @@ std::string operation_list(std::span<const OperationName> names);
 
 /// An operation that runs on a node.
 struct AgentOperation {
-  Session& session;
+  Stack& stack;
   Emit& emit;
   Destination node;       ///< its path has the CC_Key
   std::string_view word;  ///< the operation as the user wrote it
@@ -40,7 +41,7 @@ struct AgentOperation {
   /// The message of infiniband-diags if the operation fails.
   std::string words(std::string_view why) const;
   /// Ends the command for a reason other than a failed request.
-  [[noreturn]] void refuse(std::string_view why) const { session.refuse(UsageError(std::string(why)), words(why)); }
+  [[noreturn]] void refuse(std::string_view why) const { stack.manners().refuse(UsageError(std::string(why)), words(why)); }
 
   /// Sends CCGet or CCSet and returns the attribute of the answer. The attribute of a log begins before the data field. If the request
   /// fails, the results in `so_far` are printed and the command ends.
@@ -67,9 +68,9 @@ class CongestionCommand : public Command {
   void add_operands(OptionSet& set, bool reads);
   void add_diags_operands(OptionSet& set);
   /// The operation chosen_ at TARGET.
-  async::Task<AgentOperation> find_agent(Session& session, Emit& emit) const;
+  async::Task<AgentOperation> find_agent(Stack& stack, Emit& emit) const;
   /// The operation at TARGET as infiniband-diags does it: a TARGET that it does not find has words of its own, and the CC_Key is printed.
-  async::Task<AgentOperation> find_diags_agent(Session& session, Emit& emit) const;
+  async::Task<AgentOperation> find_diags_agent(Stack& stack, Emit& emit) const;
 
   std::span<const OperationName> names_;
   std::string word_;

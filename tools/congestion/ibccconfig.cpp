@@ -10,6 +10,7 @@
 #include "tools/congestion/agent.hpp"
 #include "tools/congestion/settings.hpp"
 #include "tools/frame/commands.hpp"
+#include "tools/frame/session.hpp"
 
 namespace ib::tools {
 namespace congestion {
@@ -88,20 +89,20 @@ class Ibccconfig final : public CongestionCommand {
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    session.require_exact_targets();
+    session.stack().require_exact_targets();
     chosen_ = find_operation(settings, word_);
-    AgentSetting setting = read(session);
-    AgentOperation operation = co_await find_agent(session, emit);
-    operation.node = co_await session.identified(std::move(operation.node));
-    if (setting.info == &cc::SwitchPortSetting::info()) session.aim_sets({}, setting.port);  // the request sets a block of ports
+    AgentSetting setting = read(session.host());
+    AgentOperation operation = co_await find_agent(session.stack(), emit);
+    operation.node = co_await session.manners().identified(std::move(operation.node));
+    if (setting.info == &cc::SwitchPortSetting::info()) session.stack().aim_sets({}, setting.port);  // the request sets a block of ports
     std::vector<std::uint8_t> answer = co_await config(operation, setting, readers[chosen_].failed);
-    if (session.options().dry_run) co_return;
+    if (session.host().options().dry_run) co_return;
     emit(ConfigReport(operation, *setting.info, std::move(answer)));
   }
 
  private:
-  AgentSetting read(const Session& session) {
-    if (chosen_ == 0 && !values_.empty()) values_[0] = std::to_string(parse_m_key(session.options(), values_[0], "New CC_Key"));
+  AgentSetting read(const Host& host) {
+    if (chosen_ == 0 && !values_.empty()) values_[0] = std::to_string(parse_m_key(host.options(), values_[0], "New CC_Key"));
     try {
       return readers[chosen_].read(values_, true);
     } catch (const BadSetting& error) {
@@ -123,9 +124,9 @@ class IbccconfigDiags final : public CongestionCommand {
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    session.require_exact_targets();
-    AgentOperation operation = co_await find_diags_agent(session, emit);
-    operation.node = co_await session.identified(std::move(operation.node));
+    session.stack().require_exact_targets();
+    AgentOperation operation = co_await find_diags_agent(session.stack(), emit);
+    operation.node = co_await session.manners().identified(std::move(operation.node));
     AgentSetting setting = read(operation);
     co_await config(operation, setting, readers[chosen_].failed);
   }

@@ -9,6 +9,7 @@
 #include "report/structure.hpp"
 #include "tools/congestion/agent.hpp"
 #include "tools/frame/commands.hpp"
+#include "tools/frame/session.hpp"
 #include "tools/shared/secrets.hpp"
 
 namespace ib::tools {
@@ -87,7 +88,7 @@ async::Task<> log(const AgentOperation& operation) {
   const AttributeBytes bytes = co_await operation.get(cc::CongestionLogSwitch::info(), 0, "congestion log query failed");
   const std::uint8_t type = bytes[0];
   if (type != of_switch && type != of_ca)
-    operation.session.refuse(Error("unrecognized log type"), operation.words("unrecognized log type"));
+    operation.stack.manners().refuse(Error("unrecognized log type"), operation.words("unrecognized log type"));
   const bool is_switch = type == of_switch;
   report.info = is_switch ? &cc::CongestionLogSwitch::info() : &cc::CongestionLogCa::info();
   report.records.push_back(cut(bytes, 0, report.info->bytes));
@@ -205,7 +206,7 @@ class Ibccquery final : public CongestionCommand {
   async::Task<> run(Session& session, Emit& emit) override {
     chosen_ = find_operation(queries, word_);
     if (port_ && queries[chosen_].values.empty()) throw UsageError(fmt::format("{} takes no PORT", queries[chosen_].full));
-    const AgentOperation operation = co_await find_agent(session, emit);
+    const AgentOperation operation = co_await find_agent(session.stack(), emit);
     co_await query(operation, chosen_, port_.value_or(0));
   }
 
@@ -224,7 +225,7 @@ class IbccqueryDiags final : public CongestionCommand {
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    const AgentOperation operation = co_await find_diags_agent(session, emit);
+    const AgentOperation operation = co_await find_diags_agent(session.stack(), emit);
     co_await query(operation, chosen_, port_);
   }
 

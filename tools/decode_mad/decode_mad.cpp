@@ -190,12 +190,12 @@ class DecodeMad final : public Command {
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    const int verbosity = session.options().error_level();
+    const int verbosity = session.host().options().error_level();
     const bool is_from_input = hex_.empty() || (hex_.size() == 1 && hex_.front() == "-");
-    const std::string text = is_from_input ? read_input(session, emit) : fmt::format("{}", fmt::join(hex_, " "));
+    const std::string text = is_from_input ? read_input(session.host(), emit) : fmt::format("{}", fmt::join(hex_, " "));
     DecodeReport report;
     report.verbosity = verbosity;
-    report.keys = session.options().keys;
+    report.keys = session.host().options().keys;
     report.input = is_literal(text) ? literal_bytes(text) : hex_bytes(text);
     std::exception_ptr failure;
     try {
@@ -211,9 +211,9 @@ class DecodeMad final : public Command {
   }
 
  private:
-  static std::string read_input(Session& session, Emit& emit) {
+  static std::string read_input(Host& host, Emit& emit) {
     emit.heading("Input the MAD in HEX followed by Ctrl-D");
-    const int input = fileno(session.world().in);
+    const int input = fileno(host.world().in);
     if (isatty(input) != 0) emit.flush();
     return read_all(input);
   }

@@ -53,8 +53,8 @@ class Export final : public Command {
     if (names_ == "guilbaults") exported_.names = metrics::Names::guilbaults;
     std::vector<StoredView> stored;
     for (const std::string& file : files_) {
-      subnet::NodeNameMap names = session.node_name_map();
-      StoredView one = co_await read_snapshot(session.loop(), file, exported_, std::move(names));
+      subnet::NodeNameMap names = session.manners().node_name_map();
+      StoredView one = co_await read_snapshot(session.stack().loop(), file, exported_, std::move(names));
       stored.push_back(std::move(one));
     }
     const std::vector<metrics::View> views = sorted(std::move(stored));

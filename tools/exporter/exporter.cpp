@@ -112,21 +112,22 @@ class Exporter final : public Command {
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    session.progress().stop();
+    session.stack().progress().stop();
     exported_.run_once = once_ || textfile_;
     if (names_ == "guilbaults") exported_.names = metrics::Names::guilbaults;
     const metrics::PageRules rules(exported_, labels_.text());
     if (has_phy_interval_ && !exported_.phy) throw UsageError("--phy-interval needs --phy");
     if (vs_keys_ && !exported_.phy) throw UsageError("--vskey needs --phy");
-    ReaderOptions options{exported_.hcas, exported_.details, session.node_name_map(), mads_per_second_, exported_.phy, keys(session)};
+    ReaderOptions options{exported_.hcas,   exported_.details, session.manners().node_name_map(),
+                          mads_per_second_, exported_.phy,     keys(session.host())};
     if (exported_.run_once) {
       Engine engine(session.stack(), std::move(options), times_);
       co_await run_once(engine, rules, emit);
     } else {
-      session.require_fabric("exporter");
+      session.stack().require_fabric("exporter");
       check_named_port(session.stack().host());
       LocalPorts ports(session.stack(), other_ports_, options, times_);
-      co_await serve(session, ports, rules);
+      co_await serve(session.stack(), ports, rules);
     }
   }
 
@@ -159,35 +160,35 @@ class Exporter final : public Command {
     emit.raise(report.status());
   }
 
-  async::Task<> serve(Session& session, LocalPorts& ports, const metrics::PageRules& rules) {
-    async::Loop& loop = session.loop();
+  async::Task<> serve(Stack& stack, LocalPorts& ports, const metrics::PageRules& rules) {
+    async::Loop& loop = stack.loop();
     const Pages pages(ports, rules, loop.clock());
     http::Server server(loop, listen(address_), [&pages](const http::Request& request) { return pages.answer(request); });
     ports.each([&server](Engine& engine) { engine.round_begins = [&server] { server.drop_outdated(); }; });
-    const async::Hangup hangup(loop, [&] { read_again(session, ports); });
-    session.debug(1, fmt::format("Listening on port {}", server.port()));
+    const async::Hangup hangup(loop, [&] { read_again(stack.host(), ports); });
+    stack.host().debug(1, fmt::format("Listening on port {}", server.port()));
     async::Task<> reads = ports.run();
     async::Interrupt interrupt(loop);
     co_await async::until_interrupted(loop, interrupt, std::move(reads));
   }
 
-  std::shared_ptr<const phy::VsKeys> keys(const Session& session) const {
-    return std::make_shared<const phy::VsKeys>(read_vs_keys(session, vs_keys_));
+  std::shared_ptr<const phy::VsKeys> keys(const Host& host) const {
+    return std::make_shared<const phy::VsKeys>(read_vs_keys(host, vs_keys_));
   }
 
   /// Reads the node name map and the file of VS_Keys again, and has the fabric swept. What cannot be read is left as it was.
-  void read_again(Session& session, LocalPorts& ports) const {
+  void read_again(Host& host, LocalPorts& ports) const {
     try {
-      const subnet::NodeNameMap names = read_node_names(session.world(), session.options());
+      const subnet::NodeNameMap names = read_node_names(host.world(), host.options());
       ports.each([&names](Engine& engine) { engine.set_names(names); });
     } catch (const Error& error) {
-      session.log().warning(fmt::format("{}; the node names stay as they were", error.message()));
+      host.log().warning(fmt::format("{}; the node names stay as they were", error.message()));
     }
     try {
-      const auto read = vs_keys_ == "-" ? nullptr : keys(session);
+      const auto read = vs_keys_ == "-" ? nullptr : keys(host);
       if (read) ports.each([&read](Engine& engine) { engine.set_vs_keys(read); });
     } catch (const Error& error) {
-      session.log().warning(fmt::format("{}; the VS_Keys stay as they were", error.message()));
+      host.log().warning(fmt::format("{}; the VS_Keys stay as they were", error.message()));
     }
     ports.each([](Engine& engine) { engine.sweep_now(); });
   }

@@ -22,7 +22,7 @@ PortName parse_port_name(std::string_view text) {
 
 void check_named_port(Host& host) {
   const bool is_named = host.options().device || host.options().port;
-  if (is_named && !host.devices().devices().empty()) host.end_port();
+  if (is_named && !host.own_devices().devices().empty()) host.end_port();
 }
 
 namespace {

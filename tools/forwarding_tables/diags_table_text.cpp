@@ -6,6 +6,7 @@
 
 #include "iba/libibmad_text.hpp"
 #include "tools/forwarding_tables/tables.hpp"
+#include "tools/frame/diags_words.hpp"
 #include "tools/shared/diags_name.hpp"
 
 namespace ib::tools::tables {
@@ -111,19 +112,19 @@ void DiagsTableText::end_rows(TextOut& out, const SwitchTable& /*of*/, const Tab
 
 void DiagsTableText::linear_remarks(const SwitchTable& of) const {
   if (of.info.linear_fdb_top > last_unicast_lid && (!wanted_.last || *wanted_.last == 0 || *wanted_.last > last_unicast_lid))
-    session_.diags_warning(dump_unicast, fmt::format("illegal lft top {}, truncate to {}", of.info.linear_fdb_top, last_unicast_lid));
+    warn(host_.world(), dump_unicast, fmt::format("illegal lft top {}, truncate to {}", of.info.linear_fdb_top, last_unicast_lid));
 }
 
 void DiagsTableText::multicast_remarks(const SwitchTable& of) const {
   const unsigned top = of.info.multicast_fdb_top;
   const std::uint32_t first = wanted_.first.value_or(0), end = first_mlid + of.info.multicast_fdb_cap - 1;
   if (!wanted_.all && top != 0 && !has_multicast_top(of.info))
-    session_.diags_warning(dump_multicast, fmt::format("illegal top mlid {:x}", top));
+    warn(host_.world(), dump_multicast, fmt::format("illegal top mlid {:x}", top));
   if (first != 0 && first < first_mlid)
-    session_.diags_warning(dump_multicast, fmt::format("illegal start mlid {:x}, set to {:x}", first, first_mlid));
+    warn(host_.world(), dump_multicast, fmt::format("illegal start mlid {:x}, set to {:x}", first, first_mlid));
   const std::uint32_t last = wanted_.last.value_or(0);
   const std::uint32_t shown = last == 0 || last > end ? end : last;
-  if (shown > last_mlid) session_.diags_warning(dump_multicast, fmt::format("illegal end mlid {:x}, truncate to {:x}", shown, last_mlid));
+  if (shown > last_mlid) warn(host_.world(), dump_multicast, fmt::format("illegal end mlid {:x}, truncate to {:x}", shown, last_mlid));
 }
 
 /// The owner of a LID. If a port has several LIDs, the first row describes the port, and the other rows refer to the first.
@@ -167,7 +168,7 @@ void DiagsTableText::multicast(TextOut& out, const SwitchTable& of) const {
     if (ports > one_digit) out.print("            {}\n", port_columns(ports, tens));
     out.print("     Ports: {}\n MLid\n", port_columns(ports, [](unsigned port) { return fmt::format("{} ", port % 10); }));
   }
-  if (session_.options().verbosity > 0)
+  if (host_.options().verbosity > 0)
     out.print("Switch multicast mlid capability is {} top is {:#x}\n", of.info.multicast_fdb_cap, of.info.multicast_fdb_top);
   unsigned count = 0;
   for (unsigned value = table.first(); value < table.end(); ++value) {

@@ -28,8 +28,8 @@ constexpr std::size_t switches_at_once = 64;
 class SwitchTableReader {
  public:
   /// All arguments must outlive the object.
-  SwitchTableReader(Session& session, const subnet::Subnet& subnet, const Wanted& wanted, MakeTable make)
-      : session_(session), subnet_(subnet), wanted_(wanted), make_(make) {}
+  SwitchTableReader(Stack& stack, const subnet::Subnet& subnet, const Wanted& wanted, MakeTable make)
+      : stack_(stack), subnet_(subnet), wanted_(wanted), make_(make) {}
 
   /// Adds a switch. `name` is the name of `path` in texts.
   void add(NodeIndex at, path::Path path, std::string name) { switches_.push_back({at, std::move(path), std::move(name)}); }
@@ -46,9 +46,9 @@ class SwitchTableReader {
       tables.push_back(empty_table(listed));
       ports.push_back(subnet_.node(listed.node).first_port);
     }
-    const subnet::SurveyOptions options(session_.here(), subnet::SurveyWay::smp);
+    const subnet::SurveyOptions options(stack_.here(), subnet::SurveyWay::smp);
     const subnet::SurveyQuestion<bool> question = [this](subnet::SurveyPort port) { return read(port); };
-    subnet::Surveyed<bool> surveyed = co_await subnet::survey(session_.transactor(), subnet_, std::move(ports), options, question);
+    subnet::Surveyed<bool> surveyed = co_await subnet::survey(stack_.transactor(), subnet_, std::move(ports), options, question);
     std::ranges::move(surveyed.failures, std::back_inserter(failures));
     co_return true;
   }
@@ -92,7 +92,7 @@ class SwitchTableReader {
     co_return true;
   }
 
-  Session& session_;
+  Stack& stack_;
   const subnet::Subnet& subnet_;
   const Wanted& wanted_;
   MakeTable make_;
@@ -148,39 +148,40 @@ class DumpTables final : public Command {
 
   async::Task<> run(Session& session, Emit& emit) override {
     check_range(wanted_);
-    ListSink list(emit, table_, session.options().format, table_rows(), session.world().out);
+    ListSink list(emit, table_, session.host().options().format, table_rows(), session.host().world().out);
     if (wanted_.multicast) discovery_.needs.descriptions = discovery_.needs.end_ports = {subnet::NodeKind::sw};
     Fabric fabric;
     co_await discover(session, discovery_, fabric);
     TableText print(wanted_, fabric.names, [&fabric](Lid lid) { return owner_in(fabric.subnet, lid); });
     print.whole_blocks = kind_ == DumpKind::linear;
-    SwitchTableReader reader(session, fabric.subnet, wanted_, make_table);
+    SwitchTableReader reader(session.stack(), fabric.subnet, wanted_, make_table);
     for (const NodeIndex at : subnet::breadth_first(fabric.subnet)) {
       if (!is_switch(fabric.subnet, at)) continue;
-      const path::Path path = path_to(session, fabric.subnet, at);
-      reader.add(at, path, session.name_of(path));
+      const path::Path path = path_to(session.stack(), fabric.subnet, at);
+      reader.add(at, path, session.manners().name_of(path));
     }
     if (list.is_wanted()) {
       list.sink().begin_array("switches");
-      print.announce(list.sink(), SwitchTable(session.here()));
+      print.announce(list.sink(), SwitchTable(session.stack().here()));
     }
     for (bool is_first = true; co_await reader.next(); is_first = false) {
       if (is_first) require_read(std::ranges::any_of(reader.tables, &SwitchTable::any_read), reader.failures);
       for (const SwitchTable& table : reader.tables) list.is_wanted() ? print.visit(list.sink(), table) : print.text(emit.text(), table);
     }
     if (list.is_wanted()) list.sink().end_array();
-    add_failures(session, fabric, std::move(reader.failures));
+    add_failures(session.host(), fabric, std::move(reader.failures));
     list(RestReport(fabric));
     list.end();
-    note_discovered(session, kind_ == DumpKind::multicast ? "all_NodeInfo, all_SwitchInfo, all_topology"
-                                                          : "all_LIDs, all_NodeDescription, all_NodeInfo, all_SwitchInfo, all_topology");
+    note_discovered(session.host(), kind_ == DumpKind::multicast
+                                        ? "all_NodeInfo, all_SwitchInfo, all_topology"
+                                        : "all_LIDs, all_NodeDescription, all_NodeInfo, all_SwitchInfo, all_topology");
   }
 
  private:
   /// The path to a switch in texts. It is a path by LID if the fabric was discovered by LID.
-  path::Path path_to(Session& session, const subnet::Subnet& subnet, NodeIndex at) const {
-    const bool by_lid = discovery_.mode ? *discovery_.mode != "DR" : session.options().use_sa || session.end_port().is_active();
-    const path::Path from = session.here();
+  path::Path path_to(Stack& stack, const subnet::Subnet& subnet, NodeIndex at) const {
+    const bool by_lid = discovery_.mode ? *discovery_.mode != "DR" : stack.host().options().use_sa || stack.host().end_port().is_active();
+    const path::Path from = stack.here();
     const auto path = by_lid ? subnet::lid_path(subnet, subnet.node(at).first_port, from, Qpn{0}) : std::nullopt;
     return path ? *path : subnet::smp_path(subnet, at, from);
   }
@@ -211,15 +212,15 @@ class DumpTablesDiags final : public Command {
     } catch (const Error&) {
       throw DiagsExit(diags_failed, "Failed to discover fabric\n");
     }
-    DiagsTableText print(session, wanted_, fabric.names, [&fabric](Lid lid) { return owner_in(fabric.subnet, lid); });
+    DiagsTableText print(session.host(), wanted_, fabric.names, [&fabric](Lid lid) { return owner_in(fabric.subnet, lid); });
     print.nobody = "node info not available fabric scan";
     print.breaks_off = false;
-    SwitchTableReader reader(session, fabric.subnet, wanted_, make_diags_table);
-    add_switches(session, fabric, reader);
+    SwitchTableReader reader(session.stack(), fabric.subnet, wanted_, make_diags_table);
+    add_switches(session.stack(), fabric, reader);
     while (co_await reader.next()) {
       for (const SwitchTable& table : reader.tables) {
         print.text(emit.text(), table);
-        report_unread(session, fabric.names, table);
+        report_unread(session.host(), fabric.names, table);
       }
     }
   }
@@ -227,20 +228,20 @@ class DumpTablesDiags final : public Command {
  private:
   /// Adds the switches in the reverse of the order in which libibnetdisc finds them, because it adds nodes at the front of its lists. The
   /// name of a switch is the route by which it is found.
-  static void add_switches(Session& session, const LibibnetdiscFabric& fabric, SwitchTableReader& reader) {
+  static void add_switches(Stack& stack, const LibibnetdiscFabric& fabric, SwitchTableReader& reader) {
     const subnet::Subnet& subnet = fabric.subnet;
-    const path::Path here = session.here();
+    const path::Path here = stack.here();
     for (const subnet::LegacyStep& step : fabric.sweep.steps | std::views::reverse) {
       const NodeIndex at = subnet.port(step.port).node;
       if (step.is_new && is_switch(subnet, at)) reader.add(at, subnet::smp_path(subnet, at, here), libibnetdisc_route(step.route));
     }
   }
 
-  static void report_unread(const Session& session, const subnet::NodeNameMap& names, const SwitchTable& table) {
+  static void report_unread(const Host& host, const subnet::NodeNameMap& names, const SwitchTable& table) {
     if (!table.error || !table.has_info) return;
     for (const std::uint32_t block : table.unknown_blocks()) {
       print_on_stderr(
-          session.world(),
+          host.world(),
           fmt::format("SubnGet({}) failed on switch '{}' {} Node GUID {:#x} SMA LID {}; MAD status {:#x} AM {:#x}\n",
                       table.linear ? "LFT" : "MFT", diags_node_name(names, table.node.node_guid, table.description.value_or("")),
                       table.name, table.node.node_guid.value, table.lid.value, table.error->status(), block));

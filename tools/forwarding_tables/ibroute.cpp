@@ -73,19 +73,19 @@ async::Task<> show_rows(async::Loop& loop, TextOut& out, Text& print, const Swit
   co_await both.join();
 }
 
-async::Task<> read_description(Session& session, SwitchTable& table) {
-  const mad::Result<smp::NodeDescription> description = co_await session.transactor().try_subn_get<smp::NodeDescription>(table.path);
-  table.description = std::string(fixed_text(session.take(description, "dump tables: node desc failed").node_string));
+async::Task<> read_description(Stack& stack, SwitchTable& table) {
+  const mad::Result<smp::NodeDescription> description = co_await stack.transactor().try_subn_get<smp::NodeDescription>(table.path);
+  table.description = std::string(fixed_text(stack.manners().take(description, "dump tables: node desc failed").node_string));
 }
 
 /// Reads the SwitchInfo of the node, which must be a switch.
-async::Task<> read_switch_info(Session& session, SwitchTable& table) {
+async::Task<> read_switch_info(Stack& stack, SwitchTable& table) {
   if (table.node.node_type != smp::NodeType::switch_) {
-    const std::string whom = co_await named_node(session, table.path);
-    session.refuse(Error(no_table_text(whom, table.node.node_type)), "dump tables: not a switch");
+    const std::string whom = co_await named_node(stack, table.path);
+    stack.manners().refuse(Error(no_table_text(whom, table.node.node_type)), "dump tables: not a switch");
   }
-  const mad::Result<smp::SwitchInfo> info = co_await session.transactor().try_subn_get<smp::SwitchInfo>(table.path);
-  table.info = session.take(info, "dump tables: switch info failed: is a switch node?");
+  const mad::Result<smp::SwitchInfo> info = co_await stack.transactor().try_subn_get<smp::SwitchInfo>(table.path);
+  table.info = stack.manners().take(info, "dump tables: switch info failed: is a switch node?");
   table.has_info = true;
 }
 
@@ -101,9 +101,9 @@ std::vector<Lid> forwarded_lids(const SwitchTable& table, bool up_to_gap) {
 }
 
 /// The path of the requests to LIDs, without DLID.
-path::IbPath path_to_owners(Session& session) {
-  path::Path path = subnet::smp_path_to(session.end_port(), Lid{});
-  session.apply_options(path);
+path::IbPath path_to_owners(Stack& stack) {
+  path::Path path = subnet::smp_path_to(stack.host().end_port(), Lid{});
+  stack.apply_options(path);
   return path.ib();
 }
 
@@ -132,43 +132,43 @@ class Ibroute final : public Command {
 
   async::Task<> run(Session& session, Emit& emit) override {
     check_range(wanted_);
-    ListSink list(emit, table_, session.options().format, table_rows(), session.world().out);
+    ListSink list(emit, table_, session.host().options().format, table_rows(), session.host().world().out);
     if (table_.given() && session.targets().has_pattern())
       throw UsageError("--format table and wide, --columns, --sort and --top are for one switch: ibtool dump_fts has all");
-    if (discovery_.mode == "SA") session.read_from_sa();
+    if (discovery_.mode == "SA") session.stack().read_from_sa();
     co_await prepare_cache(session, discovery_);
-    const subnet::NodeNameMap& names = session.node_name_map();
-    const Destination node = co_await session.smp_node(target_);
+    const subnet::NodeNameMap& names = session.manners().node_name_map();
+    const Destination node = co_await session.manners().smp_node(target_);
     SwitchTable table(node.path);
     table.name = node.name;
-    co_await read_switch(session, emit, table);
+    co_await read_switch(session.stack(), emit, table);
     make_table(table, wanted_);
-    co_await table.read(session.transactor(), table.path);
+    co_await table.read(session.stack().transactor(), table.path);
     const auto* unread = dynamic_cast<const mad::NotRead*>(table.error.get());
     if (unread != nullptr && !table.any_read()) throw Error(unread->cause());
-    LidOwners owners(session.transactor(), path_to_owners(session));
-    if (table.linear) co_await plan_owners(session, table, owners);
+    LidOwners owners(session.stack().transactor(), path_to_owners(session.stack()));
+    if (table.linear) co_await plan_owners(session.stack(), table, owners);
     const TableText print(wanted_, names, [&owners](Lid lid) { return owners.find(lid); });
     const RouteReport report(print, table, owners);
     if (table.linear && !list.is_wanted()) {
-      co_await show_rows(session.loop(), emit.text(), print, table, owners);
+      co_await show_rows(session.stack().loop(), emit.text(), print, table, owners);
       emit.raise(report.status());
     } else {
       co_await owners.read();
       list(report);
     }
     list.end();
-    report_failures(session, table, owners);
+    report_failures(session.stack(), table, owners);
   }
 
  private:
-  static async::Task<> read_switch(Session& session, Emit& emit, SwitchTable& table) {
-    const mad::Result<smp::NodeInfo> node = co_await session.transactor().try_subn_get<smp::NodeInfo>(table.path);
-    table.node = session.take(node, {});
-    co_await read_description(session, table);
+  static async::Task<> read_switch(Stack& stack, Emit& emit, SwitchTable& table) {
+    const mad::Result<smp::NodeInfo> node = co_await stack.transactor().try_subn_get<smp::NodeInfo>(table.path);
+    table.node = stack.manners().take(node, {});
+    co_await read_description(stack, table);
     const bool is_switch = table.node.node_type == smp::NodeType::switch_;
-    if (!is_switch && session.options().verbosity > 0 && !emit.json()) show_node(emit.text(), table.node, session.options().keys);
-    co_await read_switch_info(session, table);
+    if (!is_switch && stack.host().options().verbosity > 0 && !emit.json()) show_node(emit.text(), table.node, stack.host().options().keys);
+    co_await read_switch_info(stack, table);
   }
 
   static void show_node(TextOut& out, const smp::NodeInfo& node, Keys keys) {
@@ -176,30 +176,30 @@ class Ibroute final : public Command {
   }
 
   /// Plans the requests to the LIDs that the table forwards. The owner of the LIDs of the switch itself is known in any case.
-  async::Task<> plan_owners(Session& session, const SwitchTable& table, LidOwners& owners) const {
+  async::Task<> plan_owners(Stack& stack, const SwitchTable& table, LidOwners& owners) const {
     const bool by_lid = table.path.directed() == nullptr;
     const auto is_own = [&](Lid lid) { return by_lid && lid == table.path.ib().dlid; };
     std::vector<Lid> lids = forwarded_lids(table, false);
     if (wanted_.no_destinations) std::erase_if(lids, [&](Lid lid) { return !is_own(lid); });
     // The NodeInfo of the switch is known already. Its LIDs are not.
     if (by_lid ? std::ranges::any_of(lids, is_own) : !lids.empty()) {
-      const mad::Result<smp::PortInfo> port = co_await session.transactor().try_subn_get<smp::PortInfo>(table.path);
+      const mad::Result<smp::PortInfo> port = co_await stack.transactor().try_subn_get<smp::PortInfo>(table.path);
       if (port) owners.know(table.node, table.description.value_or(""), *port);
     }
     owners.plan(lids);
   }
 
-  static void report_failures(const Session& session, const SwitchTable& table, const LidOwners& owners) {
+  static void report_failures(const Stack& stack, const SwitchTable& table, const LidOwners& owners) {
     std::size_t printed = 0;
     for (const auto& [lid, error] : owners.silent()) {
       if (++printed > most_complaints) break;
-      session.report(Error(fmt::format("The owner of LID {} does not answer: {}", lid.value, error->message())));
+      stack.host().report(Error(fmt::format("The owner of LID {} does not answer: {}", lid.value, error->message())));
     }
     const std::size_t silent = owners.silent().size();
     if (silent > most_complaints)
-      session.report(Error(fmt::format("the owners of {} more LIDs do not answer; --json lists them", silent - most_complaints)));
-    if (!owners.unrequested().empty()) session.report(Error(unrequested_text(owners.unrequested().size())));
-    if (table.error) session.report(*table.error);
+      stack.host().report(Error(fmt::format("the owners of {} more LIDs do not answer; --json lists them", silent - most_complaints)));
+    if (!owners.unrequested().empty()) stack.host().report(Error(unrequested_text(owners.unrequested().size())));
+    if (table.error) stack.host().report(*table.error);
   }
 
   Target target_;
@@ -218,37 +218,37 @@ class IbrouteDiags final : public Command {
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    const subnet::NodeNameMap& names = session.node_name_map();
-    const Destination node = co_await session.smp_node(target_);
+    const subnet::NodeNameMap& names = session.manners().node_name_map();
+    const Destination node = co_await session.manners().smp_node(target_);
     SwitchTable table(node.path);
     table.name = node.name;
-    const mad::Result<smp::NodeInfo> info = co_await session.transactor().try_subn_get<smp::NodeInfo>(table.path);
-    table.node = session.take(info, "dump tables: node info failed: valid addr?");
-    co_await read_description(session, table);
-    co_await read_switch_info(session, table);
+    const mad::Result<smp::NodeInfo> info = co_await session.stack().transactor().try_subn_get<smp::NodeInfo>(table.path);
+    table.node = session.manners().take(info, "dump tables: node info failed: valid addr?");
+    co_await read_description(session.stack(), table);
+    co_await read_switch_info(session.stack(), table);
     make_diags_table(table, wanted_);
-    co_await table.read(session.transactor(), table.path);
-    path::IbPath like = path_to_owners(session);
+    co_await table.read(session.stack().transactor(), table.path);
+    path::IbPath like = path_to_owners(session.stack());
     like.timeout = diags_owner_timeout;
-    LidOwners owners(session.transactor(), like);
-    DiagsTableText print(session, wanted_, names, [&owners](Lid lid) { return owners.find(lid); });
+    LidOwners owners(session.stack().transactor(), like);
+    DiagsTableText print(session.host(), wanted_, names, [&owners](Lid lid) { return owners.find(lid); });
     if (table.linear) {
       if (!wanted_.no_destinations) owners.plan(forwarded_lids(table, true));
-      co_await show_rows(session.loop(), emit.text(), print, table, owners);
+      co_await show_rows(session.stack().loop(), emit.text(), print, table, owners);
     } else {
       print.text(emit.text(), table);
     }
-    report_failures(session, table, owners);
+    report_failures(session.stack(), table, owners);
   }
 
  private:
-  static void report_failures(const Session& session, const SwitchTable& table, const LidOwners& owners) {
-    for (const auto& [lid, error] : owners.silent()) session.report_failure(*error);
-    if (!owners.unrequested().empty()) session.diags_warning("dump_unicast_tables", unrequested_text(owners.unrequested().size()));
+  static void report_failures(const Stack& stack, const SwitchTable& table, const LidOwners& owners) {
+    for (const auto& [lid, error] : owners.silent()) stack.manners().report_failure(*error);
+    if (!owners.unrequested().empty()) warn(stack.host().world(), "dump_unicast_tables", unrequested_text(owners.unrequested().size()));
     if (!table.error) return;
     const std::vector<std::uint32_t> unknown = table.unknown_blocks();
-    print_on_stderr(session.world(), fmt::format("SubnGet() failed; MAD status {:#x} AM {:#x}\n", table.error->status(),
-                                                 unknown.empty() ? 0 : unknown.front()));
+    print_on_stderr(stack.host().world(), fmt::format("SubnGet() failed; MAD status {:#x} AM {:#x}\n", table.error->status(),
+                                                      unknown.empty() ? 0 : unknown.front()));
   }
 
   Target target_;

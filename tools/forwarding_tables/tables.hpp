@@ -13,7 +13,8 @@
 #include "report/sink.hpp"
 #include "subnet/model/forwarding_tables.hpp"
 #include "subnet/model/node_name_map.hpp"
-#include "tools/frame/session.hpp"
+#include "tools/frame/emit.hpp"
+#include "tools/frame/host.hpp"
 
 namespace ib::tools::tables {
 
@@ -119,8 +120,8 @@ class TableText {
 class DiagsTableText {
  public:
   /// All arguments must outlive the object.
-  DiagsTableText(const Session& session, const Wanted& wanted, const subnet::NodeNameMap& names, FindOwner find)
-      : session_(session), wanted_(wanted), names_(names), find_(std::move(find)) {}
+  DiagsTableText(const Host& host, const Wanted& wanted, const subnet::NodeNameMap& names, FindOwner find)
+      : host_(host), wanted_(wanted), names_(names), find_(std::move(find)) {}
 
   /// The text for a LID without a known owner.
   std::string_view nobody = "unknown node and type";
@@ -139,7 +140,7 @@ class DiagsTableText {
   void multicast_remarks(const SwitchTable& of) const;
   std::string destination(Lid lid, bool valid);
 
-  const Session& session_;
+  const Host& host_;
   const Wanted& wanted_;
   const subnet::NodeNameMap& names_;
   FindOwner find_;

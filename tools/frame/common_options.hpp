@@ -31,6 +31,7 @@ inline constexpr unsigned most_outstanding_smps = 4096;
 
 struct CommonOptions {
   const World* world{};  ///< where a prompt goes
+  std::string program;   ///< the name by which the program was called, for messages
   // device
   std::optional<std::string> device, port;
   std::string device_file, port_file;  ///< the file of defaults that set them; empty if the command line did

@@ -20,8 +20,10 @@
 #include "path/parse.hpp"
 #include "sa/resolve.hpp"
 #include "subnet/set/set_target.hpp"
+#include "sys/umad_port.hpp"
 #include "tools/frame/diags_route.hpp"
-#include "tools/frame/session.hpp"
+#include "tools/frame/manners.hpp"
+#include "tools/frame/stack.hpp"
 
 namespace ib::tools {
 
@@ -69,22 +71,24 @@ class DiagsManners final : public Manners {
   using Manners::Manners;
 
   Host::PortChoice port_choice() const override;
-  StackManners stack() override;
-  subnet::NodeNameMap node_names() const override { return read_diags_node_names(session_.world(), session_.options().node_name_map); }
+  std::unique_ptr<mad::Channel> open_channel() override;
+  std::unique_ptr<mad::Tracer> tracer() const override;
+  bool as_libibmad() const override { return true; }
   async::Task<Destination> smp_node(const Target& target) override;
   async::Task<Destination> gmp_node(const Target& target) override;
   async::Task<Destination> identified(Destination node) override;
   std::string name_of(const path::Path& path) const override { return diags_name(path); }
   void report_failure(const mad::MadError& error) const override;
-  void give_up(const mad::MadError& error, std::string_view words) const override {
+  void remark(std::string_view function, std::string_view text) const override { warn(host().world(), function, text); }
+
+ private:
+  subnet::NodeNameMap read_node_names() const override { return read_diags_node_names(host().world(), host().options().node_name_map); }
+  void before_failure(const mad::MadError& error, std::string_view words) const override {
     report_failure(error);
     throw DiagsFailure(std::string(words));
   }
-  void refuse(std::string words) const override { throw DiagsFailure(std::move(words)); }
-  void diags_warning(std::string_view function, std::string_view text) const override { warn(session_.world(), function, text); }
-
- private:
-  std::unique_ptr<mad::Channel> open_channel();
+  void before_refusal(std::string words) const override { throw DiagsFailure(std::move(words)); }
+  Host& host() const { return stack_.host(); }
   std::optional<path::Path> path_of_lid(long lid);
   std::optional<path::Path> path_of_route(const std::string& text);
   std::optional<path::Path> path_of_combined(const std::string& text);
@@ -99,50 +103,42 @@ Host::PortChoice DiagsManners::port_choice() const {
   };
 }
 
-StackManners DiagsManners::stack() {
-  const CommonOptions& options = session_.options();
-  StackManners manners;
-  manners.open_channel = [this] { return open_channel(); };
-  manners.ignores_port_state = manners.ignores_wrong_pkey_index = manners.always_queries_sa = true;
-  const auto show = [&log = session_.log()](std::string_view line) { log.debug(line); };
-  // What infiniband-diags prints with -d, in its words and its order, is not imitated: this is the trace of ibtool's dialect.
-  if (options.debug > 0) {
-    manners.tracer = std::make_unique<mad::LineTracer>(options.debug, show, options.keys);
-    manners.debug = show;
-  }
-  return manners;
+// What infiniband-diags prints with -d, in its words and its order, is not imitated: this is the trace of ibtool's dialect.
+std::unique_ptr<mad::Tracer> DiagsManners::tracer() const {
+  const CommonOptions& options = host().options();
+  if (options.debug <= 0) return nullptr;
+  const auto show = [&log = host().log()](std::string_view line) { log.debug(line); };
+  return std::make_unique<mad::LineTracer>(options.debug, show, options.keys);
 }
 
 std::unique_ptr<mad::Channel> DiagsManners::open_channel() {
-  // A command that has opened the end port already does so without libibmad.
-  if (std::unique_ptr<mad::Channel> opened = session_.take_channel()) return opened;
-  const DiagsRelease& release = *session_.world().diags_release;
-  const std::optional<int> failure = session_.open_failure();
-  if (!failure && (release.opens_down_ports || !is_down(session_.end_port()))) return session_.take_channel();
-  session_.diags_warning(release.open_function, fmt::format("can't open UMAD port ({})", session_.diags_port()));
-  throw DiagsFailure(fmt::format("Failed to open '{}' port '{}'", diags_device(session_.options()), diags_port_number(session_.options())));
+  const DiagsRelease& release = *host().world().diags_release;
+  const std::optional<int> failure = open_failure(stack_);
+  if (!failure && (release.opens_down_ports || !is_down(host().end_port()))) return stack_.take_channel();
+  warn(host().world(), release.open_function, fmt::format("can't open UMAD port ({})", diags_port(host().options())));
+  throw DiagsFailure(fmt::format("Failed to open '{}' port '{}'", diags_device(host().options()), diags_port_number(host().options())));
 }
 
 async::Task<std::optional<path::Path>> DiagsManners::path_of_guid(const std::string& text) {
   const Guid guid{c_number(text)};
   if (guid.value == 0) co_return std::nullopt;
-  const Gid self = session_.end_port().default_gid();
+  const Gid self = host().end_port().default_gid();
   const GidPrefix prefix = self.prefix().value != 0 ? self.prefix() : link_local_prefix;
   path::IbPath to;
-  to.end_port = &session_.end_port();
+  to.end_port = &host().end_port();
   to.dgid = Gid::from(prefix, guid);
   to.sgid = self;
-  if (session_.transactor().sa_path().ib().dlid == Lid{}) {  // no subnet manager was here yet
-    session_.diags_warning("ib_path_query_via", "sa call path_query failed");
+  if (stack_.transactor().sa_path().ib().dlid == Lid{}) {  // no subnet manager was here yet
+    remark("ib_path_query_via", "sa call path_query failed");
     co_return std::nullopt;
   }
   try {  // what it learns serves GMPs to the same port too
-    const path::Path path = co_await session_.stack().resolver().resolve(to);
+    const path::Path path = co_await stack_.resolver().resolve(to);
     std::optional<path::Path> by_lid = path_of_lid(path.ib().dlid.value);
     if (by_lid) by_lid->ib().meant = guid;
     co_return by_lid;
   } catch (const mad::MadError&) {
-    session_.diags_warning("ib_path_query_via", "sa call path_query failed");
+    remark("ib_path_query_via", "sa call path_query failed");
   } catch (const SysError&) {
     throw;
   } catch (const Error&) {  // a path to no LID
@@ -154,7 +150,7 @@ std::optional<path::Path> DiagsManners::path_of_lid(long lid) {
   if (lid < 1 || lid > last_unicast_lid) return std::nullopt;
   path::IbPath path;
   path.dlid = Lid{static_cast<std::uint16_t>(lid)};
-  path.slid = session_.end_port().lid;
+  path.slid = host().end_port().lid;
   path.dqpn = path.sqpn = Qpn{0};
   return path;
 }
@@ -176,28 +172,28 @@ std::optional<path::Path> DiagsManners::path_of_combined(const std::string& text
   if (!rest || lid < 1 || lid > last_unicast_lid) return std::nullopt;
   path::IbDrPath path = *rest->directed();
   path.dlid = Lid{static_cast<std::uint16_t>(lid)};
-  path.slid = path.dr_slid = session_.end_port().lid;
+  path.slid = path.dr_slid = host().end_port().lid;
   return path;
 }
 
 async::Task<Destination> DiagsManners::smp_node(const Target& target) {
-  std::ignore = session_.transactor();  // a failure to open the transactor is reported first
+  std::ignore = stack_.transactor();  // a failure to open the transactor is reported first
   std::optional<path::Path> path;
   if (!target.given()) {
-    path = path_of_lid(session_.end_port().lid.value);
+    path = path_of_lid(host().end_port().lid.value);
     if (!path) path = path::IbDrPath();
-  } else if (session_.options().combined) {
+  } else if (host().options().combined) {
     path = path_of_combined(target.text());
-  } else if (session_.options().address == path::Form::direct) {
+  } else if (host().options().address == path::Form::direct) {
     path = path_of_route(target.text());
-  } else if (session_.options().address == path::Form::guid) {
+  } else if (host().options().address == path::Form::guid) {
     path = co_await path_of_guid(target.text());
   } else {
     path = path_of_lid(static_cast<int>(std::strtol(target.text().c_str(), nullptr, 0)));  // an int, in infiniband-diags too
   }
   if (!path) throw DiagsFailure(fmt::format("can't resolve destination port {}", target.text()));
-  path->ib().end_port = &session_.end_port();
-  session_.apply_options(*path);
+  path->ib().end_port = &host().end_port();
+  stack_.apply_options(*path);
   co_return Destination{*path, diags_name(*path)};
 }
 
@@ -213,7 +209,7 @@ async::Task<Destination> DiagsManners::gmp_node(const Target& target) {
   path::IbPath& path = node.path.ib();
   path.dqpn = path.sqpn = Qpn{1};
   path.qkey = path::qp1_qkey;
-  session_.stack().set_pkey(path);
+  stack_.set_pkey(path);
   co_return node;
 }
 
@@ -221,7 +217,7 @@ async::Task<Destination> DiagsManners::gmp_node(const Target& target) {
 /// requests next fails, too, or the agent of SMPs is silent for the lack of its M_Key. SetGuard refuses a wrong node.
 async::Task<Destination> DiagsManners::identified(Destination node) {
   if (!subnet::takes_smps(node.path)) co_return node;
-  const mad::Result<smp::NodeInfo> found = co_await subnet::check_set_target(session_.lowest_transactor(), node.path);
+  const mad::Result<smp::NodeInfo> found = co_await subnet::check_set_target(stack_.lowest_transactor(), node.path);
   if (found) subnet::mean_node(node.path, *found);
   co_return node;
 }
@@ -233,12 +229,12 @@ void DiagsManners::report_failure(const mad::MadError& error) const {
   const std::string_view function = single ? "mad_rpc" : "mad_rpc_rmpp";
   const std::string port = diags_name(error.path());
   if (error.status() != 0) {
-    if (session_.options().show_errors)
-      session_.diags_warning(function, fmt::format("MAD completed with error status 0x{:x}; dport ({})", error.status(), port));
+    if (host().options().show_errors)
+      remark(function, fmt::format("MAD completed with error status 0x{:x}; dport ({})", error.status(), port));
     return;
   }
-  if (dynamic_cast<const subnet::WrongNode*>(&error) != nullptr) return session_.diags_warning(function, error.message());
-  session_.diags_warning(function, fmt::format("_do_madrpc failed; dport ({})", port));
+  if (dynamic_cast<const subnet::WrongNode*>(&error) != nullptr) return remark(function, error.message());
+  remark(function, fmt::format("_do_madrpc failed; dport ({})", port));
 }
 
 }  // namespace
@@ -247,6 +243,29 @@ long diags_port_number(const CommonOptions& options) { return std::strtol(option
 
 std::string diags_device(const CommonOptions& options) { return options.device.value_or("(null)"); }
 
-std::unique_ptr<Manners> diags_manners(Session& session) { return std::make_unique<DiagsManners>(session); }
+std::string diags_port(const CommonOptions& options) { return fmt::format("{}:{}", diags_device(options), diags_port_number(options)); }
+
+/// Opens the channel as libibumad does. The only message of libibumad on a failure is that ib_umad of the kernel is missing.
+std::optional<int> open_failure(Stack& stack) {
+  Host& host = stack.host();
+  if (stack.is_open() || host.options().from || stack.has_channel()) return std::nullopt;
+  int code = ENODEV;
+  try {
+    stack.use_channel(host.world().open_channel(host.end_port(), host.options().gmp));
+    return std::nullopt;
+  } catch (const SysError& error) {
+    code = error.code();
+  } catch (const Error&) {
+    // There is no such port, or it cannot be used.
+  }
+  const int missing = sys::umad_abi_failure();
+  if (missing == 0) return code;
+  warn(host.world(), "get_abi_version",
+       fmt::format("can't read ABI version from /sys/class/infiniband_mad/abi_version ({}): is ib_umad module loaded?",
+                   std::strerror(missing)));
+  return missing;
+}
+
+std::unique_ptr<Manners> diags_manners(Stack& stack) { return std::make_unique<DiagsManners>(stack); }
 
 }  // namespace ib::tools

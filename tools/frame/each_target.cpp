@@ -13,14 +13,14 @@ namespace ib::tools {
 namespace {
 
 /// Explains the request that ends `work`.
-async::Task<> explained(Session& session, async::Task<> work) {
+async::Task<> explained(Stack& stack, async::Task<> work) {
   std::exception_ptr failure;
   try {
     co_await std::move(work);
   } catch (const mad::MadError&) {
     failure = std::current_exception();
   }
-  if (failure) co_await rethrow_explained(session, failure);
+  if (failure) co_await rethrow_explained(stack, failure);
 }
 
 /// Returns whether the node was read.
@@ -30,13 +30,13 @@ async::Task<bool> run_on(const NamedPath& node, Command& command, Session& sessi
   if (has_result) emit.begin_target(called(node.name, node.path), node.name);
   try {
     async::Task<> work = command.run(session, emit);
-    co_await explained(session, std::move(work));
+    co_await explained(session.stack(), std::move(work));
   } catch (const UsageError&) {  // is one on each node
     emit.text().withdraw();
     throw;
   } catch (const Error& error) {
     emit.text().flush();
-    session.report(error);
+    session.host().report(error);
     if (has_result) emit.end_target(&error);
     co_return false;
   }
@@ -74,7 +74,7 @@ GathersRows* gathering(Command& command) {
 }
 
 async::Task<> run_with_names(Command& command, Session& session, Emit& emit) {
-  return explained(session, find_names_and_run(command, session, emit));
+  return explained(session.stack(), find_names_and_run(command, session, emit));
 }
 
 }  // namespace ib::tools

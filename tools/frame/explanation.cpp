@@ -14,7 +14,7 @@
 #include "mad/plain_text.hpp"
 #include "sa/records.hpp"
 #include "sa/resolve.hpp"
-#include "tools/frame/session.hpp"
+#include "tools/frame/stack.hpp"
 
 namespace ib::tools {
 namespace {
@@ -27,8 +27,7 @@ struct Witness {
 
 class Explanation {
  public:
-  Explanation(Session& session, const mad::MadError& error)
-      : session_(session), error_(error), header_(error.request()), path_(error.path()) {}
+  Explanation(Stack& stack, const mad::MadError& error) : stack_(stack), error_(error), header_(error.request()), path_(error.path()) {}
 
   /// The first line; empty if the words of the error say all that is known.
   async::Task<std::string> text() {
@@ -53,16 +52,16 @@ class Explanation {
       by_lid.dlid = path.ib().dlid;
       to = by_lid;
     }
-    path::Path smps = co_await session_.smp_path(&to);
+    path::Path smps = co_await stack_.smp_path(&to);
     smps.ib().retries = 1;
     co_return smps;
   }
 
   async::Task<std::optional<Witness>> witness_at(path::Path path) {
     const path::Path smps = co_await smps_to(std::move(path));
-    const mad::Result<smp::NodeInfo> info = co_await session_.transactor().try_subn_get<smp::NodeInfo>(smps);
+    const mad::Result<smp::NodeInfo> info = co_await stack_.transactor().try_subn_get<smp::NodeInfo>(smps);
     if (!info) co_return std::nullopt;
-    const mad::Result<smp::NodeDescription> text = co_await session_.transactor().try_subn_get<smp::NodeDescription>(smps);
+    const mad::Result<smp::NodeDescription> text = co_await stack_.transactor().try_subn_get<smp::NodeDescription>(smps);
     co_return Witness{*info, text ? std::string(fixed_text(text->node_string)) : std::string()};
   }
 
@@ -76,8 +75,8 @@ class Explanation {
     if (is_alive)
       co_return fmt::format("{} does not answer {}, though its subnet manager answers SMInfo: does its SA serve that?",
                             address_first(node->description), mad::attribute_text(error_.request()));
-    const bool is_ours = path_.ib().dlid == session_.end_port().sm_lid;
-    if (session_.options().use_sa) co_return fmt::format("{}: without --sa the nodes themselves are read", words);
+    const bool is_ours = path_.ib().dlid == stack_.host().end_port().sm_lid;
+    if (stack_.host().options().use_sa) co_return fmt::format("{}: without --sa the nodes themselves are read", words);
     if (!node) co_return fmt::format("{}: its node does not answer either (ibtool health looks for other managers)", words);
     if (is_ours) co_return fmt::format("{}: if it hangs there, restart it (ibtool health looks for other managers)", words);
     co_return fmt::format("{}: ibtool sminfo --all lists the subnet managers", words);
@@ -85,7 +84,7 @@ class Explanation {
 
   async::Task<bool> is_manager_alive() {
     const path::Path smps = co_await smps_to(path_);
-    const mad::Result<smp::SMInfo> info = co_await session_.transactor().try_subn_get<smp::SMInfo>(smps);
+    const mad::Result<smp::SMInfo> info = co_await stack_.transactor().try_subn_get<smp::SMInfo>(smps);
     co_return static_cast<bool>(info);
   }
 
@@ -106,7 +105,7 @@ class Explanation {
 
   /// The records of the SA, with few tries. Throws where none answers.
   async::Task<std::vector<sa::NodeRecord>> records(const sa::Pattern& pattern) {
-    mad::Transactor& transactor = session_.transactor();
+    mad::Transactor& transactor = stack_.transactor();
     path::Path sa = transactor.sa_path();
     if (sa.ib().dlid == Lid{} && !sa.ib().has_grh) throw Error("no SA is known");
     sa.ib().retries = 1;
@@ -154,7 +153,7 @@ class Explanation {
   async::Task<std::string> broken_route() {
     const path::IbDrPath& route = *path_.directed();
     if (route.dr_slid != permissive_lid || route.dr_dlid != permissive_lid) co_return "";
-    path::IbDrPath at(&session_.end_port());
+    path::IbDrPath at(&stack_.host().end_port());
     for (unsigned hop = 1;; ++hop) {
       const std::optional<Witness> node = co_await witness_at(at);
       if (!node || hop > route.hops) co_return "";
@@ -164,7 +163,7 @@ class Explanation {
         co_return fmt::format("{} is {}: no route leads through it", whom, kind_text(node->info.node_type));
       if (hop > 1 && out > node->info.num_ports) co_return no_such_port_text(whom, node->info, out);
       const path::Path smps = co_await smps_to(at);
-      const mad::Result<smp::PortInfo> port = co_await session_.transactor().try_subn_get<smp::PortInfo>(smps, hop == 1 ? 0U : out);
+      const mad::Result<smp::PortInfo> port = co_await stack_.transactor().try_subn_get<smp::PortInfo>(smps, hop == 1 ? 0U : out);
       if (!port) co_return "";
       if (port->port_state == smp::PortState::down) co_return fmt::format("Port {} of {} is Down: nothing is behind it", out, whom);
       const std::optional<path::IbDrPath> next = at.advance(out);
@@ -198,17 +197,17 @@ class Explanation {
     return mad::is_smp(header_.mgmt_class()) && std::ranges::find(tables, header_.attribute_id()) != tables.end();
   }
 
-  Session& session_;
+  Stack& stack_;
   const mad::MadError& error_;
   mad::HeaderView header_;
   path::Path path_;
 };
 
 /// `error` explained; empty if a request for that failed, too.
-async::Task<std::string> explain(Session& session, const mad::MadError& error) {
+async::Task<std::string> explain(Stack& stack, const mad::MadError& error) {
   std::string words;
   try {
-    Explanation explanation(session, error);
+    Explanation explanation(stack, error);
     words = co_await explanation.text();
   } catch (const Error&) {
     words.clear();
@@ -225,20 +224,20 @@ std::vector<std::string> Explained::lines(int verbosity, Keys keys) const {
   return lines;
 }
 
-async::Task<> rethrow_explained(Session& session, std::exception_ptr error) {
+async::Task<> rethrow_explained(Stack& stack, std::exception_ptr error) {
   const mad::MadError* failed = nullptr;
   try {
     std::rethrow_exception(error);
   } catch (const mad::MadError& caught) {
     failed = &caught;
   }
-  std::string words = co_await explain(session, *failed);
+  std::string words = co_await explain(stack, *failed);
   if (words.empty()) std::rethrow_exception(error);
   throw Explained(std::move(words), error, *failed);
 }
 
-async::Task<std::string> named_node(Session& session, path::Path path) {
-  const mad::Result<smp::NodeDescription> text = co_await session.transactor().try_subn_get<smp::NodeDescription>(path);
+async::Task<std::string> named_node(Stack& stack, path::Path path) {
+  const mad::Result<smp::NodeDescription> text = co_await stack.transactor().try_subn_get<smp::NodeDescription>(path);
   co_return called(text ? fixed_text(text->node_string) : std::string_view(), path);
 }
 

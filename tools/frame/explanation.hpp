@@ -16,7 +16,7 @@
 
 namespace ib::tools {
 
-class Session;
+class Stack;
 
 /// An error under a first line that explains it. With -v, the lines of the error follow.
 class Explained final : public Error {
@@ -33,14 +33,14 @@ class Explained final : public Error {
 };
 
 /// Throws Explained for an error that can be explained, else `error` itself, which is a mad::MadError.
-async::Task<> rethrow_explained(Session& session, std::exception_ptr error);
+async::Task<> rethrow_explained(Stack& stack, std::exception_ptr error);
 
 /// "a switch", "a channel adapter", "a router", "a node of unknown type 7".
 std::string kind_text(smp::NodeType type);
 /// "'leaf01' (LID 2)"; the address alone if the node has no description.
 std::string called(std::string_view description, const path::Path& path);
 /// called() with the description that the node at the end of `path`, a path for SMPs, reports.
-async::Task<std::string> named_node(Session& session, path::Path path);
+async::Task<std::string> named_node(Stack& stack, path::Path path);
 /// "'leaf01' (LID 2) has ports 0 to 36, and no port 99".
 std::string no_such_port_text(std::string_view whom, const smp::NodeInfo& info, unsigned port);
 /// "'compute01' (LID 9) is a channel adapter: it has no forwarding table".

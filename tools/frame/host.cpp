@@ -4,8 +4,11 @@
 #include <fmt/format.h>
 
 #include <utility>
+#include <vector>
 
 #include "base/error.hpp"
+#include "base/escape.hpp"
+#include "base/log.hpp"
 #include "snapshot/stored_fabric.hpp"
 
 namespace ib::tools {
@@ -73,6 +76,35 @@ void Host::reread() {
 snapshot::StoredFabric& Host::stored() {
   if (!stored_) stored_ = snapshot::open_fabric(options_.from.value());
   return *stored_;
+}
+
+void Host::debug(int level, std::string_view text) const {
+  if (options_.debug >= level) log().debug(text);
+}
+
+void Host::note(std::string_view line) const {
+  if (!options_.dry_run) log().print(harmless(line) + "\n");
+}
+
+void Host::report(const Error& error, bool top) const { print_error(log(), error, options_.error_level(), options_.keys, top); }
+
+void print_error(Log& log, const Error& error, int level, Keys keys, bool top) {
+  std::string message;
+  std::vector<std::string> packet;  // lines of a decoded packet belong to the line before
+  const auto write = [&] {
+    if (!message.empty()) log.error(message, packet);
+    packet.clear();
+  };
+  for (const std::string& line : error.lines(level, keys)) {
+    if (line.starts_with(' ')) {
+      packet.push_back(line);
+      continue;
+    }
+    write();
+    message = (top || line.starts_with('+') ? "" : "+") + line;
+    top = false;
+  }
+  write();
 }
 
 }  // namespace ib::tools

@@ -7,7 +7,9 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
+#include "base/error.hpp"
 #include "sys/device.hpp"
 #include "tools/frame/common_options.hpp"
 #include "tools/frame/world.hpp"
@@ -27,6 +29,7 @@ class Host {
   ~Host();
 
   const World& world() const { return world_; }
+  Log& log() const { return *world_.log; }
   const CommonOptions& options() const { return options_; }
   /// As if --sa had been given.
   void use_sa() { options_.use_sa = true; }
@@ -53,6 +56,13 @@ class Host {
   /// The fabric of --from. The first call opens the file. Throws as snapshot::open_fabric() does.
   snapshot::StoredFabric& stored();
 
+  /// A diagnostic line on stderr ("D: …") where the debug level is at least `level`.
+  void debug(int level, std::string_view text) const;
+  /// Prints the effect of a Set on stderr. A Set prints nothing else. Nothing with --dry-run.
+  void note(std::string_view line) const;
+  /// An error that does not end the command ("E: …" and "E: +…" on stderr). For `top` see print_error().
+  void report(const Error& error, bool top = true) const;
+
  private:
   const sys::EndPort& select(const sys::DeviceList& list);
 
@@ -64,5 +74,9 @@ class Host {
   bool is_named_{};
   std::unique_ptr<snapshot::StoredFabric> stored_;
 };
+
+/// Prints the `E:` lines of an error at the given level of detail. Without `top`, the lines continue a line that says
+/// what failed because of the error.
+void print_error(Log& log, const Error& error, int level, Keys keys = Keys::hidden, bool top = true);
 
 }  // namespace ib::tools

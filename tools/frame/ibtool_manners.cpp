@@ -9,8 +9,9 @@
 #include "mad/describe.hpp"
 #include "mad/trace.hpp"
 #include "subnet/set/set_target.hpp"
+#include "tools/frame/manners.hpp"
 #include "tools/frame/node_names.hpp"
-#include "tools/frame/session.hpp"
+#include "tools/frame/stack.hpp"
 
 namespace ib::tools {
 namespace {
@@ -35,46 +36,38 @@ class IbtoolManners final : public Manners {
  public:
   using Manners::Manners;
 
-  StackManners stack() override {
-    const CommonOptions& options = session_.options();
-    const auto debug = [this](std::string_view line) { session_.debug(1, line); };
-    const auto show = [&log = session_.log()](std::string_view line) { log.debug(line); };
-    StackManners manners;
-    manners.open_channel = [this, debug] {
-      const sys::EndPort& port = session_.end_port();
-      debug(fmt::format("Using end port {} {}", port.name(), to_text(port.default_gid())));
-      return session_.world().open_channel(port, session_.options().gmp);
-    };
-    if (options.debug > 0) {
-      manners.tracer = std::make_unique<mad::LineTracer>(options.debug, show, options.keys);
-      manners.debug = debug;
-    } else if (options.show_errors) {
-      manners.tracer = std::make_unique<ErrorTracer>(session_.log());
-    }
-    return manners;
+  std::unique_ptr<mad::Channel> open_channel() override {
+    const sys::EndPort& port = host().end_port();
+    host().debug(1, fmt::format("Using end port {} {}", port.name(), to_text(port.default_gid())));
+    return host().world().open_channel(port, host().options().gmp);
   }
-  subnet::NodeNameMap node_names() const override { return read_node_names(session_.world(), session_.options()); }
-  async::Task<Destination> smp_node(const Target& target) override {
-    return named(session_.smp_path(target.path ? &*target.path : nullptr));
+  std::unique_ptr<mad::Tracer> tracer() const override {
+    const CommonOptions& options = host().options();
+    const auto show = [&log = host().log()](std::string_view line) { log.debug(line); };
+    if (options.debug > 0) return std::make_unique<mad::LineTracer>(options.debug, show, options.keys);
+    if (options.show_errors) return std::make_unique<ErrorTracer>(host().log());
+    return nullptr;
   }
-  async::Task<Destination> gmp_node(const Target& target) override {
-    return named(session_.gmp_path(target.path ? &*target.path : nullptr));
-  }
+  bool as_libibmad() const override { return false; }
+  async::Task<Destination> smp_node(const Target& target) override { return named(stack_.smp_path(target.path ? &*target.path : nullptr)); }
+  async::Task<Destination> gmp_node(const Target& target) override { return named(stack_.gmp_path(target.path ? &*target.path : nullptr)); }
   async::Task<Destination> identified(Destination node) override {
     if (!subnet::takes_smps(node.path)) co_return node;
-    mad::Result<smp::NodeInfo> found = co_await subnet::check_set_target(session_.smp_transactor(), node.path);
+    mad::Result<smp::NodeInfo> found = co_await subnet::check_set_target(stack_.smp_transactor(), node.path);
     subnet::mean_node(node.path, std::move(found).take());
     co_return node;
   }
   std::string name_of(const path::Path& path) const override { return to_text(path); }
   void report_failure(const mad::MadError& error) const override {
-    if (session_.options().error_level() > 0) session_.report(error);
+    if (host().options().error_level() > 0) host().report(error);
   }
-  void give_up(const mad::MadError&, std::string_view) const override {}
-  void refuse(std::string) const override {}
-  void diags_warning(std::string_view, std::string_view) const override {}
+  void remark(std::string_view, std::string_view) const override {}
 
  private:
+  subnet::NodeNameMap read_node_names() const override { return tools::read_node_names(host().world(), host().options()); }
+  void before_failure(const mad::MadError&, std::string_view) const override {}
+  void before_refusal(std::string) const override {}
+  Host& host() const { return stack_.host(); }
   static async::Task<Destination> named(async::Task<path::Path> found) {
     const path::Path path = co_await std::move(found);
     co_return Destination{path, to_text(path)};
@@ -83,6 +76,11 @@ class IbtoolManners final : public Manners {
 
 }  // namespace
 
-std::unique_ptr<Manners> ibtool_manners(Session& session) { return std::make_unique<IbtoolManners>(session); }
+const subnet::NodeNameMap& Manners::node_name_map() {
+  if (!node_name_map_) node_name_map_ = read_node_names();
+  return *node_name_map_;
+}
+
+std::unique_ptr<Manners> ibtool_manners(Stack& stack) { return std::make_unique<IbtoolManners>(stack); }
 
 }  // namespace ib::tools

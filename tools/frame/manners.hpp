@@ -1,23 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The habits of a dialect in a run: how a target is found and named, and what is printed for a request that failed. A Session has the
-// object of its dialect. This is why commands, and what they stand on, need not know by which name they were called.
+// The habits of a dialect in a run: how a target is found and named, and what is printed for a request that failed. The Stack of a command
+// has the object of its dialect. This is why commands, and what they stand on, need not know by which name they were called.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "async/task.hpp"
 #include "mad/error.hpp"
+#include "mad/rpc/rpc.hpp"
 #include "path/path.hpp"
 #include "subnet/model/node_name_map.hpp"
 #include "tools/frame/diags_words.hpp"
-#include "tools/frame/stack.hpp"
-#include "tools/frame/targets.hpp"
+#include "tools/frame/host.hpp"
+#include "tools/frame/options.hpp"
 
 namespace ib::tools {
 
-class Session;
+class Stack;
 
 /// A node or port to send requests to: its path and its name in texts.
 struct Destination {
@@ -25,37 +28,90 @@ struct Destination {
   std::string name;  ///< "Lid 4" of infiniband-diags; path::to_text() of ibtool
 };
 
-/// What a Session does in the manner of one dialect. The functions that Session has by the same name are described there.
 class Manners {
  public:
-  explicit Manners(Session& session) : session_(session) {}
+  /// `stack` must outlive this object. The constructor does not use it.
+  explicit Manners(Stack& stack) : stack_(stack) {}
   virtual ~Manners() = default;
 
+  // For Host and Stack.
   /// How -C and -P choose an end port. Null: DeviceList::select().
   virtual Host::PortChoice port_choice() const { return {}; }
-  virtual StackManners stack() = 0;
-  virtual subnet::NodeNameMap node_names() const = 0;
+  virtual std::unique_ptr<mad::Channel> open_channel() = 0;
+  /// What gets each MAD that is sent or received; may be null.
+  virtual std::unique_ptr<mad::Tracer> tracer() const = 0;
+  /// Whether requests are sent as libibmad does: in every state of the end port, and with the default P_Key where the index is one of no
+  /// P_Key. A path without an answer from the SA is then an error, and SL 0 is not used instead.
+  virtual bool as_libibmad() const = 0;
+
+  /// The site's names for nodes: the file of --node-name-map, else the default file if there is one. Invalid lines are warnings. In
+  /// ibtool's dialect throws as formats::read_node_name_map() does. In the dialect of infiniband-diags a file that cannot be read is a
+  /// warning.
+  const subnet::NodeNameMap& node_name_map();
+  /// The node that `target` names, or the node of this host if `target` is empty, with a path for SMPs that has the keys and times of the
+  /// options. A GID or GUID is resolved by the SA. Throws Error for a GID of another subnet: SMPs do not go there.
   virtual async::Task<Destination> smp_node(const Target& target) = 0;
+  /// The node that `target` names by a path that GMPs can use, with the P_Key of the options (Stack::gmp_path()).
   virtual async::Task<Destination> gmp_node(const Target& target) = 0;
+  /// `node` with IbPath::meant, for a node that a LID or a route names, which nothing yet says more of: the GUID of the node that is at the
+  /// end of its path now, which is requested. What is meant already stays. A command calls it before it reads what it will set: no Set on
+  /// this path goes to another node afterwards (SetGuard). Throws subnet::WrongNode if another node was meant before, and MadError if there
+  /// is no answer. Returns `node` as it is where SMPs do not go (subnet::takes_smps()).
   virtual async::Task<Destination> identified(Destination node) = 0;
+  /// The name of the node at `path` in texts.
   virtual std::string name_of(const path::Path& path) const = 0;
+
+  /// The value of the reply. A failure ends the command: ibtool throws the error; infiniband-diags prints libibmad's warning
+  /// for the request and gives up with `words`.
+  template <class T>
+  T take(mad::Result<T> result, std::string_view words) const {
+    if (!result) give_up(result.shared_error(), words);
+    return std::move(*result);
+  }
+  /// Ends the command for a failure, as take() does.
+  [[noreturn]] void give_up(const std::shared_ptr<const mad::MadError>& error, std::string_view words) const {
+    before_failure(*error, words);
+    error->raise();
+    throw mad::MadError(*error);  // not reached: g++ does not know that a virtual function never returns
+  }
+  /// Ends the command for another reason. ibtool throws `error`.
+  template <class E>
+  [[noreturn]] void refuse(E error, std::string words) const {
+    before_refusal(std::move(words));
+    throw error;
+  }
+  /// A request that failed and does not end the command. ibtool prints "E: …" where -v or -d is given; infiniband-diags warns.
   virtual void report_failure(const mad::MadError& error) const = 0;
-  // Throws if the program ends with `words`, the text of infiniband-diags; returns if it ends with the error of the caller.
-  virtual void give_up(const mad::MadError& error, std::string_view words) const = 0;
-  virtual void refuse(std::string words) const = 0;
-  virtual void diags_warning(std::string_view function, std::string_view text) const = 0;
+  /// A remark that only infiniband-diags has, on stderr: "ibwarn: [PID] FUNCTION: TEXT". For code that both dialects run; what only one
+  /// runs calls tools::warn().
+  virtual void remark(std::string_view function, std::string_view text) const = 0;
 
  protected:
-  Session& session_;
+  Stack& stack_;
+
+ private:
+  virtual subnet::NodeNameMap read_node_names() const = 0;
+  // Throw if the program ends with `words`, the text of infiniband-diags; return if it ends with the error of the caller.
+  virtual void before_failure(const mad::MadError& error, std::string_view words) const = 0;
+  virtual void before_refusal(std::string words) const = 0;
+
+  std::optional<subnet::NodeNameMap> node_name_map_;
 };
 
-std::unique_ptr<Manners> ibtool_manners(Session& session);
-std::unique_ptr<Manners> diags_manners(Session& session);
-using MakeManners = std::unique_ptr<Manners> (*)(Session& session);
+std::unique_ptr<Manners> ibtool_manners(Stack& stack);
+std::unique_ptr<Manners> diags_manners(Stack& stack);
+using MakeManners = std::unique_ptr<Manners> (*)(Stack& stack);
 
 /// -P as infiniband-diags reads it: as C's strtol() does, and 0 without -P.
 long diags_port_number(const CommonOptions& options);
 /// -C as infiniband-diags prints it: "mlx5_0" or "(null)".
 std::string diags_device(const CommonOptions& options);
+/// -C and -P as messages of infiniband-diags have them: "mlx5_0:1" or "(null):0".
+std::string diags_port(const CommonOptions& options);
+/// For infiniband-diags: opens the end port, for the next opening of `stack`. If that fails, returns errno after it has printed only the
+/// messages of libibumad.
+std::optional<int> open_failure(Stack& stack);
+/// The name of the node at `path` in texts of infiniband-diags: "Lid 4", "DR path slid 65535; dlid 65535; 0,1".
+std::string diags_name(const path::Path& path);
 
 }  // namespace ib::tools

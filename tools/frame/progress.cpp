@@ -19,24 +19,29 @@ std::string counted(std::uint64_t number) {
   return text;
 }
 
-ProgressLine::ProgressLine(async::Loop& loop, const World& world)
-    : loop_(loop), log_(*world.log), line_(world.err, !world.is_dumb), begin_(loop.now()) {
-  if (!line_.is_terminal()) return;
+ProgressLine::ProgressLine(async::Loop& loop, const World& world, bool may_show)
+    : loop_(loop), log_(may_show ? world.log : nullptr), line_(world.err, !world.is_dumb), begin_(loop.now()) {
+  if (!is_shown()) return;
   loop_.arm(*this, begin_ + patience);
-  log_.before_output([this] { interrupt(); });
+  log_->before_output([this] { interrupt(); });
 }
 
 void ProgressLine::stop() {
-  if (!line_.is_terminal()) return;
+  if (!is_shown()) return;
   disarm();
   line_.clear();
-  log_.before_output({});
+  log_->before_output({});
 }
 
 void ProgressLine::count(std::size_t done, std::size_t all, std::string_view unit) {
   done_ = done;
   all_ = all;
   if (unit != unit_) unit_ = unit;
+}
+
+async::Task<> ProgressLine::pause(std::size_t done, std::size_t all, std::string_view unit) {
+  count(done, all, unit);
+  co_await loop_.yield();
 }
 
 void ProgressLine::expired() {

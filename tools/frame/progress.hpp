@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "async/loop.hpp"
+#include "async/task.hpp"
 #include "base/log.hpp"
 #include "mad/stats.hpp"
 #include "report/progress.hpp"
@@ -21,25 +22,28 @@ namespace ib::tools {
 /// ProgressLine.
 class ProgressLine final : private async::Timer {
  public:
-  /// `world` must outlive this.
-  ProgressLine(async::Loop& loop, const World& world);
+  /// `world` must outlive this. Shows nothing if `may_show` is false.
+  ProgressLine(async::Loop& loop, const World& world, bool may_show = true);
   ~ProgressLine() override { stop(); }
 
   /// Sets the number of `unit` ("nodes", "ports") that are found or done; `all` is their total, 0 if that is not known.
   void count(std::size_t done, std::size_t all, std::string_view unit);
   void count(std::size_t done, std::string_view unit) { count(done, 0, unit); }
+  /// For long computations: sets the number, and lets the loop run.
+  async::Task<> pause(std::size_t done, std::size_t all, std::string_view unit);
   /// Shows the counts of `stats` too. `stats` must outlive this object.
   void count_mads(const mad::Stats* stats) { stats_ = stats; }
   /// Shows nothing more: for commands that wait on purpose, or print as they go.
   void stop();
 
  private:
+  bool is_shown() const { return log_ != nullptr && line_.is_terminal(); }
   void expired() override;
   void interrupt();
   std::string text() const;
 
   async::Loop& loop_;
-  Log& log_;
+  Log* log_;
   report::Progress line_;
   const mad::Stats* stats_{};
   std::string unit_;

@@ -43,43 +43,76 @@ int print_version(const World& world) {
   return print(world, fmt::format("ibtool {}\n{}", version, lacks));
 }
 
+/// With --stats: prints on stderr how many requests were planned, how many were sent, and why they were more.
+void print_stats(const Stack& stack) {
+  if (!stack.host().options().stats || !stack.is_open()) return;
+  static const mad::Stats nothing_sent;
+  const mad::Stats* stats = stack.stats() != nullptr ? stack.stats() : &nothing_sent;
+  const auto line = [&log = stack.host().log()](std::string_view text) { log.print(text); };
+  std::uint64_t requested = 0;
+  for (const auto& [reason, count] : stats->first_tries) requested += reason == mad::requested ? count : 0;
+  line(fmt::format("mads planned: {}\nmads sent: {}\n", stack.plan().plan + requested - stack.plan().requested, stats->sent()));
+  for (const auto& [reason, count] : stack.plan().beyond) line(fmt::format("mads beyond plan: {} {}\n", reason, count));
+  for (const auto& [reason, count] : stats->first_tries) {
+    if (reason != mad::requested) line(fmt::format("mads beyond plan: {} {}\n", reason, count));
+  }
+  for (const auto& [what, count] : {std::pair{"no answer", stats->retries_lost},
+                                    {"busy", stats->retries_busy},
+                                    {"further segments of requests", stats->request_segments},
+                                    {"acknowledgements of segments", stats->acks}}) {
+    if (count != 0) line(fmt::format("mads beyond plan: {} {}\n", what, count));
+  }
+  for (const auto& [what, count] : {std::pair{"late", stats->late}, {"unexpected", stats->unexpected}, {"contradictory", stats->invalid}}) {
+    if (count != 0) line(fmt::format("mads received: {} {}\n", what, count));
+  }
+}
+
+/// Writes the file of the cache, if there is one and answers were added.
+void save_cache(Stack& stack) {
+  const std::optional<std::string> file = stack.save_cache();
+  if (file && stack.host().options().error_level() >= 1)
+    stack.host().log().debug(fmt::format("Saving discovery cache to {}", in_quotes(*file)));
+}
+
 /// Runs the command of ibtool's dialect and returns its exit status.
-int execute(Command& command, const CommandInfo& info, const OptionSet& set, CommonOptions common, std::vector<std::string> operands,
+int execute(Command& command, const CommandInfo& info, const OptionSet& set, CommonOptions common, const std::vector<std::string>& operands,
             const World& world) {
   Emit emit(Dialect::ibtool, common.format, info.name, world.out, world.log);
   async::Clock real_time;
   async::Loop loop(world.clock != nullptr ? *world.clock : real_time);
-  Session session(world, ibtool_manners, info.name, std::move(common), std::move(operands), loop);
+  Session session(world, ibtool_manners, std::move(common), loop);
+  Host& host = session.host();
+  Stack& stack = session.stack();
   try {
     try {
-      session.bind_operands(set);
+      session.targets().bind(set, operands);
     } catch (const MissingOperands& error) {
       throw UsageError(fmt::format("{} (usage: {})", error.message(), usage_line(info, set)));
     }
-    emit.set_table_rows(session.options().dry_run ? std::string_view() : command.table_rows(),  // a list of Sets is not a table
+    emit.set_table_rows(host.options().dry_run ? std::string_view() : command.table_rows(),  // a list of Sets is no table
                         session.targets().has_pattern() && gathering(command) == nullptr);
-    if (info.needs_fabric) session.require_fabric(info.name);
-    if (info.changes && !info.reports_changes) session.report_sets();
+    if (info.needs_fabric) stack.require_fabric(info.name);
+    if (info.changes && !info.reports_changes) stack.report_sets();
     loop.run(run_with_names(command, session, emit));
-    if (session.options().dry_run) emit(session.planned_sets());
-    session.save_cache();
+    if (host.options().dry_run) emit(stack.planned_sets());
+    save_cache(stack);
     emit.finish();
-    session.print_stats();
+    print_stats(stack);
     return static_cast<int>(emit.status());
   } catch (const snapshot::Outdated& error) {
     if (!world.refresh_cache && emit.withdraw()) throw;  // run_command() runs it again
     emit.fail(error);
-    session.report(error);
+    host.report(error);
     return static_cast<int>(error.exit_status());
   } catch (const Error& error) {  // within the session's lifetime, because errors refer to its end ports
     emit.fail(error);
-    session.report(error);
-    session.print_stats();
+    host.report(error);
+    print_stats(stack);
     return static_cast<int>(error.exit_status());
   } catch (const std::exception& unexpected) {
     const Error error(unexpected.what());
     emit.fail(error);
-    session.report(error);
+    host.report(error);
     return static_cast<int>(Exit::failed);
   }
 }
@@ -109,6 +142,7 @@ int run_command(const CommandInfo& info, std::span<const std::string> args, cons
   const std::unique_ptr<Command> command = info.make();
   CommonOptions common;
   common.world = &world;
+  common.program = info.name;
   General general;
   OptionSet set;
   set.set_key_prompt([&world](std::string_view name) { return prompt_for_key(world, name); });
@@ -127,7 +161,7 @@ int run_command(const CommandInfo& info, std::span<const std::string> args, cons
   if (general.version) return print_version(world);
   World again = world;
   try {
-    return execute(*command, info, set, std::move(common), std::move(operands), world);
+    return execute(*command, info, set, std::move(common), operands, world);
   } catch (const snapshot::Outdated& outdated) {
     world.log->warning(outdated.message() + "; it is read again");
     again.refresh_cache = true;
@@ -163,6 +197,7 @@ int execute_diags(Command& command, const CommandInfo& info, std::string_view ca
                   Emit& emit) {
   CommonOptions common = diags_defaults();
   common.world = &world;
+  common.program = called;
   common.from = world.from;
   OptionSet set(called);
   command.diags_options(set, common);
@@ -170,8 +205,8 @@ int execute_diags(Command& command, const CommandInfo& info, std::string_view ca
     read_diags_line(set, common, words);
     async::Clock real_time;
     async::Loop loop(world.clock != nullptr ? *world.clock : real_time);
-    Session session(world, diags_manners, called, common, {}, loop);
-    if (info.needs_fabric) session.require_fabric(info.name);
+    Session session(world, diags_manners, common, loop);
+    if (info.needs_fabric) session.stack().require_fabric(info.name);
     loop.run(command.run(session, emit));
     return emit.diags_status();
   } catch (const DiagsUsage& usage) {

@@ -12,6 +12,7 @@
 #include "snapshot/cache.hpp"
 #include "snapshot/transactor.hpp"
 #include "sys/umad_port.hpp"
+#include "tools/frame/manners.hpp"
 #include "tools/frame/options.hpp"
 #include "tools/frame/port_gate.hpp"
 #include "tools/frame/set_guard.hpp"
@@ -24,7 +25,8 @@ bool names_sa(const CommonOptions& options) { return options.sa_path.has_value()
 
 }  // namespace
 
-Stack::Stack(Host& host, async::Loop& loop, StackManners manners) : host_(host), loop_(loop), manners_(std::move(manners)) {}
+Stack::Stack(Host& host, async::Loop& loop, Manners* manners)
+    : host_(host), loop_(loop), manners_(manners), progress_(loop, host.world(), manners != nullptr) {}
 
 Stack::~Stack() { close(); }
 
@@ -36,8 +38,9 @@ void Stack::close() {
   cache_.reset();
   guard_.reset();
   gate_.reset();
-  if (rpc_ && manners_.count_mads) manners_.count_mads(nullptr);
+  progress_.count_mads(nullptr);
   rpc_.reset();
+  tracer_.reset();
   stored_.reset();
 }
 
@@ -70,7 +73,7 @@ mad::Transactor& Stack::transactor() {
 mad::Transactor& Stack::smp_transactor() { return below_top(); }
 
 mad::Rpc& Stack::rpc() {
-  require_fabric("This");
+  require_fabric(host_.options().program);
   if (!rpc_) open_fabric();
   return *rpc_;
 }
@@ -83,20 +86,24 @@ void Stack::open_fabric() {
   const CommonOptions& options = host_.options();
   mad::Limits limits;
   if (options.outstanding_smps) limits = mad::Limits::outstanding(*options.outstanding_smps);
-  auto channel = manners_.open_channel ? manners_.open_channel() : host_.world().open_channel(host_.end_port(), options.gmp);
+  std::unique_ptr<mad::Channel> channel = std::move(channel_);
+  if (!channel) channel = manners_ != nullptr ? manners_->open_channel() : host_.world().open_channel(host_.end_port(), options.gmp);
+  if (manners_ != nullptr) tracer_ = manners_->tracer();
   auto rpc = std::make_unique<mad::Rpc>(loop_, std::move(channel), limits);
-  rpc->set_tracer(manners_.tracer.get());
+  rpc->set_tracer(tracer_.get());
   set_sa_path(rpc->sa_path());
   rpc_ = std::move(rpc);
-  if (manners_.count_mads) manners_.count_mads(rpc_->stats());
-  if (!manners_.ignores_port_state) gate_ = std::make_unique<PortGate>(*rpc_, *this, [this](std::string_view line) { warn(line); });
+  progress_.count_mads(rpc_->stats());
+  if (!as_libibmad()) gate_ = std::make_unique<PortGate>(*rpc_, *this, [this](std::string_view line) { warn(line); });
   guard_ = std::make_unique<SetGuard>(lowest_transactor(), why_no_sets_, options.dry_run);
-  guard_->on_set(report_set_);
+  if (reports_sets_) guard_->on_set([this](const PlannedSet& set) { host_.note(set.done()); });
   if (options.use_sa) guard_->name_by_sa();
   stack_on_top();
 }
 
-bool Stack::looks_at_port() const { return !host_.options().from && !manners_.ignores_port_state; }
+bool Stack::as_libibmad() const { return manners_ != nullptr && manners_->as_libibmad(); }
+
+bool Stack::looks_at_port() const { return !host_.options().from && !as_libibmad(); }
 
 /// What passes the half of the end port that carries SMPs (`smp` true) or GMPs.
 sys::Passage Stack::passage(bool smp) {
@@ -187,6 +194,13 @@ void Stack::read_from_sa() {
   if (is_open() && !is_on_top) stack_on_top();  // a name was looked up before
 }
 
+void Stack::count_plan(const subnet::DiscoverStats& stats) {
+  if (answers_from_file()) return;  // nothing is sent
+  plan_.plan += stats.plan;
+  plan_.requested += stats.requested;
+  for (const auto& [reason, count] : stats.beyond) plan_.add(reason, count);
+}
+
 void Stack::refuse_sets(std::string why) { why_no_sets_ = std::move(why); }
 
 void Stack::require_exact_targets() const {
@@ -225,7 +239,7 @@ bool Stack::uses_cache() const { return cache_ && cache_->is_used(); }
 std::optional<std::string> Stack::save_cache() { return cache_ && cache_->save() ? std::optional(cache_->file()) : std::nullopt; }
 
 void Stack::warn(std::string_view line) const {
-  if (manners_.warn) manners_.warn(line);
+  if (manners_ != nullptr) host_.log().warning(line);
 }
 
 }  // namespace ib::tools

@@ -18,8 +18,10 @@
 #include "async/task.hpp"
 #include "mad/rpc/rpc.hpp"
 #include "path/path.hpp"
+#include "subnet/sweep/discovery.hpp"
 #include "sys/port_state.hpp"
 #include "tools/frame/host.hpp"
+#include "tools/frame/progress.hpp"
 
 namespace ib::sa {
 class PathResolver;
@@ -31,46 +33,38 @@ class SnapshotTransactor;
 }  // namespace ib::snapshot
 namespace ib::subnet {
 class PortPaths;
-struct SweptSubnet;
 }  // namespace ib::subnet
 
 namespace ib::tools {
 
+class Manners;
 class PortGate;
 class SetGuard;
 struct KnownFabric;
-struct PlannedSet;
 struct PlannedSets;
-
-/// Functions of the dialect that a Stack calls. A null function is not called.
-struct StackManners {
-  /// Opens the channel. Null: World::open_channel of the host's end port.
-  std::function<std::unique_ptr<mad::Channel>()> open_channel{};
-  bool ignores_wrong_pkey_index{};  ///< an index of no P_Key leaves the default P_Key; else it is a UsageError
-  bool ignores_port_state{};        ///< requests are sent though the end port is not Active
-  bool always_queries_sa{};         ///< a path without an answer from the SA is an error; else SL 0 is used, with a warning
-  /// Gets each MAD that is sent or received.
-  std::unique_ptr<mad::Tracer> tracer{};
-  std::function<void(std::string_view line)> warn{};
-  /// Gets the paths that were chosen, as lines of debug level 1.
-  std::function<void(std::string_view line)> debug{};
-  /// Gets the statistics of the Rpc when the stack opens, and null when it closes.
-  std::function<void(const mad::Stats*)> count_mads{};
-};
 
 class Stack {
  public:
-  /// `host` and `loop` must outlive this object. Opens nothing.
-  Stack(Host& host, async::Loop& loop, StackManners manners = {});
+  /// All must outlive this object. Opens nothing. `manners` are those of the dialect of a command. Without them nothing is printed, and
+  /// progress() shows nothing.
+  Stack(Host& host, async::Loop& loop, Manners* manners = nullptr);
   ~Stack();
 
-  Host& host() { return host_; }
-  async::Loop& loop() { return loop_; }
+  Host& host() const { return host_; }
+  async::Loop& loop() const { return loop_; }
+  /// Precondition: the stack is that of a command.
+  Manners& manners() const { return *manners_; }
+  /// The line that a run of more than a second shows on a terminal. It counts MADs by itself. A command may set further counts.
+  ProgressLine& progress() { return progress_; }
   bool is_open() const { return rpc_ || stored_; }
   /// Opens the end port, if it is not open. Throws as World::open_channel() and Host::end_port() do.
   void open() { lowest_transactor(); }
   /// Closes everything. The refusal of Sets stays.
   void close();
+  /// A channel that is open already: the next opening uses it.
+  void use_channel(std::unique_ptr<mad::Channel> channel) { channel_ = std::move(channel); }
+  bool has_channel() const { return channel_ != nullptr; }
+  std::unique_ptr<mad::Channel> take_channel() { return std::move(channel_); }
 
   // The layers. Each opens the stack.
   /// The Transactor for all requests to the fabric. With --sa, SMPs that read become queries to the SA.
@@ -88,6 +82,10 @@ class Stack {
   void require_fabric(std::string_view what) const;
   /// Makes transactor() behave as with --sa.
   void read_from_sa();
+  /// Counts a sweep: its requests are compared with its plan (--stats). All other requests count as planned.
+  void count_plan(const subnet::DiscoverStats& stats);
+  /// The sum of all sweeps so far.
+  const subnet::DiscoverStats& plan() const { return plan_; }
 
   // The state of the end port in sysfs (port_gate.hpp). All is well with --from, and where the dialect ignores that state.
   /// Throws Error if the end port is not an InfiniBand port, which has no SMPs; not if an SA is named, which is queried instead.
@@ -118,8 +116,9 @@ class Stack {
   void require_exact_targets() const;
   /// The Sets that were not sent because of --dry-run.
   PlannedSets planned_sets() const;
-  /// Calls `report` after each Set that was sent; see SetGuard::on_set(). To be called before the stack opens.
-  void report_sets(std::function<void(const PlannedSet&)> report) { report_set_ = std::move(report); }
+  /// Prints a note for each Set, with the node and the port that it changed. For commands that print nothing better themselves. To be
+  /// called before the stack opens.
+  void report_sets() { reports_sets_ = true; }
   /// Says what the next Sets change; see SetGuard::aim().
   void aim_sets(std::optional<path::Path> node, std::optional<unsigned> port);
 
@@ -164,6 +163,7 @@ class Stack {
   void open_fabric();
   void open_stored();
   void stack_on_top();
+  bool as_libibmad() const;
   bool looks_at_port() const;
   sys::Passage passage(bool smp);
   void set_sa_path(path::Path& path);
@@ -182,17 +182,20 @@ class Stack {
 
   Host& host_;
   async::Loop& loop_;
-  StackManners manners_;
-  std::optional<path::Path> sa_target_;                ///< of --sa-path
-  Finder finder_;                                      ///< see set_finder()
-  std::string why_no_sets_;                            ///< see refuse_sets()
-  std::function<void(const PlannedSet&)> report_set_;  ///< see report_sets()
-  bool reported_sl_0_{};
+  Manners* manners_;
+  ProgressLine progress_;
+  subnet::DiscoverStats plan_;
+  std::unique_ptr<mad::Channel> channel_;  ///< see use_channel()
+  std::optional<path::Path> sa_target_;    ///< of --sa-path
+  Finder finder_;                          ///< see set_finder()
+  std::string why_no_sets_;                ///< see refuse_sets()
+  bool reports_sets_{}, reported_sl_0_{};
   std::vector<KnownFabric> known_fabrics_;  ///< see know_fabrics()
   std::string reported_state_;              ///< the last warning of require_link()
 
   // The layers that close() destroys, from bottom to top.
   std::unique_ptr<snapshot::SnapshotTransactor> stored_;  ///< the file of --from
+  std::unique_ptr<mad::Tracer> tracer_;                   ///< gets each MAD that is sent or received
   std::unique_ptr<mad::Rpc> rpc_;                         ///< sends and receives
   std::unique_ptr<PortGate> gate_;                        ///< on the Rpc, unless the state of the end port is ignored
   std::unique_ptr<SetGuard> guard_;                       ///< on these: Sets pass through it

@@ -68,7 +68,7 @@ void Stack::apply_options(path::Path& path) const {
 void Stack::set_pkey(path::IbPath& path) {
   const std::optional<std::uint16_t>& index = host_.options().pkey_index;
   if (!index) return;
-  if (!manners_.ignores_wrong_pkey_index) return path::set_pkey_index(path, *index);
+  if (!as_libibmad()) return path::set_pkey_index(path, *index);
   const sys::PortTable<Pkey>& pkeys = host_.end_port().carrier(false).pkeys;
   if (*index < pkeys.size()) path.pkey = pkeys[*index];
 }
@@ -107,7 +107,7 @@ sa::PathResolver& Stack::resolver() {
 bool Stack::may_find(const path::IbPath& path) {
   const sys::EndPort& port = host_.end_port();
   const bool is_ours = path.dgid && (path.dgid->prefix() == link_local_prefix || path.dgid->prefix() == port.default_gid().prefix());
-  return finder_ && is_ours && !manners_.always_queries_sa && !host_.options().use_sa && port.link_layer != sys::LinkLayer::ethernet;
+  return finder_ && is_ours && !as_libibmad() && !host_.options().use_sa && port.link_layer != sys::LinkLayer::ethernet;
 }
 
 /// The path of SMPs to a GID: the SA's. If the SA does not know the port, or none answers, the port is looked for in the fabric.
@@ -124,7 +124,7 @@ async::Task<path::Path> Stack::smps_to_gid(path::Path path) {
       path = co_await resolver().resolve(path);
       co_return path;
     } catch (const sa::PathNotFound&) {
-      if (manners_.always_queries_sa || !path.ib().dgid) throw;
+      if (as_libibmad() || !path.ib().dgid) throw;
       not_found = std::current_exception();
       why = no_path_of_sa;
     } catch (const mad::MadError& error) {
@@ -172,7 +172,7 @@ async::Task<path::Path> Stack::smp_path(const path::Path* target) {
 
 void Stack::report_sl_0(std::string_view why) {
   const bool sends_nothing = host_.options().from.has_value();
-  if (why.empty() || reported_sl_0_ || manners_.always_queries_sa || sends_nothing) return;
+  if (why.empty() || reported_sl_0_ || as_libibmad() || sends_nothing) return;
   reported_sl_0_ = true;
   warn(fmt::format("SL 0 is used: {}", why));
 }
@@ -186,7 +186,7 @@ async::Task<> Stack::read_service_levels(subnet::PortPaths& paths) {
 
 /// The reason why no paths are queried from the SA; null if they are. With --skip-sl the reason is empty: the user knows it.
 const std::string* Stack::why_no_sa() {
-  if (manners_.always_queries_sa || host_.end_port().link_layer == sys::LinkLayer::ethernet) return nullptr;
+  if (as_libibmad() || host_.end_port().link_layer == sys::LinkLayer::ethernet) return nullptr;
   if (!no_sa_ && host_.options().skip_sl) no_sa_.emplace();
   if (!no_sa_) {
     const path::IbPath& sa = transactor().sa_path().ib();
@@ -222,10 +222,10 @@ async::Task<path::Path> Stack::from_sa(path::Path path) {
       const path::Path found = co_await resolver().mad_path(path, wanted);
       co_return found;
     } catch (const sa::PathNotFound&) {
-      if (manners_.always_queries_sa || !ib.dgid || ib.dlid != Lid{}) throw;
+      if (as_libibmad() || !ib.dgid || ib.dlid != Lid{}) throw;
       not_found = std::current_exception();
     } catch (const mad::MadError& error) {
-      if (manners_.always_queries_sa || (!has_lids && !may_find) || !is_no_answer(error)) throw;
+      if (as_libibmad() || (!has_lids && !may_find) || !is_no_answer(error)) throw;
       no_sa_ = error.message();
     }
     if (not_found) {
@@ -291,8 +291,8 @@ async::Task<path::Path> Stack::gmp_path(const path::Path* target) {
 }
 
 void Stack::debug_path(std::string_view name, const path::Path& path) const {
-  if (manners_.debug)
-    manners_.debug(fmt::format("{} {}\n{:{}}{}", name, to_text(path), "", name.size() + 4, to_spec(path, host_.options().keys)));
+  if (manners_ != nullptr && host_.options().debug > 0)
+    host_.debug(1, fmt::format("{} {}\n{:{}}{}", name, to_text(path), "", name.size() + 4, to_spec(path, host_.options().keys)));
 }
 
 }  // namespace ib::tools

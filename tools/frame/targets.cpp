@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/escape.hpp"
+#include "base/log.hpp"
 #include "iba/text.hpp"
 #include "iba/wire.hpp"
 #include "path/parse.hpp"
@@ -15,6 +16,7 @@
 #include "sa/records.hpp"
 #include "snapshot/stored_fabric.hpp"
 #include "subnet/model/find_port.hpp"
+#include "tools/frame/manners.hpp"
 #include "tools/frame/name_search.hpp"
 
 namespace ib::tools {
@@ -31,7 +33,7 @@ bool may_be_name(std::string_view word) {
 
 }  // namespace
 
-Targets::Targets(Stack& stack, Callbacks callbacks) : stack_(stack), host_(stack.host()), callbacks_(std::move(callbacks)) {
+Targets::Targets(Stack& stack) : stack_(stack), host_(stack.host()) {
   stack_.set_finder([this](path::Path target, std::string why) { return find_in_sweep(std::move(target), std::move(why)); });
 }
 
@@ -165,7 +167,7 @@ void Targets::parse_sa_path() {
 
 /// What `word` means among the names: in the stored fabric of the command, else in the SA's table, and if that lacks it in a sweep.
 async::Task<Targets::Search> Targets::search_for(std::string word, bool may_sweep) {
-  const subnet::NodeNameMap& names = callbacks_.names();
+  const subnet::NodeNameMap& names = stack_.manners().node_name_map();
   if (read_stored_) {
     subnet::Subnet stored;
     read_stored_(stored);
@@ -208,7 +210,7 @@ async::Task<Targets::Meaning> Targets::find(std::string word, std::string compla
   if (!meaning.why.empty()) co_return meaning;
   const NamedEndPort& found = named.ports.front();
   const std::string name = search.names.name_of(found);
-  callbacks_.debug(fmt::format("{} is {}, {}", in_quotes(word), in_quotes(name), to_text(found.path)));
+  host_.debug(1, fmt::format("{} is {}, {}", in_quotes(word), in_quotes(name), to_text(found.path)));
   meaning.is_exact = may_choose_sets(named.match);
   if (!meaning.is_exact) {
     stack_.refuse_sets(fmt::format("{} is {} the name {} of {}: changes need whole words of a name, or an address", in_quotes(word),
@@ -227,7 +229,7 @@ async::Task<path::Path> Targets::find_in_sweep(path::Path target, std::string wh
   path::Path path = address_in(swept_->subnet, found.port);
   path.ib().meant = swept_->subnet.node(node).guid();
   path.ib().end_port = default_end_port();
-  callbacks_.debug(fmt::format("{} is {}, {}", to_text(target), in_quotes(swept_->subnet.node(node).description()), to_text(path)));
+  host_.debug(1, fmt::format("{} is {}, {}", to_text(target), in_quotes(swept_->subnet.node(node).description()), to_text(path)));
   co_return path;
 }
 
@@ -256,9 +258,9 @@ async::Task<> Targets::read_node_records() {
   if (sa.dlid == Lid{} && !sa.has_grh) co_return;  // no SA is known
   mad::Result<sa::Nodes> table = co_await node_table();
   if (!table) {
-    callbacks_.debug(fmt::format("The SA does not report the names of nodes: {}", table.error().message()));
+    host_.debug(1, fmt::format("The SA does not report the names of nodes: {}", table.error().message()));
   } else if (table->torn) {
-    callbacks_.warn("the SA's table of nodes came without its end: the fabric is swept for their names");
+    host_.log().warning("the SA's table of nodes came without its end: the fabric is swept for their names");
   } else {
     node_records_ = std::move(table->records);
   }
@@ -285,7 +287,7 @@ async::Task<mad::Result<sa::Nodes>> Targets::nodes_called(std::string word, Name
   const NameWord wanted(rule == NameRule::target ? word : std::string());
   for (const sa::NodeRecord& node : table->records) {
     const std::string description(fixed_text(node.node_description.node_string));
-    const auto mapped = callbacks_.names().find(node.node_info.node_guid);
+    const auto mapped = stack_.manners().node_name_map().find(node.node_info.node_guid);
     NameMatch match = description == word ? NameMatch::whole : NameMatch::none;
     if (rule == NameRule::any_whole && is_whole_name(word, description, mapped)) match = NameMatch::whole;
     if (rule == NameRule::target) match = std::min(wanted.match(description), wanted.match(mapped.value_or(description)));
@@ -306,7 +308,7 @@ async::Task<> Targets::sweep() {
   }
   subnet::Discovered discovered = co_await subnet::discover(stack_.lowest_transactor(), swept->subnet, stack_.here(), {});
   swept->failures = std::move(discovered.failures);
-  callbacks_.swept(discovered.stats);
+  stack_.count_plan(discovered.stats);
   swept_ = std::move(swept);
 }
 

@@ -27,13 +27,8 @@ namespace ib::tools {
 
 class Targets {
  public:
-  struct Callbacks {
-    std::function<const subnet::NodeNameMap&()> names;              ///< the site's names for nodes
-    std::function<void(const subnet::DiscoverStats& stats)> swept;  ///< a sweep was needed
-    std::function<void(std::string_view line)> debug;               ///< how a name was resolved
-    std::function<void(std::string_view line)> warn;
-  };
-  Targets(Stack& stack, Callbacks callbacks);
+  /// `stack` is that of a command.
+  explicit Targets(Stack& stack);
   ~Targets();
 
   /// Hands `words` to the operands of `set`. Targets choose the end port, in their order. Names of nodes are looked up by find_names().
@@ -104,7 +99,6 @@ class Targets {
 
   Stack& stack_;
   Host& host_;
-  Callbacks callbacks_;
   std::vector<NamedTarget> pending_;                  ///< names that bind() met
   std::vector<NamedTarget> patterns_;                 ///< patterns of names that bind() met where several nodes are taken
   std::function<void(subnet::Subnet&)> read_stored_;  ///< reads the stored fabric whose nodes are meant; empty: those of the live one

@@ -83,32 +83,32 @@ subnet::Failure missing_host(const std::string& host) {
 }
 
 /// Warns of names that several machines have, all of which are looked at.
-void report_shared_names(const Session& session, const subnet::Subnet& subnet, const Wanted& wanted, const std::set<NodeIndex>& nodes) {
+void report_shared_names(const Host& host, const subnet::Subnet& subnet, const Wanted& wanted, const std::set<NodeIndex>& nodes) {
   const Machines machines(subnet, wanted.host_names);
   std::map<std::string, std::set<Guid>> systems;
   for (const NodeIndex at : nodes) systems[machines.of(at).name].insert(machines.of(at).system);
   for (const auto& [name, guids] : systems) {
     if (guids.size() == 1) continue;
-    session.log().warning(fmt::format("--nodes: {} machines are called {} (by SystemImageGUID), and all of them are looked at",
-                                      guids.size(), in_quotes(name)));
+    host.log().warning(fmt::format("--nodes: {} machines are called {} (by SystemImageGUID), and all of them are looked at", guids.size(),
+                                   in_quotes(name)));
   }
 }
 
-async::Task<Scope> scope_of_hosts(Session& session, Fabric& fabric, const Wanted& wanted) {
+async::Task<Scope> scope_of_hosts(Stack& stack, Fabric& fabric, const Wanted& wanted) {
   const HostsFound found = find_hosts(fabric.subnet, wanted);
   if (found.nodes.empty()) throw UsageError("--nodes: none of these hosts is in the fabric (see --host-regex)");
-  report_shared_names(session, fabric.subnet, wanted, found.nodes);
+  report_shared_names(stack.host(), fabric.subnet, wanted, found.nodes);
   subnet::Failures failures;
   for (const std::string& host : found.missing) failures.push_back(missing_host(host));
 
   const routing::Network network(fabric.subnet);
   routing::LinearTables tables(network.switches().size(), network.last_lid());
-  const subnet::SurveyOptions options(session.here(), subnet::SurveyWay::smp);
+  const subnet::SurveyOptions options(stack.here(), subnet::SurveyWay::smp);
   const routing::TablesToRead to{.linear = &tables};
   std::vector<routing::SwitchIndex> switches = routing::all_switches(network);
-  subnet::Failures unread = co_await routing::read_tables(session.transactor(), network, std::move(switches), to, options);
+  subnet::Failures unread = co_await routing::read_tables(stack.transactor(), network, std::move(switches), to, options);
   std::ranges::move(unread, std::back_inserter(failures));
-  add_failures(session, fabric, std::move(failures));
+  add_failures(stack.host(), fabric, std::move(failures));
   co_return scope_between(network, tables, found.nodes);
 }
 
@@ -120,8 +120,8 @@ std::set<std::string> read_hosts(const std::string& text) {
   return hosts;
 }
 
-async::Task<Scope> find_scope(Session& session, Fabric& fabric, const Wanted& wanted) {
-  if (!wanted.hosts.empty()) co_return co_await scope_of_hosts(session, fabric, wanted);
+async::Task<Scope> find_scope(Stack& stack, Fabric& fabric, const Wanted& wanted) {
+  if (!wanted.hosts.empty()) co_return co_await scope_of_hosts(stack, fabric, wanted);
   if (wanted.target.given()) co_return scope_around(fabric.subnet, target_node(fabric, wanted));
   co_return Scope();
 }

@@ -13,7 +13,7 @@ std::set<std::string> read_hosts(const std::string& text);
 
 /// What TARGET or --nodes names; without them all. With --nodes reads the forwarding tables of all switches. What does not answer, and
 /// hosts that are not in the fabric, are added to the failures of `fabric`. Throws UsageError where none of the hosts is there.
-async::Task<Scope> find_scope(Session& session, Fabric& fabric, const Wanted& wanted);
+async::Task<Scope> find_scope(Stack& stack, Fabric& fabric, const Wanted& wanted);
 
 /// The node of TARGET. Throws Error where it is not in the fabric.
 subnet::NodeIndex target_node(const Fabric& fabric, const Wanted& wanted);

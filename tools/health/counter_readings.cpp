@@ -105,10 +105,10 @@ async::Task<subnet::Failures> CounterReadings::read_all(mad::Transactor& transac
   co_return std::move(readings.failures);
 }
 
-async::Task<subnet::Failures> CounterReadings::read(Session& session, const subnet::Subnet& subnet, const Scope& scope,
+async::Task<subnet::Failures> CounterReadings::read(Stack& stack, const subnet::Subnet& subnet, const Scope& scope,
                                                     subnet::SurveyOptions options, CounterTable* table) {
   std::optional<async::Time> time;  // where it is not that of the answers
-  if (session.options().from && any()) time = time_of(session.stored(), session.loop());
+  if (stack.host().options().from && any()) time = time_of(stack.host().stored(), stack.loop());
   const bool is_first = !any();
   const Take take = [this, &subnet, table, time, is_first](NodeIndex node, counters::PmaReading reading) {
     if (time) reading.row.error_time = reading.row.traffic_time = *time;
@@ -118,8 +118,8 @@ async::Task<subnet::Failures> CounterReadings::read(Session& session, const subn
     const std::optional<counters::CounterRow> before = history_.take(key, reading.row);
     if (table != nullptr) table->add(counters::RowDifference(before ? &*before : nullptr, reading.row, octets_per_second).errors());
   };
-  mad::Transactor* owners = cost_ == Cost::usual ? owner_transactor(session) : nullptr;
-  subnet::Failures failures = co_await read_all(session.transactor(), subnet, std::move(options), scope, owners, take);
+  mad::Transactor* owners = cost_ == Cost::usual ? owner_transactor(stack) : nullptr;
+  subnet::Failures failures = co_await read_all(stack.transactor(), subnet, std::move(options), scope, owners, take);
   nodes_.clear();
   for (const subnet::Node& node : subnet.nodes()) nodes_.insert(node.guid());
   co_return failures;
@@ -153,12 +153,12 @@ void CounterReadings::keep_nodes_of(const subnet::Subnet& subnet) {
   pmas_.keep_nodes_of(subnet);
 }
 
-async::Task<> CounterReadings::read_snapshot(Session& session, const std::string& file, const subnet::Subnet& current) {
+async::Task<> CounterReadings::read_snapshot(Stack& stack, const std::string& file, const subnet::Subnet& current) {
   const std::unique_ptr<snapshot::StoredFabric> stored = snapshot::open_fabric(file);
   if (const std::string why = stored->why_without("counters", "counters"); !why.empty()) throw UsageError("--since: " + why);
-  const async::Time time = time_of(*stored, session.loop());
+  const async::Time time = time_of(*stored, stack.loop());
   since_ = file;
-  if (session.options().from && time >= time_of(session.stored(), session.loop()))
+  if (stack.host().options().from && time >= time_of(stack.host().stored(), stack.loop()))
     throw UsageError(
         fmt::format("--since: {} is not older than the snapshot of --from, whose counters are the second reading", in_quotes(file)));
   const sys::DeviceList devices = stored->devices();

@@ -41,11 +41,11 @@ class CounterReadings {
   /// Reads the ports of `scope` in this fabric, or in the snapshot of --from, and keeps what they hold for the next reading, of whatever
   /// model. With `table`, adds to it what they have counted since the reading before. Returns what failed. `subnet` and `scope` must
   /// outlive the task.
-  async::Task<subnet::Failures> read(Session& session, const subnet::Subnet& subnet, const Scope& scope, subnet::SurveyOptions options,
+  async::Task<subnet::Failures> read(Stack& stack, const subnet::Subnet& subnet, const Scope& scope, subnet::SurveyOptions options,
                                      CounterTable* table);
   /// Takes the counters in a snapshot as the reading before the first one of `current`. Throws UsageError where it has none, or is of
   /// another fabric.
-  async::Task<> read_snapshot(Session& session, const std::string& file, const subnet::Subnet& current);
+  async::Task<> read_snapshot(Stack& stack, const std::string& file, const subnet::Subnet& current);
   /// Adds the ports of a subnet without a link that had one when the snapshot was taken, with the ports at the other ends.
   void name_former_peers(const subnet::Subnet& subnet, std::map<subnet::PortIndex, subnet::PortIndex>& peers) const;
   /// Those of `ports` whose nodes were there at the last reading. A node that has come since begins to be watched now.

@@ -28,23 +28,23 @@ struct Where {
 };
 
 /// One reading of the counters, into the table of `input` if `is_last`.
-async::Task<> read_counters(Session& session, Fabric& fabric, const Where& where, CounterReadings& readings, Input& input, bool is_last) {
-  subnet::SurveyOptions options = gmp_survey(session, where.paths);
+async::Task<> read_counters(Stack& stack, Fabric& fabric, const Where& where, CounterReadings& readings, Input& input, bool is_last) {
+  subnet::SurveyOptions options = gmp_survey(stack, where.paths);
   subnet::Failures failures =
-      co_await readings.read(session, fabric.subnet, where.scope, std::move(options), is_last ? &input.counts : nullptr);
-  add_failures(session, fabric, std::move(failures));
+      co_await readings.read(stack, fabric.subnet, where.scope, std::move(options), is_last ? &input.counts : nullptr);
+  add_failures(stack.host(), fabric, std::move(failures));
   if (is_last) readings.name_former_peers(fabric.subnet, input.former_peers);
 }
 
 /// The number of readings of the counters: 0, 1 or 2. Sets the reason if it is not 2.
-unsigned count_readings(Session& session, const Wanted& wanted, Input& input) {
+unsigned count_readings(Host& host, const Wanted& wanted, Input& input) {
   if (wanted.since) return 2;
-  const bool is_stored = session.options().from.has_value();
+  const bool is_stored = host.options().from.has_value();
   if (!is_stored && wanted.interval != 0.0) return 2;
   input.skip(Source::window,
              wanted.interval == 0.0 ? "--interval 0 takes one reading" : "one snapshot has states only: give an earlier one with --since");
-  return lacks_part(session, "counters", Source::counters, "counters", input) &&
-                 lacks_part(session, "counters", Source::window, "counters", input)
+  return lacks_part(host, "counters", Source::counters, "counters", input) &&
+                 lacks_part(host, "counters", Source::window, "counters", input)
              ? 0
              : 1;
 }
@@ -61,60 +61,61 @@ void judge_counters(Input& input) {
   }
 }
 
-async::Task<> read_windows(Session& session, Fabric& fabric, const Wanted& wanted, Where& where, Input& input) {
-  const unsigned count = count_readings(session, wanted, input);
+async::Task<> read_windows(Stack& stack, Fabric& fabric, const Wanted& wanted, Where& where, Input& input) {
+  const unsigned count = count_readings(stack.host(), wanted, input);
   if (count == 0) co_return;
   CounterReadings readings(wanted.is_local ? CounterReadings::Cost::least : CounterReadings::Cost::usual);
   if (count == 2 && wanted.selection.needs().test(static_cast<std::size_t>(Source::blocks)))
     readings.read_blocks_of(fabric.subnet, input.fec_modes);
-  if (wanted.since) co_await readings.read_snapshot(session, *wanted.since, fabric.subnet);
-  if (!wanted.is_local) co_await read_service_levels_once(session, where.paths);
+  if (wanted.since) co_await readings.read_snapshot(stack, *wanted.since, fabric.subnet);
+  if (!wanted.is_local) co_await read_service_levels_once(stack, where.paths);
   if (!wanted.since && count == 2) {
-    co_await read_counters(session, fabric, where, readings, input, false);
+    co_await read_counters(stack, fabric, where, readings, input, false);
     const auto interval =
         std::chrono::duration_cast<async::Duration>(std::chrono::duration<double>(wanted.interval.value_or(usual_interval)));
-    co_await session.loop().sleep_for(interval);  // from now on: no port is watched for less
+    co_await stack.loop().sleep_for(interval);  // from now on: no port is watched for less
   }
-  co_await read_counters(session, fabric, where, readings, input, true);
+  co_await read_counters(stack, fabric, where, readings, input, true);
   input.counter_ports = ports_in(where.scope, fabric.subnet);
   if (count == 2) input.window_ports = input.counter_ports;
-  if (wanted.since && input.baseline == nullptr && where.scope.is_all) add_failures(session, fabric, readings.find_gone(fabric.subnet));
+  if (wanted.since && input.baseline == nullptr && where.scope.is_all)
+    add_failures(stack.host(), fabric, readings.find_gone(fabric.subnet));
   judge_counters(input);
   if (!readings.has_blocks()) input.skip(Source::blocks, "no port counts FEC blocks");
 }
 
 /// One of several readings, whose window goes back to the one before.
-async::Task<> read_round(Session& session, Fabric& fabric, Where& where, CounterReadings& readings, Input& input) {
+async::Task<> read_round(Stack& stack, Fabric& fabric, Where& where, CounterReadings& readings, Input& input) {
   if (readings.any()) {
     input.window_ports = readings.known_ports(ports_in(where.scope, fabric.subnet), fabric.subnet);
   } else {
     input.skip(Source::window, "this is the first reading");
   }
   input.counter_ports = ports_in(where.scope, fabric.subnet);
-  if (readings.cost() == CounterReadings::Cost::usual) co_await read_service_levels_once(session, where.paths);
-  co_await read_counters(session, fabric, where, readings, input, true);
+  if (readings.cost() == CounterReadings::Cost::usual) co_await read_service_levels_once(stack, where.paths);
+  co_await read_counters(stack, fabric, where, readings, input, true);
   judge_counters(input);
   if (!readings.has_blocks()) input.skip(Source::blocks, "no port counts FEC blocks");
 }
 
-async::Task<> read_fec(Session& session, Fabric& fabric, Input& input) {
+async::Task<> read_fec(Stack& stack, Fabric& fabric, Input& input) {
   std::vector<PortIndex> ports = subnet::ports_with_fec(fabric.subnet);
   if (ports.empty()) {
     input.skip(Source::fec, "no link reports its FEC modes");
     co_return;
   }
   input.fec_ports = ports;
-  subnet::SurveyOptions options(session.here(), subnet::SurveyWay::smp);
-  subnet::FecReading found = co_await subnet::read_fec_modes(session.transactor(), fabric.subnet, std::move(ports), std::move(options));
+  subnet::SurveyOptions options(stack.here(), subnet::SurveyWay::smp);
+  subnet::FecReading found = co_await subnet::read_fec_modes(stack.transactor(), fabric.subnet, std::move(ports), std::move(options));
   input.fec_modes = std::move(found.modes);
   input.fec_unread = std::move(found.unread);
-  add_failures(session, fabric, std::move(found.failures));
+  add_failures(stack.host(), fabric, std::move(found.failures));
   if (input.fec_modes.empty()) input.not_read(Source::fec, "no FEC mode could be read");
 }
 
 /// Whether registers are read before the window and after it.
-bool reads_twice(Session& session, const Wanted& wanted, const Ongoing& ongoing) {
-  return ongoing.registers == nullptr && !session.options().from && !wanted.since && wanted.interval != 0.0;
+bool reads_twice(Host& host, const Wanted& wanted, const Ongoing& ongoing) {
+  return ongoing.registers == nullptr && !host.options().from && !wanted.since && wanted.interval != 0.0;
 }
 
 /// Adds the devices that were silent in the round before.
@@ -128,10 +129,10 @@ void add_silent(const Ongoing::Registers& before, const subnet::Subnet& now, Sil
 }
 
 /// Reads the sources of --phy. Two readings of registers count blocks as the PMA does.
-async::Task<> read_registers(Session& session, const Fabric& fabric, const Wanted& wanted, const Where& where, Sources needed,
-                             Input& input, const Ongoing& ongoing, SilentDevices& silent) {
+async::Task<> read_registers(Stack& stack, const Fabric& fabric, const Wanted& wanted, const Where& where, Sources needed, Input& input,
+                             const Ongoing& ongoing, SilentDevices& silent) {
   if (ongoing.registers != nullptr) add_silent(*ongoing.registers, fabric.subnet, silent);
-  LastPhy now = co_await read_phy_sources(session, fabric, wanted, where.scope, where.paths, needed, silent, input);
+  LastPhy now = co_await read_phy_sources(stack, fabric, wanted, where.scope, where.paths, needed, silent, input);
   if (ongoing.registers != nullptr) {
     const Ongoing::Registers& before = *ongoing.registers;
     if (before.last != nullptr && before.of != nullptr)
@@ -142,77 +143,77 @@ async::Task<> read_registers(Session& session, const Fabric& fabric, const Wante
 }
 
 /// Reads what the wanted checks need.
-async::Task<> read_sources(Session& session, Fabric& fabric, const Wanted& wanted, const Scope& scope, subnet::PortPaths& paths,
-                           Input& input, const Ongoing& ongoing) {
+async::Task<> read_sources(Stack& stack, Fabric& fabric, const Wanted& wanted, const Scope& scope, subnet::PortPaths& paths, Input& input,
+                           const Ongoing& ongoing) {
   input.host_names = &wanted.host_names;
   Sources needed = wanted.selection.needs();
   if (input.baseline != nullptr && wanted.selection.has(*find_check("changed")))
     needed |= needs(Source::pkeys, Source::managers);  // compared if both fabrics have them
   const auto needs = [&needed](Source source) { return needed.test(static_cast<std::size_t>(source)); };
-  if (needs(Source::fec) || needs(Source::blocks)) co_await read_fec(session, fabric, input);
+  if (needs(Source::fec) || needs(Source::blocks)) co_await read_fec(stack, fabric, input);
   std::optional<EarlierManagers> earlier;
   if (needs(Source::activity)) {
     if (wanted.since) {
-      earlier = co_await managers_in_file(session, *wanted.since);
+      earlier = co_await managers_in_file(stack, *wanted.since);
     } else if (ongoing.managers != nullptr) {
-      earlier = ongoing.managers->before(session.loop().now());
-    } else if (ongoing.counters == nullptr && !session.options().from && wanted.interval.value_or(usual_interval) > 0) {
-      earlier = co_await managers_now(session, fabric);
+      earlier = ongoing.managers->before(stack.loop().now());
+    } else if (ongoing.counters == nullptr && !stack.host().options().from && wanted.interval.value_or(usual_interval) > 0) {
+      earlier = co_await managers_now(stack, fabric);
     }
   }
   Where where{scope, paths};
   const bool reads_phy = wanted.phy && std::ranges::any_of(sources_of_phy, needs);
   SilentDevices silent;
-  if (reads_phy && needs(Source::blocks) && reads_twice(session, wanted, ongoing))
-    co_await read_phy_before(session, fabric, wanted, scope, paths, silent, input);
+  if (reads_phy && needs(Source::blocks) && reads_twice(stack.host(), wanted, ongoing))
+    co_await read_phy_before(stack, fabric, wanted, scope, paths, silent, input);
   if (needs(Source::counters) || needs(Source::window)) {
     if (ongoing.counters != nullptr) {
       if (needs(Source::blocks)) ongoing.counters->read_blocks_of(fabric.subnet, input.fec_modes);
-      co_await read_round(session, fabric, where, *ongoing.counters, input);
+      co_await read_round(stack, fabric, where, *ongoing.counters, input);
     } else {
-      co_await read_windows(session, fabric, wanted, where, input);
+      co_await read_windows(stack, fabric, wanted, where, input);
     }
   }
-  if (reads_phy) co_await read_registers(session, fabric, wanted, where, needed, input, ongoing, silent);
+  if (reads_phy) co_await read_registers(stack, fabric, wanted, where, needed, input, ongoing, silent);
   if (needs(Source::managers)) {
-    EarlierManagers now = co_await read_managers(session, fabric, earlier, where.paths.is_sa_silent(), input);
+    EarlierManagers now = co_await read_managers(stack, fabric, earlier, where.paths.is_sa_silent(), input);
     if (ongoing.managers != nullptr) ongoing.managers->add(std::move(now));
   }
-  if (needs(Source::pkeys)) co_await read_pkeys(session, fabric, input);
+  if (needs(Source::pkeys)) co_await read_pkeys(stack, fabric, input);
   if (input.baseline != nullptr) {
     if (ongoing.firmware != nullptr && *ongoing.firmware) {
       input.firmware = **ongoing.firmware;
     } else {
-      co_await read_firmware(session, fabric, wanted, where.paths, silent, input);
+      co_await read_firmware(stack, fabric, wanted, where.paths, silent, input);
       if (ongoing.firmware != nullptr) *ongoing.firmware = input.firmware;
     }
   }
   GroupRecords groups;
-  if (needs(Source::groups)) co_await read_broadcast_groups(session, where.paths.is_sa_silent(), groups, input);
-  if (needs(Source::routes)) co_await read_routes(session, fabric, wanted, where.paths.is_sa_silent(), groups, input);
-  if (!wanted.is_local) co_await trace_lost_requests(session, fabric, input);
+  if (needs(Source::groups)) co_await read_broadcast_groups(stack, where.paths.is_sa_silent(), groups, input);
+  if (needs(Source::routes)) co_await read_routes(stack, fabric, wanted, where.paths.is_sa_silent(), groups, input);
+  if (!wanted.is_local) co_await trace_lost_requests(stack, fabric, input);
 }
 
 }  // namespace
 
-bool lacks_part(Session& session, std::string_view part, Source source, std::string_view what, Input& input) {
-  if (!session.options().from || session.stored().has_part(part)) return false;
-  input.skip(source, fmt::format("{} has no {}", session.stored().subject(), what));
+bool lacks_part(Host& host, std::string_view part, Source source, std::string_view what, Input& input) {
+  if (!host.options().from || host.stored().has_part(part)) return false;
+  input.skip(source, fmt::format("{} has no {}", host.stored().subject(), what));
   return true;
 }
 
-async::Task<> read_service_levels_once(Session& session, subnet::PortPaths& paths) {
-  if (!paths.has_service_levels() && paths.why_sl_0().empty()) co_await session.read_service_levels(paths);
+async::Task<> read_service_levels_once(Stack& stack, subnet::PortPaths& paths) {
+  if (!paths.has_service_levels() && paths.why_sl_0().empty()) co_await stack.read_service_levels(paths);
 }
 
-async::Task<Diagnosis> diagnose(Session& session, Fabric& fabric, const Wanted& wanted, const Scope& scope, Input& input, Ongoing ongoing) {
-  subnet::PortPaths paths(fabric.subnet, session.here());
-  co_await read_sources(session, fabric, wanted, scope, paths, input, ongoing);
+async::Task<Diagnosis> diagnose(Stack& stack, Fabric& fabric, const Wanted& wanted, const Scope& scope, Input& input, Ongoing ongoing) {
+  subnet::PortPaths paths(fabric.subnet, stack.here());
+  co_await read_sources(stack, fabric, wanted, scope, paths, input, ongoing);
   // Of this host's link only the counters are those of a part.
   Diagnosis diagnosis = wanted.is_local ? examine(input, wanted.selection) : examine(input, wanted.selection, scope);
   const bool is_first = ongoing.registers == nullptr || ongoing.registers->of == nullptr;
-  if (wanted.explains && !wanted.phy && !wanted.is_local && is_first && !session.options().from)
-    co_await explain_by_phy(session, fabric, wanted, paths, input, diagnosis);
+  if (wanted.explains && !wanted.phy && !wanted.is_local && is_first && !stack.host().options().from)
+    co_await explain_by_phy(stack, fabric, wanted, paths, input, diagnosis);
   co_return diagnosis;
 }
 

@@ -33,7 +33,6 @@ struct Ongoing {
 /// Fills the sources of `input` that the wanted checks need, sets the reason of the others, and runs the checks. Counters are those of
 /// `scope`. With Ongoing::counters they are read once, and compared with its last reading. What fails is added to the failures of `fabric`.
 /// Of the first round, the registers of ports with findings are read too, unless Wanted says otherwise.
-async::Task<Diagnosis> diagnose(Session& session, Fabric& fabric, const Wanted& wanted, const Scope& scope, Input& input,
-                                Ongoing ongoing = {});
+async::Task<Diagnosis> diagnose(Stack& stack, Fabric& fabric, const Wanted& wanted, const Scope& scope, Input& input, Ongoing ongoing = {});
 
 }  // namespace ib::tools::health

@@ -50,10 +50,10 @@ EarlierManagers earlier_of(const Surveyed& found, const subnet::Subnet& subnet, 
 }
 
 /// The subnet managers in the SA's records, by LID. Nothing if it does not give them; `is_silent` says whether it did not answer at all.
-async::Task<std::map<Lid, smp::SMInfo>> read_records(Session& session, bool& is_silent) {
+async::Task<std::map<Lid, smp::SMInfo>> read_records(Stack& stack, bool& is_silent) {
   std::map<Lid, smp::SMInfo> records;
-  co_await session.prepare_sa();
-  mad::Transactor& transactor = session.transactor();
+  co_await stack.prepare_sa();
+  mad::Transactor& transactor = stack.transactor();
   const path::IbPath& sa = transactor.sa_path().ib();
   if (sa.dlid == Lid{} && !sa.has_grh) co_return records;
   try {
@@ -72,12 +72,12 @@ async::Task<std::map<Lid, smp::SMInfo>> read_records(Session& session, bool& is_
 }
 
 /// SMInfo of the subnet manager at the SM LID of our own port, which no port of the model has.
-async::Task<bool> answers_elsewhere(Session& session, const subnet::Subnet& subnet) {
+async::Task<bool> answers_elsewhere(Stack& stack, const subnet::Subnet& subnet) {
   const Lid lid = own_sm_lid(subnet);
-  if (session.options().from || !lid.is_unicast() || subnet.find_lid(lid) != subnet::none) co_return false;
-  path::Path path = subnet::smp_path_to(session.end_port(), lid);
-  session.apply_options(path);
-  const mad::Result<smp::SMInfo> answer = co_await session.transactor().try_subn_get<smp::SMInfo>(path);
+  if (stack.host().options().from || !lid.is_unicast() || subnet.find_lid(lid) != subnet::none) co_return false;
+  path::Path path = subnet::smp_path_to(stack.host().end_port(), lid);
+  stack.apply_options(path);
+  const mad::Result<smp::SMInfo> answer = co_await stack.transactor().try_subn_get<smp::SMInfo>(path);
   co_return static_cast<bool>(answer);
 }
 
@@ -98,9 +98,9 @@ void take(const Surveyed& found, const std::map<Lid, smp::SMInfo>& records, Inpu
 }
 
 /// Sets the earlier activity counts of the managers, if they are old enough for a comparison.
-void compare(Session& session, const std::optional<EarlierManagers>& earlier, Input& input) {
-  const bool is_stored = earlier && session.options().from;
-  const async::Time now = is_stored ? time_of(session.stored(), session.loop()) : session.loop().now();
+void compare(Stack& stack, const std::optional<EarlierManagers>& earlier, Input& input) {
+  const bool is_stored = earlier && stack.host().options().from;
+  const async::Time now = is_stored ? time_of(stack.host().stored(), stack.loop()) : stack.loop().now();
   if (!earlier || now - earlier->time < least_window) {
     input.skip(Source::activity, fmt::format("needs a window of {} s", least_window.count()));
     return;
@@ -142,12 +142,12 @@ std::optional<EarlierManagers> ManagerHistory::before(async::Time now) const {
   return last == rounds_.rend() ? rounds_.front() : *last;
 }
 
-async::Task<EarlierManagers> managers_now(Session& session, const Fabric& fabric) {
-  const Surveyed found = co_await survey_managers(session.transactor(), fabric.subnet, session.here());
-  co_return earlier_of(found, fabric.subnet, session.loop().now());
+async::Task<EarlierManagers> managers_now(Stack& stack, const Fabric& fabric) {
+  const Surveyed found = co_await survey_managers(stack.transactor(), fabric.subnet, stack.here());
+  co_return earlier_of(found, fabric.subnet, stack.loop().now());
 }
 
-async::Task<std::optional<EarlierManagers>> managers_in_file(Session& session, const std::string& file) {
+async::Task<std::optional<EarlierManagers>> managers_in_file(Stack& stack, const std::string& file) {
   const std::unique_ptr<snapshot::StoredFabric> stored = snapshot::open_fabric(file);
   if (!stored->has_part("sminfo")) co_return std::nullopt;
   const sys::DeviceList devices = stored->devices();
@@ -155,29 +155,29 @@ async::Task<std::optional<EarlierManagers>> managers_in_file(Session& session, c
   snapshot::SnapshotTransactor transactor(*stored, port, Keys::hidden);
   path::Path start = path::IbDrPath(&port);
   const Surveyed found = co_await survey_managers(transactor, transactor.subnet(), std::move(start));
-  co_return earlier_of(found, transactor.subnet(), time_of(*stored, session.loop()));
+  co_return earlier_of(found, transactor.subnet(), time_of(*stored, stack.loop()));
 }
 
-async::Task<EarlierManagers> read_managers(Session& session, const Fabric& fabric, const std::optional<EarlierManagers>& earlier,
+async::Task<EarlierManagers> read_managers(Stack& stack, const Fabric& fabric, const std::optional<EarlierManagers>& earlier,
                                            bool is_sa_silent, Input& input) {
-  if (lacks_part(session, "sminfo", Source::activity, "SMInfo", input) && lacks_part(session, "sminfo", Source::managers, "SMInfo", input))
+  if (lacks_part(stack.host(), "sminfo", Source::activity, "SMInfo", input) &&
+      lacks_part(stack.host(), "sminfo", Source::managers, "SMInfo", input))
     co_return EarlierManagers();
   input.has_read_managers = true;
   input.is_sa_silent = is_sa_silent;
   std::map<Lid, smp::SMInfo> records;
-  if (!is_sa_silent) records = co_await read_records(session, input.is_sa_silent);
+  if (!is_sa_silent) records = co_await read_records(stack, input.is_sa_silent);
   std::vector<PortIndex> further;
   for (const auto& [lid, info] : records) {
     const PortIndex port = lid.is_unicast() ? fabric.subnet.find_lid(lid) : subnet::none;
     if (port != subnet::none) further.push_back(port);
   }
-  const Surveyed found = co_await survey_managers(session.transactor(), fabric.subnet, session.here(), std::move(further));
+  const Surveyed found = co_await survey_managers(stack.transactor(), fabric.subnet, stack.here(), std::move(further));
   take(found, records, input);
-  if (input.managers.empty() && input.silent_managers == 0)
-    input.has_manager_elsewhere = co_await answers_elsewhere(session, fabric.subnet);
+  if (input.managers.empty() && input.silent_managers == 0) input.has_manager_elsewhere = co_await answers_elsewhere(stack, fabric.subnet);
   judge_managers(input);
-  if (input.silent_managers == 0 || !input.managers.empty()) compare(session, earlier, input);
-  co_return earlier_of(found, fabric.subnet, session.loop().now());
+  if (input.silent_managers == 0 || !input.managers.empty()) compare(stack, earlier, input);
+  co_return earlier_of(found, fabric.subnet, stack.loop().now());
 }
 
 }  // namespace ib::tools::health

@@ -37,9 +37,9 @@ std::vector<PortIndex> ports_with_registers(const subnet::Subnet& subnet, const 
   return ports;
 }
 
-phy::ReadingOptions options_for(Session& session, const Wanted& wanted, const subnet::PortPaths& paths) {
-  phy::ReadingOptions options = reading_options(session, paths, wanted.vs_keys);
-  options.progress = [&session](std::size_t done, std::size_t of) { session.progress().count(done, of, "ports"); };
+phy::ReadingOptions options_for(Stack& stack, const Wanted& wanted, const subnet::PortPaths& paths) {
+  phy::ReadingOptions options = reading_options(stack, paths, wanted.vs_keys);
+  options.progress = [&stack](std::size_t done, std::size_t of) { stack.progress().count(done, of, "ports"); };
   return options;
 }
 
@@ -53,17 +53,17 @@ std::vector<NodeIndex> switches_of(const subnet::Subnet& subnet, const std::vect
 }
 
 /// Source::unhealthy, of devices that are known to have MlnxExtPortInfo.
-async::Task<> read_unhealthy(Session& session, const subnet::Subnet& subnet, std::vector<PortIndex> ports, Input& input) {
+async::Task<> read_unhealthy(Stack& stack, const subnet::Subnet& subnet, std::vector<PortIndex> ports, Input& input) {
   std::erase_if(ports, [&subnet](PortIndex at) { return !subnet::has_mlnx_ext_port_info(subnet.node(subnet.port(at).node).info); });
   if (ports.empty()) {
     input.skip(Source::unhealthy, "no device is known to have MlnxExtPortInfo");
     co_return;
   }
-  const subnet::SurveyOptions options(session.here(), subnet::SurveyWay::smp);
+  const subnet::SurveyOptions options(stack.here(), subnet::SurveyWay::smp);
   const subnet::SurveyQuestion<smp::MlnxExtPortInfo> question = [](subnet::SurveyPort port) {
     return port.transactor.try_subn_get<smp::MlnxExtPortInfo>(port.path, port.number);
   };
-  const auto found = co_await subnet::survey<smp::MlnxExtPortInfo>(session.transactor(), subnet, std::move(ports), options, question);
+  const auto found = co_await subnet::survey<smp::MlnxExtPortInfo>(stack.transactor(), subnet, std::move(ports), options, question);
   std::size_t lost = 0, absent = 0;
   for (const auto& row : found.rows) {
     if (row.value) input.unhealthy[row.port] = row.value->unhealthy_reason;
@@ -73,7 +73,7 @@ async::Task<> read_unhealthy(Session& session, const subnet::Subnet& subnet, std
     if (kind != subnet::Failure::Kind::refused) ++lost;
   }
   if (absent != 0 && absent == found.rows.size()) {
-    input.skip(Source::unhealthy, fmt::format("{} has no MlnxExtPortInfo", session.stored().subject()));
+    input.skip(Source::unhealthy, fmt::format("{} has no MlnxExtPortInfo", stack.host().stored().subject()));
   } else if (lost != 0) {
     input.not_read(Source::unhealthy, fmt::format("MlnxExtPortInfo of {} of {} ports", input.unhealthy.size(), found.rows.size()),
                    !input.unhealthy.empty());
@@ -85,13 +85,13 @@ async::Task<> read_unhealthy(Session& session, const subnet::Subnet& subnet, std
 }
 
 /// Source::planes: how many planes the ports have. What planes are like comes with the registers.
-async::Task<> read_planes(Session& session, const subnet::Subnet& subnet, const std::vector<PortIndex>& ports, Input& input) {
+async::Task<> read_planes(Stack& stack, const subnet::Subnet& subnet, const std::vector<PortIndex>& ports, Input& input) {
   std::set<NodeIndex> nodes;
   for (const PortIndex at : ports) nodes.insert(subnet.port(at).node);
-  input.planes = co_await phy::read_planes(session.transactor(), subnet, session.here(), {nodes.begin(), nodes.end()});
+  input.planes = co_await phy::read_planes(stack.transactor(), subnet, stack.here(), {nodes.begin(), nodes.end()});
   const std::size_t unread = input.planes.failures.size();
-  if (unread != 0 && session.options().from) {
-    input.skip(Source::planes, fmt::format("{} has no planes", session.stored().subject()));
+  if (unread != 0 && stack.host().options().from) {
+    input.skip(Source::planes, fmt::format("{} has no planes", stack.host().stored().subject()));
   } else if (unread != 0) {
     input.not_read(Source::planes, fmt::format("the planes of {} of {} devices", nodes.size() - unread, nodes.size()),
                    !input.planes.of_node.empty());
@@ -128,19 +128,19 @@ std::vector<PortIndex> affordable(const subnet::Subnet& subnet, const phy::VsKey
 
 }  // namespace
 
-async::Task<> read_phy_before(Session& session, const Fabric& fabric, const Wanted& wanted, const Scope& scope, subnet::PortPaths& paths,
+async::Task<> read_phy_before(Stack& stack, const Fabric& fabric, const Wanted& wanted, const Scope& scope, subnet::PortPaths& paths,
                               SilentDevices& silent, Input& input) {
   std::vector<PortIndex> ports = ports_with_registers(fabric.subnet, scope);
   if (ports.empty()) co_return;
-  co_await read_service_levels_once(session, paths);
-  phy::ReadingOptions options = options_for(session, wanted, paths);
+  co_await read_service_levels_once(stack, paths);
+  phy::ReadingOptions options = options_for(stack, wanted, paths);
   options.parts = phy::parts_of(Part::physical, Part::statistics);
   options.silent = &silent;
-  phy::Reading found = co_await phy::read_phy(session.transactor(), fabric.subnet, std::move(ports), std::move(options));
+  phy::Reading found = co_await phy::read_phy(stack.transactor(), fabric.subnet, std::move(ports), std::move(options));
   input.phy_before = {std::make_shared<const phy::Reading>(std::move(found)), fabric.subnet};
 }
 
-async::Task<LastPhy> read_phy_sources(Session& session, const Fabric& fabric, const Wanted& wanted, const Scope& scope,
+async::Task<LastPhy> read_phy_sources(Stack& stack, const Fabric& fabric, const Wanted& wanted, const Scope& scope,
                                       subnet::PortPaths& paths, Sources needed, SilentDevices& silent, Input& input) {
   std::vector<PortIndex> ports = ports_with_registers(fabric.subnet, scope);
   if (ports.empty()) {
@@ -148,25 +148,25 @@ async::Task<LastPhy> read_phy_sources(Session& session, const Fabric& fabric, co
     co_return nullptr;
   }
   const auto needs = [&needed](Source source) { return needed.test(static_cast<std::size_t>(source)); };
-  if (needs(Source::unhealthy) || needs(Source::planes)) co_await read_unhealthy(session, fabric.subnet, ports, input);
-  if (needs(Source::planes)) co_await read_planes(session, fabric.subnet, ports, input);
-  co_await read_service_levels_once(session, paths);
+  if (needs(Source::unhealthy) || needs(Source::planes)) co_await read_unhealthy(stack, fabric.subnet, ports, input);
+  if (needs(Source::planes)) co_await read_planes(stack, fabric.subnet, ports, input);
+  co_await read_service_levels_once(stack, paths);
   input.phy_ports = ports;
   input.environment_nodes = switches_of(fabric.subnet, ports);
-  phy::ReadingOptions options = options_for(session, wanted, paths);
+  phy::ReadingOptions options = options_for(stack, wanted, paths);
   options.wanted = phy::Wanted::ports_and_environment;
   options.planes = &input.planes;
   options.silent = &silent;
   options.plane_parts = phy::parts_of(Part::operation, Part::module);
-  phy::Reading found = co_await phy::read_phy(session.transactor(), fabric.subnet, std::move(ports), std::move(options));
-  if (session.options().from && std::ranges::all_of(found.devices, has_no_registers, &phy::DeviceRow::state)) {
+  phy::Reading found = co_await phy::read_phy(stack.transactor(), fabric.subnet, std::move(ports), std::move(options));
+  if (stack.host().options().from && std::ranges::all_of(found.devices, has_no_registers, &phy::DeviceRow::state)) {
     input.phy_ports.clear();
     input.environment_nodes.clear();
     for (const Source source : {Source::phy, Source::environment})
-      input.skip(source, fmt::format("{} has no registers (ibtool snapshot --also phy)", session.stored().subject()));
+      input.skip(source, fmt::format("{} has no registers (ibtool snapshot --also phy)", stack.host().stored().subject()));
     co_return nullptr;
   }
-  print_failures(session, fabric.subnet, found.failures);
+  print_failures(stack.host(), fabric.subnet, found.failures);
   const auto reading = std::make_shared<const phy::Reading>(std::move(found));
   input.phy = {reading, fabric.subnet};
   input.source(Source::phy) = input.source(Source::environment) = {};
@@ -179,16 +179,16 @@ async::Task<LastPhy> read_phy_sources(Session& session, const Fabric& fabric, co
   co_return reading;
 }
 
-async::Task<> explain_by_phy(Session& session, const Fabric& fabric, const Wanted& wanted, subnet::PortPaths& paths, Input& input,
+async::Task<> explain_by_phy(Stack& stack, const Fabric& fabric, const Wanted& wanted, subnet::PortPaths& paths, Input& input,
                              Diagnosis& diagnosis) {
   std::vector<PortIndex> ports = affordable(fabric.subnet, wanted.vs_keys, ports_of(diagnosis.findings, input));
   if (ports.empty()) co_return;
-  co_await read_service_levels_once(session, paths);
-  phy::ReadingOptions options = options_for(session, wanted, paths);
+  co_await read_service_levels_once(stack, paths);
+  phy::ReadingOptions options = options_for(stack, wanted, paths);
   options.parts = parts_for(fabric.subnet, ports);
   options.most_requests = most_phy_requests;
   options.tries_once = true;
-  phy::Reading found = co_await phy::read_phy(session.transactor(), fabric.subnet, std::move(ports), std::move(options));
+  phy::Reading found = co_await phy::read_phy(stack.transactor(), fabric.subnet, std::move(ports), std::move(options));
   input.phy = {std::make_shared<const phy::Reading>(std::move(found)), fabric.subnet};
   add_layer(diagnosis.findings, input);
 }

@@ -81,9 +81,9 @@ bool is_broadcast(const Gid& mgid) {
   return (mgid.prefix().value & all_but_scope_and_pkey) == ipv4_signature && mgid.guid().value == 0xffffffff;
 }
 
-async::Task<> read_once(Session& session, GroupRecords& known) {
+async::Task<> read_once(Stack& stack, GroupRecords& known) {
   if (std::exchange(known.has_read, true)) co_return;
-  known.records = co_await read_group_records(session, known.why);
+  known.records = co_await read_group_records(stack, known.why);
 }
 
 /// Marks Source::routes as not read, but for a part. A reason that it has already stays.
@@ -91,34 +91,34 @@ void not_read_partly(Input& input, std::string reason) {
   if (input.source(Source::routes).state == CheckState::done) input.not_read(Source::routes, std::move(reason), true);
 }
 
-async::Task<> read_lane_tables(Session& session, Fabric& fabric, RouteTables& tables, std::vector<routing::WantedLanes> ports) {
-  subnet::Failures failures = co_await read_lanes(session, tables.network, std::move(ports), tables.lanes);
-  add_failures(session, fabric, std::move(failures));
+async::Task<> read_lane_tables(Stack& stack, Fabric& fabric, RouteTables& tables, std::vector<routing::WantedLanes> ports) {
+  subnet::Failures failures = co_await read_lanes(stack, tables.network, std::move(ports), tables.lanes);
+  add_failures(stack.host(), fabric, std::move(failures));
 }
 
 /// Reads the forwarding tables of all switches. Returns false if no table is whole.
-async::Task<bool> read_forwarding_tables(Session& session, Fabric& fabric, RouteTables& tables, Input& input) {
-  const subnet::SurveyOptions options(session.here(), subnet::SurveyWay::smp);
+async::Task<bool> read_forwarding_tables(Stack& stack, Fabric& fabric, RouteTables& tables, Input& input) {
+  const subnet::SurveyOptions options(stack.here(), subnet::SurveyWay::smp);
   const std::vector<routing::SwitchIndex> all = routing::all_switches(tables.network);
   const routing::TablesToRead to{.linear = &tables.linear, .multicast = tables.has_multicast ? &tables.multicast : nullptr};
   std::vector<routing::SwitchIndex> switches = all;
-  subnet::Failures failures = co_await routing::read_tables(session.transactor(), tables.network, std::move(switches), to, options);
+  subnet::Failures failures = co_await routing::read_tables(stack.transactor(), tables.network, std::move(switches), to, options);
   tables.multicast.finish();
   const auto is_known = [&tables](routing::SwitchIndex at) { return tables.linear.is_known(at) || tables.multicast.is_known(at); };
   const bool any = failures.size() < all.size() || std::ranges::any_of(all, is_known);
   if (!failures.empty()) {
     input.not_read(Source::routes, "not all forwarding tables were read", any);
   }
-  add_failures(session, fabric, std::move(failures));
+  add_failures(stack.host(), fabric, std::move(failures));
   co_return any;
 }
 
 }  // namespace
 
-async::Task<> read_pkeys(Session& session, Fabric& fabric, Input& input) {
-  if (lacks_part(session, "pkeys", Source::pkeys, "P_Keys", input)) co_return;
-  subnet::Failures failures = co_await survey_pkeys(session.transactor(), session.here(), input);
-  add_failures(session, fabric, std::move(failures));
+async::Task<> read_pkeys(Stack& stack, Fabric& fabric, Input& input) {
+  if (lacks_part(stack.host(), "pkeys", Source::pkeys, "P_Keys", input)) co_return;
+  subnet::Failures failures = co_await survey_pkeys(stack.transactor(), stack.here(), input);
+  add_failures(stack.host(), fabric, std::move(failures));
 }
 
 async::Task<subnet::Failures> survey_pkeys(mad::Transactor& transactor, path::Path start, Input& input) {
@@ -142,13 +142,13 @@ async::Task<subnet::Failures> survey_pkeys(mad::Transactor& transactor, path::Pa
   co_return std::move(surveyed.failures);
 }
 
-async::Task<> read_broadcast_groups(Session& session, bool is_sa_silent, GroupRecords& known, Input& input) {
-  if (lacks_part(session, "sa", Source::groups, "tables of the subnet administrator", input)) co_return;
+async::Task<> read_broadcast_groups(Stack& stack, bool is_sa_silent, GroupRecords& known, Input& input) {
+  if (lacks_part(stack.host(), "sa", Source::groups, "tables of the subnet administrator", input)) co_return;
   if (is_sa_silent) {
     input.not_read(Source::groups, "the subnet administrator does not answer");
     co_return;
   }
-  co_await read_once(session, known);
+  co_await read_once(stack, known);
   if (const std::string& why = known.why; !why.empty()) {
     why == subnet::no_sa_is_known ? input.skip(Source::groups, why) : input.not_read(Source::groups, why);
     co_return;
@@ -169,31 +169,32 @@ async::Task<> read_broadcast_groups(Session& session, bool is_sa_silent, GroupRe
   for (auto& [mgid, group] : groups) input.groups.push_back(std::move(group));
 }
 
-async::Task<> read_routes(Session& session, Fabric& fabric, const Wanted& wanted, bool is_sa_silent, GroupRecords& known, Input& input) {
-  const bool is_file = session.options().from.has_value();
+async::Task<> read_routes(Stack& stack, Fabric& fabric, const Wanted& wanted, bool is_sa_silent, GroupRecords& known, Input& input) {
+  const bool is_file = stack.host().options().from.has_value();
   if (!wanted.routes && !is_file) input.skip(Source::routes, "needs --routes");
-  if (!wanted.routes && (!is_file || lacks_part(session, "lft", Source::routes, "forwarding tables", input))) co_return;
-  const auto has = [&session, is_file](std::string_view part) { return !is_file || session.stored().has_part(part); };
+  if (!wanted.routes && (!is_file || lacks_part(stack.host(), "lft", Source::routes, "forwarding tables", input))) co_return;
+  const auto has = [&stack, is_file](std::string_view part) { return !is_file || stack.host().stored().has_part(part); };
   RouteTables tables(fabric.subnet);
   tables.has_multicast = has("mft");
-  const bool has_any = co_await read_forwarding_tables(session, fabric, tables, input);
+  const bool has_any = co_await read_forwarding_tables(stack, fabric, tables, input);
   if (!has_any) co_return;
   if (tables.has_multicast && has("sa") && !is_sa_silent) {
-    co_await read_once(session, known);
+    co_await read_once(stack, known);
     for (const sa::MCMemberRecord& record : known.records) tables.groups.add(tables.network, record);
   }
   routing::ReadLanes lanes = [&](std::vector<routing::WantedLanes> ports) {
-    return read_lane_tables(session, fabric, tables, std::move(ports));
+    return read_lane_tables(stack, fabric, tables, std::move(ports));
   };
   if (!has("sl2vl")) lanes = nullptr;
-  const routing::Pause others = [&session](std::size_t done, std::size_t of, std::string_view units) {
-    return session.pause(done, of, units);
+  const routing::Pause others = [&stack](std::size_t done, std::size_t of, std::string_view units) {
+    return stack.progress().pause(done, of, units);
   };
   RouteAnalysis analysis = co_await analyse_routes(tables, lanes, others);
   input.route_findings = std::move(analysis.findings);
   if (analysis.lacks_lanes)
     not_read_partly(input, "ports can wait for each other in a circle, and not all SLtoVL mapping tables were read");
-  if (wanted.routes && !tables.has_multicast) not_read_partly(input, fmt::format("{} has no multicast tables", session.stored().subject()));
+  if (wanted.routes && !tables.has_multicast)
+    not_read_partly(input, fmt::format("{} has no multicast tables", stack.host().stored().subject()));
 }
 
 }  // namespace ib::tools::health

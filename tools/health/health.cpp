@@ -106,10 +106,10 @@ class Health final : public Command {
     if (nodes_) wanted_.hosts = read_hosts(*nodes_);
     check_local();
     check_repeat();
-    table_.refuse_for_json(session.options().format, "findings", "the whole report");
+    table_.refuse_for_json(session.host().options().format, "findings", "the whole report");
     table_of<FindingLine>(finding_columns(), table_);
     wanted_.explains = !omits_phy_;
-    wanted_.vs_keys = read_vs_keys(session, vs_keys_);
+    wanted_.vs_keys = read_vs_keys(session.host(), vs_keys_);
     if (fail_on_) wanted_.fail_on = *find_level(*fail_on_);
     if (wanted_.is_local) wanted_.selection = local_selection(wanted_.selection);
     if (repeats_) {
@@ -123,14 +123,14 @@ class Health final : public Command {
     } catch (const PortDown&) {
       is_down = true;
     }
-    if (is_down) report_down_port(session, emit);
+    if (is_down) report_down_port(session.stack(), emit);
   }
 
  private:
   async::Task<> run_fabric(Session& session, Emit& emit) {
-    StoredBaseline baseline(wanted_.baseline, session.node_name_map());
+    StoredBaseline baseline(wanted_.baseline, session.manners().node_name_map());
     if (wanted_.selection.has(*find_check("changed"))) co_await baseline.read_tables();
-    if (!wanted_.since && !wanted_.interval && baseline.is_first_reading(session)) wanted_.since = wanted_.baseline;
+    if (!wanted_.since && !wanted_.interval && baseline.is_first_reading(session.host())) wanted_.since = wanted_.baseline;
     if (repeats_) {
       Watch watch(session, emit, wanted_, baseline);
       co_await watch.run({wanted_.interval.value_or(usual_interval), count_});
@@ -138,56 +138,58 @@ class Health final : public Command {
     }
     Fabric fabric;
     co_await discover(session, wanted_.discovery, fabric);
-    const Scope scope = co_await find_scope(session, fabric, wanted_);
+    const Scope scope = co_await find_scope(session.stack(), fabric, wanted_);
     Input input(fabric.subnet, fabric.failures, wanted_.thresholds);
     if (const auto* compared = baseline.compare(fabric.subnet)) input.compare_with(*compared);
-    const Diagnosis diagnosis = co_await diagnose(session, fabric, wanted_, scope, input);
-    const Wording how{scope, session.options().verbosity > 0, {}, &input.phy, terminal_of(session.world())};
-    HealthReport(fabric, baseline.fabric(), wanted_, diagnosis, how).emit(emit, table_, session.world().out);
+    const Diagnosis diagnosis = co_await diagnose(session.stack(), fabric, wanted_, scope, input);
+    const Wording how{scope, session.host().options().verbosity > 0, {}, &input.phy, terminal_of(session.host().world())};
+    HealthReport(fabric, baseline.fabric(), wanted_, diagnosis, how).emit(emit, table_, session.host().world().out);
   }
 
-  void report_down_port(Session& session, Emit& emit) const {
-    StoredBaseline former = former_fabric(session, wanted_);
-    const Fabric fabric = own_node(session);
-    const Diagnosis diagnosis = examine_down_port(session, fabric, wanted_, former);
+  void report_down_port(Stack& stack, Emit& emit) const {
+    StoredBaseline former = former_fabric(stack, wanted_);
+    const Fabric fabric = own_node(stack);
+    const Diagnosis diagnosis = examine_down_port(stack, fabric, wanted_, former);
     const Scope all;
-    const Wording how{all, true, session.stack().down_text(), {}, terminal_of(session.world())};
-    HealthReport(fabric, former.fabric(), wanted_, diagnosis, how).emit(emit, table_, session.world().out);
+    const Wording how{all, true, stack.down_text(), {}, terminal_of(stack.host().world())};
+    HealthReport(fabric, former.fabric(), wanted_, diagnosis, how).emit(emit, table_, stack.host().world().out);
   }
 
   async::Task<> run_local(Session& session, Emit& emit) {
-    session.require_fabric("--port local");
-    if (session.end_port().number == 0)
+    session.stack().require_fabric("--port local");
+    if (session.host().end_port().number == 0)
       throw UsageError(fmt::format("--port local looks at the link of an adapter, and {} is port 0 of a switch: name the switch instead",
-                                   session.end_port().name()));
+                                   session.host().end_port().name()));
     Fabric fabric;
     co_await read_own_link(session, fabric);
     const bool has_room = session.stack().stats()->sent() + mads_of_counters <= most_mads;
     const Scope scope = own_port(fabric.subnet);
     Input input(fabric.subnet, fabric.failures, wanted_.thresholds);
     CounterReadings readings(CounterReadings::Cost::least);
-    const std::string why = wanted_.state ? load_state(*wanted_.state, fabric.subnet, session.loop(), readings.history()) : std::string();
-    if (!why.empty()) session.log().warning(fmt::format("{} cannot begin a window: {}", in_quotes(*wanted_.state), why));
+    const std::string why =
+        wanted_.state ? load_state(*wanted_.state, fabric.subnet, session.stack().loop(), readings.history()) : std::string();
+    if (!why.empty()) session.host().log().warning(fmt::format("{} cannot begin a window: {}", in_quotes(*wanted_.state), why));
     const Ongoing ongoing{wanted_.state ? &readings : nullptr, nullptr};
     Diagnosis diagnosis;
     if (has_room) {
-      diagnosis = co_await diagnose(session, fabric, wanted_, scope, input, ongoing);
+      diagnosis = co_await diagnose(session.stack(), fabric, wanted_, scope, input, ongoing);
     } else {
       for (const Source source : {Source::counters, Source::window})
         input.not_read(source, "the other end did not answer some requests, which used up the eight MADs");
       diagnosis = examine(input, wanted_.selection);
     }
     const Scope all;
-    const Wording how{all, session.options().verbosity > 0, {}, {}, terminal_of(session.world())};
-    HealthReport(fabric, nullptr, wanted_, diagnosis, how).emit(emit, table_, session.world().out);
-    if (wanted_.state) save_state(*wanted_.state, fabric.subnet, session.loop(), readings.history());
+    const Wording how{all, session.host().options().verbosity > 0, {}, {}, terminal_of(session.host().world())};
+    HealthReport(fabric, nullptr, wanted_, diagnosis, how).emit(emit, table_, session.host().world().out);
+    if (wanted_.state) save_state(*wanted_.state, fabric.subnet, session.stack().loop(), readings.history());
   }
 
   void check_local() const {
     if (wanted_.state && !wanted_.is_local) throw UsageError("--state needs --port local");
     if (!wanted_.is_local) return;
     if (wanted_.target.given() || nodes_ || wanted_.baseline || wanted_.since || wanted_.phy || vs_keys_ || repeats_)
-      throw UsageError("--port local looks at this host's link only: it excludes TARGET, --nodes, --baseline, --since, --phy, --vskey and --repeat");
+      throw UsageError(
+          "--port local looks at this host's link only: it excludes TARGET, --nodes, --baseline, --since, --phy, --vskey and --repeat");
     if (wanted_.state && wanted_.interval) throw UsageError("--state takes the first reading from its file: it excludes --interval");
   }
 

@@ -63,28 +63,29 @@ async::Task<> read_own_link(Session& session, Fabric& fabric) {
   options.needs.switch_infos = false;
   options.needs.descriptions = {subnet::NodeKind::sw, subnet::NodeKind::router, subnet::NodeKind::other};
   options.needs.end_ports = {subnet::NodeKind::ca, subnet::NodeKind::router};  // not the LID of the switch at the other end
-  path::Path here = session.here();
+  path::Path here = session.stack().here();
   here.ib().retries = 0;  // what did not answer is requested once more at the end of the sweep
   co_await discover_from(session, options, std::move(here), 1, fabric);
-  fabric.names = session.node_name_map();
-  subnet::describe_node(fabric.subnet.node(fabric.subnet.port(fabric.subnet.start).node), session.end_port().device->node_description);
+  fabric.names = session.manners().node_name_map();
+  subnet::describe_node(fabric.subnet.node(fabric.subnet.port(fabric.subnet.start).node),
+                        session.host().end_port().device->node_description);
 }
 
-Fabric own_node(Session& session) {
+Fabric own_node(Stack& stack) {
   Fabric fabric;
-  fabric.names = session.node_name_map();
-  subnet::add_own_node(fabric.subnet, session.stack().down_port());
+  fabric.names = stack.manners().node_name_map();
+  subnet::add_own_node(fabric.subnet, stack.down_port());
   return fabric;
 }
 
-StoredBaseline former_fabric(Session& session, const Wanted& wanted) {
-  const std::optional<std::string> file = wanted.baseline ? wanted.baseline : session.stack().former_fabric();
-  return StoredBaseline(file, session.node_name_map());
+StoredBaseline former_fabric(Stack& stack, const Wanted& wanted) {
+  const std::optional<std::string> file = wanted.baseline ? wanted.baseline : stack.former_fabric();
+  return StoredBaseline(file, stack.manners().node_name_map());
 }
 
-Diagnosis examine_down_port(Session& session, const Fabric& own, const Wanted& wanted, StoredBaseline& former) {
+Diagnosis examine_down_port(Stack& stack, const Fabric& own, const Wanted& wanted, StoredBaseline& former) {
   Input input(own.subnet, own.failures, wanted.thresholds);
-  input.own_port = session.stack().down_port().name();
+  input.own_port = stack.down_port().name();
   if (wanted.phy) {
     for (const Source source : sources_of_phy) input.source(source) = {};  // wanted: only the port is in the way
   }

@@ -22,11 +22,11 @@ inline constexpr unsigned mads_of_counters = 3;  // ClassPortInfo of the PMA, an
 async::Task<> read_own_link(Session& session, Fabric& fabric);
 
 /// This host's node, as sysfs has it, for an end port that is Down.
-Fabric own_node(Session& session);
+Fabric own_node(Stack& stack);
 /// The fabric that may have what that port was linked to: the one of --baseline, else another file that knows the port.
-StoredBaseline former_fabric(Session& session, const Wanted& wanted);
+StoredBaseline former_fabric(Stack& stack, const Wanted& wanted);
 /// What is found where nothing but that node can be looked at. `former` may have what the port was linked to.
-Diagnosis examine_down_port(Session& session, const Fabric& own, const Wanted& wanted, StoredBaseline& former);
+Diagnosis examine_down_port(Stack& stack, const Fabric& own, const Wanted& wanted, StoredBaseline& former);
 
 /// The ports whose counters are read: only the own one, because no path to the PMA of the other one is known.
 Scope own_port(const subnet::Subnet& subnet);

@@ -22,9 +22,9 @@ async::Task<> StoredBaseline::read_tables() {
   if (stored_) tables_ = co_await tables_in_file(*stored_);
 }
 
-bool StoredBaseline::is_first_reading(Session& session) const {
-  if (!counters_time_ || !session.options().from) return counters_time_.has_value();
-  return session.stored().has_part("counters") && session.stored().ended().value_or(0) > *counters_time_;
+bool StoredBaseline::is_first_reading(Host& host) const {
+  if (!counters_time_ || !host.options().from) return counters_time_.has_value();
+  return host.stored().has_part("counters") && host.stored().ended().value_or(0) > *counters_time_;
 }
 
 const Baseline* StoredBaseline::compare(const subnet::Subnet& current) {

@@ -24,7 +24,7 @@ class StoredBaseline {
   /// What was read; null: nothing.
   const Fabric* fabric() const { return fabric_ ? &*fabric_ : nullptr; }
   /// Whether it has counters, of a time before those of the fabric, or of the file of --from.
-  bool is_first_reading(Session& session) const;
+  bool is_first_reading(Host& host) const;
   /// The differences of `current` from it, which live as long as this object and until the next call; null: nothing was read. Throws
   /// UsageError if it is of another fabric.
   const Baseline* compare(const subnet::Subnet& current);

@@ -71,24 +71,24 @@ async::Task<BaselineTables> tables_in_file(snapshot::StoredFabric& stored) {
   co_return tables_of(then);
 }
 
-async::Task<> read_firmware(Session& session, Fabric& fabric, const Wanted& wanted, subnet::PortPaths& paths, SilentDevices& silent,
+async::Task<> read_firmware(Stack& stack, Fabric& fabric, const Wanted& wanted, subnet::PortPaths& paths, SilentDevices& silent,
                             Input& input) {
   const std::map<Guid, std::string>& known = input.baseline->tables.firmware;
   if (known.empty()) co_return;
-  if (session.options().from) {
-    if (!session.stored().has_part("vendor")) co_return;
-    BaselineTables tables = co_await tables_in_file(session.stored());
+  if (stack.host().options().from) {
+    if (!stack.host().stored().has_part("vendor")) co_return;
+    BaselineTables tables = co_await tables_in_file(stack.host().stored());
     input.firmware = std::move(tables.firmware);
     co_return;
   }
-  co_await read_service_levels_once(session, paths);
+  co_await read_service_levels_once(stack, paths);
   std::vector<PortIndex> ports = swept_ports(input.subnet);
   std::erase_if(ports, [&](PortIndex at) { return !known.contains(input.subnet.node(input.subnet.port(at).node).guid()); });
-  phy::ReadingOptions options = reading_options(session, paths, wanted.vs_keys);
+  phy::ReadingOptions options = reading_options(stack, paths, wanted.vs_keys);
   options.silent = &silent;
-  subnet::Failures failures = co_await survey_firmware(session.transactor(), std::move(options), std::move(ports), input);
+  subnet::Failures failures = co_await survey_firmware(stack.transactor(), std::move(options), std::move(ports), input);
   std::erase_if(failures, [](const subnet::Failure& of) { return of.kind == subnet::Failure::Kind::refused; });  // it need not answer
-  add_failures(session, fabric, std::move(failures));
+  add_failures(stack.host(), fabric, std::move(failures));
 }
 
 }  // namespace ib::tools::health

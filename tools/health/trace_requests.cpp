@@ -20,13 +20,13 @@ constexpr std::size_t blocks_at_once = 32;
 
 class BlockReader {
  public:
-  BlockReader(Session& session, const routing::Network& network) : session_(session), network_(network) {}
+  BlockReader(Stack& stack, const routing::Network& network) : stack_(stack), network_(network) {}
 
   async::Task<> read(TableBlock wanted) {
     const subnet::NodeIndex node = network_.switches()[wanted.first].node;
-    const path::Path path = subnet::smp_path(network_.subnet(), node, session_.here());
+    const path::Path path = subnet::smp_path(network_.subnet(), node, stack_.here());
     const mad::Result<smp::LinearForwardingTable> answer =
-        co_await session_.transactor().try_subn_get<smp::LinearForwardingTable>(path, wanted.second);
+        co_await stack_.transactor().try_subn_get<smp::LinearForwardingTable>(path, wanted.second);
     if (answer) blocks_.emplace(wanted, answer->port_block);
   }
 
@@ -40,18 +40,18 @@ class BlockReader {
   }
 
  private:
-  Session& session_;
+  Stack& stack_;
   const routing::Network& network_;
   std::map<TableBlock, decltype(smp::LinearForwardingTable::port_block)> blocks_;
 };
 
 }  // namespace
 
-async::Task<> trace_lost_requests(Session& session, const Fabric& fabric, Input& input) {
+async::Task<> trace_lost_requests(Stack& stack, const Fabric& fabric, Input& input) {
   const std::vector<LostRequest> requests = lost_requests(input);
   if (requests.empty() || fabric.subnet.start == subnet::none) co_return;
   const routing::Network network(fabric.subnet);
-  BlockReader reader(session, network);
+  BlockReader reader(stack, network);
   const routing::FindOutPort find = [&reader](routing::SwitchIndex at, Lid lid) { return reader.out_port(at, lid); };
   WayJudge judge(network, find, input);
   const auto read = [&reader](const TableBlock& block) { return reader.read(block); };

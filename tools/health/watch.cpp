@@ -19,7 +19,7 @@ namespace ib::tools::health {
 async::Task<> Watch::run(Interval interval) {
   const auto once = [this](Round of) { return round(std::move(of.time)); };
   if (emit_.json()) emit_.sink().begin_array("readings");
-  co_await repeat(session_, interval, once);
+  co_await repeat(session_.stack(), interval, once);
   if (emit_.json()) emit_.sink().end_array();
 }
 
@@ -57,8 +57,8 @@ async::Task<> Watch::look(const std::string& time) {
   }
   registers_.of = before_ ? &before_->subnet : nullptr;
   const Ongoing ongoing{&readings_, &managers_, &firmware_, &registers_};
-  const Diagnosis diagnosis = co_await diagnose(session_, now, wanted_, scope, input, ongoing);
-  if (!std::exchange(lost_, {}).empty()) session_.log().warning("the fabric can be reached again");
+  const Diagnosis diagnosis = co_await diagnose(session_.stack(), now, wanted_, scope, input, ongoing);
+  if (!std::exchange(lost_, {}).empty()) session_.host().log().warning("the fabric can be reached again");
   report(now, diagnosis, input, scope, time);
   tables_ = tables_of(input);
   if (has_port_changed(now)) close();
@@ -68,13 +68,13 @@ async::Task<> Watch::look(const std::string& time) {
 }
 
 void Watch::report_down_port(const std::string& time) {
-  const Fabric own = own_node(session_);
-  StoredBaseline former = former_fabric(session_, wanted_);
-  const Diagnosis diagnosis = examine_down_port(session_, own, wanted_, former);
+  const Fabric own = own_node(session_.stack());
+  StoredBaseline former = former_fabric(session_.stack(), wanted_);
+  const Diagnosis diagnosis = examine_down_port(session_.stack(), own, wanted_, former);
   const Scope all;
-  emit_round(
-      HealthReport(own, former.fabric(), wanted_, diagnosis, {all, true, session_.stack().down_text(), {}, terminal_of(session_.world())}),
-      time);
+  emit_round(HealthReport(own, former.fabric(), wanted_, diagnosis,
+                          {all, true, session_.stack().down_text(), {}, terminal_of(session_.host().world())}),
+             time);
   lost_ = session_.stack().down_text();
   close();
 }
@@ -82,7 +82,7 @@ void Watch::report_down_port(const std::string& time) {
 /// TARGET is looked up in the first round. From then on it is the counterpart of the node of the round before.
 async::Task<Scope> Watch::scope_of(Fabric& now) {
   if (!wanted_.target.given()) {
-    Scope scope = co_await find_scope(session_, now, wanted_);
+    Scope scope = co_await find_scope(session_.stack(), now, wanted_);
     co_return scope;
   }
   if (!before_) {
@@ -98,7 +98,7 @@ async::Task<Scope> Watch::scope_of(Fabric& now) {
 void Watch::report(const Fabric& now, const Diagnosis& diagnosis, const Input& input, const Scope& scope, const std::string& time) {
   const Fabric* before = stored_.fabric() != nullptr ? stored_.fabric() : before_ ? &*before_ : nullptr;
   emit_round(HealthReport(now, before, wanted_, diagnosis,
-                          {scope, session_.options().verbosity > 0, {}, &input.phy, terminal_of(session_.world())}),
+                          {scope, session_.host().options().verbosity > 0, {}, &input.phy, terminal_of(session_.host().world())}),
              time);
 }
 
@@ -114,7 +114,7 @@ void Watch::emit_round(const HealthReport& report, const std::string& time) {
     report.visit(sink);
     sink.end_object();
   } else {
-    if (is_terminal(session_.world().out)) emit_.text().write("\033[H\033[2J");
+    if (is_terminal(session_.host().world().out)) emit_.text().write("\033[H\033[2J");
     emit_.text().print("{}\n", time);
     report.text(emit_.text());
     emit_.text().write("\n");
@@ -125,7 +125,7 @@ void Watch::emit_round(const HealthReport& report, const std::string& time) {
 
 /// Logs why there is no round, once for each reason.
 void Watch::lose(const Error& error) {
-  if (error.message() != lost_) session_.log().warning("the fabric cannot be reached, and is waited for: " + error.message());
+  if (error.message() != lost_) session_.host().log().warning("the fabric cannot be reached, and is waited for: " + error.message());
   lost_ = error.message();
   close();
 }
@@ -136,7 +136,7 @@ bool Watch::has_port_changed(const Fabric& now) {
   const std::pair lids{info.lid, info.master_sm_lid};
   const bool has_changed = port_lids_ && *port_lids_ != lids;
   port_lids_ = lids;
-  return has_changed || !session_.end_port().is_active();  // sysfs as it was when the port was opened
+  return has_changed || !session_.host().end_port().is_active();  // sysfs as it was when the port was opened
 }
 
 void Watch::close() {

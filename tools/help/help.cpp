@@ -92,7 +92,7 @@ class Help final : public Command {
     add_common(set, common, group_output);
   }
   async::Task<> run(Session& session, Emit& emit) override {
-    const std::size_t width = session.world().help_width;
+    const std::size_t width = session.host().world().help_width;
     const CommandInfo* info = words_.size() == 1 ? find_command(words_.front()) : nullptr;
     const std::vector<const CommandInfo*> every(commands().begin(), commands().end());
     if (words_.empty()) {

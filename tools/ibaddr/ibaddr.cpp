@@ -80,13 +80,13 @@ class Ibaddr final : public Command {
 
   async::Task<> run(Session& session, Emit& emit) override {
     constexpr const char* why = "can't resolve requested address";
-    const Destination at = co_await session.smp_node(target_);
-    const std::uint32_t port = port_.value_or(target_.given() ? 0 : session.end_port().number);
-    mad::Transactor& transactor = session.transactor();
+    const Destination at = co_await session.manners().smp_node(target_);
+    const std::uint32_t port = port_.value_or(target_.given() ? 0 : session.host().end_port().number);
+    mad::Transactor& transactor = session.stack().transactor();
     mad::Result<smp::NodeInfo> node = co_await transactor.try_subn_get<smp::NodeInfo>(at.path);
-    const smp::NodeInfo node_info = session.take(std::move(node), why);
+    const smp::NodeInfo node_info = session.manners().take(std::move(node), why);
     mad::Result<smp::PortInfo> tried = co_await transactor.try_subn_get<smp::PortInfo>(at.path, port);
-    const smp::PortInfo info = session.take(std::move(tried), why);
+    const smp::PortInfo info = session.manners().take(std::move(tried), why);
     IbaddrReport report;
     report.shown = shown_;
     if (!shown_.gid && !shown_.lid && !shown_.decimal) report.shown.gid = report.shown.lid = true;

@@ -139,24 +139,24 @@ class CacheEdit : public Command {
   }
 
   /// The fabric of ORIGINAL with the new GUIDs.
-  NetdiscCache edited(const Session& session) const {
-    NetdiscCache cache = load(session);
+  NetdiscCache edited(const Manners& manners) const {
+    NetdiscCache cache = load(manners);
     for (const GuidOption& option : options_) {
       const std::optional<NotThere> missing = option.edit ? option.apply(cache, *option.edit) : std::nullopt;
       if (missing)
-        session.refuse(UsageError(fmt::format("{} has no {} {}", in_quotes(*original_), missing->what, to_text(missing->guid))),
+        manners.refuse(UsageError(fmt::format("{} has no {} {}", in_quotes(*original_), missing->what, to_text(missing->guid))),
                        fmt::format("{} = {:x} not found", missing->what, missing->guid.value));
     }
     return cache;
   }
 
-  void write(const Session& session, Bytes file) const {
+  void write(const Manners& manners, Bytes file) const {
     try {
       replace_file(*changed_, file);
     } catch (const SysError& error) {
-      session.refuse(error, "caching new cache data failed");
+      manners.refuse(error, "caching new cache data failed");
     } catch (const UsageError& error) {
-      session.refuse(error, "caching new cache data failed");
+      manners.refuse(error, "caching new cache data failed");
     }
   }
 
@@ -173,12 +173,12 @@ class CacheEdit : public Command {
   std::optional<std::string> original_, changed_;
 
  private:
-  NetdiscCache load(const Session& session) const {
+  NetdiscCache load(const Manners& manners) const {
     try {
       if (const auto cache = snapshot::open_fabric(*original_)->netdisc()) return *cache;
       throw UsageError(fmt::format("{} is not a cache of libibnetdisc", in_quotes(*original_)));
     } catch (const UsageError& error) {
-      session.refuse(error, "loading original cached fabric failed");
+      manners.refuse(error, "loading original cached fabric failed");
     }
   }
 };
@@ -192,13 +192,13 @@ class Ibcacheedit final : public CacheEdit {
 
   async::Task<> run(Session& session, Emit& emit) override {
     if (changed_->empty()) throw UsageError("NEW: the name of the file is empty");
-    const std::vector<std::uint8_t> file = formats::netdisc_cache_file(edited(session));
+    const std::vector<std::uint8_t> file = formats::netdisc_cache_file(edited(session.manners()));
     try {
       formats::read_netdisc_cache(file);
     } catch (const UsageError& error) {
       throw UsageError(fmt::format("{} would not be a stored fabric: {}", in_quotes(*changed_), error.message()));
     }
-    write(session, file);
+    write(session.manners(), file);
     EditReport report;
     for (const GuidOption& option : options_) {
       if (option.edit) report.edits.push_back(*option.edit);
@@ -244,7 +244,7 @@ class IbcacheeditDiags final : public CacheEdit {
   async::Task<> run(Session& session, Emit& /*emit*/) override {
     if (!original_) throw DiagsFailure("original cache file not specified");
     if (!changed_) throw DiagsFailure("new cache file not specified");
-    write(session, formats::netdisc_cache_file(edited(session)));
+    write(session.manners(), formats::netdisc_cache_file(edited(session.manners())));
     co_return;
   }
 

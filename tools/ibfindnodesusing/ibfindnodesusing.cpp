@@ -40,16 +40,16 @@ struct LinkTables {
 };
 
 /// Reads the linear tables of those nodes of `ports` that are switches. Returns the blocks that are missing.
-async::Task<subnet::Failures> read_tables(Session& session, const subnet::Subnet& subnet, const std::vector<PortIndex>& ports,
+async::Task<subnet::Failures> read_tables(Stack& stack, const subnet::Subnet& subnet, const std::vector<PortIndex>& ports,
                                           LinkTables& tables) {
   std::vector<routing::SwitchIndex> switches;
   for (const PortIndex port : ports) {
     const routing::SwitchIndex at = tables.network.switch_of(subnet.port(port).node);
     if (at != routing::none && std::ranges::find(switches, at) == switches.end()) switches.push_back(at);
   }
-  const subnet::SurveyOptions options(session.here(), subnet::SurveyWay::smp);
+  const subnet::SurveyOptions options(stack.here(), subnet::SurveyWay::smp);
   const routing::TablesToRead to{.linear = &tables.linear};
-  co_return co_await routing::read_tables(session.transactor(), tables.network, std::move(switches), to, options);
+  co_return co_await routing::read_tables(stack.transactor(), tables.network, std::move(switches), to, options);
 }
 
 /// An end of the link, and the end ports to which it sends packets.
@@ -159,12 +159,12 @@ class Ibfindnodesusing final : public Command {
   std::string_view table_rows() const override { return table_.given() ? "destinations" : "ends"; }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    table_.refuse_for_json(session.options().format, "destinations", "ends of a link");
+    table_.refuse_for_json(session.host().options().format, "destinations", "ends of a link");
     table_of<DestinationLine>(destination_columns(), table_);
     discovery_.needs.switch_infos = false;  // those of the two ends come with their tables
     Fabric fabric;
     co_await discover(session, discovery_, fabric);
-    const NodeIndex at = co_await find_switch(session, fabric);
+    const NodeIndex at = co_await find_switch(session.stack(), fabric);
     if (!table_.given()) emit.heading(escaped(subnet::name_of(fabric.subnet.node(at), &fabric.names)));
     LinkUseReport report(fabric);
     report.near.port = fabric.subnet.port_of(at, port_);
@@ -172,40 +172,40 @@ class Ibfindnodesusing final : public Command {
     if (report.far.port == none) throw Error(fmt::format("No link on port {}", port_));
     LinkTables tables(fabric.subnet);
     const std::vector<PortIndex> ends{report.near.port, report.far.port};
-    subnet::Failures failures = co_await read_tables(session, fabric.subnet, ends, tables);
+    subnet::Failures failures = co_await read_tables(session.stack(), fabric.subnet, ends, tables);
     for (SendingEnd* end : {&report.near, &report.far}) find_destinations(fabric, tables, *end);
     require_read(report.near.is_read || report.far.is_read, failures);
-    add_failures(session, fabric, std::move(failures));
-    report.details = session.options().verbosity > 0;
+    add_failures(session.host(), fabric, std::move(failures));
+    report.details = session.host().options().verbosity > 0;
     emit_either(
-        emit, table_, report, "destinations", destination_columns(), [&report] { return report.lines(); }, session.world().out);
-    note_discovered(session, "all_LIDs, all_NodeDescription, all_NodeInfo, all_topology");
+        emit, table_, report, "destinations", destination_columns(), [&report] { return report.lines(); }, session.host().world().out);
+    note_discovered(session.host(), "all_LIDs, all_NodeDescription, all_NodeInfo, all_topology");
   }
 
  private:
-  async::Task<std::string> name_of(Session& session) const {
-    const Destination node = co_await session.smp_node(target_);
-    co_return co_await named_node(session, node.path);
+  async::Task<std::string> name_of(Stack& stack) const {
+    const Destination node = co_await stack.manners().smp_node(target_);
+    co_return co_await named_node(stack, node.path);
   }
 
   /// The switch of TARGET. The NodeInfo of a node that the sweep did not find is requested, so that the error can say that the node is not
   /// a switch.
-  async::Task<NodeIndex> find_switch(Session& session, const Fabric& fabric) const {
+  async::Task<NodeIndex> find_switch(Stack& stack, const Fabric& fabric) const {
     const subnet::Subnet& subnet = fabric.subnet;
     const subnet::FoundPort found = subnet::find_port(fabric, *target_.path);
     const NodeIndex at = found ? subnet.port(found.port).node : none;
     smp::NodeInfo info;
     if (at != none) info = subnet.node(at).info;
     if (info.node_type != smp::NodeType::switch_) {
-      const Destination node = co_await session.smp_node(target_);
-      if (at == none) info = co_await session.transactor().subn_get<smp::NodeInfo>(node.path);
+      const Destination node = co_await stack.manners().smp_node(target_);
+      if (at == none) info = co_await stack.transactor().subn_get<smp::NodeInfo>(node.path);
       if (info.node_type != smp::NodeType::switch_) {
-        const std::string whom = co_await named_node(session, node.path);
+        const std::string whom = co_await named_node(stack, node.path);
         throw Error(no_table_text(whom, info.node_type));
       }
     }
     if (port_ < 1 || port_ > info.num_ports) {
-      const std::string whom = co_await name_of(session);
+      const std::string whom = co_await name_of(stack);
       throw UsageError(no_such_port_text(whom, info, port_));
     }
     if (at == none) throw Error(fmt::format("The sweep did not find {}", to_text(info.node_guid)));
@@ -259,7 +259,7 @@ class IbfindnodesusingDiags final : public Command {
     } catch (const DiagsFailure&) {
       // ibnetdiscover has said why on stderr. The script goes on.
     } catch (const Error& error) {
-      print_on_stderr(session.world(), error.message() + "\n");
+      print_on_stderr(session.host().world(), error.message() + "\n");
     }
     NodeIndex at = 0;
     const auto is_it = [&](const subnet::Node& node) {
@@ -271,7 +271,7 @@ class IbfindnodesusingDiags final : public Command {
       emit.set_diags_status(1);
       co_return;
     }
-    co_await show(session, emit, fabric, at);
+    co_await show(session.stack(), emit, fabric, at);
   }
 
  private:
@@ -283,7 +283,7 @@ class IbfindnodesusingDiags final : public Command {
     return fmt::format("0x{:0>16}", word);
   }
 
-  async::Task<> show(Session& session, Emit& emit, Fabric& fabric, NodeIndex at) const {
+  async::Task<> show(Stack& stack, Emit& emit, Fabric& fabric, NodeIndex at) const {
     const subnet::Subnet& subnet = fabric.subnet;
     PortIndex far = none;
     for (unsigned port = 1; port < subnet.node(at).slots; ++port) {
@@ -292,8 +292,8 @@ class IbfindnodesusingDiags final : public Command {
     std::vector<PortIndex> ends{subnet.node(at).first_port};
     if (far != none) ends.push_back(far);
     LinkTables tables(subnet);
-    subnet::Failures failures = co_await read_tables(session, subnet, ends, tables);
-    add_failures(session, fabric, std::move(failures));
+    subnet::Failures failures = co_await read_tables(stack, subnet, ends, tables);
+    add_failures(stack.host(), fabric, std::move(failures));
     const subnet::Node& node = subnet.node(at);
     const std::string near_text = fmt::format("{:#018x} {} (\"{}\" {})", node.guid().value, printable_words(number_),
                                               diags_node_name(fabric.names, node.guid(), node.description()),
@@ -306,20 +306,20 @@ class IbfindnodesusingDiags final : public Command {
       far_text = fmt::format("{:#018x} {} ({})", peer.guid().value, subnet.port(far).number, name.substr(name.rfind('"') + 1));
     }
     const double port = std::strtod(number_.c_str(), nullptr);
-    warn_of_path(session, subnet, at);
+    warn_of_path(stack, subnet, at);
     emit.text().print("{}  ==>>  {}\n{}\n\n", near_text, far_text, hosts(fabric, tables, at, port));
-    if (far != none) warn_of_path(session, subnet, subnet.port(far).node);
+    if (far != none) warn_of_path(stack, subnet, subnet.port(far).node);
     const double far_port = far == none ? -1 : subnet.port(far).number;
     emit.text().print("{}  <<==  {}\n{}\n", near_text, far_text, far == none ? "" : hosts(fabric, tables, subnet.port(far).node, far_port));
   }
 
   /// Prints what ibroute prints, by which the script looks for either end of the link, if the subnet administrator has no path to the GUID
   /// of the node. It knows the GUIDs of end ports alone, and most channel adapters have others than their node.
-  static void warn_of_path(Session& session, const subnet::Subnet& subnet, NodeIndex at) {
-    const bool is_managed = session.transactor().sa_path().ib().dlid != Lid{};
-    if (!is_managed) session.diags_warning("sa_rpc_call", "only lid routes are supported");
+  static void warn_of_path(Stack& stack, const subnet::Subnet& subnet, NodeIndex at) {
+    const bool is_managed = stack.transactor().sa_path().ib().dlid != Lid{};
+    if (!is_managed) warn(stack.host().world(), "sa_rpc_call", "only lid routes are supported");
     if (!is_managed || subnet.find_port(subnet.node(at).guid()) == none)
-      session.diags_warning("ib_path_query_via", "sa call path_query failed");
+      warn(stack.host().world(), "ib_path_query_via", "sa call path_query failed");
   }
 
   /// The channel adapters to which a switch sends by `port`. Only the first LID of an adapter in the table counts.

@@ -100,15 +100,15 @@ class Ibidsverify final : public Command {
     if (!emit.json() && !table_.given()) discovery_.needs.descriptions = {};
     co_await discover(session, discovery_, fabric);
     CheckReport report(fabric);
-    report.verbose = session.options().verbosity > 0;
-    report.colour = !plain_ && terminal_of(session.world()).has_colours;
+    report.verbose = session.host().options().verbosity > 0;
+    report.colour = !plain_ && terminal_of(session.host().world()).has_colours;
     IdsCheck check(fabric.subnet);
     for (const PortIndex port : end_ports(fabric.subnet)) {
       const bool is_of_switch = fabric.subnet.port(port).number == 0;
       if (!only_up_ || is_of_switch || !fabric.subnet.port(port).is_polling_or_disabled()) report.add(check.check(port));
     }
-    report.emit(emit, table_, session.world().out);
-    note_discovered(session, "all_LIDs, all_NodeDescription, all_NodeInfo, all_PortInfo, all_topology");
+    report.emit(emit, table_, session.host().world().out);
+    note_discovered(session.host(), "all_LIDs, all_NodeDescription, all_NodeInfo, all_PortInfo, all_topology");
   }
 
  private:

@@ -154,7 +154,7 @@ class Iblinkinfo final : public Command {
 
   async::Task<> run(Session& session, Emit& emit) override {
     auto table = table_of<PortLine>(listed_port_columns(), table_);
-    table_.refuse_for_json(session.options().format, "ports", "nodes");
+    table_.refuse_for_json(session.host().options().format, "ports", "nodes");
     discovery_.needs.switch_infos = emit.json() || table_.given();
     Fabric fabric;
     std::vector<NodeIndex> switches;
@@ -168,12 +168,12 @@ class Iblinkinfo final : public Command {
       std::erase_if(switches, [&](NodeIndex at) { return fabric.subnet.node(at).kind() != NodeKind::sw; });
     }
     const LinkReport report(fabric, shown_, std::move(switches));
-    if (table_.given() || is_table(session.options().format)) {
-      emit(TableReport<PortLine>(fabric, "ports", std::move(table), report.lines(), session.world().out));
+    if (table_.given() || is_table(session.host().options().format)) {
+      emit(TableReport<PortLine>(fabric, "ports", std::move(table), report.lines(), session.host().world().out));
     } else {
       emit(report);
     }
-    note_discovered(session, "all_LIDs, all_NodeDescription, all_NodeInfo, all_PortInfo, all_topology");
+    note_discovered(session.host(), "all_LIDs, all_NodeDescription, all_NodeInfo, all_PortInfo, all_topology");
   }
 
  private:
@@ -233,7 +233,7 @@ class IblinkinfoDiags final : public Command {
     if (wanted) {
       const NodeIndex at = node_of(*wanted);
       if (at == subnet::none) {
-        print_on_stderr(session.world(), fmt::format("Failed to find port: {}\n", scan_.guid ? *scan_.guid : *scan_.route));
+        print_on_stderr(session.host().world(), fmt::format("Failed to find port: {}\n", scan_.guid ? *scan_.guid : *scan_.route));
         co_return;
       }
       only_node_ = fabric_.subnet.node(at).guid();
@@ -242,13 +242,13 @@ class IblinkinfoDiags final : public Command {
     const subnet::Grouping grouping = subnet::group(fabric_.subnet, fabric_.order);
     const DiagsLinks links = links_of(fabric_.subnet, grouping);
     if (diff_.file) {
-      stored_.compute_sweep(session);
+      stored_.compute_sweep(session.host());
       print_differences(emit.text(), links, nodes);
     } else {
       for (const NodeIndex at : nodes) links.node(emit.text().buffer(), at), emit.text().write({});
     }
-    for (const unsigned width : links.bad_widths()) session.diags_warning("mad_dump_linkwidth", fmt::format("bad width {}", width));
-    for (unsigned i = 0; i < links.cut(); ++i) print_on_stderr(session.world(), "WARN: string buffer overflow\n");
+    for (const unsigned width : links.bad_widths()) warn(session.host().world(), "mad_dump_linkwidth", fmt::format("bad width {}", width));
+    for (unsigned i = 0; i < links.cut(); ++i) print_on_stderr(session.host().world(), "WARN: string buffer overflow\n");
   }
 
  private:

@@ -18,11 +18,12 @@ namespace ib::tools {
 namespace {
 
 /// Opens the end port, or ends as infiniband-diags does.
-void open(Session& session) {
+void open(Stack& stack) {
   try {
-    std::ignore = session.lowest_transactor();
+    std::ignore = stack.lowest_transactor();
   } catch (const DiagsFailure&) {
-    throw DiagsExit(1, fmt::format("Failed to open {} port {}\n", diags_device(session.options()), diags_port_number(session.options())));
+    throw DiagsExit(
+        1, fmt::format("Failed to open {} port {}\n", diags_device(stack.host().options()), diags_port_number(stack.host().options())));
   }
 }
 
@@ -41,18 +42,19 @@ bool has_line_board(const subnet::Subnet& subnet) {
 
 }  // namespace
 
-async::Task<std::optional<path::Path>> PartialScan::resolve(Session& session) const {
+async::Task<std::optional<path::Path>> PartialScan::resolve(Stack& stack) const {
   if (!route && !guid) co_return std::nullopt;
   Target target;
   target.word = route ? *route : *guid;
   std::optional<path::Path> path;
   try {
-    const Destination node = co_await session.smp_node(target);
+    const Destination node = co_await stack.manners().smp_node(target);
     path = node.path;
   } catch (const DiagsFailure&) {
     // The failure is printed below.
   }
-  if (!path) session.diags_warning("main", fmt::format("Failed to resolve {}; attempting full scan{}", *target.word, route ? "" : "\n"));
+  if (!path)
+    warn(stack.host().world(), "main", fmt::format("Failed to resolve {}; attempting full scan{}", *target.word, route ? "" : "\n"));
   co_return path;
 }
 
@@ -61,15 +63,15 @@ async::Task<std::optional<Guid>> PartialScan::read(Session& session, Libibnetdis
     co_await read_stored(session, fabric);
     co_return guid && !all ? std::optional(Guid{c_number(*guid)}) : std::nullopt;
   }
-  open(session);
-  std::ignore = session.node_name_map();
-  std::optional<path::Path> start = co_await resolve(session);
+  open(session.stack());
+  std::ignore = session.manners().node_name_map();
+  std::optional<path::Path> start = co_await resolve(session.stack());
   std::optional<Guid> wanted;
   if (guid && !all) wanted = Guid{c_number(*guid)};
   std::optional<smp::NodeInfo> known;
   if (route && start) {
-    const mad::Result<smp::NodeInfo> info = co_await session.transactor().try_subn_get<smp::NodeInfo>(*start);
-    if (!info && !all) session.report_failure(info.error());
+    const mad::Result<smp::NodeInfo> info = co_await session.stack().transactor().try_subn_get<smp::NodeInfo>(*start);
+    if (!info && !all) session.manners().report_failure(info.error());
     if (info) known = *info;
     if (info && !all && !wanted) wanted = info->port_guid;
   }
@@ -82,7 +84,7 @@ async::Task<std::optional<Guid>> PartialScan::read(Session& session, Libibnetdis
     bounded.silent = true;
     co_await discover_as_libibnetdisc(session, bounded, fabric);
   }
-  libibnetdisc_failures(session, fabric, !start);
+  libibnetdisc_failures(session.host(), fabric, !start);
   co_return wanted;
 }
 
@@ -107,7 +109,7 @@ async::Task<> PartialScan::read_around(Session& session, path::Path start, std::
   bounds.max_hops = bound;
   bounds.start_hops = length;
   bounds.by_lid = directed == nullptr;
-  bounds.mlnx = session.options().mlnx_extended_port_info;
+  bounds.mlnx = session.host().options().mlnx_extended_port_info;
   // An end node does not forward directed routes. The sweep begins at the switch before it.
   const bool from_end_node = known && kind_of(*known) != subnet::NodeKind::sw && length > 1;
   std::optional<subnet::KnownNode> first;
@@ -126,9 +128,9 @@ async::Task<> PartialScan::read_around(Session& session, path::Path start, std::
     cuts = true;
     co_await discover_part_as_libibnetdisc(session, start, radius, fabric, first);
   }
-  if (!cuts && known && directed != nullptr && length == 0) co_await read_link_back(session, fabric, start, bound);
+  if (!cuts && known && directed != nullptr && length == 0) co_await read_link_back(session.stack(), fabric, start, bound);
   if (bounds.by_lid && is_cut_off(fabric)) bounds.start = co_await read_all_for(session, fabric);
-  fabric.compute_sweep(session);
+  fabric.compute_sweep(session.host());
   if (!cuts || fabric.subnet.start == subnet::none) co_return;
   if (from_end_node) {
     const subnet::PortIndex port = fabric.subnet.port_of(fabric.subnet.port(fabric.subnet.start).node, first->beyond);

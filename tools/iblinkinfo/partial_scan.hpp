@@ -23,7 +23,7 @@ class PartialScan {
   async::Task<std::optional<Guid>> read(Session& session, LibibnetdiscFabric& fabric) const;
 
  private:
-  async::Task<std::optional<path::Path>> resolve(Session& session) const;
+  async::Task<std::optional<path::Path>> resolve(Stack& stack) const;
   async::Task<> read_stored(Session& session, LibibnetdiscFabric& fabric) const;
   async::Task<> read_around(Session& session, path::Path start, std::optional<smp::NodeInfo> known, LibibnetdiscFabric& fabric) const;
   async::Task<subnet::PortIndex> read_all_for(Session& session, LibibnetdiscFabric& fabric) const;

@@ -54,13 +54,13 @@ void add_shown(OptionSet& set, ShownTopology& shown, std::function<void(const st
 }
 
 /// The time of the fabric, which a listing of it has. It is that of now unless a snapshot says when it was read.
-std::time_t time_of_fabric(Session& session, const std::optional<std::string>& load_cache) {
+std::time_t time_of_fabric(Stack& stack, const std::optional<std::string>& load_cache) {
   constexpr std::int64_t a_second = 1000, last = 253402300799;  // the year 9999
   std::optional<std::int64_t> ended;
   if (load_cache && snapshot::is_snapshot_file(*load_cache)) ended = snapshot::open_fabric(*load_cache)->ended();
-  if (!load_cache && session.options().from) ended = session.stored().ended();
+  if (!load_cache && stack.host().options().from) ended = stack.host().stored().ended();
   return ended ? static_cast<std::time_t>(std::clamp<std::int64_t>(*ended / a_second, 0, last))
-               : std::chrono::system_clock::to_time_t(session.loop().clock().wall_time());
+               : std::chrono::system_clock::to_time_t(stack.loop().clock().wall_time());
 }
 
 struct TopologyReport final : FabricReport {
@@ -165,19 +165,20 @@ class Ibnetdiscover final : public Command {
   async::Task<> run(Session& session, Emit& emit) override {
     Fabric stored, fabric;
     if (shown_.diff.file) load_fabric(*shown_.diff.file, stored);
-    ListSink list(emit, table_, session.options().format, table_rows(), session.world().out);
+    ListSink list(emit, table_, session.host().options().format, table_rows(), session.host().world().out);
     if (shown_.diff.file && table_.given()) throw UsageError("--diff prints no table");
     if (shown_.lists || shown_.ports) need_less(list.is_wanted());
     co_await discover(session, discovery_, fabric);
-    const auto file = session.uses_cache() ? cache_file(discovery_, session.world(), session.end_port()) : discovery_.load_cache;
-    shown_.time = time_of_fabric(session, file);
+    const auto file =
+        session.stack().uses_cache() ? cache_file(discovery_, session.host().world(), session.host().end_port()) : discovery_.load_cache;
+    shown_.time = time_of_fabric(session.stack(), file);
     if (shown_.diff.file) {
       emit(DiffReport(stored, fabric, shown_.diff.checks, shown_.full));
     } else {
       list(TopologyReport(fabric, shown_, kind_));
     }
     list.end();
-    note_discovered(session, "all_LIDs, all_NodeDescription, all_NodeInfo, all_PortInfo, all_topology");
+    note_discovered(session.host(), "all_LIDs, all_NodeDescription, all_NodeInfo, all_PortInfo, all_topology");
   }
 
  private:
@@ -213,9 +214,9 @@ class IbnetdiscoverDiags final : public Command {
   async::Task<> run(Session& session, Emit& emit) override {
     const std::unique_ptr<std::FILE, int (*)(std::FILE*)> opened(file_ ? open_file() : nullptr, std::fclose);
     LibibnetdiscFabric stored, fabric;
-    if (shown_.diff.file) load_stored(session, stored);
+    if (shown_.diff.file) load_stored(session.host(), stored);
     co_await find(session, fabric);
-    shown_.time = time_of_fabric(session, wanted_.load_cache);
+    shown_.time = time_of_fabric(session.stack(), wanted_.load_cache);
     if (opened) {
       TextOut out(opened.get());
       print(stored, fabric, emit.text(), out);
@@ -233,13 +234,13 @@ class IbnetdiscoverDiags final : public Command {
     return opened;
   }
 
-  void load_stored(const Session& session, LibibnetdiscFabric& fabric) const {
+  void load_stored(const Host& host, LibibnetdiscFabric& fabric) const {
     try {
       load_diags_fabric(*shown_.diff.file, fabric);
     } catch (const CannotLoad&) {
       throw DiagsFailure("loading cached fabric for diff failed\n");
     }
-    fabric.compute_sweep(session);
+    fabric.compute_sweep(host);
   }
 
   async::Task<> find(Session& session, LibibnetdiscFabric& fabric) const {

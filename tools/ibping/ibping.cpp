@@ -136,10 +136,10 @@ class Ibping final : public Command {
   async::Task<> run(Session& session, Emit& emit) override {
     if (server_)
       return serve(
-          session, [this](mad::Server& server) { offer(server); }, "can't serve class 50 on this port");
+          session.stack(), [this](mad::Server& server) { offer(server); }, "can't serve class 50 on this port");
     if (session.targets().has_pattern() && !count_)
       throw UsageError("TARGET is a pattern of names: -c COUNT says how many pings each node gets");
-    session.progress().stop();
+    session.stack().progress().stop();
     return ping(session, emit);
   }
 
@@ -150,36 +150,36 @@ class Ibping final : public Command {
   }
 
   async::Task<> ping(Session& session, Emit& emit) {
-    const Destination node = co_await session.gmp_node(target_);
+    const Destination node = co_await session.manners().gmp_node(target_);
     SummaryReport summary;
     summary.name = node.name;
     if (emit.json()) {
       path::visit(emit.sink(), "path", node.path);
       emit.sink().begin_array("pings");
     }
-    const async::Time start = session.loop().now();
-    async::Task<> pings = ping_on(session, emit, node, summary);
+    const async::Time start = session.stack().loop().now();
+    async::Task<> pings = ping_on(session.stack(), emit, node, summary);
     if (session.targets().has_pattern()) {  // Ctrl-C ends the program, not one node of several
       co_await std::move(pings);
     } else {
-      async::Interrupt interrupt(session.loop());
-      co_await async::until_interrupted(session.loop(), interrupt, std::move(pings));
+      async::Interrupt interrupt(session.stack().loop());
+      co_await async::until_interrupted(session.stack().loop(), interrupt, std::move(pings));
     }
-    summary.time = session.loop().now() - start;
+    summary.time = session.stack().loop().now() - start;
     if (emit.json()) emit.sink().end_array();
     emit(summary);
     if (!pauses_at_end_ && summary.received == 0 && summary.transmitted > 0)
-      session.note(
+      session.host().note(
           fmt::format("No reply at all: does a server answer there (ibtool {} -S)?", protocol_ == "ibping" ? "ibping" : "ibsysstat"));
   }
 
-  async::Task<> ping_on(Session& session, Emit& emit, const Destination& node, SummaryReport& summary) const {
+  async::Task<> ping_on(Stack& stack, Emit& emit, const Destination& node, SummaryReport& summary) const {
     while (count_ != summary.transmitted) {
       PingReport report;
       report.name = node.name;
       report.seq = ++summary.transmitted;
       report.quiet = flood_;
-      co_await ping_once(session, node, report);
+      co_await ping_once(stack, node, report);
       if (report.answered) {
         summary.answered(report.time);
         if (summary.host.empty()) summary.host = report.host;
@@ -188,11 +188,11 @@ class Ibping final : public Command {
       }
       emit(report);
       emit.flush();  // at once
-      if (!flood_ && (pauses_at_end_ || count_ != summary.transmitted)) co_await session.loop().sleep_for(pause);
+      if (!flood_ && (pauses_at_end_ || count_ != summary.transmitted)) co_await stack.loop().sleep_for(pause);
     }
   }
 
-  async::Task<> ping_once(Session& session, const Destination& node, PingReport& report) const {
+  async::Task<> ping_once(Stack& stack, const Destination& node, PingReport& report) const {
     const bool introduces_itself = protocol_ == "ibping";
     // No typed call: the OUI is the user's, and the ping of class 0x32 has no attribute.
     const mad::Request request{.path = node.path,
@@ -200,10 +200,10 @@ class Ibping final : public Command {
                                .attribute_id = introduces_itself ? std::uint16_t{0} : ofa::SysStatPing::attribute_id,
                                .payload = {},
                                .oui = oui_};
-    const async::Time start = session.loop().now();
-    const mad::Result<mad::Reply> reply = co_await session.transactor().try_call(request);
+    const async::Time start = stack.loop().now();
+    const mad::Result<mad::Reply> reply = co_await stack.transactor().try_call(request);
     report.answered = static_cast<bool>(reply);
-    report.time = session.loop().now() - start;
+    report.time = stack.loop().now() - start;
     if (reply) {
       if (introduces_itself) report.host = fixed_text(reply->payload());
       co_return;
@@ -211,7 +211,7 @@ class Ibping final : public Command {
     report.error = reply.error().message();
     const std::optional<unsigned> tries = mad::unanswered_tries(reply.error());
     report.tried = tries ? fmt::format("{} {}", *tries, *tries == 1 ? "try" : "tries") : report.error;
-    session.report_failure(reply.error());
+    stack.manners().report_failure(reply.error());
   }
 
   Target target_;

@@ -13,6 +13,7 @@
 #include "subnet/sweep/mlnx.hpp"
 #include "subnet/sweep/peer.hpp"
 #include "tools/frame/commands.hpp"
+#include "tools/frame/session.hpp"
 #include "tools/ibportstate/report.hpp"
 
 namespace ib::tools {
@@ -22,27 +23,27 @@ namespace {
 constexpr std::uint32_t extended_speeds_bit = 1U << 31;  // of PortInfo's attribute modifier: the fields of extended speeds count
 constexpr std::uint8_t fdr10_bit = 1;                    // of MlnxExtPortInfo's speeds and StateChangeEnable
 
-async::Task<> read_node(Session& session, mad::Transactor& transactor, ObservedPort& port) {
+async::Task<> read_node(Manners& manners, mad::Transactor& transactor, ObservedPort& port) {
   mad::Result<smp::NodeInfo> node = co_await transactor.try_subn_get<smp::NodeInfo>(port.node.path);
-  port.node_info = session.take(std::move(node), "smp query nodeinfo failed");
+  port.node_info = manners.take(std::move(node), "smp query nodeinfo failed");
 }
 
-async::Task<smp::PortInfo> port_info(Session& session, mad::Transactor& transactor, const ObservedPort& port, unsigned number,
+async::Task<smp::PortInfo> port_info(Manners& manners, mad::Transactor& transactor, const ObservedPort& port, unsigned number,
                                      const char* why) {
   mad::Result<smp::PortInfo> info = co_await transactor.try_subn_get<smp::PortInfo>(port.node.path, number);
-  co_return session.take(std::move(info), why);
+  co_return manners.take(std::move(info), why);
 }
 
-async::Task<> read_port(Session& session, mad::Transactor& transactor, ObservedPort& port) {
-  const smp::PortInfo info = co_await port_info(session, transactor, port, port.number, "smp query portinfo failed");
+async::Task<> read_port(Manners& manners, mad::Transactor& transactor, ObservedPort& port) {
+  const smp::PortInfo info = co_await port_info(manners, transactor, port, port.number, "smp query portinfo failed");
   port.bytes = wire::packed_vector(info);
 }
 
 /// Requests to change a port. The Set begins with the present PortInfo, which is read from the node itself.
-mad::Transactor& transactor_for_set(Session& session) {
-  session.require_fabric("A change of a port");
-  session.require_exact_targets();
-  return session.smp_transactor();
+mad::Transactor& transactor_for_set(Stack& stack) {
+  stack.require_fabric("A change of a port");
+  stack.require_exact_targets();
+  return stack.smp_transactor();
 }
 
 /// What both command lines name.
@@ -80,35 +81,35 @@ class Ibportstate final : public PortCommand {
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    operations_ = PortOperations::read(session.options(), words_);
+    operations_ = PortOperations::read(session.host().options(), words_);
     if (and_reset_) operations_.add_reset();
-    const Destination node = co_await session.smp_node(target_);
+    const Destination node = co_await session.manners().smp_node(target_);
     ObservedPort port(node, number_);
     if (operations_.is_query()) {
-      PortStateReport report(session, port);
-      co_await query(session, session.transactor(), port, report);
-      if (report.peer) co_await identify(session.transactor(), *report.peer);
+      PortStateReport report(session.host(), port);
+      co_await query(session.stack(), session.stack().transactor(), port, report);
+      if (report.peer) co_await identify(session.stack().transactor(), *report.peer);
       emit(report);
     } else {
-      PortSetReport report(session, port);
-      co_await set(session, emit, transactor_for_set(session), port, report);
+      PortSetReport report(session.host(), port);
+      co_await set(session.stack(), emit, transactor_for_set(session.stack()), port, report);
       emit(report);
     }
   }
 
  private:
-  static async::Task<> query(Session& session, mad::Transactor& transactor, ObservedPort& port, PortStateReport& report) {
-    co_await read_port(session, transactor, port);
+  static async::Task<> query(Stack& stack, mad::Transactor& transactor, ObservedPort& port, PortStateReport& report) {
+    co_await read_port(stack.manners(), transactor, port);
     co_await read_description(transactor, port);
     if (port.info().port_state == smp::PortState::down) co_return;
     try {
-      co_await read_node(session, transactor, port);
-      if (!port.is_switch() || port.number != 0) report.peer = co_await find_peer(session, transactor, port);
+      co_await read_node(stack.manners(), transactor, port);
+      if (!port.is_switch() || port.number != 0) report.peer = co_await find_peer(stack, transactor, port);
     } catch (Error& error) {
       report.lacks_peer = true;
       report.why_no_peer = error.what();
       error.note(fmt::format("What is behind {} was not read", port.name()));
-      session.report(error);
+      stack.host().report(error);
     }
   }
 
@@ -125,53 +126,53 @@ class Ibportstate final : public PortCommand {
   }
 
   /// The port at the other end of the link, by a route or by the SA.
-  static async::Task<ObservedPort> find_peer(Session& session, mad::Transactor& transactor, const ObservedPort& port) {
+  static async::Task<ObservedPort> find_peer(Stack& stack, mad::Transactor& transactor, const ObservedPort& port) {
     const smp::PortInfo info = port.info();
     const unsigned number =
         port.number != 0 ? port.number : info.local_port_num;  // on other nodes, port 0 is the port that got the request
     mad::Result<subnet::Peer> found =
-        co_await subnet::find_peer(transactor, port.node.path, *port.node_info, number, info, session.options().use_sa);
+        co_await subnet::find_peer(transactor, port.node.path, *port.node_info, number, info, stack.host().options().use_sa);
     const subnet::Peer peer = std::move(found).take();
-    ObservedPort result({peer.path, session.name_of(peer.path)}, peer.port);
+    ObservedPort result({peer.path, stack.manners().name_of(peer.path)}, peer.port);
     result.bytes = wire::packed_vector(peer.info);
     if (port.node.path.directed() == nullptr && peer.path.directed() != nullptr)
-      co_await request_by_lid(session, transactor, port.node.path.ib(), result);
+      co_await request_by_lid(stack, transactor, port.node.path.ib(), result);
     co_return result;
   }
 
   /// Reads a peer by its LID, if it was found by a directed route from a LID. `like` is a path of SMPs by LID. Not every fabric answers
   /// such routes, and LocalPortNum is the port through which the request came in. Thus the output does not depend on how the peer was
   /// found.
-  static async::Task<> request_by_lid(Session& session, mad::Transactor& transactor, path::IbPath like, ObservedPort& peer) {
+  static async::Task<> request_by_lid(Stack& stack, mad::Transactor& transactor, path::IbPath like, ObservedPort& peer) {
     like.dlid = peer.info().lid;
     if (!like.dlid.is_unicast()) {  // a port of a switch, whose port 0 has the LID
       const mad::Result<smp::PortInfo> port0 = co_await transactor.try_subn_get<smp::PortInfo>(peer.node.path, 0);
       if (!port0 || !port0->lid.is_unicast()) co_return;
       like.dlid = port0->lid;
     }
-    like.slid = session.end_port().lid;
+    like.slid = stack.host().end_port().lid;
     const path::Path path = like;
     const mad::Result<smp::PortInfo> info = co_await transactor.try_subn_get<smp::PortInfo>(path, peer.number);
     if (!info) co_return;
-    peer.node = {path, session.name_of(path)};
+    peer.node = {path, stack.manners().name_of(path)};
     peer.bytes = wire::packed_vector(*info);
   }
 
   /// Sets with care: what the port or its kind of node rules out is refused before anything is sent.
-  async::Task<> set(Session& session, Emit& emit, mad::Transactor& transactor, ObservedPort& port, PortSetReport& report) {
+  async::Task<> set(Stack& stack, Emit& emit, mad::Transactor& transactor, ObservedPort& port, PortSetReport& report) {
     // The output names the node of the Set, and GUIDs are compared before anything is read for the Set.
     mad::Result<smp::NodeInfo> meant = co_await subnet::check_set_target(transactor, port.node.path);
     port.node_info = std::move(meant).take();
     subnet::mean_node(port.node.path, *port.node_info);  // what is read now is what is set
     co_await read_description(transactor, port);
-    co_await read_port(session, transactor, port);
+    co_await read_port(stack.manners(), transactor, port);
     const smp::PortInfo info = port.info();
     report.dry_run = dry_run_;
     report.needless = operations_.is_needless(port.info());
     if (report.needless) co_return;
     if (operations_.disables() && !force_) {
       try {
-        co_await subnet::check_carries_our_smps(transactor, port.node.path, *port.node_info, number_, info, session.options().use_sa);
+        co_await subnet::check_carries_our_smps(transactor, port.node.path, *port.node_info, number_, info, stack.host().options().use_sa);
       } catch (const UsageError& error) {
         throw UsageError(error.message() + " (--force does it anyway)");
       }
@@ -185,12 +186,12 @@ class Ibportstate final : public PortCommand {
     const smp::PortInfo answer = co_await send(transactor, port, wanted);
     report.after = port;
     report.after->bytes = wire::packed_vector(answer);
-    session.note(report.what_changed());
+    stack.host().note(report.what_changed());
     if (operations_.waits_for_reset())
-      session.note("The link uses this after it trains the next time: --and-reset, or the operation reset, makes it train");
+      stack.host().note("The link uses this after it trains the next time: --and-reset, or the operation reset, makes it train");
     for (const Change& change : operations_.ignored(answer)) {
-      session.log().error(fmt::format("The port did not take over {} {}: it answers {}", change.field->iba_name,
-                                      worded(*change.field, change.to), worded(*change.field, change.from)));
+      stack.host().log().error(fmt::format("The port did not take over {} {}: it answers {}", change.field->iba_name,
+                                           worded(*change.field, change.to), worded(*change.field, change.from)));
       emit.raise(Exit::findings);
     }
   }
@@ -254,21 +255,21 @@ class IbportstateDiags final : public PortCommand {
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    const Destination node = co_await session.smp_node(target_);
-    operations_ = PortOperations::read_as_diags(session.options(), words_);
+    const Destination node = co_await session.manners().smp_node(target_);
+    operations_ = PortOperations::read_as_diags(session.host().options(), words_);
     ObservedPort port(node, number_);
-    mad::Transactor& transactor = operations_.is_query() ? session.transactor() : transactor_for_set(session);
-    co_await read_node(session, transactor, port);
+    mad::Transactor& transactor = operations_.is_query() ? session.stack().transactor() : transactor_for_set(session.stack());
+    co_await read_node(session.manners(), transactor, port);
     if (operations_.is_query()) {
-      PortStateReport report(session, port);
-      co_await emit_after(query(session, transactor, port, report), emit, report);
-      if (report.peer) warn_of_slow_link(session, port, *report.peer);
+      PortStateReport report(session.host(), port);
+      co_await emit_after(query(session.stack(), transactor, port, report), emit, report);
+      if (report.peer) warn_of_slow_link(session.host(), port, *report.peer);
       co_return;
     }
     subnet::mean_node(port.node.path, *port.node_info);  // what is read now is what is set
     if (operations_.sets_m_key() && port.is_switch() && number_ != 0) throw DiagsFailure("Can't set M_Key fields on switch port != 0");
-    PortSetReport report(session, port);
-    co_await emit_after(set(session, transactor, port, report), emit, report);
+    PortSetReport report(session.host(), port);
+    co_await emit_after(set(session.stack(), transactor, port, report), emit, report);
   }
 
  private:
@@ -284,32 +285,46 @@ class IbportstateDiags final : public PortCommand {
   }
 
   /// PortInfo, and what is shown of speeds beside it.
-  static async::Task<> read_all(Session& session, mad::Transactor& transactor, ObservedPort& port) {
+  static async::Task<> read_all(Stack& stack, mad::Transactor& transactor, ObservedPort& port) {
     std::optional<smp::PortInfo> port0;  // of a switch; its CapabilityMask applies to all ports
-    if (port.is_switch()) port0 = co_await port_info(session, transactor, port, 0, "smp query port 0 portinfo failed");
-    co_await read_port(session, transactor, port);
+    if (port.is_switch()) port0 = co_await port_info(stack.manners(), transactor, port, 0, "smp query port 0 portinfo failed");
+    co_await read_port(stack.manners(), transactor, port);
     const std::uint32_t capabilities = (port0 ? *port0 : port.info()).capability_mask;
     port.extended_speeds = (capabilities & smp::capability_mask::is_extended_speeds_supported) != 0;
-    if (!session.options().mlnx_extended_port_info || !subnet::has_mlnx_ext_port_info(*port.node_info)) co_return;
+    if (!stack.host().options().mlnx_extended_port_info || !subnet::has_mlnx_ext_port_info(*port.node_info)) co_return;
     mad::Result<smp::MlnxExtPortInfo> mlnx = co_await transactor.try_subn_get<smp::MlnxExtPortInfo>(port.node.path, port.number);
-    port.mlnx_bytes = wire::packed_vector(session.take(std::move(mlnx), "smp query ext portinfo failed"));
+    port.mlnx_bytes = wire::packed_vector(stack.manners().take(std::move(mlnx), "smp query ext portinfo failed"));
   }
 
-  static async::Task<> query(Session& session, mad::Transactor& transactor, ObservedPort& port, PortStateReport& report) {
-    co_await read_all(session, transactor, port);
+  /// The node at the other end of the link of port `port` of a switch.
+  static Destination beyond(Host& host, const Destination& node, std::uint8_t port) {
+    path::IbDrPath path;
+    if (const path::IbDrPath* directed = node.path.directed()) {
+      path = *directed;
+    } else {
+      static_cast<path::IbPath&>(path) = node.path.ib();
+      path.dr_slid = host.end_port().lid;
+    }
+    const auto longer = path.advance(port);
+    if (!longer) throw DiagsFailure("Too many hops");
+    return {*longer, diags_name(*longer)};
+  }
+
+  static async::Task<> query(Stack& stack, mad::Transactor& transactor, ObservedPort& port, PortStateReport& report) {
+    co_await read_all(stack, transactor, port);
     if (!port.is_switch() || port.number == 0 || port.info().port_state != smp::PortState::active) co_return;
     // The peer is looked for at the end of the route alone.
-    report.peer.emplace(session.beyond(port.node, static_cast<std::uint8_t>(port.number)), 0);
+    report.peer.emplace(beyond(stack.host(), port.node, static_cast<std::uint8_t>(port.number)), 0);
     report.lacks_peer = true;
-    co_await read_node(session, transactor, *report.peer);
+    co_await read_node(stack.manners(), transactor, *report.peer);
     report.peer->number = report.peer->node_info->local_port_num;
-    co_await read_all(session, transactor, *report.peer);
+    co_await read_all(stack, transactor, *report.peer);
     report.lacks_peer = false;
   }
 
   /// Sends a PortInfo in any case, without further requests before it.
-  async::Task<> set(Session& session, mad::Transactor& transactor, ObservedPort& port, PortSetReport& report) const {
-    co_await read_all(session, transactor, port);
+  async::Task<> set(Stack& stack, mad::Transactor& transactor, ObservedPort& port, PortSetReport& report) const {
+    co_await read_all(stack, transactor, port);
     report.needless = operations_.is_needless(port.info());
     if (report.needless) co_return;
     report.disables = operations_.disables();
@@ -319,12 +334,12 @@ class IbportstateDiags final : public PortCommand {
       mlnx.link_speed_enabled = *operations_.fdr10();
       mad::Result<smp::MlnxExtPortInfo> answer = co_await transactor.try_subn_set(port.node.path, number_, mlnx);
       report.mlnx_after = port;
-      report.mlnx_after->mlnx_bytes = wire::packed_vector(session.take(std::move(answer), "smp set MLNX ext portinfo failed"));
+      report.mlnx_after->mlnx_bytes = wire::packed_vector(stack.manners().take(std::move(answer), "smp set MLNX ext portinfo failed"));
     }
     const std::uint32_t modifier = number_ | (port.extended_speeds ? extended_speeds_bit : 0U);
     const smp::PortInfo wanted = operations_.applied_as_diags(port.info());
     mad::Result<smp::PortInfo> answer = co_await transactor.try_subn_set(port.node.path, modifier, wanted);
-    const smp::PortInfo after = session.take(std::move(answer), "smp set portinfo failed");
+    const smp::PortInfo after = stack.manners().take(std::move(answer), "smp set portinfo failed");
     report.after = port;
     report.after->bytes = wire::packed_vector(after);
   }

@@ -36,12 +36,12 @@ bool hides(const Change& change, Keys keys) { return change.field->secret && key
 
 /// The first of `order` that both ports may use, where the link does not run at it.
 template <std::size_t n>
-void warn_below(const Session& session, const char* function, const char* what, unsigned both, unsigned active,
+void warn_below(const Host& host, const char* function, const char* what, unsigned both, unsigned active,
                 const std::pair<unsigned, const char*> (&order)[n]) {
   for (const auto& [bit, name] : order) {
     if ((both & bit) == 0) continue;
     if (active != bit)
-      session.diags_warning(function, fmt::format("Peer ports operating at active {} {} rather than {} ({})", what, active, bit, name));
+      warn(host.world(), function, fmt::format("Peer ports operating at active {} {} rather than {} ({})", what, active, bit, name));
     return;
   }
 }
@@ -225,21 +225,21 @@ void PortSetReport::diags_text(TextOut& out) const {
   }
 }
 
-void warn_of_slow_link(const Session& session, const ObservedPort& port, const ObservedPort& peer) {
+void warn_of_slow_link(const Host& host, const ObservedPort& port, const ObservedPort& peer) {
   const smp::PortInfo a = port.info(), b = peer.info();
-  warn_below(session, "validate_width", "width",
+  warn_below(host, "validate_width", "width",
              usable(a.link_width_enabled, a.link_width_supported, 255) & usable(b.link_width_enabled, b.link_width_supported, 255),
              a.link_width_active, widths);
-  warn_below(session, "validate_speed", "speed",
+  warn_below(host, "validate_speed", "speed",
              usable(a.link_speed_enabled, a.link_speed_supported, 15) & usable(b.link_speed_enabled, b.link_speed_supported, 15),
              a.link_speed_active, speeds);
   if (port.extended_speeds && peer.extended_speeds) {
     warn_below(
-        session, "validate_extended_speed", "extended speed",
+        host, "validate_extended_speed", "extended speed",
         usable(a.link_speed_ext_enabled, a.link_speed_ext_supported, 31) & usable(b.link_speed_ext_enabled, b.link_speed_ext_supported, 31),
         a.link_speed_ext_active, ext_speeds);
   } else if ((port.mlnx().link_speed_enabled & peer.mlnx().link_speed_enabled & 1U) != 0 && (port.mlnx().link_speed_active & 1U) == 0) {
-    session.diags_warning("main", fmt::format("Peer ports operating at active speed {} rather than FDR10", a.link_speed_active));
+    warn(host.world(), "main", fmt::format("Peer ports operating at active speed {} rather than FDR10", a.link_speed_active));
   }
 }
 

@@ -8,7 +8,8 @@
 
 #include "iba-gen/smp.hpp"
 #include "tools/frame/emit.hpp"
-#include "tools/frame/session.hpp"
+#include "tools/frame/host.hpp"
+#include "tools/frame/manners.hpp"
 #include "tools/ibportstate/changes.hpp"
 
 namespace ib::tools::ibportstate {
@@ -36,7 +37,7 @@ struct ObservedPort {
 
 /// The base of the two reports: the port, and its texts in each dialect.
 struct PortReport : Report {
-  PortReport(const Session& session, const ObservedPort& of) : options(session.options()), port(of) {}
+  PortReport(const Host& host, const ObservedPort& of) : options(host.options()), port(of) {}
 
   /// Prints the PortInfo and the MlnxExtPortInfo of a port as infiniband-diags does.
   void show_port(TextOut& out, const ObservedPort& at) const;
@@ -76,6 +77,6 @@ struct PortSetReport final : PortReport {
 };
 
 /// Prints the warnings of infiniband-diags about a link that is narrower or slower than both of its ports support.
-void warn_of_slow_link(const Session& session, const ObservedPort& port, const ObservedPort& peer);
+void warn_of_slow_link(const Host& host, const ObservedPort& port, const ObservedPort& peer);
 
 }  // namespace ib::tools::ibportstate

@@ -16,9 +16,9 @@ using subnet::NodeIndex;
 namespace {
 
 /// How the SA is queried for the path to an end port: by its GID where that is `known`, else by its LID.
-path::Path address_of(Session& session, const subnet::Subnet& subnet, subnet::PortIndex end, const std::optional<Gid>& known) {
+path::Path address_of(Host& host, const subnet::Subnet& subnet, subnet::PortIndex end, const std::optional<Gid>& known) {
   path::IbPath to;
-  to.end_port = &session.end_port();
+  to.end_port = &host.end_port();
   if (known && known->guid() == subnet.port_guid(end)) {
     to.dgid = known;
   } else {
@@ -44,7 +44,7 @@ async::Task<std::vector<NodeIndex>> CheckedNodes::find(Session& session, Fabric&
   std::vector<NodeIndex> nodes;
   if (target.given()) {
     const NodeIndex node = co_await discover_around(session, discovery, target, fabric, shows_links);
-    if (wanted.clears()) co_await check_meant_node(session, target, fabric.subnet, node);
+    if (wanted.clears()) co_await check_meant_node(session.stack(), target, fabric.subnet, node);
     nodes.push_back(node);
   } else {
     co_await discover(session, discovery, fabric);
@@ -76,37 +76,36 @@ subnet::DiscoverNeeds CheckedNodes::needs() const {
   return needs;
 }
 
-async::Task<> CheckedNodes::find_paths(Session& session, subnet::PortPaths& paths, const Fabric& fabric,
-                                       const std::vector<NodeIndex>& nodes) {
-  if (session.options().skip_sl) co_return;
+async::Task<> CheckedNodes::find_paths(Stack& stack, subnet::PortPaths& paths, const Fabric& fabric, const std::vector<NodeIndex>& nodes) {
+  if (stack.host().options().skip_sl) co_return;
   if (!target.given()) {
-    co_await session.read_service_levels(paths);
+    co_await stack.read_service_levels(paths);
   } else if (!nodes.empty()) {
     PathQuery query;
     if (target.path) query.known = target.path->ib().dgid;
-    co_await session.prepare_sa();
-    co_await find_paths_to(session, paths, fabric, nodes.front(), query);
-    session.report_sl_0(paths.why_sl_0());
+    co_await stack.prepare_sa();
+    co_await find_paths_to(stack, paths, fabric, nodes.front(), query);
+    stack.report_sl_0(paths.why_sl_0());
   }
 }
 
-async::Task<> find_paths_to(Session& session, subnet::PortPaths& paths, const Fabric& fabric, NodeIndex node, PathQuery query) {
-  const path::IbPath& sa = session.transactor().sa_path().ib();
+async::Task<> find_paths_to(Stack& stack, subnet::PortPaths& paths, const Fabric& fabric, NodeIndex node, PathQuery query) {
+  const path::IbPath& sa = stack.transactor().sa_path().ib();
   if (sa.dlid == Lid{} && !sa.has_grh) co_return paths.do_without(std::string(subnet::no_sa_is_known));
   std::vector<subnet::PortIndex> ends;
   for (const subnet::PortIndex port : counters::countable_ports(fabric.subnet, node)) ends.push_back(fabric.subnet.end_port_of(port));
   ends.erase(std::ranges::unique(ends).begin(), ends.end());
   for (const subnet::PortIndex end : ends) {
-    if (!query.of_this_port && fabric.subnet.lid(end) == session.end_port().lid) continue;
-    const path::Path to = address_of(session, fabric.subnet, end, query.known);
+    if (!query.of_this_port && fabric.subnet.lid(end) == stack.host().end_port().lid) continue;
+    const path::Path to = address_of(stack.host(), fabric.subnet, end, query.known);
     try {
-      const path::Path path = co_await session.gmp_path(&to);
+      const path::Path path = co_await stack.gmp_path(&to);
       paths.use(end, path);
     } catch (const SysError&) {
       throw;
     } catch (const Error& error) {
       const auto* answer = dynamic_cast<const mad::MadError*>(&error);
-      const std::optional<path::Path> plain = subnet::gmp_path(fabric.subnet, end, session.here());
+      const std::optional<path::Path> plain = subnet::gmp_path(fabric.subnet, end, stack.here());
       if (query.plain_if_none && plain && answer != nullptr && sa::is_no_records(*answer)) {
         paths.use(end, *plain);
         continue;

@@ -31,7 +31,7 @@ struct CheckedNodes {
   /// The nodes of a whole fabric in print order.
   std::vector<subnet::NodeIndex> all_nodes(const Fabric& fabric) const;
   /// Requests the service levels of the paths to `nodes`.
-  async::Task<> find_paths(Session& session, subnet::PortPaths& paths, const Fabric& fabric, const std::vector<subnet::NodeIndex>& nodes);
+  async::Task<> find_paths(Stack& stack, subnet::PortPaths& paths, const Fabric& fabric, const std::vector<subnet::NodeIndex>& nodes);
 
  private:
   subnet::DiscoverNeeds needs() const;
@@ -47,7 +47,7 @@ struct PathQuery {
 };
 
 /// Queries the paths to the PMAs of one node, one end port after another.
-async::Task<> find_paths_to(Session& session, subnet::PortPaths& paths, const Fabric& fabric, subnet::NodeIndex node, PathQuery query);
+async::Task<> find_paths_to(Stack& stack, subnet::PortPaths& paths, const Fabric& fabric, subnet::NodeIndex node, PathQuery query);
 
 /// For infiniband-diags: the nodes to be checked, all of the fabric or the one of -G, -S or -D, and the ways to their PMAs.
 struct DiagsNodes {
@@ -58,20 +58,20 @@ struct DiagsNodes {
   LibibnetdiscWanted discovery;            ///< which file is read
 
   /// Opens the end port.
-  void prepare(Session& session);
+  void prepare(Stack& stack);
   /// Discovers what is needed of the fabric, and returns the nodes in print order.
   async::Task<std::vector<subnet::NodeIndex>> find(Session& session, LibibnetdiscFabric& fabric);
   /// Queries the service levels. Returns false if the program ends without them: infiniband-diags queries none for the node of -G, and none
   /// if there is no node of -D.
-  async::Task<bool> find_paths(Session& session, subnet::PortPaths& paths, const Fabric& fabric,
+  async::Task<bool> find_paths(Stack& stack, subnet::PortPaths& paths, const Fabric& fabric,
                                const std::vector<subnet::NodeIndex>& nodes) const;
 
  private:
   async::Task<> discover_all(Session& session, LibibnetdiscFabric& fabric) const;
   async::Task<subnet::NodeIndex> discover_target(Session& session, LibibnetdiscFabric& fabric) const;
   async::Task<subnet::NodeIndex> discover_at_route(Session& session, LibibnetdiscFabric& fabric) const;
-  bool begins_before(Session& session, const smp::NodeInfo& info, unsigned hops) const;
-  subnet::NodeIndex named_node(const Session& session, const Fabric& fabric, subnet::NodeIndex at_route) const;
+  bool begins_before(Host& host, const smp::NodeInfo& info, unsigned hops) const;
+  subnet::NodeIndex named_node(const Host& host, const Fabric& fabric, subnet::NodeIndex at_route) const;
 
   Target target_;                           ///< the node of -G or -D
   subnet::NodeIndex named_ = subnet::none;  ///< the same, whether it is checked or not

@@ -17,20 +17,20 @@ using subnet::NodeIndex;
 namespace {
 
 /// Opens the end port, or ends as infiniband-diags does.
-void open(Session& session) {
+void open(Stack& stack) {
   try {
-    std::ignore = session.lowest_transactor();
+    std::ignore = stack.lowest_transactor();
   } catch (const DiagsFailure&) {
-    throw DiagsFailure(fmt::format("Failed to open port; {}\n", session.diags_port()));
+    throw DiagsFailure(fmt::format("Failed to open port; {}\n", diags_port(stack.host().options())));
   }
 }
 
 }  // namespace
 
-void DiagsNodes::prepare(Session& session) {
+void DiagsNodes::prepare(Stack& stack) {
   if (route && discovery.load_cache) throw DiagsExit(diags_failed, "Cannot specify cache and direct route path\n");
   target_.word = route ? route : guid;
-  open(session);
+  open(stack);
 }
 
 async::Task<std::vector<NodeIndex>> DiagsNodes::find(Session& session, LibibnetdiscFabric& fabric) {
@@ -42,16 +42,16 @@ async::Task<std::vector<NodeIndex>> DiagsNodes::find(Session& session, Libibnetd
       node = co_await discover_target(session, fabric);
       found = true;
     } catch (const DiagsFailure&) {
-      session.diags_warning("main", fmt::format("Failed to resolve {}; attempting full scan", target_.text()));
+      warn(session.host().world(), "main", fmt::format("Failed to resolve {}; attempting full scan", target_.text()));
     } catch (const mad::MadError& error) {
-      session.report_failure(error);
+      session.manners().report_failure(error);
       found = true;
     }
   }
   if (!found) co_await discover_all(session, fabric);
   if (route && node == subnet::none) throw DiagsExit(0, "Failed to query local Node Info\n");
   if (target_.given()) {
-    named_ = named_node(session, fabric, node);
+    named_ = named_node(session.host(), fabric, node);
     if (named_ != subnet::none) nodes.push_back(named_);
   } else {
     nodes = fabric.order;
@@ -66,21 +66,21 @@ async::Task<NodeIndex> DiagsNodes::discover_target(Session& session, Libibnetdis
     const NodeIndex at_route = co_await discover_at_route(session, fabric);
     co_return at_route;
   }
-  const DiscoveryOptions options = libibnetdisc_discovery(session);
+  const DiscoveryOptions options = libibnetdisc_discovery(session.host());
   const NodeIndex found = co_await discover_around(session, options, target_, fabric);
-  libibnetdisc_failures(session, fabric, false);
+  libibnetdisc_failures(session.host(), fabric, false);
   co_return found;
 }
 
 /// The node of -D, with those ports of it that libibnetdisc finds. A directed route to a host ends there: for the other end of its link,
 /// and for its other ports, the discovery begins at the node before it.
 async::Task<NodeIndex> DiagsNodes::discover_at_route(Session& session, LibibnetdiscFabric& fabric) const {
-  const Destination destination = co_await session.smp_node(target_);
-  const mad::Result<smp::NodeInfo> info = co_await session.lowest_transactor().try_subn_get<smp::NodeInfo>(destination.path);
+  const Destination destination = co_await session.manners().smp_node(target_);
+  const mad::Result<smp::NodeInfo> info = co_await session.stack().lowest_transactor().try_subn_get<smp::NodeInfo>(destination.path);
   if (!info) info.error().raise();
   path::IbDrPath start = *destination.path.directed();
   subnet::KnownNode known{*info};
-  if (begins_before(session, *info, start.hops)) known.beyond = start.retreat();
+  if (begins_before(session.host(), *info, start.hops)) known.beyond = start.retreat();
   co_await discover_part_as_libibnetdisc(session, start, 1, fabric, known);
   NodeIndex node = fabric.subnet.find_node(info->node_guid);
   if (node == subnet::none && known.beyond != 0) {
@@ -88,18 +88,18 @@ async::Task<NodeIndex> DiagsNodes::discover_at_route(Session& session, Libibnetd
     co_await discover_part_as_libibnetdisc(session, destination.path, 1, fabric, subnet::KnownNode{*info});
     node = fabric.subnet.find_node(info->node_guid);
   }
-  if (start.hops == 0 && known.beyond == 0) co_await read_link_back(session, fabric, start, 1);
-  libibnetdisc_failures(session, fabric, false);
+  if (start.hops == 0 && known.beyond == 0) co_await read_link_back(session.stack(), fabric, start, 1);
+  libibnetdisc_failures(session.host(), fabric, false);
   co_return node;
 }
 
 /// Whether the discovery begins at the node before the one with that NodeInfo, which a route of that length leads to.
-bool DiagsNodes::begins_before(Session& session, const smp::NodeInfo& info, unsigned hops) const {
+bool DiagsNodes::begins_before(Host& host, const smp::NodeInfo& info, unsigned hops) const {
   if (info.node_type == smp::NodeType::switch_ || hops == 0) return false;
   if (wanted.report_port) return true;
   if (info.num_ports < 2 || hops < 2) return false;
   // From another port of this host libibnetdisc does not find the port that the route leaves by.
-  return hops > 2 || info.node_guid != session.end_port().device->node_guid || info.local_port_num == session.end_port().number;
+  return hops > 2 || info.node_guid != host.end_port().device->node_guid || info.local_port_num == host.end_port().number;
 }
 
 async::Task<> DiagsNodes::discover_all(Session& session, LibibnetdiscFabric& fabric) const {
@@ -113,37 +113,37 @@ async::Task<> DiagsNodes::discover_all(Session& session, LibibnetdiscFabric& fab
 }
 
 /// The node of -G or -D: one that a GUID names is looked for in what was discovered.
-NodeIndex DiagsNodes::named_node(const Session& session, const Fabric& fabric, NodeIndex at_route) const {
+NodeIndex DiagsNodes::named_node(const Host& host, const Fabric& fabric, NodeIndex at_route) const {
   NodeIndex node = at_route;
   if (!route) {
     const subnet::PortIndex port = fabric.subnet.find_port(Guid{c_number(*guid)});
     node = port == subnet::none ? port : fabric.subnet.port(port).node;
   }
-  if (node == subnet::none) print_on_stderr(session.world(), fmt::format("Failed to find node: {}\n", target_.text()));
+  if (node == subnet::none) print_on_stderr(host.world(), fmt::format("Failed to find node: {}\n", target_.text()));
   return node;
 }
 
-async::Task<bool> DiagsNodes::find_paths(Session& session, subnet::PortPaths& paths, const Fabric& fabric,
+async::Task<bool> DiagsNodes::find_paths(Stack& stack, subnet::PortPaths& paths, const Fabric& fabric,
                                          const std::vector<NodeIndex>& nodes) const {
-  if (session.options().skip_sl) co_return true;
+  if (stack.host().options().skip_sl) co_return true;
   if (!target_.given()) {
-    co_await session.read_service_levels(paths);
+    co_await stack.read_service_levels(paths);
   } else if (const NodeIndex node = route ? named_ : nodes.empty() ? subnet::none : nodes.front(); node != subnet::none) {
     PathQuery query;
     query.of_this_port = query.until_failure = route.has_value();
     query.plain_if_none = true;  // it queries by a table, which may be empty
     if (guid) {
-      const GidPrefix prefix = session.end_port().default_gid().prefix();
+      const GidPrefix prefix = stack.host().end_port().default_gid().prefix();
       query.known = Gid::from(prefix.value != 0 ? prefix : link_local_prefix, Guid{c_number(*guid)});
     }
-    co_await session.prepare_sa();
-    co_await find_paths_to(session, paths, fabric, node, query);
+    co_await stack.prepare_sa();
+    co_await find_paths_to(stack, paths, fabric, node, query);
   }
   if (paths.why_sl_0().empty() || paths.has_service_levels() || guid || (route && named_ == subnet::none)) co_return true;
-  if (session.transactor().sa_path().ib().dlid == Lid{}) {
-    session.diags_warning("sa_get_handle", fmt::format("No SM/SA found on port {}", session.diags_port()));
+  if (stack.transactor().sa_path().ib().dlid == Lid{}) {
+    warn(stack.host().world(), "sa_get_handle", fmt::format("No SM/SA found on port {}", diags_port(stack.host().options())));
   } else {
-    print_on_stderr(session.world(), fmt::format("Query SA failed: {}; sa call path_query failed\n", paths.why_sl_0()));
+    print_on_stderr(stack.host().world(), fmt::format("Query SA failed: {}; sa call path_query failed\n", paths.why_sl_0()));
   }
   co_return false;
 }

@@ -33,18 +33,18 @@ bool is_details(std::uint16_t attribute) {
 
 void DiagsErrorReport::report_problem(std::string_view function, std::string_view what, const counters::PmaNode& node,
                                       subnet::PortIndex port, unsigned select) const {
-  session_.diags_warning(
-      function, fmt::format("{} query failed on {}, Lid {} port {}", what, diags_node_name(fabric.subnet.node(node.node), fabric.names),
-                            fabric.subnet.lid(port).value, select));
+  warn(host_.world(), function,
+       fmt::format("{} query failed on {}, Lid {} port {}", what, diags_node_name(fabric.subnet.node(node.node), fabric.names),
+                   fabric.subnet.lid(port).value, select));
 }
 
 void DiagsErrorReport::report_clear(const counters::PmaProblem& problem, const counters::PmaNode& node, subnet::PortIndex port,
                                     unsigned select) const {
   const std::string who = diags_node_name(fabric.subnet.node(node.node), fabric.names);
   const bool extended = problem.attribute == pm::PortCountersExt::attribute_id;
-  print_on_stderr(session_.world(), extended ? fmt::format("Failed to reset extended data counters {}, Lid {} port {}\n", who,
-                                                           fabric.subnet.lid(port).value, select)
-                                             : fmt::format("Failed to reset errors {} port {}\n", who, select));
+  print_on_stderr(host_.world(), extended ? fmt::format("Failed to reset extended data counters {}, Lid {} port {}\n", who,
+                                                        fabric.subnet.lid(port).value, select)
+                                          : fmt::format("Failed to reset errors {} port {}\n", who, select));
 }
 
 void DiagsErrorReport::report_reading(const counters::PmaNode& node, const counters::PmaReading& reading) const {

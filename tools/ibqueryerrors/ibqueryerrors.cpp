@@ -79,10 +79,10 @@ counters::ReadingPlan plan_of(const Wanted& wanted, const ErrorRules& applied) {
   return plan;
 }
 
-async::Task<counters::PmaReadings> read_ports(Session& session, const Fabric& fabric, const subnet::PortPaths& paths,
+async::Task<counters::PmaReadings> read_ports(Stack& stack, const Fabric& fabric, const subnet::PortPaths& paths,
                                               std::vector<NodeIndex> nodes, counters::ReadingPlan plan) {
-  subnet::SurveyOptions options = gmp_survey(session, paths);
-  co_return co_await counters::read_pmas(session.transactor(), fabric.subnet, std::move(nodes), std::move(plan), std::move(options));
+  subnet::SurveyOptions options = gmp_survey(stack, paths);
+  co_return co_await counters::read_pmas(stack.transactor(), fabric.subnet, std::move(nodes), std::move(plan), std::move(options));
 }
 
 /// The numbers on the front of boxes, which stand in the lines of links.
@@ -125,24 +125,24 @@ class Ibqueryerrors final : public Command {
 
   async::Task<> run(Session& session, Emit& emit) override {
     check_interval(interval_);
-    require_one_target(session, interval_);
+    require_one_target(session.targets(), interval_);
     if (table_.given() && interval_.repeats()) throw UsageError("--interval prints what has grown, and no table of columns");
-    table_.refuse_for_json(session.options().format, "ports", "nodes");
+    table_.refuse_for_json(session.host().options().format, "ports", "nodes");
     auto table = table_of<ErrorLine>(error_columns(wanted_), table_);
-    if (wanted_.clears()) prepare_clear(session);
+    if (wanted_.clears()) prepare_clear(session.stack());
     RoundFabric read;
     Fabric& fabric = read.fabric;
     checked_.shows_links = wanted_.report_port || emit.json() || table_.given();
     read.nodes = co_await checked_.find(session, fabric);
-    if (confirms_) require_agreement(session.world(), fmt::format("Reset counters of {} nodes?", read.nodes.size()));
+    if (confirms_) require_agreement(session.host().world(), fmt::format("Reset counters of {} nodes?", read.nodes.size()));
     const std::optional<std::string>& file = wanted_.threshold_file;
-    rules_.take(file ? counters::ErrorThresholds::given(*file) : counters::ErrorThresholds::of_site(session.log()));
-    subnet::PortPaths& paths = read.paths.emplace(fabric.subnet, session.here());
-    co_await checked_.find_paths(session, paths, fabric, read.nodes);
+    rules_.take(file ? counters::ErrorThresholds::given(*file) : counters::ErrorThresholds::of_site(session.host().log()));
+    subnet::PortPaths& paths = read.paths.emplace(fabric.subnet, session.stack().here());
+    co_await checked_.find_paths(session.stack(), paths, fabric, read.nodes);
     if (interval_.repeats()) {
       co_await watch(session, emit, read);
     } else {
-      co_await check(session, emit, fabric, paths, std::move(read.nodes), std::move(table));
+      co_await check(session.stack(), emit, fabric, paths, std::move(read.nodes), std::move(table));
     }
   }
 
@@ -176,11 +176,11 @@ class Ibqueryerrors final : public Command {
   }
 
   /// A reset prints nothing else.
-  static void note_reset(const Session& session, const subnet::Subnet& subnet, const counters::PmaNode& node) {
+  static void note_reset(const Host& host, const subnet::Subnet& subnet, const counters::PmaNode& node) {
     const std::string ports = reset_ports(subnet, node);
     if (ports.empty()) return;
     const subnet::Node& of = subnet.node(node.node);
-    session.note(fmt::format("Reset the counters of {} {} {}", in_quotes(of.description()), to_text(of.guid()), ports));
+    host.note(fmt::format("Reset the counters of {} {} {}", in_quotes(of.description()), to_text(of.guid()), ports));
   }
 
   void suppress(std::string_view word) {
@@ -193,24 +193,25 @@ class Ibqueryerrors final : public Command {
     return (node.all && node.all->known()) || std::ranges::any_of(node.ports, &counters::PmaReading::known);
   }
 
-  void prepare_clear(Session& session) {
-    session.require_fabric("A reset of counters");
+  void prepare_clear(Stack& stack) {
+    stack.require_fabric("A reset of counters");
     if (interval_.repeats()) throw UsageError("--interval resets nothing: it excludes -k and -K");
-    session.require_exact_targets();
+    stack.require_exact_targets();
     checked_.refuse_stored_fabric();
-    confirms_ = !checked_.target.given() && confirms_reset(session.world(), yes_ || session.options().dry_run);
-    if (wanted_.clear_counts) session.log().warning("-K resets the counters of data and packets here: in other commands it shows keys");
+    confirms_ = !checked_.target.given() && confirms_reset(stack.host().world(), yes_ || stack.host().options().dry_run);
+    if (wanted_.clear_counts)
+      stack.host().log().warning("-K resets the counters of data and packets here: in other commands it shows keys");
   }
 
   /// Reads each port once.
-  async::Task<> check(Session& session, Emit& emit, Fabric& fabric, const subnet::PortPaths& paths, std::vector<NodeIndex> nodes,
+  async::Task<> check(Stack& stack, Emit& emit, Fabric& fabric, const subnet::PortPaths& paths, std::vector<NodeIndex> nodes,
                       report::Table<ErrorLine> table) {
     ErrorReport report(fabric, wanted_, rules_);
     if (wanted_.report_port) report.grouping = grouping_of(fabric.subnet);
     counters::ReadingPlan plan = plan_of(wanted_, rules_);
-    plan.owners = owner_transactor(session, checked_.discovery.load_cache);
+    plan.owners = owner_transactor(stack, checked_.discovery.load_cache);
     std::vector<counters::PmaNode> kept;  // for JSON
-    TableWriter<ErrorLine> writer(emit, "ports", std::move(table), session.world().out);
+    TableWriter<ErrorLine> writer(emit, "ports", std::move(table), stack.host().world().out);
     bool any = false;
     std::size_t unread = 0;
     plan.on_node = [&](counters::PmaNode node) {
@@ -225,15 +226,15 @@ class Ibqueryerrors final : public Command {
         report.node_text(emit.text(), node);
         emit.text().push();
       }
-      if (wanted_.clears()) note_reset(session, fabric.subnet, node);
+      if (wanted_.clears()) note_reset(stack.host(), fabric.subnet, node);
       if (emit.json() && !table_.given()) kept.push_back(std::move(node));
     };
-    report.readings = co_await read_ports(session, fabric, paths, std::move(nodes), std::move(plan));
+    report.readings = co_await read_ports(stack, fabric, paths, std::move(nodes), std::move(plan));
     report.readings.nodes = std::move(kept);
     require_read(any, report.readings.failures);
-    add_failures(session, fabric, std::move(report.readings.failures));
+    add_failures(stack.host(), fabric, std::move(report.readings.failures));
     if (wanted_.clears() && unread != 0)
-      session.log().warning(
+      stack.host().log().warning(
           fmt::format("The counters of {} {} were not reset, since they could not be read", unread, unread == 1 ? "port" : "ports"));
     if (!table_.given()) {
       emit(report);
@@ -246,9 +247,9 @@ class Ibqueryerrors final : public Command {
   /// Reads each port again and again.
   async::Task<> watch(Session& session, Emit& emit, const RoundFabric& first) {
     WatchedFabric watched(session, checked_.discovery, first, node_chooser(first));
-    const auto once = [&](Round round) { return watch_once(session, emit, watched, std::move(round)); };
+    const auto once = [&](Round round) { return watch_once(session.stack(), emit, watched, std::move(round)); };
     if (emit.json()) emit.sink().begin_array("readings");
-    co_await repeat(session, interval_, once);
+    co_await repeat(session.stack(), interval_, once);
     if (emit.json()) emit.sink().end_array();
   }
 
@@ -262,18 +263,18 @@ class Ibqueryerrors final : public Command {
     };
   }
 
-  async::Task<> watch_once(Session& session, Emit& emit, WatchedFabric& watched, Round round) {
+  async::Task<> watch_once(Stack& stack, Emit& emit, WatchedFabric& watched, Round round) {
     co_await watched.renew();
     const RoundFabric& of = watched.now();
     GrowthReport report(of.fabric, wanted_, rules_);
     report.round = std::move(round);
     counters::ReadingPlan plan;
-    plan.owners = owner_transactor(session);
+    plan.owners = owner_transactor(stack);
     plan.ports = counters::ReadingPlan::Ports::each;
     plan.counts = counts_of(wanted_);
     plan.on_node = [&](const counters::PmaNode& node) { report.take(node, watched.history(), emit.json() ? nullptr : &emit.text()); };
     counters::PmaReadings readings = co_await watched.read(std::move(plan));
-    report.add_failures(session, std::move(readings.failures));
+    report.add_failures(stack.host(), std::move(readings.failures));
     emit(report);
     emit.raise(of.nodes.empty() ? Exit::incomplete : report.status());
     emit.flush();  // at once
@@ -314,28 +315,28 @@ class IbqueryerrorsDiags final : public Command {
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    if (wanted_.clears()) session.require_fabric("A reset of counters");
-    checked_.prepare(session);
+    if (wanted_.clears()) session.stack().require_fabric("A reset of counters");
+    checked_.prepare(session.stack());
     LibibnetdiscFabric fabric;
     std::vector<NodeIndex> nodes = co_await checked_.find(session, fabric);
-    DiagsErrorReport report(fabric, wanted_, rules_, session);
+    DiagsErrorReport report(fabric, wanted_, rules_, session.host());
     report.has_thresholds = rules_.read_thresholds(wanted_.threshold_file.value_or(counters::default_error_thresholds_file));
     for (const std::string& name : rules_.skipped())
-      session.diags_warning("add_suppressed", fmt::format("Maximum (64) fields have been suppressed; skipping {}", name));
-    subnet::PortPaths paths(fabric.subnet, session.here());
+      warn(session.host().world(), "add_suppressed", fmt::format("Maximum (64) fields have been suppressed; skipping {}", name));
+    subnet::PortPaths paths(fabric.subnet, session.stack().here());
     paths.keep_to_base_lids();
-    const bool reachable = co_await checked_.find_paths(session, paths, fabric, nodes);
+    const bool reachable = co_await checked_.find_paths(session.stack(), paths, fabric, nodes);
     if (!reachable) co_return;
     if (wanted_.report_port) report.grouping = grouping_of(fabric.subnet);
     counters::ReadingPlan plan = plan_of(wanted_, rules_);
-    plan.owners = owner_transactor(session, checked_.discovery.load_cache);
+    plan.owners = owner_transactor(session.stack(), checked_.discovery.load_cache);
     plan.takes_any_select = true;
     plan.on_node = [&](const counters::PmaNode& node) {
       report.count(node);
       report.print_node(emit.text(), node);
       emit.text().push();
     };
-    report.readings = co_await read_ports(session, fabric, paths, std::move(nodes), std::move(plan));
+    report.readings = co_await read_ports(session.stack(), fabric, paths, std::move(nodes), std::move(plan));
     emit(report);
     emit.set_diags_status(report.bad_ports != 0 ? 1 : 0);
   }

@@ -86,8 +86,8 @@ std::vector<report::Column<ErrorLine>> error_columns(const Wanted& wanted);
 /// What infiniband-diags prints of it, and on stderr of requests to PMAs that failed.
 class DiagsErrorReport final : public ErrorReport {
  public:
-  DiagsErrorReport(const Fabric& of, const Wanted& what, const ErrorRules& applied, const Session& session)
-      : ErrorReport(of, what, applied), session_(session) {}
+  DiagsErrorReport(const Fabric& of, const Wanted& what, const ErrorRules& applied, const Host& host)
+      : ErrorReport(of, what, applied), host_(host) {}
 
   bool has_thresholds = true;  ///< the file of thresholds could be read
 
@@ -108,7 +108,7 @@ class DiagsErrorReport final : public ErrorReport {
   void report_clear(const counters::PmaProblem& problem, const counters::PmaNode& node, subnet::PortIndex port, unsigned select) const;
   void report_reading(const counters::PmaNode& node, const counters::PmaReading& reading) const;
 
-  const Session& session_;
+  const Host& host_;
 };
 
 }  // namespace ib::tools::ibqueryerrors

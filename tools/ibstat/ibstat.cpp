@@ -163,18 +163,18 @@ class Ibstat final : public Command {
 
   async::Task<> run(Session& session, Emit& emit) override {
     if (form_ == StatForm::names && device_ && !exact_names_) throw UsageError("-l takes no DEVICE");
-    table_.refuse_for_json(session.options().format, "ports", "devices");
+    table_.refuse_for_json(session.host().options().format, "ports", "devices");
     IbstatReport report;
     report.form = form_;
     if (exact_names_) {
-      add_by_exact_name(session, report);
+      add_by_exact_name(session.host(), report);
     } else if (device_) {
-      report.add(session.devices().find_device(*device_));
+      report.add(session.host().own_devices().find_device(*device_));
     } else {
-      report.add_all(session.devices());
+      report.add_all(session.host().own_devices());
     }
-    if (port_ || (port_number_ && *port_number_ >= 0 && form_ == StatForm::full)) choose_port(session, report);
-    report.emit(emit, table_, session.world().out);
+    if (port_ || (port_number_ && *port_number_ >= 0 && form_ == StatForm::full)) choose_port(session.host(), report);
+    report.emit(emit, table_, session.host().world().out);
     co_return;
   }
 
@@ -186,8 +186,8 @@ class Ibstat final : public Command {
   }
 
   /// infiniband-diags takes a device's name alone, and shows devices that it has a word for, in the order of their names as text.
-  void add_by_exact_name(Session& session, IbstatReport& report) const {
-    for (const sys::Device* device : by_name(session.devices())) {
+  void add_by_exact_name(Host& host, IbstatReport& report) const {
+    for (const sys::Device* device : by_name(host.own_devices())) {
       const bool has_word = device->node_type >= 1 && device->node_type < diags_node_types.size();
       if (has_word && (!device_ || device->name == *device_)) report.add(*device);
     }
@@ -195,16 +195,17 @@ class Ibstat final : public Command {
   }
 
   /// Leaves one port of the one device in `report`.
-  void choose_port(Session& session, IbstatReport& report) const {
+  void choose_port(Host& host, IbstatReport& report) const {
     auto& [device, ports] = report.devices.front();
     const sys::EndPort* port =
-        port_ ? &session.devices().find_end_port(*port_, device) : device->port(static_cast<unsigned>(*port_number_));
+        port_ ? &host.own_devices().find_end_port(*port_, device) : device->port(static_cast<unsigned>(*port_number_));
     if (port == nullptr) {
-      session.diags_warning("ca_stat", fmt::format("{}: '{}' has no port number {} - max ({})", diags_node_type(*device), device->name,
-                                                   *port_number_, highest_port(*device)));
+      warn(host.world(), "ca_stat",
+           fmt::format("{}: '{}' has no port number {} - max ({})", diags_node_type(*device), device->name, *port_number_,
+                       highest_port(*device)));
       const std::string failed = fmt::format("stat of IB device '{}' failed", device->name);
-      if (session.world().diags_release->ibstat_needs_port) throw DiagsPanic(failed, ENOENT);
-      session.diags_warning("main", failed);
+      if (host.world().diags_release->ibstat_needs_port) throw DiagsPanic(failed, ENOENT);
+      warn(host.world(), "main", failed);
       report.devices.clear();
       return;
     }

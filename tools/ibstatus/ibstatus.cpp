@@ -115,7 +115,7 @@ class Ibstatus final : public Command {
   std::string_view table_rows() const override { return table_.given() ? "ports" : "devices.ports"; }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    table_.refuse_for_json(session.options().format, "ports", "devices");
+    table_.refuse_for_json(session.host().options().format, "ports", "devices");
     if (!words_.empty() && words_.front() == "-h") {
       emit.text().write(diags_usage);
       emit.set_diags_status(diags_failed);
@@ -123,34 +123,34 @@ class Ibstatus final : public Command {
     }
     IbstatusReport report;
     if (port_) {
-      report.add(session.devices().find_end_port(*port_));
+      report.add(session.host().own_devices().find_end_port(*port_));
     } else if (words_.empty()) {
-      add_all(session, report);
+      add_all(session.host(), report);
     }
     for (const std::string& word : words_) {
       const std::string name = word.substr(0, word.find(':')), number = word.substr(word.rfind(':') + 1);
-      add_ports(session, name, number == name ? std::nullopt : std::optional(number), report);
+      add_ports(session.host(), name, number == name ? std::nullopt : std::optional(number), report);
     }
     if (!report.diags_failure.empty()) emit.set_diags_status(diags_failed);
-    report.emit(emit, table_, session.world().out);
+    report.emit(emit, table_, session.host().world().out);
     co_return;
   }
 
  private:
-  static void add_all(Session& session, IbstatusReport& report) {
-    const sys::DeviceList& list = session.devices();
+  static void add_all(Host& host, IbstatusReport& report) {
+    const sys::DeviceList& list = host.own_devices();
     report.add_all(list);
     if (list.devices().empty()) report.diags_failure = "No devices";
-    for (const sys::Device* device : by_name(list)) add_ports(session, device->name, std::nullopt, report);
+    for (const sys::Device* device : by_name(list)) add_ports(host, device->name, std::nullopt, report);
   }
 
   /// The ports of a device, in the order of their numbers as text, or the one of that number: "" is none of them. Nothing after a
   /// failure.
-  static void add_ports(Session& session, const std::string& name, const std::optional<std::string>& number, IbstatusReport& report) {
+  static void add_ports(Host& host, const std::string& name, const std::optional<std::string>& number, IbstatusReport& report) {
     if (!report.diags_failure.empty()) return;
     std::vector<IbstatusReport::DiagsPort> ports;
-    const bool is_stored = session.options().from.has_value();
-    for (const auto& device : session.devices().devices()) {
+    const bool is_stored = host.options().from.has_value();
+    for (const auto& device : host.own_devices().devices()) {
       if (device->name != name) continue;
       for (const auto& port : device->ports) ports.push_back({name, std::to_string(port->number), content_of(*port, is_stored)});
     }
@@ -184,7 +184,7 @@ class IbvDevices final : public Command {
 
   async::Task<> run(Session& session, Emit& emit) override {
     IbvDevicesReport report;
-    report.add_all(session.devices());
+    report.add_all(session.host().own_devices());
     emit(report);
     co_return;
   }

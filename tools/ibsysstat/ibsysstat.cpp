@@ -138,8 +138,8 @@ class Ibsysstat final : public Command {
   async::Task<> run(Session& session, Emit& emit) override {
     if (server_)
       return serve(
-          session, [this](mad::Server& server) { offer(server); }, "can't serve class 51");
-    return request_once(session, emit);
+          session.stack(), [this](mad::Server& server) { offer(server); }, "can't serve class 51");
+    return request_once(session.stack(), emit);
   }
 
  private:
@@ -148,8 +148,8 @@ class Ibsysstat final : public Command {
     mad::serve_sysstat(server, text, oui_);
   }
 
-  async::Task<> request_once(Session& session, Emit& emit) const {
-    Destination node = co_await session.gmp_node(target_);
+  async::Task<> request_once(Stack& stack, Emit& emit) const {
+    Destination node = co_await stack.manners().gmp_node(target_);
     if (any_answer_) node.path.ib().retries = 0;
     // No typed call: the OUI is the user's, and a text of several packets is longer than its structure.
     const mad::Request request{.path = node.path,
@@ -157,7 +157,7 @@ class Ibsysstat final : public Command {
                                .attribute_id = static_cast<std::uint16_t>(operation_->info().attribute_id),
                                .payload = {},
                                .oui = oui_};
-    const mad::Result<mad::Reply> reply = co_await session.transactor().try_call(request);
+    const mad::Result<mad::Reply> reply = co_await stack.transactor().try_call(request);
     if (!reply && !any_answer_) reply.error().raise();
     const auto* unanswered = reply ? nullptr : dynamic_cast<const mad::MadTimeout*>(&reply.error());
     if (unanswered != nullptr && !unanswered->reported()) throw DiagsPanic("umad_recv failed.", ETIMEDOUT);
@@ -165,7 +165,7 @@ class Ibsysstat final : public Command {
     SysstatReport report(*operation_, node.path);
     const Bytes payload = reply ? reply->payload() : Bytes();
     report.bytes.assign(payload.begin(), payload.end());
-    report.words = session.options().error_level() >= 2;
+    report.words = stack.host().options().error_level() >= 2;
     emit(report);
   }
 

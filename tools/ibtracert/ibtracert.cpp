@@ -35,10 +35,10 @@ void add_trace_options(OptionSet& set, Wanted& wanted, std::uint32_t (*read_mlid
             [&wanted, read_mlid](const std::string& text) { wanted.mlid = read_mlid(text); });
 }
 
-TracerOptions tracer_options(Session& session, const Wanted& wanted) {
-  path::Path by_lid = subnet::smp_path_to(session.end_port(), Lid{});
-  session.apply_options(by_lid);
-  return {.force = wanted.force, .from_sa = session.options().use_sa, .here = session.here(), .by_lid = by_lid.ib()};
+TracerOptions tracer_options(Stack& stack, const Wanted& wanted) {
+  path::Path by_lid = subnet::smp_path_to(stack.host().end_port(), Lid{});
+  stack.apply_options(by_lid);
+  return {.force = wanted.force, .from_sa = stack.host().options().use_sa, .here = stack.here(), .by_lid = by_lid.ib()};
 }
 
 PortsFile read_ports_file(const std::string& file, const PortsFormat& format) {
@@ -70,17 +70,18 @@ class Ibtracert final : public Command {
     if (wanted_.mlid && (*wanted_.mlid < subnet::first_multicast_lid.value || *wanted_.mlid > subnet::last_multicast_lid.value))
       throw UsageError(fmt::format("Multicast LID {} is invalid: multicast LIDs are {:#x} to {:#x}", *wanted_.mlid,
                                    subnet::first_multicast_lid.value, subnet::last_multicast_lid.value));
-    list_.emplace(emit, table_, session.options().format, table_rows(), session.world().out);
-    if (discovery_.mode == "SA") session.read_from_sa();
+    list_.emplace(emit, table_, session.host().options().format, table_rows(), session.host().world().out);
+    if (discovery_.mode == "SA") session.stack().read_from_sa();
     co_await prepare_cache(session, discovery_);
     session.stack().require_infiniband();
-    mad::Transactor& opened = session.transactor();  // what keeps it from opening comes first
-    subnet::SweptTransactor transactor(opened, session.swept());
-    PacketTracer tracer(transactor, tracer_options(session, wanted_));
-    text_.emplace(TraceText{session.node_name_map(), wanted_.simple});
+    mad::Transactor& opened = session.stack().transactor();  // what keeps it from opening comes first
+    subnet::SweptTransactor transactor(opened, session.targets().swept());
+    PacketTracer tracer(transactor, tracer_options(session.stack(), wanted_));
+    text_.emplace(TraceText{session.manners().node_name_map(), wanted_.simple});
     if (list_->is_wanted()) list_->sink().begin_array("traces");
-    async::Task<> traced = file_ ? trace_file(session, emit, tracer)
-                                 : pair(session, emit, tracer, second_.given() ? first_ : Target(), second_.given() ? second_ : first_);
+    async::Task<> traced =
+        file_ ? trace_file(session, emit, tracer)
+              : pair(session.stack(), emit, tracer, second_.given() ? first_ : Target(), second_.given() ? second_ : first_);
     co_await std::move(traced);
     if (list_->is_wanted()) list_->sink().end_array();
     list_->end();
@@ -90,17 +91,17 @@ class Ibtracert final : public Command {
   async::Task<> trace_file(Session& session, Emit& emit, PacketTracer& tracer) {
     const PortsFile file = read_ports_file(*file_, {});
     for (const PortsLine& line : file.pairs) {
-      Target source = co_await read_target(session, line.source);
-      Target target = co_await read_target(session, line.destination);
-      co_await pair(session, emit, tracer, std::move(source), std::move(target));
+      Target source = co_await read_target(session.targets(), line.source);
+      Target target = co_await read_target(session.targets(), line.destination);
+      co_await pair(session.stack(), emit, tracer, std::move(source), std::move(target));
     }
     if (file.bad_line) throw UsageError(fmt::format("{}:{}: there is no source and target", *file_, *file.bad_line));
   }
 
-  static async::Task<Target> read_target(Session& session, std::string word) {
+  static async::Task<Target> read_target(Targets& targets, std::string word) {
     Target target;
     target.word = word;
-    target.path = co_await session.targets().path(std::move(word));
+    target.path = co_await targets.path(std::move(word));
     co_return target;
   }
 
@@ -123,19 +124,19 @@ class Ibtracert final : public Command {
   }
 
   /// The LID of the target.
-  static async::Task<Lid> lid_of(Session& session, path::Path node) {
+  static async::Task<Lid> lid_of(Stack& stack, path::Path node) {
     if (node.directed() == nullptr) co_return node.ib().dlid;
-    const smp::PortInfo port = co_await session.transactor().subn_get<smp::PortInfo>(node);
+    const smp::PortInfo port = co_await stack.transactor().subn_get<smp::PortInfo>(node);
     if (!port.lid.is_unicast()) throw Error(fmt::format("{} has no valid LID", mad::target_text(node)));
     co_return port.lid;
   }
 
-  async::Task<> pair(Session& session, Emit& emit, PacketTracer& tracer, Target source, Target target) {
+  async::Task<> pair(Stack& stack, Emit& emit, PacketTracer& tracer, Target source, Target target) {
     if (reverse_) std::swap(source, target);
-    const Destination to = co_await session.smp_node(target);
-    const Lid lid = co_await lid_of(session, to.path);
+    const Destination to = co_await stack.manners().smp_node(target);
+    const Lid lid = co_await lid_of(stack, to.path);
     DirectedRoute from;
-    if (source.given()) from = co_await route_to_source(session, tracer, source);
+    if (source.given()) from = co_await route_to_source(stack.manners(), tracer, source);
     async::Task<TracedWay> traced = wanted_.mlid ? tracer.multicast(from, lid, *wanted_.mlid) : tracer.unicast(from, lid);
     TracedWay trace = co_await std::move(traced);
     if (trace.end == WayEnd::unreachable && tracer.error()) tracer.error()->raise();
@@ -148,19 +149,19 @@ class Ibtracert final : public Command {
     }
     if (trace.end == WayEnd::arrived) co_return;
     emit.flush();
-    session.report(Error(trace.reason));
-    report_error(session, tracer, trace);
+    stack.host().report(Error(trace.reason));
+    report_error(stack.manners(), tracer, trace);
     emit.raise(trace.end == WayEnd::no_answer || trace.end == WayEnd::not_read ? Exit::incomplete : Exit::findings);
   }
 
-  static async::Task<DirectedRoute> route_to_source(Session& session, PacketTracer& tracer, const Target& source) {
-    const Destination node = co_await session.smp_node(source);
+  static async::Task<DirectedRoute> route_to_source(Manners& manners, PacketTracer& tracer, const Target& source) {
+    const Destination node = co_await manners.smp_node(source);
     TracedWay before;
     std::optional<DirectedRoute> route = co_await route_to(tracer, node.path, before);
     if (route) co_return std::move(*route);
     if (before.end == WayEnd::unreachable && tracer.error()) tracer.error()->raise();
     refuse_unread(before);
-    report_error(session, tracer, before);
+    report_error(manners, tracer, before);
     throw Error(before.end == WayEnd::not_read
                     ? fmt::format("The way to the source {} is not known: {}", mad::target_text(node.path), before.reason)
                     : fmt::format("There is no way to the source {}: {}", mad::target_text(node.path), before.reason));
@@ -173,9 +174,9 @@ class Ibtracert final : public Command {
   }
 
   /// With -v the request that was not answered.
-  static void report_error(const Session& session, const PacketTracer& tracer, const TracedWay& trace) {
+  static void report_error(const Manners& manners, const PacketTracer& tracer, const TracedWay& trace) {
     const std::shared_ptr<const mad::MadError> error = trace.end == WayEnd::no_answer ? tracer.error() : trace.error;
-    if (error && trace.end != WayEnd::arrived) session.report_failure(*error);
+    if (error && trace.end != WayEnd::arrived) manners.report_failure(*error);
   }
 
   Target first_, second_;
@@ -201,27 +202,27 @@ class IbtracertDiags final : public Command {
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    subnet::SweptTransactor transactor(session.transactor(), session.swept());
-    PacketTracer tracer(transactor, diags_tracer_options(session));
-    text_.emplace(DiagsTraceText{session.node_name_map(), wanted_.simple, session.options().verbosity});
+    subnet::SweptTransactor transactor(session.stack().transactor(), session.targets().swept());
+    PacketTracer tracer(transactor, diags_tracer_options(session.stack()));
+    text_.emplace(DiagsTraceText{session.manners().node_name_map(), wanted_.simple, session.host().options().verbosity});
     if (file_) co_return co_await trace_file(session, emit, tracer);
-    const bool found = co_await pair(session, emit.text(), tracer, source_, target_);
+    const bool found = co_await pair(session.stack(), emit.text(), tracer, source_, target_);
     if (!found) throw DiagsFailure("Failed to get route information");
   }
 
  private:
-  TracerOptions diags_tracer_options(Session& session) const {
-    TracerOptions options = tracer_options(session, wanted_);
+  TracerOptions diags_tracer_options(Stack& stack) const {
+    TracerOptions options = tracer_options(stack, wanted_);
     options.target_first = options.beyond_top = options.follow_loops = true;
     options.entries_only = options.end_at_silence = options.keep_steps = true;
-    options.warned = [&session](std::string_view function, std::string_view text) { session.diags_warning(function, text); };
+    options.warned = [&stack](std::string_view function, std::string_view text) { warn(stack.host().world(), function, text); };
     return options;
   }
 
   async::Task<> trace_file(Session& session, Emit& emit, PacketTracer& tracer) {
     const PortsFile file = read_file();
     for (const PortsLine& line : file.pairs) {
-      const bool found = co_await pair(session, emit.text(), tracer, line.source, line.destination);
+      const bool found = co_await pair(session.stack(), emit.text(), tracer, line.source, line.destination);
       if (!found) throw DiagsFailure(fmt::format("Failed to get route information at line {}", line.line));
     }
     if (file.bad_line) throw DiagsFailure(fmt::format("ports-file, {}, at line {} contains bad data", *file_, *file.bad_line));
@@ -237,45 +238,45 @@ class IbtracertDiags final : public Command {
   }
 
   /// Whether a way leads to its end. If not, stderr gets `what` and the reason.
-  static bool has_arrived(const Session& session, const TracedWay& trace, std::string_view what) {
-    if (trace.end != WayEnd::arrived) session.diags_warning("get_route", fmt::format("{}: {}", what, trace.reason));
+  static bool has_arrived(const Host& host, const TracedWay& trace, std::string_view what) {
+    if (trace.end != WayEnd::arrived) warn(host.world(), "get_route", fmt::format("{}: {}", what, trace.reason));
     return trace.end == WayEnd::arrived;
   }
 
   /// The LID that `word` names.
-  static async::Task<std::optional<Lid>> resolve(Session& session, std::string word, std::string_view what) {
+  static async::Task<std::optional<Lid>> resolve(Stack& stack, std::string word, std::string_view what) {
     std::optional<Lid> lid;
     try {
       Target target;
       target.word = word;
-      const Destination node = co_await session.smp_node(target);
+      const Destination node = co_await stack.manners().smp_node(target);
       lid = node.path.ib().dlid;
     } catch (const DiagsFailure&) {
       // The caller has its own words for it.
     }
-    if (!lid) session.diags_warning("get_route", fmt::format("can't resolve {} port {}", what, word));
+    if (!lid) warn(stack.host().world(), "get_route", fmt::format("can't resolve {} port {}", what, word));
     co_return lid;
   }
 
   /// False if there is no way; stderr then has the reason.
-  async::Task<bool> pair(Session& session, TextOut& out, PacketTracer& tracer, std::string source, std::string target) {
-    const std::optional<Lid> from = co_await resolve(session, source, "source");
+  async::Task<bool> pair(Stack& stack, TextOut& out, PacketTracer& tracer, std::string source, std::string target) {
+    const std::optional<Lid> from = co_await resolve(stack, source, "source");
     if (!from) co_return false;
-    const std::optional<Lid> to = co_await resolve(session, target, "destination");
+    const std::optional<Lid> to = co_await resolve(stack, target, "destination");
     if (!to) co_return false;
     DirectedRoute route;
     const TracedWay before = co_await tracer.unicast(route, *from);
     text_->way_to_source(out, before);
-    if (!has_arrived(session, before, "can't find a route to the src port")) co_return false;
-    if (wanted_.mlid) co_return co_await multicast(session, out, tracer, std::move(route), *to);
+    if (!has_arrived(stack.host(), before, "can't find a route to the src port")) co_return false;
+    if (wanted_.mlid) co_return co_await multicast(stack.host(), out, tracer, std::move(route), *to);
     const TracedWay trace = co_await tracer.unicast(route, *to);
     text_->unicast(out, trace);
-    co_return has_arrived(session, trace, "can't find a route from src to dest");
+    co_return has_arrived(stack.host(), trace, "can't find a route from src to dest");
   }
 
-  async::Task<bool> multicast(Session& session, TextOut& out, PacketTracer& tracer, DirectedRoute from, Lid to) const {
+  async::Task<bool> multicast(Host& host, TextOut& out, PacketTracer& tracer, DirectedRoute from, Lid to) const {
     const std::uint32_t mlid = *wanted_.mlid;
-    if (mlid < subnet::first_multicast_lid.value) session.diags_warning("get_route", "invalid MLID; must be 0xc000 or larger");
+    if (mlid < subnet::first_multicast_lid.value) warn(host.world(), "get_route", "invalid MLID; must be 0xc000 or larger");
     TracedWay trace = co_await tracer.multicast(std::move(from), to, mlid);
     if (trace.end == WayEnd::arrived && trace.hops.empty() && !trace.from->is_switch()) {
       trace.end = WayEnd::no_way;
@@ -284,7 +285,7 @@ class IbtracertDiags final : public Command {
     // Of the destination the port that answered is printed, not the port through which the packet comes.
     if (!trace.hops.empty()) trace.hops.back().at.port = trace.to->port;
     text_->multicast(out, trace);
-    co_return has_arrived(session, trace, "can't find a multicast route from src to dest");
+    co_return has_arrived(host, trace, "can't find a multicast route from src to dest");
   }
 
   std::string source_, target_;

@@ -83,20 +83,20 @@ class InitAllPorts final : public Command {
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    if (!dry_run_ && !yes_ && !can_confirm(session.world()))
+    if (!dry_run_ && !yes_ && !can_confirm(session.host().world()))
       throw UsageError("All traffic of the subnet would stop: give --yes to do it, or --dry-run to see what would be set");
     // Links that train do not answer at a LID.
-    if (!discovery_.mode && !session.options().use_sa) discovery_.mode = "DR";
-    discovery_.retries = session.options().retries.value_or(patient_retries);
+    if (!discovery_.mode && !session.host().options().use_sa) discovery_.mode = "DR";
+    discovery_.retries = session.host().options().retries.value_or(patient_retries);
     discovery_.needs.switch_infos = false;
     Fabric fabric;
     co_await discover(session, discovery_, fabric);
     InitReport report(fabric);
     report.dry_run = dry_run_;
-    for (const subnet::NodeIndex node : farthest_first(fabric.subnet)) add_node(session, fabric.subnet, node, report.steps);
+    for (const subnet::NodeIndex node : farthest_first(fabric.subnet)) add_node(session.stack(), fabric.subnet, node, report.steps);
     const std::string question = fmt::format("Take {} ports down and stop all traffic of the subnet?", report.steps.size());
-    if (!dry_run_ && !yes_ && !agrees(session.world(), question)) throw UsageError("Nothing was set");
-    co_await set_all(session, fabric, report);
+    if (!dry_run_ && !yes_ && !agrees(session.host().world(), question)) throw UsageError("Nothing was set");
+    co_await set_all(session.stack(), fabric, report);
     emit(report);
   }
 
@@ -110,14 +110,14 @@ class InitAllPorts final : public Command {
 
   /// The ports of a node; the port by which the node is reached comes last. Of an adapter only that port: it need not allow its other ports
   /// to be set by this path, and their links are taken down from the other end.
-  void add_node(Session& session, const subnet::Subnet& subnet, subnet::NodeIndex at, std::vector<Step>& steps) const {
+  void add_node(Stack& stack, const subnet::Subnet& subnet, subnet::NodeIndex at, std::vector<Step>& steps) const {
     const subnet::Node& node = subnet.node(at);
-    path::IbDrPath route(&session.end_port());
+    path::IbDrPath route(&stack.host().end_port());
     if (discovery_.retries) route.retries = *discovery_.retries;
     route.hops = static_cast<std::uint8_t>(subnet::route_to(subnet, at, route.route));
     route.meant = node.guid();
     path::Path path = route;
-    session.apply_options(path);
+    stack.apply_options(path);
     const auto add = [&](unsigned number) {
       const subnet::Port& port = subnet.port(node.first_port + number);
       if (port.has_info && carries_data(port.info().port_state)) steps.push_back({node.first_port + number, path});
@@ -130,28 +130,29 @@ class InitAllPorts final : public Command {
   }
 
   /// Sets the ports down one by one. In a dry run finds out which ports would be set. The report then lists these ports.
-  static async::Task<> set_all(Session& session, Fabric& fabric, InitReport& report) {
+  static async::Task<> set_all(Stack& stack, Fabric& fabric, InitReport& report) {
     std::size_t done = 0;
     std::vector<Step> wanted;
     for (const Step& step : report.steps) {
-      session.progress().count(done++, report.steps.size(), "ports");
+      stack.progress().count(done++, report.steps.size(), "ports");
       const unsigned number = fabric.subnet.port(step.port).number;
-      mad::Result<bool> was_set = co_await set_down(session.smp_transactor(), step.path, static_cast<std::uint8_t>(number), report.dry_run);
+      mad::Result<bool> was_set = co_await set_down(stack.smp_transactor(), step.path, static_cast<std::uint8_t>(number), report.dry_run);
       if (was_set) {
         if (*was_set) wanted.push_back(step);
         if (*was_set && !report.dry_run) ++report.ports_set;
         continue;
       }
       ++report.ports_failed;
-      session.log().error(fmt::format("Failed to set port state of {} by {}", name_of(fabric, step.port), mad::target_text(step.path)));
-      print_error(session.log(), was_set.error(), session.options().error_level(), session.options().keys, false);
+      stack.host().log().error(
+          fmt::format("Failed to set port state of {} by {}", name_of(fabric, step.port), mad::target_text(step.path)));
+      stack.host().report(was_set.error(), false);
       fabric.failures.push_back(port_failure(fabric.subnet, step.port, was_set.shared_error()));
     }
     if (report.dry_run) {
       report.steps = std::move(wanted);
       co_return;
     }
-    session.note(fmt::format("Took down {} of {} ports that carried data", report.ports_set, report.steps.size()));
+    stack.host().note(fmt::format("Took down {} of {} ports that carried data", report.ports_set, report.steps.size()));
   }
 
   /// False if nothing was set, because the link has been taken down from its other end since.

@@ -133,11 +133,11 @@ class ListNodes final : public Command {
     co_await discover(session, discovery_, fabric);
     const std::vector<NodeIndex> nodes = nodes_of(fabric.subnet, kinds_);
     if (shown_.given()) {
-      emit(TableReport<NodeLine>(fabric, "nodes", std::move(table), lines_of(fabric, nodes), session.world().out));
+      emit(TableReport<NodeLine>(fabric, "nodes", std::move(table), lines_of(fabric, nodes), session.host().world().out));
     } else {
       emit(ListingReport(fabric, nodes));
     }
-    note_discovered(session, "all_LIDs, all_NodeDescription, all_NodeInfo, all_topology");
+    note_discovered(session.host(), "all_LIDs, all_NodeDescription, all_NodeInfo, all_topology");
   }
 
  private:
@@ -172,7 +172,7 @@ class ListScripts final : public Command {
       co_return;
     }
     if (words_.file) {
-      list_file(session, emit);
+      list_file(session.host(), emit);
       co_return;
     }
     LibibnetdiscFabric fabric;
@@ -183,7 +183,7 @@ class ListScripts final : public Command {
     }
     for (const NodeKind kind : scripts_) {
       std::string& buffer = out.buffer();
-      list_topology(buffer, failure_line(ibnetdiscover(session.world()), failure_), kind);
+      list_topology(buffer, failure_line(ibnetdiscover(session.host().world()), failure_), kind);
     }
     emit.set_diags_status(diags_failed);
   }
@@ -199,7 +199,7 @@ class ListScripts final : public Command {
   async::Task<> sweep(Session& session, LibibnetdiscFabric& fabric) {
     for (std::size_t script = 0; script < scripts_.size(); ++script) {  // each prints why it cannot open the port
       try {
-        open_for_libibnetdisc(session);
+        open_for_libibnetdisc(session.stack());
         break;
       } catch (const DiagsFailure& failure) {
         failure_ = failure.message();
@@ -229,7 +229,7 @@ class ListScripts final : public Command {
     }
   }
 
-  void list_file(const Session& session, Emit& emit) const {
+  void list_file(const Host& host, Emit& emit) const {
     constexpr std::size_t longest = std::size_t{1} << 30;
     for (const NodeKind kind : scripts_) {
       try {
@@ -239,10 +239,10 @@ class ListScripts final : public Command {
         emit.text().write(printable_words(list));  // behind the columns, which cut words at bytes
       } catch (const SysError& error) {
         // In the words of cat, by which the scripts read it.
-        print_on_stderr(session.world(), fmt::format("cat: {}: {}\n", printable_words(*words_.file), std::strerror(error.code())));
+        print_on_stderr(host.world(), fmt::format("cat: {}: {}\n", printable_words(*words_.file), std::strerror(error.code())));
         emit.set_diags_status(1);
       } catch (const Error& error) {
-        print_on_stderr(session.world(), fmt::format("{}: {}\n", name_of(kind), error.what()));
+        print_on_stderr(host.world(), fmt::format("{}: {}\n", name_of(kind), error.what()));
         emit.set_diags_status(1);
       }
     }
@@ -279,7 +279,7 @@ class PrintNode final : public Command {
     } else {
       show(fabric, emit);
     }
-    note_discovered(session, "all_LIDs, all_NodeDescription, all_NodeInfo, all_topology");
+    note_discovered(session.host(), "all_LIDs, all_NodeDescription, all_NodeInfo, all_topology");
   }
 
  private:

@@ -62,28 +62,28 @@ struct ChosenPorts {
 };
 
 /// The target. For a reset: the node that is there now, by its GUID.
-async::Task<Destination> find_pma(Session& session, const Wanted& wanted) {
-  if (wanted.resets()) session.require_exact_targets();
-  Destination node = co_await session.gmp_node(wanted.target);
-  if (wanted.resets()) node = co_await session.identified(std::move(node));
+async::Task<Destination> find_pma(Stack& stack, const Wanted& wanted) {
+  if (wanted.resets()) stack.require_exact_targets();
+  Destination node = co_await stack.manners().gmp_node(wanted.target);
+  if (wanted.resets()) node = co_await stack.manners().identified(std::move(node));
   co_return node;
 }
 
-async::Task<counters::PmaSupport> read_support(Session& session, const Destination& node) {
-  mad::Result<counters::PmaSupport> known = co_await counters::read_pma_support(session.transactor(), node.path);
-  co_return session.take(std::move(known), "classportinfo query");
+async::Task<counters::PmaSupport> read_support(Stack& stack, const Destination& node) {
+  mad::Result<counters::PmaSupport> known = co_await counters::read_pma_support(stack.transactor(), node.path);
+  co_return stack.manners().take(std::move(known), "classportinfo query");
 }
 
 /// The structure of the attribute: of extended speeds there are two, by the error correction that is in use at `port`.
-async::Task<const StructInfo*> layout_of(Session& session, const Destination& node, const Wanted& wanted, counters::PmaSupport support,
+async::Task<const StructInfo*> layout_of(Stack& stack, const Destination& node, const Wanted& wanted, counters::PmaSupport support,
                                          std::int32_t port) {
   const StructInfo& info = wanted.chosen->info();
   if (!wanted.has_two_layouts() || wanted.reset_only) co_return &info;
   if ((support.capability_mask & pm::capability_mask::rs_fec_counters_supported) == 0) co_return &info;
   const mad::Result<smp::PortInfoExtended> extended =
-      co_await session.transactor().try_subn_get<smp::PortInfoExtended>(subnet::smp_path_of(node.path), port);
+      co_await stack.transactor().try_subn_get<smp::PortInfoExtended>(subnet::smp_path_of(node.path), port);
   if (!extended) {
-    session.diags_warning("is_rsfec_mode_active", "Port Info Extended not supported");
+    stack.manners().remark("is_rsfec_mode_active", "Port Info Extended not supported");
     co_return &info;
   }
   const bool has_fec_modes = (extended->capability_mask & smp::port_info_extended_capability::is_fec_mode_supported) != 0;
@@ -92,21 +92,22 @@ async::Task<const StructInfo*> layout_of(Session& session, const Destination& no
 
 /// What `smps` answers. If that is the SA and it is silent, the node itself is read.
 template <class T>
-async::Task<T> read_smp(Session& session, mad::Transactor& smps, const Destination& node) {
+async::Task<T> read_smp(Stack& stack, mad::Transactor& smps, const Destination& node) {
   mad::Result<T> value = co_await smps.try_subn_get<T>(subnet::smp_path_of(node.path));
   const bool is_silent = !value && dynamic_cast<const mad::MadTimeout*>(&value.error()) != nullptr;
-  if (is_silent && &smps != &session.transactor()) value = co_await session.transactor().try_subn_get<T>(subnet::smp_path_of(node.path));
-  co_return session.take(std::move(value), "smp query nodeinfo failed");
+  if (is_silent && &smps != &stack.transactor()) value = co_await stack.transactor().try_subn_get<T>(subnet::smp_path_of(node.path));
+  co_return stack.manners().take(std::move(value), "smp query nodeinfo failed");
 }
 
 /// All ports of a node that count packets. `smps` answers SMPs to it.
-async::Task<PortNumbers> every_port(Session& session, mad::Transactor& smps, const Destination& node) {
-  const smp::NodeInfo info = co_await read_smp<smp::NodeInfo>(session, smps, node);
+async::Task<PortNumbers> every_port(Stack& stack, mad::Transactor& smps, const Destination& node) {
+  const smp::NodeInfo info = co_await read_smp<smp::NodeInfo>(stack, smps, node);
   if (info.num_ports == 0)
-    session.refuse(Error(fmt::format("{} claims to have no ports", mad::target_text(node.path))), "smp query nodeinfo: num ports invalid");
+    stack.manners().refuse(Error(fmt::format("{} claims to have no ports", mad::target_text(node.path))),
+                           "smp query nodeinfo: num ports invalid");
   int first = 1;
   if (info.node_type == smp::NodeType::switch_) {
-    const smp::SwitchInfo switch_info = co_await read_smp<smp::SwitchInfo>(session, smps, node);
+    const smp::SwitchInfo switch_info = co_await read_smp<smp::SwitchInfo>(stack, smps, node);
     if (switch_info.enhanced_port0 != 0) first = 0;
   }
   PortNumbers ports;
@@ -123,28 +124,28 @@ void check_select(const PortReading& reading, const StructInfo& info, const Dest
                             reading.port, select));
 }
 
-async::Task<> request_counters(Session& session, const Destination& node, const StructInfo& info, PortReading& reading) {
+async::Task<> request_counters(Stack& stack, const Destination& node, const StructInfo& info, PortReading& reading) {
   const auto port = static_cast<std::uint8_t>(reading.port);
-  const mad::Result<mad::Reply> answer = co_await counters::request_counters(session.transactor(), node.path, info, port, true);
-  reading.time = session.loop().now();
+  const mad::Result<mad::Reply> answer = co_await counters::request_counters(stack.transactor(), node.path, info, port, true);
+  reading.time = stack.loop().now();
   if (!answer) reading.error = answer.shared_error();
   if (answer) reading.bytes.assign(answer->payload().begin(), answer->payload().end());
   reading.bytes.resize(info.bytes);
 }
 
-async::Task<std::vector<PortReading>> read_counters(Session& session, const CountersReport& report, const PortNumbers& ports) {
+async::Task<std::vector<PortReading>> read_counters(Stack& stack, const CountersReport& report, const PortNumbers& ports) {
   std::vector<PortReading> readings;
   for (const std::int32_t port : ports) readings.push_back({port, {}});
-  const auto read = [&](PortReading& reading) { return request_counters(session, report.node, report.info, reading); };
+  const auto read = [&](PortReading& reading) { return request_counters(stack, report.node, report.info, reading); };
   co_await async::for_each(readings, ports_at_once, read);
   co_return readings;
 }
 
-async::Task<> reset_ports(Session& session, const CountersReport& report, const PortNumbers& ports, std::uint64_t mask) {
+async::Task<> reset_ports(Stack& stack, const CountersReport& report, const PortNumbers& ports, std::uint64_t mask) {
   for (const std::int32_t port : ports) {
     const mad::Result<std::vector<std::uint8_t>> done =
-        co_await counters::reset_counters(session.transactor(), report.node.path, report.info, static_cast<std::uint8_t>(port), mask);
-    if (!done) session.give_up(done.shared_error(), report.set.cannot_reset());
+        co_await counters::reset_counters(stack.transactor(), report.node.path, report.info, static_cast<std::uint8_t>(port), mask);
+    if (!done) stack.manners().give_up(done.shared_error(), report.set.cannot_reset());
   }
 }
 
@@ -172,22 +173,22 @@ class Perfquery : public Command {
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    if (wanted_.resets()) session.require_fabric("A reset of counters");
+    if (wanted_.resets()) session.stack().require_fabric("A reset of counters");
     check_options();
-    require_one_target(session, interval_);
-    const Destination node = co_await find_pma(session, wanted_);
+    require_one_target(session.targets(), interval_);
+    const Destination node = co_await find_pma(session.stack(), wanted_);
     // Requested only where something depends on it, as the request counts at the port.
     counters::PmaSupport support;
-    if (wanted_.all || names_all_ports() || wanted_.has_two_layouts()) support = co_await read_support(session, node);
-    chosen_ = co_await choose_ports(session, node, support);
-    const StructInfo* layout = co_await layout_of(session, node, wanted_, support, chosen_.numbers.front());
-    CountersReport report(*wanted_.chosen, *layout, session.options(), node);
-    report.gid = wanted_.target.given() ? node.path.ib().dgid : session.end_port().default_gid();
-    if (interval_.repeats()) co_return co_await watch(session, report, emit);
-    if (!wanted_.reset_only) co_await read(session, report, emit);
-    if (!wanted_.resets()) co_await check_meant(session, node);  // a reset is checked by itself
+    if (wanted_.all || names_all_ports() || wanted_.has_two_layouts()) support = co_await read_support(session.stack(), node);
+    chosen_ = co_await choose_ports(session.stack(), node, support);
+    const StructInfo* layout = co_await layout_of(session.stack(), node, wanted_, support, chosen_.numbers.front());
+    CountersReport report(*wanted_.chosen, *layout, session.host().options(), node);
+    report.gid = wanted_.target.given() ? node.path.ib().dgid : session.host().end_port().default_gid();
+    if (interval_.repeats()) co_return co_await watch(session.stack(), report, emit);
+    if (!wanted_.reset_only) co_await read(session.stack(), report, emit);
+    if (!wanted_.resets()) co_await check_meant(session.stack(), node);  // a reset is checked by itself
     emit(report);
-    if (wanted_.resets()) co_await reset_ports(session, report, chosen_.numbers, wanted_.mask.value_or(all_counters));
+    if (wanted_.resets()) co_await reset_ports(session.stack(), report, chosen_.numbers, wanted_.mask.value_or(all_counters));
   }
 
  protected:
@@ -229,21 +230,21 @@ class Perfquery : public Command {
   bool names_all_ports() const { return wanted_.ports == PortNumbers{subnet::all_ports}; }
 
   /// The ports of PORT, or all. NodeInfo and SwitchInfo come from the SA: an SMP would count at the port whose counters are wanted.
-  async::Task<ChosenPorts> choose_ports(Session& session, const Destination& node, counters::PmaSupport support) const {
-    sa::SaTransactor records(session.transactor());
+  async::Task<ChosenPorts> choose_ports(Stack& stack, const Destination& node, counters::PmaSupport support) const {
+    sa::SaTransactor records(stack.transactor());
     ChosenPorts chosen;
     if (wanted_.ports && !names_all_ports()) {
       chosen.numbers = *wanted_.ports;
       chosen.summed = wanted_.all && !wanted_.loop && chosen.numbers.size() > 1;
     } else if (wanted_.loop || ((wanted_.all || wanted_.ports) && !support.all_port_select())) {
-      chosen.numbers = co_await every_port(session, records, node);
+      chosen.numbers = co_await every_port(stack, records, node);
       chosen.summed = !wanted_.loop;
     } else if (wanted_.all || wanted_.ports) {
       chosen.numbers = {subnet::all_ports};
     } else if (!wanted_.target.given()) {
-      chosen.numbers = {static_cast<std::int32_t>(session.end_port().number)};
+      chosen.numbers = {static_cast<std::int32_t>(stack.host().end_port().number)};
     } else {
-      const smp::NodeInfo info = co_await read_smp<smp::NodeInfo>(session, records, node);
+      const smp::NodeInfo info = co_await read_smp<smp::NodeInfo>(stack, records, node);
       const std::uint8_t local = info.local_port_num;
       chosen.numbers = {info.node_type == smp::NodeType::switch_ && local == 0 ? 1 : local};
     }
@@ -253,8 +254,8 @@ class Perfquery : public Command {
   /// Throws Error for counters of another node than TARGET, if that is a name or a GUID: they do not say whose they are, and the LID that
   /// the subnet administrator has for TARGET may be that of another node by now. The NodeInfo is requested after them, so that it does not
   /// count.
-  static async::Task<> check_meant(Session& session, const Destination& node) {
-    mad::Transactor* smps = owner_transactor(session);
+  static async::Task<> check_meant(Stack& stack, const Destination& node) {
+    mad::Transactor* smps = owner_transactor(stack);
     if (smps == nullptr || node.path.ib().meant == Guid{} || !subnet::takes_smps(node.path)) co_return;
     const mad::Result<smp::NodeInfo> found = co_await subnet::check_set_target(*smps, node.path);
     if (found || dynamic_cast<const subnet::WrongNode*>(&found.error()) == nullptr) co_return;
@@ -263,24 +264,24 @@ class Perfquery : public Command {
   }
 
   /// Reads again and again, and shows what was counted in between.
-  async::Task<> watch(Session& session, CountersReport& report, Emit& emit) {
+  async::Task<> watch(Stack& stack, CountersReport& report, Emit& emit) {
     if (emit.json()) {
       path::visit(emit.sink(), "path", report.node.path);
       emit.sink().begin_array("readings");
     }
     WatchedNode watched;
-    const auto once = [&](Round round) { return watch_once(session, report, emit, watched, std::move(round)); };
-    co_await repeat(session, interval_, once);
+    const auto once = [&](Round round) { return watch_once(stack, report, emit, watched, std::move(round)); };
+    co_await repeat(stack, interval_, once);
     if (emit.json()) emit.sink().end_array();
   }
 
-  async::Task<> watch_once(Session& session, CountersReport& report, Emit& emit, WatchedNode& watched, Round round) {
-    if (watched.is_lost) report.node = co_await find_again(session, wanted_.target, report.node, watched);
+  async::Task<> watch_once(Stack& stack, CountersReport& report, Emit& emit, WatchedNode& watched, Round round) {
+    if (watched.is_lost) report.node = co_await find_again(stack, wanted_.target, report.node, watched);
     report.ports.clear();
-    co_await read(session, report, emit);
-    const std::shared_ptr<const Error> why = co_await check_owner(session, report.node, watched);
+    co_await read(stack, report, emit);
+    const std::shared_ptr<const Error> why = co_await check_owner(stack, report.node, watched);
     if (why) {
-      session.report(*why);
+      stack.host().report(*why);
       emit.raise(Exit::incomplete);
       report.ports.clear();
     }
@@ -298,8 +299,8 @@ class Perfquery : public Command {
   }
 
   /// Reads the ports. With --interval a port that fails is reported and left out, and of a sum that lacks it nothing remains.
-  async::Task<> read(Session& session, CountersReport& report, Emit& emit) {
-    std::vector<PortReading> readings = co_await read_counters(session, report, chosen_.numbers);
+  async::Task<> read(Stack& stack, CountersReport& report, Emit& emit) {
+    std::vector<PortReading> readings = co_await read_counters(stack, report, chosen_.numbers);
     for (PortReading& reading : readings) {
       try {
         if (reading.error && reading.error->status() != 0)
@@ -311,7 +312,7 @@ class Perfquery : public Command {
       } catch (const Error& failure) {
         const bool is_refused = reading.error && reading.error->status() != 0;  // and so will the next ones be
         if (!interval_.repeats() || (is_refused && !has_read_)) throw;
-        session.report(failure);
+        stack.host().report(failure);
         emit.raise(Exit::incomplete);
       }
     }
@@ -342,20 +343,19 @@ class PerfqueryDiags final : public Command {
 
   async::Task<> run(Session& session, Emit& emit) override {
     const CounterSet& chosen = *wanted_.chosen;
-    if (wanted_.resets()) session.require_fabric("A reset of counters");
-    const Destination node = co_await find_pma(session, wanted_);
-    const counters::PmaSupport support = co_await read_support(session, node);
-    const ChosenPorts ports_read = co_await choose_ports(session, node, support);
-    const StructInfo* layout = co_await layout_of(session, node, wanted_, support, ports_read.numbers.front());
-    CountersReport report(chosen, *layout, session.options(), node);
+    if (wanted_.resets()) session.stack().require_fabric("A reset of counters");
+    const Destination node = co_await find_pma(session.stack(), wanted_);
+    const counters::PmaSupport support = co_await read_support(session.stack(), node);
+    const ChosenPorts ports_read = co_await choose_ports(session.stack(), node, support);
+    const StructInfo* layout = co_await layout_of(session.stack(), node, wanted_, support, ports_read.numbers.front());
+    CountersReport report(chosen, *layout, session.host().options(), node);
     report.support = support;
     if (chosen.is_extended() && !support.extended()) {
-      session.diags_warning(
-          "dump_perfcounters",
-          fmt::format("PerfMgt ClassPortInfo CapMask 0x{:02X}; No extended counter support indicated", support.capability_mask));
+      warn(session.host().world(), "dump_perfcounters",
+           fmt::format("PerfMgt ClassPortInfo CapMask 0x{:02X}; No extended counter support indicated", support.capability_mask));
     }
-    if (!wanted_.reset_only || chosen.is_sampling()) co_await read(session, report, ports_read, emit);
-    if (wanted_.resets() && !chosen.is_sampling()) co_await reset_ports(session, report, ports_read.numbers, reset_mask(support));
+    if (!wanted_.reset_only || chosen.is_sampling()) co_await read(session.stack(), report, ports_read, emit);
+    if (wanted_.resets() && !chosen.is_sampling()) co_await reset_ports(session.stack(), report, ports_read.numbers, reset_mask(support));
   }
 
  private:
@@ -368,22 +368,22 @@ class PerfqueryDiags final : public Command {
   }
 
   /// The port to begin with.
-  std::int32_t first_port(Session& session) const {
-    if (!wanted_.target.given()) return static_cast<std::int32_t>(session.end_port().number);
+  std::int32_t first_port(Host& host) const {
+    if (!wanted_.target.given()) return static_cast<std::int32_t>(host.end_port().number);
     if (wanted_.ports) return wanted_.ports->empty() ? 0 : wanted_.ports->front();
     return wanted_.all ? subnet::all_ports : 0;
   }
 
   /// Only the basic attributes are read of more than one port.
-  async::Task<ChosenPorts> choose_ports(Session& session, const Destination& node, counters::PmaSupport support) const {
-    const std::int32_t port = first_port(session);
+  async::Task<ChosenPorts> choose_ports(Stack& stack, const Destination& node, counters::PmaSupport support) const {
+    const std::int32_t port = first_port(stack.host());
     const bool is_basic = wanted_.chosen->is_basic(), emulates = port == subnet::all_ports && !support.all_port_select();
     if (emulates && !wanted_.all) throw DiagsFailure("AllPortSelect not supported");
     ChosenPorts chosen;
     if (is_basic && (emulates || (wanted_.loop && (wanted_.all || port == subnet::all_ports)))) {
-      chosen.numbers = co_await every_port(session, session.transactor(), node);
+      chosen.numbers = co_await every_port(stack, stack.transactor(), node);
       chosen.summed = !wanted_.loop;
-      if (chosen.summed) session.diags_warning("main", "Emulating AllPortSelect by iterating through all ports");
+      if (chosen.summed) warn(stack.host().world(), "main", "Emulating AllPortSelect by iterating through all ports");
     } else if (is_basic && wanted_.ports && wanted_.ports->size() > 1) {
       chosen.numbers = *wanted_.ports;
       chosen.summed = wanted_.all && !wanted_.loop;
@@ -393,11 +393,11 @@ class PerfqueryDiags final : public Command {
     co_return chosen;
   }
 
-  static async::Task<> read(Session& session, CountersReport& report, const ChosenPorts& ports_read, Emit& emit) {
-    std::vector<PortReading> readings = co_await read_counters(session, report, ports_read.numbers);
+  static async::Task<> read(Stack& stack, CountersReport& report, const ChosenPorts& ports_read, Emit& emit) {
+    std::vector<PortReading> readings = co_await read_counters(stack, report, ports_read.numbers);
     for (PortReading& reading : readings) {
       if (reading.error && !ports_read.summed) emit.so_far(report);
-      if (reading.error) session.give_up(reading.error, report.set.cannot_read());
+      if (reading.error) stack.manners().give_up(reading.error, report.set.cannot_read());
       clear_uncounted(report, reading.bytes);
       report.ports.push_back(std::move(reading));
     }
@@ -454,7 +454,7 @@ class Ibswportwatch final : public Perfquery {
 
   async::Task<> run(Session& session, Emit& emit) override {
     if (port_) wanted_.ports = {*port_};
-    if (above_) thresholds_ = counters::ErrorThresholds::given_or_usual(file_, session.log());
+    if (above_) thresholds_ = counters::ErrorThresholds::given_or_usual(file_, session.host().log());
     return Perfquery::run(session, emit);
   }
 

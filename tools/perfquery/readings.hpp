@@ -13,7 +13,7 @@
 #include "counters/counters.hpp"
 #include "mad/error.hpp"
 #include "tools/frame/emit.hpp"
-#include "tools/frame/session.hpp"
+#include "tools/frame/manners.hpp"
 #include "tools/perfquery/counter_sets.hpp"
 
 namespace ib::tools::perfquery {

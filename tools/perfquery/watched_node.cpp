@@ -11,8 +11,8 @@
 
 namespace ib::tools::perfquery {
 
-async::Task<std::shared_ptr<const Error>> check_owner(Session& session, Destination node, WatchedNode& watched) {
-  mad::Transactor* smps = owner_transactor(session);
+async::Task<std::shared_ptr<const Error>> check_owner(Stack& stack, Destination node, WatchedNode& watched) {
+  mad::Transactor* smps = owner_transactor(stack);
   if (smps == nullptr || !subnet::takes_smps(node.path)) co_return nullptr;
   std::shared_ptr<const mad::MadError> error;
   if (watched.node) {
@@ -30,22 +30,22 @@ async::Task<std::shared_ptr<const Error>> check_owner(Session& session, Destinat
   co_return std::make_shared<Error>(fmt::format("{}: the counters are not read", why));
 }
 
-async::Task<Destination> find_again(Session& session, const Target& target, Destination last, const WatchedNode& watched) {
-  session.stack().resolver().clear();
+async::Task<Destination> find_again(Stack& stack, const Target& target, Destination last, const WatchedNode& watched) {
+  stack.resolver().clear();
   try {
     if (!watched.node) {
-      Destination found = co_await session.gmp_node(target);
+      Destination found = co_await stack.manners().gmp_node(target);
       co_return found;
     }
     path::IbPath to;
-    to.dgid = Gid::from(session.end_port().default_gid().prefix(), watched.node->port_guid);
+    to.dgid = Gid::from(stack.host().end_port().default_gid().prefix(), watched.node->port_guid);
     const path::Path wanted = to;
-    const path::Path found = co_await session.gmp_path(&wanted);
+    const path::Path found = co_await stack.gmp_path(&wanted);
     co_return Destination{found, to_text(found)};
   } catch (const UsageError&) {
     throw;
   } catch (const Error& error) {
-    session.log().warning(fmt::format("The node is not found again: {}", error.message()));
+    stack.host().log().warning(fmt::format("The node is not found again: {}", error.message()));
   }
   co_return last;
 }

@@ -9,7 +9,8 @@
 #include <utility>
 
 #include "iba-gen/smp.hpp"
-#include "tools/frame/session.hpp"
+#include "tools/frame/manners.hpp"
+#include "tools/frame/stack.hpp"
 #include "tools/perfquery/readings.hpp"
 
 namespace ib::tools::perfquery {
@@ -22,10 +23,10 @@ struct WatchedNode {
 
 /// Requests who has answered at the end of the path (counters/owner.hpp). Returns null if that is the node that is watched, or if SMPs do
 /// not go there.
-async::Task<std::shared_ptr<const Error>> check_owner(Session& session, Destination node, WatchedNode& watched);
+async::Task<std::shared_ptr<const Error>> check_owner(Stack& stack, Destination node, WatchedNode& watched);
 
 /// Looks for the node that is watched by its port GUID; before it has answered, for `target`. Where the SA does not know it, or none
 /// answers, `last` is returned.
-async::Task<Destination> find_again(Session& session, const Target& target, Destination last, const WatchedNode& watched);
+async::Task<Destination> find_again(Stack& stack, const Target& target, Destination last, const WatchedNode& watched);
 
 }  // namespace ib::tools::perfquery

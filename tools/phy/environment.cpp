@@ -107,23 +107,23 @@ class Environment final : public PhyCommand {
   std::string_view table_rows() const override { return "sensors"; }
 
  protected:
-  void prepare(const Session& session) override {
+  void prepare(const Host& host) override {
     check_table<EnvironmentLine>(sensor_columns);
-    shown_.refuse_for_json(session.options().format, "sensors and fans", "nodes");
+    shown_.refuse_for_json(host.options().format, "sensors and fans", "nodes");
     wanted_.registers = phy::Wanted::environment;
     wanted_.wants = [all = !wanted_.targets.empty()](const subnet::Subnet& subnet, PortIndex port) {
       return subnet.port(port).has_info && (all || subnet.node(subnet.port(port).node).kind() == subnet::NodeKind::sw);
     };
   }
 
-  void show(Session& session, Emit& emit, const Fabric& fabric, const phy::Reading& found) override {
+  void show(Host& host, Emit& emit, const Fabric& fabric, const phy::Reading& found) override {
     std::vector<EnvironmentLine> lines;
     for (const phy::EnvironmentRow& row : found.environments) {
       for (const phy::Sensor& sensor : row.sensors) lines.push_back({&fabric, row.node, &sensor, nullptr});
       for (const phy::Fan& fan : row.fans) lines.push_back({&fabric, row.node, nullptr, &fan});
     }
-    if (is_document(session.options().format)) return emit(NodesReport(fabric, found.environments, lines));
-    emit_table<EnvironmentLine>(session, emit, fabric, "sensors", sensor_columns, std::move(lines));
+    if (is_document(host.options().format)) return emit(NodesReport(fabric, found.environments, lines));
+    emit_table<EnvironmentLine>(host, emit, fabric, "sensors", sensor_columns, std::move(lines));
   }
 };
 

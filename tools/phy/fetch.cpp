@@ -31,20 +31,20 @@ bool is_any_read(const phy::Reading& found, phy::Wanted wanted) {
 }
 
 /// Says which devices were not read, and what was seen of them.
-void note_unread(const Session& session, const std::vector<phy::DeviceRow>& devices) {
+void note_unread(const Host& host, const std::vector<phy::DeviceRow>& devices) {
   for (const auto& [state, why] : {std::pair{phy::DeviceState::other_vendor, "they are not NVIDIA's"},
                                    {phy::DeviceState::no_registers, "their GeneralInfo does not list AccessRegister"},
                                    {phy::DeviceState::refused, "they refuse GeneralInfo"}}) {
     const auto unread = std::ranges::count(devices, state, &phy::DeviceRow::state);
-    if (unread != 0) session.note(fmt::format("Registers of {} of {} devices are not read: {}", unread, devices.size(), why));
+    if (unread != 0) host.note(fmt::format("Registers of {} of {} devices are not read: {}", unread, devices.size(), why));
   }
 }
 
 /// Says what stands in registers where a value is not known because it cannot be.
-void note_impossible(const Session& session, const Fabric& fabric, const phy::Reading& found) {
-  const auto note = [&session](const std::string& where, const std::vector<phy::ImpossibleValue>& values) {
+void note_impossible(const Host& host, const Fabric& fabric, const phy::Reading& found) {
+  const auto note = [&host](const std::string& where, const std::vector<phy::ImpossibleValue>& values) {
     for (const phy::ImpossibleValue& of : values)
-      session.log().debug(fmt::format("{}: {} is not known: the register has {}, {}", where, of.key, of.bytes, of.why));
+      host.log().debug(fmt::format("{}: {} is not known: the register has {}, {}", where, of.key, of.bytes, of.why));
   };
   const auto name = [&fabric](NodeIndex node) {
     return in_quotes(subnet::name_of(fabric.subnet.node(node), &fabric.names)) + subnet::twin_mark(fabric.subnet, node);
@@ -60,10 +60,10 @@ void note_impossible(const Session& session, const Fabric& fabric, const phy::Re
 }  // namespace
 
 PhyFabric::PhyFabric(Session& session, const PhyWanted& wanted)
-    : session_(session), wanted_(wanted), discovery_(wanted.discovery), vs_keys_(read_vs_keys(session, wanted.vs_keys)) {
+    : session_(session), wanted_(wanted), discovery_(wanted.discovery), vs_keys_(read_vs_keys(session.host(), wanted.vs_keys)) {
   if (!wanted.raw) return;
   raw_file_.emplace(*wanted.raw);
-  raw_.emplace(*raw_file_, session.loop());
+  raw_.emplace(*raw_file_, session.stack().loop());
   discovery_.through = [this](mad::Transactor& below) -> mad::Transactor& { return raw_->on(below); };
 }
 
@@ -103,18 +103,18 @@ async::Task<> PhyFabric::discover() {
     add_ports(one);
   }
   if (wanted_.planes) {
-    const bool is_whole =
-        wanted_.targets.size() != 1 || subnet.start == subnet::none || subnet.port_guid(subnet.start) == session_.end_port().port_guid();
+    const bool is_whole = wanted_.targets.size() != 1 || subnet.start == subnet::none ||
+                          subnet.port_guid(subnet.start) == session_.host().end_port().port_guid();
     const path::Path* target = is_whole ? nullptr : &*wanted_.targets.front().target.path;
-    planes_ = co_await phy::read_planes(transactor(), subnet, co_await session_.smp_path(target), nodes);
-    add_failures(session_, fabric_, std::move(planes_.failures));
+    planes_ = co_await phy::read_planes(transactor(), subnet, co_await session_.stack().smp_path(target), nodes);
+    add_failures(session_.host(), fabric_, std::move(planes_.failures));
   }
-  subnet::PortPaths& paths = paths_.emplace(subnet, session_.here());
-  if (!session_.options().skip_sl) co_await session_.read_service_levels(paths);
+  subnet::PortPaths& paths = paths_.emplace(subnet, session_.stack().here());
+  if (!session_.host().options().skip_sl) co_await session_.stack().read_service_levels(paths);
 }
 
 phy::ReadingOptions PhyFabric::reading_options() {
-  phy::ReadingOptions options = tools::reading_options(session_, *paths_, vs_keys_);
+  phy::ReadingOptions options = tools::reading_options(session_.stack(), *paths_, vs_keys_);
   options.wanted = wanted_.registers;
   options.parts = wanted_.parts;
   options.histogram = wanted_.histogram;
@@ -123,16 +123,16 @@ phy::ReadingOptions PhyFabric::reading_options() {
   options.planes = &planes_;
   options.silent = &silent_;
   const std::string_view what = wanted_.registers == phy::Wanted::ports ? "ports" : "devices";
-  options.progress = [this, what](std::size_t done, std::size_t of) { session_.progress().count(done, of, what); };
+  options.progress = [this, what](std::size_t done, std::size_t of) { session_.stack().progress().count(done, of, what); };
   return options;
 }
 
 /// Prints what was not read, and what cannot be.
 void PhyFabric::finish_reading(phy::Reading& found) {
   require_read(is_any_read(found, wanted_.registers), found.failures);
-  note_unread(session_, found.devices);
-  if (session_.options().error_level() >= 1) note_impossible(session_, fabric_, found);
-  add_failures(session_, fabric_, std::move(found.failures));
+  note_unread(session_.host(), found.devices);
+  if (session_.host().options().error_level() >= 1) note_impossible(session_.host(), fabric_, found);
+  add_failures(session_.host(), fabric_, std::move(found.failures));
 }
 
 async::Task<phy::Reading> PhyFabric::read() {
@@ -144,15 +144,15 @@ async::Task<phy::Reading> PhyFabric::read() {
 async::Task<phy::Reading> PhyFabric::read_until_interrupted() {
   phy::Reading found;
   async::Task<> reading = phy::read_phy_into(found, transactor(), fabric_.subnet, ports_, reading_options());
-  async::Interrupt interrupt(session_.loop());
-  const bool is_whole = co_await async::until_interrupted(session_.loop(), interrupt, std::move(reading));
+  async::Interrupt interrupt(session_.stack().loop());
+  const bool is_whole = co_await async::until_interrupted(session_.stack().loop(), interrupt, std::move(reading));
   subnet::sort(found.failures, fabric_.subnet);
   finish_reading(found);
   if (!is_whole) {
     subnet::Failure cut;
     cut.kind = subnet::Failure::Kind::not_read;
     cut.why = "Interrupted: registers that were not read yet are missing.";
-    add_failures(session_, fabric_, {std::move(cut)});
+    add_failures(session_.host(), fabric_, {std::move(cut)});
   }
   co_return found;
 }
@@ -168,16 +168,16 @@ void PhyCommand::add_options(OptionSet& set, CommonOptions& common, std::vector<
 }
 
 async::Task<> PhyCommand::run(Session& session, Emit& emit) {
-  prepare(session);
+  prepare(session.host());
   PhyFabric fabric(session, wanted_);
   co_await fabric.discover();
-  co_await read(session, emit, fabric);
+  co_await read(session.stack(), emit, fabric);
   fabric.finish();
 }
 
-async::Task<> PhyCommand::read(Session& session, Emit& emit, PhyFabric& fabric) {
+async::Task<> PhyCommand::read(Stack& stack, Emit& emit, PhyFabric& fabric) {
   const phy::Reading found = co_await fabric.read_until_interrupted();
-  show(session, emit, fabric.fabric(), found);
+  show(stack.host(), emit, fabric.fabric(), found);
 }
 
 report::Cell node_name_cell(const Fabric& fabric, NodeIndex node) {

@@ -58,7 +58,7 @@ class PhyFabric {
  private:
   async::Task<std::vector<ChosenNode>> find_targets();
   void add_ports(const ChosenNode& chosen);
-  mad::Transactor& transactor() { return raw_ ? raw_->on(session_.transactor()) : session_.transactor(); }
+  mad::Transactor& transactor() { return raw_ ? raw_->on(session_.stack().transactor()) : session_.stack().transactor(); }
   phy::ReadingOptions reading_options();
   void finish_reading(phy::Reading& found);
 
@@ -84,11 +84,11 @@ class PhyCommand : public Command {
   /// Adds TARGET, --rate, --vskey, the options of a discovery and of a table with columns of these keys, and the common options.
   void add_options(OptionSet& set, CommonOptions& common, std::vector<std::string> keys);
   /// Prepares the reading. Throws UsageError for options that do not go together, before anything is sent.
-  virtual void prepare(const Session& session) = 0;
+  virtual void prepare(const Host& host) = 0;
   /// Reads, and emits what was read; once by default.
-  virtual async::Task<> read(Session& session, Emit& emit, PhyFabric& fabric);
+  virtual async::Task<> read(Stack& stack, Emit& emit, PhyFabric& fabric);
   /// Emits a reading.
-  virtual void show(Session& session, Emit& emit, const Fabric& fabric, const phy::Reading& found) = 0;
+  virtual void show(Host& host, Emit& emit, const Fabric& fabric, const phy::Reading& found) = 0;
 
   /// Checks the options of a table with these columns.
   template <class Row>
@@ -101,9 +101,9 @@ class PhyCommand : public Command {
     return table_of<Row>(columns, shown_);
   }
   template <class Row>
-  void emit_table(const Session& session, Emit& emit, const Fabric& fabric, std::string_view member,
-                  std::span<const report::Column<Row>> columns, std::vector<Row> rows) const {
-    emit(TableReport<Row>(fabric, member, table(columns), std::move(rows), session.world().out));
+  void emit_table(const Host& host, Emit& emit, const Fabric& fabric, std::string_view member, std::span<const report::Column<Row>> columns,
+                  std::vector<Row> rows) const {
+    emit(TableReport<Row>(fabric, member, table(columns), std::move(rows), host.world().out));
   }
 
   PhyWanted wanted_;

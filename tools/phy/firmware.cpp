@@ -102,26 +102,26 @@ class FirmwareCommand final : public PhyCommand {
   std::string_view table_rows() const override { return is_by_node() ? "nodes" : "versions"; }
 
  protected:
-  void prepare(const Session& session) override {
-    shown_.refuse_for_json(session.options().format, "nodes or versions", "both");
+  void prepare(const Host& host) override {
+    shown_.refuse_for_json(host.options().format, "nodes or versions", "both");
     is_by_node() ? check_table(device_columns()) : check_table<VersionLine>(version_columns);
     wanted_.registers = phy::Wanted::nothing;
     wanted_.wants = [](const subnet::Subnet& subnet, PortIndex port) { return subnet.port(port).has_info && subnet.lid(port) != Lid{}; };
   }
 
-  void show(Session& session, Emit& emit, const Fabric& fabric, const phy::Reading& found) override {
+  void show(Host& host, Emit& emit, const Fabric& fabric, const phy::Reading& found) override {
     std::vector<DeviceLine> devices;
     for (const phy::DeviceRow& row : found.devices) {
       if (row.firmware) devices.push_back({&fabric, &row});
     }
     std::vector<VersionLine> versions = versions_of(devices);
-    if (is_document(session.options().format)) {
+    if (is_document(host.options().format)) {
       emit(DocumentReport<DeviceLine, VersionLine>(fabric, {"nodes", report::Table<DeviceLine>(device_columns()), std::move(devices)},
                                                    {"versions", report::Table<VersionLine>(version_columns), std::move(versions)}));
     } else if (is_by_node()) {
-      emit_table(session, emit, fabric, "nodes", device_columns(), std::move(devices));
+      emit_table(host, emit, fabric, "nodes", device_columns(), std::move(devices));
     } else {
-      emit_table<VersionLine>(session, emit, fabric, "versions", version_columns, std::move(versions));
+      emit_table<VersionLine>(host, emit, fabric, "versions", version_columns, std::move(versions));
     }
   }
 

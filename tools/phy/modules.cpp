@@ -144,24 +144,24 @@ class Modules final : public PhyCommand {
   std::string_view table_rows() const override { return by_part_ ? "module_parts" : "modules"; }
 
  protected:
-  void prepare(const Session& session) override {
-    if (by_part_) shown_.refuse_for_json(session.options().format, "parts", "modules and parts");
+  void prepare(const Host& host) override {
+    if (by_part_) shown_.refuse_for_json(host.options().format, "parts", "modules and parts");
     by_part_ ? check_table<PartLine>(part_columns) : check_table(inventory_columns());
     wanted_.parts = phy::parts_of(phy::Part::operation, phy::Part::module);  // the former has the number of lanes
     wanted_.wants = [](const subnet::Subnet& subnet, PortIndex port) { return subnet.port(port).has_info; };
   }
 
-  void show(Session& session, Emit& emit, const Fabric& fabric, const phy::Reading& found) override {
+  void show(Host& host, Emit& emit, const Fabric& fabric, const phy::Reading& found) override {
     std::vector<ModuleLine> lines = by_serial_number(fabric, found.ports);
     std::vector<PartLine> parts = count_parts(lines);
-    if (is_document(session.options().format)) {
+    if (is_document(host.options().format)) {
       report::Table<ModuleLine> shown = by_part_ ? report::Table<ModuleLine>(inventory_columns()) : table(inventory_columns());
       emit(DocumentReport<ModuleLine, PartLine>(fabric, {"modules", std::move(shown), std::move(lines)},
                                                 {"module_parts", report::Table<PartLine>(part_columns), std::move(parts)}));
     } else if (by_part_) {
-      emit_table<PartLine>(session, emit, fabric, "module_parts", part_columns, std::move(parts));
+      emit_table<PartLine>(host, emit, fabric, "module_parts", part_columns, std::move(parts));
     } else {
-      emit_table(session, emit, fabric, "modules", inventory_columns(), std::move(lines));
+      emit_table(host, emit, fabric, "modules", inventory_columns(), std::move(lines));
     }
   }
 

@@ -78,7 +78,7 @@ class Phy final : public PhyCommand {
   }
 
  protected:
-  void prepare(const Session& session) override {
+  void prepare(const Host& host) override {
     check_interval(interval_);
     if (baseline_ && !view_.down) throw UsageError("--baseline is for --down");
     view_.baseline = baseline_.has_value();
@@ -86,13 +86,13 @@ class Phy final : public PhyCommand {
     wanted_.histogram = view_.histogram;
     wanted_.planes = view_.planes;
     wanted_.received_bits = view_.windows;
-    if (shows_parts()) shown_.refuse_for_json(session.options().format, view_.lanes ? "lanes" : "bins", "ports too");
+    if (shows_parts()) shown_.refuse_for_json(host.options().format, view_.lanes ? "lanes" : "bins", "ports too");
     columns_ = phy_columns(view_);
     lane_columns_ = lane_columns();
     bin_columns_ = bin_columns();
-    if (view_.lanes && !is_document(session.options().format)) {
+    if (view_.lanes && !is_document(host.options().format)) {
       check_table<LaneLine>(lane_columns_);
-    } else if (view_.histogram && !is_document(session.options().format)) {
+    } else if (view_.histogram && !is_document(host.options().format)) {
       check_table<BinLine>(bin_columns_);
     } else {
       check_table<PhyLine>(columns_);
@@ -101,19 +101,19 @@ class Phy final : public PhyCommand {
     wanted_.wants = view_.down ? is_down : !wanted_.targets.empty() ? is_there : is_linked;
   }
 
-  async::Task<> read(Session& session, Emit& emit, PhyFabric& fabric) override {
+  async::Task<> read(Stack& stack, Emit& emit, PhyFabric& fabric) override {
     if (!interval_.repeats()) {
-      co_await PhyCommand::read(session, emit, fabric);
+      co_await PhyCommand::read(stack, emit, fabric);
       co_return;
     }
     std::optional<phy::Reading> last;
-    const auto once = [&](Round round) { return read_again(session, emit, fabric, last, std::move(round)); };
+    const auto once = [&](Round round) { return read_again(stack.host(), emit, fabric, last, std::move(round)); };
     if (emit.json()) emit.sink().begin_array("readings");
-    co_await repeat(session, interval_, once);
+    co_await repeat(stack, interval_, once);
     if (emit.json()) emit.sink().end_array();
   }
 
-  void show(Session& session, Emit& emit, const Fabric& fabric, const phy::Reading& found) override {
+  void show(Host& host, Emit& emit, const Fabric& fabric, const phy::Reading& found) override {
     if (baseline_) find_former_peers(fabric.subnet);
     std::vector<PhyLine> lines;
     for (const phy::PortRow& row : found.ports) {
@@ -124,11 +124,11 @@ class Phy final : public PhyCommand {
     }
     if (!view_.down) sort_worst_first(lines, badness);
     if (view_.lanes) {
-      show_parts<LaneLine>(session, emit, fabric, "port_lanes", lane_columns_, lanes_of(lines), lines);
+      show_parts<LaneLine>(host, emit, fabric, "port_lanes", lane_columns_, lanes_of(lines), lines);
     } else if (view_.histogram) {
-      show_parts<BinLine>(session, emit, fabric, "port_bins", bin_columns_, bins_of(lines), lines);
+      show_parts<BinLine>(host, emit, fabric, "port_bins", bin_columns_, bins_of(lines), lines);
     } else {
-      emit_table<PhyLine>(session, emit, fabric, "ports", columns_, std::move(lines));
+      emit_table<PhyLine>(host, emit, fabric, "ports", columns_, std::move(lines));
     }
   }
 
@@ -138,15 +138,15 @@ class Phy final : public PhyCommand {
 
   /// Emits a table of parts of ports; JSON has the ports too.
   template <class Line>
-  void show_parts(const Session& session, Emit& emit, const Fabric& fabric, std::string_view member, std::span<const Column<Line>> columns,
+  void show_parts(const Host& host, Emit& emit, const Fabric& fabric, std::string_view member, std::span<const Column<Line>> columns,
                   std::vector<Line> parts, const std::vector<PhyLine>& ports) const {
-    if (!is_document(session.options().format)) return emit_table<Line>(session, emit, fabric, member, columns, std::move(parts));
+    if (!is_document(host.options().format)) return emit_table<Line>(host, emit, fabric, member, columns, std::move(parts));
     emit(DocumentReport<PhyLine, Line>(fabric, {"ports", report::Table<PhyLine>(columns_), ports},
                                        {member, report::Table<Line>(columns), std::move(parts)}));
   }
 
   /// Reads once more, and emits what was counted since `last`, which is replaced.
-  async::Task<> read_again(Session& session, Emit& emit, PhyFabric& fabric, std::optional<phy::Reading>& last, Round round) {
+  async::Task<> read_again(Host& host, Emit& emit, PhyFabric& fabric, std::optional<phy::Reading>& last, Round round) {
     phy::Reading now = co_await fabric.read();
     std::vector<phy::Window> windows(now.ports.size());
     std::vector<PhyLine> lines;
@@ -159,7 +159,7 @@ class Phy final : public PhyCommand {
       line.window = &windows[at];
     }
     sort_worst_first(lines, badness_in_window);
-    TableReport<PhyLine> shown(fabric.fabric(), "ports", table<PhyLine>(columns_), std::move(lines), session.world().out);
+    TableReport<PhyLine> shown(fabric.fabric(), "ports", table<PhyLine>(columns_), std::move(lines), host.world().out);
     shown.round = std::move(round);
     emit(shown);
     emit.flush();  // at once

@@ -86,9 +86,9 @@ class Clear final : public Command {
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    session.require_exact_targets();
+    session.stack().require_exact_targets();
     const bool whole = !target_.given();
-    const bool confirms = whole && confirms_reset(session.world(), yes_ || session.options().dry_run);
+    const bool confirms = whole && confirms_reset(session.host().world(), yes_ || session.host().options().dry_run);
     Fabric fabric;
     std::vector<PortIndex> chosen;
     if (whole) {
@@ -98,10 +98,10 @@ class Clear final : public Command {
       const PortIndex named = co_await find_target(session, fabric);
       chosen.push_back(named);
     }
-    if (confirms) require_agreement(session.world(), fmt::format("Clear the counters of {} nodes and ports?", chosen.size()));
+    if (confirms) require_agreement(session.host().world(), fmt::format("Clear the counters of {} nodes and ports?", chosen.size()));
     ClearReport report(fabric);
-    report.names_each = !whole || session.options().error_level() >= 1;
-    report.dry_run = session.options().dry_run;
+    report.names_each = !whole || session.host().options().error_level() >= 1;
+    report.dry_run = session.host().options().dry_run;
     std::vector<subnet::NodeIndex> nodes;
     std::map<subnet::NodeIndex, std::vector<PortIndex>> ports;
     for (const PortIndex end : chosen) {
@@ -111,19 +111,19 @@ class Clear final : public Command {
       if (of_node.empty()) nodes.push_back(fabric.subnet.port(end).node);
       add_ports(fabric.subnet, end, of_node);
     }
-    counters::PmaReadings cleared = co_await clear(session, fabric, std::move(nodes), ports);
+    counters::PmaReadings cleared = co_await clear(session.stack(), fabric, std::move(nodes), ports);
     fill(report, fabric.subnet, cleared.nodes);
-    add_failures(session, fabric, std::move(cleared.failures));
+    add_failures(session.host(), fabric, std::move(cleared.failures));
     emit(report);
     emit.raise(report.status());
-    note_discovered(session, "all_LIDs, all_NodeDescription, all_NodeInfo, all_PortInfo, all_topology");
+    note_discovered(session.host(), "all_LIDs, all_NodeDescription, all_NodeInfo, all_PortInfo, all_topology");
   }
 
  private:
   /// The end port that TARGET names; only its node is read.
   async::Task<PortIndex> find_target(Session& session, Fabric& fabric) const {
     const subnet::NodeIndex node = co_await discover_around(session, discovery_, target_, fabric, false);
-    co_await check_meant_node(session, target_, fabric.subnet, node);
+    co_await check_meant_node(session.stack(), target_, fabric.subnet, node);
     const subnet::PortIndex first = fabric.subnet.node(node).first_port;
     if (fabric.subnet.node(node).kind() == subnet::NodeKind::sw) co_return first;
     const subnet::FoundPort named = subnet::find_port(fabric, *target_.path);
@@ -145,17 +145,16 @@ class Clear final : public Command {
   }
 
   using Ports = std::map<subnet::NodeIndex, std::vector<PortIndex>>;
-  async::Task<counters::PmaReadings> clear(Session& session, const Fabric& fabric, std::vector<subnet::NodeIndex> nodes,
+  async::Task<counters::PmaReadings> clear(Stack& stack, const Fabric& fabric, std::vector<subnet::NodeIndex> nodes,
                                            const Ports& ports) const {
-    subnet::PortPaths paths(fabric.subnet, session.here());
-    co_await session.read_service_levels(paths);
+    subnet::PortPaths paths(fabric.subnet, stack.here());
+    co_await stack.read_service_levels(paths);
     counters::ReadingPlan plan;
     plan.counts = counters::ReadingPlan::Counts::none;
     plan.ports = counters::ReadingPlan::Ports::each;
     plan.ports_of = [&ports](subnet::NodeIndex node) { return ports.at(node); };
     plan.clear = [errors_alone = errors_alone_](const counters::CounterInfo& counter) { return !errors_alone || !counter.traffic; };
-    co_return co_await counters::read_pmas(session.transactor(), fabric.subnet, std::move(nodes), std::move(plan),
-                                           gmp_survey(session, paths));
+    co_return co_await counters::read_pmas(stack.transactor(), fabric.subnet, std::move(nodes), std::move(plan), gmp_survey(stack, paths));
   }
 
   static void fill(ClearReport& report, const subnet::Subnet& subnet, const std::vector<counters::PmaNode>& nodes) {

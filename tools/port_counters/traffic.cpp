@@ -37,31 +37,31 @@ class Ibdatacounters final : public Command {
 
   async::Task<> run(Session& session, Emit& emit) override {
     check_interval(interval_);
-    check_traffic_table(table_, session.options().format, interval_.repeats());
+    check_traffic_table(table_, session.host().options().format, interval_.repeats());
     RoundFabric first;
     co_await discover(session, discovery_, first.fabric);
-    first.paths.emplace(first.fabric.subnet, session.here());
-    co_await session.read_service_levels(*first.paths);
+    first.paths.emplace(first.fabric.subnet, session.stack().here());
+    co_await session.stack().read_service_levels(*first.paths);
     first.nodes = nodes_of(first.fabric);
     WatchedFabric watched(session, discovery_, first, nodes_of);
     if (interval_.repeats()) {
       if (emit.json()) emit.sink().begin_array("readings");
-      const auto once = [&](Round round) { return read_once(session, emit, watched, std::move(round)); };
-      co_await repeat(session, interval_, once);
+      const auto once = [&](Round round) { return read_once(session.stack(), emit, watched, std::move(round)); };
+      co_await repeat(session.stack(), interval_, once);
       if (emit.json()) emit.sink().end_array();
     } else {
-      co_await read_once(session, emit, watched, Round());
+      co_await read_once(session.stack(), emit, watched, Round());
     }
-    note_discovered(session, "all_LIDs, all_NodeDescription, all_NodeInfo, all_PortInfo, all_topology");
+    note_discovered(session.host(), "all_LIDs, all_NodeDescription, all_NodeInfo, all_PortInfo, all_topology");
   }
 
  private:
-  async::Task<> read_once(Session& session, Emit& emit, WatchedFabric& watched, Round round) {
+  async::Task<> read_once(Stack& stack, Emit& emit, WatchedFabric& watched, Round round) {
     co_await watched.renew();
     const Fabric& fabric = watched.now().fabric;
     TrafficReport report(fabric);
-    report.verbose = session.options().error_level() >= 1;
-    report.int_names = session.options().int_names;
+    report.verbose = stack.host().options().error_level() >= 1;
+    report.int_names = stack.host().options().int_names;
     report.element = interval_.repeats();
     report.round = std::move(round);
     bool any = false;
@@ -71,7 +71,7 @@ class Ibdatacounters final : public Command {
       waiting.clear();
     };
     counters::ReadingPlan plan;
-    plan.owners = interval_.repeats() ? owner_transactor(session) : owner_transactor(session, discovery_.load_cache);
+    plan.owners = interval_.repeats() ? owner_transactor(stack) : owner_transactor(stack, discovery_.load_cache);
     plan.counts = counters::ReadingPlan::Counts::traffic;
     plan.ports = counters::ReadingPlan::Ports::of_hosts;
     plan.on_node = [&](const counters::PmaNode& node) {
@@ -84,8 +84,8 @@ class Ibdatacounters final : public Command {
     counters::PmaReadings readings = co_await watched.read(std::move(plan));
     require_read(any, readings.failures);
     print();
-    report.add_failures(session, std::move(readings.failures));
-    report.emit(emit, table_, session.world().out);
+    report.add_failures(stack.host(), std::move(readings.failures));
+    report.emit(emit, table_, stack.host().world().out);
     emit.raise(report.status());
     if (report.element) emit.flush();  // each reading is visible immediately
   }
@@ -149,24 +149,25 @@ class Ibdatacounts final : public Command {
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    const auto thresholds = counters::ErrorThresholds::given_or_usual(counted_.thresholds_file, session.log());
-    check_traffic_table(table_, session.options().format, false);
+    const auto thresholds = counters::ErrorThresholds::given_or_usual(counted_.thresholds_file, session.host().log());
+    check_traffic_table(table_, session.host().options().format, false);
     if (counted_.shows_thresholds) co_return emit(ThresholdReport(thresholds));
     Fabric fabric;
-    const Destination node = co_await session.smp_node(counted_.target);
-    const OnePort one = co_await find_one_port(session, node, fabric, counted_.port);
-    co_await describe(session, node, fabric, one);
-    const mad::Result<counters::CounterRow> reading = co_await read_counters(session, fabric, one, counters::ReadingPlan::Counts::traffic);
+    const Destination node = co_await session.manners().smp_node(counted_.target);
+    const OnePort one = co_await find_one_port(session.stack(), node, fabric, counted_.port);
+    co_await describe(session.stack(), node, fabric, one);
+    const mad::Result<counters::CounterRow> reading =
+        co_await read_counters(session.stack(), fabric, one, counters::ReadingPlan::Counts::traffic);
     TrafficReport report(fabric);
     report.single = true;
-    report.verbose = session.options().error_level() >= 1;
-    report.int_names = session.options().int_names;
+    report.verbose = session.host().options().error_level() >= 1;
+    report.int_names = session.host().options().int_names;
     counters::PortChanges& row = report.rows.emplace_back();
     row.port = one.port;
     row.all_ports = one.all_ports;
     if (!reading) row.failure = reading.shared_error();
     if (reading) add_traffic(row, counters::RowDifference(nullptr, *reading, {}));
-    report.emit(emit, table_, session.world().out);
+    report.emit(emit, table_, session.host().world().out);
     if (!reading) reading.error().raise();
   }
 

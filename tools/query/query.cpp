@@ -151,7 +151,7 @@ class Query final : public Command {
   async::Task<> run(Session& session, Emit& emit) override {
     const mad::RpcName& rpc = *rpc_;
     const StructInfo& info = *info_;
-    if (rpc.sets()) session.require_exact_targets();
+    if (rpc.sets()) session.stack().require_exact_targets();
     if (zero_ && !rpc.sets()) throw UsageError(fmt::format("--zero is for methods that set, and {} reads", rpc.name));
     const mad::RpcHeader header = *mad::rpc_header(rpc, info);
     fields_ = separate_assignments(fields_, info);
@@ -161,14 +161,14 @@ class Query final : public Command {
     report.method = rpc.name;
     report.info = &info;
     report.modifier = modifier_;
-    report.words = session.options().error_level() >= 2;
-    report.keys = session.options().keys;
+    report.words = session.host().options().error_level() >= 2;
+    report.keys = session.host().options().keys;
     if (header.mgmt_class == mad::mgmt_class::sa) {
-      co_await query_sa(session, rpc, report);
+      co_await query_sa(session.stack(), rpc, report);
     } else {
-      co_await send_request(session, rpc, header, report);
+      co_await send_request(session.stack(), rpc, header, report);
     }
-    if (report.answer.torn) warn_torn(session.log(), report.answer.bytes.size());
+    if (report.answer.torn) warn_torn(session.host().log(), report.answer.bytes.size());
     if (!report.planned) emit(report);
   }
 
@@ -218,12 +218,12 @@ class Query final : public Command {
     }
   }
 
-  async::Task<> query_sa(Session& session, const mad::RpcName& rpc, QueryReport& report) const {
-    co_await session.prepare_sa();
-    mad::Transactor& transactor = session.transactor();
+  async::Task<> query_sa(Stack& stack, const mad::RpcName& rpc, QueryReport& report) const {
+    co_await stack.prepare_sa();
+    mad::Transactor& transactor = stack.transactor();
     path::Path path = transactor.sa_path();
     if (target_.given()) {
-      const Destination node = co_await session.gmp_node(target_);
+      const Destination node = co_await stack.manners().gmp_node(target_);
       path = node.path;
     }
     path.ib().sm_key = sm_key_;
@@ -232,25 +232,25 @@ class Query final : public Command {
     const sa::Pattern pattern = make_pattern(*report.info);
     mad::Result<sa::Records> records = co_await sa::try_records(transactor, path, pattern, rpc.method, modifier_);
     report.answer = std::move(records).take();
-    report.planned = rpc.sets() && session.options().dry_run;
+    report.planned = rpc.sets() && stack.host().options().dry_run;
   }
 
-  async::Task<> send_request(Session& session, const mad::RpcName& rpc, const mad::RpcHeader& header, QueryReport& report) const {
+  async::Task<> send_request(Stack& stack, const mad::RpcName& rpc, const mad::RpcHeader& header, QueryReport& report) const {
     const bool is_smp = mad::is_smp(header.mgmt_class);
     const std::optional<FieldRef> key_place = find_path(*report.info, "vs_key");
     const bool is_keyed = find_keyed_data(header.mgmt_class) != nullptr && key_place;
     if (vs_keys_ && !is_keyed) throw UsageError(fmt::format("--vskey: {} has no VS_Key", report.info->iba_name));
-    const phy::VsKeys keys = read_vs_keys(session, vs_keys_);
-    if (is_smp && session.options().skip_sl) throw UsageError("--skip-sl is about GMPs: an SMP has no service level");
-    async::Task<Destination> find = is_smp ? session.smp_node(target_) : session.gmp_node(target_);
+    const phy::VsKeys keys = read_vs_keys(stack.host(), vs_keys_);
+    if (is_smp && stack.host().options().skip_sl) throw UsageError("--skip-sl is about GMPs: an SMP has no service level");
+    async::Task<Destination> find = is_smp ? stack.manners().smp_node(target_) : stack.manners().gmp_node(target_);
     Destination node = co_await std::move(find);
     std::uint64_t vs_key = 0;
     if (vs_keys_) {
-      KeyedNode keyed = co_await identify_for_key(session, keys, std::move(node));
+      KeyedNode keyed = co_await identify_for_key(stack, keys, std::move(node));
       node = std::move(keyed.node);
       vs_key = keyed.vs_key;
     } else if (rpc.sets()) {
-      node = co_await session.identified(std::move(node));
+      node = co_await stack.manners().identified(std::move(node));
     }
     const path::Path& path = node.path;
     report.path = path;
@@ -264,7 +264,7 @@ class Query final : public Command {
                          .payload = bytes,
                          .oui = header.oui};
     // A Set begins with the current value of the attribute, which is read from the node itself.
-    mad::Transactor& transactor = rpc.sets() ? session.smp_transactor() : session.transactor();
+    mad::Transactor& transactor = rpc.sets() ? stack.smp_transactor() : stack.transactor();
     const bool readable = (info.methods >> mad::method::get & 1U) != 0;
     if (rpc.sets() && readable && !zero_) {
       // The fields that the user gives for a GMP are in the Get too: fields like PortSelect select what is read. An SMP selects by its
@@ -280,7 +280,7 @@ class Query final : public Command {
     request.method = rpc.method;
     request.payload = bytes;
     const mad::Reply reply = co_await transactor.call(request);
-    report.planned = rpc.sets() && session.options().dry_run;
+    report.planned = rpc.sets() && stack.host().options().dry_run;
     const StructInfo* answered = find_attribute_in(reply.bytes);
     const StructInfo& layout = info.register_id >= 0 && answered != nullptr ? *answered : layout_of(info, reply.payload());
     report.answer.type = &layout;

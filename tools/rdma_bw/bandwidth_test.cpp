@@ -32,12 +32,12 @@ path::IbPath path_of(const BandwidthMessage& answer, const sys::EndPort& end_por
 
 }  // namespace
 
-BandwidthTest::BandwidthTest(Session& session, BandwidthRole role, const BandwidthPlan& plan, bool bidirectional)
-    : session_(session), role_(role), plan_(plan), bidirectional_(bidirectional) {
+BandwidthTest::BandwidthTest(Stack& stack, BandwidthRole role, const BandwidthPlan& plan, bool bidirectional)
+    : stack_(stack), role_(role), plan_(plan), bidirectional_(bidirectional) {
   if (role_ == BandwidthRole::client) {
-    end_.emplace(session_.end_port(), plan_);
+    end_.emplace(stack_.host().end_port(), plan_);
   } else {
-    const verbs::Context probe(*session_.end_port().device);
+    const verbs::Context probe(*stack_.host().end_port().device);
   }
 }
 
@@ -74,14 +74,14 @@ async::Task<> BandwidthTest::meet_server(Peer& peer) {
   co_await peer.send(offer);
   // The server may have to query the SA first.
   const BandwidthMessage answer = co_await peer.receive(Kind::answer, 2 * Peer::patience);
-  path::IbPath path = path_of(answer, session_.end_port());
+  path::IbPath path = path_of(answer, stack_.host().end_port());
   path.slid = answer.slid;
   path.dlid = answer.dlid;
-  path.dgid = session_.end_port().default_gid();
+  path.dgid = stack_.host().end_port().default_gid();
   path.sgid = answer.gid;
   path::Path reversed = path;
   path::reverse(reversed, false);
-  session_.apply_options(reversed);
+  stack_.apply_options(reversed);
   end_->connect(reversed.ib(), answer);
   co_await connected(peer, offer, answer);
 }
@@ -90,7 +90,7 @@ async::Task<> BandwidthTest::meet_client(Peer& peer) {
   const BandwidthMessage offer = co_await peer.receive(Kind::offer);
   plan_.size = offer.size;
   plan_.iterations = offer.iterations;
-  end_.emplace(session_.end_port(), plan_);
+  end_.emplace(stack_.host().end_port(), plan_);
   const path::IbPath path = co_await path_to(offer);
   BandwidthMessage answer = end_->describe();
   answer.kind = Kind::answer;
@@ -113,17 +113,17 @@ async::Task<> BandwidthTest::meet_client(Peer& peer) {
 
 async::Task<path::IbPath> BandwidthTest::path_to(const BandwidthMessage& offer) {
   path::IbPath ib;
-  ib.end_port = &session_.end_port();
-  ib.sgid = session_.end_port().default_gid();
+  ib.end_port = &stack_.host().end_port();
+  ib.sgid = stack_.host().end_port().default_gid();
   ib.dgid = offer.gid;
   path::Path path = ib;
-  session_.apply_options(path);
-  if (session_.end_port().link_layer == sys::LinkLayer::ethernet) {
+  stack_.apply_options(path);
+  if (stack_.host().end_port().link_layer == sys::LinkLayer::ethernet) {
     sa::complete_roce(path.ib());
     path.ib().mtu = offer.mtu;
     path.ib().packet_life_time = roce_life_time;
   } else {
-    path = co_await sa::resolve_path(session_.transactor(), path);
+    path = co_await sa::resolve_path(stack_.transactor(), path);
   }
   co_return path.ib();
 }
@@ -139,7 +139,7 @@ async::Task<> BandwidthTest::connected(Peer& peer, const BandwidthMessage& mine,
 }
 
 async::Task<> BandwidthTest::measure(Peer& peer) {
-  async::TaskGroup group(session_.loop());
+  async::TaskGroup group(stack_.loop());
   group.spawn(own_part(peer));
   group.spawn(peers_part(peer));
   co_await group.join();
@@ -150,7 +150,7 @@ async::Task<> BandwidthTest::own_part(Peer& peer) {
   done.kind = Kind::done;
   if (role_ == BandwidthRole::client || result_.plan.bidirectional) {
     const std::function<void(std::uint32_t)> show = [this](std::uint32_t count) {
-      session_.progress().count(count, result_.plan.iterations, "iterations");
+      stack_.progress().count(count, result_.plan.iterations, "iterations");
     };
     result_.sent = co_await end_->write(show);
     done.nanoseconds = static_cast<std::uint64_t>(result_.sent->count());

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "tools/frame/session.hpp"
+#include "tools/frame/stack.hpp"
 #include "tools/rdma_bw/bandwidth.hpp"
 #include "tools/rdma_bw/bandwidth_conversation.hpp"
 
@@ -25,7 +25,7 @@ struct BandwidthResult {
 class BandwidthTest {
  public:
   /// Throws as BandwidthEnd does if the device cannot be used, before anything is sent to the peer.
-  BandwidthTest(Session& session, BandwidthRole role, const BandwidthPlan& plan, bool bidirectional);
+  BandwidthTest(Stack& stack, BandwidthRole role, const BandwidthPlan& plan, bool bidirectional);
 
   /// The whole test with one peer. If it fails at this end, the peer gets the reason. Calls `met` once both ends are connected; the result
   /// then lacks its times. Throws Error or SysError.
@@ -42,7 +42,7 @@ class BandwidthTest {
   async::Task<> own_part(Peer& peer);
   async::Task<> peers_part(Peer& peer);
 
-  Session& session_;
+  Stack& stack_;
   BandwidthRole role_;
   BandwidthPlan plan_;
   bool bidirectional_;

@@ -77,32 +77,32 @@ class RdmaBw final : public Command {
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    require_connections(session);
+    require_connections(session.stack());
     const bool client = server_.has_value();
-    BandwidthTest test(session, client ? BandwidthRole::client : BandwidthRole::server, plan_, bidirectional_);
-    async::TcpStream stream = co_await peer(session);
+    BandwidthTest test(session.stack(), client ? BandwidthRole::client : BandwidthRole::server, plan_, bidirectional_);
+    async::TcpStream stream = co_await peer(session.host());
     const std::function<void()> announced = [&] { announce(emit, test.result()); };
     co_await test.run(std::move(stream), announced);
     emit(RdmaBwReport(client, test.result()));
   }
 
  private:
-  async::Task<async::TcpStream> peer(Session& session) const {
+  async::Task<async::TcpStream> peer(Host& host) const {
     const auto version = ipv6_ ? async::IpVersion::v6 : async::IpVersion::any;
     if (server_) co_return co_await async::connect_tcp(*server_, port_, version, BandwidthConversation::patience);
     async::TcpListener listener(port_, version);
-    session.debug(1, fmt::format("Listening on port {}", listener.port()));
+    host.debug(1, fmt::format("Listening on port {}", listener.port()));
     async::TcpStream stream = co_await listener.accept();
-    session.debug(1, fmt::format("Connected from {}", stream.peer()));
+    host.debug(1, fmt::format("Connected from {}", stream.peer()));
     co_return stream;
   }
 
   /// Throws where the end port has no reliable connections, before anybody waits for a peer.
-  static void require_connections(Session& session) {
-    const sys::EndPort& port = session.end_port();
+  static void require_connections(Stack& stack) {
+    const sys::EndPort& port = stack.host().end_port();
     if (port.link_layer == sys::LinkLayer::unknown)
       throw Error(fmt::format("{} is {}: it has no reliable connections as InfiniBand and RoCE have", port.name(), sys::other_kind(port)));
-    session.stack().require_lids();
+    stack.require_lids();
   }
 
   static void announce(Emit& emit, const BandwidthResult& result) {

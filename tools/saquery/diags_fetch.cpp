@@ -55,29 +55,29 @@ std::string status_line(unsigned status) {
 }
 
 /// The answer of the SA about nodes, or the end of the program.
-sa::Nodes nodes_or_exit(Session& session, mad::Result<sa::Nodes> answer) {
+sa::Nodes nodes_or_exit(Host& host, mad::Result<sa::Nodes> answer) {
   if (!answer) exit_for(sa::NodeRecord::info(), answer.error());
-  if (answer->torn) session.diags_warning("sa_query", torn_text(answer->records.size()));
+  if (answer->torn) warn(host.world(), "sa_query", torn_text(answer->records.size()));
   return std::move(*answer);
 }
 
 }  // namespace
 
-async::Task<> fetch_records_or_exit(Session& session, RecordsReport& report, std::uint8_t method, std::uint32_t modifier) {
-  mad::Transactor& transactor = session.transactor();
+async::Task<> fetch_records_or_exit(Stack& stack, RecordsReport& report, std::uint8_t method, std::uint32_t modifier) {
+  mad::Transactor& transactor = stack.transactor();
   mad::Result<sa::Records> tried = co_await sa::try_records(transactor, transactor.sa_path(), report.pattern, method, modifier);
   if (!tried) exit_for(report.pattern.record(), tried.error());
   report.records = std::move(*tried);
-  if (report.records.torn) session.diags_warning("sa_query", torn_text(report.records.bytes.size()));
+  if (report.records.torn) warn(stack.host().world(), "sa_query", torn_text(report.records.bytes.size()));
 }
 
 async::Task<sa::Nodes> search_all_nodes(Session& session, ListKind list, std::string word) {
   if (node_key(list) == NodeKey::name) {
     mad::Result<sa::Nodes> called = co_await session.targets().nodes_called(word, Targets::NameRule::any_whole);
-    co_return nodes_or_exit(session, std::move(called));
+    co_return nodes_or_exit(session.host(), std::move(called));
   }
   mad::Result<sa::Nodes> table = co_await session.targets().node_table();
-  sa::Nodes nodes = nodes_or_exit(session, std::move(table));
+  sa::Nodes nodes = nodes_or_exit(session.host(), std::move(table));
   const std::uint64_t number = c_number(word);
   std::erase_if(nodes.records, [&](const sa::NodeRecord& node) {
     if (list == ListKind::adapters) return node.node_info.node_type != smp::NodeType::channel_adapter;
@@ -90,7 +90,7 @@ async::Task<sa::Nodes> search_all_nodes(Session& session, ListKind list, std::st
 async::Task<Lid> lid_or_exit(Session& session, std::string text) {
   if (!text.empty() && std::isalpha(static_cast<unsigned char>(text[0])) != 0) {
     mad::Result<sa::Nodes> called = co_await session.targets().nodes_called(text, Targets::NameRule::description);
-    const sa::Nodes nodes = nodes_or_exit(session, std::move(called));
+    const sa::Nodes nodes = nodes_or_exit(session.host(), std::move(called));
     if (!nodes.records.empty()) co_return nodes.records.front().lid;
     throw DiagsExit(ENONET, fmt::format("Failed to find lid for \"{}\": {}\n", printable(text), std::strerror(ENONET)));
   }

@@ -47,33 +47,33 @@ std::pair<std::string, std::string> split_ends(const std::string& text, char bet
   return {text.substr(0, at), text.substr(at + 1)};
 }
 
-[[noreturn]] void refuse_port(const Session& session, std::string_view complaint, int code) {
-  session.diags_warning("sa_get_handle", complaint);
+[[noreturn]] void refuse_port(const Host& host, std::string_view complaint, int code) {
+  warn(host.world(), "sa_get_handle", complaint);
   throw DiagsPanic("Failed to bind to the SA", code);
 }
 
 /// If there is no end port, or no subnet manager knows it, no SA is found.
-void find_port(Session& session) {
-  const std::string port = fmt::format("{}:{}", session.options().device ? "" : "(null)", diags_port_number(session.options()));
+void find_port(Stack& stack) {
+  const std::string port = fmt::format("{}:{}", stack.host().options().device ? "" : "(null)", diags_port_number(stack.host().options()));
   bool found = false;
   try {
-    found = session.end_port().sm_lid != Lid{};
+    found = stack.host().end_port().sm_lid != Lid{};
   } catch (const UsageError&) {
     // No such port: it has no SA either.
   } catch (const Error&) {
     // No device at all.
   }
   // libibumad looks for a device of its own choice, and to find none is not an error of the system.
-  const bool has_none = !session.options().device && session.host().devices().devices().empty();
-  if (!found) refuse_port(session, fmt::format("No SM/SA found on port {}", port), has_none ? 0 : ENOENT);
-  if (const std::optional<int> failure = session.open_failure())
-    refuse_port(session, fmt::format("umad_open_port on port {} failed", port), *failure);
+  const bool has_none = !stack.host().options().device && stack.host().devices().devices().empty();
+  if (!found) refuse_port(stack.host(), fmt::format("No SM/SA found on port {}", port), has_none ? 0 : ENOENT);
+  if (const std::optional<int> failure = open_failure(stack))
+    refuse_port(stack.host(), fmt::format("umad_open_port on port {} failed", port), *failure);
 }
 
 /// CapabilityMask2 of the SA. The fields of a SwitchInfo depend on it.
-async::Task<std::uint32_t> capability_mask2(Session& session) {
-  FormedReport info(session, sa::Pattern(mad::ClassPortInfo::info()));
-  co_await fetch_records_or_exit(session, info, mad::method::get);
+async::Task<std::uint32_t> capability_mask2(Stack& stack) {
+  FormedReport info(stack, sa::Pattern(mad::ClassPortInfo::info()));
+  co_await fetch_records_or_exit(stack, info, mad::method::get);
   co_return wire::unpack_short<mad::ClassPortInfo>(info.records.bytes[0]).capability_mask2;
 }
 
@@ -119,7 +119,7 @@ class SaqueryDiags final : public Command {
   async::Task<> list_records(Session& session, Emit& emit) const;
   async::Task<sa::Pattern> make_pattern(Session& session) const;
   void match_options(sa::Pattern& pattern) const;
-  void set_form(Session& session, FormedReport& report) const;
+  void set_form(Manners& manners, FormedReport& report) const;
 
   std::vector<std::string> words_;
   std::string record_;                                          ///< the name of the kind of records
@@ -150,11 +150,11 @@ void SaqueryDiags::diags_options(OptionSet& set, CommonOptions& common) {
 
 async::Task<> SaqueryDiags::run(Session& session, Emit& emit) {
   read_words();
-  find_port(session);
-  co_await session.prepare_sa();
+  find_port(session.stack());
+  co_await session.stack().prepare_sa();
   switch (list_) {
     case ListKind::managers:
-      co_await list_managers(session, emit, fetch_records_or_exit);
+      co_await list_managers(session.stack(), emit, fetch_records_or_exit);
       break;
     case ListKind::records:
     case ListKind::nodes:
@@ -164,7 +164,7 @@ async::Task<> SaqueryDiags::run(Session& session, Emit& emit) {
       break;
     default:
       sa::Nodes nodes = co_await search_all_nodes(session, list_, first_word().value_or(""));
-      emit_nodes(session, emit, list_, std::move(nodes));
+      emit_nodes(session.stack(), emit, list_, std::move(nodes));
   }
 }
 
@@ -245,17 +245,17 @@ void SaqueryDiags::take_member(const MemberOption& option, const std::string& te
 
 async::Task<> SaqueryDiags::list_records(Session& session, Emit& emit) const {
   const sa::Pattern pattern = co_await make_pattern(session);
-  FormedReport report(session, pattern), node_records(session, sa::Pattern(sa::NodeRecord::info()));
+  FormedReport report(session.stack(), pattern), node_records(session.stack(), sa::Pattern(sa::NodeRecord::info()));
   if (&pattern.record() == &sa::SwitchInfoRecord::info()) {
-    const std::uint32_t mask = co_await capability_mask2(session);
+    const std::uint32_t mask = co_await capability_mask2(session.stack());
     report.style.capability_mask2 = mask;
   }
-  co_await fetch_records_or_exit(session, report, sa::list_method(pattern.record()));
-  if (list_ == ListKind::members) co_await fetch_records_or_exit(session, node_records);
+  co_await fetch_records_or_exit(session.stack(), report, sa::list_method(pattern.record()));
+  if (list_ == ListKind::members) co_await fetch_records_or_exit(session.stack(), node_records);
   std::vector<sa::NodeRecord> nodes;
   for (const Bytes node : node_records.records.bytes) nodes.push_back(wire::unpack_short<sa::NodeRecord>(node));
   report.style.nodes = nodes;
-  set_form(session, report);
+  set_form(session.manners(), report);
   emit(report);
 }
 
@@ -296,11 +296,11 @@ void SaqueryDiags::match_options(sa::Pattern& pattern) const {
 }
 
 /// Sets the form in which the records are printed, and the selection of records.
-void SaqueryDiags::set_form(Session& session, FormedReport& report) const {
+void SaqueryDiags::set_form(Manners& manners, FormedReport& report) const {
   const std::string word = first_word().value_or("");
   report.form = &form_of(report.pattern.record());
   if (list_ == ListKind::nodes && !words_.empty()) {
-    report.shown = [&session, word](Bytes node) { return is_called(session, wire::unpack_short<sa::NodeRecord>(node), word); };
+    report.shown = [&manners, word](Bytes node) { return is_called(manners, wire::unpack_short<sa::NodeRecord>(node), word); };
   } else if (list_ == ListKind::groups) {
     report.form = &mc_group_form;
   } else if (list_ == ListKind::members) {
@@ -309,7 +309,7 @@ void SaqueryDiags::set_form(Session& session, FormedReport& report) const {
     if (!words_.empty()) report.shown = [mlid](Bytes member) { return wire::unpack_short<sa::MCMemberRecord>(member).mlid.value == mlid; };
   } else if (&report.pattern.record() == &sa::PortInfoRecord::info()) {
     const FieldInfo& port_info = *find_path(sa::PortInfoRecord::info(), "portInfo")->field;
-    for (const Bytes record : report.records.bytes) warn_of_link_width(session, field_bytes(record, port_info));
+    for (const Bytes record : report.records.bytes) warn_of_link_width(manners, field_bytes(record, port_info));
   }
 }
 

@@ -94,8 +94,8 @@ struct NodesReport final : Report {
 
 /// The nodes with the name `name`: the whole description, else what the name means as a target (the best matches).
 async::Task<sa::Nodes> named(Session& session, std::string name) {
-  if (session.node_name_map().empty() && name.size() <= smp::NodeDescription::wire_size) {
-    sa::Nodes nodes = co_await sa::find_nodes_by_name(session.transactor(), name);
+  if (session.manners().node_name_map().empty() && name.size() <= smp::NodeDescription::wire_size) {
+    sa::Nodes nodes = co_await sa::find_nodes_by_name(session.stack().transactor(), name);
     if (!nodes.records.empty()) co_return nodes;
   }
   mad::Result<sa::Nodes> nodes = co_await session.targets().nodes_called(std::move(name), Targets::NameRule::target);
@@ -103,27 +103,27 @@ async::Task<sa::Nodes> named(Session& session, std::string name) {
 }
 
 /// The names in the SA's table that are like `name`, as a question.
-async::Task<std::string> near_to(Session& session, std::string name) {
-  const mad::Result<sa::Nodes> table = co_await session.targets().node_table();
+async::Task<std::string> near_to(Targets& targets, std::string name) {
+  const mad::Result<sa::Nodes> table = co_await targets.node_table();
   std::vector<std::string> names;
   if (!table) co_return "";
   for (const sa::NodeRecord& node : table->records) names.push_back(description_of(node));
   co_return nearest_names(name, names);
 }
 
-async::Task<sa::Nodes> matching(Session& session, std::string_view member, std::string_view text) {
+async::Task<sa::Nodes> matching(Stack& stack, std::string_view member, std::string_view text) {
   sa::Pattern pattern(sa::NodeRecord::info());
   pattern.match(member, text);
-  co_return co_await sa::find_nodes(session.transactor(), pattern);
+  co_return co_await sa::find_nodes(stack.transactor(), pattern);
 }
 
 async::Task<sa::Nodes> find(Session& session, ListKind list, std::string_view word) {
-  if (list == ListKind::adapters) co_return co_await matching(session, "nodeInfo.nodeType", "1");
-  if (list == ListKind::name_of_lid) co_return co_await matching(session, "LID", word);
+  if (list == ListKind::adapters) co_return co_await matching(session.stack(), "nodeInfo.nodeType", "1");
+  if (list == ListKind::name_of_lid) co_return co_await matching(session.stack(), "LID", word);
   if (list == ListKind::name_of_guid) {
-    sa::Nodes nodes = co_await matching(session, "nodeInfo.portGUID", word);
+    sa::Nodes nodes = co_await matching(session.stack(), "nodeInfo.portGUID", word);
     if (!nodes.records.empty()) co_return nodes;
-    co_return co_await matching(session, "nodeInfo.nodeGUID", word);
+    co_return co_await matching(session.stack(), "nodeInfo.nodeGUID", word);
   }
   co_return co_await named(session, std::string(word));
 }
@@ -133,7 +133,7 @@ struct ManagersReport final : Report {
   FormedReport active, disabled;
   bool all = false;  ///< the list includes disabled subnet managers
 
-  explicit ManagersReport(Session& session) : active(session, with("IsSM")), disabled(session, with("IsSMdisabled")) {
+  explicit ManagersReport(Stack& stack) : active(stack, with("IsSM")), disabled(stack, with("IsSMdisabled")) {
     active.form = disabled.form = &port_summary_form;
   }
   void visit(report::Sink& sink) const override {
@@ -182,10 +182,10 @@ NodeKey node_key(ListKind list) {
   }
 }
 
-FormedReport::FormedReport(Session& session, const sa::Pattern& wanted)
-    : RecordsReport(wanted), style{session.node_name_map(), session.options().keys} {
-  const CommonOptions& options = session.options();
-  style.new_fields = session.world().diags_release->new_fields;
+FormedReport::FormedReport(Stack& stack, const sa::Pattern& wanted)
+    : RecordsReport(wanted), style{stack.manners().node_name_map(), stack.host().options().keys} {
+  const CommonOptions& options = stack.host().options();
+  style.new_fields = stack.host().world().diags_release->new_fields;
   names = options.int_names || options.error_level() >= 2 ? RecordNames::internal : RecordNames::saquery;
   keys = options.keys;
   records.type = &pattern.answer();
@@ -197,12 +197,12 @@ void FormedReport::diags_text(TextOut& out) const {
   }
 }
 
-async::Task<> fetch_records(Session& session, RecordsReport& report, std::uint8_t method, std::uint32_t modifier) {
-  mad::Transactor& transactor = session.transactor();
+async::Task<> fetch_records(Stack& stack, RecordsReport& report, std::uint8_t method, std::uint32_t modifier) {
+  mad::Transactor& transactor = stack.transactor();
   mad::Result<sa::Records> tried = co_await sa::try_records(transactor, transactor.sa_path(), report.pattern, method, modifier);
   if (tried) {
     report.records = std::move(*tried);
-    if (report.records.torn) warn_torn(session.log(), report.records.bytes.size());
+    if (report.records.torn) warn_torn(stack.host().log(), report.records.bytes.size());
     co_return;
   }
   report.none = sa::is_no_records(tried.error());
@@ -211,44 +211,44 @@ async::Task<> fetch_records(Session& session, RecordsReport& report, std::uint8_
 
 std::string description_of(const sa::NodeRecord& node) { return std::string(fixed_text(node.node_description.node_string)); }
 
-bool is_called(Session& session, const sa::NodeRecord& node, std::string_view name) {
-  return is_whole_name(name, description_of(node), session.node_name_map().find(node.node_info.node_guid));
+bool is_called(Manners& manners, const sa::NodeRecord& node, std::string_view name) {
+  return is_whole_name(name, description_of(node), manners.node_name_map().find(node.node_info.node_guid));
 }
 
 async::Task<sa::Nodes> find_nodes(Session& session, ListKind list, std::string word) {
   sa::Nodes nodes = co_await find(session, list, word);
   if (!nodes.records.empty() || list == ListKind::adapters) co_return nodes;
   std::string near;
-  if (node_key(list) == NodeKey::name) near = co_await near_to(session, word);
+  if (node_key(list) == NodeKey::name) near = co_await near_to(session.targets(), word);
   throw Error(fmt::format("The SA knows no node {}{}", in_quotes(word), near));
 }
 
 std::vector<std::string> node_list_keys() { return keys_of(node_list_columns); }
 
-void emit_nodes(Session& session, Emit& emit, ListKind list, sa::Nodes nodes, const TableOptions& table) {
+void emit_nodes(Stack& stack, Emit& emit, ListKind list, sa::Nodes nodes, const TableOptions& table) {
   if (list == ListKind::one_lid && !nodes.records.empty()) nodes.records.resize(1);
   NodesReport report;
   report.what = list;
   report.torn = nodes.torn;
   for (const sa::NodeRecord& node : nodes.records) {
-    const auto mapped = session.node_name_map().find(node.node_info.node_guid);
+    const auto mapped = stack.manners().node_name_map().find(node.node_info.node_guid);
     report.nodes.push_back({node, mapped ? std::optional(std::string(*mapped)) : std::nullopt});
   }
-  if (nodes.torn) warn_torn(session.log(), nodes.records.size());
+  if (nodes.torn) warn_torn(stack.host().log(), nodes.records.size());
   if (table.given()) {
     table.apply(report.table);
     report.table.arrange(report.nodes);
-    report.most_width = table_width(session.world().out);
+    report.most_width = table_width(stack.host().world().out);
   }
   emit(report);
 }
 
-async::Task<> list_managers(Session& session, Emit& emit, FetchRecords fetch) {
+async::Task<> list_managers(Stack& stack, Emit& emit, FetchRecords fetch) {
   constexpr std::uint32_t any_bit = 1U << 31;  // a record matches if it has the bits of the mask (IBA 15.2.5.3)
-  ManagersReport report(session);
-  co_await fetch(session, report.active, mad::method::get_table, any_bit);
+  ManagersReport report(stack);
+  co_await fetch(stack, report.active, mad::method::get_table, any_bit);
   try {
-    co_await fetch(session, report.disabled, mad::method::get_table, any_bit);
+    co_await fetch(stack, report.disabled, mad::method::get_table, any_bit);
   } catch (const Error&) {
     emit.so_far(report);
     throw;
@@ -261,7 +261,7 @@ async::Task<std::optional<Lid>> lid_of(Session& session, std::string text) {
   if (const auto lid = parse_lid(text)) co_return *lid;
   if (std::ranges::none_of(text, [](unsigned char c) { return std::isalpha(c) != 0 || c == ':'; })) co_return std::nullopt;
   path::Path path = co_await session.targets().path(std::move(text));
-  if (!path.ib().dlid.is_unicast() || path.directed() != nullptr) path = co_await session.gmp_path(&path);
+  if (!path.ib().dlid.is_unicast() || path.directed() != nullptr) path = co_await session.stack().gmp_path(&path);
   co_return path.ib().dlid;
 }
 

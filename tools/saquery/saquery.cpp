@@ -148,15 +148,15 @@ class Saquery final : public Command {
   async::Task<> run(Session& session, Emit& emit) override {
     if (list_ != ListKind::records) check_look_up();
     session.stack().require_sa();
-    co_await session.prepare_sa();
+    co_await session.stack().prepare_sa();
     if (list_ == ListKind::records) {
       co_await list_each(session, emit);
     } else if (list_ == ListKind::managers) {
       if (table_.given()) throw UsageError(fmt::format("{} prints two lists: --format, --columns, --sort and --top are for one", chosen_));
-      co_await list_managers(session, emit, fetch_records);
+      co_await list_managers(session.stack(), emit, fetch_records);
     } else {
       sa::Nodes nodes = co_await find_nodes(session, list_, first_word().value_or(""));
-      emit_nodes(session, emit, list_, std::move(nodes), table_);
+      emit_nodes(session.stack(), emit, list_, std::move(nodes), table_);
     }
   }
 
@@ -251,7 +251,7 @@ class Saquery final : public Command {
       throw;
     } catch (const Error& error) {
       emit.text().flush();
-      session.report(error);
+      session.host().report(error);
       emit.end_target(&error);
       co_return false;
     }
@@ -261,14 +261,14 @@ class Saquery final : public Command {
 
   async::Task<> list_records(Session& session, Emit& emit) {
     const sa::Pattern pattern = co_await make_pattern(session);
-    if (session.options().error_level() >= 1) announce(pattern, session.options().keys, emit);
+    if (session.host().options().error_level() >= 1) announce(pattern, session.host().options().keys, emit);
     const std::uint8_t method = get_ ? mad::method::get : sa::list_method(pattern.record());
-    FormedReport report(session, pattern);
+    FormedReport report(session.stack(), pattern);
     report.single = method == mad::method::get;
-    co_await fetch_records(session, report, method);
-    if (report.records.bytes.empty() && !emit.json()) session.note("0 records");
+    co_await fetch_records(session.stack(), report, method);
+    if (report.records.bytes.empty() && !emit.json()) session.host().note("0 records");
     if (table_.given()) {
-      emit(RecordTable(std::move(report), table_, session.world().out));
+      emit(RecordTable(std::move(report), table_, session.host().world().out));
     } else {
       emit(report);
     }
@@ -306,7 +306,7 @@ class Saquery final : public Command {
     }
     for (const auto& [member, text] : assignments) co_await match_assignment(session, pattern, member, text);
     for (const auto& [member, text] : by_option_) match_option(pattern, member, text);
-    if (!no_defaults_) set_defaults(pattern, session.end_port());
+    if (!no_defaults_) set_defaults(pattern, session.host().end_port());
     co_return pattern;
   }
 

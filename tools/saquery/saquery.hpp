@@ -49,18 +49,17 @@ struct FormedReport : RecordsReport {
   RecordStyle style;
   std::function<bool(Bytes record)> shown;  ///< selects the records to print; empty: all
 
-  FormedReport(Session& session, const sa::Pattern& wanted);
+  FormedReport(Stack& stack, const sa::Pattern& wanted);
   void diags_text(TextOut& out) const override;
 };
 
 /// Reads the records that match the pattern of `report` into it.
-using FetchRecords = async::Task<> (*)(Session& session, RecordsReport& report, std::uint8_t method, std::uint32_t modifier);
+using FetchRecords = async::Task<> (*)(Stack& stack, RecordsReport& report, std::uint8_t method, std::uint32_t modifier);
 
 /// FetchRecords: if there are no records, `report` says so. Throws a MadError for any other failure.
-async::Task<> fetch_records(Session& session, RecordsReport& report, std::uint8_t method = mad::method::get_table,
-                            std::uint32_t modifier = 0);
+async::Task<> fetch_records(Stack& stack, RecordsReport& report, std::uint8_t method = mad::method::get_table, std::uint32_t modifier = 0);
 /// FetchRecords: a failure, to which "no records" belongs, ends the program with infiniband-diags' message and status (DiagsExit).
-async::Task<> fetch_records_or_exit(Session& session, RecordsReport& report, std::uint8_t method = mad::method::get_table,
+async::Task<> fetch_records_or_exit(Stack& stack, RecordsReport& report, std::uint8_t method = mad::method::get_table,
                                     std::uint32_t modifier = 0);
 
 /// The nodes of `list` by one or two queries of the SA. `word` is the name, LID or GUID. Throws Error if there is no such node.
@@ -69,15 +68,15 @@ async::Task<sa::Nodes> find_nodes(Session& session, ListKind list, std::string w
 /// LIDs.
 async::Task<sa::Nodes> search_all_nodes(Session& session, ListKind list, std::string word);
 /// Emits the list about `nodes`, as a table where `table` wants one.
-void emit_nodes(Session& session, Emit& emit, ListKind list, sa::Nodes nodes, const TableOptions& table = {});
+void emit_nodes(Stack& stack, Emit& emit, ListKind list, sa::Nodes nodes, const TableOptions& table = {});
 /// The names of the columns of that table.
 std::vector<std::string> node_list_keys();
 /// Lists the ports of subnet managers.
-async::Task<> list_managers(Session& session, Emit& emit, FetchRecords fetch);
+async::Task<> list_managers(Stack& stack, Emit& emit, FetchRecords fetch);
 
 std::string description_of(const sa::NodeRecord& node);
 /// Whether the node has the name `name`, in the node name map or in its description.
-bool is_called(Session& session, const sa::NodeRecord& node, std::string_view name);
+bool is_called(Manners& manners, const sa::NodeRecord& node, std::string_view name);
 /// The LID that `text` means: a number, or a target (Targets::path()). Empty if it can be neither. Throws UsageError for a name that no
 /// node has, or several.
 async::Task<std::optional<Lid>> lid_of(Session& session, std::string text);

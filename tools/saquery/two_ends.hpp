@@ -5,7 +5,7 @@
 #include <string>
 
 #include "async/task.hpp"
-#include "tools/frame/session.hpp"
+#include "tools/frame/targets.hpp"
 
 namespace ib::tools::saquery {
 
@@ -16,6 +16,6 @@ struct TwoEnds {
 
 /// Divides `text`, which has a colon, where both parts are targets. A division into addresses and whole words of names is preferred to one
 /// with pieces of names. Throws UsageError if no division is left, or several.
-async::Task<TwoEnds> two_ends(Session& session, std::string text);
+async::Task<TwoEnds> two_ends(Targets& targets, std::string text);
 
 }  // namespace ib::tools::saquery

@@ -46,14 +46,14 @@ class SetGuid final : public Command {
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    session.require_exact_targets();
-    const Destination node = co_await session.gmp_node(target_);
+    session.stack().require_exact_targets();
+    const Destination node = co_await session.manners().gmp_node(target_);
     sa::GuidInfoRecord::Query query;
     query.lid(node.path.ib().dlid).block_num(static_cast<std::uint8_t>(slot_ / guids_in_block));
     query.guid_block(slot_ % guids_in_block, guid_);
-    session.aim_sets(node.path, {});  // the SA gets the request
-    const sa::GuidInfoRecord record = co_await sa::subn_adm_set(session.transactor(), query);
-    if (session.options().dry_run) co_return;
+    session.stack().aim_sets(node.path, {});  // the SA gets the request
+    const sa::GuidInfoRecord record = co_await sa::subn_adm_set(session.stack().transactor(), query);
+    if (session.host().options().dry_run) co_return;
     GuidReport report;
     report.path = node.path;
     report.bytes = wire::packed_vector(record);

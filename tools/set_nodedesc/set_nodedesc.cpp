@@ -58,18 +58,18 @@ class SetNodedesc final : public Command {
   async::Task<> run(Session& session, Emit& emit) override {
     NodedescReport report;
     report.set = !view_ && !name_.empty();
-    for (const sys::Device* device : chosen(session)) {
+    for (const sys::Device* device : chosen(session.host())) {
       if (report.set) {
         report.entries.push_back({device, name_, device->node_description});
       } else {
-        std::string description = co_await description_of(session, *device);
+        std::string description = co_await description_of(session.stack(), *device);
         report.entries.push_back({device, std::move(description)});
       }
     }
     if (report.set) {
       // All of them or none, as far as can be known before.
       for (const auto& entry : report.entries) on_attribute(*entry.device, [](const std::string& path) { sys::check_writable(path); });
-      report.dry_run = session.options().dry_run;
+      report.dry_run = session.host().options().dry_run;
       for (const auto& entry : report.entries) {
         if (!report.dry_run) on_attribute(*entry.device, [&](const std::string& path) { sys::write_attribute(path, name_); });
       }
@@ -78,20 +78,20 @@ class SetNodedesc final : public Command {
   }
 
  private:
-  static std::vector<const sys::Device*> chosen(Session& session) {
-    if (session.options().device || session.options().port) return {session.end_port().device};
+  static std::vector<const sys::Device*> chosen(Host& host) {
+    if (host.options().device || host.options().port) return {host.end_port().device};
     std::vector<const sys::Device*> devices;
-    for (const auto& device : session.devices().devices()) devices.push_back(device.get());
+    for (const auto& device : host.own_devices().devices()) devices.push_back(device.get());
     return devices;
   }
 
   /// The description in sysfs, or, if sysfs has none, the answer of the session's own port.
-  static async::Task<std::string> description_of(Session& session, const sys::Device& device) {
-    const bool reads_node = device.node_description.empty() && session.end_port().device == &device;
+  static async::Task<std::string> description_of(Stack& stack, const sys::Device& device) {
+    const bool reads_node = device.node_description.empty() && stack.host().end_port().device == &device;
     if (!reads_node) co_return device.node_description;
     const Target here;
-    const Destination node = co_await session.smp_node(here);
-    const auto answer = co_await session.transactor().subn_get<smp::NodeDescription>(node.path);
+    const Destination node = co_await stack.manners().smp_node(here);
+    const auto answer = co_await stack.transactor().subn_get<smp::NodeDescription>(node.path);
     co_return std::string(fixed_text(answer.node_string));
   }
 

@@ -89,7 +89,7 @@ class SetPortState final : public Command {
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    if (action_ != nullptr) session.require_exact_targets();
+    if (action_ != nullptr) session.stack().require_exact_targets();
     discovery_.needs.switch_infos = false;
     discovery_.needs.descriptions = {};
     Fabric fabric;
@@ -103,10 +103,10 @@ class SetPortState final : public Command {
       avoided.insert(report.ports.back().port);
     }
     const subnet::RoutesAround routes(fabric.subnet, avoided);
-    for (Chosen& port : report.ports) route(session, fabric.subnet, routes, port);
-    const std::size_t silent = co_await read(session, fabric, report.ports);
+    for (Chosen& port : report.ports) route(session.stack(), fabric.subnet, routes, port);
+    const std::size_t silent = co_await read(session.stack(), fabric, report.ports);
     // All ports are set at the end: only a port itself can refuse now.
-    if (!report.dry_run && silent == 0) co_await set_all(session, fabric, report.ports);
+    if (!report.dry_run && silent == 0) co_await set_all(session.stack(), fabric, report.ports);
     if (silent != 0) report.ports.clear();
     emit(report);
   }
@@ -119,8 +119,8 @@ class SetPortState final : public Command {
   }
 
   /// Reads the ports, and refuses those that must not be disabled. Returns how many did not answer.
-  async::Task<std::size_t> read(Session& session, Fabric& fabric, std::vector<Chosen>& ports) const {
-    mad::Transactor& transactor = session.smp_transactor();
+  async::Task<std::size_t> read(Stack& stack, Fabric& fabric, std::vector<Chosen>& ports) const {
+    mad::Transactor& transactor = stack.smp_transactor();
     std::size_t silent = 0;
     for (Chosen& port : ports) {
       // The path of the Set is used: this shows that it works, and the values that are written back are as new as possible.
@@ -128,7 +128,7 @@ class SetPortState final : public Command {
       const mad::Reason reason = was_read ? subnet::read_before_set : mad::requested;
       mad::Result<smp::PortInfo> info = co_await transactor.try_subn_get<smp::PortInfo>(port.path, port.number, smp::PortInfo(), reason);
       if (!info) {
-        report_failed(session, fabric, port, info.shared_error(), "cannot be read, so nothing is set");
+        report_failed(stack.host(), fabric, port, info.shared_error(), "cannot be read, so nothing is set");
         ++silent;
         continue;
       }
@@ -140,7 +140,7 @@ class SetPortState final : public Command {
       // Before any of them is set; each Set does this once more.
       const mad::Result<smp::NodeInfo> at_end = co_await subnet::check_set_target(transactor, port.path);
       if (!at_end) {
-        report_failed(session, fabric, port, at_end.shared_error(), "cannot be read, so nothing is set");
+        report_failed(stack.host(), fabric, port, at_end.shared_error(), "cannot be read, so nothing is set");
         ++silent;
         continue;
       }
@@ -152,30 +152,30 @@ class SetPortState final : public Command {
     co_return silent;
   }
 
-  async::Task<> set_all(Session& session, Fabric& fabric, std::vector<Chosen>& ports) const {
+  async::Task<> set_all(Stack& stack, Fabric& fabric, std::vector<Chosen>& ports) const {
     std::string changed;
     std::vector<Chosen> done;
     for (const Chosen& port : ports) {
       smp::PortInfo wanted = subnet::no_change(port.info);
       wanted.port_physical_state = action_->physical_state;
       wanted.port_state = action_->state;
-      mad::Result<smp::PortInfo> answer = co_await session.smp_transactor().try_subn_set(port.path, port.number, wanted);
+      mad::Result<smp::PortInfo> answer = co_await stack.smp_transactor().try_subn_set(port.path, port.number, wanted);
       if (answer) {
         changed += (changed.empty() ? " " : ", ") + name_of(fabric.subnet, port);
         done.push_back(port);
       } else {
-        report_failed(session, fabric, port, answer.shared_error(), "cannot be set");
+        report_failed(stack.host(), fabric, port, answer.shared_error(), "cannot be set");
       }
     }
     ports = std::move(done);
-    if (!changed.empty()) session.note(std::string(action_->done) + changed);
+    if (!changed.empty()) stack.host().note(std::string(action_->done) + changed);
   }
 
   /// Prints the failure of a port on stderr, and adds it to the failures of the fabric.
-  static void report_failed(Session& session, Fabric& fabric, const Chosen& chosen, const std::shared_ptr<const mad::MadError>& error,
+  static void report_failed(Host& host, Fabric& fabric, const Chosen& chosen, const std::shared_ptr<const mad::MadError>& error,
                             std::string_view what) {
-    session.log().error(fmt::format("{} {}", name_of(fabric.subnet, chosen), what));
-    print_error(session.log(), *error, session.options().error_level(), session.options().keys, false);
+    host.log().error(fmt::format("{} {}", name_of(fabric.subnet, chosen), what));
+    host.report(*error, false);
     fabric.failures.push_back(port_failure(fabric.subnet, chosen.port, error));
   }
 
@@ -203,12 +203,12 @@ class SetPortState final : public Command {
   }
 
   /// Gives `chosen` its path.
-  static void route(Session& session, const subnet::Subnet& subnet, const subnet::RoutesAround& routes, Chosen& chosen) {
+  static void route(Stack& stack, const subnet::Subnet& subnet, const subnet::RoutesAround& routes, Chosen& chosen) {
     if (auto found = routes.to(chosen.end_port)) {
-      found->end_port = &session.end_port();
+      found->end_port = &stack.host().end_port();
       found->meant = subnet.node(subnet.port(chosen.end_port).node).guid();
       chosen.path = *found;
-      session.apply_options(chosen.path);
+      stack.apply_options(chosen.path);
       return;
     }
     std::string text = fmt::format("No DR path exists to {} port {}", to_text(subnet.port(chosen.end_port).guid), chosen.number);

@@ -10,7 +10,8 @@
 #include "iba/libibmad_text.hpp"
 #include "iba/wire.hpp"
 #include "report/structure.hpp"
-#include "tools/frame/session.hpp"
+#include "tools/frame/emit.hpp"
+#include "tools/frame/manners.hpp"
 #include "tools/shared/secrets.hpp"
 
 namespace ib::tools {
@@ -35,10 +36,10 @@ void AttributeText::text(TextOut& out, const DottedOptions& listing) const {
   out.write(secrets_note(bytes, *info, keys));
 }
 
-void warn_of_link_width(const Session& session, Bytes port_info) {
+void warn_of_link_width(const Manners& manners, Bytes port_info) {
   const unsigned width = wire::unpack_short<smp::PortInfo>(port_info).link_width_active;
   if (libibmad_text(LibibmadText::linkwidth, width, 8).starts_with("undefined"))
-    session.diags_warning("mad_dump_linkwidth", fmt::format("bad width {}", width));
+    manners.remark("mad_dump_linkwidth", fmt::format("bad width {}", width));
 }
 
 }  // namespace ib::tools

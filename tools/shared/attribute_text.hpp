@@ -13,7 +13,7 @@
 
 namespace ib::tools {
 
-class Session;
+class Manners;
 
 struct AttributeText {
   const StructInfo* info{};
@@ -33,7 +33,7 @@ struct AttributeText {
 
 /// When libibmad prints a PortInfo, it warns of an unknown LinkWidthActive. This function prints the warning. In ibtool's dialect, it
 /// prints nothing.
-void warn_of_link_width(const Session& session, Bytes port_info);
+void warn_of_link_width(const Manners& manners, Bytes port_info);
 
 /// The listing of python-rdma: all fields, including reserved ones.
 inline constexpr DottedOptions plain_listing{.names = NameStyle::saquery, .column = 25, .reserved = true};

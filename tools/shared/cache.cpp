@@ -23,25 +23,25 @@ namespace {
 constexpr std::chrono::seconds usual_age = std::chrono::hours(24);
 
 /// Throws UsageError if --refresh-cache or --cache-age is given beside a file that the fabric comes from, where it has no effect.
-void refuse_cache_options(const Session& session, const DiscoveryOptions& options) {
-  const std::string_view file = options.load_cache ? "--load-cache" : session.options().from ? "--from" : "";
+void refuse_cache_options(const Host& host, const DiscoveryOptions& options) {
+  const std::string_view file = options.load_cache ? "--load-cache" : host.options().from ? "--from" : "";
   const std::string_view given = options.refresh_cache ? "--refresh-cache" : options.cache_age ? "--cache-age" : "";
   if (!file.empty() && !given.empty()) throw UsageError(fmt::format("{} and {} exclude each other", given, file));
 }
 
 /// The file of --cache or IBTOOL_CACHE. Nothing where the fabric comes from another file.
-std::optional<std::string> cache_file(Session& session, const DiscoveryOptions& options) {
-  refuse_cache_options(session, options);
+std::optional<std::string> cache_file(Host& host, const DiscoveryOptions& options) {
+  refuse_cache_options(host, options);
   if (options.load_cache || !options.has_cache) return std::nullopt;
-  if (session.options().from) {
+  if (host.options().from) {
     if (options.cache) throw UsageError("--cache and --from exclude each other");
     return std::nullopt;
   }
-  const std::optional<std::string>& given = options.cache ? options.cache : session.world().cache;
+  const std::optional<std::string>& given = options.cache ? options.cache : host.world().cache;
   if (options.refresh_cache && !given) throw UsageError("--refresh-cache goes with --cache or IBTOOL_CACHE");
   if (options.cache_age && !given) throw UsageError("--cache-age goes with --cache or IBTOOL_CACHE");
   if (!given) return std::nullopt;
-  return cache_file(options, session.world(), session.end_port());
+  return cache_file(options, host.world(), host.end_port());
 }
 
 enum class Kept : std::uint8_t { nothing, a_file, no_use };
@@ -68,33 +68,33 @@ Kept look_at(Log& log, const std::string& file) {
 }
 
 /// Whether all nodes that did not answer when a stored fabric was read are still silent. With --sa no SMP is sent for this.
-async::Task<bool> is_silent_as_then(Session& session, const DiscoveryOptions& options, const subnet::SweptSubnet& stored) {
+async::Task<bool> is_silent_as_then(Stack& stack, const DiscoveryOptions& options, const subnet::SweptSubnet& stored) {
   const auto is_silence = [](const subnet::Failure& failure) { return failure.kind == subnet::Failure::Kind::no_answer; };
   if (std::ranges::none_of(stored.failures, is_silence)) co_return true;
-  if (session.options().use_sa || options.mode == "SA") co_return false;
-  const path::Path start = session.here();
-  const bool silent = co_await subnet::are_still_silent(session.lowest_transactor(), stored.subnet, stored.failures, start);
+  if (stack.host().options().use_sa || options.mode == "SA") co_return false;
+  const path::Path start = stack.here();
+  const bool silent = co_await subnet::are_still_silent(stack.lowest_transactor(), stored.subnet, stored.failures, start);
   co_return silent;
 }
 
 /// Why the fabric is not taken from `file`; empty if it is: then `stored` has it. `cache` is the file, if it can be opened.
-async::Task<std::string> why_read_anew(Session& session, const DiscoveryOptions& options, const std::string& file,
+async::Task<std::string> why_read_anew(Stack& stack, const DiscoveryOptions& options, const std::string& file,
                                        std::unique_ptr<snapshot::Snapshot>& cache, subnet::SweptSubnet& stored) {
-  const bool is_refresh = options.refresh_cache || session.world().refresh_cache;
+  const bool is_refresh = options.refresh_cache || stack.host().world().refresh_cache;
   try {
     cache = std::make_unique<snapshot::Snapshot>(file);
-    if (!is_refresh) stored = cache->read_fabric(&session.end_port());
+    if (!is_refresh) stored = cache->read_fabric(&stack.host().end_port());
   } catch (const UsageError& error) {
     const bool is_replaced = cache && cache->is_cache();
-    if (is_replaced) session.log().warning(fmt::format("{}; the fabric is read again", error.message()));
+    if (is_replaced) stack.host().log().warning(fmt::format("{}; the fabric is read again", error.message()));
     co_return error.message();
   }
   if (is_refresh) co_return "all is read again";
-  const snapshot::CacheTerms terms{session.end_port(), session.loop().clock().wall_time(), options.cache_age.value_or(usual_age),
-                                   session.options().keys, options.fdr10};
+  const snapshot::CacheTerms terms{stack.host().end_port(), stack.loop().clock().wall_time(), options.cache_age.value_or(usual_age),
+                                   stack.host().options().keys, options.fdr10};
   std::string why = why_unfit(*cache, stored, terms);
   if (why.empty()) {
-    const bool is_silent = co_await is_silent_as_then(session, options, stored);
+    const bool is_silent = co_await is_silent_as_then(stack, options, stored);
     if (!is_silent) why = "what did not answer when it was read may do so now";
   }
   co_return why;
@@ -130,39 +130,39 @@ std::optional<std::string> cache_file(const DiscoveryOptions& options, const Wor
   return file;
 }
 
-bool has_cache(Session& session, const DiscoveryOptions& options) { return cache_file(session, options).has_value(); }
+bool has_cache(Host& host, const DiscoveryOptions& options) { return cache_file(host, options).has_value(); }
 
-async::Task<CacheUse> load_cache(Session& session, const DiscoveryOptions& options, subnet::SweptSubnet& into) {
+async::Task<CacheUse> load_cache(Stack& stack, const DiscoveryOptions& options, subnet::SweptSubnet& into) {
   CacheUse use;
-  const std::optional<std::string> file = cache_file(session, options);
+  const std::optional<std::string> file = cache_file(stack.host(), options);
   if (!file) co_return use;
-  const Kept kept = look_at(session.log(), *file);
+  const Kept kept = look_at(stack.host().log(), *file);
   if (kept == Kept::no_use) co_return use;
   use.file = *file;
   if (kept == Kept::nothing) co_return use;
   try {
     if (!snapshot::is_snapshot_file(*file)) const snapshot::Snapshot refused(*file);  // throws: no other kind of file will do
   } catch (const SysError& error) {
-    session.log().warning(fmt::format("{}: it is not used as a cache", error.message()));
+    stack.host().log().warning(fmt::format("{}: it is not used as a cache", error.message()));
     use.file.reset();
     co_return use;
   }
   std::unique_ptr<snapshot::Snapshot> cache;
   subnet::SweptSubnet stored;
-  const std::string why = co_await why_read_anew(session, options, *file, cache, stored);
+  const std::string why = co_await why_read_anew(stack, options, *file, cache, stored);
   if (!why.empty()) {
     const std::string refusal = cache ? why_not_replaced(*cache, why) : snapshot::not_replaced(*file, why);
     if (!refusal.empty()) {
-      session.log().warning(refusal);
+      stack.host().log().warning(refusal);
       use.file.reset();
-    } else if (session.options().error_level() >= 1) {
-      session.log().debug(fmt::format("Reading the fabric again: {} is not used, {}", in_quotes(*file), why));
+    } else if (stack.host().options().error_level() >= 1) {
+      stack.host().log().debug(fmt::format("Reading the fabric again: {} is not used, {}", in_quotes(*file), why));
     }
     co_return use;
   }
-  session.log().warning(fmt::format("fabric as of {}, from {}", time_of(*cache), escaped(*file)));
-  if (session.stack().is_port_down()) session.log().warning(session.stack().down_text());
-  session.use_cache(std::move(cache));
+  stack.host().log().warning(fmt::format("fabric as of {}, from {}", time_of(*cache), escaped(*file)));
+  if (stack.is_port_down()) stack.host().log().warning(stack.down_text());
+  stack.use_cache(std::move(cache));
   into = std::move(stored);
   if (!options.fdr10) forget_fdr10(into.subnet);
   forget_unwanted(into, options.needs);

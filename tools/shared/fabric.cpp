@@ -38,14 +38,13 @@ FailureKey key_of(const subnet::Failure& failure) {
 }
 
 /// Reads the source once. The model lists everything that was not read.
-async::Task<> read_fabric(Session& session, const DiscoveryOptions& options, FabricSource& source, FabricWanted wanted, Fabric& fabric) {
+async::Task<> read_fabric(Stack& stack, const DiscoveryOptions& options, FabricSource& source, FabricWanted wanted, Fabric& fabric) {
   wanted.needs = options.needs;
-  const bool is_verbose = !options.silent && session.options().error_level() >= 1;
-  if (is_verbose && !source.name().empty()) session.log().debug(fmt::format("Performing discovery using mode '{}'", source.name()));
-  wanted.progress = [&session](std::size_t nodes) { session.progress().count(nodes, "nodes"); };
-  if (is_verbose) wanted.notice = [&log = session.log()](std::string_view line) { log.debug(line); };
+  const bool is_verbose = !options.silent && stack.host().options().error_level() >= 1;
+  if (is_verbose && !source.name().empty()) stack.host().log().debug(fmt::format("Performing discovery using mode '{}'", source.name()));
+  if (is_verbose) wanted.notices = &stack.host().log();
   const subnet::DiscoverStats stats = co_await source.read(std::move(wanted), fabric);
-  session.count_plan(stats);
+  stack.count_plan(stats);
   fabric.stored = source.stored();
 }
 
@@ -60,8 +59,8 @@ std::optional<std::vector<std::uint8_t>> route_to(const Target& target) {
 }
 
 /// The route from here to a node of the file of --from; nothing if no node or several nodes have the GUID.
-std::optional<std::vector<std::uint8_t>> stored_route(Session& session, Guid guid) {
-  const subnet::Subnet whole = session.stored().read_fabric(&session.end_port()).subnet;
+std::optional<std::vector<std::uint8_t>> stored_route(Host& host, Guid guid) {
+  const subnet::Subnet whole = host.stored().read_fabric(&host.end_port()).subnet;
   const subnet::NodeIndex node = subnet::only_node(whole, guid);
   if (node == subnet::none) return std::nullopt;
   std::array<std::uint8_t, 64> route{};
@@ -70,14 +69,14 @@ std::optional<std::vector<std::uint8_t>> stored_route(Session& session, Guid gui
 }
 
 /// Prints what did not answer.
-void report_outcome(const Session& session, const DiscoveryOptions& options, const Fabric& fabric) {
-  if (!options.silent) print_failures(session, fabric.subnet, fabric.failures);
+void report_outcome(const Host& host, const DiscoveryOptions& options, const Fabric& fabric) {
+  if (!options.silent) print_failures(host, fabric.subnet, fabric.failures);
 }
 
 /// Reads the whole fabric, or takes it from the file of --cache.
 async::Task<> read_whole(Session& session, const DiscoveryOptions& options, Fabric& fabric) {
-  fabric.names = session.node_name_map();
-  const CacheUse cache = co_await load_cache(session, options, fabric);
+  fabric.names = session.manners().node_name_map();
+  const CacheUse cache = co_await load_cache(session.stack(), options, fabric);
   if (cache.is_loaded) co_return;
   const std::unique_ptr<FabricSource> source = fabric_source(session, options);
   FabricWanted wanted;
@@ -87,22 +86,22 @@ async::Task<> read_whole(Session& session, const DiscoveryOptions& options, Fabr
     how.needs = {};
     wanted.radius = ~0U;
   }
-  co_await read_fabric(session, how, *source, wanted, fabric);
+  co_await read_fabric(session.stack(), how, *source, wanted, fabric);
   if (cache.file) {
-    session.begin_cache(*cache.file, fabric, options.fdr10);
+    session.stack().begin_cache(*cache.file, fabric, options.fdr10);
     forget_unwanted(fabric, options.needs);
   }
 }
 
 /// Requests the NodeInfo of the node that a stored fabric has for `target`. Throws snapshot::Outdated if another node is there now, or if
 /// the stored fabric has no such node.
-async::Task<> check_target(Session& session, const subnet::SweptSubnet& swept, const path::Path& target) {
+async::Task<> check_target(Stack& stack, const subnet::SweptSubnet& swept, const path::Path& target) {
   const subnet::Subnet& subnet = swept.subnet;
   const subnet::FoundPort found = subnet::find_port(swept, target);
   if (!found) throw snapshot::Outdated(found.missing);
-  const std::optional<path::Path> by_lid = subnet::lid_path(subnet, found.port, session.here(), Qpn{0});
-  const path::Path path = by_lid ? *by_lid : subnet::smp_path(subnet, subnet.port(found.port).node, session.here());
-  const mad::Result<smp::NodeInfo> answer = co_await session.smp_transactor().try_subn_get<smp::NodeInfo>(path);
+  const std::optional<path::Path> by_lid = subnet::lid_path(subnet, found.port, stack.here(), Qpn{0});
+  const path::Path path = by_lid ? *by_lid : subnet::smp_path(subnet, subnet.port(found.port).node, stack.here());
+  const mad::Result<smp::NodeInfo> answer = co_await stack.smp_transactor().try_subn_get<smp::NodeInfo>(path);
   static_cast<void>(answer);  // the layer of the cache compares it
 }
 
@@ -140,9 +139,9 @@ void add_live_discovery(OptionSet& set, DiscoveryOptions& options) {
   add_fdr10(set, options);
 }
 
-async::Task<> check_meant_node(Session& session, const Target& target, const subnet::Subnet& subnet, subnet::NodeIndex node) {
-  const Destination at = co_await session.smp_node(target);
-  mad::Result<smp::NodeInfo> info = co_await subnet::check_set_target(session.smp_transactor(), at.path);
+async::Task<> check_meant_node(Stack& stack, const Target& target, const subnet::Subnet& subnet, subnet::NodeIndex node) {
+  const Destination at = co_await stack.manners().smp_node(target);
+  mad::Result<smp::NodeInfo> info = co_await subnet::check_set_target(stack.smp_transactor(), at.path);
   const Guid found = std::move(info).take().node_guid;
   if (found != subnet.node(node).guid())
     throw Error(fmt::format("{} is at {}, and {} was found there before: nothing was set", to_text(found), mad::target_text(at.path),
@@ -175,68 +174,68 @@ void add_discovery(OptionSet& set, DiscoveryOptions& options) {
 
 async::Task<> discover(Session& session, const DiscoveryOptions& options, Fabric& fabric) {
   co_await read_whole(session, options, fabric);
-  report_outcome(session, options, fabric);
+  report_outcome(session.host(), options, fabric);
 }
 
 async::Task<> prepare_cache(Session& session, const DiscoveryOptions& options) {
-  if (!has_cache(session, options)) co_return;
+  if (!has_cache(session.host(), options)) co_return;
   Fabric fabric;
   co_await discover(session, options, fabric);
 }
 
 async::Task<> discover_from(Session& session, const DiscoveryOptions& options, path::Path start, unsigned radius, Fabric& fabric,
                             std::optional<subnet::KnownNode> known) {
-  fabric.names = session.node_name_map();
+  fabric.names = session.manners().node_name_map();
   const std::unique_ptr<FabricSource> source = fabric_source(session, options);
   FabricWanted wanted;
   wanted.start = std::move(start);
   wanted.known = known;
   wanted.radius = radius;
-  co_await read_fabric(session, options, *source, wanted, fabric);
+  co_await read_fabric(session.stack(), options, *source, wanted, fabric);
 }
 
 async::Task<subnet::NodeIndex> discover_around(Session& session, const DiscoveryOptions& options, const Target& target, Fabric& fabric,
                                                bool neighbours) {
-  fabric.names = session.node_name_map();
+  fabric.names = session.manners().node_name_map();
   const std::unique_ptr<FabricSource> source = fabric_source(session, options);
   const auto keep_part = [&fabric](subnet::SweptSubnet whole, subnet::NodeIndex node) {
     std::erase_if(whole.failures, [&](const subnet::Failure& f) { return !concerns(whole.subnet, f, node); });
     static_cast<subnet::SweptSubnet&>(fabric) = std::move(whole);
   };
   std::unique_ptr<subnet::SweptSubnet> known;
-  if (has_cache(session, options)) {
+  if (has_cache(session.host(), options)) {
     Fabric whole;
     co_await read_whole(session, options, whole);
-    if (session.uses_cache() && target.path) co_await check_target(session, whole, *target.path);
+    if (session.stack().uses_cache() && target.path) co_await check_target(session.stack(), whole, *target.path);
     known = std::make_unique<subnet::SweptSubnet>(std::move(whole));
   } else if (target.path && source->reads_nodes() && !options.fdr10 && !options.through) {
-    known = session.take_swept();
+    known = session.targets().take_swept();
   }
   if (known) {
     const subnet::PortIndex port = target.path ? subnet::get_port(*known, *target.path) : known->subnet.start;
     const subnet::NodeIndex node = known->subnet.port(port).node;
     keep_part(std::move(*known), node);
-    report_outcome(session, options, fabric);
+    report_outcome(session.host(), options, fabric);
     co_return node;
   }
   FabricWanted wanted;
   wanted.around = target;
   wanted.radius = 1;
   wanted.alone = !neighbours;
-  co_await read_fabric(session, options, *source, wanted, fabric);
+  co_await read_fabric(session.stack(), options, *source, wanted, fabric);
   fabric.route_to_start = route_to(target);
   const Guid start = fabric.subnet.node(fabric.subnet.port(fabric.subnet.start).node).guid();
-  if (!fabric.route_to_start && session.options().from) fabric.route_to_start = stored_route(session, start);
+  if (!fabric.route_to_start && session.host().options().from) fabric.route_to_start = stored_route(session.host(), start);
   subnet::NodeIndex node = fabric.subnet.port(fabric.subnet.start).node;
   const bool by_lid = !target.path || target.path->directed() == nullptr;
   const bool forwards = fabric.subnet.node(node).kind() == subnet::NodeKind::sw;
   if (by_lid && forwards && source->reads_nodes() && is_cut_off(fabric)) {
     const Guid guid = fabric.subnet.node(node).guid();
-    if (session.options().error_level() >= 1)
-      session.log().debug("Directed routes that start at a LID are not answered: sweeping the fabric for the node.");
+    if (session.host().options().error_level() >= 1)
+      session.host().log().debug("Directed routes that start at a LID are not answered: sweeping the fabric for the node.");
     Fabric whole;
     FabricWanted all;
-    co_await read_fabric(session, options, *source, all, whole);
+    co_await read_fabric(session.stack(), options, *source, all, whole);
     const subnet::NodeIndex found = whole.subnet.find_node(guid);
     if (found != subnet::none) {
       node = found;
@@ -244,12 +243,12 @@ async::Task<subnet::NodeIndex> discover_around(Session& session, const Discovery
       keep_part(std::move(whole), node);
     }
   }
-  report_outcome(session, options, fabric);
+  report_outcome(session.host(), options, fabric);
   co_return node;
 }
 
-void note_discovered(const Session& session, std::string_view what) {
-  if (session.options().error_level() >= 1) session.log().debug(fmt::format("Discovered: '{}'", what));
+void note_discovered(const Host& host, std::string_view what) {
+  if (host.options().error_level() >= 1) host.log().debug(fmt::format("Discovered: '{}'", what));
 }
 
 subnet::Failure port_failure(const subnet::Subnet& subnet, subnet::PortIndex port, const std::shared_ptr<const mad::MadError>& error) {
@@ -271,22 +270,22 @@ void require_read(bool any_read, const std::vector<subnet::Failure>& failures) {
 namespace {
 
 /// Prints those of `met` that the fabric does not have, and returns them.
-subnet::Failures print_new(const Session& session, const Fabric& fabric, subnet::Failures met) {
+subnet::Failures print_new(const Host& host, const Fabric& fabric, subnet::Failures met) {
   std::set<FailureKey> known;
   for (const subnet::Failure& failure : fabric.failures) known.insert(key_of(failure));
   std::erase_if(met, [&known](const subnet::Failure& failure) { return !failure.attribute.empty() && known.contains(key_of(failure)); });
-  print_failures(session, fabric.subnet, met);
+  print_failures(host, fabric.subnet, met);
   return met;
 }
 
 }  // namespace
 
-void add_failures(const Session& session, Fabric& fabric, subnet::Failures met) {
-  std::ranges::move(print_new(session, fabric, std::move(met)), std::back_inserter(fabric.failures));
+void add_failures(const Host& host, Fabric& fabric, subnet::Failures met) {
+  std::ranges::move(print_new(host, fabric, std::move(met)), std::back_inserter(fabric.failures));
 }
 
-void FabricReport::add_failures(const Session& session, subnet::Failures met) {
-  std::ranges::move(print_new(session, fabric, std::move(met)), std::back_inserter(failures));
+void FabricReport::add_failures(const Host& host, subnet::Failures met) {
+  std::ranges::move(print_new(host, fabric, std::move(met)), std::back_inserter(failures));
 }
 
 }  // namespace ib::tools

@@ -45,7 +45,7 @@ void add_discovery(OptionSet& set, DiscoveryOptions& options);
 void add_live_discovery(OptionSet& set, DiscoveryOptions& options);
 /// Requests the NodeInfo of the node at `target`. Throws Error unless that is `node` of the model. To be called before a Set, so that the
 /// Set goes to the intended node.
-async::Task<> check_meant_node(Session& session, const Target& target, const subnet::Subnet& subnet, subnet::NodeIndex node);
+async::Task<> check_meant_node(Stack& stack, const Target& target, const subnet::Subnet& subnet, subnet::NodeIndex node);
 /// Whether the sweep found nothing beyond any port of its first node, although a request there failed.
 bool is_cut_off(const subnet::SweptSubnet& swept);
 
@@ -75,11 +75,11 @@ async::Task<subnet::NodeIndex> discover_around(Session& session, const Discovery
                                                bool neighbours = true);
 
 /// With -v, prints which attributes of the fabric were read, in the format of python-rdma.
-void note_discovered(const Session& session, std::string_view what);
+void note_discovered(const Host& host, std::string_view what);
 
 /// Prints an `E:` line on stderr for each of `met`, which came after the discovery, and adds them to those of the fabric. Similar
 /// failures share a line.
-void add_failures(const Session& session, Fabric& fabric, subnet::Failures met);
+void add_failures(const Host& host, Fabric& fabric, subnet::Failures met);
 
 /// For a command that can show nothing if `any_read` is false. Throws an error then if all of `failures` come from a file that does not
 /// have what the command needs. Its message says what to read when such a file is written. Call it before add_failures().
@@ -97,7 +97,7 @@ struct FabricReport : Report {
 
   /// For one of several readings: prints those of `met` that the fabric does not have already, and adds them to the report's own failures.
   /// The next reading begins without them.
-  void add_failures(const Session& session, subnet::Failures met);
+  void add_failures(const Host& host, subnet::Failures met);
 
   /// Selects the ports of a node to write. If empty, nodes have no member `ports`.
   using PortFilter = std::function<bool(subnet::PortIndex)>;

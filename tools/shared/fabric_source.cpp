@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/log.hpp"
 #include "mad/transactor.hpp"
 #include "sa/transactor.hpp"
 #include "snapshot/stored_fabric.hpp"
@@ -38,7 +39,7 @@ class Sweep : public FabricSource {
   bool reads_nodes() const override { return true; }
   async::Task<subnet::DiscoverStats> read(FabricWanted wanted, subnet::SweptSubnet& into) override {
     if (is_whole(wanted) && !options_.fdr10 && !options_.through) {
-      if (const std::unique_ptr<subnet::SweptSubnet> swept = session_.take_swept()) {
+      if (const std::unique_ptr<subnet::SweptSubnet> swept = session_.targets().take_swept()) {
         into = std::move(*swept);
         forget_unwanted(into, wanted.needs);
         co_return subnet::DiscoverStats{};
@@ -51,21 +52,21 @@ class Sweep : public FabricSource {
     how.needs = wanted.needs;
     how.known = wanted.known;
     how.mlnx_extended_port_info = options_.fdr10;
-    how.progress = wanted.progress;
-    how.notice = wanted.notice;
-    path::Path start = path::IbDrPath(&session_.end_port());
+    how.progress = [this](std::size_t nodes) { session_.stack().progress().count(nodes, "nodes"); };
+    if (wanted.notices != nullptr) how.notice = [log = wanted.notices](std::string_view line) { log->debug(line); };
+    path::Path start = path::IbDrPath(&session_.host().end_port());
     if (options_.retries) start.ib().retries = *options_.retries;
-    session_.apply_options(start);
+    session_.stack().apply_options(start);
     if (wanted.start) {
       start = *wanted.start;
     } else if (wanted.around.given()) {
-      const Destination node = co_await session_.smp_node(wanted.around);
+      const Destination node = co_await session_.manners().smp_node(wanted.around);
       start = node.path;
     }
     const bool is_own_node = stays_here(start) && (wanted.alone || wanted.around.given());
     if (!is_own_node) session_.stack().require_link();
     // libibnetdisc, unlike libibmad, prints no requests with -d.
-    mad::Transactor& lowest = session_.lowest_transactor();
+    mad::Transactor& lowest = session_.stack().lowest_transactor();
     mad::Transactor& sends = options_.through ? options_.through(lowest) : lowest;
     subnet::Discovered discovered = co_await subnet::discover(sends, into.subnet, start, how);
     into.failures = std::move(discovered.failures);
@@ -88,7 +89,7 @@ class FromSnapshot final : public Sweep {
   std::string_view name() const override { return {}; }
   async::Task<subnet::DiscoverStats> read(FabricWanted wanted, subnet::SweptSubnet& into) override {
     if (is_whole(wanted)) {
-      into = session_.stored().read_fabric(&session_.end_port());
+      into = session_.host().stored().read_fabric(&session_.host().end_port());
       if (!options_.fdr10) forget_fdr10(into.subnet);
       forget_unwanted(into, wanted.needs);
       co_return subnet::DiscoverStats{};
@@ -101,7 +102,7 @@ class FromSnapshot final : public Sweep {
 /// The tables of subnet administration.
 class SaTables final : public FabricSource {
  public:
-  explicit SaTables(Session& session) : session_(session) { session.read_from_sa(); }
+  explicit SaTables(Session& session) : session_(session) { session.stack().read_from_sa(); }
 
   std::string_view name() const override { return "SA"; }
   async::Task<subnet::DiscoverStats> read(FabricWanted wanted, subnet::SweptSubnet& into) override {
@@ -109,13 +110,13 @@ class SaTables final : public FabricSource {
     how.radius = wanted.radius;
     how.alone = wanted.alone;
     how.needs = wanted.needs;
-    how.nodes = session_.node_records();
-    how.progress = wanted.progress;
+    how.nodes = session_.targets().node_records();
+    how.progress = [this](std::size_t nodes) { session_.stack().progress().count(nodes, "nodes"); };
     session_.stack().require_sa();
-    co_await session_.prepare_sa();
-    mad::Transactor& transactor = session_.transactor();
+    co_await session_.stack().prepare_sa();
+    mad::Transactor& transactor = session_.stack().transactor();
     if (wanted.around.given()) {
-      const Destination node = co_await session_.smp_node(wanted.around);
+      const Destination node = co_await session_.manners().smp_node(wanted.around);
       sa::SaTransactor links(transactor);
       const mad::Result<Lid> lid = co_await links.find_lid(node.path);
       if (!lid) lid.error().raise();
@@ -142,13 +143,13 @@ void forget_fdr10(subnet::Subnet& subnet) {
 
 std::unique_ptr<FabricSource> fabric_source(Session& session, const DiscoveryOptions& options) {
   if (options.load_cache) return stored_fabric(*options.load_cache);
-  const bool use_sa = session.options().use_sa;
+  const bool use_sa = session.host().options().use_sa;
   if (use_sa && options.mode && options.mode != "SA")
     throw UsageError(fmt::format("Can't combine --sa with discovery mode '{}'", *options.mode));
   if (use_sa || options.mode == "SA") return std::make_unique<SaTables>(session);
-  if (session.options().from && !session.stored().format().empty()) return stored_fabric(session);
-  if (session.options().from) return std::make_unique<FromSnapshot>(session, options);
-  const sys::EndPort& port = session.end_port();
+  if (session.host().options().from && !session.host().stored().format().empty()) return stored_fabric(session.host());
+  if (session.host().options().from) return std::make_unique<FromSnapshot>(session, options);
+  const sys::EndPort& port = session.host().end_port();
   const bool by_lid = options.mode ? options.mode == "LID" : port.is_active() && port.lid.is_unicast();
   return std::make_unique<Sweep>(session, options, by_lid ? subnet::Routing::lid : subnet::Routing::directed);
 }

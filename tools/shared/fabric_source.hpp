@@ -3,7 +3,6 @@
 // or read from stored data.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -14,12 +13,16 @@
 #include "subnet/sweep/discovery.hpp"
 #include "tools/frame/options.hpp"
 
+namespace ib {
+class Log;
+}
+
 namespace ib::tools {
 
 class Session;
 struct DiscoveryOptions;
 
-/// The wanted part of a fabric, and the functions that get messages meanwhile.
+/// The wanted part of a fabric.
 struct FabricWanted {
   Target around{};                           ///< the first node; the node of this host if empty
   std::optional<path::Path> start{};         ///< the path to the first node, if it is known already
@@ -27,8 +30,7 @@ struct FabricWanted {
   std::optional<subnet::KnownNode> known{};  ///< a node whose NodeInfo was read already
   bool alone{};                              ///< only the first node, without the nodes at the other ends of its links
   subnet::DiscoverNeeds needs{};             ///< the attributes that are needed; the source may read more
-  std::function<void(std::size_t nodes)> progress{};
-  std::function<void(std::string_view line)> notice{};  ///< one line for people when the way of reading changes
+  Log* notices{};                            ///< gets one line for people when the way of reading changes; may be null
 };
 
 /// Fills models.

@@ -175,7 +175,7 @@ std::string line_for(const subnet::Subnet& subnet, const std::vector<const subne
 }
 
 /// With -v: a line for each node and attribute, and the details of the request.
-void print_each(const Session& session, const subnet::Subnet& subnet, const subnet::Failures& failures) {
+void print_each(const Host& host, const subnet::Subnet& subnet, const subnet::Failures& failures) {
   for (std::size_t at = 0; at < failures.size();) {
     const subnet::Failure& failure = failures[at];
     if (!cause_of(failure).empty()) {
@@ -188,8 +188,8 @@ void print_each(const Session& session, const subnet::Subnet& subnet, const subn
       if (failures[end].port >= 0) ports.add(static_cast<unsigned>(failures[end].port));
       ++end;
     } while (end < failures.size() && alike(failure, failures[end]));
-    session.log().error(sentence(subnet, failure, ports));
-    if (failure.error) print_error(session.log(), *failure.error, session.options().error_level(), session.options().keys, false);
+    host.log().error(sentence(subnet, failure, ports));
+    if (failure.error) host.report(*failure.error, false);
     at = end;
   }
 }
@@ -238,10 +238,10 @@ std::vector<std::string> failure_lines(const subnet::Subnet& subnet, const subne
   return lines;
 }
 
-void print_failures(const Session& session, const subnet::Subnet& subnet, const subnet::Failures& failures) {
-  print_unread(session.log(), failures);
-  if (session.options().error_level() >= 1) return print_each(session, subnet, failures);
-  for (const std::string& line : failure_lines(subnet, failures)) session.log().error(line);
+void print_failures(const Host& host, const subnet::Subnet& subnet, const subnet::Failures& failures) {
+  print_unread(host.log(), failures);
+  if (host.options().error_level() >= 1) return print_each(host, subnet, failures);
+  for (const std::string& line : failure_lines(subnet, failures)) host.log().error(line);
 }
 
 }  // namespace ib::tools

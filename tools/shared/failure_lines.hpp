@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "subnet/model/failures.hpp"
-#include "tools/frame/session.hpp"
+#include "tools/frame/host.hpp"
 
 namespace ib::tools {
 
@@ -27,6 +27,6 @@ std::string cause_of(const subnet::Failure& failure);
 std::vector<std::string> failure_lines(const subnet::Subnet& subnet, const subnet::Failures& failures);
 
 /// Prints `E:` lines for all failures.
-void print_failures(const Session& session, const subnet::Subnet& subnet, const subnet::Failures& failures);
+void print_failures(const Host& host, const subnet::Subnet& subnet, const subnet::Failures& failures);
 
 }  // namespace ib::tools

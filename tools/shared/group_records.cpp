@@ -7,10 +7,10 @@
 
 namespace ib::tools {
 
-async::Task<std::vector<sa::MCMemberRecord>> read_group_records(Session& session, std::string& why) {
+async::Task<std::vector<sa::MCMemberRecord>> read_group_records(Stack& stack, std::string& why) {
   std::vector<sa::MCMemberRecord> records;
-  co_await session.prepare_sa();
-  mad::Transactor& transactor = session.transactor();
+  co_await stack.prepare_sa();
+  mad::Transactor& transactor = stack.transactor();
   const path::IbPath& sa = transactor.sa_path().ib();
   if (sa.dlid == Lid{} && !sa.has_grh) {
     why = subnet::no_sa_is_known;

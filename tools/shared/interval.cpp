@@ -10,7 +10,8 @@
 #include "base/escape.hpp"
 #include "base/utc_time.hpp"
 #include "counters/difference.hpp"
-#include "tools/frame/session.hpp"
+#include "tools/frame/stack.hpp"
+#include "tools/frame/targets.hpp"
 
 namespace ib::tools {
 namespace {
@@ -57,16 +58,15 @@ void check_interval(const Interval& interval) {
   if (interval.count && !interval.seconds) throw UsageError("--count, of readings, needs --interval");
 }
 
-void require_one_target(Session& session, const Interval& interval) {
-  if (interval.repeats() && session.targets().has_pattern())
-    throw UsageError("--interval watches one node, and TARGET is a pattern of names");
+void require_one_target(Targets& targets, const Interval& interval) {
+  if (interval.repeats() && targets.has_pattern()) throw UsageError("--interval watches one node, and TARGET is a pattern of names");
 }
 
-async::Task<> repeat(Session& session, Interval interval, Once once) {
-  if (interval.repeats()) session.require_fabric("--interval");
-  async::Task<> rounds = repeat_on(session.loop(), interval, std::move(once));
-  async::Interrupt interrupt(session.loop());
-  co_await async::until_interrupted(session.loop(), interrupt, std::move(rounds));
+async::Task<> repeat(Stack& stack, Interval interval, Once once) {
+  if (interval.repeats()) stack.require_fabric("--interval");
+  async::Task<> rounds = repeat_on(stack.loop(), interval, std::move(once));
+  async::Interrupt interrupt(stack.loop());
+  co_await async::until_interrupted(stack.loop(), interrupt, std::move(rounds));
 }
 
 }  // namespace ib::tools

@@ -12,7 +12,8 @@
 
 namespace ib::tools {
 
-class Session;
+class Stack;
+class Targets;
 
 struct Interval {
   std::optional<double> seconds;       ///< the time between two readings; absent: only one reading
@@ -29,7 +30,7 @@ void add_interval(OptionSet& set, Interval& interval);
 /// Throws UsageError for a --count without --interval.
 void check_interval(const Interval& interval);
 /// Throws UsageError where the readings repeat and TARGET is a pattern of names: only one node is watched.
-void require_one_target(Session& session, const Interval& interval);
+void require_one_target(Targets& targets, const Interval& interval);
 
 /// One of several readings.
 struct Round {
@@ -39,6 +40,6 @@ struct Round {
 
 /// Calls `once` for each reading. Readings begin at whole multiples of the interval after the first one. If a reading takes longer than the
 /// interval, the multiples that have passed meanwhile are left out.
-async::Task<> repeat(Session& session, Interval interval, std::function<async::Task<>(Round round)> once);
+async::Task<> repeat(Stack& stack, Interval interval, std::function<async::Task<>(Round round)> once);
 
 }  // namespace ib::tools

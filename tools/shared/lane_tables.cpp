@@ -69,14 +69,14 @@ class LaneReader {
 
 }  // namespace
 
-async::Task<subnet::Failures> read_lanes(Session& session, const routing::Network& network, std::vector<routing::WantedLanes> ports,
+async::Task<subnet::Failures> read_lanes(Stack& stack, const routing::Network& network, std::vector<routing::WantedLanes> ports,
                                          routing::SlToVlTables& lanes) {
   LaneReader reader(network, std::move(ports), lanes);
-  subnet::SurveyOptions options(session.here(), subnet::SurveyWay::smp);
-  options.progress = [&session](std::size_t done, std::size_t of) { session.progress().count(done, of, "ports"); };
+  subnet::SurveyOptions options(stack.here(), subnet::SurveyWay::smp);
+  options.progress = [&stack](std::size_t done, std::size_t of) { stack.progress().count(done, of, "ports"); };
   const subnet::SurveyQuestion<bool> question = [&reader](subnet::SurveyPort port) { return reader.read(port); };
   std::vector<PortIndex> to = reader.ports();
-  subnet::Surveyed<bool> surveyed = co_await subnet::survey(session.transactor(), network.subnet(), std::move(to), options, question);
+  subnet::Surveyed<bool> surveyed = co_await subnet::survey(stack.transactor(), network.subnet(), std::move(to), options, question);
   co_return std::move(surveyed.failures);
 }
 

@@ -7,12 +7,12 @@
 #include "async/task.hpp"
 #include "routing/lanes.hpp"
 #include "subnet/model/failures.hpp"
-#include "tools/frame/session.hpp"
+#include "tools/frame/stack.hpp"
 
 namespace ib::tools {
 
 /// Reads the SLtoVL mapping tables of `ports` into `lanes`. Returns what failed. `network` and `lanes` must outlive the task.
-async::Task<subnet::Failures> read_lanes(Session& session, const routing::Network& network, std::vector<routing::WantedLanes> ports,
+async::Task<subnet::Failures> read_lanes(Stack& stack, const routing::Network& network, std::vector<routing::WantedLanes> ports,
                                          routing::SlToVlTables& lanes);
 
 }  // namespace ib::tools

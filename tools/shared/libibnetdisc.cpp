@@ -69,14 +69,14 @@ std::vector<NodeIndex> reversed(const subnet::Subnet& subnet) {
 
 }  // namespace
 
-void LibibnetdiscFabric::compute_sweep(const Session& session, bool with_steps) {
+void LibibnetdiscFabric::compute_sweep(const Host& host, bool with_steps) {
   sweep = {};
   if (stored) {
     sweep.hops = stored->max_hops;
     order = reversed(subnet);
     return;
   }
-  sweep = subnet::legacy_sweep(subnet, {.mlnx = session.options().mlnx_extended_port_info, .with_steps = with_steps});
+  sweep = subnet::legacy_sweep(subnet, {.mlnx = host.options().mlnx_extended_port_info, .with_steps = with_steps});
   order = subnet::legacy_order(subnet, sweep);
 }
 
@@ -86,34 +86,34 @@ void LibibnetdiscFabric::keep(const subnet::LegacySweep& part) {
   order = reversed(subnet);
 }
 
-DiscoveryOptions libibnetdisc_discovery(const Session& session) {
+DiscoveryOptions libibnetdisc_discovery(const Host& host) {
   DiscoveryOptions options;
   options.mode = "DR";
-  options.fdr10 = session.options().mlnx_extended_port_info;
+  options.fdr10 = host.options().mlnx_extended_port_info;
   options.silent = true;
   return options;
 }
 
 async::Task<> discover_as_libibnetdisc(Session& session, const LibibnetdiscWanted& wanted, LibibnetdiscFabric& fabric) {
-  DiscoveryOptions options = libibnetdisc_discovery(session);
+  DiscoveryOptions options = libibnetdisc_discovery(session.host());
   if (wanted.max_hops != 0) options.radius = radius_for_libibnetdisc(wanted.max_hops);
   if (wanted.load_cache) {
-    fabric.names = session.node_name_map();
+    fabric.names = session.manners().node_name_map();
     load_diags_fabric(*wanted.load_cache, fabric);
   } else {
-    open_for_libibnetdisc(session);
+    open_for_libibnetdisc(session.stack());
     co_await discover(session, options, fabric);
   }
   if (!fabric.stored && (wanted.max_hops != 0 || goes_beyond_libibnetdisc(fabric.subnet))) {
     fabric.keep(subnet::legacy_sweep(fabric.subnet, {.max_hops = wanted.max_hops, .mlnx = options.fdr10}));
   }
-  if (!wanted.silent) libibnetdisc_failures(session, fabric, true);
-  if (wanted.max_hops == 0) fabric.compute_sweep(session, wanted.with_steps);
+  if (!wanted.silent) libibnetdisc_failures(session.host(), fabric, true);
+  if (wanted.max_hops == 0) fabric.compute_sweep(session.host(), wanted.with_steps);
 }
 
 async::Task<> discover_part_as_libibnetdisc(Session& session, path::Path start, unsigned radius, Fabric& fabric,
                                             std::optional<subnet::KnownNode> known) {
-  const DiscoveryOptions options = libibnetdisc_discovery(session);
+  const DiscoveryOptions options = libibnetdisc_discovery(session.host());
   std::shared_ptr<const mad::MadError> failed;
   try {
     co_await discover_from(session, options, std::move(start), radius, fabric, known);
@@ -131,17 +131,18 @@ unsigned radius_for_libibnetdisc(unsigned hops) {
   return std::max(hops, hops + hops_beyond_bound);
 }
 
-void open_for_libibnetdisc(Session& session) {
+void open_for_libibnetdisc(Stack& stack) {
   try {
-    std::ignore = session.lowest_transactor();
+    std::ignore = stack.lowest_transactor();
   } catch (const DiagsFailure&) {
     throw DiagsFailure("discover failed\n");
   }
 }
 
-void libibnetdisc_failures(const Session& session, const Fabric& fabric, bool from_here) {
+void libibnetdisc_failures(const Host& host, const Fabric& fabric, bool from_here) {
   for (const subnet::Failure& failure : fabric.failures) {
-    if (read_by_libibnetdisc(fabric.subnet, failure)) print_on_stderr(session.world(), failure_note(failure, session.program(), from_here));
+    if (read_by_libibnetdisc(fabric.subnet, failure))
+      print_on_stderr(host.world(), failure_note(failure, host.options().program, from_here));
   }
 }
 

@@ -22,7 +22,7 @@ struct LibibnetdiscFabric : Fabric {
   std::vector<subnet::NodeIndex> order{};  ///< the order of lists: the last found node first; of a cache the order of the file
 
   /// Sets `sweep` and `order`.
-  void compute_sweep(const Session& session, bool with_steps = false);
+  void compute_sweep(const Host& host, bool with_steps = false);
   /// Removes from the model what `part`, a sweep of the model, does not find. Sets `order`.
   void keep(const subnet::LegacySweep& part);
 };
@@ -37,7 +37,7 @@ struct LibibnetdiscWanted {
 
 /// The discovery of our own that a sweep of libibnetdisc is computed from: by directed routes, with FDR10 according to ibdiag.conf. Its
 /// failures are printed by libibnetdisc_failures().
-DiscoveryOptions libibnetdisc_discovery(const Session& session);
+DiscoveryOptions libibnetdisc_discovery(const Host& host);
 /// Opens the end port and discovers the fabric around this host, or reads a file. Prints what did not answer. Throws DiagsFailure if the
 /// port cannot be opened, and the exceptions of discover().
 async::Task<> discover_as_libibnetdisc(Session& session, const LibibnetdiscWanted& wanted, LibibnetdiscFabric& fabric);
@@ -49,9 +49,9 @@ async::Task<> discover_part_as_libibnetdisc(Session& session, path::Path start, 
 unsigned radius_for_libibnetdisc(unsigned hops);
 
 /// Opens the end port. If this fails, ends the command like a program whose discovery failed.
-void open_for_libibnetdisc(Session& session);
+void open_for_libibnetdisc(Stack& stack);
 /// Prints on stderr what did not answer. `from_here` means that the sweep began at this host.
-void libibnetdisc_failures(const Session& session, const Fabric& fabric, bool from_here);
+void libibnetdisc_failures(const Host& host, const Fabric& fabric, bool from_here);
 /// A directed route in the format of libibnetdisc: "DR path slid 0; dlid 0; 0,1,3".
 std::string libibnetdisc_route(std::span<const std::uint8_t> ports);
 

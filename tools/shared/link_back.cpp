@@ -51,13 +51,13 @@ std::vector<RimPort> rim_ports(const Subnet& subnet, unsigned bound, bool mlnx) 
 
 class LinkBack {
  public:
-  LinkBack(Session& session, subnet::SweptSubnet& fabric, path::Path start, unsigned bound)
-      : transactor_(session.lowest_transactor()),
+  LinkBack(Stack& stack, subnet::SweptSubnet& fabric, path::Path start, unsigned bound)
+      : transactor_(stack.lowest_transactor()),
         subnet_(fabric.subnet),
         failures_(fabric.failures),
         start_(std::move(start)),
         bound_(bound),
-        mlnx_(session.options().mlnx_extended_port_info) {}
+        mlnx_(stack.host().options().mlnx_extended_port_info) {}
 
   async::Task<> read() {
     const std::optional<RimPort> last = co_await find_last();
@@ -142,10 +142,10 @@ class LinkBack {
 
 }  // namespace
 
-async::Task<> read_link_back(Session& session, Fabric& fabric, path::Path start, unsigned bound) {
+async::Task<> read_link_back(Stack& stack, Fabric& fabric, path::Path start, unsigned bound) {
   const Subnet& subnet = fabric.subnet;
   if (subnet.start == none || !lacks_ports(subnet, subnet.port(subnet.start).node)) co_return;
-  LinkBack link(session, fabric, std::move(start), bound);
+  LinkBack link(stack, fabric, std::move(start), bound);
   co_await link.read();
 }
 

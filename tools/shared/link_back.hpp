@@ -12,6 +12,6 @@ namespace ib::tools {
 /// `fabric` was swept from this host at `start`, an empty directed route, with the radius `bound`. Finds the link with as few requests as
 /// possible, and if it leads to a port of the host that is not known yet, reads this port. What does not answer is added to the failures of
 /// `fabric`. Does nothing if all ports of the host are known.
-async::Task<> read_link_back(Session& session, Fabric& fabric, path::Path start, unsigned bound);
+async::Task<> read_link_back(Stack& stack, Fabric& fabric, path::Path start, unsigned bound);
 
 }  // namespace ib::tools

@@ -26,13 +26,13 @@ counters::PmaSupport without_extended(counters::PmaSupport support) {
 }
 
 /// The path to the PMA, from the SA.
-async::Task<path::Path> pma_of(Session& session, const subnet::Subnet& subnet, subnet::PortIndex end) {
+async::Task<path::Path> pma_of(Stack& stack, const subnet::Subnet& subnet, subnet::PortIndex end) {
   path::IbPath to;
   to.dlid = subnet.lid(end);
   if (!to.dlid.is_unicast())
-    to.dgid = Gid::from(session.end_port().default_gid().prefix(), subnet.node(subnet.port(end).node).info.port_guid);
+    to.dgid = Gid::from(stack.host().end_port().default_gid().prefix(), subnet.node(subnet.port(end).node).info.port_guid);
   const path::Path wanted = to;
-  co_return co_await session.gmp_path(&wanted);
+  co_return co_await stack.gmp_path(&wanted);
 }
 
 async::Task<Reading> read_select(mad::Transactor& transactor, path::Path pma, std::uint8_t select, counters::PmaSupport support,
@@ -88,8 +88,8 @@ async::Task<> add_port(mad::Transactor& transactor, path::Path path, subnet::Sub
   subnet.set_port_info(port, wire::packed(info));
 }
 
-async::Task<OnePort> find_one_port(Session& session, const Destination& node, Fabric& fabric, std::optional<unsigned> port) {
-  const subnet::NodeIndex at = co_await add_node(session.transactor(), node.path, fabric.subnet);
+async::Task<OnePort> find_one_port(Stack& stack, const Destination& node, Fabric& fabric, std::optional<unsigned> port) {
+  const subnet::NodeIndex at = co_await add_node(stack.transactor(), node.path, fabric.subnet);
   const smp::NodeInfo info = fabric.subnet.node(at).info;
   const bool is_switch = info.node_type == smp::NodeType::switch_;
   const unsigned number = port.value_or(subnet::all_ports);
@@ -99,27 +99,27 @@ async::Task<OnePort> find_one_port(Session& session, const Destination& node, Fa
   const bool is_end = number == subnet::all_ports || (number == 0 && !is_switch);
   one.port = is_end ? one.end : fabric.subnet.port_of(at, number);
   if (one.end == subnet::none || one.port == subnet::none) {
-    const std::string whom = co_await named_node(session, node.path);
+    const std::string whom = co_await named_node(stack, node.path);
     throw Error(no_such_port_text(whom, info, is_end ? info.local_port_num : number));
   }
   fabric.subnet.set_port_guid(one.end, info.port_guid);
   co_return one;
 }
 
-async::Task<> describe(Session& session, const Destination& node, Fabric& fabric, const OnePort& of) {
-  mad::Transactor& transactor = session.transactor();
+async::Task<> describe(Stack& stack, const Destination& node, Fabric& fabric, const OnePort& of) {
+  mad::Transactor& transactor = stack.transactor();
   co_await add_port(transactor, node.path, fabric.subnet, of.end);
   const auto description = co_await transactor.subn_get<smp::NodeDescription>(node.path);
   subnet::Node& kept = fabric.subnet.node(fabric.subnet.port(of.end).node);
   std::ranges::copy(wire::packed(description), kept.description_bytes.begin());
   kept.has_description = true;
-  fabric.names = session.node_name_map();
+  fabric.names = stack.manners().node_name_map();
 }
 
-async::Task<Reading> read_counters(Session& session, const Fabric& fabric, OnePort of, Counts counts) {
+async::Task<Reading> read_counters(Stack& stack, const Fabric& fabric, OnePort of, Counts counts) {
   const subnet::Subnet& subnet = fabric.subnet;
-  const path::Path pma = co_await pma_of(session, subnet, of.end);
-  mad::Transactor& transactor = session.transactor();
+  const path::Path pma = co_await pma_of(stack, subnet, of.end);
+  mad::Transactor& transactor = stack.transactor();
   counters::PmaSupport support = every_counter;
   if (of.all_ports || counts == Counts::all) {
     const mad::Result<counters::PmaSupport> answer = co_await counters::read_pma_support(transactor, pma);

@@ -46,15 +46,15 @@ async::Task<> add_port(mad::Transactor& transactor, path::Path path, subnet::Sub
 
 /// Adds the node at `node` to an empty model. PORT 0 of a node that is not a switch, or none, is the end port that TARGET names. For a
 /// switch PORT subnet::all_ports, or none, is all its ports. Throws Error if the node does not have the port.
-async::Task<OnePort> find_one_port(Session& session, const Destination& node, Fabric& fabric, std::optional<unsigned> port);
+async::Task<OnePort> find_one_port(Stack& stack, const Destination& node, Fabric& fabric, std::optional<unsigned> port);
 
 /// Reads the PortInfo of the end port and the description of the node, which stand in the lines about counters.
-async::Task<> describe(Session& session, const Destination& node, Fabric& fabric, const OnePort& of);
+async::Task<> describe(Stack& stack, const Destination& node, Fabric& fabric, const OnePort& of);
 
 /// Reads the counters of `of` with as few requests as possible: with Counts::all or Counts::traffic from the attribute with the widest
 /// fields, with Counts::errors from PortCounters only. ClassPortInfo is requested only where the answer depends on it. Of a switch whose
 /// PMA lacks AllPortSelect all ports are read and summed up.
-async::Task<mad::Result<counters::CounterRow>> read_counters(Session& session, const Fabric& fabric, OnePort of,
+async::Task<mad::Result<counters::CounterRow>> read_counters(Stack& stack, const Fabric& fabric, OnePort of,
                                                              counters::ReadingPlan::Counts counts);
 
 }  // namespace ib::tools

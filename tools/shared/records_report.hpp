@@ -4,7 +4,6 @@
 
 #include "sa/records.hpp"
 #include "tools/frame/emit.hpp"
-#include "tools/frame/session.hpp"
 #include "tools/shared/record_text.hpp"
 
 namespace ib::tools {

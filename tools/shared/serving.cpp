@@ -30,17 +30,17 @@ std::string printable_lines(std::string_view text) {
   return shown;
 }
 
-async::Task<> serve(Session& session, std::function<void(mad::Server& server)> offer, std::string cannot) {
-  session.stack().require_lids();
-  session.progress().stop();
-  mad::Server server(session.rpc());
+async::Task<> serve(Stack& stack, std::function<void(mad::Server& server)> offer, std::string cannot) {
+  stack.require_lids();
+  stack.progress().stop();
+  mad::Server server(stack.rpc());
   // This is printed only with these options. Otherwise, senders of requests could fill the log of a server that runs for years.
-  if (session.options().error_level() > 0 || session.options().show_errors)
-    server.set_reporter([&session](const Error& error) { session.report(error); });
+  if (stack.host().options().error_level() > 0 || stack.host().options().show_errors)
+    server.set_reporter([&stack](const Error& error) { stack.host().report(error); });
   try {
     offer(server);
   } catch (const SysError& error) {
-    session.refuse(error, cannot);
+    stack.manners().refuse(error, cannot);
   }
   co_await server.run();
 }

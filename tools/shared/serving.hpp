@@ -16,7 +16,7 @@ class Server;
 namespace ib::tools {
 
 class OptionSet;
-class Session;
+class Stack;
 
 /// The option -o: the 24 bits that distinguish the service from others of its class.
 void add_oui(OptionSet& set, std::uint32_t& oui);
@@ -27,6 +27,6 @@ std::string printable_lines(std::string_view text);
 /// Calls `offer`, which registers the answers of a server. Then serves until the program is ended. With -v, -d or -e, prints refused
 /// requests and unsent answers on stderr. Ends the command if another program of this host offers the same service: ibtool throws
 /// SysError, infiniband-diags prints `cannot`.
-async::Task<> serve(Session& session, std::function<void(mad::Server& server)> offer, std::string cannot);
+async::Task<> serve(Stack& stack, std::function<void(mad::Server& server)> offer, std::string cannot);
 
 }  // namespace ib::tools

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/escape.hpp"
+#include "base/log.hpp"
 #include "snapshot/stored_fabric.hpp"
 #include "subnet/model/find_port.hpp"
 
@@ -16,17 +17,17 @@ namespace {
 
 class StoredSource final : public FabricSource {
  public:
-  /// Without a session `file` is opened.
-  StoredSource(std::string file, Session* session) : file_(std::move(file)), session_(session) {}
+  /// Without a host `file` is opened.
+  StoredSource(std::string file, Host* host) : file_(std::move(file)), host_(host) {}
 
   std::string_view name() const override { return {}; }
   std::shared_ptr<const formats::NetdiscCache> stored() const override { return cache_; }
   async::Task<subnet::DiscoverStats> read(FabricWanted wanted, subnet::SweptSubnet& into) override {
-    if (wanted.notice) wanted.notice(fmt::format("Loading discovery cache from {}", in_quotes(file_)));
+    if (wanted.notices != nullptr) wanted.notices->debug(fmt::format("Loading discovery cache from {}", in_quotes(file_)));
     Fabric loaded;
-    if (session_ != nullptr) {  // which answers requests from the same file later
-      static_cast<subnet::SweptSubnet&>(loaded) = session_->stored().read_fabric(&session_->end_port());
-      loaded.stored = session_->stored().netdisc();
+    if (host_ != nullptr) {  // which answers requests from the same file later
+      static_cast<subnet::SweptSubnet&>(loaded) = host_->stored().read_fabric(&host_->end_port());
+      loaded.stored = host_->stored().netdisc();
     } else {
       load_fabric(file_, loaded);
     }
@@ -39,7 +40,7 @@ class StoredSource final : public FabricSource {
 
  private:
   std::string file_;
-  Session* session_;
+  Host* host_;
   std::shared_ptr<const formats::NetdiscCache> cache_;
 };
 
@@ -47,7 +48,7 @@ class StoredSource final : public FabricSource {
 
 std::unique_ptr<FabricSource> stored_fabric(const std::string& file) { return std::make_unique<StoredSource>(file, nullptr); }
 
-std::unique_ptr<FabricSource> stored_fabric(Session& session) { return std::make_unique<StoredSource>(session.stored().file(), &session); }
+std::unique_ptr<FabricSource> stored_fabric(Host& host) { return std::make_unique<StoredSource>(host.stored().file(), &host); }
 
 bool is_listing(const Fabric& fabric) { return std::ranges::any_of(fabric.subnet.nodes(), &subnet::Node::is_listed); }
 

@@ -23,7 +23,7 @@ class CannotLoad : public UsageError {
 /// The source that reads the file of --load-cache. Its read() throws CannotLoad. With FabricWanted::around the model begins at that port.
 std::unique_ptr<FabricSource> stored_fabric(const std::string& file);
 /// As above, for the open file of --from, which `session` has.
-std::unique_ptr<FabricSource> stored_fabric(Session& session);
+std::unique_ptr<FabricSource> stored_fabric(Host& host);
 
 /// Whether a fabric is known from a listing alone (subnet::Node::is_listed): the states of its ports were not read.
 bool is_listing(const Fabric& fabric);

@@ -16,30 +16,30 @@ void add_vs_keys(OptionSet& set, std::optional<std::string>& file) {
             });
 }
 
-phy::VsKeys read_vs_keys(const Session& session, const std::optional<std::string>& file) {
+phy::VsKeys read_vs_keys(const Host& host, const std::optional<std::string>& file) {
   if (!file) return {};
   if (*file != "-") {
     phy::VsKeys keys = phy::VsKeys::read(*file);
-    return session.options().from ? phy::VsKeys() : keys;
+    return host.options().from ? phy::VsKeys() : keys;
   }
-  if (session.options().from) return {};
-  const auto key = prompt_for_key(*session.options().world, "VS_Key");
+  if (host.options().from) return {};
+  const auto key = prompt_for_key(*host.options().world, "VS_Key");
   if (!key) throw UsageError("The VS_Key is not a number");
   return phy::VsKeys(*key);
 }
 
-phy::ReadingOptions reading_options(Session& session, const subnet::PortPaths& paths, const phy::VsKeys& keys) {
+phy::ReadingOptions reading_options(Stack& stack, const subnet::PortPaths& paths, const phy::VsKeys& keys) {
   phy::ReadingOptions options;
   options.paths = &paths;
   options.vs_keys = &keys;
-  options.smps = &session.lowest_transactor();
-  options.is_stored = session.options().from.has_value();
+  options.smps = &stack.lowest_transactor();
+  options.is_stored = stack.host().options().from.has_value();
   return options;
 }
 
-async::Task<KeyedNode> identify_for_key(Session& session, const phy::VsKeys& keys, Destination node) {
+async::Task<KeyedNode> identify_for_key(Stack& stack, const phy::VsKeys& keys, Destination node) {
   if (!subnet::takes_smps(node.path)) throw Error("The VS_Key is not sent: no SMP shows which node is at the end of the path");
-  mad::Result<smp::NodeInfo> found = co_await subnet::check_set_target(session.smp_transactor(), node.path);
+  mad::Result<smp::NodeInfo> found = co_await subnet::check_set_target(stack.smp_transactor(), node.path);
   const smp::NodeInfo info = std::move(found).take();
   subnet::mean_node(node.path, info);
   KeyedNode keyed{std::move(node), keys.of(info.node_guid, info.port_guid)};

@@ -15,10 +15,10 @@ namespace ib::tools {
 void add_vs_keys(OptionSet& set, std::optional<std::string>& file);
 
 /// The keys of the option; none without it, nor where a stored fabric answers. Throws UsageError and SysError.
-phy::VsKeys read_vs_keys(const Session& session, const std::optional<std::string>& file);
+phy::VsKeys read_vs_keys(const Host& host, const std::optional<std::string>& file);
 
 /// How registers are read through the session with these keys. The arguments must outlive the reading.
-phy::ReadingOptions reading_options(Session& session, const subnet::PortPaths& paths, const phy::VsKeys& keys);
+phy::ReadingOptions reading_options(Stack& stack, const subnet::PortPaths& paths, const phy::VsKeys& keys);
 
 /// A node that has said who it is, and its VS_Key.
 struct KeyedNode {
@@ -27,6 +27,6 @@ struct KeyedNode {
 };
 /// Requests the NodeInfo of the node at `node`, for whom a key is. The key is that of the node, or that of the port that answered. Throws
 /// Error where no SMP shows whose path it is, subnet::WrongNode, and MadError if there is no answer: then no key may be sent.
-async::Task<KeyedNode> identify_for_key(Session& session, const phy::VsKeys& keys, Destination node);
+async::Task<KeyedNode> identify_for_key(Stack& stack, const phy::VsKeys& keys, Destination node);
 
 }  // namespace ib::tools

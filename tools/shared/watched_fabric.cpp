@@ -22,8 +22,8 @@ WatchedFabric::WatchedFabric(Session& session, DiscoveryOptions discovery, const
 async::Task<counters::PmaReadings> WatchedFabric::read(counters::ReadingPlan plan) {
   const RoundFabric& of = now();
   plan.pmas = &pmas_;
-  counters::PmaReadings readings =
-      co_await counters::read_pmas(session_.transactor(), of.fabric.subnet, of.nodes, std::move(plan), gmp_survey(session_, *of.paths));
+  counters::PmaReadings readings = co_await counters::read_pmas(session_.stack().transactor(), of.fabric.subnet, of.nodes, std::move(plan),
+                                                                gmp_survey(session_.stack(), *of.paths));
   take(readings);
   co_return readings;
 }
@@ -64,11 +64,11 @@ async::Task<std::unique_ptr<RoundFabric>> WatchedFabric::sweep() {
     why = error.message();
   }
   if (!why.empty()) {
-    session_.log().warning(fmt::format("The fabric is not swept again: {}", why));
+    session_.host().log().warning(fmt::format("The fabric is not swept again: {}", why));
     co_return nullptr;
   }
-  swept->paths.emplace(swept->fabric.subnet, session_.here());
-  co_await session_.read_service_levels(*swept->paths);
+  swept->paths.emplace(swept->fabric.subnet, session_.stack().here());
+  co_await session_.stack().read_service_levels(*swept->paths);
   swept->nodes = choose_(swept->fabric);
   co_return swept;
 }
@@ -79,7 +79,8 @@ void WatchedFabric::report_gone(const RoundFabric& after) const {
   for (const subnet::NodeIndex node : now().nodes) {
     if (after.fabric.subnet.find_node(before.node(node).guid()) == subnet::none) gone.push_back(node_text(before, node));
   }
-  if (!gone.empty()) session_.log().warning(fmt::format("No longer in the fabric, and not read: {}", some_of(gone, "node", "nodes")));
+  if (!gone.empty())
+    session_.host().log().warning(fmt::format("No longer in the fabric, and not read: {}", some_of(gone, "node", "nodes")));
 }
 
 }  // namespace ib::tools

@@ -49,9 +49,9 @@ void ManagersReport::emit(Emit& emit, const TableOptions& options, std::FILE* fi
       emit, options, *this, "managers", manager_columns(), [this] { return managers; }, file);
 }
 
-path::Path path_of_manager(Session& session, Lid lid) {
-  path::Path path = subnet::smp_path_to(session.end_port(), lid);
-  session.apply_options(path);
+path::Path path_of_manager(Stack& stack, Lid lid) {
+  path::Path path = subnet::smp_path_to(stack.host().end_port(), lid);
+  stack.apply_options(path);
   return path;
 }
 
@@ -60,9 +60,9 @@ async::Task<std::string> description_at(mad::Transactor& transactor, path::Path 
   co_return answer ? std::string(fixed_text(answer->node_string)) : std::string();
 }
 
-async::Task<> read_all_managers(Session& session, std::uint64_t sm_key, ManagersReport& report) {
-  co_await session.prepare_sa();
-  mad::Transactor& transactor = session.transactor();
+async::Task<> read_all_managers(Stack& stack, std::uint64_t sm_key, ManagersReport& report) {
+  co_await stack.prepare_sa();
+  mad::Transactor& transactor = stack.transactor();
   const sa::SMInfoRecord::Query query;
   auto answer = co_await sa::try_subn_adm_get_table(transactor, query);
   if (!answer) {
@@ -73,7 +73,7 @@ async::Task<> read_all_managers(Session& session, std::uint64_t sm_key, Managers
   const smp::SMInfo mine{.sm_key = sm_key};
   for (const sa::SMInfoRecord& record : answer->records) {
     ManagersReport::Manager manager{record.lid, {}, record.sm_info};
-    const path::Path path = path_of_manager(session, record.lid);
+    const path::Path path = path_of_manager(stack, record.lid);
     const mad::Result<smp::SMInfo> now = co_await transactor.try_subn_get<smp::SMInfo>(path, 0, mine);
     manager.is_silent = !now;
     if (now) manager.info = *now;

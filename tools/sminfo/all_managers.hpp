@@ -7,13 +7,13 @@
 
 #include "iba-gen/smp.hpp"
 #include "tools/frame/emit.hpp"
-#include "tools/frame/session.hpp"
+#include "tools/frame/stack.hpp"
 #include "tools/shared/table_options.hpp"
 
 namespace ib::tools::sminfo {
 
 /// The path of SMPs to the subnet manager at a LID.
-path::Path path_of_manager(Session& session, Lid lid);
+path::Path path_of_manager(Stack& stack, Lid lid);
 /// The NodeDescription at the end of a path; empty if it cannot be read.
 async::Task<std::string> description_at(mad::Transactor& transactor, path::Path path);
 
@@ -27,7 +27,7 @@ struct ManagersReport final : Report {
   std::vector<Manager> managers;  ///< the master first, then by priority, then by GUID
   Keys keys;
 
-  explicit ManagersReport(const Session& session) : keys(session.options().keys) {}
+  explicit ManagersReport(const Host& host) : keys(host.options().keys) {}
   void visit(report::Sink& sink) const override;
   void text(TextOut& out) const override;
   Exit status() const override;
@@ -37,6 +37,6 @@ struct ManagersReport final : Report {
 std::span<const report::Column<ManagersReport::Manager>> manager_columns();
 
 /// Reads all subnet managers; `sm_key` goes with each request (IBA 14.2.5.13). Throws Error if the SA does not list them.
-async::Task<> read_all_managers(Session& session, std::uint64_t sm_key, ManagersReport& report);
+async::Task<> read_all_managers(Stack& stack, std::uint64_t sm_key, ManagersReport& report);
 
 }  // namespace ib::tools::sminfo

@@ -27,8 +27,8 @@ struct SminfoReport final : Report {
   std::string description;  ///< of its node; empty if it was not read
   Keys keys;
 
-  SminfoReport(const Session& session, const path::Path& manager)
-      : path(manager), lid(path.ib().dlid == permissive_lid ? 0U : path.ib().dlid.value), keys(session.options().keys) {}
+  SminfoReport(const Host& host, const path::Path& manager)
+      : path(manager), lid(path.ib().dlid == permissive_lid ? 0U : path.ib().dlid.value), keys(host.options().keys) {}
 
   unsigned state() const { return static_cast<unsigned>(info.sm_state); }
   std::string line() const {
@@ -76,15 +76,15 @@ void add_settings(OptionSet& set, Wanted& wanted) {
 }
 
 /// The subnet manager that this port knows.
-Destination known_manager(Session& session) {
-  const path::Path path = sminfo::path_of_manager(session, session.end_port().sm_lid);
-  return {path, session.name_of(path)};
+Destination known_manager(Stack& stack) {
+  const path::Path path = sminfo::path_of_manager(stack, stack.host().end_port().sm_lid);
+  return {path, stack.manners().name_of(path)};
 }
 
-async::Task<smp::SMInfo> read_manager(Session& session, mad::Transactor& transactor, const path::Path& path, std::uint64_t sm_key) {
+async::Task<smp::SMInfo> read_manager(Manners& manners, mad::Transactor& transactor, const path::Path& path, std::uint64_t sm_key) {
   const smp::SMInfo mine{.sm_key = sm_key};  // SubnGet carries the SM_Key of the requester (IBA 14.2.5.13)
   mad::Result<smp::SMInfo> answer = co_await transactor.try_subn_get<smp::SMInfo>(path, 0, mine);
-  co_return session.take(std::move(answer), "query");
+  co_return manners.take(std::move(answer), "query");
 }
 
 class Sminfo final : public Command {
@@ -112,26 +112,26 @@ class Sminfo final : public Command {
       throw UsageError("--state, --priority and --activity set nothing without an ATTR_MOD");
     if (table_.given() && !all_) throw UsageError("--columns, --sort, --top and a table are for --all: there is one manager here");
     if (all_) {
-      table_.refuse_for_json(session.options().format, "managers", "their attributes");
+      table_.refuse_for_json(session.host().options().format, "managers", "their attributes");
       table_of<sminfo::ManagersReport::Manager>(sminfo::manager_columns(), table_);
-      sminfo::ManagersReport managers(session);
-      co_await sminfo::read_all_managers(session, wanted_.sm_key, managers);
-      managers.emit(emit, table_, session.world().out);
+      sminfo::ManagersReport managers(session.host());
+      co_await sminfo::read_all_managers(session.stack(), wanted_.sm_key, managers);
+      managers.emit(emit, table_, session.host().world().out);
       co_return;
     }
-    if (modifier) session.require_exact_targets();
+    if (modifier) session.stack().require_exact_targets();
     if (!wanted_.target.given()) session.stack().require_link();  // without a link the SM LID is that of another time, or 0
-    mad::Transactor& transactor = modifier ? session.smp_transactor() : session.transactor();
-    Destination manager = co_await session.smp_node(wanted_.target);
+    mad::Transactor& transactor = modifier ? session.stack().smp_transactor() : session.stack().transactor();
+    Destination manager = co_await session.manners().smp_node(wanted_.target);
     if (!wanted_.target.given()) {
-      const sys::EndPort& here = session.end_port();
+      const sys::EndPort& here = session.host().end_port();
       if (!here.sm_lid.is_unicast())
         throw Error(fmt::format("No subnet manager is known: the SM LID of {} is {}", here.name(), here.sm_lid.value));
-      manager = known_manager(session);
+      manager = known_manager(session.stack());
     }
-    if (modifier) manager = co_await session.identified(std::move(manager));
-    SminfoReport report(session, manager.path);
-    report.info = co_await read_manager(session, transactor, manager.path, wanted_.sm_key);
+    if (modifier) manager = co_await session.manners().identified(std::move(manager));
+    SminfoReport report(session.host(), manager.path);
+    report.info = co_await read_manager(session.manners(), transactor, manager.path, wanted_.sm_key);
     if (manager.path.ib().dlid == permissive_lid) {
       const auto port = co_await transactor.subn_get<smp::PortInfo>(manager.path);
       report.lid = port.lid.value;
@@ -141,8 +141,8 @@ class Sminfo final : public Command {
       emit.heading(report.line());  // what it was stays readable where the Set fails
       const smp::SMInfo changed = wanted_.applied(report.info);
       mad::Result<smp::SMInfo> answer = co_await transactor.try_subn_set(manager.path, *modifier, changed);
-      report.info = session.take(std::move(answer), "query");
-      if (session.options().dry_run) co_return;
+      report.info = session.manners().take(std::move(answer), "query");
+      if (session.host().options().dry_run) co_return;
     }
     emit(report);
   }
@@ -172,18 +172,18 @@ class SminfoDiags final : public Command {
     for (std::optional<std::uint8_t>* number : {&wanted_.state, &wanted_.priority}) {  // of four bits
       if (*number) *number = static_cast<std::uint8_t>(**number & 15U);
     }
-    if (wanted_.modifier) session.require_exact_targets();
-    mad::Transactor& transactor = wanted_.modifier ? session.smp_transactor() : session.transactor();
-    Destination manager = co_await session.smp_node(wanted_.target);
-    if (!wanted_.target.given() && session.end_port().sm_lid.is_unicast()) manager = known_manager(session);
-    if (wanted_.modifier) manager = co_await session.identified(std::move(manager));
-    SminfoReport report(session, manager.path);
+    if (wanted_.modifier) session.stack().require_exact_targets();
+    mad::Transactor& transactor = wanted_.modifier ? session.stack().smp_transactor() : session.stack().transactor();
+    Destination manager = co_await session.manners().smp_node(wanted_.target);
+    if (!wanted_.target.given() && session.host().end_port().sm_lid.is_unicast()) manager = known_manager(session.stack());
+    if (wanted_.modifier) manager = co_await session.manners().identified(std::move(manager));
+    SminfoReport report(session.host(), manager.path);
     if (wanted_.modifier) {
       const smp::SMInfo changed = wanted_.applied({.sm_state = smp::SMState::standby});
       mad::Result<smp::SMInfo> answer = co_await transactor.try_subn_set(manager.path, *wanted_.modifier, changed);
-      report.info = session.take(std::move(answer), "query");
+      report.info = session.manners().take(std::move(answer), "query");
     } else {
-      report.info = co_await read_manager(session, transactor, manager.path, wanted_.sm_key);
+      report.info = co_await read_manager(session.manners(), transactor, manager.path, wanted_.sm_key);
     }
     emit(report);
   }

@@ -118,37 +118,37 @@ class Smpdump final : public Command {
   async::Task<> run(Session& session, Emit& emit) override {
     Destination node{path::IbPath{}, {}};
     if (as_it_comes_) {
-      node.path = given_path(session);
+      node.path = given_path(session.stack());
     } else {
-      node = co_await session.smp_node(target_);
+      node = co_await session.manners().smp_node(target_);
     }
     const mad::Request request{.path = node.path,
                                .mgmt_class = mad::smp_class(node.path),
                                .attribute_id = attribute_,
                                .attribute_modifier = modifier_,
                                .payload = {}};
-    mad::Result<mad::Reply> reply = co_await session.transactor().try_call(request);
+    mad::Result<mad::Reply> reply = co_await session.stack().transactor().try_call(request);
     SmpdumpReport report;
     if (reply) {
       report.mad = reply->bytes;
     } else if (as_it_comes_) {
       const Bytes bytes = reply.error().reply();
       report.mad.assign(bytes.begin(), bytes.end());
-      if (bytes.empty()) session.diags_warning("main", "nothing answered");
+      if (bytes.empty()) warn(session.host().world(), "main", "nothing answered");
     } else {
-      session.give_up(reply.shared_error(), {});
+      session.manners().give_up(reply.shared_error(), {});
     }
     report.form = decode_ ? DumpForm::decoded : string_ ? DumpForm::string : DumpForm::words;
     report.path = node.path;
-    report.keys = session.options().keys;
+    report.keys = session.host().options().keys;
     emit(report);
   }
 
  private:
   /// The path as infiniband-diags' smpdump takes it from the words, without any check. One try.
-  path::Path given_path(Session& session) const {
+  path::Path given_path(Stack& stack) const {
     path::Path path = path::IbPath{};
-    if (session.options().address == path::Form::direct) {
+    if (stack.host().options().address == path::Form::direct) {
       const auto route = read_diags_route(target_.text());
       if (!route) throw DiagsPanic(fmt::format("bad path str '{}'", target_.text()), 0);
       path::IbDrPath directed;
@@ -159,19 +159,19 @@ class Smpdump final : public Command {
       path.ib().dlid = Lid{static_cast<std::uint16_t>(c_number(target_.text()))};
       path.ib().dqpn = path.ib().sqpn = Qpn{0};
     }
-    open(session);
-    path.ib().end_port = &session.end_port();
-    if (path.directed() == nullptr) path.ib().slid = session.end_port().lid;
-    session.apply_options(path);
+    open(stack);
+    path.ib().end_port = &stack.host().end_port();
+    if (path.directed() == nullptr) path.ib().slid = stack.host().end_port().lid;
+    stack.apply_options(path);
     path.ib().retries = 0;
     return path;
   }
 
-  static void open(Session& session) {
-    const std::optional<int> failure = session.open_failure();
+  static void open(Stack& stack) {
+    const std::optional<int> failure = open_failure(stack);
     if (!failure) return;
     const int code = *failure == ENODEV ? ENOENT : *failure;  // there is no such port
-    throw DiagsPanic(fmt::format("can't open UMAD port ({})", session.diags_port()), code);
+    throw DiagsPanic(fmt::format("can't open UMAD port ({})", diags_port(stack.host().options())), code);
   }
 
   Target target_;

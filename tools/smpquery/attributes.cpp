@@ -66,30 +66,30 @@ async::Task<> attribute(const OperationRun& op, Heading heading, const StructInf
   report.operation = heading.operation;
   report.diags_heading = heading.diags_has_port ? with_port : title;
   report.modifier = modifier & ~extended_speeds_bit;
-  report.keys = op.session.options().keys;
-  report.new_fields = op.session.world().diags_release->new_fields;
+  report.keys = op.stack.host().options().keys;
+  report.new_fields = op.stack.host().world().diags_release->new_fields;
   report.words = !op.query.classic;
-  report.attribute = AttributeText(op.session.options(), info, report.bytes);
-  if (&info == &smp::PortInfo::info()) warn_of_link_width(op.session, report.bytes);
+  report.attribute = AttributeText(op.stack.host().options(), info, report.bytes);
+  if (&info == &smp::PortInfo::info()) warn_of_link_width(op.stack.manners(), report.bytes);
   op.emit(report);
 }
 
 /// Ends the command if the node does not report that it supports PortInfoExtended.
 async::Task<> check_port_info_extended(const OperationRun& op) {
   constexpr const char* function = "is_port_info_extended_supported";
-  mad::Transactor& transactor = op.session.transactor();
+  mad::Transactor& transactor = op.stack.transactor();
   mad::Result<smp::NodeInfo> node = co_await transactor.try_subn_get<smp::NodeInfo>(op.path());
-  const bool is_switch = op.session.take(std::move(node), {function, "node info query failed"}).node_type == smp::NodeType::switch_;
+  const bool is_switch = op.stack.manners().take(std::move(node), "node info query failed").node_type == smp::NodeType::switch_;
   mad::Result<smp::PortInfo> tried = co_await transactor.try_subn_get<smp::PortInfo>(op.path(), is_switch ? 0 : op.modifier);
-  const smp::PortInfo port = op.session.take(std::move(tried), {function, "port info query failed"});
+  const smp::PortInfo port = op.stack.manners().take(std::move(tried), "port info query failed");
   const std::uint32_t capabilities = port.capability_mask, capabilities2 = port.capability_mask2;
   const bool has_mask2 = (capabilities & smp::capability_mask::is_capability_mask2_supported) != 0;
   if (has_mask2 && (capabilities2 & smp::capability_mask2::is_port_info_extended_supported) != 0) co_return;
-  op.session.diags_warning(
+  op.stack.manners().remark(
       function, has_mask2 ? fmt::format("port info capability mask2 = 0x{:x} doesn't indicate PortInfoExtended support", capabilities2)
                           : "port info capability mask2 not supported");
-  op.session.refuse(Error(fmt::format("{} does not support PortInfoExtended", mad::target_text(op.node.path))),
-                    op.words("port info extended not supported"));
+  op.stack.manners().refuse(Error(fmt::format("{} does not support PortInfoExtended", mad::target_text(op.node.path))),
+                            op.words("port info extended not supported"));
 }
 
 struct DescriptionReport final : Report {
@@ -119,8 +119,9 @@ async::Task<> check_vendor(const OperationRun& op) {
   if (!op.query.vendor) co_return;
   const auto node = co_await op.get<smp::NodeInfo>(0, "node info query failed");
   if (subnet::is_mellanox(node)) co_return;
-  op.session.refuse(Error(fmt::format("{} is not a Mellanox device: {} is not sent to it", mad::target_text(op.node.path), op.query.name)),
-                    op.words("not supported"));
+  op.stack.manners().refuse(
+      Error(fmt::format("{} is not a Mellanox device: {} is not sent to it", mad::target_text(op.node.path), op.query.name)),
+      op.words("not supported"));
 }
 
 }  // namespace
@@ -163,7 +164,7 @@ async::Task<> switch_info(const OperationRun& op) {
 
 async::Task<> node_description(const OperationRun& op) {
   DescriptionReport report(op.path());
-  const subnet::NodeNameMap& names = op.session.node_name_map();
+  const subnet::NodeNameMap& names = op.stack.manners().node_name_map();
   if (op.always_names_node || !names.empty()) {
     const auto node = co_await op.get<smp::NodeInfo>(0, "node info query failed");
     if (const auto name = names.find(node.node_guid)) report.name = *name;

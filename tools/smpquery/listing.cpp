@@ -132,14 +132,14 @@ async::Task<> list_all(Session& session, Emit& emit, const QueryInfo& query, con
   listed_rows(query);
   Fabric fabric;
   co_await discover(session, DiscoveryOptions(), fabric);
-  subnet::SurveyOptions how(session.here(), subnet::SurveyWay::smp);
-  how.progress = [&session](std::size_t done, std::size_t of) { session.progress().count(done, of, "ports"); };
+  subnet::SurveyOptions how(session.stack().here(), subnet::SurveyWay::smp);
+  how.progress = [&session](std::size_t done, std::size_t of) { session.stack().progress().count(done, of, "ports"); };
   const bool by_own_link = query.access == Access::node && query.needs != 0;
   const path::Path start = how.start;
   const subnet::SurveyQuestion<std::vector<std::uint8_t>> read = [&](subnet::SurveyPort port) {
     return read_one(port, &query, by_own_link ? subnet::sma_path(fabric.subnet, port.index, start) : port.path);
   };
-  auto found = co_await subnet::survey(session.transactor(), fabric.subnet, requested_ports(fabric, query), std::move(how), read);
+  auto found = co_await subnet::survey(session.stack().transactor(), fabric.subnet, requested_ports(fabric, query), std::move(how), read);
   std::vector<ListedRow> rows;
   bool any_read = false;
   for (auto& row : found.rows) {
@@ -148,8 +148,8 @@ async::Task<> list_all(Session& session, Emit& emit, const QueryInfo& query, con
     rows.push_back({&fabric, row.port, std::move(row.value).value_or(std::vector<std::uint8_t>())});
   }
   require_read(any_read, found.failures);
-  add_failures(session, fabric, std::move(found.failures));
-  emit(ListedReport(fabric, query, session.options().keys, options, std::move(rows), session.world().out));
+  add_failures(session.host(), fabric, std::move(found.failures));
+  emit(ListedReport(fabric, query, session.host().options().keys, options, std::move(rows), session.host().world().out));
 }
 
 }  // namespace ib::tools::smpquery

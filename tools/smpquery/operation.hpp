@@ -11,13 +11,14 @@
 #include "iba/queries.hpp"
 #include "iba/struct_info.hpp"
 #include "tools/frame/emit.hpp"
-#include "tools/frame/session.hpp"
+#include "tools/frame/manners.hpp"
+#include "tools/frame/stack.hpp"
 
 namespace ib::tools::smpquery {
 
 /// An operation that runs.
 struct OperationRun {
-  Session& session;
+  Stack& stack;
   Emit& emit;
   const Destination& node;
   const QueryInfo& query;

@@ -152,9 +152,9 @@ class Smpquery final : public Command {
     if (operation_ == nullptr) operation_ = &find_operation(word_);
     if (!always_names_node_ && takes_port(*operation_) && modifier_ > last_port_modifier)
       throw UsageError(fmt::format("ATTR_MOD: {} is not the number of a port (0 to {})", modifier_, last_port_modifier));
-    const Destination node = co_await session.smp_node(target_);
+    const Destination node = co_await session.manners().smp_node(target_);
     session.stack().open();  // a device that cannot be opened is an error before the heading
-    const OperationRun op{session, emit, node, *operation_->query, word_, modifier_, extended_, always_names_node_};
+    const OperationRun op{session.stack(), emit, node, *operation_->query, word_, modifier_, extended_, always_names_node_};
     co_await operation_->run(op);
   }
 
@@ -174,8 +174,8 @@ class Smpquery final : public Command {
 std::string OperationRun::words(std::string_view why) const { return fmt::format("operation {}: {}", word, why); }
 
 async::Task<std::vector<std::uint8_t>> OperationRun::get(const StructInfo& info, std::uint32_t attribute_modifier, const char* why) const {
-  mad::Result<std::vector<std::uint8_t>> bytes = co_await session.transactor().try_get(node.path, info, attribute_modifier);
-  co_return session.take(std::move(bytes), words(why));
+  mad::Result<std::vector<std::uint8_t>> bytes = co_await stack.transactor().try_get(node.path, info, attribute_modifier);
+  co_return stack.manners().take(std::move(bytes), words(why));
 }
 
 std::span<const Operation> operations() {

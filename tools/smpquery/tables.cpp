@@ -43,7 +43,7 @@ void emit_table(const OperationRun& op, TableReport& report, const std::shared_p
   report.complete = error == nullptr;
   if (report.complete) return op.emit(report);
   op.emit.so_far(report);
-  op.session.give_up(error, op.words(why));
+  op.stack.manners().give_up(error, op.words(why));
 }
 
 /// The modifiers of the blocks for `count` entries, `per_block` in each block: first, first + step, ….
@@ -293,11 +293,11 @@ bool is_switch(const smp::NodeInfo& node) { return node.node_type == smp::NodeTy
 /// Refuses a port that the node does not have.
 void check_port(const OperationRun& op, const smp::NodeInfo& node) {
   if (static_cast<std::int32_t>(op.modifier) <= node.num_ports) return;
-  op.session.refuse(UsageError("Invalid port number"), op.words("invalid port number"));
+  op.stack.manners().refuse(UsageError("Invalid port number"), op.words("invalid port number"));
 }
 
 async::Task<SmpBlocks> read_blocks(const OperationRun& op, const StructInfo& info, std::vector<std::uint32_t> modifiers) {
-  return subnet::try_read_smp_blocks(op.session.transactor(), op.path(), info, std::move(modifiers));
+  return subnet::try_read_smp_blocks(op.stack.transactor(), op.path(), info, std::move(modifiers));
 }
 
 }  // namespace
@@ -374,7 +374,7 @@ async::Task<> linear_forwarding_table(const OperationRun& op) {
   const auto info = co_await op.get<smp::SwitchInfo>(0, "switch info query failed");
   LftReport report("LinearForwardingTable", op);
   report.table = subnet::LinearTable(info);
-  const auto error = co_await subnet::read_table(op.session.transactor(), op.path(), report.table);
+  const auto error = co_await subnet::read_table(op.stack.transactor(), op.path(), report.table);
   emit_table(op, report, error, "lft query failed");
 }
 
@@ -383,7 +383,7 @@ async::Task<> multicast_forwarding_table(const OperationRun& op) {
   const auto info = co_await op.get<smp::SwitchInfo>(0, "switch info query failed");
   MftReport report("MulticastForwardingTable", op);
   report.table = subnet::MulticastTable(info, node.num_ports);
-  const auto error = co_await subnet::read_table(op.session.transactor(), op.path(), report.table);
+  const auto error = co_await subnet::read_table(op.stack.transactor(), op.path(), report.table);
   emit_table(op, report, error, "mft query failed");
 }
 

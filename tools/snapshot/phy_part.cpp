@@ -37,13 +37,13 @@ class Counting final : public mad::Transactor {
 
 }  // namespace
 
-async::Task<snapshot::SurveyedPart> read_phy_part(Session& session, mad::Transactor& transactor, const subnet::Subnet& subnet,
+async::Task<snapshot::SurveyedPart> read_phy_part(Stack& stack, mad::Transactor& transactor, const subnet::Subnet& subnet,
                                                   const subnet::PortPaths& paths, const phy::VsKeys& vs_keys) {
   snapshot::SurveyedPart result;
   Counting counting(transactor, result);
   std::vector<subnet::NodeIndex> nodes(subnet.nodes().size());
   std::iota(nodes.begin(), nodes.end(), subnet::NodeIndex{0});
-  phy::Planes planes = co_await phy::read_planes(counting, subnet, session.here(), nodes);
+  phy::Planes planes = co_await phy::read_planes(counting, subnet, stack.here(), nodes);
   std::vector<subnet::PortIndex> ports;
   for (const subnet::NodeIndex node : nodes) {
     for (unsigned number = 1; number < subnet.node(node).slots; ++number) {
@@ -51,15 +51,15 @@ async::Task<snapshot::SurveyedPart> read_phy_part(Session& session, mad::Transac
       if (subnet.port(port).has_info) ports.push_back(port);
     }
   }
-  phy::ReadingOptions options = reading_options(session, paths, vs_keys);
+  phy::ReadingOptions options = reading_options(stack, paths, vs_keys);
   options.histogram = true;
   options.planes = &planes;
   std::set<subnet::NodeIndex> silent;
   options.silent = &silent;
-  options.progress = [&session](std::size_t done, std::size_t of) { session.progress().count(done, of, "registers of ports"); };
+  options.progress = [&stack](std::size_t done, std::size_t of) { stack.progress().count(done, of, "registers of ports"); };
   phy::Reading found = co_await phy::read_phy(counting, subnet, ports, options);
   options.wanted = phy::Wanted::environment;
-  options.progress = [&session](std::size_t done, std::size_t of) { session.progress().count(done, of, "registers of devices"); };
+  options.progress = [&stack](std::size_t done, std::size_t of) { stack.progress().count(done, of, "registers of devices"); };
   const phy::Reading environment = co_await phy::read_phy(counting, subnet, std::move(ports), options);
   result.failures = std::move(found.failures);
   for (const subnet::Failure& failure : environment.failures) {

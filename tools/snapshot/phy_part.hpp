@@ -8,10 +8,10 @@
 
 namespace ib::tools {
 
-class Session;
+class Stack;
 
 /// Reads the registers of all ports and devices through `transactor`, which records the answers. `paths` are those of GMPs.
-async::Task<snapshot::SurveyedPart> read_phy_part(Session& session, mad::Transactor& transactor, const subnet::Subnet& subnet,
+async::Task<snapshot::SurveyedPart> read_phy_part(Stack& stack, mad::Transactor& transactor, const subnet::Subnet& subnet,
                                                   const subnet::PortPaths& paths, const phy::VsKeys& vs_keys);
 
 }  // namespace ib::tools

@@ -19,11 +19,11 @@ bool is_timeout(const sa::TableFailure& failed) { return failed.error && mad::is
 
 }  // namespace
 
-async::Task<snapshot::SurveyedPart> read_sa_part(Session& session, snapshot::Writer& writer, bool& is_silent) {
+async::Task<snapshot::SurveyedPart> read_sa_part(Stack& stack, snapshot::Writer& writer, bool& is_silent) {
   using Kind = subnet::Failure::Kind;
   snapshot::SurveyedPart result;
-  co_await session.prepare_sa();
-  mad::Transactor& transactor = session.transactor();
+  co_await stack.prepare_sa();
+  mad::Transactor& transactor = stack.transactor();
   const path::IbPath& sa = transactor.sa_path().ib();
   if (sa.dlid == Lid{} && !sa.has_grh) {
     result.failures.push_back(failure(Kind::no_answer, "No subnet administrator is known."));
@@ -33,12 +33,12 @@ async::Task<snapshot::SurveyedPart> read_sa_part(Session& session, snapshot::Wri
   for (const QueryInfo& table : sa::stored_table_infos()) tables.push_back(&table);
   result.planned = tables.size();
   sa::TableReading reading;
-  reading.with_keys = session.options().keys == Keys::shown;
+  reading.with_keys = stack.host().options().keys == Keys::shown;
   reading.keep = [&](const QueryInfo& table, const mad::Reply& reply) {
     ++result.answered;
     writer.put_table(table, reply);
   };
-  reading.progress = [&session](std::size_t done, std::size_t of) { session.progress().count(done, of, "tables of the SA"); };
+  reading.progress = [&stack](std::size_t done, std::size_t of) { stack.progress().count(done, of, "tables of the SA"); };
   const std::vector<sa::TableFailure> failed = co_await sa::read_tables(transactor, std::move(tables), std::move(reading));
   is_silent = result.answered == 0 && std::ranges::all_of(failed, is_timeout);
   if (is_silent) {

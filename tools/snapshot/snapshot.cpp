@@ -68,7 +68,7 @@ bool contains(const std::vector<Part>& parts, Part part) { return std::ranges::f
 /// Progress of parts that are read side by side.
 class PartsProgress {
  public:
-  explicit PartsProgress(Session& session) : session_(session) {}
+  explicit PartsProgress(Stack& stack) : stack_(stack) {}
   void count(Part part, std::uint64_t done, std::uint64_t of) {
     counts_[part] = {done, of};
     std::pair<std::uint64_t, std::uint64_t> sum;
@@ -78,12 +78,12 @@ class PartsProgress {
       sum.second += count.second;
       names.push_back(name(each));
     }
-    session_.progress().count(sum.first, sum.second, fmt::format("requests ({})", fmt::join(names, ", ")));
+    stack_.progress().count(sum.first, sum.second, fmt::format("requests ({})", fmt::join(names, ", ")));
     if (done >= of) counts_.erase(part);
   }
 
  private:
-  Session& session_;
+  Stack& stack_;
   std::map<Part, std::pair<std::uint64_t, std::uint64_t>> counts_;
 };
 
@@ -115,38 +115,36 @@ class Snapshot final : public Command {
   async::Task<> run(Session& session, Emit& emit) override {
     if (contains(skip_, Part::topology)) throw UsageError("--skip: a snapshot always has the topology");
     if (vs_keys_ && !is_wanted(Part::phy)) throw UsageError("--vskey is for the part phy: --also phy");
-    const phy::VsKeys vs_keys = read_vs_keys(session, vs_keys_);
-    const async::Time begin = session.loop().now();
-    snapshot::Writer writer(file_, session.options().keys, nullptr, session.loop().clock());
-    writer.put_origin(session.end_port());
+    const phy::VsKeys vs_keys = read_vs_keys(session.host(), vs_keys_);
+    const async::Time begin = session.stack().loop().now();
+    snapshot::Writer writer(file_, session.host().options().keys, nullptr, session.stack().loop().clock());
+    writer.put_origin(session.host().end_port());
     Fabric fabric;
     SnapshotReport report(fabric);
     report.file = file_;
-    report.verbose = session.options().error_level() >= 1;
+    report.verbose = session.host().options().error_level() >= 1;
     co_await sweep(session, fabric, writer, report);
-    if (!force_) keep_old(session, fabric.subnet, writer);
-    std::vector<subnet::Failure> failures = co_await read_rest(session, fabric, vs_keys, writer, report);
+    if (!force_) keep_old(session.host(), fabric.subnet, writer);
+    std::vector<subnet::Failure> failures = co_await read_rest(session.stack(), fabric, vs_keys, writer, report);
     writer.put_fabric(fabric);
     report.answers = writer.answers();
     report.bytes = writer.commit();
-    report.seconds = seconds_since(session, begin);
-    add_failures(session, fabric, std::move(failures));
+    report.seconds = seconds_since(session.stack(), begin);
+    add_failures(session.host(), fabric, std::move(failures));
     emit(report);
     emit.raise(report.status());
   }
 
  private:
   /// Throws Error if the old file stays.
-  void keep_old(const Session& session, const subnet::Subnet& subnet, snapshot::Writer& writer) const {
+  void keep_old(const Host& host, const subnet::Subnet& subnet, snapshot::Writer& writer) const {
     const std::optional<std::string> why = snapshot::why_old_is_kept(file_, subnet);
     if (!why) return;
     writer.keep_old();
-    session.log().warning(*why);
+    host.log().warning(*why);
   }
 
-  static double seconds_since(Session& session, async::Time begin) {
-    return std::chrono::duration<double>(session.loop().now() - begin).count();
-  }
+  static double seconds_since(Stack& stack, async::Time begin) { return std::chrono::duration<double>(stack.loop().now() - begin).count(); }
 
   bool is_wanted(Part part) const {
     const bool is_chosen = only_ ? contains(*only_, part) : is_usual(part);
@@ -154,49 +152,49 @@ class Snapshot final : public Command {
   }
 
   async::Task<> sweep(Session& session, Fabric& fabric, snapshot::Writer& writer, SnapshotReport& report) const {
-    const async::Time begin = session.loop().now();
+    const async::Time begin = session.stack().loop().now();
     const DiscoveryOptions how;  // the part ports reads FDR10
     co_await discover(session, how, fabric);
     PartRow row;
     row.part = Part::topology;
-    row.planned = row.answered = session.sweep_plan();
+    row.planned = row.answered = session.stack().plan().plan;
     row.failures = fabric.failures.size();
-    row.seconds = seconds_since(session, begin);
+    row.seconds = seconds_since(session.stack(), begin);
     report.parts.push_back(row);
     writer.put_part(name(Part::topology));
   }
 
   /// Reads all parts but the topology. Returns what did not answer.
-  async::Task<std::vector<subnet::Failure>> read_rest(Session& session, Fabric& fabric, const phy::VsKeys& vs_keys,
-                                                      snapshot::Writer& writer, SnapshotReport& report) const {
-    const path::Path start = session.here();
+  async::Task<std::vector<subnet::Failure>> read_rest(Stack& stack, Fabric& fabric, const phy::VsKeys& vs_keys, snapshot::Writer& writer,
+                                                      SnapshotReport& report) const {
+    const path::Path start = stack.here();
     subnet::PortPaths paths(fabric.subnet, start);
-    PartsProgress progress(session);
+    PartsProgress progress(stack);
     std::map<Part, async::Time> begun;
     std::map<Part, snapshot::SurveyedPart> readings;
     snapshot::FabricSurveyOptions how(start);
     how.paths = &paths;
     how.cc_key = cc_key_;
-    how.owners = owner_transactor(session);
+    how.owners = owner_transactor(stack);
     how.disown = [&writer](const snapshot::AnswerKey& key, const mad::MadError& why) { writer.put_failure(key, why); };
     how.progress = [&progress](Part part, std::uint64_t done, std::uint64_t of) { progress.count(part, done, of); };
     how.take_mlnx = [&fabric](PortIndex at, const smp::MlnxExtPortInfo& info) { take_fdr10(fabric.subnet, at, info); };
     bool is_sa_silent = false;
-    how.find_paths = [&session, &paths, &is_sa_silent] { return find_paths(session, paths, is_sa_silent); };
-    how.read_sa = [&session, &writer, &is_sa_silent](mad::Transactor&) { return read_sa_part(session, writer, is_sa_silent); };
-    how.read_phy = [&session, &fabric, &paths, &vs_keys](mad::Transactor& transactor) {
-      return read_phy_part(session, transactor, fabric.subnet, paths, vs_keys);
+    how.find_paths = [&stack, &paths, &is_sa_silent] { return find_paths(stack, paths, is_sa_silent); };
+    how.read_sa = [&stack, &writer, &is_sa_silent](mad::Transactor&) { return read_sa_part(stack, writer, is_sa_silent); };
+    how.read_phy = [&stack, &fabric, &paths, &vs_keys](mad::Transactor& transactor) {
+      return read_phy_part(stack, transactor, fabric.subnet, paths, vs_keys);
     };
-    how.began = [&session, &begun](Part part, std::uint64_t planned) {
-      begun[part] = session.loop().now();
-      report_plan(session, part, planned);
+    how.began = [&stack, &begun](Part part, std::uint64_t planned) {
+      begun[part] = stack.loop().now();
+      report_plan(stack.host(), part, planned);
     };
     how.ended = [&](Part part, snapshot::SurveyedPart done) {
-      report.parts.push_back({part, done.planned, done.answered, done.refused, done.failures.size(), seconds_since(session, begun[part])});
+      report.parts.push_back({part, done.planned, done.answered, done.refused, done.failures.size(), seconds_since(stack, begun[part])});
       readings[part] = std::move(done);
       writer.put_part(name(part));
     };
-    snapshot::Recording recording(session.transactor(), fabric.subnet, writer);
+    snapshot::Recording recording(stack.transactor(), fabric.subnet, writer);
     snapshot::FabricSurvey reading(recording, fabric, std::move(how));
     co_await snapshot::read_arrivals(recording, fabric.subnet, start);
     std::vector<Part> wanted;
@@ -209,10 +207,10 @@ class Snapshot final : public Command {
   }
 
   /// An SA that was silent to the queries for its tables gets no further one.
-  static async::Task<> find_paths(Session& session, subnet::PortPaths& paths, const bool& is_sa_silent) {
-    if (!is_sa_silent) co_return co_await session.read_service_levels(paths);
+  static async::Task<> find_paths(Stack& stack, subnet::PortPaths& paths, const bool& is_sa_silent) {
+    if (!is_sa_silent) co_return co_await stack.read_service_levels(paths);
     paths.do_without("the subnet administrator does not answer");
-    if (!session.options().skip_sl) session.report_sl_0(paths.why_sl_0());
+    if (!stack.host().options().skip_sl) stack.report_sl_0(paths.why_sl_0());
   }
 
   static void take_fdr10(subnet::Subnet& subnet, PortIndex at, const smp::MlnxExtPortInfo& info) {
@@ -221,9 +219,9 @@ class Snapshot final : public Command {
     subnet::store_fdr10(port, info);
   }
 
-  static void report_plan(const Session& session, Part part, std::uint64_t planned) {
-    if (part != Part::sa && part != Part::phy && session.options().stats)
-      print_on_stderr(session.world(), fmt::format("mads planned: {} for {}\n", planned, name(part)));
+  static void report_plan(const Host& host, Part part, std::uint64_t planned) {
+    if (part != Part::sa && part != Part::phy && host.options().stats)
+      print_on_stderr(host.world(), fmt::format("mads planned: {} for {}\n", planned, name(part)));
   }
 
   std::string file_;

@@ -199,7 +199,7 @@ class SubnetDiff final : public Command {
   std::string_view table_rows() const override { return "differences"; }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    ListSink list(emit, table_, session.options().format, table_rows(), session.world().out);
+    ListSink list(emit, table_, session.host().options().format, table_rows(), session.host().world().out);
     Fabric reference, current;
     load_fabric(reference_, reference);
     if (current_) {
@@ -212,7 +212,7 @@ class SubnetDiff final : public Command {
       throw UsageError(fmt::format("{} cannot be compared: {}", in_quotes(reference_), other));
     list(DiffReport(current, reference));
     list.end();
-    if (!current_) note_discovered(session, "all_LIDs, all_NodeDescription, all_NodeInfo, all_PortInfo, all_topology");
+    if (!current_) note_discovered(session.host(), "all_LIDs, all_NodeDescription, all_NodeInfo, all_PortInfo, all_topology");
   }
 
  private:

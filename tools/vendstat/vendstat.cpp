@@ -88,7 +88,7 @@ std::vector<std::uint32_t> numbers(std::string_view text, std::string_view optio
 
 /// The device that gets the requests.
 struct Device {
-  Session& session;
+  Stack& stack;
   const path::Path& path;
   bool pardons;            ///< after a failed request, a message is printed and the next request is sent
   std::uint64_t vs_key{};  ///< of --vskey
@@ -96,7 +96,7 @@ struct Device {
   /// The data of the answer. Nothing if the request failed and `pardons` is set; then `complaint` is printed too.
   async::Task<Data> send(std::uint8_t method, const StructInfo& info, std::uint32_t modifier = 0, Bytes data = {},
                          std::string_view complaint = {}) const {
-    mad::Transactor& transactor = session.transactor();
+    mad::Transactor& transactor = session.stack().transactor();
     std::vector<std::uint8_t> keyed;
     if (vs_key != 0) data = keyed = with_key(info, data);
     auto sending =
@@ -104,8 +104,9 @@ struct Device {
     mad::Result<std::vector<std::uint8_t>> answer = co_await std::move(sending);
     if (answer) co_return std::move(*answer);
     if (!pardons) answer.error().raise();
-    session.report_failure(answer.error());
-    print_on_stderr(session.world(), fmt::format("vendstat: method {}, attribute {} failure\n{}", method, info.attribute_id, complaint));
+    stack.manners().report_failure(answer.error());
+    print_on_stderr(stack.host().world(),
+                    fmt::format("vendstat: method {}, attribute {} failure\n{}", method, info.attribute_id, complaint));
     co_return std::nullopt;
   }
 
@@ -182,28 +183,28 @@ class Vendstat final : public Command, public GathersRows {
 
   bool gathers_rows() const override { return table_.given(); }
   void emit_rows(Session& session, Emit& emit) override {
-    emit(ListReport<InfoRow, InfoColumn>("nodes", table_of<InfoRow, InfoColumn>(columns(session.options().keys), table_), std::move(rows_),
-                                         session.world().out));
+    emit(ListReport<InfoRow, InfoColumn>("nodes", table_of<InfoRow, InfoColumn>(columns(session.host().options().keys), table_),
+                                         std::move(rows_), session.host().world().out));
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
     if (table_.given() && !has_columns())
       throw UsageError("--format table and wide, --columns, --sort and --top are for the tables of -N and --cpi");
-    if (sets_groups_ || !writes_.empty()) session.require_exact_targets();
+    if (sets_groups_ || !writes_.empty()) session.stack().require_exact_targets();
     if (checks_capability_) session.stack().require_infiniband();
-    Destination node = co_await session.gmp_node(target_);
+    Destination node = co_await session.manners().gmp_node(target_);
     std::uint64_t vs_key = 0;
     if (vs_keys_) {
-      const phy::VsKeys keys = read_vs_keys(session, vs_keys_);
-      KeyedNode keyed = co_await identify_for_key(session, keys, std::move(node));
+      const phy::VsKeys keys = read_vs_keys(session.host(), vs_keys_);
+      KeyedNode keyed = co_await identify_for_key(session.stack(), keys, std::move(node));
       node = std::move(keyed.node);
       vs_key = keyed.vs_key;
     } else if (sets_groups_ || !writes_.empty()) {
-      node = co_await session.identified(std::move(node));
+      node = co_await session.manners().identified(std::move(node));
     }
-    const Device device{session, node.path, pardons_, vs_key};
+    const Device device{session.stack(), node.path, pardons_, vs_key};
     if (checks_capability_) co_await check_capability(device);
-    const std::uint32_t port = target_.given() ? port_ : session.end_port().number;
+    const std::uint32_t port = target_.given() ? port_ : session.host().end_port().number;
     if (groups_) co_return co_await groups(device, emit, port);
     if (sets_groups_) co_return co_await set_groups(device, emit, port);
     if (!reads_.empty() || !writes_.empty()) co_return co_await space(device, emit);
@@ -257,9 +258,9 @@ class Vendstat final : public Command, public GathersRows {
 
   static async::Task<> check_capability(const Device& device) {
     const path::Path path = subnet::smp_path_of(device.path);
-    const auto info = co_await device.session.transactor().subn_get<smp::PortInfo>(path);
+    const auto info = co_await device.stack.transactor().subn_get<smp::PortInfo>(path);
     if ((info.capability_mask & smp::capability_mask::is_vendor_class_supported) != 0) co_return;
-    const std::string whom = co_await named_node(device.session, path);
+    const std::string whom = co_await named_node(device.stack, path);
     throw Error(fmt::format("{} does not support vendor MADs", whom));
   }
 
@@ -281,8 +282,8 @@ class Vendstat final : public Command, public GathersRows {
   async::Task<> class_port_info(const Device& device, Emit& emit) {
     const Data answer = co_await device.send(mad::method::get, mlx::ClassPortInfo::info());
     AttributeReport report(device.path);
-    report.attribute = AttributeText(device.session.options(), mlx::ClassPortInfo::info(), answer.value());
-    emit_attribute(report, device.session, emit);
+    report.attribute = AttributeText(device.stack.host().options(), mlx::ClassPortInfo::info(), answer.value());
+    emit_attribute(report, device.stack, emit);
   }
 
   /// -N and -w begin with this request: its answer gives the kind of the device.
@@ -297,13 +298,13 @@ class Vendstat final : public Command, public GathersRows {
     if (general_) {
       const StructInfo& layout = mlnx::has_ext_firmware_version(id) ? mlx::Is4GeneralInfo::info() : mlx::GeneralInfo::info();
       AttributeReport report(device.path);
-      report.attribute = AttributeText(device.session.options(), layout, *answer);
+      report.attribute = AttributeText(device.stack.host().options(), layout, *answer);
       report.diags_lines = mlnx::general_info_lines(*answer);
-      emit_attribute(report, device.session, emit);
+      emit_attribute(report, device.stack, emit);
     }
     if (!wait_) co_return;
     const std::string unsupported = fmt::format("Unsupported device ID 0x{:x}", id);
-    if (id != mlnx::infini_scale3) device.session.refuse(Error(unsupported), unsupported);
+    if (id != mlnx::infini_scale3) device.stack.manners().refuse(Error(unsupported), unsupported);
     co_await xmit_wait(device, emit);
   }
 
@@ -339,7 +340,7 @@ class Vendstat final : public Command, public GathersRows {
       selects.group_selects.at(i).group_select = static_cast<std::uint8_t>(group_selects_.at(i));
     const auto wanted = wire::packed(selects);
     Data answer = co_await device.send(mad::method::set, info, port, wanted, "config counter group set failure\n");
-    if (device.session.options().dry_run) co_return;
+    if (device.stack.host().options().dry_run) co_return;
     if (answer) answer = co_await device.send(mad::method::get, info, port, {}, "config counter group query failure\n");
     LinesReport report(device.path);
     if (answer) {
@@ -362,11 +363,11 @@ class Vendstat final : public Command, public GathersRows {
       const Data answer = co_await device.send(write ? mad::method::set : mad::method::get, mlx::ConfigSpaceAccess::info(),
                                                mlnx::config_space_modifier(records->size()), wanted,
                                                write ? "cannot set config space records\n" : "cannot get config space records\n");
-      if (!answer || (write && device.session.options().dry_run)) continue;
+      if (!answer || (write && device.stack.host().options().dry_run)) continue;
       const auto now = mlx::ConfigSpaceAccess::unpack(*answer);
       report.add(now, mlnx::config_space_lines(now, records->size()));
     }
-    if (device.session.options().dry_run && report.records.empty()) co_return;
+    if (device.stack.host().options().dry_run && report.records.empty()) co_return;
     emit(report);
   }
 

@@ -60,6 +60,9 @@ TEST_CASE("smpquery: a node that does not answer") {
   CHECK(theirs.status == 255);
   CHECK(theirs.out == "smpquery: iberror: failed: operation NI: node info query failed\n");
   CHECK_THAT(theirs.err, contains("mad_rpc: _do_madrpc failed; dport (Lid 3)"));
+  const auto extended = diags(f.fabric, {"smpquery", "PIE", "3"});  // reads NodeInfo by itself before that
+  CHECK(extended.status == 255);
+  CHECK_THAT(extended.out, contains("smpquery: iberror: failed: node info query failed\n"));
 }
 
 TEST_CASE("smpquery: what infiniband-diags reads as numbers and addresses") {
