@@ -64,6 +64,13 @@ std::vector<std::uint8_t> packed_vector(const T& value) {
   return bytes;
 }
 
+/// Packs into a buffer that may be shorter than the structure. The rest of the structure is dropped.
+template <class T>
+void pack_short(const T& value, MutableBytes out) {
+  const auto full = packed(value);
+  std::copy_n(full.begin(), std::min(out.size(), full.size()), out.begin());
+}
+
 /// Unpacks from a buffer that may be shorter than the structure. Missing bytes count as zero.
 template <class T>
 T unpack_short(Bytes in) {

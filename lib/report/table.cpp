@@ -35,6 +35,14 @@ report::Cell value_of(const std::string& word) {
   return std::from_chars(begin, end, number).ptr == end ? report::Cell(Coded{number, word}) : report::Cell(std::string_view(word));
 }
 
+/// Whether a text has less need of this column, since the description of the same node is among `columns`.
+bool is_described(std::string_view key, const std::vector<std::string>& columns) {
+  const std::size_t name_begin = key.find_last_of('.') + 1;
+  const std::string_view name = key.substr(name_begin);
+  const bool is_of_node = name == "node_guid" || name == "node_name" || name == "node_type_text" || name == "port_guid";
+  return is_of_node && std::ranges::find(columns, std::string(key.substr(0, name_begin)) + "node_description") != columns.end();
+}
+
 }  // namespace
 
 TableSink::TableSink(Output out, TableStyle style, std::string_view rows, TableChoice choice)
@@ -249,7 +257,7 @@ void TableSink::write_kept() {
     column.key = column.heading = columns_[at];
     const bool is_of_row = at + own_ >= columns_.size() || columns_[at] == choice_.also;
     column.usual = is_of_row && std::ranges::count(columns, true, &ColumnInfo::usual) < static_cast<std::ptrdiff_t>(most_usual_columns) &&
-                   std::ranges::find(columns_, columns_[at] + "_text") == columns_.end();
+                   std::ranges::find(columns_, columns_[at] + "_text") == columns_.end() && !is_described(columns_[at], columns_);
     column.get = [at](const Words& words) { return value_of(words[at]); };
   }
   Table<Words, FieldColumn<Words>> table(columns);

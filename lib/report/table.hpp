@@ -30,8 +30,9 @@ enum class TableStyle {
 struct TableChoice {
   std::optional<std::string> columns{}, sort{};  ///< names as Table::choose() and Table::sort_by() take them
   std::size_t most_rows = unlimited_width;
-  bool all_columns{};                   ///< in an aligned text, too; else it has the first eight of the row's own, with words for codes
-  std::string_view also{};              ///< a column of what is around the rows that such a text has besides
+  bool all_columns{};       ///< in an aligned text, too; else it has the first eight of the row's own, with words for codes, and
+                            ///< of a node its description
+  std::string_view also{};  ///< a column of what is around the rows that such a text has besides
   std::size_t width = unlimited_width;  ///< of an aligned text, as for Aligned::fit()
 };
 

@@ -219,8 +219,8 @@ std::vector<Questions> Questionnaire::marked(Part part, const Agent& of) const {
     Questions wanted{.attribute = query.info, .values = {query.modifier}, .unsure = true};
     if (query.access == Access::port) wanted.values = of.numbers;
     if (query.access == Access::port && query.mgmt_class == mad::mgmt_class::performance) {
-      requested.by = By::port_select;
-      requested.values.push_back(subnet::all_ports);
+      wanted.by = By::port_select;
+      wanted.values.push_back(subnet::all_ports);
     }
     if (query.access == Access::block && !query.entries.empty()) {
       const std::vector<std::uint8_t> info = wire::packed_vector(of.node.switch_info());

@@ -174,8 +174,8 @@ class Formats(case.FabricCase):
                 with self.subTest(line, form=form):
                     done = self.ibtool(*line.split(), "--format", form, status=2)
                     self.assertEqual(done.stdout, "")
-                    self.assertEqual(done.stderr, f"E: --format {form}: what {line.split()[0]} prints here is no table; there are text, "
-                                                  "json and jsonl\n")
+                    self.assertEqual(done.stderr, f"E: --format {form}: the output of {line.split()[0]} here is not a table: text, "
+                                                  "json or jsonl\n")
 
     def test_a_name_can_not_become_a_formula(self):
         names = self.fabric.path("names")

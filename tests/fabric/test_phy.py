@@ -318,7 +318,7 @@ class Readme(case.FabricCase):
 
     def test_the_lines_of_the_readme(self):
         with open(README, encoding="utf-8") as file:
-            shown = re.search(r"what hangs in that cage.*?\n\n(.*?)\n\n", file.read(), re.S)[1]
+            shown = re.search(r"which module is in that cage.*?\n\n(.*?)\n\n", file.read(), re.S)[1]
         self.assertLessEqual(len(shown.splitlines()), 20)
         for part in shown.split("    $ ")[1:]:
             command, *lines = part.splitlines()

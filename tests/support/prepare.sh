@@ -13,7 +13,7 @@ kernel_packages='qemu-system-x86 busybox-static iproute2 ibverbs-providers ibver
 # For the suite `peers`, which without them is skipped, and for completions in other shells: .ci/run installs them, tests/run does not.
 peers_packages='chromium fish ibutils prometheus python3-prometheus-client systemd zsh'
 # For the suite `package`, which without them is skipped.
-package_packages='debhelper dpkg-dev fakeroot git lintian rpm'
+package_packages='build-essential debhelper dpkg-dev fakeroot git lintian rpm'
 # For tests/elsewhere, in the root of another release: what tests/run takes for granted, what builds for another architecture, and libraries
 # of that.
 elsewhere_packages='ca-certificates dpkg-dev git perl procps python3-prometheus-client'

@@ -69,8 +69,11 @@ std::uint16_t diags_pkey_index(const std::string& text) {
   return static_cast<std::uint16_t>(value);
 }
 
-/// The port numbers 0 and below mean the first usable port in infiniband-diags.
-std::optional<std::string> diags_port(int number) { return number <= 0 ? std::nullopt : std::optional(std::to_string(number)); }
+/// The port number 0 means the first usable port in infiniband-diags, and in some of its releases each number below does.
+std::optional<std::string> diags_port(const CommonOptions& common, int number) {
+  const bool is_any = number == 0 || (number < 0 && common.world->diags_release->opens_negative_ports);
+  return is_any ? std::nullopt : std::optional(std::to_string(number));
+}
 
 void add_device(OptionSet& set, CommonOptions& common) {
   const bool diags = set.is_diags();
@@ -83,7 +86,7 @@ void add_device(OptionSet& set, CommonOptions& common) {
   set.value("-P --Port --port", "PORT",
             diags ? "The port of the device to use." : "The end port to use: its number, DEVICE/PORT, GID or port GUID.",
             [&common, diags](const std::string& text) {
-              common.port = diags ? diags_port(static_cast<int>(c_number(text))) : text;
+              common.port = diags ? diags_port(common, static_cast<int>(c_number(text))) : text;
               common.port_file.clear();
             });
   set.offer([&common] { return end_port_names(*common.world); });
@@ -188,7 +191,7 @@ void apply_config(const IbdiagConf& conf, const std::string& file, CommonOptions
 void apply_diags_config(const std::string& file, CommonOptions& common) {
   const IbdiagConf conf = IbdiagConf::read_if_any(file, ConfReader::diags);
   if (conf.device) common.device = conf.device;
-  if (conf.port) common.port = diags_port(static_cast<int>(*conf.port));
+  if (conf.port) common.port = diags_port(common, static_cast<int>(*conf.port));
   if (conf.timeout && conf.timeout->count() > 0) common.timeout = std::min(*conf.timeout, std::chrono::milliseconds(INT_MAX));
   if (conf.mlnx_extended_port_info) common.mlnx_extended_port_info = *conf.mlnx_extended_port_info;
   if (conf.m_key) common.m_key = *conf.m_key;

@@ -18,6 +18,8 @@ struct DiagsRelease {
   NewFields new_fields;
   /// Whether libibmad opens an end port whose state is Down.
   bool opens_down_ports;
+  /// Whether libibmad takes a negative port number for the first usable port. Otherwise no port has it.
+  bool opens_negative_ports;
   /// Whether ibstat fails for a port that the device does not have. Otherwise it warns, and its status is 0.
   bool ibstat_needs_port;
 };
@@ -28,11 +30,13 @@ inline constexpr std::array<DiagsRelease, 2> diags_releases{{
      .open_function = "mad_rpc_open_port",
      .new_fields = NewFields::if_set,
      .opens_down_ports = true,
+     .opens_negative_ports = true,
      .ibstat_needs_port = true},
     {.version = "56.1",
      .open_function = "mad_rpc_open_port2",
      .new_fields = NewFields::always,
      .opens_down_ports = false,
+     .opens_negative_ports = false,
      .ibstat_needs_port = false},
 }};
 

@@ -53,7 +53,7 @@ async::Task<> run_on_each(Command& command, Session& session, Emit& emit) {
     const bool is_read = co_await run_on(node, command, session, emit);
     if (is_read) ++read;
   }
-  rows == nullptr ? emit.end_targets() : rows->emit_rows(session, emit);
+  rows == nullptr ? emit.end_targets() : rows->emit_rows(session.host(), emit);
   if (read < nodes.size()) emit.raise(read == 0 ? Exit::failed : Exit::incomplete);
 }
 

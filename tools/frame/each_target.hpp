@@ -7,6 +7,7 @@
 
 namespace ib::tools {
 
+class Host;
 class Session;
 
 /// A command that can print the rows of all nodes of a pattern as one table behind the last of them, instead of a result for each node.
@@ -15,7 +16,7 @@ class GathersRows {
   virtual ~GathersRows() = default;
   /// Whether it does, with these options. Command::run() then keeps the rows of its node where Targets::has_pattern().
   virtual bool gathers_rows() const = 0;
-  virtual void emit_rows(Session& session, Emit& emit) = 0;
+  virtual void emit_rows(const Host& host, Emit& emit) = 0;
 };
 /// The command as one that gathers rows, with these options; else null.
 GathersRows* gathering(Command& command);

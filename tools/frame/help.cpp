@@ -98,6 +98,12 @@ std::string_view group_heading(HelpGroup group) {
   return std::find_if(std::begin(headings), std::end(headings), [&](const auto& heading) { return heading.first == group; })->second;
 }
 
+std::vector<std::string_view> group_headings() {
+  std::vector<std::string_view> all;
+  for (const auto& [group, heading] : headings) all.push_back(heading);
+  return all;
+}
+
 std::string command_list(std::size_t width) {
   std::string text = "ibtool - InfiniBand diagnostics\n\nUsage: ibtool COMMAND [options] [operands]\n";
   for (const auto& [group, heading] : headings) {

@@ -26,6 +26,9 @@ namespace ib::tools::health {
 /// Whether the file of --from, if there is one, lacks this part, which holds `what`. Then the source is excluded for that reason.
 bool lacks_part(Host& host, std::string_view part, Source source, std::string_view what, Input& input);
 
+/// Devices that were silent before, and get no further request.
+using SilentDevices = std::set<subnet::NodeIndex>;
+
 /// Has the SA give the service levels of `paths`, unless it was queried for them before.
 async::Task<> read_service_levels_once(Stack& stack, subnet::PortPaths& paths);
 
@@ -89,9 +92,6 @@ async::Task<> read_routes(Stack& stack, Fabric& fabric, const Wanted& wanted, bo
 
 /// The registers of one round of --repeat, for the next one.
 using LastPhy = std::shared_ptr<const phy::Reading>;
-
-/// Devices that were silent before, and get no further request.
-using SilentDevices = std::set<subnet::NodeIndex>;
 
 /// Reads the counters of registers, as the earlier of two readings: Input::phy_before. Adds to `silent`.
 async::Task<> read_phy_before(Stack& stack, const Fabric& fabric, const Wanted& wanted, const Scope& scope, subnet::PortPaths& paths,

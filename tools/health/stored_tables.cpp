@@ -32,6 +32,9 @@ std::vector<PortIndex> swept_ports(const subnet::Subnet& subnet) {
   return ports;
 }
 
+/// Whether a file may have GeneralInfo of the vendor's class.
+bool has_firmware(snapshot::StoredFabric& stored) { return stored.has_part("vendor") || stored.has_part("phy"); }
+
 /// Reads the firmware of the nodes of these ports. Returns what failed.
 async::Task<subnet::Failures> survey_firmware(mad::Transactor& transactor, phy::ReadingOptions options, std::vector<PortIndex> ports,
                                               Input& input) {
@@ -60,7 +63,7 @@ async::Task<BaselineTables> tables_in_file(snapshot::StoredFabric& stored) {
       if (row.value) then.managers.push_back({row.port, *row.value, {}});
     }
   }
-  if (stored.has_part("vendor")) {
+  if (has_firmware(stored)) {
     std::vector<PortIndex> ports = swept_ports(then.subnet);
     const subnet::PortPaths paths(then.subnet, start);
     phy::ReadingOptions options;
@@ -76,7 +79,7 @@ async::Task<> read_firmware(Stack& stack, Fabric& fabric, const Wanted& wanted, 
   const std::map<Guid, std::string>& known = input.baseline->tables.firmware;
   if (known.empty()) co_return;
   if (stack.host().options().from) {
-    if (!stack.host().stored().has_part("vendor")) co_return;
+    if (!has_firmware(stack.host().stored())) co_return;
     BaselineTables tables = co_await tables_in_file(stack.host().stored());
     input.firmware = std::move(tables.firmware);
     co_return;

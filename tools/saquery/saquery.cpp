@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/escape.hpp"
+#include "base/letter_case.hpp"
 #include "iba-gen/sa.hpp"
 #include "iba/secrets.hpp"
 #include "iba/text.hpp"
@@ -180,8 +181,8 @@ class Saquery final : public Command {
 
   /// The part of ARG or MEMBER=VALUE that is a LID, in whose place names may stand; empty if none is.
   std::string_view lid_part(std::string_view word) const {
-    const sa::RecordType& type = record_type(record_.empty() ? words_.front() : record_);
-    const sa::Pattern pattern(type.info());
+    const QueryInfo& type = record_type(record_.empty() ? words_.front() : record_);
+    const sa::Pattern pattern(*type.info);
     const std::size_t equals = word.find('=');
     const std::string_view member =
         equals != std::string_view::npos ? word.substr(0, equals) : type.members.substr(0, type.members.find_first_of("/ "));
@@ -283,6 +284,10 @@ class Saquery final : public Command {
       words.erase(words.begin());
     }
     const QueryInfo& type = record_type(record);
+    const auto names_type = [&type](std::string_view word) {
+      return equal_ignoring_case(word, type.name) || equal_ignoring_case(word, type.alias);
+    };
+    if (!record_.empty() && !words.empty() && names_type(words[0])) words.erase(words.begin());  // an option and ITEM mean one record
     const Assignments assignments = take_assignments(words);
     const std::vector<std::string> given = words;
     const auto arguments = sa::take_argument(type, words);
@@ -296,7 +301,7 @@ class Saquery final : public Command {
     }
     Assignments between = ends_;
     if (source_to_destination_) {
-      TwoEnds ends = co_await two_ends(session, *source_to_destination_);
+      TwoEnds ends = co_await two_ends(session.targets(), *source_to_destination_);
       between = {{"SLID", std::move(ends.source)}, {"DLID", std::move(ends.destination)}};
     }
     for (const auto& [member, text] : between) {

@@ -35,8 +35,8 @@ class WatchedFabric {
   const RoundFabric& now() const { return swept_ ? *swept_ : first_; }
   /// The rows of the last reading of each port.
   counters::CounterHistory& history() { return history_; }
-  /// Sweeps again, if the last round calls for it: then now() is another fabric, and no index of the one before is valid. Prints which nodes
-  /// are gone. If nothing answers the sweep, now() stays, and the sweep is tried again before the next round.
+  /// Sweeps again, if the last round calls for it: then now() is another fabric, and no index of the one before is valid. Prints which
+  /// nodes are gone. If nothing answers the sweep, now() stays, and the sweep is tried again before the next round.
   async::Task<> renew();
   /// Reads the counters of now() as `plan` says. ClassPortInfo is requested once of each PMA, whatever the number of rounds.
   async::Task<counters::PmaReadings> read(counters::ReadingPlan plan);

@@ -96,7 +96,7 @@ struct Device {
   /// The data of the answer. Nothing if the request failed and `pardons` is set; then `complaint` is printed too.
   async::Task<Data> send(std::uint8_t method, const StructInfo& info, std::uint32_t modifier = 0, Bytes data = {},
                          std::string_view complaint = {}) const {
-    mad::Transactor& transactor = session.stack().transactor();
+    mad::Transactor& transactor = stack.transactor();
     std::vector<std::uint8_t> keyed;
     if (vs_key != 0) data = keyed = with_key(info, data);
     auto sending =
@@ -182,9 +182,9 @@ class Vendstat final : public Command, public GathersRows {
   std::string_view table_rows() const override { return !has_columns() ? "" : table_.given() ? "nodes" : "data"; }
 
   bool gathers_rows() const override { return table_.given(); }
-  void emit_rows(Session& session, Emit& emit) override {
-    emit(ListReport<InfoRow, InfoColumn>("nodes", table_of<InfoRow, InfoColumn>(columns(session.host().options().keys), table_),
-                                         std::move(rows_), session.host().world().out));
+  void emit_rows(const Host& host, Emit& emit) override {
+    emit(ListReport<InfoRow, InfoColumn>("nodes", table_of<InfoRow, InfoColumn>(columns(host.options().keys), table_), std::move(rows_),
+                                         host.world().out));
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
@@ -202,6 +202,7 @@ class Vendstat final : public Command, public GathersRows {
     } else if (sets_groups_ || !writes_.empty()) {
       node = co_await session.manners().identified(std::move(node));
     }
+    is_of_several_ = session.targets().has_pattern();
     const Device device{session.stack(), node.path, pardons_, vs_key};
     if (checks_capability_) co_await check_capability(device);
     const std::uint32_t port = target_.given() ? port_ : session.host().end_port().number;
@@ -273,17 +274,17 @@ class Vendstat final : public Command, public GathersRows {
   }
 
   /// Emits the attribute, or a table with it; of several nodes it keeps the row.
-  void emit_attribute(const AttributeReport& report, Session& session, Emit& emit) {
+  void emit_attribute(const AttributeReport& report, const Host& host, Emit& emit) {
     if (!table_.given()) return emit(report);
     rows_.push_back({target_.text(), report.path.ib().dlid, report.attribute});
-    if (!session.targets().has_pattern()) emit_rows(session, emit);
+    if (!is_of_several_) emit_rows(host, emit);
   }
 
   async::Task<> class_port_info(const Device& device, Emit& emit) {
     const Data answer = co_await device.send(mad::method::get, mlx::ClassPortInfo::info());
     AttributeReport report(device.path);
     report.attribute = AttributeText(device.stack.host().options(), mlx::ClassPortInfo::info(), answer.value());
-    emit_attribute(report, device.stack, emit);
+    emit_attribute(report, device.stack.host(), emit);
   }
 
   /// -N and -w begin with this request: its answer gives the kind of the device.
@@ -300,7 +301,7 @@ class Vendstat final : public Command, public GathersRows {
       AttributeReport report(device.path);
       report.attribute = AttributeText(device.stack.host().options(), layout, *answer);
       report.diags_lines = mlnx::general_info_lines(*answer);
-      emit_attribute(report, device.stack, emit);
+      emit_attribute(report, device.stack.host(), emit);
     }
     if (!wait_) co_return;
     const std::string unsupported = fmt::format("Unsupported device ID 0x{:x}", id);
@@ -379,6 +380,7 @@ class Vendstat final : public Command, public GathersRows {
   std::optional<std::string> vs_keys_;
   TableOptions table_;
   std::vector<InfoRow> rows_;  ///< of the nodes so far
+  bool is_of_several_{};       ///< the nodes of a pattern: the rows are emitted together
   bool checks_capability_{};   ///< PortInfo says whether the port has the class; without this, ClassPortInfo is read before -N and -w
   bool pardons_{};             ///< see Device
 };

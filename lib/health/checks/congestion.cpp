@@ -90,7 +90,8 @@ void find_congestion(const Input& input, Findings& findings) {
     const std::size_t victims = waiting.victims(heads[at]);
     finding.detail =
         fmt::format("No port behind it waits: its receiver is slow. {} {} for it.", victims, victims == 1 ? "port waits" : "ports wait");
-    if (at + 1 == heads.size() && left_out > 0) finding.add_sentence(fmt::format("{} ports with fewer waiting ones are left out.", left_out));
+    if (at + 1 == heads.size() && left_out > 0)
+      finding.add_sentence(fmt::format("{} ports with fewer waiting ones are left out.", left_out));
   }
 }
 

@@ -253,7 +253,8 @@ std::span<const Check> error_checks() {
          find_by_ratio(input, findings, "symbol_error_counter", [](const PortChanges&, Finding&) {});
        }},
       {"receive-errors", error, needs(window), "Packets arrive corrupted, and are retransmitted or lost.",
-       "Clean and reseat the connectors; if the errors continue, replace the cable, then the transceiver or the port.", find_receive_errors},
+       "Clean and reseat the connectors; if the errors continue, replace the cable, then the transceiver or the port.",
+       find_receive_errors},
       {"fec-uncorrectable", error, needs(window, blocks), "FEC found uncorrectable blocks: packets were lost.",
        "Clean and reseat the connectors; if the errors continue, replace the cable, then the transceiver or the port.",
        find_uncorrectable_blocks},

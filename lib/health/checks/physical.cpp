@@ -86,8 +86,7 @@ std::span<const Check> physical_checks() {
        [](const Input& input, Findings& findings) {
          find_ratios(input, findings, {"effective_ber", phy::effective_ber, &phy::LinkLimits::effective});
        }},
-      find_effective_ratios},
-       {"ber-symbol", error, needs(phy), "The symbol error ratio after FEC and retransmission is above the limit for links of this kind.",
+      {"ber-symbol", error, needs(phy), "The symbol error ratio after FEC and retransmission is above the limit for links of this kind.",
        "Clean and reseat the connectors; if the errors continue, replace the cable, then the transceiver or the port.",
        [](const Input& input, Findings& findings) {
          find_ratios(input, findings, {"symbol_ber", phy::symbol_ber, &phy::LinkLimits::symbol});

@@ -228,11 +228,13 @@ std::span<const Check> cable_change_checks() {
   static constexpr Check checks[] = {
       {"link-gone", error, needs(baseline), "Both nodes are there, but the cable between them is gone, or its link does not come up.",
        "Check that it is plugged in at both ends; if it is, replace it.", find_gone_links},
-      {"link-new", info, needs(baseline), "The baseline does not have this cable.", "Nothing if this is intended; then take a new baseline.",
+      {"link-new", info, needs(baseline), "The baseline does not have this cable.",
+       "Nothing if this is intended; then take a new baseline.",
        [](const Input& input, Findings& findings) {
          for (const PortIndex at : input.baseline->changes.links_new) findings.push_back(on_cable(input.subnet, at));
        }},
-      {"link-moved", error, needs(baseline), "The cable leads to another port than before: tables and plans that name ports are out of date.",
+      {"link-moved", error, needs(baseline),
+       "The cable leads to another port than before: tables and plans that name ports are out of date.",
        "Plug it in where it was, or take a new baseline if it was moved on purpose.", find_moved_links},
       {"link-slower", error, needs(baseline), "The link was faster before.",
        "Unplug the cable, clean it and plug it in again; if the link stays slow, check the enabled widths and speeds.", find_slower_links},

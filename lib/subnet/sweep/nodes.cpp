@@ -47,7 +47,7 @@ async::Task<> Sweep::look_beyond(PortIndex from) {
   }
   stats_.add("no answer from beyond a port");
   if (subnet_.port(from).peer != none) co_return;
-  if (is_trial && is_timeout(answer)) {
+  if (is_trial && unanswered_tries(answer)) {
     unsure_.push_back({from, std::move(answer)});
   } else {
     fail(node, number, true, "NodeInfo", 0, answer);

@@ -61,7 +61,7 @@ TEST_CASE("what others have planted is neither read nor written to") {
   refused(fifo, "not a regular file");
   refused(directory.path(), "not a regular file");
   REQUIRE(::chmod(victim.c_str(), 0622) == 0);
-  refused(victim, "others may write");
+  refused(victim, "is writable by others");
   REQUIRE(::chmod(victim.c_str(), 0600) == 0);
   if (::geteuid() == 0) {  // only root gives files away
     REQUIRE(::chown(victim.c_str(), 12345, 12345) == 0);

@@ -76,8 +76,8 @@ TEST_CASE_METHOD(Bench, "owner: what another node counted at the LID of a node i
   REQUIRE(readings.failures.size() == 2);
   CHECK(readings.failures[0].kind == Failure::Kind::not_read);
   CHECK(readings.failures[0].node == node(0x100));
-  CHECK(readings.failures[0].why == "LID 1 is that of 0000:0000:0000:0300 now: its counters are not read");
-  CHECK(readings.failures[1].why == "LID 3 is that of 0000:0000:0000:0100 now: its counters are not read");
+  CHECK(readings.failures[0].why == "LID 1 belongs to 0000:0000:0000:0300 now: its counters are not read");
+  CHECK(readings.failures[1].why == "LID 3 belongs to 0000:0000:0000:0100 now: its counters are not read");
   CHECK(readings.moved.size() == 2);
 }
 
@@ -87,7 +87,7 @@ TEST_CASE_METHOD(Bench, "owner: the ports of one node that swap their LIDs are n
   CHECK_FALSE(ports_of(2).at(0).known());
   CHECK_FALSE(ports_of(2).at(1).known());
   CHECK(known() == 5);
-  CHECK(readings.failures.front().why == "LID 3 is that of port 2 of the node now: its counters are not read");
+  CHECK(readings.failures.front().why == "LID 3 belongs to port 2 of the node now: its counters are not read");
 }
 
 TEST_CASE_METHOD(Bench, "owner: a node whose PMA answers and that does not identify itself was not read") {

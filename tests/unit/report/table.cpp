@@ -83,6 +83,28 @@ std::string cell(TableStyle style, std::string_view text) {
 
 }  // namespace
 
+TEST_CASE("an aligned text has the description of a node, and not what else identifies it") {
+  const auto rows = [](Sink& sink) {
+    sink.begin_object();
+    sink.begin_array("rows");
+    sink.begin_object();
+    sink.value("port_num", 3);
+    sink.value("port_guid", "0000:0000:0000:0001");
+    sink.begin_object("peer");
+    sink.value("node_guid", "0000:0000:0000:0002");
+    sink.value("node_name", "second");
+    sink.value("node_description", "leaf");
+    sink.end_object();
+    sink.end_object();
+    sink.end_array();
+    sink.end_object();
+  };
+  CHECK(table(TableStyle::aligned, "rows", rows) ==
+        "port_num  port_guid            peer.node_description\n"
+        "       3  0000:0000:0000:0001  leaf\n");
+  CHECK_THAT(table(TableStyle::csv, "rows", rows), ibtest::contains("peer.node_guid") && ibtest::contains("peer.node_name"));
+}
+
 TEST_CASE("each element of the list is a row") {
   CHECK(table(TableStyle::csv, "others") == "lid\r\n99\r\n");
   CHECK(table(TableStyle::csv, "nodes") ==

@@ -437,7 +437,7 @@ TEST_CASE("no request is sent twice, by the sweep and all parts together") {
   for (auto& port : bench.sw().ports) port.info.vl_arbitration_low_cap = port.info.vl_arbitration_high_cap = 8;
   bench.far().info.vendor_id = 0x2c9;
   ReadFabric read(bench.fabric);
-  std::uint64_t requested = 0;
+  std::uint64_t asked = 0;
   for (const Part part : snapshot::all_parts()) {
     const SurveyedPart done = read.read(part);
     asked += done.answered + done.refused;

@@ -356,7 +356,7 @@ TEST_CASE("What was never sent did not time out, and what the sweep asked in vai
   CHECK(mad::unanswered_tries(*outcome_of(smp::SwitchInfo::info())) == 4U);
   const auto unsent = outcome_of(smp::MulticastForwardingTable::info());
   CHECK(dynamic_cast<const mad::NotRead*>(unsent.get()) != nullptr);
-  CHECK_THAT(unsent->message(), ends_with(": it was not requested then, after no answer to LinearForwardingTable"));
+  CHECK_THAT(unsent->message(), ends_with(": it was not requested, since LinearForwardingTable was not answered"));
 }
 
 }  // namespace snapshot_round_trip_tests

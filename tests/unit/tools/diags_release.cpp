@@ -71,6 +71,17 @@ TEST_CASE("diags release: an end port that is Down is not opened, one that waits
   CHECK(diags(f.fabric, {"smpdump", "-D", "0", "0x11"}, as56).out == diags(f.fabric, {"smpdump", "-D", "0", "0x11"}, as44).out);
 }
 
+TEST_CASE("diags release: a negative port number") {
+  SmallFabric f;
+  CHECK(diags(f.fabric, {"ibaddr", "-P", "-1"}, as44).status == 0);
+  const auto refused = diags(f.fabric, {"ibaddr", "-P", "-1"}, as56);
+  CHECK(refused.status == 255);
+  CHECK(refused.out == "ibaddr: iberror: failed: Failed to open '(null)' port '-1'\n");
+  const auto links = diags(f.fabric, {"iblinkinfo", "-P", "-1"}, as56);
+  CHECK(links.status == 1);
+  CHECK_THAT(links.err, contains("Failed to open (null) port -1\n"));
+}
+
 TEST_CASE("diags release: where an end port does not open, the function that reports it") {
   SmallFabric f;
   CHECK_THAT(diags(f.fabric, {"ibaddr", "-C", "nodev"}, as44).err, contains(" mad_rpc_open_port: can't open UMAD port (nodev:0)\n"));

@@ -88,10 +88,9 @@ TEST_CASE("health: a snapshot without the time of its end, or of an impossible o
   struct Case {
     const char *ended, *why;
   };
-  for (const Case& of :
-       {Case{"yesterday", "it does not say when it was written"}, Case{"99999999999999999999", "it does not say when it was written"},
-        Case{"0", "a clock that was not set"}, Case{"-5", "a clock that was not set"}, Case{"86400000", "days old"},
-        Case{"9000000000000000000", "in the future"}}) {
+  for (const Case& of : {Case{"yesterday", "it does not say when it was written"},
+                         Case{"99999999999999999999", "it does not say when it was written"}, Case{"0", "its clock was not set"},
+                         Case{"-5", "its clock was not set"}, Case{"86400000", "days ago"}, Case{"9000000000000000000", "in the future"}}) {
     ibtest::set_fact(file, "ended", of.ended);
     for (const char* option : {"--since", "--baseline"}) {
       const Outcome refused = f.run({option, file}, 2);

@@ -244,7 +244,7 @@ TEST_CASE("health: a file that somebody has planted is not the --state") {
   std::getline(std::ifstream(victim), kept);
   CHECK(kept == "precious");
   REQUIRE(::chmod(victim.c_str(), 0666) == 0);
-  CHECK_THAT(f.run({"--port", "local", "--state", victim}, 2).err, contains("others may write to"));
+  CHECK_THAT(f.run({"--port", "local", "--state", victim}, 2).err, contains("is writable by others"));
   CHECK_THAT(f.run({"--state", link}, 2).err, contains("--state needs --port local"));
   CHECK_THAT(f.run({"--port", "local", "--repeat"}, 2).err, contains("--port local looks at this host's link only"));
 }

@@ -235,7 +235,13 @@ TEST_CASE("health reads protected devices with their VS_Keys, with --phy and for
   const std::string keys = f.directory.file("guid2vskey"), before = f.directory.file("before");
   std::ofstream(keys) << "0x0000000000000300 0x1122334455667788\n";
   f.of_other.general.fw_major = 9;
-  REQUIRE(ibtool(f.fabric, {"snapshot", before, "--skip-sl"}).status == 0);
+  f.of_leaf.unsupported = f.of_other.unsupported = {reg::Pphcr::register_id};
+  for (unsigned port = 1; port <= 4; ++port) f.of_leaf.add<reg::PpcntFecHistogram>(port);
+  f.of_other.add<reg::PpcntFecHistogram>(1);
+  f.of_other.add<reg::Mtcap>(0);
+  f.of_leaf.add<reg::Msgi>(0);
+  f.of_other.add<reg::Msgi>(0);
+  REQUIRE(ibtool(f.fabric, {"snapshot", before, "--skip-sl", "--only", "phy"}).err == "");
   f.of_other.general.fw_major = 10;
   REQUIRE(f.fabric.node(f.other).info.node_guid == Guid{0x300});
   f.of_other.vs_key = key;
@@ -253,6 +259,7 @@ TEST_CASE("health reads protected devices with their VS_Keys, with --phy and for
   f.break_bits();
   CHECK_FALSE(is_silent({}, 1));
   CHECK(f.of_other.times() == 1 + 4);
+  f.break_bits();
   CHECK(is_silent({"--no-phy"}, 1));
   CHECK_THAT(f.run({"--port", "local", "--vskey", keys}, 2).err, contains("--vskey"));
   CHECK_THAT(f.run({"--vskey", "0x1122334455667788"}, 2).err, contains("command line"));

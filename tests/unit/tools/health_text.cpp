@@ -58,14 +58,14 @@ TEST_CASE_METHOD(TwoBadCables, "health: findings with one remedy share it") {
   const std::string text = run({}, 1).out;
   CHECK(times(text, "error: symbol-errors (sure): ") == 2);
   CHECK(times(text, "SymbolErrorCounter +") == 2);
-  CHECK(times(text, "Clean the connectors") == 1);
+  CHECK(times(text, "Clean and reseat the connectors") == 1);
   CHECK_THAT(text, contains("\n  All 2: "));
   // Another check has another remedy.
   clock.happens = [this] {
     pma.count(1, "symbol_error_counter") += 30;
     pma.count(2, "port_rcv_constraint_errors") += 1;
   };
-  CHECK_THAT(run({}, 1).out, contains("Clean the connectors") && contains("Compare the P_Keys") && !contains("All 2"));
+  CHECK_THAT(run({}, 1).out, contains("Clean and reseat the connectors") && contains("Compare the P_Keys") && !contains("All 2"));
 }
 
 TEST_CASE_METHOD(TwoBadCables, "health: --nodes answers first whether its hosts wait for each other") {

@@ -252,7 +252,7 @@ TEST_CASE("failures about all ports, and about the tables of a switch, name no p
   for (const char* command : {"ibqueryerrors", "ibdatacounters"}) {
     const auto counters = ibtool(f.fabric, {command});
     CHECK(counters.status == 4);
-    CHECK_THAT(counters.err, contains("refuses to tell its ") && !contains("port 0") && !contains("port 255"));
+    CHECK_THAT(counters.err, contains("refuses to report its ") && !contains("port 0") && !contains("port 255"));
     found = json::parse(ibtool(f.fabric, {command, "--json"}).out);
     REQUIRE(found["unreachable"].size() == 1);
     CHECK(found["unreachable"][0]["port_num"].is_null());

@@ -339,7 +339,8 @@ TEST_CASE("own port: a RoCE or EFA port is called so, and a state of its own hin
                                       {"smpquery", "NI", "a_name"}};
   for (const Words& words : of_subnets) check("roce", words, "a RoCE port (Ethernet)");
   for (const Words& words : of_subnets) check("efa", words, "not an InfiniBand port (its link layer is 'Unspecified', as with EFA)");
-  for (const Words& words : {Words{"perfquery"}, {"ibping", "-S"}, {"rdma_bw", "-p", "4447"}}) check("efa", words, "no InfiniBand port");
+  for (const Words& words : {Words{"perfquery"}, {"ibping", "-S"}, {"rdma_bw", "-p", "4447"}})
+    check("efa", words, "not an InfiniBand port");
 }
 
 }  // namespace tools_own_port_tests

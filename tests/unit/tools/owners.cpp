@@ -154,8 +154,8 @@ TEST_CASE("snapshot: what was read at a LID is kept only if the LID was the node
       });
   INFO(taken.out << taken.err);
   CHECK(taken.status == 4);
-  CHECK_THAT(taken.err, contains("LID 3 is that of 0000:0000:0000:0400 now: its answers are not kept"));
-  CHECK_THAT(taken.err, contains("LID 4 is that of 0000:0000:0000:0300 now: its answers are not kept"));
+  CHECK_THAT(taken.err, contains("LID 3 belongs to 0000:0000:0000:0400 now: its answers are not kept"));
+  CHECK_THAT(taken.err, contains("LID 4 belongs to 0000:0000:0000:0300 now: its answers are not kept"));
   const Outcome seen = ibtool(f.fabric, {"ibqueryerrors", "--from", file, "--counters", "--skip-sl", "--json"});
   INFO(seen.out << seen.err);
   CHECK(seen.status == 4);
@@ -239,7 +239,7 @@ TEST_CASE("perfquery --interval and ibswportwatch: the node that answered first 
       CHECK(counter["counter"] == "symbol_error_counter");
       CHECK(counter["delta"] == 0);
     }
-    CHECK_THAT(seen.err, contains("LID 3 is that of 0000:0000:0000:0400 now: the counters are not read"));
+    CHECK_THAT(seen.err, contains("LID 3 belongs to 0000:0000:0000:0400 now: the counters are not read"));
   }
 }
 

@@ -374,7 +374,7 @@ TEST_CASE_METHOD(Site, "a switch that fails is called by its name though a list 
   const Outcome outcome = ibtool({"ibhosts", "--discovery=DR"});
   CHECK(outcome.status == 4);
   CHECK_THAT(outcome.err,
-             contains("'leaf 1' refuses to tell its PortInfo") && contains("mads beyond plan: names of nodes that failed 1\n"));
+             contains("'leaf 1' refuses to report its PortInfo") && contains("mads beyond plan: names of nodes that failed 1\n"));
   CHECK(times(smp::NodeDescription::attribute_id, leaf0) == 0);
   check_sums(*this, outcome);
 }

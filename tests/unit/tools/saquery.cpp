@@ -312,6 +312,8 @@ TEST_CASE("saquery: options that want different lists contradict each other") {
   CHECK(ibtool(subnet.fabric, {"saquery", "-g", "-m"}).status == 0);
   CHECK(ibtool(subnet.fabric, {"saquery", "-p", "--src-to-dst", "1:2"}).status == 0);
   CHECK(subnet.asked.size() == 2);
+  CHECK(ibtool(subnet.fabric, {"saquery", "pr", "--src-to-dst", "1:2"}).status == 0);
+  CHECK(ibtool(subnet.fabric, {"saquery", "NR", "--src-to-dst", "1:2"}).status == 2);
 }
 
 }  // namespace tools_saquery_tests

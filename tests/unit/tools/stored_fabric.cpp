@@ -207,7 +207,7 @@ TEST_CASE_METHOD(Stored, "ibcacheedit in ibtool's words") {
   CHECK(ibtool(fabric, {"ibcacheedit", file("c")}).status == 2);
   const auto twins = ibtool(fabric, {"ibcacheedit", "--caguid", "0x300:0x100", file("c"), file("d")});
   CHECK(twins.status == 2);
-  CHECK_THAT(twins.err, contains("would be no stored fabric: it has two nodes 0x0000000000000100\n"));
+  CHECK_THAT(twins.err, contains("would not be a stored fabric: it has two nodes 0x0000000000000100\n"));
   CHECK_THAT(ibtool(fabric, {"ibcacheedit", "--caguid", "0x300:0", file("c"), file("d")}).err, contains("no GUID is 0"));
   CHECK_FALSE(std::filesystem::exists(file("d")));
 }

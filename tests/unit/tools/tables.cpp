@@ -131,7 +131,7 @@ TEST_CASE("every command prints a list of its JSON as CSV, or says that its resu
     std::string line;
     for (const std::string& word : one.words) line += word + " ";
     INFO(line << '\n' << outcome.out << outcome.err);
-    if (outcome.err.find(" is no table") != std::string::npos) {
+    if (outcome.err.find(" is not a table") != std::string::npos) {
       without_table.insert(one.words[0]);
       CHECK(outcome.status == 2);
       CHECK(outcome.out.empty());
@@ -256,7 +256,7 @@ TEST_CASE("hostile names in tables") {
 TEST_CASE("Sets that are kept back are no table") {
   const auto outcome = ibtest::run_json_case({{"perfquery", "-R", "--dry-run", "1"}, {}, 2}, "--format=csv");
   CHECK(outcome.status == 2);
-  CHECK(outcome.err == "E: --format csv: what perfquery prints here is no table; there are text, json and jsonl\n");
+  CHECK(outcome.err == "E: --format csv: the output of perfquery here is not a table: text, json or jsonl\n");
 }
 
 TEST_CASE("--format and --json name the same forms") {
