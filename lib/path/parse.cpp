@@ -10,7 +10,7 @@
 #include "base/parse.hpp"
 #include "base/split.hpp"
 #include "iba/text.hpp"
-#include "path/no_address.hpp"
+#include "path/not_an_address.hpp"
 #include "path/route.hpp"
 
 namespace ib::path {
@@ -133,7 +133,7 @@ ParsedTarget parse_any(std::string_view text, const ParseOptions& options) {
   }
   if (parse_number(address))
     return refused(fmt::format("{} cannot be the LID of a port: those are 1 to {}", in_quotes(without_secrets(text)), last_unicast_lid));
-  return refused(fmt::format("{}{}", in_quotes(without_secrets(text)), is_no_address));
+  return refused(fmt::format("{}{}", in_quotes(without_secrets(text)), not_an_address));
 }
 
 /// Why a path is not of the form that is required; empty if it is.

@@ -294,8 +294,8 @@ class Check final : public Command {
   static subnet::Failure not_read_failure(const SaView& sa) {
     const auto* answer = dynamic_cast<const mad::MadError*>(sa.not_read.get());
     const auto kind = answer != nullptr ? subnet::kind_of(*answer) : subnet::Failure::Kind::false_answer;
-    const bool is_stored = kind == subnet::Failure::Kind::not_read;
-    std::string why = is_stored ? sa.not_read->message() : sa.not_read->message() + ": nodes are not checked.";
+    const std::string_view result = kind == subnet::Failure::Kind::not_read ? "" : ": nodes are not checked.";
+    std::string why = fmt::format("{}{}", sa.not_read->message(), result);
     return {.kind = kind, .attribute = "NodeRecord", .why = std::move(why), .error = sa.not_read};
   }
 

@@ -8,7 +8,7 @@
 
 #include "base/escape.hpp"
 #include "iba/text.hpp"
-#include "path/no_address.hpp"
+#include "path/not_an_address.hpp"
 #include "tools/frame/options.hpp"
 
 namespace ib::tools {
@@ -70,7 +70,7 @@ std::string NameSearch::unknown(std::string_view word, std::string_view complain
   std::vector<std::string> names;
   for (const NamedEndPort& port : ports_) names.push_back(name_of(port));
   const std::string nobody = fmt::format("no {}node is called {}{}", stored, in_quotes(word), nearest_names(parts.node, names));
-  return complaint.ends_with(path::is_no_address) ? nobody : fmt::format("{}, and {}", complaint, nobody);
+  return complaint.ends_with(path::not_an_address) ? nobody : fmt::format("{}, and {}", complaint, nobody);
 }
 
 std::string NameSearch::ambiguous(const Named& named) const {

@@ -6,6 +6,6 @@
 namespace ib::path {
 
 /// The end of the complaint about a word that is an address of no form.
-inline constexpr std::string_view is_no_address = " is not a valid end port address (GID, port GUID or LID)";
+inline constexpr std::string_view not_an_address = " is not a valid end port address (GID, port GUID or LID)";
 
 }  // namespace ib::path
