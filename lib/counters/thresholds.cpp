@@ -114,8 +114,8 @@ bool needs_extended(const ErrorThresholds::Threshold& threshold) {
   return narrow == nullptr || (narrow->bits < 64 && threshold.value >= (std::uint64_t{1} << narrow->bits) - 1);
 }
 
-subnet::Findings check_counters(const CounterRow& row, const ErrorThresholds& thresholds) {
-  subnet::Findings findings;
+subnet::Mismatches check_counters(const CounterRow& row, const ErrorThresholds& thresholds) {
+  subnet::Mismatches findings;
   for (const auto& [counter, most] : thresholds.all()) {
     const std::optional<std::uint64_t> value = row.count(counter->column);
     if (most == 0 || value.value_or(0) <= most) continue;
@@ -123,7 +123,7 @@ subnet::Findings check_counters(const CounterRow& row, const ErrorThresholds& th
     findings.push_back({.field = field.iba_name,
                         .found = fmt::to_string(*value),
                         .expected = fmt::to_string(most),
-                        .relation = subnet::Finding::Relation::at_most});
+                        .relation = subnet::Mismatch::Relation::at_most});
   }
   return findings;
 }

@@ -70,6 +70,6 @@ class ErrorThresholds {
 /// too narrow.
 bool needs_extended(const ErrorThresholds::Threshold& threshold);
 /// The counters that are beyond their threshold, in the order of the thresholds. A threshold of 0 stands for none.
-subnet::Findings check_counters(const CounterRow& row, const ErrorThresholds& thresholds);
+subnet::Mismatches check_counters(const CounterRow& row, const ErrorThresholds& thresholds);
 
 }  // namespace ib::counters

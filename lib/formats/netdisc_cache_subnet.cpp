@@ -5,8 +5,8 @@
 #include "formats/netdisc_cache.hpp"
 #include "formats/netdisc_table.hpp"
 #include "subnet/model/chassis.hpp"
-#include "subnet/model/path_end.hpp"
-#include "subnet/sweep/lay_routes.hpp"
+#include "subnet/model/find_port.hpp"
+#include "subnet/model/order.hpp"
 
 namespace ib::formats {
 

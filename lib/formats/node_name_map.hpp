@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "subnet/model/node_name_map.hpp"
+#include "subnet/model/names.hpp"
 
 namespace ib::formats {
 

@@ -16,8 +16,8 @@
 #include "formats/scanner.hpp"
 #include "iba/text.hpp"
 #include "iba/wire.hpp"
+#include "subnet/model/order.hpp"
 #include "subnet/model/rate.hpp"
-#include "subnet/sweep/lay_routes.hpp"
 
 namespace ib::formats {
 

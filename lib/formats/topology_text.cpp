@@ -97,7 +97,7 @@ void TopologyText::ids(std::string& out, NodeIndex at) const {
   print(out, "vendid=0x{:x}\ndevid=0x{:x}\nsysimgguid=", info.vendor_id, info.device_id);
   append_guid(out, info.system_image_guid);
   if (grouping != nullptr && grouping->grouped(at)) {
-    print(out, "\t\t# Chassis {}", grouping->chassis[grouping->places[at].chassis].number);
+    print(out, "\t\t# Chassis {}", grouping->chassis[grouping->slots[at].chassis].number);
   }
   out += '\n';
 }
@@ -113,8 +113,8 @@ void TopologyText::head(std::string& out, NodeIndex at) const {
     out += '(';
     append_guid(out, node.info.port_guid);
     out += ')';
-    if (grouping != nullptr && grouping->places[at].chassis != none) {
-      print(out, "\t# {} {}", escaped(grouping->places[at].model), grouping->slot_text(node, at));
+    if (grouping != nullptr && grouping->slots[at].chassis != none) {
+      print(out, "\t# {} {}", escaped(grouping->slots[at].model), grouping->slot_text(node, at));
     }
   }
   print(out, "\n{}\t{} \"{}-", node.kind() == NodeKind::router ? "Rt" : type_name(node), node.info.num_ports, type_letter(node));

@@ -9,7 +9,7 @@
 
 #include "subnet/model/chassis.hpp"
 #include "subnet/model/model.hpp"
-#include "subnet/model/node_name_map.hpp"
+#include "subnet/model/names.hpp"
 #include "subnet/model/rate.hpp"
 
 namespace ib::formats {

@@ -9,7 +9,7 @@
 #include "health/checks/window.hpp"
 #include "health/merge.hpp"
 #include "health/port_layer.hpp"
-#include "subnet/model/own_node.hpp"
+#include "subnet/sweep/discovery.hpp"
 
 namespace ib::health {
 namespace {

@@ -14,14 +14,6 @@ namespace {
 constexpr std::array<std::string_view, 3> level_names{"info", "warning", "error"};
 constexpr std::array<std::string_view, 3> confidence_names{"possible", "likely", "sure"};
 
-/// Whether packets for the LID of an end port can come in: it is Active, or of a switch one of its external ports is.
-bool is_in_use(const subnet::Subnet& subnet, subnet::PortIndex end) {
-  const subnet::Node& node = subnet.node(subnet.port(end).node);
-  if (node.kind() != subnet::NodeKind::sw) return subnet::is_link_active(subnet.port(end));
-  return std::ranges::any_of(subnet.ports_of(node),
-                             [](const subnet::Port& port) { return port.number != 0 && subnet::is_link_active(port); });
-}
-
 }  // namespace
 
 std::string_view name(Level level) { return level_names.at(static_cast<std::size_t>(level)); }
@@ -78,7 +70,7 @@ std::vector<subnet::PortIndex> first_ends(const subnet::Subnet& subnet) {
 std::vector<subnet::PortIndex> end_ports_in_use(const subnet::Subnet& subnet) {
   std::vector<subnet::PortIndex> ends;
   for (subnet::PortIndex at = 0; at < subnet.ports().size(); ++at) {
-    if (subnet::is_end_port(subnet, at) && subnet.port(at).has_info && is_in_use(subnet, at)) ends.push_back(at);
+    if (subnet::is_end_port_in_use(subnet, at)) ends.push_back(at);
   }
   std::ranges::sort(ends, {}, [&subnet](subnet::PortIndex at) { return place_order(subnet, at); });
   return ends;

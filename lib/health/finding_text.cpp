@@ -10,8 +10,6 @@
 #include "iba/dialects.hpp"
 #include "iba/text.hpp"
 #include "subnet/model/names.hpp"
-#include "subnet/model/port_label.hpp"
-#include "subnet/model/twins.hpp"
 
 namespace ib::health {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "health/finding.hpp"
-#include "subnet/model/node_name_map.hpp"
+#include "subnet/model/names.hpp"
 
 namespace ib::health {
 

@@ -23,10 +23,10 @@
 #include "iba-gen/sa.hpp"
 #include "iba-gen/smp.hpp"
 #include "phy/table.hpp"
-#include "subnet/diff/changes.hpp"
+#include "subnet/diff/difference.hpp"
 #include "subnet/model/failures.hpp"
 #include "subnet/model/model.hpp"
-#include "subnet/sweep/fec_modes.hpp"
+#include "subnet/sweep/survey.hpp"
 
 namespace ib::health {
 

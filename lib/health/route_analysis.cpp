@@ -11,15 +11,14 @@
 #include <utility>
 
 #include "health/checks/topics.hpp"
-#include "routing/multicast_channels.hpp"
+#include "routing/credit_loops.hpp"
+#include "routing/route_tree.hpp"
 #include "routing/unicast.hpp"
-#include "routing/ways.hpp"
 
 namespace ib::health {
 namespace {
 
 using routing::Fault;
-using routing::GroupFault;
 using routing::Network;
 
 // The subnet manager has set these routes: a sweep sets them again.
@@ -56,7 +55,7 @@ Finding on_switches(const Network& network, const std::vector<routing::SwitchInd
 Finding finding_of(const Network& network, const routing::Cause& cause) {
   const At at = cause.fault == Fault::no_entry ? At::node : At::cable;
   Finding finding =
-      cause.fault == Fault::loop ? on_switches(network, cause.cycle) : finding_at(network.subnet(), network.port_of(cause.place), at);
+      cause.fault == Fault::loop ? on_switches(network, cause.cycle) : finding_at(network.subnet(), network.port_of(cause.port_id), at);
   finding.detail =
       fmt::format("{} {}: {} pair{} lost, for example LID {} to LID {}.", what_happens(cause.fault),
                   cause.lids.size() == 1 ? fmt::format("LID {}", cause.lids.front()) : fmt::format("{} LIDs", cause.lids.size()),
@@ -69,26 +68,26 @@ std::string mlids_text(const std::vector<std::uint16_t>& mlids) {
 }
 
 std::string detail_of(const routing::GroupCause& cause) {
-  const std::string groups = mlids_text(cause.mlids);
+  const std::string groups = mlids_text(cause.lids);
   switch (cause.fault) {
-    case GroupFault::loop:
+    case Fault::loop:
       return fmt::format("The entries of these switches for {} form no tree: packets arrive twice, or circulate for ever.", groups);
-    case GroupFault::dead_port:
+    case Fault::dead_port:
       return fmt::format("The switch sends by this port, which has no Active link, to {}.", groups);
-    case GroupFault::no_entry:
+    case Fault::no_entry:
       if (cause.missing_port)
         return fmt::format("An entry of the switch for {} names port {}, which the switch does not have.", groups, *cause.missing_port);
       return fmt::format("Packets to {} come to the switch, which has no entry for them.", groups);
     default:
       return fmt::format("Members of {} receive nothing, this one first: {} pair{} lost, for example LID {} to it.", groups, cause.pairs,
-                         cause.pairs == 1 ? "" : "s", cause.example ? cause.example->slid.value : 0);
+                         cause.pairs == 1 ? "" : "s", cause.example.slid.value);
   }
 }
 
 Finding finding_of(const Network& network, const routing::GroupCause& cause) {
-  const At at = cause.fault == GroupFault::no_entry ? At::node : cause.fault == GroupFault::dead_port ? At::cable : At::port;
+  const At at = cause.fault == Fault::no_entry ? At::node : cause.fault == Fault::dead_port ? At::cable : At::port;
   Finding finding =
-      cause.fault == GroupFault::loop ? on_switches(network, cause.cycle) : finding_at(network.subnet(), network.port_of(cause.place), at);
+      cause.fault == Fault::loop ? on_switches(network, cause.cycle) : finding_at(network.subnet(), network.port_of(cause.port_id), at);
   finding.detail = detail_of(cause);
   return finding;
 }
@@ -96,7 +95,7 @@ Finding finding_of(const Network& network, const routing::GroupCause& cause) {
 /// Channels that wait for each other. `is_found`: with the SLs that packets have; else with some SLs.
 Finding circle_of(const Network& network, const routing::CreditLoop& loop, bool is_found) {
   std::vector<subnet::PortIndex> ports;
-  for (const routing::LoopChannel& channel : loop.cycle) ports.push_back(network.port_of(channel.place));
+  for (const routing::LoopChannel& channel : loop.cycle) ports.push_back(network.port_of(channel.port_id));
   Finding circle = on_ports(network.subnet(), ports);
   circle.remedy = circle_remedy;
   if (loop.needs_aggregation) circle.level = is_found ? Level::warning : Level::info;
@@ -118,10 +117,10 @@ async::Task<RouteAnalysis> analyse_routes(const RouteTables& tables, routing::Re
   RouteAnalysis analysis;
   const Network& network = tables.network;
   const std::vector<routing::DestinationLid> destinations = network.destinations(false);
-  routing::Ways ways(network, tables.linear, false);
+  routing::RouteTree ways(network, tables.linear, false);
   routing::Unicast unicast(network, destinations);
   routing::Channels channels(network);
-  const routing::UseWays use = [&](const routing::Ways& to, std::size_t) {
+  const routing::UseRoutes use = [&](const routing::RouteTree& to, std::size_t) {
     unicast.add(to);
     channels.add(to);
   };

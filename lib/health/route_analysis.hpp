@@ -7,7 +7,7 @@
 #include "async/task.hpp"
 #include "health/input.hpp"
 #include "routing/credit_loops.hpp"
-#include "routing/group_members.hpp"
+#include "routing/multicast.hpp"
 
 namespace ib::health {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "routing/ways.hpp"
+#include "routing/route_tree.hpp"
 
 namespace ib::health {
 namespace {
@@ -33,7 +33,7 @@ class Marker {
  public:
   Marker(const routing::Network& network, Scope& scope) : network_(network), scope_(scope), passes_(network.switches().size()) {}
 
-  void mark(const routing::Ways& ways, const std::vector<HostIndex>& senders) {
+  void mark(const routing::RouteTree& ways, const std::vector<HostIndex>& senders) {
     ++pass_;
     for (const HostIndex sender : senders) {
       if (ways.sends(sender)) follow(ways, network_.hosts()[sender].leaf);
@@ -42,12 +42,12 @@ class Marker {
 
  private:
   /// Visits each switch once, because all packets to the destination take the same way from it on.
-  void follow(const routing::Ways& ways, SwitchIndex at) {
+  void follow(const routing::RouteTree& ways, SwitchIndex at) {
     while (at != routing::none && ways.is_reached(at) && passes_[at] != pass_) {
       passes_[at] = pass_;
-      const routing::Step& step = ways.step(at);
-      if (step.out != routing::none) add_link(scope_, network_.subnet(), network_.port_of(step.out));
-      at = step.next;
+      const routing::Hop& hop = ways.hop(at);
+      if (hop.out != routing::none) add_link(scope_, network_.subnet(), network_.port_of(hop.out));
+      at = hop.next;
     }
   }
 
@@ -116,7 +116,7 @@ Scope scope_between(const routing::Network& network, const routing::LinearTables
     add_link(scope, subnet, port);
   }
   for (const NodeIndex host : hosts) scope.nodes[host] = true;
-  routing::Ways ways(network, tables, false);
+  routing::RouteTree ways(network, tables, false);
   Marker marker(network, scope);
   for (const routing::DestinationLid& to : network.destinations(false)) {
     if (!std::ranges::binary_search(senders, to.host)) continue;

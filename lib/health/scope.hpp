@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "health/finding.hpp"
-#include "routing/linear_tables.hpp"
+#include "routing/tables.hpp"
 #include "subnet/model/model.hpp"
 
 namespace ib::health {

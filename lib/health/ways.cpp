@@ -10,13 +10,13 @@
 #include "health/checks/topics.hpp"
 #include "mad/error.hpp"
 #include "mad/packet.hpp"
-#include "routing/linear_tables.hpp"
+#include "routing/tables.hpp"
 
 namespace ib::health {
 namespace {
 
 using routing::Fault;
-using routing::OneWay;
+using routing::Route;
 using subnet::NodeIndex;
 using subnet::PortIndex;
 
@@ -76,7 +76,7 @@ std::vector<LostRequest> lost_requests(const Input& input) {
 }
 
 struct WayJudge::BothWays {
-  OneWay there, back;
+  Route there, back;
 };
 
 WayJudge::BothWays WayJudge::follow(const LostRequest& request) const {
@@ -88,7 +88,7 @@ WayJudge::BothWays WayJudge::follow(const LostRequest& request) const {
 
 std::set<TableBlock> WayJudge::missing(const std::vector<LostRequest>& requests) const {
   std::set<TableBlock> blocks;
-  const auto add = [&blocks](const OneWay& way, Lid lid) {
+  const auto add = [&blocks](const Route& way, Lid lid) {
     if (way.fault == Fault::not_read && way.at != routing::none && way.out == routing::none)
       blocks.emplace(way.at, static_cast<std::uint16_t>(lid.value / routing::LinearTables::per_block));
   };
@@ -108,7 +108,7 @@ void WayJudge::judge(const std::vector<LostRequest>& requests) {
   }
 }
 
-void WayJudge::add(const LostRequest& request, const OneWay& way, bool is_back) {
+void WayJudge::add(const LostRequest& request, const Route& way, bool is_back) {
   if (way.fault == Fault::arrives) return;
   if (way.fault == Fault::not_read) {
     input_.nodes_not_traced.insert(request.node);

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "health/input.hpp"
-#include "routing/one_way.hpp"
+#include "routing/route_tree.hpp"
 
 namespace ib::health {
 
@@ -49,7 +49,7 @@ class WayJudge {
  private:
   struct BothWays;
   BothWays follow(const LostRequest& request) const;
-  void add(const LostRequest& request, const routing::OneWay& way, bool is_back);
+  void add(const LostRequest& request, const routing::Route& way, bool is_back);
 
   const routing::Network& network_;
   const routing::FindOutPort& find_;

@@ -13,7 +13,7 @@
 #include "counters/history.hpp"
 #include "counters/readings.hpp"
 #include "metrics/fabric.hpp"
-#include "subnet/sweep/fec_modes.hpp"
+#include "subnet/sweep/survey.hpp"
 
 namespace ib::metrics {
 

@@ -21,8 +21,8 @@
 #include "phy/table.hpp"
 #include "subnet/model/failures.hpp"
 #include "subnet/model/model.hpp"
-#include "subnet/model/node_name_map.hpp"
-#include "subnet/sweep/fec_modes.hpp"
+#include "subnet/model/names.hpp"
+#include "subnet/sweep/survey.hpp"
 
 namespace ib::metrics {
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "iba-gen/smp.hpp"
-#include "subnet/sweep/mlnx_vendor.hpp"
+#include "subnet/sweep/mlnx.hpp"
 #include "subnet/sweep/survey.hpp"
 
 namespace ib::phy {

@@ -16,7 +16,7 @@
 #include "mad/pace.hpp"
 #include "phy/contested_ports.hpp"
 #include "subnet/set/set_target.hpp"
-#include "subnet/sweep/mlnx_vendor.hpp"
+#include "subnet/sweep/mlnx.hpp"
 
 namespace ib::phy {
 namespace {

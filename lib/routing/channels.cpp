@@ -5,6 +5,7 @@
 #include <bit>
 
 namespace ib::routing {
+
 namespace {
 
 constexpr HostIndex everybody = none - 1;
@@ -12,39 +13,39 @@ constexpr unsigned word_bits = 64;
 
 }  // namespace
 
-Channels::Channels(const Network& network) : network_(network), used_(network.place_count()) {
-  const std::size_t switch_places = network.place_count() - network.hosts().size();
-  first_hop_.resize(switch_places, none);
-  first_word_.resize(switch_places + 1);
-  for (PlaceIndex place = 0; place < switch_places; ++place) {
-    const Wire& wire = network.wire(place);
+Channels::Channels(const Network& network) : network_(network), used_(network.port_id_count()) {
+  const std::size_t switch_port_ids = network.port_id_count() - network.hosts().size();
+  first_hop_.resize(switch_port_ids, none);
+  first_word_.resize(switch_port_ids + 1);
+  for (PortId port_id = 0; port_id < switch_port_ids; ++port_id) {
+    const Wire& wire = network.wire(port_id);
     const unsigned slots = wire.to == Wire::To::switch_port ? network.switches()[wire.index].slots : 0U;
-    first_word_[place + 1] = first_word_[place] + (slots + word_bits - 1) / word_bits;
+    first_word_[port_id + 1] = first_word_[port_id] + (slots + word_bits - 1) / word_bits;
   }
-  bits_.resize(first_word_[switch_places]);
+  bits_.resize(first_word_[switch_port_ids]);
 }
 
-void Channels::add(const Ways& ways) {
-  for (const SwitchIndex at : ways.reached()) {
-    const Step& step = ways.step(at);
-    if (step.out == none || !network_.wire(step.out).carries()) continue;
-    used_[step.out] = true;
-    if (step.senders > 0) add_first_hop(ways, at);
-    if (step.next == none || step.in_cycle) continue;
-    const PlaceIndex wanted = ways.step(step.next).out;
+void Channels::add(const RouteTree& tree) {
+  for (const SwitchIndex at : tree.reached()) {
+    const Hop& hop = tree.hop(at);
+    if (hop.out == none || !network_.wire(hop.out).carries()) continue;
+    used_[hop.out] = true;
+    if (hop.senders > 0) add_first_hop(tree, at);
+    if (hop.next == none || hop.in_cycle) continue;
+    const PortId wanted = tree.hop(hop.next).out;
     if (wanted == none || !network_.wire(wanted).carries()) continue;
-    const unsigned port = wanted - network_.switches()[step.next].first_place;
-    bits_[first_word_[step.out] + port / word_bits] |= std::uint64_t{1} << port % word_bits;
+    const unsigned port = wanted - network_.switches()[hop.next].first_port_id;
+    bits_[first_word_[hop.out] + port / word_bits] |= std::uint64_t{1} << port % word_bits;
   }
   for (const HostIndex host : network_.stray()) {
-    if (ways.sends(host) && network_.wire(network_.place_of_host(host)).carries()) used_[network_.place_of_host(host)] = true;
+    if (tree.sends(host) && network_.wire(network_.port_id_of_host(host)).carries()) used_[network_.port_id_of_host(host)] = true;
   }
 }
 
-void Channels::add_first_hop(const Ways& ways, SwitchIndex at) {
-  const HostIndex owner = ways.to().host;
+void Channels::add_first_hop(const RouteTree& tree, SwitchIndex at) {
+  const HostIndex owner = tree.to().host;
   const bool owner_is_here = owner != none && network_.hosts()[owner].leaf == at;
-  HostIndex& senders = first_hop_[ways.step(at).out];
+  HostIndex& senders = first_hop_[tree.hop(at).out];
   if (!owner_is_here) {
     senders = everybody;
   } else if (senders == none) {
@@ -54,14 +55,14 @@ void Channels::add_first_hop(const Ways& ways, SwitchIndex at) {
   }
 }
 
-void Channels::add_edge(PlaceIndex held, PlaceIndex wanted) {
+void Channels::add_edge(PortId held, PortId wanted) {
   used_[held] = used_[wanted] = true;
-  if (network_.is_host_place(held)) {
+  if (network_.is_host_port(held)) {
     const HostIndex host = network_.host_at(held);
     if (!host_wants(host, wanted)) more_first_hops_.emplace(host, wanted);
     return;
   }
-  const unsigned port = wanted - network_.switches()[network_.switch_at(wanted)].first_place;
+  const unsigned port = wanted - network_.switches()[network_.switch_at(wanted)].first_port_id;
   bits_[first_word_[held] + port / word_bits] |= std::uint64_t{1} << port % word_bits;
 }
 
@@ -71,8 +72,8 @@ std::uint64_t Channels::channel_count() const {
     const SwitchIndex leaf = network_.hosts()[at].leaf;
     if (leaf == none) continue;
     const Switch& to = network_.switches()[leaf];
-    for (unsigned port = 1; port < to.slots && !used[network_.place_of_host(at)]; ++port) {
-      if (host_wants(at, to.first_place + port)) used[network_.place_of_host(at)] = true;
+    for (unsigned port = 1; port < to.slots && !used[network_.port_id_of_host(at)]; ++port) {
+      if (host_wants(at, to.first_port_id + port)) used[network_.port_id_of_host(at)] = true;
     }
   }
   return static_cast<std::uint64_t>(std::ranges::count(used, true));
@@ -81,10 +82,10 @@ std::uint64_t Channels::channel_count() const {
 std::uint64_t Channels::edge_count() const {
   std::uint64_t count = more_first_hops_.size();
   for (const std::uint64_t word : bits_) count += static_cast<std::uint64_t>(std::popcount(word));
-  for (PlaceIndex place = 0; place < first_hop_.size(); ++place) {
-    if (first_hop_[place] == none) continue;
-    const std::uint32_t hosts = network_.switches()[network_.switch_at(place)].hosts;
-    count += first_hop_[place] == everybody || hosts == 0 ? hosts : hosts - 1;
+  for (PortId port_id = 0; port_id < first_hop_.size(); ++port_id) {
+    if (first_hop_[port_id] == none) continue;
+    const std::uint32_t hosts = network_.switches()[network_.switch_at(port_id)].hosts;
+    count += first_hop_[port_id] == everybody || hosts == 0 ? hosts : hosts - 1;
   }
   return count;
 }
@@ -92,13 +93,330 @@ std::uint64_t Channels::edge_count() const {
 Digraph Channels::graph() const {
   Digraph graph;
   graph.first.reserve(first_word_.size());
-  for (PlaceIndex place = 0; place + 1 < first_word_.size(); ++place) {
-    for (std::uint32_t word = first_word_[place]; word < first_word_[place + 1]; ++word) {
-      const PlaceIndex base = network_.switches()[network_.wire(place).index].first_place + (word - first_word_[place]) * word_bits;
+  for (PortId port_id = 0; port_id + 1 < first_word_.size(); ++port_id) {
+    for (std::uint32_t word = first_word_[port_id]; word < first_word_[port_id + 1]; ++word) {
+      const PortId base = network_.switches()[network_.wire(port_id).index].first_port_id + (word - first_word_[port_id]) * word_bits;
       for (std::uint64_t bits = bits_[word]; bits != 0; bits &= bits - 1)
         graph.to.push_back(base + static_cast<unsigned>(std::countr_zero(bits)));
     }
     graph.first.push_back(static_cast<std::uint32_t>(graph.to.size()));
+  }
+  return graph;
+}
+
+namespace {
+
+constexpr std::uint32_t unset = 0xffffffffU;
+
+/// Tarjan's search with a stack of its own.
+class Components {
+ public:
+  explicit Components(const Digraph& graph) : graph_(graph), number_(graph.size(), unset), low_(graph.size()), is_open_(graph.size()) {}
+
+  std::vector<std::vector<std::uint32_t>> find() {
+    for (std::uint32_t root = 0; root < graph_.size(); ++root) {
+      if (number_[root] == unset) search(root);
+    }
+    std::ranges::stable_sort(found_, [](const auto& a, const auto& b) { return a.size() > b.size(); });
+    return std::move(found_);
+  }
+
+ private:
+  struct Visit {
+    std::uint32_t node, edge;
+  };
+
+  void enter(std::uint32_t node) {
+    number_[node] = low_[node] = count_++;
+    is_open_[node] = true;
+    open_.push_back(node);
+    visits_.push_back({node, graph_.first[node]});
+  }
+
+  void search(std::uint32_t root) {
+    enter(root);
+    while (!visits_.empty()) {
+      Visit& visit = visits_.back();
+      const std::uint32_t node = visit.node;
+      if (visit.edge < graph_.first[node + 1]) {
+        const std::uint32_t next = graph_.to[visit.edge++];
+        if (number_[next] == unset) {
+          enter(next);
+        } else if (is_open_[next]) {
+          low_[node] = std::min(low_[node], number_[next]);
+        }
+        continue;
+      }
+      visits_.pop_back();
+      if (!visits_.empty()) low_[visits_.back().node] = std::min(low_[visits_.back().node], low_[node]);
+      if (low_[node] == number_[node]) leave(node);
+    }
+  }
+
+  void leave(std::uint32_t root) {
+    std::vector<std::uint32_t> component;
+    do {
+      component.push_back(open_.back());
+      is_open_[open_.back()] = false;
+      open_.pop_back();
+    } while (component.back() != root);
+    if (component.size() == 1 && std::ranges::count(graph_.next(root), root) == 0) return;
+    std::ranges::sort(component);
+    found_.push_back(std::move(component));
+  }
+
+  const Digraph& graph_;
+  std::vector<std::uint32_t> number_, low_;
+  std::vector<bool> is_open_;
+  std::uint32_t count_ = 0;
+  std::vector<std::uint32_t> open_;
+  std::vector<Visit> visits_;
+  std::vector<std::vector<std::uint32_t>> found_;
+};
+
+/// Breadth first searches from one node after the other, none deeper than the best cycle so far. A node whose cycles were all seen is left
+/// out of later searches.
+class CycleSearch {
+ public:
+  CycleSearch(const Digraph& graph, std::span<const std::uint32_t> component, std::uint64_t budget)
+      : graph_(graph), budget_(budget), before_(graph.size(), unset), seen_(graph.size()), is_in_(graph.size()) {
+    for (const std::uint32_t node : component) is_in_[node] = true;
+  }
+
+  std::vector<std::uint32_t> find(std::span<const std::uint32_t> component) {
+    for (const std::uint32_t start : component) {
+      search(start);
+      if (best_.size() == 1 || (budget_ == 0 && !best_.empty())) break;
+      is_in_[start] = false;
+    }
+    std::ranges::rotate(best_, std::ranges::min_element(best_));
+    return std::move(best_);
+  }
+
+ private:
+  void search(std::uint32_t start) {
+    ++pass_;
+    queue_.assign(1, start);
+    seen_[start] = pass_;
+    std::size_t length = 1;
+    for (std::size_t head = 0; head < queue_.size() && (best_.empty() || length < best_.size()); ++length) {
+      for (const std::size_t end = queue_.size(); head < end; ++head) {
+        if (visit(queue_[head], start)) return;
+      }
+    }
+  }
+
+  bool visit(std::uint32_t node, std::uint32_t start) {
+    for (const std::uint32_t next : graph_.next(node)) {
+      if (budget_ > 0) --budget_;
+      if (next == start) {
+        keep(node, start);
+        return true;
+      }
+      if (!is_in_[next] || seen_[next] == pass_) continue;
+      seen_[next] = pass_;
+      before_[next] = node;
+      queue_.push_back(next);
+    }
+    return false;
+  }
+
+  void keep(std::uint32_t node, std::uint32_t start) {
+    best_.clear();
+    for (; node != start; node = before_[node]) best_.push_back(node);
+    best_.push_back(start);
+    std::ranges::reverse(best_);
+  }
+
+  const Digraph& graph_;
+  std::uint64_t budget_;
+  std::vector<std::uint32_t> before_, seen_, queue_, best_;
+  std::vector<bool> is_in_;
+  std::uint32_t pass_ = 0;
+};
+
+}  // namespace
+
+std::vector<std::vector<std::uint32_t>> cyclic_components(const Digraph& graph) { return Components(graph).find(); }
+
+std::vector<std::uint32_t> shortest_cycle(const Digraph& graph, std::span<const std::uint32_t> component, std::uint64_t budget) {
+  return CycleSearch(graph, component, budget).find(component);
+}
+
+std::vector<WantedLanes> wanted_lanes(const Channels& channels, std::span<const PortId> port_ids, bool with_switches) {
+  const Network& network = channels.network();
+  std::vector<WantedLanes> wanted;
+  for (const PortId port_id : port_ids) {
+    const SwitchIndex at = network.switch_at(port_id);
+    const unsigned out = network.port_at(port_id);
+    WantedLanes of{at, static_cast<std::uint8_t>(out), {}};
+    if (with_switches) of.in.push_back(0);
+    for (unsigned in = 1; in < network.switches()[at].slots; ++in) {
+      const Wire& wire = network.wire(network.port_id(at, in));
+      const bool from_switch = wire.to == Wire::To::switch_port && channels.has_edge(network.port_id(wire.index, wire.in_port), out);
+      const bool from_host = wire.to == Wire::To::host && channels.host_wants(wire.index, port_id);
+      if (from_switch || from_host) of.in.push_back(static_cast<std::uint8_t>(in));
+    }
+    wanted.push_back(std::move(of));
+  }
+  return wanted;
+}
+
+LaneGraph::LaneGraph(const Channels& channels, std::span<const PortId> port_ids, const SlToVlTables& tables, const ServiceLevels& levels,
+                     UnknownSl rest)
+    : network_(channels.network()),
+      tables_(tables),
+      levels_(levels),
+      rest_(rest),
+      port_ids_(port_ids.begin(), port_ids.end()),
+      local_(network_.port_id_count(), none),
+      vl_count_(tables.vl_count()),
+      passing_(network_.switches().size()) {
+  std::ranges::sort(port_ids_);
+  for (std::uint32_t i = 0; i < port_ids_.size(); ++i) local_[port_ids_[i]] = i;
+  first_.push_back(0);
+  for (const PortId port_id : port_ids_) {
+    const SwitchIndex next = network_.wire(port_id).index;
+    for (unsigned out = 0; out < network_.switches()[next].slots; ++out) {
+      const std::uint32_t wanted = local_[network_.port_id(next, out)];
+      if (wanted != none && channels.has_edge(port_id, out)) wanted_.push_back(wanted);
+    }
+    first_.push_back(static_cast<std::uint32_t>(wanted_.size()));
+  }
+  pairs_.resize(wanted_.size() * vl_count_);
+  from_hosts_.resize(port_ids_.size());
+  host_rows_.resize(port_ids_.size());
+}
+
+const LaneRow* LaneGraph::row(PortId out, unsigned in) {
+  const LaneRow* const found = tables_.find(network_.switch_at(out), in, network_.port_at(out));
+  if (found == nullptr) lacks_tables_ = true;
+  return found;
+}
+
+void LaneGraph::add(const RouteTree& tree, std::size_t destination) {
+  const std::span<const SwitchIndex> reached = tree.reached();
+  for (const SwitchIndex at : reached) passing_[at] = {};
+  // A switch stands behind its successor. From the end on, everything that comes into a switch is known before what leaves it is computed.
+  for (std::size_t i = reached.size(); i-- > 0;) {
+    const SwitchIndex at = reached[i];
+    const Hop& hop = tree.hop(at);
+    if (hop.out == none || !network_.wire(hop.out).carries()) continue;
+    if (hop.senders > 0) send_hosts(tree, at, destination);
+    if (hop.next != none && !hop.in_cycle) send_on(tree, at);
+  }
+}
+
+void LaneGraph::send(SwitchIndex at, PortId out, unsigned in, SlSet sls) {
+  Passing& passing = passing_[at];
+  if (local_[out] == none) {
+    passing.sls |= sls;
+    return;
+  }
+  const LaneRow* const vls = row(out, in);
+  if (vls == nullptr) return;
+  for (; sls != 0; sls &= sls - 1) {
+    const auto sl = static_cast<unsigned>(std::countr_zero(sls));
+    if ((*vls)[sl] >= dropped_vl) continue;
+    passing.sls |= SlSet{1} << sl;
+    passing.vls[sl] |= static_cast<std::uint16_t>(1U << (*vls)[sl]);
+  }
+}
+
+void LaneGraph::send_hosts(const RouteTree& tree, SwitchIndex at, std::size_t destination) {
+  const PortId out = tree.hop(at).out;
+  const HostIndex owner = tree.to().host;
+  const bool owner_is_here = owner != none && network_.hosts()[owner].leaf == at;
+  if (!levels_.is_by_pair() && !owner_is_here && !tree.skips_aggregation()) {
+    send_all_hosts(at, out);
+  } else {
+    const std::span<const HostIndex> hosts = network_.attached(network_.switches()[at]);
+    const bool one_by_one = local_[out] != none && !has_one_row(out, hosts);
+    SlSet sls = 0;
+    for (const HostIndex host : hosts) {
+      if (!tree.sends(host)) continue;
+      const SlSet of_host = levels_.of(host, destination, rest_);
+      sls |= of_host;
+      if (one_by_one) send(at, out, network_.hosts()[host].leaf_port, of_host);
+    }
+    if (!one_by_one && sls != 0) send(at, out, network_.hosts()[hosts.front()].leaf_port, sls);
+  }
+  if (!tree.with_switches() || tree.to().at == at || network_.lid_of(at).value == 0) return;
+  send(at, out, 0, levels_.of(network_.hosts().size() + at, destination, rest_));
+}
+
+/// Whether all hosts of a switch meet the same SLtoVL mapping table on their route to its port `out`.
+bool LaneGraph::has_one_row(PortId out, std::span<const HostIndex> hosts) {
+  HostRows& known = host_rows_[local_[out]];
+  if (known == HostRows::unknown) {
+    const auto row_of = [&](HostIndex host) {
+      return tables_.find(network_.switch_at(out), network_.hosts()[host].leaf_port, network_.port_at(out));
+    };
+    const bool is_one = std::ranges::all_of(hosts, [&](HostIndex host) { return row_of(host) == row_of(hosts.front()); });
+    known = is_one ? HostRows::one : HostRows::several;
+  }
+  return known == HostRows::one;
+}
+
+/// Adds what all hosts of the switch send through `out`, if each pair may use the same SLs: it is the same for all destinations.
+void LaneGraph::send_all_hosts(SwitchIndex at, PortId out) {
+  const std::span<const HostIndex> hosts = network_.attached(network_.switches()[at]);
+  const SlSet sls = levels_.of_rest(rest_);
+  if (local_[out] == none) {
+    if (!hosts.empty()) passing_[at].sls |= sls;
+    return;
+  }
+  Passing& all = from_hosts_[local_[out]];
+  if (all.sls == 0) {
+    const Passing before = passing_[at];
+    passing_[at] = {};
+    for (const HostIndex host : hosts) send(at, out, network_.hosts()[host].leaf_port, sls);
+    all = passing_[at];
+    passing_[at] = before;
+  }
+  passing_[at].sls |= all.sls;
+  for (unsigned sl = 0; sl < all.vls.size(); ++sl) passing_[at].vls[sl] |= all.vls[sl];
+}
+
+void LaneGraph::send_on(const RouteTree& tree, SwitchIndex at) {
+  const Hop& hop = tree.hop(at);
+  const PortId wanted = tree.hop(hop.next).out;
+  if (wanted == none || !network_.wire(wanted).carries()) return;
+  const Passing& from = passing_[at];
+  if (local_[hop.out] != none && local_[wanted] != none) {
+    const LaneRow* const vls = row(wanted, hop.in_port);
+    if (vls == nullptr) return;
+    std::uint16_t* const pairs = pairs_.data() + edge(hop.out, wanted) * vl_count_;
+    for (SlSet sls = from.sls; sls != 0; sls &= sls - 1) {
+      const auto sl = static_cast<unsigned>(std::countr_zero(sls));
+      if ((*vls)[sl] >= dropped_vl) continue;
+      for (std::uint16_t held = from.vls[sl]; held != 0; held &= static_cast<std::uint16_t>(held - 1)) {
+        pairs[static_cast<unsigned>(std::countr_zero(held))] |= static_cast<std::uint16_t>(1U << (*vls)[sl]);
+      }
+    }
+  }
+  send(hop.next, wanted, hop.in_port, from.sls);
+}
+
+std::uint64_t LaneGraph::edge_count() const {
+  std::uint64_t count = 0;
+  for (const std::uint16_t wanted : pairs_) count += static_cast<std::uint64_t>(std::popcount(wanted));
+  return count;
+}
+
+Digraph LaneGraph::graph() const {
+  Digraph graph;
+  graph.first.reserve(port_ids_.size() * lanes + 1);
+  graph.to.reserve(edge_count());
+  for (std::size_t port_id = 0; port_id < port_ids_.size(); ++port_id) {
+    for (unsigned held = 0; held < lanes; ++held) {
+      for (std::uint32_t i = first_[port_id]; i < first_[port_id + 1] && held < vl_count_; ++i) {
+        for (std::uint32_t vls = pairs_[std::size_t{i} * vl_count_ + held]; vls != 0; vls &= vls - 1) {
+          graph.to.push_back(wanted_[i] * lanes + static_cast<std::uint32_t>(std::countr_zero(vls)));
+        }
+      }
+      graph.first.push_back(static_cast<std::uint32_t>(graph.to.size()));
+    }
   }
   return graph;
 }

@@ -2,8 +2,113 @@
 #include "routing/credit_loops.hpp"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 
 namespace ib::routing {
+
+MulticastChannels::MulticastChannels(const Network& network, const MulticastTables& tables, const Multicast& multicast)
+    : network_(network),
+      tables_(tables),
+      multicast_(multicast),
+      groups_(tables.groups()),
+      entry_of_(network.switches().size(), none),
+      seen_(network.port_id_count()) {
+  std::erase_if(groups_, [&](Lid mlid) { return !multicast.is_tree(mlid); });
+  for (const Lid mlid : groups_) {
+    const std::vector<Member> members = multicast.members_of(mlid);
+    switches_send_ =
+        switches_send_ || std::ranges::any_of(members, [](const Member& member) { return member.host == none && member.sends; });
+  }
+}
+
+void MulticastChannels::walk(Lid mlid, std::span<const Member> members, const FindLane& lane, const UseEdge& use) {
+  entries_ = tables_.entries(mlid);
+  for (std::uint32_t i = 0; i < entries_.size(); ++i) entry_of_[entries_[i].at] = i;
+  queue_.clear();
+  for (const Member& member : members) {
+    if (!member.sends) continue;
+    if (member.host == none) {
+      forward(nullptr, member.at, 0, lane, use);
+    } else if (const Host& host = network_.hosts()[member.host]; host.leaf != none) {
+      const Held held{network_.port_id_of_host(member.host), no_vl};
+      forward(&held, host.leaf, host.leaf_port, lane, use);
+    }
+  }
+  for (std::size_t head = 0; head < queue_.size(); ++head) {
+    const Held held = queue_[head];
+    const Wire& wire = network_.wire(held.port_id);
+    if (wire.to == Wire::To::switch_port) forward(&held, wire.index, wire.in_port, lane, use);
+  }
+  for (const Held& held : queue_) seen_[held.port_id] = 0;
+  for (const MulticastEntry& entry : entries_) entry_of_[entry.at] = none;
+}
+
+void MulticastChannels::forward(const Held* held, SwitchIndex at, unsigned in, const FindLane& lane, const UseEdge& use) {
+  if (entry_of_[at] == none) return;
+  const Switch& from = network_.switches()[at];
+  entries_[entry_of_[at]].ports.each([&](unsigned port) {
+    if (port == 0 || port == in || port >= from.slots || !network_.wire(from.first_port_id + port).carries()) return;
+    const PortId out = from.first_port_id + port;
+    const std::optional<unsigned> vl = lane(out, in);
+    if (!vl) return;
+    if (held != nullptr) use(*held, {out, *vl});
+    if ((seen_[out] >> *vl & 1) != 0) return;
+    seen_[out] |= 1U << *vl;
+    queue_.push_back({out, *vl});
+  });
+}
+
+void MulticastChannels::add_to(Channels& channels, Lid mlid) {
+  const FindLane any = [](PortId /*out*/, unsigned /*in*/) { return no_vl; };
+  const UseEdge use = [&channels](Held held, Held wanted) { channels.add_edge(held.port_id, wanted.port_id); };
+  walk(mlid, multicast_.members_of(mlid), any, use);
+}
+
+bool MulticastChannels::add_to(LaneGraph& lanes, Lid mlid) {
+  const UseEdge use = [&lanes](Held held, Held wanted) {
+    const bool are_in = !lanes.network().is_host_port(held.port_id) && lanes.is_in(held.port_id) && lanes.is_in(wanted.port_id);
+    if (are_in) lanes.add_edge(held.port_id, held.vl, wanted.port_id, wanted.vl);
+  };
+  return walk_lanes(mlid, multicast_.members_of(mlid), lanes, use);
+}
+
+bool MulticastChannels::walk_lanes(Lid mlid, std::span<const Member> members, const LaneGraph& lanes, const UseEdge& use) {
+  bool complete = true;
+  SlSet sls = sls_of ? sls_of(mlid) : 0;
+  if (sls == 0) sls = ServiceLevels().of_rest(lanes.rest());
+  for (; sls != 0; sls &= sls - 1) {
+    const auto sl = static_cast<unsigned>(std::countr_zero(sls));
+    const FindLane lane = [&](PortId out, unsigned in) -> std::optional<unsigned> {
+      if (!lanes.is_in(out)) return no_vl;
+      const LaneRow* const row = lanes.tables().find(network_.switch_at(out), in, network_.port_at(out));
+      if (row == nullptr) complete = false;
+      if (row == nullptr || (*row)[sl] >= dropped_vl) return std::nullopt;
+      return (*row)[sl];
+    };
+    walk(mlid, members, lane, use);
+  }
+  return complete;
+}
+
+std::optional<Lid> MulticastChannels::sender(Lid mlid, const LoopChannel& held, const LoopChannel& wanted, const LaneGraph* lanes) {
+  const FindLane any = [](PortId /*out*/, unsigned /*in*/) { return no_vl; };
+  for (const Member& member : multicast_.members_of(mlid)) {
+    bool found = false;
+    const UseEdge use = [&](Held from, Held to) {
+      const bool are_ports = from.port_id == held.port_id && to.port_id == wanted.port_id;
+      found = found || (are_ports && (lanes == nullptr || (from.vl == held.vl && to.vl == wanted.vl)));
+    };
+    if (lanes == nullptr) {
+      walk(mlid, {&member, 1}, any, use);
+    } else {
+      walk_lanes(mlid, {&member, 1}, *lanes, use);
+    }
+    if (found) return member.host == none ? network_.lid_of(member.at) : network_.hosts()[member.host].base;
+  }
+  return std::nullopt;
+}
+
 namespace {
 
 /// The components of `all` that no component of `rest` has a node of.
@@ -23,27 +128,16 @@ std::vector<bool> vanished(const std::vector<std::vector<std::uint32_t>>& all, c
 }  // namespace
 
 std::string_view name(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::free:
-      return "free";
-    case Verdict::free_for_used_sls:
-      return "free_for_used_sls";
-    case Verdict::possible:
-      return "possible";
-    case Verdict::found:
-      return "found";
-    case Verdict::not_read:
-      return "not_read";
-  }
-  return "";
+  constexpr std::array<std::string_view, 5> names{"free", "free_for_used_sls", "possible", "found", "not_read"};
+  return names.at(static_cast<std::size_t>(verdict));
 }
 
-async::Task<> each_destination(Ways& ways, std::span<const DestinationLid> destinations, bool skip_aggregation, const UseWays& use,
+async::Task<> each_destination(RouteTree& tree, std::span<const DestinationLid> destinations, bool skip_aggregation, const UseRoutes& use,
                                const Pause& pause) {
   for (std::size_t i = 0; i < destinations.size(); ++i) {
     const DestinationLid& to = destinations[i];
-    ways.find(to, skip_aggregation && to.host != none && ways.network().hosts()[to.host].is_aggregation);
-    use(ways, i);
+    tree.find(to, skip_aggregation && to.host != none && tree.network().hosts()[to.host].is_aggregation);
+    use(tree, i);
     if ((i + 1) % destinations_a_slice != 0 || !pause) continue;
     async::Task<> others = pause(i + 1, destinations.size(), "destinations");
     co_await std::move(others);
@@ -59,45 +153,27 @@ async::Task<> each_group(std::span<const Lid> groups, const std::function<void(L
   }
 }
 
-LoopSearch::LoopSearch(const LinearTables& tables, std::span<const DestinationLid> destinations, bool with_switches,
-                       const Channels& channels, MulticastChannels* multicast)
-    : network_(channels.network()),
-      tables_(tables),
-      destinations_(destinations),
-      with_switches_(with_switches),
-      channels_(channels),
-      multicast_(multicast),
-      port_graph_(channels.graph()),
-      port_components_(cyclic_components(port_graph_)) {
-  for (const auto& component : port_components_) ports_.insert(ports_.end(), component.begin(), component.end());
-}
-
-async::Task<CreditLoops> LoopSearch::judge(bool unread, const SlToVlTables* lanes, const ServiceLevels& levels, const Pause& pause) {
+async::Task<CreditLoops> LoopSearch::judge(bool unread, const ReadLanes& read, const SlToVlTables& lanes, const ServiceLevels& levels,
+                                           const Pause& pause) {
   CreditLoops result;
   result.channel_count = channels_.channel_count();
   result.edge_count = channels_.edge_count();
-  lanes_ = lanes;
   if (ports_.empty()) {
     result.verdict = unread ? Verdict::not_read : Verdict::free;
     co_return result;
   }
   result.verdict = Verdict::not_read;
-  if (lanes != nullptr) co_await judge_lanes(result, levels, pause);
+  if (read) {
+    const bool from_switches = with_switches_ || (multicast_ != nullptr && multicast_->switches_send());
+    async::Task<> reading = read(wanted_lanes(channels_, ports_, from_switches));
+    co_await std::move(reading);
+    lanes_ = &lanes;
+    co_await judge_lanes(result, levels, pause);
+  }
   if (result.verdict == Verdict::not_read) co_await report_ports(result, pause);
   const bool is_free = result.verdict == Verdict::free || result.verdict == Verdict::free_for_used_sls;
   if (is_free && unread) result.verdict = Verdict::not_read;
   co_return result;
-}
-
-async::Task<CreditLoops> LoopSearch::judge(bool unread, const ReadLanes& read, const SlToVlTables& lanes, const ServiceLevels& levels,
-                                           const Pause& pause) {
-  const bool reads = !ports_.empty() && read;
-  if (reads) {
-    const bool from_switches = with_switches_ || (multicast_ != nullptr && multicast_->switches_send());
-    async::Task<> reading = read(wanted_lanes(channels_, ports_, from_switches));
-    co_await std::move(reading);
-  }
-  co_return co_await judge(unread, reads ? &lanes : nullptr, levels, pause);
 }
 
 async::Task<> LoopSearch::judge_lanes(CreditLoops& result, const ServiceLevels& levels, const Pause& pause) {
@@ -139,7 +215,7 @@ async::Task<bool> LoopSearch::judge_lanes(CreditLoops& result, const ServiceLeve
     loop.channels = components[i].size();
     loop.needs_aggregation = needs_aggregation[i];
     for (const std::uint32_t node : shortest_cycle(edges, components[i])) {
-      loop.cycle.push_back({graph.place(node), static_cast<std::uint8_t>(LaneGraph::vl(node))});
+      loop.cycle.push_back({graph.port_id(node), static_cast<std::uint8_t>(LaneGraph::vl(node))});
     }
     co_await find_witnesses(loop, &graph, &levels, rest, pause);
     result.loops.push_back(std::move(loop));
@@ -148,9 +224,9 @@ async::Task<bool> LoopSearch::judge_lanes(CreditLoops& result, const ServiceLeve
 }
 
 async::Task<bool> LoopSearch::fill(LaneGraph& graph, bool skip_aggregation, const Pause& pause) {
-  Ways ways(network_, tables_, with_switches_);
-  const UseWays use = [&graph](const Ways& found, std::size_t destination) { graph.add(found, destination); };
-  co_await each_destination(ways, destinations_, skip_aggregation, use, pause);
+  RouteTree tree(network_, tables_, with_switches_);
+  const UseRoutes use = [&graph](const RouteTree& found, std::size_t destination) { graph.add(found, destination); };
+  co_await each_destination(tree, destinations_, skip_aggregation, use, pause);
   bool complete = true;
   if (multicast_ != nullptr) {
     for (const Lid mlid : multicast_->groups()) complete = multicast_->add_to(graph, mlid) && complete;
@@ -158,14 +234,14 @@ async::Task<bool> LoopSearch::fill(LaneGraph& graph, bool skip_aggregation, cons
   co_return complete && !graph.lacks_tables();
 }
 
-/// Adds the loops over ports alone to the result.
+/// Adds the loops over ports to the result.
 async::Task<> LoopSearch::report_ports(CreditLoops& result, const Pause& pause) {
   std::vector<bool> needs_aggregation(port_components_.size());
   if (has_aggregation()) {
     Channels without(network_);
-    Ways ways(network_, tables_, with_switches_);
-    const UseWays use = [&without](const Ways& found, std::size_t) { without.add(found); };
-    co_await each_destination(ways, destinations_, true, use, pause);
+    RouteTree tree(network_, tables_, with_switches_);
+    const UseRoutes use = [&without](const RouteTree& found, std::size_t) { without.add(found); };
+    co_await each_destination(tree, destinations_, true, use, pause);
     if (multicast_ != nullptr) {
       for (const Lid mlid : multicast_->groups()) multicast_->add_to(without, mlid);
     }
@@ -175,7 +251,7 @@ async::Task<> LoopSearch::report_ports(CreditLoops& result, const Pause& pause) 
     CreditLoop loop;
     loop.channels = port_components_[i].size();
     loop.needs_aggregation = needs_aggregation[i];
-    for (const std::uint32_t place : shortest_cycle(port_graph_, port_components_[i])) loop.cycle.push_back({place, std::nullopt});
+    for (const std::uint32_t port_id : shortest_cycle(port_graph_, port_components_[i])) loop.cycle.push_back({port_id, std::nullopt});
     co_await find_witnesses(loop, nullptr, nullptr, UnknownSl::possible, pause);
     result.loops.push_back(std::move(loop));
   }
@@ -183,10 +259,10 @@ async::Task<> LoopSearch::report_ports(CreditLoops& result, const Pause& pause) 
 
 async::Task<> LoopSearch::find_witnesses(CreditLoop& loop, const LaneGraph* graph, const ServiceLevels* levels, UnknownSl rest,
                                          const Pause& pause) {
-  Ways ways(network_, tables_, with_switches_);
+  RouteTree tree(network_, tables_, with_switches_);
   for (std::size_t i = 0; i < loop.cycle.size(); ++i) {
     const Edge edge{loop.cycle[i], loop.cycle[(i + 1) % loop.cycle.size()]};
-    std::optional<Pair> found = co_await unicast_witness(ways, edge, levels, rest, pause);
+    std::optional<Pair> found = co_await unicast_witness(tree, edge, levels, rest, pause);
     for (std::size_t group = 0; multicast_ != nullptr && group < multicast_->groups().size() && !found; ++group) {
       const Lid mlid = multicast_->groups()[group];
       const std::optional<Lid> sender = multicast_->sender(mlid, edge.held, edge.wanted, graph);
@@ -197,17 +273,17 @@ async::Task<> LoopSearch::find_witnesses(CreditLoop& loop, const LaneGraph* grap
 }
 
 /// The first pair whose packets use `edge`.
-async::Task<std::optional<Pair>> LoopSearch::unicast_witness(Ways& ways, Edge edge, const ServiceLevels* levels, UnknownSl rest,
+async::Task<std::optional<Pair>> LoopSearch::unicast_witness(RouteTree& tree, Edge edge, const ServiceLevels* levels, UnknownSl rest,
                                                              const Pause& pause) {
-  const SwitchIndex first = network_.switch_at(edge.held.place), second = network_.switch_at(edge.wanted.place);
-  const auto sends = [this](SwitchIndex at, Lid lid, PlaceIndex place) {
-    return tables_.is_known(at, lid) && tables_.out_port(at, lid) == network_.port_at(place);
+  const SwitchIndex first = network_.switch_at(edge.held.port_id), second = network_.switch_at(edge.wanted.port_id);
+  const auto sends = [this](SwitchIndex at, Lid lid, PortId port_id) {
+    return tables_.is_known(at, lid) && tables_.out_port(at, lid) == network_.port_at(port_id);
   };
   for (std::size_t i = 0; i < destinations_.size(); ++i) {
     const DestinationLid& to = destinations_[i];
-    if (sends(first, to.lid, edge.held.place) && sends(second, to.lid, edge.wanted.place)) {
-      ways.find(to);
-      const std::optional<Pair> found = sender_on(ways, edge, i, levels, rest);
+    if (sends(first, to.lid, edge.held.port_id) && sends(second, to.lid, edge.wanted.port_id)) {
+      tree.find(to);
+      const std::optional<Pair> found = sender_on(tree, edge, i, levels, rest);
       if (found) co_return found;
     }
     if ((i + 1) % destinations_a_slice != 0 || !pause) continue;
@@ -217,46 +293,46 @@ async::Task<std::optional<Pair>> LoopSearch::unicast_witness(Ways& ways, Edge ed
   co_return std::nullopt;
 }
 
-std::optional<Pair> LoopSearch::sender_on(const Ways& ways, const Edge& edge, std::size_t destination, const ServiceLevels* levels,
+std::optional<Pair> LoopSearch::sender_on(const RouteTree& tree, const Edge& edge, std::size_t destination, const ServiceLevels* levels,
                                           UnknownSl rest) {
-  const SwitchIndex first = network_.switch_at(edge.held.place);
-  if (!ways.is_reached(first) || ways.step(first).in_cycle || ways.step(first).out != edge.held.place) return std::nullopt;
-  // Each switch comes behind its successor, so one pass finds those that send over `first`, and the switch before it on their ways.
+  const SwitchIndex first = network_.switch_at(edge.held.port_id);
+  if (!tree.is_reached(first) || tree.hop(first).in_cycle || tree.hop(first).out != edge.held.port_id) return std::nullopt;
+  // Each switch comes behind its successor, so one pass finds those that send over `first`, and the switch before it on their routes.
   before_.resize(network_.switches().size());
-  for (const SwitchIndex at : ways.reached()) {
-    const Step& step = ways.step(at);
-    const bool goes_on = at != first && step.next != none && !step.in_cycle;
-    before_[at] = !goes_on ? none : step.next == first ? at : before_[step.next];
-    if (step.senders == 0 || (at != first && before_[at] == none)) continue;
-    const auto found = sender_to(ways, edge, at, before_[at], destination, levels, rest);
+  for (const SwitchIndex at : tree.reached()) {
+    const Hop& hop = tree.hop(at);
+    const bool goes_on = at != first && hop.next != none && !hop.in_cycle;
+    before_[at] = !goes_on ? none : hop.next == first ? at : before_[hop.next];
+    if (hop.senders == 0 || (at != first && before_[at] == none)) continue;
+    const auto found = sender_to(tree, edge, at, before_[at], destination, levels, rest);
     if (found) return found;
   }
   return std::nullopt;
 }
 
-/// A sender at the switch `from` whose packets use `edge`. `before` is the switch before the switch of the edge on their way; none if
+/// A sender at the switch `from` whose packets use `edge`. `before` is the switch before the switch of the edge on their route; none if
 /// `from` is the switch of the edge.
-std::optional<Pair> LoopSearch::sender_to(const Ways& ways, const Edge& edge, SwitchIndex from, SwitchIndex before, std::size_t destination,
-                                          const ServiceLevels* levels, UnknownSl rest) const {
-  const unsigned next_in = ways.step(network_.switch_at(edge.held.place)).in_port;
+std::optional<Pair> LoopSearch::sender_to(const RouteTree& tree, const Edge& edge, SwitchIndex from, SwitchIndex before,
+                                          std::size_t destination, const ServiceLevels* levels, UnknownSl rest) const {
+  const unsigned next_in = tree.hop(network_.switch_at(edge.held.port_id)).in_port;
   const auto fits = [&](std::size_t sender, unsigned first_in) {
     if (levels == nullptr) return true;
-    const unsigned in = before == none ? first_in : ways.step(before).in_port;
+    const unsigned in = before == none ? first_in : tree.hop(before).in_port;
     return uses(edge, in, next_in, levels->of(sender, destination, rest));
   };
-  const Lid dlid = ways.to().lid;
+  const Lid dlid = tree.to().lid;
   for (const HostIndex host : network_.attached(network_.switches()[from])) {
-    if (ways.sends(host) && fits(host, network_.hosts()[host].leaf_port)) return Pair{network_.hosts()[host].base, dlid};
+    if (tree.sends(host) && fits(host, network_.hosts()[host].leaf_port)) return Pair{network_.hosts()[host].base, dlid};
   }
-  if (with_switches_ && ways.to().at != from && network_.lid_of(from).value != 0 && fits(network_.hosts().size() + from, 0)) {
+  if (with_switches_ && tree.to().at != from && network_.lid_of(from).value != 0 && fits(network_.hosts().size() + from, 0)) {
     return Pair{network_.lid_of(from), dlid};
   }
   return std::nullopt;
 }
 
 bool LoopSearch::uses(const Edge& edge, unsigned in, unsigned next_in, SlSet sls) const {
-  const LaneRow* const held = lanes_->find(network_.switch_at(edge.held.place), in, network_.port_at(edge.held.place));
-  const LaneRow* const wanted = lanes_->find(network_.switch_at(edge.wanted.place), next_in, network_.port_at(edge.wanted.place));
+  const LaneRow* const held = lanes_->find(network_.switch_at(edge.held.port_id), in, network_.port_at(edge.held.port_id));
+  const LaneRow* const wanted = lanes_->find(network_.switch_at(edge.wanted.port_id), next_in, network_.port_at(edge.wanted.port_id));
   if (held == nullptr || wanted == nullptr) return false;
   for (unsigned sl = 0; sl <= any_sl; ++sl) {
     if ((sls >> sl & 1) != 0 && (*held)[sl] == edge.held.vl && (*wanted)[sl] == edge.wanted.vl) return true;
@@ -278,7 +354,5 @@ std::uint64_t LoopSearch::unknown_pairs(const ServiceLevels& levels) const {
   }
   return count;
 }
-
-bool LoopSearch::has_aggregation() const { return std::ranges::any_of(network_.hosts(), &Host::is_aggregation); }
 
 }  // namespace ib::routing

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The verdict on credit loops: whether packets can wait for each other in a circle, so that none of them moves again. It is found first
-// over ports alone. Only where that graph has a cycle the virtual lanes decide.
+// The dependencies between channels that multicast packets add: a multicast tree can close a loop that unicast routes leave open.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +10,59 @@
 #include <vector>
 
 #include "async/task.hpp"
-#include "routing/lanes.hpp"
-#include "routing/multicast_channels.hpp"
+#include "routing/channels.hpp"
+#include "routing/multicast.hpp"
 #include "routing/unicast.hpp"
 
 namespace ib::routing {
+
+class MulticastChannels {
+ public:
+  /// All must outlive this. Groups whose entries are not trees are left out: their loops are findings by themselves.
+  MulticastChannels(const Network& network, const MulticastTables& tables, const Multicast& multicast);
+
+  /// Returns the SLs of a group; 0 if they are not known. If this function is empty, the SLs of no group are known.
+  std::function<SlSet(Lid mlid)> sls_of;
+
+  std::span<const Lid> groups() const { return groups_; }
+  bool switches_send() const { return switches_send_; }
+  bool knows_all_sls() const {
+    return std::ranges::all_of(groups_, [&](Lid mlid) { return sls_of && sls_of(mlid) != 0; });
+  }
+  void add_to(Channels& channels, Lid mlid);
+  /// Adds the dependencies of the packets of a group between pairs of port and VL. Returns false if a table was needed that was not read.
+  bool add_to(LaneGraph& lanes, Lid mlid);
+  /// The LID of a member whose packets hold `held` and want `wanted`; nothing if there is none. If `lanes` is null, VLs are not looked at.
+  std::optional<Lid> sender(Lid mlid, const LoopChannel& held, const LoopChannel& wanted, const LaneGraph* lanes);
+
+ private:
+  static constexpr unsigned no_vl = LaneGraph::lanes;
+  struct Held {
+    PortId port_id;
+    unsigned vl;
+  };
+  /// Returns the VL of a packet that a switch sends through `out`; nothing if the packet is not sent.
+  using FindLane = std::function<std::optional<unsigned>(PortId out, unsigned in)>;
+  using UseEdge = std::function<void(Held held, Held wanted)>;
+
+  void walk(Lid mlid, std::span<const Member> members, const FindLane& lane, const UseEdge& use);
+  /// Walks once with each SL that the group may use. Returns false if a table was needed that was not read.
+  bool walk_lanes(Lid mlid, std::span<const Member> members, const LaneGraph& lanes, const UseEdge& use);
+  void forward(const Held* held, SwitchIndex at, unsigned in, const FindLane& lane, const UseEdge& use);
+
+  const Network& network_;
+  const MulticastTables& tables_;
+  const Multicast& multicast_;
+  std::vector<Lid> groups_;
+  bool switches_send_{};
+  std::vector<std::uint32_t> entry_of_;  // by switch, for one group
+  std::span<const MulticastEntry> entries_;
+  std::vector<std::uint32_t> seen_;  // by PortId: the VLs with which it was seen
+  std::vector<Held> queue_;
+};
+
+// The verdict on credit loops: whether packets can wait for each other in a circle, so that none of them moves again. It is found first
+// over ports only. Only where that graph has a cycle the virtual lanes decide.
 
 enum class Verdict : std::uint8_t {
   free,               ///< no loop, whichever SLs are used
@@ -47,9 +94,9 @@ using Pause = std::function<async::Task<>(std::size_t done, std::size_t of, std:
 /// After every so many destinations.
 inline constexpr std::size_t destinations_a_slice = 256;
 
-/// Finds the ways to each destination in turn. `use` gets them and the number of the destination.
-using UseWays = std::function<void(const Ways& ways, std::size_t destination)>;
-async::Task<> each_destination(Ways& ways, std::span<const DestinationLid> destinations, bool skip_aggregation, const UseWays& use,
+/// Finds the routes to each destination in turn. `use` gets them and the number of the destination.
+using UseRoutes = std::function<void(const RouteTree& tree, std::size_t destination)>;
+async::Task<> each_destination(RouteTree& tree, std::span<const DestinationLid> destinations, bool skip_aggregation, const UseRoutes& use,
                                const Pause& pause);
 
 /// Calls `use` for each group in turn, and `pause` after each, if it is not empty.
@@ -60,15 +107,24 @@ using ReadLanes = std::function<async::Task<>(std::vector<WantedLanes> ports)>;
 
 class LoopSearch {
  public:
-  /// All must outlive this. `channels` has the edges of all destinations, and with `multicast` those of its groups.
+  /// All must outlive this. `channels` has the edges of all destinations, and with `multicast` the edges of its groups.
   LoopSearch(const LinearTables& tables, std::span<const DestinationLid> destinations, bool with_switches, const Channels& channels,
-             MulticastChannels* multicast);
+             MulticastChannels* multicast)
+      : network_(channels.network()),
+        tables_(tables),
+        destinations_(destinations),
+        with_switches_(with_switches),
+        channels_(channels),
+        multicast_(multicast),
+        port_graph_(channels.graph()),
+        port_components_(cyclic_components(port_graph_)) {
+    for (const auto& component : port_components_) ports_.insert(ports_.end(), component.begin(), component.end());
+  }
 
   /// The ports that are in cycles. If there are none, judge() needs neither tables nor levels.
-  const std::vector<PlaceIndex>& ports_in_cycles() const { return ports_; }
-  /// `unread`: forwarding tables lack entries, so that the graph may lack edges. `lanes` may be null: not read.
-  async::Task<CreditLoops> judge(bool unread, const SlToVlTables* lanes, const ServiceLevels& levels, const Pause& pause);
-  /// Has `read` fill `lanes` and `levels` before, if ports are in cycles. `read` may be empty: lanes are not known.
+  const std::vector<PortId>& ports_in_cycles() const { return ports_; }
+  /// `unread`: forwarding tables lack entries, so that the graph may lack edges. If ports are in cycles, `read` fills `lanes` and `levels`
+  /// first; it may be empty: lanes are not known.
   async::Task<CreditLoops> judge(bool unread, const ReadLanes& read, const SlToVlTables& lanes, const ServiceLevels& levels,
                                  const Pause& pause);
 
@@ -82,13 +138,15 @@ class LoopSearch {
   async::Task<> report_ports(CreditLoops& result, const Pause& pause);
   /// `graph` and `levels` are null where lanes are not looked at.
   async::Task<> find_witnesses(CreditLoop& loop, const LaneGraph* graph, const ServiceLevels* levels, UnknownSl rest, const Pause& pause);
-  async::Task<std::optional<Pair>> unicast_witness(Ways& ways, Edge edge, const ServiceLevels* levels, UnknownSl rest, const Pause& pause);
-  std::optional<Pair> sender_on(const Ways& ways, const Edge& edge, std::size_t destination, const ServiceLevels* levels, UnknownSl rest);
-  std::optional<Pair> sender_to(const Ways& ways, const Edge& edge, SwitchIndex from, SwitchIndex before, std::size_t destination,
+  async::Task<std::optional<Pair>> unicast_witness(RouteTree& tree, Edge edge, const ServiceLevels* levels, UnknownSl rest,
+                                                   const Pause& pause);
+  std::optional<Pair> sender_on(const RouteTree& tree, const Edge& edge, std::size_t destination, const ServiceLevels* levels,
+                                UnknownSl rest);
+  std::optional<Pair> sender_to(const RouteTree& tree, const Edge& edge, SwitchIndex from, SwitchIndex before, std::size_t destination,
                                 const ServiceLevels* levels, UnknownSl rest) const;
   bool uses(const Edge& edge, unsigned in, unsigned next_in, SlSet sls) const;
   std::uint64_t unknown_pairs(const ServiceLevels& levels) const;
-  bool has_aggregation() const;
+  bool has_aggregation() const { return std::ranges::any_of(network_.hosts(), &Host::is_aggregation); }
 
   const Network& network_;
   const LinearTables& tables_;
@@ -99,7 +157,7 @@ class LoopSearch {
   const SlToVlTables* lanes_{};
   Digraph port_graph_;
   std::vector<std::vector<std::uint32_t>> port_components_;
-  std::vector<PlaceIndex> ports_;
+  std::vector<PortId> ports_;
   std::vector<SwitchIndex> before_;  // by switch, for one destination; see sender_on()
 };
 

@@ -6,22 +6,6 @@
 
 namespace ib::routing {
 
-std::string_view name(GroupFault fault) {
-  switch (fault) {
-    case GroupFault::loop:
-      return "loop";
-    case GroupFault::dead_port:
-      return "dead_port";
-    case GroupFault::no_entry:
-      return "no_entry";
-    case GroupFault::not_reached:
-      return "not_reached";
-    case GroupFault::not_read:
-      return "not_read";
-  }
-  return "";
-}
-
 /// The switches reached by packets that enter the network at one switch.
 struct Multicast::Flood {
   std::vector<bool> reached;      // by entry
@@ -45,16 +29,16 @@ void Multicast::check_entries(Lid mlid) {
     entry.ports.each([&](unsigned port) {
       if (port == 0) return;
       if (port >= at.slots) {
-        cause(mlid, GroupFault::no_entry, at.first_place, {port}).missing_port = static_cast<std::uint8_t>(port);
+        cause(mlid, Fault::no_entry, at.first_port_id, {port}).missing_port = static_cast<std::uint8_t>(port);
         return;
       }
-      const Wire& wire = network_.wire(at.first_place + port);
+      const Wire& wire = network_.wire(at.first_port_id + port);
       if (!wire.carries()) {
-        cause(mlid, wire.to == Wire::To::silent ? GroupFault::not_read : GroupFault::dead_port, at.first_place + port);
+        cause(mlid, wire.to == Wire::To::silent ? Fault::not_read : Fault::dead_port, at.first_port_id + port);
       }
       if (wire.to != Wire::To::switch_port || entry_of_[wire.index] != none) return;
-      const GroupFault fault = tables_.is_known(wire.index) ? GroupFault::no_entry : GroupFault::not_read;
-      cause(mlid, fault, network_.place(wire.index, 0));
+      const Fault fault = tables_.is_known(wire.index) ? Fault::no_entry : Fault::not_read;
+      cause(mlid, fault, network_.port_id(wire.index, 0));
     });
   }
 }
@@ -89,7 +73,7 @@ void Multicast::check_tree(Lid mlid) {
     const Switch& at = network_.switches()[entries_[i].at];
     entries_[i].ports.each([&](unsigned port) {
       if (port == 0 || port >= at.slots) return;
-      const Wire& wire = network_.wire(at.first_place + port);
+      const Wire& wire = network_.wire(at.first_port_id + port);
       if (wire.to != Wire::To::switch_port) return;
       const std::uint32_t peer = tree_node(wire.index);
       if (peer == none) return;
@@ -103,13 +87,13 @@ void Multicast::check_tree(Lid mlid) {
         root[find(i)] = find(peer);
         links_.push_back({i, peer});
       } else if (loops_.insert(mlid.value).second) {
-        cause(mlid, GroupFault::loop, none, cycle_through({i, peer}));
+        cause(mlid, Fault::loop, none, cycle_through({i, peer}));
       }
     });
   }
 }
 
-/// The switches on the way between the two ends of `last`, which are joined already.
+/// The switches on the route between the two ends of `last`, which are joined already.
 std::vector<SwitchIndex> Multicast::cycle_through(Link last) const {
   std::vector<std::vector<std::uint32_t>> next(tree_.size());
   for (const Link& link : links_) {
@@ -142,7 +126,7 @@ std::vector<Member> Multicast::members_of(Lid mlid) const {
     const Switch& at = network_.switches()[entry.at];
     entry.ports.each([&](unsigned port) {
       if (port >= at.slots) return;
-      const Wire& wire = network_.wire(at.first_place + port);
+      const Wire& wire = network_.wire(at.first_port_id + port);
       if (port == 0) {
         found.push_back({none, entry.at});
       } else if (wire.to == Wire::To::host) {
@@ -163,7 +147,7 @@ void Multicast::check_members(Lid mlid) {
     if (!sender.sends || first == none) continue;
     const auto [known, is_new] = flood_of.try_emplace(first, floods.size());
     if (is_new) {
-      // Where all links lead both ways, packets come to the same switches wherever among these they begin.
+      // Where all links lead both routes, packets come to the same switches wherever among these they begin.
       const std::uint32_t entry = entry_of_[first];
       const auto same =
           is_one_way_ || entry == none ? floods.end() : std::ranges::find_if(floods, [&](const Flood& f) { return f.reached[entry]; });
@@ -198,7 +182,7 @@ void Multicast::spread(Flood& flood, const MulticastEntry& from, std::vector<std
   const Switch& at = network_.switches()[from.at];
   from.ports.each([&](unsigned port) {
     if (port == 0 || port >= at.slots) return;
-    const Wire& wire = network_.wire(at.first_place + port);
+    const Wire& wire = network_.wire(at.first_port_id + port);
     flood.meets_unread = flood.meets_unread || wire.to == Wire::To::silent;
     if (wire.to != Wire::To::switch_port) return;
     const std::uint32_t next = entry_of_[wire.index];
@@ -222,40 +206,75 @@ void Multicast::count_lost(Lid mlid, const Flood& flood, const std::vector<Membe
   const auto first = std::ranges::find_if(flood.lost, is_other);
   if (first == flood.lost.end()) return;
   const bool is_sender_lost = static_cast<std::size_t>(std::ranges::count_if(flood.lost, is_other)) != flood.lost.size();
-  const GroupFault fault = flood.meets_unread ? GroupFault::not_read : GroupFault::not_reached;
+  const Fault fault = flood.meets_unread ? Fault::not_read : Fault::not_reached;
   GroupCause& of = cause(mlid, fault, none, {mlid.value});  // one of each group, named by the first member
-  if (of.place == none) of.place = place_of(members[*first]);
+  if (of.port_id == none) of.port_id = port_id_of(members[*first]);
+  if (of.pairs == 0) of.example = {lid_of(sender), mlid};
   of.pairs += flood.lost.size() - (is_sender_lost ? 1 : 0);
-  if (!of.example) of.example = Pair{lid_of(sender), mlid};
 }
 
-PlaceIndex Multicast::place_of(const Member& member) const {
-  return member.host == none ? network_.place(member.at, 0) : network_.place_of_host(member.host);
-}
-
-Lid Multicast::lid_of(const Member& member) const {
-  return member.host == none ? network_.lid_of(member.at) : network_.hosts()[member.host].base;
-}
-
-GroupCause& Multicast::cause(Lid mlid, GroupFault fault, PlaceIndex place, std::vector<std::uint32_t> which) {
-  const auto [known, is_new] = causes_.try_emplace({fault, place, which});
+GroupCause& Multicast::cause(Lid mlid, Fault fault, PortId port_id, std::vector<std::uint32_t> which) {
+  const auto [known, is_new] = causes_.try_emplace({-static_cast<int>(fault), port_id, which});
   GroupCause& of = known->second;
   if (is_new) {
     of.fault = fault;
-    of.place = place;
-    if (fault == GroupFault::loop) of.cycle = std::move(which);
+    of.port_id = port_id;
+    if (fault == Fault::loop) of.cycle = std::move(which);
   }
-  if (of.mlids.empty() || of.mlids.back() != mlid.value) of.mlids.push_back(mlid.value);
+  if (of.lids.empty() || of.lids.back() != mlid.value) of.lids.push_back(mlid.value);
   return of;
 }
 
 std::vector<const GroupCause*> Multicast::sorted(bool not_read) const {
   std::vector<const GroupCause*> found;
   for (const auto& [key, of] : causes_) {
-    if ((of.fault == GroupFault::not_read) == not_read) found.push_back(&of);
+    if ((of.fault == Fault::not_read) == not_read) found.push_back(&of);
   }
-  std::ranges::stable_sort(found, [](const GroupCause* a, const GroupCause* b) { return a->mlids.size() > b->mlids.size(); });
+  std::ranges::stable_sort(found, [](const GroupCause* a, const GroupCause* b) { return a->lids.size() > b->lids.size(); });
   return found;
+}
+
+namespace {
+
+constexpr unsigned full_member = 1, non_member = 2;  // JoinState (IBA 15.2.5.17)
+
+/// The member with the GUID of a record; nothing if it is not in the fabric.
+std::optional<Member> member_of(const Network& network, const sa::MCMemberRecord& record) {
+  const subnet::PortIndex port = network.subnet().find_port(record.port_gid.guid());
+  if (port == subnet::none) return std::nullopt;
+  Member member;
+  member.host = network.host_of(port);
+  if (member.host == none) member.at = network.switch_of(network.subnet().port(port).node);
+  if (member.host == none && member.at == none) return std::nullopt;
+  member.receives = (record.join_state & (full_member | non_member)) != 0;
+  return member;
+}
+
+/// Adds a member. A port that is in two groups of one MLID is one member of both.
+void add_member(std::vector<Member>& members, const Member& member) {
+  const auto known = std::ranges::find_if(members, [&](const Member& of) { return of.host == member.host && of.at == member.at; });
+  if (known == members.end()) {
+    members.push_back(member);
+  } else {
+    known->receives = known->receives || member.receives;
+  }
+}
+
+}  // namespace
+
+void GroupMembers::add(const Network& network, const sa::MCMemberRecord& record) {
+  if (!record.mlid.is_multicast()) return;
+  sls[record.mlid.value] |= SlSet{1} << record.sl;
+  if (record.port_gid.guid() == Guid{}) return;  // a group whose members the SA does not name
+  const auto member = member_of(network, record);
+  member ? add_member(members[record.mlid.value], *member) : static_cast<void>(strange.insert(record.port_gid.guid()));
+}
+
+std::vector<Lid> groups_in_use(const MulticastTables& tables, const GroupMembers& known) {
+  std::set<Lid> all;
+  for (const Lid mlid : tables.groups()) all.insert(mlid);
+  for (const auto& [mlid, members] : known.members) all.insert(Lid{mlid});
+  return {all.begin(), all.end()};
 }
 
 }  // namespace ib::routing

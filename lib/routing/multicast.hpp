@@ -12,19 +12,11 @@
 #include <tuple>
 #include <vector>
 
-#include "routing/multicast_tables.hpp"
+#include "iba-gen/sa.hpp"
+#include "routing/tables.hpp"
 #include "routing/unicast.hpp"
 
 namespace ib::routing {
-
-enum class GroupFault : std::uint8_t {
-  loop,         ///< the entries form no tree: packets circulate, or reach a switch by two paths, whether its own table is known or not
-  dead_port,    ///< an entry names a port without a link, or with one that is not Active
-  no_entry,     ///< packets come to a switch that has no entry for the group, or an entry names a port that its switch does not have
-  not_reached,  ///< a member does not get what others send
-  not_read,     ///< whether members get it is not known: a table was not read
-};
-std::string_view name(GroupFault fault);
 
 /// A port that is a member of a group.
 struct Member {
@@ -33,17 +25,9 @@ struct Member {
   bool sends = true, receives = true;
 };
 
-/// A fault, and the groups that have it.
-struct GroupCause {
-  GroupFault fault{};
-  /// dead_port: the port; no_entry: port 0 of the switch; not_reached: the first member that is not reached; not_read: port 0 of the
-  /// switch, the port beyond which nothing answered, or the first member that may not be reached.
-  PlaceIndex place = none;
+/// A fault, and the groups that have it: their MLIDs are the destinations.
+struct GroupCause : Cause {
   std::optional<std::uint8_t> missing_port;  ///< no_entry: the port that the entry names, and the switch does not have
-  std::vector<SwitchIndex> cycle;            ///< of a loop
-  std::vector<std::uint16_t> mlids;
-  std::uint64_t pairs{};        ///< of members, where the fault is not_reached or not_read
-  std::optional<Pair> example;  ///< of these, with the MLID as DLID
 };
 
 /// Returns the members of a group if they are known. Otherwise the hosts to which the entries lead count as members.
@@ -62,9 +46,7 @@ class Multicast {
   /// The causes without not_read; those with the most groups first.
   std::vector<const GroupCause*> findings() const { return sorted(false); }
   std::vector<const GroupCause*> not_read() const { return sorted(true); }
-  /// Whether the entries of the group make a tree.
   bool is_tree(Lid mlid) const { return !loops_.contains(mlid.value); }
-  /// The members of a group, as add() takes them.
   std::vector<Member> members_of(Lid mlid) const;
 
  private:
@@ -82,11 +64,13 @@ class Multicast {
   Flood flood_from(SwitchIndex first, const std::vector<Member>& members);
   void spread(Flood& flood, const MulticastEntry& from, std::vector<std::uint32_t>& queue) const;
   bool gets(const Flood& flood, const Member& member) const;
-  /// The cause with this fault and place. `which` distinguishes further: the cycle of a loop, the group that does not reach a member, the
+  /// The cause with this fault and port. `which` distinguishes further: the cycle of a loop, the group that does not reach a member, the
   /// missing port.
-  GroupCause& cause(Lid mlid, GroupFault fault, PlaceIndex place, std::vector<std::uint32_t> which = {});
-  PlaceIndex place_of(const Member& member) const;
-  Lid lid_of(const Member& member) const;
+  GroupCause& cause(Lid mlid, Fault fault, PortId port_id, std::vector<std::uint32_t> which = {});
+  PortId port_id_of(const Member& member) const {
+    return member.host == none ? network_.port_id(member.at, 0) : network_.port_id_of_host(member.host);
+  }
+  Lid lid_of(const Member& member) const { return member.host == none ? network_.lid_of(member.at) : network_.hosts()[member.host].base; }
   SwitchIndex switch_of(const Member& member) const { return member.host == none ? member.at : network_.hosts()[member.host].leaf; }
   std::vector<const GroupCause*> sorted(bool not_read) const;
 
@@ -95,13 +79,38 @@ class Multicast {
   FindMembers members_of_;
   std::span<const MulticastEntry> entries_;  // of the group that is being checked
   std::vector<std::uint32_t> entry_of_;      // by switch: index in entries_, or none
-  std::vector<SwitchIndex> tree_;            // the nodes of the tree: the switches of the entries, then those that were not read
+  std::vector<SwitchIndex> tree_;            // the nodes of the tree: the switches of the entries, then the unread ones
   std::vector<Link> links_;                  // that were joined so far
   bool is_one_way_{};                        // a link is named by one of its two switches only
   std::size_t groups_{};
   std::uint64_t members_{};
-  std::map<std::tuple<GroupFault, PlaceIndex, std::vector<std::uint32_t>>, GroupCause> causes_;
+  std::map<std::tuple<int, PortId, std::vector<std::uint32_t>>, GroupCause> causes_;  // by fault (loops first), port and what else
   std::set<std::uint16_t> loops_;
 };
+
+// The members and the SLs of multicast groups, as the MCMemberRecords of the SA (IBA 15.2.5.17) name them.
+
+/// Groups that share an MLID are one.
+struct GroupMembers {
+  std::map<std::uint16_t, std::vector<Member>> members;  ///< by MLID
+  std::map<std::uint16_t, SlSet> sls;                    ///< by MLID
+  /// GUIDs of members that no port of the fabric has: virtual ports, or ports that are gone.
+  std::set<Guid> strange;
+
+  void add(const Network& network, const sa::MCMemberRecord& record);
+  /// The members of a group; nothing if none is known. As FindMembers.
+  std::optional<std::vector<Member>> find(Lid mlid) const {
+    const auto known = members.find(mlid.value);
+    return known == members.end() ? std::nullopt : std::optional(known->second);
+  }
+  /// The SLs of a group; 0 if they are not known.
+  SlSet sls_of(Lid mlid) const {
+    const auto known = sls.find(mlid.value);
+    return known == sls.end() ? 0 : known->second;
+  }
+};
+
+/// The MLIDs with an entry or with members, in ascending order.
+std::vector<Lid> groups_in_use(const MulticastTables& tables, const GroupMembers& known);
 
 }  // namespace ib::routing

@@ -2,9 +2,10 @@
 #include "routing/network.hpp"
 
 #include <algorithm>
-#include <numeric>
+#include <optional>
 
 #include "subnet/model/names.hpp"
+#include "subnet/model/order.hpp"
 
 namespace ib::routing {
 namespace {
@@ -25,18 +26,15 @@ Network::Network(const subnet::Subnet& subnet)
 }
 
 void Network::add_nodes() {
-  std::vector<subnet::NodeIndex> order(subnet_.nodes().size());
-  std::iota(order.begin(), order.end(), subnet::NodeIndex{0});
-  std::ranges::stable_sort(order, {}, [this](subnet::NodeIndex at) { return subnet_.node(at).guid(); });
-  for (const subnet::NodeIndex at : order) {
+  for (const subnet::NodeIndex at : subnet::by_guid(subnet_, std::nullopt)) {
     const subnet::Node& node = subnet_.node(at);
     const NodeKind kind = node.kind();
     if (kind == NodeKind::sw) {
       switch_of_node_[at] = static_cast<SwitchIndex>(switches_.size());
       switches_.push_back(
-          {at, first_host_place_, static_cast<std::uint16_t>(std::min<unsigned>(node.info.num_ports + 1U, node.slots)), 0, 0});
-      first_host_place_ += switches_.back().slots;
-      switch_of_place_.resize(first_host_place_, switch_of_node_[at]);
+          {at, first_host_port_id_, static_cast<std::uint16_t>(std::min<unsigned>(node.info.num_ports + 1U, node.slots)), 0, 0});
+      first_host_port_id_ += switches_.back().slots;
+      switch_of_port_id_.resize(first_host_port_id_, switch_of_node_[at]);
     } else if (kind == NodeKind::ca || kind == NodeKind::router) {
       for (unsigned number = 1; number < node.slots; ++number) {
         const PortIndex port = node.first_port + number;
@@ -65,15 +63,15 @@ Wire Network::wire_of(PortIndex port) const {
 }
 
 void Network::add_wires() {
-  wires_.resize(first_host_place_ + hosts_.size());
+  wires_.resize(first_host_port_id_ + hosts_.size());
   for (const Switch& sw : switches_) {
     for (unsigned number = 1; number < sw.slots; ++number) {
-      wires_[sw.first_place + number] = wire_of(subnet_.node(sw.node).first_port + number);
+      wires_[sw.first_port_id + number] = wire_of(subnet_.node(sw.node).first_port + number);
     }
   }
   for (HostIndex at = 0; at < hosts_.size(); ++at) {
     Host& host = hosts_[at];
-    Wire& wire = wires_[place_of_host(at)] = wire_of(host.port);
+    Wire& wire = wires_[port_id_of_host(at)] = wire_of(host.port);
     if (wire.to != Wire::To::switch_port) continue;
     host.leaf = wire.index;
     host.leaf_port = wire.in_port;
@@ -93,16 +91,6 @@ std::size_t Network::switches_with_lid() const {
   std::size_t count = 0;
   for (SwitchIndex at = 0; at < switches_.size(); ++at) count += lid_of(at).is_unicast() ? 1U : 0U;
   return count;
-}
-
-unsigned Network::port_at(PlaceIndex place) const {
-  if (is_host_place(place)) return subnet_.port(hosts_[host_at(place)].port).number;
-  return place - switches_[switch_at(place)].first_place;
-}
-
-PortIndex Network::port_of(PlaceIndex place) const {
-  if (is_host_place(place)) return hosts_[host_at(place)].port;
-  return subnet_.node(switches_[switch_at(place)].node).first_port + port_at(place);
 }
 
 std::vector<DestinationLid> Network::destinations(bool with_switches) const {
@@ -140,7 +128,7 @@ Distances::Distances(const Network& network, std::span<const DestinationLid> des
   for (SwitchIndex at = 0; at < count_; ++at) {
     const auto begin = static_cast<std::ptrdiff_t>(neighbours.size());
     for (unsigned port = 1; port < network.switches()[at].slots; ++port) {
-      const Wire& wire = network.wire(network.place(at, port));
+      const Wire& wire = network.wire(network.port_id(at, port));
       if (wire.to == Wire::To::switch_port) neighbours.push_back(wire.index);
     }
     std::sort(neighbours.begin() + begin, neighbours.end());

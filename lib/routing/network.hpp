@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The links and LIDs of a subnet as flat arrays by switch index, copied from the model, for analyses that pass over them thousands of
 // times. Switches have the indexes 0…n−1 in the order of their GUIDs, which does not depend on how the model was filled. A host is a CA or
-// router port with a LID. A place is a port that can send: a port of a switch (port 0 included), or a host. Places have indexes of their
-// own: those of the ports of switch 0, of switch 1, …, then those of the hosts.
+// router port with a LID. A PortId names a port that can send, a port of a switch (port 0 included) or a host: first come the
+// ports of switch 0, then those of switch 1, …, then the hosts.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,9 @@ namespace ib::routing {
 
 using SwitchIndex = std::uint32_t;
 using HostIndex = std::uint32_t;
-using PlaceIndex = std::uint32_t;
+using PortId = std::uint32_t;
 inline constexpr std::uint32_t none = 0xffffffffU;
 
-/// The other end of a port's link.
 struct Wire {
   enum class To : std::uint8_t {
     nothing,      ///< no link
@@ -37,7 +36,7 @@ struct Wire {
 
 struct Switch {
   subnet::NodeIndex node{};
-  PlaceIndex first_place{};             ///< that of port 0; port p has first_place + p
+  PortId first_port_id{};               ///< of port 0; port p has first_port_id + p
   std::uint16_t slots{};                ///< NumPorts + 1
   std::uint32_t first_host{}, hosts{};  ///< the hosts behind its ports are attached()[first_host … first_host + hosts − 1]
 };
@@ -51,7 +50,6 @@ struct Host {
   bool is_aggregation{};     ///< an Aggregation Node inside of a switch (SHARP)
 };
 
-/// A LID to which packets are sent.
 struct DestinationLid {
   Lid lid;
   HostIndex host = none;  ///< its owner, …
@@ -67,34 +65,33 @@ class Network {
   std::span<const Host> hosts() const { return hosts_; }
   /// Hosts sorted by the switch that they are attached to.
   std::span<const HostIndex> attached(const Switch& to) const { return std::span(attached_).subspan(to.first_host, to.hosts); }
-  /// Hosts that are attached to no switch.
   std::span<const HostIndex> stray() const { return stray_; }
   /// The number of CA and router ports that have no LID, or whose LID was not read, though their link is Active at both ends.
   std::size_t without_lid() const { return without_lid_; }
-  /// The number of switches whose port 0 has a LID.
   std::size_t switches_with_lid() const;
 
-  std::size_t place_count() const { return wires_.size(); }
-  const Wire& wire(PlaceIndex place) const { return wires_[place]; }
-  PlaceIndex place(SwitchIndex at, unsigned port) const { return switches_[at].first_place + port; }
-  PlaceIndex place_of_host(HostIndex host) const { return first_host_place_ + host; }
-  bool is_host_place(PlaceIndex place) const { return place >= first_host_place_; }
-  HostIndex host_at(PlaceIndex place) const { return place - first_host_place_; }
-  /// The switch of a place that is not a host's.
-  SwitchIndex switch_at(PlaceIndex place) const { return switch_of_place_[place]; }
-  /// The number of a place's port.
-  unsigned port_at(PlaceIndex place) const;
-  /// The port of the model.
-  subnet::PortIndex port_of(PlaceIndex place) const;
+  std::size_t port_id_count() const { return wires_.size(); }
+  const Wire& wire(PortId port_id) const { return wires_[port_id]; }
+  PortId port_id(SwitchIndex at, unsigned port) const { return switches_[at].first_port_id + port; }
+  PortId port_id_of_host(HostIndex host) const { return first_host_port_id_ + host; }
+  bool is_host_port(PortId port_id) const { return port_id >= first_host_port_id_; }
+  HostIndex host_at(PortId port_id) const { return port_id - first_host_port_id_; }
+  SwitchIndex switch_at(PortId port_id) const { return switch_of_port_id_[port_id]; }
+  unsigned port_at(PortId port_id) const {
+    if (is_host_port(port_id)) return subnet_.port(hosts_[host_at(port_id)].port).number;
+    return port_id - switches_[switch_at(port_id)].first_port_id;
+  }
+  subnet::PortIndex port_of(PortId port_id) const {
+    if (is_host_port(port_id)) return hosts_[host_at(port_id)].port;
+    return subnet_.node(switches_[switch_at(port_id)].node).first_port + port_at(port_id);
+  }
 
-  /// The LIDs of hosts in ascending order (with LMC, each of a host), `with_switches` those of switches among them. A LID that two
+  /// The LIDs of hosts in ascending order (with LMC, each of a host), `with_switches` with the LIDs of switches. A LID that two
   /// ports claim belongs to the port that claimed it first.
   std::vector<DestinationLid> destinations(bool with_switches) const;
   /// The highest LID of a port of the model; zero if there is none.
   Lid last_lid() const;
-  /// The switch with the model's node `node`, or none.
   SwitchIndex switch_of(subnet::NodeIndex node) const { return switch_of_node_[node]; }
-  /// The host with the model's port `port`, or none.
   HostIndex host_of(subnet::PortIndex port) const { return host_of_port_[port]; }
   /// The LID of port 0; zero if it has none.
   Lid lid_of(SwitchIndex at) const { return subnet_.lid(subnet_.node(switches_[at].node).first_port); }
@@ -110,15 +107,15 @@ class Network {
   std::vector<Switch> switches_;
   std::vector<Host> hosts_;
   std::vector<HostIndex> attached_, stray_;
-  std::vector<Wire> wires_;                   // by place
-  std::vector<SwitchIndex> switch_of_place_;  // for places of switches
-  std::vector<SwitchIndex> switch_of_node_;   // by node of the model
-  std::vector<HostIndex> host_of_port_;       // by port of the model
-  PlaceIndex first_host_place_{};
+  std::vector<Wire> wires_;                     // by PortId
+  std::vector<SwitchIndex> switch_of_port_id_;  // for ports of switches
+  std::vector<SwitchIndex> switch_of_node_;     // by node of the model
+  std::vector<HostIndex> host_of_port_;         // by port of the model
+  PortId first_host_port_id_{};
   std::size_t without_lid_{};
 };
 
-/// The links of the shortest way from each switch to the switches with destinations, over links that carry packets.
+/// The links of the shortest route from each switch to the switches with destinations, over links that carry packets.
 class Distances {
  public:
   static constexpr std::uint16_t unreachable = 0xffff;

@@ -6,29 +6,26 @@
 
 namespace ib::routing {
 
-Unicast::Unicast(const Network& network, std::span<const DestinationLid> destinations)
-    : network_(network), distances_(network, destinations) {}
-
-void Unicast::add(const Ways& ways) {
-  for (const SwitchIndex at : ways.reached()) {
-    const Step& step = ways.step(at);
-    if (step.senders == 0) continue;
-    pairs_ += step.senders;
-    if (step.fault != Fault::arrives) {
-      lose(cause_of(ways, step), ways, first_sender(ways, at), step.senders);
+void Unicast::add(const RouteTree& tree) {
+  for (const SwitchIndex at : tree.reached()) {
+    const Hop& hop = tree.hop(at);
+    if (hop.senders == 0) continue;
+    pairs_ += hop.senders;
+    if (hop.fault != Fault::arrives) {
+      lose(cause_of(tree, hop), tree, first_sender(tree, at), hop.senders);
       continue;
     }
-    const bool sends_itself = ways.with_switches() && ways.to().at != at && network_.lid_of(at).value != 0;
-    count_arrived(ways, at, step.senders - (sends_itself ? 1 : 0), sends_itself ? 1 : 0);
+    const bool sends_itself = tree.with_switches() && tree.to().at != at && network_.lid_of(at).value != 0;
+    count_arrived(tree, at, hop.senders - (sends_itself ? 1 : 0), sends_itself ? 1 : 0);
   }
   for (const HostIndex host : network_.stray()) {
-    if (ways.sends(host)) add_stray(ways, host);
+    if (tree.sends(host)) add_stray(tree, host);
   }
 }
 
-void Unicast::count_arrived(const Ways& ways, SwitchIndex at, std::uint32_t hosts, std::uint32_t itself) {
-  const DestinationLid& to = ways.to();
-  const std::uint16_t links = ways.step(at).links;
+void Unicast::count_arrived(const RouteTree& tree, SwitchIndex at, std::uint32_t hosts, std::uint32_t itself) {
+  const DestinationLid& to = tree.to();
+  const std::uint16_t links = tree.hop(at).links;
   const std::uint16_t switches_between = distances_.between(at, to.is_switch() ? to.at : network_.hosts()[to.host].leaf);
   const auto shortest = static_cast<std::uint16_t>(switches_between + (to.is_switch() ? 0 : 1));
   count_hops(links + 1U, static_cast<std::uint16_t>(shortest + 1), hosts);
@@ -43,58 +40,58 @@ void Unicast::count_hops(std::size_t hops, std::uint16_t shortest, std::uint64_t
   if (hops > shortest) longer_ += pairs;
 }
 
-void Unicast::add_stray(const Ways& ways, HostIndex host) {
+void Unicast::add_stray(const RouteTree& tree, HostIndex host) {
   ++pairs_;
-  const Fault fault = ways.stray_fault(host);
+  const Fault fault = tree.stray_fault(host);
   if (fault == Fault::arrives) {
     count_hops(1, 1, 1);
   } else {
-    lose(cause_at(fault, network_.place_of_host(host)), ways, network_.hosts()[host].base, 1);
+    lose(cause_at(fault, network_.port_id_of_host(host)), tree, network_.hosts()[host].base, 1);
   }
 }
 
-void Unicast::lose(Cause& cause, const Ways& ways, Lid sender, std::uint64_t pairs) {
-  const Lid lid = ways.to().lid;
+void Unicast::lose(Cause& cause, const RouteTree& tree, Lid sender, std::uint64_t pairs) {
+  const Lid lid = tree.to().lid;
   if (cause.pairs == 0) cause.example = {sender, lid};
   cause.pairs += pairs;
   if (cause.lids.empty() || cause.lids.back() != lid.value) cause.lids.push_back(lid.value);
 }
 
-Lid Unicast::first_sender(const Ways& ways, SwitchIndex at) const {
+Lid Unicast::first_sender(const RouteTree& tree, SwitchIndex at) const {
   for (const HostIndex host : network_.attached(network_.switches()[at])) {
-    if (ways.sends(host)) return network_.hosts()[host].base;
+    if (tree.sends(host)) return network_.hosts()[host].base;
   }
   return network_.lid_of(at);
 }
 
-Cause& Unicast::cause_of(const Ways& ways, const Step& step) {
-  if (step.fault == Fault::loop) return loop_of(ways, step.last);
-  const PlaceIndex out = ways.step(step.last).out;
-  return cause_at(step.fault, out == none ? network_.place(step.last, 0) : out);
+Cause& Unicast::cause_of(const RouteTree& tree, const Hop& hop) {
+  if (hop.fault == Fault::loop) return loop_of(tree, hop.last);
+  const PortId out = tree.hop(hop.last).out;
+  return cause_at(hop.fault, out == none ? network_.port_id(hop.last, 0) : out);
 }
 
-Cause& Unicast::cause_at(Fault fault, PlaceIndex place) {
+Cause& Unicast::cause_at(Fault fault, PortId port_id) {
   std::vector<std::uint32_t>& at = cause_at_.at(static_cast<std::size_t>(fault));
-  if (at.empty()) at.resize(network_.place_count(), none);
-  if (at[place] == none) {
-    at[place] = static_cast<std::uint32_t>(causes_.size());
-    causes_.push_back({fault, place, {}, {}, 0, {}});
+  if (at.empty()) at.resize(network_.port_id_count(), none);
+  if (at[port_id] == none) {
+    at[port_id] = static_cast<std::uint32_t>(causes_.size());
+    causes_.push_back({fault, port_id, {}, {}, 0, {}});
   }
-  return causes_[at[place]];
+  return causes_[at[port_id]];
 }
 
-Cause& Unicast::loop_of(const Ways& ways, SwitchIndex met) {
+Cause& Unicast::loop_of(const RouteTree& tree, SwitchIndex met) {
   cycle_.clear();
   SwitchIndex at = met;
   do {
     cycle_.push_back(at);
-    at = ways.step(at).next;
+    at = tree.hop(at).next;
   } while (at != met);
   std::ranges::rotate(cycle_, std::ranges::min_element(cycle_));
   const auto known = loops_.find(cycle_);
   if (known != loops_.end()) return causes_[known->second];
   if (loops_.size() >= most_loops) {
-    Cause& cause = cause_at(Fault::loop, network_.place(cycle_.front(), 0));
+    Cause& cause = cause_at(Fault::loop, network_.port_id(cycle_.front(), 0));
     if (cause.cycle.empty()) cause.cycle = cycle_;
     return cause;
   }
@@ -115,9 +112,141 @@ std::vector<const Cause*> Unicast::sorted(bool not_read) const {
     if ((cause.fault == Fault::not_read) == not_read) found.push_back(&cause);
   }
   std::ranges::stable_sort(found, [](const Cause* a, const Cause* b) {
-    return std::tuple(b->pairs, a->fault, a->place, a->cycle) < std::tuple(a->pairs, b->fault, b->place, b->cycle);
+    return std::tuple(b->pairs, a->fault, a->port_id, a->cycle) < std::tuple(a->pairs, b->fault, b->port_id, b->cycle);
   });
   return found;
+}
+
+void LoadSummary::add(PortId port_id, std::uint64_t routes) {
+  if (directions == 0 || routes < least) least = routes;
+  if (directions == 0 || routes > greatest) {
+    greatest = routes;
+    greatest_at = port_id;
+  }
+  ++directions;
+  sum += routes;
+  if (routes == 0) ++unused;
+}
+
+void Load::add(const RouteTree& tree) {
+  const std::span<const SwitchIndex> reached = tree.reached();
+  for (const SwitchIndex at : reached) weights_[at] = tree.hop(at).senders;
+  // A switch stands behind its successor. From the end on, all packets that come into a switch are counted before those that leave it.
+  for (std::size_t i = reached.size(); i-- > 0;) {
+    const SwitchIndex at = reached[i];
+    const Hop& hop = tree.hop(at);
+    if (hop.fault != Fault::arrives) continue;
+    if (network_.switches()[at].hosts > 0) ++arriving_lids_[at];
+    if (hop.out == none) continue;
+    routes_[hop.out] += weights_[at];
+    if (weights_[at] > 0) ++lids_[hop.out];
+    if (hop.next != none) weights_[hop.next] += weights_[at];
+  }
+  const HostIndex owner = tree.to().host;
+  if (owner != none && network_.hosts()[owner].leaf != none) {
+    const Hop& own = tree.hop(network_.hosts()[owner].leaf);
+    if (tree.is_reached(network_.hosts()[owner].leaf) && own.fault == Fault::arrives) ++own_lids_[owner];
+  }
+  for (const HostIndex host : network_.stray()) {
+    if (!tree.sends(host) || tree.stray_fault(host) != Fault::arrives) continue;
+    ++routes_[network_.port_id_of_host(host)];
+    ++lids_[network_.port_id_of_host(host)];
+  }
+}
+
+void Load::finish() {
+  for (HostIndex at = 0; at < network_.hosts().size(); ++at) {
+    const SwitchIndex leaf = network_.hosts()[at].leaf;
+    if (leaf == none) continue;
+    const PortId port_id = network_.port_id_of_host(at);
+    lids_[port_id] = arriving_lids_[leaf] - own_lids_[at];
+    routes_[port_id] = lids_[port_id];
+  }
+}
+
+LoadSummary Load::host_links() const {
+  LoadSummary sum;
+  for (HostIndex at = 0; at < network_.hosts().size(); ++at) {
+    const Host& host = network_.hosts()[at];
+    const PortId port_id = network_.port_id_of_host(at);
+    if (!network_.wire(port_id).carries()) continue;
+    sum.add(port_id, routes(port_id));
+    if (host.leaf != none) sum.add(network_.port_id(host.leaf, host.leaf_port), routes(network_.port_id(host.leaf, host.leaf_port)));
+  }
+  return sum;
+}
+
+LoadSummary Load::switch_links() const {
+  LoadSummary sum;
+  for (PortId port_id = 0; !network_.is_host_port(port_id) && port_id < network_.port_id_count(); ++port_id) {
+    if (network_.wire(port_id).to == Wire::To::switch_port) sum.add(port_id, routes(port_id));
+  }
+  return sum;
+}
+
+std::vector<LoadSummary> Load::tiers() const {
+  std::vector<LoadSummary> sums;
+  const auto tiers = tiers_of(network_);
+  if (!tiers) return sums;
+  for (PortId port_id = 0; port_id < network_.port_id_count() && !network_.is_host_port(port_id); ++port_id) {
+    const Wire& wire = network_.wire(port_id);
+    if (wire.to != Wire::To::switch_port) continue;
+    const std::uint32_t from = (*tiers)[network_.switch_at(port_id)], to = (*tiers)[wire.index];
+    const std::size_t row = 2 * std::size_t{std::min(from, to)} + (from < to ? 0 : 1);
+    if (sums.size() <= row) sums.resize((row / 2 + 1) * 2);
+    sums[row].add(port_id, routes(port_id));
+  }
+  return sums;
+}
+
+namespace {
+
+/// The switches of tier 0; see tiers_of().
+std::vector<bool> leaves_of(const Network& network) {
+  std::vector<std::uint32_t> hosts(network.switches().size());
+  for (const Host& host : network.hosts()) {
+    if (host.leaf != none && !host.is_aggregation) ++hosts[host.leaf];
+  }
+  const std::uint32_t most = hosts.empty() ? 0 : *std::ranges::max_element(hosts);
+  const auto is_full = [&](SwitchIndex at) { return 2 * hosts[at] > most; };
+  const auto is_above = [&](SwitchIndex at) {
+    for (unsigned port = 1; port < network.switches()[at].slots; ++port) {
+      const Wire& wire = network.wire(network.port_id(at, port));
+      if (wire.to == Wire::To::switch_port && is_full(wire.index)) return true;
+    }
+    return false;
+  };
+  std::vector<bool> leaves(hosts.size());
+  for (SwitchIndex at = 0; at < hosts.size(); ++at) leaves[at] = is_full(at) || (hosts[at] > 0 && !is_above(at));
+  return leaves;
+}
+
+}  // namespace
+
+std::optional<std::vector<std::uint32_t>> tiers_of(const Network& network) {
+  std::vector<std::uint32_t> tiers(network.switches().size(), none);
+  std::vector<SwitchIndex> queue;
+  const std::vector<bool> leaves = leaves_of(network);
+  for (SwitchIndex at = 0; at < tiers.size(); ++at) {
+    if (!leaves[at]) continue;
+    tiers[at] = 0;
+    queue.push_back(at);
+  }
+  bool levelled = true;
+  for (std::size_t head = 0; head < queue.size(); ++head) {
+    const SwitchIndex at = queue[head];
+    for (unsigned port = 1; port < network.switches()[at].slots; ++port) {
+      const Wire& wire = network.wire(network.port_id(at, port));
+      if (wire.to != Wire::To::switch_port) continue;
+      if (tiers[wire.index] == none) {
+        tiers[wire.index] = tiers[at] + 1;
+        queue.push_back(wire.index);
+      }
+      levelled = levelled && tiers[wire.index] != tiers[at];
+    }
+  }
+  if (!levelled || queue.size() != tiers.size()) return std::nullopt;
+  return tiers;
 }
 
 }  // namespace ib::routing

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Counts the pairs of a sender and a destination LID that arrive, by the number of links, and finds the causes for those that do not. A
+// Counts the pairs of a sender and a destination LID that arrive, by the number of links, and finds the causes why others do not. A
 // cause is one wrong entry, one dead port, one loop, …: thousands of pairs may have the same cause.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <vector>
 
-#include "routing/ways.hpp"
+#include "routing/route_tree.hpp"
 
 namespace ib::routing {
 
@@ -21,21 +22,22 @@ struct Pair {
 /// A reason why pairs are lost, or why it is not known whether they arrive (Fault::not_read).
 struct Cause {
   Fault fault{};
-  /// The output port; port 0 of the switch for no_entry, and for not_read where that is the entry; none for a loop.
-  PlaceIndex place = none;
-  std::vector<SwitchIndex> cycle;   ///< the switches of a loop in the order of packets, that with the lowest index first
+  /// The output port; port 0 of the switch for no_entry, and for not_read where that is the entry; none for a loop. Of multicast: for
+  /// not_reached and not_read also the first member that is not reached or may not be.
+  PortId port_id = none;
+  std::vector<SwitchIndex> cycle;   ///< the switches of a loop in the order of packets, the one with the lowest index first
   std::vector<std::uint16_t> lids;  ///< destinations, ascending
-  std::uint64_t pairs{};
-  Pair example;
+  std::uint64_t pairs{};            ///< of multicast of members, where the fault is not_reached or not_read
+  Pair example;                     ///< of these, if there are any
 };
 
 class Unicast {
  public:
   /// All must outlive this.
-  Unicast(const Network& network, std::span<const DestinationLid> destinations);
+  Unicast(const Network& network, std::span<const DestinationLid> destinations) : network_(network), distances_(network, destinations) {}
 
   /// Counts the pairs of one destination. Destinations come in ascending order.
-  void add(const Ways& ways);
+  void add(const RouteTree& tree);
 
   std::uint64_t pairs() const { return pairs_; }
   std::uint64_t arrived() const { return arrived_; }
@@ -43,25 +45,24 @@ class Unicast {
   std::uint64_t unknown() const;
   /// Pairs that arrive by their number of links from port to port.
   std::span<const std::uint64_t> hops() const { return hops_; }
-  /// Pairs that arrive over more links than the shortest way has.
+  /// Pairs that arrive over more links than the shortest route has.
   std::uint64_t longer() const { return longer_; }
   /// The causes without Fault::not_read; those with the most pairs first.
   std::vector<const Cause*> findings() const { return sorted(false); }
-  /// The causes with Fault::not_read.
   std::vector<const Cause*> not_read() const { return sorted(true); }
 
  private:
   /// Loops beyond this number are counted as one cause for each switch where they are entered first: false tables must not fill the memory.
   static constexpr std::size_t most_loops = 4096;
 
-  void count_arrived(const Ways& ways, SwitchIndex at, std::uint32_t hosts, std::uint32_t itself);
+  void count_arrived(const RouteTree& tree, SwitchIndex at, std::uint32_t hosts, std::uint32_t itself);
   void count_hops(std::size_t hops, std::uint16_t shortest, std::uint64_t pairs);
-  void add_stray(const Ways& ways, HostIndex host);
-  void lose(Cause& cause, const Ways& ways, Lid sender, std::uint64_t pairs);
-  Lid first_sender(const Ways& ways, SwitchIndex at) const;
-  Cause& cause_of(const Ways& ways, const Step& step);
-  Cause& cause_at(Fault fault, PlaceIndex place);
-  Cause& loop_of(const Ways& ways, SwitchIndex met);
+  void add_stray(const RouteTree& tree, HostIndex host);
+  void lose(Cause& cause, const RouteTree& tree, Lid sender, std::uint64_t pairs);
+  Lid first_sender(const RouteTree& tree, SwitchIndex at) const;
+  Cause& cause_of(const RouteTree& tree, const Hop& hop);
+  Cause& cause_at(Fault fault, PortId port_id);
+  Cause& loop_of(const RouteTree& tree, SwitchIndex met);
   std::vector<const Cause*> sorted(bool not_read) const;
 
   const Network& network_;
@@ -69,9 +70,59 @@ class Unicast {
   std::uint64_t pairs_{}, arrived_{}, longer_{};
   std::vector<std::uint64_t> hops_;
   std::vector<Cause> causes_;
-  std::array<std::vector<std::uint32_t>, 6> cause_at_;  // by fault, then by place; filled when the fault is first met
+  std::array<std::vector<std::uint32_t>, 7> cause_at_;  // by fault, then by PortId; filled when the fault is first met
   std::map<std::vector<SwitchIndex>, std::uint32_t> loops_;
   std::vector<SwitchIndex> cycle_;
 };
+
+// The number of routes (pairs that arrive) and of destination LIDs that each link carries in each direction.
+
+/// What the links of one kind carry.
+struct LoadSummary {
+  std::size_t directions{};  ///< links, each counted in its two directions
+  std::size_t unused{};      ///< directions without routes
+  std::uint64_t least{}, greatest{}, sum{};
+  PortId greatest_at = none;  ///< the first port with the greatest load
+  double mean() const { return directions == 0 ? 0 : static_cast<double>(sum) / static_cast<double>(directions); }
+  void add(PortId port_id, std::uint64_t routes);
+};
+
+class Load {
+ public:
+  explicit Load(const Network& network)
+      : network_(network),
+        routes_(network.port_id_count()),
+        lids_(network.port_id_count()),
+        arriving_lids_(network.switches().size()),
+        own_lids_(network.hosts().size()),
+        weights_(network.switches().size()) {}
+  void add(const RouteTree& tree);
+  /// To be called after the last destination.
+  void finish();
+
+  /// By port: what its port sends.
+  std::uint64_t routes(PortId port_id) const { return routes_[port_id]; }
+  std::uint32_t lids(PortId port_id) const { return lids_[port_id]; }
+
+  /// The links between a host and a switch, and those between switches.
+  LoadSummary host_links() const;
+  LoadSummary switch_links() const;
+  /// The links between switches by tier: [2n] from tier n upwards, [2n + 1] down to it. Empty if the fabric has no tiers.
+  std::vector<LoadSummary> tiers() const;
+
+ private:
+  const Network& network_;
+  std::vector<std::uint64_t> routes_;
+  std::vector<std::uint32_t> lids_;
+  std::vector<std::uint32_t> arriving_lids_;  // by switch: LIDs to which it delivers what its hosts send
+  std::vector<std::uint32_t> own_lids_;       // by host: of these, its own, to which it does not send
+  std::vector<std::uint64_t> weights_;        // by switch, for one destination
+};
+
+/// The tier of each switch: its distance in links from the nearest leaf. Leaves are the switches with more than half as many hosts as the
+/// switch with most hosts, and switches with fewer hosts that are not linked to such a leaf: a host on a spine does not make the spine a
+/// leaf. Aggregation Nodes, which are inside of switches, do not count as hosts. Nothing if there are no tiers: a link joins two switches
+/// of one tier, or a switch has no path to a leaf.
+std::optional<std::vector<std::uint32_t>> tiers_of(const Network& network);
 
 }  // namespace ib::routing

@@ -8,8 +8,8 @@
 
 #include "mad/request.hpp"
 #include "sa/stored_tables.hpp"
+#include "subnet/model/find_port.hpp"
 #include "subnet/model/model.hpp"
-#include "subnet/model/path_end.hpp"
 
 namespace ib::snapshot {
 

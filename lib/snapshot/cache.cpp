@@ -10,7 +10,7 @@
 #include "iba/text.hpp"
 #include "snapshot/cache_terms.hpp"
 #include "snapshot/recording.hpp"
-#include "subnet/model/path_end.hpp"
+#include "subnet/model/find_port.hpp"
 #include "subnet/model/port_paths.hpp"
 #include "subnet/set/set_target.hpp"
 

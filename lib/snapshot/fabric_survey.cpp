@@ -8,7 +8,7 @@
 #include "iba-gen/mad.hpp"
 #include "subnet/model/port_paths.hpp"
 #include "subnet/set/set_target.hpp"
-#include "subnet/sweep/mlnx_vendor.hpp"
+#include "subnet/sweep/mlnx.hpp"
 
 namespace ib::snapshot {
 namespace {

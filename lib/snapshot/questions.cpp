@@ -13,10 +13,8 @@
 #include "iba/generic.hpp"
 #include "iba/queries.hpp"
 #include "iba/registry.hpp"
-#include "subnet/model/forwarding_tables.hpp"
 #include "subnet/model/port_checks.hpp"
 #include "subnet/sweep/mlnx.hpp"
-#include "subnet/sweep/mlnx_vendor.hpp"
 #include "subnet/sweep/smp_tables.hpp"
 #include "subnet/sweep/survey.hpp"
 

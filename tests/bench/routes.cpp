@@ -17,9 +17,7 @@
 #include "formats/forwarding_text.hpp"
 #include "formats/topology_reader.hpp"
 #include "routing/channels.hpp"
-#include "routing/lanes.hpp"
-#include "routing/load.hpp"
-#include "routing/multicast_channels.hpp"
+#include "routing/credit_loops.hpp"
 #include "routing/unicast.hpp"
 
 using namespace ib;
@@ -78,12 +76,12 @@ struct Bench {
     routing::Unicast unicast(*network, destinations);
     routing::Load load(*network);
     channels.emplace(*network);
-    routing::Ways ways(*network, *tables, false);
+    routing::RouteTree tree(*network, *tables, false);
     for (const routing::DestinationLid& to : destinations) {
-      ways.find(to);
-      unicast.add(ways);
-      load.add(ways);
-      channels->add(ways);
+      tree.find(to);
+      unicast.add(tree);
+      load.add(tree);
+      channels->add(tree);
     }
     load.finish();
     pairs = unicast.pairs();
@@ -115,15 +113,15 @@ struct Bench {
   }
 
   void analyse_lanes(const routing::SlToVlTables& lanes, const routing::ServiceLevels& levels) {
-    std::vector<routing::PlaceIndex> places;
-    for (routing::PlaceIndex place = 0; place < network->place_count() && !network->is_host_place(place); ++place) {
-      if (network->wire(place).to == routing::Wire::To::switch_port) places.push_back(place);
+    std::vector<routing::PortId> port_ids;
+    for (routing::PortId port_id = 0; port_id < network->port_id_count() && !network->is_host_port(port_id); ++port_id) {
+      if (network->wire(port_id).to == routing::Wire::To::switch_port) port_ids.push_back(port_id);
     }
-    routing::LaneGraph graph(*channels, places, lanes, levels, routing::UnknownSl::certain);
-    routing::Ways ways(*network, *tables, false);
+    routing::LaneGraph graph(*channels, port_ids, lanes, levels, routing::UnknownSl::certain);
+    routing::RouteTree tree(*network, *tables, false);
     for (std::size_t to = 0; to < destinations.size(); ++to) {
-      ways.find(destinations[to]);
-      graph.add(ways, to);
+      tree.find(destinations[to]);
+      graph.add(tree, to);
     }
     lane_loops = routing::cyclic_components(graph.graph()).size();
   }
@@ -140,7 +138,7 @@ struct Bench {
       for (std::size_t head = 0; head < queue.size(); ++head) {
         const routing::SwitchIndex at = queue[head];
         for (unsigned port = 1; port < network->switches()[at].slots; ++port) {
-          const routing::Wire& wire = network->wire(network->place(at, port));
+          const routing::Wire& wire = network->wire(network->port_id(at, port));
           if (wire.to == routing::Wire::To::host) ports[at].add(port);
           if (wire.to != routing::Wire::To::switch_port || is_in[wire.index]) continue;
           is_in[wire.index] = true;

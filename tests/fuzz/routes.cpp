@@ -7,7 +7,6 @@
 #include "formats/topology_reader.hpp"
 #include "fuzz.hpp"
 #include "routing/credit_loops.hpp"
-#include "routing/load.hpp"
 #include "routing/multicast.hpp"
 #include "routing/unicast.hpp"
 
@@ -64,7 +63,7 @@ void check_unicast(const Unicast& unicast, const Load& load, const Network& netw
     ibtest::must((cause->fault == Fault::loop) == !cause->cycle.empty(), "a loop without switches");
   }
   for (const std::uint64_t pairs : unicast.hops()) hops += pairs;
-  for (HostIndex at = 0; at < network.hosts().size(); ++at) from_hosts += load.routes(network.place_of_host(at));
+  for (HostIndex at = 0; at < network.hosts().size(); ++at) from_hosts += load.routes(network.port_id_of_host(at));
   ibtest::must(unicast.arrived() + lost + unicast.unknown() == unicast.pairs(), "pairs that are neither lost nor found");
   ibtest::must(hops == unicast.arrived() && from_hosts == unicast.arrived(), "pairs that arrive and are not counted");
 }
@@ -75,18 +74,18 @@ void analyse(const Tables& tables) {
   Unicast unicast(network, destinations);
   Load load(network);
   Channels channels(network);
-  Ways ways(network, tables.linear, false);
+  RouteTree tree(network, tables.linear, false);
   for (const DestinationLid& to : destinations) {
-    ways.find(to);
-    unicast.add(ways);
-    load.add(ways);
-    channels.add(ways);
+    tree.find(to);
+    unicast.add(tree);
+    load.add(tree);
+    channels.add(tree);
   }
   load.finish();
   check_unicast(unicast, load, network);
   Multicast multicast(network, tables.multicast, {});
   for (const Lid mlid : tables.multicast.groups()) multicast.add(mlid);
-  for (const GroupCause* cause : multicast.findings()) ibtest::must(!cause->mlids.empty(), "a cause of no group");
+  for (const GroupCause* cause : multicast.findings()) ibtest::must(!cause->lids.empty(), "a cause of no group");
   LoopSearch search(tables.linear, destinations, false, channels, nullptr);
   async::Loop loop;
   const ServiceLevels levels;
@@ -96,8 +95,8 @@ void analyse(const Tables& tables) {
   for (const CreditLoop& one : found.loops) {
     ibtest::must(one.cycle.size() == one.witnesses.size(), "an edge without a witness");
     for (std::size_t i = 0; i < one.cycle.size(); ++i) {
-      const Wire& wire = network.wire(one.cycle[i].place);
-      const PlaceIndex next = one.cycle[(i + 1) % one.cycle.size()].place;
+      const Wire& wire = network.wire(one.cycle[i].port_id);
+      const PortId next = one.cycle[(i + 1) % one.cycle.size()].port_id;
       ibtest::must(wire.to == Wire::To::switch_port && network.switch_at(next) == wire.index, "a cycle that is none");
     }
   }

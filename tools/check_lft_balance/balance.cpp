@@ -2,8 +2,10 @@
 #include "tools/check_lft_balance/balance.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace ib::tools::balance {
+
 namespace {
 
 constexpr unsigned few_ports = 12;  ///< a switch with so few used ports is not examined deeper
@@ -14,7 +16,7 @@ bool is_even(const std::vector<PortUse>& ports) {
   return ports.empty() || most->lids <= least->lids + 1;
 }
 
-/// The ports that carry at least two LIDs less than the port that carries the most. Without `unused`, only those that carry LIDs.
+/// The ports that carry at least two LIDs less than the port that carries the most. Without `unused`, only ports that carry LIDs.
 std::vector<PortUse> others(const std::vector<PortUse>& ports, bool unused) {
   const unsigned most = std::ranges::max_element(ports, {}, &PortUse::lids)->lids;
   std::vector<PortUse> rest;

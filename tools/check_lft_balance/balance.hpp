@@ -13,7 +13,6 @@ struct PortUse {
   unsigned lids{};
 };
 
-/// The result for one switch.
 struct SwitchUse {
   std::string name;
   std::string guid;            ///< as it is printed

@@ -3,17 +3,23 @@
 // a request; only where ports can wait for each other in a circle, SLtoVL mapping tables and SLs are read too.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <functional>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "async/loop.hpp"
 #include "base/log.hpp"
 #include "base/split.hpp"
+#include "iba-gen/sa.hpp"
+#include "routing/table_reader.hpp"
+#include "sa/subn_adm.hpp"
 #include "snapshot/stored_fabric.hpp"
-#include "tools/check_routes/analysis.hpp"
-#include "tools/check_routes/fetch.hpp"
 #include "tools/check_routes/report.hpp"
+#include "tools/check_routes/routes.hpp"
 #include "tools/frame/commands.hpp"
+#include "tools/shared/group_records.hpp"
 #include "tools/shared/lane_tables.hpp"
 #include "tools/shared/stored_fabric.hpp"
 
@@ -21,7 +27,122 @@ namespace ib::tools {
 namespace routes {
 namespace {
 
-/// Reads "0,2,4-7".
+using subnet::PortIndex;
+
+Lid last_lid(const std::vector<routing::DestinationLid>& destinations) { return destinations.empty() ? Lid{0} : destinations.back().lid; }
+
+/// The index of a sender in ServiceLevels: hosts, then switches.
+std::size_t sender_of(const routing::Network& network, const routing::DestinationLid& at) {
+  return at.is_switch() ? network.hosts().size() + at.at : at.host;
+}
+
+using routing::CreditLoops;
+
+async::Task<CreditLoops> judge(const Wanted& wanted, Tables& tables, const routing::Channels& channels, routing::MulticastChannels* groups,
+                               bool unread, const routing::ReadLanes& read_lanes, const routing::Pause& pause) {
+  routing::LoopSearch search(tables.linear, tables.destinations, wanted.switches, channels, groups);
+  co_return co_await search.judge(unread, read_lanes, tables.lanes, tables.levels, pause);
+}
+
+}  // namespace
+
+Tables::Tables(const subnet::Subnet& subnet, bool with_switches)
+    : network(subnet),
+      destinations(network.destinations(with_switches)),
+      linear(network.switches().size(), last_lid(destinations)),
+      adaptive(routing::unread_adaptive_routing(network)),
+      multicast(network.switches().size()),
+      lanes(network.switches().size()) {}
+
+bool Tables::has_any() const {
+  const std::vector<routing::SwitchIndex> switches = routing::all_switches(network);
+  return std::ranges::any_of(switches, [this](routing::SwitchIndex at) { return linear.is_known(at) || multicast.is_known(at); });
+}
+
+async::Task<> analyse(const Wanted& wanted, Tables& tables, const routing::ReadLanes& read_lanes, const routing::Pause& pause,
+                      RouteFindings& found) {
+  routing::RouteTree tree(tables.network, tables.linear, wanted.switches);
+  const routing::UseRoutes use = [&found](const routing::RouteTree& to, std::size_t) {
+    found.unicast.add(to);
+    found.load.add(to);
+    found.channels.add(to);
+  };
+  co_await routing::each_destination(tree, tables.destinations, false, use, pause);
+  found.load.finish();
+  const bool unread = !found.unicast.not_read().empty();
+  if (wanted.wants_unicast()) {
+    found.loops = co_await judge(wanted, tables, found.channels, nullptr, unread, read_lanes, pause);
+  }
+  if (!wanted.wants_multicast() || tables.skips_multicast) co_return;
+  const routing::FindMembers members = [&tables](Lid mlid) { return tables.groups.find(mlid); };
+  found.multicast.emplace(tables.network, tables.multicast, members);
+  const std::vector<Lid> in_use = groups_in_use(tables.multicast, tables.groups);
+  const std::function<void(Lid)> check = [&found](Lid mlid) { found.multicast->add(mlid); };
+  co_await routing::each_group(in_use, check, pause);
+  routing::MulticastChannels groups(tables.network, tables.multicast, *found.multicast);
+  groups.sls_of = [&tables, &wanted](Lid mlid) {
+    const routing::SlSet known = tables.groups.sls_of(mlid);
+    return known == 0 ? wanted.sls.value_or(0) : known;
+  };
+  routing::Channels both = found.channels;
+  const std::function<void(Lid)> add = [&groups, &both](Lid mlid) { groups.add_to(both, mlid); };
+  co_await routing::each_group(groups.groups(), add, pause);
+  const bool unread_group = tables.multicast.unread_count() > 0 || !found.multicast->not_read().empty();
+  found.multicast_loops = co_await judge(wanted, tables, both, &groups, unread || unread_group, read_lanes, pause);
+}
+
+namespace {
+
+/// Reads the forwarding tables of all switches; with files of --lfts only the multicast tables. Returns what failed.
+async::Task<std::vector<subnet::Failure>> read_tables(Stack& stack, const Wanted& wanted, Tables& tables) {
+  subnet::SurveyOptions options(stack.here(), subnet::SurveyWay::smp);
+  options.progress = [&stack](std::size_t done, std::size_t of) { stack.progress().count(done, of, "switches"); };
+  routing::TablesToRead to;
+  if (wanted.lfts.empty()) to.linear = &tables.linear;
+  if (wanted.wants_multicast() && !tables.skips_multicast) to.multicast = &tables.multicast;
+  if (wanted.lfts.empty() && !stack.host().options().use_sa) to.adaptive = &tables.adaptive;  // the SA has no such record
+  std::vector<routing::SwitchIndex> switches = routing::all_switches(tables.network);
+  std::vector<subnet::Failure> failures =
+      co_await routing::read_tables(stack.transactor(), tables.network, std::move(switches), to, options);
+  tables.multicast.finish();
+  co_return failures;
+}
+
+/// Reads the paths of the SA from one source after another, for their SLs. Where that fails, the SLs stay unknown; `why` then says so.
+async::Task<> read_paths(Stack& stack, Tables& tables, bool with_switches, std::string& why) {
+  const routing::Network& network = tables.network;
+  tables.levels =
+      routing::ServiceLevels(network.hosts().size() + (with_switches ? network.switches().size() : 0), tables.destinations.size());
+  std::vector<std::uint32_t> number_of(last_lid(tables.destinations).value + 1U, routing::none);
+  for (std::uint32_t i = 0; i < tables.destinations.size(); ++i) number_of[tables.destinations[i].lid.value] = i;
+  co_await stack.prepare_sa();
+  const GidPrefix prefix = stack.host().end_port().default_gid().prefix();
+  PortIndex before = subnet::none;
+  std::size_t done = 0;
+  for (const routing::DestinationLid& from : tables.destinations) {
+    const PortIndex port =
+        from.is_switch() ? network.subnet().node(network.switches()[from.at].node).first_port : network.hosts()[from.host].port;
+    stack.progress().count(++done, tables.destinations.size(), "sources");
+    if (port == before) continue;  // a further LID of the same port
+    before = port;
+    sa::PathRecord::Query query;
+    query.sgid(Gid::from(prefix, network.subnet().port_guid(port)));
+    std::vector<sa::PathRecord> records;
+    try {
+      records = co_await sa::subn_adm_get_table(stack.transactor(), query);
+    } catch (const SysError&) {
+      throw;
+    } catch (const Error& error) {
+      if (why.empty()) why = error.message();
+      if (dynamic_cast<const mad::MadTimeout*>(&error) != nullptr) break;  // the SA would not answer the other queries either
+    }
+    for (const sa::PathRecord& record : records) {
+      const std::uint32_t to = record.dlid.value < number_of.size() ? number_of[record.dlid.value] : routing::none;
+      if (to != routing::none) tables.levels.set(sender_of(network, from), to, record.sl);
+    }
+  }
+}
+
 routing::SlSet parse_sls(std::string_view text) {
   routing::SlSet sls = 0;
   for (const std::string_view part : split_list(text)) {
@@ -110,14 +231,16 @@ class CheckRoutes final : public Command {
     }
     if (!can_read_groups) co_return;
     std::string why;
-    co_await read_groups(stack, tables, why);
+    const std::vector<sa::MCMemberRecord> records = co_await read_group_records(stack, why);
+    tables.lacks_groups = !why.empty();
+    for (const sa::MCMemberRecord& record : records) tables.groups.add(tables.network, record);
     if (!why.empty()) stack.host().debug(1, fmt::format("Members of multicast groups are taken from the tables: {}", why));
   }
 
   /// Reads what the verdict on loops of ports needs, and was not requested before.
   async::Task<> read_lane_tables(Stack& stack, Fabric& fabric, Tables& tables, std::vector<routing::WantedLanes> ports) {
     std::erase_if(ports, [&](routing::WantedLanes& of) {
-      const routing::PlaceIndex out = tables.network.place(of.at, of.out);
+      const routing::PortId out = tables.network.port_id(of.at, of.out);
       std::erase_if(of.in, [&](std::uint8_t in) { return !requested_lanes_.emplace(out, in).second; });
       return of.in.empty();
     });
@@ -136,7 +259,7 @@ class CheckRoutes final : public Command {
   }
 
   Wanted wanted_;
-  std::set<std::pair<routing::PlaceIndex, std::uint8_t>> requested_lanes_;  // SLtoVL mapping tables by output port and input port
+  std::set<std::pair<routing::PortId, std::uint8_t>> requested_lanes_;  // SLtoVL mapping tables by output port and input port
 };
 
 }  // namespace

@@ -5,9 +5,9 @@
 namespace ib::tools::routes {
 
 using routing::LoadSummary;
-using routing::PlaceIndex;
+using routing::PortId;
 
-subnet::NodeIndex RoutesReport::node_at(PlaceIndex place) const { return fabric.subnet.port(tables.network.port_of(place)).node; }
+subnet::NodeIndex RoutesReport::node_at(PortId port_id) const { return fabric.subnet.port(tables.network.port_of(port_id)).node; }
 
 Exit RoutesReport::status() const {
   const auto is_bad = [](const std::optional<routing::CreditLoops>& loops) {
@@ -64,11 +64,11 @@ void RoutesReport::visit_unicast(report::Sink& sink) const {
   sink.end_array();
 }
 
-void RoutesReport::visit_place(report::Sink& sink, PlaceIndex place, std::optional<std::uint8_t> missing_port) const {
-  const bool is_port = place != routing::none;
+void RoutesReport::visit_port_id(report::Sink& sink, PortId port_id, std::optional<std::uint8_t> missing_port) const {
+  const bool is_port = port_id != routing::none;
   if (is_port) {
-    visit_names(sink, node_at(place));
-    sink.value("port_num", missing_port ? *missing_port : tables.network.port_at(place));
+    visit_names(sink, node_at(port_id));
+    sink.value("port_num", missing_port ? *missing_port : tables.network.port_at(port_id));
     return;
   }
   sink.null("node_guid");
@@ -76,10 +76,6 @@ void RoutesReport::visit_place(report::Sink& sink, PlaceIndex place, std::option
   sink.null("node_description");
   sink.null("node_name");
   sink.null("port_num");
-}
-
-void RoutesReport::visit_cycle(report::Sink& sink, const std::vector<routing::SwitchIndex>& cycle) const {
-  sink.objects("cycle", cycle, [&](const routing::SwitchIndex at) { visit_names(sink, tables.network.switches()[at].node); });
 }
 
 namespace {
@@ -91,9 +87,7 @@ void visit_pair(report::Sink& sink, std::string_view key, const routing::Pair& p
   sink.end_object();
 }
 
-void visit_lids(report::Sink& sink, std::string_view key, const std::vector<std::uint16_t>& lids) { sink.values(key, lids); }
-
-/// Routes that are not known may use any link. The summary of known routes alone is not one of the links.
+/// Routes that are not known may use any link. A summary of known routes says nothing of the links.
 void visit_summary(report::Sink& sink, const LoadSummary& sum, bool knows_all) {
   sink.value_or_null("least", knows_all, sum.least);
   sink.value_or_null("greatest", knows_all, sum.greatest);
@@ -103,13 +97,13 @@ void visit_summary(report::Sink& sink, const LoadSummary& sum, bool knows_all) {
 
 }  // namespace
 
-void RoutesReport::visit_cause(report::Sink& sink, const routing::Cause& cause) const {
+void RoutesReport::visit_cause(report::Sink& sink, const routing::Cause& cause, std::optional<std::uint8_t> missing_port) const {
   sink.value("fault", routing::name(cause.fault));
-  visit_place(sink, cause.fault == routing::Fault::loop ? routing::none : cause.place);
-  visit_lids(sink, "lids", cause.lids);
+  visit_port_id(sink, cause.fault == routing::Fault::loop ? routing::none : cause.port_id, missing_port);
+  sink.values("lids", cause.lids);
   sink.value("pair_count", cause.pairs);
-  visit_pair(sink, "example", cause.example);
-  visit_cycle(sink, cause.cycle);
+  cause.pairs > 0 ? visit_pair(sink, "example", cause.example) : sink.null("example");
+  sink.objects("cycle", cause.cycle, [&](const routing::SwitchIndex at) { visit_names(sink, tables.network.switches()[at].node); });
 }
 
 void RoutesReport::visit_load(report::Sink& sink) const {
@@ -138,15 +132,15 @@ void RoutesReport::visit_load(report::Sink& sink) const {
 void RoutesReport::visit_links(report::Sink& sink) const {
   const routing::Network& network = tables.network;
   sink.begin_array("links");
-  for (PlaceIndex place = 0; place < network.place_count(); ++place) {
-    if (!network.wire(place).carries()) continue;
-    const bool is_host = network.is_host_place(place) || network.wire(place).to != routing::Wire::To::switch_port;
+  for (PortId port_id = 0; port_id < network.port_id_count(); ++port_id) {
+    if (!network.wire(port_id).carries()) continue;
+    const bool is_host = network.is_host_port(port_id) || network.wire(port_id).to != routing::Wire::To::switch_port;
     sink.begin_object();
-    sink.value("node_guid", fabric.subnet.node(node_at(place)).guid());
-    sink.value("port_num", network.port_at(place));
+    sink.value("node_guid", fabric.subnet.node(node_at(port_id)).guid());
+    sink.value("port_num", network.port_at(port_id));
     sink.value("link_kind", is_host ? "host" : "switch");
-    sink.value("route_count", found.load.routes(place));
-    sink.value("lid_count", found.load.lids(place));
+    sink.value("route_count", found.load.routes(port_id));
+    sink.value("lid_count", found.load.lids(port_id));
     sink.end_object();
   }
   sink.end_array();
@@ -161,8 +155,8 @@ void RoutesReport::visit_loops(report::Sink& sink, const routing::CreditLoops& l
     sink.value("channel_count", loop.channels);
     sink.value("needs_aggregation", loop.needs_aggregation);
     sink.objects("channels", loop.cycle, [&](const routing::LoopChannel& channel) {
-      visit_names(sink, node_at(channel.place));
-      sink.value("port_num", tables.network.port_at(channel.place));
+      visit_names(sink, node_at(channel.port_id));
+      sink.value("port_num", tables.network.port_at(channel.port_id));
       sink.value("vl", channel.vl);
     });
     sink.array("witnesses", loop.witnesses, [&](const routing::Pair& pair) { visit_pair(sink, {}, pair); });
@@ -181,23 +175,16 @@ void RoutesReport::visit_adaptive(report::Sink& sink) const {
   sink.end_array();
 }
 
-void RoutesReport::visit_group_cause(report::Sink& sink, const routing::GroupCause& cause) const {
-  sink.value("fault", routing::name(cause.fault));
-  visit_place(sink, cause.place, cause.missing_port);
-  visit_lids(sink, "lids", cause.mlids);
-  sink.value("pair_count", cause.pairs);
-  cause.example ? visit_pair(sink, "example", *cause.example) : sink.null("example");
-  visit_cycle(sink, cause.cycle);
-}
-
 void RoutesReport::visit_multicast(report::Sink& sink) const {
   sink.begin_object("multicast");
   sink.value("mlid_count", found.multicast->groups());
   sink.value("member_count", found.multicast->members());
   sink.value("unresolved_count", tables.groups.strange.size());
   sink.value("unread_switch_count", tables.multicast.unread_count());
-  sink.objects("findings", found.multicast->findings(), [&](const routing::GroupCause* cause) { visit_group_cause(sink, *cause); });
-  sink.objects("not_read", found.multicast->not_read(), [&](const routing::GroupCause* cause) { visit_group_cause(sink, *cause); });
+  sink.objects("findings", found.multicast->findings(),
+               [&](const routing::GroupCause* cause) { visit_cause(sink, *cause, cause->missing_port); });
+  sink.objects("not_read", found.multicast->not_read(),
+               [&](const routing::GroupCause* cause) { visit_cause(sink, *cause, cause->missing_port); });
   sink.begin_object("credit_loops");
   visit_loops(sink, *found.multicast_loops);
   sink.end_object();

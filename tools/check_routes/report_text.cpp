@@ -13,9 +13,8 @@
 namespace ib::tools::routes {
 
 using routing::Fault;
-using routing::GroupFault;
 using routing::LoadSummary;
-using routing::PlaceIndex;
+using routing::PortId;
 using routing::Verdict;
 
 namespace {
@@ -27,6 +26,15 @@ constexpr std::size_t most_ranges = 10;   // of LIDs
 constexpr std::size_t most_switches = 8;  // of a circle
 
 std::string counted(std::uint64_t count, std::string_view one) { return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s"); }
+
+/// Prints each cause, but not endlessly.
+template <class C, class Print>
+void print_causes(TextOut& out, const std::vector<const C*>& causes, bool are_read, Print print) {
+  for (std::size_t i = 0; i < causes.size() && i < most_findings; ++i) print(*causes[i]);
+  if (causes.size() <= most_findings) return;
+  const std::size_t rest = causes.size() - most_findings;
+  out.print("  … and {}: --json has all.\n", are_read ? counted(rest, "further finding") : fmt::format("{} not read", rest));
+}
 
 }  // namespace
 
@@ -50,8 +58,8 @@ std::string RoutesReport::node_text(subnet::NodeIndex node) const {
   return fmt::format("{} {}", to_text(of.guid()), in_quotes(subnet::name_of(of, &fabric.names)));
 }
 
-std::string RoutesReport::place_text(PlaceIndex place) const {
-  return fmt::format("port {} of {}", tables.network.port_at(place), node_text(node_at(place)));
+std::string RoutesReport::port_text(PortId port_id) const {
+  return fmt::format("port {} of {}", tables.network.port_at(port_id), node_text(node_at(port_id)));
 }
 
 std::string RoutesReport::lid_text(Lid lid) const {
@@ -61,22 +69,22 @@ std::string RoutesReport::lid_text(Lid lid) const {
   return fmt::format("LID {} {}", lid.value, in_quotes(subnet::name_of(fabric.subnet.node(fabric.subnet.port(port).node), &fabric.names)));
 }
 
-/// What was not read at a place: the table of the switch, what is behind its port, or a table on the way to a host.
-std::string RoutesReport::unread_text(PlaceIndex place) const {
-  if (tables.network.is_host_place(place)) return "a table on the way to " + place_text(place);
-  return tables.network.port_at(place) == 0 ? "the table of " + node_text(node_at(place)) : "what is behind " + place_text(place);
+/// What was not read at a port: the table of the switch, what is behind its port, or a table on the route to a host.
+std::string RoutesReport::unread_text(PortId port_id) const {
+  if (tables.network.is_host_port(port_id)) return "a table on the way to " + port_text(port_id);
+  return tables.network.port_at(port_id) == 0 ? "the table of " + node_text(node_at(port_id)) : "what is behind " + port_text(port_id);
 }
 
-/// Whether a port that ends ways has one of these LIDs, which belong to others: two ports claim it.
-bool RoutesReport::is_claimed_behind(PlaceIndex place, std::span<const std::uint16_t> lids) const {
+/// Whether a port that ends routes has one of these LIDs, which belong to others: two ports claim it.
+bool RoutesReport::is_claimed_behind(PortId port_id, std::span<const std::uint16_t> lids) const {
   const routing::Network& network = tables.network;
   unsigned first = 0, last = 0;
-  if (const routing::Wire& wire = network.wire(place); wire.to == routing::Wire::To::host) {
+  if (const routing::Wire& wire = network.wire(port_id); wire.to == routing::Wire::To::host) {
     const routing::Host& host = network.hosts()[wire.index];
     first = host.base.value;
     last = first + (1U << host.lmc) - 1;
-  } else if (!network.is_host_place(place) && network.port_at(place) == 0) {
-    first = last = network.lid_of(network.switch_at(place)).value;
+  } else if (!network.is_host_port(port_id) && network.port_at(port_id) == 0) {
+    first = last = network.lid_of(network.switch_at(port_id)).value;
   }
   return std::ranges::any_of(lids, [&](std::uint16_t lid) { return lid >= first && lid <= last; });
 }
@@ -139,15 +147,10 @@ void RoutesReport::text_unicast(TextOut& out) const {
     out.print("  not read: {} with an Active link: {} no LID, so that nothing is known of the ways there.\n", counted(count, "end port"),
               count == 1 ? "it has" : "they have");
   }
-  const std::vector<const routing::Cause*> findings = unicast.findings();
-  for (std::size_t i = 0; i < findings.size() && (i < most_findings); ++i) text_cause(out, *findings[i]);
-  if (findings.size() > most_findings)
-    out.print("  … and {}: --json has all.\n", counted(findings.size() - most_findings, "further finding"));
-  const std::vector<const routing::Cause*> unread = unicast.not_read();
-  for (std::size_t i = 0; i < unread.size() && i < most_findings; ++i) {
-    out.print("  not read: {}: {}, {}.\n", unread_text(unread[i]->place), lids_text(unread[i]->lids), counted(unread[i]->pairs, "pair"));
-  }
-  if (unread.size() > most_findings) out.print("  … and {} not read: --json has all.\n", unread.size() - most_findings);
+  print_causes(out, unicast.findings(), true, [&](const routing::Cause& cause) { text_cause(out, cause); });
+  print_causes(out, unicast.not_read(), false, [&](const routing::Cause& cause) {
+    out.print("  not read: {}: {}, {}.\n", unread_text(cause.port_id), lids_text(cause.lids), counted(cause.pairs, "pair"));
+  });
   std::string hops;
   for (std::size_t count = 0; count < unicast.hops().size(); ++count) {
     if (unicast.hops()[count] > 0) hops += fmt::format("{}{}: {}", hops.empty() ? "" : ", ", count, unicast.hops()[count]);
@@ -162,12 +165,12 @@ void RoutesReport::text_cause(TextOut& out, const routing::Cause& cause) const {
   std::string follows;
   switch (cause.fault) {
     case Fault::no_entry:
-      out.print("  no_entry: {} has no entry for {}.\n", node_text(node_at(cause.place)), lids);
+      out.print("  no_entry: {} has no entry for {}.\n", node_text(node_at(cause.port_id)), lids);
       follows = fmt::format("The subnet manager has not set it: compare ibtool ibroute {}; a heavy sweep fixes it.",
-                            tables.network.lid_of(tables.network.switch_at(cause.place)).value);
+                            tables.network.lid_of(tables.network.switch_at(cause.port_id)).value);
       break;
     case Fault::dead_port:
-      out.print("  dead_port: {} has no link that is Active, and is the way to {}.\n", place_text(cause.place), lids);
+      out.print("  dead_port: {} has no link that is Active, and is the way to {}.\n", port_text(cause.port_id), lids);
       follows = "Look at the cable; if it is meant to be out, the subnet manager has not routed around it: a heavy sweep fixes it.";
       break;
     case Fault::loop:
@@ -175,13 +178,12 @@ void RoutesReport::text_cause(TextOut& out, const routing::Cause& cause) const {
       follows = "The tables of these switches contradict each other: a heavy sweep fixes it. Until then such packets fill their links.";
       break;
     case Fault::wrong_node:
-      out.print("  wrong_node: {} is the way to {}, and does not lead there.\n", place_text(cause.place), lids);
-      follows = is_claimed_behind(cause.place, cause.lids)
+      out.print("  wrong_node: {} is the way to {}, and does not lead there.\n", port_text(cause.port_id), lids);
+      follows = is_claimed_behind(cause.port_id, cause.lids)
                     ? "The port there claims this LID too, and one of the two gets nothing: a subnet manager has to give it another one."
                     : "The entry, or the LID of the port behind it, is out of date: a heavy sweep fixes it.";
       break;
-    case Fault::not_read:
-    case Fault::arrives:
+    default:
       break;
   }
   out.print("    {}, for example {}.\n    {}\n", counted(cause.pairs, "lost pair"), pair_text(cause.example), follows);
@@ -197,7 +199,7 @@ void RoutesReport::text_load(TextOut& out) const {
               knows_all ? " routes" : "", links.mean());
     if (knows_all && links.unused > 0) out.print("; {} carry nothing", links.unused);
     if (knows_all && static_cast<double>(links.greatest) > links.mean()) {
-      out.print("; most, {:.2f} times the average, {}", static_cast<double>(links.greatest) / links.mean(), place_text(links.greatest_at));
+      out.print("; most, {:.2f} times the average, {}", static_cast<double>(links.greatest) / links.mean(), port_text(links.greatest_at));
     }
     out.write(".\n");
   }
@@ -215,9 +217,9 @@ void RoutesReport::text_load(TextOut& out) const {
     row(i % 2 == 0 ? fmt::format("tier {} to {}", lower, upper) : fmt::format("tier {} to {}", upper, lower), tiers[i]);
   }
   out.print("  {:>10} {:>8}  port\n", "routes", "LIDs");
-  for (PlaceIndex place = 0; place < tables.network.place_count(); ++place) {
-    if (tables.network.wire(place).carries())
-      out.print("  {:>10} {:>8}  {}\n", found.load.routes(place), found.load.lids(place), place_text(place));
+  for (PortId port_id = 0; port_id < tables.network.port_id_count(); ++port_id) {
+    if (tables.network.wire(port_id).carries())
+      out.print("  {:>10} {:>8}  {}\n", found.load.routes(port_id), found.load.lids(port_id), port_text(port_id));
   }
 }
 
@@ -250,13 +252,12 @@ void RoutesReport::text_loop(TextOut& out, const routing::CreditLoop& loop) cons
   out.print("  {} that wait for each other; a shortest circle of them:\n", counted(loop.channels, "channel"));
   for (std::size_t i = 0; i < loop.cycle.size(); ++i) {
     const routing::LoopChannel& channel = loop.cycle[i];
-    out.print("    {}{}, held by packets from {}\n", place_text(channel.place), channel.vl ? fmt::format(" VL {}", *channel.vl) : "",
+    out.print("    {}{}, held by packets from {}\n", port_text(channel.port_id), channel.vl ? fmt::format(" VL {}", *channel.vl) : "",
               pair_text(loop.witnesses[i]));
   }
   if (loop.needs_aggregation) out.write("    Without the routes between Aggregation Nodes there would be no circle.\n");
 }
 
-/// What the verdicts do not cover.
 void RoutesReport::text_adaptive(TextOut& out) const {
   std::size_t on = 0, unread = 0;
   std::string names;
@@ -293,53 +294,49 @@ void RoutesReport::text_multicast(TextOut& out) const {
     out.print("  not checked: {} that the subnet administrator names, whose {} here, as of virtual ports.\n", counted(count, "member"),
               count == 1 ? "GUID no port has" : "GUIDs no ports have");
   }
-  for (std::size_t i = 0; i < findings.size() && i < most_findings; ++i) text_group_cause(out, *findings[i]);
-  if (findings.size() > most_findings)
-    out.print("  … and {}: --json has all.\n", counted(findings.size() - most_findings, "further finding"));
-  const auto unread = multicast.not_read();
-  for (std::size_t i = 0; i < unread.size() && i < most_findings; ++i) {
-    out.print("  not read: {}: {}.\n", unread_text(unread[i]->place), mlids_text(unread[i]->mlids));
-  }
-  if (unread.size() > most_findings) out.print("  … and {} not read: --json has all.\n", unread.size() - most_findings);
-  const bool are_trees = std::ranges::none_of(findings, [](const routing::GroupCause* cause) { return cause->fault == GroupFault::loop; });
+  print_causes(out, findings, true, [&](const routing::GroupCause& cause) { text_group_cause(out, cause); });
+  print_causes(out, multicast.not_read(), false, [&](const routing::GroupCause& cause) {
+    out.print("  not read: {}: {}.\n", unread_text(cause.port_id), mlids_text(cause.lids));
+  });
+  const bool are_trees = std::ranges::none_of(findings, [](const routing::GroupCause* cause) { return cause->fault == Fault::loop; });
   text_loops(out, *found.multicast_loops,
              are_trees ? "Credit loops with multicast" : "Credit loops with multicast, of the groups that are trees");
 }
 
 void RoutesReport::text_group_cause(TextOut& out, const routing::GroupCause& cause) const {
-  const std::string groups = mlids_text(cause.mlids);
+  const std::string groups = mlids_text(cause.lids);
   switch (cause.fault) {
-    case GroupFault::loop:
+    case Fault::loop:
       out.print("  loop: the entries of {} form no tree: {}.\n    Packets arrive twice, or circulate for ever: a heavy sweep fixes it.\n",
                 groups, cycle_text(cause.cycle));
       break;
-    case GroupFault::dead_port:
+    case Fault::dead_port:
       out.print(
           "  dead_port: {} has no link that is Active, and is an entry of {}.\n"
           "    What was behind it gets nothing: the subnet manager has not taken it out of the tree; a heavy sweep does.\n",
-          place_text(cause.place), groups);
+          port_text(cause.port_id), groups);
       break;
-    case GroupFault::no_entry:
+    case Fault::no_entry:
       if (cause.missing_port) {
         out.print(
             "  no_entry: an entry of {} of {} names port {}, which the switch does not have.\n"
             "    What was meant to go there gets nothing: compare ibtool ibroute -M {}; a heavy sweep fixes it.\n",
-            groups, node_text(node_at(cause.place)), *cause.missing_port,
-            tables.network.lid_of(tables.network.switch_at(cause.place)).value);
+            groups, node_text(node_at(cause.port_id)), *cause.missing_port,
+            tables.network.lid_of(tables.network.switch_at(cause.port_id)).value);
         break;
       }
       out.print(
           "  no_entry: packets of {} come to {}, which has no entry for them.\n"
           "    They end there: compare ibtool ibroute -M {}; a heavy sweep fixes it.\n",
-          groups, node_text(node_at(cause.place)), tables.network.lid_of(tables.network.switch_at(cause.place)).value);
+          groups, node_text(node_at(cause.port_id)), tables.network.lid_of(tables.network.switch_at(cause.port_id)).value);
       break;
-    case GroupFault::not_reached:
+    case Fault::not_reached:
       out.print(
           "  not_reached: of {} {} of members get nothing: {} is the first; for example from {}.\n"
           "    Its switch is not in the tree, or not its port: compare ibtool ibtracert -m {:#x}; a heavy sweep fixes it.\n",
-          groups, counted(cause.pairs, "pair"), place_text(cause.place), pair_text(*cause.example), cause.mlids.front());
+          groups, counted(cause.pairs, "pair"), port_text(cause.port_id), pair_text(cause.example), cause.lids.front());
       break;
-    case GroupFault::not_read:
+    default:
       break;
   }
 }

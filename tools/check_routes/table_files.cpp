@@ -13,7 +13,7 @@
 #include "iba/text.hpp"
 #include "subnet/diff/counterparts.hpp"
 #include "subnet/model/find_port.hpp"
-#include "tools/check_routes/fetch.hpp"
+#include "tools/check_routes/routes.hpp"
 
 namespace ib::tools::routes {
 namespace {
@@ -24,7 +24,6 @@ using routing::SwitchIndex;
 /// Switches that have a table in a file before, by whether it is one of multicast.
 using Taken = std::set<std::pair<SwitchIndex, bool>>;
 
-/// Takes the tables of one file.
 class TableTaker {
  public:
   TableTaker(Tables& tables, std::string file, const Taken& before) : tables_(tables), file_(std::move(file)), before_(before) {}

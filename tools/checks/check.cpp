@@ -49,7 +49,7 @@ struct SaView {
       guid_by_lid.try_emplace(record.lid.value, record.node_info.port_guid);
     }
   }
-  subnet::Findings check(const subnet::Subnet& subnet, PortIndex end) const {
+  subnet::Mismatches check(const subnet::Subnet& subnet, PortIndex end) const {
     const Guid own = subnet.end_port_guid(end);
     const auto by_sa = guid_by_lid.find(subnet.lid(end).value);
     if (by_sa == guid_by_lid.end()) {
@@ -128,7 +128,7 @@ class Check final : public Command {
     std::optional<mad::Result<counters::CounterRow>> counted;
     if (looks_.node) {
       co_await add_port(stack.transactor(), node.path, fabric.subnet, one.end);
-      subnet::Findings findings = co_await check_node(stack, subnet, one.end);
+      subnet::Mismatches findings = co_await check_node(stack, subnet, one.end);
       report.add({.kind = CheckKind::node, .port = one.end, .findings = std::move(findings)});
     } else if (looks_.errors) {
       co_await describe(stack, node, fabric, one);
@@ -147,7 +147,7 @@ class Check final : public Command {
   /// Prints the errors on stderr, after the verdict.
   static void print_errors(Log& log, Emit& emit, const CheckReport& report) {
     for (const CheckRow& row : report.rows()) {
-      for (const subnet::Finding& finding : row.findings) {
+      for (const subnet::Mismatch& finding : row.findings) {
         if (!finding.error) continue;
         emit.text().push();
         log.error(finding.sentence() + (row.kind == CheckKind::node ? "" : ": " + report.place(row)));
@@ -162,12 +162,12 @@ class Check final : public Command {
     co_return found ? std::move(*found) : sa::Records();
   }
 
-  static async::Task<subnet::Findings> check_node(Stack& stack, const subnet::Subnet& subnet, PortIndex end) {
+  static async::Task<subnet::Mismatches> check_node(Stack& stack, const subnet::Subnet& subnet, PortIndex end) {
     SaView sa{subnet::PortPaths(subnet, stack.here())};
     sa::Pattern of_lid(sa::NodeRecord::info());
     of_lid.match("LID", subnet.lid(end).value);
     sa.take(co_await find_record(stack.transactor(), of_lid));
-    subnet::Findings findings = sa.check(subnet, end);
+    subnet::Mismatches findings = sa.check(subnet, end);
     if (!findings.empty()) co_return findings;
     const Gid here = stack.host().end_port().default_gid();
     sa::Pattern paths(sa::PathRecord::info());
@@ -389,9 +389,9 @@ class Check final : public Command {
   }
 
   /// The problems of a port, whose PortInfo must be known. If its link is not up, this is the only problem.
-  subnet::Findings check_port(const subnet::Subnet& subnet, PortIndex port) const {
-    subnet::Findings findings;
-    const auto add = [&findings](subnet::Findings more) { std::ranges::move(more, std::back_inserter(findings)); };
+  subnet::Mismatches check_port(const subnet::Subnet& subnet, PortIndex port) const {
+    subnet::Mismatches findings;
+    const auto add = [&findings](subnet::Mismatches more) { std::ranges::move(more, std::back_inserter(findings)); };
     if (looks_.state) add(subnet::check_port_state(subnet, port));
     if (!findings.empty() && findings.front().error) return findings;
     if (looks_.width) add(subnet::check_link_width(subnet, port));

@@ -7,7 +7,7 @@
 #include "async/loop.hpp"
 #include "async/task.hpp"
 #include "metrics/families.hpp"
-#include "subnet/model/node_name_map.hpp"
+#include "subnet/model/names.hpp"
 
 namespace ib::tools::history {
 

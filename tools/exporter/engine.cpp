@@ -11,7 +11,7 @@
 #include "base/escape.hpp"
 #include "base/log.hpp"
 #include "metrics/families.hpp"
-#include "subnet/model/own_node.hpp"
+#include "subnet/sweep/discovery.hpp"
 #include "tools/build_info.hpp"
 #include "tools/exporter/findings.hpp"
 #include "tools/frame/port_gate.hpp"

@@ -14,8 +14,7 @@
 #include "subnet/model/rate.hpp"
 #include "subnet/set/set_target.hpp"
 #include "subnet/sweep/discovery.hpp"
-#include "subnet/sweep/fec_modes.hpp"
-#include "subnet/sweep/mlnx_vendor.hpp"
+#include "subnet/sweep/mlnx.hpp"
 #include "subnet/sweep/survey.hpp"
 
 namespace ib::tools::exporter {

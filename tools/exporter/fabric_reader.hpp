@@ -16,7 +16,7 @@
 #include "metrics/fabric.hpp"
 #include "metrics/families.hpp"
 #include "phy/reading.hpp"
-#include "subnet/model/node_name_map.hpp"
+#include "subnet/model/names.hpp"
 #include "subnet/model/port_paths.hpp"
 
 #include "tools/exporter/senders.hpp"

@@ -31,7 +31,6 @@ class SwitchTableReader {
   SwitchTableReader(Stack& stack, const subnet::Subnet& subnet, const Wanted& wanted, MakeTable make)
       : stack_(stack), subnet_(subnet), wanted_(wanted), make_(make) {}
 
-  /// Adds a switch. `name` is the name of `path` in texts.
   void add(NodeIndex at, path::Path path, std::string name) { switches_.push_back({at, std::move(path), std::move(name)}); }
 
   /// Reads the tables of the next switches. Returns false if none is left.
@@ -101,7 +100,6 @@ class SwitchTableReader {
   std::size_t done_{};
 };
 
-/// The failures, which follow the tables in a result.
 struct RestReport final : FabricReport {
   using FabricReport::FabricReport;
   void visit(report::Sink& sink) const override { visit_failures(sink); }
@@ -121,7 +119,6 @@ std::optional<LidOwner> owner_in(const subnet::Subnet& subnet, Lid lid) {
   return to;
 }
 
-/// The command that runs, one of three.
 enum class DumpKind { any, linear, multicast };
 
 void add_dump_options(OptionSet& set, Wanted& wanted, DumpKind kind) {

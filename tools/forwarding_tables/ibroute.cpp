@@ -3,17 +3,25 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
+#include "async/event.hpp"
 #include "async/group.hpp"
+#include "async/task.hpp"
+#include "async/timer.hpp"
 #include "base/escape.hpp"
 #include "iba/dump.hpp"
+#include "mad/transactor.hpp"
 #include "subnet/set/set_target.hpp"
-#include "tools/forwarding_tables/lid_owners.hpp"
 #include "tools/forwarding_tables/tables.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/explanation.hpp"
 #include "tools/shared/table_options.hpp"
-
 namespace ib::tools {
 namespace tables {
 namespace {
@@ -21,6 +29,123 @@ namespace {
 constexpr std::chrono::milliseconds diags_owner_timeout{100};
 constexpr std::chrono::milliseconds push_every{200};  // rows that wait in the buffer of standard output
 constexpr std::size_t most_complaints = 16;           // about single LIDs
+
+/// More than the engine sends at once: most silent ones wait for their next try.
+constexpr std::size_t lids_at_once = 1024;
+constexpr unsigned lids_of_largest_lmc = 128;
+constexpr std::chrono::milliseconds longest_wait_for_base{200};
+
+LidOwner owner_of(const smp::NodeInfo& node, std::string description, const smp::PortInfo& port) {
+  return {node.node_guid, node.port_guid, node.node_type, std::move(description), port.lid, port.lmc};
+}
+
+class LidOwners {
+ public:
+  /// `like` is a path of SMPs by LID. The paths of requests are copies of it with other LIDs.
+  LidOwners(mad::Transactor& transactor, path::IbPath like) : transactor_(transactor), like_(std::move(like)) {}
+
+  /// Stores a port whose attributes are known already. It gets no requests.
+  void know(const smp::NodeInfo& node, std::string description, const smp::PortInfo& port) {
+    keep(std::make_shared<LidOwner>(owner_of(node, std::move(description), port)));
+  }
+  /// The time after which no further LID gets a request. The largest tables of live fabrics take seconds.
+  static constexpr std::chrono::seconds longest{60};
+
+  /// Sets the LIDs that get requests in read(), in ascending order. Known LIDs are left out.
+  void plan(const std::vector<Lid>& lids) {
+    for (const Lid lid : lids) {
+      if (!found_.contains(lid)) planned_.try_emplace(lid);
+    }
+  }
+  async::Task<> read() {
+    async::Loop& loop = co_await async::current_loop;
+    end_ = loop.now() + longest;
+    const auto find_one = [this](auto& planned) { return find_owner(planned.first, planned.second); };
+    async::Task<> all = async::for_each(planned_, lids_at_once, find_one);
+    co_await std::move(all);
+    std::ranges::sort(unrequested_);
+  }
+  /// Waits until read() has done with `lid`, if that is planned.
+  async::Task<> settled(Lid lid) {
+    const auto at = planned_.find(lid);
+    if (at != planned_.end()) co_await at->second.settled;
+  }
+
+  std::optional<LidOwner> find(Lid lid) const {
+    const auto found = found_.find(lid);
+    return found == found_.end() ? std::nullopt : std::optional(*found->second);
+  }
+  const std::map<Lid, std::shared_ptr<const mad::MadError>>& silent() const { return silent_; }
+  const std::vector<Lid>& unrequested() const { return unrequested_; }
+
+ private:
+  struct Planned {
+    async::Event settled;
+    async::Event passed;  ///< set when settled, or when it takes long: LIDs that wait for this one go on
+  };
+  struct Overdue final : async::Timer {
+    explicit Overdue(Planned& of) : planned(of) {}
+    void expired() override { planned.passed.set(); }
+    Planned& planned;
+  };
+  async::Task<> find_owner(Lid lid, Planned& planned) {
+    if (Planned* before = parent(lid)) co_await before->passed;
+    async::Loop& loop = co_await async::current_loop;
+    if (found_.contains(lid)) {
+      // The port of an earlier LID has this LID too, by its LMC.
+    } else if (loop.now() < *end_) {
+      Overdue overdue(planned);
+      loop.arm(overdue, loop.now() + longest_wait_for_base);
+      co_await request_owner(lid);
+    } else {
+      unrequested_.push_back(lid);
+    }
+    planned.settled.set();
+    planned.passed.set();
+  }
+  async::Task<> request_owner(Lid lid) {
+    path::IbPath to = like_;
+    to.dlid = lid;
+    const path::Path path = to;
+    const auto is_silent = [this, lid](const auto& answer) {
+      if (!answer) silent_[lid] = answer.shared_error();
+      return !answer;
+    };
+    const mad::Result<smp::NodeDescription> description = co_await transactor_.try_subn_get<smp::NodeDescription>(path);
+    if (is_silent(description)) co_return;
+    const mad::Result<smp::PortInfo> port = co_await transactor_.try_subn_get<smp::PortInfo>(path);
+    if (is_silent(port)) co_return;
+    const mad::Result<smp::NodeInfo> node = co_await transactor_.try_subn_get<smp::NodeInfo>(path);
+    if (is_silent(node)) co_return;
+    const auto found = std::make_shared<LidOwner>(owner_of(*node, std::string(fixed_text(description->node_string)), *port));
+    found_[lid] = found;
+    const unsigned base = found->base.value;
+    if (lid.value >= base && lid.value < base + (1U << found->lmc)) keep(found);
+  }
+  /// The nearest planned LID before `lid` that may be the base LID of the same port, or null.
+  Planned* parent(Lid lid) {
+    for (unsigned value = lid.value; value % lids_of_largest_lmc != 0;) {
+      value &= value - 1;  // without the lowest bit
+      const auto at = planned_.find(Lid{static_cast<std::uint16_t>(value)});
+      if (at != planned_.end()) return &at->second;
+    }
+    return nullptr;
+  }
+  void keep(const std::shared_ptr<const LidOwner>& found) {
+    const unsigned base = found->base.value;
+    for (unsigned lid = base; lid < base + (1U << found->lmc) && lid <= last_unicast_lid; ++lid) {
+      found_.emplace(Lid{static_cast<std::uint16_t>(lid)}, found);
+    }
+  }
+
+  mad::Transactor& transactor_;
+  path::IbPath like_;
+  std::map<Lid, std::shared_ptr<const LidOwner>> found_;
+  std::map<Lid, std::shared_ptr<const mad::MadError>> silent_;
+  std::map<Lid, Planned> planned_;
+  std::optional<async::Time> end_;
+  std::vector<Lid> unrequested_;
+};
 
 struct RouteReport final : Report {
   const TableText& print;
@@ -55,7 +180,6 @@ async::Task<> print_rows(TextOut& out, Text& print, const SwitchTable& table, Li
   print.end_rows(out, table, rows);
 }
 
-/// Never ends.
 async::Task<> push_now_and_then(async::Loop& loop, TextOut& out) {
   for (;;) {
     co_await loop.sleep_for(push_every);
@@ -78,7 +202,6 @@ async::Task<> read_description(Stack& stack, SwitchTable& table) {
   table.description = std::string(fixed_text(stack.manners().take(description, "dump tables: node desc failed").node_string));
 }
 
-/// Reads the SwitchInfo of the node, which must be a switch.
 async::Task<> read_switch_info(Stack& stack, SwitchTable& table) {
   if (table.node.node_type != smp::NodeType::switch_) {
     const std::string whom = co_await named_node(stack, table.path);
@@ -167,12 +290,9 @@ class Ibroute final : public Command {
     table.node = stack.manners().take(node, {});
     co_await read_description(stack, table);
     const bool is_switch = table.node.node_type == smp::NodeType::switch_;
-    if (!is_switch && stack.host().options().verbosity > 0 && !emit.json()) show_node(emit.text(), table.node, stack.host().options().keys);
+    if (!is_switch && stack.host().options().verbosity > 0 && !emit.json())
+      emit.text().print("SMPNodeInfo\n{}", dump_words(wire::packed(table.node), smp::NodeInfo::info(), stack.host().options().keys));
     co_await read_switch_info(stack, table);
-  }
-
-  static void show_node(TextOut& out, const smp::NodeInfo& node, Keys keys) {
-    out.print("SMPNodeInfo\n{}", dump_words(wire::packed(node), smp::NodeInfo::info(), keys));
   }
 
   /// Plans the requests to the LIDs that the table forwards. The owner of the LIDs of the switch itself is known in any case.

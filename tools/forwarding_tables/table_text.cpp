@@ -1,16 +1,64 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Rows are printed one by one, because a table has up to 49,151 rows.
+#include "tools/forwarding_tables/tables.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "base/escape.hpp"
+#include "iba/libibmad_text.hpp"
 #include "iba/text.hpp"
 #include "path/json.hpp"
 #include "report/member_names.hpp"
-#include "tools/forwarding_tables/tables.hpp"
+#include "tools/frame/diags_words.hpp"
+#include "tools/shared/diags_name.hpp"
 
 namespace ib::tools::tables {
+
+void add_range(OptionSet& set, Wanted& wanted) {
+  constexpr Range<std::uint32_t> lids{0, permissive_lid.value};
+  set.optional_operands();
+  set.integer("START_LID", wanted.first, lids);
+  set.integer("END_LID", wanted.last, lids);
+}
+
+void check_range(const Wanted& wanted) {
+  if (wanted.first && wanted.last && *wanted.first > *wanted.last)
+    throw UsageError(fmt::format("START_LID {} is behind END_LID {}", *wanted.first, *wanted.last));
+}
+
+async::Task<> SwitchTable::read(mad::Transactor& transactor, path::Path to) {
+  subnet::ForwardingTable& of = linear ? static_cast<subnet::ForwardingTable&>(*linear) : *multicast;
+  error = co_await subnet::read_table(transactor, std::move(to), of);
+}
+
+bool SwitchTable::any_read() const {
+  const subnet::ForwardingTable* const of = table();
+  if (!has_info || of == nullptr) return false;
+  if (of->complete()) return true;
+  for (unsigned value = of->first(); value < of->end(); ++value) {
+    if (of->is_known(Lid{static_cast<std::uint16_t>(value)})) return true;
+  }
+  return false;
+}
+
+void make_table(SwitchTable& of, const Wanted& wanted) {
+  const subnet::LidRange lids{Lid{static_cast<std::uint16_t>(wanted.first.value_or(0))},
+                              Lid{static_cast<std::uint16_t>(wanted.last.value_or(permissive_lid.value))}};
+  if (wanted.multicast) {
+    of.multicast.emplace(of.info, of.node.num_ports, lids);
+  } else {
+    of.linear.emplace(of.info, lids);
+  }
+}
+
+bool is_member(const subnet::MulticastTable& table, Lid mlid, unsigned port) {
+  constexpr unsigned ports_per_mask = 16;
+  return (table.mask(mlid, port / ports_per_mask) >> port % ports_per_mask & 1U) != 0;
+}
+
+// Rows are printed one by one, because a table has up to 49,151 rows.
+
 namespace {
 
 /// The text behind the number of entries if there may be more.
@@ -193,6 +241,185 @@ void TableText::visit_multicast(report::Sink& sink, const SwitchTable& of) const
   }
   if (!of.has_info) return sink.null("default_out_ports");
   sink.values("default_out_ports", subnet::default_multicast_ports(of.info, of.node.num_ports));
+}
+
+// Tables as infiniband-diags prints them.
+
+namespace {
+
+constexpr std::uint32_t first_mlid = subnet::first_multicast_lid.value, last_mlid = subnet::last_multicast_lid.value;
+constexpr std::size_t longest_diags_text = 199;
+constexpr std::string_view dump_unicast = "dump_unicast_tables", dump_multicast = "dump_multicast_tables";  // in remarks: C functions
+
+bool has_multicast_top(const smp::SwitchInfo& info) { return info.multicast_fdb_top >= first_mlid - 1; }
+
+/// The range of LIDs that is printed, also in the heading. `last` may be less than `first`.
+struct PrintedLids {
+  std::uint32_t first{}, last{};
+};
+
+PrintedLids printed_lids(const smp::SwitchInfo& info, const Wanted& wanted) {
+  PrintedLids range{wanted.first.value_or(0), wanted.last.value_or(0)};
+  if (!wanted.multicast) {  // infiniband-diags prints signed numbers here
+    const int top = info.linear_fdb_top;
+    if (range.last == 0 || static_cast<int>(range.last) > top) range.last = info.linear_fdb_top;
+    if (static_cast<int>(range.last) > int{last_unicast_lid}) range.last = last_unicast_lid;
+    return range;
+  }
+  const std::uint32_t end = first_mlid + info.multicast_fdb_cap - 1;
+  if (range.last == 0 || range.last > end) range.last = end;
+  if (!wanted.all && has_multicast_top(info) && info.multicast_fdb_top < range.last) range.last = info.multicast_fdb_top;
+  range.first = std::max(range.first, first_mlid);
+  range.last = std::min(range.last, last_mlid);
+  return range;
+}
+
+/// The port mask of a multicast group in the format of infiniband-diags with -n: in groups of 16 ports. Sets `any` if a port is set.
+std::string mask_text(const subnet::MulticastTable& table, Lid mlid, bool& any) {
+  std::string text;
+  any = false;
+  for (unsigned position = 0; position < table.positions(); ++position) {
+    const std::uint16_t mask = table.mask(mlid, position);
+    any = any || mask != 0;
+    text += fmt::format("{:04x}", mask);
+  }
+  return text;
+}
+
+}  // namespace
+
+void make_diags_table(SwitchTable& of, const Wanted& wanted) {
+  const PrintedLids range = printed_lids(of.info, wanted);
+  smp::SwitchInfo info = of.info;
+  subnet::LidRange lids{Lid{0xffff}, Lid{0}};  // none
+  if (wanted.multicast) {
+    if (wanted.all) info.multicast_fdb_top = 0;
+    if (range.first <= range.last)
+      lids = {Lid{static_cast<std::uint16_t>(std::min(range.first, 0xffffU))}, Lid{static_cast<std::uint16_t>(range.last)}};
+    of.multicast.emplace(info, of.node.num_ports, lids);
+    return;
+  }
+  const int first = static_cast<int>(range.first), last = static_cast<int>(range.last);
+  info.linear_fdb_cap = last_unicast_lid + 1;  // only LinearFDBTop counts
+  if (first <= last && last > 0) lids = {Lid{static_cast<std::uint16_t>(std::max(first, 0))}, Lid{static_cast<std::uint16_t>(last)}};
+  of.linear.emplace(info, lids);
+}
+
+void DiagsTableText::text(TextOut& out, const SwitchTable& of) {
+  if (of.multicast) return multicast(out, of);
+  TableRows rows = begin_rows(out, of);
+  for (; rows.lid < rows.end; ++rows.lid) row(out, of, rows);
+  end_rows(out, of, rows);
+}
+
+TableRows DiagsTableText::begin_rows(TextOut& out, const SwitchTable& of) {
+  linear_remarks(of);
+  TableRows rows;
+  rows.lid = of.linear->first();
+  rows.end = of.linear->end();
+  const PrintedLids range = printed_lids(of.info, wanted_);
+  base_ = last_ = 0;
+  port_guid_ = {};
+  out.print("Unicast lids [{:#x}-{:#x}] of switch {} guid {:#018x} ({}):\n", range.first, range.last, of.name, of.node.node_guid.value,
+            diags_node_name(names_, of.node.node_guid, of.description.value_or("")));
+  out.write("  Lid  Out   Destination\n       Port     Info \n");
+  return rows;
+}
+
+void DiagsTableText::row(TextOut& out, const SwitchTable& of, TableRows& rows) {
+  const subnet::LinearTable& table = *of.linear;
+  const Lid lid{static_cast<std::uint16_t>(rows.lid)};
+  if (!table.is_known(lid)) {
+    rows.broken = breaks_off;
+    if (rows.broken) rows.end = rows.lid;
+    return;
+  }
+  const unsigned port = table.out_port(lid);
+  const bool valid = port <= of.node.num_ports;
+  if (!valid && !wanted_.all) return;
+  out.print("{:#06x} {:03} {}\n", rows.lid, port, destination(lid, valid));
+  ++rows.count;
+}
+
+void DiagsTableText::end_rows(TextOut& out, const SwitchTable& /*of*/, const TableRows& rows) const {
+  if (!rows.broken) out.print("{} {}lids dumped \n", rows.count, wanted_.all ? "" : "valid ");
+}
+
+void DiagsTableText::linear_remarks(const SwitchTable& of) const {
+  if (of.info.linear_fdb_top > last_unicast_lid && (!wanted_.last || *wanted_.last == 0 || *wanted_.last > last_unicast_lid))
+    warn(host_.world(), dump_unicast, fmt::format("illegal lft top {}, truncate to {}", of.info.linear_fdb_top, last_unicast_lid));
+}
+
+void DiagsTableText::multicast_remarks(const SwitchTable& of) const {
+  const unsigned top = of.info.multicast_fdb_top;
+  const std::uint32_t first = wanted_.first.value_or(0), end = first_mlid + of.info.multicast_fdb_cap - 1;
+  if (!wanted_.all && top != 0 && !has_multicast_top(of.info))
+    warn(host_.world(), dump_multicast, fmt::format("illegal top mlid {:x}", top));
+  if (first != 0 && first < first_mlid)
+    warn(host_.world(), dump_multicast, fmt::format("illegal start mlid {:x}, set to {:x}", first, first_mlid));
+  const std::uint32_t last = wanted_.last.value_or(0);
+  const std::uint32_t shown = last == 0 || last > end ? end : last;
+  if (shown > last_mlid) warn(host_.world(), dump_multicast, fmt::format("illegal end mlid {:x}, truncate to {:x}", shown, last_mlid));
+}
+
+/// The owner of a LID. If a port has several LIDs, the first row describes the port, and the other rows refer to the first.
+std::string DiagsTableText::destination(Lid lid, bool valid) {
+  if (wanted_.no_destinations) return "";
+  if (lid.value <= last_) {
+    const unsigned at = lid.value - base_;
+    if (!valid) return fmt::format(": (path #{} - illegal port)", static_cast<int>(at));
+    const std::string of = fmt::format(": (path #{} out of {}", static_cast<int>(at + 1), static_cast<int>(last_ - base_ + 1));
+    return port_guid_.value == 0 ? of + ")" : fmt::format("{}: portguid {:#018x})", of, port_guid_.value);
+  }
+  if (!valid) return ": (illegal port)";
+  port_guid_ = {};
+  const auto to = find_(lid);
+  if (!to) return fmt::format(": ({})", nobody);
+  port_guid_ = to->port_guid;
+  if (to->lmc > 0) {
+    base_ = to->base.value;
+    last_ = base_ + (1U << to->lmc) - 1;
+  }
+  const std::string type = libibmad_text(LibibmadText::node_type, static_cast<unsigned>(to->node_type), 8);
+  std::string text = fmt::format(": ({} portguid {:#018x}: '{}')", type, to->port_guid.value,
+                                 diags_node_name(names_, to->node_guid, to->description.value_or("")));
+  if (text.size() > longest_diags_text) text.resize(longest_diags_text);
+  return text;
+}
+
+void DiagsTableText::multicast(TextOut& out, const SwitchTable& of) const {
+  multicast_remarks(of);
+  constexpr unsigned one_digit = 9;
+  const subnet::MulticastTable& table = *of.multicast;
+  const unsigned ports = of.node.num_ports;
+  const PrintedLids range = printed_lids(of.info, wanted_);
+  out.print("Multicast mlids [{:#x}-{:#x}] of switch {} guid {:#018x} ({}):\n", range.first, range.last, of.name, of.node.node_guid.value,
+            diags_node_name(names_, of.node.node_guid, of.description.value_or("")));
+  if (wanted_.no_destinations) {
+    out.write(" MLid       Port Mask\n");
+  } else {
+    // The tens are one character. After 9 follow the next characters of ASCII, as in infiniband-diags.
+    const auto tens = [](unsigned port) { return std::string{port % 10 != 0 ? ' ' : static_cast<char>('0' + port / 10), ' '}; };
+    if (ports > one_digit) out.print("            {}\n", port_columns(ports, tens));
+    out.print("     Ports: {}\n MLid\n", port_columns(ports, [](unsigned port) { return fmt::format("{} ", port % 10); }));
+  }
+  if (host_.options().verbosity > 0)
+    out.print("Switch multicast mlid capability is {} top is {:#x}\n", of.info.multicast_fdb_cap, of.info.multicast_fdb_top);
+  unsigned count = 0;
+  for (unsigned value = table.first(); value < table.end(); ++value) {
+    const Lid mlid{static_cast<std::uint16_t>(value)};
+    if (!table.is_known(mlid)) {
+      if (breaks_off) return;
+      continue;
+    }
+    bool any = false;
+    const std::string mask = mask_text(table, mlid, any);
+    if (!any && !wanted_.all) continue;
+    const auto member = [&](unsigned port) { return is_member(table, mlid, port) ? "x " : "  "; };
+    out.print("{:#06x}      {}\n", value, wanted_.no_destinations ? mask : port_columns(ports, member));
+    ++count;
+  }
+  out.print("{} {}mlids dumped \n", count, wanted_.all ? "" : "valid ");
 }
 
 }  // namespace ib::tools::tables

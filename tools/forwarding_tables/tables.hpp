@@ -11,14 +11,13 @@
 #include "iba-gen/smp.hpp"
 #include "path/path.hpp"
 #include "report/sink.hpp"
-#include "subnet/model/forwarding_tables.hpp"
-#include "subnet/model/node_name_map.hpp"
+#include "subnet/model/names.hpp"
+#include "subnet/sweep/smp_tables.hpp"
 #include "tools/frame/emit.hpp"
 #include "tools/frame/host.hpp"
 
 namespace ib::tools::tables {
 
-/// The options of the user for a table. Both dialects set them.
 struct Wanted {
   bool all{};              ///< include LIDs to which nothing is forwarded
   bool no_destinations{};  ///< do not find the owners of LIDs
@@ -26,23 +25,19 @@ struct Wanted {
   std::optional<std::uint32_t> first, last;  ///< the range of LIDs, both included; in infiniband-diags' dialect 0 means no limit
 };
 
-/// Adds the operands START_LID and END_LID.
 void add_range(OptionSet& set, Wanted& wanted);
-/// Throws UsageError if the range ends before it begins.
 void check_range(const Wanted& wanted);
 
-/// The port that owns a LID. The views are valid as long as the object in which the owner was found.
 struct LidOwner {
   Guid node_guid, port_guid;
   smp::NodeType node_type{};
-  std::optional<std::string_view> description;
+  std::optional<std::string> description;
   Lid base;
   unsigned lmc{};
 };
 /// Finds the port that owns a LID. Returns nothing if no owner is known.
 using FindOwner = std::function<std::optional<LidOwner>(Lid)>;
 
-/// A switch and the table that was read.
 struct SwitchTable {
   path::Path path;
   std::string name;  ///< the name of the path in texts
@@ -56,15 +51,19 @@ struct SwitchTable {
   std::shared_ptr<const mad::MadError> error;  ///< the reason why the table is not complete; null if it is
 
   explicit SwitchTable(path::Path to) : path(std::move(to)) {}
+  const subnet::ForwardingTable* table() const {
+    if (linear) return &*linear;
+    return multicast ? &*multicast : nullptr;
+  }
   /// Reads the entries that are not known yet from the switch at the end of `to`. Sets `error`.
   async::Task<> read(mad::Transactor& transactor, path::Path to);
-  /// The attribute modifiers of the blocks that were not read.
-  std::vector<std::uint32_t> unknown_blocks() const;
+  std::vector<std::uint32_t> unknown_blocks() const {
+    return table() != nullptr ? table()->unknown_blocks() : std::vector<std::uint32_t>();
+  }
   /// Whether at least one entry was read, or the table has none.
   bool any_read() const;
 };
 
-/// Makes an empty table of the size that is wanted.
 using MakeTable = void (*)(SwitchTable& of, const Wanted& wanted);
 void make_table(SwitchTable& of, const Wanted& wanted);
 /// As infiniband-diags: LinearFDBCap does not count, and with `all` the groups after MulticastFDBTop are included.
@@ -81,7 +80,6 @@ struct TableRows {
   bool broken{};          ///< the table breaks off: no row follows
 };
 
-/// Prints tables in ibtool's words and as JSON.
 class TableText {
  public:
   /// All arguments must outlive the object.
@@ -93,7 +91,6 @@ class TableText {
 
   void text(TextOut& out, const SwitchTable& of) const;
   TableRows begin_rows(TextOut& out, const SwitchTable& of) const;
-  /// Prints row `rows.lid`, if the table has it.
   void row(TextOut& out, const SwitchTable& of, TableRows& rows) const;
   void end_rows(TextOut& out, const SwitchTable& of, const TableRows& rows) const;
   /// Writes an object, which is an element of a list.
@@ -150,7 +147,6 @@ class DiagsTableText {
   Guid port_guid_;
 };
 
-/// Whether packets to `mlid` leave by `port`.
 bool is_member(const subnet::MulticastTable& table, Lid mlid, unsigned port);
 
 /// The texts of `column` for the ports from 0 to `ports`, joined.

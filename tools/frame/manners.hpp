@@ -13,7 +13,7 @@
 #include "mad/error.hpp"
 #include "mad/rpc/rpc.hpp"
 #include "path/path.hpp"
-#include "subnet/model/node_name_map.hpp"
+#include "subnet/model/names.hpp"
 #include "tools/frame/diags_words.hpp"
 #include "tools/frame/host.hpp"
 #include "tools/frame/options.hpp"

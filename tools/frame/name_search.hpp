@@ -9,7 +9,7 @@
 
 #include "base/error.hpp"
 #include "path/path.hpp"
-#include "subnet/model/node_name_map.hpp"
+#include "subnet/model/names.hpp"
 #include "tools/frame/name_match.hpp"
 
 namespace ib::tools {

@@ -2,7 +2,7 @@
 // The node name map of a run of the ibtool dialect.
 #pragma once
 
-#include "subnet/model/node_name_map.hpp"
+#include "subnet/model/names.hpp"
 #include "tools/frame/common_options.hpp"
 #include "tools/frame/world.hpp"
 

@@ -17,7 +17,7 @@
 #include "mad/transactor.hpp"
 #include "path/parse.hpp"
 #include "sa/nodes.hpp"
-#include "subnet/model/node_name_map.hpp"
+#include "subnet/model/names.hpp"
 #include "subnet/sweep/discovery.hpp"
 #include "tools/frame/name_search.hpp"
 #include "tools/frame/options.hpp"

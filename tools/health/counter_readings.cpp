@@ -14,7 +14,7 @@
 #include "iba/text.hpp"
 #include "snapshot/stored_fabric.hpp"
 #include "snapshot/transactor.hpp"
-#include "subnet/diff/other_fabric.hpp"
+#include "subnet/diff/counterparts.hpp"
 #include "tools/health/reading_time.hpp"
 #include "tools/shared/failure_lines.hpp"
 #include "tools/shared/survey.hpp"

@@ -14,7 +14,7 @@
 #include "counters/readings.hpp"
 #include "health/counter_table.hpp"
 #include "health/scope.hpp"
-#include "subnet/sweep/fec_modes.hpp"
+#include "subnet/sweep/survey.hpp"
 #include "tools/frame/session.hpp"
 #include "tools/health/wanted.hpp"
 

@@ -11,7 +11,7 @@
 
 #include "snapshot/stored_fabric.hpp"
 #include "subnet/model/port_paths.hpp"
-#include "subnet/sweep/fec_modes.hpp"
+#include "subnet/sweep/survey.hpp"
 #include "tools/health/counter_readings.hpp"
 #include "tools/health/sources.hpp"
 #include "tools/shared/survey.hpp"

@@ -11,7 +11,6 @@
 #include "phy/reading.hpp"
 #include "snapshot/stored_fabric.hpp"
 #include "subnet/sweep/mlnx.hpp"
-#include "subnet/sweep/mlnx_vendor.hpp"
 #include "subnet/sweep/survey.hpp"
 #include "tools/health/sources.hpp"
 #include "tools/shared/failure_lines.hpp"

@@ -18,7 +18,7 @@
 #include "base/private_file.hpp"
 #include "iba-gen/pm.hpp"
 #include "iba/text.hpp"
-#include "subnet/model/own_node.hpp"
+#include "subnet/sweep/discovery.hpp"
 #include "tools/health/reading_time.hpp"
 
 namespace ib::tools::health {

@@ -7,7 +7,7 @@
 #include "health/checks.hpp"
 #include "health/finding_text.hpp"
 #include "phy/columns.hpp"
-#include "subnet/model/port_label.hpp"
+#include "subnet/model/names.hpp"
 #include "tools/health/report.hpp"
 
 namespace ib::tools::health {

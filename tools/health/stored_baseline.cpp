@@ -5,7 +5,7 @@
 
 #include "base/error.hpp"
 #include "base/escape.hpp"
-#include "subnet/diff/other_fabric.hpp"
+#include "subnet/diff/counterparts.hpp"
 #include "tools/health/sources.hpp"
 
 namespace ib::tools::health {

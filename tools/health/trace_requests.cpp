@@ -9,7 +9,7 @@
 #include "async/group.hpp"
 #include "health/ways.hpp"
 #include "iba-gen/smp.hpp"
-#include "routing/linear_tables.hpp"
+#include "routing/tables.hpp"
 #include "subnet/model/port_paths.hpp"
 #include "tools/health/sources.hpp"
 

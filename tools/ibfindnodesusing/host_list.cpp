@@ -10,7 +10,6 @@
 namespace ib::tools::using_link {
 namespace {
 
-/// A name, divided into a text and the digits at its end.
 struct HostName {
   std::string text, digits;
   double number() const { return std::strtod(digits.c_str(), nullptr); }
@@ -23,7 +22,6 @@ HostName split(const std::string& name) {
   return {name.substr(0, at), name.substr(at)};
 }
 
-/// A range of consecutive numbers.
 using Run = std::vector<HostName>;
 
 bool continues(const std::vector<Run>& runs, const HostName& name) {

@@ -27,12 +27,11 @@ using subnet::NodeIndex;
 using subnet::none;
 using subnet::PortIndex;
 
-/// The tables of the switches at the ends of the link; those of the others are not read.
+/// The tables of the switches at the ends of the link; no other tables are read.
 struct LinkTables {
   explicit LinkTables(const subnet::Subnet& subnet) : network(subnet), linear(network.switches().size(), network.last_lid()) {}
   routing::Network network;
   routing::LinearTables linear;
-  /// The entries of a node; none of a node that is not a switch.
   std::vector<routing::Entry> entries(NodeIndex node) const {
     const routing::SwitchIndex at = network.switch_of(node);
     return at == routing::none ? std::vector<routing::Entry>() : routing::entries_of(network, linear, at);
@@ -161,7 +160,7 @@ class Ibfindnodesusing final : public Command {
   async::Task<> run(Session& session, Emit& emit) override {
     table_.refuse_for_json(session.host().options().format, "destinations", "ends of a link");
     table_of<DestinationLine>(destination_columns(), table_);
-    discovery_.needs.switch_infos = false;  // those of the two ends come with their tables
+    discovery_.needs.switch_infos = false;  // the two ends give theirs with their tables
     Fabric fabric;
     co_await discover(session, discovery_, fabric);
     const NodeIndex at = co_await find_switch(session.stack(), fabric);
@@ -314,7 +313,7 @@ class IbfindnodesusingDiags final : public Command {
   }
 
   /// Prints what ibroute prints, by which the script looks for either end of the link, if the subnet administrator has no path to the GUID
-  /// of the node. It knows the GUIDs of end ports alone, and most channel adapters have others than their node.
+  /// of the node. It knows only the GUIDs of end ports, and most channel adapters have others than their node.
   static void warn_of_path(Stack& stack, const subnet::Subnet& subnet, NodeIndex at) {
     const bool is_managed = stack.transactor().sa_path().ib().dlid != Lid{};
     if (!is_managed) warn(stack.host().world(), "sa_rpc_call", "only lid routes are supported");

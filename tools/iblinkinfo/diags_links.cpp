@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Columns, blanks and words are those of infiniband-diags. Like there, the fields of a port that was not read are zero.
+// Columns, blanks and words are as in infiniband-diags. Like there, the fields of a port that was not read are zero.
 #include "tools/iblinkinfo/diags_links.hpp"
 
 #include <fmt/format.h>
@@ -7,10 +7,12 @@
 #include <algorithm>
 #include <bit>
 #include <iterator>
+#include <utility>
 
 #include "tools/shared/diags_fabric.hpp"
 
 namespace ib::tools {
+
 namespace {
 
 using subnet::Node;
@@ -34,15 +36,6 @@ std::string right(std::string_view text, std::size_t width) {
 }
 
 }  // namespace
-
-std::string DiagsLinks::name(NodeIndex at) const { return diags_node_name(subnet_.node(at), names_); }
-
-bool DiagsLinks::exists(PortIndex at) const { return subnet_.port(at).is_known(); }
-
-std::string DiagsLinks::external(PortIndex at) const {
-  const unsigned number = grouping_.external_port[at];
-  return number == 0 ? std::string() : std::to_string(number);
-}
 
 /// "( 4X 25.78125 Gbps Active/ LinkUp)", in columns. Width and speed are left out for a switch whose port 0 is not known.
 std::string DiagsLinks::link(PortIndex at) const {
@@ -104,6 +97,57 @@ void DiagsLinks::node(std::string& out, NodeIndex at, std::string_view prefix) c
     if (first && !line) heading(out, at, prefix);
     first = false;
     port(out, index, prefix);
+  }
+}
+
+namespace {
+
+using subnet::none;
+
+constexpr DiffKey link_diff_keys[] = {
+    {"port", &DiffChecks::ports},
+    {"state", &DiffChecks::states},
+    {"lid", &DiffChecks::lids},
+    {"nodedesc", &DiffChecks::descriptions},
+};
+
+}  // namespace
+
+DiffOptions link_diff_options() { return {link_diff_keys, {.ports = true, .states = true}}; }
+
+void print_link_differences(std::string& out, const DiagsLinks& was, const DiffSide& before, const DiagsLinks& is, const DiffSide& after,
+                            const DiffChecks& checks) {
+  const auto number_of_ports = [&out](std::string_view side, const subnet::Node& node) {
+    fmt::format_to(std::back_inserter(out), "{}numports = {}\n", side, node.info.num_ports);
+  };
+  for (const NodeDifference& found : differences(before, after, checks, DiffWay::links)) {
+    if (found.after == none) {
+      was.node(out, found.before, old_side);
+      continue;
+    }
+    if (found.before == none) {
+      is.node(out, found.after, new_side);
+      continue;
+    }
+    bool headed = was.line;
+    if (found.head && !headed) {
+      was.heading(out, found.before, old_side);
+      is.heading(out, found.after, new_side);
+      headed = true;
+    }
+    const auto head = [&] {
+      if (!std::exchange(headed, true)) was.heading(out, found.before);
+    };
+    if (found.num_ports) {
+      head();
+      number_of_ports(old_side, before.subnet.node(found.before));
+      number_of_ports(new_side, after.subnet.node(found.after));
+    }
+    for (const PortDifference& port : found.ports) {
+      head();
+      if (port.before != none) was.port(out, port.before, old_side);
+      if (port.after != none) is.port(out, port.after, new_side);
+    }
   }
 }
 

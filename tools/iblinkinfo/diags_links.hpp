@@ -11,7 +11,9 @@
 
 #include "subnet/model/chassis.hpp"
 #include "subnet/model/model.hpp"
-#include "subnet/model/node_name_map.hpp"
+#include "subnet/model/names.hpp"
+#include "tools/shared/diags_fabric.hpp"
+#include "tools/shared/fabric_diff.hpp"
 
 namespace ib::tools {
 
@@ -29,21 +31,20 @@ class DiagsLinks {
 
   /// Appends the lines of the existing and wanted ports of a node. Each line begins with `prefix`.
   void node(std::string& out, subnet::NodeIndex at, std::string_view prefix = {}) const;
-  /// Appends the heading of a node.
   void heading(std::string& out, subnet::NodeIndex at, std::string_view prefix = {}) const;
-  /// Appends the line of a port. Appends nothing if the port is hidden.
   void port(std::string& out, subnet::PortIndex at, std::string_view prefix = {}) const;
-  /// Whether the port exists for infiniband-diags.
-  bool exists(subnet::PortIndex at) const;
+  bool exists(subnet::PortIndex at) const { return subnet_.port(at).is_known(); }
   /// The number of lines that were cut. infiniband-diags cuts lines that are longer than its buffer.
   unsigned cut() const { return cut_; }
   /// The invalid widths that were found. infiniband-diags prints a warning for each.
   const std::vector<unsigned>& bad_widths() const { return bad_widths_; }
 
  private:
-  std::string name(subnet::NodeIndex at) const;
-  Guid guid(subnet::PortIndex at) const;
-  std::string external(subnet::PortIndex at) const;
+  std::string name(subnet::NodeIndex at) const { return diags_node_name(subnet_.node(at), names_); }
+  std::string external(subnet::PortIndex at) const {
+    const unsigned number = grouping_.external_port[at];
+    return number == 0 ? std::string() : std::to_string(number);
+  }
   std::string link(subnet::PortIndex at) const;
   std::string far_end(subnet::PortIndex at) const;
 
@@ -53,5 +54,15 @@ class DiagsLinks {
   mutable unsigned cut_{};
   mutable std::vector<unsigned> bad_widths_;
 };
+
+// iblinkinfo --diff in infiniband-diags' dialect: prints the links that differ from a stored fabric. Lines of the stored fabric begin with
+// "< ", lines of the present fabric begin with "> ".
+
+/// The words of --diffcheck, and the comparisons without this option.
+DiffOptions link_diff_options();
+
+/// Appends the differences, in the order of the nodes of each side.
+void print_link_differences(std::string& out, const DiagsLinks& was, const DiffSide& before, const DiagsLinks& is, const DiffSide& after,
+                            const DiffChecks& checks);
 
 }  // namespace ib::tools

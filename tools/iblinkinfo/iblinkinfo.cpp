@@ -5,25 +5,29 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
+#include <string>
+#include <tuple>
 
 #include "base/escape.hpp"
 #include "iba/text.hpp"
+#include "mad/transactor.hpp"
 #include "path/parse.hpp"
 #include "subnet/model/chassis.hpp"
 #include "subnet/model/names.hpp"
 #include "subnet/model/order.hpp"
 #include "subnet/model/rate.hpp"
 #include "tools/frame/commands.hpp"
+#include "tools/frame/diags_words.hpp"
 #include "tools/frame/explanation.hpp"
 #include "tools/iblinkinfo/diags_links.hpp"
-#include "tools/iblinkinfo/link_diff.hpp"
-#include "tools/iblinkinfo/partial_scan.hpp"
 #include "tools/shared/fabric.hpp"
 #include "tools/shared/fabric_columns.hpp"
+#include "tools/shared/libibnetdisc.hpp"
+#include "tools/shared/link_back.hpp"
 #include "tools/shared/link_state_text.hpp"
 #include "tools/shared/stored_fabric.hpp"
 #include "tools/shared/table_options.hpp"
-
 namespace ib::tools {
 namespace {
 
@@ -42,7 +46,7 @@ struct LinkReport final : FabricReport {
   /// Like the text: only the wanted ports, and only switches with such ports.
   void visit(report::Sink& sink) const override {
     std::vector<NodeIndex> nodes;
-    std::ranges::copy_if(switches, std::back_inserter(nodes), [this](NodeIndex at) { return has_shown_port(at); });
+    std::ranges::copy_if(switches, std::back_inserter(nodes), [this](NodeIndex at) { return !shown_ports(at).empty(); });
     visit_nodes(sink, nodes, [this](PortIndex at) { return is_shown(at); });
     visit_failures(sink);
   }
@@ -51,14 +55,10 @@ struct LinkReport final : FabricReport {
     for (const NodeIndex at : switches) print_switch(out, at);
   }
 
-  /// A row for each wanted port.
   std::vector<PortLine> lines() const {
     std::vector<PortLine> ports;
-    for (const NodeIndex at : switches) {
-      const subnet::Node& node = fabric.subnet.node(at);
-      for (PortIndex port = node.first_port + 1; port < node.first_port + node.slots; ++port)
-        if (is_shown(port)) ports.push_back({&fabric, port});
-    }
+    for (const NodeIndex at : switches)
+      for (const PortIndex port : shown_ports(at)) ports.push_back({&fabric, port});
     return ports;
   }
 
@@ -74,21 +74,19 @@ struct LinkReport final : FabricReport {
     return !(shown.up && port.physical_state() == smp::PortPhysicalState::polling);
   }
 
-  bool has_shown_port(NodeIndex at) const {
+  std::vector<PortIndex> shown_ports(NodeIndex at) const {
     const subnet::Node& node = fabric.subnet.node(at);
-    for (unsigned number = 1; number < node.slots; ++number) {
-      if (is_shown(node.first_port + number)) return true;
-    }
-    return false;
+    std::vector<PortIndex> ports;
+    for (PortIndex port = node.first_port + 1; port < node.first_port + node.slots; ++port)
+      if (is_shown(port)) ports.push_back(port);
+    return ports;
   }
 
   void print_switch(TextOut& out, NodeIndex at) const {
     const subnet::Node& node = fabric.subnet.node(at);
     const std::string guid = to_text(shown.port_guids ? node.info.port_guid : node.guid());
     bool first = true;
-    for (unsigned number = 1; number < node.slots; ++number) {
-      const PortIndex index = node.first_port + number;
-      if (!is_shown(index)) continue;
+    for (const PortIndex index : shown_ports(at)) {
       if (shown.line) {
         out.print("{} {} {:<40}==> {}\n", guid, name(at), near_end(index), far_end(index));
         continue;
@@ -195,6 +193,141 @@ class Iblinkinfo final : public Command {
   DiscoveryOptions discovery_;
 };
 
+/// Opens the end port, or ends as infiniband-diags does.
+void open(Stack& stack) {
+  try {
+    std::ignore = stack.lowest_transactor();
+  } catch (const DiagsFailure&) {
+    throw DiagsExit(
+        1, fmt::format("Failed to open {} port {}\n", diags_device(stack.host().options()), diags_port_number(stack.host().options())));
+  }
+}
+
+bool has_line_board(const subnet::Subnet& subnet) {
+  return std::ranges::any_of(subnet.nodes(), [](const subnet::Node& node) {
+    return node.info.vendor_id == subnet::voltaire::vendor_id &&
+           subnet::voltaire::line_board(node.info.device_id) != subnet::voltaire::Line::none;
+  });
+}
+
+class PartialScan {
+ public:
+  std::optional<std::string> route;  ///< -D; takes precedence over the GUID
+  std::optional<std::string> guid;   ///< -S and -G
+  bool all{};                        ///< -a: print all nodes that were found on the way
+  unsigned hops{};                   ///< -n; 0: not given
+  std::optional<std::string> file;   ///< --load-cache
+
+  /// Fills `fabric`. Returns the port GUID of the only node to print, or nothing for all nodes. Throws DiagsExit if nothing can be read.
+  async::Task<std::optional<Guid>> read(Session& session, LibibnetdiscFabric& fabric) const {
+    if (file) {
+      co_await read_stored(session, fabric);
+      co_return guid && !all ? std::optional(Guid{c_number(*guid)}) : std::nullopt;
+    }
+    open(session.stack());
+    std::ignore = session.manners().node_name_map();
+    std::optional<path::Path> start = co_await resolve(session.stack());
+    std::optional<Guid> wanted;
+    if (guid && !all) wanted = Guid{c_number(*guid)};
+    std::optional<smp::NodeInfo> known;
+    if (route && start) {
+      const mad::Result<smp::NodeInfo> info = co_await session.stack().transactor().try_subn_get<smp::NodeInfo>(*start);
+      if (!info && !all) session.manners().report_failure(info.error());
+      if (info) known = *info;
+      if (info && !all && !wanted) wanted = info->port_guid;
+    }
+    if (route && !all && !wanted) throw DiagsExit(1, "Failed to get local Node Info\n");
+    if (start) {
+      co_await read_around(session, *start, known, fabric);
+    } else {
+      LibibnetdiscWanted bounded;
+      bounded.max_hops = hops;
+      bounded.silent = true;
+      co_await discover_as_libibnetdisc(session, bounded, fabric);
+    }
+    libibnetdisc_failures(session.host(), fabric, !start);
+    co_return wanted;
+  }
+
+ private:
+  async::Task<std::optional<path::Path>> resolve(Stack& stack) const {
+    if (!route && !guid) co_return std::nullopt;
+    Target target;
+    target.word = route ? *route : *guid;
+    std::optional<path::Path> path;
+    try {
+      const Destination node = co_await stack.manners().smp_node(target);
+      path = node.path;
+    } catch (const DiagsFailure&) {
+      // The failure is printed below.
+    }
+    if (!path)
+      warn(stack.host().world(), "main", fmt::format("Failed to resolve {}; attempting full scan{}", *target.word, route ? "" : "\n"));
+    co_return path;
+  }
+  /// A file is always read as a whole. No port of this host is needed for it.
+  async::Task<> read_stored(Session& session, LibibnetdiscFabric& fabric) const {
+    if (route) throw DiagsExit(1, "Cannot specify cache and direct route path\n");
+    LibibnetdiscWanted stored;
+    stored.load_cache = file;
+    try {
+      co_await discover_as_libibnetdisc(session, stored, fabric);
+    } catch (const CannotLoad&) {
+      throw DiagsExit(1, "loading cached fabric failed\n");
+    }
+  }
+  async::Task<> read_around(Session& session, path::Path start, std::optional<smp::NodeInfo> known, LibibnetdiscFabric& fabric) const {
+    const unsigned bound = std::max(hops, 1U);
+    const path::IbDrPath* directed = start.directed();
+    const std::uint8_t length = directed != nullptr ? directed->hops : std::uint8_t{0};
+    subnet::LegacyScan bounds;
+    bounds.max_hops = bound;
+    bounds.start_hops = length;
+    bounds.by_lid = directed == nullptr;
+    bounds.mlnx = session.host().options().mlnx_extended_port_info;
+    // An end node does not forward directed routes. The sweep begins at the switch before it.
+    const bool from_end_node = known && known->node_type != smp::NodeType::switch_ && length > 1;
+    std::optional<subnet::KnownNode> first;
+    if (known) first = subnet::KnownNode{*known};
+    if (from_end_node) {
+      path::IbDrPath before = *directed;
+      first->beyond = before.retreat();
+      start = before;
+    }
+    bool cuts = all;
+    const unsigned radius = radius_for_libibnetdisc(bound);
+    co_await discover_part_as_libibnetdisc(session, start, all ? radius : bound, fabric, first);
+    if (!all && has_line_board(fabric.subnet)) {
+      // The panel number of a line board's port depends on the spine board to which it is wired. This spine may be one link too far.
+      fabric = LibibnetdiscFabric();
+      cuts = true;
+      co_await discover_part_as_libibnetdisc(session, start, radius, fabric, first);
+    }
+    if (!cuts && known && directed != nullptr && length == 0) co_await read_link_back(session.stack(), fabric, start, bound);
+    if (bounds.by_lid && is_cut_off(fabric)) bounds.start = co_await read_all_for(session, fabric);
+    fabric.compute_sweep(session.host());
+    if (!cuts || fabric.subnet.start == subnet::none) co_return;
+    if (from_end_node) {
+      const subnet::PortIndex port = fabric.subnet.port_of(fabric.subnet.port(fabric.subnet.start).node, first->beyond);
+      if (port == subnet::none || fabric.subnet.port(port).peer == subnet::none) co_return;
+      bounds.start = fabric.subnet.port(port).peer;
+    }
+    fabric.keep(subnet::legacy_sweep(fabric.subnet, bounds));
+  }
+  /// If a switch does not answer directed routes that begin at its LID, sweeps the whole subnet for it. Returns the port 0 of the switch.
+  async::Task<subnet::PortIndex> read_all_for(Session& session, LibibnetdiscFabric& fabric) const {
+    const Guid wanted = fabric.subnet.node(fabric.subnet.port(fabric.subnet.start).node).guid();
+    fabric = LibibnetdiscFabric();
+    LibibnetdiscWanted whole;
+    whole.silent = true;
+    co_await discover_as_libibnetdisc(session, whole, fabric);
+    const subnet::NodeIndex node = fabric.subnet.find_node(wanted);
+    if (node == subnet::none) co_return subnet::none;
+    if (!all) std::erase_if(fabric.failures, [node](const subnet::Failure& failure) { return failure.node != node; });
+    co_return fabric.subnet.node(node).first_port;
+  }
+};
+
 class IblinkinfoDiags final : public Command {
  public:
   void diags_options(OptionSet& set, CommonOptions& common) override {
@@ -268,7 +401,6 @@ class IblinkinfoDiags final : public Command {
     return only_kind_ && fabric_.subnet.node(at).kind() != *only_kind_ ? subnet::none : at;
   }
 
-  /// Those of `nodes` that are printed.
   std::vector<NodeIndex> shown_nodes(const subnet::Subnet& subnet, std::vector<NodeIndex> nodes) const {
     std::erase_if(nodes, [&](NodeIndex at) {
       const subnet::Node& node = subnet.node(at);
@@ -308,8 +440,8 @@ class IblinkinfoDiags final : public Command {
   PartialScan scan_;
   DiffOptions diff_ = link_diff_options();
   std::optional<std::string> without_down_;
-  LibibnetdiscFabric fabric_, stored_;  ///< the fabric and that of --diff
-  Fabric down_before_;                  ///< that of --filterdownports
+  LibibnetdiscFabric fabric_, stored_;  ///< the fabric, and the fabric of --diff
+  Fabric down_before_;                  ///< the fabric of --filterdownports
   std::optional<Guid> only_node_;       ///< the only node to print
 };
 

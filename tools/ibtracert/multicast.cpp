@@ -10,7 +10,7 @@
 #include "async/group.hpp"
 #include "base/escape.hpp"
 #include "iba/text.hpp"
-#include "subnet/model/forwarding_tables.hpp"
+#include "subnet/sweep/smp_tables.hpp"
 #include "tools/ibtracert/tracer.hpp"
 
 namespace ib::tools::tracert {
@@ -27,7 +27,6 @@ std::uint32_t mft_modifier(unsigned position, std::uint32_t mlid) {
 
 }  // namespace
 
-/// A node of the tree.
 struct PacketTracer::Branch {
   PacketPlace at;
   DirectedRoute route;     ///< to it
@@ -65,7 +64,6 @@ async::Task<PacketTracer::Members> PacketTracer::members(DirectedRoute route, co
   co_return found;
 }
 
-/// The walk of PacketTracer::multicast().
 class PacketTracer::MulticastWalk {
  public:
   MulticastWalk(PacketTracer& tracer, DirectedRoute from, Lid to, std::uint32_t mlid)
@@ -104,7 +102,6 @@ class PacketTracer::MulticastWalk {
     record("new_node", fmt::format("insert dist {} node {} port {} lid {}", level, address(branches_.size()), at.port, at.lid.value));
   }
 
-  /// Reads the destination by its LID.
   async::Task<> find_destination() {
     if (trace_.to) co_return;
     trace_.to = co_await tracer_.place(DirectedRoute(), to_);
@@ -178,7 +175,6 @@ class PacketTracer::MulticastWalk {
     }
   }
 
-  /// Reads the tables of all switches of a level.
   async::Task<> read_ahead(std::vector<std::size_t> now) {
     struct TableQuestion {
       DirectedRoute route;
@@ -199,7 +195,6 @@ class PacketTracer::MulticastWalk {
     co_await async::for_each(questions, requests_at_once, fetch_one);
   }
 
-  /// Reads the nodes beyond the ports of a switch.
   async::Task<> read_beyond(DirectedRoute route, std::vector<unsigned> ports) {
     const auto fetch_one = [this, &route](unsigned port) { return read_port(route, port); };
     co_await async::for_each(ports, requests_at_once, fetch_one);

@@ -20,12 +20,10 @@ struct PortsFile {
   std::optional<unsigned> bad_line;  ///< where reading ended; the pairs are those before it
 };
 
-/// How a line is cut into words.
 struct PortsFormat {
   std::size_t longest_line = std::string_view::npos, longest_word = std::string_view::npos;  ///< in bytes; the rest is another line or word
   bool quotes = true;  ///< a word in double quotes may have blanks, as names of nodes do
 };
-/// The format of infiniband-diags.
 inline constexpr PortsFormat diags_ports_format{79, 20, false};
 
 PortsFile read_port_pairs(std::string_view text, const PortsFormat& format = {});

@@ -18,13 +18,6 @@ namespace {
 
 constexpr int most_hops = 63;
 
-/// Adds the next hop to a directed route; false if it would become too long.
-bool extend(DirectedRoute& route, int port) {
-  if (route.size() >= longest_route) return false;
-  route.push_back(static_cast<std::uint8_t>(port));
-  return true;
-}
-
 std::string called(const PacketPlace& at) { return fmt::format("{} {}", to_text(at.node.node_guid), in_quotes(at.description)); }
 
 }  // namespace
@@ -148,7 +141,6 @@ async::Task<> PacketTracer::set_in_port(Lid from, unsigned out, PacketPlace& at)
   if (crossed) at.port = crossed->to_port;
 }
 
-/// The walk of PacketTracer::unicast().
 class PacketTracer::UnicastWalk {
  public:
   UnicastWalk(PacketTracer& tracer, DirectedRoute& from, Lid to) : tracer_(tracer), route_(from), to_(to) {}
@@ -193,7 +185,6 @@ class PacketTracer::UnicastWalk {
   bool is_same(const PacketPlace& a, const PacketPlace& b) const {
     return a.port_guid == b.port_guid || (tracer_.options_.force && a.lid == b.lid);
   }
-  /// Whether the packet has arrived.
   bool is_target(const PacketPlace& at) const { return tracer_.options_.target_first ? is_same(at, target_) : at.owns(to_); }
   /// Whether packets do not pass. Port 0 of a switch counts where it is enhanced.
   bool is_inactive(const PacketPlace& at) const {
@@ -247,8 +238,12 @@ class PacketTracer::UnicastWalk {
     const int out = at_.is_switch() ? lookup_.port : static_cast<int>(at_.port);
     std::optional<unsigned> in;
     if (!at_.is_switch() && !may_leave(in)) co_return false;
-    const bool goes = in || (out == 0 && !at_.is_switch()) || extend(route_, out);
-    if (!goes) co_return fail(WayEnd::too_long, "The way is longer than a directed route can be");
+    const bool extends = !in && (out != 0 || at_.is_switch());
+    if (extends && route_.size() < longest_route) {
+      route_.push_back(static_cast<std::uint8_t>(out));
+    } else if (extends) {
+      co_return fail(WayEnd::too_long, "The way is longer than a directed route can be");
+    }
     std::optional<PacketPlace> next = co_await tracer_.place(route_, Lid());
     if (!next) {
       co_return fail(WayEnd::no_answer, fmt::format("No answer from the other end of port {} of {}", out, called(at_)));

@@ -22,12 +22,10 @@
 #include "iba-gen/smp.hpp"
 #include "mad/transactor.hpp"
 #include "path/path.hpp"
-#include "routing/linear_tables.hpp"
-#include "routing/multicast_tables.hpp"
+#include "routing/tables.hpp"
 
 namespace ib::tools::tracert {
 
-/// Output ports of a directed route from this host.
 using DirectedRoute = std::vector<std::uint8_t>;
 inline constexpr std::size_t longest_route = 62;  ///< the limit of infiniband-diags
 
@@ -46,7 +44,6 @@ struct PacketPlace {
   bool is_end_node() const { return node.node_type == smp::NodeType::channel_adapter || node.node_type == smp::NodeType::router; }
 };
 
-/// The end of a way.
 enum class WayEnd : std::uint8_t {
   arrived,
   unreachable,  ///< the source or the destination does not answer
@@ -59,7 +56,6 @@ enum class WayEnd : std::uint8_t {
   too_long,     ///< longer than a directed route can be
   no_way,       ///< the multicast tree does not lead there
 };
-/// The end as a word of JSON.
 std::string_view name(WayEnd end);
 
 /// A step of a way: from the node before by `out` to `at`.
@@ -118,7 +114,6 @@ class PacketTracer {
   /// The way of a packet to the group `mlid`, sent from the end of `from`, to the port at `to`.
   async::Task<TracedWay> multicast(DirectedRoute from, Lid to, std::uint32_t mlid);
 
-  /// The error of the last request that failed.
   const std::shared_ptr<const mad::MadError>& error() const { return error_; }
 
  private:
@@ -128,7 +123,6 @@ class PacketTracer {
     std::shared_ptr<const mad::MadError> error;  ///< the table was not read
     routing::EntryKind kind(const PacketPlace& at) const;
   };
-  /// The output ports of a switch for a multicast group.
   struct Members {
     routing::PortSet out;
     bool known{};                                ///< false: not read, or the switch has no room for such a group

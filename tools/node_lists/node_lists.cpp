@@ -214,7 +214,6 @@ class ListScripts final : public Command {
     }
   }
 
-  /// The nodes in the order of ibnetdiscover.
   void list_fabric(const LibibnetdiscFabric& fabric, TextOut& out) const {
     const DiagsTopology topology(fabric.subnet, fabric.names);
     std::string head;
@@ -306,7 +305,6 @@ class PrintNode final : public Command {
     emit(NodeReport(fabric, std::move(nodes)));
   }
 
-  /// Adds the nodes of the kind that a pattern fits.
   void add_matches(const Fabric& fabric, const TargetPort& pattern, std::vector<NodeIndex>& nodes) const {
     const std::size_t before = nodes.size();
     for (const ChosenNode& fitting : chosen_nodes(fabric, {pattern})) {

@@ -10,7 +10,7 @@
 
 namespace ib::tools {
 
-/// Appends the output line for one line of a topology file. `kind` is ca, sw or router. Appends nothing if the line is not that of a node
+/// Appends the output line for one line of a topology file. `kind` is ca, sw or router. Appends nothing if the line is not of a node
 /// of this kind. `line` has no line end.
 void list_topology_line(std::string& out, std::string_view line, subnet::NodeKind kind);
 

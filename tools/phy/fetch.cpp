@@ -13,8 +13,6 @@
 #include "phy/impossible.hpp"
 #include "subnet/model/find_port.hpp"
 #include "subnet/model/names.hpp"
-#include "subnet/model/port_label.hpp"
-#include "subnet/model/twins.hpp"
 #include "tools/shared/vs_keys.hpp"
 
 namespace ib::tools {

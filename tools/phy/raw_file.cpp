@@ -11,7 +11,7 @@
 #include "iba/secrets.hpp"
 #include "mad/error.hpp"
 #include "phy/values.hpp"
-#include "subnet/model/path_end.hpp"
+#include "subnet/model/find_port.hpp"
 
 namespace ib::tools {
 namespace {

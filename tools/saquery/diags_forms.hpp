@@ -13,7 +13,7 @@
 #include "iba-gen/sa.hpp"
 #include "iba/libibmad_text.hpp"
 #include "iba/struct_info.hpp"
-#include "subnet/model/node_name_map.hpp"
+#include "subnet/model/names.hpp"
 
 namespace ib::tools::saquery {
 

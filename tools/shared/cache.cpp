@@ -15,7 +15,7 @@
 #include "base/log.hpp"
 #include "snapshot/cache_terms.hpp"
 #include "snapshot/snapshot.hpp"
-#include "subnet/sweep/still_silent.hpp"
+#include "subnet/sweep/discovery.hpp"
 
 namespace ib::tools {
 namespace {

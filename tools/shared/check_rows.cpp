@@ -13,7 +13,7 @@
 namespace ib::tools {
 namespace {
 
-using subnet::Finding;
+using subnet::Mismatch;
 using subnet::NodeKind;
 using subnet::PortIndex;
 
@@ -21,15 +21,15 @@ constexpr std::string_view red = "1;31", green = "1;32", blue = "1;34";
 constexpr std::string_view kind_words[] = {"node", "port", "errors"};
 constexpr CheckKind kinds[] = {CheckKind::node, CheckKind::port, CheckKind::errors};
 
-std::string_view relation_words(Finding::Relation relation) {
+std::string_view relation_words(Mismatch::Relation relation) {
   constexpr std::string_view words[] = {"equal", "not_equal", "at_most"};
   return words[static_cast<unsigned>(relation)];
 }
 
 std::string_view verdict_of(const CheckRow& row) { return row.failed() ? "failed" : row.findings.empty() ? "ok" : "warning"; }
 
-void visit_findings(report::Sink& sink, std::string_view key, const subnet::Findings& findings) {
-  sink.objects(key, findings, [&](const Finding& finding) {
+void visit_findings(report::Sink& sink, std::string_view key, const subnet::Mismatches& findings) {
+  sink.objects(key, findings, [&](const Mismatch& finding) {
     sink.value("severity", finding.error ? "error" : "warning");
     sink.value("message", finding.sentence());
     sink.text_or_null("field", finding.field);
@@ -41,7 +41,7 @@ void visit_findings(report::Sink& sink, std::string_view key, const subnet::Find
 
 report::Cell findings_cell(const CheckLine& line) {
   std::string words;
-  for (const Finding& finding : line.row->findings) words += (words.empty() ? "" : "; ") + finding.sentence();
+  for (const Mismatch& finding : line.row->findings) words += (words.empty() ? "" : "; ") + finding.sentence();
   return report::Nested{std::move(words),
                         [&line](report::Sink& sink, std::string_view key) { visit_findings(sink, key, line.row->findings); }};
 }
@@ -89,7 +89,7 @@ std::span<const report::Column<CheckLine>> check_columns() {
 
 bool CheckRow::failed() const {
   if (kind == CheckKind::errors) return !findings.empty();
-  return std::ranges::any_of(findings, &Finding::error);
+  return std::ranges::any_of(findings, &Mismatch::error);
 }
 
 void CheckReport::add(CheckRow row) {
@@ -145,7 +145,7 @@ void CheckReport::text(TextOut& out) const {
                                                        : coloured(blue, "WARNING");
     out.print("{} {}\n", header(row), verdict);
     const std::string where = row.kind == CheckKind::node ? "" : ": " + place(row);
-    for (const Finding& finding : row.findings) {
+    for (const Mismatch& finding : row.findings) {
       if (finding.error && one) continue;
       const std::string line = fmt::format("{}: {}{}", finding.error ? "#error" : "#warn", finding.sentence(), where);
       out.print("{}\n", coloured(finding.error ? red : blue, line));

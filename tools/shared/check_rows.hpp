@@ -24,7 +24,7 @@ struct CheckRow {
   CheckKind kind{};
   subnet::PortIndex port = subnet::none;  ///< for a check of a node: its end port
   bool all_ports{};                       ///< the counters of all ports of a switch together; `port` is its port 0
-  subnet::Findings findings{};
+  subnet::Mismatches findings{};
 
   /// Whether the row counts as bad: it has an error, or a counter is greater than its threshold.
   bool failed() const;

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "subnet/model/model.hpp"
-#include "subnet/model/node_name_map.hpp"
+#include "subnet/model/names.hpp"
 #include "tools/shared/diags_name.hpp"
 
 namespace ib::tools {

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "base/escape.hpp"
-#include "subnet/model/node_name_map.hpp"
+#include "subnet/model/names.hpp"
 
 namespace ib::tools {
 

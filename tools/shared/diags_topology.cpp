@@ -72,7 +72,7 @@ void DiagsTopology::ids(std::string& out, NodeIndex at, std::string_view host, s
   if (image != 0) print(out, "{}sysimgguid=0x{:x}", prefix, image);
   const bool grouped = grouping != nullptr && grouping->grouped(at);
   if (grouped) {
-    print(out, "\t\t# Chassis {}", grouping->chassis[grouping->places[at].chassis].number);
+    print(out, "\t\t# Chassis {}", grouping->chassis[grouping->slots[at].chassis].number);
     if (!host.empty()) print(out, " ({})", host);
     const PortIndex first = subnet_.port_of(at, 1);
     if (subnet::is_xsigo_target(node.guid()) && first != none && subnet_.port(first).peer != none) {
@@ -98,7 +98,7 @@ void DiagsTopology::switch_head(std::string& out, NodeIndex at, const Prefixes& 
   print(out, "{}switchguid=0x{:x}({:x})", prefixes.ids, node.guid().value, node.info.port_guid.value);
   if (grouping != nullptr) {
     out += "\t# ";
-    const subnet::Place& place = grouping->places[at];
+    const subnet::Slot& place = grouping->slots[at];
     if (place.chassis != none && !place.model.empty()) print(out, "{} ", printable(place.model));
     out += grouping->slot_text(node, at);
   }

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "subnet/model/chassis.hpp"
-#include "subnet/model/node_name_map.hpp"
+#include "subnet/model/names.hpp"
 #include "subnet/model/order.hpp"
 
 namespace ib::tools {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "iba-gen/smp.hpp"
-#include "subnet/model/node_name_map.hpp"
+#include "subnet/model/names.hpp"
 #include "subnet/sweep/discovery.hpp"
 #include "tools/frame/emit.hpp"
 #include "tools/frame/options.hpp"

@@ -9,7 +9,7 @@
 
 #include "base/escape.hpp"
 #include "base/split.hpp"
-#include "subnet/diff/unseen.hpp"
+#include "subnet/diff/counterparts.hpp"
 #include "tools/frame/diags_words.hpp"
 
 namespace ib::tools {

@@ -14,7 +14,7 @@
 #include "iba/text.hpp"
 #include "mad/error.hpp"
 #include "mad/packet.hpp"
-#include "subnet/model/twins.hpp"
+#include "subnet/model/names.hpp"
 #include "subnet/set/set_target.hpp"
 
 namespace ib::tools {

@@ -27,12 +27,12 @@ class LaneReader {
  public:
   LaneReader(const routing::Network& network, std::vector<routing::WantedLanes> wanted, routing::SlToVlTables& lanes)
       : network_(network), wanted_(std::move(wanted)), lanes_(lanes) {
-    for (std::size_t i = 0; i < wanted_.size(); ++i) by_port_[network_.port_of(place(wanted_[i]))] = i;
+    for (std::size_t i = 0; i < wanted_.size(); ++i) by_port_[network_.port_of(port_id(wanted_[i]))] = i;
   }
   std::vector<PortIndex> ports() const {
     std::vector<PortIndex> all;
     for (const routing::WantedLanes& of : wanted_) {
-      if (!of.in.empty()) all.push_back(network_.port_of(place(of)));
+      if (!of.in.empty()) all.push_back(network_.port_of(port_id(of)));
     }
     return all;
   }
@@ -59,7 +59,7 @@ class LaneReader {
   }
 
  private:
-  routing::PlaceIndex place(const routing::WantedLanes& of) const { return network_.place(of.at, of.out); }
+  routing::PortId port_id(const routing::WantedLanes& of) const { return network_.port_id(of.at, of.out); }
 
   const routing::Network& network_;
   std::vector<routing::WantedLanes> wanted_;

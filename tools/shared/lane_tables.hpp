@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "async/task.hpp"
-#include "routing/lanes.hpp"
+#include "routing/channels.hpp"
 #include "subnet/model/failures.hpp"
 #include "tools/frame/stack.hpp"
 

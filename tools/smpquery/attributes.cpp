@@ -8,7 +8,7 @@
 #include "mad/plain_text.hpp"
 #include "mad/transactor.hpp"
 #include "path/json.hpp"
-#include "subnet/sweep/mlnx_vendor.hpp"
+#include "subnet/sweep/mlnx.hpp"
 #include "tools/shared/attribute_text.hpp"
 #include "tools/smpquery/operation.hpp"
 

@@ -8,7 +8,7 @@
 #include "report/field_columns.hpp"
 #include "subnet/model/order.hpp"
 #include "subnet/model/port_paths.hpp"
-#include "subnet/sweep/mlnx_vendor.hpp"
+#include "subnet/sweep/mlnx.hpp"
 #include "subnet/sweep/survey.hpp"
 #include "tools/shared/fabric_columns.hpp"
 

@@ -11,7 +11,6 @@
 #include "iba/libibmad_text.hpp"
 #include "iba/text.hpp"
 #include "path/json.hpp"
-#include "subnet/model/forwarding_tables.hpp"
 #include "subnet/sweep/smp_tables.hpp"
 #include "tools/smpquery/operation.hpp"
 

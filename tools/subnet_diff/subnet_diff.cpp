@@ -12,7 +12,7 @@
 #include "base/escape.hpp"
 #include "iba/text.hpp"
 #include "report/member_names.hpp"
-#include "subnet/diff/other_fabric.hpp"
+#include "subnet/diff/counterparts.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/shared/fabric.hpp"
 #include "tools/shared/stored_fabric.hpp"

@@ -8,7 +8,7 @@
 
 #include "base/bytes.hpp"
 #include "iba-gen/mlx.hpp"
-#include "subnet/sweep/mlnx_vendor.hpp"
+#include "subnet/sweep/mlnx.hpp"
 
 namespace ib::tools::mlnx {
 

@@ -16,8 +16,8 @@
 namespace ib::health {
 namespace {
 
+using subnet::IndexPair;
 using subnet::NodeIndex;
-using subnet::NodePair;
 using subnet::PortIndex;
 
 /// Evidence of a field whose value has changed since the baseline.
@@ -96,7 +96,7 @@ void find_other_firmware(const Input& input, std::map<NodeIndex, Finding>& found
 }
 
 void find_replaced_nodes(const Input& input, Findings& findings) {
-  for (const NodePair& node : input.baseline->changes.replaced) {
+  for (const IndexPair& node : input.baseline->changes.replaced) {
     if (!subnet::has_own_guid(input.subnet, node.current)) continue;  // duplicate-guid: the GUID is wrong, not what is written down
     findings.emplace_back(on_node(node.current)).detail =
         fmt::format("Its GUID was {}.", to_text(input.baseline->subnet.node(node.reference).guid()));
@@ -104,7 +104,7 @@ void find_replaced_nodes(const Input& input, Findings& findings) {
 }
 
 void find_renamed_nodes(const Input& input, Findings& findings) {
-  for (const NodePair& node : input.baseline->changes.renamed) {
+  for (const IndexPair& node : input.baseline->changes.renamed) {
     findings.emplace_back(on_node(node.current)).detail =
         fmt::format("It was called {}.", in_quotes(input.baseline->subnet.node(node.reference).description()));
   }

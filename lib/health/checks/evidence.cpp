@@ -9,7 +9,7 @@
 #include "health/checks/window.hpp"
 #include "health/coverage.hpp"
 #include "iba/text.hpp"
-#include "subnet/model/twins.hpp"
+#include "subnet/model/names.hpp"
 
 namespace ib::health {
 

@@ -47,7 +47,7 @@ void add_former_guids(const Input& input, Finding& finding) {
   if (input.baseline == nullptr) return;
   for (const Place& end : finding.ends) {
     const auto& replaced = input.baseline->changes.replaced;
-    const auto changed = std::ranges::find(replaced, end.node, &subnet::NodePair::current);
+    const auto changed = std::ranges::find(replaced, end.node, &subnet::IndexPair::current);
     if (changed == replaced.end()) continue;
     finding.add_sentence(fmt::format("In the baseline {} is {}.", in_quotes(input.subnet.node(end.node).description()),
                                      to_text(input.baseline->subnet.node(changed->reference).guid())));

@@ -5,7 +5,7 @@
 #include "health/checks/evidence.hpp"
 #include "health/checks/topics.hpp"
 #include "subnet/diff/counterparts.hpp"
-#include "subnet/model/own_node.hpp"
+#include "subnet/sweep/discovery.hpp"
 
 namespace ib::health {
 namespace {

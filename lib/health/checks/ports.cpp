@@ -69,16 +69,10 @@ void find_zero_lids(const Input& input, Findings& findings) {
 }
 
 void find_duplicate_lids(const Input& input, Findings& findings) {
-  std::map<unsigned, std::vector<PortIndex>> owners;
-  for (const PortIndex at : end_ports_in_use(input.subnet)) {
-    const Lid base = input.subnet.lid(at);
-    if (!base.is_unicast()) continue;
-    const unsigned last = std::min<unsigned>(base.value + (1U << input.subnet.lmc(at)) - 1, last_unicast_lid);
-    for (unsigned lid = base.value; lid <= last; ++lid) owners[lid].push_back(at);
-  }
+  const auto owners = subnet::contested_lids(input.subnet);
   std::set<std::vector<PortIndex>> known;  // ports with an LMC share several LIDs
   for (const auto& [lid, ports] : owners) {
-    if (ports.size() < 2 || !known.insert(ports).second) continue;
+    if (!known.insert(ports).second) continue;
     Finding& finding = findings.emplace_back(on_ports(input.subnet, ports));
     for (std::size_t end = 0; end < ports.size(); ++end)
       finding.evidence.push_back(field_value("LID", end, {std::uint64_t{input.subnet.lid(ports[end]).value}, {}}));

@@ -170,7 +170,7 @@ void find_gone_links(const Input& input, Findings& findings) {
 
 void find_moved_links(const Input& input, Findings& findings) {
   const Subnet& was = input.baseline->subnet;
-  for (const subnet::PortPair& end : input.baseline->changes.moved) {
+  for (const subnet::IndexPair& end : input.baseline->changes.moved) {
     Finding& finding = findings.emplace_back(on_cable(input.subnet, end.current));
     finding.lost = {place_now(input, end.reference), place_now(input, was.port(end.reference).peer)};
     finding.detail =
@@ -179,7 +179,7 @@ void find_moved_links(const Input& input, Findings& findings) {
 }
 
 void find_slower_links(const Input& input, Findings& findings) {
-  for (const subnet::RateChange& rate : input.baseline->changes.rates) {
+  for (const subnet::RateDifference& rate : input.baseline->changes.rates) {
     Finding finding = on_cable(input.subnet, rate.port);
     const auto add = [&finding](std::string_view field, const Value& is, const Value& was) {
       finding.evidence.push_back(field_value(field, 0, is));

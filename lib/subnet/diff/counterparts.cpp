@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "subnet/diff/counterparts.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <utility>
 
 namespace ib::subnet {
+
 namespace {
 
 /// The nodes of one model that claim the GUID of `first`, which is the first one of them, or none.
@@ -108,13 +111,6 @@ class Matching {
 
 }  // namespace
 
-NodeIndex only_node(const Subnet& subnet, Guid guid) {
-  const NodeIndex node = subnet.find_node(guid);
-  return node == none || has_own_guid(subnet, node) ? node : none;
-}
-
-bool has_own_guid(const Subnet& subnet, NodeIndex node) { return !subnet.node(node).is_twin && subnet.node(node).twin == none; }
-
 Counterparts::Counterparts(const Subnet& current, const Subnet& reference)
     : ports_now_(reference.ports().size(), none), ports_then_(current.ports().size(), none) {
   Matching matching(current, reference);
@@ -136,6 +132,64 @@ Counterparts Counterparts::reversed() const {
   std::swap(other.nodes_now_, other.nodes_then_);
   std::swap(other.ports_now_, other.ports_then_);
   return other;
+}
+
+std::string other_fabric(const Subnet& current, const Subnet& reference, const Counterparts& pairs) {
+  constexpr std::size_t least = 10;  // one in so many
+  std::size_t common = 0;
+  for (NodeIndex node = 0; node < reference.nodes().size(); ++node) common += pairs.node_now(node) != none ? 1 : 0;
+  const std::size_t nodes = reference.nodes().size();
+  if (nodes == 0 || current.nodes().empty() || least * common >= std::min(nodes, current.nodes().size())) return {};
+  const std::string here = common == 0 ? "none" : fmt::format("{}", common);
+  return fmt::format("it is of another fabric: {} of its {} node{} {} here", here, nodes, nodes == 1 ? "" : "s", common > 1 ? "are" : "is");
+}
+
+std::string other_fabric(const Subnet& current, const Subnet& reference) {
+  return other_fabric(current, reference, Counterparts(current, reference));
+}
+
+namespace {
+
+/// Whether the failure leaves open what is at the other ends of links. A failed NodeInfo concerns all ports of the node.
+bool hides_links(const Failure& failure) {
+  if (failure.node == none) return false;
+  return failure.beyond || failure.attribute == "NodeInfo" || failure.attribute == "PortInfo";
+}
+
+}  // namespace
+
+Unseen::Unseen(const Subnet& swept, const Failures& failures, const Subnet& other, const Counterparts& pairs)
+    : other_(other), pairs_(pairs), open_(swept.ports().size()), nodes_(other.nodes().size()) {
+  std::vector<NodeIndex> found;
+  const auto find = [&](NodeIndex node) {
+    if (nodes_[node] || pairs_.node_now(node) != none) return;
+    nodes_[node] = true;
+    found.push_back(node);
+  };
+  for (const Failure& failure : failures) {
+    if (!hides_links(failure)) continue;
+    const Node& node = swept.node(failure.node);
+    for (unsigned number = 0; number < node.slots; ++number) {
+      const PortIndex at = node.first_port + number;
+      if (swept.port(at).peer != none || (failure.port >= 0 && static_cast<unsigned>(failure.port) != number)) continue;
+      open_[at] = true;
+      const PortIndex port = pairs_.port_then(at);
+      if (port != none && other_.port(port).peer != none) find(other_.port(other_.port(port).peer).node);
+    }
+  }
+  for (std::size_t at = 0; at < found.size(); ++at) {
+    for (const Port& port : other_.ports_of(other_.node(found[at]))) {
+      if (port.peer != none) find(other_.port(port.peer).node);
+    }
+  }
+}
+
+/// Whether the sweep learnt nothing about what is at the other end of `port` of the other model.
+bool Unseen::is_open(PortIndex port) const {
+  const Port& of = other_.port(port);
+  if (nodes_[of.node]) return true;
+  const PortIndex there = pairs_.port_now(port);
+  return there != none && open_[there];
 }
 
 }  // namespace ib::subnet

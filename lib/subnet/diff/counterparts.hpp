@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The nodes and ports that two models of a subnet have in common. A GUID alone does not say which node is which, because several nodes may
+// The nodes and ports that two models of a subnet have in common. A GUID does not say which node is which, because several nodes may
 // claim it (Node::twin): nodes with one GUID are paired by what they are linked to, then by what they say of themselves. A port is paired
 // with the port that has its number.
 #pragma once
 
+#include <string>
 #include <vector>
 
+#include "subnet/model/failures.hpp"
 #include "subnet/model/model.hpp"
 
 namespace ib::subnet {
-
-/// The node that alone claims a GUID; none if there is none, or if there are several.
-NodeIndex only_node(const Subnet& subnet, Guid guid);
-/// Whether no other node claims the GUID of this one.
-bool has_own_guid(const Subnet& subnet, NodeIndex node);
 
 /// The pairs, as indexes: the models need not outlive this object. Without models there is no pair.
 class Counterparts {
@@ -29,7 +26,6 @@ class Counterparts {
   NodeIndex node_then(NodeIndex current) const { return at(nodes_then_, current); }
   PortIndex port_then(PortIndex current) const { return at(ports_then_, current); }
 
-  /// These pairs with the roles of the models exchanged.
   Counterparts reversed() const;
 
  private:
@@ -37,6 +33,39 @@ class Counterparts {
   static std::uint32_t at(const Indexes& of, std::uint32_t index) { return index < of.size() ? of[index] : none; }
 
   Indexes nodes_now_, nodes_then_, ports_now_, ports_then_;
+};
+
+/// The reason why `reference` is of another fabric than `current`, as the end of a sentence: "it is of another fabric: none of its 8 nodes
+/// is here". Empty if they may be of one: of the nodes of the smaller model one in ten or more is in the other one too.
+std::string other_fabric(const Subnet& current, const Subnet& reference, const Counterparts& pairs);
+std::string other_fabric(const Subnet& current, const Subnet& reference);
+
+// The nodes and links of another model that a sweep may have missed: those beyond the ports from which no answer came. When two models are
+// compared, it is not known whether these still exist.
+
+class Unseen {
+ public:
+  /// `swept` and `failures` are the results of a sweep. `other` is the model that it is compared with, and `pairs` are the counterparts of
+  /// `swept`, as the current model, and `other`. All but the failures must outlive this object.
+  Unseen(const Subnet& swept, const Failures& failures, const Subnet& other, const Counterparts& pairs);
+
+  /// Whether the sweep did not find `node` of the other model, and the node may be beyond a port from which no answer came: such a port
+  /// leads to the node in the other model, by nodes that the sweep did not find either.
+  bool node(NodeIndex node) const { return nodes_[node]; }
+  /// Whether the link at `port` of the other model may exist, because the sweep learnt nothing about either of its ends. False if `port`
+  /// has no link in the other model.
+  bool link(PortIndex port) const {
+    const PortIndex peer = other_.port(port).peer;
+    return peer != none && is_open(port) && is_open(peer);
+  }
+
+ private:
+  bool is_open(PortIndex port) const;
+
+  const Subnet& other_;
+  const Counterparts& pairs_;
+  std::vector<bool> open_;   // by port of the sweep: whether it is not known what is at the other end
+  std::vector<bool> nodes_;  // by node of the other model; see node()
 };
 
 }  // namespace ib::subnet

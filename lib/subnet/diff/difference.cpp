@@ -2,20 +2,28 @@
 #include "subnet/diff/difference.hpp"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <map>
-#include <numeric>
 #include <set>
+#include <span>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 
-#include "subnet/diff/unseen.hpp"
+#include "iba/generic.hpp"
+#include "iba/registry.hpp"
+#include "iba/wire.hpp"
+#include "subnet/diff/counterparts.hpp"
+#include "subnet/model/order.hpp"
 
 namespace ib::subnet {
+
 namespace {
 
 using Indexes = std::vector<std::uint32_t>;
 
-Indexes end_ports(const Subnet& subnet) {
+Indexes named_end_ports(const Subnet& subnet) {
   Indexes ports;
   for (PortIndex at = 0; at < subnet.ports().size(); ++at) {
     if (subnet.end_port_of(at) == at && subnet.end_port_guid(at) != Guid{}) ports.push_back(at);
@@ -24,16 +32,9 @@ Indexes end_ports(const Subnet& subnet) {
   return ports;
 }
 
-Indexes nodes(const Subnet& subnet) {
-  Indexes all(subnet.nodes().size());
-  std::iota(all.begin(), all.end(), NodeIndex{});
-  std::ranges::stable_sort(all, {}, [&subnet](NodeIndex at) { return subnet.node(at).guid(); });
-  return all;
-}
-
 LinkEnd end_at(const Subnet& subnet, PortIndex at) { return {subnet.end_port_guid(at), subnet.port(at).number}; }
 
-/// The first ends of all links. Ends that look alike, as those of twins do, are in the order of the model.
+/// The first ends of all links. Ends that look alike, as the ends at twins do, are in the order of the model.
 Indexes links(const Subnet& subnet) {
   std::vector<std::pair<LinkEnds, PortIndex>> found;
   for (PortIndex at = 0; at < subnet.ports().size(); ++at) {
@@ -48,7 +49,6 @@ Indexes links(const Subnet& subnet) {
   return ports;
 }
 
-/// The width and speed of a link at one of its ends.
 struct Running {
   LinkRate rate;
   bool may_be_fdr10{};  ///< the rate is QDR or FDR10
@@ -102,7 +102,7 @@ class SweepComparison {
 
   /// An end port is the same if it is of the same node and has the same GUID. Where nodes have changed, one with its GUID is taken for it.
   void compare_end_ports(SetDifference& set) const {
-    Indexes now = end_ports(current_), before = end_ports(reference_);
+    Indexes now = named_end_ports(current_), before = named_end_ports(reference_);
     set.current = now.size();
     set.reference = before.size();
     const auto guid_now = [this](PortIndex at) { return current_.end_port_guid(at); };
@@ -118,7 +118,7 @@ class SweepComparison {
   }
 
   void compare_nodes(SetDifference& set) const {
-    const Indexes now = nodes(current_), before = nodes(reference_);
+    const Indexes now = by_guid(current_, std::nullopt), before = by_guid(reference_, std::nullopt);
     set.current = now.size();
     set.reference = before.size();
     std::ranges::copy_if(now, std::back_inserter(set.added), [this](NodeIndex at) { return pairs_.node_then(at) == none; });
@@ -190,12 +190,6 @@ class SweepComparison {
 
 }  // namespace
 
-bool SubnetDifference::none() const { return end_ports.none() && nodes.none() && links.none() && rates.empty() && lids.empty(); }
-
-std::size_t SubnetDifference::not_compared() const {
-  return end_ports.not_compared() + nodes.not_compared() + links.not_compared() + lids_not_compared;
-}
-
 LinkEnds link_ends(const Subnet& subnet, PortIndex port) {
   const LinkEnd here = end_at(subnet, port), there = end_at(subnet, subnet.port(port).peer);
   return {std::max(here, there), std::min(here, there)};
@@ -213,5 +207,214 @@ SubnetDifference difference(const SweptSubnet& current, const SweptSubnet& refer
   const Counterparts pairs(current.subnet, reference.subnet);
   return SweepComparison(current.subnet, current.failures, reference.subnet, reference.failures, pairs).run();
 }
+
+namespace {
+
+constexpr std::array<std::string_view, 5> node_fields{"partition_cap", "device_id", "revision", "vendor_id", "num_ports"};
+constexpr std::array<std::string_view, 3> listed_fields{"device_id", "vendor_id", "num_ports"};  // of Node::is_listed
+constexpr std::array<std::string_view, 4> end_port_fields{"capability_mask", "capability_mask2", "lmc", "mtu_cap"};
+constexpr std::array<std::string_view, 1> link_fields{"neighbor_mtu"};
+
+/// The bits of CapabilityMask that say that a manager or an agent runs at the port (IBA 14.2.5.6). Programs of a host set and clear them
+/// when they start and end. In Linux these are IsSM (ib_umad, while an issm device is open), IsCommunicationManagementSupported
+/// (ib_cm) and IsDeviceManagementSupported (ib_srpt), by ib_modify_port(). Drivers let programs change IsSNMPTunnelingSupported and
+/// IsVendorClassSupported too (ehca), and the access layer of Windows IsSMdisabled. No program is known to set another bit.
+constexpr std::uint32_t bits_of_programs =
+    smp::capability_mask::is_sm | smp::capability_mask::is_sm_disabled | smp::capability_mask::is_communication_management_supported |
+    smp::capability_mask::is_snmp_tunneling_supported | smp::capability_mask::is_device_management_supported |
+    smp::capability_mask::is_vendor_class_supported;
+
+/// The part of a field that is compared.
+std::uint64_t compared_part(const FieldInfo& field, std::uint64_t value) {
+  return field.name == "capability_mask" ? value & ~std::uint64_t{bits_of_programs} : value;
+}
+
+/// The end port of the master subnet manager that the first end port with a PortInfo names; none if it names none.
+PortIndex master_of(const Subnet& subnet) {
+  for (PortIndex at = 0; at < subnet.ports().size(); ++at) {
+    const Port& port = subnet.port(at);
+    if (!port.has_info || subnet.end_port_of(at) != at) continue;
+    if (const Lid lid = port.info().master_sm_lid; lid.is_unicast()) return subnet.find_lid(lid);
+  }
+  return none;
+}
+
+class Comparison {
+ public:
+  Comparison(const Subnet& current, const Subnet& reference)
+      : current_(current), reference_(reference), pairs_(current, reference), difference_(difference(current, reference, pairs_)) {}
+
+  Changes run() {
+    match_nodes();
+    match_links();
+    changes_.rates = difference_.rates;
+    find_changed_fields();
+    find_master();
+    changes_.pairs = std::move(pairs_);
+    return std::move(changes_);
+  }
+
+ private:
+  /// The node of the current model that is, or has replaced, a node of the reference model; none if it is gone.
+  NodeIndex now(NodeIndex reference) const {
+    const NodeIndex same = pairs_.node_now(reference);
+    if (same != none) return same;
+    const auto by = successors_.find(reference);
+    return by == successors_.end() ? none : by->second;
+  }
+  PortIndex port_now(PortIndex reference) const {
+    const Port& port = reference_.port(reference);
+    const NodeIndex node = now(port.node);
+    return node == none ? none : current_.port_of(node, port.number);
+  }
+
+  /// The new node at a place where `gone` was, with its name and kind; none if there is none.
+  NodeIndex successor_of(NodeIndex gone) const {
+    const Node& before = reference_.node(gone);
+    if (!before.has_description) return none;
+    for (const Port& port : reference_.ports_of(before)) {
+      if (port.peer == none) continue;
+      const PortIndex neighbour = port_now(port.peer);
+      if (neighbour == none || current_.port(neighbour).peer == none) continue;
+      const NodeIndex here = current_.port(current_.port(neighbour).peer).node;
+      const Node& node = current_.node(here);
+      if (node.kind() == before.kind() && node.description() == before.description() && node.guid() != before.guid() &&
+          pairs_.node_then(here) == none)
+        return here;
+    }
+    return none;
+  }
+
+  void match_nodes() {
+    std::set<NodeIndex> taken;
+    for (const NodeIndex gone : difference_.nodes.missing) {
+      const NodeIndex by = successor_of(gone);
+      if (by == none || !taken.insert(by).second) {
+        changes_.nodes_gone.push_back(gone);
+        continue;
+      }
+      successors_.emplace(gone, by);
+      changes_.replaced.push_back({by, gone});
+    }
+    for (const NodeIndex node : difference_.nodes.added) {
+      if (taken.contains(node)) continue;
+      changes_.nodes_new.push_back(node);
+      new_nodes_.insert(node);
+    }
+  }
+
+  /// The first ends of links that nodes of both models had, and have no more.
+  std::vector<PortIndex> broken_links() const {
+    std::vector<PortIndex> broken;
+    for (const PortIndex at : difference_.links.missing) {
+      const PortIndex here = port_now(at), there = port_now(reference_.port(at).peer);
+      if (here != none && there != none && current_.port(here).peer != there) broken.push_back(at);
+    }
+    return broken;
+  }
+
+  /// The first ends of links that nodes of both models have, and had not.
+  std::set<PortIndex> made_links() const {
+    std::set<PortIndex> kept;
+    for (PortIndex at = 0; at < reference_.ports().size(); ++at) {
+      if (reference_.port(at).peer == none) continue;
+      const PortIndex here = port_now(at), there = port_now(reference_.port(at).peer);
+      if (here != none && there != none && current_.port(here).peer == there) kept.insert(here);
+    }
+    std::set<PortIndex> made;
+    for (const PortIndex at : difference_.links.added) {
+      if (kept.contains(at) || kept.contains(current_.port(at).peer)) continue;
+      if (!new_nodes_.contains(current_.port(at).node) && !new_nodes_.contains(current_.port(current_.port(at).peer).node)) made.insert(at);
+    }
+    return made;
+  }
+
+  /// Takes the link at `end` of the current model out of `made`. False if it is not there.
+  bool take_link(std::set<PortIndex>& made, PortIndex end) const {
+    const PortIndex peer = current_.port(end).peer;
+    return made.erase(end) != 0 || (peer != none && made.erase(peer) != 0);
+  }
+
+  void match_links() {
+    std::set<PortIndex> made = made_links();
+    for (const PortIndex at : broken_links()) {
+      PortIndex first = at, second = reference_.port(at).peer;
+      const auto is_switch = [this](PortIndex port) { return reference_.node(reference_.port(port).node).kind() == NodeKind::sw; };
+      if (is_switch(first)) std::swap(first, second);  // a host rather than a switch keeps its cable
+      if (take_link(made, port_now(first))) {
+        changes_.moved.push_back({port_now(first), first});
+      } else if (take_link(made, port_now(second))) {
+        changes_.moved.push_back({port_now(second), second});
+      } else {
+        changes_.links_gone.push_back(at);
+      }
+    }
+    for (const PortIndex at : difference_.links.added) {
+      if (made.contains(at)) changes_.links_new.push_back(at);
+    }
+  }
+
+  template <class Fields>
+  void compare(const FieldChange& at, Bytes current, Bytes reference, const StructInfo& info, const Fields& names) {
+    for (const std::string_view name : names) {
+      const FieldInfo& field = *find_field(info, name);
+      const std::uint64_t now = compared_part(field, read_number(current, field));
+      const std::uint64_t before = compared_part(field, read_number(reference, field));
+      if (now != before) changes_.fields.push_back({at.node, at.port, &field, now, before});
+    }
+  }
+
+  void compare_nodes(NodeIndex current, NodeIndex reference) {
+    const Node &node = current_.node(current), &before = reference_.node(reference);
+    const std::span<const std::string_view> fields =
+        node.is_listed || before.is_listed ? std::span<const std::string_view>(listed_fields) : node_fields;
+    compare({current, none, {}, {}, {}}, wire::packed(node.info), wire::packed(before.info), smp::NodeInfo::info(), fields);
+    if (node.has_description && before.has_description && node.description() != before.description())
+      changes_.renamed.push_back({current, reference});
+  }
+
+  void compare_ports(PortIndex current, PortIndex reference) {
+    const Port &port = current_.port(current), &before = reference_.port(reference);
+    const bool is_listed = current_.node(port.node).is_listed || reference_.node(before.node).is_listed;
+    if (!port.has_info || !before.has_info || is_listed) return;
+    const FieldChange at{port.node, current, {}, {}, {}};
+    if (current_.end_port_of(current) == current) compare(at, port.info_bytes, before.info_bytes, smp::PortInfo::info(), end_port_fields);
+    if (port.number != 0 && port.peer != none && before.peer != none)
+      compare(at, port.info_bytes, before.info_bytes, smp::PortInfo::info(), link_fields);
+  }
+
+  void find_changed_fields() {
+    std::vector<IndexPair> both;
+    for (NodeIndex before = 0; before < reference_.nodes().size(); ++before) {
+      if (const NodeIndex node = pairs_.node_now(before); node != none) both.push_back({node, before});
+    }
+    std::ranges::stable_sort(both, {}, [this](const IndexPair& pair) { return current_.node(pair.current).guid(); });
+    for (const IndexPair& pair : both) {
+      compare_nodes(pair.current, pair.reference);
+      const Node& node = current_.node(pair.current);
+      for (unsigned number = 0; number < node.slots; ++number) {
+        const PortIndex before = pairs_.port_then(node.first_port + number);
+        if (before != none) compare_ports(node.first_port + number, before);
+      }
+    }
+  }
+
+  void find_master() {
+    const IndexPair masters{master_of(current_), master_of(reference_)};
+    if (masters.current == none || masters.reference == none) return;
+    if (now(reference_.port(masters.reference).node) != current_.port(masters.current).node) changes_.master = masters;
+  }
+
+  const Subnet &current_, &reference_;
+  Counterparts pairs_;
+  const SubnetDifference difference_;
+  std::unordered_map<NodeIndex, NodeIndex> successors_;  // nodes of the current model by the nodes that they replaced
+  std::set<NodeIndex> new_nodes_;
+  Changes changes_;
+};
+
+}  // namespace
+
+Changes changes(const Subnet& current, const Subnet& reference) { return Comparison(current, reference).run(); }
 
 }  // namespace ib::subnet

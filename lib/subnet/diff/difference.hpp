@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "iba/struct_info.hpp"
 #include "iba/types.hpp"
 #include "subnet/diff/counterparts.hpp"
 #include "subnet/model/failures.hpp"
@@ -29,7 +30,6 @@ struct LinkEnds {
   auto operator<=>(const LinkEnds&) const = default;
 };
 
-/// The ends of the link at a port that has one.
 LinkEnds link_ends(const Subnet& subnet, PortIndex port);
 
 /// The difference between two sets of objects of one kind in the two subnets. A link is named by the port at its first end.
@@ -61,14 +61,48 @@ struct SubnetDifference {
   std::vector<LidDifference> lids;
   std::size_t lids_not_compared{};  ///< LIDs of which one of the sweeps may have missed the owner
 
-  bool none() const;
-  /// The number of objects that were not compared.
-  std::size_t not_compared() const;
+  bool none() const { return end_ports.none() && nodes.none() && links.none() && rates.empty() && lids.empty(); }
+  std::size_t not_compared() const { return end_ports.not_compared() + nodes.not_compared() + links.not_compared() + lids_not_compared; }
 };
 
 /// Both models are taken to be complete: what one of them does not have is not there.
 SubnetDifference difference(const Subnet& current, const Subnet& reference);
 SubnetDifference difference(const Subnet& current, const Subnet& reference, const Counterparts& pairs);
 SubnetDifference difference(const SweptSubnet& current, const SweptSubnet& reference);
+
+// The changes of nodes, cables and settings between two models of a subnet. They are derived from the lists of difference(). If a node is
+// missing and a node with another GUID has its name and place, it was replaced. If one end of a cable stayed and the other end is another
+// port, the cable has moved. Links of new and missing nodes are not listed, because the node is. All lists are sorted as those of
+// difference() are.
+
+/// A node or a port in both models.
+struct IndexPair {
+  std::uint32_t current = none, reference = none;
+  bool operator==(const IndexPair&) const = default;
+};
+
+/// A field of NodeInfo, or of the PortInfo of `port`, whose value is another one. Bits of CapabilityMask that programs of a host set are
+/// zero in both values.
+struct FieldChange {
+  NodeIndex node = none;  ///< of the current model, like `port`
+  PortIndex port = none;  ///< none: NodeInfo
+  const FieldInfo* field{};
+  std::uint64_t current{}, reference{};
+};
+
+struct Changes {
+  Counterparts pairs;                 ///< of the two models
+  std::vector<NodeIndex> nodes_gone;  ///< of the reference model
+  std::vector<NodeIndex> nodes_new;   ///< of the current model
+  std::vector<IndexPair> replaced, renamed;
+  std::vector<PortIndex> links_gone;  ///< the first ends, in the reference model
+  std::vector<PortIndex> links_new;   ///< the first ends, in the current model
+  std::vector<IndexPair> moved;       ///< the ends that stayed
+  std::vector<RateDifference> rates;  ///< of links that both have
+  std::vector<FieldChange> fields;    ///< of nodes that both have, by node
+  std::optional<IndexPair> master;    ///< the end ports of the master subnet managers, where these are of different nodes
+};
+
+Changes changes(const Subnet& current, const Subnet& reference);
 
 }  // namespace ib::subnet

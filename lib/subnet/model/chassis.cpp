@@ -3,13 +3,15 @@
 // Voltaire spines, then nodes with the same system image GUID.
 #include "subnet/model/chassis.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
-
-#include "subnet/model/voltaire.hpp"
+#include <utility>
 
 namespace ib::subnet {
 namespace {
@@ -28,7 +30,7 @@ Guid without_slot(Guid guid) { return {guid.value & 0xffffffff00ffffffU}; }
 class Grouper {
  public:
   Grouper(const Subnet& subnet, std::span<const NodeIndex> order) : subnet_(subnet), order_(order) {
-    result_.places.resize(subnet.nodes().size());
+    result_.slots.resize(subnet.nodes().size());
     result_.external_port.resize(subnet.ports().size());
   }
 
@@ -40,7 +42,7 @@ class Grouper {
     }
     for (const NodeIndex at : order_) {
       const bool spine = is_switch(at) && vendor(at) == voltaire::vendor_id && spine_of(at) != Model::unknown;
-      if (spine && place(at).recognised && place(at).chassis == none) build_box(at);
+      if (spine && slot_at(at).recognised && slot_at(at).chassis == none) build_box(at);
     }
     group_by_image();
     return std::move(result_);
@@ -52,7 +54,7 @@ class Grouper {
   std::uint16_t device(NodeIndex at) const { return subnet_.node(at).info.device_id; }
   Model spine_of(NodeIndex at) const { return voltaire::spine_model(device(at)); }
   Line line_of(NodeIndex at) const { return voltaire::line_board(device(at)); }
-  Place& place(NodeIndex at) { return result_.places[at]; }
+  Slot& slot_at(NodeIndex at) { return result_.slots[at]; }
 
   /// Calls `use(port, peer)` for the linked ports 1…last of a node.
   template <class Use>
@@ -65,22 +67,17 @@ class Grouper {
   }
 
   void settle(NodeIndex at, SlotKind kind, Model model, voltaire::SlotAndChip where) {
-    Place& p = place(at);
-    p.recognised = true;
-    p.kind = kind;
-    p.model = voltaire::model_name(model);
-    p.slot = where.slot;
-    p.chip = where.chip;
+    slot_at(at) = {slot_at(at).chassis, kind, where.slot, where.chip, true, std::string(voltaire::model_name(model))};
   }
   void settle_router(NodeIndex at, const Port& spine_port) {
     const Model model = spine_of(spine_port.node);
     settle(at, SlotKind::router, model, voltaire::router_place(model, spine_port.number, subnet_.node(spine_port.node).guid()));
-    if (vendor(at) != voltaire::vendor_id) place(at).model = {};  // another vendor's adapter in that slot
+    if (vendor(at) != voltaire::vendor_id) slot_at(at).model = {};  // another vendor's adapter in that slot
   }
 
   void place_voltaire(NodeIndex at) {
-    if (place(at).recognised) return;
-    place(at).recognised = true;
+    if (slot_at(at).recognised) return;
+    slot_at(at).recognised = true;
     const Model spine = spine_of(at);
     const Line line = line_of(at);
     if (voltaire::is_router_board(device(at))) {
@@ -90,22 +87,22 @@ class Grouper {
     } else if (spine != Model::unknown) {
       each_link(at, spine == Model::isr4700x2 ? 18 : 255, [&](const Port& port, const Port& peer) {
         if (!is_switch(peer.node)) {
-          if (!place(peer.node).recognised) settle_router(peer.node, port);
-        } else if (place(at).model.empty()) {
+          if (!slot_at(peer.node).recognised) settle_router(peer.node, port);
+        } else if (slot_at(at).model.empty()) {
           settle(at, SlotKind::spine, spine, voltaire::spine_place(spine, peer.number));
         }
       });
     } else if (line != Line::none) {
       each_link(at, voltaire::first_external(line, spine) - 1, [&](const Port&, const Port& peer) {
         const Model model = spine_of(peer.node);
-        if (place(at).kind == SlotKind::unknown) settle(at, SlotKind::line, model, voltaire::line_place(model, peer.number));
+        if (slot_at(at).kind == SlotKind::unknown) settle(at, SlotKind::line, model, voltaire::line_place(model, peer.number));
       });
     }
     if (line == Line::none && spine != Model::isr4700x2) return;
     const Node& node = subnet_.node(at);
     for (unsigned number = 1; number < node.slots; ++number) {
       result_.external_port[node.first_port + number] =
-          static_cast<std::uint8_t>(voltaire::external_port(line, spine, place(at).chip, number));
+          static_cast<std::uint8_t>(voltaire::external_port(line, spine, slot_at(at).chip, number));
     }
   }
 
@@ -129,7 +126,7 @@ class Grouper {
     const auto slot = take("/:");
     if (!slot || slot->empty() || (slot->front() != 'L' && slot->front() != 'S')) return;
     if (!take("/") || !text.starts_with("/U")) return;
-    Place& p = place(at);
+    Slot& p = slot_at(at);
     p.chip = number_at(text.substr(2));
     p.kind = slot->front() == 'L' ? SlotKind::line : SlotKind::spine;
     p.slot = number_at(slot->substr(1));
@@ -148,15 +145,8 @@ class Grouper {
     return static_cast<std::uint8_t>(std::strtol(std::string(text).c_str(), nullptr, 10));
   }
 
-  Chassis& new_box() {
-    Chassis& box = result_.chassis.emplace_back();
-    box.spines.fill(none);
-    box.lines.fill(none);
-    box.unlisted.fill(none);
-    return box;
-  }
   void insert_spine(NodeIndex at, std::uint32_t box) {
-    const Place& p = place(at);
+    const Slot& p = slot_at(at);
     unsigned where = p.slot;
     switch (spine_of(at)) {
       case Model::isr9288:
@@ -173,13 +163,13 @@ class Grouper {
     if (p.slot > 0 && where >= 1 && where <= max_spines) insert(result_.chassis[box].spines[where], at, box);
   }
   void insert_line(NodeIndex at, std::uint32_t box) {
-    const Place& p = place(at);
+    const Slot& p = slot_at(at);
     const unsigned where = line_of(at) == Line::slb4018 ? p.slot : 3U * (p.slot - 1U) + p.chip;
     if (p.slot > 0 && where >= 1 && where <= max_lines) insert(result_.chassis[box].lines[where], at, box);
   }
   /// The slot that a Mellanox board says it is in. infiniband-diags uses one slot for spine 19 and line 0: the board of them that is found
   /// first takes it.
-  static NodeIndex& slot_of(Chassis& box, const Place& p) {
+  static NodeIndex& slot_of(Chassis& box, const Slot& p) {
     const bool is_line = p.kind == SlotKind::line;
     if (p.slot == 0) return box.unlisted[is_line ? 0 : 1];
     if (p.slot > (is_line ? max_lines : max_spines)) return box.unlisted[is_line ? 2 : 0];
@@ -188,17 +178,17 @@ class Grouper {
   void insert(NodeIndex& slot, NodeIndex at, std::uint32_t box) {
     if (slot != none) return;
     slot = at;
-    place(at).chassis = box;
+    slot_at(at).chassis = box;
   }
 
   /// Builds the box of one spine. Follows the backplane until no board is new: spines lead to lines, and lines lead to spines.
   void build_box(NodeIndex spine) {
     const auto box = static_cast<std::uint32_t>(result_.chassis.size());
-    new_box().number = ++numbered_;
+    result_.chassis.emplace_back().number = ++numbered_;
     insert_spine(spine, box);
     const auto lines_of = [&](NodeIndex at) {
       each_link(at, spine_of(at) == Model::isr4700x2 ? 18 : 255, [&](const Port&, const Port& peer) {
-        if (place(peer.node).recognised && spine_of(peer.node) == Model::unknown) insert_line(peer.node, box);
+        if (slot_at(peer.node).recognised && spine_of(peer.node) == Model::unknown) insert_line(peer.node, box);
       });
     };
     lines_of(spine);
@@ -206,7 +196,7 @@ class Grouper {
       for (const NodeIndex at : result_.chassis[box].lines) {
         if (at == none || line_of(at) == Line::none) continue;
         each_link(at, voltaire::first_external(line_of(at), Model::unknown) - 1, [&](const Port&, const Port& peer) {
-          if (place(peer.node).recognised && spine_of(peer.node) != Model::unknown) insert_spine(peer.node, box);
+          if (slot_at(peer.node).recognised && spine_of(peer.node) != Model::unknown) insert_spine(peer.node, box);
         });
       }
       for (const NodeIndex at : result_.chassis[box].spines) {
@@ -252,14 +242,14 @@ class Grouper {
     for (const Guid image : first_seen) {
       if (boxes[image].nodes < 2) continue;
       boxes[image].index = static_cast<std::uint32_t>(result_.chassis.size());
-      new_box().guid = image;
+      result_.chassis.emplace_back().guid = image;
     }
     for (const NodeIndex at : order_) {
       if (!counts(at) || boxes[image_of(at)].nodes < 2) continue;
       const std::uint32_t index = boxes[image_of(at)].index;
       Chassis& box = result_.chassis[index];
       if (box.number == 0) box.number = ++numbered_;
-      Place& p = place(at);
+      Slot& p = slot_at(at);
       if (!p.recognised) {
         p.recognised = true;
         p.chassis = index;
@@ -283,7 +273,7 @@ bool is_xsigo_host(Guid guid) { return guid.value >> 32 == 0x00139702; }
 bool is_xsigo_target(Guid guid) { return guid.value >> 32 == 0x00139703; }
 
 std::string Grouping::slot_text(const Node& node, NodeIndex at) const {
-  const Place& p = places[at];
+  const Slot& p = slots[at];
   const bool known_vendor = node.info.vendor_id == voltaire::vendor_id || node.info.vendor_id == mellanox_vendor;
   if (!known_vendor || p.chassis == none || p.kind == SlotKind::unknown) return {};
   const std::string_view kind = p.kind == SlotKind::line ? "Line" : p.kind == SlotKind::spine ? "Spine" : "SRBD";
@@ -293,3 +283,115 @@ std::string Grouping::slot_text(const Node& node, NodeIndex at) const {
 Grouping group(const Subnet& subnet, std::span<const NodeIndex> order) { return Grouper(subnet, order).run(); }
 
 }  // namespace ib::subnet
+
+// Ports are counted from 1. Runs of ports lead to the same slot or chip: "port / run" is the slot, "port % run" the chip.
+namespace ib::subnet::voltaire {
+namespace {
+
+struct Runs {
+  unsigned last;  ///< the last backplane port
+  unsigned run;   ///< ports per slot
+  unsigned chip;  ///< ports per chip within a slot; 0: one chip per slot
+};
+
+struct SpineBoard {
+  Model model;
+  std::array<std::uint16_t, 2> device_ids;
+  std::string_view name;
+  Runs to_lines;   ///< from the ports of a spine board
+  Runs to_spines;  ///< from the ports of a line board
+};
+constexpr SpineBoard spine_boards[] = {
+    {Model::isr9096, {0x5a0b, 0x5a33}, "ISR9096", {24, 6, 3}, {12, 3, 0}},
+    {Model::isr9288, {0x5a08, 0x5a32}, "ISR9288", {24, 2, 1}, {12, 3, 1}},
+    {Model::isr2004, {0x5a40, 0x5a40}, "ISR2004", {24, 6, 3}, {12, 3, 0}},
+    {Model::isr2012, {0x5a37, 0x5a37}, "ISR2012", {24, 2, 1}, {12, 3, 1}},
+    {Model::isr4700, {0x5a5c, 0x5a5c}, "ISR4700", {36, 2, 0}, {18, 2, 0}},
+    {Model::isr4700x2, {0x5a5d, 0x5a5d}, "ISR4700", {18, 1, 0}, {18, 2, 1}},
+    {Model::isr4200, {0x5a60, 0x5a60}, "ISR4200", {36, 4, 0}, {16, 4, 0}},
+    {Model::unknown, {}, "", {}, {}},
+};
+constexpr std::pair<std::uint16_t, Line> line_boards[] = {
+    {0x5a09, Line::slb24}, {0x5a34, Line::slb24},   {0x5a42, Line::slb24},
+    {0x5a0d, Line::slb8},  {0x5a38, Line::slb2024}, {0x5a5b, Line::slb4018},
+};
+
+const SpineBoard& board_of(Model model) { return *std::ranges::find(spine_boards, model, &SpineBoard::model); }
+
+SlotAndChip place(const Runs& wiring, unsigned port) {
+  if (port < 1 || port > wiring.last) return {};
+  const unsigned at = port - 1;
+  const unsigned chip = wiring.chip == 0 ? 1 : at % wiring.run / wiring.chip + 1;
+  return {static_cast<std::uint8_t>(at / wiring.run + 1), static_cast<std::uint8_t>(chip)};
+}
+
+}  // namespace
+
+Model spine_model(std::uint16_t device_id) {
+  const auto has_id = [device_id](const SpineBoard& board) { return std::ranges::count(board.device_ids, device_id) > 0; };
+  const auto board = std::ranges::find_if(spine_boards, has_id);
+  return board == std::end(spine_boards) ? Model::unknown : board->model;
+}
+
+Line line_board(std::uint16_t device_id) {
+  const auto board = std::ranges::find(line_boards, device_id, &std::pair<std::uint16_t, Line>::first);
+  return board == std::end(line_boards) ? Line::none : board->second;
+}
+
+bool is_router_board(std::uint16_t device_id) { return device_id == 0x5a00 || device_id == 0x5a01; }
+
+std::string_view model_name(Model model) { return board_of(model).name; }
+
+SlotAndChip line_place(Model spine, unsigned port) { return place(board_of(spine).to_lines, port); }
+
+SlotAndChip spine_place(Model spine, unsigned port) {
+  if (spine == Model::isr4200 && (port == 5 || port == 6)) return {0, 1};  // these ports of a line board are not connected
+  if (spine == Model::isr4200 && port > 6) port -= 2;
+  SlotAndChip at = place(board_of(spine).to_spines, port);
+  // The chips of a fabric board are wired in descending order.
+  if (spine == Model::isr4700x2 && at.chip != 0) at.chip = static_cast<std::uint8_t>(3 - at.chip);
+  return at;
+}
+
+SlotAndChip router_place(Model spine, unsigned port, Guid spine_guid) {
+  const std::uint8_t slot = line_place(spine, port).slot;
+  switch (spine) {
+    case Model::isr9096:
+    case Model::isr2004:
+      return {slot, slot == 0 ? std::uint8_t{} : static_cast<std::uint8_t>(3 - (port - 1) % 3)};
+    case Model::isr9288:
+    case Model::isr2012: {  // chips of a fabric board have consecutive GUIDs, the first one wired to module 3
+      constexpr std::array<std::uint8_t, 4> module{2, 3, 2, 1};
+      return {slot, module[spine_guid.value % 4]};
+    }
+    default:
+      return {};
+  }
+}
+
+unsigned first_external(Line line, Model spine) { return line == Line::slb4018 || spine == Model::isr4700x2 ? 19 : 13; }
+
+unsigned external_port(Line line, Model spine, unsigned chip, unsigned port) {
+  // For the first chip, from port 13 on. The numbers of the second chip follow in the same pattern.
+  constexpr std::array<std::uint8_t, 12> slb24{6, 5, 4, 18, 17, 16, 1, 2, 3, 13, 14, 15};
+  constexpr std::array<std::uint8_t, 12> slb8{2, 2, 2, 6, 6, 6, 1, 1, 1, 5, 5, 5};
+  const unsigned first = first_external(line, spine);
+  const unsigned count = first == 19 ? 18 : 12;
+  if (chip < 1 || chip > 2 || port < first || port >= first + count) return 0;
+  const unsigned at = port - first;
+  switch (line) {
+    case Line::slb24:
+      return slb24[at] + (chip - 1) * 6U;
+    case Line::slb8:
+      return slb8[at] + (chip - 1) * 2U;
+    case Line::slb2024:
+      return chip == 1 ? port : port - 12;
+    case Line::slb4018:
+      return at + 1;
+    case Line::none:
+      break;
+  }
+  return spine == Model::isr4700x2 ? at / 3 + (chip == 1 ? 7 : 1) : 0;
+}
+
+}  // namespace ib::subnet::voltaire

@@ -15,7 +15,6 @@
 
 namespace ib::subnet {
 
-/// Information that could not be read, and the reason.
 struct Failure {
   enum class Kind : std::uint8_t {
     no_answer,       ///< no reply to any try
@@ -39,13 +38,11 @@ struct Failure {
 
 using Failures = std::vector<Failure>;
 
-/// A model, and what its sweep could not read.
 struct SweptSubnet {
   Subnet subnet;
   Failures failures;
 };
 
-/// The name of a kind of failure in JSON: "no_answer", ….
 std::string_view name(Failure::Kind kind);
 
 /// The port that an SMP names in its attribute modifier. Nothing if the attribute has no port there.

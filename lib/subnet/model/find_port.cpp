@@ -9,9 +9,12 @@
 
 #include "base/error.hpp"
 #include "base/escape.hpp"
+#include "iba-gen/smp.hpp"
 #include "iba/text.hpp"
+#include "subnet/model/order.hpp"
 
 namespace ib::subnet {
+
 namespace {
 
 FoundPort not_found(const SweptSubnet& swept, std::string what) {
@@ -19,22 +22,10 @@ FoundPort not_found(const SweptSubnet& swept, std::string what) {
   return {none, std::move(what)};
 }
 
-/// The end ports of a node about which something is known.
-std::vector<PortIndex> known_end_ports(const Subnet& subnet, NodeIndex at) {
-  const Node& node = subnet.node(at);
-  if (node.kind() == NodeKind::sw) return {node.first_port};
-  std::vector<PortIndex> ports;
-  for (unsigned number = 1; number < node.slots; ++number) {
-    const PortIndex port = subnet.port_of(at, number);
-    if (subnet.port(port).has_info || subnet.port(port).peer != none || number == node.entry_port) ports.push_back(port);
-  }
-  return ports;
-}
-
 /// The only end port of a node. `what` is the words for the node in messages.
 FoundPort only_port(const SweptSubnet& swept, NodeIndex at, const std::string& what) {
   const Subnet& subnet = swept.subnet;
-  const std::vector<PortIndex> ports = known_end_ports(subnet, at);
+  const std::vector<PortIndex> ports = end_ports(subnet, at);
   if (ports.size() == 1) return {ports[0], {}};
   if (ports.empty()) return not_found(swept, fmt::format("{} is a node of which no port is known.", what));
   std::string choice;
@@ -88,42 +79,57 @@ FoundPort by_gid(const SweptSubnet& swept, const Gid& gid) {
   return {none, fmt::format("No port has the GID {}: the subnet of the port with this GUID is {}.", to_text(gid), to_text(prefix))};
 }
 
-FoundPort by_route(const SweptSubnet& swept, const path::IbDrPath& route) {
-  const Subnet& subnet = swept.subnet;
-  PortIndex at = subnet.start;
-  if (route.dlid != permissive_lid && route.dlid != Lid{}) {
-    const FoundPort begin = by_lid(swept, route.dlid);
-    if (!begin) return begin;
-    at = begin.port;
-  }
-  if (at == none) return {none, "The subnet is empty."};
+/// How far a directed route leads by the links of a model.
+struct RouteWalk {
+  enum class End : std::uint8_t { arrived, no_switch, no_port, no_link };
+  End end = End::arrived;
+  PortIndex at = none;   ///< the port by which the route comes to the last node that it reaches
+  unsigned hop = 0;      ///< the hop that is not possible
+  PortIndex out = none;  ///< no_link: the port without a link
+};
+/// Walks `route`, without what follows it by LID, from the port `at`.
+RouteWalk walk(const Subnet& subnet, const path::IbDrPath& route, PortIndex at) {
+  using enum RouteWalk::End;
   for (unsigned hop = 1; hop <= route.hops && hop <= path::max_hops; ++hop) {
     const NodeIndex node = subnet.port(at).node;
-    const std::string where = fmt::format("The directed route ends before hop {}: {}", hop, to_text(subnet.node(node).guid()));
-    if (hop > 1 && subnet.node(node).kind() != NodeKind::sw) return {none, where + " is no switch."};
-    const unsigned number = route.route[hop];
-    const PortIndex out = number == 0 ? none : subnet.port_of(node, number);
-    if (out == none) return {none, fmt::format("{} has no port {}.", where, number)};
-    if (subnet.port(out).peer == none) return not_found(swept, fmt::format("{} has no link at port {}.", where, number));
+    if (hop > 1 && subnet.node(node).kind() != NodeKind::sw) return {no_switch, at, hop, none};
+    const PortIndex out = subnet.port_of(node, route.route[hop]);
+    if (out == none) return {no_port, at, hop, none};
+    if (subnet.port(out).peer == none) return {no_link, at, hop, out};
     at = subnet.port(out).peer;
   }
-  if (route.dr_dlid != permissive_lid) return by_lid(swept, route.dr_dlid);
-  return {subnet.end_port_of(at), {}};
+  return {arrived, at, 0, none};
 }
+/// Whether a route begins at this host rather than at a LID.
+bool begins_here(const path::IbDrPath& route) { return route.dlid == permissive_lid || route.dlid == Lid{}; }
 
-/// The end port that was found first of a node.
-PortIndex entry_of(const Subnet& subnet, NodeIndex node) {
-  return subnet.end_port_of(subnet.node(node).first_port + subnet.node(node).entry_port);
+FoundPort by_route(const SweptSubnet& swept, const path::IbDrPath& route) {
+  const Subnet& subnet = swept.subnet;
+  FoundPort begin{subnet.start, {}};
+  if (!begins_here(route)) begin = by_lid(swept, route.dlid);
+  if (!begin) return begins_here(route) ? FoundPort{none, "The subnet is empty."} : begin;
+  const RouteWalk walked = walk(subnet, route, begin.port);
+  if (walked.end != RouteWalk::End::arrived) {
+    const unsigned number = route.route[walked.hop];
+    const std::string where =
+        fmt::format("The directed route ends before hop {}: {}", walked.hop, to_text(subnet.node(subnet.port(walked.at).node).guid()));
+    if (walked.end == RouteWalk::End::no_switch) return {none, where + " is no switch."};
+    if (walked.end == RouteWalk::End::no_port || number == 0) return {none, fmt::format("{} has no port {}.", where, number)};
+    return not_found(swept, fmt::format("{} has no link at port {}.", where, number));
+  }
+  if (route.dr_dlid != permissive_lid) return by_lid(swept, route.dr_dlid);
+  return {subnet.end_port_of(walked.at), {}};
 }
 
 }  // namespace
 
 std::string several_text(const Subnet& subnet, Guid guid) {
   std::vector<PortIndex> claims;
-  // A node is meant by its own GUID, and by those of its ports: all nodes with the GUID of a port's node may be meant.
+  // A node is meant by its own GUID, and by the GUIDs of its ports: all nodes with the GUID of a port's node may be meant.
   const PortIndex by_port = subnet.find_port(guid);
   NodeIndex node = by_port == none ? subnet.find_node(guid) : subnet.find_node(subnet.node(subnet.port(by_port).node).guid());
-  for (; node != none; node = subnet.node(node).twin) claims.push_back(entry_of(subnet, node));
+  for (; node != none; node = subnet.node(node).twin)
+    claims.push_back(subnet.end_port_of(subnet.node(node).first_port + subnet.node(node).entry_port));
   for (PortIndex at = 0; by_port != none && at < subnet.ports().size(); ++at) {
     const auto is_of_node = [&](PortIndex claim) { return subnet.port(claim).node == subnet.port(at).node; };
     if (subnet.end_port_of(at) == at && subnet.end_port_guid(at) == guid && std::ranges::none_of(claims, is_of_node)) claims.push_back(at);
@@ -155,6 +161,48 @@ PortIndex get_port(const SweptSubnet& swept, const path::Path& target) {
   FoundPort found = find_port(swept, target);
   if (!found) throw Error(std::move(found.missing));
   return found.port;
+}
+
+namespace {
+
+PathEnd at_port(const Subnet& subnet, PortIndex at) {
+  if (at == none) return {};
+  const Port& port = subnet.port(at);
+  if (subnet.node(port.node).kind() == NodeKind::sw) return {.node = port.node};
+  return {port.node, port.number, port.number};
+}
+
+PathEnd follow_route(const Subnet& subnet, const path::IbDrPath& route) {
+  const PortIndex begin = begins_here(route) ? subnet.start : subnet.find_lid(route.dlid);
+  if (begin == none) return {};
+  const RouteWalk walked = walk(subnet, route, begin);
+  if (walked.end != RouteWalk::End::arrived) return {.beyond = walked.hop == route.hops ? walked.out : none};
+  if (route.dr_dlid != permissive_lid) return at_port(subnet, subnet.find_lid(route.dr_dlid));
+  PathEnd end = at_port(subnet, walked.at);
+  if (end.entry_port == 0) end.arrival = route.hops == 0 ? std::uint8_t{0} : subnet.port(walked.at).number;
+  return end;
+}
+
+}  // namespace
+
+PathEnd end_of_path(const Subnet& subnet, const path::Path& path) {
+  if (const path::IbDrPath* route = path.directed()) return follow_route(subnet, *route);
+  return at_port(subnet, subnet.find_lid(path.ib().dlid));
+}
+
+void set_arrival(const Subnet& subnet, const PathEnd& end, std::uint8_t arrival, std::uint16_t attribute,
+                 std::vector<std::uint8_t>& content) {
+  if (attribute == smp::PortInfo::attribute_id) {
+    content.resize(std::max(content.size(), local_port_num_offset + 1));
+    content[local_port_num_offset] = arrival;
+  } else if (attribute == smp::NodeInfo::attribute_id) {
+    content.resize(smp::NodeInfo::wire_size);
+    smp::NodeInfo info = smp::NodeInfo::unpack(content);
+    info.local_port_num = arrival;
+    const PortIndex port = subnet.port_of(end.node, end.entry_port);
+    if (end.entry_port != 0 && port != none) info.port_guid = subnet.port_guid(port);
+    info.pack(content);
+  }
 }
 
 }  // namespace ib::subnet

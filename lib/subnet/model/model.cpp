@@ -7,8 +7,6 @@
 
 namespace ib::subnet {
 
-smp::PortInfo Port::info() const { return smp::PortInfo::unpack(info_bytes); }
-
 NodeKind Node::kind() const {
   switch (static_cast<unsigned>(info.node_type)) {
     case 1:
@@ -22,14 +20,6 @@ NodeKind Node::kind() const {
   }
 }
 
-Guid Node::guid() const { return info.node_guid; }
-
-std::string_view Node::description() const {
-  return {description_bytes.data(), strnlen(description_bytes.data(), description_bytes.size())};
-}
-
-smp::SwitchInfo Node::switch_info() const { return smp::SwitchInfo::unpack(switch_info_bytes); }
-
 std::string false_claim(const smp::NodeInfo& info) {
   const auto type = static_cast<unsigned>(info.node_type);
   if (type < 1 || type > 3) return "It claims to be of type " + std::to_string(type) + ".";
@@ -37,47 +27,6 @@ std::string false_claim(const smp::NodeInfo& info) {
     return "It claims that this is its port " + std::to_string(info.local_port_num) + " of " + std::to_string(info.num_ports) + ".";
   }
   return info.num_ports > last_switch_port ? "It claims to have " + std::to_string(info.num_ports) + " ports." : "";
-}
-
-PortIndex Subnet::port_of(NodeIndex node, unsigned number) const {
-  if (node >= nodes_.size() || number >= nodes_[node].slots) return none;
-  return nodes_[node].first_port + number;
-}
-
-PortIndex Subnet::end_port_of(PortIndex port) const {
-  const Node& owner = nodes_[ports_[port].node];
-  return owner.kind() == NodeKind::sw ? owner.first_port : port;
-}
-
-Guid Subnet::end_port_guid(PortIndex port) const {
-  const Node& owner = nodes_[ports_[port].node];
-  return owner.kind() == NodeKind::sw ? owner.info.port_guid : ports_[port].guid;
-}
-
-Guid Subnet::port_guid(PortIndex port) const {
-  const Port& of = ports_[port];
-  return of.guid != Guid{} ? of.guid : nodes_[of.node].info.port_guid;
-}
-
-Lid Subnet::lid(PortIndex port) const {
-  const Port& end = ports_[end_port_of(port)];
-  return {load_be<std::uint16_t>(end.info_bytes.data() + 16)};  // IBA 14.2.5.6: PortInfo.LID
-}
-
-unsigned Subnet::lmc(PortIndex port) const { return ports_[end_port_of(port)].info_bytes[34] & 7U; }
-
-namespace {
-
-/// The number of ports of a node to make room for, port 0 included. A node that names a port beyond its last one also gets room
-/// for that port.
-std::uint16_t slots_of(const smp::NodeInfo& info) {
-  return static_cast<std::uint16_t>(std::max<unsigned>(info.num_ports, info.local_port_num) + 1);
-}
-
-}  // namespace
-
-bool Subnet::has_room_for(const smp::NodeInfo& info) const {
-  return nodes_.size() < limits_.nodes && ports_.size() + slots_of(info) <= limits_.ports;
 }
 
 NodeIndex Subnet::add_node(const smp::NodeInfo& info) {
@@ -124,11 +73,6 @@ PortIndex Subnet::set_port_info(PortIndex at, Bytes info) {
   return owner;
 }
 
-void Subnet::set_port_guid(PortIndex port, Guid guid) {
-  ports_[port].guid = guid;
-  by_port_guid_.insert(guid, end_port_of(port));
-}
-
 void Subnet::unlink(PortIndex port) {
   const PortIndex peer = ports_[port].peer;
   ports_[port].peer = none;
@@ -140,6 +84,13 @@ void Subnet::link(PortIndex a, PortIndex b) {
   unlink(b);
   ports_[a].peer = b;
   ports_[b].peer = a;
+}
+
+bool has_own_guid(const Subnet& subnet, NodeIndex node) { return !subnet.node(node).is_twin && subnet.node(node).twin == none; }
+
+NodeIndex only_node(const Subnet& subnet, Guid guid) {
+  const NodeIndex node = subnet.find_node(guid);
+  return node == none || has_own_guid(subnet, node) ? node : none;
 }
 
 unsigned route_to(const Subnet& subnet, NodeIndex node, std::array<std::uint8_t, 64>& route) {

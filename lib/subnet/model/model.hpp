@@ -5,9 +5,11 @@
 // read is not in the model: the function that fills the model returns the failures beside it (subnet/model/failures.hpp).
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,8 +18,7 @@
 #include "base/bytes.hpp"
 #include "iba-gen/smp.hpp"
 #include "iba/types.hpp"
-#include "subnet/model/growing_array.hpp"
-#include "subnet/model/guid_index.hpp"
+#include "subnet/model/storage.hpp"
 
 namespace ib::subnet {
 
@@ -39,10 +40,9 @@ struct Port {
   std::uint8_t fdr10_supported{};  ///< LinkSpeedSupported of MlnxExtPortInfo; 0 if that was not read
   bool has_info{};
 
-  /// Whether anything was read of the port or found beyond it.
   bool is_known() const { return has_info || guid.value != 0 || peer != none; }
   /// The PortInfo; all zero if it was not read.
-  smp::PortInfo info() const;
+  smp::PortInfo info() const { return smp::PortInfo::unpack(info_bytes); }
   /// PortPhysicalState (IBA 14.2.5.6); no_change if the PortInfo was not read.
   smp::PortPhysicalState physical_state() const { return static_cast<smp::PortPhysicalState>(info_bytes[33] >> 4); }
   /// PortState (IBA 14.2.5.6); no_change if the PortInfo was not read.
@@ -54,7 +54,6 @@ struct Port {
   }
 };
 
-/// One node with the attributes that were read.
 struct Node {
   smp::NodeInfo info;
   std::array<char, 64> description_bytes{};
@@ -68,15 +67,15 @@ struct Node {
   bool has_description{}, has_switch_info{};
   bool is_twin{};      ///< an earlier node claims the same GUID
   bool lid_refused{};  ///< the node did not answer at its LID
-  /// The node is known from a listing alone. Of NodeInfo the type, GUIDs, vendor, device and number of ports are known, of SwitchInfo
+  /// The node is known only from a listing. Of NodeInfo the type, GUIDs, vendor, device and number of ports are known, of SwitchInfo
   /// whether port 0 is enhanced, of the PortInfo of a port LID, LMC and the rate of its link. All else in them is zero and was not read.
   bool is_listed{};
 
   NodeKind kind() const;
-  Guid guid() const;
+  Guid guid() const { return info.node_guid; }
   /// The description up to its terminator, or all 64 bytes without one. Untrusted bytes: escape them before printing.
-  std::string_view description() const;
-  smp::SwitchInfo switch_info() const;
+  std::string_view description() const { return {description_bytes.data(), strnlen(description_bytes.data(), description_bytes.size())}; }
+  smp::SwitchInfo switch_info() const { return smp::SwitchInfo::unpack(switch_info_bytes); }
 };
 
 /// The impossible value in a NodeInfo, as a sentence. Empty if there is none.
@@ -88,7 +87,6 @@ struct SubnetLimits {
   std::size_t ports = 1U << 21;  ///< includes port 0 and ports without a link; 42 ports for each of these LIDs, 200 MB
 };
 
-/// The model of a subnet.
 class Subnet {
  public:
   Subnet() = default;
@@ -102,10 +100,15 @@ class Subnet {
   Port& port(PortIndex at) { return ports_[at]; }
   std::span<const Port> ports_of(const Node& node) const { return {ports_.data() + node.first_port, node.slots}; }
 
-  /// The port `number` of a node, or none if the node has no such port.
-  PortIndex port_of(NodeIndex node, unsigned number) const;
+  PortIndex port_of(NodeIndex node, unsigned number) const {
+    if (node >= nodes_.size() || number >= nodes_[node].slots) return none;
+    return nodes_[node].first_port + number;
+  }
   /// The port that owns the LID and GUID of `port`: port 0 for a switch, the port itself for other nodes.
-  PortIndex end_port_of(PortIndex port) const;
+  PortIndex end_port_of(PortIndex port) const {
+    const Node& owner = nodes_[ports_[port].node];
+    return owner.kind() == NodeKind::sw ? owner.first_port : port;
+  }
   /// The first node that claimed `guid`, or none. Node::twin leads to further nodes.
   NodeIndex find_node(Guid guid) const { return by_guid_.find(guid); }
   /// The end port with the port GUID `guid`, or none.
@@ -114,23 +117,36 @@ class Subnet {
   PortIndex find_lid(Lid lid) const { return lid.value < by_lid_.size() ? by_lid_[lid.value] : none; }
   /// The PortGUID of the end port of `port` (IBA 14.2.5.3): of a switch the one in its NodeInfo, of another node's port the one in the
   /// NodeInfo that came through this very port. Zero if none came: each port of a CA or router has its own GUID, so none stands in for it.
-  Guid end_port_guid(PortIndex port) const;
+  Guid end_port_guid(PortIndex port) const {
+    const Node& owner = nodes_[ports_[port].node];
+    return owner.kind() == NodeKind::sw ? owner.info.port_guid : ports_[port].guid;
+  }
   /// A name of a port rather than its GUID, never zero where a NodeInfo has one: the PortGUID of the NodeInfo that came through this
   /// port, else the PortGUID of its node's NodeInfo. That is the GUID of another port where nothing came through this port of a CA or
   /// router: infiniband-diags prints it so.
-  Guid port_guid(PortIndex port) const;
+  Guid port_guid(PortIndex port) const {
+    const Port& of = ports_[port];
+    return of.guid != Guid{} ? of.guid : nodes_[of.node].info.port_guid;
+  }
   /// The base LID of the end port of `port`; zero if it is not known.
-  Lid lid(PortIndex port) const;
-  /// The LMC of the end port of `port`.
-  unsigned lmc(PortIndex port) const;
+  Lid lid(PortIndex port) const {
+    const Port& end = ports_[end_port_of(port)];
+    return {load_be<std::uint16_t>(end.info_bytes.data() + 16)};  // IBA 14.2.5.6: PortInfo.LID
+  }
+  unsigned lmc(PortIndex port) const { return ports_[end_port_of(port)].info_bytes[34] & 7U; }
 
   /// Whether the model has room for a node with the NodeInfo `info`. add_node() does not check this.
-  bool has_room_for(const smp::NodeInfo& info) const;
+  bool has_room_for(const smp::NodeInfo& info) const {
+    return nodes_.size() < limits_.nodes && ports_.size() + slots_of(info) <= limits_.ports;
+  }
   /// Adds a node with the NodeInfo `info`. If other nodes claim its GUID, it becomes the last of their twins.
   NodeIndex add_node(const smp::NodeInfo& info);
   /// Stores a PortInfo and its LIDs. Returns the port that already owned one of these LIDs, or none.
   PortIndex set_port_info(PortIndex port, Bytes info);
-  void set_port_guid(PortIndex port, Guid guid);
+  void set_port_guid(PortIndex port, Guid guid) {
+    ports_[port].guid = guid;
+    by_port_guid_.insert(guid, end_port_of(port));
+  }
   /// Links two ports. Earlier links of both are removed.
   void link(PortIndex a, PortIndex b);
   void unlink(PortIndex port);
@@ -141,12 +157,23 @@ class Subnet {
   PortIndex start = none;  ///< the end port where the sweep began
 
  private:
+  /// The number of ports of a node to make room for, port 0 included. A node that names a port beyond its last one also gets room
+  /// for that port.
+  static std::uint16_t slots_of(const smp::NodeInfo& info) {
+    return static_cast<std::uint16_t>(std::max<unsigned>(info.num_ports, info.local_port_num) + 1);
+  }
+
   GrowingArray<Node> nodes_;
   GrowingArray<Port> ports_;
   GuidIndex by_guid_, by_port_guid_;
   std::vector<PortIndex> by_lid_;
   SubnetLimits limits_;
 };
+
+/// Whether no other node claims the GUID of this one.
+bool has_own_guid(const Subnet& subnet, NodeIndex node);
+/// The only node that claims a GUID; none if there is none, or if there are several.
+NodeIndex only_node(const Subnet& subnet, Guid guid);
 
 /// The reason why the filling of a model ended, as a sentence.
 inline constexpr std::string_view no_room_text = "There are more nodes or ports than a subnet can have; going no further.";

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// breadth_first() follows links. legacy_sweep() simulates a first-in, first-out queue of requests. Discovery by ibnetdiscover
-// has the same order if replies come in the order of requests.
 #include "subnet/model/order.hpp"
 
 #include <algorithm>
 #include <deque>
 #include <iterator>
+#include <vector>
 
 #include "subnet/sweep/mlnx.hpp"
 
 namespace ib::subnet {
+
 namespace {
 
 void sort_by_guid(const Subnet& subnet, std::vector<NodeIndex>::iterator first, std::vector<NodeIndex>::iterator last) {
@@ -20,6 +20,7 @@ void sort_by_guid(const Subnet& subnet, std::vector<NodeIndex>::iterator first, 
   });
 }
 
+/// Simulates a first-in, first-out queue of requests. ibnetdiscover finds nodes in this order if replies come in the order of requests.
 class LegacyQueue {
  public:
   /// Hops of a directed route, at most (IBA 14.2.1.2).
@@ -37,22 +38,10 @@ class LegacyQueue {
     while (!queue_.empty()) {
       const Request request = queue_.front();
       queue_.pop_front();
-      switch (request.what) {
-        case What::node_info:
-          got_node(request);
-          break;
-        case What::description:
-          states_[request.at].described = true;
-          break;
-        case What::switch_info:
-          break;
-        case What::port_info:
-          got_port(request);
-          break;
-        case What::mlnx_port_info:
-          go_on(request.at);
-          break;
-      }
+      if (request.what == What::node_info) got_node(request);
+      if (request.what == What::description) states_[request.at].described = true;
+      if (request.what == What::port_info) got_port(request);
+      if (request.what == What::mlnx_port_info) go_on(request.at);
     }
     return std::move(sweep_);
   }
@@ -187,18 +176,6 @@ class LegacyQueue {
   LegacySweep sweep_;
 };
 
-/// Copies the attributes of node `at` of `from` to node `copy` of `to`.
-void copy_node(const Subnet& from, NodeIndex at, Subnet& to, NodeIndex copy) {
-  const Node& node = from.node(at);
-  Node& target = to.node(copy);
-  target.description_bytes = node.description_bytes;
-  target.switch_info_bytes = node.switch_info_bytes;
-  target.has_description = node.has_description;
-  target.has_switch_info = node.has_switch_info;
-  target.hops = node.hops;
-  target.entry_port = node.entry_port;
-}
-
 }  // namespace
 
 std::vector<NodeIndex> breadth_first(const Subnet& subnet) {
@@ -236,19 +213,20 @@ std::vector<NodeIndex> breadth_first(const Subnet& subnet) {
   return order;
 }
 
+std::vector<PortIndex> end_ports(const Subnet& subnet, NodeIndex at) {
+  const Node& node = subnet.node(at);
+  if (node.kind() == NodeKind::sw) return {node.first_port};
+  std::vector<PortIndex> ports;
+  for (unsigned number = 1; number < node.slots; ++number) {
+    const PortIndex port = node.first_port + number;
+    if (subnet.port(port).has_info || subnet.port(port).peer != none || number == node.entry_port) ports.push_back(port);
+  }
+  return ports;
+}
+
 std::vector<PortIndex> end_ports(const Subnet& subnet) {
   std::vector<PortIndex> ports;
-  for (const NodeIndex at : breadth_first(subnet)) {
-    const Node& node = subnet.node(at);
-    if (node.kind() == NodeKind::sw) {
-      ports.push_back(node.first_port);
-      continue;
-    }
-    for (unsigned number = 1; number < node.slots; ++number) {
-      const PortIndex port = node.first_port + number;
-      if (subnet.port(port).has_info || subnet.port(port).peer != none || number == node.entry_port) ports.push_back(port);
-    }
-  }
+  for (const NodeIndex at : breadth_first(subnet)) std::ranges::copy(end_ports(subnet, at), std::back_inserter(ports));
   return ports;
 }
 
@@ -273,7 +251,14 @@ SweptSubnet restricted_to(const SweptSubnet& whole, const LegacySweep& sweep) {
   std::vector<NodeIndex> copies(subnet.nodes().size(), none);
   for (const NodeIndex at : sweep.found) {
     copies[at] = part.add_node(subnet.node(at).info);
-    copy_node(subnet, at, part, copies[at]);
+    const Node& node = subnet.node(at);
+    Node& copy = part.node(copies[at]);
+    copy.description_bytes = node.description_bytes;
+    copy.switch_info_bytes = node.switch_info_bytes;
+    copy.has_description = node.has_description;
+    copy.has_switch_info = node.has_switch_info;
+    copy.hops = node.hops;
+    copy.entry_port = node.entry_port;
   }
   const auto copy_of = [&](PortIndex at) {
     const Port& port = subnet.port(at);
@@ -316,6 +301,30 @@ std::vector<NodeIndex> legacy_order(const Subnet& subnet, const LegacySweep& swe
   for (const NodeIndex at : order) listed[at] = true;
   std::ranges::copy_if(breadth_first(subnet), std::back_inserter(order), [&](NodeIndex at) { return !listed[at]; });
   return order;
+}
+
+void lay_routes(Subnet& subnet) {
+  if (subnet.start == none) return;
+  std::vector<bool> reached(subnet.nodes().size());
+  std::deque<PortIndex> entries{subnet.start};
+  reached[subnet.port(subnet.start).node] = true;
+  subnet.node(subnet.port(subnet.start).node).entry_port = subnet.port(subnet.start).number;
+  for (; !entries.empty(); entries.pop_front()) {
+    const PortIndex entry = entries.front();
+    const Node& node = subnet.node(subnet.port(entry).node);
+    const bool is_switch = node.kind() == NodeKind::sw;  // other nodes pass nothing on
+    const PortIndex first = is_switch ? node.first_port : entry, count = is_switch ? node.slots : 1;
+    for (PortIndex from = first; from < first + count; ++from) {
+      const PortIndex to = subnet.port(from).peer;
+      if (to == none || reached[subnet.port(to).node]) continue;
+      reached[subnet.port(to).node] = true;
+      Node& next = subnet.node(subnet.port(to).node);
+      next.via = from;
+      next.hops = static_cast<std::uint8_t>(std::min(node.hops + 1, 255));
+      next.entry_port = subnet.port(to).number;
+      entries.push_back(to);
+    }
+  }
 }
 
 }  // namespace ib::subnet

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The orders in which a subnet is listed. The replies of a sweep come in any order, so every listing order is computed from the
-// finished model. The same fabric therefore always gives the same output.
+// finished model: a fabric always gives one output.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +19,8 @@ std::vector<NodeIndex> breadth_first(const Subnet& subnet);
 
 /// The end ports of a fabric, node by node in the order of breadth_first(): port 0 of a switch, the known ports of the others.
 std::vector<PortIndex> end_ports(const Subnet& subnet);
+/// Those of one node.
+std::vector<PortIndex> end_ports(const Subnet& subnet, NodeIndex at);
 
 /// The nodes of `kind` by GUID, or all nodes if `kind` is absent.
 std::vector<NodeIndex> by_guid(const Subnet& subnet, std::optional<NodeKind> kind);
@@ -64,5 +66,9 @@ std::vector<NodeIndex> legacy_order(const Subnet& subnet, const LegacySweep& swe
 
 /// The part of `whole` that `sweep` would have read. At the greatest distance of a limited sweep, ports stay unread and links unseen.
 SweptSubnet restricted_to(const SweptSubnet& whole, const LegacySweep& sweep);
+
+/// Sets the members of each node that say how it is reached, as a breadth-first sweep from Subnet::start would: Node::hops, via and
+/// entry_port. Without a start sets nothing.
+void lay_routes(Subnet& subnet);
 
 }  // namespace ib::subnet

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-#include "subnet/model/own_node.hpp"
+#include "subnet/sweep/discovery.hpp"
 
 #include <algorithm>
 

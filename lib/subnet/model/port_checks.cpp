@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <tuple>
+
 #include "base/escape.hpp"
 #include "iba/text.hpp"
 #include "iba/types.hpp"
@@ -11,7 +14,7 @@
 namespace ib::subnet {
 namespace {
 
-using Relation = Finding::Relation;
+using Relation = Mismatch::Relation;
 
 template <class State>
 std::string words_of(State state) {
@@ -35,7 +38,7 @@ bool is_link_trained(const Subnet& subnet, PortIndex at) {
 
 }  // namespace
 
-std::string Finding::sentence() const {
+std::string Mismatch::sentence() const {
   if (!words.empty()) return words;
   constexpr std::string_view relations[] = {"expected", "but shouldn't be", "expected less than"};
   return fmt::format("{} is {}, {} {}", field, in_quotes(found), relations[static_cast<unsigned>(relation)], in_quotes(expected));
@@ -49,6 +52,28 @@ bool is_end_port(const Subnet& subnet, PortIndex at) {
   return subnet.end_port_of(at) == at && (subnet.port(at).number != 0 || is_port0(subnet, at));
 }
 
+bool is_end_port_in_use(const Subnet& subnet, PortIndex at) {
+  const Port& port = subnet.port(at);
+  if (!is_end_port(subnet, at) || !port.has_info) return false;
+  return port.number != 0 ? is_link_active(port) : std::ranges::any_of(subnet.ports_of(subnet.node(port.node)), [](const Port& of_switch) {
+    return of_switch.number != 0 && is_link_active(of_switch);
+  });
+}
+
+std::map<std::uint16_t, std::vector<PortIndex>> contested_lids(const Subnet& subnet) {
+  std::map<std::uint16_t, std::vector<PortIndex>> claims;
+  for (PortIndex at = 0; at < subnet.ports().size(); ++at) {
+    const Lid base = subnet.lid(at);
+    if (!base.is_unicast() || !is_end_port_in_use(subnet, at)) continue;
+    const unsigned last = std::min<unsigned>(base.value + (1U << subnet.lmc(at)) - 1, last_unicast_lid);
+    for (unsigned lid = base.value; lid <= last; ++lid) claims[static_cast<std::uint16_t>(lid)].push_back(at);
+  }
+  std::erase_if(claims, [](const auto& claim) { return claim.second.size() < 2; });
+  const auto order = [&subnet](PortIndex at) { return std::tuple(subnet.node(subnet.port(at).node).guid(), subnet.port(at).number, at); };
+  for (auto& [lid, ports] : claims) std::ranges::sort(ports, {}, order);
+  return claims;
+}
+
 bool has_is_sm(const smp::PortInfo& info) { return (info.capability_mask & smp::capability_mask::is_sm) != 0; }
 
 bool may_have_manager(const Subnet& subnet, PortIndex at) {
@@ -59,7 +84,7 @@ bool may_have_manager(const Subnet& subnet, PortIndex at) {
   return manager.is_unicast() && subnet.find_lid(manager) == at;
 }
 
-Findings check_port_state(const Subnet& subnet, PortIndex at) {
+Mismatches check_port_state(const Subnet& subnet, PortIndex at) {
   const Port& port = subnet.port(at);
   if (is_port0(subnet, at)) {
     const Node& node = subnet.node(port.node);
@@ -76,32 +101,32 @@ Findings check_port_state(const Subnet& subnet, PortIndex at) {
   return {{.field = "portState", .found = words_of(port.state()), .expected = words_of(smp::PortState::active)}};
 }
 
-Findings check_link_width(const Subnet& subnet, PortIndex at) {
+Mismatches check_link_width(const Subnet& subnet, PortIndex at) {
   if (!is_link_trained(subnet, at)) return {};
   const unsigned now = active_rate(subnet, at).lanes, best = best_rate(subnet, at).lanes;
   if (now >= best) return {};
   return {{.field = "linkWidthActive", .found = width_words(now), .expected = width_words(best)}};
 }
 
-Findings check_link_speed(const Subnet& subnet, PortIndex at) {
+Mismatches check_link_speed(const Subnet& subnet, PortIndex at) {
   if (!is_link_trained(subnet, at)) return {};
   const Speed now = active_rate(subnet, at).speed, best = best_rate(subnet, at).speed;
   if (now >= best) return {};
   return {{.field = "linkSpeedActive", .found = speed_words(now), .expected = speed_words(best)}};
 }
 
-Findings check_lids(const Subnet& subnet, PortIndex at) {
+Mismatches check_lids(const Subnet& subnet, PortIndex at) {
   const Port& port = subnet.port(at);
   if (!is_end_port(subnet, at) || (!is_port0(subnet, at) && !is_trained(port))) return {};
   const smp::PortInfo info = port.info();
-  Findings findings;
+  Mismatches findings;
   for (const auto& [field, lid] : {std::pair{"LID", info.lid}, {"masterSMLID", info.master_sm_lid}}) {
     if (lid == Lid{}) findings.push_back({.field = field, .found = "0", .expected = "0", .relation = Relation::not_equal});
   }
   return findings;
 }
 
-Finding other_port_guid(Guid of_sa, Guid own) {
+Mismatch other_port_guid(Guid of_sa, Guid own) {
   return {.error = true,
           .field = "portGUID",
           .found = to_text(of_sa),
@@ -109,11 +134,11 @@ Finding other_port_guid(Guid of_sa, Guid own) {
           .words = fmt::format("SA and SMP NodeInfo's differ: the SA says {}, the port {}", to_text(of_sa), to_text(own))};
 }
 
-Finding no_node_record(Lid lid) {
+Mismatch no_node_record(Lid lid) {
   return {.error = true, .field = {}, .found = {}, .expected = {}, .words = fmt::format("The SA knows no node at LID {}", lid.value)};
 }
 
-Finding no_sa_path(Guid port) {
+Mismatch no_sa_path(Guid port) {
   return {.error = true, .field = {}, .found = {}, .expected = {}, .words = fmt::format("SA could not find a path for {}", to_text(port))};
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,7 +14,7 @@
 namespace ib::subnet {
 
 /// The result of a check: one value that is not as it should be.
-struct Finding {
+struct Mismatch {
   enum class Relation : std::uint8_t {
     equal,      ///< `found` should be `expected`
     not_equal,  ///< `found` should not be `expected`
@@ -28,7 +29,7 @@ struct Finding {
   /// The finding as a sentence without its full stop: "linkSpeedActive is 'SDR', expected 'QDR'".
   std::string sentence() const;
 };
-using Findings = std::vector<Finding>;
+using Mismatches = std::vector<Mismatch>;
 
 /// Whether a port's link is trained, so that its width and speed mean something (IBA 14.2.5.6: PortPhysicalState).
 bool is_trained(const Port& port);
@@ -36,10 +37,15 @@ bool is_trained(const Port& port);
 bool is_link_active(const Port& port);
 /// Whether a port is an end port: port 0 of a switch, or a port of another node. Port 0 of another node is not an end port.
 bool is_end_port(const Subnet& subnet, PortIndex port);
+/// Whether packets can be sent to an end port: its PortInfo was read, and its link is Active; for port 0 of a switch, any link of the
+/// switch.
+bool is_end_port_in_use(const Subnet& subnet, PortIndex port);
+/// The LIDs that several end ports in use claim, with LMC, and these ports by node GUID and number.
+std::map<std::uint16_t, std::vector<PortIndex>> contested_lids(const Subnet& subnet);
 
 /// Whether a PortInfo says that a subnet manager runs at the port (IsSM of CapabilityMask, IBA 14.2.5.6).
 bool has_is_sm(const smp::PortInfo& info);
-/// Whether a subnet manager may run at an end port: it has IsSM, or the port from which the model was read has its LID as that of its
+/// Whether a subnet manager may run at an end port: it has IsSM, or the port from which the model was read has its LID as the LID of its
 /// subnet manager.
 bool may_have_manager(const Subnet& subnet, PortIndex port);
 
@@ -47,19 +53,17 @@ bool may_have_manager(const Subnet& subnet, PortIndex port);
 
 /// PortPhysicalState should be LinkUp, and PortState should be Active. The first finding is an error, the second a warning. PortState is
 /// not checked where PortPhysicalState is wrong.
-Findings check_port_state(const Subnet& subnet, PortIndex port);
+Mismatches check_port_state(const Subnet& subnet, PortIndex port);
 /// LinkWidthActive of a trained link should be the greatest width that both ends support. Nothing is checked where one end is not known.
-Findings check_link_width(const Subnet& subnet, PortIndex port);
+Mismatches check_link_width(const Subnet& subnet, PortIndex port);
 /// The active speed of a trained link should be the highest speed that both ends support. Nothing is checked where one end is not known.
-Findings check_link_speed(const Subnet& subnet, PortIndex port);
-/// An end port should have a LID and know that of its subnet manager.
-Findings check_lids(const Subnet& subnet, PortIndex port);
+Mismatches check_link_speed(const Subnet& subnet, PortIndex port);
+/// An end port should have a LID and know the LID of its subnet manager.
+Mismatches check_lids(const Subnet& subnet, PortIndex port);
 
 /// The PortGUID that the SA has for the port at a LID differs from the port's own.
-Finding other_port_guid(Guid of_sa, Guid own);
-/// The SA knows no node at a LID.
-Finding no_node_record(Lid lid);
-/// The SA knows no path to a port.
-Finding no_sa_path(Guid port);
+Mismatch other_port_guid(Guid of_sa, Guid own);
+Mismatch no_node_record(Lid lid);
+Mismatch no_sa_path(Guid port);
 
 }  // namespace ib::subnet

@@ -105,11 +105,6 @@ std::optional<path::Path> PortPaths::gmp(PortIndex port) const {
   return path;
 }
 
-std::string PortPaths::why_no_gmp(PortIndex port) const {
-  if (gmp_path(subnet_, port, start_)) return "The SA knows no path to it: GMPs do not reach it.";
-  return "No LID of its own is known: GMPs do not reach it.";
-}
-
 async::Task<> PortPaths::read_service_levels(mad::Transactor& transactor) {
   routes_.clear();
   why_sl_0_.clear();
@@ -136,11 +131,6 @@ async::Task<> PortPaths::read_service_levels(mad::Transactor& transactor) {
   } catch (const Error& error) {  // an answer that contradicts itself
     why_sl_0_ = error.message();
   }
-}
-
-void PortPaths::use(PortIndex end_port, const path::Path& path) {
-  const path::IbPath& ib = path.ib();
-  routes_.insert_or_assign(end_port, Route{ib.dlid, ib.slid, ib.pkey, ib.sl, path::packet_life_time(ib)});
 }
 
 void PortPaths::take_paths(const sa::Records& records) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Paths to nodes and ports. Paths of SMPs follow from the model alone. Paths of GMPs need service levels, which one query to
+// Paths to nodes and ports. Paths of SMPs follow from the model. Paths of GMPs need service levels, which one query to
 // the SA gives for all ports. `start` is the path from which the model was swept; the new paths have its end port, M_Key,
 // retries and timeout. Each is meant for the node of the model, and a path to a LID for the end port that has it (IbPath::meant).
 #pragma once
@@ -43,7 +43,6 @@ inline std::optional<path::Path> gmp_path(const Subnet& subnet, PortIndex port, 
 /// The reason for SL 0 where no subnet manager has ever configured this port.
 inline constexpr std::string_view no_sa_is_known = "no subnet administrator is known";
 
-/// The paths from `start` to the ports of a model.
 class PortPaths {
  public:
   /// GMPs use SL 0 until read_service_levels(). `subnet` must outlive this object.
@@ -57,7 +56,10 @@ class PortPaths {
   /// or the SA has no path. Only the SL is taken from the paths of the SA.
   void keep_to_base_lids() { base_lids_ = true; }
   /// The reason why gmp() returns nothing, as a sentence.
-  std::string why_no_gmp(PortIndex port) const;
+  std::string why_no_gmp(PortIndex port) const {
+    if (gmp_path(subnet_, port, start_)) return "The SA knows no path to it: GMPs do not reach it.";
+    return "No LID of its own is known: GMPs do not reach it.";
+  }
 
   /// Reads the reversible paths from the end port of `start` to all other ports: one SubnAdmGetTable(PathRecord) (IBA
   /// 15.2.5.16). gmp() then uses LIDs, SL, P_Key and packet life time of the records. If the SA does not give them, SL 0
@@ -65,20 +67,20 @@ class PortPaths {
   async::Task<> read_service_levels(mad::Transactor& transactor);
 
   /// Lets gmp() use the LIDs, SL, P_Key and packet life time of `path`, which the SA gave for `end_port`.
-  void use(PortIndex end_port, const path::Path& path);
+  void use(PortIndex end_port, const path::Path& path) {
+    const path::IbPath& ib = path.ib();
+    routes_.insert_or_assign(end_port, Route{ib.dlid, ib.slid, ib.pkey, ib.sl, path::packet_life_time(ib)});
+  }
   /// SL 0 remains for the ports without a path of the SA, for this reason.
   void do_without(std::string why) { why_sl_0_ = std::move(why); }
 
-  /// Whether the SA has given the service levels.
   bool has_service_levels() const { return !routes_.empty(); }
   /// The reason why SL 0 is used for some or all ports although the SA was queried. The text follows "SL 0 is used: ". Empty if there is no
   /// such port, or if the SA was not queried.
   const std::string& why_sl_0() const { return why_sl_0_; }
-  /// Whether the SA was queried and did not answer at all.
   bool is_sa_silent() const { return is_sa_silent_; }
 
  private:
-  /// The properties of a path from its PathRecord.
   struct Route {
     Lid dlid, slid;
     Pkey pkey;

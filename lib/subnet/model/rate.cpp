@@ -112,9 +112,6 @@ double lane_data_mbps(Speed speed) {
   return rates[static_cast<unsigned>(speed)];
 }
 
-double LinkRate::mbps() const { return lanes * lane_mbps(speed); }
-double LinkRate::data_mbps() const { return lanes * lane_data_mbps(speed); }
-
 unsigned lanes(unsigned width_code) {
   constexpr std::array<unsigned, 5> of_bit{1, 4, 8, 12, 2};
   return std::has_single_bit(width_code) && width_code <= 16 ? of_bit[static_cast<std::size_t>(std::countr_zero(width_code))] : 0;
@@ -124,8 +121,6 @@ bool may_run_at_fdr10(const Subnet& subnet, PortIndex at) {
   const Port& port = subnet.port(at);
   return active_rate(subnet, at).speed == Speed::qdr && port.fdr10_supported == 0;
 }
-
-bool has_extended_speeds(const Subnet& subnet, PortIndex port) { return extended_speeds(subnet, port).first; }
 
 LinkRate active_rate(const Subnet& subnet, PortIndex at) {
   const Port& port = subnet.port(at);

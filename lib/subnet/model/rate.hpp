@@ -10,7 +10,6 @@
 
 namespace ib::subnet {
 
-/// The speed of a lane, from slow to fast.
 enum class Speed : std::uint8_t { unknown, sdr, ddr, qdr, fdr10, fdr, edr, hdr, ndr, xdr };
 
 /// The name of a speed, "SDR" … "XDR"; empty if unknown.
@@ -22,23 +21,21 @@ double lane_data_mbps(Speed speed);
 /// The number of lanes of a LinkWidth code with one bit set; 0 for any other code.
 unsigned lanes(unsigned width_code);
 
-/// A width and a speed.
 struct LinkRate {
   unsigned lanes{};  ///< 0: unknown
   Speed speed{};
 
   bool known() const { return lanes != 0 && speed != Speed::unknown; }
   /// The signalling rate in Mb/s, exact: 103125 for 4x EDR; 0 if unknown.
-  double mbps() const;
+  double mbps() const { return lanes * lane_mbps(speed); }
   /// The rate of the data in Mb/s, without what coding and error correction take: 100000 for 4x EDR; 0 if unknown.
-  double data_mbps() const;
+  double data_mbps() const { return lanes * lane_data_mbps(speed); }
   bool operator==(const LinkRate&) const = default;
 };
 
-/// The current width and speed of a port.
 LinkRate active_rate(const Subnet& subnet, PortIndex port);
 /// The width and speed that `now` holds, a PortInfo of the port that was read later than the sweep. FDR10 counts as long as LinkSpeedActive
-/// is that of the sweep.
+/// is as in the sweep.
 LinkRate active_rate(const Subnet& subnet, PortIndex port, const smp::PortInfo& now);
 
 /// The widest width and the highest speed that both ends of a link support. Unknown if one PortInfo is missing. FDR10 counts where
@@ -56,8 +53,5 @@ LinkRate enabled_at_port(const Subnet& subnet, PortIndex port);
 
 /// Whether a port at QDR may run at FDR10: MlnxExtPortInfo, which distinguishes the two, was not read.
 bool may_run_at_fdr10(const Subnet& subnet, PortIndex port);
-
-/// Whether the extended speed fields of `port` are valid. True if its end port says so or is not known.
-bool has_extended_speeds(const Subnet& subnet, PortIndex port);
 
 }  // namespace ib::subnet

@@ -10,7 +10,6 @@
 
 namespace ib::subnet {
 
-/// Why the NodeInfo is requested, for statistics.
 inline constexpr std::string_view identified_before_set = "identity of a node before a Set";
 
 /// An answer came, and it is not the one to the request.
@@ -29,7 +28,6 @@ class WrongNode : public FalseAnswer {
 
 /// The path for SMPs to the end of `path`: a directed route as it is, else the same LIDs on QP 0.
 path::Path smp_path_of(const path::Path& path);
-/// The path for SMPs from an end port to a LID.
 path::IbPath smp_path_to(const sys::EndPort& from, Lid lid);
 
 /// Whether SMPs can reach the end of `path`: they pass no router and no RoCE port (IBA 14.2.1, annex A17). The GRH of such a path
@@ -38,8 +36,8 @@ bool takes_smps(const path::Path& path);
 
 /// Requests the NodeInfo of the node at the end of `path` and compares its NodeGUID and PortGUID with IbPath::meant; a GUID that is neither
 /// may be an alias, which GUIDInfo lists (IBA 14.2.5.5). The last request is always one for NodeInfo: what is set goes out right after it.
-/// The result is the NodeInfo. The error is that of a request, or WrongNode. `transactor` must send SMPs to the node itself. Precondition:
-/// takes_smps(path).
+/// The result is the NodeInfo. The error is the error of a request, or WrongNode. `transactor` must send SMPs to the node itself.
+/// Precondition: takes_smps(path).
 async::Task<mad::Result<smp::NodeInfo>> check_set_target(mad::Transactor& transactor, path::Path path);
 
 /// Means `node` by `path` from now on (IbPath::meant). If `path` names a node already, by a GUID that was given, that stays: a name, a

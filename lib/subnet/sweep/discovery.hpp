@@ -17,16 +17,15 @@
 #include "path/path.hpp"
 #include "subnet/model/failures.hpp"
 #include "subnet/model/model.hpp"
+#include "sys/device.hpp"
 
 namespace ib::subnet {
 
-/// How known nodes are addressed.
 enum class Routing : std::uint8_t {
   directed,  ///< by the directed route that found the node
   lid,       ///< by LID if the node has one, and by directed route if that does not work
 };
 
-/// A set of kinds of nodes.
 class NodeKinds {
  public:
   constexpr NodeKinds() = default;
@@ -96,7 +95,6 @@ struct DiscoverStats {
   void add(std::string_view reason, std::uint64_t count = 1);
 };
 
-/// The result of a discovery besides the model.
 struct Discovered {
   DiscoverStats stats;
   Failures failures;  ///< what could not be read, sorted
@@ -105,5 +103,23 @@ struct Discovered {
 /// Reads the subnet around `start` into `subnet`, in the place of what it held. `start` is the path to the first node (usually the local
 /// one) and gives M_Key, timeout and retries. Throws what try_call() throws, and the MadError of the first node's NodeInfo.
 async::Task<Discovered> discover(mad::Transactor& transactor, Subnet& subnet, path::Path start, DiscoverOptions options);
+
+/// Whether the nodes that did not answer an earlier sweep are still silent. If so, the model of that sweep is as complete as a new one
+/// would be. Sends each unanswered request (Failure::Kind::no_answer) once more, by one try. `failures` come from the sweep that began
+/// at `start` and filled `subnet`. False if there is any answer now, also a refusal, or if the request cannot be found again from the
+/// model. `subnet` must outlive the task.
+async::Task<bool> are_still_silent(mad::Transactor& transactor, const Subnet& subnet, std::vector<Failure> failures, path::Path start);
+
+// The node of this host as sysfs has it, without a MAD: what is left to report when its port is Down.
+
+/// Adds the node of `port` to an empty model: its GUIDs, its description, and of this port the LIDs and both states. It is the
+/// start of the model. A node without a description in sysfs has none in the model.
+void add_own_node(Subnet& subnet, const sys::EndPort& port);
+
+/// Gives a node a description, which sysfs has without a MAD. An empty one says nothing, and is not stored.
+void describe_node(Node& node, std::string_view text);
+
+/// Whether the port where the sweep began is Down, so that nothing beyond it can have been seen.
+bool is_start_down(const Subnet& subnet);
 
 }  // namespace ib::subnet

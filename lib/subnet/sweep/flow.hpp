@@ -5,6 +5,7 @@
 // span counts.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <deque>
@@ -21,16 +22,37 @@ class Flow {
   static constexpr async::Duration young_span = std::chrono::milliseconds(10);
 
   /// Counts a request that begins. The returned span is the argument of ended().
-  Span began(async::Time now);
-  void ended(Span span);
-  std::size_t young(async::Time now);
+  Span began(async::Time now) {
+    const Span span = advance(now);
+    if (young_.empty() || young_.back().span != span) young_.push_back({span, 0});
+    ++young_.back().open;
+    return span;
+  }
+  void ended(Span span) {
+    for (Spanned& at : young_) {
+      if (at.span == span) --at.open;
+    }
+  }
+  std::size_t young(async::Time now) {
+    advance(now);
+    std::size_t count = 0;
+    for (const Spanned& at : young_) count += at.open;
+    return count;
+  }
 
  private:
   struct Spanned {
     Span span;
     std::size_t open;
   };
-  Span advance(async::Time now);
+  /// Returns the current span, and removes requests that are older than the span before it.
+  Span advance(async::Time now) {
+    age_ += std::min<async::Duration>(now - last_.value_or(now), young_span);
+    last_ = now;
+    const Span current = age_ / young_span;
+    while (!young_.empty() && young_.front().span < current - 1) young_.pop_front();
+    return current;
+  }
   std::deque<Spanned> young_;  // at most the last two spans, in order
   async::Duration age_{};      // of this object
   std::optional<async::Time> last_;

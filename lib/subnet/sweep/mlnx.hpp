@@ -3,6 +3,9 @@
 // the two.
 #pragma once
 
+#include <cstdint>
+
+#include "iba-gen/mlx.hpp"
 #include "iba-gen/smp.hpp"
 #include "subnet/model/model.hpp"
 
@@ -12,7 +15,25 @@ namespace ib::subnet {
 bool has_mlnx_ext_port_info(const smp::NodeInfo& node);
 /// Whether `port` may run at FDR10 and the device has MlnxExtPortInfo, which says so.
 bool may_be_fdr10(const smp::NodeInfo& node, const smp::PortInfo& port);
-/// Stores the FDR10 fields of MlnxExtPortInfo in a port of the model.
 void store_fdr10(Port& port, const smp::MlnxExtPortInfo& info);
+
+// Requests to Mellanox devices in their vendor class (0x0a). There is no public specification; the layouts are taken from infiniband-diags.
+
+inline constexpr std::uint8_t mlnx_vendor_class = 0x0a;
+
+/// Whether the vendor of a node builds it of Mellanox chips: Mellanox itself, Voltaire, Bull.
+bool is_mellanox(const smp::NodeInfo& node);
+
+/// The device ID of InfiniScale III, the switch that has PortXmitWait in its configuration space.
+inline constexpr std::uint16_t infini_scale3 = 47396;
+
+/// The attribute modifier of a ConfigSpaceAccess with that many records.
+constexpr std::uint32_t config_space_modifier(std::size_t records) { return 2U << 22 | static_cast<std::uint32_t>(records) << 16; }
+
+/// The ports of an InfiniScale III switch are read in two requests: ports 4 to 19, then the other eight.
+inline constexpr unsigned wait_requests = 2;
+/// The number of records of request `request` (0 or 1), and its content.
+std::size_t wait_records(unsigned request);
+mlx::ConfigSpaceAccess wait_request(unsigned request);
 
 }  // namespace ib::subnet

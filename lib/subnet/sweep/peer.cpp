@@ -6,7 +6,6 @@
 #include <optional>
 
 #include "sa/links.hpp"
-#include "subnet/sweep/trial.hpp"
 
 namespace ib::subnet {
 namespace {
@@ -32,12 +31,6 @@ std::optional<path::IbDrPath> route_beyond(const path::Path& path, const smp::No
   return route;
 }
 
-void take_times(path::Path& to, const path::Path& from) {
-  to.ib().retries = from.ib().retries;
-  to.ib().timeout = from.ib().timeout;
-}
-
-/// Finds the peer by requests to the node at the end of `route`.
 async::Task<Result<Peer>> from_route(mad::Transactor& transactor, path::Path path, path::Path route) {
   const path::IbDrPath* to_node = path.directed();
   unsigned port = 0;
@@ -48,13 +41,13 @@ async::Task<Result<Peer>> from_route(mad::Transactor& transactor, path::Path pat
     if (!beyond) co_return beyond.shared_error();
     port = beyond->local_port_num;  // the port that received the request
   }
-  take_times(route, path);
+  route.ib().retries = path.ib().retries;
+  route.ib().timeout = path.ib().timeout;
   const Result<smp::PortInfo> info = co_await transactor.try_subn_get<smp::PortInfo>(route, port);
   if (!info) co_return info.shared_error();
   co_return Peer{route, port, *info};
 }
 
-/// Finds the peer by the SA's record of the link.
 async::Task<Result<Peer>> from_link_record(mad::Transactor& transactor, path::Path path, unsigned port, Lid from) {
   if (path.directed() != nullptr) {
     if (!from.is_unicast()) {

@@ -2,6 +2,9 @@
 // Finds the other end of one link without reading the rest of the fabric.
 #pragma once
 
+#include <algorithm>
+#include <chrono>
+
 #include "async/task.hpp"
 #include "iba-gen/smp.hpp"
 #include "mad/transactor.hpp"
@@ -9,7 +12,6 @@
 
 namespace ib::subnet {
 
-/// The port at the other end of a link.
 struct Peer {
   path::Path path;  ///< the path to the port's node
   unsigned port{};
@@ -18,10 +20,18 @@ struct Peer {
 
 /// The peer of port `port` of the node at `path`. `node` and `info` are the NodeInfo and PortInfo that the node answered. The NodeInfo of
 /// the peer is requested by the directed route extended through the port. For a node that forwards no SMPs, the route is shortened by one
-/// hop instead. If the node is addressed by LID and no directed route from there is possible or answered (trial.hpp), the link is queried
-/// from the SA; if the SA does not know it either, the route gets one try more, of the usual time.
-/// With `from_sa` it is queried from the SA at once. Throws Error if the SA contradicts itself.
+/// hop instead. If the node is addressed by LID and no directed route from there is possible or answered (make_trial()), the link is
+/// queried from the SA; if the SA does not know it either, the route gets one try more, of the usual time. With `from_sa` it is queried
+/// from the SA at once. Throws Error if the SA contradicts itself.
 async::Task<mad::Result<Peer>> find_peer(mad::Transactor& transactor, path::Path path, smp::NodeInfo node, unsigned port,
                                          smp::PortInfo info, bool from_sa = false);
+
+/// Not every fabric answers directed routes that start at a LID ("combined", IBA 14.2.2): makes a request on such a route one short try.
+/// Without an answer, something else is tried first.
+inline void make_trial(path::IbPath& path) {
+  constexpr path::Duration trial_timeout = std::chrono::milliseconds(100);
+  path.retries = 0;
+  path.timeout = std::min(path.timeout.value_or(trial_timeout), trial_timeout);
+}
 
 }  // namespace ib::subnet

@@ -7,8 +7,10 @@
 
 #include "async/group.hpp"
 #include "mad/rpc/responder.hpp"
+#include "subnet/model/model.hpp"
 
 namespace ib::subnet {
+
 namespace {
 
 constexpr std::size_t tasks_at_once = 16;  // for one node; more than the engine sends to one node (mad::Limits)
@@ -71,6 +73,116 @@ async::Task<SmpBlocks> try_read_smp_blocks(mad::Transactor& transactor, path::Pa
 
 std::size_t pkey_capacity(const smp::NodeInfo& node, const smp::SwitchInfo& switch_info, unsigned port) {
   return node.node_type == smp::NodeType::switch_ && port != 0 ? switch_info.partition_enforcement_cap : node.partition_cap;
+}
+
+namespace {
+
+/// This value of MulticastFDBTop means that there are no entries (IBA 14.2.5.4).
+constexpr unsigned no_multicast_entries = first_multicast_lid.value - 1U;
+constexpr unsigned multicast_lids = last_multicast_lid.value - first_multicast_lid.value + 1U;
+constexpr unsigned position_shift = 28;  // in the attribute modifier of a MulticastForwardingTable
+
+/// The number of multicast entries that a switch reports.
+unsigned entry_count(const smp::SwitchInfo& info) {
+  const unsigned count = std::min(unsigned{info.multicast_fdb_cap}, multicast_lids);
+  return info.multicast_fdb_top >= no_multicast_entries ? std::min(count, info.multicast_fdb_top - no_multicast_entries) : count;
+}
+
+}  // namespace
+
+std::vector<std::uint8_t> default_multicast_ports(const smp::SwitchInfo& info, unsigned ports) {
+  const auto is_port = [&](unsigned port) { return port != 0 && port <= ports; };
+  if (!is_port(info.default_multicast_primary_port)) return {};
+  if (!is_port(info.default_multicast_not_primary_port)) return {info.default_multicast_primary_port};
+  return {info.default_multicast_primary_port, info.default_multicast_not_primary_port};
+}
+
+LinearTable::LinearTable(const smp::SwitchInfo& info, LidRange wanted)
+    : ForwardingTable(0, info.linear_fdb_cap, info.linear_fdb_top,
+                      std::min({unsigned{info.linear_fdb_cap}, info.linear_fdb_top + 1U, last_unicast_lid + 1U}), wanted) {
+  if (first_ == end_) return;
+  ports_.assign(end_ - first_, no_out_port);
+  known_.assign((end_ - 1) / per_block - first_ / per_block + 1, false);
+}
+
+std::vector<std::uint32_t> LinearTable::unknown_blocks() const {
+  std::vector<std::uint32_t> blocks;
+  for (std::size_t i = 0; i < known_.size(); ++i) {
+    if (!known_[i]) blocks.push_back(static_cast<std::uint32_t>(first_ / per_block + i));
+  }
+  return blocks;
+}
+
+void LinearTable::set_block(std::uint32_t modifier, Bytes block) {
+  known_[modifier - first_ / per_block] = true;
+  for (unsigned i = 0; i < per_block && i < block.size(); ++i) {
+    const unsigned lid = modifier * per_block + i;
+    if (lid >= first_ && lid < end_) ports_[lid - first_] = block[i];
+  }
+}
+
+MulticastTable::MulticastTable(const smp::SwitchInfo& info, unsigned ports, LidRange wanted)
+    : ForwardingTable(first_multicast_lid.value, info.multicast_fdb_cap, info.multicast_fdb_top, entry_count(info), wanted),
+      positions_(std::min(ports, last_switch_port) / ports_per_mask + 1) {
+  known_.assign(std::size_t{blocks()} * positions_, false);
+}
+
+bool MulticastTable::is_known(Lid mlid) const {
+  if (!covers(mlid)) return false;
+  const unsigned block = (mlid.value - first_multicast_lid.value) / per_block - first_block();
+  for (unsigned position = 0; position < positions_; ++position) {
+    if (!known_[std::size_t{block} * positions_ + position]) return false;
+  }
+  return true;
+}
+
+std::uint16_t MulticastTable::mask(Lid mlid, unsigned position) const {
+  if (!covers(mlid)) return 0;
+  const unsigned entry = mlid.value - first_multicast_lid.value;
+  const auto block = masks_.find(position << position_shift | entry / per_block);
+  return block == masks_.end() ? std::uint16_t{0} : block->second[entry % per_block];
+}
+
+std::vector<std::uint8_t> MulticastTable::members(Lid mlid) const {
+  std::vector<std::uint8_t> ports;
+  for (unsigned position = 0; position < positions_; ++position) {
+    const std::uint16_t bits = mask(mlid, position);
+    for (unsigned bit = 0; bit < ports_per_mask; ++bit) {
+      if ((bits >> bit & 1U) != 0) ports.push_back(static_cast<std::uint8_t>(position * ports_per_mask + bit));
+    }
+  }
+  return ports;
+}
+
+std::vector<std::uint32_t> MulticastTable::unknown_blocks() const {
+  std::vector<std::uint32_t> modifiers;
+  for (unsigned block = 0; block < blocks(); ++block) {
+    for (unsigned position = 0; position < positions_; ++position) {
+      if (!known_[std::size_t{block} * positions_ + position]) modifiers.push_back(position << position_shift | (first_block() + block));
+    }
+  }
+  return modifiers;
+}
+
+void MulticastTable::set_block(std::uint32_t modifier, Bytes bytes) {
+  const unsigned position = modifier >> position_shift, block = modifier & 0x1ffU;
+  known_[std::size_t{block - first_block()} * positions_ + position] = true;
+  const auto masks = smp::MulticastForwardingTable::unpack(bytes).port_mask_block;
+  if (std::ranges::any_of(masks, [](std::uint16_t bits) { return bits != 0; })) masks_[modifier] = masks;
+}
+
+async::Task<std::shared_ptr<const mad::MadError>> read_table(mad::Transactor& transactor, path::Path path, ForwardingTable& table) {
+  const std::vector<std::uint32_t> modifiers = table.unknown_blocks();
+  const SmpBlocks blocks = co_await try_read_smp_blocks(transactor, std::move(path), table.info(), modifiers);
+  auto unread = blocks.unread.begin();
+  for (std::size_t i = 0; i < modifiers.size(); ++i) {
+    if (unread != blocks.unread.end() && *unread == i) {
+      ++unread;
+    } else {
+      table.set_block(modifiers[i], blocks.block(i));
+    }
+  }
+  co_return blocks.error;
 }
 
 }  // namespace ib::subnet

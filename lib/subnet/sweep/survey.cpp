@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "async/group.hpp"
 #include "iba-gen/pm.hpp"
@@ -13,6 +14,7 @@
 #include "subnet/model/port_paths.hpp"
 
 namespace ib::subnet {
+
 namespace {
 
 constexpr mad::Reason retried = "silent nodes tried again";
@@ -47,7 +49,7 @@ class Survey::Agents final : public mad::Transactor {
     }
   }
   async::Task<mad::Result<mad::Reply>> try_call(const mad::Request& request) override;
-  /// Sends one request to a silent agent, for an attribute that every agent of its class has. `error` is that of its last request.
+  /// Sends one request to a silent agent, for an attribute that every agent of its class has. `error` is the error of its last request.
   async::Task<> wake(const mad::MadError& error);
   const std::optional<path::Path>& path() const { return path_; }
 
@@ -159,16 +161,16 @@ std::size_t Survey::add_next(PortIndex port) {
 }
 
 async::Task<> Survey::run() {
-  while (!waiting_.empty() || !in_vain_.empty()) {
+  while (!waiting_.empty() || !unanswered_.empty()) {
     co_await run_waiting();
     // One question to each silent agent shows whether the agent answers again. Only then are its other questions sent.
     const std::vector<std::size_t> first = silent_to_retry();
     waiting_.assign(first.begin(), first.end());
     co_await run_waiting();
-    for (const std::size_t question : std::exchange(in_vain_, {})) {
+    for (const std::size_t question : std::exchange(unanswered_, {})) {
       const std::uint32_t failure = questions_[question].failure;
-      if (may_come_back(failure)) {
-        in_vain_.push_back(question);  // this agent fell silent only now
+      if (awaits_second_chance(failure)) {
+        unanswered_.push_back(question);  // this agent fell silent only now
       } else if (found_[failure].silent->recovered) {
         waiting_.push_back(question);
       } else {
@@ -218,8 +220,8 @@ async::Task<> Survey::run_question(std::size_t question, Flow::Span begun) {
     failure = fail_unreachable(port);
   }
   questions_[question].failure = failure;
-  if (may_come_back(failure)) {
-    in_vain_.push_back(question);
+  if (awaits_second_chance(failure)) {
+    unanswered_.push_back(question);
   } else {
     end(question);
   }
@@ -233,22 +235,17 @@ void Survey::end(std::size_t question) {
   if (ended_) ended_(question);
 }
 
-/// Whether the failure is a silent agent whose second chance has not begun.
-bool Survey::may_come_back(std::uint32_t failure) const {
-  return failure != none && found_[failure].silent != nullptr && !found_[failure].silent->retried;
-}
-
-/// Removes the first question to each agent from in_vain_ and returns these questions. Each of their requests gets one try until the agent
-/// answers.
+/// Removes the first question to each agent from unanswered_ and returns these questions. Each of their requests gets one try until the
+/// agent answers.
 std::vector<std::size_t> Survey::silent_to_retry() {
-  std::ranges::sort(in_vain_);  // not in the order in which they failed
+  std::ranges::sort(unanswered_);  // not in the order in which they failed
   std::vector<std::size_t> first, others;
-  for (const std::size_t question : in_vain_) {
+  for (const std::size_t question : unanswered_) {
     Agent& agent = *found_[questions_[question].failure].silent;
     (agent.retried ? others : first).push_back(question);
     if (!std::exchange(agent.retried, true)) agent.responder.give_another_chance();
   }
-  in_vain_ = std::move(others);
+  unanswered_ = std::move(others);
   return first;
 }
 
@@ -256,17 +253,6 @@ Survey::AgentKey Survey::key_of(PortIndex port, std::uint8_t mgmt_class) const {
   // An SMA answers for its whole node. GMP agents answer for the end port with their LID.
   const bool smp = mad::is_smp(mgmt_class);
   return {smp ? subnet_.node(subnet_.port(port).node).first_port : subnet_.end_port_of(port), mgmt_class};
-}
-
-/// The port number in a failure that applies to all ports of an agent. −1 means the whole node.
-int Survey::port_number_of(PortIndex port, std::uint8_t mgmt_class) const {
-  const Port& at = subnet_.port(port);
-  return mad::is_smp(mgmt_class) || subnet_.node(at.node).kind() == NodeKind::sw ? -1 : at.number;
-}
-
-std::uint32_t Survey::add_failure(Failure failure) {
-  found_.push_back({std::move(failure), none, nullptr});
-  return static_cast<std::uint32_t>(found_.size() - 1);
 }
 
 std::uint32_t Survey::fail(PortIndex port, const std::shared_ptr<const mad::MadError>& error) {
@@ -319,6 +305,42 @@ std::uint32_t Survey::settle(std::size_t question, std::vector<Failure>& failure
     failures.push_back(std::move(found.failure));
   }
   return found.place;
+}
+
+namespace {
+
+bool has_port_info_extended(const Subnet& subnet, PortIndex at) {
+  const smp::PortInfo info = subnet.port(subnet.end_port_of(at)).info();
+  return (info.capability_mask & smp::capability_mask::is_capability_mask2_supported) != 0 &&
+         (info.capability_mask2 & smp::capability_mask2::is_port_info_extended_supported) != 0;
+}
+
+}  // namespace
+
+std::vector<PortIndex> ports_with_fec(const Subnet& subnet) {
+  std::vector<PortIndex> ports;
+  for (PortIndex at = 0; at < subnet.ports().size(); ++at) {
+    const PortIndex peer = subnet.port(at).peer;
+    if (peer == none || !subnet.port(at).is_link_up()) continue;
+    if (has_port_info_extended(subnet, at) && has_port_info_extended(subnet, peer)) ports.push_back(at);
+  }
+  return ports;
+}
+
+async::Task<FecReading> read_fec_modes(mad::Transactor& transactor, const Subnet& subnet, std::vector<PortIndex> ports,
+                                       SurveyOptions options) {
+  const SurveyQuestion<smp::PortInfoExtended> question = [](SurveyPort port) {
+    return port.transactor.try_subn_get<smp::PortInfoExtended>(port.path, port.number);
+  };
+  Surveyed<smp::PortInfoExtended> surveyed = co_await survey(transactor, subnet, std::move(ports), std::move(options), question);
+  FecReading found;
+  for (const auto& row : surveyed.rows) {
+    if (!row.value) found.unread.insert(row.port);
+    if (row.value && (row.value->capability_mask & smp::port_info_extended_capability::is_fec_mode_supported) != 0)
+      found.modes[row.port] = row.value->fec_mode_active;
+  }
+  found.failures = std::move(surveyed.failures);
+  co_return found;
 }
 
 }  // namespace ib::subnet

@@ -24,6 +24,7 @@
 
 #include "async/group.hpp"
 #include "async/timer.hpp"
+#include "iba-gen/smp.hpp"
 #include "mad/rpc/responder.hpp"
 #include "mad/transactor.hpp"
 #include "subnet/model/failures.hpp"
@@ -35,13 +36,11 @@ namespace ib::subnet {
 
 inline constexpr std::uint8_t all_ports = 255;  ///< PortSelect value for all ports of a PMA with AllPortSelect (IBA 16.1.3.1)
 
-/// How the ports of a survey are reached.
 enum class SurveyWay : std::uint8_t {
   gmp,  ///< the GMP agents at the LID of the port's end port
   smp,  ///< the SMA of the port's node, by directed route
 };
 
-/// The way and the limits of a survey.
 struct SurveyOptions {
   explicit SurveyOptions(path::Path from, SurveyWay by = SurveyWay::gmp) : start(std::move(from)), way(by) {}
   path::Path start;  ///< the path from which the model was swept; see subnet/model/port_paths.hpp
@@ -49,7 +48,6 @@ struct SurveyOptions {
   const PortPaths* paths{};   ///< for GMPs, with the service levels from the SA; null: SL 0
   std::size_t window = 1024;  ///< greatest number of open questions, including those that wait for a silent agent; at least 1
   std::size_t young = 160;    ///< greatest number of young open questions (flow.hpp); more than the requests in flight (mad::Limits)
-  /// Called when a question ends.
   std::function<void(std::size_t done, std::size_t of)> progress;
 };
 
@@ -103,7 +101,6 @@ class Survey {
   std::size_t add(PortIndex port);
   /// Adds a question to `port` in front of all questions that were not sent yet. Returns the number of the question.
   std::size_t add_next(PortIndex port);
-  /// Returns when all questions have ended.
   async::Task<> run();
 
   bool has_failed(std::size_t question) const { return questions_[question].failure != none; }
@@ -157,15 +154,25 @@ class Survey {
   async::Task<> run_waiting();
   void pump(std::size_t ending = 0);
   void end(std::size_t question);
-  bool may_come_back(std::uint32_t failure) const;
+  /// Whether the failure is a silent agent whose second chance has not begun.
+  bool awaits_second_chance(std::uint32_t failure) const {
+    return failure != none && found_[failure].silent != nullptr && !found_[failure].silent->retried;
+  }
   std::shared_ptr<const mad::MadError> error_to_wake(std::size_t question) const;
   std::vector<std::size_t> silent_to_retry();
   std::uint32_t fail(PortIndex port, const std::shared_ptr<const mad::MadError>& error);
   std::uint32_t fail_unreachable(PortIndex port);
-  std::uint32_t add_failure(Failure failure);
+  std::uint32_t add_failure(Failure failure) {
+    found_.push_back({std::move(failure), none, nullptr});
+    return static_cast<std::uint32_t>(found_.size() - 1);
+  }
   AgentKey key_of(PortIndex port, std::uint8_t mgmt_class) const;
   Agent& agent(PortIndex port, std::uint8_t mgmt_class) { return agents_[key_of(port, mgmt_class)]; }
-  int port_number_of(PortIndex port, std::uint8_t mgmt_class) const;
+  /// The port number in a failure that applies to all ports of an agent. −1 means the whole node.
+  int port_number_of(PortIndex port, std::uint8_t mgmt_class) const {
+    const Port& at = subnet_.port(port);
+    return mad::is_smp(mgmt_class) || subnet_.node(at.node).kind() == NodeKind::sw ? -1 : at.number;
+  }
 
   mad::Transactor& transactor_;
   const Subnet& subnet_;
@@ -173,8 +180,8 @@ class Survey {
   SendQuestion send_question_;
   Ended ended_;
   std::vector<Question> questions_;
-  std::deque<std::size_t> waiting_;   // questions that were not sent yet
-  std::vector<std::size_t> in_vain_;  // questions to silent agents that were not sent again yet
+  std::deque<std::size_t> waiting_;      // questions that were not sent yet
+  std::vector<std::size_t> unanswered_;  // questions to silent agents that were not sent again yet
   std::size_t done_{};
   std::map<AgentKey, Agent> agents_;
   std::map<const mad::MadError*, std::uint32_t> by_error_;  // one error may apply to several ports
@@ -217,5 +224,22 @@ async::Task<Surveyed<T>> survey(mad::Transactor& transactor, const Subnet& subne
   }
   co_return result;
 }
+
+// The FEC modes of the links of a fabric, from PortInfoExtended (IBA 1.4, 14.2.5).
+
+/// The active FEC modes of the ports of one model that report them.
+using FecModes = std::map<PortIndex, smp::FecMode>;
+
+struct FecReading {
+  FecModes modes;
+  std::set<PortIndex> unread;  ///< ports that did not answer
+  Failures failures;
+};
+
+std::vector<PortIndex> ports_with_fec(const Subnet& subnet);
+
+/// Reads the FEC modes of `ports`. `options.way` is smp. `subnet` must outlive the task and not grow meanwhile.
+async::Task<FecReading> read_fec_modes(mad::Transactor& transactor, const Subnet& subnet, std::vector<PortIndex> ports,
+                                       SurveyOptions options);
 
 }  // namespace ib::subnet

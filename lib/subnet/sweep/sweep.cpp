@@ -6,8 +6,10 @@
 #include <algorithm>
 
 #include "subnet/model/failures.hpp"
+#include "subnet/sweep/mlnx.hpp"
 
 namespace ib::subnet {
+
 namespace {
 
 // Limit of requests that were passed to the Transactor and have not ended, including those between two tries. Large, so that
@@ -205,6 +207,222 @@ async::Task<Discovered> discover(mad::Transactor& transactor, Subnet& subnet, pa
   subnet.clear();
   Sweep sweep(loop, transactor, subnet, std::move(start), std::move(options));
   co_return co_await sweep.run();
+}
+
+// Converts the answers of a sweep to nodes, ports and links of the model, and to further requests. Answers may be false: every
+// number is checked against the size of the model before use.
+
+Sweep::Question Sweep::question_of(What what) {
+  switch (what) {
+    case What::description:
+      return {"NodeDescription", smp::NodeDescription::attribute_id, false, mad::requested};
+    case What::switch_info:
+      return {"SwitchInfo", smp::SwitchInfo::attribute_id, false, mad::requested};
+    case What::mlnx_port_info:
+      return {"MlnxExtPortInfo", smp::MlnxExtPortInfo::attribute_id, true, "extended attributes"};
+    default:
+      return {"PortInfo", smp::PortInfo::attribute_id, true, mad::requested};
+  }
+}
+
+async::Task<> Sweep::look_beyond(PortIndex from) {
+  const NodeIndex node = subnet_.port(from).node;
+  const int number = subnet_.port(from).number;
+  if (options_.known && options_.known->beyond == number && node == subnet_.port(subnet_.start).node) {
+    known_was_used_ = true;
+    arrived(from, options_.known->info);
+    co_return;
+  }
+  if (!directed_beyond(from)) {
+    fail_beyond(Failure::Kind::hop_limit, from, "The node is more than " + std::to_string(options_.max_hops) + " hops away.");
+    co_return;
+  }
+  const bool is_trial = begins_at_lid() && combined_ != Trust::works;
+  Answer answer = co_await request_beyond(from, mad::requested, is_trial);
+  if (answer) {
+    arrived(from, smp::NodeInfo::unpack(answer->payload()));
+    co_return;
+  }
+  stats_.add("no answer from beyond a port");
+  if (subnet_.port(from).peer != none) co_return;
+  if (is_trial && unanswered_tries(answer)) {
+    unsure_.push_back({from, std::move(answer)});
+  } else {
+    fail(node, number, true, "NodeInfo", 0, answer);
+  }
+}
+
+void Sweep::arrived(PortIndex from, const smp::NodeInfo& info) {
+  const NodeIndex known = subnet_.find_node(info.node_guid);
+  if (known == none) {
+    const NodeIndex node = new_node(info, from);
+    if (node == none) return;
+    join(from, subnet_.port_of(node, info.local_port_num));
+    read_node(node, info.local_port_num);
+    return;
+  }
+  const NodeIndex node = plain_match(from, info);
+  if (node == none) {
+    doubt(from);
+    return;
+  }
+  const PortIndex to = subnet_.port_of(node, info.local_port_num);
+  if (subnet_.port(to).peer == from) {
+    stats_.add("both ends of a link read");
+    return;
+  }
+  join(from, to);
+  const bool is_switch = subnet_.node(node).kind() == NodeKind::sw;
+  if (!is_switch) subnet_.set_port_guid(to, info.port_guid);
+  if (is_switch ? is_at_rim(node) : reads_end_port(to)) queue({What::port_info, info.local_port_num, false, level_beyond(node), node});
+}
+
+NodeIndex Sweep::new_node(const smp::NodeInfo& info, PortIndex from) {
+  if (!subnet_.has_room_for(info)) {  // a node that invents endless neighbours must not fill the memory
+    if (!std::exchange(node_limit_reported_, true)) fail_beyond(Failure::Kind::false_answer, from, std::string(no_room_text));
+    return none;
+  }
+  const NodeIndex index = subnet_.add_node(info);
+  Node& node = subnet_.node(index);
+  node.via = from;
+  node.hops = static_cast<std::uint8_t>(from == none ? 0 : subnet_.node(subnet_.port(from).node).hops + 1);
+  node.entry_port = info.local_port_num;
+  subnet_.set_port_guid(subnet_.end_port_of(subnet_.port_of(index, info.local_port_num)), info.port_guid);
+  check_claims(index);
+  if (options_.progress) options_.progress(subnet_.nodes().size());
+  return index;
+}
+
+void Sweep::check_claims(NodeIndex index) {
+  std::string lie = false_claim(subnet_.node(index).info);
+  if (!lie.empty()) fail({Failure::Kind::false_answer, index, -1, false, "NodeInfo", 0, std::move(lie), {}});
+}
+
+void Sweep::read_node(NodeIndex node, unsigned entry_port) {
+  const std::uint16_t level = level_beyond(node);
+  const auto enqueue = [&](What what, unsigned port) { queue({what, static_cast<std::uint8_t>(port), false, level, node}); };
+  const NodeKind kind = subnet_.node(node).kind();
+  if (options_.needs.descriptions.has(kind)) enqueue(What::description, 0);
+  if (kind != NodeKind::sw) {
+    if (reads_end_port(subnet_.port_of(node, entry_port))) enqueue(What::port_info, entry_port);
+    return;
+  }
+  if (reads_end_port(subnet_.node(node).first_port)) enqueue(What::port_info, 0);
+  if (is_at_rim(node)) {
+    if (entry_port != 0) enqueue(What::port_info, entry_port);
+    return;
+  }
+  if (options_.needs.switch_infos) enqueue(What::switch_info, 0);
+  // With LID routing, the ports are read after port 0 has given the LID.
+  if (options_.routing == Routing::directed) read_ports(node, 1);
+}
+
+/// Whether the PortInfo of an end port is read: it is wanted, or it belongs to the start and says whether there is a link, or LID
+/// routing needs its LID.
+bool Sweep::reads_end_port(PortIndex port) const {
+  const NodeKind kind = port == none ? NodeKind::other : subnet_.node(subnet_.port(port).node).kind();
+  return port == subnet_.start || options_.needs.end_ports.has(kind) || (kind == NodeKind::sw && options_.routing == Routing::lid);
+}
+
+void Sweep::read_ports(NodeIndex node, unsigned first) {
+  const unsigned last = last_port_of(subnet_.node(node));
+  for (unsigned port = first; port <= last; ++port) {
+    queue({What::port_info, static_cast<std::uint8_t>(port), false, level_beyond(node), node});
+  }
+}
+
+/// Reads the attributes of a switch that were left out while its distance seemed to be the greatest one (radius). `joined` is its port to
+/// the previous node on the shorter route.
+void Sweep::read_beyond_rim(NodeIndex at, PortIndex joined) {
+  if (options_.needs.switch_infos) queue({What::switch_info, 0, false, level_beyond(at), at});
+  for (unsigned number = 1; number <= last_port_of(subnet_.node(at)); ++number) {
+    const PortIndex port = subnet_.port_of(at, number);
+    const bool was_read = number == subnet_.node(at).entry_port || (subnet_.port(port).peer != none && port != joined);
+    if (!was_read) queue({What::port_info, static_cast<std::uint8_t>(number), false, level_beyond(at), at});
+  }
+}
+
+void Sweep::join(PortIndex from, PortIndex to) {
+  for (const PortIndex end : {from, to}) {  // a link that is replaced by this one is examined again
+    const PortIndex other = subnet_.port(end).peer;
+    if (other != none && other != from && other != to) doubt(other);
+  }
+  subnet_.link(from, to);
+  const unsigned hops = subnet_.node(subnet_.port(from).node).hops + 1U;
+  const NodeIndex at = subnet_.port(to).node;
+  Node& node = subnet_.node(at);
+  if (node.via != none && node.via != from) {
+    readings_[at].seen_beyond = from;
+    if (subnet_.port(node.via).peer == none) move(at, from);  // this link has taken the place of the one by which it was found
+  }
+  if (hops < node.hops) changes_way(at, from, to);  // patience ran out before the shorter path answered
+}
+
+async::Task<> Sweep::read(Work work) {
+  const Question question = question_of(work.what);
+  const mad::Reason reason = work.again ? retried : question.reason;
+  Answer answer = co_await request_node(work.at, question.attribute, work.port, reason);
+  const bool lid_wait = work.what == What::port_info && work.port == 0 && options_.routing == Routing::lid;
+  if (answer) {
+    take(work, answer->payload());
+  } else if (!fell_silent(work, answer)) {
+    fail(work.at, question.of_port ? work.port : -1, false, question.name, work.port, answer);
+  }
+  const Node& node = subnet_.node(work.at);
+  if (lid_wait && !work.again && node.kind() == NodeKind::sw && !is_at_rim(work.at)) read_ports(work.at, 1);
+}
+
+void Sweep::take(const Work& work, Bytes payload) {
+  Node& node = subnet_.node(work.at);
+  switch (work.what) {
+    case What::description:
+      std::copy_n(payload.begin(), std::min(payload.size(), node.description_bytes.size()), node.description_bytes.begin());
+      node.has_description = true;
+      break;
+    case What::switch_info:
+      std::copy_n(payload.begin(), std::min(payload.size(), node.switch_info_bytes.size()), node.switch_info_bytes.begin());
+      node.has_switch_info = true;
+      break;
+    case What::port_info:
+      got_port_info(work.at, work.port, payload);
+      break;
+    case What::mlnx_port_info:
+      store_fdr10(subnet_.port(subnet_.port_of(work.at, work.port)), smp::MlnxExtPortInfo::unpack(payload));
+      break;
+    case What::beyond:
+      break;
+  }
+}
+
+void Sweep::got_port_info(NodeIndex at, unsigned number, Bytes payload) {
+  const PortIndex index = subnet_.port_of(at, number);
+  const bool was_known = subnet_.port(index).has_info;
+  const PortIndex owner = subnet_.set_port_info(index, payload);
+  if (owner != none && !was_known) {
+    subnet_.node(at).lid_refused = subnet_.node(subnet_.port(owner).node).lid_refused = true;
+    std::string why = "LID " + std::to_string(subnet_.lid(index).value) + " belongs to another port already.";
+    fail({Failure::Kind::duplicate_lid, at, static_cast<int>(number), false, "PortInfo", number, std::move(why), {}});
+  }
+  const Port& port = subnet_.port(index);
+  const Node& node = subnet_.node(at);
+  if (options_.mlnx_extended_port_info && may_be_fdr10(node.info, port.info())) {
+    queue({What::mlnx_port_info, static_cast<std::uint8_t>(number), false, level_beyond(at), at});
+  }
+  if (port.peer == none) {
+    follow(index);
+  } else if (node.kind() == NodeKind::sw && number != 0 && node.via != port.peer && !port.is_link_up()) {
+    doubt(port.peer);  // an answer came through a port that is down
+  }
+}
+
+void Sweep::follow(PortIndex index) {
+  const Port& port = subnet_.port(index);
+  const Node& node = subnet_.node(port.node);
+  // Directed routes do not pass through end nodes. They only leave the local end node.
+  const bool is_local = index == subnet_.start && start_.directed() != nullptr && start_.directed()->hops == 0;
+  const bool leads_on = node.kind() == NodeKind::sw ? port.number != 0 : is_local;
+  const bool up = port.is_link_up() || port.state() >= smp::PortState::init;
+  if (leads_on && up && !options_.alone && !is_at_rim(port.node)) queue({What::beyond, port.number, false, level_beyond(port.node), index});
 }
 
 }  // namespace ib::subnet

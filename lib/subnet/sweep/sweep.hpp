@@ -17,7 +17,6 @@
 
 namespace ib::subnet {
 
-/// One run of discover().
 class Sweep {
  public:
   Sweep(async::Loop& loop, mad::Transactor& transactor, Subnet& subnet, path::Path start, DiscoverOptions options);
@@ -39,7 +38,6 @@ class Sweep {
     PortIndex from{};
     smp::NodeInfo info;  ///< the answer from there
   };
-  /// The request of one kind of read.
   struct Question {
     std::string_view name;
     std::uint16_t attribute;
@@ -47,13 +45,11 @@ class Sweep {
     mad::Reason reason;
   };
   enum class Trust : std::uint8_t { untried, trying, works, fails };
-  /// A trial beyond a port that was not answered.
   struct Unsure {
     PortIndex from{};
     Answer answer;
   };
 
-  /// The state of reading one node.
   struct Reading {
     mad::Responder by_route, by_lid;  ///< the node by directed route and by LID
     std::vector<Work> waiting;        ///< reads beyond the limit of open reads
@@ -127,7 +123,7 @@ class Sweep {
   void read_beyond_rim(NodeIndex node, PortIndex joined);
   bool reads_end_port(PortIndex port) const;
   bool is_at_rim(NodeIndex node) const { return !options_.alone && subnet_.node(node).hops >= options_.radius; }
-  static unsigned last_port_of(const Node& node) { return std::min<unsigned>(node.info.num_ports, last_port); }
+  static unsigned last_port_of(const Node& node) { return std::min<unsigned>(node.info.num_ports, last_switch_port); }
   std::uint64_t planned_reads(NodeIndex node) const;
   void arrived(PortIndex from, const smp::NodeInfo& info);
   void join(PortIndex from, PortIndex to);
@@ -172,7 +168,6 @@ class Sweep {
   void fail_beyond(Failure::Kind kind, PortIndex from, std::string why);
   void fail(NodeIndex node, int port, bool beyond, std::string_view attribute, std::uint32_t modifier, const Answer& answer);
 
-  static constexpr unsigned last_port = 254;  // IBA 14.2.5.6: ports of a switch are 1…254
   static constexpr mad::Reason retried = "silent nodes tried again", named = "names of nodes that failed";
 
   async::Loop& loop_;
@@ -185,7 +180,7 @@ class Sweep {
   std::uint64_t not_sent_{};  // planned requests that were not sent because the node was silent
 
   std::deque<Work> ready_;                           // reads that are ready
-  std::unordered_map<NodeIndex, Reading> readings_;  // of the nodes that are read now, and of those that are silent
+  std::unordered_map<NodeIndex, Reading> readings_;  // of the nodes that are read now, and of silent ones
   std::map<NodeIndex, Silence> silences_;
   std::vector<std::deque<PortIndex>> waiting_;  // ports to look beyond, by level
   std::vector<std::uint32_t> unfinished_;       // number of queued and open requests, by level

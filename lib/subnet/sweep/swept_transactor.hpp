@@ -9,7 +9,7 @@
 
 #include "mad/transactor.hpp"
 #include "subnet/model/failures.hpp"
-#include "subnet/model/path_end.hpp"
+#include "subnet/model/find_port.hpp"
 
 namespace ib::subnet {
 

@@ -85,7 +85,7 @@ TEST_CASE("a file of thresholds that cannot be read is a system error") {
 TEST_CASE("counters are beyond a threshold when they are greater, and a threshold of 0 is none") {
   const ErrorThresholds usual = ErrorThresholds::usual();
   CHECK(check_counters(row("symbol_error_counter", 10, 16), usual).empty());
-  const subnet::Findings found = check_counters(row("symbol_error_counter", 11, 16), usual);
+  const subnet::Mismatches found = check_counters(row("symbol_error_counter", 11, 16), usual);
   REQUIRE(found.size() == 1);
   CHECK(found[0].field == "symbolErrorCounter");
   CHECK(found[0].found == "11");

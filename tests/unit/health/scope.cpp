@@ -3,7 +3,7 @@
 #include "health/scope.hpp"
 
 #include "health/machines.hpp"
-#include "routing/linear_tables.hpp"
+#include "routing/tables.hpp"
 #include "support/catch.hpp"
 #include "unit/health/patient.hpp"
 

@@ -8,7 +8,6 @@
 #include <array>
 #include <string>
 
-#include "health/hosts.hpp"
 #include "support/catch.hpp"
 #include "unit/health/patient.hpp"
 

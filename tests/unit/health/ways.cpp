@@ -6,7 +6,7 @@
 
 #include "iba-gen/pm.hpp"
 #include "mad/error.hpp"
-#include "routing/linear_tables.hpp"
+#include "routing/tables.hpp"
 #include "support/catch.hpp"
 #include "unit/health/patient.hpp"
 

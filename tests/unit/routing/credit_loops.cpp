@@ -43,10 +43,10 @@ struct Judged {
         destinations(network.destinations(with_switches)),
         channels(network),
         lanes(network.switches().size()) {
-    Ways ways(network, tables, with_switches);
+    RouteTree tree(network, tables, with_switches);
     for (const DestinationLid& to : destinations) {
-      ways.find(to);
-      channels.add(ways);
+      tree.find(to);
+      channels.add(tree);
     }
   }
   /// Gives all input and output ports of a switch the same table.
@@ -62,7 +62,9 @@ struct Judged {
   CreditLoops judge(const ServiceLevels& levels, bool with_lanes = true, bool unread = false, MulticastChannels* groups = nullptr) {
     LoopSearch search(tables, destinations, false, channels, groups);
     async::Loop loop;
-    return loop.run(search.judge(unread, with_lanes ? &lanes : nullptr, levels, {}));
+    ReadLanes read;
+    if (with_lanes) read = [](std::vector<WantedLanes>) -> async::Task<> { co_return; };
+    return loop.run(search.judge(unread, read, lanes, levels, {}));
   }
 
   Network network;
@@ -139,7 +141,7 @@ TEST_CASE("a ring over all of its links: without SLtoVL tables the verdict is op
   CHECK(found.loops[0].channels == 3);
   REQUIRE(found.loops[0].cycle.size() == 3);
   for (unsigned at = 0; at < 3; ++at) {
-    CHECK(found.loops[0].cycle[at].place == ring.network.place(at, 2));
+    CHECK(found.loops[0].cycle[at].port_id == ring.network.port_id(at, 2));
     CHECK_FALSE(found.loops[0].cycle[at].vl);
     // The pair that passes switch n and the next one by their ports 2 begins at switch n, or where it is behind the circle's begin.
     CHECK(found.loops[0].witnesses[at] == Pair{Lid{static_cast<std::uint16_t>(at + 1)}, Lid{static_cast<std::uint16_t>((at + 2) % 3 + 1)}});

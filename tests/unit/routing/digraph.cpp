@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Components with cycles, and shortest cycles in them.
-#include "routing/digraph.hpp"
+#include "routing/channels.hpp"
 
 #include <map>
 #include <random>

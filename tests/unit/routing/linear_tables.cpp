@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // What an entry says, and which entries a switch has.
-#include "routing/linear_tables.hpp"
+#include "routing/tables.hpp"
 
 #include <array>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // What each link carries. Counted beside it: every pair is followed alone.
-#include "routing/load.hpp"
+#include "routing/unicast.hpp"
 
 #include <map>
 #include <set>
@@ -22,24 +22,24 @@ struct Counted {
 };
 
 /// Follows each pair of hosts alone.
-std::map<PlaceIndex, Counted> follow_all(const Network& network, const LinearTables& tables) {
-  std::map<PlaceIndex, Counted> found;
+std::map<PortId, Counted> follow_all(const Network& network, const LinearTables& tables) {
+  std::map<PortId, Counted> found;
   for (const DestinationLid& to : network.destinations(false)) {
     for (HostIndex from = 0; from < network.hosts().size(); ++from) {
       if (from == to.host) continue;
-      std::vector<PlaceIndex> way{network.place_of_host(from)};
+      std::vector<PortId> way{network.port_id_of_host(from)};
       for (int i = 0; i < 20; ++i) {
         const Wire& wire = network.wire(way.back());
         if (wire.to != Wire::To::switch_port) break;
         const unsigned port = tables.out_port(wire.index, to.lid);
         if (port == 255 || port >= network.switches()[wire.index].slots) break;
-        way.push_back(network.place(wire.index, port));
+        way.push_back(network.port_id(wire.index, port));
       }
       const Wire& end = network.wire(way.back());
       if (end.to != Wire::To::host || end.index != to.host) continue;
-      for (const PlaceIndex place : way) {
-        ++found[place].routes;
-        found[place].lids.insert(to.lid.value);
+      for (const PortId port_id : way) {
+        ++found[port_id].routes;
+        found[port_id].lids.insert(to.lid.value);
       }
     }
   }
@@ -49,17 +49,17 @@ std::map<PlaceIndex, Counted> follow_all(const Network& network, const LinearTab
 void check_load(const MadeFabric& made, LinearTables tables) {
   const Network network(made.subnet);
   Load load(network);
-  Ways ways(network, tables, false);
+  RouteTree tree(network, tables, false);
   for (const DestinationLid& to : network.destinations(false)) {
-    ways.find(to);
-    load.add(ways);
+    tree.find(to);
+    load.add(tree);
   }
   load.finish();
-  std::map<PlaceIndex, Counted> counted = follow_all(network, tables);
-  for (PlaceIndex place = 0; place < network.place_count(); ++place) {
-    CAPTURE(place);
-    CHECK(load.routes(place) == counted[place].routes);
-    CHECK(load.lids(place) == counted[place].lids.size());
+  std::map<PortId, Counted> counted = follow_all(network, tables);
+  for (PortId port_id = 0; port_id < network.port_id_count(); ++port_id) {
+    CAPTURE(port_id);
+    CHECK(load.routes(port_id) == counted[port_id].routes);
+    CHECK(load.lids(port_id) == counted[port_id].lids.size());
   }
 }
 
@@ -89,10 +89,10 @@ TEST_CASE("a fat tree has tiers, and the links of each are counted up and down")
   LinearTables tables(network.switches().size(), Lid{static_cast<std::uint16_t>(made.last_lid)});
   ibtest::route_shortest(network, tables);
   Load load(network);
-  Ways ways(network, tables, false);
+  RouteTree tree(network, tables, false);
   for (const DestinationLid& to : network.destinations(false)) {
-    ways.find(to);
-    load.add(ways);
+    tree.find(to);
+    load.add(tree);
   }
   load.finish();
   const auto tiers = load.tiers();
@@ -123,10 +123,10 @@ TEST_CASE("a ring has no tiers, and links that carry nothing are counted") {
   const Network network(made.subnet);
   const LinearTables tables = made.tables();
   Load load(network);
-  Ways ways(network, tables, false);
+  RouteTree tree(network, tables, false);
   for (const DestinationLid& to : network.destinations(false)) {
-    ways.find(to);
-    load.add(ways);
+    tree.find(to);
+    load.add(tree);
   }
   load.finish();
   CHECK(load.tiers().empty());

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "base/bytes.hpp"
-#include "routing/linear_tables.hpp"
 #include "routing/network.hpp"
-#include "routing/ways.hpp"
+#include "routing/route_tree.hpp"
+#include "routing/tables.hpp"
 #include "subnet/model/model.hpp"
 
 namespace ibtest {
@@ -91,7 +91,7 @@ inline void route_shortest(const ib::routing::Network& network, ib::routing::Lin
       }
       ports.clear();
       for (unsigned port = 1; port < network.switches()[at].slots; ++port) {
-        const Wire& wire = network.wire(network.place(at, port));
+        const Wire& wire = network.wire(network.port_id(at, port));
         if (wire.to == Wire::To::switch_port && distances.between(wire.index, end) + 1 == distances.between(at, end))
           ports.push_back(static_cast<std::uint8_t>(port));
       }

@@ -29,8 +29,8 @@ std::vector<Guid> order_of_places(bool reversed) {
   made.set_port(nodes[1], 1, 5);
   const Network network(made.subnet);
   std::vector<Guid> found;
-  for (PlaceIndex place = 0; place < network.place_count(); ++place)
-    found.push_back(made.subnet.node(made.subnet.port(network.port_of(place)).node).guid());
+  for (PortId port_id = 0; port_id < network.port_id_count(); ++port_id)
+    found.push_back(made.subnet.node(made.subnet.port(network.port_of(port_id)).node).guid());
   return found;
 }
 

@@ -5,7 +5,6 @@
 #include <tuple>
 
 #include "routing/channels.hpp"
-#include "routing/load.hpp"
 #include "routing/unicast.hpp"
 #include "support/catch.hpp"
 #include "unit/routing/random_fabric.hpp"
@@ -129,7 +128,7 @@ void check_causes(const Network& network, const std::vector<const Cause*>& cause
   std::map<Key, Lost> found;
   for (const Cause* cause : causes) {
     const std::vector<std::size_t> cycle(cause->cycle.begin(), cause->cycle.end());
-    const Key key{cause->fault, cause->fault == Fault::loop ? 0 : network.port_of(cause->place), cycle};
+    const Key key{cause->fault, cause->fault == Fault::loop ? 0 : network.port_of(cause->port_id), cycle};
     found[key] = {{cause->lids.begin(), cause->lids.end()}, cause->pairs, {}};
     REQUIRE(expected.lost.contains(key));
     CHECK(expected.lost.at(key).all.contains({cause->example.slid.value, cause->example.dlid.value}));
@@ -150,12 +149,12 @@ void compare(const RandomFabric& fabric, bool with_switches) {
   Unicast unicast(network, destinations);
   Load load(network);
   Channels channels(network);
-  Ways ways(network, tables, with_switches);
+  RouteTree tree(network, tables, with_switches);
   for (const DestinationLid& to : destinations) {
-    ways.find(to);
-    unicast.add(ways);
-    load.add(ways);
-    channels.add(ways);
+    tree.find(to);
+    unicast.add(tree);
+    load.add(tree);
+    channels.add(tree);
   }
   load.finish();
 
@@ -171,16 +170,17 @@ void compare(const RandomFabric& fabric, bool with_switches) {
   check_causes(network, unicast.not_read(), expected, true);
 
   std::set<std::pair<PortIndex, PortIndex>> edges;
-  for (PlaceIndex place = 0; place < network.place_count(); ++place) {
-    const PortIndex port = network.port_of(place);
+  for (PortId port_id = 0; port_id < network.port_id_count(); ++port_id) {
+    const PortIndex port = network.port_of(port_id);
     const auto routes = expected.routes.find(port);
-    CHECK(load.routes(place) == (routes == expected.routes.end() ? 0 : routes->second));
-    CHECK(load.lids(place) == (routes == expected.routes.end() ? 0 : expected.lids.at(port).size()));
-    const Wire& wire = network.wire(place);
+    CHECK(load.routes(port_id) == (routes == expected.routes.end() ? 0 : routes->second));
+    CHECK(load.lids(port_id) == (routes == expected.routes.end() ? 0 : expected.lids.at(port).size()));
+    const Wire& wire = network.wire(port_id);
     if (wire.to != Wire::To::switch_port) continue;
     for (unsigned out = 1; out < network.switches()[wire.index].slots; ++out) {
-      const PlaceIndex wanted = network.place(wire.index, out);
-      const bool has = network.is_host_place(place) ? channels.host_wants(network.host_at(place), wanted) : channels.has_edge(place, out);
+      const PortId wanted = network.port_id(wire.index, out);
+      const bool has =
+          network.is_host_port(port_id) ? channels.host_wants(network.host_at(port_id), wanted) : channels.has_edge(port_id, out);
       if (has) edges.emplace(port, network.port_of(wanted));
     }
   }

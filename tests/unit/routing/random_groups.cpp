@@ -111,7 +111,7 @@ std::vector<PortIndex> members(const Site& site) {
 
 TEST_CASE("faults of random groups are those that single packets meet") {
   Random random(11);
-  std::map<GroupFault, unsigned> met;
+  std::map<Fault, unsigned> met;
   for (unsigned round = 0; round < 400; ++round) {
     CAPTURE(round);
     const Site site(random);
@@ -142,11 +142,11 @@ TEST_CASE("faults of random groups are those that single packets meet") {
     std::set<std::size_t> found_without;
     for (const GroupCause* cause : multicast.findings()) {
       ++met[cause->fault];
-      CHECK(cause->mlids == std::vector<std::uint16_t>{group.value});
-      if (cause->fault == GroupFault::loop) has_loop = true;
-      if (cause->fault == GroupFault::not_reached) found_lost += cause->pairs;
-      if (cause->fault == GroupFault::dead_port) found_dead.insert(site.network.port_of(cause->place));
-      if (cause->fault == GroupFault::no_entry) found_without.insert(site.network.switch_at(cause->place));
+      CHECK(cause->lids == std::vector<std::uint16_t>{group.value});
+      if (cause->fault == Fault::loop) has_loop = true;
+      if (cause->fault == Fault::not_reached) found_lost += cause->pairs;
+      if (cause->fault == Fault::dead_port) found_dead.insert(site.network.port_of(cause->port_id));
+      if (cause->fault == Fault::no_entry) found_without.insert(site.network.switch_at(cause->port_id));
     }
     CHECK(has_loop == !is_forest(site));
     CHECK(multicast.is_tree(group) == !has_loop);

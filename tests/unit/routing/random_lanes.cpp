@@ -204,10 +204,10 @@ Edges by_port(const Edges& edges) {
 
 Channels channels_over_ports(const Site& site) {
   Channels channels(site.network);
-  Ways ways(site.network, site.tables, false);
+  RouteTree tree(site.network, site.tables, false);
   for (const DestinationLid& to : site.destinations) {
-    ways.find(to);
-    channels.add(ways);
+    tree.find(to);
+    channels.add(tree);
   }
   return channels;
 }
@@ -221,7 +221,7 @@ unsigned check_loop(const Site& site, const Groups* groups, const CreditLoop& lo
   for (std::size_t i = 0; i < loop.cycle.size(); ++i) {
     const LoopChannel &here = loop.cycle[i], &next = loop.cycle[(i + 1) % loop.cycle.size()];
     REQUIRE(here.vl);
-    const Channel held{site.network.port_of(here.place), *here.vl}, wanted{site.network.port_of(next.place), *next.vl};
+    const Channel held{site.network.port_of(here.port_id), *here.vl}, wanted{site.network.port_of(next.port_id), *next.vl};
     REQUIRE(edges.contains(held));
     CHECK(edges.at(held).contains(wanted));
     const Pair pair = loop.witnesses[i];
@@ -258,7 +258,8 @@ Judgement judge(const Site& site, const Channels& channels, MulticastChannels* t
   LoopSearch search(site.tables, site.destinations, false, channels, trees);
   async::Loop loop;
   const Pause pause = [](std::size_t, std::size_t, std::string_view) -> async::Task<> { co_return; };
-  const CreditLoops found = loop.run(search.judge(false, &site.lanes, site.levels, pause));
+  const ReadLanes read = [](std::vector<WantedLanes>) -> async::Task<> { co_return; };
+  const CreditLoops found = loop.run(search.judge(false, read, site.lanes, site.levels, pause));
   const bool over_ports = has_cycle(by_port(edges)), over_lanes = has_cycle(edges);
   CHECK(search.ports_in_cycles().empty() == !over_ports);
   CHECK(found.verdict == (over_lanes ? Verdict::found : over_ports ? Verdict::free_for_used_sls : Verdict::free));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The SLs of pairs, packed as they are, beside a plain table.
-#include "routing/service_levels.hpp"
+#include "routing/tables.hpp"
 
 #include <map>
 #include <random>

@@ -37,10 +37,10 @@ struct Result {
   explicit Result(const MadeFabric& made, bool with_switches = false) : Result(made, made.tables(), with_switches) {}
   Result(const MadeFabric& made, const LinearTables& tables, bool with_switches = false)
       : network(made.subnet), destinations(network.destinations(with_switches)), unicast(network, destinations) {
-    Ways ways(network, tables, with_switches);
+    RouteTree tree(network, tables, with_switches);
     for (const DestinationLid& to : destinations) {
-      ways.find(to);
-      unicast.add(ways);
+      tree.find(to);
+      unicast.add(tree);
     }
   }
   std::vector<std::uint64_t> hops() const { return {unicast.hops().begin(), unicast.hops().end()}; }
@@ -60,7 +60,7 @@ struct Result {
 void check_cause(const Result& of, Fault fault, std::size_t at, unsigned port, const Lids& lids, std::uint64_t pairs, Pair example) {
   const Cause& cause = of.cause();
   CHECK(cause.fault == fault);
-  CHECK(cause.place == of.network.place(static_cast<SwitchIndex>(at), port));
+  CHECK(cause.port_id == of.network.port_id(static_cast<SwitchIndex>(at), port));
   CHECK(cause.lids == lids);
   CHECK(cause.pairs == pairs);
   CHECK(cause.example == example);
@@ -119,9 +119,9 @@ TEST_CASE("a dead port has no link, or one that is not Active at either end") {
     const Result result(tree);
     const auto found = result.unicast.findings();
     REQUIRE(found.size() == 2);
-    CHECK(found[0]->place == result.network.place(0, 5));
+    CHECK(found[0]->port_id == result.network.port_id(0, 5));
     CHECK(found[0]->lids == Lids{3});
-    CHECK(found[1]->place == result.network.place(2, 1));
+    CHECK(found[1]->port_id == result.network.port_id(2, 1));
     CHECK(found[1]->pairs == 2);
     CHECK(result.lost() == 4);
   }
@@ -131,7 +131,7 @@ TEST_CASE("a dead port has no link, or one that is not Active at either end") {
     CHECK(result.lost() == 6);
     const auto found = result.unicast.findings();
     REQUIRE(found.size() == 2);
-    CHECK(result.network.is_host_place(found[0]->place) != result.network.is_host_place(found[1]->place));
+    CHECK(result.network.is_host_port(found[0]->port_id) != result.network.is_host_port(found[1]->port_id));
   }
 }
 
@@ -143,7 +143,7 @@ TEST_CASE("what is behind an Active port that leads to nobody who answered is no
   CHECK(result.unicast.findings().empty());
   REQUIRE(result.unicast.not_read().size() == 1);
   const Cause& cause = *result.unicast.not_read()[0];
-  CHECK(cause.place == result.network.place(1, 4));
+  CHECK(cause.port_id == result.network.port_id(1, 4));
   CHECK(cause.lids == Lids{3});
   CHECK(result.unicast.unknown() == 3);
 }
@@ -190,7 +190,7 @@ TEST_CASE("entries that were not read leave their pairs open and are no finding"
   CHECK(result.unicast.arrived() == 4);
   CHECK(result.unicast.unknown() == 8);
   REQUIRE(result.unicast.not_read().size() == 1);
-  CHECK(result.unicast.not_read()[0]->place == result.network.place(2, 0));
+  CHECK(result.unicast.not_read()[0]->port_id == result.network.port_id(2, 0));
   CHECK(result.unicast.not_read()[0]->lids == Lids{1, 2, 3, 4});
 }
 

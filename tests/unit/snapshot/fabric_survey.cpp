@@ -11,7 +11,7 @@
 #include "iba-gen/mlx.hpp"
 #include "iba-gen/pm.hpp"
 #include "iba/registry.hpp"
-#include "subnet/sweep/mlnx_vendor.hpp"
+#include "subnet/sweep/mlnx.hpp"
 #include "support/catch.hpp"
 #include "unit/snapshot/recorder.hpp"
 

@@ -4,7 +4,6 @@
 #include "subnet/model/chassis.hpp"
 
 #include "subnet/model/order.hpp"
-#include "subnet/model/voltaire.hpp"
 #include "support/catch.hpp"
 
 namespace subnet_chassis_tests {
@@ -111,7 +110,7 @@ TEST_CASE("a Voltaire director is put together from its wiring") {
   CHECK(box.lines[5] == line2);  // slot 2, chip 2
   CHECK(slot(subnet, grouping, spine2) == "Spine 1 Chip 2");
   CHECK(slot(subnet, grouping, line2) == "Line 2 Chip 2");
-  CHECK(grouping.places[line2].model == "ISR9288");
+  CHECK(grouping.slots[line2].model == "ISR9288");
   CHECK(grouping.external_port[subnet.port_of(line2, 20)] == 8);
   CHECK_FALSE(grouping.grouped(outside));
 }
@@ -126,12 +125,12 @@ TEST_CASE("adapters of another vendor on a Voltaire spine stay in their slots, w
   subnet.link(subnet.port_of(spine, 3), subnet.port_of(first, 1));
   subnet.link(subnet.port_of(spine, 5), subnet.port_of(second, 1));
   const Grouping grouping = group(subnet, by_guid(subnet, std::nullopt));
-  CHECK(grouping.places[first].chassis == 0);
-  CHECK(grouping.places[second].chassis == 0);
+  CHECK(grouping.slots[first].chassis == 0);
+  CHECK(grouping.slots[second].chassis == 0);
   CHECK(slot(subnet, grouping, first) == "SRBD 2 Chip 3");
   CHECK(slot(subnet, grouping, second) == "SRBD 3 Chip 3");
-  CHECK(grouping.places[first].model.empty());
-  CHECK(grouping.places[spine].model == "ISR9288");
+  CHECK(grouping.slots[first].model.empty());
+  CHECK(grouping.slots[spine].model == "ISR9288");
 }
 
 TEST_CASE("Xsigo adapters belong to the box that their port 1 leads to, and those without a port 1 together") {
@@ -147,10 +146,10 @@ TEST_CASE("Xsigo adapters belong to the box that their port 1 leads to, and thos
   subnet.link(subnet.port_of(leaf, 3), subnet.port_of(without_too, 2));
   const Grouping grouping = group(subnet, by_guid(subnet, std::nullopt));
   REQUIRE(grouping.chassis.size() == 2);
-  CHECK(grouping.places[wired].chassis == grouping.places[leaf].chassis);
-  CHECK(grouping.places[without].chassis == grouping.places[without_too].chassis);
-  CHECK(grouping.chassis[grouping.places[without].chassis].guid == Guid{});
-  CHECK(grouping.chassis[grouping.places[leaf].chassis].guid == Guid{0x0013970100000005});
+  CHECK(grouping.slots[wired].chassis == grouping.slots[leaf].chassis);
+  CHECK(grouping.slots[without].chassis == grouping.slots[without_too].chassis);
+  CHECK(grouping.chassis[grouping.slots[without].chassis].guid == Guid{});
+  CHECK(grouping.chassis[grouping.slots[leaf].chassis].guid == Guid{0x0013970100000005});
 }
 
 TEST_CASE("Mellanox boards say where they are") {
@@ -162,16 +161,16 @@ TEST_CASE("Mellanox boards say where they are") {
   const NodeIndex alone = add(subnet, 0x5, mellanox_id, 0xbd36, 36, 0x600, "MF0;lone:IS5035/U1");
   const Grouping grouping = group(subnet, by_guid(subnet, std::nullopt));
   REQUIRE(grouping.grouped(line));
-  const Chassis& box = grouping.chassis[grouping.places[line].chassis];
+  const Chassis& box = grouping.chassis[grouping.slots[line].chassis];
   CHECK(box.lines[7] == line);
   CHECK(box.spines[18] == spine);
   CHECK(box.others == std::vector<NodeIndex>{other});
   CHECK(slot(subnet, grouping, spine) == "Spine 18 Chip 2");
-  CHECK(grouping.places[line].model == "IS5600");
+  CHECK(grouping.slots[line].model == "IS5600");
   CHECK(grouping.external_port[subnet.port_of(line, 18)] == 18);
   CHECK(grouping.external_port[subnet.port_of(line, 19)] == 0);
   CHECK(slot(subnet, grouping, broken) == "Line 0 Chip 1");
-  CHECK(grouping.places[broken].model.empty());
+  CHECK(grouping.slots[broken].model.empty());
   CHECK(grouping.external_port[subnet.port_of(broken, 18)] == 0);
   CHECK_FALSE(grouping.grouped(alone));
 }
@@ -190,11 +189,11 @@ TEST_CASE("Mellanox boards in slots that infiniband-diags does not list") {
   CHECK(box.lines[4] == wrapped);
   CHECK(box.others.empty());
   CHECK(slot(subnet, grouping, line37) == "Line 37 Chip 1");
-  CHECK(grouping.places[line37].model == "IS5600");
+  CHECK(grouping.slots[line37].model == "IS5600");
   CHECK(grouping.external_port[subnet.port_of(line37, 18)] == 18);
   CHECK(slot(subnet, grouping, spine19) == "Spine 19 Chip 1");
   CHECK(slot(subnet, grouping, spine20) == "Spine 0 Chip 1");
-  CHECK(grouping.places[spine20].model.empty());
+  CHECK(grouping.slots[spine20].model.empty());
   CHECK_FALSE(grouping.grouped(line38));  // spine 19 has the slot of line 0
   CHECK(grouping.external_port[subnet.port_of(line38, 18)] == 0);
   CHECK_FALSE(grouping.grouped(line0));

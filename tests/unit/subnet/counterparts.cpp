@@ -2,7 +2,6 @@
 // Two models of a fabric in which several nodes claim one GUID: who is who, and what has changed.
 #include "subnet/diff/counterparts.hpp"
 
-#include "subnet/diff/changes.hpp"
 #include "subnet/diff/difference.hpp"
 #include "support/catch.hpp"
 #include "unit/subnet/swept.hpp"

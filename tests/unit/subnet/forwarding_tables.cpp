@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Forwarding tables of one switch: which blocks they have, and what is read of them; P_Key and SLtoVL tables.
-#include "subnet/model/forwarding_tables.hpp"
+#include "subnet/sweep/smp_tables.hpp"
 
 #include "subnet/model/port_paths.hpp"
-#include "subnet/sweep/smp_tables.hpp"
 #include "support/catch.hpp"
 #include "unit/subnet/swept.hpp"
 

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "subnet/model/guid_index.hpp"
 #include "subnet/model/order.hpp"
 #include "subnet/model/rate.hpp"
+#include "subnet/model/storage.hpp"
 #include "support/catch.hpp"
 #include "unit/subnet/swept.hpp"
 

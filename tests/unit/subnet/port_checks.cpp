@@ -15,10 +15,10 @@ using ibtest::FakeFabric;
 using ibtest::Swept;
 
 TEST_CASE("a finding is a sentence") {
-  CHECK(Finding{.field = "linkSpeedActive", .found = "SDR", .expected = "QDR"}.sentence() == "linkSpeedActive is 'SDR', expected 'QDR'");
-  CHECK(Finding{.field = "LID", .found = "0", .expected = "0", .relation = Finding::Relation::not_equal}.sentence() ==
+  CHECK(Mismatch{.field = "linkSpeedActive", .found = "SDR", .expected = "QDR"}.sentence() == "linkSpeedActive is 'SDR', expected 'QDR'");
+  CHECK(Mismatch{.field = "LID", .found = "0", .expected = "0", .relation = Mismatch::Relation::not_equal}.sentence() ==
         "LID is '0', but shouldn't be '0'");
-  CHECK(Finding{.field = "x", .found = "9", .expected = "5", .relation = Finding::Relation::at_most}.sentence() ==
+  CHECK(Mismatch{.field = "x", .found = "9", .expected = "5", .relation = Mismatch::Relation::at_most}.sentence() ==
         "x is '9', expected less than '5'");
   CHECK(no_node_record(Lid{7}).sentence() == "The SA knows no node at LID 7");
 }
@@ -43,7 +43,7 @@ TEST_CASE("port 0 of a switch has no link, and a state where it is enhanced") {
   smp::SwitchInfo switch_info = base.subnet.node(leaf).switch_info();
   switch_info.enhanced_port0 = 1;
   switch_info.pack(base.subnet.node(leaf).switch_info_bytes);
-  const Findings found = check_port_state(base.subnet, port0);
+  const Mismatches found = check_port_state(base.subnet, port0);
   REQUIRE(found.size() == 1);
   CHECK(found[0].sentence() == "portState is 'Down', expected 'Active'");
 }

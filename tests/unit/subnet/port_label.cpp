@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // What is printed beside ports. IB port 3 of a Quantum-2 box is 1/2/1, as seen on real ones.
-#include "subnet/model/port_label.hpp"
+#include "subnet/model/names.hpp"
 
 #include <algorithm>
 

@@ -11,7 +11,7 @@
 #include "async/interrupt.hpp"
 #include "async/loop.hpp"
 #include "support/catch.hpp"
-#include "tools/check_routes/analysis.hpp"
+#include "tools/check_routes/routes.hpp"
 #include "unit/routing/made_fabric.hpp"
 
 using namespace ib;

@@ -12,7 +12,7 @@
 
 #include "base/bytes.hpp"
 #include "iba-gen/mlx.hpp"
-#include "subnet/sweep/mlnx_vendor.hpp"
+#include "subnet/sweep/mlnx.hpp"
 #include "unit/tools/health_fabric.hpp"
 
 namespace tools_health_modes_tests {

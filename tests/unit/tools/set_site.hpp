@@ -8,7 +8,7 @@
 
 #include "iba-gen/smp.hpp"
 #include "mad/packet.hpp"
-#include "subnet/sweep/mlnx_vendor.hpp"
+#include "subnet/sweep/mlnx.hpp"
 #include "support/catch.hpp"
 #include "support/fake_channel.hpp"
 #include "support/fake_fabric.hpp"

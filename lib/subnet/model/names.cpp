@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-#include "subnet/model/port_label.hpp"
+#include "subnet/model/names.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 
 namespace ib::subnet {
+
 namespace {
 
 constexpr std::array<std::uint16_t, 7> whole_boxes{0xbd36, 0xc738, 0xc739, 0xcb20, 0xcb21, 0xcf08, 0xcf09};  // up to Switch-IB 2
@@ -48,6 +50,15 @@ std::string port_label(const Subnet& subnet, PortIndex at) {
   if (node.info.device_id == quantum) return quantum_label(port.number, node.info.num_ports);
   if (node.info.device_id == quantum2) return quantum2_label(port.number, node.info.num_ports);
   return std::ranges::find(whole_boxes, node.info.device_id) != whole_boxes.end() ? std::to_string(port.number) : "";
+}
+
+std::string twin_mark(const Subnet& subnet, NodeIndex node) {
+  if (has_own_guid(subnet, node)) return {};
+  std::array<std::uint8_t, 64> route{};
+  const unsigned hops = route_to(subnet, node, route);
+  std::string text = " (route 0";
+  for (unsigned hop = 1; hop <= hops; ++hop) text += ',' + std::to_string(route.at(hop));
+  return text + ')';
 }
 
 }  // namespace ib::subnet

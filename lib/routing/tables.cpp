@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "routing/tables.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace ib::routing {
+
+void LinearTables::set(SwitchIndex at, const subnet::LinearTable& table) {
+  for (unsigned value = 0; value < blocks_ * per_block; ++value) {
+    const Lid lid{static_cast<std::uint16_t>(value)};
+    if (!table.exists(lid) || table.is_known(lid)) set_entry(at, lid, table.out_port(lid));
+  }
+}
+
+void LinearTables::clear(SwitchIndex at, Lid first, Lid last) {
+  const std::size_t end = std::min<std::size_t>(std::size_t{last.value} + 1, blocks_ * per_block);
+  if (first.value >= end) return;
+  const auto begin_of_ports = ports_.begin() + static_cast<std::ptrdiff_t>(at * blocks_ * per_block);
+  std::fill(begin_of_ports + first.value, begin_of_ports + static_cast<std::ptrdiff_t>(end), no_entry);
+  for (std::size_t block = first.value / per_block; block * per_block < end; ++block) {
+    std::uint64_t bits = ~std::uint64_t{0};
+    if (block * per_block < first.value) bits &= ~std::uint64_t{0} << first.value % per_block;
+    if (end - block * per_block < per_block) bits &= (std::uint64_t{1} << end % per_block) - 1;
+    known_[at * blocks_ + block] |= bits;
+  }
+}
+
+void LinearTables::set_entry(SwitchIndex at, Lid lid, std::uint8_t port) {
+  if (lid.value / per_block >= blocks_) return;
+  ports_[at * blocks_ * per_block + lid.value] = port;
+  known_[at * blocks_ + lid.value / per_block] |= std::uint64_t{1} << lid.value % per_block;
+}
+
+std::vector<Entry> entries_of(const Network& network, const LinearTables& tables, SwitchIndex at) {
+  std::vector<Entry> found;
+  for (unsigned value = 1; value <= tables.last().value; ++value) {
+    const Lid lid{static_cast<std::uint16_t>(value)};
+    const subnet::PortIndex owner = network.subnet().find_lid(lid);
+    const EntryKind kind = tables.kind(at, lid, network.switches()[at].slots - 1U);
+    if (owner != subnet::none && (kind == EntryKind::own_port || kind == EntryKind::port))
+      found.push_back({lid, owner, tables.out_port(at, lid)});
+  }
+  return found;
+}
+
+void MulticastTables::add(SwitchIndex at, const subnet::MulticastTable& table) {
+  known_[at] = table.complete();
+  std::map<std::uint16_t, PortSet> sets;
+  table.each_mask([&](Lid mlid, unsigned position, std::uint16_t mask) {
+    for (unsigned bit = 0; bit < 16; ++bit) {
+      if ((mask >> bit & 1) != 0) sets[mlid.value].add(position * 16 + bit);
+    }
+  });
+  for (const auto& [mlid, ports] : sets) entries_.push_back({Lid{mlid}, at, ports});
+}
+
+void MulticastTables::finish() {
+  const auto key = [](const MulticastEntry& entry) { return std::pair(entry.mlid, entry.at); };
+  std::ranges::stable_sort(entries_, {}, key);
+  std::vector<MulticastEntry> last;
+  for (const MulticastEntry& entry : entries_) {
+    if (!last.empty() && key(last.back()) == key(entry)) last.pop_back();
+    last.push_back(entry);
+  }
+  std::erase_if(last, [](const MulticastEntry& entry) { return entry.ports.words == PortSet{}.words; });
+  entries_ = std::move(last);
+}
+
+std::vector<Lid> MulticastTables::groups() const {
+  std::vector<Lid> found;
+  for (const MulticastEntry& entry : entries_) {
+    if (found.empty() || found.back() != entry.mlid) found.push_back(entry.mlid);
+  }
+  return found;
+}
+
+void ServiceLevels::set(std::size_t sender, std::size_t destination, unsigned sl) {
+  const std::size_t pair = destination * senders_ + sender;
+  const unsigned code = sl + 1, shift = pair % 2 * 4;
+  codes_[pair / 2] = static_cast<std::uint8_t>((codes_[pair / 2] & ~(0xfU << shift)) | (code & 0xfU) << shift);
+  if (code == last_code && has_last_.empty()) has_last_.resize(codes_.size() * 2);
+  if (!has_last_.empty()) has_last_[pair] = code == last_code;
+}
+
+void SlToVlTables::set(SwitchIndex at, unsigned slots, unsigned in, unsigned out, const std::array<std::uint8_t, sl_count>& vls) {
+  OfSwitch& of = rows_of_[at];
+  if (of.rows.empty()) {
+    of.slots = slots;
+    of.rows.resize(std::size_t{slots} * slots);
+  }
+  if (in >= of.slots || out >= of.slots) return;
+  const auto [known, is_new] = known_.try_emplace(vls, static_cast<std::uint32_t>(rows_.size()));
+  if (is_new) {
+    LaneRow row{};
+    std::ranges::copy(vls, row.begin());
+    row[any_sl] = std::ranges::count(vls, vls[0]) == sl_count ? vls[0] : dropped_vl;
+    rows_.push_back(row);
+    for (const std::uint8_t vl : vls) {
+      if (vl < dropped_vl) vl_count_ = std::max(vl_count_, vl + 1U);
+    }
+  }
+  of.rows[std::size_t{in} * of.slots + out] = known->second + 1;
+}
+
+const LaneRow* SlToVlTables::find(SwitchIndex at, unsigned in, unsigned out) const {
+  const OfSwitch& of = rows_of_[at];
+  if (in >= of.slots || out >= of.slots) return nullptr;
+  const std::uint32_t row = of.rows[std::size_t{in} * of.slots + out];
+  return row == 0 ? nullptr : &rows_[row - 1];
+}
+
+}  // namespace ib::routing

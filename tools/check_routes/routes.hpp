@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// What check_routes is to look at, where its tables come from (switches, a snapshot, files, the SA), and what it finds in them.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "async/task.hpp"
+#include "routing/credit_loops.hpp"
+#include "routing/multicast.hpp"
+#include "routing/table_reader.hpp"
+#include "routing/tables.hpp"
+#include "routing/unicast.hpp"
+#include "tools/shared/fabric.hpp"
+
+namespace ib::tools::routes {
+
+struct Wanted {
+  bool switches{};   ///< switches send and receive too
+  bool unicast{};    ///< only unicast
+  bool multicast{};  ///< only multicast
+  bool load{};
+  std::optional<routing::SlSet> sls;    ///< each pair may use these
+  std::optional<std::string> psl;       ///< the file with the SL of each pair
+  bool from_sa{};                       ///< the SA says the SL of each pair
+  std::vector<std::string> lfts;        ///< files with forwarding tables, instead of the tables of the switches
+  std::optional<std::string> topology;  ///< a listing of ibnetdiscover, instead of the fabric
+  DiscoveryOptions discovery;
+
+  bool wants_unicast() const { return !multicast; }
+  bool wants_multicast() const { return !unicast; }
+  /// Whether data that the files do not have can be requested from the fabric or from a snapshot of it.
+  bool can_request() const { return !topology && (lfts.empty() || !discovery.load_cache); }
+};
+
+/// The tables of the switches, and what else decides where packets go.
+struct Tables {
+  explicit Tables(const subnet::Subnet& subnet, bool with_switches);
+
+  routing::Network network;
+  std::vector<routing::DestinationLid> destinations;
+  routing::LinearTables linear;
+  routing::AdaptiveRouting adaptive;
+  routing::MulticastTables multicast;
+  routing::SlToVlTables lanes;
+  routing::ServiceLevels levels;
+  routing::GroupMembers groups;  ///< from the SA
+  bool lacks_groups = true;
+  bool has_multicast_file{};  ///< a file of --lfts has multicast tables, whole or not
+  bool skips_multicast{};     ///< nothing that was given has multicast tables, and none were wanted
+
+  bool has_any() const;
+};
+
+/// The results. Members point into each other: an object stays where it is made.
+struct RouteFindings {
+  explicit RouteFindings(const Tables& tables)
+      : unicast(tables.network, tables.destinations), load(tables.network), channels(tables.network) {}
+  RouteFindings(const RouteFindings&) = delete;
+  RouteFindings& operator=(const RouteFindings&) = delete;
+
+  routing::Unicast unicast;
+  routing::Load load;
+  routing::Channels channels;
+  std::optional<routing::CreditLoops> loops;            ///< with unicast
+  std::optional<routing::Multicast> multicast;          ///< with multicast
+  std::optional<routing::CreditLoops> multicast_loops;  ///< with multicast
+};
+
+/// Reads the files of --lfts into the tables. Returns remarks on them, one line each. Throws UsageError or SysError.
+std::vector<std::string> read_table_files(const std::vector<std::string>& files, Tables& tables);
+/// Reads the file of --psl. Returns remarks on it. Throws UsageError or SysError.
+std::vector<std::string> read_level_file(const std::string& file, Tables& tables, bool with_switches);
+
+/// Analyses `tables`. `read_lanes` fills Tables::lanes and Tables::levels where the verdict on credit loops needs them. It may be empty:
+/// lanes are not known. All must live until the task ends.
+async::Task<> analyse(const Wanted& wanted, Tables& tables, const routing::ReadLanes& read_lanes, const routing::Pause& pause,
+                      RouteFindings& found);
+
+}  // namespace ib::tools::routes
