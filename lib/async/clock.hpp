@@ -17,8 +17,7 @@ class Clock {
   virtual Time now() const { return std::chrono::time_point_cast<Duration>(std::chrono::steady_clock::now()); }
   /// The date and time of day (UTC), for people. It may be set meanwhile: nothing is measured with it.
   virtual std::chrono::system_clock::time_point wall_time() const { return std::chrono::system_clock::now(); }
-  /// The loop calls this when it is idle until `deadline`. True: the clock has jumped to `deadline`. False: the loop waits in
-  /// real time.
+  /// The loop calls this when it is idle until `deadline`. True: the clock has jumped to `deadline`. False: the loop waits in real time.
   virtual bool jump_to(Time deadline) {
     (void)deadline;
     return false;

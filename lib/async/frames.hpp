@@ -7,7 +7,9 @@
 // All coroutines of a process therefore live in one thread. Under AddressSanitizer nothing is kept, so that a use after free is seen.
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <new>
 
 namespace ib::async {
 
@@ -24,9 +26,36 @@ inline constexpr bool keeps_frames = true;
 inline constexpr bool keeps_frames = true;
 #endif
 
+namespace detail {
+
+inline constexpr std::size_t frame_step = 64, largest_frame = 8192;  // bytes; larger frames are not kept
+
+struct FreeFrame {
+  FreeFrame* next;
+};
+
+/// Frames of (index + 1) * frame_step bytes.
+inline constinit std::array<FreeFrame*, largest_frame / frame_step> free_frames{};
+
+constexpr std::size_t list_of(std::size_t size) { return (size - 1) / frame_step; }
+
+}  // namespace detail
+
 /// Memory for a frame of `size` bytes, aligned as operator new does. Throws std::bad_alloc.
-void* allocate_frame(std::size_t size);
+[[gnu::noinline]] inline void* allocate_frame(std::size_t size) {
+  if (!keeps_frames || size > detail::largest_frame) return ::operator new(size);
+  detail::FreeFrame*& first = detail::free_frames[detail::list_of(size)];
+  if (first == nullptr) return ::operator new((detail::list_of(size) + 1) * detail::frame_step);
+  detail::FreeFrame* const frame = first;
+  first = frame->next;
+  return frame;
+}
+
 /// Takes back what allocate_frame(size) gave.
-void free_frame(void* frame, std::size_t size) noexcept;
+[[gnu::noinline]] inline void free_frame(void* frame, std::size_t size) noexcept {
+  if (!keeps_frames || size > detail::largest_frame) return ::operator delete(frame);  // clang 16 knows it without the size only
+  detail::FreeFrame*& first = detail::free_frames[detail::list_of(size)];
+  first = ::new (frame) detail::FreeFrame{first};
+}
 
 }  // namespace ib::async

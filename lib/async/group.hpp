@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Running several tasks at once. A TaskGroup owns its tasks. The first task that throws cancels the others, and join() throws
-// its error. The destructor of the group cancels all tasks. for_each() is a loop over a lazy range with a limited number of
-// tasks at a time.
+// Running several tasks at once. A TaskGroup owns its tasks. The first task that throws cancels the others, and join() throws its error.
+// The destructor of the group cancels all tasks. for_each() is a loop over a lazy range with a limited number of tasks at a time.
 #pragma once
 
 #include <cstddef>

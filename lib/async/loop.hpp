@@ -8,13 +8,23 @@
 #include <vector>
 
 #include "async/clock.hpp"
-#include "async/ready.hpp"
 #include "async/timer.hpp"
+#include "base/list.hpp"
 
 namespace ib::async {
 
 template <class T>
 class Task;
+
+/// Base of objects that a Loop can fire. A ReadyNode is part of the object that wants to run (a coroutine's promise, a child of a group),
+/// so queueing allocates nothing. An object that is destroyed while queued removes itself from the queue.
+class ReadyNode : public ListHook<ReadyNode> {
+ public:
+  virtual ~ReadyNode() = default;
+
+  /// Runs the waiting object. The loop calls this after it has removed the node from the queue.
+  virtual void fire() = 0;
+};
 
 /// A file descriptor that the loop watches. Loop::watch() registers a source; the destructor removes it.
 class PollSource {
@@ -57,13 +67,11 @@ class Loop {
   }
   /// Calls `timer.expired()` once `deadline` has come.
   void arm(Timer& timer, Time deadline) { timers_.arm(timer, deadline); }
-  /// Watches `fd` for `events` (POLLIN, …) until unwatch(). A `slice` other than zero is for a descriptor of a preload library
-  /// whose poll() sees no other descriptor and no signal. The loop then polls the other descriptors itself, at least once each
-  /// `slice`.
+  /// Watches `fd` for `events` (POLLIN, …) until unwatch(). A `slice` other than zero is for a descriptor of a preload library whose poll()
+  /// sees no other descriptor and no signal. The loop then polls the other descriptors itself, at least once each `slice`.
   void watch(PollSource& source, int fd, short events, Duration slice = Duration::zero());
 
   struct SleepAwaiter;
-  /// co_await lets `delay` pass.
   SleepAwaiter sleep_for(Duration delay);
   /// co_await lets all others run that are ready or due: a long computation does so now and then. sleep_for(zero) does not wait at all.
   SleepAwaiter yield();

@@ -23,53 +23,53 @@ class Once {
 
   /// The value that is kept for `key`, or null.
   const T* find(const Key& key) const {
-    const auto known = entries_.find(key);
-    return known != entries_.end() && known->second->value ? &*known->second->value : nullptr;
+    const auto known = slots_.find(key);
+    return known != slots_.end() && known->second->value ? &*known->second->value : nullptr;
   }
-  void erase(const Key& key) { entries_.erase(key); }
-  void clear() { entries_.clear(); }
+  void erase(const Key& key) { slots_.erase(key); }
+  void clear() { slots_.clear(); }
   /// The value of `key`: the kept value; else the value that another task is fetching now; else the result of `fetch`. `fetch` is started
   /// only in the third case. If the fetching task is cancelled or throws, one of the waiting tasks starts its own `fetch`. The object must
   /// outlive the task.
   Task<T> get(Key key, Task<T> fetch) {
     for (;;) {
-      const auto [place, is_new] = entries_.try_emplace(key);
-      if (is_new) place->second = std::make_shared<Entry>();
-      const std::shared_ptr<Entry> entry = place->second;
+      const auto [place, is_new] = slots_.try_emplace(key);
+      if (is_new) place->second = std::make_shared<Slot>();
+      const std::shared_ptr<Slot> slot = place->second;
       if (is_new) {
-        const Fetching fetching(*this, key, entry);
+        const Fetching fetching(*this, key, slot);
         T value = co_await std::move(fetch);
-        entry->value.emplace(std::move(value));
-      } else if (!entry->value) {
-        co_await entry->ended;
+        slot->value.emplace(std::move(value));
+      } else if (!slot->value) {
+        co_await slot->ended;
       }
-      if (entry->value) co_return *entry->value;
+      if (slot->value) co_return *slot->value;
     }
   }
 
  private:
-  struct Entry {
+  struct Slot {
     std::optional<T> value;
     Event ended;
   };
   /// Lives as long as the task that fetches the value. Its end wakes the waiting tasks.
   struct Fetching {
-    Fetching(Once& in, const Key& of, std::shared_ptr<Entry> at) : once(in), key(of), entry(std::move(at)) {}
+    Fetching(Once& in, const Key& of, std::shared_ptr<Slot> at) : once(in), key(of), slot(std::move(at)) {}
     Fetching(const Fetching&) = delete;
     Fetching& operator=(const Fetching&) = delete;
     ~Fetching() {
-      const auto known = once.entries_.find(key);
-      const bool is_kept = entry->value && once.keeps_(*entry->value);
-      if (known != once.entries_.end() && known->second == entry && !is_kept) once.entries_.erase(known);
-      entry->ended.set();
+      const auto known = once.slots_.find(key);
+      const bool is_kept = slot->value && once.keeps_(*slot->value);
+      if (known != once.slots_.end() && known->second == slot && !is_kept) once.slots_.erase(known);
+      slot->ended.set();
     }
     Once& once;
     const Key& key;
-    std::shared_ptr<Entry> entry;
+    std::shared_ptr<Slot> slot;
   };
 
   Keeps keeps_;
-  std::map<Key, std::shared_ptr<Entry>> entries_;
+  std::map<Key, std::shared_ptr<Slot>> slots_;
 };
 
 }  // namespace ib::async

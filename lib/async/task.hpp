@@ -186,7 +186,6 @@ struct Loop::SleepAwaiter final : Timer {
 inline Loop::SleepAwaiter Loop::sleep_for(Duration delay) { return {*this, delay}; }
 inline Loop::SleepAwaiter Loop::yield() { return {*this, Duration(1)}; }
 
-/// A task that lets `delay` pass.
 inline Task<> sleep_for(Duration delay) {
   Loop& loop = co_await current_loop;
   co_await loop.sleep_for(delay);

@@ -13,7 +13,7 @@
 #include <memory>
 #include <optional>
 
-#include "async/fd_events.hpp"
+#include "async/event.hpp"
 #include "base/error.hpp"
 
 namespace ib::async {
@@ -142,20 +142,12 @@ TcpListener::TcpListener(std::uint16_t port, IpVersion version, int backlog) {
   const bool is_v6{fd_};
   if (version != IpVersion::v6 && !is_v6) fd_ = new_socket(AF_INET);
   if (!fd_) throw SysError(errno, "socket", version == IpVersion::v6 ? "IPv6" : "IPv4");
-  sockaddr_storage address{};
-  socklen_t length = sizeof(sockaddr_in);
-  if (is_v6) {
-    set_option(fd_.get(), IPPROTO_IPV6, IPV6_V6ONLY, version == IpVersion::v6 ? 1 : 0);
-    auto& v6 = reinterpret_cast<sockaddr_in6&>(address);
-    v6.sin6_family = AF_INET6;
-    v6.sin6_port = htons(port);
-    length = sizeof(sockaddr_in6);
-  } else {
-    auto& v4 = reinterpret_cast<sockaddr_in&>(address);
-    v4.sin_family = AF_INET;
-    v4.sin_port = htons(port);
-  }
-  listen_at(reinterpret_cast<const sockaddr*>(&address), length, fmt::format("port {}", port), backlog);
+  if (is_v6) set_option(fd_.get(), IPPROTO_IPV6, IPV6_V6ONLY, version == IpVersion::v6 ? 1 : 0);
+  sockaddr_storage storage{};
+  auto& address = reinterpret_cast<sockaddr&>(storage);
+  address.sa_family = is_v6 ? AF_INET6 : AF_INET;
+  set_port(address, port);
+  listen_at(&address, is_v6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in), fmt::format("port {}", port), backlog);
 }
 
 std::vector<TcpListener> TcpListener::at(const std::string& host, std::uint16_t port, int backlog) {

@@ -47,8 +47,7 @@ class TimerHeap {
   /// Arms `timer`, or moves it if it is armed already.
   void arm(Timer& timer, Time deadline);
   void remove(Timer& timer);
-  /// Removes and returns the earliest timer whose deadline is not after `now`, or null. Timers with equal deadlines come in any
-  /// order.
+  /// Removes and returns the earliest timer whose deadline is not after `now`, or null. Timers with equal deadlines come in any order.
   Timer* pop_due(Time now);
 
  private:

@@ -24,6 +24,11 @@ std::string_view method_name(std::uint8_t number) {
   return number == method::report || number > method::get_resp ? "??" : mad_method_name(number);
 }
 
+std::string rmpp_status_name(rmpp::Status status) {
+  const std::string_view known = to_text(status);
+  return fmt::format("{}({})", known.empty() ? "status" : known, static_cast<unsigned>(status));
+}
+
 constexpr std::array<std::string_view, 9> sa_status_names = {
     "??",     "NO_RESOURCE",       "REQ_INVALID", "NO_RECORDS", "TOO_MANY_RECORDS", "INVALID_GID", "INSUFFICIENT_COMPONENTS",
     "DENIED", "PRIORITY_SUGGESTED"};
@@ -121,6 +126,29 @@ std::optional<std::vector<std::uint8_t>> without_keys(std::uint8_t mgmt_class, s
 
 std::string sa_status_text(unsigned code) {
   return fmt::format("MAD_STATUS_SA_{}({})", sa_status_names[code < sa_status_names.size() ? code : 0], code);
+}
+
+std::string describe_segment(Bytes mad) {
+  if (mad.size() < rmpp_header_size) return "a truncated MAD";
+  const RmppView view(mad);
+  switch (view.type()) {
+    case rmpp::Type::data:
+      return fmt::format("DATA {}{}{} length {}", view.segment(), (view.flags() & rmpp::flags::first) != 0 ? " first" : "",
+                         (view.flags() & rmpp::flags::last) != 0 ? " last" : "", view.length());
+    case rmpp::Type::ack:
+      return fmt::format("ACK {} window {}", view.segment(), view.new_window_last());
+    case rmpp::Type::stop:
+    case rmpp::Type::abort:
+      return fmt::format("{} {}", to_text(view.type()), rmpp_status_name(view.status()));
+    default:
+      return fmt::format("type {}", static_cast<unsigned>(view.type()));
+  }
+}
+
+std::string RmppFailure::text() const {
+  const std::string name = rmpp_status_name(status);
+  if (by_peer) return "the other side gave up: " + name;
+  return reason.empty() ? name : fmt::format("{} - {}", reason, name);
 }
 
 }  // namespace ib::mad

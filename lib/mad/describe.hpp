@@ -15,7 +15,6 @@ namespace ib::mad {
 /// Names method, format and attribute of a MAD: `MAD_METHOD_GET(1) SMPFormat(1.1) SMPNodeInfo(17)`. An unknown name is `??`.
 /// Fewer than 24 bytes give "a truncated MAD".
 std::string describe(Bytes mad);
-/// The name of the MAD's format (`SMPFormat`), or `??`.
 std::string_view format_name(Bytes mad);
 /// The name of a class-specific status of subnet administration: `MAD_STATUS_SA_NO_RECORDS(3)` (IBA 15.2.4).
 std::string sa_status_text(unsigned code);

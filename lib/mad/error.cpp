@@ -4,15 +4,48 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 
+#include "iba-gen/smp.hpp"
 #include "iba/describe.hpp"
+#include "iba/registry.hpp"
+#include "iba/text.hpp"
+#include "iba/wire.hpp"
 #include "mad/describe.hpp"
-#include "mad/plain_text.hpp"
 
 namespace ib::mad {
 
 namespace {
+
+constexpr std::uint8_t code_shift = 2, code_mask = 7;  // IBA 13.4.7: bits 2 to 4
+enum StatusCode : std::uint8_t { bad_version = 1, unsupported_method = 2, unsupported_attribute = 3, invalid_value = 7 };
+
+bool is_set(Bytes request) { return HeaderView(request).method() == method::set; }
+
+/// "the Get of NodeInfo", "the Set of PortInfo of port 3", "the request for NodeRecord".
+std::string request_text(Bytes request) {
+  const std::uint8_t method = HeaderView(request).method();
+  const std::string what = attribute_text(request);
+  if (method == method::get) return "the Get of " + what;
+  if (method == method::set) return "the Set of " + what;
+  return "the request for " + what;
+}
+
+std::string sa_text(Bytes request, unsigned code) {
+  const std::string what = attribute_text(request);
+  const std::array<std::string, 9> texts{"",
+                                         fmt::format("The SA lacks the resources to answer {} now", request_text(request)),
+                                         fmt::format("The SA rejects {} as invalid", request_text(request)),
+                                         fmt::format("The SA has no {} that matches", what),
+                                         fmt::format("The SA has several {}s that match, where one was requested", what),
+                                         fmt::format("The SA knows no such GID ({})", what),
+                                         fmt::format("The SA wants more components in {}", request_text(request)),
+                                         fmt::format("The SA denies {}", request_text(request)),
+                                         fmt::format("The SA suggests another priority ({})", what)};
+  return code != 0 && code < texts.size() ? texts[code] : fmt::format("The SA refuses {} (status {})", request_text(request), code);
+}
 
 std::vector<std::uint8_t> copied(Bytes bytes) { return {bytes.begin(), bytes.end()}; }
 
@@ -34,6 +67,96 @@ std::string rpc_text(const MadError& error) {
 }
 
 }  // namespace
+
+std::string target_text(const path::Path& path) {
+  const path::IbPath& ib = path.ib();
+  if (const path::IbDrPath* const route = path.directed()) {
+    const bool starts_here = route->dr_slid == permissive_lid, ends_there = route->dr_dlid == permissive_lid;
+    if (route->hops == 0 && starts_here && ends_there) return "this node";
+    std::string text = "route 0";
+    for (unsigned hop = 1; hop <= route->hops && hop <= path::max_hops; ++hop) text += fmt::format(",{}", route->route[hop]);
+    if (!starts_here && ib.dlid != permissive_lid) text += fmt::format(" from LID {}", ib.dlid.value);
+    if (!ends_there) text += fmt::format(" and on to LID {}", route->dr_dlid.value);
+    return text;
+  }
+  if (ib.dlid == Lid{} && ib.dgid) return fmt::format("GID {}", to_text(*ib.dgid));
+  return fmt::format("LID {}", ib.dlid.value);
+}
+
+bool is_about_manager(Bytes request) {
+  const HeaderView header(request);
+  return is_smp(header.mgmt_class()) && header.attribute_id() == smp::SMInfo::attribute_id;
+}
+
+std::optional<unsigned> port_of_request(Bytes request) {
+  const StructInfo* const attribute = request.size() < header_size ? nullptr : find_attribute_in(request);
+  if (attribute == nullptr) return std::nullopt;
+  std::uint64_t port = 0;
+  const auto modifier =
+      std::ranges::find_if(attribute->modifier, [](const ModifierInfo& part) { return part.name == "port" || part.name == "input_port"; });
+  if (modifier != attribute->modifier.end()) {
+    constexpr unsigned modifier_begin = 160;  // in bits
+    port = wire::get_bits(request, modifier_begin + modifier->bit_offset, modifier->bits);
+  } else if (const FieldInfo* const select = find_field(*attribute, "port_select")) {
+    const DataArea data = data_area(HeaderView(request).mgmt_class());
+    if (request.size() < data.offset + attribute->bytes) return std::nullopt;
+    port = wire::get_bits(request.subspan(data.offset), select->bit_offset, select->bits);
+  }
+  return port == 0 ? std::nullopt : std::optional(static_cast<unsigned>(port));
+}
+
+std::string attribute_text(Bytes request) {
+  constexpr unsigned all_ports = 255;
+  const StructInfo* const attribute = find_attribute_in(request);
+  const HeaderView header(request);
+  const std::string name = attribute != nullptr ? std::string(attribute->title) : fmt::format("attribute 0x{:04x}", header.attribute_id());
+  const std::optional<unsigned> port = port_of_request(request);
+  if (!port) return name;
+  return *port == all_ports ? name + " of all ports" : fmt::format("{} of port {}", name, *port);
+}
+
+std::string no_answer_text(Bytes request, std::string_view whom, unsigned tries, std::chrono::nanoseconds waited) {
+  const std::string what = attribute_text(request);
+  if (tries == 0) return fmt::format("{} has stopped answering: {} was not requested", whom, what);
+  const double seconds = std::chrono::duration<double>(waited).count();
+  const std::string effort = fmt::format("{} {} in {:.1f} s", tries, tries == 1 ? "try" : "tries", seconds);
+  if (HeaderView(request).mgmt_class() == mgmt_class::sa)
+    return fmt::format("No subnet administrator answers at {} ({}: {})", whom, what, effort);
+  if (is_about_manager(request)) return fmt::format("No subnet manager answers at {} ({})", whom, effort);
+  return fmt::format("No answer from {} {} {} ({})", whom, is_set(request) ? "to the Set of" : "about", what, effort);
+}
+
+std::string status_text(Bytes request, Bytes reply, std::string_view whom) {
+  const HeaderView header(reply);
+  if (header.mgmt_class() == mgmt_class::sa) whom = "The SA";
+  const std::uint16_t status = header.status();
+  const unsigned code = status >> code_shift & code_mask, by_class = class_code(status);
+  const std::string wanted = request_text(request), what = attribute_text(request);
+  if (code == 0 && by_class != 0) {
+    if (header.mgmt_class() == mgmt_class::sa) return sa_text(request, by_class);
+    return fmt::format("{} refuses {} (class-specific status {})", whom, wanted, by_class);
+  }
+  switch (code) {
+    case bad_version:
+      return fmt::format("{} does not support this version of the management class (status 0x{:x}, {})", whom, status, wanted);
+    case unsupported_method:
+      return fmt::format("{} does not support this method (status 0x{:x}, {})", whom, status, wanted);
+    case unsupported_attribute:
+      return fmt::format("{} does not support {} (status 0x{:x})", whom, is_set(request) ? wanted : what, status);
+    case invalid_value:
+      return fmt::format("{} rejects {} as invalid (status 0x{:x})", whom, wanted, status);
+    default:
+      if ((status & status::busy) != 0) return fmt::format("{} is busy: it did not answer {} (status 0x{:x})", whom, wanted, status);
+      return fmt::format("{} refuses {} (status 0x{:x}, {})", whom, wanted, status, mad_status_text(status));
+  }
+}
+
+std::string plain_text(const MadError& error, std::string_view whom) {
+  if (const auto* const timeout = dynamic_cast<const MadTimeout*>(&error))
+    return no_answer_text(error.request(), whom, timeout->tries(), timeout->waited());
+  if (dynamic_cast<const MadStatusError*>(&error) != nullptr) return status_text(error.request(), error.reply(), whom);
+  return error.message();
+}
 
 MadError::MadError(std::string message, Bytes request, Bytes reply, path::Path path)
     : Error(std::move(message)), request_(copied(request)), reply_(copied(reply)), path_(std::move(path)) {}

@@ -6,6 +6,8 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -31,7 +33,6 @@ class MadError : public Error {
   MadError& set_reply_status(std::uint16_t status);
   using Error::lines;
   std::vector<std::string> lines(int verbosity, Keys keys) const override;
-  /// Throws a copy of this error with its dynamic type.
   [[noreturn]] virtual void raise() const { throw *this; }
   /// Throws a copy of this error with its dynamic type and with `text` as an additional note on top.
   [[noreturn]] void raise_with(std::string text) const;
@@ -107,6 +108,32 @@ class NotRead : public MadError {
  private:
   std::string cause_;
 };
+
+// The first line about a failed request: what was wanted, of what, and what came instead. The names of methods and classes, and the path,
+// belong to the details that -v adds (MadError::lines()).
+
+/// The destination of a path in a sentence: "LID 7", "this node", "route 0,1,30", "route 0,3 from LID 6", "GID fe80::1".
+std::string target_text(const path::Path& path);
+
+/// Whether a request, which has a whole header, is an SMP about the subnet manager of its destination.
+bool is_about_manager(Bytes request);
+
+/// The port that a request is about, by the attribute modifier or the PortSelect of its attribute. Nothing if the attribute has no port, or
+/// if the port is 0, which for most attributes is the port that receives the request.
+std::optional<unsigned> port_of_request(Bytes request);
+
+/// "PortInfo of port 20", "NodeInfo": the attribute that a request is about, and the port.
+std::string attribute_text(Bytes request);
+
+/// "No answer from LID 99 about PortInfo of port 20 (4 tries in 1.2 s)". `whom` names the destination. With 0 tries, the request was not
+/// sent because its destination was already silent.
+std::string no_answer_text(Bytes request, std::string_view whom, unsigned tries, std::chrono::nanoseconds waited);
+
+/// The sentence for a status other than 0: "LID 4 does not support SwitchInfo (status 0xc)".
+std::string status_text(Bytes request, Bytes reply, std::string_view whom);
+
+/// The sentence of `error` with another name of the destination. For an error that is neither a timeout nor a status: its message.
+std::string plain_text(const MadError& error, std::string_view whom);
 
 /// The error for the status of `reply`, or null for success.
 std::shared_ptr<MadError> status_error(Bytes request, Bytes reply, const path::Path& path);

@@ -36,13 +36,12 @@ struct Request {
   bool optional{};         ///< nodes need not implement the attribute, so a missing answer does not make a node silent
 };
 
-/// The class of an SMP on `path`: directed-route or LID-routed.
 inline std::uint8_t smp_class(const path::Path& path) { return path.directed() != nullptr ? mgmt_class::smp_directed : mgmt_class::smp; }
 
 /// The ClassVersion of a class that the IBA defines.
 std::uint8_t class_version_of(std::uint8_t mgmt_class);
 
-/// A request with `method` for the attribute that `info` describes. Class, class version and OUI are those of the attribute;
+/// A request with `method` for the attribute that `info` describes. The attribute determines class, class version and OUI;
 /// the class of an SMP follows from `path`. For an attribute of several classes, like ClassPortInfo, `mgmt_class` gives the
 /// class. Throws std::invalid_argument if the structure is not an attribute, or if its class is not known.
 Request attribute_request(const path::Path& path, const StructInfo& info, std::uint8_t method, std::uint32_t modifier = 0,
@@ -56,6 +55,10 @@ Request on_path(const Request& request, const path::Path& path);
 /// that is too long for one MAD of the class, and every SubnAdmGetMulti (IBA 15.3.1). Throws std::invalid_argument for a payload too long
 /// where the class has no RMPP.
 std::vector<std::uint8_t> to_mad(const Request& request);
+
+/// The MAD by which a node would answer `request`, with `status` and, from the beginning of `area`, `payload`; zeros follow. For
+/// Transactors that answer from stored data.
+std::vector<std::uint8_t> answer_to(const Request& request, std::uint16_t status, const DataArea& area, Bytes payload);
 
 /// A valid answer with status success.
 struct Reply {

@@ -42,7 +42,6 @@ struct RpcHeader {
 /// The header fields of `rpc` with `attribute`. Nothing if the attribute does not go with the RPC.
 std::optional<RpcHeader> rpc_header(const RpcName& rpc, const StructInfo& attribute);
 
-/// The attributes that go with an RPC.
 std::vector<const StructInfo*> attributes_of(const RpcName& rpc);
 
 /// Finds an attribute of `rpc` by its dump name (`SMPNodeInfo`), C++ name (`smp::NodeInfo`) or title (`NodeInfo`), without

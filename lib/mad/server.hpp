@@ -38,7 +38,6 @@ class Incoming {
   }
   /// The path that the request took, from its sender to this port.
   const path::Path& path() const { return path_; }
-  /// The path of the answer (IBA 13.5.4).
   path::Path reply_path() const;
   /// An error for a handler to throw. The request is then answered with `reply_status`.
   MadError error(std::uint16_t reply_status, std::string message) const;
@@ -58,7 +57,7 @@ constexpr Service service_of() {
   return service;
 }
 
-/// The differences between the header of an answer and that of its request.
+/// The differences between the headers of an answer and of its request.
 struct ReplyHeader {
   std::uint16_t status{};
   std::optional<std::uint16_t> attribute_id{};        ///< the request's if absent

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "iba-gen/ofa.hpp"
 
 namespace ib::mad {
@@ -13,7 +15,6 @@ namespace {
 constexpr std::uint8_t ping_class = mgmt_class::ofa_ping, sysstat_class = mgmt_class::ofa_sysstat;
 constexpr std::uint16_t ping_attribute = 0;
 
-/// The bytes of `text` with a NUL.
 std::vector<std::uint8_t> with_nul(const std::string& text) {
   std::vector<std::uint8_t> bytes(text.begin(), text.end());
   bytes.push_back(0);
@@ -38,17 +39,12 @@ ClassPortInfo own_class_port_info() {
   return info;
 }
 
-/// Copies the fields that Set(ClassPortInfo) may change: the destination of traps (IBA 13.4.8.1).
-void set_trap_fields(ClassPortInfo& info, const ClassPortInfo& wanted) {
-  info.trap_gid = wanted.trap_gid;
-  info.trap_tc = wanted.trap_tc;
-  info.trap_sl = wanted.trap_sl;
-  info.trap_fl = wanted.trap_fl;
-  info.trap_lid = wanted.trap_lid;
-  info.trap_p_key = wanted.trap_p_key;
-  info.trap_hl = wanted.trap_hl;
-  info.trap_qp = wanted.trap_qp;
-  info.trap_q_key = wanted.trap_q_key;
+/// `info` with the fields of `wanted` that Set(ClassPortInfo) may change: the destination of traps, at its end (IBA 13.4.8.1).
+ClassPortInfo with_trap_fields(const ClassPortInfo& info, const ClassPortInfo& wanted) {
+  constexpr std::size_t trap_gid_at = 40;
+  auto bytes = wire::packed(info);
+  std::ranges::copy(Bytes(wire::packed(wanted)).subspan(trap_gid_at), bytes.begin() + trap_gid_at);
+  return ClassPortInfo::unpack(bytes);
 }
 
 /// Answers with `payload`, by RMPP if it does not fit one packet.
@@ -91,10 +87,8 @@ void serve_sysstat(Server& server, const HostText& text, std::uint32_t oui) {
             [&server, cpus = with_nul(text.cpus)](const Incoming& incoming) { answer(server, incoming, cpus); });
   const auto info = std::make_shared<ClassPortInfo>(own_class_port_info());
   server.on<ClassPortInfo>(sysstat_class, method::get, [info](const ClassPortInfo&, const Incoming&) { return *info; });
-  server.on<ClassPortInfo>(sysstat_class, method::set, [info](const ClassPortInfo& wanted, const Incoming&) {
-    set_trap_fields(*info, wanted);
-    return *info;
-  });
+  server.on<ClassPortInfo>(sysstat_class, method::set,
+                           [info](const ClassPortInfo& wanted, const Incoming&) { return *info = with_trap_fields(*info, wanted); });
 }
 
 }  // namespace ib::mad

@@ -26,11 +26,6 @@ path::IbPath make_sa_path(const sys::EndPort& end_port) {
 
 Transactor::Transactor(const sys::EndPort& end_port) : end_port_(end_port), sa_path_(make_sa_path(end_port)) {}
 
-Task<Reply> Transactor::call(const Request& request) {
-  Result<Reply> result = co_await try_call(request);
-  co_return std::move(result).take();
-}
-
 Task<Result<std::vector<std::uint8_t>>> Transactor::try_untyped(std::uint8_t method, const path::Path& path, const StructInfo& info,
                                                                 std::uint32_t modifier, Bytes value, Reason reason) {
   Request request = attribute_request(path, info, method, modifier, value);
@@ -41,16 +36,6 @@ Task<Result<std::vector<std::uint8_t>>> Transactor::try_untyped(std::uint8_t met
   // The data of an SMP is followed by the paths of its route. If answers may be longer than a packet, everything is data.
   if (!has_rmpp(request.mgmt_class)) payload = payload.first(std::min(payload.size(), data_area(request.mgmt_class).size));
   co_return std::vector<std::uint8_t>(payload.begin(), payload.end());
-}
-
-Task<Result<std::vector<std::uint8_t>>> Transactor::try_get(const path::Path& path, const StructInfo& info, std::uint32_t modifier,
-                                                            Bytes value, Reason reason) {
-  return try_untyped(method::get, path, info, modifier, value, reason);
-}
-
-Task<Result<std::vector<std::uint8_t>>> Transactor::try_set(const path::Path& path, const StructInfo& info, std::uint32_t modifier,
-                                                            Bytes value) {
-  return try_untyped(method::set, path, info, modifier, value, requested);
 }
 
 }  // namespace ib::mad

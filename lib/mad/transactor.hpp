@@ -4,7 +4,7 @@
 //
 // Requests of all classes have the same shape: path, attribute modifier, value. The attribute is a descriptor (its bytes stay as
 // they are) or, for the classes that programs set and get most, a type (its bytes are packed and unpacked); it determines the
-// class of the request. The names are those of the IBA: SubnGet(PortInfo) is subn_get<smp::PortInfo>(path, port). Each function
+// class of the request. The names come from the IBA: SubnGet(PortInfo) is subn_get<smp::PortInfo>(path, port). Each function
 // has a twin try_… that returns the error instead of throwing it. The methods of the subnet administrator are in sa/subn_adm.hpp.
 //
 // Paths and bytes given by reference must live until the call has ended: await the call at once, or keep them in the frame of
@@ -56,11 +56,10 @@ class Transactor {
   virtual Task<Result<Reply>> try_call(const Request& request) = 0;
 
   /// Like try_call(), but throws the MadError.
-  Task<Reply> call(const Request& request);
+  Task<Reply> call(const Request& request) { return taken(try_call(request)); }
 
   const sys::EndPort& end_port() const { return end_port_; }
-  /// The path to the subnet administrator of the end port (IBA 15.4.2). It may be changed (SM_Key, retries) only before its
-  /// first use.
+  /// The path to the subnet administrator of the end port (IBA 15.4.2). It may be changed (SM_Key, retries) only before its first use.
   path::Path& sa_path() { return sa_path_; }
   const path::Path& sa_path() const { return sa_path_; }
 
@@ -69,13 +68,17 @@ class Transactor {
   /// is the data area of the answer: the attribute, and the rest of the area. Throws std::invalid_argument if the structure is
   /// not an attribute of exactly one class.
   Task<Result<std::vector<std::uint8_t>>> try_get(const path::Path& path, const StructInfo& info, std::uint32_t modifier = 0,
-                                                  Bytes value = {}, Reason reason = requested);
+                                                  Bytes value = {}, Reason reason = requested) {
+    return try_untyped(method::get, path, info, modifier, value, reason);
+  }
   Task<std::vector<std::uint8_t>> get(const path::Path& path, const StructInfo& info, std::uint32_t modifier = 0, Bytes value = {},
                                       Reason reason = requested) {
     return taken(try_get(path, info, modifier, value, reason));
   }
   /// Set of an attribute. The result is the node's answer, which contains the values that the node really set.
-  Task<Result<std::vector<std::uint8_t>>> try_set(const path::Path& path, const StructInfo& info, std::uint32_t modifier, Bytes value);
+  Task<Result<std::vector<std::uint8_t>>> try_set(const path::Path& path, const StructInfo& info, std::uint32_t modifier, Bytes value) {
+    return try_untyped(method::set, path, info, modifier, value, requested);
+  }
   Task<std::vector<std::uint8_t>> set(const path::Path& path, const StructInfo& info, std::uint32_t modifier, Bytes value) {
     return taken(try_set(path, info, modifier, value));
   }
@@ -102,10 +105,6 @@ class Transactor {
   template <PerformanceAttribute T>
   Task<Result<T>> try_performance_get(const path::Path& path, std::uint32_t modifier = 0, T value = {}, Reason reason = requested) {
     return try_typed(method::get, path, modifier, std::move(value), reason, mgmt_class::performance);
-  }
-  template <PerformanceAttribute T>
-  Task<T> performance_get(const path::Path& path, std::uint32_t modifier = 0, T value = {}, Reason reason = requested) {
-    return taken(try_typed(method::get, path, modifier, std::move(value), reason, mgmt_class::performance));
   }
 
  private:

@@ -10,8 +10,6 @@
 #include "base/parse.hpp"
 #include "base/split.hpp"
 #include "iba/text.hpp"
-#include "path/not_an_address.hpp"
-#include "path/route.hpp"
 
 namespace ib::path {
 
@@ -93,7 +91,7 @@ std::optional<Guid> parse_target_guid(std::string_view text) {
 
 ParsedTarget parse_spec_target(std::string_view text, const ParseOptions& options) {
   bool names_sl = false;
-  Path path = parse_spec(text, options.devices, names_sl);
+  Path path = parse_spec(text, options.devices, &names_sl);
   IbPath& ib = path.ib();
   const std::string why = ib.end_port == nullptr ? std::string() : why_excluded(*ib.end_port, options);
   if (!why.empty()) return refused(why);
@@ -162,10 +160,6 @@ bool try_set_route(IbDrPath& path, std::string_view text, char separator) {
   if (count == 0) return false;
   path.hops = static_cast<std::uint8_t>(count - 1);
   return true;
-}
-
-void set_route(IbDrPath& path, std::string_view text, char separator) {
-  if (!try_set_route(path, text, separator)) throw UsageError(no_route_text(text));
 }
 
 bool is_spec(std::string_view text) {

@@ -2,7 +2,9 @@
 // Parses paths that people write: the TARGET arguments of commands. Any input is safe.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -33,13 +35,15 @@ struct ParseOptions {
 ///     0,1,  0,  0,1,7               directed route, beginning with 0 for this host; at most 63 hops; ports up to 254
 ///     IBPath(DLID=2, SL=2)          path spec, see parse_spec()
 ///
-/// With Form::direct, a single number ("0") is also a directed route. With Form::guid, a hexadecimal number of any length is a
-/// GUID.
+/// With Form::direct, a single number ("0") is also a directed route. With Form::guid, a hexadecimal number of any length is a GUID.
 ///
 /// The path is only as complete as the text: the path to a GID has no LIDs yet. A spec with DLID and SL is complete: if it has no SLID, the
 /// SLID is the LID of the end port. The path's end_port is the one that the text names, else require_end_port, else default_end_port.
 /// Throws UsageError. Its message is only the reason; callers put the argument before it.
 Path parse_target(std::string_view text, const ParseOptions& options = {});
+
+/// The end of the complaint about a word that is an address of no form.
+inline constexpr std::string_view not_an_address = " is not a valid end port address (GID, port GUID or LID)";
 
 /// A path, or the reason why a text means none.
 struct ParsedTarget {
@@ -53,16 +57,49 @@ ParsedTarget try_parse_target(std::string_view text, const ParseOptions& options
 /// Whether a text begins as a path spec does.
 bool is_spec(std::string_view text);
 
-/// Parses a path spec in the form of to_spec(): IBPath(…) or IBDRPath(…) with NAME=VALUE pairs in any order. Attributes that
-/// are not named have their defaults. end_port is looked up in `devices`. Throws UsageError.
-Path parse_spec(std::string_view text, const sys::DeviceList* devices = nullptr);
-
-/// Parses a path spec as the other parse_spec() does. Sets `names_sl` to whether the spec names an SL: SL 0 in the result may be the
-/// default.
-Path parse_spec(std::string_view text, const sys::DeviceList* devices, bool& names_sl);
+/// Parses a path spec in the form of to_spec(): IBPath(…) or IBDRPath(…) with NAME=VALUE pairs in any order. Attributes that are not named
+/// have their defaults. end_port is looked up in `devices`. Sets `names_sl` if the spec names an SL: SL 0 in the result may be the default.
+/// Throws UsageError.
+Path parse_spec(std::string_view text, const sys::DeviceList* devices = nullptr, bool* names_sl = nullptr);
 
 /// A target in a form that an error may repeat. In a path spec, right or wrong, the values of keys are hidden. Other targets
 /// stay unchanged.
 std::string without_secrets(std::string_view text);
+
+/// Sets the route of `path` from port numbers with `separator` between them, which may also follow the last: "0,1," with a
+/// comma. The first number is 0, the others are at most 254, and there are at most 64. Returns false for a text that is not a route, of
+/// which `path` then has a part.
+bool try_set_route(IbDrPath& path, std::string_view text, char separator);
+/// "Invalid DR path specification …".
+std::string no_route_text(std::string_view text);
+
+// The attributes of a path under their names in path specs. One table serves for writing and for reading specs.
+
+/// How the value of an attribute is written in a path spec.
+enum class AttributeForm : std::uint8_t {
+  decimal,
+  hex,
+  lid,      ///< decimal, but hexadecimal for multicast LIDs and above
+  boolean,  ///< True or False
+  secret,   ///< decimal, but written only if keys are shown, because paths appear in logs and error messages
+  gid,
+  route,  ///< 0:1:2:
+};
+
+struct Attribute {
+  std::string_view name;
+  AttributeForm form;
+  std::uint64_t limit;  ///< the greatest allowed number; 0 for GIDs and routes
+  bool routed;          ///< an IBPath has the attribute
+  bool directed;        ///< an IBDRPath has the attribute
+  /// Gets the number, or nothing if it is absent. Null for GIDs and routes. `path` must be of a kind that has the attribute.
+  std::optional<std::uint64_t> (*get)(const IbPath& path);
+  void (*set)(IbPath& path, std::uint64_t value);
+  std::optional<Gid> IbPath::*gid;  ///< for GIDs, otherwise null
+  std::uint64_t well_known = 0;     ///< of a secret: the public value, which is always written
+};
+
+/// All attributes but end_port in the order of path specs: upper case before lower case.
+std::span<const Attribute> attributes();
 
 }  // namespace ib::path

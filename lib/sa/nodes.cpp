@@ -1,11 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "sa/nodes.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
 #include "base/escape.hpp"
 #include "iba/wire.hpp"
 #include "sa/records.hpp"
 
 namespace ib::sa {
+namespace {
+
+/// The link among the results of `query` that really starts at LID `from`; else `not_found`, which says so if the results came without
+/// their end.
+async::Task<mad::Result<LinkRecord>> pick(mad::Transactor& transactor, LinkRecord::Query query, Lid from, const mad::MadError& not_found) {
+  const auto table = co_await try_subn_adm_get_table(transactor, query);
+  const auto error = std::make_shared<mad::SaError>(dynamic_cast<const mad::SaError&>(not_found));
+  if (!table) co_return error;
+  const auto is_it = [&](const LinkRecord& link) { return link.from_lid == from && link.from_port == query.record.from_port; };
+  const auto found = std::ranges::find_if(table->records, is_it);
+  if (found != table->records.end()) co_return *found;
+  if (table->torn) error->note(fmt::format("the SA's table of links from ports {} came without its end", query.record.from_port));
+  co_return error;
+}
+
+}  // namespace
 
 async::Task<Nodes> find_nodes(mad::Transactor& transactor, const Pattern& pattern) {
   const Records records = co_await find_records(transactor, pattern);
@@ -33,6 +54,23 @@ async::Task<Nodes> find_nodes_by_guid(mad::Transactor& transactor, Guid guid) {
     if (!nodes.records.empty()) break;
   }
   co_return nodes;
+}
+
+async::Task<mad::Result<LinkRecord>> find_link(mad::Transactor& transactor, Lid from, std::optional<std::uint8_t> port) {
+  LinkRecord::Query query;
+  query.from_lid(from);
+  if (port) query.from_port(*port);
+  const mad::Result<LinkRecord> link = co_await try_subn_adm_get(transactor, query);
+  if (link || !port || !is_no_records(link.error())) co_return link;
+  LinkRecord::Query by_port;
+  by_port.from_port(*port);
+  co_return co_await pick(transactor, by_port, from, link.error());
+}
+
+Lid end_of(const LinkRecord& link) {
+  if (link.to_lid.is_unicast()) return link.to_lid;
+  throw Error(
+      fmt::format("The SA's link record leads from port {} of LID {} to LID {}", link.from_port, link.from_lid.value, link.to_lid.value));
 }
 
 }  // namespace ib::sa

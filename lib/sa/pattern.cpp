@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "base/error.hpp"
 #include "base/escape.hpp"
@@ -13,10 +14,16 @@
 #include "iba/dump.hpp"
 #include "iba/registry.hpp"
 #include "iba/secrets.hpp"
-#include "sa/multi_path.hpp"
 
 namespace ib::sa {
 namespace {
+
+constexpr std::size_t gid_size = 16;
+constexpr std::size_t sources_at = 15, destinations_at = 16;  // offsets of the counts
+constexpr std::size_t gids_at = MultiPathRecord::wire_size - gid_size * std::tuple_size_v<decltype(MultiPathRecord::sd_gid)>;
+constexpr unsigned most_gids = 255;
+
+std::size_t end_of_gids(Bytes record) { return gids_at + gid_size * (std::size_t{record[sources_at]} + record[destinations_at]); }
 
 void add_component(std::vector<Component>& all, const StructInfo& record, std::string member, bool reserved) {
   const auto ref = find_path(record, member);
@@ -50,7 +57,7 @@ std::pair<std::string, std::string> value_text(Bytes bytes, const FieldRef& ref)
   return {text, text};
 }
 
-/// The GID list of a MultiPathRecord that `member` names. The names SGID and DGID are those of a PathRecord.
+/// The GID list of a MultiPathRecord that `member` names. A PathRecord has the names SGID and DGID too.
 std::optional<PathEnd> end_of_path(std::string_view member) {
   const FieldInfo* field = find_field(PathRecord::info(), member);
   if (field == nullptr || (field->name != "sgid" && field->name != "dgid")) return {};
@@ -151,6 +158,22 @@ std::vector<Pattern::Match> Pattern::matches() const {
     found.push_back({c.bit, c.member, std::move(text), std::move(shown), holds_secret(structure_of(bytes_, ref), *ref.field)});
   }
   return found;
+}
+
+void add_gid(std::vector<std::uint8_t>& record, PathEnd end, const Gid& gid) {
+  const std::size_t count = end == PathEnd::source ? sources_at : destinations_at;
+  if (record[count] == most_gids) throw Error("A MultiPathRecord holds no more than 255 GIDs of either end");
+  const std::size_t used = end_of_gids(record) + gid_size;
+  const std::size_t at = end == PathEnd::source ? gids_at + gid_size * record[sources_at] : used - gid_size;
+  record.resize(std::max(record.size(), used - gid_size));
+  record.insert(record.begin() + static_cast<std::ptrdiff_t>(at), gid.bytes.begin(), gid.bytes.end());
+  record.resize(std::max(used, MultiPathRecord::wire_size));
+  ++record[count];
+}
+
+Bytes used_part(Bytes record) {
+  const std::size_t end = end_of_gids(record);
+  return end == gids_at ? record : record.first(std::min(end, record.size()));
 }
 
 }  // namespace ib::sa

@@ -15,7 +15,6 @@
 
 namespace ib::sa {
 
-/// The bit `number` of a component mask.
 constexpr std::uint64_t mask_bit(unsigned number) { return std::uint64_t{1} << number; }
 
 /// A part of a record that has its own bit in the component mask.
@@ -40,7 +39,6 @@ class Pattern {
   /// The requested attribute. For two attributes, request and answer differ. A request for TraceRecords holds a path in the form
   /// of a PathRecord (IBA 15.2.5.19). A request for a MultiPathRecord is answered with PathRecords (IBA o15-0.2.7).
   const StructInfo& record() const { return *record_; }
-  /// The structure of the pattern.
   const StructInfo& form() const { return *form_; }
   /// The structure of the records in the answer.
   const StructInfo& answer() const;
@@ -76,5 +74,16 @@ class Pattern {
   std::vector<std::uint8_t> bytes_;
   std::uint64_t component_mask_ = 0;
 };
+
+/// The two GID lists of a MultiPathRecord (IBA 15.2.5.20): first the sources, then the destinations, as many as the counts of the record
+/// say. The structure has room for the GIDs that fit into one MAD. These functions work on bytes, which may be longer.
+enum class PathEnd { source, destination };
+
+/// Adds a GID to a MultiPathRecord and counts it. `record` has at least the size of the structure. Throws Error if there are
+/// 255 GIDs already.
+void add_gid(std::vector<std::uint8_t>& record, PathEnd end, const Gid& gid);
+
+/// The part of the record that an SA must read: it ends with the last GID. The whole record if no GIDs are counted.
+Bytes used_part(Bytes record);
 
 }  // namespace ib::sa

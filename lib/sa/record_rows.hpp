@@ -73,7 +73,6 @@ class RecordRows::Iterator {
 inline RecordRows::Iterator RecordRows::begin() const { return {*this, 0}; }
 inline RecordRows::Iterator RecordRows::end() const { return {*this, count_}; }
 
-/// Records that own their buffer.
 class RecordBuffer {
  public:
   RecordBuffer() = default;

@@ -13,7 +13,7 @@
 
 namespace ib::sa {
 
-/// Every record that has a name: those of python-rdma before the others, in the order of letters.
+/// Every record that has a name: first the names of python-rdma, then the others, each in alphabetical order.
 std::span<const QueryInfo> record_types();
 
 /// The record with that name, alias or structure name. Letter case does not matter, and an unambiguous abbreviation is enough.

@@ -10,7 +10,6 @@ namespace {
 
 constexpr std::uint8_t no_records = 3;  // IBA 15.2.4
 
-/// The records keep the buffer of the reply.
 Records parse(mad::Reply reply, const StructInfo& type, std::uint8_t method) {
   const TableRows table = table_rows(reply, least_size(type));
   Records records;

@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "iba/text.hpp"
-#include "mad/plain_text.hpp"
+#include "mad/error.hpp"
 #include "sa/records.hpp"
 #include "sa/subn_adm.hpp"
 #include "sa/transactor.hpp"
@@ -174,16 +174,6 @@ async::Task<path::Path> PathResolver::mad_path(path::Path target, PathWanted wan
   path::Path path = ib;
   if (!path::complete(path)) path = co_await resolve(std::move(path), wanted);
   co_return path;
-}
-
-async::Task<path::Path> resolve_path(mad::Transactor& transactor, const path::Path& path, const PathWanted& wanted) {
-  PathResolver resolver(transactor, 0);
-  co_return co_await resolver.resolve(path, wanted);
-}
-
-async::Task<path::Path> get_mad_path(mad::Transactor& transactor, const path::Path& target) {
-  PathResolver resolver(transactor, 0);
-  co_return co_await resolver.mad_path(target);
 }
 
 }  // namespace ib::sa

@@ -71,11 +71,6 @@ class PathResolver {
 
 /// The path to the LID `lid` that is at the end of the directed route `route`, for any QP.
 path::IbPath to_lid(const path::Path& route, Lid lid);
-/// Resolves one path like PathResolver::resolve(), without stored results.
-async::Task<path::Path> resolve_path(mad::Transactor& transactor, const path::Path& path, const PathWanted& wanted = {});
-/// Resolves one path like PathResolver::mad_path(), without stored results.
-async::Task<path::Path> get_mad_path(mad::Transactor& transactor, const path::Path& target);
-
 /// Completes a path on RoCE, where there is no SA. A port is identified by its GIDs, and the kernel does not use LIDs (IBA
 /// annex A17). Throws Error if the path has no DGID.
 void complete_roce(path::IbPath& path);

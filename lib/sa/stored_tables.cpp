@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Records that are named by a LID are found by an index. For the other components, TableMatch looks at each record.
 #include "sa/stored_tables.hpp"
 
 #include <fmt/format.h>
@@ -6,16 +7,18 @@
 #include <algorithm>
 #include <iterator>
 #include <optional>
+#include <utility>
 
 #include "async/group.hpp"
 #include "iba-gen/mad.hpp"
 #include "iba-gen/sa.hpp"
 #include "iba/secrets.hpp"
 #include "iba/text.hpp"
+#include "iba/wire.hpp"
+#include "mad/rmpp/rmpp.hpp"
 #include "sa/pattern.hpp"
 #include "sa/records.hpp"
-#include "sa/subn_adm.hpp"
-#include "sa/table_reply.hpp"
+#include "sa/table_match.hpp"
 
 namespace ib::sa {
 namespace {
@@ -94,19 +97,16 @@ class TableReader {
       return;
     }
     try {
-      if (!exists_once(*table.info)) check_end(at, table, *reply);
-    } catch (const Error& error) {
+      if (!exists_once(*table.info)) {
+        // The part of a torn table that came is kept; its reader sees that it is not complete.
+        const TableRows rows = table_rows(*reply, least_size(*table.info));
+        if (rows.torn) failures_[at] = TableFailure{&table, nullptr, fmt::format("only its first {} records arrived", rows.records.size())};
+      }
+    } catch (const Error& error) {  // the answer contradicts itself
       failures_[at] = TableFailure{&table, nullptr, error.message()};
       return;
     }
     if (reading_.keep) reading_.keep(table, *reply);
-  }
-
-  /// Records a failure if the table came without its end. The part that came is kept; its reader sees that it is not complete. Throws Error
-  /// if the answer contradicts itself.
-  void check_end(std::size_t at, const QueryInfo& table, const mad::Reply& reply) {
-    const TableRows rows = table_rows(reply, least_size(*table.info));
-    if (rows.torn) failures_[at] = TableFailure{&table, nullptr, fmt::format("only its first {} records arrived", rows.records.size())};
   }
 
   mad::Transactor& transactor_;
@@ -115,6 +115,140 @@ class TableReader {
   std::size_t done_ = 0, answers_ = 0;
   std::shared_ptr<const mad::MadError> silence_;  // of the query that showed that the SA is silent
 };
+
+constexpr std::size_t method_at = 3, status_at = 4;  // IBA 13.4.2
+
+std::size_t header_size() { return mad::data_area(mad::mgmt_class::sa).offset; }
+
+/// The header of an answer to `request`. An SA answers with the SM_Key 0 (IBA C15-0.1.5).
+std::vector<std::uint8_t> answer_header(const mad::Request& request) {
+  std::vector<std::uint8_t> mad = mad::to_mad(request);
+  mad.resize(header_size());
+  mad[method_at] = mad::response_method(request.method);
+  std::fill_n(mad.begin() + sm_key_at, sm_key_size, std::uint8_t{0});
+  return mad;
+}
+
+/// Makes `mad` a whole answer to a SubnAdmGetTable, as after the reassembly of its segments. `mad` has the header of an SA's MAD and then
+/// records, `step` bytes each, a multiple of 8. With `torn` true, the beginning of a missing record is added, so that table_rows() calls
+/// the table torn.
+void finish_table(std::vector<std::uint8_t>& mad, std::size_t step, bool torn) {
+  constexpr std::uint8_t only = rmpp::flags::first | rmpp::flags::last;
+  constexpr std::size_t counted_header = 20;  // of the SA header, counted in PayloadLength (IBA 13.6.2.3)
+  if (torn) mad.push_back(0xff);
+  const std::size_t begin = header_size(), size = mad.size() - begin;
+  mad::Packet header{};
+  std::copy_n(mad.begin(), begin, header.begin());
+  mad::set_rmpp(header, rmpp::Type::data, only, rmpp::Status::success, 1, static_cast<std::uint32_t>(size + counted_header));
+  store_be(&header[mad::attribute_offset_offset], static_cast<std::uint16_t>(size == 0 ? 0 : step / 8));
+  std::copy_n(header.begin(), begin, mad.begin());
+}
+
+// Queries for paths, answered from the table of the paths from this end port. A subnet administrator computes a path for each query. Here a
+// query selects stored paths as it selects records of any other table: what it says of MTU, rate and life time is compared with the values
+// of the stored paths, which are the greatest.
+
+// Component mask bits (IBA 15.2.5.16).
+constexpr std::uint64_t service_id = mask_bit(0) | mask_bit(1), dgid = mask_bit(2), sgid = mask_bit(3), slid = mask_bit(5),
+                        reversible = mask_bit(11), numb_path = mask_bit(12), p_key = mask_bit(13), qos_class = mask_bit(14),
+                        sl = mask_bit(15);
+
+PathRecord wanted_path(const mad::Request& request) { return wire::unpack_short<PathRecord>(request.payload); }
+
+bool is_foreign(const Gid& gid, const sys::EndPort& end_port) {
+  return gid.prefix() != link_local_prefix && gid.prefix() != end_port.default_gid().prefix();
+}
+bool is_multicast(const Gid& gid) { return gid.bytes[0] == 0xff; }
+
+/// Whether the query is for paths from this end port, and from no other one.
+bool starts_here(const PathRecord& wanted, std::uint64_t mask, const sys::EndPort& end_port) {
+  const auto is_ours = [&](const Gid& own) { return own != Gid{} && own.guid() == wanted.sgid.guid(); };
+  const bool by_gid = (mask & sgid) != 0, by_lid = (mask & slid) != 0;
+  if (by_gid && (is_foreign(wanted.sgid, end_port) || std::ranges::none_of(end_port.gids, is_ours))) return false;
+  if (by_lid && (wanted.slid < end_port.lid || wanted.slid.value >= end_port.lid.value + (1U << end_port.lmc))) return false;
+  return by_gid || by_lid;
+}
+
+/// The rows that have the wanted values of all components that select paths, but for those in `but`.
+std::vector<Bytes> selected(const mad::Request& request, const RecordRows& rows, std::uint64_t but) {
+  const PathRecord wanted = wanted_path(request);
+  // That the paths begin here is known. A path that need not be reversible may be.
+  std::uint64_t mask = request.component_mask & ~(sgid | service_id | qos_class | numb_path | but);
+  if (wanted.reversible == 0) mask &= ~reversible;
+  const TableMatch match(PathRecord::info(), request.payload, mask);
+  std::vector<Bytes> found;
+  std::ranges::copy_if(rows, std::back_inserter(found), match);
+  return found;
+}
+
+/// Why `rows`, the PathRecords whose SGID is the default GID of `end_port`, cannot answer `request`, as a sentence. `has_qos` says whether
+/// paths depend on a service or QoS class; nothing if that is not known.
+std::optional<std::string> not_in_paths(const mad::Request& request, const RecordRows& rows, const sys::EndPort& end_port,
+                                        std::optional<bool> has_qos) {
+  constexpr std::uint16_t partition_bits = 0x7fff;
+  const PathRecord wanted = wanted_path(request);
+  const std::uint64_t mask = request.component_mask;
+  if ((mask & dgid) != 0 && is_multicast(wanted.dgid)) return "Paths to multicast groups were not read.";
+  if ((mask & dgid) != 0 && is_foreign(wanted.dgid, end_port)) return "Paths to other subnets were not read.";
+  if (!starts_here(wanted, mask, end_port)) return fmt::format("Only paths from {} were read.", to_text(end_port.default_gid()));
+  if ((mask & (service_id | qos_class)) != 0 && has_qos.value_or(true))
+    return "Paths were read without a service and without a QoS class, but this subnet's paths depend on them.";
+  if ((mask & (p_key | sl)) == 0) return {};
+  for (const Bytes row : selected(request, rows, p_key | sl)) {
+    const auto path = wire::unpack_short<PathRecord>(row);
+    if ((mask & p_key) != 0 && (path.p_key & partition_bits) != (wanted.p_key & partition_bits))
+      return fmt::format("Paths were read without a P_Key: what they are with P_Key {:#06x} is not known.", wanted.p_key);
+    if ((mask & sl) != 0 && path.sl != wanted.sl)
+      return fmt::format("Paths were read without a service level: what they are on SL {} is not known.", wanted.sl);
+  }
+  return {};
+}
+
+/// The paths that answer a request that not_in_paths() accepts, in the order of the table: for a SubnAdmGet the first one, else of each
+/// pair of GIDs as many as NumbPath says.
+std::vector<Bytes> matching_paths(const mad::Request& request, const RecordRows& rows) {
+  std::vector<Bytes> paths = selected(request, rows, p_key | sl);
+  if (request.method == mad::method::get) {
+    paths.resize(std::min<std::size_t>(paths.size(), 1));
+  } else if ((request.component_mask & numb_path) != 0) {
+    const unsigned most = wanted_path(request).numb_path;
+    std::map<Gid, unsigned> counts;
+    std::erase_if(paths, [&](Bytes row) { return counts[wire::unpack_short<PathRecord>(row).dgid]++ >= most; });
+  }
+  return paths;
+}
+
+constexpr std::uint16_t invalid_request = 0x0200;  // the 16 bits of the status; IBA 15.2.4
+
+/// The first component of most records: a LID that names a port.
+bool begins_with_lid(const StructInfo& record) {
+  return record.fields.front().kind == FieldKind::lid && record.fields.front().mask_bit == 0;
+}
+Lid first_lid(Bytes row) { return Lid{static_cast<std::uint16_t>(wire::get_bits(row, 0, 16))}; }
+
+std::uint64_t key_component(const StructInfo& record) {
+  if (&record == &PortInfoRecord::info()) return mask_bit(3);
+  if (&record == &ServiceRecord::info()) return mask_bit(5);
+  return 0;
+}
+
+constexpr std::uint64_t port_options = mask_bit(2), member_port_gid = mask_bit(1), member_join_state = mask_bit(16);
+constexpr std::uint8_t full_port_info = 0x80;  // of the options of a PortInfoRecord
+
+std::size_t whole_words(std::size_t bytes) { return (bytes + 7) / 8 * 8; }
+
+std::string_view method_name(std::uint8_t method) {
+  switch (method) {
+    case mad::method::set:
+      return "SubnAdmSet";
+    case mad::method::get_multi:
+      return "SubnAdmGetMulti";
+    case mad::method::get_trace_table:
+      return "SubnAdmGetTraceTable";
+    default:
+      return "This method";
+  }
+}
 
 }  // namespace
 
@@ -164,6 +298,177 @@ void hide_keys(const QueryInfo& table, MutableBytes mad) {
     for (const SecretPlace& place : places) hide(at + place.offset, place.size);
     if (step == 0) return;
   }
+}
+
+std::shared_ptr<const mad::MadError> error_reply(const mad::Request& request, std::uint16_t status) {
+  // An error carries the components of the request, as opensm's do.
+  std::vector<std::uint8_t> sent = mad::to_mad(request), mad = answer_header(request);
+  mad.insert(mad.end(), sent.begin() + static_cast<std::ptrdiff_t>(std::min(header_size(), sent.size())), sent.end());
+  mad.resize(mad::packet_size);
+  store_be(&mad[status_at], status);
+  return mad::status_error(sent, mad, request.path);
+}
+
+TableReply::TableReply(const mad::Request& request, std::size_t step) : request_(request), step_(step), mad_(answer_header(request)) {}
+
+MutableBytes TableReply::add(Bytes record) {
+  const Bytes part = record.first(std::min(record.size(), step_));
+  const std::size_t at = mad_.size();
+  mad_.insert(mad_.end(), part.begin(), part.end());
+  mad_.resize(at + step_);
+  ++count_;
+  return MutableBytes(mad_).subspan(at, step_);
+}
+
+mad::Result<mad::Reply> TableReply::finish(bool torn) {
+  mad::Reply reply;
+  if (request_.method != mad::method::get) {
+    finish_table(mad_, step_, torn);
+    reply.bytes = std::move(mad_);
+    return reply;
+  }
+  constexpr unsigned class_specific = 8;
+  if (count_ != 1)
+    return error_reply(request_,
+                       static_cast<std::uint16_t>((count_ == 0 ? status::no_records : status::too_many_records) << class_specific));
+  mad_.resize(mad::packet_size);
+  store_be(&mad_[mad::attribute_offset_offset], static_cast<std::uint16_t>(step_ / 8));
+  reply.bytes = std::move(mad_);
+  return reply;
+}
+
+/// A table as it is loaded.
+struct StoredAnswers::Stored {
+  std::optional<mad::Result<mad::Reply>> answer;
+  TableRows table;
+  std::size_t step{};                                           ///< bytes of a record in an answer
+  std::vector<std::pair<std::uint16_t, std::uint32_t>> by_lid;  ///< first LID and row, sorted
+
+  /// Calls `use` with each row, or with the rows of a LID, in the order of the table.
+  template <class Use>
+  void for_each(std::optional<Lid> lid, const Use& use) const {
+    if (!lid) {
+      for (const Bytes row : table.records) use(row);
+      return;
+    }
+    const auto rows = std::ranges::equal_range(by_lid, lid->value, {}, &std::pair<std::uint16_t, std::uint32_t>::first);
+    for (const auto& [_, row] : rows) use(table.records[row]);
+  }
+};
+
+StoredAnswers::StoredAnswers(const sys::EndPort& end_port, Load load) : end_port_(end_port), load_(std::move(load)) {}
+StoredAnswers::~StoredAnswers() = default;
+
+StoredAnswers::Stored& StoredAnswers::stored(const QueryInfo& table) {
+  std::unique_ptr<Stored>& slot = tables_[&table];
+  if (slot) return *slot;
+  auto loaded = std::make_unique<Stored>();
+  loaded->answer = load_(table);
+  const StructInfo& record = *table.info;
+  if (loaded->answer && *loaded->answer && (*loaded->answer)->bytes.size() < mad::data_area(mad::mgmt_class::sa).offset)
+    throw Error(fmt::format("The stored {} ends within its header", table.name));
+  if (loaded->answer && *loaded->answer && &record != &mad::ClassPortInfo::info()) {
+    loaded->table = table_rows(**loaded->answer, least_size(record));
+    loaded->table.records = loaded->table.records.first(record.bytes);
+    loaded->step = std::size_t{8} * load_be<std::uint16_t>(&(*loaded->answer)->bytes[mad::attribute_offset_offset]);
+    if (loaded->table.records.empty()) loaded->step = whole_words(record.bytes);
+    if (begins_with_lid(record)) {
+      std::uint32_t at = 0;
+      for (const Bytes row : loaded->table.records) loaded->by_lid.emplace_back(first_lid(row).value, at++);
+      std::ranges::sort(loaded->by_lid);
+    }
+  }
+  slot = std::move(loaded);
+  return *slot;
+}
+
+std::optional<bool> StoredAnswers::has_qos() {
+  const Stored& info = stored(*find_stored_table("ClassPortInfo"));
+  if (!info.answer || !*info.answer) return {};
+  const auto port = wire::unpack_short<mad::ClassPortInfo>((*info.answer)->payload());
+  return (static_cast<std::uint32_t>(port.capability_mask2) & capability_mask2::is_qos_supported) != 0;
+}
+
+const QueryInfo* StoredAnswers::table_of(const mad::Request& request) {
+  const bool selects_member = request.attribute_id == MCMemberRecord::attribute_id && (request.component_mask & member_port_gid) != 0;
+  return selects_member ? find_stored_table("MCMemberRecord") : stored_table_for(request);
+}
+
+bool StoredAnswers::is_unread(const mad::Request& request) {
+  const QueryInfo* table = table_of(request);
+  return table != nullptr && !stored(*table).answer;
+}
+
+std::optional<std::string> StoredAnswers::not_in_table(const mad::Request& request) {
+  if (request.method == mad::method::set || request.method == mad::method::delete_)
+    return "A change of the subnet administrator's records needs the subnet administrator.";
+  if (request.method != mad::method::get && request.method != mad::method::get_table)
+    return fmt::format("{} requests what a subnet administrator computes for the request: no table has it.", method_name(request.method));
+  const QueryInfo* table = table_of(request);
+  if (table == nullptr) return fmt::format("Records with attribute ID {:#06x} are in no table.", request.attribute_id);
+  const Stored& rows = stored(*table);
+  if (!rows.answer) return fmt::format("No {} was read.", table->name);
+  if (!*rows.answer) return {};
+  if (table->info == &PathRecord::info()) {
+    if (auto why = not_in_paths(request, rows.table.records, end_port_, has_qos())) return why;
+  }
+  return not_in_rows(request, *table);
+}
+
+std::optional<std::string> StoredAnswers::not_in_rows(const mad::Request& request, const QueryInfo& table) {
+  const StructInfo& record = *table.info;
+  const std::uint64_t mask = request.component_mask;
+  const Stored& kept = stored(table);
+  const TableRows& rows = kept.table;
+  if (&record == &PortInfoRecord::info() && (mask & port_options) != 0) {
+    if ((wire::unpack_short<PortInfoRecord>(request.payload).options & full_port_info) != 0)
+      return "PortInfoRecords were read without the option for full PortInfo.";
+  }
+  if ((mask & key_component(record)) != 0) {
+    const auto has_key = [&record](Bytes row) { return has_secrets(row, record); };
+    if (std::ranges::none_of(rows.records, has_key)) return fmt::format("The keys of {}s were not read.", table.name);
+  }
+  if (&record == &MCMemberRecord::info() && table.trust == Trust::none && (mask & member_join_state) != 0)
+    return "The join states of multicast groups were not read: only those of their members, which takes an SM_Key.";
+  if (!rows.torn || request.method != mad::method::get) return {};
+  TableReply found(request, kept.step);
+  select(request, table, found);
+  if (found.size() == 0) return fmt::format("The table of {}s did not arrive whole.", table.name);
+  return {};
+}
+
+mad::Result<mad::Reply> StoredAnswers::answer(const mad::Request& request) {
+  const QueryInfo& table = *table_of(request);
+  const Stored& rows = stored(table);
+  const StructInfo& record = *table.info;
+  if (!*rows.answer) {
+    const std::shared_ptr<const mad::MadError> error = rows.answer->shared_error();
+    if (error->reply().empty()) return error;
+    return error_reply(request, error->status());
+  }
+  if (&record == &mad::ClassPortInfo::info()) {
+    if (request.method != mad::method::get) return error_reply(request, invalid_request);
+    TableReply once(request, whole_words(mad::ClassPortInfo::wire_size));
+    once.add((*rows.answer)->payload());
+    return once.finish(false);
+  }
+  TableReply reply(request, rows.step);
+  select(request, table, reply);
+  return reply.finish(rows.table.torn);
+}
+
+void StoredAnswers::select(const mad::Request& request, const QueryInfo& table, TableReply& reply) {
+  const StructInfo& record = *table.info;
+  const Stored& kept = stored(table);
+  if (&record == &PathRecord::info()) {
+    for (const Bytes path : matching_paths(request, kept.table.records)) reply.add(path);
+    return;
+  }
+  const TableMatch match(record, request.payload, request.component_mask, request.attribute_modifier >> 31 != 0);
+  const bool by_lid = begins_with_lid(record) && (request.component_mask & mask_bit(0)) != 0;
+  kept.for_each(by_lid ? std::optional(first_lid(request.payload)) : std::nullopt, [&](Bytes row) {
+    if (match(row)) reply.add(row);
+  });
 }
 
 }  // namespace ib::sa

@@ -25,8 +25,7 @@ std::size_t end_of_records(Bytes mad, bool& torn) {
     return mad.size();
   }
   if (mad.size() != packet_size) return mad.size();
-  // A reassembled answer keeps the header of one segment. An answer of this length is a single segment, or the beginning of a
-  // table.
+  // A reassembled answer keeps the header of one segment. An answer of this length is a single segment, or the beginning of a table.
   torn = (segment.flags() & rmpp::flags::last) == 0;
   if (torn) return mad.size();
   // PayloadLength also counts the 20 bytes of the SA header (IBA 13.6.2.3).

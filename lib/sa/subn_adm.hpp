@@ -40,8 +40,7 @@ struct TableRows {
 /// packet. If it fills a packet, the end of its records is not known, and Error is thrown.
 TableRows table_rows(const mad::Reply& reply, std::size_t record_size);
 
-/// A request to the SA on `path` for records of a kind. `payload` is the record to match, or the structure that replaces it
-/// (IBA 15.2.5).
+/// A request to the SA on `path` for records of a kind. `payload` is the record to match, or the structure that replaces it (IBA 15.2.5).
 mad::Request sa_request(const path::Path& path, const StructInfo& record, std::uint8_t method, Bytes payload, std::uint64_t component_mask);
 
 namespace detail {
@@ -82,8 +81,7 @@ mad::Task<mad::Result<decltype(Query::record)>> try_one(mad::Transactor& transac
 
 }  // namespace detail
 
-/// SubnAdmGet: the one record that matches `query`. The error is an SaError: code 3 if no record matches, code 4 if several
-/// match.
+/// SubnAdmGet: the one record that matches `query`. The error is an SaError: code 3 if no record matches, code 4 if several match.
 template <class Query>
 mad::Task<mad::Result<decltype(Query::record)>> try_subn_adm_get(mad::Transactor& transactor, const Query& query) {
   return detail::try_one(transactor, mad::method::get, query);
@@ -95,12 +93,8 @@ mad::Task<decltype(Query::record)> subn_adm_get(mad::Transactor& transactor, con
 
 /// SubnAdmSet of the components of `query` that are set. The result is the record after the change.
 template <class Query>
-mad::Task<mad::Result<decltype(Query::record)>> try_subn_adm_set(mad::Transactor& transactor, const Query& query) {
-  return detail::try_one(transactor, mad::method::set, query);
-}
-template <class Query>
 mad::Task<decltype(Query::record)> subn_adm_set(mad::Transactor& transactor, const Query& query) {
-  return mad::taken(try_subn_adm_set(transactor, query));
+  return mad::taken(detail::try_one(transactor, mad::method::set, query));
 }
 
 /// SubnAdmGetTable: all records that match; see Table. Throws Error if the answer contradicts itself.

@@ -7,8 +7,9 @@
 #include <algorithm>
 
 #include "iba-gen/sa.hpp"
+#include "iba/registry.hpp"
 #include "mad/describe.hpp"
-#include "sa/links.hpp"
+#include "sa/nodes.hpp"
 #include "sa/records.hpp"
 #include "sa/subn_adm.hpp"
 
@@ -16,25 +17,98 @@ namespace ib::sa {
 
 namespace {
 
-/// The answer to the SMP `request` with the attribute `attribute`.
 mad::Reply smp_reply(const mad::Request& request, Bytes attribute, Bytes sa_mad, const mad::Source& source) {
-  constexpr std::size_t method_at = 3, status_at = 4, tid_at = 8, tid_size = 8;
-  mad::Reply reply{mad::to_mad(request), source};
-  std::vector<std::uint8_t>& packet = reply.bytes;
-  packet[method_at] = mad::response_method(request.method);
-  if (request.mgmt_class == mad::mgmt_class::smp_directed) packet[status_at] = 0x80;  // the D bit, IBA 14.2.1.2
-  std::copy_n(sa_mad.begin() + tid_at, tid_size, packet.begin() + tid_at);
-  const mad::DataArea area = mad::data_area(request.mgmt_class);
-  std::copy_n(attribute.begin(), std::min(attribute.size(), area.size), packet.begin() + static_cast<std::ptrdiff_t>(area.offset));
+  constexpr std::size_t tid_at = 8, tid_size = 8;
+  mad::Reply reply{mad::answer_to(request, 0, mad::data_area(request.mgmt_class), attribute), source};
+  std::copy_n(sa_mad.begin() + tid_at, tid_size, reply.bytes.begin() + tid_at);
   return reply;
 }
 
-/// Whether the modifier of the SMP names a port. A record of a port of a channel adapter or router is that of the port's own LID.
+/// A record that holds an attribute of SMPs (IBA 15.2.5). The first component of each is the LID.
+struct HoldingRecord {
+  const StructInfo* attribute;
+  const StructInfo* record;
+  bool sparse = false, switch_only = false;  // see RecordQuery
+};
+
+const HoldingRecord* record_with(std::uint16_t smp_attribute) {
+  static const HoldingRecord all[] = {
+      {&smp::NodeInfo::info(), &NodeRecord::info()},
+      {&smp::NodeDescription::info(), &NodeRecord::info()},
+      {&smp::SwitchInfo::info(), &SwitchInfoRecord::info()},
+      {&smp::SMInfo::info(), &SMInfoRecord::info()},
+      {&smp::PortInfo::info(), &PortInfoRecord::info()},
+      {&smp::PortInfoExtended::info(), &PortInfoExtendedRecord::info()},
+      {&smp::GuidInfo::info(), &GuidInfoRecord::info()},
+      {&smp::PKeyTable::info(), &PKeyTableRecord::info(), true},
+      {&smp::SLToVLMappingTable::info(), &SLToVLMappingTableRecord::info()},
+      {&smp::VLArbitrationTable::info(), &VLArbitrationTableRecord::info()},
+      {&smp::LinearForwardingTable::info(), &LinearForwardingTableRecord::info()},
+      {&smp::RandomForwardingTable::info(), &RandomForwardingTableRecord::info()},
+      {&smp::MulticastForwardingTable::info(), &MulticastForwardingTableRecord::info(), true, true},
+  };
+  const auto found = std::ranges::find(all, smp_attribute, [](const HoldingRecord& row) { return row.attribute->attribute_id; });
+  return found == std::end(all) ? nullptr : found;
+}
+
+std::uint32_t value_of(const ModifierInfo& part, std::uint32_t modifier) {
+  return static_cast<std::uint32_t>((modifier >> (32 - part.bit_offset - part.bits)) & ((std::uint64_t{1} << part.bits) - 1));
+}
+
+/// The component of `record` that a part of an attribute modifier selects. Null if there is none.
+const FieldInfo* component_of(const StructInfo& record, const ModifierInfo& part) {
+  for (const std::string& name : {std::string(part.name), fmt::format("{}_num", part.name), fmt::format("output_{}_num", part.name)}) {
+    if (const FieldInfo* field = find_field(record, name)) return field;
+  }
+  return nullptr;
+}
+
+bool is_port(const ModifierInfo& part) { return part.name.ends_with("port"); }
+
+/// Whether the modifier of the SMP names a port. The record of a port of a channel adapter or router has the port's own LID.
 bool names_port_by_modifier(std::uint16_t attribute, std::uint32_t modifier) {
   return (attribute == smp::PortInfo::attribute_id || attribute == smp::PortInfoExtended::attribute_id) && (modifier & 0xffU) != 0;
 }
 
 }  // namespace
+
+bool needs_node_info(std::uint16_t smp_attribute, std::uint32_t modifier) {
+  const HoldingRecord* const row = record_with(smp_attribute);
+  return row != nullptr && std::ranges::any_of(row->attribute->modifier, is_port) && !names_port_by_modifier(smp_attribute, modifier);
+}
+
+std::optional<RecordQuery> record_query(std::uint16_t smp_attribute, std::uint32_t modifier, Lid lid, const smp::NodeInfo* node) {
+  const HoldingRecord* const row = record_with(smp_attribute);
+  if (row == nullptr) return {};
+  const StructInfo& record = *row->record;
+  const FieldInfo& held = *std::ranges::find(record.fields, row->attribute, &FieldInfo::structure);
+  RecordQuery query{.attribute_id = static_cast<std::uint16_t>(record.attribute_id),
+                    .bytes = std::vector<std::uint8_t>(record.bytes),
+                    .offset = held.bit_offset / 8,
+                    .size = held.bits / 8,
+                    .sparse = row->sparse,
+                    .switch_only = row->switch_only};
+  const auto select = [&query](const FieldInfo& field, std::uint32_t value) {
+    wire::set_bits(query.bytes, field.bit_offset, field.bits, value);
+    query.component_mask |= mask_bit(static_cast<unsigned>(field.mask_bit));
+  };
+  select(record.fields.front(), lid.value);
+  std::uint32_t rest = modifier;
+  for (const ModifierInfo& part : row->attribute->modifier) {
+    const std::uint32_t value = value_of(part, modifier);
+    const FieldInfo* const field = component_of(record, part);
+    // These parts do not select what is read.
+    if (field == nullptr && part.name != "control" && part.name != "sm_support_extended_link_speeds") continue;
+    rest &= ~(value << (32 - part.bit_offset - part.bits));
+    if (field == nullptr) continue;
+    if (std::uint64_t{value} >> field->bits != 0) return {};
+    if (is_port(part)) query.port = static_cast<std::uint8_t>(value);
+    if (!is_port(part) || names_port_by_modifier(smp_attribute, modifier) || node->node_type == smp::NodeType::switch_)
+      select(*field, value);
+  }
+  if (rest != 0 && !row->attribute->modifier.empty()) return {};
+  return query;
+}
 
 SaTransactor::SaTransactor(mad::Transactor& below) : Transactor(below.end_port()), below_(below) { sa_path() = below.sa_path(); }
 
@@ -46,24 +120,24 @@ mad::Task<mad::Result<mad::Reply>> SaTransactor::try_call(const mad::Request& re
 mad::Task<mad::Result<mad::Reply>> SaTransactor::read(const mad::Request& request) {
   const std::uint16_t attribute = request.attribute_id;
   const std::uint32_t modifier = request.attribute_modifier;
-  static constexpr NodeKind any;
+  const smp::NodeInfo any;
   if (!record_query(attribute, modifier, Lid{1}, &any)) {
     throw Error(
         fmt::format("The SA has no record that answers {} with attribute modifier {:#x}", mad::describe(mad::to_mad(request)), modifier));
   }
   const mad::Result<Lid> lid = co_await find_lid(request.path);
   if (!lid) co_return lid.shared_error();
-  NodeKind kind;
-  if (needs_node_kind(attribute, modifier)) {
-    const mad::Result<NodeKind> node = co_await node_kind(*lid);
-    if (!node) co_return node.shared_error();
-    kind = *node;
+  smp::NodeInfo node;
+  if (needs_node_info(attribute, modifier)) {
+    const mad::Result<smp::NodeInfo> known = co_await node_info(*lid);
+    if (!known) co_return known.shared_error();
+    node = *known;
   }
-  const std::optional<RecordQuery> query = record_query(attribute, modifier, *lid, &kind);
+  const std::optional<RecordQuery> query = record_query(attribute, modifier, *lid, &node);
   mad::Result<mad::Reply> reply = co_await fetch(*query, *lid, request.reason);
   if (!reply && is_no_records(reply.error()) && names_port_by_modifier(attribute, modifier)) {
     const Lid other = co_await lid_of_port(*lid, static_cast<std::uint8_t>(modifier));
-    if (other != *lid) reply = co_await fetch(*record_query(attribute, modifier, other, &kind), other, request.reason);
+    if (other != *lid) reply = co_await fetch(*record_query(attribute, modifier, other, &node), other, request.reason);
   }
   if (!reply) {
     if (!query->sparse || !is_no_records(reply.error())) co_return reply;
@@ -98,14 +172,13 @@ mad::Task<mad::Result<Lid>> SaTransactor::find_lid(const path::Path& path) {
   if (directed->dr_dlid != permissive_lid) co_return directed->dr_dlid;
   Lid at = directed->dlid == permissive_lid ? end_port().lid : directed->dlid;
   for (std::size_t hop = 1; hop <= directed->hops; ++hop) {
-    const mad::Result<Lid> next = co_await across(at, directed->route[hop]);
+    const std::uint8_t port = directed->route[hop];
+    const mad::Result<Lid> next = co_await links_.get(std::pair(at, port), request_link(at, port));
     if (!next) co_return next.shared_error();
     at = *next;
   }
   co_return at;
 }
-
-mad::Task<mad::Result<Lid>> SaTransactor::across(Lid from, std::uint8_t port) { return links_.get({from, port}, request_link(from, port)); }
 
 mad::Task<mad::Result<Lid>> SaTransactor::request_link(Lid from, std::uint8_t port) {
   const mad::Result<LinkRecord> link = co_await find_link(*this, from, port);
@@ -113,35 +186,30 @@ mad::Task<mad::Result<Lid>> SaTransactor::request_link(Lid from, std::uint8_t po
   co_return end_of(*link);
 }
 
-mad::Task<mad::Result<NodeKind>> SaTransactor::node_kind(Lid lid) {
+mad::Task<mad::Result<smp::NodeInfo>> SaTransactor::node_info(Lid lid) {
   const RecordQuery query = *record_query(smp::NodeInfo::attribute_id, 0, lid, nullptr);
   const mad::Result<mad::Reply> reply = co_await fetch(query, lid, mad::requested);
   if (!reply) co_return reply.shared_error();
-  const smp::NodeInfo node = NodeRecord::unpack(reply->payload()).node_info;
-  co_return NodeKind{node.node_type, node.num_ports};
+  co_return NodeRecord::unpack(reply->payload()).node_info;
 }
 
 /// The LID of port `port` of the channel adapter or router that has a port with the LID `lid`; `lid` itself if the SA knows no such port.
 mad::Task<Lid> SaTransactor::lid_of_port(Lid lid, std::uint8_t port) {
-  const RecordQuery query = *record_query(smp::NodeInfo::attribute_id, 0, lid, nullptr);
-  const mad::Result<mad::Reply> reply = co_await fetch(query, lid, mad::requested);
-  if (!reply) co_return lid;
-  const smp::NodeInfo node = NodeRecord::unpack(reply->payload()).node_info;
-  if (node.node_type == smp::NodeType::switch_ || node.local_port_num == port) co_return lid;
+  const mad::Result<smp::NodeInfo> node = co_await node_info(lid);
+  if (!node || node->node_type == smp::NodeType::switch_ || node->local_port_num == port) co_return lid;
   NodeRecord::Query ports;
-  ports.node_guid(node.node_guid);
+  ports.node_guid(node->node_guid);
   const auto records = co_await try_subn_adm_get_table(below_, ports);
   if (!records) co_return lid;
   for (const NodeRecord& record : records->records) {
-    if (record.node_info.node_guid == node.node_guid && record.node_info.local_port_num == port) co_return record.lid;
+    if (record.node_info.node_guid == node->node_guid && record.node_info.local_port_num == port) co_return record.lid;
   }
   co_return lid;
 }
 
 mad::Task<bool> SaTransactor::is_plausible(const RecordQuery& query, Lid lid) {
-  const mad::Result<NodeKind> node = co_await node_kind(lid);
-  if (!node) co_return false;
-  co_return query.port <= node->num_ports && (!query.switch_only || node->is_switch());
+  const mad::Result<smp::NodeInfo> node = co_await node_info(lid);
+  co_return node&& query.port <= node->num_ports && (!query.switch_only || node->node_type == smp::NodeType::switch_);
 }
 
 }  // namespace ib::sa

@@ -12,7 +12,7 @@
 
 #include "base/keys.hpp"
 #include "mad/transactor.hpp"
-#include "sa/stored_answers.hpp"
+#include "sa/stored_tables.hpp"
 #include "snapshot/stored_fabric.hpp"
 #include "subnet/model/model.hpp"
 

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Finds a device or an end port by the name that a user gives.
+// Finds a device or an end port by the name that a user gives, and says what an end port can do.
 #include "sys/device.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <tuple>
 
 #include "base/error.hpp"
+#include "base/escape.hpp"
 #include "base/parse.hpp"
+#include "iba-gen/smp.hpp"
 #include "iba/text.hpp"
-#include "sys/port_state.hpp"
 
 namespace ib::sys {
 
@@ -52,6 +54,55 @@ std::tuple<bool, int, int, bool> rank(const EndPort& port) {
   refuse(list, fmt::format("Invalid end port specification '{}'", spec));
 }
 
+using smp::PortPhysicalState;
+using smp::PortState;
+
+constexpr unsigned rnic = 4, usnic = 5, usnic_udp = 6;  // RDMA_NODE_… of the kernel
+
+bool has_no_link(unsigned phys_state) {
+  constexpr PortPhysicalState without[] = {PortPhysicalState::sleep, PortPhysicalState::polling, PortPhysicalState::disabled};
+  return std::ranges::find(without, static_cast<PortPhysicalState>(phys_state)) != std::end(without);
+}
+
+// libibumad_port() selects a port as libibumad's resolve_ca_name() does. Scripts without -C rely on it: on a host with several fabrics,
+// another port may lead to another fabric.
+
+constexpr unsigned disabled = 3, link_up = 5;  // IBA 14.2.5.6 PortPhysicalState
+
+struct PortChoice {
+  const EndPort* port{};
+  bool is_active{};
+};
+
+/// Whether libibumad skips the device because of its type or its ports.
+bool is_unreadable(const Device& device) {
+  constexpr unsigned last_port = 9;
+  return device.node_type < 1 || device.node_type > 3 ||
+         std::ranges::any_of(device.ports, [](const auto& port) { return port->number > last_port || port->pkeys.empty(); });
+}
+
+template <class Accept>
+const EndPort* first_port(const Device& device, Accept accept) {
+  const auto found = std::ranges::find_if(device.ports, [&](const auto& port) { return accept(*port); });
+  return found == device.ports.end() ? nullptr : found->get();
+}
+
+PortChoice choose(const Device& device, unsigned number) {
+  const auto is_infiniband = [](const EndPort& port) { return port.link_layer == LinkLayer::infiniband; };
+  const auto is_tried = [](const EndPort& port) { return port.phys_state != disabled; };
+  if (is_unreadable(device)) return {};
+  if (device.is_switch()) return {device.port(0), true};
+  if (number != 0) {
+    const EndPort* port = device.port(number);
+    if (port == nullptr || !is_infiniband(*port) || (!port->is_active() && !is_tried(*port))) return {};
+    return {port, port->is_active()};
+  }
+  if (const EndPort* port = first_port(device, [&](const EndPort& at) { return is_infiniband(at) && at.is_active(); })) return {port, true};
+  if (const EndPort* port = first_port(device, [&](const EndPort& at) { return is_infiniband(at) && at.phys_state == link_up; }))
+    return {port};
+  return {first_port(device, is_tried)};  // of any link layer
+}
+
 }  // namespace
 
 std::string EndPort::name() const { return fmt::format("{}/{}", device->name, number); }
@@ -66,10 +117,8 @@ const EndPort& EndPort::carrier(bool smp) const {
 }
 
 const EndPort* Device::port(unsigned number) const {
-  for (const auto& p : ports) {
-    if (p->number == number) return p.get();
-  }
-  return nullptr;
+  const auto found = std::ranges::find(ports, number, [](const auto& port) { return port->number; });
+  return found == ports.end() ? nullptr : found->get();
 }
 
 template <class Accept>
@@ -96,25 +145,16 @@ const EndPort* DeviceList::find_port_guid(Guid guid) const {
 }
 
 const EndPort* DeviceList::find_gid(const Gid& gid) const {
-  const auto* owner = best([&](const EndPort& port) {
-    for (const auto& own : port.gids) {
-      if (own == gid && own.guid() != Guid{}) return true;
-    }
-    return false;
-  });
+  const auto is_it = [&](const Gid& own) { return own == gid && own.guid() != Guid{}; };
+  const auto* owner = best([&](const EndPort& port) { return std::ranges::any_of(port.gids, is_it); });
   // The link-local prefix is always valid, even if the GID table does not list it (IBA 4.1.1).
   if (owner == nullptr && gid.prefix() == link_local_prefix) return find_port_guid(gid.guid());
   return owner;
 }
 
 const EndPort* DeviceList::find_prefix(GidPrefix prefix, const Device* within) const {
-  return best([&](const EndPort& port) {
-    if (within != nullptr && port.device != within) return false;
-    for (const auto& own : port.gids) {
-      if (own.prefix() == prefix && own.guid() != Guid{}) return true;
-    }
-    return false;
-  });
+  const auto is_in = [&](const Gid& own) { return own.prefix() == prefix && own.guid() != Guid{}; };
+  return best([&](const EndPort& port) { return (within == nullptr || port.device == within) && std::ranges::any_of(port.gids, is_in); });
 }
 
 const Device& DeviceList::find_device(std::string_view spec) const {
@@ -190,6 +230,55 @@ const EndPort& DeviceList::select(std::optional<std::string_view> device, std::o
   const auto* found = best([&](const EndPort& candidate) { return candidate.number == *number; });
   if (found == nullptr) refuse_port(*this, usual.name, *number);
   return *found;
+}
+
+const EndPort& DeviceList::libibumad_port(const Device* device, unsigned number) const {
+  std::vector<const Device*> tried;
+  for (const auto& at : devices_) {
+    if (device == nullptr || at.get() == device) tried.push_back(at.get());
+  }
+  std::ranges::stable_sort(tried, {}, &Device::place);
+  const EndPort* second_best = nullptr;
+  for (const Device* at : tried) {
+    const PortChoice choice = choose(*at, number);
+    if (choice.port != nullptr && choice.is_active) return *choice.port;
+    if (second_best == nullptr) second_best = choice.port;
+  }
+  if (second_best == nullptr) throw UsageError("No RDMA device has a port that can be used.");
+  return *second_best;
+}
+
+Passage passage_of(const EndPort& port) {
+  const bool is_switch = port.device != nullptr && port.device->is_switch();
+  const bool is_known = port.state != 0 && port.state <= static_cast<unsigned>(PortState::active_defer);
+  if (port.link_layer != LinkLayer::infiniband || is_switch || !is_known) return Passage::everything;
+  const auto state = static_cast<PortState>(port.state);
+  if (state == PortState::down || has_no_link(port.phys_state)) return Passage::nothing;
+  return state == PortState::init || state == PortState::armed ? Passage::smps : Passage::everything;
+}
+
+std::string state_clause(const EndPort& port) {
+  const auto of = static_cast<PortState>(port.state);
+  const std::string_view state = of == PortState::init ? "Initialize" : smp::to_text(of);
+  const std::string_view physical = smp::to_text(static_cast<PortPhysicalState>(port.phys_state));
+  std::string text = port.name() + " is ";
+  text += state.empty() ? fmt::format("in state {}", port.state) : std::string(state);
+  if (port.phys_state != 0 && !physical.empty()) text += fmt::format(" (physical state {})", physical);
+  return text;
+}
+
+std::string other_kind(const EndPort& port) {
+  if (port.link_layer == LinkLayer::infiniband) return {};
+  if (port.link_layer == LinkLayer::ethernet) return port.device->node_type == rnic ? "an iWARP port" : "a RoCE port (Ethernet)";
+  switch (port.device->node_type) {
+    case rnic:
+      return "an iWARP port";
+    case usnic:
+    case usnic_udp:
+      return "a usNIC port";
+    default:
+      return fmt::format("not an InfiniBand port (its link layer is {}, as with EFA)", in_quotes(port.link_layer_text));
+  }
 }
 
 }  // namespace ib::sys

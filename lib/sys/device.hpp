@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// RDMA devices of this host and their end ports, as sysfs shows them. The list is a snapshot that does not change after
-// reading, except that a port's tables are read when they are first used. The caller owns the list; paths refer to its end ports by plain
-// pointers.
+// RDMA devices of this host and their end ports, as sysfs shows them. The list is a snapshot that does not change after reading, except
+// that a port's tables are read when they are first used. The caller owns the list; paths refer to its end ports by plain pointers.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,13 +14,41 @@
 #include <vector>
 
 #include "iba/types.hpp"
-#include "sys/port_table.hpp"
 
 namespace ib::sys {
 
 struct Device;
 
 enum class LinkLayer : std::uint8_t { unknown, infiniband, ethernet };
+
+/// A table of an end port that sysfs shows as one file for each index: its GIDs or its P_Keys. Hosts have thousands of these files, and the
+/// kernel reads each P_Key from the device. A table is therefore read when it is first used, and does not change after that. T is Gid or
+/// Pkey. Entries that are zero (invalid, IBA 10.9.1.2 for P_Keys) stay in place. Not for several threads at a time.
+template <class T>
+class PortTable {
+ public:
+  PortTable() = default;
+  PortTable(std::initializer_list<T> entries) : entries_(entries) {}
+  PortTable(std::vector<T> entries) : entries_(std::move(entries)) {}
+  /// The table in the directory `path`, which ends with a slash. An entry that cannot be read or is invalid counts as zero.
+  static PortTable in_directory(std::string path);
+
+  const std::vector<T>& entries() const;
+  /// Entry 0, or zero if there is none. Reads no other entry.
+  const T& first() const;
+  /// Reads no entry.
+  bool empty() const;
+
+  std::size_t size() const { return entries().size(); }
+  const T& operator[](std::size_t index) const { return entries()[index]; }
+  auto begin() const { return entries().begin(); }
+  auto end() const { return entries().end(); }
+
+ private:
+  mutable std::vector<T> entries_;
+  mutable std::string directory_;  // of a table that was not read yet; else empty
+  mutable std::optional<T> first_;
+};
 
 inline constexpr std::uint32_t cap_is_sm_disabled = 1U << 10;  ///< IBA 14.2.5.6 CapabilityMask
 
@@ -54,6 +83,22 @@ struct EndPort {
   const EndPort& carrier(bool smp) const;
 };
 
+// What passes an end port in the state that sysfs shows (IBA 7.2.7), and the kind of its link.
+
+/// The packets that pass an end port.
+enum class Passage : std::uint8_t {
+  nothing,     ///< it is Down, or has no physical link
+  smps,        ///< it is in Initialize or Armed: nothing but SMPs leaves it
+  everything,  ///< it is Active; also a port of which this cannot be said: no InfiniBand port, port 0 of a switch, or no state in sysfs
+};
+Passage passage_of(const EndPort& port);
+
+/// The state as a clause: "mlx5_0/1 is Down (physical state Polling)".
+std::string state_clause(const EndPort& port);
+
+/// The kind of a port that is no InfiniBand port, with its article: "a RoCE port (Ethernet)". Empty for an InfiniBand port.
+std::string other_kind(const EndPort& port);
+
 /// One RDMA device: /sys/class/infiniband/DEVICE.
 struct Device {
   std::string name;                                                     ///< "mlx5_0"
@@ -71,15 +116,14 @@ struct Device {
 /// All RDMA devices, in natural order of their names (mlx5_2 before mlx5_10).
 class DeviceList {
  public:
-  /// Reads /sys/class/infiniband and infiniband_mad (below SYSFS_PATH if set, as in rdma-core). A device that vanishes while it
-  /// is read is left out; an attribute that vanishes or is invalid stays zero. Does not throw for a system without devices: the
-  /// list is then empty.
+  /// Reads /sys/class/infiniband and infiniband_mad (below SYSFS_PATH if set, as in rdma-core). A device that vanishes while it is read is
+  /// left out; an attribute that vanishes or is invalid stays zero. Does not throw for a system without devices: the list is then empty.
   static DeviceList read();
   /// As above, with the device files of umad in the directory `files` in place of /dev/infiniband.
   static DeviceList read_with(const std::string& files);
 
   DeviceList() = default;
-  /// A list of devices that are not those of this host.
+  /// A list of devices that this host need not have.
   explicit DeviceList(std::vector<std::unique_ptr<Device>> devices) : devices_(std::move(devices)) {}
 
   const std::vector<std::unique_ptr<Device>>& devices() const { return devices_; }
@@ -94,9 +138,8 @@ class DeviceList {
   /// before one in Initialize or Armed, and that before one that is Down. Among equals, a port that is not the bare SMI half of a
   /// planarized HCA is preferred, then the first port. Throws Error if the host has no devices.
   const EndPort& default_end_port(const Device* within = nullptr) const;
-  /// The end port that the options -C `device` and -P `port` select together. With both, or with -C only, find_device() and
-  /// find_end_port() apply. -P alone may also be a port number: the best port of that number on any device. Throws what these
-  /// functions throw.
+  /// The end port that the options -C `device` and -P `port` select together. With both, or with -C only, find_device() and find_end_port()
+  /// apply. -P without -C may also be a port number: the best port of that number on any device. Throws what these functions throw.
   const EndPort& select(std::optional<std::string_view> device, std::optional<std::string_view> port) const;
   /// The end port that programs of libibumad open without -C, or with -C `device` and no -P. Devices are taken in the kernel's order. It is
   /// the first active InfiniBand port of the first device that has one. If no device has one, it is a port of the first device with a

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "sys/host.hpp"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 
+#include "base/error.hpp"
+#include "base/file.hpp"
 #include "base/parse.hpp"
-#include "base/unique_fd.hpp"
 
 namespace ib::sys {
 
@@ -17,19 +16,6 @@ namespace {
 
 constexpr std::size_t longest_cpuinfo = std::size_t{8} << 20;  // bytes
 constexpr std::size_t most_cpus = 4096;
-
-std::string read_bounded(const char* path, std::size_t most) {
-  std::string text;
-  const UniqueFd fd(::open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  std::array<char, 16384> chunk{};
-  while (fd && text.size() < most) {
-    const ssize_t n = ::read(fd.get(), chunk.data(), chunk.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) break;
-    text.append(chunk.data(), static_cast<std::size_t>(n));
-  }
-  return text;
-}
 
 }  // namespace
 
@@ -63,6 +49,12 @@ std::vector<Cpu> parse_cpus(std::string_view cpuinfo) {
   return cpus;
 }
 
-std::vector<Cpu> cpus() { return parse_cpus(read_bounded("/proc/cpuinfo", longest_cpuinfo)); }
+std::vector<Cpu> cpus() {
+  try {
+    return parse_cpus(read_regular_file("/proc/cpuinfo", longest_cpuinfo));
+  } catch (const Error&) {
+    return {};
+  }
+}
 
 }  // namespace ib::sys

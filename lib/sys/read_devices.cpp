@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Builds the device list from sysfs. Every attribute is optional, and its content is used only if it parses.
+// Builds the device list and the tables of ports from sysfs. Every attribute is optional, and its content is used only if it parses.
 #include <algorithm>
+#include <unordered_map>
 
 #include "base/parse.hpp"
 #include "iba/text.hpp"
 #include "sys/device.hpp"
-#include "sys/pairing.hpp"
 #include "sys/sysfs.hpp"
 
 namespace ib::sys {
@@ -121,6 +121,65 @@ void find_files(const std::string& files, const std::vector<std::unique_ptr<Devi
   }
 }
 
+constexpr std::uint64_t max_index = 0xffff;  // GID and P_Key indexes have 16 bits at most
+
+void parse(const std::string& text, Gid& gid) { gid = parse_gid(text).value_or(Gid{}); }
+
+void parse(const std::string& text, Pkey& pkey) {
+  const auto value = parse_number(text).value_or(0);
+  pkey = Pkey{static_cast<std::uint16_t>(value <= 0xffff ? value : 0)};
+}
+
+template <class T>
+T read_entry(const std::string& path) {
+  T entry{};
+  parse(attribute_or_empty(path), entry);
+  return entry;
+}
+
+// A planarized HCA (ConnectX-8 and later, several planes behind one port) appears as two devices: one reaches QP0 of the port, the other
+// reaches everything else. sysfs does not link the two devices. They have the same port GUID, and the capability mask of one half says that
+// it has no usable QP0.
+
+bool has_smi(const EndPort& port) { return (port.capability_mask & cap_is_sm_disabled) == 0; }
+
+/// The SMI port and the GSI port with one port GUID: the first ones through which most passes, because a plane may be down.
+struct Halves {
+  EndPort* smi{};
+  EndPort* gsi{};
+};
+
+/// Fills smi_umad, gsi_umad, smi_port and gsi_port of every port. A RoCE port has no SMI. `umad` must be set before.
+void pair_halves(const std::vector<std::unique_ptr<Device>>& devices) {
+  std::unordered_map<Guid, Halves> by_guid;
+  const auto for_each_port = [&](auto visit) {
+    for (const auto& device : devices) {
+      for (const auto& port : device->ports) {
+        if (!port->umad.empty()) visit(*port);
+      }
+    }
+  };
+  for_each_port([&](EndPort& port) {
+    if (port.link_layer != LinkLayer::infiniband || port.port_guid() == Guid{}) return;
+    auto& halves = by_guid[port.port_guid()];
+    auto& slot = has_smi(port) ? halves.smi : halves.gsi;
+    if (slot == nullptr || passage_of(port) > passage_of(*slot)) slot = &port;
+  });
+  for_each_port([&](EndPort& port) {
+    if (port.link_layer != LinkLayer::infiniband) {  // RoCE has a QP1 but no SMPs
+      port.gsi_port = &port;
+      port.gsi_umad = port.umad;
+      return;
+    }
+    const auto it = by_guid.find(port.port_guid());
+    const Halves halves = it == by_guid.end() ? Halves{} : it->second;
+    port.smi_port = has_smi(port) ? &port : halves.smi;
+    port.gsi_port = has_smi(port) && halves.gsi != nullptr ? halves.gsi : &port;
+    if (port.smi_port != nullptr) port.smi_umad = port.smi_port->umad;
+    port.gsi_umad = port.gsi_port->umad;
+  });
+}
+
 }  // namespace
 
 DeviceList DeviceList::read() { return read_with("/dev/infiniband"); }
@@ -140,5 +199,44 @@ DeviceList DeviceList::read_with(const std::string& files) {
   pair_halves(list.devices_);
   return list;
 }
+
+template <class T>
+PortTable<T> PortTable<T>::in_directory(std::string path) {
+  PortTable table;
+  table.directory_ = std::move(path);
+  return table;
+}
+
+template <class T>
+const std::vector<T>& PortTable<T>::entries() const {
+  if (directory_.empty()) return entries_;
+  for (const std::string& name : unsorted_directory(directory_)) {
+    const auto number = index_of(name, max_index);
+    if (!number) continue;
+    const auto index = static_cast<std::size_t>(*number);
+    if (entries_.size() <= index) entries_.resize(index + 1);
+    entries_[index] = index == 0 ? first() : read_entry<T>(directory_ + name);
+  }
+  directory_.clear();
+  return entries_;
+}
+
+template <class T>
+const T& PortTable<T>::first() const {
+  if (!first_) first_ = !directory_.empty() ? read_entry<T>(directory_ + "0") : entries_.empty() ? T{} : entries_.front();
+  return *first_;
+}
+
+template <class T>
+bool PortTable<T>::empty() const {
+  if (directory_.empty()) return entries_.empty();
+  const auto is_entry = [](const std::string& name) { return index_of(name, max_index).has_value(); };
+  const bool has_none = std::ranges::none_of(unsorted_directory(directory_), is_entry);
+  if (has_none) directory_.clear();  // the table is complete: it is not read again
+  return has_none;
+}
+
+template class PortTable<Gid>;
+template class PortTable<Pkey>;
 
 }  // namespace ib::sys

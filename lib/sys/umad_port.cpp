@@ -11,7 +11,7 @@
 #include <cstring>
 
 #include "base/error.hpp"
-#include "sys/port_state.hpp"
+#include "sys/device.hpp"
 #include "sys/sysfs.hpp"
 
 namespace ib::sys {
@@ -22,7 +22,6 @@ namespace {
 
 std::string abi_file() { return sysfs_root() + "/class/infiniband_mad/abi_version"; }
 
-/// The error that the kernel shows no device of that kind for a port.
 Error no_device(const EndPort& port, std::string_view kind) {
   if (umad_abi_failure() != 0)
     return Error(fmt::format("{} has no {} device: load the kernel module ib_umad (modprobe ib_umad)", port.name(), kind));
@@ -97,8 +96,6 @@ std::uint32_t UmadPort::register_agent(const AgentRequest& request) {
   if (id >= 0) return static_cast<std::uint32_t>(id);
   throw SysError(errno != 0 ? errno : EPERM, fmt::format("register for management class 0x{:02x} on", request.mgmt_class), path_);
 }
-
-void UmadPort::unregister_agent(std::uint32_t id) { umad_unregister(fd_.get(), static_cast<int>(id)); }
 
 void UmadPort::send(Bytes umad) {
   errno = 0;

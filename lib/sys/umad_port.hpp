@@ -33,9 +33,8 @@ class UmadPort {
   /// The size of the header before every MAD: struct ib_user_mad_hdr with a P_Key index.
   static constexpr std::size_t header_bytes = 64;
 
-  /// Opens the device through which `port` sends SMPs (`smp` true) or GMPs. On planarized HCAs this may be the device of
-  /// another port. Throws Error if there is none. Throws SysError with a note on the remedy for a missing device file or a missing
-  /// permission.
+  /// Opens the device through which `port` sends SMPs (`smp` true) or GMPs. On planarized HCAs this may be the device of another port.
+  /// Throws Error if there is none. Throws SysError with a note on the remedy for a missing device file or a missing permission.
   UmadPort(const EndPort& port, bool smp);
 
   /// The descriptor, non-blocking, for poll() with POLLIN.
@@ -46,7 +45,6 @@ class UmadPort {
   /// Registers an agent and returns its ID. Throws SysError: EPROTONOSUPPORT for SMPs on a device without QP0, EINVAL if
   /// another program serves one of `methods` of the class.
   std::uint32_t register_agent(const AgentRequest& request);
-  void unregister_agent(std::uint32_t id);
 
   /// Sends `umad`, a header and a MAD. Throws SysError: EINVAL for a bad address or for a TID that is still pending.
   void send(Bytes umad);

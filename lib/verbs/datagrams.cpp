@@ -61,9 +61,8 @@ std::optional<ReceivedGrh> parse_grh(Bytes bytes, sys::LinkLayer link_layer) {
   if (bytes.size() < 40) return std::nullopt;
   const bool ipv6 = bytes[0] >> 4 == 6;
   const std::uint8_t* ip = &bytes[ipv4_offset];
-  // The 20 bytes before an IPv4 header are undefined and often hold the rest of an earlier IPv6 header. In an IPv6 header, the
-  // bytes at `ip` are the middle of the SGID, which may begin like an IPv4 header but very probably does not have a valid
-  // checksum.
+  // The 20 bytes before an IPv4 header are undefined and often hold the rest of an earlier IPv6 header. In an IPv6 header, the bytes at
+  // `ip` are the middle of the SGID, which may begin like an IPv4 header but very probably does not have a valid checksum.
   const bool ipv4 = link_layer != sys::LinkLayer::infiniband && (ipv6 ? is_whole_ipv4(ip) : *ip == ipv4_start);
   if (ipv4) return from_ipv4(ip);
   return ipv6 ? std::optional(from_ipv6(bytes)) : std::nullopt;

@@ -14,8 +14,7 @@
 #include <vector>
 
 #include "async/loop.hpp"
-#include "verbs/address.hpp"
-#include "verbs/queue_pair.hpp"
+#include "verbs/objects.hpp"
 
 namespace ib::verbs {
 
@@ -53,8 +52,7 @@ class DatagramPort final : private async::PollSource, private async::Timer {
   static constexpr unsigned receives = 1024;   ///< receive buffers, if the device allows so many
   static constexpr unsigned sends = 256;
 
-  /// Opens a queue pair with the end port, the P_Key and the Q_Key of `path`. Throws SysError: EPERM if this process may not
-  /// use the Q_Key.
+  /// Opens a queue pair with the end port, the P_Key and the Q_Key of `path`. Throws SysError: EPERM if this process may not use the Q_Key.
   DatagramPort(const ProtectionDomain& domain, const path::IbPath& path);
 
   Qpn number() const { return qp_.number(); }

@@ -17,8 +17,8 @@
 #include "iba-gen/mlx.hpp"
 #include "iba-gen/reg.hpp"
 #include "iba/generic.hpp"
-#include "mad/answer.hpp"
 #include "mad/error.hpp"
+#include "mad/request.hpp"
 #include "phy/reading.hpp"
 #include "subnet/model/port_paths.hpp"
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "mad/channel/umad.hpp"
+#include "mad/channel/open.hpp"
 #include "mad/rpc/rpc.hpp"
 #include "sa/stored_tables.hpp"
 #include "snapshot/fabric_survey.hpp"

@@ -6,7 +6,7 @@
 #include "base/escape.hpp"
 #include "iba-gen/sa.hpp"
 #include "iba/text.hpp"
-#include "mad/channel/umad.hpp"
+#include "mad/channel/open.hpp"
 #include "mad/rpc/rpc.hpp"
 #include "sa/resolve.hpp"
 #include "sa/subn_adm.hpp"
@@ -28,7 +28,8 @@ async::Task<> list_switches(mad::Transactor& mads) {
 async::Task<> find_path(mad::Transactor& mads, Lid lid) {
   path::IbPath target;
   target.dlid = lid;
-  const path::Path path = co_await sa::get_mad_path(mads, target);
+  sa::PathResolver resolver(mads);
+  const path::Path path = co_await resolver.mad_path(target);
   fmt::print("{}, rate code {}\n", to_text(path), path.ib().rate);
 }
 

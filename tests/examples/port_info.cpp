@@ -6,7 +6,7 @@
 #include "iba-gen/smp.hpp"
 #include "iba/dump.hpp"
 #include "iba/text.hpp"
-#include "mad/channel/umad.hpp"
+#include "mad/channel/open.hpp"
 #include "mad/rpc/rpc.hpp"
 
 using namespace ib;

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "iba-gen/ofa.hpp"
-#include "mad/channel/umad.hpp"
+#include "mad/channel/open.hpp"
 #include "mad/server.hpp"
 #include "mad/sysstat.hpp"
 

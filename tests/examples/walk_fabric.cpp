@@ -8,7 +8,7 @@
 #include "async/group.hpp"
 #include "iba-gen/smp.hpp"
 #include "iba/text.hpp"
-#include "mad/channel/umad.hpp"
+#include "mad/channel/open.hpp"
 #include "mad/rpc/rpc.hpp"
 
 using namespace ib;

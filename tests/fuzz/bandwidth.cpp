@@ -29,7 +29,7 @@ int try_input(const std::uint8_t* data, std::size_t size) {
   if (message.kind != Kind::offer && message.kind != Kind::answer) return 0;
   must(message.size >= 1 && message.size <= BandwidthMessage::most_bytes && message.iterations >= 1, "an amount that can not be");
   must(message.qpn >= 2 && message.qpn < 1U << 24 && message.psn < 1U << 24, "a queue pair that can not be");
-  must(message.mtu >= 1 && message.mtu <= 5 && message.sl <= 15 && message.flow_label < 1U << 20, "a path that can not be");
+  must(message.mtu >= 1 && message.mtu <= 5 && message.path.sl <= 15 && message.path.flow_label < 1U << 20, "a path that can not be");
   return 0;
 }
 

@@ -7,9 +7,9 @@
 
 #include "fuzz.hpp"
 #include "iba-gen/sa.hpp"
-#include "mad/rmpp/inbox.hpp"
 #include "mad/rmpp/receiver.hpp"
 #include "mad/rmpp/sender.hpp"
+#include "mad/rmpp/transfers.hpp"
 #include "mad/rpc/rpc.hpp"
 #include "sa/subn_adm.hpp"
 #include "support/fake_channel.hpp"

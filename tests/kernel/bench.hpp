@@ -10,7 +10,7 @@
 #include "async/group.hpp"
 #include "iba/text.hpp"
 #include "kernel/vendor_server.hpp"
-#include "mad/channel/umad.hpp"
+#include "mad/channel/open.hpp"
 #include "mad/rpc/rpc.hpp"
 #include "support/catch.hpp"
 

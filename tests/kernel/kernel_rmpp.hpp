@@ -12,7 +12,7 @@
 
 #include "mad/channel/channel.hpp"
 #include "mad/rmpp/rmpp.hpp"
-#include "path/indexes.hpp"
+#include "path/path.hpp"
 #include "sys/umad_port.hpp"
 
 namespace ibtest {

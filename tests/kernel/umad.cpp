@@ -41,15 +41,16 @@ double cpu_seconds() {
 
 TEST_CASE("umad: one program serves a method of a class, and another may after it") {
   Bench bench;
-  UmadPort first(bench.here, false), second(bench.here, false);
-  const std::uint32_t id = first.register_agent(VendorServer::agent());
+  auto first = std::make_unique<UmadPort>(bench.here, false);
+  UmadPort second(bench.here, false);
+  first->register_agent(VendorServer::agent());
   std::string message;
   CHECK(error_of([&] { second.register_agent(VendorServer::agent()); }, &message) == EINVAL);
   CHECK_THAT(message, ibtest::contains("management class 0x32") && ibtest::contains("/dev/infiniband/umad0"));
   sys::AgentRequest client = VendorServer::agent();
   client.methods = {};
   CHECK(error_of([&] { second.register_agent(client); }) == 0);
-  first.unregister_agent(id);
+  first.reset();
   CHECK(error_of([&] { second.register_agent(VendorServer::agent()); }) == 0);
 }
 
@@ -113,7 +114,7 @@ TEST_CASE("umad: a GID as a user types it is all that a target needs, its own po
   options.default_end_port = &bench.here;
   path::Path typed = path::parse_target("fe80::ff:fe00:2", options);
   typed.ib().dqpn = typed.ib().sqpn = Qpn{1};
-  const path::Path path = bench.loop.run(sa::resolve_path(bench.rpc, typed));
+  const path::Path path = bench.loop.run(sa::PathResolver(bench.rpc, 0).resolve(typed));
   CHECK(path::complete(path));
   CHECK(bench.loop.run(ask(bench.rpc, path, {})));
   CHECK(server.requests == 1);

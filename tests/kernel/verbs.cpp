@@ -11,10 +11,9 @@
 #include "iba-gen/smp.hpp"
 #include "kernel/bench.hpp"
 #include "mad/channel/open.hpp"
-#include "mad/channel/verbs.hpp"
 #include "mad/server.hpp"
 #include "support/catch.hpp"
-#include "verbs/queue_pair.hpp"
+#include "verbs/objects.hpp"
 
 using namespace ib;
 using namespace std::chrono_literals;

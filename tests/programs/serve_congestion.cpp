@@ -11,7 +11,7 @@
 
 #include "iba-gen/cc.hpp"
 #include "iba-gen/mad.hpp"
-#include "mad/channel/umad.hpp"
+#include "mad/channel/open.hpp"
 #include "mad/server.hpp"
 #include "programs/programs.hpp"
 

@@ -5,7 +5,7 @@
 
 #include "iba-gen/pm.hpp"
 #include "kernel/sa_server.hpp"
-#include "mad/channel/umad.hpp"
+#include "mad/channel/open.hpp"
 #include "programs/programs.hpp"
 
 namespace ibtest::programs::serve_guest {

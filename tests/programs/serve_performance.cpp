@@ -11,7 +11,7 @@
 #include "iba-gen/mad.hpp"
 #include "iba-gen/pm.hpp"
 #include "iba/registry.hpp"
-#include "mad/channel/umad.hpp"
+#include "mad/channel/open.hpp"
 #include "mad/server.hpp"
 #include "programs/programs.hpp"
 #include "support/fake_pma.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // A subnet administrator of ours on the simulated fabric, beside opensm, for test_tables.py. Serves until killed.
 #include "kernel/sa_server.hpp"
-#include "mad/channel/umad.hpp"
+#include "mad/channel/open.hpp"
 #include "programs/programs.hpp"
 #include "sys/device.hpp"
 

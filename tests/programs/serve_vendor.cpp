@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "iba-gen/mlx.hpp"
-#include "mad/channel/umad.hpp"
+#include "mad/channel/open.hpp"
 #include "mad/server.hpp"
 #include "programs/programs.hpp"
 

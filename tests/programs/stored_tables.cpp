@@ -19,12 +19,12 @@
 
 #include "iba-gen/mad.hpp"
 #include "iba/generic.hpp"
-#include "mad/channel/umad.hpp"
+#include "mad/channel/open.hpp"
 #include "mad/rpc/rpc.hpp"
 #include "programs/programs.hpp"
 #include "sa/record_types.hpp"
 #include "sa/records.hpp"
-#include "sa/stored_answers.hpp"
+#include "sa/stored_tables.hpp"
 #include "sys/device.hpp"
 
 namespace ibtest::programs::stored_tables {

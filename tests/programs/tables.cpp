@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "iba-gen/sa.hpp"
-#include "mad/channel/umad.hpp"
+#include "mad/channel/open.hpp"
 #include "mad/rpc/rpc.hpp"
 #include "programs/programs.hpp"
 #include "sa/subn_adm.hpp"

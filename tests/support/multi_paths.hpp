@@ -9,7 +9,7 @@
 #include "iba-gen/sa.hpp"
 #include "iba/wire.hpp"
 #include "mad/server.hpp"
-#include "sa/multi_path.hpp"
+#include "sa/pattern.hpp"
 #include "sa/subn_adm.hpp"
 
 namespace ibtest {

@@ -13,7 +13,7 @@
 #include "iba-gen/sa.hpp"
 #include "iba/text.hpp"
 #include "iba/wire.hpp"
-#include "mad/plain_text.hpp"
+#include "mad/error.hpp"
 #include "sa/records.hpp"
 #include "subnet/model/order.hpp"
 #include "subnet/model/port_checks.hpp"

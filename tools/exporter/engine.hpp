@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "async/alarm.hpp"
+#include "async/event.hpp"
 #include "async/task.hpp"
 #include "iba-gen/smp.hpp"
 #include "metrics/fabric.hpp"

@@ -9,8 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "async/hangup.hpp"
-#include "async/interrupt.hpp"
+#include "async/signals.hpp"
 #include "base/escape.hpp"
 #include "base/file.hpp"
 #include "base/log.hpp"

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "mad/error.hpp"
-#include "mad/plain_text.hpp"
 #include "tools/frame/explanation.hpp"
 #include "tools/frame/session.hpp"
 

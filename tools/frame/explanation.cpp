@@ -11,7 +11,7 @@
 #include "iba-gen/sa.hpp"
 #include "iba/text.hpp"
 #include "iba/wire.hpp"
-#include "mad/plain_text.hpp"
+#include "mad/error.hpp"
 #include "sa/records.hpp"
 #include "sa/resolve.hpp"
 #include "tools/frame/stack.hpp"

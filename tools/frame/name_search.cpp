@@ -8,7 +8,7 @@
 
 #include "base/escape.hpp"
 #include "iba/text.hpp"
-#include "path/not_an_address.hpp"
+#include "path/parse.hpp"
 #include "tools/frame/options.hpp"
 
 namespace ib::tools {

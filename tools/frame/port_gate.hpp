@@ -12,7 +12,7 @@
 
 #include "async/clock.hpp"
 #include "mad/transactor.hpp"
-#include "sys/port_state.hpp"
+#include "sys/device.hpp"
 
 namespace ib::tools {
 

@@ -11,7 +11,7 @@
 #include "async/loop.hpp"
 #include "async/task.hpp"
 #include "base/log.hpp"
-#include "mad/stats.hpp"
+#include "mad/trace.hpp"
 #include "report/progress.hpp"
 #include "tools/frame/world.hpp"
 

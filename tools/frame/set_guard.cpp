@@ -10,7 +10,7 @@
 #include "iba/registry.hpp"
 #include "iba/secrets.hpp"
 #include "iba/text.hpp"
-#include "mad/rpc/retry_delay.hpp"
+#include "mad/rpc/patience.hpp"
 #include "mad/rpc_names.hpp"
 #include "path/json.hpp"
 #include "report/structure.hpp"
@@ -182,7 +182,7 @@ mad::Task<mad::Result<mad::Reply>> SetGuard::send(const mad::Request& request) {
     mad::Result<mad::Reply> sent = co_await below_.try_call(once);
     if (sent || (tried < tries && !may_be_repeated(sent.error()))) co_return sent;
     if (tried == tries) co_return after_tries(sent.shared_error(), request, tries, loop.now() - begun);
-    co_await async::sleep_for(is_busy(sent.error()) ? mad::busy_delay(tried) : mad::lost_delay(tried));
+    co_await async::sleep_for(mad::delay_after(tried, is_busy(sent.error())));
     const mad::Result<std::optional<smp::NodeInfo>> node = co_await check(request);
     if (!node) co_return node.shared_error();
   }

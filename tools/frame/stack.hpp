@@ -19,7 +19,7 @@
 #include "mad/rpc/rpc.hpp"
 #include "path/path.hpp"
 #include "subnet/sweep/discovery.hpp"
-#include "sys/port_state.hpp"
+#include "sys/device.hpp"
 #include "tools/frame/host.hpp"
 #include "tools/frame/progress.hpp"
 

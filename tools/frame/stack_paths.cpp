@@ -10,8 +10,8 @@
 #include "iba-gen/sa.hpp"
 #include "iba-gen/smp.hpp"
 #include "iba/text.hpp"
-#include "mad/plain_text.hpp"
-#include "path/indexes.hpp"
+#include "mad/error.hpp"
+#include "path/path.hpp"
 #include "sa/nodes.hpp"
 #include "sa/resolve.hpp"
 #include "subnet/model/port_paths.hpp"
@@ -92,7 +92,10 @@ async::Task<> Stack::prepare_sa() {
   apply_options(path);
   const bool complete = ib.dlid != Lid{} && ib.slid != Lid{};
   // The SA of this port resolves the path to the other SA, with its SL.
-  if (!complete) path = co_await sa::resolve_path(transactor(), path);
+  if (!complete) {
+    sa::PathResolver resolver(transactor(), 0);
+    path = co_await resolver.resolve(path);
+  }
   debug_path("SA", path);
   transactor().sa_path() = path;
 }

@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "async/interrupt.hpp"
+#include "async/signals.hpp"
 #include "base/escape.hpp"
 #include "iba-gen/ofa.hpp"
 #include "mad/sysstat.hpp"

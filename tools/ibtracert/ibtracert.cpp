@@ -7,7 +7,7 @@
 #include "base/escape.hpp"
 #include "base/file.hpp"
 #include "iba/text.hpp"
-#include "mad/plain_text.hpp"
+#include "mad/error.hpp"
 #include "report/member_names.hpp"
 #include "report/sink.hpp"
 #include "subnet/model/names.hpp"

@@ -10,7 +10,7 @@
 #include "async/group.hpp"
 #include "base/escape.hpp"
 #include "iba/text.hpp"
-#include "sa/links.hpp"
+#include "sa/nodes.hpp"
 #include "tools/shared/libibnetdisc.hpp"
 
 namespace ib::tools::tracert {

@@ -9,7 +9,7 @@
 #include "base/escape.hpp"
 #include "base/log.hpp"
 #include "iba/text.hpp"
-#include "mad/plain_text.hpp"
+#include "mad/error.hpp"
 #include "path/json.hpp"
 #include "subnet/model/names.hpp"
 #include "subnet/set/port_setting.hpp"

@@ -13,7 +13,7 @@
 #include "iba/registry.hpp"
 #include "iba/text.hpp"
 #include "iba/wire.hpp"
-#include "mad/plain_text.hpp"
+#include "mad/error.hpp"
 #include "mad/transactor.hpp"
 #include "path/json.hpp"
 #include "sa/transactor.hpp"

@@ -7,7 +7,7 @@
 #include <array>
 #include <utility>
 
-#include "async/interrupt.hpp"
+#include "async/signals.hpp"
 #include "base/escape.hpp"
 #include "base/log.hpp"
 #include "phy/impossible.hpp"

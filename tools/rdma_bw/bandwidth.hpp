@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// One end of a bandwidth test: memory that the peer writes to, and a reliable connection over which this end writes to the
-// peer's, with several writes on their way at a time.
+// A bandwidth test between two hosts. Client and server send each other their queue pairs over TCP. The server finds the path, and the
+// client uses the reversed path. Then one end or both write.
 #pragma once
 
+#include <chrono>
 #include <functional>
+#include <optional>
+#include <string>
 #include <vector>
 
-#include "async/task.hpp"
+#include "async/tcp.hpp"
+#include "tools/frame/stack.hpp"
 #include "tools/rdma_bw/bandwidth_message.hpp"
-#include "verbs/queue_pair.hpp"
+#include "verbs/objects.hpp"
 
 namespace ib::tools {
 
@@ -19,6 +23,8 @@ struct BandwidthPlan {
   std::uint32_t pieces = 1;   ///< of memory that a write is gathered from
 };
 
+/// One end of a bandwidth test: memory that the peer writes to, and a reliable connection over which this end writes to the peer's memory,
+/// with several writes on their way at a time.
 class BandwidthEnd {
  public:
   /// Opens the device of `end_port`, which must outlive it. Throws UsageError for more pieces than the device takes, Error or
@@ -54,6 +60,63 @@ class BandwidthEnd {
   path::IbPath path_;
   std::uint64_t peer_address_{};
   std::uint32_t peer_key_{};
+};
+
+/// The TCP side of a bandwidth test: messages to and from the peer, each in its turn.
+class BandwidthConversation {
+ public:
+  /// The timeout of receive() for a message that the peer sends at once.
+  static constexpr async::Duration patience = std::chrono::seconds(10);
+  /// The timeout of receive() while the peer measures: none. TCP reports when the peer has gone.
+  static constexpr async::Duration forever = async::Duration::max();
+
+  explicit BandwidthConversation(async::TcpStream stream) : stream_(std::move(stream)) {}
+  const std::string& peer() const { return stream_.peer(); }
+
+  async::Task<> send(BandwidthMessage message);
+  async::Task<> send(BandwidthMessage::Kind kind);
+  /// Receives a message of the kind `expected`. Throws an Error that names the peer if another message comes, or if the peer gives up.
+  async::Task<BandwidthMessage> receive(BandwidthMessage::Kind expected, async::Duration timeout = patience);
+
+ private:
+  async::TcpStream stream_;
+};
+
+enum class BandwidthRole { client, server };
+
+struct BandwidthResult {
+  std::string peer;
+  path::IbPath path;
+  BandwidthMessage plan, remote;                  ///< of this end and the peer
+  std::optional<async::Duration> sent, received;  ///< how long it took this end and the peer to write everything
+};
+
+class BandwidthTest {
+ public:
+  /// Throws as BandwidthEnd does if the device cannot be used, before anything is sent to the peer.
+  BandwidthTest(Stack& stack, BandwidthRole role, const BandwidthPlan& plan, bool bidirectional);
+
+  /// The whole test with one peer. If it fails at this end, the peer gets the reason. Calls `met` once both ends are connected; the result
+  /// then lacks its times. Throws Error or SysError.
+  async::Task<> run(async::TcpStream stream, std::function<void()> met);
+  const BandwidthResult& result() const { return result_; }
+
+ private:
+  using Peer = BandwidthConversation;
+  async::Task<> meet_server(Peer& peer);
+  async::Task<> meet_client(Peer& peer);
+  async::Task<path::IbPath> path_to(const BandwidthMessage& offer);
+  async::Task<> connected(Peer& peer, const BandwidthMessage& mine, const BandwidthMessage& theirs);
+  async::Task<> measure(Peer& peer);
+  async::Task<> own_part(Peer& peer);
+  async::Task<> peers_part(Peer& peer);
+
+  Stack& stack_;
+  BandwidthRole role_;
+  BandwidthPlan plan_;
+  bool bidirectional_;
+  std::optional<BandwidthEnd> end_;
+  BandwidthResult result_;
 };
 
 }  // namespace ib::tools

@@ -36,12 +36,8 @@ struct BandwidthMessage {
   Gid gid;                     ///< of the sender
   std::uint8_t mtu{};          ///< code of the greatest MTU of the sender's port
   std::uint8_t ack_delay{};    ///< Local CA Ack Delay code
-  // answer: the rest of the path from the sender to the receiver
-  Lid slid, dlid;
-  Pkey pkey;
-  std::uint8_t sl{}, rate{}, packet_life_time{}, hop_limit{}, traffic_class{};
-  bool has_grh{};
-  std::uint32_t flow_label{};
+  // answer: the rest of the path from the sender to the receiver: LIDs, P_Key, SL, rate, life time, and the GRH's fields but GIDs
+  path::IbPath path;
   // done
   std::uint64_t nanoseconds{};
   // failed

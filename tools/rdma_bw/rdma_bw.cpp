@@ -8,7 +8,7 @@
 #include "path/json.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/session.hpp"
-#include "tools/rdma_bw/bandwidth_test.hpp"
+#include "tools/rdma_bw/bandwidth.hpp"
 
 namespace ib::tools {
 namespace {

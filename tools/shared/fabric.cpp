@@ -14,7 +14,6 @@
 #include "base/log.hpp"
 #include "iba/text.hpp"
 #include "mad/error.hpp"
-#include "mad/plain_text.hpp"
 #include "snapshot/cache.hpp"
 #include "snapshot/stored_fabric.hpp"
 #include "subnet/diff/counterparts.hpp"

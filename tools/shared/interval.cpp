@@ -6,7 +6,7 @@
 #include <charconv>
 #include <chrono>
 
-#include "async/interrupt.hpp"
+#include "async/signals.hpp"
 #include "base/escape.hpp"
 #include "base/utc_time.hpp"
 #include "counters/difference.hpp"

@@ -7,7 +7,7 @@
 
 #include "iba-gen/pm.hpp"
 #include "iba/wire.hpp"
-#include "mad/plain_text.hpp"
+#include "mad/error.hpp"
 #include "tools/frame/explanation.hpp"
 
 namespace ib::tools {

@@ -5,7 +5,7 @@
 #include "base/escape.hpp"
 #include "iba-gen/smp.hpp"
 #include "iba/libibmad_text.hpp"
-#include "mad/plain_text.hpp"
+#include "mad/error.hpp"
 #include "mad/transactor.hpp"
 #include "path/json.hpp"
 #include "subnet/sweep/mlnx.hpp"

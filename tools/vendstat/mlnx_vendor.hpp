@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The vendor class (0x0a) of Mellanox devices, for vendstat: texts of answers. Both dialects use them. There is no public specification.
-// The layouts are those of infiniband-diags' vendstat.c.
+// The layouts come from infiniband-diags' vendstat.c.
 #pragma once
 
 #include <cstdint>

@@ -86,8 +86,8 @@ std::vector<std::uint32_t> numbers(std::string_view text, std::string_view optio
   return values;
 }
 
-/// The device that gets the requests.
-struct Device {
+/// The agent of the device that gets the requests.
+struct VendorAgent {
   Stack& stack;
   const path::Path& path;
   bool pardons;            ///< after a failed request, a message is printed and the next request is sent
@@ -203,7 +203,7 @@ class Vendstat final : public Command, public GathersRows {
       node = co_await session.manners().identified(std::move(node));
     }
     is_of_several_ = session.targets().has_pattern();
-    const Device device{session.stack(), node.path, pardons_, vs_key};
+    const VendorAgent device{session.stack(), node.path, pardons_, vs_key};
     if (checks_capability_) co_await check_capability(device);
     const std::uint32_t port = target_.given() ? port_ : session.host().end_port().number;
     if (groups_) co_return co_await groups(device, emit, port);
@@ -257,7 +257,7 @@ class Vendstat final : public Command, public GathersRows {
     records.push_back(record);
   }
 
-  static async::Task<> check_capability(const Device& device) {
+  static async::Task<> check_capability(const VendorAgent& device) {
     const path::Path path = subnet::smp_path_of(device.path);
     const auto info = co_await device.stack.transactor().subn_get<smp::PortInfo>(path);
     if ((info.capability_mask & smp::capability_mask::is_vendor_class_supported) != 0) co_return;
@@ -280,7 +280,7 @@ class Vendstat final : public Command, public GathersRows {
     if (!is_of_several_) emit_rows(host, emit);
   }
 
-  async::Task<> class_port_info(const Device& device, Emit& emit) {
+  async::Task<> class_port_info(const VendorAgent& device, Emit& emit) {
     const Data answer = co_await device.send(mad::method::get, mlx::ClassPortInfo::info());
     AttributeReport report(device.path);
     report.attribute = AttributeText(device.stack.host().options(), mlx::ClassPortInfo::info(), answer.value());
@@ -288,7 +288,7 @@ class Vendstat final : public Command, public GathersRows {
   }
 
   /// -N and -w begin with this request: its answer gives the kind of the device.
-  async::Task<> information(const Device& device, Emit& emit) {
+  async::Task<> information(const VendorAgent& device, Emit& emit) {
     if (!checks_capability_) {
       const Data known = co_await device.send(mad::method::get, mlx::ClassPortInfo::info());
       if (!known) throw DiagsFailure("classportinfo query");
@@ -309,7 +309,7 @@ class Vendstat final : public Command, public GathersRows {
     co_await xmit_wait(device, emit);
   }
 
-  static async::Task<> xmit_wait(const Device& device, Emit& emit) {
+  static async::Task<> xmit_wait(const VendorAgent& device, Emit& emit) {
     LinesReport report(device.path);
     for (unsigned request = 0; request < mlnx::wait_requests; ++request) {
       const auto wanted = wire::packed(mlnx::wait_request(request));
@@ -325,7 +325,7 @@ class Vendstat final : public Command, public GathersRows {
     emit(report);
   }
 
-  static async::Task<> groups(const Device& device, Emit& emit, std::uint32_t port) {
+  static async::Task<> groups(const VendorAgent& device, Emit& emit, std::uint32_t port) {
     const Data answer =
         co_await device.send(mad::method::get, mlx::CounterGroupInfo::info(), port, {}, "counter group info query failure\n");
     if (!answer) co_return;
@@ -334,7 +334,7 @@ class Vendstat final : public Command, public GathersRows {
     emit(report);
   }
 
-  async::Task<> set_groups(const Device& device, Emit& emit, std::uint32_t port) const {
+  async::Task<> set_groups(const VendorAgent& device, Emit& emit, std::uint32_t port) const {
     const StructInfo& info = mlx::ConfigCounterGroups::info();
     mlx::ConfigCounterGroups selects;
     for (std::size_t i = 0; i < group_selects_.size(); ++i)
@@ -353,7 +353,7 @@ class Vendstat final : public Command, public GathersRows {
     emit(report);
   }
 
-  async::Task<> space(const Device& device, Emit& emit) const {
+  async::Task<> space(const VendorAgent& device, Emit& emit) const {
     LinesReport report(device.path);
     for (const std::vector<mlx::ConfigRecord>* records : {&reads_, &writes_}) {
       if (records->empty()) continue;
@@ -382,7 +382,7 @@ class Vendstat final : public Command, public GathersRows {
   std::vector<InfoRow> rows_;  ///< of the nodes so far
   bool is_of_several_{};       ///< the nodes of a pattern: the rows are emitted together
   bool checks_capability_{};   ///< PortInfo says whether the port has the class; without this, ClassPortInfo is read before -N and -w
-  bool pardons_{};             ///< see Device
+  bool pardons_{};             ///< see VendorAgent
 };
 
 }  // namespace

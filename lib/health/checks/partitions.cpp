@@ -11,7 +11,7 @@
 #include "health/checks/evidence.hpp"
 #include "health/checks/topics.hpp"
 #include "iba/text.hpp"
-#include "sa/rates.hpp"
+#include "sa/table_match.hpp"
 
 namespace ib::health {
 namespace {

@@ -33,7 +33,7 @@ struct Source {
   path::Path path(const sys::EndPort& end_port, std::uint8_t mgmt_class) const;
 };
 
-/// The requests that a program answers: those of one class and version with one of the methods. GMPs only.
+/// The requests that a program answers: one class and version, some of its methods. GMPs only.
 struct Service {
   static constexpr std::array<std::uint64_t, 2> all_methods{~std::uint64_t{0}, ~std::uint64_t{0}};
   std::uint8_t mgmt_class{};
@@ -47,8 +47,7 @@ class ChannelEvents {
  public:
   /// A MAD arrived. It may have any length ≥ 0 and any content.
   virtual void received(Bytes mad, const Source& source) = 0;
-  /// A sent MAD was not answered (`error` is ETIMEDOUT) or could not be sent. `header` has at least the first 24 bytes of the
-  /// MAD.
+  /// A sent MAD was not answered (`error` is ETIMEDOUT) or could not be sent. `header` has at least the first 24 bytes of the MAD.
   virtual void send_failed(Bytes header, int error) = 0;
   /// The channel has failed. No event follows.
   virtual void broken(std::exception_ptr error) = 0;
@@ -63,8 +62,7 @@ class Channel {
   virtual ~Channel() = default;
 
   virtual const sys::EndPort& end_port() const = 0;
-  /// Starts to report events to `events` from `loop`. To be called once. Both objects must live until detach() or the end of
-  /// the channel.
+  /// Starts to report events to `events` from `loop`. To be called once. Both objects must live until detach() or the end of the channel.
   virtual void attach(ChannelEvents& events, async::Loop& loop) = 0;
   virtual void detach() = 0;
   /// Sends `mad` on `path`. If reports_timeouts(), an unanswered request is reported after `timeout`; a later answer may be dropped, but
@@ -80,12 +78,11 @@ class Channel {
   virtual std::uint64_t tid_mask() const = 0;
   /// Whether send_failed() reports every request that is not answered within its timeout.
   virtual bool reports_timeouts() const = 0;
-  /// Whether the channel itself does RMPP for MADs of `mgmt_class`, a class with has_rmpp(). If true, send() takes a MAD of any
-  /// length whose RMPP header says Active and cuts it into segments, and received() reports whole MADs. If false, each segment
-  /// and ACK is a MAD of its own, and the user of the channel must make and interpret it. No channel of this library does RMPP:
-  /// the kernel's, below umad, loses an answer that takes longer than one try. It stays because tests/kernel has the kernel's
-  /// RMPP at the other end of ours as the one partner that was not written by this project, client and server, and because the
-  /// fabrics of tests/unit answer with whole tables.
+  /// Whether the channel itself does RMPP for MADs of `mgmt_class`, a class with has_rmpp(). If true, send() takes a MAD of any length
+  /// whose RMPP header says Active and cuts it into segments, and received() reports whole MADs. If false, each segment and ACK is a MAD of
+  /// its own, and the user of the channel must make and interpret it. No channel of this library does RMPP: the kernel's, below umad, loses
+  /// an answer that takes longer than one try. It stays because tests/kernel has the kernel's RMPP at the other end of ours as the one
+  /// partner that was not written by this project, client and server, and because the fabrics of tests/unit answer with whole tables.
   virtual bool does_rmpp(std::uint8_t /*mgmt_class*/) const { return false; }
   /// The greatest number of requests that may be in flight, whatever limit the user sets.
   virtual unsigned max_in_flight() const { return ~0U; }

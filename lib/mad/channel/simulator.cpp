@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The simulated umad as a UmadHost.
+// What differs between the kernel and the simulated umad.
 #include "mad/channel/simulator.hpp"
 
 #include <dlfcn.h>
@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "mad/channel/umad_host.hpp"
+#include "mad/channel/umad.hpp"
 #include "mad/rmpp/rmpp.hpp"
 #include "sys/umad_port.hpp"
 
@@ -32,40 +32,35 @@ bool is_table_without_segments(Bytes mad) {
 
 constexpr std::size_t rmpp_flags_at = 26;  // IBA 13.6.2.1
 
-class Simulator final : public UmadHost {
- public:
-  bool reports_timeouts() const override { return false; }
-  unsigned max_in_flight() const override { return 20; }  // two sockets of 11 packets
-  /// The loop sees a signal or another descriptor at least that often.
-  async::Duration poll_slice() const override { return std::chrono::milliseconds(100); }
-  /// The SA repeats the RMPP header of a request in its answer, where the header of a segment would be wrong. The only segment
-  /// of a request is therefore sent with the header that programs give to their kernel.
-  void prepare(MutableBytes mad) const override {
-    if (is_only_segment_of_request(mad)) set_whole(mad);
-  }
-  std::size_t receive(MutableBytes mad) const override {
-    if (passes_all_bytes_ || mad.size() <= simulator_bytes) return mad.size();
-    std::ranges::fill(mad.subspan(simulator_bytes), std::uint8_t{});
-    if (!is_table_without_segments(mad)) return mad.size();
-    mad[rmpp_flags_at] |= rmpp::flags::first;
-    return simulator_bytes;
-  }
-  void serve(const sys::EndPort& end_port, const std::function<void(std::uint8_t mgmt_class)>& add_agent) override {
-    if (issm_) return;
-    for (const std::uint8_t mgmt_class : {mgmt_class::smp, mgmt_class::smp_directed}) add_agent(mgmt_class);
-    issm_ = sys::open_issm(end_port);
-  }
-
- private:
-  bool passes_all_bytes_ = ::dlsym(RTLD_DEFAULT, simulator_tail_symbol) != nullptr;
-  UniqueFd issm_;  // requests arrive only while it is open
-};
-
 }  // namespace
 
-std::unique_ptr<UmadHost> find_umad_host(int fd) {
-  if (is_known_to_kernel(fd)) return std::make_unique<UmadHost>();
-  return std::make_unique<Simulator>();
+UmadHost::UmadHost(int fd)
+    : is_simulated_(!is_known_to_kernel(fd)),
+      passes_all_bytes_(!is_simulated_ || ::dlsym(RTLD_DEFAULT, simulator_tail_symbol) != nullptr) {}
+
+unsigned UmadHost::max_in_flight() const { return is_simulated_ ? 20 : ~0U; }  // two sockets of 11 packets
+
+/// The loop sees a signal or another descriptor at least that often.
+async::Duration UmadHost::poll_slice() const { return std::chrono::milliseconds(is_simulated_ ? 100 : 0); }
+
+/// The SA repeats the RMPP header of a request in its answer, where the header of a segment would be wrong. The only segment
+/// of a request is therefore sent with the header that programs give to their kernel.
+void UmadHost::prepare(MutableBytes mad) const {
+  if (is_simulated_ && is_only_segment_of_request(mad)) set_whole(mad);
+}
+
+std::size_t UmadHost::receive(MutableBytes mad) const {
+  if (passes_all_bytes_ || mad.size() <= simulator_bytes) return mad.size();
+  std::ranges::fill(mad.subspan(simulator_bytes), std::uint8_t{});
+  if (!is_table_without_segments(mad)) return mad.size();
+  mad[rmpp_flags_at] |= rmpp::flags::first;
+  return simulator_bytes;
+}
+
+void UmadHost::serve(const sys::EndPort& end_port, const std::function<void(std::uint8_t mgmt_class)>& add_agent) {
+  if (!is_simulated_ || issm_) return;
+  for (const std::uint8_t mgmt_class : {mgmt_class::smp, mgmt_class::smp_directed}) add_agent(mgmt_class);
+  issm_ = sys::open_issm(end_port);
 }
 
 void keep_simulator_quiet() { ::unsetenv("SIM_SET_ISSM"); }

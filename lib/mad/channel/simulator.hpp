@@ -4,7 +4,7 @@
 //
 // - The kernel does not know its descriptors. This is how it is recognised.
 // - Its poll() sees no other descriptor and no signal, and fails without an errno when it wakes up without an event. The loop
-//   therefore polls it alone, in slices. Its read() may return the negative error number itself.
+//   therefore polls no other descriptor with it, and in slices. Its read() may return the negative error number itself.
 // - It reports no timeouts.
 // - It and ibsim block each other when each has filled the other's socket, which holds 11 packets.
 // - It passes on only simulator_bytes of a MAD and reports up to 256 bytes. The rest is old content of its memory, and is set to

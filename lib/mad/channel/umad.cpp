@@ -7,46 +7,55 @@
 // its own (since Linux 3.18). The reasons: the kernel matches an answer to its request only when the answer is complete, and
 // segments do not restart the timer of the request, so a table that takes longer than a try would always be lost. The kernel
 // also reassembles requests of any length, and keeps unacknowledged answers without a limit.
-#include "mad/channel/umad.hpp"
-
 #include <infiniband/umad.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <type_traits>
 #include <vector>
 
 #include "base/error.hpp"
-#include "mad/channel/umad_address.hpp"
-#include "mad/channel/umad_host.hpp"
+#include "mad/channel/open.hpp"
+#include "mad/channel/umad.hpp"
 #include "mad/rmpp/rmpp.hpp"
+#include "path/path.hpp"
 #include "sys/umad_port.hpp"
 
 namespace ib::mad {
 
 namespace {
 
+// The kernel keeps the fields of an address in network order, except the indexes.
+template <class T>
+void store(T& member, std::type_identity_t<T> value) {
+  store_be(reinterpret_cast<std::uint8_t*>(&member), value);
+}
+
+template <class T>
+T load(const T& member) {
+  return load_be<T>(reinterpret_cast<const std::uint8_t*>(&member));
+}
+
 constexpr std::size_t header_bytes = sys::UmadPort::header_bytes;
-/// The longest MAD that a device delivers alone: Omni-Path has MADs of 2 KiB (base version 0x80). For a shorter buffer the kernel's
-/// read() fails with EINVAL, and the MAD stays at the front of the queue.
+/// The longest MAD that a device delivers without reassembly: Omni-Path has MADs of 2 KiB (base version 0x80). For a shorter buffer the
+/// kernel's read() fails with EINVAL, and the MAD stays at the front of the queue.
 constexpr std::size_t longest_single = 2048;
 
-/// One open umad device.
-class Device final : public async::PollSource {
+class UmadDevice final : public async::PollSource {
  public:
-  Device(const sys::EndPort& end_port, bool smp) : end_port_(end_port), port_(end_port, smp) {
+  UmadDevice(const sys::EndPort& end_port, bool smp) : end_port_(end_port), port_(end_port, smp), host_(port_.fd()) {
     agents_.fill(-1);
     servers_.fill(-1);
-    host_ = find_umad_host(port_.fd());
   }
-  ~Device() override { unwatch(); }
+  ~UmadDevice() override { unwatch(); }
 
-  const UmadHost& host() const { return *host_; }
+  const UmadHost& host() const { return host_; }
   void attach(ChannelEvents* events, async::Loop* loop) {
     events_ = events;
     if (loop != nullptr) {
-      loop->watch(*this, port_.fd(), POLLIN, host_->poll_slice());
+      loop->watch(*this, port_.fd(), POLLIN, host_.poll_slice());
     } else {
       unwatch();
     }
@@ -64,7 +73,7 @@ class Device final : public async::PollSource {
 
   const sys::EndPort& end_port_;
   sys::UmadPort port_;
-  std::unique_ptr<UmadHost> host_;
+  UmadHost host_;
   std::array<std::int64_t, 256> agents_{};   // by class; for requests that we send
   std::array<std::int64_t, 256> servers_{};  // by class; for requests that we answer
   std::array<std::uint8_t, header_bytes + longest_single> buffer_{};
@@ -84,7 +93,7 @@ sys::AgentRequest agent_request(std::uint8_t mgmt_class, std::uint8_t class_vers
 }
 
 /// The agent that sends `mad`. An answer leaves through the agent that received its request.
-std::uint32_t Device::agent(Bytes mad) {
+std::uint32_t UmadDevice::agent(Bytes mad) {
   const std::uint8_t mgmt_class = mad[1];
   if (HeaderView(mad).is_response() && servers_[mgmt_class] >= 0) return static_cast<std::uint32_t>(servers_[mgmt_class]);
   auto& id = agents_[mgmt_class];
@@ -92,18 +101,18 @@ std::uint32_t Device::agent(Bytes mad) {
   return static_cast<std::uint32_t>(id);
 }
 
-void Device::serve(const Service& service) {
+void UmadDevice::serve(const Service& service) {
   sys::AgentRequest request = agent_request(service.mgmt_class, service.class_version, service.oui);
   request.methods = service.methods;
   servers_[service.mgmt_class] = port_.register_agent(request);
-  host_->serve(end_port_, [this](std::uint8_t mgmt_class) { add_agent(mgmt_class); });
+  host_.serve(end_port_, [this](std::uint8_t mgmt_class) { add_agent(mgmt_class); });
 }
 
-void Device::add_agent(std::uint8_t mgmt_class) {
+void UmadDevice::add_agent(std::uint8_t mgmt_class) {
   if (agents_[mgmt_class] < 0) agents_[mgmt_class] = port_.register_agent(agent_request(mgmt_class, 1, 0));
 }
 
-void Device::send(Bytes mad, const path::IbPath& path, Duration timeout) {
+void UmadDevice::send(Bytes mad, const path::IbPath& path, Duration timeout) {
   ib_user_mad_t header{};
   header.agent_id = agent(mad);
   header.timeout_ms = static_cast<std::uint32_t>(std::chrono::ceil<std::chrono::milliseconds>(timeout).count());
@@ -112,11 +121,11 @@ void Device::send(Bytes mad, const path::IbPath& path, Duration timeout) {
   send_buffer_.resize(header_bytes + mad.size());
   std::memcpy(send_buffer_.data(), &header, header_bytes);
   std::memcpy(send_buffer_.data() + header_bytes, mad.data(), mad.size());
-  host_->prepare(MutableBytes(send_buffer_).subspan(header_bytes));
+  host_.prepare(MutableBytes(send_buffer_).subspan(header_bytes));
   port_.send(send_buffer_);
 }
 
-void Device::ready(short) {
+void UmadDevice::ready(short) {
   // The number is limited, so that timers get their turn under a flood.
   for (int i = 0; i < 64; ++i) {
     if (!read_one()) return;
@@ -124,7 +133,7 @@ void Device::ready(short) {
 }
 
 /// Reads one message. False if there is nothing to read.
-bool Device::read_one() {
+bool UmadDevice::read_one() {
   sys::UmadPort::Received received{};
   long_buffer_.clear();
   try {
@@ -143,7 +152,7 @@ bool Device::read_one() {
 
 /// Reads a message of `length` bytes, which a kernel has reassembled. It would stay at the front of the queue for ever, before all others.
 /// Throws SysError.
-sys::UmadPort::Received Device::read_long(std::size_t length) {
+sys::UmadPort::Received UmadDevice::read_long(std::size_t length) {
   if (length > header_bytes + rmpp_longest) throw SysError(ENOSPC, "read", port_.path());
   long_buffer_.resize(length);
   const sys::UmadPort::Received received = port_.receive(long_buffer_);
@@ -151,7 +160,7 @@ sys::UmadPort::Received Device::read_long(std::size_t length) {
   return received;
 }
 
-void Device::deliver(MutableBytes umad) {
+void UmadDevice::deliver(MutableBytes umad) {
   if (umad.size() < header_bytes) return;
   ib_user_mad_t header{};
   std::memcpy(&header, umad.data(), header_bytes);
@@ -160,7 +169,7 @@ void Device::deliver(MutableBytes umad) {
     events_->send_failed(mad, static_cast<int>(header.status));
     return;
   }
-  const std::size_t size = host_->receive(mad);
+  const std::size_t size = host_.receive(mad);
   events_->received(mad.first(size), umad_source(header.addr, end_port_));
 }
 
@@ -168,7 +177,7 @@ class UmadChannel final : public Channel {
  public:
   explicit UmadChannel(const sys::EndPort& end_port) : end_port_(end_port) {
     // A single device is opened at once, so that a missing permission is found early.
-    if (!end_port.gsi_umad.empty()) open(false);
+    if (!end_port.gsi_umad.empty()) device(false);
   }
   const sys::EndPort& end_port() const override { return end_port_; }
   void attach(ChannelEvents& events, async::Loop& loop) override {
@@ -189,27 +198,65 @@ class UmadChannel final : public Channel {
   unsigned max_in_flight() const override { return host().max_in_flight(); }
 
  private:
-  Device& device(bool smp) {
+  UmadDevice& device(bool smp) {
     auto& device = smp && end_port_.smi_umad != end_port_.gsi_umad ? smi_ : gsi_;
-    if (!device) open(smp);
-    return *device;
-  }
-  void open(bool smp) {
-    auto& device = smp && end_port_.smi_umad != end_port_.gsi_umad ? smi_ : gsi_;
-    device = std::make_unique<Device>(end_port_, smp);
+    if (device) return *device;
+    device = std::make_unique<UmadDevice>(end_port_, smp);
     if (events_ != nullptr) device->attach(events_, loop_);
+    return *device;
   }
 
   const UmadHost& host() const { return gsi_ ? gsi_->host() : kernel_; }
 
   const sys::EndPort& end_port_;
   const UmadHost kernel_;
-  std::unique_ptr<Device> gsi_, smi_;  // smi_ only if it is another device
+  std::unique_ptr<UmadDevice> gsi_, smi_;  // smi_ only if it is another device
   ChannelEvents* events_{};
   async::Loop* loop_{};
 };
 
 }  // namespace
+
+ib_mad_addr_t umad_address(path::IbPath path, const sys::EndPort& end_port, bool smp) {
+  path.end_port = &end_port.carrier(smp);
+  ib_mad_addr_t address{};
+  store(address.qpn, path.dqpn ? path.dqpn->value : (smp ? 0U : 1U));
+  store(address.qkey, path.qkey.value_or(smp ? 0 : path::qp1_qkey));
+  store(address.lid, path.dlid.value);
+  address.sl = path.sl;
+  if (path.slid != permissive_lid) address.path_bits = path::slid_bits(path);
+  if (path.has_grh) {
+    address.grh_present = 1;
+    if (path.dgid) std::ranges::copy(path.dgid->bytes, address.gid);
+    address.gid_index = path::sgid_index(path);
+    address.hop_limit = path.hop_limit;
+    address.traffic_class = path.traffic_class;
+    store(address.flow_label, path.flow_label);
+  }
+  // SMPs always have the default P_Key (IBA figure 156).
+  if (!smp && !path.end_port->pkeys.empty()) address.pkey_index = path::pkey_index(path);
+  return address;
+}
+
+Source umad_source(const ib_mad_addr_t& address, const sys::EndPort& end_port) {
+  Source source;
+  source.slid = Lid{load(address.lid)};
+  source.sl = address.sl;
+  source.dlid_bits = address.path_bits;
+  source.pkey_index = address.pkey_index;
+  source.sqpn = load(address.qpn);
+  source.qkey = load(address.qkey);
+  source.has_grh = address.grh_present != 0;
+  if (source.has_grh) {
+    std::copy_n(address.gid, source.sgid.bytes.size(), source.sgid.bytes.begin());
+    const sys::PortTable<Gid>& gids = end_port.carrier(false).gids;  // no SMP has a GRH
+    if (address.gid_index < gids.size()) source.dgid = gids[address.gid_index];
+    source.hop_limit = address.hop_limit;
+    source.traffic_class = address.traffic_class;
+    source.flow_label = load(address.flow_label);
+  }
+  return source;
+}
 
 std::unique_ptr<Channel> open_umad(const sys::EndPort& end_port) { return std::make_unique<UmadChannel>(end_port); }
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // MADs through verbs. A queue pair has only one P_Key, so there is a queue pair for each P_Key in use.
-#include "mad/channel/verbs.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include <map>
 
 #include "base/error.hpp"
+#include "mad/channel/open.hpp"
 #include "verbs/datagrams.hpp"
 
 namespace ib::mad {

@@ -19,9 +19,8 @@ inline constexpr unsigned rmpp_window_ceiling = 64;                          ///
 /// Bytes that one transfer, and all incoming transfers of one engine together, may have. This is enough for 8 million
 /// PathRecords, or several times the four tables of the largest subnet (49,151 LIDs). A longer transfer counts as endless.
 inline constexpr std::size_t rmpp_longest = std::size_t{512} * 1024 * 1024;
-/// The longest time for all tries of a call together once its request or answer goes in segments. If the timeouts of the call
-/// add up to more, that sum applies. The time is enough for rmpp_longest at 10 MB/s. For comparison, Linux gives each transfer
-/// that it receives 40 s.
+/// The longest time for all tries of a call together once its request or answer goes in segments. If the timeouts of the call add up to
+/// more, that sum applies. The time is enough for rmpp_longest at 10 MB/s. For comparison, Linux gives each transfer that it receives 40 s.
 inline constexpr std::chrono::seconds rmpp_longest_time{60};
 /// How long a complete transfer still acknowledges repeated segments.
 inline constexpr std::chrono::seconds rmpp_linger{10};
@@ -37,8 +36,7 @@ class RmppView {
   static bool is_active(Bytes mad) {
     return mad.size() >= rmpp_header_size && has_rmpp(mad[1]) && (RmppView(mad).flags() & rmpp::flags::active) != 0;
   }
-  /// Whether `mad` is an ACK, STOP or ABORT, or has an unknown type. Neither data nor a MAD yet to be segmented is a control
-  /// packet.
+  /// Whether `mad` is an ACK, STOP or ABORT, or has an unknown type. Neither data nor a MAD yet to be segmented is a control packet.
   static bool is_control(Bytes mad) {
     return is_active(mad) && RmppView(mad).type() != rmpp::Type::none && RmppView(mad).type() != rmpp::Type::data;
   }

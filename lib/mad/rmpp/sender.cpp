@@ -42,8 +42,7 @@ void RmppSender::segment(Packet& packet, std::uint32_t number) const {
   const std::size_t from = header_size_ + std::size_t{number - 1} * unit, length = std::min(unit, mad_.size() - from);
   std::uint8_t flags = 0;
   std::size_t payload_length = 0;
-  // PayloadLength of the first segment is that of the whole transfer; it counts the class header in each segment (IBA
-  // 13.6.2.3).
+  // PayloadLength of the first segment counts the whole transfer, with the class header in each segment (IBA 13.6.2.3).
   if (number == 1) {
     flags |= rmpp::flags::first;
     payload_length = mad_.size() - header_size_ + count_ * extra;

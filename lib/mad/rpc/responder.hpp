@@ -41,7 +41,7 @@ class Responder {
   bool is_silent() const { return silent_; }
   /// Lets requests be sent to the node again.
   void give_another_chance() { silent_ = false; }
-  /// The node does not answer on another path. The next request is therefore sent alone.
+  /// The node does not answer on another path. Only one of the next requests is therefore sent at first.
   void suspect() { wary_ = true; }
 
   // The functions below are for the engine.
@@ -51,7 +51,6 @@ class Responder {
   /// Whether a try of `requester` may be sent. If not, `requester` is held.
   bool may_try(Requester& requester);
   bool is_suspected() const { return alone_ != nullptr; }
-  /// An answer came for the try `number`.
   void answered(std::uint64_t number);
   /// A try was answered after `took`.
   void measure(async::Duration took) { rtt_ = rtt_ == async::Duration::zero() ? took : rtt_ + (took - rtt_) / 4; }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// A call from its start to its end.
 #include "mad/rpc/rpc.hpp"
-
-#include <algorithm>
-#include <random>
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cerrno>
+
+#include "mad/describe.hpp"
 #include "mad/rpc/call.hpp"
 #include "mad/rpc_names.hpp"
 
@@ -14,30 +14,18 @@ namespace ib::mad {
 
 namespace {
 
-using namespace std::chrono_literals;
+/// Of Omni-Path's MADs of up to 2 KiB, which answer no request of InfiniBand.
+constexpr std::uint8_t omni_path_base_version = 0x80;
 
-/// Computed timeouts stay within these bounds. A path record that promises microseconds must not make nodes seem dead, and a
-/// wrong exponent must not block a tool for hours.
-constexpr Duration timeout_floor = 100ms, timeout_ceiling = 20s;
-
-Duration try_timeout(const path::IbPath& path) {
-  if (path.timeout) return std::max<Duration>(*path.timeout, 1ms);
-  return std::clamp(path::mad_timeout(path), timeout_floor, timeout_ceiling);
+/// Whether the error belongs to this host and not to one address, so that no later send can succeed.
+bool is_fatal(int code) {
+  return code == EIO || code == ENODEV || code == ENXIO || code == EBADF || code == EACCES || code == EPERM || code == EPROTONOSUPPORT;
 }
 
-/// A hash of the LID and route of an SMA. Equal addresses have equal keys. If two nodes shared a key, they would only share one
-/// limit of SMPs in flight.
-std::uint64_t node_key_of(const path::Path& path) {
-  std::uint64_t hash = 0xcbf29ce484222325U;  // FNV-1a
-  const auto mix = [&hash](unsigned byte) { hash = (hash ^ byte) * 0x100000001b3U; };
-  mix(path.ib().dlid.value & 0xffU);
-  mix(path.ib().dlid.value >> 8U);
-  if (const path::IbDrPath* directed = path.directed()) {
-    mix(directed->dr_dlid.value & 0xffU);
-    mix(directed->dr_dlid.value >> 8U);
-    for (unsigned i = 1; i <= std::min(directed->hops, path::max_hops); ++i) mix(directed->route[i]);
-  }
-  return hash;
+/// Whether a MAD of the SA or of a vendor class ends with its data. Some senders leave out the rest of the packet, which counts as zero.
+bool ends_early(Bytes mad) {
+  return mad.size() >= header_size && mad.size() < packet_size && has_rmpp(mad[1]) && mad.size() >= data_area(mad[1]).offset &&
+         !RmppView::is_active(mad);
 }
 
 }  // namespace
@@ -46,16 +34,13 @@ Rpc::Rpc(async::Loop& loop, std::unique_ptr<Channel> channel, Limits limits)
     : Transactor(channel->end_port()),
       loop_(loop),
       channel_(std::move(channel)),
-      limits_(limits),
-      smps_(std::min(limits.smps, channel_->max_in_flight())),
-      gmps_(std::min(limits.gmps, channel_->max_in_flight())) {
-  std::random_device random;
-  first_tid_ = tid_ = std::uint64_t{random()} << 32 | random();
+      queue_(limits, channel_->max_in_flight()),
+      memory_(limits.segment_bytes) {
   channel_->attach(*this, loop);
 }
 
 Rpc::~Rpc() {
-  while (Call* call = calls_.pop_front()) {
+  while (RpcCall* call = calls_.pop_front()) {
     call->leave_queue();
     call->drop_tries();
     call->disarm();
@@ -79,7 +64,7 @@ Task<Result<Reply>> Rpc::call_agent(const Request& request) {
   }
   if (request.responder != nullptr && request.responder->is_silent())
     co_return std::shared_ptr<const MadError>(std::make_shared<MadTimeout>(to_mad(request), request.path, 0, Duration::zero()));
-  Call call(*this, request);
+  RpcCall call(*this, request);
   co_await call;  // two statements: g++ 11 compiles no declaration with this co_await
   Result<Reply> result = call.take_result();
   if (is_redirect(result)) {
@@ -92,96 +77,116 @@ Task<Result<Reply>> Rpc::call_agent(const Request& request) {
   co_return result;
 }
 
-Rpc::Call::Call(Rpc& engine, const Request& request)
-    : rpc(engine),
-      path(request.path),
-      mad(to_mad(request)),
-      reason(request.reason),
-      responder(request.responder),
-      optional(request.optional),
-      smp(is_smp(request.mgmt_class)),
-      timeout(try_timeout(request.path.ib())),
-      tries_left(request.path.ib().retries + 1) {
-  if (smp) node_key = node_key_of(request.path);
-  rpc.calls_.push_back(*this);
-  if (responder != nullptr) responder->join(*this);
+void Rpc::pump(bool smp) {
+  if (broken_) return;
+  while (RpcCall* call = queue_.next(smp)) send(*call);
 }
 
-Rpc::Call::~Call() {
-  if (done) return;
-  leave_queue();
-  drop_tries();
-  if (responder != nullptr) responder->leave(*this);
-}
-
-void Rpc::Call::leave_queue() {
-  if (!ListHook<Queued>::linked()) return;
-  ListHook<Queued>::unlink();
-  rpc.left_queue(*this);
-}
-
-Result<Reply> Rpc::Call::take_result() {
-  if (exception) std::rethrow_exception(exception);
-  if (failure) return std::shared_ptr<const MadError>(std::move(failure));
-  return std::move(reply);
-}
-
-void Rpc::Call::enqueue(bool front) {
-  Lane& lane = rpc.lane(smp);
-  if (front) {
-    lane.queue.push_front(*this);
+void Rpc::send(RpcCall& call) {
+  RpcTry& attempt = tries_.add(*this);
+  store_be(&call.mad[8], attempt.tid);
+  attempt.begin(call);
+  if (call.tries > 0) tracer_->retried(call.mad, call.path);
+  try {
+    attempt.send();
+  } catch (const SysError& error) {
+    attempt.erase();
+    return is_fatal(error.code()) ? call.fail(std::current_exception()) : call.refused(error.code());
+  } catch (...) {
+    attempt.erase();
+    return call.fail(std::current_exception());
+  }
+  attempt.number = call.last_try = ++tries_sent_;
+  if (call.tries == 0) {
+    stats_.count_first_try(call.reason);
+    call.first_try = attempt.number;
+    call.first_sent_at = attempt.sent_at;
   } else {
-    lane.queue.push_back(*this);
+    ++(call.busy ? stats_.retries_busy : stats_.retries_lost);
   }
-  rpc.pump(smp);
+  ++call.tries;
+  --call.tries_left;
+  attempt.await_answer();
 }
 
-void Rpc::Call::back_off(Duration delay) { rpc.loop_.arm(*this, rpc.loop_.now() + delay); }
-
-void Rpc::Call::expired() { enqueue(true); }
-
-void Rpc::Call::resume() {
-  if (armed()) return;  // it backs off, because the node was busy
-  if (tries_left > 0) {
-    enqueue(true);
+void Rpc::send_unanswered(Bytes mad, const path::Path& path) {
+  if (broken_) std::rethrow_exception(broken_);
+  if (RmppView::is_active(mad) && RmppView(mad).type() == rmpp::Type::none && !channel_->does_rmpp(mad[1])) {
+    outbox_.send(mad, path);
   } else {
-    rpc.ran_out(*this);
+    channel_->send(mad, path, Duration::zero());
   }
+  tracer_->replied(mad, path);
 }
 
-void Rpc::Call::give_up() {
-  const auto unanswered = std::make_shared<MadTimeout>(mad, path, tries, tries == 0 ? Duration::zero() : rpc.loop_.now() - first_sent_at);
-  unanswered->set_reported(reported);
-  failure = unanswered;
-  finish();
+void Rpc::transmit(Bytes segment, const path::Path& path, Duration answer_time) {
+  channel_->send(segment, path, answer_time);
+  tracer_->segment(segment, path, true);
 }
 
-void Rpc::Call::drop_tries(const Sent* kept) {
-  current = nullptr;
-  List<Sent, Sent> stay;
-  while (Sent* sent = sents.pop_front()) {
-    if (sent == kept) {
-      stay.push_back(*sent);
-      continue;
-    }
-    sent->call = nullptr;
-    if (sent->segmented_answer || sent->segmented_request) {
-      rpc.abandon(*sent);
-    } else if (sent->lost) {
-      rpc.erase(*sent);  // the try occupies no window, and nothing waits for it without its call
-    }
+void Rpc::received(Bytes mad, const Source& source) {
+  Packet whole{};
+  if (ends_early(mad)) {
+    std::copy(mad.begin(), mad.end(), whole.begin());
+    mad = whole;
   }
-  if (Sent* sent = stay.pop_front()) sents.push_back(*sent);
+  if (mad.size() > packet_size && HeaderView(mad).base_version() == omni_path_base_version) return stray(mad, source);
+  const bool response = mad.size() >= header_size && HeaderView(mad).is_response();
+  if (outbox_.take(mad, source)) return tracer_->segment(mad, source.path(end_port(), mad[1]), false);
+  if (!response && sink_ != nullptr && mad.size() >= header_size && take_request(mad, source)) return;
+  RpcTry* const attempt = response ? tries_.find(mad) : nullptr;
+  if (attempt == nullptr) return stray(mad, source);
+  const bool smp = attempt->smp;
+  Responder* const responder = attempt->call != nullptr ? attempt->call->responder : nullptr;
+  const std::uint64_t number = attempt->number;
+  if (!attempt->take(mad, source)) stray(mad, source);
+  if (responder != nullptr) responder->answered(number);
+  pump(smp);
 }
 
-void Rpc::Call::finish() {
-  done = true;
-  disarm();
-  leave_queue();
-  drop_tries();
-  if (responder != nullptr) responder->leave(*this);
-  if (rpc.tracer_ != nullptr) rpc.tracer_->completed(mad, path, failure ? failure->reply() : Bytes(reply.bytes));
-  rpc.loop_.post(*waiter);
+void Rpc::stray(Bytes mad, const Source& source) {
+  const bool late = mad.size() >= header_size && HeaderView(mad).is_response() && tries_.is_late(mad);
+  ++(late ? stats_.late : stats_.unexpected);
+  tracer_->unexpected(mad, source.path(end_port(), mad.size() > 1 ? mad[1] : std::uint8_t{0}), late);
+}
+
+/// Takes a request or a segment of one. False for a late ACK, which has the method of a request but is not one.
+bool Rpc::take_request(Bytes mad, const Source& source) {
+  if (!RmppView::is_active(mad) || (channel_->does_rmpp(mad[1]) && !RmppView::is_control(mad))) {
+    requested(mad, source);
+    return true;
+  }
+  tracer_->segment(mad, source.path(end_port(), mad[1]), false);
+  return inbox_.take(mad, source);
+}
+
+void Rpc::requested(Bytes mad, const Source& source) {
+  tracer_->requested(mad, source.path(end_port(), mad[1]));
+  sink_->requested(mad, source);
+}
+
+void Rpc::send_failed(Bytes header, int error) {
+  // An answer to another node's request has the transaction ID of that node, which may equal one of ours.
+  const bool ours = header.size() >= header_size && !HeaderView(header).is_response();
+  RpcTry* const attempt = ours ? tries_.find(header) : nullptr;
+  if (attempt == nullptr || attempt->is_lost || attempt->has_segments()) return;  // segments and ACKs are repeated anyway
+  const bool smp = attempt->smp;
+  RpcCall* const call = attempt->call;
+  if (call != nullptr) call->reported = true;
+  attempt->lose(error);
+  // The kernel has forgotten the request and drops a late answer. It does not drop an answer in segments, because it does not
+  // match segments with requests.
+  const bool waits = call != nullptr && !call->done;
+  if (waits && channel_->reports_timeouts() && !may_answer_in_segments(HeaderView(call->mad))) attempt->erase();
+  pump(smp);
+}
+
+void Rpc::broken(std::exception_ptr error) {
+  broken_ = error;
+  while (RpcCall* call = calls_.pop_front()) {
+    if (!call->done) call->fail(error);
+  }
+  if (sink_ != nullptr) sink_->broken(error);
 }
 
 }  // namespace ib::mad

@@ -1,38 +1,58 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The RPC engine: requests and replies over one channel. It decides when to send (windows, retries, back-off), finds the call
-// that a reply belongs to, and rejects a reply that contradicts its request.
-//
-// A Call lives in the frame of the coroutine that waits for it; destroying the frame cancels the call. A send cannot be
-// recalled. A Sent, which the engine owns, represents the send and holds its place in the windows until its outcome is known.
+// The RPC engine: requests and replies over one channel. Rpc composes its parts, each of which keeps one thing:
+//  - RpcCall, one request from its start to its end. It lives in the frame of the coroutine that waits for it; destroying the frame cancels
+//    the call.
+//  - RpcTry, one send of a request and what is known of its outcome, RMPP included. A send cannot be recalled: a try, which the engine
+//  owns,
+//    holds its place in the windows until its outcome is known.
+//  - TryTable, the tries by transaction ID; RequestQueue, which request may be sent; Patience, how long to wait; Tracer; Stats.
 #pragma once
 
+#include <array>
 #include <exception>
+#include <map>
 #include <memory>
-#include <unordered_map>
-#include <vector>
+#include <tuple>
 
 #include "base/list.hpp"
-#include "mad/channel/channel.hpp"
-#include "mad/redirect.hpp"
-#include "mad/rmpp/inbox.hpp"
-#include "mad/rmpp/memory.hpp"
-#include "mad/rmpp/outbox.hpp"
-#include "mad/rpc/tid_table.hpp"
-#include "mad/rpc/window.hpp"
-#include "mad/stats.hpp"
+#include "mad/rmpp/transfers.hpp"
+#include "mad/rpc/patience.hpp"
+#include "mad/rpc/request_queue.hpp"
+#include "mad/rpc/try_table.hpp"
 #include "mad/trace.hpp"
 #include "mad/transactor.hpp"
 
 namespace ib::mad {
 
-/// The greatest numbers of requests in flight at once.
-struct Limits {
-  unsigned smps = 32;                        ///< from this port (VL15 has no flow control)
-  unsigned smps_per_node = 4;                ///< to one SMA
-  unsigned gmps = 128;                       ///< from this port
-  std::size_t segment_bytes = rmpp_longest;  ///< of all answers in segments together
-  /// The limits for the option -o N.
-  static Limits outstanding(unsigned n) { return {.smps = n, .smps_per_node = n < 4 ? n : 4, .gmps = n}; }
+// Redirected class agents (IBA 13.5.2). An answer with the redirect status carries a ClassPortInfo, whose Redirect fields name
+// another agent. The Rpc sends the request to that agent, and remembers the agent for later requests of the class to the same node. A
+// change is not redirected, neither a Set nor a SubnAdmDelete: it was meant for the node that it was sent to.
+
+/// The greatest number of redirects of one request. More are an error.
+inline constexpr unsigned most_redirects = 4;
+
+/// Whether the agent answered with a redirect and no other error.
+bool is_redirect(const HeaderView& answer);
+bool is_redirect(const Result<Reply>& result);
+
+/// The path to the agent that a redirect names. `from` is the path of the request, and `answer` satisfies is_redirect(). A DLID of 0 in the
+/// result means that the path to the DGID must be queried from the SA. Throws Error if the redirect makes no sense.
+path::Path redirected(const path::Path& from, Bytes answer);
+
+/// The error of a change (changes_something()) that was answered with `redirect`. It says where the change would have gone.
+Result<Reply> not_followed(const Request& request, const MadError& redirect);
+
+class Redirects {
+ public:
+  /// The path to use instead of `path`, or null.
+  const path::Path* find(const path::Path& path, std::uint8_t mgmt_class) const;
+  void remember(const path::Path& path, std::uint8_t mgmt_class, const path::Path& instead);
+  void forget(const path::Path& path, std::uint8_t mgmt_class);
+
+ private:
+  using Key = std::tuple<std::uint8_t, std::uint16_t, std::array<std::uint8_t, 16>>;  // class, DLID, DGID
+  static Key key_of(const path::Path& path, std::uint8_t mgmt_class);
+  std::map<Key, path::Path> paths_;
 };
 
 /// Receives the requests that arrive at an Rpc's channel; see mad/server.hpp.
@@ -49,7 +69,7 @@ class RequestSink {
 };
 
 /// The Transactor that sends MADs through a channel. It owns the channel.
-class Rpc final : public Transactor, private ChannelEvents {
+class Rpc final : public Transactor, private ChannelEvents, private async::ReadyNode {
  public:
   Rpc(async::Loop& loop, std::unique_ptr<Channel> channel, Limits limits = {});
   ~Rpc() override;
@@ -57,7 +77,7 @@ class Rpc final : public Transactor, private ChannelEvents {
   Task<Result<Reply>> try_call(const Request& request) override;
   const Stats* stats() const { return &stats_; }
   /// Sets the tracer; null for none. The tracer must live as long as the Rpc, or until another one is set.
-  void set_tracer(Tracer* tracer) { tracer_ = tracer; }
+  void set_tracer(Tracer* tracer) { tracer_ = tracer != nullptr ? tracer : &silent_; }
   async::Loop& loop() { return loop_; }
   /// Sets the receiver of requests; null for none. It must live as long as the Rpc, or until another one is set.
   void set_request_sink(RequestSink* sink) { sink_ = sink; }
@@ -66,62 +86,20 @@ class Rpc final : public Transactor, private ChannelEvents {
   /// Sends a MAD that has no answer: an answer, or another part of a conversation that a request began. A MAD whose RMPP header says Active
   /// may have any length; its segments go on after the return. Throws SysError, or Error for too many transfers.
   void send_unanswered(Bytes mad, const path::Path& path);
-  const Window& smp_window() const { return smps_.window; }
-  const Window& gmp_window() const { return gmps_.window; }
+  const Window& smp_window() const { return queue_.window(true); }
+  const Window& gmp_window() const { return queue_.window(false); }
 
  private:
-  struct Queued;
-  struct Live;
-  struct Sent;
-  struct SegmentedRequest;
-  struct SegmentedAnswer;
-  class Call;
-  using Queue = List<Call, Queued>;
-  /// The requests to one SMA that are in flight, and those that wait because there are too many.
-  struct Node {
-    unsigned in_flight{};
-    Queue waiting;
-  };
-  using Nodes = std::unordered_map<std::uint64_t, Node>;
-  /// Sends, from the loop, requests for which there is room again. A destructor posts it, because a destructor must not send.
-  struct Pump final : async::ReadyNode {
-    explicit Pump(Rpc& engine) : rpc(engine) {}
-    void fire() override {
-      rpc.pump(true);
-      rpc.pump(false);
-    }
-    Rpc& rpc;
-  };
-  /// The window of SMPs or of GMPs. They have separate windows: other agents answer them, through other buffers, in other
-  /// times.
-  struct Lane {
-    explicit Lane(unsigned ceiling) : window(ceiling) {}
-    Window window;
-    Queue queue;
-    Duration rtt{};               ///< smoothed round-trip time, without the SA; zero before the first answer
-    async::Time newest_answered;  ///< when the latest try that was answered had been sent
-  };
-
-  // Sending (rpc/requests.cpp)
-  Lane& lane(bool smp) { return smp ? smps_ : gmps_; }
-  Duration& rtt(std::uint8_t mgmt_class) { return mgmt_class == mgmt_class::sa ? sa_rtt_ : lane(is_smp(mgmt_class)).rtt; }
+  friend class RpcCall;
+  friend class RpcTry;
+  /// Sends, from the loop, requests for which there is room again. A destructor posts the Rpc, because a destructor must not send.
+  void fire() override {
+    pump(true);
+    pump(false);
+  }
   void pump(bool smp);
-  void left_queue(const Call& call);
-  bool may_send(Call& call);
-  void send(Call& call);
-  void send_refused(Call& call, int code);
-  std::uint64_t next_tid();
-  Sent& new_sent(Call& call, std::uint64_t tid);
-  void leave_window(Sent& sent);
-  void leave_node(Sent& sent);
-  void erase(Sent& sent);
-  void sent_expired(Sent& sent);
-  void try_lost(Sent& sent, int error);
-  void retry_or_fail(Call& call);
-  void ran_out(Call& call);
-  Duration stale_after(const Sent& sent);
-  bool may_be_in_buffers(const Sent& sent);
-  Duration patience(const Call& call);
+  void send(RpcCall& call);
+  void transmit(Bytes segment, const path::Path& path, Duration answer_time = Duration::zero());
 
   // Redirects (redirect.cpp)
   Task<Result<Reply>> call_agent(const Request& request);
@@ -129,58 +107,26 @@ class Rpc final : public Transactor, private ChannelEvents {
   Task<Result<Reply>> call_elsewhere(const Request& request, path::Path path);
   Task<> follow(const Request& request, Result<Reply>& result);
 
-  // Receiving (rpc/receive.cpp)
   void received(Bytes mad, const Source& source) override;
   void send_failed(Bytes header, int error) override;
   void broken(std::exception_ptr error) override;
-  Sent* find_sent(Bytes mad);
-  void answered(Sent& sent);
-  void measure(const Sent& sent);
-  void take_answer(Call& call, Reply reply);
   bool take_request(Bytes mad, const Source& source);
   void requested(Bytes mad, const Source& source);
   void stray(Bytes mad, const Source& source);
-  void transmit(Bytes segment, const path::Path& path, Duration answer_time = Duration::zero());
-
-  // Requests in segments, if the channel does no RMPP (rpc/segmented_requests.cpp)
-  bool goes_in_segments(const Call& call) const;
-  void begin_segmented_request(Sent& sent);
-  void take_control(Sent& sent, Bytes mad);
-  void send_segments(Sent& sent);
-  void segmented_request_expired(Sent& sent);
-
-  // Answers in segments, if the channel does no RMPP (rpc/segmented_answers.cpp)
-  bool is_segment(const Sent& sent, Bytes mad) const;
-  void take_segment(Sent& sent, Bytes mad, const Source& source);
-  void begin_segmented_answer(Sent& sent, const Source& source);
-  void arm_segmented_answer(Sent& sent);
-  Duration patience(const SegmentedAnswer& answer) const;
-  void measure(SegmentedAnswer& answer);
-  void send_acks(Sent& sent);
-  void segmented_answer_ended(Sent& sent);
-  void segments_failed(Call& call, const RmppFailure& failure);
-  void segmented_answer_expired(Sent& sent);
-  void abandon(Sent& sent);
 
   async::Loop& loop_;
   std::unique_ptr<Channel> channel_;
-  Limits limits_;
-  Lane smps_, gmps_;
-  Duration sa_rtt_{};   // smoothed, of the SA, which is one program for all; zero before its first answer
-  Duration ack_rtt_{};  // smoothed: from an ACK to the next segment; zero before the first one
-  Nodes nodes_;
-  Pump pump_{*this};
-  RmppMemory memory_{limits_.segment_bytes};
-  TidTable<Sent> open_;
-  std::vector<std::unique_ptr<Sent>> sents_;  // all of them, in use or not
-  std::vector<Sent*> free_sents_;
-  List<Call, Live> calls_;
-  std::uint64_t first_tid_, tid_;
-  std::uint64_t tries_{};  // number of tries that were sent
+  Tracer silent_;
+  Tracer* tracer_ = &silent_;
+  RequestQueue queue_;
+  Patience patience_;
+  RmppMemory memory_;
+  TryTable tries_{*channel_};
+  List<RpcCall, Rpc> calls_;
+  std::uint64_t tries_sent_{};
   Redirects redirects_;
   std::exception_ptr broken_;
   Stats stats_;
-  Tracer* tracer_{};
   RequestSink* sink_{};
   RmppOutbox outbox_{loop_, [this](Bytes packet, const path::Path& path) { transmit(packet, path); }};
   RmppInbox inbox_{loop_, end_port(), [this](Bytes packet, const path::Path& path) { transmit(packet, path); },

@@ -7,7 +7,7 @@
 #include <atomic>
 #include <utility>
 
-#include "async/interrupt.hpp"
+#include "async/signals.hpp"
 
 namespace ib::snapshot {
 namespace {

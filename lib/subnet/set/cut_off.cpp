@@ -5,7 +5,7 @@
 
 #include <deque>
 
-#include "mad/plain_text.hpp"
+#include "mad/error.hpp"
 #include "subnet/sweep/peer.hpp"
 
 namespace ib::subnet {

@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "sa/links.hpp"
+#include "sa/nodes.hpp"
 
 namespace ib::subnet {
 namespace {

@@ -2,7 +2,7 @@
 #include "subnet/sweep/swept_transactor.hpp"
 
 #include "iba-gen/smp.hpp"
-#include "mad/answer.hpp"
+#include "mad/request.hpp"
 
 namespace ib::subnet {
 namespace {

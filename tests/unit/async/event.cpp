@@ -41,14 +41,14 @@ Task<> several(std::string& told) {
 
 }  // namespace
 
-TEST_CASE("an event wakes all who wait in their order, but for the cancelled, and keeps nobody waiting later") {
+TEST_CASE("an event wakes all waiting tasks in order but for cancelled ones, and later tasks do not wait") {
   Loop loop;
   std::string told;
   loop.run(several(told));
   REQUIRE(told == "abcd");
 }
 
-TEST_CASE("waiting for an event that nobody sets is told apart from waiting") {
+TEST_CASE("waiting for an event that cannot be set is an error of the program") {
   Loop loop;
   Event event;
   std::string told;

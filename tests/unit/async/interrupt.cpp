@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-#include "async/interrupt.hpp"
+#include "async/signals.hpp"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -90,7 +90,7 @@ TEST_CASE("a signal that came before anybody waited is not lost") {
   loop.run(interrupt.wait());
 }
 
-TEST_CASE("signals do what they did before once nobody waits for them") {
+TEST_CASE("signals have their earlier effect once no Interrupt exists") {
   Loop loop;
   const Disposition usual(SIGINT, SIG_DFL), own(SIGTERM, handler);
   { Interrupt interrupt(loop); }

@@ -63,7 +63,7 @@ Task<> cancel_the_first(Answers& answers, Asked& asked, std::string& told) {
 
 }  // namespace
 
-TEST_CASE("what several tasks want at once is asked for once, and what one wants later not again") {
+TEST_CASE("a value that several tasks want at once is fetched once, and not again later") {
   Loop loop;
   Answers answers;
   Asked asked;
@@ -91,7 +91,7 @@ TEST_CASE("a failure goes to those who wait, and is not kept") {
   REQUIRE(told == "----5");
 }
 
-TEST_CASE("where the task that asks is cancelled, the next one asks") {
+TEST_CASE("where the fetching task is cancelled, the next task fetches") {
   Loop loop;
   Answers answers;
   Asked asked;
@@ -101,7 +101,7 @@ TEST_CASE("where the task that asks is cancelled, the next one asks") {
   REQUIRE(asked.begun == 2);
 }
 
-TEST_CASE("where asking throws, the next one asks") {
+TEST_CASE("where fetching throws, the next task fetches") {
   Loop loop;
   Answers answers;
   Asked asked{.throws = true};

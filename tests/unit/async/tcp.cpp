@@ -106,7 +106,7 @@ TEST_CASE("TCP: a peer that leaves, is silent or slow ends the wait by name") {
   CHECK(error_of([] { Pair().run(dawdle, wait_in_vain); }) == "127.0.0.1 does not answer");
 }
 
-TEST_CASE("TCP: a port that nobody listens on, one that is taken, and a name without address") {
+TEST_CASE("TCP: a port without a listener, a port that is taken, and a name without address") {
   Loop loop;
   std::optional<TcpListener> listener(std::in_place, std::uint16_t{0}, IpVersion::v4);
   const std::uint16_t port = listener->port();

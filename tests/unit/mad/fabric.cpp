@@ -137,7 +137,7 @@ TEST_CASE("faults: nodes fall silent, vanish, lie, are busy, lose requests") {
   REQUIRE_FALSE(bench.get<smp::NodeInfo>(leaf));
 }
 
-TEST_CASE("switches tell their multicast forwarding tables") {
+TEST_CASE("switches answer with their multicast forwarding tables") {
   Bench bench;
   const FakeFabric::NodeId leaf = 1;
   bench.fabric.node(leaf).switch_info.multicast_fdb_cap = 64;

@@ -83,7 +83,7 @@ TEST_CASE("a payload that does not fit is refused") {
   REQUIRE_THROWS_AS(to_mad({.path = path, .mgmt_class = mgmt_class::smp, .payload = payload}), std::invalid_argument);
 }
 
-TEST_CASE("what is not known is named ??") {
+TEST_CASE("an unknown name is ??") {
   const path::Path path = path::IbPath{};
   auto mad = to_mad({.path = path, .mgmt_class = mgmt_class::smp, .attribute_id = 0xff21, .payload = {}});
   REQUIRE(describe(mad) ==

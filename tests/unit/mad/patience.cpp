@@ -62,7 +62,7 @@ TEST_CASE("a node that answers slowly is not cut off by early repeats, and teach
   REQUIRE(bench.channel->sent == before + 1);
 }
 
-TEST_CASE("one slow node among fast ones is not asked twice when it is known") {
+TEST_CASE("a node that is known to be slow gets each request once, among fast nodes") {
   Bench bench([](FakeChannel& channel, Bytes mad, const path::Path& path, async::Duration) {
     channel.deliver(answer_to(mad), path.ib().dlid == Lid{9} ? 100ms : 1ms);
   });

@@ -87,7 +87,7 @@ TEST_CASE("each node answers for itself, by its own services") {
   CHECK(bench.host_pma.service().requests == 1);
 }
 
-TEST_CASE("narrow counters of a PMA stop at their greatest value, those of 64 bits wrap") {
+TEST_CASE("narrow counters of a PMA stop at their greatest value, counters of 64 bits wrap") {
   Bench bench;
   for (const char* name : {"port_xmit_data", "symbol_error_counter", "link_downed_counter", "local_link_integrity_errors", "qp1_dropped"}) {
     bench.pma.count(2, name) = 0xfffffffffffffffe;

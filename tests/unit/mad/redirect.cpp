@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Class agents that send their requesters elsewhere (IBA 13.5.2): once, in a row, in a circle, to nowhere.
-#include "mad/redirect.hpp"
+#include "mad/rpc/rpc.hpp"
 
 #include <functional>
 #include <map>
 
 #include "iba-gen/pm.hpp"
 #include "iba-gen/sa.hpp"
-#include "mad/rpc/rpc.hpp"
 #include "support/catch.hpp"
 #include "support/fake_channel.hpp"
 
@@ -194,7 +193,7 @@ TEST_CASE("an agent that has left the place that it was at is looked for anew") 
   CHECK(bench.asked.size() == 1);
 }
 
-TEST_CASE("a busy agent is asked again, whatever else its status says") {
+TEST_CASE("the request to a busy agent is repeated, whatever else its status says") {
   Bench bench;
   unsigned answers = 0;
   bench.rpc = std::make_unique<Rpc>(

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "mad/rmpp/inbox.hpp"
-#include "sa/multi_path.hpp"
+#include "mad/rmpp/transfers.hpp"
+#include "sa/pattern.hpp"
 #include "sa/subn_adm.hpp"
 #include "support/catch.hpp"
 #include "support/end.hpp"
@@ -199,7 +199,7 @@ TEST_CASE("a lost segment is sent again, not the whole request") {
   CHECK(bench.elapsed() < 3s);
 }
 
-TEST_CASE("who answers nothing is asked no longer than by other requests") {
+TEST_CASE("a request in segments to a silent node takes no longer than other requests") {
   Bench bench;
   bench.lost = [](Bytes) { return true; };
   const auto result = bench.ask(1, 80);

@@ -88,7 +88,7 @@ TEST_CASE("a node that falls silent in the middle costs one chain too") {
   }
 }
 
-TEST_CASE("one request that goes unanswered makes no node silent, and fails alone") {
+TEST_CASE("one unanswered request does not make a node silent, and only this request fails") {
   Bench bench([](unsigned modifier, unsigned) { return modifier != 7; });
   bench.loop.run(bench.request_all(40));
   CHECK_FALSE(bench.node.is_silent());
@@ -115,7 +115,7 @@ TEST_CASE("a node that comes back within the chain is read to the end") {
   }
 }
 
-TEST_CASE("who asks alone and is cancelled hands over to the next") {
+TEST_CASE("the request that goes on during a suspicion hands over to the next when it is cancelled") {
   Bench bench([](unsigned, unsigned sent) { return sent > 6; });
   ibtest::End end;
   std::vector<Task<>> tasks;
@@ -129,7 +129,7 @@ TEST_CASE("who asks alone and is cancelled hands over to the next") {
   CHECK(bench.answers == 5);
 }
 
-TEST_CASE("a silent node is asked again only when it is given another chance") {
+TEST_CASE("a silent node gets requests again only after give_another_chance()") {
   bool dead = true;
   Bench bench([&dead](unsigned, unsigned) { return !dead; });
   bench.loop.run(bench.ask(1));

@@ -180,7 +180,7 @@ TEST_CASE("a sender without answers gives up and says so") {
   REQUIRE(RmppView(abort).status() == rmpp::Status::too_many_retries);
 }
 
-TEST_CASE("a sender aborts on ACKs that can not be") {
+TEST_CASE("a sender aborts on impossible ACKs") {
   const auto refused = [](Packet ack, rmpp::Status status) {
     RmppSender sender(table(10000));
     Packet packet{};

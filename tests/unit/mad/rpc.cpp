@@ -123,7 +123,7 @@ TEST_CASE("a late answer to an earlier try counts") {
   REQUIRE(bench.rpc->stats()->late == 0);
 }
 
-TEST_CASE("answers that come twice, too late or out of the blue are counted, not believed") {
+TEST_CASE("answers that come twice, late or unexpected are counted and ignored") {
   Bench bench([](FakeChannel& channel, Bytes mad, const path::Path&, async::Duration) {
     channel.deliver(answer_to(mad), 1ms);
     channel.deliver(answer_to(mad), 2ms);
@@ -142,7 +142,7 @@ TEST_CASE("answers that come twice, too late or out of the blue are counted, not
   REQUIRE(bench.rpc->stats()->replies == 1);
 }
 
-TEST_CASE("a busy node is asked again later") {
+TEST_CASE("the request to a busy node is repeated later") {
   int tries = 0;
   Bench bench([&tries](FakeChannel& channel, Bytes mad, const path::Path&, async::Duration) {
     channel.deliver(answer_to(mad, ++tries < 3 ? status::busy : 0), 1ms);
@@ -408,7 +408,7 @@ TEST_CASE("statistics name the reason of each MAD") {
   REQUIRE(counts[1] == std::pair<Reason, std::uint64_t>("requested", 1));
 }
 
-TEST_CASE("an ACK is no answer to a request that no segments answer") {
+TEST_CASE("an ACK does not answer a request whose answer has no segments") {
   int tries = 0;
   Bench bench([&tries](FakeChannel& channel, Bytes mad, const path::Path&, async::Duration) {
     std::vector<std::uint8_t> answer = answer_to(mad);

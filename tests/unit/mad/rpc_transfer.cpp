@@ -234,7 +234,7 @@ TEST_CASE("the sender's ABORT is an error, at once") {
   REQUIRE(bench.elapsed() < 1s);
 }
 
-TEST_CASE("a liar is told so and no payload of it is believed") {
+TEST_CASE("a sender that contradicts itself is stopped, and its payload is dropped") {
   const auto lied = [](std::function<void(Packet&)> lie, rmpp::Status status) {
     Bench bench(1000);
     bench.peer.change = [lie](Packet& packet) {
@@ -269,7 +269,7 @@ TEST_CASE("an answer in segments to another question is an error") {
   REQUIRE(result.error().message() == "Invalid reply: attribute is 0x12, expected 0x11");
 }
 
-TEST_CASE("a cancelled call tells the sender to stop and frees its place") {
+TEST_CASE("a cancelled call stops the sender and frees its place") {
   Bench bench(100000);
   ibtest::End end;
   auto victim = ibtest::request_nodes(*bench.rpc);

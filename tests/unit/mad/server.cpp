@@ -102,7 +102,7 @@ path::Path to_self(const Bench& bench) {
 
 }  // namespace
 
-TEST_CASE("A host asks itself: client and server share a channel") {
+TEST_CASE("a host sends requests to itself: client and server share a channel") {
   Bench bench;
   REQUIRE(bench.channel->services.size() == 1);
   CHECK(bench.channel->services[0].mgmt_class == 0x33);

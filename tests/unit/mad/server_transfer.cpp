@@ -63,7 +63,7 @@ TEST_CASE("a server's table reaches its client whole") {
   }
 }
 
-TEST_CASE("an ACK that comes late is no request") {
+TEST_CASE("a late ACK is not a request") {
   Bench bench;
   REQUIRE(bench.loop.run(ask(*bench.client)));
   std::vector<std::uint8_t> ack(packet_size);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // GMPs by one channel, SMPs and served classes by another. A program that serves over the two is what requests come to.
-#include "mad/channel/split.hpp"
+#include "mad/channel/open.hpp"
 
 #include "iba-gen/ofa.hpp"
 #include "iba-gen/pm.hpp"
@@ -100,7 +100,7 @@ TEST_CASE("What is served comes and is answered by umad, and all else goes by ve
   CHECK(bench.by_verbs.size() == 1);
 }
 
-TEST_CASE("SMPs open umad at the first one, and a window is that of verbs") {
+TEST_CASE("the first SMP opens umad, and the window comes from verbs") {
   Bench bench;
   CHECK_FALSE(bench.loop.run(bench.rpc->try_subn_get<smp::NodeInfo>(path::IbDrPath(&bench.port))));
   REQUIRE(bench.umad != nullptr);
@@ -113,7 +113,7 @@ TEST_CASE("SMPs open umad at the first one, and a window is that of verbs") {
   CHECK(channel->tid_mask() == 0xffffffffU);
 }
 
-TEST_CASE("Where umad can not be opened, serving is refused in one line, and asking goes on") {
+TEST_CASE("where umad cannot be opened, serving is refused in one line, and requests go on") {
   Bench bench([](const sys::EndPort&) -> std::unique_ptr<Channel> {
     SysError error(EACCES, "open", "/dev/infiniband/umad0");
     error.note("No permission to use /dev/infiniband/umad0: run as root");

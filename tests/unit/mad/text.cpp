@@ -88,7 +88,7 @@ TEST_CASE("a timeout has no reply to show") {
   REQUIRE(MadTimeout(f.mad, f.path, 0, 0ms).message() == "LID 2 has stopped answering: PortInfo of port 99 was not requested");
 }
 
-TEST_CASE("status 0 is no error, and the direction bit is no status") {
+TEST_CASE("status 0 is not an error, and the direction bit is not part of the status") {
   Fixture f;
   REQUIRE_FALSE(status_error(f.mad, ibtest::answer_to(f.mad), f.path));
   f.mad[1] = mgmt_class::smp_directed;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Paths in the words of umad, there and back, on an ordinary port and on the two halves of a planarized HCA.
-#include "mad/channel/umad_address.hpp"
+#include "mad/channel/umad.hpp"
 
 #include <algorithm>
 

@@ -74,7 +74,7 @@ TEST_CASE("umad: an answer in segments that begins after its try counts as long 
   REQUIRE(bench.at_rest());
 }
 
-TEST_CASE("umad: an SA that is dead is asked at once when a try is over, no more often than was said") {
+TEST_CASE("umad: a query to a dead SA is repeated as soon as a try is over, and only as often as requested") {
   Bench bench(3);
   bench.peer.answer = [](Bytes) { return std::vector<std::uint8_t>{}; };
   const auto result = bench.ask();

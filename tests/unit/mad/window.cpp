@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Windows: the arithmetic, and its effect on the clock: dead ports cost one retry chain together, a network that
 // drops what is too much is not flooded, a loss-free one is filled.
-#include "mad/rpc/window.hpp"
+#include "mad/rpc/request_queue.hpp"
 
 #include "async/group.hpp"
 #include "mad/rpc/rpc.hpp"
@@ -140,7 +140,7 @@ TEST_CASE("random loss is repaired") {
   REQUIRE(rpc.stats()->sent() == count.answered + rpc.stats()->retries_lost);
 }
 
-TEST_CASE("one SMA is asked by four at once, its neighbours meanwhile too") {
+TEST_CASE("one SMA gets four requests at once, and its neighbours as many meanwhile") {
   async::FakeClock clock;
   async::Loop loop(clock);
   FakeFabric fabric = star();

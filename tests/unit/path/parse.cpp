@@ -85,7 +85,7 @@ TEST_CASE("options say what a target is", "[path]") {
   CHECK_THROWS_WITH(host.parse("0,1", Form::guid), "Not a GUID");
 }
 
-TEST_CASE("what is no target is refused with the reason", "[path]") {
+TEST_CASE("a text that is not a target is refused with the reason", "[path]") {
   const Host host;
   for (const std::string text : {"zzz", "1:2", "-1", "", " ", "1 2", "fe80::1%a%b", "0x12345678901234567", "0x", "1.5", "::g"}) {
     CAPTURE(text);

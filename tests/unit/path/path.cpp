@@ -3,7 +3,6 @@
 #include "path/path.hpp"
 
 #include "base/error.hpp"
-#include "path/indexes.hpp"
 #include "support/catch.hpp"
 
 namespace path_path_tests {
@@ -184,7 +183,7 @@ TEST_CASE("a GID index above 255 is refused, not cut to another one", "[path]") 
   CHECK_THROWS_WITH(sgid_index(p), "GID fe80::1256 of ibsim0/1 has index 256, and packets leave from the first 256 GIDs only");
 }
 
-TEST_CASE("P_Keys and GIDs of a planarized HCA are those of the half that carries GMPs", "[path]") {
+TEST_CASE("P_Keys and GIDs of a planarized HCA come from the half that carries GMPs", "[path]") {
   Ends smi, gsi;
   smi.port.smi_port = gsi.port.smi_port = &smi.port;
   smi.port.gsi_port = gsi.port.gsi_port = &gsi.port;

@@ -5,7 +5,6 @@
 
 #include "base/error.hpp"
 #include "iba/text.hpp"
-#include "path/attributes.hpp"
 #include "path/parse.hpp"
 #include "support/catch.hpp"
 #include "support/fake_sysfs.hpp"
@@ -106,7 +105,7 @@ TEST_CASE("a spec may be written in many ways", "[spec]") {
   CHECK(parse_spec("IBDRPath(drPath=0:1:2)").directed()->hops == 2);
 }
 
-TEST_CASE("what is no spec is refused with python-rdma's words", "[spec]") {
+TEST_CASE("a text that is not a spec is refused with python-rdma's words", "[spec]") {
   const Host host;
   CHECK_THROWS_WITH(parse_spec("IBPath(nosuch=1)"), "Path attribute 'nosuch' is not known");
   CHECK_THROWS_WITH(parse_spec("IBPath(drPath=0:1)"), "Path attribute 'drPath' is not known");

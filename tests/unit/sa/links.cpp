@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // One link at a time, from an SA that finds it and from one that has to be asked in another way.
-#include "sa/links.hpp"
+#include "sa/nodes.hpp"
 
 #include "mad/rpc/rpc.hpp"
 #include "sa/records.hpp"
@@ -70,7 +70,7 @@ TEST_CASE("a link that is not in what came of a table without its end may exist 
   CHECK(sa::is_no_records(link.error()));
 }
 
-TEST_CASE("the error where there is no link is that of the first query") {
+TEST_CASE("where there is no link, the error comes from the first query") {
   Ring ring(4);
   const auto link = ring.find(3, 3);
   REQUIRE_FALSE(link);

@@ -71,7 +71,7 @@ TEST_CASE("elements of arrays have bits of their own") {
   CHECK_THROWS_WITH(service.match("serviceData8[16]", "1"), contains("Cannot set member serviceData8[16] on SAServiceRecord"));
 }
 
-TEST_CASE("every component can be asked for by the name that lists it") {
+TEST_CASE("every component can be matched by its listed name") {
   for (const QueryInfo& type : sa::record_types()) {
     const StructInfo& info = *type.info;
     INFO(type.name);
@@ -123,7 +123,7 @@ TEST_CASE("the GIDs of a MultiPathRecord are added one by one and counted") {
   CHECK_THROWS_WITH(pattern.match("DLID", "1"), contains("SDGID, SGID, DGID"));
 }
 
-TEST_CASE("TraceRecords are asked for by a path") {
+TEST_CASE("a query for TraceRecords holds a path") {
   sa::Pattern pattern(sa::TraceRecord::info());
   pattern.match("SLID", "1");
   pattern.match("DLID", "2");
@@ -143,7 +143,7 @@ TEST_CASE("matches read as python-rdma shows them") {
   CHECK(matches[1].shown == "1");
 }
 
-TEST_CASE("an MTU alone is asked for exactly, one with a selector as that says") {
+TEST_CASE("an MTU without a selector is matched exactly, with one as the selector says") {
   sa::Pattern path(sa::PathRecord::info());
   path.match("MTU", "4");
   path.match("rate", "3");
@@ -155,7 +155,7 @@ TEST_CASE("an MTU alone is asked for exactly, one with a selector as that says")
   CHECK_FALSE(path.matches_on("packetLifeTimeSelector"));
 }
 
-TEST_CASE("what can not be asked for is refused with what can") {
+TEST_CASE("a member that cannot be matched is refused with a list of possible members") {
   sa::Pattern node(sa::NodeRecord::info());
   CHECK_THROWS_WITH(node.match("zz", "1"), contains("Cannot set member zz on SANodeRecord. Try one of LID, nodeInfo.baseVersion,"));
   CHECK_THROWS_WITH(node.match("nodeInfo", "1"), contains("Cannot set member nodeInfo"));
@@ -209,7 +209,7 @@ TEST_CASE("short forms choose by the members in their order") {
   CHECK_THROWS_WITH(sa::take_argument(sa::find_record_type("PIR"), rest), "Argument '2/1/0' did not match [LID]/[PORT]");
 }
 
-TEST_CASE("every short form names members that can be asked for") {
+TEST_CASE("every short form names members that can be matched") {
   for (const QueryInfo& type : sa::record_types()) {
     INFO(type.name);
     CHECK(type.argument.empty() == type.members.empty());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // One order for the codes of rates and for links.
-#include "sa/rates.hpp"
+#include "sa/table_match.hpp"
 
 #include <algorithm>
 #include <array>

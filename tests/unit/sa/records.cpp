@@ -72,7 +72,7 @@ TEST_CASE("an empty table, and an SA that says so by its status") {
   CHECK_THROWS_AS(none.ask(), mad::SaError);
 }
 
-TEST_CASE("a packet of a table that nobody has cut into segments is refused: where its records end is not known") {
+TEST_CASE("a full packet of a table that was not segmented is refused: the end of its records is not known") {
   Bench bench([](Bytes request) {
     auto mad = ibtest::sa_table(request, {padded(node_record(7, "seven"))});
     mad[25] = 0;  // no type, as an SA hands it to its kernel
@@ -112,7 +112,7 @@ TEST_CASE("a step beyond the answer leaves nothing, not memory") {
   CHECK(records.bytes[0].size() <= sa::NodeRecord::wire_size);
 }
 
-TEST_CASE("a table that ends within a record is incomplete, and not asked for again") {
+TEST_CASE("a table that ends within a record is incomplete, and is not requested again") {
   int asked = 0;
   Bench bench([&asked](Bytes request) {
     ++asked;

@@ -40,7 +40,7 @@ struct Bench {
     record.rate = sa::Rate::gbps_10;
     record.packet_life_time = 17;
   }
-  path::Path resolve(const path::Path& path) { return loop.run(sa::resolve_path(rpc, path)); }
+  path::Path resolve(const path::Path& path) { return loop.run(sa::PathResolver(rpc, 0).resolve(path)); }
   sa::Format query() const { return sa::Format::unpack(asked); }
 
   FakeFabric fabric = FakeFabric::fat_tree(2, 1, 2);
@@ -96,7 +96,7 @@ TEST_CASE("a GID becomes a full path by one query for a reversible path") {
   REQUIRE(got.retries == 1);
 }
 
-TEST_CASE("a LID is asked for by its LID, and a hop limit means a GRH") {
+TEST_CASE("a path to a LID is queried by the LID, and a hop limit means a GRH") {
   Bench bench;
   path::IbPath wanted = to_gid(bench, 0);
   wanted.dgid.reset();
@@ -138,7 +138,7 @@ TEST_CASE("other errors keep their kind and get the same note") {
   }
 }
 
-TEST_CASE("an SA that answers with an impossible path is not believed") {
+TEST_CASE("an impossible path in the SA's answer is refused") {
   Bench bench;
   bench.record.dlid = Lid{0xc001};
   REQUIRE_THROWS_AS(bench.resolve(to_gid(bench, 0x18)), Error);
@@ -188,7 +188,7 @@ TEST_CASE("a path to another destination, or in another partition, than requeste
   bench.record.dgid = Gid::from(link_local_prefix, Guid{0x2c9030000014e2});
   const auto complaint = [&](const path::IbPath& to, const sa::PathWanted& properties = {}) {
     try {
-      bench.loop.run(sa::resolve_path(bench.rpc, to, properties));
+      bench.loop.run(sa::PathResolver(bench.rpc, 0).resolve(to, properties));
     } catch (const Error& error) {
       std::string text;
       for (const std::string& line : error.lines(0)) text += line + '\n';
@@ -206,7 +206,7 @@ TEST_CASE("a path to another destination, or in another partition, than requeste
   by_lid.dlid = Lid{18};
   sa::PathWanted partition;
   partition.properties.p_key(0x7fff);
-  CHECK(bench.loop.run(sa::resolve_path(bench.rpc, by_lid, partition)).ib().pkey == Pkey{0xffff});
+  CHECK(bench.loop.run(sa::PathResolver(bench.rpc, 0).resolve(by_lid, partition)).ib().pkey == Pkey{0xffff});
   bench.record.p_key = 0x8001;
   CHECK_THAT(complaint(by_lid, partition), ibtest::contains("The SA answered with a path with P_Key 0x8001, not 0x7fff"));
 }
@@ -217,7 +217,7 @@ TEST_CASE("properties of the path are components of the query, and one need not 
   wanted.reversible = false;
   wanted.properties.p_key(0x8001).sl(5);
   bench.record.p_key = 0x8001;
-  bench.loop.run(sa::resolve_path(bench.rpc, to_gid(bench, 0x2c9030000014e1), wanted));
+  bench.loop.run(sa::PathResolver(bench.rpc, 0).resolve(to_gid(bench, 0x2c9030000014e1), wanted));
   REQUIRE(bench.query().component_mask == (1U << 2 | 1U << 3 | 1U << 13 | 1U << 15));  // DGID, SGID, P_Key, SL
   const sa::PathRecord record = sa::PathRecord::unpack(Bytes(bench.asked).subspan(record_offset));
   REQUIRE(record.reversible == 0);
@@ -225,16 +225,16 @@ TEST_CASE("properties of the path are components of the query, and one need not 
   REQUIRE(record.sl == 5);
 }
 
-TEST_CASE("a path for GMPs goes from QP1 to QP1 with the SL of the SA; a complete one is not asked for") {
+TEST_CASE("a path for GMPs goes from QP1 to QP1 with the SL of the SA; a complete path needs no query") {
   Bench bench;
   path::IbPath wanted = to_gid(bench, 0x2c9030000014e1);
   wanted.dqpn.reset(), wanted.sqpn.reset(), wanted.qkey.reset();
-  const path::Path path = bench.loop.run(sa::get_mad_path(bench.rpc, wanted));
+  const path::Path path = bench.loop.run(sa::PathResolver(bench.rpc, 0).mad_path(wanted));
   REQUIRE(path.ib().sl == 3);
   REQUIRE(path.ib().dqpn == Qpn{1});
   REQUIRE(path.ib().sqpn == Qpn{1});
   REQUIRE(path.ib().qkey == path::qp1_qkey);
-  REQUIRE(bench.loop.run(sa::get_mad_path(bench.rpc, path)) == path);
+  REQUIRE(bench.loop.run(sa::PathResolver(bench.rpc, 0).mad_path(path)) == path);
   REQUIRE(bench.fabric.channel().sent == 1);
 }
 
@@ -281,7 +281,7 @@ async::Task<> request_all(sa::PathResolver& resolver, std::vector<path::Path> ta
 
 }  // namespace
 
-TEST_CASE("a directed route becomes a LID path through link records alone") {
+TEST_CASE("a directed route becomes a LID path through link records only") {
   WithSa with;
   path::IbDrPath route(&with.fabric.end_port());
   route = *route.advance(1)->advance(2);
@@ -290,7 +290,7 @@ TEST_CASE("a directed route becomes a LID path through link records alone") {
   for (std::size_t node = 0; node <= with.fabric.size(); ++node) REQUIRE(with.fabric.requests_to(node) == 0);
 }
 
-TEST_CASE("where the SA does not know a link the node at the end is asked for its LID") {
+TEST_CASE("where the SA does not know a link, the LID comes from the node at the end") {
   WithSa with;
   with.sa.lie = [](std::uint16_t attribute, std::vector<FakeSa::Record>& records) {
     if (attribute == sa::LinkRecord::attribute_id) records.clear();
@@ -302,7 +302,7 @@ TEST_CASE("where the SA does not know a link the node at the end is asked for it
   REQUIRE_THROWS_AS(with.loop.run(with.resolver.mad_path(route)), mad::SaError);
 }
 
-TEST_CASE("many that ask for one destination at a time cause one query, and later ones none") {
+TEST_CASE("many tasks that want a path to one destination cause one query, and later tasks none") {
   WithSa with;
   std::vector<std::string> results;
   with.loop.run(request_all(with.resolver, std::vector(50, with.to_lid(6)), results));
@@ -315,7 +315,7 @@ TEST_CASE("many that ask for one destination at a time cause one query, and late
   REQUIRE(with.asked_for_paths() == 3);
 }
 
-TEST_CASE("an error is shared by those who wait for it and asked about again later") {
+TEST_CASE("waiting tasks share an error, and a later task queries again") {
   WithSa with;
   std::vector<std::string> results;
   with.loop.run(request_all(with.resolver, std::vector(20, with.to_lid(99)), results));
@@ -355,7 +355,7 @@ async::Task<> cancel_the_first(WithSa& with, std::vector<std::string>& results) 
 
 }  // namespace
 
-TEST_CASE("when the one who asks is cancelled another asks in its place") {
+TEST_CASE("when the querying task is cancelled, another one queries in its place") {
   WithSa with;
   std::vector<std::string> results;
   with.loop.run(cancel_the_first(with, results));

@@ -12,7 +12,6 @@
 #include "iba-gen/mad.hpp"
 #include "iba-gen/sa.hpp"
 #include "iba/registry.hpp"
-#include "sa/stored_answers.hpp"
 #include "sa/subn_adm.hpp"
 #include "support/catch.hpp"
 
@@ -164,7 +163,7 @@ sa::PathRecord path_between(unsigned from, unsigned to, std::uint64_t guid) {
 
 }  // namespace
 
-TEST_CASE("every table has a name and is asked for once") {
+TEST_CASE("every table has a name and is requested once") {
   std::set<std::string_view> names;
   for (const QueryInfo& table : sa::stored_table_infos()) {
     CHECK(names.insert(table.name).second);
@@ -298,7 +297,7 @@ TEST_CASE("what was read with a key is found without one") {
   CHECK(bench.records(sa::MCMemberRecord::Query().port_gid(gid(6))).empty());
 }
 
-TEST_CASE("what no table has is told") {
+TEST_CASE("a request that no table can answer is refused with the reason") {
   Bench bench;
   sa::ServiceRecord service;
   bench.keep("ServiceRecord", std::vector{service});

@@ -204,7 +204,7 @@ TEST_CASE("combined routes begin and end at their LIDs") {
   REQUIRE(bench.asked.size() == 1);
 }
 
-TEST_CASE("a link into nowhere is an error of the SA, an impossible LID is not believed") {
+TEST_CASE("a link that the SA does not know is the SA's error, and an impossible LID is refused") {
   Bench bench;
   REQUIRE_THROWS_AS(bench.get<smp::NodeInfo>(route(bench, {1, 2})), mad::SaError);
   REQUIRE_THROWS_WITH(bench.get<smp::NodeInfo>(route(bench, {1, 4})), "The SA's link record leads from port 4 of LID 2 to LID 49152");
@@ -280,8 +280,10 @@ TEST_CASE("each table is selected by its block, and by its port on a switch only
   };
   for (const Case& c : cases) {
     CAPTURE(c.attribute, c.modifier);
-    const sa::NodeKind kind{Bench::type_of(c.lid), 4};
-    const auto query = sa::record_query(c.attribute, c.modifier, Lid{c.lid}, &kind);
+    smp::NodeInfo node;
+    node.node_type = Bench::type_of(c.lid);
+    node.num_ports = 4;
+    const auto query = sa::record_query(c.attribute, c.modifier, Lid{c.lid}, &node);
     REQUIRE(query.has_value() == (c.record != 0));
     if (!query) continue;
     REQUIRE(query->attribute_id == c.record);
@@ -300,7 +302,7 @@ TEST_CASE("what no record holds is refused, not sent as an SMP") {
   REQUIRE(bench.asked.empty());
 }
 
-TEST_CASE("a reply has the form of the SMP that was asked for") {
+TEST_CASE("a reply has the form of the requested SMP") {
   Bench bench;
   const path::Path path = route(bench, {1});
   const mad::Request request{.path = path, .mgmt_class = mad::mgmt_class::smp_directed, .attribute_id = 0x11, .payload = {}};

@@ -17,7 +17,7 @@
 #include <iterator>
 #include <optional>
 
-#include "async/interrupt.hpp"
+#include "async/signals.hpp"
 #include "snapshot/snapshot.hpp"
 #include "snapshot/writer.hpp"
 #include "support/catch.hpp"

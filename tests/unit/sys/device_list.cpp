@@ -10,7 +10,6 @@
 #include "support/fake_sysfs.hpp"
 #include "support/temporary_directory.hpp"
 #include "sys/device.hpp"
-#include "sys/port_state.hpp"
 
 namespace sys_device_list_tests {
 
@@ -72,7 +71,7 @@ TEST_CASE("a host without RDMA has an empty list and a clear error", "[sys]") {
   CHECK_THROWS_WITH(list.select({}, "1"), "No InfiniBand device here (ibtool --from FILE works without)");
 }
 
-TEST_CASE("there is no limit on devices or ports, and names count as people do", "[sys]") {
+TEST_CASE("devices and ports are unlimited, and names are in natural order", "[sys]") {
   FakeSysfs sysfs;
   // More than the 32 devices and 64 umad numbers that libibumad knows, with names longer than its 19 characters.
   for (int i = 0; i < 70; ++i) {
@@ -138,7 +137,7 @@ TEST_CASE("the default end port is the first that can be used", "[sys]") {
   CHECK(DeviceList::read().default_end_port().name() == "b/1");
 }
 
-TEST_CASE("a umad device whose file was not passed into a container can not be used", "[sys]") {
+TEST_CASE("a umad device whose file was not passed into a container cannot be used", "[sys]") {
   FakeSysfs sysfs;
   sysfs.device("a", "0002:c903:0000:1000");
   sysfs.port("a", {.gid = "fe80::1", .umad = "umad0"});
@@ -186,7 +185,7 @@ TEST_CASE("SMPs of a planarized HCA go through the first plane that is up", "[sy
   CHECK(DeviceList::read().find_end_port("mlx5_0/1").smi_port->name() == "smi1/1");
 }
 
-TEST_CASE("libibumad's end port is that of the first device in the kernel's order", "[sys]") {
+TEST_CASE("libibumad's end port belongs to the first device in the kernel's order", "[sys]") {
   FakeSysfs sysfs;
   for (const char* name : {"a", "b", "c"}) sysfs.device(name);
   const auto set = [&](const std::string& device, const std::string& state, const std::string& phys_state, unsigned number = 1) {
@@ -258,7 +257,7 @@ TEST_CASE("a device and an end port have many names", "[sys]") {
   CHECK(port->gids[1] == ib::Gid{});
 }
 
-TEST_CASE("what is not there is said with the ports that are", "[sys]") {
+TEST_CASE("the error for a missing port lists the existing ports", "[sys]") {
   FakeSysfs sysfs;
   sysfs.device("ibsim0");
   sysfs.port("ibsim0", {.link_layer = "", .umad = "umad0"});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Tables of GIDs and P_Keys are read when they are first used, and once.
-#include "sys/port_table.hpp"
+#include "sys/device.hpp"
 
 #include "iba/text.hpp"
 #include "iba/types.hpp"

@@ -16,7 +16,7 @@ namespace {
 BandwidthMessage answer() {
   BandwidthMessage m;
   m.kind = Kind::answer;
-  m.bidirectional = m.has_grh = true;
+  m.bidirectional = m.path.has_grh = true;
   m.qpn = 0xabcdef;
   m.psn = 0x123456;
   m.remote_key = 0xdeadbeef;
@@ -26,15 +26,15 @@ BandwidthMessage answer() {
   m.gid = *ib::parse_gid("fe80::1:2:3:4");
   m.mtu = 5;
   m.ack_delay = 31;
-  m.slid = ib::Lid{7};
-  m.dlid = ib::Lid{9};
-  m.pkey = ib::Pkey{0x8001};
-  m.sl = 15;
-  m.rate = 7;
-  m.packet_life_time = 18;
-  m.hop_limit = 64;
-  m.traffic_class = 3;
-  m.flow_label = 0xfffff;
+  m.path.slid = ib::Lid{7};
+  m.path.dlid = ib::Lid{9};
+  m.path.pkey = ib::Pkey{0x8001};
+  m.path.sl = 15;
+  m.path.rate = 7;
+  m.path.packet_life_time = 18;
+  m.path.hop_limit = 64;
+  m.path.traffic_class = 3;
+  m.path.flow_label = 0xfffff;
   return m;
 }
 
@@ -59,7 +59,7 @@ TEST_CASE("rdma_bw: every member of an answer arrives") {
   const BandwidthMessage sent = answer(), got = BandwidthMessage::unpack(sent.pack());
   CHECK(got.kind == Kind::answer);
   CHECK(got.bidirectional);
-  CHECK(got.has_grh);
+  CHECK(got.path.has_grh);
   CHECK(got.qpn == sent.qpn);
   CHECK(got.psn == sent.psn);
   CHECK(got.remote_key == sent.remote_key);
@@ -69,15 +69,15 @@ TEST_CASE("rdma_bw: every member of an answer arrives") {
   CHECK(got.gid == sent.gid);
   CHECK(got.mtu == sent.mtu);
   CHECK(got.ack_delay == sent.ack_delay);
-  CHECK(got.slid == sent.slid);
-  CHECK(got.dlid == sent.dlid);
-  CHECK(got.pkey == sent.pkey);
-  CHECK(got.sl == sent.sl);
-  CHECK(got.rate == sent.rate);
-  CHECK(got.packet_life_time == sent.packet_life_time);
-  CHECK(got.hop_limit == sent.hop_limit);
-  CHECK(got.traffic_class == sent.traffic_class);
-  CHECK(got.flow_label == sent.flow_label);
+  CHECK(got.path.slid == sent.path.slid);
+  CHECK(got.path.dlid == sent.path.dlid);
+  CHECK(got.path.pkey == sent.path.pkey);
+  CHECK(got.path.sl == sent.path.sl);
+  CHECK(got.path.rate == sent.path.rate);
+  CHECK(got.path.packet_life_time == sent.path.packet_life_time);
+  CHECK(got.path.hop_limit == sent.path.hop_limit);
+  CHECK(got.path.traffic_class == sent.path.traffic_class);
+  CHECK(got.path.flow_label == sent.path.flow_label);
 }
 
 TEST_CASE("rdma_bw: the short messages") {
@@ -94,7 +94,7 @@ TEST_CASE("rdma_bw: the short messages") {
   CHECK(BandwidthMessage::unpack(message.pack()).text == std::string(112, 'x'));
 }
 
-TEST_CASE("rdma_bw: what is no message, or of another version") {
+TEST_CASE("rdma_bw: bytes that are not a message, and another version") {
   BandwidthMessage::Wire wire = answer().pack();
   wire[9] = 2;
   CHECK(complaint(wire) == "speaks version 2 of rdma_bw's protocol, this program version 1");
@@ -110,7 +110,7 @@ TEST_CASE("rdma_bw: what is no message, or of another version") {
   }
 }
 
-TEST_CASE("rdma_bw: values that can not be are refused") {
+TEST_CASE("rdma_bw: impossible values are refused") {
   CHECK_THAT(complaint([](auto& m) { m.size = 0; }), ibtest::contains("a size of 0 bytes"));
   CHECK_THAT(complaint([](auto& m) { m.size = (1ULL << 30) + 1; }), ibtest::contains("a size of"));
   CHECK_THAT(complaint([](auto& m) { m.size = ~0ULL; }), ibtest::contains("a size of"));
@@ -122,8 +122,8 @@ TEST_CASE("rdma_bw: values that can not be are refused") {
   CHECK_THAT(complaint([](auto& m) { m.mtu = 6; }), ibtest::contains("MTU"));
   CHECK_THAT(complaint([](auto& m) { m.ack_delay = 32; }), ibtest::contains("time"));
   CHECK_THAT(complaint([](auto& m) { m.gid = {}; }), ibtest::contains("no GID"));
-  CHECK_THAT(complaint([](auto& m) { m.sl = 16; }), ibtest::contains("path"));
-  CHECK_THAT(complaint([](auto& m) { m.flow_label = 1 << 20; }), ibtest::contains("path"));
+  CHECK_THAT(complaint([](auto& m) { m.path.sl = 16; }), ibtest::contains("path"));
+  CHECK_THAT(complaint([](auto& m) { m.path.flow_label = 1 << 20; }), ibtest::contains("path"));
   CHECK(complaint([](auto&) {}) == "nothing");
 }
 

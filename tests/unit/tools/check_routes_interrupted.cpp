@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "async/group.hpp"
-#include "async/interrupt.hpp"
 #include "async/loop.hpp"
+#include "async/signals.hpp"
 #include "support/catch.hpp"
 #include "tools/check_routes/routes.hpp"
 #include "unit/routing/made_fabric.hpp"

@@ -237,7 +237,7 @@ TEST_CASE_METHOD(Vendor, "infiniband-diags names the request that failed, and en
   CHECK_THAT(silent.err, contains("No answer from LID 1 about GeneralInfo ("));
 }
 
-TEST_CASE_METHOD(Vendor, "what infiniband-diags reads, and asks of this port where none is named") {
+TEST_CASE_METHOD(Vendor, "what infiniband-diags reads; without a target it is this port") {
   mlx::CounterGroupInfo info;
   info.num_counter_groups = 1;
   answer(info);
@@ -256,7 +256,7 @@ TEST_CASE_METHOD(Vendor, "what infiniband-diags reads, and asks of this port whe
   CHECK(run({"-i", "1"}, {.full_disk = true}).status == 3);
 }
 
-TEST_CASE_METHOD(Vendor, "a port that has no vendor class is not asked") {
+TEST_CASE_METHOD(Vendor, "a port without the vendor class gets no vendor MAD") {
   const auto outcome = run({"-N", "3"});
   CHECK(outcome.status == 3);
   CHECK_THAT(outcome.err, contains("(LID 3) does not support vendor MADs\n"));

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Paths in the words of verbs, which needs no device; the rest of the layer is tested on a real kernel (tests/kernel).
-#include "verbs/address.hpp"
+#include "verbs/objects.hpp"
 
 #include <algorithm>
 
 #include "base/error.hpp"
 #include "iba/text.hpp"
 #include "support/catch.hpp"
-#include "verbs/queue_pair.hpp"
 
 namespace verbs_address_tests {
 
@@ -67,7 +66,7 @@ TEST_CASE_METHOD(Host, "an address with a GRH") {
   CHECK_THROWS_AS(verbs::address_of(path), Error);
 }
 
-TEST_CASE_METHOD(Host, "RoCE has no SA to tell a rate, and so no limit") {
+TEST_CASE_METHOD(Host, "RoCE has no SA that gives a rate, so the rate is unlimited") {
   port.link_layer = sys::LinkLayer::ethernet;
   CHECK(verbs::address_of(path).static_rate == IBV_RATE_MAX);
 }

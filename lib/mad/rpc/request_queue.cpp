@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#include "mad/rpc/request_queue.hpp"
+
+#include <utility>
+
+#include "mad/rpc/call.hpp"
+
+namespace ib::mad {
+
+RequestQueue::RequestQueue(const Limits& limits, unsigned most)
+    : most_per_node_(limits.smps_per_node),
+      has_buffers_(most != ~0U),
+      lanes_{Lane{Window(std::min(limits.gmps, most))}, Lane{Window(std::min(limits.smps, most))}} {}
+
+void RequestQueue::push(RpcCall& call, bool front) {
+  Waiting& queue = lane(call.smp).queue;
+  if (front) {
+    queue.push_front(call);
+  } else {
+    queue.push_back(call);
+  }
+}
+
+RpcCall* RequestQueue::next(bool smp) {
+  Lane& lane = this->lane(smp);
+  while (lane.window.open()) {
+    RpcCall* call = lane.queue.pop_front();
+    if (call == nullptr || may_send(*call)) return call;
+  }
+  return nullptr;
+}
+
+bool RequestQueue::may_send(RpcCall& call) {
+  if (call.responder != nullptr && !call.responder->may_try(call)) return false;
+  if (!call.smp) return true;
+  Node& node = nodes_[call.node_key];
+  if (node.in_flight < most_per_node_) return true;
+  node.waiting.push_back(call);
+  return false;
+}
+
+bool RequestQueue::remove(RpcCall& call) {
+  ListHook<RequestQueue>& hook = call;
+  if (!hook.linked()) return false;
+  hook.unlink();
+  const auto place = nodes_.find(call.node_key);
+  if (!call.smp || place == nodes_.end()) return false;
+  Node& node = place->second;
+  if (node.in_flight >= most_per_node_) return false;
+  RpcCall* const next = node.waiting.pop_front();
+  if (next != nullptr) lane(true).queue.push_front(*next);
+  if (next == nullptr && node.in_flight == 0) nodes_.erase(place);
+  return next != nullptr;
+}
+
+void RequestQueue::enter(RpcTry& attempt) {
+  attempt.in_window = true;
+  lane(attempt.smp).window.enter();
+  attempt.node = nullptr;
+  if (!attempt.smp) return;
+  attempt.node = &*nodes_.find(attempt.call->node_key);
+  ++attempt.node->second.in_flight;
+}
+
+void RequestQueue::leave_window(RpcTry& attempt) {
+  if (std::exchange(attempt.in_window, false)) lane(attempt.smp).window.leave();
+}
+
+void RequestQueue::leave(RpcTry& attempt) {
+  leave_window(attempt);
+  if (attempt.node == nullptr) return;
+  auto& [key, node] = *std::exchange(attempt.node, nullptr);
+  --node.in_flight;
+  if (RpcCall* next = node.waiting.pop_front()) {
+    lane(true).queue.push_front(*next);
+  } else if (node.in_flight == 0) {
+    nodes_.erase(key);
+  }
+}
+
+void RequestQueue::answered(const RpcTry& attempt) {
+  Lane& lane = this->lane(attempt.smp);
+  lane.newest_answered = std::max(lane.newest_answered, attempt.sent_at);
+  if (!attempt.is_lost) lane.window.answered();
+}
+
+void RequestQueue::lost(const RpcTry& attempt, async::Time now) { lane(attempt.smp).window.lost(attempt.sent_at, now); }
+
+bool RequestQueue::may_be_in_buffers(const RpcTry& attempt, async::Time now) const {
+  return has_buffers_ && now < attempt.sent_at + longest_stop && lanes_[attempt.smp ? 1 : 0].newest_answered <= attempt.sent_at;
+}
+
+}  // namespace ib::mad

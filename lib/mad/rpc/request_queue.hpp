@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// Decides which request may be sent, and keeps the room that sent requests occupy: in the window of SMPs or of GMPs, and at one SMA. SMPs
+// and GMPs have separate windows: other agents answer them, through other buffers, in other times.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <unordered_map>
+
+#include "async/clock.hpp"
+#include "base/list.hpp"
+#include "mad/rmpp/rmpp.hpp"
+
+namespace ib::mad {
+
+class RpcCall;
+class RpcTry;
+
+/// The greatest numbers of requests in flight at once.
+struct Limits {
+  unsigned smps = 32;                        ///< from this port (VL15 has no flow control)
+  unsigned smps_per_node = 4;                ///< to one SMA
+  unsigned gmps = 128;                       ///< from this port
+  std::size_t segment_bytes = rmpp_longest;  ///< of all answers in segments together
+  /// The limits for the option -o N.
+  static Limits outstanding(unsigned n) { return {.smps = n, .smps_per_node = n < 4 ? n : 4, .gmps = n}; }
+};
+
+/// The number of requests of one kind that may be in flight at once. VL15 has no flow control, so a burst of SMPs that exceeds the buffers
+/// of the SMAs on the path is lost. Nothing announces the size of these buffers, so the window finds it, by slow start and additive
+/// increase in units of requests, as in TCP (RFC 5681). It grows with every answer: by one request up to the size at the last loss, more
+/// slowly beyond. It halves on a loss, at most once for the requests of one window.
+class Window {
+ public:
+  /// The window never exceeds `ceiling` (≥ 1). It also never falls below an eighth of `ceiling`, so that dead ports do not
+  /// serialise a sweep.
+  explicit Window(unsigned ceiling) : ceiling_(std::max(1U, ceiling)) {}
+
+  unsigned size() const { return static_cast<unsigned>(size_); }
+  unsigned in_flight() const { return in_flight_; }
+  bool open() const { return in_flight_ < size(); }
+  void enter() { ++in_flight_; }
+  void leave() { --in_flight_; }
+
+  void answered() {
+    if (2 * in_flight_ < size()) return;  // the window was not full, so this answer does not prove that it may grow
+    size_ = std::min(ceiling_, size_ + (size_ < threshold_ ? 1 : 1 / size_));
+  }
+  /// A request that was sent at `sent_at` got lost.
+  void lost(async::Time sent_at, async::Time now) {
+    if (sent_at <= last_halving_) return;  // sent before the last halving could have an effect
+    last_halving_ = now;
+    size_ = threshold_ = std::max(floor_, size_ / 2);
+  }
+
+ private:
+  double ceiling_;
+  double floor_ = std::max(1.0, ceiling_ / 8);
+  double size_ = std::min(8.0, ceiling_);
+  double threshold_ = ceiling_;
+  unsigned in_flight_ = 0;
+  async::Time last_halving_ = async::Time::min();
+};
+
+/// The requests that wait to be sent, and the windows.
+class RequestQueue {
+ public:
+  using Waiting = List<RpcCall, RequestQueue>;
+  /// The requests to one SMA that are in flight, and those that wait because there are too many.
+  struct Node {
+    unsigned in_flight{};
+    Waiting waiting;
+  };
+  using Nodes = std::unordered_map<std::uint64_t, Node>;
+  /// A process that empties buffers of this host is not expected to be stopped for longer.
+  static constexpr async::Duration longest_stop = std::chrono::milliseconds(20);
+
+  /// `most` is Channel::max_in_flight().
+  RequestQueue(const Limits& limits, unsigned most);
+
+  /// Adds a request; at the front for a retry, because the call has waited for its turn before.
+  void push(RpcCall& call, bool front);
+  /// Removes and returns the next request that may be sent, or null. One whose node has too many requests or is suspected waits for the
+  /// node.
+  RpcCall* next(bool smp);
+  /// Removes a request unsent. Returns whether another one that waited for the same node has entered the queue.
+  bool remove(RpcCall& call);
+
+  /// `attempt` is sent and takes its room.
+  void enter(RpcTry& attempt);
+  void leave_window(RpcTry& attempt);
+  /// `attempt` gives its room back. The next request that waits for the node enters the queue.
+  void leave(RpcTry& attempt);
+  void answered(const RpcTry& attempt);
+  void lost(const RpcTry& attempt, async::Time now);
+  /// Whether a request that has no answer for many round trips may still be in buffers. A channel with a max_in_flight() has buffers of its
+  /// own to protect, and the process that empties them may be stopped for a while. It empties them in order: an answer to a later request
+  /// shows that it runs.
+  bool may_be_in_buffers(const RpcTry& attempt, async::Time now) const;
+
+  Window& window(bool smp) { return lane(smp).window; }
+  const Window& window(bool smp) const { return lanes_[smp ? 1 : 0].window; }
+
+ private:
+  struct Lane {
+    Window window;
+    Waiting queue{};
+    async::Time newest_answered{};  ///< when the latest try that was answered had been sent
+  };
+  Lane& lane(bool smp) { return lanes_[smp ? 1 : 0]; }
+  bool may_send(RpcCall& call);
+
+  unsigned most_per_node_;
+  bool has_buffers_;
+  std::array<Lane, 2> lanes_;  // of GMPs, of SMPs
+  Nodes nodes_;
+};
+
+}  // namespace ib::mad
