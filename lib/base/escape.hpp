@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Makes text from the wire, a file or sysfs safe to show. A NodeDescription may hold any 64 bytes: terminal controls, broken
-// UTF-8, no terminator. Each dialect has one way to show such text, and all of these ways are here.
+// Makes text from the wire, a file or sysfs safe to show, and reads such text back. A NodeDescription may hold any 64 bytes: terminal
+// controls, broken UTF-8, no terminator. Each dialect has one way to show such text, and all of these ways are here.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -10,12 +11,33 @@
 
 namespace ib {
 
+/// One decoded character, or a broken sequence.
+struct Utf8Char {
+  char32_t code;     ///< undefined if not valid
+  std::size_t size;  ///< bytes of the character; if not valid, the bytes to replace together (Unicode 15, 3.9, "maximal subpart")
+  bool valid;
+};
+
+/// The character at the front of `text`, which must not be empty. Overlong forms, surrogates and codes above U+10FFFF are not
+/// valid.
+Utf8Char decode_utf8(std::string_view text);
+/// Appends the character `code`.
+void append_utf8(std::string& out, char32_t code);
+
+/// Whether `code` can change the behaviour of a terminal or the look of the text around it: control characters of both sets,
+/// line separators and the marks that reverse text.
+bool is_hostile(char32_t code);
+
 /// A fixed-length string field (IBA 14.2.5.2) up to its first NUL, or the whole field if there is no NUL.
 std::string_view fixed_text(Bytes field);
 
 /// For the ibtool dialect: printable ASCII stays. All other characters become `\\`, `\t`, `\n`, `\r`, `\x1b`, `\xe9`, `\u20ac`
 /// or `\U0001f600`. A byte that is not valid UTF-8 becomes `\xNN`.
 std::string escaped(std::string_view text);
+
+/// The text from which escaped() makes `text`. `\xNN` from 80 on becomes a character, although escaped() writes broken UTF-8 so, too. What
+/// escaped() does not write stays as it is.
+std::string unescaped(std::string_view text);
 
 /// For the ibtool dialect: escaped() in single quotes, or in double quotes if the text has single quotes and no double quotes.
 std::string in_quotes(std::string_view text);

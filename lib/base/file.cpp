@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/escape.hpp"
 
 namespace ib {
 
@@ -31,13 +32,23 @@ bool is_null_device(const struct stat& status) {
   return S_ISCHR(status.st_mode) && status.st_rdev == makedev(1, 3);  // Linux: Documentation/admin-guide/devices.txt
 }
 
-void write_all(int fd, Bytes content, const std::string& path) {
-  while (!content.empty()) {
-    const ssize_t count = ::write(fd, content.data(), content.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) throw SysError(errno, "write", path);
-    content = content.subspan(static_cast<std::size_t>(count));
-  }
+struct stat status_of(const UniqueFd& fd, const std::string& path) {
+  struct stat status {};
+  if (::fstat(fd.get(), &status) != 0) throw SysError(errno, "stat", path);
+  return status;
+}
+
+/// Opens a file of this user; an empty fd if there is none. Neither follows a link nor waits for a writer of a FIFO.
+UniqueFd open_own(const std::string& path) {
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY));
+  if (!fd && errno == ENOENT) return fd;
+  if (!fd && errno == ELOOP) throw UsageError(fmt::format("{} is a symbolic link, which is not followed", in_quotes(path)));
+  if (!fd) throw SysError(errno, "open", path, Exit::usage);
+  const struct stat status = status_of(fd, path);
+  if (!S_ISREG(status.st_mode)) throw UsageError(fmt::format("{} is not a regular file", in_quotes(path)));
+  if (status.st_uid != ::geteuid()) throw UsageError(fmt::format("{} belongs to another user", in_quotes(path)));
+  if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) throw UsageError(fmt::format("{} is writable by others", in_quotes(path)));
+  return fd;
 }
 
 }  // namespace
@@ -46,8 +57,7 @@ UniqueFd open_regular_file(const std::string& path) {
   // Without O_NONBLOCK, open() of a FIFO would wait for a writer.
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (!fd) throw SysError(errno, "open", path, Exit::usage);
-  struct stat status {};
-  if (::fstat(fd.get(), &status) != 0) throw SysError(errno, "stat", path);
+  const struct stat status = status_of(fd, path);
   if (!S_ISREG(status.st_mode) && !is_null_device(status))
     throw UsageError(fmt::format("'{}' is {}: a regular file is needed", path, kind_of(status.st_mode)));
   return fd;
@@ -87,7 +97,14 @@ FileReplacement::~FileReplacement() {
   if (!is_kept_) ::unlink(unfinished_.c_str());
 }
 
-void FileReplacement::write(Bytes content) { write_all(fd_.get(), content, path_); }
+void FileReplacement::write(Bytes content) {
+  while (!content.empty()) {
+    const ssize_t count = ::write(fd_.get(), content.data(), content.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) throw SysError(errno, "write", path_);
+    content = content.subspan(static_cast<std::size_t>(count));
+  }
+}
 
 void FileReplacement::keep() {
   if (::rename(unfinished_.c_str(), path_.c_str()) != 0) throw SysError(errno, "replace", path_);
@@ -96,6 +113,19 @@ void FileReplacement::keep() {
 
 void replace_file(const std::string& path, Bytes content) {
   FileReplacement file(path);
+  file.write(content);
+  file.keep();
+}
+
+std::optional<std::string> read_private_file(const std::string& path, std::size_t limit) {
+  const UniqueFd fd = open_own(path);
+  if (!fd) return std::nullopt;
+  return read_all(fd, path, limit);
+}
+
+void replace_private_file(const std::string& path, std::string_view content) {
+  open_own(path);
+  FileReplacement file(path, FileReplacement::Readers::owner);
   file.write(content);
   file.keep();
 }

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Reading files that a user names. Such a file may be missing, of any kind and of any length.
+// Reading files that a user names: such a file may be missing, of any kind and of any length. Also small files in which a program keeps
+// what it needs at its next run, in a directory where others may write too (/tmp, /run): what others have put there is neither read nor
+// followed nor written to.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -38,7 +41,7 @@ class FileReplacement {
 
   /// Throws SysError.
   void write(Bytes content);
-  void write(std::string_view text) { write(Bytes(reinterpret_cast<const std::uint8_t*>(text.data()), text.size())); }
+  void write(std::string_view text) { write(as_bytes(text)); }
   /// Renames the file to `path`. Throws SysError.
   void keep();
 
@@ -51,5 +54,13 @@ class FileReplacement {
 /// Writes `content` to the file `path`, which all users may read. An existing regular file is replaced only after everything is
 /// written, and stays unchanged on failure. Throws SysError, and UsageError if `path` is not a regular file.
 void replace_file(const std::string& path, Bytes content);
+
+/// The content of this user's file `path`; nothing if there is no such file. Throws UsageError if it is a symbolic link or not a regular
+/// file, belongs to another user, may be written by others, or has more than `limit` bytes; SysError if it cannot be read.
+std::optional<std::string> read_private_file(const std::string& path, std::size_t limit);
+
+/// Writes a file with mode 0600 that takes the place of `path` when it is whole. Throws as read_private_file() does for a file that is
+/// there, and SysError.
+void replace_private_file(const std::string& path, std::string_view content);
 
 }  // namespace ib

@@ -1,7 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Forwarding tables as text: the output of dump_lfts, dump_mfts, dump_fts and ibroute (ours and that of infiniband-diags), any number of
+// Forwarding tables as text: the output of dump_lfts, dump_mfts, dump_fts and ibroute (of ibtool and of infiniband-diags), any number of
 // such texts one after another, and opensm's files opensm-lfts.dump, opensm.fdbs and opensm.mcfdbs. The form of a file is recognised at
-// each of its tables. The tables are passed on one by one: those of a large fabric together are gigabytes of text.
+// each of its tables. The tables are passed on one by one: the tables of a large fabric are gigabytes of text.
+//
+// The heading of a forwarding table, which names its switch, in the form of each program:
+//
+//     Unicast lids [0x0-0x13] of switch DR path slid 0; dlid 0; 0,1 guid 0x0002c90200400100 (leaf 1):   infiniband-diags
+//     Unicast lids [0x0-0x13] of switch Lid 2 guid 0x0002c90200400100 (leaf 1):                         infiniband-diags
+//     Unicast lids [0-22] of switch Lid 3 guid 0x0002c90200000010 ('leaf0'):                            opensm-lfts.dump
+//     Unicast lids [0-63] of switch DR Path (0, 1) 'leaf 1'                                             ibtool
+//     Unicast lids [0-63] of switch Path 1 -> 2 SL=0 PKey=0xffff DQPN=0 'leaf 1'                        ibtool
+//     dump_ucast_routes: Switch 0x0002c90200000010                                                      opensm.fdbs
+//     Switch 0x0002c90200000010                                                                         opensm.mcfdbs
+//
+// The name stands last and may hold anything, so a line is read from its front.
 #pragma once
 
 #include <bitset>
@@ -14,7 +26,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "formats/forwarding_heading.hpp"
 #include "iba/types.hpp"
 
 namespace ib::formats {
@@ -33,17 +44,24 @@ struct StoredGroup {
   bool operator==(const StoredGroup&) const = default;
 };
 
-/// One table of a file. Files identify a switch by its GUIDs, its LID, a route to it or its name: the members for what the file gives are
-/// set, at least one of them. A switch can have several tables in a file; a later row replaces an earlier one.
-struct StoredForwardingTable {
+/// The heading of a table. Files identify a switch by its GUIDs, its LID, a route to it or its name: the members for what the file gives
+/// are set, at least one of them.
+struct ForwardingHeading {
   std::optional<Guid> node_guid;
-  std::optional<Guid> port_guid;  ///< that of switch port 0, from the row of the switch itself
   std::optional<Lid> lid;
-  /// The output ports from the host that printed the table, which need not be the one where a topology begins.
+  /// The output ports from the host that printed the table, which need not be the one where a topology begins; empty for the host itself.
   std::optional<std::vector<std::uint8_t>> directed_route;
   std::string name;  ///< untrusted, without its quotes; empty if the file has none
-  std::size_t line{};
   bool multicast = false;
+  bool not_read = false;  ///< ibtool reports that it could not read the table: no rows follow
+  /// The first and the last LID of the table. opensm.fdbs and opensm.mcfdbs name none.
+  std::optional<std::uint16_t> first, last;
+};
+
+/// One table of a file. A switch can have several tables in a file; a later row replaces an earlier one.
+struct StoredForwardingTable : ForwardingHeading {
+  std::optional<Guid> port_guid;  ///< of switch port 0, from the row of the switch itself
+  std::size_t line{};
   std::vector<StoredRoute> routes;  ///< of a unicast table: ascending, each LID once
   std::vector<StoredGroup> groups;  ///< of a multicast table: ascending, each MLID once
 
@@ -62,7 +80,7 @@ struct StoredForwardingTable {
 
 using TakeTable = std::function<void(StoredForwardingTable&&)>;
 
-/// Reads lines. Its memory is that of one table, and of the runs of LIDs without a gap in the tables of each switch.
+/// Reads lines. It keeps one table, and the runs of LIDs without a gap in the tables of each switch.
 class ForwardingTextReader {
  public:
   /// `path` names the file in messages. `take` gets each table once it is complete.
@@ -107,12 +125,10 @@ class ForwardingTextReader {
   TakeTable take_;
   std::size_t number_ = 0, tables_ = 0;
   std::optional<StoredForwardingTable> table_;  ///< the one whose rows are being read
-  bool ends_ = false;                           ///< whether a line below its rows ends it
-  bool rows_ = false;                           ///< whether such rows were allowed: the line that ends the table was not there yet
+  bool rows_ = false;                           ///< whether rows are allowed: the line that ends the table was not there yet
   bool lists_all_ = false;                      ///< all tables of this form end with the same LID, and no line ends them
   bool breaks_off_ = false;                     ///< the file ends within the table
-  std::optional<std::uint16_t> top_;            ///< the last LID that its heading names
-  std::size_t above_top_ = 0;                   ///< rows of LIDs above that
+  std::size_t above_top_ = 0;                   ///< rows of LIDs above the last one of the heading
   std::uint16_t last_of_all_ = 0;               ///< the last LID of earlier tables with lists_all_
   GroupForm form_ = GroupForm::numbers;
   unsigned first_column_ = 0, column_step_ = 0;

@@ -5,13 +5,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <string_view>
 #include <utility>
 
 #include "base/error.hpp"
-#include "formats/netdisc_table.hpp"
 
 namespace ib::formats {
 
@@ -35,20 +33,23 @@ class ByteReader {
     if (left_.size() < size) throw UsageError(fmt::format("it ends within {} {}", what, number));
   }
   template <std::unsigned_integral T>
-  T number() {
+  void number(T& to) {
     std::uint64_t value = 0;
     std::memcpy(&value, left_.data(), sizeof(T));
     left_ = left_.subspan(sizeof(T));
-    return static_cast<T>(le64toh(value));
+    to = static_cast<T>(le64toh(value));
+  }
+  template <std::unsigned_integral T>
+  T number() {
+    T value{};
+    number(value);
+    return value;
   }
   std::uint8_t byte() { return number<std::uint8_t>(); }
-  Lid lid() { return {number<std::uint16_t>()}; }
   Guid guid() { return {number<std::uint64_t>()}; }
-  SmpData data() {
-    SmpData data;
-    std::copy_n(left_.begin(), data.size(), data.begin());
-    left_ = left_.subspan(data.size());
-    return data;
+  void data(SmpData& to) {
+    std::copy_n(left_.begin(), to.size(), to.begin());
+    left_ = left_.subspan(to.size());
   }
 
  private:
@@ -68,11 +69,36 @@ class Writer {
   std::vector<std::uint8_t> file_;
 };
 
+/// Reads or writes what is in the record of a node before its ports.
+template <class File, class Node>
+void visit_node(File& file, Node& node) {
+  file.number(node.lid.value);
+  file.number(node.lmc);
+  file.number(node.enhanced_port0);
+  file.data(node.switch_info);
+  file.number(node.guid.value);
+  file.number(node.type);
+  file.number(node.num_ports);
+  file.data(node.info);
+  file.data(node.description);
+}
+
+/// Reads or writes what is in the record of a port before its node.
+template <class File, class Port>
+void visit_port(File& file, Port& port) {
+  file.number(port.guid.value);
+  file.number(port.number);
+  file.number(port.external);
+  file.number(port.lid.value);
+  file.number(port.lmc);
+  file.data(port.info);
+}
+
 /// The name of a port in a file.
 struct Key {
   Guid guid;
   std::uint8_t number{};
-  bool operator==(const Key&) const = default;
+  auto operator<=>(const Key&) const = default;
 };
 
 /// A port as the file has it.
@@ -89,39 +115,6 @@ struct PortRecord {
 
 std::string to_text(const Key& key) { return fmt::format("port 0x{:016x}:{}", key.guid.value, key.number); }
 
-/// Finds the records of a file by key. Several records may have the same key. The keys stand beside each other, because the records are
-/// many times as long.
-class PortTable {
- public:
-  explicit PortTable(const std::vector<PortRecord>& records) : heads_(std::bit_ceil(records.size() + 1), none), entries_(records.size()) {
-    for (auto at = static_cast<std::uint32_t>(records.size()); at-- > 0;) {
-      entries_[at] = {records[at].key, std::exchange(heads_[place(records[at].key)], at)};
-    }
-  }
-
-  /// The first record with that key, and the next one with the key of `record`; none if there is no such.
-  std::uint32_t find(const Key& key) const { return match(heads_[place(key)], key); }
-  std::uint32_t next(std::uint32_t record) const { return match(entries_[record].next, entries_[record].key); }
-
- private:
-  struct Entry {
-    Key key;
-    std::uint32_t next{};  ///< a later record at the same place; none at the end
-  };
-
-  std::size_t place(const Key& key) const {
-    // GUIDs of one vendor differ in few bits. The multiplication spreads these bits over the upper bits.
-    return static_cast<std::size_t>(((key.guid.value + key.number) * 0x9e3779b97f4a7c15U) >> 32U) & (heads_.size() - 1);
-  }
-  std::uint32_t match(std::uint32_t at, const Key& key) const {
-    while (at != none && entries_[at].key != key) at = entries_[at].next;
-    return at;
-  }
-
-  std::vector<std::uint32_t> heads_;  // by place; the size is a power of two
-  std::vector<Entry> entries_;        // by record
-};
-
 class CacheReader {
  public:
   explicit CacheReader(Bytes file) : in_(file) {}
@@ -134,9 +127,10 @@ class CacheReader {
     std::ranges::reverse(keys_);
     find_start();
     check_nodes();
-    const PortTable table(records_);
-    give_ports_to_nodes(table);
-    link(table);
+    for (std::uint32_t at = 0; at < records_.size(); ++at) by_key_.emplace_back(records_[at].key, at);
+    std::ranges::sort(by_key_);
+    give_ports_to_nodes();
+    link();
     return std::move(cache_);
   }
 
@@ -162,15 +156,7 @@ class CacheReader {
   void read_node(std::uint32_t at) {
     in_.need(node_size, "node", at + 1);
     CachedNode& node = cache_.nodes.emplace_back();
-    node.lid = in_.lid();
-    node.lmc = in_.byte();
-    node.enhanced_port0 = in_.byte();
-    node.switch_info = in_.data();
-    node.guid = in_.guid();
-    node.type = in_.byte();
-    node.num_ports = in_.byte();
-    node.info = in_.data();
-    node.description = in_.data();
+    visit_node(in_, node);
     const unsigned stored = in_.byte();
     in_.need(stored * key_size, "node", at + 1);
     std::vector<Key>& keys = keys_.emplace_back();
@@ -182,22 +168,12 @@ class CacheReader {
     in_.need(port_size, "port", at + 1);
     PortRecord& record = records_.emplace_back();
     record.begin = in_;
-    const CachedPort port = cached_port(in_);
+    CachedPort port;
+    visit_port(in_, port);
     record.key = {port.guid, port.number};
     record.owner = in_.guid();
     record.linked = in_.byte() != 0;
     record.remote = key();
-  }
-
-  static CachedPort cached_port(ByteReader& in) {
-    CachedPort port;
-    port.guid = in.guid();
-    port.number = in.byte();
-    port.external = in.byte();
-    port.lid = in.lid();
-    port.lmc = in.byte();
-    port.info = in.data();
-    return port;
   }
 
   Key key() {
@@ -221,11 +197,11 @@ class CacheReader {
   }
 
   /// Fills CachedNode::ports and NetdiscCache::ports.
-  void give_ports_to_nodes(const PortTable& table) {
+  void give_ports_to_nodes() {
     std::vector<std::uint32_t> met;  // records in the order in which libibnetdisc inserts them into its table
     for (std::uint32_t at = 0; at < cache_.nodes.size(); ++at) {
       for (const Key& key : keys_[at]) {
-        const std::uint32_t record = record_of(table, at, key);
+        const std::uint32_t record = record_of(at, key);
         if (record == none) continue;
         records_[record].taken = true;
         records_[record].node = at;
@@ -237,23 +213,28 @@ class CacheReader {
     for (const std::uint32_t met_one : met) {
       PortRecord& record = records_[met_one];
       record.place = static_cast<std::uint32_t>(cache_.ports.size());
-      cache_.ports.push_back(cached_port(record.begin));
-      cache_.ports.back().node = record.node;
+      CachedPort& port = cache_.ports.emplace_back();
+      visit_port(record.begin, port);
+      port.node = record.node;
     }
     for (std::uint32_t at = 0; at < cache_.ports.size(); ++at) cache_.nodes[cache_.ports[at].node].ports.push_back(at);
     for (CachedNode& node : cache_.nodes) check_ports(node);
   }
 
+  /// The records with that key, of which there may be several.
+  auto with_key(const Key& key) const { return std::ranges::equal_range(by_key_, key, {}, &std::pair<Key, std::uint32_t>::first); }
+
   /// The record that `key` means in node `at`, or none.
-  std::uint32_t record_of(const PortTable& table, std::uint32_t at, const Key& key) const {
-    std::uint32_t own = table.find(key);
-    if (own == none) return none;
+  std::uint32_t record_of(std::uint32_t at, const Key& key) const {
+    const auto found = with_key(key);
+    if (found.empty()) return none;
     const CachedNode& node = cache_.nodes[at];
-    while (own != none && (records_[own].owner != node.guid || records_[own].taken)) own = table.next(own);
-    if (own == none) throw UsageError(fmt::format("node 0x{:016x} names {}, which is not its own", node.guid.value, to_text(key)));
+    const auto own = std::ranges::find_if(
+        found, [&](const auto& one) { return records_[one.second].owner == node.guid && !records_[one.second].taken; });
+    if (own == found.end()) throw UsageError(fmt::format("node 0x{:016x} names {}, which is not its own", node.guid.value, to_text(key)));
     if (key.number > node.num_ports)
       throw UsageError(fmt::format("node 0x{:016x} names {}, and has {} ports", node.guid.value, to_text(key), node.num_ports));
-    return own;
+    return own->second;
   }
 
   void check_ports(CachedNode& node) const {
@@ -264,11 +245,11 @@ class CacheReader {
       throw UsageError(fmt::format("node 0x{:016x} has two ports {}", node.guid.value, static_cast<unsigned>(number(*twice))));
   }
 
-  void link(const PortTable& table) {
+  void link() {
     for (const PortRecord& record : records_) {
       if (!record.taken || !record.linked) continue;
       std::uint32_t remote = none;
-      for (std::uint32_t other = table.find(record.remote); other != none; other = table.next(other)) {
+      for (const auto& [key, other] : with_key(record.remote)) {
         if (!records_[other].taken) continue;
         const bool back = records_[other].linked && records_[other].remote == record.key;
         if (remote == none || back) remote = other;
@@ -284,18 +265,11 @@ class CacheReader {
   NetdiscCache cache_;
   std::vector<std::vector<Key>> keys_;  // by node index
   std::vector<PortRecord> records_;
+  std::vector<std::pair<Key, std::uint32_t>> by_key_;  // indexes in records_, sorted
 };
 
 void write_node(Writer& out, const NetdiscCache& cache, const CachedNode& node) {
-  out.number(node.lid.value);
-  out.number(node.lmc);
-  out.number(node.enhanced_port0);
-  out.data(node.switch_info);
-  out.number(node.guid.value);
-  out.number(node.type);
-  out.number(node.num_ports);
-  out.data(node.info);
-  out.data(node.description);
+  visit_node(out, node);
   out.number(static_cast<std::uint8_t>(node.ports.size()));
   for (const std::uint32_t at : node.ports) {
     out.number(cache.ports[at].guid.value);
@@ -304,12 +278,7 @@ void write_node(Writer& out, const NetdiscCache& cache, const CachedNode& node) 
 }
 
 void write_port(Writer& out, const NetdiscCache& cache, const CachedPort& port) {
-  out.number(port.guid.value);
-  out.number(port.number);
-  out.number(port.external);
-  out.number(port.lid.value);
-  out.number(port.lmc);
-  out.data(port.info);
+  visit_port(out, port);
   out.number(cache.nodes[port.node].guid.value);
   const bool linked = port.remote != none;
   out.number(static_cast<std::uint8_t>(linked));

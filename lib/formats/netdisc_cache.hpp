@@ -13,6 +13,7 @@
 // A file may come from anywhere: each size is checked, and keys are looked up before their use.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -58,6 +59,19 @@ struct NetdiscCache {
   std::vector<CachedPort> ports;  ///< in the order in which libibnetdisc writes them
 };
 
+/// Sorts ports from the order in which libibnetdisc found them to the order of its hash table, so that its programs and ours write the same
+/// bytes: by bucket, and the last found first.
+template <class T, class GuidOf>
+void sort_as_table(std::vector<T>& ports, GuidOf guid_of) {
+  std::ranges::reverse(ports);
+  std::ranges::stable_sort(ports, {}, [&guid_of](const T& port) {
+    constexpr std::uint32_t low_factor = 101, high_factor = 103, buckets = 137;
+    const Guid guid = guid_of(port);
+    return ((static_cast<std::uint32_t>(guid.value) * low_factor) ^ (static_cast<std::uint32_t>(guid.value >> 32U) * high_factor)) %
+           buckets;
+  });
+}
+
 /// Whether a file begins as such a file.
 bool is_netdisc_cache(Bytes file);
 
@@ -68,7 +82,7 @@ NetdiscCache read_netdisc_cache(Bytes file);
 /// The bytes of the file.
 std::vector<std::uint8_t> netdisc_cache_file(const NetdiscCache& cache);
 
-/// Fills `subnet`, which must be empty. Its nodes are those of the cache, in the same order.
+/// Fills `subnet`, which must be empty. Its nodes are the nodes of the cache, in the same order.
 void fill_subnet(const NetdiscCache& cache, subnet::Subnet& subnet);
 
 /// The cache that a sweep of libibnetdisc stores. `listed` has the nodes in the order of the file, the last found first. Ports

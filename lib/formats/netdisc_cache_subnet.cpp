@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "formats/netdisc_cache.hpp"
-#include "formats/netdisc_table.hpp"
 #include "subnet/model/chassis.hpp"
 #include "subnet/model/find_port.hpp"
 #include "subnet/model/order.hpp"

@@ -7,10 +7,7 @@
 
 #include "base/error.hpp"
 #include "base/escape.hpp"
-#include "base/parse.hpp"
 #include "formats/line_file.hpp"
-#include "formats/scanner.hpp"
-#include "iba/text.hpp"
 
 namespace ib::formats {
 namespace {
@@ -24,19 +21,11 @@ std::optional<std::uint64_t> number(Scanner& scanner, std::uint64_t most) {
   return value && (scanner.at_end() || scanner.take(" ") || scanner.take("\t")) ? value : std::nullopt;
 }
 
-/// A GUID of 16 hex digits, with 0x or without.
-std::optional<Guid> guid(Scanner& scanner) {
-  const auto blank = scanner.rest().find_first_of(" \t");
-  const std::string_view word = scanner.rest().substr(0, blank);
-  scanner.take(word);
-  if (word.starts_with("0x") || word.find(':') != std::string_view::npos) return parse_guid(word);
-  const auto value = word.size() <= 16 ? parse_digits(word, 16) : std::nullopt;
-  return value ? std::optional(Guid{*value}) : std::nullopt;
-}
-
 std::optional<StoredServiceLevel> parse(std::string_view line) {
   Scanner scanner(line);
-  const auto source = guid(scanner);
+  const std::string_view word = line.substr(0, line.find_first_of(" \t"));
+  scanner.take(word);
+  const auto source = guid_in(word);
   const auto dlid = source ? number(scanner, last_unicast_lid) : std::nullopt;
   const auto sl = dlid ? number(scanner, last_sl) : std::nullopt;
   if (!sl || !scanner.at_end()) return std::nullopt;

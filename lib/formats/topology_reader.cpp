@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // A line is read from both of its ends, since descriptions, which stand in the middle, may hold anything, quotes and '#' too.
-#include "formats/topology_reader.hpp"
+#include "formats/topology_text.hpp"
 
 #include <fmt/format.h>
 
@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/escape.hpp"
 #include "base/parse.hpp"
-#include "base/unescape.hpp"
-#include "formats/scanner.hpp"
+#include "formats/line_file.hpp"
 #include "iba/text.hpp"
 #include "iba/wire.hpp"
 #include "subnet/model/order.hpp"
@@ -40,13 +40,6 @@ std::optional<unsigned> take_port(Scanner& line) {
   if (!number || *number > 255) return std::nullopt;
   if (line.take("[ext ") && !line.until("]")) return std::nullopt;
   return static_cast<unsigned>(*number);
-}
-
-/// A GUID in colons, or in digits as infiniband-diags has them, with 0x or without.
-std::optional<Guid> guid_in(std::string_view word) {
-  if (word.find(':') != std::string_view::npos || word.starts_with("0x")) return parse_guid(word);
-  const auto digits = word.size() <= 16 ? parse_digits(word, 16) : std::nullopt;
-  return digits ? std::optional(Guid{*digits}) : std::nullopt;
 }
 
 /// The last of the words of `text` that `read` understands.

@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "base/escape.hpp"
+#include "iba/text.hpp"
 #include "subnet/model/names.hpp"
 
 namespace ib::formats {
@@ -27,54 +28,30 @@ void print(std::string& out, fmt::format_string<T...> format, T&&... args) {
   fmt::format_to(std::back_inserter(out), format, std::forward<T>(args)...);
 }
 
+/// The letter and the name of a node's type.
+char type_letter(const Node& node) { return "?HSR"[static_cast<std::size_t>(node.kind())]; }
+std::string type_name(const Node& node) {
+  constexpr std::array<std::string_view, 4> names{"??", "Ca", "Switch", "Router"};
+  const std::string name(names[static_cast<std::size_t>(node.kind())]);
+  return node.kind() == NodeKind::other ? name + std::to_string(static_cast<unsigned>(node.info.node_type)) : name;
+}
+
 }  // namespace
 
-void append_guid(std::string& out, Guid guid) {
-  constexpr char digits[] = "0123456789abcdef";
-  for (int shift = 60; shift >= 0; shift -= 4) {
-    out += digits[guid.value >> shift & 0xf];
-    if (shift % 16 == 0 && shift != 0) out += ':';
-  }
-}
-
-std::string to_text(LinkRate rate) {
-  const std::string_view speed = name(rate.speed);
+std::string rate_text(const LinkRate& rate) {
+  const std::string_view speed = subnet::name(rate.speed);
   return (rate.lanes == 0 ? "?" : std::to_string(rate.lanes)) + 'x' + (speed.empty() ? "?" : std::string(speed));
-}
-
-char type_letter(const Node& node) {
-  switch (node.kind()) {
-    case NodeKind::ca:
-      return 'H';
-    case NodeKind::sw:
-      return 'S';
-    case NodeKind::router:
-      return 'R';
-    case NodeKind::other:
-      break;
-  }
-  return '?';
-}
-
-std::string type_name(const Node& node) {
-  switch (node.kind()) {
-    case NodeKind::ca:
-      return "Ca";
-    case NodeKind::sw:
-      return "Switch";
-    case NodeKind::router:
-      return "Router";
-    case NodeKind::other:
-      break;
-  }
-  return "??" + std::to_string(static_cast<unsigned>(node.info.node_type));
 }
 
 std::string TopologyText::name(NodeIndex at) const { return escaped(name_of(subnet_.node(at), names_)); }
 
-/// The kind of port 0 of a switch (SwitchInfo, IBA 14.2.5.4). An enhanced port 0 has features of a CA port.
-std::string_view TopologyText::port0_kind(const Node& node) const {
-  return (node.has_switch_info || node.is_listed) && node.switch_info().enhanced_port0 != 0 ? "enhanced" : "base";
+/// " base port 0 lid 2 lmc 0" of a switch. An enhanced port 0 has features of a CA port (SwitchInfo, IBA 14.2.5.4). Empty for other nodes.
+std::string TopologyText::port0(NodeIndex at) const {
+  const Node& node = subnet_.node(at);
+  if (node.kind() != NodeKind::sw) return {};
+  const bool is_enhanced = (node.has_switch_info || node.is_listed) && node.switch_info().enhanced_port0 != 0;
+  return fmt::format(" {} port 0 lid {} lmc {}", is_enhanced ? "enhanced" : "base", subnet_.lid(node.first_port).value,
+                     subnet_.lmc(node.first_port));
 }
 
 void TopologyText::header(std::string& out, std::time_t now) const {
@@ -85,43 +62,22 @@ void TopologyText::header(std::string& out, std::time_t now) const {
   print(out, "#\n# Topology file: generated on {}\n#\n", date.data());
   if (subnet_.start == none) return;
   const Port& start = subnet_.port(subnet_.start);
-  out += "# Initiated from node ";
-  append_guid(out, subnet_.node(start.node).guid());
-  out += " port ";
-  append_guid(out, start.guid);
-  out += '\n';
-}
-
-void TopologyText::ids(std::string& out, NodeIndex at) const {
-  const smp::NodeInfo& info = subnet_.node(at).info;
-  print(out, "vendid=0x{:x}\ndevid=0x{:x}\nsysimgguid=", info.vendor_id, info.device_id);
-  append_guid(out, info.system_image_guid);
-  if (grouping != nullptr && grouping->grouped(at)) {
-    print(out, "\t\t# Chassis {}", grouping->chassis[grouping->slots[at].chassis].number);
-  }
-  out += '\n';
+  print(out, "# Initiated from node {} port {}\n", to_text(subnet_.node(start.node).guid()), to_text(start.guid));
 }
 
 void TopologyText::head(std::string& out, NodeIndex at) const {
   const Node& node = subnet_.node(at);
-  ids(out, at);
-  constexpr std::array<std::string_view, 4> keys{"nodeguid=", "caguid=", "switchguid=", "rtguid="};  // by NodeKind
-  out += keys[static_cast<std::size_t>(node.kind())];
-  append_guid(out, node.guid());
-  const bool is_switch = node.kind() == NodeKind::sw;
-  if (is_switch) {
-    out += '(';
-    append_guid(out, node.info.port_guid);
-    out += ')';
-    if (grouping != nullptr && grouping->slots[at].chassis != none) {
+  print(out, "vendid=0x{:x}\ndevid=0x{:x}\nsysimgguid={}", node.info.vendor_id, node.info.device_id, to_text(node.info.system_image_guid));
+  if (grouping != nullptr && grouping->grouped(at)) print(out, "\t\t# Chassis {}", grouping->chassis[grouping->slots[at].chassis].number);
+  constexpr std::array<std::string_view, 4> keys{"nodeguid", "caguid", "switchguid", "rtguid"};  // by NodeKind
+  print(out, "\n{}={}", keys[static_cast<std::size_t>(node.kind())], to_text(node.guid()));
+  if (node.kind() == NodeKind::sw) {
+    print(out, "({})", to_text(node.info.port_guid));
+    if (grouping != nullptr && grouping->slots[at].chassis != none)
       print(out, "\t# {} {}", escaped(grouping->slots[at].model), grouping->slot_text(node, at));
-    }
   }
-  print(out, "\n{}\t{} \"{}-", node.kind() == NodeKind::router ? "Rt" : type_name(node), node.info.num_ports, type_letter(node));
-  append_guid(out, node.guid());
-  print(out, "\"\t# \"{}\"", name(at));
-  if (is_switch) print(out, " {} port 0 lid {} lmc {}", port0_kind(node), subnet_.lid(node.first_port).value, subnet_.lmc(node.first_port));
-  out += '\n';
+  print(out, "\n{}\t{} \"{}-{}\"\t# \"{}\"{}\n", node.kind() == NodeKind::router ? "Rt" : type_name(node), node.info.num_ports,
+        type_letter(node), to_text(node.guid()), name(at), port0(at));
 }
 
 void TopologyText::node(std::string& out, NodeIndex at) const {
@@ -132,35 +88,27 @@ void TopologyText::node(std::string& out, NodeIndex at) const {
   }
 }
 
-void TopologyText::port_name(std::string& out, PortIndex at) const {
+std::string TopologyText::extension(PortIndex at) const {
+  return grouping != nullptr && grouping->external_port[at] != 0 ? fmt::format("[ext {}]", grouping->external_port[at]) : std::string();
+}
+
+std::string TopologyText::port_name(PortIndex at) const {
   const Port& port = subnet_.port(at);
   const Node& node = subnet_.node(port.node);
-  print(out, "\"{}-", type_letter(node));
-  append_guid(out, node.guid());
-  print(out, "\"[{}]", port.number);
-  if (grouping != nullptr && grouping->external_port[at] != 0) print(out, "[ext {}]", grouping->external_port[at]);
-  if (node.kind() == NodeKind::sw) return;
-  out += '(';
-  append_guid(out, port.guid);
-  out += ')';
+  const std::string guid = node.kind() == NodeKind::sw ? std::string() : fmt::format("({})", to_text(port.guid));
+  return fmt::format("\"{}-{}\"[{}]{}{}", type_letter(node), to_text(node.guid()), port.number, extension(at), guid);
 }
 
 void TopologyText::link(std::string& out, PortIndex at) const {
   const Port& port = subnet_.port(at);
-  const Port& peer = subnet_.port(port.peer);
-  print(out, "[{}]", port.number);
-  if (grouping != nullptr && grouping->external_port[at] != 0) print(out, "[ext {}]", grouping->external_port[at]);
-  const std::string rate = to_text(active_rate(subnet_, at));
+  const NodeIndex peer = subnet_.port(port.peer).node;
+  const std::string rate = rate_text(active_rate(subnet_, at));
+  print(out, "[{}]{}", port.number, extension(at));
   if (subnet_.node(port.node).kind() == NodeKind::sw) {
-    out += '\t';
-    port_name(out, port.peer);
-    print(out, "\t# \"{}\" lid {} {}", name(peer.node), subnet_.lid(port.peer).value, rate);
+    print(out, "\t{}\t# \"{}\" lid {} {}", port_name(port.peer), name(peer), subnet_.lid(port.peer).value, rate);
   } else {
-    out += '(';
-    append_guid(out, port.guid);
-    out += ")\t";
-    port_name(out, port.peer);
-    print(out, "\t# lid {} lmc {} \"{}\" {}", subnet_.lid(at).value, subnet_.lmc(at), name(peer.node), rate);
+    print(out, "({})\t{}\t# lid {} lmc {} \"{}\" {}", to_text(port.guid), port_name(port.peer), subnet_.lid(at).value, subnet_.lmc(at),
+          name(peer), rate);
   }
   if (full) {
     const smp::PortInfo info = port.info();
@@ -171,55 +119,38 @@ void TopologyText::link(std::string& out, PortIndex at) const {
 
 void TopologyText::listed(std::string& out, NodeIndex at) const {
   const Node& node = subnet_.node(at);
-  print(out, "{:<8}: ", type_name(node));
-  append_guid(out, node.guid());
-  print(out, " ports {} devid 0x{:x} vendid 0x{:x} \"{}\"\n", node.info.num_ports, node.info.device_id, node.info.vendor_id, name(at));
+  print(out, "{:<8}: {} ports {} devid 0x{:x} vendid 0x{:x} \"{}\"\n", type_name(node), to_text(node.guid()), node.info.num_ports,
+        node.info.device_id, node.info.vendor_id, name(at));
 }
 
 void TopologyText::summary(std::string& out, NodeIndex at) const {
   const Node& node = subnet_.node(at);
-  print(out, "{:<8}: ", type_name(node));
-  append_guid(out, node.guid());
-  print(out, " ports {} \"{}\"", node.info.num_ports, name(at));
-  if (node.kind() == NodeKind::sw) {
-    print(out, " {} port 0 lid {} lmc {}", port0_kind(node), subnet_.lid(node.first_port).value, subnet_.lmc(node.first_port));
-  }
-  out += '\n';
+  print(out, "{:<8}: {} ports {} \"{}\"{}\n", type_name(node), to_text(node.guid()), node.info.num_ports, name(at), port0(at));
 }
 
 void TopologyText::ports(std::string& out, NodeIndex at) const {
   const Node& node = subnet_.node(at);
   const auto end = [&](PortIndex index) {
     const Port& port = subnet_.port(index);
-    const Node& owner = subnet_.node(port.node);
-    print(out, "{} {:5} {:2} ", short_type(owner), subnet_.lid(index).value, port.number);
-    append_guid(out, subnet_.end_port_guid(index));
+    return fmt::format("{} {:5} {:2} {}", short_type(subnet_.node(port.node)), subnet_.lid(index).value, port.number,
+                       to_text(subnet_.end_port_guid(index)));
   };
   for (unsigned number = 1; number < node.slots; ++number) {
     const PortIndex index = node.first_port + number;
     const Port& port = subnet_.port(index);
     if (!port.has_info && port.peer == none) continue;
-    end(index);
     const LinkRate rate = active_rate(subnet_, index);
-    print(out, " {}x {}", rate.lanes, subnet::name(rate.speed));
+    print(out, "{} {}x {}", end(index), rate.lanes, subnet::name(rate.speed));
     if (port.peer == none) {
       print(out, "{:39}'{}'\n", "", name(at));
-      continue;
+    } else {
+      print(out, " - {} ( '{}' - '{}' )\n", end(port.peer), name(at), name(subnet_.port(port.peer).node));
     }
-    out += " - ";
-    end(port.peer);
-    print(out, " ( '{}' - '{}' )\n", name(at), name(subnet_.port(port.peer).node));
   }
 }
 
 void TopologyText::chassis(std::string& out, const subnet::Chassis& box) const {
-  print(out, "Chassis {}", box.number);
-  if (box.guid.value != 0) {
-    out += " (guid ";
-    append_guid(out, box.guid);
-    out += ')';
-  }
-  out += '\n';
+  print(out, "Chassis {}{}\n", box.number, box.guid == Guid{} ? std::string() : fmt::format(" (guid {})", to_text(box.guid)));
 }
 
 }  // namespace ib::formats

@@ -2,10 +2,15 @@
 // A subnet as text in the topology format of ibtool: a block for each node, a line for each linked port, GUIDs in three-colon
 // form. Also the one-line listings of nodes. The functions append to a buffer of the caller. The caller writes the buffer out
 // from time to time, so that the text of a large fabric is never in memory as a whole.
+//
+// Such a listing is also read back into a model, in the form of ibtool or of infiniband-diags: nodes with their descriptions,
+// links, port GUIDs, LIDs, LMCs and the rate of each link (Node::is_listed). All else is not known: states, what ports support, ports
+// without a link.
 #pragma once
 
 #include <ctime>
 #include <string>
+#include <string_view>
 
 #include "subnet/model/chassis.hpp"
 #include "subnet/model/model.hpp"
@@ -14,14 +19,8 @@
 
 namespace ib::formats {
 
-/// Appends the GUID in groups: `0002:c903:0000:1491`.
-void append_guid(std::string& out, Guid guid);
 /// The text of a rate: "4xQDR"; "?" for unknown parts.
-std::string to_text(subnet::LinkRate rate);
-/// The letter of the node type: 'H' for a CA, 'S' for a switch, 'R' for a router, '?' for others.
-char type_letter(const subnet::Node& node);
-/// The node type in listings: `Ca`, `Switch`, `Router`, `??9`.
-std::string type_name(const subnet::Node& node);
+std::string rate_text(const subnet::LinkRate& rate);
 
 /// Writes the text of one subnet.
 class TopologyText {
@@ -53,12 +52,18 @@ class TopologyText {
 
  private:
   std::string name(subnet::NodeIndex at) const;
-  void ids(std::string& out, subnet::NodeIndex at) const;
-  void port_name(std::string& out, subnet::PortIndex at) const;
-  std::string_view port0_kind(const subnet::Node& node) const;
+  std::string port_name(subnet::PortIndex at) const;
+  std::string extension(subnet::PortIndex at) const;
+  std::string port0(subnet::NodeIndex at) const;
 
   const subnet::Subnet& subnet_;
   const subnet::NodeNameMap* names_;
 };
+
+/// Whether `text` looks like such a listing: its first line that is not empty is a comment or `vendid=…`.
+bool is_topology_text(std::string_view text);
+
+/// Fills `subnet`, which must be empty. Throws UsageError with the number of an invalid line, or with the name of the part that is missing.
+void read_topology_text(std::string_view text, subnet::Subnet& subnet);
 
 }  // namespace ib::formats

@@ -5,42 +5,21 @@
 
 #include <algorithm>
 #include <array>
-#include <utility>
 
 #include "iba-gen/mad.hpp"
 #include "iba/registry.hpp"
 #include "iba/wire.hpp"
 
 namespace ib {
-namespace {
 
-namespace method = mad::method;
-
-constexpr std::pair<std::uint8_t, std::string_view> method_names[] = {
-    {method::get, "GET"},
-    {method::set, "SET"},
-    {method::send, "SEND"},
-    {method::trap, "TRAP"},
-    {method::report, "REPORT"},
-    {method::trap_repress, "TRAP_REPRESS"},
-    {method::get_table, "GET_TABLE"},
-    {method::get_trace_table, "GET_TRACE_TABLE"},
-    {method::get_multi, "GET_MULTI"},
-    {method::delete_, "DELETE"},
-    {method::response, "RESPONSE"},
-    {method::get_resp, "GET_RESP"},
-    {method::report_resp, "REPORT_RESP"},
-    {method::get_table_resp, "GET_TABLE_RESP"},
-    {method::get_trace_table_resp, "GET_TRACE_TABLE_RESP"},
-    {method::get_multi_resp, "GET_MULTI_RESP"},
-    {method::delete_resp, "DELETE_RESP"},
-};
-
-}  // namespace
-
-std::string_view mad_method_name(std::uint8_t number) {
-  const auto* const found = std::ranges::find(method_names, number, &std::pair<std::uint8_t, std::string_view>::first);
-  return found != std::end(method_names) ? found->second : "??";
+/// GET_TABLE for the method that iba-defs calls get_table.
+std::string mad_method_name(std::uint8_t number) {
+  const auto methods = mad::method::info().values;
+  const auto found = std::ranges::find(methods, number, &EnumValue::number);
+  std::string name(found != methods.end() ? found->name : "??");
+  if (name.ends_with('_')) name.pop_back();  // delete_
+  std::ranges::transform(name, name.begin(), [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
+  return name;
 }
 
 std::string mad_status_text(std::uint16_t status) {

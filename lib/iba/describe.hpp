@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 
 #include "base/bytes.hpp"
 
@@ -14,7 +13,7 @@ namespace ib {
 std::string mad_status_text(std::uint16_t status);
 
 /// The name of a MAD's method: `GET_TABLE_RESP`, or `??` if unknown.
-std::string_view mad_method_name(std::uint8_t number);
+std::string mad_method_name(std::uint8_t number);
 
 /// Names method, MAD format and attribute of a MAD: `MAD_METHOD_GET(1) SMPFormatDirected(129.1) SMPNodeInfo(17)`. An unknown
 /// name is `??`. `mad` may have any length; missing bytes count as zero.

@@ -40,7 +40,7 @@ enum class LibibmadText : std::uint8_t {
   portcapmask2,
 };
 
-/// The words of other programs for one field. A name is empty where the program has none, or uses that of the IBA.
+/// The words of other programs for one field. A name is empty where the program has none, or uses the name of the IBA.
 struct FieldDialects {
   std::string_view smpquery;   ///< in libibmad's listings and smpquery: `Guid`
   std::string_view saquery;    ///< in saquery

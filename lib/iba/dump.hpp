@@ -52,7 +52,7 @@ std::string dotted(const T& value, const DottedOptions& options = {}) {
 /// The name of `field` in a style (`Guid`, `NodeGUID`, `node_guid`), without prefix.
 std::string styled_name(const FieldInfo& field, NameStyle style);
 
-/// A value of a field with its name: `Active (4)`, and for short sets of flags `1x or 4x (3)`. The number alone where it has no name, has
+/// A value of a field with its name: `Active (4)`, and for short sets of flags `1x or 4x (3)`. Only the number where it has no name, has
 /// bits without one, or is a long mask.
 std::string worded(const FieldInfo& field, std::uint64_t value);
 

@@ -79,7 +79,7 @@ std::uint64_t parse_uint(const StructInfo& info, const FieldInfo& f, std::string
 bool begins_with_key(Bytes data) {
   constexpr std::size_t key_size = 8;
   const auto has_versions_at = [data](std::size_t at) { return data.size() > at + 1 && data[at] == 1 && data[at + 1] == 1; };
-  if (std::ranges::all_of(data.first(std::min(data.size(), key_size)), [](std::uint8_t byte) { return byte == 0; })) return false;
+  if (is_zero(data.first(std::min(data.size(), key_size)))) return false;
   return !has_versions_at(0) || has_versions_at(key_size);
 }
 
@@ -101,8 +101,6 @@ std::optional<std::string> parse_hex_bytes(std::string_view text) {
   }
   return out;
 }
-
-Bytes as_bytes(std::string_view text) { return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}; }
 
 void set_element(MutableBytes bytes, const StructInfo& info, const FieldRef& ref, std::string_view path, std::string_view text) {
   const FieldInfo& f = *ref.field;

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 #include "base/escape.hpp"
+#include "iba-gen/smp.hpp"
 #include "iba/generic.hpp"
 #include "iba/registry.hpp"
 #include "iba/secrets.hpp"
@@ -28,38 +30,14 @@ constexpr std::string_view widths[] = {"1X", "4X", "8X", "12X", "2X"};
 constexpr std::string_view speeds[] = {"2.5 Gbps", "5.0 Gbps", "10.0 Gbps"};
 constexpr std::string_view ext_speeds[] = {"14.0625 Gbps", "25.78125 Gbps", "53.125 Gbps", "106.25 Gbps"};
 constexpr std::string_view ext_speeds2[] = {"212.5 Gbps"};
-constexpr std::string_view capabilities[] = {"",
-                                             "IsSM",
-                                             "IsNoticeSupported",
-                                             "IsTrapSupported",
-                                             "IsOptionalIPDSupported",
-                                             "IsAutomaticMigrationSupported",
-                                             "IsSLMappingSupported",
-                                             "IsMKeyNVRAM",
-                                             "IsPKeyNVRAM",
-                                             "IsLedInfoSupported",
-                                             "IsSMdisabled",
-                                             "IsSystemImageGUIDsupported",
-                                             "IsPkeySwitchExternalPortTrapSupported",
-                                             "",
-                                             "IsExtendedSpeedsSupported",
-                                             "IsCapabilityMask2Supported",
-                                             "IsCommunicatonManagementSupported",
-                                             "IsSNMPTunnelingSupported",
-                                             "IsReinitSupported",
-                                             "IsDeviceManagementSupported",
-                                             "IsVendorClassSupported",
-                                             "IsDRNoticeSupported",
-                                             "IsCapabilityMaskNoticeSupported",
-                                             "IsBootManagementSupported",
-                                             "IsLinkRoundTripLatencySupported",
-                                             "IsClientRegistrationSupported",
-                                             "IsOtherLocalChangesNoticeSupported",
-                                             "IsLinkSpeedWidthPairsTableSupported",
-                                             "IsVendorSpecificMadsTableSupported",
-                                             "IsMcastPkeyTrapSuppressionSupported",
-                                             "IsMulticastFDBTopSupported",
-                                             "IsHierarchyInfoSupported"};
+/// The bits of CapabilityMask that libibmad spells in its own way.
+constexpr std::pair<unsigned, std::string_view> capabilities[] = {{9, "IsLedInfoSupported"},
+                                                                  {11, "IsSystemImageGUIDsupported"},
+                                                                  {12, "IsPkeySwitchExternalPortTrapSupported"},
+                                                                  {13, ""},
+                                                                  {16, "IsCommunicatonManagementSupported"},
+                                                                  {25, "IsClientRegistrationSupported"},
+                                                                  {29, "IsMcastPkeyTrapSuppressionSupported"}};
 constexpr std::string_view capabilities2[] = {"IsSetNodeDescriptionSupported",   "IsPortInfoExtendedSupported", "IsVirtualizationSupported",
                                               "IsSwitchPortStateTableSupported", "IsLinkWidth2xSupported",      "IsLinkSpeedHDRSupported",
                                               "IsMKeyProtectBitsExtSupported",   "IsEnhancedTrap128Supported",  "IsPartitionTopSupported",
@@ -108,10 +86,17 @@ std::string speed_choice(std::uint64_t value) {
   return out;
 }
 
-std::string mask_lines(Names names, std::uint64_t value) {
+std::string capability_name(unsigned bit) {
+  const auto* const own = std::ranges::find(capabilities, bit, &std::pair<unsigned, std::string_view>::first);
+  return own != std::end(capabilities) ? std::string(own->second) : symbol(smp::capability_mask::info(), std::uint64_t{1} << bit);
+}
+
+std::string capability2_name(unsigned bit) { return bit < std::size(capabilities2) ? std::string(capabilities2[bit]) : std::string(); }
+
+std::string mask_lines(std::string (*name_of)(unsigned bit), std::uint64_t value) {
   std::string out = to_hex(value);
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if ((value >> i & 1) != 0 && !names[i].empty()) out += "\n\t\t\t\t" + std::string(names[i]);
+  for (unsigned bit = 0; bit < 32; ++bit) {
+    if (const std::string name = (value >> bit & 1) != 0 ? name_of(bit) : ""; !name.empty()) out += "\n\t\t\t\t" + name;
   }
   return out;
 }
@@ -194,9 +179,9 @@ std::string libibmad_text(LibibmadText text, std::uint64_t value, unsigned bits)
     case LibibmadText::portstate:
       return choice(states, value);
     case LibibmadText::portcapmask:
-      return mask_lines(capabilities, value);
+      return mask_lines(capability_name, value);
     case LibibmadText::portcapmask2:
-      return mask_lines(capabilities2, value);
+      return mask_lines(capability2_name, value);
     default:
       return std::to_string(value);
   }

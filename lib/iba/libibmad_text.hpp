@@ -33,7 +33,7 @@ enum class NewFields {
 /// All fields of a structure that libibmad knows, one line each, in libibmad's order. As in infiniband-diags, a hidden key is
 /// hidden also if it is zero.
 std::string libibmad_listing(Bytes bytes, const StructInfo& info, Keys keys = Keys::hidden, NewFields new_fields = NewFields::if_set);
-/// The fields named in `fields`, one line each, in the order of `fields`. The names are those of this project. Throws std::logic_error for
+/// The fields named in `fields`, one line each, in the order of `fields`. The names are the names of iba-defs. Throws std::logic_error for
 /// a name that the structure does not have.
 std::string libibmad_listing(Bytes bytes, const StructInfo& info, std::span<const std::string_view> fields, Keys keys = Keys::hidden);
 

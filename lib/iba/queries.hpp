@@ -43,7 +43,7 @@ struct QueryInfo {
   std::string_view entries;  ///< of Access::block: the field of SwitchInfo that has the number of its entries, or empty
   bool switches;             ///< only switches have it
   bool vendor;               ///< only devices of Mellanox have it: it is sent to no others
-  bool classic;              ///< a name of python-rdma: its abbreviations take precedence over those of others
+  bool classic;              ///< a name of python-rdma: its abbreviations take precedence over the abbreviations of others
   Trust trust;
   std::string_view argument;  ///< of a record, the short form in help texts: `[LID]/[PORT]`; empty if there is none
   std::string_view members;   ///< of a record, the members that the short form sets: `endportLID/portNum`
@@ -56,7 +56,7 @@ struct QueryInfo {
 /// Every name, in the order of the definitions.
 std::span<const QueryInfo> all_queries();
 
-/// What is said of an attribute of a class; 0x01 is that of all SMPs. Null if nothing is said.
+/// What is said of an attribute of a class; 0x01 stands for all SMPs. Null if nothing is said.
 const QueryInfo* find_query(std::uint8_t mgmt_class, std::uint16_t attribute_id);
 
 namespace detail {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Finds the bytes of a structure that are secret keys. iba-defs/ marks such fields with secret="yes". A key that is zero, or that has its
-// well-known value, is not a secret and is printed like any other number.
+// Finds the bytes of a structure that are secret keys, which iba-defs/ marks with secret="yes". A key that is zero, or that has its
+// well-known value, is not a secret and is printed like any other number. Also finds the bytes that say which node, service or piece of
+// hardware it is: GUIDs, GIDs, and the texts that iba-defs/ marks with identifies="yes" (node descriptions, serial numbers). They are
+// replaced where MADs are kept for others to read.
 #pragma once
 
 #include <cstdint>
@@ -31,5 +33,15 @@ struct SecretPlace {
 };
 /// The places of all marked fields of a structure, nested structures included.
 std::vector<SecretPlace> secret_places(const StructInfo& info);
+
+/// The place of a value that identifies something.
+struct IdentityPlace {
+  const FieldInfo* field;
+  std::size_t offset;  ///< in bytes from the beginning of the structure
+  std::size_t size;
+};
+/// The places of all values that identify something in a structure, nested structures included. `bytes` is the structure, which may decide
+/// which structures are nested in it.
+std::vector<IdentityPlace> identity_places(Bytes bytes, const StructInfo& info);
 
 }  // namespace ib

@@ -56,7 +56,7 @@ std::array<std::uint8_t, T::wire_size> packed(const T& value) {
   return bytes;
 }
 
-/// The bytes of a structure, to be kept among those of other structures.
+/// The bytes of a structure, to be kept among the bytes of other structures.
 template <class T>
 std::vector<std::uint8_t> packed_vector(const T& value) {
   std::vector<std::uint8_t> bytes(T::wire_size);

@@ -20,7 +20,7 @@ namespace ib::mad {
 namespace {
 
 /// The method names of python-rdma's traces, in which most responses have no name. mad_description() has all names.
-std::string_view method_name(std::uint8_t number) {
+std::string method_name(std::uint8_t number) {
   return number == method::report || number > method::get_resp ? "??" : mad_method_name(number);
 }
 

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/escape.hpp"
 #include "base/parse.hpp"
-#include "base/utf8.hpp"
 
 namespace ib::metrics {
 namespace {

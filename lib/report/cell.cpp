@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "report/cell.hpp"
 
-#include "base/utf8.hpp"
+#include "base/escape.hpp"
 
 namespace ib::report {
 namespace {

@@ -9,7 +9,6 @@
 #include "iba-gen/smp.hpp"
 #include "iba/text.hpp"
 #include "snapshot/cache_terms.hpp"
-#include "snapshot/recording.hpp"
 #include "subnet/model/find_port.hpp"
 #include "subnet/model/port_paths.hpp"
 #include "subnet/set/set_target.hpp"
@@ -74,7 +73,7 @@ void Cache::add(const mad::Request& request, const mad::Result<mad::Reply>& resu
       keeps_ = snapshot_->is_in_place();
       if (!keeps_) return writer_.reset();
     }
-    store(*writer_, stored_ ? stored_->subnet() : swept_, request, result);
+    writer_->put_result(stored_ ? stored_->subnet() : swept_, request, result);
   });
 }
 
@@ -137,7 +136,7 @@ std::optional<mad::Result<mad::Reply>> Cache::known_answer(const mad::Request& r
   throw Outdated(damaged.message());
 }
 
-/// The path by LID to the node at the end of a directed route, because the answers of the file are those of the node at that LID. Nothing
+/// The path by LID to the node at the end of a directed route, because the file has the answers of the node at that LID. Nothing
 /// if the file does not have the node or its LID.
 std::optional<path::Path> Cache::by_lid_of(const path::Path& path) {
   const subnet::PathEnd place = subnet::end_of_path(stored_->subnet(), path);

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The conditions under which a stored fabric may be used instead of the fabric at an end port.
+// The conditions under which a stored fabric may be used instead of the fabric at an end port, and those under which a new file may take
+// the place of an older one. A fabric that is seen from a host without a link, or half of a fabric that came apart, is not a successor of
+// the whole one.
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -30,6 +33,12 @@ std::string why_unfit(Snapshot& snapshot, const subnet::SweptSubnet& fabric, con
 std::string why_not_replaced(Snapshot& snapshot, std::string_view why);
 /// As above, for a file that cannot be opened as a snapshot.
 std::string not_replaced(const std::string& file, std::string_view why);
+
+/// Compares the nodes of the snapshot `file` with the nodes of `seen`, which is to take its place. The file is only read. Throws Error if
+/// the file must stay: less than a tenth of its nodes were seen, or none of them. Returns a line for people if it must stay under another
+/// name: less than half of its nodes were seen, or it cannot be compared because it is damaged or of a version that is not read. Returns
+/// nothing if it may be replaced, or does not exist.
+std::optional<std::string> why_old_is_kept(const std::string& file, const subnet::Subnet& seen);
 
 /// When the model was complete: "2026-11-23 20:15:01 +0100".
 std::string time_of(Snapshot& snapshot);

@@ -13,11 +13,6 @@
 namespace ib::snapshot {
 namespace {
 
-async::Task<> request_arrival(mad::Transactor& transactor, const path::Path& path) {
-  const mad::Result<smp::NodeInfo> answer = co_await transactor.try_subn_get<smp::NodeInfo>(path);
-  static_cast<void>(answer);
-}
-
 using subnet::NodeIndex;
 using subnet::none;
 using subnet::PortIndex;
@@ -26,7 +21,7 @@ constexpr std::size_t requests_at_once = 16;  // to one agent; more than the eng
 constexpr std::uint8_t any_class = 0;         // for GMPs that have no path
 
 std::uint8_t class_of(Part part) {
-  if (Questionnaire::by_smp(part)) return mad::mgmt_class::smp;
+  if (PartRequests::by_smp(part)) return mad::mgmt_class::smp;
   if (part == Part::congestion) return mad::mgmt_class::congestion;
   return part == Part::vendor ? subnet::mlnx_vendor_class : mad::mgmt_class::performance;
 }
@@ -37,14 +32,9 @@ bool is_lacking(std::uint16_t status) {
          status == mad::status::unsupported_method_attribute;
 }
 
-/// The failure for a node that claims more entries than a node can have.
-subnet::Failure unbelieved(NodeIndex node, std::string why) {
-  subnet::Failure failure;
-  failure.kind = subnet::Failure::Kind::false_answer;
-  failure.node = node;
-  failure.attribute = smp::PKeyTable::info().title;
-  failure.why = std::move(why);
-  return failure;
+async::Task<> request_arrival(mad::Transactor& transactor, const path::Path& path) {
+  const mad::Result<smp::NodeInfo> answer = co_await transactor.try_subn_get<smp::NodeInfo>(path);
+  static_cast<void>(answer);
 }
 
 }  // namespace
@@ -55,73 +45,68 @@ class FabricSurvey::Run {
   Run(FabricSurvey& survey, Part part, SurveyedPart& result) : survey_(survey), part_(part), result_(result) {}
 
   /// Sends all remaining requests to an agent. The survey calls this again for an agent that was silent at first.
-  async::Task<mad::Result<bool>> send_questions(subnet::SurveyPort port) {
-    Row& row = rows_[port.index];
-    if (!row.begun && (part_ == Part::counters || part_ == Part::details)) row.learnt = survey_.pmas_[port.index];
-    row.begun = true;
+  async::Task<mad::Result<bool>> send_requests(subnet::SurveyPort port) {
+    Agent& agent = agents_[port.index];
+    if (!agent.begun && (part_ == Part::counters || part_ == Part::details)) agent.state = survey_.pmas_[port.index];
+    agent.begun = true;
     const path::Path path = path_of(port);
-    Round round{row, port, path};
-    std::vector<Questions> unanswered;
-    while (round.is_heard && (row.step < Questionnaire::steps || !row.left.empty())) {
-      if (row.left.empty()) row.left = survey_.questionnaire_.questions(part_, port.index, row.step++, row.learnt);
-      co_await request_step(round);
-      std::erase_if(row.left, [](const Questions& sent) { return sent.values.empty(); });
-      std::ranges::move(row.left, std::back_inserter(unanswered));
-      row.left.clear();
+    Round round{agent, port, path};
+    std::vector<AttributeRequests> unanswered;
+    while (round.is_heard && (agent.step < PartRequests::steps || !agent.left.empty())) {
+      if (agent.left.empty()) agent.left = survey_.requests_.of_step(part_, port.index, agent.step++, agent.state);
+      co_await send_step(round);
+      std::erase_if(agent.left, [](const AttributeRequests& requests) { return requests.values.empty(); });
+      std::ranges::move(agent.left, std::back_inserter(unanswered));
+      agent.left.clear();
     }
-    row.left = std::move(unanswered);
-    if (part_ == Part::counters) survey_.pmas_[port.index] = row.learnt;
-    const std::shared_ptr<const mad::MadError> why_not_its = co_await check_owner(row, port);
+    agent.left = std::move(unanswered);
+    if (part_ == Part::counters) survey_.pmas_[port.index] = agent.state;
+    const std::shared_ptr<const mad::MadError> why_not_its = co_await check_owner(agent, port);
     if (why_not_its) co_return why_not_its;
     if (round.error) co_return round.error;
     co_return true;
   }
 
  private:
-  struct Row {
-    std::vector<Questions> left;
+  struct Agent {
+    std::vector<AttributeRequests> left;
     unsigned step{};  ///< the next one
     bool begun{};
-    Learnt learnt;
+    AgentState state;
     std::vector<AnswerKey> answered{};  ///< by GMP, since the node has last said that the LID is its own
   };
-  /// One send_questions() to an agent.
+  /// One send_requests() to an agent.
   struct Round {
-    Row& row;
+    Agent& agent;
     subnet::SurveyPort port;
     const path::Path& path;
     std::shared_ptr<const mad::MadError> error{};  ///< of a request that was not answered
     bool is_heard = true;                          ///< false: requests are not sent any more, because the agent is silent
-    std::vector<std::pair<Questions*, std::uint32_t>> unanswered{};
+    std::vector<std::pair<AttributeRequests*, std::uint32_t>> unanswered{};
   };
-  struct QuestionValue {
-    Questions* questions;
+  struct OneRequest {
+    AttributeRequests* of;
     std::uint32_t value;
     bool first;  ///< the answer shows whether the agent has the attribute
   };
 
   path::Path path_of(const subnet::SurveyPort& port) const {
-    if (Questionnaire::by_smp(part_)) return subnet::sma_path(survey_.subnet_, port.index, survey_.options_.start);
+    if (PartRequests::by_smp(part_)) return subnet::sma_path(survey_.subnet_, port.index, survey_.options_.start);
     path::Path path = port.path;
     if (part_ == Part::congestion) path.ib().cc_key = survey_.options_.cc_key;
     return path;
   }
 
-  bool has_owners() const { return !Questionnaire::by_smp(part_) && survey_.options_.owners != nullptr; }
-
-  void note_answered(Row& row, const mad::Request& request) const {
-    const subnet::PathEnd place = subnet::end_of_path(survey_.subnet_, request.path);
-    if (place.node != none) row.answered.push_back(snapshot::key_of(survey_.subnet_, place, request));
-  }
+  bool has_owners() const { return !PartRequests::by_smp(part_) && survey_.options_.owners != nullptr; }
 
   /// Disowns what was answered by GMP, unless the node says that the LID is its own. Returns null, or the error that says why.
-  async::Task<std::shared_ptr<const mad::MadError>> check_owner(Row& row, subnet::SurveyPort port) {
-    if (row.answered.empty()) co_return nullptr;
+  async::Task<std::shared_ptr<const mad::MadError>> check_owner(Agent& agent, subnet::SurveyPort port) {
+    if (agent.answered.empty()) co_return nullptr;
     const counters::Owner owner = counters::owner_of(survey_.subnet_, port.index);
     const std::shared_ptr<const mad::MadError> error = co_await counters::check_owner(*survey_.options_.owners, port.path, owner);
-    const std::vector<AnswerKey> answered = std::exchange(row.answered, {});
+    const std::vector<AnswerKey> answered = std::exchange(agent.answered, {});
     if (!error) co_return nullptr;
-    row.learnt = {};
+    agent.state = {};
     survey_.pmas_.erase(port.index);
     const std::string why = counters::why_not_read(*error) + ": its answers are not kept";
     const auto disowned = std::make_shared<const subnet::FalseAnswer>(why, error->request(), error->reply(), error->path());
@@ -130,73 +115,76 @@ class FabricSurvey::Run {
     co_return disowned;
   }
 
-  /// Sends the remaining requests of a row: first one request for each attribute, then the others. Unanswered requests stay in the row.
-  async::Task<> request_step(Round& round) {
-    std::vector<QuestionValue> now;
-    for (Questions& sent : round.row.left) {
-      if (sent.values.empty()) continue;
-      now.push_back({&sent, sent.values.front(), true});
-      sent.values.erase(sent.values.begin());
+  /// Sends the remaining requests of a step: first one request for each attribute, then the others. Unanswered requests stay.
+  async::Task<> send_step(Round& round) {
+    std::vector<OneRequest> now;
+    for (AttributeRequests& requests : round.agent.left) {
+      if (requests.values.empty()) continue;
+      now.push_back({&requests, requests.values.front(), true});
+      requests.values.erase(requests.values.begin());
     }
-    co_await request_all(round, std::move(now));
+    co_await send_all(round, std::move(now));
     now.clear();
-    for (Questions& sent : round.row.left) {
+    for (AttributeRequests& requests : round.agent.left) {
       if (!round.is_heard) break;
-      if (sent.lacking) ended(sent.values.size());
-      for (const std::uint32_t value : sent.values) {
-        if (!sent.lacking) now.push_back({&sent, value, false});
+      if (requests.lacking) ended(requests.values.size());
+      for (const std::uint32_t value : requests.values) {
+        if (!requests.lacking) now.push_back({&requests, value, false});
       }
-      sent.values.clear();
+      requests.values.clear();
     }
-    co_await request_all(round, std::move(now));
-    for (const auto& [sent, value] : std::exchange(round.unanswered, {})) sent->values.push_back(value);
+    co_await send_all(round, std::move(now));
+    for (const auto& [requests, value] : std::exchange(round.unanswered, {})) requests->values.push_back(value);
   }
 
-  async::Task<> request_all(Round& round, std::vector<QuestionValue> now) {
-    const auto one = [this, &round](const QuestionValue& sent) { return request_one(round, sent); };
+  async::Task<> send_all(Round& round, std::vector<OneRequest> now) {
+    const auto one = [this, &round](const OneRequest& request) { return send_one(round, request); };
     co_await async::for_each(now, requests_at_once, one);
   }
 
-  async::Task<> request_one(Round& round, QuestionValue sent) {
-    Questions& questions = *sent.questions;
-    const std::vector<std::uint8_t> payload = questions.payload(sent.value);
-    mad::Request request = mad::attribute_request(round.path, *questions.attribute, mad::method::get, questions.modifier(sent.value),
-                                                  payload, questions.mgmt_class);
-    request.optional = questions.unsure;
+  async::Task<> send_one(Round& round, OneRequest one) {
+    AttributeRequests& of = *one.of;
+    const std::vector<std::uint8_t> payload = of.payload(one.value);
+    mad::Request request =
+        mad::attribute_request(round.path, *of.attribute, mad::method::get, of.modifier(one.value), payload, of.mgmt_class);
+    request.optional = of.unsure;
     const mad::Result<mad::Reply> reply = co_await round.port.transactor.try_call(request);
-    if (has_owners() && (reply || !mad::is_timeout(reply.error()))) note_answered(round.row, request);
+    if (has_owners() && (reply || !mad::is_timeout(reply.error()))) {
+      const subnet::PathEnd place = subnet::end_of_path(survey_.subnet_, request.path);
+      if (place.node != none) round.agent.answered.push_back(snapshot::key_of(survey_.subnet_, place, request));
+    }
     if (reply) {
-      take(round, questions, sent.value, *reply);
+      take(round, of, one.value, *reply);
     } else {
-      failed(round, sent, reply.shared_error());
+      failed(round, one, reply.shared_error());
     }
   }
 
-  void take(Round& round, Questions& sent, std::uint32_t value, const mad::Reply& reply) {
+  void take(Round& round, AttributeRequests& of, std::uint32_t value, const mad::Reply& reply) {
     ++result_.answered;
-    sent.unsure = false;
-    round.row.learnt.take(sent, value, reply.payload());
-    if (sent.attribute == &smp::PortInfo::info()) survey_.questionnaire_.take_port_info(round.port.index, value, reply.payload());
-    if (sent.attribute == &smp::MlnxExtPortInfo::info()) take_mlnx(round.port.index, value, reply.payload());
+    of.unsure = false;
+    round.agent.state.take(of, value, reply.payload());
+    if (of.attribute == &smp::PortInfo::info()) survey_.requests_.take_port_info(round.port.index, value, reply.payload());
+    if (of.attribute == &smp::MlnxExtPortInfo::info() && survey_.options_.take_mlnx) {
+      const PortIndex port = survey_.subnet_.port_of(survey_.subnet_.port(round.port.index).node, value);
+      if (port != none) survey_.options_.take_mlnx(port, smp::MlnxExtPortInfo::unpack(reply.payload()));
+    }
     ended(1);
   }
 
-  void take_mlnx(PortIndex agent, std::uint32_t number, Bytes payload) const {
-    const PortIndex port = survey_.subnet_.port_of(survey_.subnet_.port(agent).node, number);
-    if (survey_.options_.take_mlnx && port != none) survey_.options_.take_mlnx(port, smp::MlnxExtPortInfo::unpack(payload));
-  }
-
-  void failed(Round& round, const QuestionValue& sent, const std::shared_ptr<const mad::MadError>& error) {
+  void failed(Round& round, const OneRequest& one, const std::shared_ptr<const mad::MadError>& error) {
+    AttributeRequests& of = *one.of;
     const std::optional<unsigned> tries = mad::unanswered_tries(*error);
-    if (tries && (!sent.questions->unsure || tries == 0U)) {
+    const bool is_class_info = of.attribute == &mad::ClassPortInfo::info();
+    if (tries && (!of.unsure || tries == 0U)) {
       if (!round.error || tries > 0U) round.error = error;  // the error of a request that was sent has more details
       if (tries == 0U) round.is_heard = false;
-      if (tries > 0U && sent.questions->attribute == &mad::ClassPortInfo::info()) round.row.learnt.requested = true;  // not in each part
-      round.unanswered.emplace_back(sent.questions, sent.value);
+      if (tries > 0U && is_class_info) round.agent.state.requested = true;  // not in each part
+      round.unanswered.emplace_back(one.of, one.value);
       return;
     }
-    if (sent.first && (tries || is_lacking(error->status()))) sent.questions->lacking = true;
-    if (sent.questions->attribute == &mad::ClassPortInfo::info()) round.row.learnt.requested = true;
+    if (one.first && (tries || is_lacking(error->status()))) of.lacking = true;
+    if (is_class_info) round.agent.state.requested = true;
     ++result_.refused;
     ended(1);
   }
@@ -209,12 +197,12 @@ class FabricSurvey::Run {
   FabricSurvey& survey_;
   Part part_;
   SurveyedPart& result_;
-  std::map<PortIndex, Row> rows_;
+  std::map<PortIndex, Agent> agents_;
   std::uint64_t done_{};
 };
 
 FabricSurvey::FabricSurvey(mad::Transactor& transactor, const subnet::SweptSubnet& fabric, FabricSurveyOptions options)
-    : transactor_(transactor), subnet_(fabric.subnet), options_(std::move(options)), questionnaire_(fabric.subnet, fabric.failures) {
+    : transactor_(transactor), subnet_(fabric.subnet), options_(std::move(options)), requests_(fabric.subnet, fabric.failures) {
   for (const subnet::Failure& failure : fabric.failures) {
     const bool fell_silent = failure.kind == subnet::Failure::Kind::no_answer && !failure.beyond && failure.attribute == "NodeInfo";
     if (fell_silent && failure.node != none) silent_.emplace(subnet_.node(failure.node).first_port, mad::mgmt_class::smp);
@@ -228,8 +216,8 @@ FabricSurvey::AgentKey FabricSurvey::key_of(Part part, PortIndex port) const {
 
 /// The agents that get requests: without those that are known to be silent.
 std::vector<PortIndex> FabricSurvey::agents(Part part) const {
-  std::vector<PortIndex> all = questionnaire_.agents(part);
-  const bool by_smp = Questionnaire::by_smp(part);
+  std::vector<PortIndex> all = requests_.agents(part);
+  const bool by_smp = PartRequests::by_smp(part);
   std::erase_if(all, [&](PortIndex port) {
     return silent_.contains(key_of(part, port)) || (!by_smp && silent_.contains({port, any_class}));
   });
@@ -238,7 +226,7 @@ std::vector<PortIndex> FabricSurvey::agents(Part part) const {
 
 std::uint64_t FabricSurvey::plan(Part part) const {
   std::uint64_t count = 0;
-  for (const PortIndex port : agents(part)) count += questionnaire_.plan(part, port, part == Part::details && pmas_.contains(port));
+  for (const PortIndex port : agents(part)) count += requests_.plan(part, port, part == Part::details && pmas_.contains(port));
   return count;
 }
 
@@ -247,7 +235,7 @@ async::Task<> FabricSurvey::read(std::vector<Part> parts) {
   std::ranges::sort(parts);
   std::vector<Part> by_smp, by_gmp, last;
   for (const Part part : parts) {
-    if (part != Part::topology) (Questionnaire::by_smp(part) ? by_smp : part <= Part::counters ? by_gmp : last).push_back(part);
+    if (part != Part::topology) (PartRequests::by_smp(part) ? by_smp : part <= Part::counters ? by_gmp : last).push_back(part);
   }
   async::TaskGroup both(loop);
   both.spawn(read_in_turn(std::move(by_smp)));
@@ -258,7 +246,7 @@ async::Task<> FabricSurvey::read(std::vector<Part> parts) {
 
 async::Task<> FabricSurvey::read_in_turn(std::vector<Part> parts) {
   for (const Part part : parts) {
-    const bool needs_paths = part != Part::sa && !Questionnaire::by_smp(part);
+    const bool needs_paths = part != Part::sa && !PartRequests::by_smp(part);
     if (needs_paths && options_.find_paths && !std::exchange(has_paths_, true)) co_await options_.find_paths();
     if (options_.began) options_.began(part, part == Part::phy ? 0 : plan(part));
     SurveyedPart done = co_await read_part(part);
@@ -275,10 +263,10 @@ async::Task<SurveyedPart> FabricSurvey::read_part(Part part) {
   }
   result.planned = plan(part);
   Run run(*this, part, result);
-  subnet::SurveyOptions how(options_.start, Questionnaire::by_smp(part) ? subnet::SurveyWay::smp : subnet::SurveyWay::gmp);
+  subnet::SurveyOptions how(options_.start, PartRequests::by_smp(part) ? subnet::SurveyWay::smp : subnet::SurveyWay::gmp);
   how.paths = options_.paths;
   how.window = options_.window;
-  const subnet::SurveyQuestion<bool> send = [&run](subnet::SurveyPort port) { return run.send_questions(port); };
+  const subnet::SurveyQuestion<bool> send = [&run](subnet::SurveyPort port) { return run.send_requests(port); };
   subnet::Surveyed<bool> found = co_await subnet::survey(transactor_, subnet_, agents(part), std::move(how), send);
   for (const auto& row : found.rows) {
     const bool has_path = row.failure != none && found.failures[row.failure].error != nullptr;
@@ -287,8 +275,13 @@ async::Task<SurveyedPart> FabricSurvey::read_part(Part part) {
   }
   result.failures = std::move(found.failures);
   for (const auto& row : found.rows) {
-    const std::optional<std::string> left_out = row.failure == none ? questionnaire_.left_out(part, row.port) : std::nullopt;
-    if (left_out) result.failures.push_back(unbelieved(subnet_.port(row.port).node, *left_out));
+    const std::optional<std::string> left_out = row.failure == none ? requests_.left_out(part, row.port) : std::nullopt;
+    if (left_out)
+      result.failures.push_back({.kind = subnet::Failure::Kind::false_answer,
+                                 .node = subnet_.port(row.port).node,
+                                 .attribute = std::string(smp::PKeyTable::info().title),
+                                 .why = *left_out,
+                                 .error = nullptr});
   }
   co_return result;
 }

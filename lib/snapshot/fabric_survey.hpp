@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Reads a fabric part by part, through a Transactor that records the answers, so that it has the answer to every request that a command
-// sends later. questions.hpp lists the requests.
+// sends later. part_requests.hpp lists the requests.
 //
 //   FabricSurvey survey(recording, fabric, options);          // after the sweep, which went through the same recording
 //   co_await survey.read(parts);
@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "snapshot/answer_key.hpp"
-#include "snapshot/questions.hpp"
+#include "snapshot/part_requests.hpp"
 #include "subnet/sweep/survey.hpp"
 
 namespace ib::snapshot {
@@ -31,7 +31,7 @@ struct SurveyedPart {
   std::uint64_t planned{};                ///< requests, as planned from the model
   std::uint64_t answered{};               ///< answered requests; for Part::sa tables
   std::uint64_t refused{};                ///< requests that were refused, or not answered by agents that may lack the attribute
-  std::vector<subnet::Failure> failures;  ///< agents that did not answer; those of earlier parts are not repeated
+  std::vector<subnet::Failure> failures;  ///< agents that did not answer; failures of earlier parts are not repeated
 };
 
 struct FabricSurveyOptions {
@@ -86,10 +86,10 @@ class FabricSurvey {
   mad::Transactor& transactor_;
   const subnet::Subnet& subnet_;
   FabricSurveyOptions options_;
-  Questionnaire questionnaire_;
+  PartRequests requests_;
   bool has_paths_{};  // of GMPs, found
   std::set<AgentKey> silent_;
-  std::map<subnet::PortIndex, Learnt> pmas_;  // for details, which come after counters
+  std::map<subnet::PortIndex, AgentState> pmas_;  // for details, which come after counters
 };
 
 }  // namespace ib::snapshot

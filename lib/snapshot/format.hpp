@@ -8,8 +8,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <span>
-#include <string>
 #include <string_view>
 
 #include "base/bytes.hpp"
@@ -26,19 +24,42 @@ struct TableDefinition {
   std::string_view name, sql;
 };
 /// The tables that are read back, as sqlite_schema has them in the newest format.
-std::span<const TableDefinition> raw_tables();
-/// What sqlite_schema has of such a table in a file of `format`, as it would have it in the newest one.
-std::string newest_sql(std::string_view sql, std::int64_t format);
+// raw_fact     what the file is about: names and their values
+// raw_node     a node: its number in the model, and how the sweep found it
+// raw_port     what the sweep knows of a port: its GUID, what is linked to it, and whether it read its PortInfo
+// raw_failure  what the sweep could not read
+// raw_answer   the answer to each request: the attribute without the zeros at its end, or why there is none
+inline constexpr std::array<TableDefinition, 5> raw_tables{{
+    {"raw_fact", "CREATE TABLE raw_fact(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID"},
+    {"raw_node",
+     "CREATE TABLE raw_node(node INTEGER PRIMARY KEY, hops INTEGER NOT NULL, via_node INTEGER NOT NULL, "
+     "via_port INTEGER NOT NULL, entry_port INTEGER NOT NULL, lid_refused INTEGER NOT NULL)"},
+    {"raw_port",
+     "CREATE TABLE raw_port(node INTEGER NOT NULL, port INTEGER NOT NULL, guid INTEGER NOT NULL, "
+     "peer_node INTEGER NOT NULL, peer_port INTEGER NOT NULL, fdr10 INTEGER NOT NULL, swept INTEGER NOT NULL, "
+     "PRIMARY KEY(node, port)) WITHOUT ROWID"},
+    {"raw_failure",
+     "CREATE TABLE raw_failure(failure INTEGER PRIMARY KEY, kind INTEGER NOT NULL, node INTEGER NOT NULL, "
+     "port INTEGER NOT NULL, beyond INTEGER NOT NULL, attribute TEXT NOT NULL, modifier INTEGER NOT NULL, "
+     "why TEXT NOT NULL, tries INTEGER NOT NULL, waited INTEGER NOT NULL, path TEXT NOT NULL, request BLOB NOT NULL, "
+     "reply BLOB NOT NULL)"},
+    {"raw_answer",
+     "CREATE TABLE raw_answer(mgmt_class INTEGER NOT NULL, attribute INTEGER NOT NULL, node INTEGER NOT NULL, "
+     "entry_port INTEGER NOT NULL, modifier INTEGER NOT NULL, selector INTEGER NOT NULL, status INTEGER NOT NULL, "
+     "time INTEGER NOT NULL, hides_key INTEGER NOT NULL, payload BLOB NOT NULL, "
+     "PRIMARY KEY(mgmt_class, attribute, node, entry_port, modifier, selector)) WITHOUT ROWID"},
+}};
 
 /// Times are stored in milliseconds since 1970.
 inline std::int64_t stored_time(std::chrono::system_clock::time_point time) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count();
 }
 
-/// The bytes of a text.
-inline Bytes as_bytes(std::string_view text) { return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}; }
 /// The bytes without the zeros at their end: the form in which payloads are stored.
-Bytes without_trailing_zeros(Bytes bytes);
+constexpr Bytes without_trailing_zeros(Bytes bytes) {
+  while (!bytes.empty() && bytes.back() == 0) bytes = bytes.first(bytes.size() - 1);
+  return bytes;
+}
 /// A stored payload with zeros at its end up to `size` bytes.
 template <std::size_t size>
 std::array<std::uint8_t, size> padded(Bytes payload) {
@@ -46,9 +67,6 @@ std::array<std::uint8_t, size> padded(Bytes payload) {
   std::copy_n(payload.begin(), std::min(payload.size(), size), bytes.begin());
   return bytes;
 }
-
-/// Whether the first bytes of a file (at least 72) are those of a snapshot.
-bool is_snapshot(Bytes file);
 
 /// The fact that says what made a file. Files of earlier versions do not have it: they count as snapshots.
 inline constexpr std::string_view kind_fact = "kind", kind_snapshot = "snapshot", kind_cache = "cache";

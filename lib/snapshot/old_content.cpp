@@ -57,17 +57,6 @@ const QueryInfo* table_of(const AnswerKey& key) {
   return nullptr;
 }
 
-AnswerKey key_in(const Statement& row) {
-  AnswerKey key;
-  key.mgmt_class = static_cast<std::uint8_t>(row.integer(0));
-  key.attribute = static_cast<std::uint16_t>(row.integer(1));
-  key.node = static_cast<subnet::NodeIndex>(row.integer(2));
-  key.entry_port = static_cast<std::uint8_t>(row.integer(3));
-  key.modifier = static_cast<std::uint32_t>(row.integer(4));
-  key.selector = static_cast<std::uint32_t>(row.integer(5));
-  return key;
-}
-
 /// Copies the answers, without keys.
 void copy_public_answers(Statement& row, Statement& copy) {
   while (row.step()) {
@@ -111,8 +100,19 @@ std::optional<std::vector<std::uint8_t>> without_keys_of(const AnswerKey& key, B
   return std::ranges::equal(bytes, payload) ? std::nullopt : std::optional(std::move(bytes));
 }
 
+AnswerKey key_in(const Statement& row) {
+  AnswerKey key;
+  key.mgmt_class = static_cast<std::uint8_t>(row.integer(0));
+  key.attribute = static_cast<std::uint16_t>(row.integer(1));
+  key.node = static_cast<subnet::NodeIndex>(row.integer(2));
+  key.entry_port = static_cast<std::uint8_t>(row.integer(3));
+  key.modifier = static_cast<std::uint32_t>(row.integer(4));
+  key.selector = static_cast<std::uint32_t>(row.integer(5));
+  return key;
+}
+
 void copy_content(Database& from, Database& to, Keys keys) {
-  for (const TableDefinition& table : raw_tables()) {
+  for (const TableDefinition& table : raw_tables) {
     // The columns by name: a file of an older format has another one.
     std::string columns, places;
     Statement column(to, fmt::format("SELECT name FROM pragma_table_info('{}')", table.name));

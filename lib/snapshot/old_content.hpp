@@ -19,8 +19,10 @@ std::optional<std::vector<std::uint8_t>> without_answer_keys(const AnswerKey& ke
 /// The payload of any row, of a table of the SA too, with zeros in the place of each key. Nothing if no key is set.
 std::optional<std::vector<std::uint8_t>> without_keys_of(const AnswerKey& key, Bytes payload);
 
+/// The key in the first columns of a row of raw_answer.
+AnswerKey key_in(const Statement& row);
+
 /// Copies the rows of the tables that are read back from one database into another, whose tables are empty. With Keys::hidden without keys.
-/// Throws SqliteError.
 void copy_content(Database& from, Database& to, Keys keys);
 
 }  // namespace ib::snapshot

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The facts of a device and of a port are listed once, in visit_port() and visit_device(): one visitor stores them, the other reads them.
 #include "snapshot/origin.hpp"
 
 #include <fmt/format.h>
@@ -11,126 +12,125 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/escape.hpp"
 #include "base/parse.hpp"
+#include "base/split.hpp"
 #include "iba/text.hpp"
 
 namespace ib::snapshot {
 namespace {
 
+constexpr std::string_view device_facts = "device ";
+std::string port_facts(unsigned number) { return fmt::format("device port {} ", number); }
+
 /// Texts of sysfs may hold any bytes, a fact only UTF-8: each byte becomes the character of its number.
 std::string as_utf8(std::string_view bytes) {
   std::string text;
-  for (const char c : bytes) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x80) {
-      text += c;
-    } else {
-      text += static_cast<char>(0xc0U | byte >> 6U);
-      text += static_cast<char>(0x80U | (byte & 0x3fU));
-    }
-  }
+  for (const char c : bytes) append_utf8(text, static_cast<unsigned char>(c));
   return text;
 }
 
-std::string latin1_bytes(const std::string& text) {
+std::string latin1_bytes(std::string_view text) {
   std::string bytes;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    const auto lead = static_cast<unsigned char>(text[at]);
-    if (lead >= 0xc0 && at + 1 < text.size()) {
-      bytes += static_cast<char>((lead & 0x3U) << 6U | (static_cast<unsigned char>(text[++at]) & 0x3fU));
-    } else {
-      bytes += text[at];
-    }
+  while (!text.empty()) {
+    const Utf8Char c = decode_utf8(text);
+    bytes += c.valid && c.code < 0x100 ? std::string(1, static_cast<char>(c.code)) : std::string(text.substr(0, c.size));
+    text.remove_prefix(c.size);
   }
   return bytes;
 }
 
-/// The prefix of the names of a port's facts.
-std::string port_facts(unsigned number) { return fmt::format("device port {} ", number); }
-
-/// Stores the facts of one device or port, whose names have a common prefix.
-class OriginFacts {
- public:
-  OriginFacts(std::string prefix, const PutFact& put) : prefix_(std::move(prefix)), put_(put) {}
-
-  void text(std::string_view name, std::string_view bytes) const { put_(prefix_ + std::string(name), as_utf8(bytes)); }
-  void number(std::string_view name, std::uint64_t value) const { text(name, std::to_string(value)); }
-  /// Stores a list, with a space between two elements.
-  void list(std::string_view name, const std::vector<std::string>& words) const { text(name, fmt::format("{}", fmt::join(words, " "))); }
-
- private:
-  std::string prefix_;
-  const PutFact& put_;
-};
-
-void put_port_facts(const sys::EndPort& port, const PutFact& put) {
-  const OriginFacts facts(port_facts(port.number), put);
-  facts.number("link_layer", static_cast<unsigned>(port.link_layer));
+template <class Facts, class Port>
+void visit_port(const Facts& facts, Port& port) {
+  facts.number("link_layer", port.link_layer, static_cast<unsigned>(sys::LinkLayer::ethernet));
   facts.text("link_layer_text", port.link_layer_text);
   facts.number("state", port.state);
   facts.number("phys_state", port.phys_state);
   facts.text("state_text", port.state_text);
   facts.text("phys_state_text", port.phys_state_text);
   facts.text("rate_text", port.rate_text);
-  facts.number("lid", port.lid.value);
-  facts.number("sm_lid", port.sm_lid.value);
-  facts.number("lmc", port.lmc);
-  facts.number("sm_sl", port.sm_sl);
-  facts.number("capability_mask", port.capability_mask);
-  std::vector<std::string> gids, pkeys;
-  for (const Gid& gid : port.gids) gids.push_back(to_text(gid));
-  for (const Pkey pkey : port.pkeys) pkeys.push_back(to_hex(pkey.value, 4));
-  facts.list("gids", gids);
-  facts.list("pkeys", pkeys);
+  facts.number("lid", port.lid.value, permissive_lid.value);
+  facts.number("sm_lid", port.sm_lid.value, permissive_lid.value);
+  facts.number("lmc", port.lmc, 7);
+  facts.number("sm_sl", port.sm_sl, 0xf);
+  facts.number("capability_mask", port.capability_mask, std::numeric_limits<std::uint32_t>::max());
   facts.text("umad", port.umad);
-  facts.number("subnet_timeout", port.subnet_timeout);
+  facts.number("subnet_timeout", port.subnet_timeout, 0x1f);
 }
 
-/// Reads the facts of one device or port. Throws UsageError for a value that the writer never stores.
-class StoredOrigin {
+template <class Facts, class Device>
+void visit_device(const Facts& facts, Device& device) {
+  facts.text("name", device.name);
+  facts.text("ca_type", device.ca_type);
+  facts.text("firmware", device.firmware);
+  facts.text("hardware", device.hardware);
+  facts.text("board_id", device.board_id);
+  facts.bytes("node_description", device.node_description);
+  facts.number("node_type", device.node_type);
+  facts.guid("node_guid", device.node_guid);
+  facts.guid("system_image_guid", device.system_image_guid);
+}
+
+/// Stores the facts of one device or port, whose names have a common prefix.
+class PutFacts {
  public:
-  StoredOrigin(std::string prefix, const FindFact& find) : prefix_(std::move(prefix)), find_(find) {}
+  PutFacts(std::string_view prefix, const PutFact& put) : prefix_(prefix), put_(put) {}
 
-  std::string bytes(std::string_view name) const { return latin1_bytes(find_(prefix_ + std::string(name))); }
-
-  /// A text of the kernel, which is printed as it is.
-  std::string text(std::string_view name) const {
-    std::string text = bytes(name);
-    const auto is_printable = [](char c) { return c >= ' ' && c <= '~'; };
-    if (!std::ranges::all_of(text, is_printable)) throw UsageError(fmt::format("its {} is not text", name));
-    return text;
-  }
-
+  void bytes(std::string_view name, std::string_view value) const { put_(prefix_ + std::string(name), as_utf8(value)); }
+  void text(std::string_view name, std::string_view value) const { bytes(name, value); }
+  void guid(std::string_view name, Guid value) const { bytes(name, to_text(value)); }
   template <class T>
-  T number(std::string_view name) const {
-    return value<T>(parse_digits(bytes(name), 10));
+  void number(std::string_view name, T value, std::uint64_t /*largest*/ = 0) const {
+    bytes(name, std::to_string(static_cast<std::uint64_t>(value)));
+  }
+  /// Stores a list, with a space between two elements.
+  template <class List, class TextOf>
+  void list(std::string_view name, const List& elements, TextOf text_of) const {
+    std::vector<std::string> words;
+    for (const auto& element : elements) words.push_back(text_of(element));
+    bytes(name, fmt::format("{}", fmt::join(words, " ")));
   }
 
-  Guid guid(std::string_view name) const { return known(parse_guid(bytes(name))); }
+ private:
+  std::string prefix_;
+  const PutFact& put_;
+};
 
+/// Reads the facts of one device or port. Throws UsageError for a value that the writer never stores.
+class ReadFacts {
+ public:
+  ReadFacts(std::string_view prefix, const FindFact& find) : prefix_(prefix), find_(find) {}
+
+  void bytes(std::string_view name, std::string& value) const { value = latin1_bytes(find_(prefix_ + std::string(name))); }
+  /// A text of the kernel, which is printed as it is.
+  void text(std::string_view name, std::string& value) const {
+    bytes(name, value);
+    const auto is_printable = [](char c) { return c >= ' ' && c <= '~'; };
+    if (!std::ranges::all_of(value, is_printable)) throw UsageError(fmt::format("its {} is not text", name));
+  }
+  void guid(std::string_view name, Guid& value) const { value = known(parse_guid(find_(prefix_ + std::string(name)))); }
+  template <class T>
+  void number(std::string_view name, T& value, std::uint64_t largest = std::numeric_limits<std::uint8_t>::max()) const {
+    value = static_cast<T>(within(parse_digits(find_(prefix_ + std::string(name)), 10), largest));
+  }
   /// Calls `take` for each element of a list.
   template <class Take>
   void each(std::string_view name, Take take) const {
     constexpr std::size_t most = std::size_t{1} << 16U;  // as many as a table of GIDs or P_Keys may have
-    const std::string all = bytes(name);
-    std::size_t count = 0;
-    for (std::string_view rest = all; !rest.empty();) {
-      if (++count > most) throw_unknown();
-      const std::size_t end = std::min(rest.find(' '), rest.size());
-      take(rest.substr(0, end));
-      rest.remove_prefix(std::min(end + 1, rest.size()));
-    }
+    const std::string all = find_(prefix_ + std::string(name));
+    const std::vector<std::string_view> words = split_list(all, " ");
+    if (words.size() > most) throw_unknown();
+    for (const std::string_view word : words) take(word);
   }
 
   template <class T>
-  static T known(std::optional<T> value) {
+  static T known(const std::optional<T>& value) {
     if (!value) throw_unknown();
     return *value;
   }
-  template <class T>
-  static T value(std::optional<std::uint64_t> number) {
-    if (known(number) > std::numeric_limits<T>::max()) throw_unknown();
-    return static_cast<T>(*number);
+  static std::uint64_t within(const std::optional<std::uint64_t>& number, std::uint64_t largest) {
+    if (known(number) > largest) throw_unknown();
+    return *number;
   }
 
  private:
@@ -141,32 +141,20 @@ class StoredOrigin {
 };
 
 std::unique_ptr<sys::EndPort> stored_port(std::uint8_t number, const sys::Device& device, const FindFact& find) {
-  const StoredOrigin facts(port_facts(number), find);
+  const ReadFacts facts(port_facts(number), find);
   auto port = std::make_unique<sys::EndPort>();
   port->device = &device;
   port->number = number;
-  const auto link_layer = facts.number<std::uint8_t>("link_layer");
-  if (link_layer > static_cast<unsigned>(sys::LinkLayer::ethernet)) throw UsageError("its end port has an unknown link layer");
-  port->link_layer = static_cast<sys::LinkLayer>(link_layer);
-  port->link_layer_text = facts.text("link_layer_text");
-  port->state = facts.number<std::uint8_t>("state");
-  port->phys_state = facts.number<std::uint8_t>("phys_state");
-  port->state_text = facts.text("state_text");
-  port->phys_state_text = facts.text("phys_state_text");
-  port->rate_text = facts.text("rate_text");
-  port->lid = Lid{facts.number<std::uint16_t>("lid")};
-  port->sm_lid = Lid{facts.number<std::uint16_t>("sm_lid")};
-  port->lmc = facts.number<std::uint8_t>("lmc") & 7U;
-  port->sm_sl = facts.number<std::uint8_t>("sm_sl") & 0xfU;
-  port->capability_mask = facts.number<std::uint32_t>("capability_mask");
+  visit_port(facts, *port);
   std::vector<Gid> gids;
-  facts.each("gids", [&gids](std::string_view word) { gids.push_back(StoredOrigin::known(parse_gid(word))); });
+  facts.each("gids", [&gids](std::string_view word) { gids.push_back(ReadFacts::known(parse_gid(word))); });
   port->gids = std::move(gids);
   std::vector<Pkey> pkeys;
-  facts.each("pkeys", [&pkeys](std::string_view word) { pkeys.push_back(Pkey{StoredOrigin::value<std::uint16_t>(parse_number(word))}); });
+  facts.each("pkeys", [&pkeys](std::string_view word) {
+    pkeys.push_back(Pkey{static_cast<std::uint16_t>(ReadFacts::within(parse_number(word), default_pkey.value))});
+  });
   port->pkeys = std::move(pkeys);
-  port->umad = port->smi_umad = port->gsi_umad = facts.text("umad");
-  port->subnet_timeout = facts.number<std::uint8_t>("subnet_timeout") & 0x1fU;
+  port->smi_umad = port->gsi_umad = port->umad;
   port->smi_port = port->gsi_port = port.get();
   return port;
 }
@@ -175,42 +163,28 @@ std::unique_ptr<sys::EndPort> stored_port(std::uint8_t number, const sys::Device
 
 void put_origin_facts(const sys::EndPort& port, const PutFact& put) {
   const sys::Device& device = *port.device;
-  const OriginFacts facts("device ", put);
-  facts.text("name", device.name);
-  facts.text("ca_type", device.ca_type);
-  facts.text("firmware", device.firmware);
-  facts.text("hardware", device.hardware);
-  facts.text("board_id", device.board_id);
-  facts.text("node_description", device.node_description);
-  facts.number("node_type", device.node_type);
-  facts.text("node_guid", to_text(device.node_guid));
-  facts.text("system_image_guid", to_text(device.system_image_guid));
-  std::vector<std::string> numbers;
-  for (const auto& one : device.ports) numbers.push_back(std::to_string(one->number));
-  facts.list("ports", numbers);
-  for (const auto& one : device.ports) put_port_facts(*one, put);
+  const PutFacts facts(device_facts, put);
+  visit_device(facts, device);
+  facts.list("ports", device.ports, [](const auto& one) { return std::to_string(one->number); });
+  for (const auto& one : device.ports) {
+    const PutFacts of_port(port_facts(one->number), put);
+    visit_port(of_port, std::as_const(*one));
+    of_port.list("gids", one->gids, [](const Gid& gid) { return to_text(gid); });
+    of_port.list("pkeys", one->pkeys, [](Pkey pkey) { return to_hex(pkey.value, 4); });
+  }
 }
 
 sys::DeviceList origin_devices(const FindFact& find) {
-  const StoredOrigin facts("device ", find);
-  auto device = std::make_unique<sys::Device>();
-  device->name = facts.text("name");
-  device->ca_type = facts.text("ca_type");
-  device->firmware = facts.text("firmware");
-  device->hardware = facts.text("hardware");
-  device->board_id = facts.text("board_id");
-  device->node_description = facts.bytes("node_description");
-  device->node_type = facts.number<std::uint8_t>("node_type");
-  device->node_guid = facts.guid("node_guid");
-  device->system_image_guid = facts.guid("system_image_guid");
-  facts.each("ports", [&](std::string_view word) {
-    const auto number = StoredOrigin::value<std::uint8_t>(parse_digits(word, 10));
-    const bool is_out_of_order = !device->ports.empty() && device->ports.back()->number >= number;
-    if (is_out_of_order) throw UsageError("the ports of its device are not in order");
-    device->ports.push_back(stored_port(number, *device, find));
-  });
+  const ReadFacts facts(device_facts, find);
   std::vector<std::unique_ptr<sys::Device>> devices;
-  devices.push_back(std::move(device));
+  sys::Device& device = *devices.emplace_back(std::make_unique<sys::Device>());
+  visit_device(facts, device);
+  facts.each("ports", [&](std::string_view word) {
+    const auto number = static_cast<std::uint8_t>(ReadFacts::within(parse_digits(word, 10), std::numeric_limits<std::uint8_t>::max()));
+    const bool is_out_of_order = !device.ports.empty() && device.ports.back()->number >= number;
+    if (is_out_of_order) throw UsageError("the ports of its device are not in order");
+    device.ports.push_back(stored_port(number, device, find));
+  });
   return sys::DeviceList(std::move(devices));
 }
 

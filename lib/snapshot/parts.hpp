@@ -1,44 +1,71 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The parts of a snapshot. Each part has a name for --only and --skip, and holds the answers to certain requests: the requests of the
-// commands that read a fabric. questions.hpp lists them.
+// commands that read a fabric. part_requests.hpp lists them.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string_view>
 
 namespace ib::snapshot {
 
 /// A part, in the order in which the parts are read.
 enum class Part : std::uint8_t {
-  topology,    ///< what a sweep reads; every snapshot has it
-  sa,          ///< the tables of the subnet administrator
-  ports,       ///< PortInfo that the sweep did not request, PortInfoExtended, MlnxExtPortInfo
-  lft,         ///< linear forwarding tables
-  mft,         ///< multicast forwarding tables
-  sl2vl,       ///< SLtoVL mapping tables
-  vlarb,       ///< VL arbitration tables
-  pkeys,       ///< P_Key tables
-  guids,       ///< GUIDInfo
-  sminfo,      ///< SMInfo of the ports that have a subnet manager
-  attributes,  ///< the other attributes of subnet management that iba-defs has in this part; read only where it is wanted by name
-  counters,    ///< ClassPortInfo of performance management, PortCounters, PortCountersExtended
-  details,     ///< the other attributes of performance management that commands show
-  congestion,  ///< congestion control
-  vendor,      ///< attributes of the vendor class of Mellanox devices
-  phy,         ///< registers of the physical layer; read only where it is wanted by name
+  topology,
+  sa,
+  ports,
+  lft,
+  mft,
+  sl2vl,
+  vlarb,
+  pkeys,
+  guids,
+  sminfo,
+  attributes,
+  counters,
+  details,
+  congestion,
+  vendor,
+  phy,
+};
+
+struct PartInfo {
+  Part part;
+  std::string_view name;         ///< the word for --only and --skip
+  std::string_view description;  ///< what the part holds, as a phrase for help
 };
 
 /// All parts in their order.
-std::span<const Part> all_parts();
+inline constexpr std::array all_parts{
+    PartInfo{Part::topology, "topology", "nodes, ports and links; always read"},
+    PartInfo{Part::sa, "sa", "tables of the subnet administrator"},
+    PartInfo{Part::ports, "ports", "PortInfo as smpquery requests it, PortInfoExtended, MlnxExtPortInfo"},
+    PartInfo{Part::lft, "lft", "linear forwarding tables"},
+    PartInfo{Part::mft, "mft", "multicast forwarding tables"},
+    PartInfo{Part::sl2vl, "sl2vl", "SLtoVL mapping tables"},
+    PartInfo{Part::vlarb, "vlarb", "VL arbitration tables"},
+    PartInfo{Part::pkeys, "pkeys", "P_Key tables"},
+    PartInfo{Part::guids, "guids", "GUIDInfo"},
+    PartInfo{Part::sminfo, "sminfo", "SMInfo of subnet managers"},
+    PartInfo{Part::attributes, "attributes", "all other attributes that smpquery reads by name: by --also"},
+    PartInfo{Part::counters, "counters", "PortCounters and PortCountersExtended"},
+    PartInfo{Part::details, "details", "all other counters that perfquery shows"},
+    PartInfo{Part::congestion, "congestion", "congestion control"},
+    PartInfo{Part::vendor, "vendor", "what Mellanox devices report of themselves"},
+    PartInfo{Part::phy, "phy", "registers of the physical layer, as phy reads them: by --also"},
+};
+
 /// Whether a part is read unless the user wants otherwise.
-bool is_usual(Part part);
-/// The word for --only and --skip: "lft".
-std::string_view name(Part part);
+constexpr bool is_usual(Part part) { return part != Part::phy && part != Part::attributes; }
+
+constexpr std::string_view name(Part part) { return all_parts[static_cast<std::size_t>(part)].name; }
+
 /// The part of that name, in lower case; nothing if there is none.
-std::optional<Part> find_part(std::string_view name);
-/// What the part holds, as a phrase for help: "linear forwarding tables".
-std::string_view description(Part part);
+constexpr std::optional<Part> find_part(std::string_view name) {
+  const auto found = std::ranges::find(all_parts, name, &PartInfo::name);
+  return found == all_parts.end() ? std::nullopt : std::optional(found->part);
+}
 
 }  // namespace ib::snapshot

@@ -15,7 +15,6 @@
 #include <utility>
 
 #include "base/escape.hpp"
-#include "base/unique_fd.hpp"
 #include "iba-gen/mad.hpp"
 #include "iba-gen/pm.hpp"
 #include "mad/describe.hpp"
@@ -34,10 +33,21 @@ using subnet::none;
 using subnet::PortIndex;
 using subnet::Subnet;
 
-/// A query for one answer of a class, whose other conditions follow.
-constexpr std::string_view select_answer =
-    "SELECT attribute, node, entry_port, modifier, selector, status, time, hides_key, payload FROM raw_answer "
-    "WHERE mgmt_class=?1 AND ";
+/// What sqlite_schema has of a table in a file of `format`, as it would have it in the newest one.
+std::string newest_sql(std::string_view sql, std::int64_t format) {
+  constexpr std::string_view checksum = ", checksum INTEGER NOT NULL";
+  std::string newest(sql);
+  const std::size_t at = format == format_version ? std::string::npos : newest.find(checksum);
+  return at == std::string::npos ? newest : newest.erase(at, checksum.size());
+}
+
+/// Whether a file with these first bytes is a snapshot.
+bool is_snapshot(Bytes file) {
+  constexpr std::string_view magic("SQLite format 3\0", 16);
+  constexpr std::size_t application_id_offset = 68;
+  return file.size() >= application_id_offset + 4 && as_text(file).starts_with(magic) &&
+         load_be<std::uint32_t>(file.data() + application_id_offset) == application_id;
+}
 
 /// Opens a file and looks at its first bytes. Throws SysError, and UsageError if it is not a regular file.
 UniqueFd open_file(const std::string& file, bool& is_one) {
@@ -73,13 +83,9 @@ Snapshot::Snapshot(std::string file) : StoredFabric(std::move(file)) {
   bool is_one = false;
   fd_ = open_file(this->file(), is_one);
   if (!is_one) throw UsageError(fmt::format("{} is not a snapshot of ibtool", in_quotes(this->file())));
-  try {
-    database_.emplace(fd_.get(), this->file(), Database::Mode::read);
-    check_schema();
-    has_keys_ = fact("keys") == "shown";
-  } catch (const SqliteError& error) {
-    throw UsageError(error.message());
-  }
+  database_.emplace(fd_.get(), this->file(), Database::Mode::read);
+  check_schema();
+  has_keys_ = fact("keys") == "shown";
 }
 
 void Snapshot::check_schema() {
@@ -102,21 +108,18 @@ void Snapshot::check_schema() {
     if (type != "table" && type != "view") damaged("it holds what no snapshot does");
     if (type == "table" && !sql.starts_with("CREATE TABLE ")) damaged("it holds what no snapshot does");
     if (!name.starts_with("raw_")) continue;
-    const auto tables = raw_tables();
-    const auto table = std::find_if(tables.begin(), tables.end(), [&](const TableDefinition& one) { return one.name == name; });
-    if (type != "table" || table == tables.end() || newest_sql(sql, format) != table->sql)
+    const auto table = std::ranges::find(raw_tables, name, &TableDefinition::name);
+    if (type != "table" || table == raw_tables.end() || newest_sql(sql, format) != table->sql)
       damaged("its tables are not those of a snapshot");
     ++found;
   }
-  if (found != raw_tables().size()) damaged("it lacks tables");
+  if (found != raw_tables.size()) damaged("it lacks tables");
 }
 
-std::string Snapshot::fact(std::string_view name) try {
+std::string Snapshot::fact(std::string_view name) {
   Statement row(*database_, "SELECT value FROM raw_fact WHERE name=?1");
   row.bind(1, name);
   return row.step() ? std::string(row.text(0)) : std::string();
-} catch (const SqliteError& error) {
-  throw UsageError(error.message());
 }
 
 sys::DeviceList Snapshot::devices() {
@@ -127,12 +130,7 @@ sys::DeviceList Snapshot::devices() {
   }
 }
 
-unsigned Snapshot::port_number() {
-  const std::string text = fact("port");
-  unsigned number = 0;
-  std::from_chars(text.data(), text.data() + text.size(), number);
-  return number;
-}
+unsigned Snapshot::port_number() { return static_cast<std::uint8_t>(number("port").value_or(0)); }
 
 std::optional<std::int64_t> Snapshot::number(std::string_view name) {
   const std::string text = fact(name);
@@ -161,14 +159,11 @@ bool Snapshot::is_cache() try { return fact(kind_fact) == kind_cache; } catch (c
   return false;  // what a damaged file was is not known
 }
 
-std::vector<Guid> Snapshot::node_guids() try {
+std::vector<Guid> Snapshot::node_guids() {
   std::vector<Guid> guids;
-  read_answers(smp::NodeInfo::attribute_id, [&guids](std::int64_t, std::int64_t, Bytes payload) {
-    guids.push_back(smp::NodeInfo::unpack(padded<smp::NodeInfo::wire_size>(payload)).node_guid);
-  });
+  read_answers(smp::NodeInfo::attribute_id,
+               [&guids](std::int64_t, std::int64_t, Bytes payload) { guids.push_back(smp::NodeInfo::unpack(payload).node_guid); });
   return guids;
-} catch (const SqliteError& error) {
-  throw UsageError(error.message());
 }
 
 bool Snapshot::has_part(std::string_view name) { return !fact(fmt::format("part {}", name)).empty(); }
@@ -194,31 +189,35 @@ void Snapshot::read_answers(std::uint16_t attribute, Take take) {
 
 void Snapshot::read_nodes(Subnet& subnet) {
   read_answers(smp::NodeInfo::attribute_id, [&](std::int64_t node, std::int64_t, Bytes payload) {
-    const smp::NodeInfo info = smp::NodeInfo::unpack(padded<smp::NodeInfo::wire_size>(payload));
+    const smp::NodeInfo info = smp::NodeInfo::unpack(payload);
     if (node != static_cast<std::int64_t>(subnet.nodes().size())) damaged("nodes are missing");
     if (!subnet.has_room_for(info)) damaged("it has more nodes or ports than a subnet");
     subnet.add_node(info);
   });
   const auto count = static_cast<std::int64_t>(subnet.nodes().size());
-  read_answers(smp::NodeDescription::attribute_id, [&](std::int64_t node, std::int64_t, Bytes payload) {
-    if (node >= count) damaged("nodes are missing");
-    std::ranges::copy(padded<64>(payload), subnet.node(static_cast<NodeIndex>(node)).description_bytes.begin());
-    subnet.node(static_cast<NodeIndex>(node)).has_description = true;
+  const auto node_at = [&](std::int64_t at) -> subnet::Node& {
+    if (at < 0 || at >= count) damaged("nodes are missing");
+    return subnet.node(static_cast<NodeIndex>(at));
+  };
+  read_answers(smp::NodeDescription::attribute_id, [&](std::int64_t at, std::int64_t, Bytes payload) {
+    subnet::Node& node = node_at(at);
+    std::ranges::copy(padded<64>(payload), node.description_bytes.begin());
+    node.has_description = true;
   });
-  read_answers(smp::SwitchInfo::attribute_id, [&](std::int64_t node, std::int64_t, Bytes payload) {
-    if (node >= count) damaged("nodes are missing");
-    subnet.node(static_cast<NodeIndex>(node)).switch_info_bytes = padded<20>(payload);
-    subnet.node(static_cast<NodeIndex>(node)).has_switch_info = true;
+  read_answers(smp::SwitchInfo::attribute_id, [&](std::int64_t at, std::int64_t, Bytes payload) {
+    subnet::Node& node = node_at(at);
+    node.switch_info_bytes = padded<20>(payload);
+    node.has_switch_info = true;
   });
   Statement row(*database_, "SELECT node, hops, via_node, via_port, entry_port, lid_refused FROM raw_node");
   std::int64_t expected = 0;
   while (row.step()) {
-    const auto at = row.integer(0);
-    if (at != expected++ || at >= count) damaged("nodes are missing");
-    subnet::Node& node = subnet.node(static_cast<NodeIndex>(at));
+    if (row.integer(0) != expected++) damaged("nodes are missing");
+    subnet::Node& node = node_at(row.integer(0));
     node.hops = static_cast<std::uint8_t>(row.integer(1));
-    if (row.integer(2) >= count) damaged("nodes are missing");
-    node.via = row.integer(2) < 0 ? none : subnet.port_of(static_cast<NodeIndex>(row.integer(2)), static_cast<unsigned>(row.integer(3)));
+    const std::int64_t via = row.integer(2);
+    if (via >= count) damaged("nodes are missing");
+    node.via = via < 0 ? none : subnet.port_of(static_cast<NodeIndex>(via), static_cast<unsigned>(row.integer(3)));
     node.entry_port = static_cast<std::uint8_t>(row.integer(4));
     node.lid_refused = row.integer(5) != 0;
   }
@@ -302,17 +301,15 @@ subnet::Failures Snapshot::read_failures(const Subnet& subnet, const sys::EndPor
     if (row.integer(7) >= 0) {
       failure.error =
           std::make_shared<mad::MadTimeout>(request, path, static_cast<unsigned>(row.integer(7)), std::chrono::nanoseconds(row.integer(8)));
-    } else if (reply.size() >= mad::packet_size) {
-      failure.error = mad::status_error(request, reply, path);
-      if (!failure.error) failure.error = std::make_shared<mad::MadError>(failure.why, request, reply, path);
-    } else {
-      failure.error = std::make_shared<mad::MadError>(failure.why, request, reply, path);
+      continue;
     }
+    if (reply.size() >= mad::packet_size) failure.error = mad::status_error(request, reply, path);
+    if (!failure.error) failure.error = std::make_shared<mad::MadError>(failure.why, request, reply, path);
   }
   return failures;
 }
 
-subnet::SweptSubnet Snapshot::read_fabric(const sys::EndPort* end_port) try {
+subnet::SweptSubnet Snapshot::read_fabric(const sys::EndPort* end_port) {
   subnet::SweptSubnet fabric;
   Subnet& subnet = fabric.subnet;
   read_nodes(subnet);
@@ -327,86 +324,75 @@ subnet::SweptSubnet Snapshot::read_fabric(const sys::EndPort* end_port) try {
   subnet.start = subnet.port_of(node, number);
   if (subnet.start == none) damaged("it does not say where it begins");
   return fabric;
-} catch (const SqliteError& error) {
-  throw UsageError(error.message());
 }
 
-Statement& Snapshot::query(std::optional<Statement>& statement, std::string_view conditions) {
-  if (!statement) statement.emplace(*database_, std::string(select_answer).append(conditions));
-  statement->reset();
-  return *statement;
+Statement& Snapshot::query(std::string_view conditions, const AnswerKey& key) {
+  auto found = statements_.find(conditions);
+  if (found == statements_.end()) {
+    const std::string sql =
+        "SELECT mgmt_class, attribute, node, entry_port, modifier, selector, status, hides_key, payload FROM raw_answer WHERE "
+        "mgmt_class=?1 AND ";
+    found = statements_.emplace(conditions, Statement(*database_, sql + std::string(conditions))).first;
+  }
+  Statement& row = found->second;
+  row.reset();
+  row.bind(1, key.mgmt_class).bind(2, key.attribute).bind(3, key.node).bind(4, key.entry_port);
+  return row.bind(5, key.modifier).bind(6, key.selector);
 }
 
-std::optional<StoredAnswer> Snapshot::find(const AnswerKey& key) try {
-  Statement& row = query(find_, "attribute=?2 AND node=?3 AND entry_port=?4 AND modifier=?5 AND selector=?6");
-  row.bind(2, key.attribute).bind(3, key.node).bind(4, key.entry_port).bind(5, key.modifier).bind(6, key.selector);
-  return find_one(row, key.mgmt_class);
-} catch (const SqliteError& error) {
-  throw UsageError(error.message());
+std::optional<StoredAnswer> Snapshot::answer_in(Statement& row) const {
+  if (!row.step()) return std::nullopt;
+  const Bytes payload = row.bytes(8);
+  if (row.integer(6) == answered) check_keys(key_in(row), payload);
+  return StoredAnswer{row.integer(6), {payload.begin(), payload.end()}, row.integer(7) != 0};
 }
 
-std::optional<StoredAnswer> Snapshot::find_at_other_port(const AnswerKey& key) try {
+std::optional<StoredAnswer> Snapshot::find(const AnswerKey& key) {
+  return answer_in(query("attribute=?2 AND node=?3 AND entry_port=?4 AND modifier=?5 AND selector=?6", key));
+}
+
+std::optional<StoredAnswer> Snapshot::find_at_other_port(const AnswerKey& key) {
   // From port to port: a search for the others would pass by all the node's rows.
   AnswerKey at_port = key;
   for (std::int64_t after = -1;;) {
-    Statement& next = query(find_next_port_, "attribute=?2 AND node=?3 AND entry_port>?4 LIMIT 1");
-    next.bind(1, key.mgmt_class).bind(2, key.attribute).bind(3, key.node).bind(4, after);
-    if (!next.step()) return std::nullopt;
-    const std::int64_t port = next.integer(2);
-    if (port <= after || port > std::numeric_limits<std::uint8_t>::max()) return std::nullopt;
-    after = port;
-    at_port.entry_port = static_cast<std::uint8_t>(port);
+    Statement& next = query("attribute=?2 AND node=?3 AND entry_port>?4 ORDER BY entry_port LIMIT 1", key).bind(4, after);
+    if (!next.step() || next.integer(3) <= after || next.integer(3) > std::numeric_limits<std::uint8_t>::max()) return std::nullopt;
+    after = next.integer(3);
+    at_port.entry_port = static_cast<std::uint8_t>(after);
     if (auto found = find(at_port)) return found;
   }
-} catch (const SqliteError& error) {
-  throw UsageError(error.message());
 }
 
-StoredFailures& Snapshot::failures() {
-  if (!failures_) failures_.emplace(*database_);
-  return *failures_;
+std::optional<StoredAnswer> Snapshot::find_lack(const AnswerKey& key) {
+  const AnswerKey agent{.mgmt_class = key.mgmt_class, .attribute = key.attribute, .node = key.node, .entry_port = key.entry_port};
+  const auto [known, is_new] = lacks_.try_emplace(agent);
+  // IBA 13.4.7: bad version, method not supported, method and attribute not supported.
+  if (is_new) known->second = answer_in(query("attribute=?2 AND node=?3 AND entry_port=?4 AND status IN (-1, 4, 8, 12) LIMIT 1", key));
+  return known->second;
 }
 
-std::optional<StoredAnswer> Snapshot::find_lack(const AnswerKey& key) try {
-  const std::optional<AnswerKey> failed = failures().lack(key);
-  return failed ? find(*failed) : std::nullopt;
-} catch (const SqliteError& error) {
-  throw UsageError(error.message());
-}
-
-std::optional<StoredAnswer> Snapshot::find_silence(const AnswerKey& key) try {
+std::optional<StoredAnswer> Snapshot::find_silence(const AnswerKey& key) {
   if (mad::is_smp(key.mgmt_class)) return std::nullopt;
   for (const std::uint16_t attribute : {mad::ClassPortInfo::attribute_id, pm::PortCounters::attribute_id}) {
     if (attribute == pm::PortCounters::attribute_id && key.mgmt_class != mad::mgmt_class::performance) continue;
-    Statement& row = query(find_reply_, "attribute=?2 AND node=?3 AND entry_port=?4 AND status>=0 LIMIT 1");
-    row.bind(1, key.mgmt_class).bind(2, attribute).bind(3, key.node).bind(4, key.entry_port);
-    if (row.step()) return std::nullopt;
+    if (query("attribute=?2 AND node=?3 AND entry_port=?4 AND status>=0 LIMIT 1", key).bind(2, attribute).step()) return std::nullopt;
   }
   const std::optional<AnswerKey> failed = find_unanswered(key);
   return failed ? find(*failed) : std::nullopt;
-} catch (const SqliteError& error) {
-  throw UsageError(error.message());
 }
 
-std::optional<AnswerKey> Snapshot::find_unanswered(const AnswerKey& key) try {
-  return failures().unanswered(key);
-} catch (const SqliteError& error) {
-  throw UsageError(error.message());
-}
-
-/// Runs a statement that begins with select_answer, whose other parameters are bound.
-std::optional<StoredAnswer> Snapshot::find_one(Statement& row, std::uint8_t mgmt_class) const try {
-  row.bind(1, mgmt_class);
-  if (!row.step()) return std::nullopt;
-  const Bytes payload = row.bytes(8);
-  AnswerKey key;
-  key.mgmt_class = mgmt_class;
-  key.attribute = static_cast<std::uint16_t>(row.integer(0));
-  key.selector = static_cast<std::uint32_t>(row.integer(4));
-  if (row.integer(5) == answered) check_keys(key, payload);
-  return StoredAnswer{row.integer(5), {payload.begin(), payload.end()}, row.integer(7) != 0};
-} catch (const SqliteError& error) {
-  throw UsageError(error.message());
+std::optional<AnswerKey> Snapshot::find_unanswered(const AnswerKey& key) {
+  const AnswerKey agent{.mgmt_class = key.mgmt_class, .node = key.node, .entry_port = key.entry_port};
+  const auto [known, is_new] = unanswered_.try_emplace(agent);
+  // From attribute to attribute: an agent is found by an index only together with an attribute.
+  for (std::int64_t after = -1; is_new && !known->second;) {
+    Statement& next = query("attribute>?2 ORDER BY attribute LIMIT 1", key).bind(2, after);
+    if (!next.step() || next.integer(1) <= after) break;
+    after = next.integer(1);
+    Statement& row = query("attribute=?2 AND node=?3 AND entry_port=?4 AND status=-1 LIMIT 1", key).bind(2, after);
+    if (row.step()) known->second = key_in(row);
+  }
+  return known->second;
 }
 
 }  // namespace ib::snapshot

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,7 +13,6 @@
 #include "base/unique_fd.hpp"
 #include "snapshot/file/sqlite.hpp"
 #include "snapshot/stored_fabric.hpp"
-#include "snapshot/stored_failures.hpp"
 
 namespace ib::snapshot {
 
@@ -47,10 +47,10 @@ class Snapshot final : public StoredFabric {
   Database& database() { return *database_; }
 
  private:
-  /// `statement` ready to be bound. It is prepared at the first call.
-  Statement& query(std::optional<Statement>& statement, std::string_view conditions);
-  StoredFailures& failures();
-  std::optional<StoredAnswer> find_one(Statement& row, std::uint8_t mgmt_class) const;
+  /// The statement for the answers of the class of `key` that fulfil `conditions`, a literal. ?2 to ?6 in it are the other members of
+  /// `key`.
+  Statement& query(std::string_view conditions, const AnswerKey& key);
+  std::optional<StoredAnswer> answer_in(Statement& row) const;
   void check_schema();
   void read_nodes(subnet::Subnet& subnet);
   void read_ports(subnet::Subnet& subnet, const subnet::Failures& failures);
@@ -64,8 +64,10 @@ class Snapshot final : public StoredFabric {
   bool has_keys_{};
   UniqueFd fd_;
   std::optional<Database> database_;
-  std::optional<Statement> find_, find_next_port_, find_reply_;
-  std::optional<StoredFailures> failures_;
+  std::map<std::string_view, Statement> statements_;
+  // By attribute and agent, and by agent: what was found.
+  std::map<AnswerKey, std::optional<StoredAnswer>> lacks_;
+  std::map<AnswerKey, std::optional<AnswerKey>> unanswered_;
 };
 
 /// Whether `file` begins as a snapshot does. False if it cannot be read.

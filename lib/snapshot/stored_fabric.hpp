@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // A fabric in a file, and the one door to it. What kind of file it is, only open_fabric() looks at: a snapshot, which is read as far as it
-// is needed, or a file of another program, which a room of formats/ reads as a whole (formats/fabric_file.hpp). A file that does not hold
-// something says so: it is never taken for zero.
+// is needed, or a file of another program, which a room of formats/ reads as a whole. A file that does not hold something says so: it is
+// never taken for zero.
 #pragma once
 
 #include <cstdint>
@@ -85,5 +85,7 @@ class StoredFabric {
 /// Opens the fabric in `file`, whatever its kind. Throws UsageError with one line if the file holds none, is damaged, too large or cannot
 /// be read.
 std::unique_ptr<StoredFabric> open_fabric(const std::string& file);
+/// As above, for the content of a file of another program.
+std::unique_ptr<StoredFabric> imported_fabric(const std::string& file, Bytes content);
 
 }  // namespace ib::snapshot

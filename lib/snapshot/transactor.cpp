@@ -18,7 +18,6 @@
 #include "mad/request.hpp"
 #include "snapshot/format.hpp"
 #include "snapshot/parts.hpp"
-#include "snapshot/recording.hpp"
 #include "subnet/set/set_target.hpp"
 
 namespace ib::snapshot {
@@ -104,14 +103,31 @@ bool names_port(const mad::Request& request) {
          request.payload.size() > 1 && request.payload[1] != 0 && request.payload[1] != subnet::all_ports;
 }
 
+/// The port that a request names in its attribute modifier, as far as it belongs to the key of a failure.
+std::uint32_t port_of_request(std::string_view attribute, std::uint32_t port) {
+  return attribute == smp::PortInfo::info().title ? port : 0;
+}
+
 }  // namespace
+
+bool was_answered(const mad::Result<mad::Reply>& result) { return result || result.error().status() != 0; }
 
 SnapshotTransactor::SnapshotTransactor(StoredFabric& stored, const sys::EndPort& end_port, Keys keys)
     : Transactor(end_port), stored_(stored), keys_(keys), sa_(end_port, [this](const QueryInfo& table) { return load_table(table); }) {}
 
-const subnet::SweptSubnet& SnapshotTransactor::fabric() {
-  if (!fabric_) fabric_ = stored_.read_fabric(&end_port());
-  return *fabric_;
+const subnet::Subnet& SnapshotTransactor::subnet() {
+  if (fabric_) return fabric_->subnet;
+  fabric_ = stored_.read_fabric(&end_port());
+  for (const subnet::Failure& failure : fabric_->failures) {
+    if (failure.node == subnet::none || !failure.error) continue;
+    const std::uint32_t port = failure.port < 0 ? failure.modifier & 0xffU : static_cast<std::uint32_t>(failure.port);
+    if (!failure.beyond) {
+      missed_.emplace(std::tuple(failure.node, failure.attribute, port_of_request(failure.attribute, port)), &failure);
+    } else if (const auto* silent = dynamic_cast<const mad::MadTimeout*>(failure.error.get()); silent != nullptr && failure.port >= 0) {
+      silent_.emplace(fabric_->subnet.port_of(failure.node, port), silent);
+    }
+  }
+  return fabric_->subnet;
 }
 
 mad::Task<mad::Result<mad::Reply>> SnapshotTransactor::try_call(const mad::Request& request) { co_return answer(request); }
@@ -125,7 +141,9 @@ mad::Result<mad::Reply> SnapshotTransactor::answer(const mad::Request& request) 
   }
   if (request.mgmt_class == mad::mgmt_class::sa) return answer_of_sa(request);
   const subnet::PathEnd place = subnet::end_of_path(subnet(), request.path);
-  return place.node == subnet::none ? silence(request, place) : answer_of_node(request, place);
+  if (place.node != subnet::none) return answer_of_node(request, place);
+  const auto silent = place.beyond == subnet::none ? silent_.end() : silent_.find(place.beyond);
+  return silent == silent_.end() ? timeout(request, 0, {}) : timeout(request, silent->second->tries(), silent->second->waited());
 }
 
 std::optional<mad::Result<mad::Reply>> SnapshotTransactor::known_answer(const mad::Request& request) {
@@ -133,24 +151,6 @@ std::optional<mad::Result<mad::Reply>> SnapshotTransactor::known_answer(const ma
   if (place.node == subnet::none) return std::nullopt;
   mad::Result<mad::Reply> stored = answer_of_node(request, place);
   return was_answered(stored) ? std::optional(std::move(stored)) : std::nullopt;
-}
-
-mad::Result<mad::Reply> SnapshotTransactor::silence(const mad::Request& request, const subnet::PathEnd& place) {
-  if (!silent_) {
-    silent_.emplace();
-    for (std::size_t at = 0; at < fabric_->failures.size(); ++at) {
-      const subnet::Failure& failure = fabric_->failures[at];
-      if (!failure.beyond || failure.node == subnet::none || failure.port < 0) continue;
-      if (dynamic_cast<const mad::MadTimeout*>(failure.error.get()) == nullptr) continue;
-      silent_->emplace(fabric_->subnet.port_of(failure.node, static_cast<unsigned>(failure.port)), at);
-    }
-  }
-  const auto found = place.beyond == subnet::none ? silent_->end() : silent_->find(place.beyond);
-  if (found != silent_->end()) {
-    const auto& error = dynamic_cast<const mad::MadTimeout&>(*fabric_->failures[found->second].error);
-    return timeout(request, error.tries(), error.waited());
-  }
-  return timeout(request, 0, {});
 }
 
 std::optional<StoredAnswer> SnapshotTransactor::find(const mad::Request& request, const AnswerKey& key) {
@@ -190,23 +190,12 @@ mad::Result<mad::Reply> SnapshotTransactor::answer_of_node(const mad::Request& r
 }
 
 /// What the sweep got instead of an answer: its requests are stored with the model.
-std::optional<mad::Result<mad::Reply>> SnapshotTransactor::swept_failure(const mad::Request& request, const AnswerKey& key) {
-  if (key.mgmt_class != mad::mgmt_class::smp) return std::nullopt;
-  const auto port_of = [](std::string_view attribute, std::uint32_t port) { return attribute == smp::PortInfo::info().title ? port : 0; };
-  if (!missed_) {
-    missed_.emplace();
-    for (std::size_t at = 0; at < fabric_->failures.size(); ++at) {
-      const subnet::Failure& failure = fabric_->failures[at];
-      if (failure.node == subnet::none || failure.beyond || !failure.error) continue;
-      const std::uint32_t port = failure.port < 0 ? failure.modifier & 0xffU : static_cast<std::uint32_t>(failure.port);
-      missed_->emplace(std::tuple(failure.node, failure.attribute, port_of(failure.attribute, port)), at);
-    }
-  }
+std::optional<mad::Result<mad::Reply>> SnapshotTransactor::swept_failure(const mad::Request& request, const AnswerKey& key) const {
   const StructInfo* info = find_attribute(request.mgmt_class, request.class_version, request.attribute_id);
-  if (info == nullptr) return std::nullopt;
-  const auto found = missed_->find(std::tuple(key.node, std::string(info->title), port_of(info->title, key.modifier)));
-  if (found == missed_->end()) return std::nullopt;
-  const subnet::Failure& failure = fabric_->failures[found->second];
+  if (key.mgmt_class != mad::mgmt_class::smp || info == nullptr) return std::nullopt;
+  const auto found = missed_.find(std::tuple(key.node, std::string(info->title), port_of_request(info->title, key.modifier)));
+  if (found == missed_.end()) return std::nullopt;
+  const subnet::Failure& failure = *found->second;
   const auto* error = dynamic_cast<const mad::MadError*>(failure.error.get());
   if (const auto* silent = dynamic_cast<const mad::MadTimeout*>(error)) return timeout(request, silent->tries(), silent->waited());
   if (error != nullptr && error->status() != 0) return as_result(request, reply_to(request, error->status(), {}));

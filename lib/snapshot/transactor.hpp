@@ -24,6 +24,9 @@ class NeedsFabric : public UsageError {
   using UsageError::UsageError;
 };
 
+/// Whether a request got a reply: the attribute, or a refusal.
+bool was_answered(const mad::Result<mad::Reply>& result);
+
 class SnapshotTransactor final : public mad::Transactor {
  public:
   /// Answers as if the requests were sent from `end_port`, an end port of `stored`. Both must outlive this object. A key that was set but
@@ -39,18 +42,16 @@ class SnapshotTransactor final : public mad::Transactor {
   std::optional<mad::Result<mad::Reply>> known_answer(const mad::Request& request);
 
   /// The model of the fabric, by which paths are followed. It is read at the first call. Throws what StoredFabric::read_fabric() throws.
-  const subnet::Subnet& subnet() { return fabric().subnet; }
+  const subnet::Subnet& subnet();
 
  private:
-  const subnet::SweptSubnet& fabric();
   mad::Result<mad::Reply> answer(const mad::Request& request);
   mad::Result<mad::Reply> answer_of_sa(const mad::Request& request);
   mad::Result<mad::Reply> answer_of_node(const mad::Request& request, const subnet::PathEnd& place);
   std::optional<mad::Result<mad::Reply>> load_table(const QueryInfo& table);
-  mad::Result<mad::Reply> silence(const mad::Request& request, const subnet::PathEnd& place);
   void set_arrival(std::vector<std::uint8_t>& payload, const AnswerKey& key, const subnet::PathEnd& place);
   std::uint8_t arrival_by_lid(subnet::NodeIndex node);
-  std::optional<mad::Result<mad::Reply>> swept_failure(const mad::Request& request, const AnswerKey& key);
+  std::optional<mad::Result<mad::Reply>> swept_failure(const mad::Request& request, const AnswerKey& key) const;
   std::string why_unread(const AnswerKey& key);
   mad::Result<mad::Reply> not_read(const mad::Request& request, std::string_view why) const;
   std::optional<StoredAnswer> find(const mad::Request& request, const AnswerKey& key);
@@ -59,9 +60,9 @@ class SnapshotTransactor final : public mad::Transactor {
   Keys keys_;
   std::optional<subnet::SweptSubnet> fabric_;
   sa::StoredAnswers sa_;
-  /// By node, attribute, and port of a PortInfo: the failures of the sweep's requests to nodes that it found.
-  std::optional<std::map<std::tuple<subnet::NodeIndex, std::string, std::uint32_t>, std::size_t>> missed_;
-  std::optional<std::map<subnet::PortIndex, std::size_t>> silent_;  ///< the ports beyond which nothing answered, and the failure
+  // What the sweep got instead of an answer: by node, attribute and port of a PortInfo, and by the port beyond which nothing answered.
+  std::map<std::tuple<subnet::NodeIndex, std::string, std::uint32_t>, const subnet::Failure*> missed_;
+  std::map<subnet::PortIndex, const mad::MadTimeout*> silent_;
 };
 
 }  // namespace ib::snapshot

@@ -1,17 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Writes a snapshot. The file takes the place of an older one at commit(), when everything is in it. A writer that is destroyed
-// before leaves the older one as it was. Every function throws Error with one sentence if the file cannot be written.
+// Writes a snapshot, also as a Transactor that stores what it passes on. The file takes the place of an older one at commit(), when
+// everything is in it. A writer that is destroyed before leaves the older one as it was. Every function throws Error with one sentence if
+// the file cannot be written.
 #pragma once
 
 #include <cstdint>
-#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "async/clock.hpp"
 #include "base/keys.hpp"
 #include "mad/error.hpp"
+#include "mad/transactor.hpp"
 #include "snapshot/answer_key.hpp"
+#include "snapshot/file/new_file.hpp"
+#include "snapshot/file/sqlite.hpp"
+#include "snapshot/format.hpp"
 #include "subnet/model/failures.hpp"
 #include "sys/device.hpp"
 
@@ -27,38 +34,74 @@ class Writer {
   /// Begins a snapshot that is to be `file`. With Keys::hidden, all keys in it are zero. If `old` is given, its content is copied: only the
   /// rows of the raw tables, and with Keys::hidden without keys. `clock`, which must outlive this object, has the times that are stored.
   Writer(const std::string& file, Keys keys, Snapshot* old = nullptr, const async::Clock& clock = real_clock);
-  ~Writer();
 
   /// Marks the file as a cache. Without this mark it is a snapshot, which no cache replaces.
-  void put_cache_mark();
+  void put_cache_mark() { put_fact(kind_fact, kind_cache); }
   /// Stores the host's device of `port`, by which the fabric is read.
   void put_origin(const sys::EndPort& port);
   /// Stores the model: nodes, ports, links and what the sweep could not read.
   void put_fabric(const subnet::SweptSubnet& fabric);
   /// Stores that the sweep of the model requested MlnxExtPortInfo.
-  void put_fdr10();
+  void put_fdr10() { put_fact("fdr10", "read"); }
   /// Stores the present time as the time of the model, because commit() may come much later.
   void put_end();
   /// Stores that the part `name` of `ibtool snapshot` was read.
-  void put_part(std::string_view name);
+  void put_part(std::string_view name) { put_fact(std::string("part ").append(name), "read"); }
   /// Stores an answer: the stored_area() of the reply.
   void put_answer(const AnswerKey& key, Bytes payload);
   /// Stores a table of the SA: the whole reply.
   void put_table(const QueryInfo& table, const mad::Reply& reply);
   /// Stores that a request was not answered, or refused.
   void put_failure(const AnswerKey& key, const mad::MadError& error);
+  /// Stores the answer to, or the failure of, a request. `subnet` is the model of put_fabric(). Does nothing if the request is not a Get to
+  /// a node of the model.
+  void put_result(const subnet::Subnet& subnet, const mad::Request& request, const mad::Result<mad::Reply>& result);
 
-  /// How many answers are stored, with those of the model.
-  std::uint64_t answers() const;
+  /// How many answers are stored, with the answers of the model.
+  std::uint64_t answers() const { return answers_; }
   /// commit() leaves the file that it replaces as FILE~. Throws UsageError if there is something at FILE~ that must not be replaced.
-  void keep_old();
-  /// Writes the tables for people, puts the file on disk and gives it its name. Returns its size in bytes. The time of the model is that of
-  /// put_end() or of the older file, else now.
+  void keep_old() { file_.keep_old(); }
+  /// Writes the tables for people, puts the file on disk and gives it its name. Returns its size in bytes. The time of the model is the
+  /// time of put_end() or of the older file, else now.
   std::uint64_t commit();
 
  private:
-  class Tables;
-  std::unique_ptr<Tables> tables_;
+  void put_fact(std::string_view name, std::string_view value) { fact_->bind(1, name).bind(2, value).run(); }
+  /// A row whose payload is stored as it is. `hides_key`: a key in it was set, and was made zero.
+  void put_row(const AnswerKey& key, std::int64_t status, Bytes payload, bool hides_key = false);
+  void put_attribute(std::uint16_t attribute, subnet::NodeIndex node, Bytes payload);
+  void put_nodes(const subnet::Subnet& subnet);
+  void put_ports(const subnet::Subnet& subnet);
+  void put_failures(const subnet::Failures& failures);
+  std::vector<std::uint8_t> stored_mad(Bytes mad) const;
+  std::int64_t now() const { return stored_time(clock_.wall_time()); }
+
+  Keys keys_;
+  const async::Clock& clock_;
+  NewFile file_;
+  std::optional<Database> database_;
+  std::optional<Statement> fact_, answer_;
+  std::uint64_t answers_{};
+  bool has_end_{};
+};
+
+/// A Transactor that stores the answer to, or the failure of, every Get that it passes on to a node of the model. Tables of the SA are
+/// stored by the code that reads them (Writer::put_table()).
+class Recording final : public mad::Transactor {
+ public:
+  /// `subnet` is the model that `writer` has; it must not grow, and both must live as long as requests are passed on.
+  Recording(mad::Transactor& below, const subnet::Subnet& subnet, Writer& writer)
+      : Transactor(below.end_port()), below_(below), subnet_(subnet), writer_(writer) {
+    sa_path() = below.sa_path();
+  }
+
+  /// Throws the errors of `writer` and of the Transactor below.
+  mad::Task<mad::Result<mad::Reply>> try_call(const mad::Request& request) override;
+
+ private:
+  mad::Transactor& below_;
+  const subnet::Subnet& subnet_;
+  Writer& writer_;
 };
 
 }  // namespace ib::snapshot

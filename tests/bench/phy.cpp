@@ -13,7 +13,7 @@
 #include "base/error.hpp"
 #include "base/file.hpp"
 #include "counters/readings.hpp"
-#include "formats/topology_reader.hpp"
+#include "formats/topology_text.hpp"
 #include "iba-gen/mlx.hpp"
 #include "iba-gen/reg.hpp"
 #include "iba/generic.hpp"

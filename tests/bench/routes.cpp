@@ -15,7 +15,7 @@
 #include "base/error.hpp"
 #include "base/file.hpp"
 #include "formats/forwarding_text.hpp"
-#include "formats/topology_reader.hpp"
+#include "formats/topology_text.hpp"
 #include "routing/channels.hpp"
 #include "routing/credit_loops.hpp"
 #include "routing/unicast.hpp"

@@ -74,9 +74,9 @@ async::Task<> read_all(mad::Transactor& mads, std::vector<Part> parts, std::vect
 
 std::vector<Part> parts_of(int argc, char** argv) {
   std::vector<Part> parts;
-  for (const Part part : snapshot::all_parts()) {
+  for (const auto& [part, part_name, description] : snapshot::all_parts) {
     if (part == Part::topology) continue;
-    const bool is_named = std::any_of(argv + 1, argv + argc, [part](const char* word) { return name(part) == word; });
+    const bool is_named = std::any_of(argv + 1, argv + argc, [name = part_name](const char* word) { return name == word; });
     if ((argc == 1 && is_usual(part)) || is_named) parts.push_back(part);
   }
   return parts;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Files of other programs that hold a fabric: opening one throws UsageError, or gives a fabric that has an end port and answers requests.
-#include "formats/fabric_file.hpp"
-
 #include <memory>
 
 #include "base/error.hpp"
+#include "formats/netdisc_cache.hpp"
+#include "formats/topology_text.hpp"
 #include "fuzz.hpp"
 #include "iba-gen/smp.hpp"
-#include "snapshot/imported_fabric.hpp"
+#include "snapshot/stored_fabric.hpp"
 #include "snapshot/transactor.hpp"
 #include "subnet/model/order.hpp"
 #include "subnet/model/port_paths.hpp"
@@ -44,12 +44,8 @@ constexpr std::string_view listing =
     "caguid=0x400\nCa\t1 \"H-0000000000000400\"\t\t# \"b\"\n[1](401) \t\"S-0000000000000100\"[2]\t\t# lid 3 lmc 0 \"leaf\" lid 1 4xQDR\n";
 
 std::string cache_of_listing() {
-  formats::FabricFile content;
-  for (const formats::FabricFormat& format : formats::fabric_formats()) {
-    const Bytes bytes(reinterpret_cast<const std::uint8_t*>(listing.data()), listing.size());
-    if (format.is_one(bytes)) format.read(bytes, content);
-  }
-  const subnet::Subnet& subnet = content.fabric.subnet;
+  subnet::Subnet subnet;
+  formats::read_topology_text(listing, subnet);
   const subnet::LegacySweep sweep = subnet::legacy_sweep(subnet, {});
   const auto file = formats::netdisc_cache_file(formats::cache_of(subnet, sweep, subnet::legacy_order(subnet, sweep)));
   return {file.begin(), file.end()};
@@ -58,17 +54,14 @@ std::string cache_of_listing() {
 }  // namespace
 
 int try_input(const std::uint8_t* data, std::size_t size) {
-  for (const formats::FabricFormat& format : formats::fabric_formats()) {
-    if (!format.is_one({data, size})) continue;
-    std::unique_ptr<snapshot::StoredFabric> stored;
-    try {
-      stored = std::make_unique<snapshot::ImportedFabric>("file", format, Bytes(data, size));
-    } catch (const UsageError& error) {
-      ibtest::must(!error.message().empty(), "an error without a message");
-      continue;
-    }
-    request_all(*stored);
+  std::unique_ptr<snapshot::StoredFabric> stored;
+  try {
+    stored = snapshot::imported_fabric("file", Bytes(data, size));
+  } catch (const UsageError& error) {
+    ibtest::must(!error.message().empty(), "an error without a message");
+    return 0;
   }
+  request_all(*stored);
   return 0;
 }
 

@@ -4,7 +4,7 @@
 #include "async/loop.hpp"
 #include "base/error.hpp"
 #include "formats/forwarding_text.hpp"
-#include "formats/topology_reader.hpp"
+#include "formats/topology_text.hpp"
 #include "fuzz.hpp"
 #include "routing/credit_loops.hpp"
 #include "routing/multicast.hpp"

@@ -4,7 +4,6 @@
 
 #include "base/escape.hpp"
 #include "base/parse.hpp"
-#include "base/utf8.hpp"
 #include "formats/node_name_map.hpp"
 #include "fuzz.hpp"
 #include "iba/text.hpp"

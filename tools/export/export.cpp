@@ -3,14 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "base/escape.hpp"
-#include "tools/export/history.hpp"
-#include "tools/export/stored_view.hpp"
+#include "metrics/counter_round.hpp"
+#include "metrics/families.hpp"
+#include "snapshot/stored_fabric.hpp"
+#include "snapshot/transactor.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/session.hpp"
 #include "tools/shared/sample_labels.hpp"
@@ -18,6 +23,107 @@
 namespace ib::tools {
 namespace history {
 namespace {
+
+/// " 1764000000.250": what stands behind the value of a sample. Seconds since 1970.
+std::string timestamp(const metrics::View& view) {
+  constexpr int per_second = 1000;
+  const auto time = std::chrono::duration_cast<std::chrono::milliseconds>(view.reading->time.time_since_epoch()).count();
+  return fmt::format(" {}.{:03}", time / per_second, time % per_second);
+}
+
+/// The samples of one family: all samples of a series in one text, series in the order in which they appear.
+class SeriesTexts {
+ public:
+  /// Takes the lines of `page`, and puts `time` behind each sample. Comments go to `comments`.
+  void add(std::string_view page, std::string_view time) {
+    while (!page.empty()) {
+      const std::string_view line = page.substr(0, page.find('\n'));
+      page.remove_prefix(line.size() + 1);
+      if (line.starts_with('#')) {
+        if (texts_.empty()) (comments += line) += '\n';
+      } else {
+        text_of(line.substr(0, line.rfind(' '))).append(line).append(time) += '\n';
+      }
+    }
+  }
+  const std::vector<std::string>& texts() const { return texts_; }
+
+  std::string comments;
+
+ private:
+  std::string& text_of(std::string_view series) {
+    const auto [found, is_new] = places_.try_emplace(std::string(series), texts_.size());
+    if (is_new) texts_.emplace_back();
+    return texts_[found->second];
+  }
+
+  std::unordered_map<std::string, std::size_t> places_;
+  std::vector<std::string> texts_;
+};
+
+/// The samples of one family in one reading.
+std::string page_of(const metrics::View& view, const metrics::Exported& exported, const metrics::Family& family,
+                    const std::string& labels) {
+  metrics::Exposition page(metrics::Format::openmetrics, labels);
+  const metrics::FamilyHead head = family.head();
+  page.begin(head);
+  for (std::size_t number = 0; number < metrics::count(view, family.items); ++number)
+    family.write({view, exported, family, metrics::item_of(view, family.items, number), page});
+  return std::move(page.buffer());
+}
+
+/// Writes the history of `views`, which have readings and are sorted by their times: one family after another, the samples of a series
+/// together, as the format requires. With `timestamps` each sample has the time of its reading. `labels` are constant_labels().
+void write_history(const std::vector<metrics::View>& views, const metrics::Exported& exported, const std::string& labels, bool timestamps,
+                   TextOut& out) {
+  for (const metrics::Family& family : metrics::families(exported)) {
+    if (family.items == metrics::Items::exporter || family.is_live) continue;  // a snapshot does not have their data
+    SeriesTexts series;
+    for (const metrics::View& view : views)
+      series.add(page_of(view, exported, family, labels), timestamps ? timestamp(view) : std::string());
+    out.write(series.comments);
+    for (const std::string& text : series.texts()) out.write(text);
+  }
+  metrics::Exposition end(metrics::Format::openmetrics, labels);
+  end.end();
+  out.write(end.buffer());
+}
+
+/// The content of a snapshot as an exporter would have read it, and the name of the file.
+struct StoredView {
+  std::string file;
+  metrics::View view;  ///< its reading has the time at which the snapshot ended
+};
+
+/// Reads a snapshot. Throws UsageError for a file that is not a snapshot, or has no counters.
+async::Task<StoredView> read_snapshot(async::Loop& loop, std::string file, const metrics::Exported& exported, subnet::NodeNameMap names) {
+  const std::unique_ptr<snapshot::StoredFabric> stored = snapshot::open_fabric(file);
+  if (const std::string why = stored->why_without("counters", "counters"); !why.empty()) throw UsageError(why);
+  const std::optional<std::int64_t> ended = stored->ended();
+  if (!ended) throw UsageError(fmt::format("{} does not say when it was taken", in_quotes(file)));
+  const sys::DeviceList devices = stored->devices();
+  const sys::EndPort& port = devices.select({}, std::to_string(stored->port_number()));
+  snapshot::SnapshotTransactor transactor(*stored, port, Keys::hidden);
+  auto fabric = std::make_shared<metrics::SweptFabric>();
+  static_cast<subnet::SweptSubnet&>(*fabric) = stored->read_fabric(&port);
+  fabric->names = std::move(names);
+  fabric->list_devices();
+  auto states = std::make_shared<const metrics::PortStates>(fabric->subnet);
+  counters::KnownPmas pmas;
+  metrics::CounterRound round(loop, fabric, states, exported.hcas, exported.details, pmas);
+  const path::Path start = path::IbDrPath(&port);
+  subnet::SurveyOptions options(start);
+  counters::ReadingPlan plan = round.plan();
+  std::vector<subnet::NodeIndex> nodes = round.nodes();
+  co_await counters::read_pmas(transactor, fabric->subnet, std::move(nodes), std::move(plan), std::move(options));
+  std::shared_ptr<metrics::Reading> reading = round.take();
+  reading->time = fabric->time = metrics::WallTime{std::chrono::milliseconds(*ended)};
+  StoredView result;
+  result.file = std::move(file);
+  result.view.reading = std::move(reading);
+  result.view.states = std::move(states);
+  co_return result;
+}
 
 /// The report of an export. Its text is in the chosen format.
 struct ExportReport final : Report {
@@ -58,8 +164,7 @@ class Export final : public Command {
       stored.push_back(std::move(one));
     }
     const std::vector<metrics::View> views = sorted(std::move(stored));
-    if (!emit.json())
-      write_history(views, exported_, labels_.text(), timestamps_, [&emit](std::string_view text) { emit.text().write(text); });
+    if (!emit.json()) write_history(views, exported_, labels_.text(), timestamps_, emit.text());
     const ExportReport report = report_on(views);
     emit(report);
     emit.raise(report.status());

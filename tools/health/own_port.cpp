@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/escape.hpp"
-#include "base/private_file.hpp"
+#include "base/file.hpp"
 #include "iba-gen/pm.hpp"
 #include "iba/text.hpp"
 #include "subnet/sweep/discovery.hpp"

@@ -2,15 +2,18 @@
 // ibcacheedit: replaces GUIDs in a cache file of libibnetdisc, so that a comparison with the fabric ignores replaced hardware. It edits the
 // GUIDs by which libibnetdisc finds nodes and ports. NodeInfo stays as the node sent it, except for SystemImageGUID.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/escape.hpp"
 #include "base/file.hpp"
+#include "base/split.hpp"
 #include "iba/text.hpp"
 #include "snapshot/stored_fabric.hpp"
 #include "tools/frame/commands.hpp"
@@ -33,12 +36,6 @@ struct GuidEdit {
   Guid before, after;
 };
 
-/// A GUID that an edit names is not there.
-struct NotThere {
-  std::string_view what;
-  Guid guid;
-};
-
 /// Gives a node another GUID. The ports of a switch have the GUID of the switch.
 void set_guid(NetdiscCache& cache, CachedNode& node, Guid guid) {
   node.guid = guid;
@@ -46,66 +43,36 @@ void set_guid(NetdiscCache& cache, CachedNode& node, Guid guid) {
   for (const std::uint32_t port : node.ports) cache.ports[port].guid = guid;
 }
 
-std::optional<NotThere> edit_nodes(NetdiscCache& cache, const GuidEdit& edit, std::uint8_t type) {
-  bool found = false;
-  for (CachedNode& node : cache.nodes) {
-    if (node.type != type || node.guid != edit.before) continue;
-    set_guid(cache, node, edit.after);
-    found = true;
-  }
-  if (found) return std::nullopt;
-  return NotThere{edit.option, edit.before};
+/// Edits a node of a type. This and the following functions return whether the node has the GUID of the edit.
+template <std::uint8_t type>
+bool edit_node(NetdiscCache& cache, CachedNode& node, const GuidEdit& edit) {
+  if (node.type != type || node.guid != edit.before) return false;
+  set_guid(cache, node, edit.after);
+  return true;
 }
 
-std::optional<NotThere> edit_system_images(NetdiscCache& cache, const GuidEdit& edit) {
+bool edit_system_image(NetdiscCache& /*cache*/, CachedNode& node, const GuidEdit& edit) {
   constexpr std::size_t offset = 4;  // IBA 14.2.5.3: NodeInfo.SystemImageGUID
-  bool found = false;
-  for (CachedNode& node : cache.nodes) {
-    if (load_be<std::uint64_t>(&node.info[offset]) != edit.before.value) continue;
-    store_be(&node.info[offset], edit.after.value);
-    found = true;
-  }
-  if (found) return std::nullopt;
-  return NotThere{edit.option, edit.before};
+  if (load_be<std::uint64_t>(&node.info[offset]) != edit.before.value) return false;
+  store_be(&node.info[offset], edit.after.value);
+  return true;
 }
 
-/// Edits a port of one node. Returns whether it has that port.
-bool edit_port_of(NetdiscCache& cache, CachedNode& node, const GuidEdit& edit) {
-  if (node.type == switch_type) {
-    if (node.guid != edit.before) return false;
-    set_guid(cache, node, edit.after);
-    return true;
-  }
-  for (const std::uint32_t at : node.ports) {
-    CachedPort& port = cache.ports[at];
-    if (port.number == 0 || port.guid != edit.before) continue;
-    port.guid = edit.after;
-    return true;
-  }
-  return false;
+bool edit_port(NetdiscCache& cache, CachedNode& node, const GuidEdit& edit) {
+  if (node.type == switch_type) return edit_node<switch_type>(cache, node, edit);
+  const auto found = std::ranges::find_if(
+      node.ports, [&](std::uint32_t at) { return cache.ports[at].number != 0 && cache.ports[at].guid == edit.before; });
+  if (found == node.ports.end()) return false;
+  cache.ports[*found].guid = edit.after;
+  return true;
 }
-
-std::optional<NotThere> edit_ports(NetdiscCache& cache, const GuidEdit& edit) {
-  bool has_node = false, has_port = false;
-  for (CachedNode& node : cache.nodes) {
-    if (node.guid != edit.node) continue;
-    has_node = true;
-    has_port = edit_port_of(cache, node, edit) || has_port;
-  }
-  if (!has_node) return NotThere{"nodeguid", edit.node};
-  if (!has_port) return NotThere{edit.option, edit.before};
-  return std::nullopt;
-}
-
-std::optional<NotThere> edit_switches(NetdiscCache& cache, const GuidEdit& edit) { return edit_nodes(cache, edit, switch_type); }
-std::optional<NotThere> edit_adapters(NetdiscCache& cache, const GuidEdit& edit) { return edit_nodes(cache, edit, adapter_type); }
 
 /// An option, and what it was given.
 struct GuidOption {
   std::string_view name, form, help;
-  std::optional<NotThere> (*apply)(NetdiscCache&, const GuidEdit&);
+  bool (*apply)(NetdiscCache&, CachedNode&, const GuidEdit&);
   std::optional<GuidEdit> edit{};
-  bool of_node{};  ///< the first of three GUIDs is that of a node
+  bool of_node{};  ///< the first of three GUIDs is the GUID of a node
 };
 
 GuidEdit edit_of(const GuidOption& option, std::span<const Guid> guids) {
@@ -142,10 +109,18 @@ class CacheEdit : public Command {
   NetdiscCache edited(const Manners& manners) const {
     NetdiscCache cache = load(manners);
     for (const GuidOption& option : options_) {
-      const std::optional<NotThere> missing = option.edit ? option.apply(cache, *option.edit) : std::nullopt;
-      if (missing)
-        manners.refuse(UsageError(fmt::format("{} has no {} {}", in_quotes(*original_), missing->what, to_text(missing->guid))),
-                       fmt::format("{} = {:x} not found", missing->what, missing->guid.value));
+      if (!option.edit) continue;
+      bool has_node = !option.of_node, is_edited = false;
+      for (CachedNode& node : cache.nodes) {
+        if (option.of_node && node.guid != option.edit->node) continue;
+        has_node = true;
+        is_edited = option.apply(cache, node, *option.edit) || is_edited;
+      }
+      if (is_edited) continue;
+      const std::string_view what = has_node ? option.name : "nodeguid";
+      const Guid guid = has_node ? option.edit->before : option.edit->node;
+      manners.refuse(UsageError(fmt::format("{} has no {} {}", in_quotes(*original_), what, to_text(guid))),
+                     fmt::format("{} = {:x} not found", what, guid.value));
     }
     return cache;
   }
@@ -161,13 +136,13 @@ class CacheEdit : public Command {
   }
 
   std::array<GuidOption, 4> options_{{
-      {"switchguid", "BEFORE:AFTER", "Give the switch with node GUID BEFORE, and its ports, the GUID AFTER.", edit_switches},
-      {"caguid", "BEFORE:AFTER", "Give the channel adapter with node GUID BEFORE the GUID AFTER.", edit_adapters},
-      {"sysimgguid", "BEFORE:AFTER", "Give all nodes with system image GUID BEFORE the GUID AFTER.", edit_system_images},
+      {"switchguid", "BEFORE:AFTER", "Give the switch with node GUID BEFORE, and its ports, the GUID AFTER.", edit_node<switch_type>},
+      {"caguid", "BEFORE:AFTER", "Give the channel adapter with node GUID BEFORE the GUID AFTER.", edit_node<adapter_type>},
+      {"sysimgguid", "BEFORE:AFTER", "Give all nodes with system image GUID BEFORE the GUID AFTER.", edit_system_image},
       {.name = "portguid",
        .form = "NODE:BEFORE:AFTER",
        .help = "Give the port BEFORE of the node with GUID NODE the GUID AFTER.",
-       .apply = edit_ports,
+       .apply = edit_port,
        .of_node = true},
   }};
   std::optional<std::string> original_, changed_;
@@ -208,27 +183,21 @@ class Ibcacheedit final : public CacheEdit {
   }
 
  private:
-  /// GUIDs between colons. Those of the three-colon form have three of their own.
+  /// GUIDs between colons. A GUID in three-colon form has three of its own.
   static GuidEdit read(const GuidOption& option, const std::string& text) {
-    std::vector<std::string> parts(1);
-    for (const char c : text) c == ':' ? void(parts.emplace_back()) : parts.back().push_back(c);
+    const std::vector<std::string_view> parts = split(text, ":");
     const std::size_t wanted = option.of_node ? 3 : 2, groups = 4;
     std::vector<Guid> guids;
     for (std::size_t i = 0; i < wanted && (parts.size() == wanted || parts.size() == wanted * groups); ++i) {
       const std::size_t each = parts.size() / wanted;
-      std::string word = parts[i * each];
-      for (std::size_t k = 1; k < each; ++k) word += ":" + parts[i * each + k];
-      const auto guid = each == 1 ? number_of(word) : parse_guid(word);
-      if (guid) guids.push_back(*guid);
+      const std::string word = fmt::format("{}", fmt::join(std::span(parts).subspan(i * each, each), ":"));
+      const auto guid = parse_guid(word);
+      const auto number = each == 1 && !guid ? parse_number(word) : std::nullopt;
+      if (guid || number) guids.push_back(guid ? *guid : Guid{*number});
     }
     if (std::ranges::find(guids, Guid{}) != guids.end()) throw OptionError(fmt::format("option '--{}': no GUID is 0", option.name));
     if (guids.size() != wanted) throw OptionError(fmt::format("option '--{}': {} is not {}", option.name, in_quotes(text), option.form));
     return edit_of(option, guids);
-  }
-  static std::optional<Guid> number_of(const std::string& word) {
-    if (const auto guid = parse_guid(word)) return guid;
-    if (const auto number = parse_number(word)) return Guid{*number};
-    return std::nullopt;
   }
 };
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "base/escape.hpp"
-#include "iba/identities.hpp"
 #include "iba/registry.hpp"
 #include "iba/secrets.hpp"
 #include "mad/error.hpp"

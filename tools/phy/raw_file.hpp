@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Keeps the requests of a run, for the fabric and for registers, and their answers, byte by byte, so that a site can send what a device
 // really answers.
-// The file does not say whose fabric it is: GUIDs, GIDs, node descriptions and serial numbers (iba/identities.hpp) are replaced by made-up
+// The file does not say whose fabric it is: GUIDs, GIDs, node descriptions and serial numbers (iba/secrets.hpp) are replaced by made-up
 // ones, the same by the same, and keys are zero. What follows the layout of a register, and MADs without a layout, are zero. Wherever else
 // the bytes of an original value stand, they are zero, too.
 #pragma once

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <numeric>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,20 +17,21 @@
 #include "base/nearest.hpp"
 #include "base/split.hpp"
 #include "iba-gen/smp.hpp"
+#include "mad/error.hpp"
 #include "mad/transactor.hpp"
+#include "phy/planes.hpp"
+#include "phy/reading.hpp"
+#include "sa/stored_tables.hpp"
+#include "snapshot/cache_terms.hpp"
 #include "snapshot/fabric_survey.hpp"
-#include "snapshot/recording.hpp"
-#include "snapshot/replacement.hpp"
 #include "snapshot/writer.hpp"
 #include "subnet/model/port_paths.hpp"
 #include "subnet/sweep/mlnx.hpp"
 #include "tools/frame/commands.hpp"
+#include "tools/frame/counted.hpp"
 #include "tools/shared/fabric.hpp"
 #include "tools/shared/survey.hpp"
 #include "tools/shared/vs_keys.hpp"
-#include "tools/snapshot/phy_part.hpp"
-#include "tools/snapshot/report.hpp"
-#include "tools/snapshot/sa_part.hpp"
 
 namespace ib::tools {
 namespace {
@@ -36,15 +39,203 @@ namespace {
 using snapshot::Part;
 using subnet::PortIndex;
 
+std::string plural(std::uint64_t count, std::string_view one) { return fmt::format("{} {}{}", counted(count), one, count == 1 ? "" : "s"); }
+
+/// "34 MB".
+std::string size_text(std::uint64_t bytes) {
+  constexpr std::uint64_t thousand = 1000;
+  std::string_view unit = "kB";
+  std::uint64_t size = (bytes + thousand - 1) / thousand;
+  for (const std::string_view larger : {"MB", "GB"}) {
+    if (size < 10 * thousand) break;
+    size /= thousand;
+    unit = larger;
+  }
+  return fmt::format("{} {}", counted(size), unit);
+}
+
+/// One part of the snapshot.
+struct PartRow {
+  Part part{};
+  snapshot::SurveyedPart read;
+  double seconds{};
+};
+
+struct SnapshotReport final : FabricReport {
+  explicit SnapshotReport(const Fabric& of) : FabricReport(of) {}
+
+  void visit(report::Sink& sink) const override {
+    sink.value("file", escaped(file));
+    sink.value("file_bytes", bytes);
+    sink.value("elapsed_seconds", seconds);
+    sink.value("node_count", fabric.subnet.nodes().size());
+    sink.value("port_count", known_port_count());
+    sink.value("answers", answers);
+    sink.objects("parts", parts, [&](const PartRow& row) {
+      sink.value("part", name(row.part));
+      sink.value("planned", row.read.planned);
+      sink.value("answered", row.read.answered);
+      sink.value("refused", row.read.refused);
+      sink.value("failures", row.read.failures.size());
+      sink.value("elapsed_seconds", row.seconds);
+    });
+    visit_failures(sink);
+  }
+
+  /// A line for each part with -v, and a last line that says what was read.
+  void text(TextOut& out) const override {
+    for (const PartRow& row : parts) {
+      if (!verbose) break;
+      const std::string refused = row.read.refused == 0 ? "" : fmt::format(", {} refused", counted(row.read.refused));
+      const std::string failed = row.read.failures.empty() ? "" : fmt::format(", {} not answered", counted(row.read.failures.size()));
+      out.print("{:<11} {}{}{}, {:.1f} s\n", name(row.part), plural(row.read.answered, row.part == Part::sa ? "table" : "answer"), refused,
+                failed, row.seconds);
+    }
+    const std::size_t silent = silent_node_count();
+    std::string missing;
+    if (silent != 0) {
+      missing = fmt::format("; {} did not answer", plural(silent, "node"));
+    } else if (!fabric.failures.empty()) {
+      missing = "; not complete";
+    }
+    out.print("{}, {}, {} in {}, {}{}\n", plural(fabric.subnet.nodes().size(), "node"), plural(known_port_count(), "port"),
+              plural(answers, "answer"), escaped(file), size_text(bytes), missing);
+  }
+
+  std::string file;
+  std::vector<PartRow> parts;
+  std::uint64_t answers{}, bytes{};  ///< that the file holds
+  double seconds{};
+  bool verbose{};
+
+ private:
+  std::size_t known_port_count() const {
+    return static_cast<std::size_t>(std::ranges::count_if(fabric.subnet.ports(), &subnet::Port::has_info));
+  }
+
+  /// The number of nodes that did not answer at all or in part. A missing node counts by the port that leads to it.
+  std::size_t silent_node_count() const {
+    std::set<std::pair<subnet::NodeIndex, int>> nodes;
+    for (const subnet::Failure& failure : fabric.failures) {
+      const bool is_silent = failure.node != subnet::none && failure.kind == subnet::Failure::Kind::no_answer;
+      if (is_silent) nodes.emplace(failure.node, failure.beyond ? failure.port : -1);
+    }
+    return nodes.size();
+  }
+};
+
+subnet::Failure failure_of_sa(subnet::Failure::Kind kind, std::string why, std::shared_ptr<const Error> error = {}) {
+  return {.kind = kind, .attribute = {}, .why = std::move(why), .error = std::move(error)};
+}
+
+bool has_timed_out(const sa::TableFailure& failed) { return failed.error && mad::is_timeout(*failed.error); }
+
+/// Counts what passes through to another Transactor.
+class Counting final : public mad::Transactor {
+ public:
+  Counting(mad::Transactor& below, snapshot::SurveyedPart& counts) : Transactor(below.end_port()), below_(below), counts_(counts) {}
+  mad::Task<mad::Result<mad::Reply>> try_call(const mad::Request& request) override {
+    ++counts_.planned;
+    mad::Result<mad::Reply> result = co_await below_.try_call(request);
+    if (result) {
+      ++counts_.answered;
+    } else if (!mad::is_timeout(result.error())) {
+      ++counts_.refused;
+    }
+    co_return result;
+  }
+
+ private:
+  mad::Transactor& below_;
+  snapshot::SurveyedPart& counts_;
+};
+
+/// Reads the tables into `writer`. SurveyedPart counts tables. A table that the SA does not have is refused; one that does not arrive is a
+/// failure, and an SA that answers nothing is one failure; then sets `is_silent`, which must outlive the task.
+async::Task<snapshot::SurveyedPart> read_sa_part(Stack& stack, snapshot::Writer& writer, bool& is_silent) {
+  snapshot::SurveyedPart result;
+  co_await stack.prepare_sa();
+  mad::Transactor& transactor = stack.transactor();
+  const path::IbPath& sa = transactor.sa_path().ib();
+  if (sa.dlid == Lid{} && !sa.has_grh) {
+    result.failures.push_back(failure_of_sa(subnet::Failure::Kind::no_answer, "No subnet administrator is known."));
+    co_return result;
+  }
+  std::vector<const QueryInfo*> tables;
+  for (const QueryInfo& table : sa::stored_table_infos()) tables.push_back(&table);
+  result.planned = tables.size();
+  sa::TableReading reading;
+  reading.with_keys = stack.host().options().keys == Keys::shown;
+  reading.keep = [&](const QueryInfo& table, const mad::Reply& reply) {
+    ++result.answered;
+    writer.put_table(table, reply);
+  };
+  reading.progress = [&stack](std::size_t done, std::size_t of) { stack.progress().count(done, of, "tables of the SA"); };
+  const std::vector<sa::TableFailure> failed = co_await sa::read_tables(transactor, std::move(tables), std::move(reading));
+  is_silent = result.answered == 0 && std::ranges::all_of(failed, has_timed_out);
+  if (is_silent) {
+    result.failures.push_back(
+        failure_of_sa(subnet::Failure::Kind::no_answer, "The subnet administrator does not answer.", failed.front().error));
+    co_return result;
+  }
+  std::set<const mad::MadError*> said;  // the tables that are left after the SA fell silent have one error
+  for (const sa::TableFailure& one : failed) {
+    if (one.error && !said.insert(one.error.get()).second) continue;
+    const bool is_refused = one.error && !has_timed_out(one);
+    if (is_refused) {
+      ++result.refused;
+    } else {
+      const std::string why = fmt::format("The subnet administrator does not give its {}: {}", one.table->name, one.why);
+      result.failures.push_back(
+          failure_of_sa(one.error ? subnet::Failure::Kind::no_answer : subnet::Failure::Kind::false_answer, why, one.error));
+    }
+  }
+  co_return result;
+}
+
+/// Reads the registers of all ports and devices through `transactor`, which records the answers. `paths` are the paths of GMPs.
+async::Task<snapshot::SurveyedPart> read_phy_part(Stack& stack, mad::Transactor& transactor, const subnet::Subnet& subnet,
+                                                  const subnet::PortPaths& paths, const phy::VsKeys& vs_keys) {
+  snapshot::SurveyedPart result;
+  Counting counting(transactor, result);
+  std::vector<subnet::NodeIndex> nodes(subnet.nodes().size());
+  std::iota(nodes.begin(), nodes.end(), subnet::NodeIndex{0});
+  phy::Planes planes = co_await phy::read_planes(counting, subnet, stack.here(), nodes);
+  std::vector<subnet::PortIndex> ports;
+  for (const subnet::NodeIndex node : nodes) {
+    for (unsigned number = 1; number < subnet.node(node).slots; ++number) {
+      const subnet::PortIndex port = subnet.port_of(node, number);
+      if (subnet.port(port).has_info) ports.push_back(port);
+    }
+  }
+  phy::ReadingOptions options = reading_options(stack, paths, vs_keys);
+  options.histogram = true;
+  options.planes = &planes;
+  std::set<subnet::NodeIndex> silent;
+  options.silent = &silent;
+  options.progress = [&stack](std::size_t done, std::size_t of) { stack.progress().count(done, of, "registers of ports"); };
+  phy::Reading found = co_await phy::read_phy(counting, subnet, ports, options);
+  options.wanted = phy::Wanted::environment;
+  options.progress = [&stack](std::size_t done, std::size_t of) { stack.progress().count(done, of, "registers of devices"); };
+  const phy::Reading environment = co_await phy::read_phy(counting, subnet, std::move(ports), options);
+  result.failures = std::move(found.failures);
+  for (const subnet::Failure& failure : environment.failures) {
+    const bool is_known = std::ranges::find(result.failures, failure.node, &subnet::Failure::node) != result.failures.end();
+    if (!is_known) result.failures.push_back(failure);
+  }
+  result.failures.insert(result.failures.end(), planes.failures.begin(), planes.failures.end());
+  co_return result;
+}
+
 std::string part_list() {
   std::string text = "PART is one of\n";
-  for (const Part part : snapshot::all_parts()) text += fmt::format("    {:<11} {}\n", name(part), description(part));
+  for (const snapshot::PartInfo& part : snapshot::all_parts) text += fmt::format("    {:<11} {}\n", part.name, part.description);
   return text;
 }
 
 std::vector<std::string> part_names() {
   std::vector<std::string> names;
-  for (const Part part : snapshot::all_parts()) names.emplace_back(name(part));
+  for (const snapshot::PartInfo& part : snapshot::all_parts) names.emplace_back(part.name);
   return names;
 }
 
@@ -55,7 +246,7 @@ std::vector<Part> parts_in(std::string_view text, std::string_view option) {
     const std::optional<Part> part = snapshot::find_part(word);
     if (!part) {
       std::vector<std::string_view> names;
-      for (const Part known : snapshot::all_parts()) names.push_back(name(known));
+      for (const snapshot::PartInfo& known : snapshot::all_parts) names.push_back(known.name);
       throw OptionError(fmt::format("option '{}': a snapshot has no part {}{}", option, in_quotes(word), did_you_mean(word, names)));
     }
     parts.push_back(*part);
@@ -156,11 +347,10 @@ class Snapshot final : public Command {
     const DiscoveryOptions how;  // the part ports reads FDR10
     co_await discover(session, how, fabric);
     PartRow row;
-    row.part = Part::topology;
-    row.planned = row.answered = session.stack().plan().plan;
-    row.failures = fabric.failures.size();
+    row.read.planned = row.read.answered = session.stack().plan().plan;
+    row.read.failures = fabric.failures;
     row.seconds = seconds_since(session.stack(), begin);
-    report.parts.push_back(row);
+    report.parts.push_back(std::move(row));
     writer.put_part(name(Part::topology));
   }
 
@@ -171,7 +361,6 @@ class Snapshot final : public Command {
     subnet::PortPaths paths(fabric.subnet, start);
     PartsProgress progress(stack);
     std::map<Part, async::Time> begun;
-    std::map<Part, snapshot::SurveyedPart> readings;
     snapshot::FabricSurveyOptions how(start);
     how.paths = &paths;
     how.cc_key = cc_key_;
@@ -190,19 +379,22 @@ class Snapshot final : public Command {
       report_plan(stack.host(), part, planned);
     };
     how.ended = [&](Part part, snapshot::SurveyedPart done) {
-      report.parts.push_back({part, done.planned, done.answered, done.refused, done.failures.size(), seconds_since(stack, begun[part])});
-      readings[part] = std::move(done);
+      report.parts.push_back({part, std::move(done), seconds_since(stack, begun[part])});
       writer.put_part(name(part));
     };
     snapshot::Recording recording(stack.transactor(), fabric.subnet, writer);
     snapshot::FabricSurvey reading(recording, fabric, std::move(how));
     co_await snapshot::read_arrivals(recording, fabric.subnet, start);
     std::vector<Part> wanted;
-    std::ranges::copy_if(snapshot::all_parts(), std::back_inserter(wanted), [this](Part part) { return is_wanted(part); });
+    for (const snapshot::PartInfo& part : snapshot::all_parts) {
+      if (is_wanted(part.part)) wanted.push_back(part.part);
+    }
     co_await reading.read(std::move(wanted));
     std::ranges::sort(report.parts, {}, &PartRow::part);
     std::vector<subnet::Failure> failures;
-    for (auto& [part, reading_of] : readings) std::ranges::move(reading_of.failures, std::back_inserter(failures));
+    for (const PartRow& row : report.parts) {
+      if (row.part != Part::topology) std::ranges::copy(row.read.failures, std::back_inserter(failures));
+    }
     co_return failures;
   }
 

@@ -7,9 +7,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
+#include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <utility>
 
+#include "async/interrupt.hpp"
 #include "base/error.hpp"
 #include "base/escape.hpp"
 #include "snapshot/snapshot.hpp"
@@ -47,13 +51,93 @@ struct stat status_of(int fd, const std::string& name) {
   return status;
 }
 
+/// The signals that end a program which does not expect them.
+constexpr std::array<int, 6> signals{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXFSZ};
+
+/// Replaces `usual` by `handler` as the action of each signal whose action it is, now or after an async::Interrupt has got its first
+/// signal.
+void replace(void (*usual)(int), void (*handler)(int)) {
+  for (const int signal : signals) {
+    struct sigaction now {};
+    if (::sigaction(signal, nullptr, &now) != 0 || (now.sa_flags & SA_SIGINFO) != 0 || now.sa_handler != usual) continue;
+    struct sigaction next {};
+    next.sa_handler = handler;
+    for (const int other : signals) ::sigaddset(&next.sa_mask, other);  // one handler at a time
+    ::sigaction(signal, &next, nullptr);
+  }
+  async::replace_fallback(usual, handler);
+}
+
+/// While an object exists, signals wait.
+class SignalsHeld {
+ public:
+  SignalsHeld() {
+    sigset_t all;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_BLOCK, &all, &before_);
+  }
+  ~SignalsHeld() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsHeld(const SignalsHeld&) = delete;
+  SignalsHeld& operator=(const SignalsHeld&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
 }  // namespace
+
+/// While an object exists, Ctrl-C and the other signals that end a program remove a file and its directory first. A signal that is
+/// ignored stays ignored. If an async::Interrupt waits for a signal, the Interrupt takes the first signal, and the second signal removes
+/// the file. Only one object at a time has an effect: the first.
+class NewFile::EndedBySignal {
+ public:
+  /// Removes `file` in the directory that is open as `directory_fd`, then the directory by its name. `directory_fd` must stay open.
+  EndedBySignal(int directory_fd, std::string file, std::string directory);
+  ~EndedBySignal();
+  EndedBySignal(const EndedBySignal&) = delete;
+  EndedBySignal& operator=(const EndedBySignal&) = delete;
+
+ private:
+  static void remove_and_end(int signal);
+  /// The object whose file a signal removes. The signal handler gets no argument for it.
+  static std::atomic<const EndedBySignal*> unfinished;
+
+  int directory_fd_;
+  std::string file_, directory_;
+};
+
+std::atomic<const NewFile::EndedBySignal*> NewFile::EndedBySignal::unfinished{};
+static_assert(std::atomic<const void*>::is_always_lock_free);
+
+NewFile::EndedBySignal::EndedBySignal(int directory_fd, std::string file, std::string directory)
+    : directory_fd_(directory_fd), file_(std::move(file)), directory_(std::move(directory)) {
+  const EndedBySignal* none = nullptr;
+  if (unfinished.compare_exchange_strong(none, this)) replace(SIG_DFL, remove_and_end);
+}
+
+NewFile::EndedBySignal::~EndedBySignal() {
+  if (unfinished.load() != this) return;
+  replace(remove_and_end, SIG_DFL);
+  unfinished = nullptr;
+}
+
+/// The signal handler. All that it calls is async-signal-safe. The signal comes again when it returns, and ends the program.
+void NewFile::EndedBySignal::remove_and_end(int signal) {
+  if (const EndedBySignal* const self = unfinished.load()) {
+    ::unlinkat(self->directory_fd_, self->file_.c_str(), 0);
+    ::rmdir(self->directory_.c_str());
+  }
+  struct sigaction end {};
+  end.sa_handler = SIG_DFL;
+  ::sigaction(signal, &end, nullptr);
+  ::raise(signal);
+}
 
 bool is_locked_elsewhere(int error) { return error == EWOULDBLOCK; }
 
-NewFile::NewFile(Names names) : file_(std::move(names.file)), directory_(file_ + ".new"), name_(inner_name) {}
+NewFile::NewFile(std::string file, std::string directory) : file_(std::move(file)), directory_(std::move(directory)), name_(inner_name) {}
 
-NewFile::NewFile(std::string file) : NewFile(Names{std::move(file)}) { begin(); }
+NewFile::NewFile(std::string file) : NewFile(file, file + ".new") { begin(); }
 
 void NewFile::begin() {
   check_replaceable(file_);
@@ -62,7 +146,7 @@ void NewFile::begin() {
   do {
     open_directory();
   } while (!open_file());
-  ended_by_signal_.emplace(directory_fd_.get(), name_, directory_);
+  ended_by_signal_ = std::make_unique<EndedBySignal>(directory_fd_.get(), name_, directory_);
   check_owner();
   if (::ftruncate(fd_.get(), 0) != 0 || ::fchmod(fd_.get(), private_file) != 0) throw SysError(errno, "write", file_);
 }
@@ -148,7 +232,7 @@ void NewFile::put_old_aside() {
   const int from = is_linked ? directory_fd_.get() : AT_FDCWD;
   const char* const name = is_linked ? aside_name : file_.c_str();
   const int error = ::renameat(from, name, AT_FDCWD, old_name().c_str()) == 0 ? 0 : errno;
-  ::unlinkat(directory_fd_.get(), aside_name, 0);  // rename() leaves it where both names were those of one file
+  ::unlinkat(directory_fd_.get(), aside_name, 0);  // rename() leaves it where both names were names of one file
   if (error != 0) throw SysError(error, "replace", old_name());
 }
 

@@ -4,12 +4,11 @@
 // both. A process that is killed (SIGKILL) leaves at most this directory behind, and the next process uses it again.
 #pragma once
 
-#include <optional>
+#include <memory>
 #include <string>
 
 #include "base/error.hpp"
 #include "base/unique_fd.hpp"
-#include "snapshot/file/ended_by_signal.hpp"
 
 namespace ib::snapshot {
 
@@ -40,10 +39,8 @@ class NewFile {
   void keep();
 
  private:
-  struct Names {
-    std::string file;
-  };
-  explicit NewFile(Names names);  // opens nothing: so that the destructor runs where begin() throws
+  class EndedBySignal;
+  NewFile(std::string file, std::string directory);  // opens nothing: so that the destructor runs where begin() throws
   void begin();
   void open_directory();
   bool open_file();
@@ -56,7 +53,7 @@ class NewFile {
   UniqueFd directory_fd_, fd_;
   bool keeps_old_{};
   bool ours_{};  // the directory and the file, and no other process'
-  std::optional<EndedBySignal> ended_by_signal_;
+  std::unique_ptr<EndedBySignal> ended_by_signal_;
 };
 
 /// Whether a failed flock() with this errno means that another process has the lock. Any other errno means that the file system has no

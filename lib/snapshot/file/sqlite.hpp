@@ -1,26 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// An SQLite database and its statements as objects. Every failure of SQLite is an SqliteError with one sentence.
+// An SQLite database and its statements as objects. Every failure of SQLite is an error with one sentence: UsageError for a file that is
+// read, else Error.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "base/bytes.hpp"
-#include "base/error.hpp"
-#include "snapshot/file/one_file.hpp"
 
 struct sqlite3;
 struct sqlite3_stmt;
 
 namespace ib::snapshot {
-
-/// SQLite could not do something with a file.
-class SqliteError : public Error {
- public:
-  using Error::Error;
-};
 
 /// One open database file.
 class Database {
@@ -28,7 +22,7 @@ class Database {
   enum class Mode : std::uint8_t { read, write };
   /// Opens the database in the open file `fd`, which messages call `file`. A file opened for reading is treated as hostile: SQLite trusts
   /// nothing in its schema and writes nothing. A file opened for writing has no journal, because it gets its name only when it is
-  /// whole. `fd` must stay open as long as this object exists. Throws SqliteError.
+  /// whole. `fd` must stay open as long as this object exists.
   Database(int fd, const std::string& file, Mode mode);
   ~Database();
   Database(const Database&) = delete;
@@ -36,13 +30,16 @@ class Database {
 
   /// Runs statements that return no rows.
   void run(const std::string& sql);
-  /// Throws the SqliteError for the database's last failure.
+  /// Throws the error for the database's last failure.
   [[noreturn]] void fail() const;
   sqlite3* handle() const { return handle_; }
 
  private:
+  class OneFile;
+
   std::string file_;
-  OneFile one_file_;
+  Mode mode_;
+  std::unique_ptr<OneFile> one_file_;
   sqlite3* handle_{};
 };
 

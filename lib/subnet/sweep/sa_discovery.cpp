@@ -15,7 +15,7 @@
 
 #include "async/group.hpp"
 #include "iba/wire.hpp"
-#include "sa/links.hpp"
+#include "sa/nodes.hpp"
 #include "sa/records.hpp"
 #include "sa/subn_adm.hpp"
 #include "subnet/model/order.hpp"

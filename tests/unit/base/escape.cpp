@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Hostile text per dialect. The expected forms of the ibtool dialect are those of Python 2's repr() of a unicode string.
+// Hostile text per dialect. The expected forms of the ibtool dialect come from Python 2's repr() of a unicode string.
 #include "base/escape.hpp"
 
 #include <array>
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "base/unescape.hpp"
-#include "base/utf8.hpp"
 #include "support/catch.hpp"
 
 namespace base_escape_tests {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Files of this user alone, in a directory where others may write.
-#include "base/private_file.hpp"
+// Files of one user, in a directory where others may write.
+#include "base/file.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -30,7 +30,7 @@ std::string text_of(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("a private file is written whole, for its owner alone, and replaced") {
+TEST_CASE("a private file is written whole, only for its owner, and replaced") {
   const ibtest::TemporaryDirectory directory;
   const std::string file = directory.file("state");
   CHECK_FALSE(read_private_file(file, limit));

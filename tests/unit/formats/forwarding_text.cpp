@@ -94,7 +94,7 @@ TEST_CASE("a table of infiniband-diags has a GUID, a route or a LID, and its row
   CHECK(by_lid.tables.at(0).lid == Lid{7});
   CHECK(by_lid.tables[0].node_guid == Guid{0x2000ff});
   CHECK_FALSE(by_lid.tables[0].directed_route);
-  CHECK_FALSE(by_lid.tables[0].says(Lid{1}));  // ibroute 7 2 3 was asked for these two only
+  CHECK_FALSE(by_lid.tables[0].says(Lid{1}));  // ibroute 7 2 3 prints only these two
   CHECK(by_lid.tables[0].says(Lid{3}));
   CHECK_FALSE(by_lid.tables[0].says(Lid{4}));
 
@@ -104,7 +104,7 @@ TEST_CASE("a table of infiniband-diags has a GUID, a route or a LID, and its row
   CHECK(combined.tables[0].node_guid == Guid{0x20});
 }
 
-TEST_CASE("a table of ibtool has a path and no GUID but that of its own row") {
+TEST_CASE("a table of ibtool has a path, and only the GUID of its own row") {
   const Read found = read(ours);
   REQUIRE(found.tables.size() == 1);
   CHECK_FALSE(found.tables[0].node_guid);
@@ -301,7 +301,7 @@ TEST_CASE("rows above the last LID of their heading do not count") {
         "FILE:1: 2 rows of switch 0000:0000:0000:0020 'x' are above LID 6, the last one of the heading: they do not count");
 }
 
-TEST_CASE("what is no forwarding table is refused in one line that names its place") {
+TEST_CASE("anything but a forwarding table is refused in one line that names its place") {
   const std::string heading = "Unicast lids [0x0-0x9] of switch Lid 2 guid 0x20 (x):\n";
   const std::string groups = "Multicast mlids [0xc000-0xc3ff] of switch Lid 2 guid 0x20 (x):\n";
   const std::map<std::string, std::string> cases{

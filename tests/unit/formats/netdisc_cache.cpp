@@ -104,7 +104,7 @@ TEST_CASE_METHOD(Example, "the file has the last node first, and ports by the bu
   CHECK(std::is_sorted(buckets.begin(), buckets.end()));
 }
 
-TEST_CASE_METHOD(Example, "a port that did not tell its PortInfo is not stored, and no link leads to it") {
+TEST_CASE_METHOD(Example, "a port whose PortInfo was not read is not stored, and no link leads to it") {
   const PortIndex port = swept->subnet.port_of(swept->subnet.find_node(Guid{0x200}), 2);
   swept->subnet.port(port).has_info = false;
   const NetdiscCache cache = read_netdisc_cache(stored(swept->subnet));

@@ -38,7 +38,7 @@ TEST_CASE("the first name of a GUID wins and an empty name is none") {
   CHECK_FALSE(map.find(Guid{4}).has_value());
 }
 
-TEST_CASE("a line without a GUID is told of, and the others hold") {
+TEST_CASE("a line without a GUID is reported, and the others hold") {
   for (const char* text : {"leaf 1\n", "0x1 fine\n0x2x bad\n", "0x \"x\"\n", "99999999999999999999 x\n", "\"0x1\" x\n", "1:2:3 x\n"}) {
     CAPTURE(text);
     CHECK(ib::formats::parse_node_name_map(text).bad_lines().size() == 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Listings of ibnetdiscover read back, and what is different between two models.
-#include "formats/topology_reader.hpp"
+#include "formats/topology_text.hpp"
 
 #include <fmt/format.h>
 
@@ -95,7 +95,7 @@ TEST_CASE("a description has 64 bytes, and a node may have none") {
   CHECK_FALSE(subnet.node(1).has_description);
 }
 
-TEST_CASE("what is no listing is refused, whatever it is") {
+TEST_CASE("anything but a listing is refused") {
   for (const char* text : {"#\n[", "#\nSwitch\t8 \"S-1\"\n[1", "#\nSwitch\t8 \"S-1\"\n[1]\t\"H-", "#\nSwitch\t8 \"S-1\"\nvendid=\n",
                            "#\nCa\t1\n", "#\nSwitch\t99999999999999999999 \"S-1\"\n", "#\n\t=\n"}) {
     CAPTURE(text);
@@ -159,7 +159,7 @@ TEST_CASE("two subnets are the same but for what is different") {
   CHECK(found.lids[1].current == Guid{0x100001});
 }
 
-TEST_CASE("the descriptions of ibtool's listing are escaped, those of infiniband-diags' are not") {
+TEST_CASE("descriptions are escaped in ibtool's listing, and not in the listing of infiniband-diags") {
   const auto description = [](std::string_view guid, std::string_view text) {
     const Subnet subnet =
         read(fmt::format("vendid=0x2c9\ndevid=0xbd36\nsysimgguid=0x200003\nswitchguid=0x200000(200001)\n"

@@ -89,8 +89,8 @@ TEST_CASE("what did not answer is not made up") {
 }
 
 TEST_CASE("rates read as people write them") {
-  CHECK(to_text(LinkRate{4, Speed::hdr}) == "4xHDR");
-  CHECK(to_text(LinkRate{}) == "?x?");
+  CHECK(rate_text(LinkRate{4, Speed::hdr}) == "4xHDR");
+  CHECK(rate_text(LinkRate{}) == "?x?");
 }
 
 }  // namespace formats_topology_text_tests

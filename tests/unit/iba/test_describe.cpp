@@ -38,7 +38,7 @@ TEST_CASE("methods have names") {
   CHECK_THAT(of(99, 1, 0), ibtest::starts_with("MAD_METHOD_?\?(99) "));
 }
 
-TEST_CASE("enums tell their text") {
+TEST_CASE("enums have texts") {
   CHECK(to_text(smp::SMState::master) == "Master");
   CHECK(to_text(mad::NoticeType{99}).empty());
   CHECK(enum_info(smp::SMState{}).values.size() == 4);

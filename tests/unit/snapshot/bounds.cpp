@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What a node claims does not make a snapshot ask it without end, and what ports of such a number truly have is read.
+// What a node claims does not make a snapshot send requests without end; the tables that so many ports can have are read.
 #include "iba-gen/smp.hpp"
 #include "snapshot/fabric_survey.hpp"
 #include "support/catch.hpp"
@@ -13,7 +13,7 @@ using ibtest::ReadFabric;
 using snapshot::Part;
 using snapshot::SurveyedPart;
 
-TEST_CASE("P_Key tables: what a node claims beyond all reason is told and not read; SLtoVL tables of as many ports are") {
+TEST_CASE("P_Key tables: more than any node can have is reported and not read; SLtoVL tables of as many ports are read") {
   FakeFabric fabric;
   const auto leaf = fabric.add_switch(0x100, 254, "leaf"), here = fabric.add_ca(0x200, 1, "here");
   fabric.link(leaf, 1, here, 1);

@@ -30,8 +30,8 @@ std::string content(const std::string& file) {
 }
 
 async::Task<> request_port_info(mad::Transactor& transactor, path::Path path, std::uint32_t port, std::optional<smp::PortInfo>& info) {
-  const mad::Result<smp::PortInfo> told = co_await transactor.try_subn_get<smp::PortInfo>(path, port);
-  if (told) info = *told;
+  const mad::Result<smp::PortInfo> answer = co_await transactor.try_subn_get<smp::PortInfo>(path, port);
+  if (answer) info = *answer;
 }
 
 struct Bench {
@@ -54,8 +54,8 @@ struct Bench {
     use->use(std::make_unique<Snapshot>(file));
     return use;
   }
-  /// PortInfo of a port of the switch at LID 1, of which a sweep does not ask for all.
-  std::optional<smp::PortInfo> ask(Cache& through, std::uint32_t port) {
+  /// PortInfo of a port of the switch at LID 1, of which a sweep does not request all.
+  std::optional<smp::PortInfo> port_info(Cache& through, std::uint32_t port) {
     std::optional<smp::PortInfo> info;
     swept.loop.run(request_port_info(through, two.by_lid(1), port, info));
     return info;
@@ -77,17 +77,17 @@ struct Bench {
 
 }  // namespace
 
-TEST_CASE_METHOD(Bench, "What a cache lacks is asked once and added") {
+TEST_CASE_METHOD(Bench, "What a cache lacks is requested once and added") {
   store();
   forget(4);
   {
     const auto use = used();
-    CHECK(ask(*use, 4));
+    CHECK(port_info(*use, 4));
     CHECK(use->save());
   }
   const std::uint64_t before = swept.sent();
   const auto use = used();
-  CHECK(ask(*use, 4));
+  CHECK(port_info(*use, 4));
   CHECK(swept.sent() == before + 1);  // the NodeInfo
   CHECK_FALSE(use->save());
   CHECK(lost.empty());
@@ -108,18 +108,18 @@ TEST_CASE_METHOD(Bench, "A file that took the place of the one that was read get
   }
   const std::string before = content(other);
   std::filesystem::rename(other, file);
-  CHECK(ask(*use, 4));
+  CHECK(port_info(*use, 4));
   CHECK_FALSE(use->save());
   CHECK(content(file) == before);
   CHECK_FALSE(std::filesystem::exists(file + ".new"));
 }
 
-TEST_CASE_METHOD(Bench, "The model that is answered from is that of the file which was opened") {
+TEST_CASE_METHOD(Bench, "Answers come from the model of the file that was opened") {
   store();
   const auto use = used();
   std::filesystem::remove(file);
   std::ofstream(file) << "thesis";
-  CHECK(ask(*use, 1));
+  CHECK(port_info(*use, 1));
   CHECK_FALSE(use->save());
   CHECK(content(file) == "thesis");
 }
@@ -131,23 +131,23 @@ TEST_CASE_METHOD(Bench, "Silence is not kept by a cache, and is by a snapshot; a
     two.fabric.node(two.near).faults.ignores = smp::PortInfo::attribute_id;
     {
       const auto use = used();
-      CHECK_FALSE(ask(*use, 4));
+      CHECK_FALSE(port_info(*use, 4));
       use->save();
     }
     two.fabric.node(two.near).faults.ignores = 0;
-    CHECK(ask(*used(), 4));
+    CHECK(port_info(*used(), 4));
   }
   SECTION("A refusal") {
     two.fabric.node(two.near).faults.status = 12;
     two.fabric.node(two.near).faults.status_attribute = smp::PortInfo::attribute_id;
     {
       const auto use = used();
-      CHECK_FALSE(ask(*use, 4));
+      CHECK_FALSE(port_info(*use, 4));
       CHECK(use->save());
     }
     two.fabric.node(two.near).faults.status = 0;
     const std::uint64_t before = swept.sent();
-    CHECK_FALSE(ask(*used(), 4));
+    CHECK_FALSE(port_info(*used(), 4));
     CHECK(swept.sent() == before + 1);  // the NodeInfo
   }
   SECTION("Silence that the file of a snapshot has") {
@@ -163,7 +163,7 @@ TEST_CASE_METHOD(Bench, "Silence is not kept by a cache, and is by a snapshot; a
       writer.put_failure(key, timeout);
       writer.commit();
     }
-    CHECK(ask(*used(), 4));
+    CHECK(port_info(*used(), 4));
   }
 }
 
@@ -173,7 +173,7 @@ TEST_CASE_METHOD(Bench, "Another node at a LID, or at the end of a route, is fou
   two.fabric.node(two.near).info.node_guid = two.fabric.node(two.near).info.port_guid = Guid{0x999};
   const std::string before = content(file);
   const auto use = used();
-  CHECK_THROWS_AS(ask(*use, 1), snapshot::Outdated);
+  CHECK_THROWS_AS(port_info(*use, 1), snapshot::Outdated);
   const auto by_route = used();
   std::optional<smp::PortInfo> info;
   CHECK_THROWS_AS(swept.loop.run(request_port_info(*by_route, two.by_route({1}), 4, info)), snapshot::Outdated);
@@ -182,7 +182,7 @@ TEST_CASE_METHOD(Bench, "Another node at a LID, or at the end of a route, is fou
   CHECK(content(file) == before);
 }
 
-TEST_CASE_METHOD(Bench, "A node at a LID that the file does not know is no silence") {
+TEST_CASE_METHOD(Bench, "A node at a LID that the file does not know is not taken for silence") {
   store();
   two.fabric.node(two.other).ports[1].info.lid = Lid{9};
   for (const auto node : {two.near, two.far}) {
@@ -200,8 +200,8 @@ TEST_CASE_METHOD(Bench, "A file that another process writes is read, and the ans
   forget(4);
   const snapshot::NewFile other(file);
   const auto use = used();
-  CHECK(ask(*use, 4));
-  CHECK(ask(*use, 4));
+  CHECK(port_info(*use, 4));
+  CHECK(port_info(*use, 4));
   CHECK_FALSE(use->save());
   REQUIRE(lost.size() == 1);
   CHECK_THAT(lost[0], contains("is being written by another process"));
@@ -226,13 +226,13 @@ TEST_CASE_METHOD(Bench, "A cache that was filled with keys has none after one wi
   forget(4);
   {
     const auto use = used(Keys::hidden);
-    CHECK(ask(*use, 4));
+    CHECK(port_info(*use, 4));
     REQUIRE(use->save());
   }
   CHECK_FALSE(Snapshot(file).has_keys());
   CHECK_THAT(content(file), !contains(bytes));
   // A key that was set is known to have been.
-  CHECK(ask(*used(Keys::hidden), 1)->m_key == ~std::uint64_t{});
+  CHECK(port_info(*used(Keys::hidden), 1)->m_key == ~std::uint64_t{});
 }
 
 TEST_CASE_METHOD(Bench, "Only the rows that a snapshot reads back go into its next version") {
@@ -240,7 +240,7 @@ TEST_CASE_METHOD(Bench, "Only the rows that a snapshot reads back go into its ne
   forget(4);
   run_sql(file, "CREATE TABLE mine(a); INSERT INTO mine VALUES('planted words')");
   const auto use = used();
-  CHECK(ask(*use, 4));
+  CHECK(port_info(*use, 4));
   REQUIRE(use->save());
   CHECK_THAT(content(file), !contains("planted words"));
 }
@@ -273,7 +273,7 @@ TEST_CASE_METHOD(Bench, "A file of format 2, whose rows have checksums, is read,
   }
   CHECK(Snapshot(file).read_fabric(nullptr).subnet.nodes().size() == swept.subnet.nodes().size());
   const auto use = used();
-  CHECK(ask(*use, 4));
+  CHECK(port_info(*use, 4));
   REQUIRE(use->save());
   CHECK(number("PRAGMA user_version") == snapshot::format_version);
   CHECK(number(answers) == before + 1);
@@ -285,7 +285,7 @@ TEST_CASE_METHOD(Bench, "Adding to a cache does not make it younger") {
   forget(4);
   set_fact(file, "ended", "1700000000000");
   const auto use = used();
-  CHECK(ask(*use, 4));
+  CHECK(port_info(*use, 4));
   REQUIRE(use->save());
   Snapshot snapshot(file);
   CHECK(snapshot.number("ended") == 1700000000000);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What is asked for each part of a snapshot: the requests of the commands, no request twice, silent and refusing agents once.
+// The requests of each part of a snapshot: the requests of the commands, no request twice, silent and refusing agents once.
 #include "snapshot/fabric_survey.hpp"
 
 #include <fmt/ranges.h>
@@ -10,6 +10,7 @@
 #include "iba-gen/mad.hpp"
 #include "iba-gen/mlx.hpp"
 #include "iba-gen/pm.hpp"
+#include "iba/queries.hpp"
 #include "iba/registry.hpp"
 #include "subnet/sweep/mlnx.hpp"
 #include "support/catch.hpp"
@@ -55,6 +56,15 @@ std::size_t count(const ReadFabric& read, std::uint8_t mgmt_class) {
 
 async::Task<> nothing() { co_return; }
 
+/// The attributes of Part::details, all counters of ports.
+std::vector<const StructInfo*> detail_attributes() {
+  std::vector<const StructInfo*> attributes;
+  for (const QueryInfo& query : all_queries()) {
+    if (query.part == "details") attributes.push_back(query.info);
+  }
+  return attributes;
+}
+
 async::Task<SurveyedPart> one_failure() {
   SurveyedPart reading;
   reading.failures.resize(1);
@@ -64,17 +74,18 @@ async::Task<SurveyedPart> one_failure() {
 }  // namespace
 
 TEST_CASE("names of parts") {
-  for (const Part part : snapshot::all_parts()) {
-    CHECK(snapshot::find_part(snapshot::name(part)) == part);
-    CHECK_FALSE(snapshot::description(part).empty());
+  for (const snapshot::PartInfo& part : snapshot::all_parts) {
+    CHECK(snapshot::find_part(part.name) == part.part);
+    CHECK(snapshot::name(part.part) == part.name);
+    CHECK_FALSE(part.description.empty());
   }
-  CHECK(snapshot::all_parts().size() == 16);
-  CHECK(std::ranges::count_if(snapshot::all_parts(), snapshot::is_usual) == 14);
+  CHECK(snapshot::all_parts.size() == 16);
+  CHECK(std::ranges::count_if(snapshot::all_parts, snapshot::is_usual, &snapshot::PartInfo::part) == 14);
   CHECK(snapshot::name(Part::sa) == "sa");
   CHECK_FALSE(snapshot::find_part("LFT"));
 }
 
-TEST_CASE("the part ports: a device that is not known to have MlnxExtPortInfo is asked, and may have it") {
+TEST_CASE("the part ports: a device that is not known to have MlnxExtPortInfo gets the request, and may have it") {
   Bench bench;
   bench.sw().info.device_id = bench.fabric.node(bench.here).info.device_id = 1;
   bench.far().info.device_id = 0x1003;  // has MlnxExtPortInfo
@@ -118,7 +129,7 @@ TEST_CASE("MlnxExtPortInfo is handed on for the model") {
   CHECK(taken.at("100.4") == 4);
 }
 
-TEST_CASE("ports of an adapter without a link are asked about at its linked ports, their PortInfo once") {
+TEST_CASE("requests about ports of an adapter without a link go to its linked ports, for their PortInfo once") {
   FakeFabric fabric;
   const auto leaf = fabric.add_switch(0x100, 4, "leaf"), here = fabric.add_ca(0x200, 1, "here"), other = fabric.add_ca(0x300, 3, "other");
   fabric.link(leaf, 1, here, 1);
@@ -141,7 +152,7 @@ TEST_CASE("ports of an adapter without a link are asked about at its linked port
   CHECK(read.modifiers(smp::VLArbitrationTable::attribute_id) == "0,1,3:10003");
 }
 
-TEST_CASE("nodes that say so are asked for PortInfoExtended of all ports, and of 255 for perfquery") {
+TEST_CASE("PortInfoExtended is requested of nodes that say that they have it, of all ports, and of 255 for perfquery") {
   Bench bench;
   for (auto& port : bench.sw().ports) {
     port.info.capability_mask |= smp::capability_mask::is_capability_mask2_supported;
@@ -238,7 +249,7 @@ TEST_CASE("GUIDInfo of each port of an adapter comes through that port") {
   }
 }
 
-TEST_CASE("SMInfo is asked where there is a subnet manager, and where our port knows one, which may have ended") {
+TEST_CASE("SMInfo is requested where there is a subnet manager, and where our port knows one, which may have ended") {
   Bench bench;
   bench.far().ports[2].info.capability_mask |= smp::capability_mask::is_sm;
   bench.far().sm_info = smp::SMInfo{};
@@ -263,7 +274,7 @@ TEST_CASE("counters: ClassPortInfo once, both attributes of each port, of 0, and
   CHECK(done.answered + done.refused == done.planned - 2);
 }
 
-TEST_CASE("a PMA that lacks an attribute is asked for it once") {
+TEST_CASE("a PMA that lacks an attribute gets one request for it") {
   Bench bench;
   bench.pma.unsupported.insert(pm::PortCountersExt::attribute_id);
   bench.pma.unsupported.insert(pm::PortRcvErrorDetails::attribute_id);
@@ -278,22 +289,22 @@ TEST_CASE("a PMA that lacks an attribute is asked for it once") {
   CHECK(bench.pma.times(pm::PortXmitDiscardDetails::attribute_id) == 6);
 }
 
-TEST_CASE("details: every attribute of every port; ClassPortInfo is asked if counters were left out") {
+TEST_CASE("details: every attribute of every port; ClassPortInfo is requested if counters were left out") {
   Bench bench;
   ReadFabric read(bench.fabric);
   SECTION("after counters") {
     read.read(Part::counters);
     const SurveyedPart done = read.read(Part::details);
     CHECK(read.times(class_port_info) == 0);
-    CHECK(done.planned == snapshot::detail_attributes().size() * 17);
+    CHECK(done.planned == detail_attributes().size() * 17);
     CHECK(read.of_part.size() == done.planned);
   }
-  SECTION("alone") {
+  SECTION("without the part counters") {
     const SurveyedPart done = read.read(Part::details);
     CHECK(read.times(class_port_info) == 4);
     CHECK(read.of_part.size() == done.planned);
   }
-  for (const StructInfo* attribute : snapshot::detail_attributes()) {
+  for (const StructInfo* attribute : detail_attributes()) {
     const auto id = static_cast<std::uint16_t>(attribute->attribute_id);
     CHECK(read.selects(id) == "1:0 1:1 1:2 1:255 1:3 1:4 2:0 2:1 2:255 3:0 3:1 3:2 3:255 4:0 4:1 4:2 4:255");
     // perfquery writes PortSelect where the attribute has it.
@@ -302,7 +313,7 @@ TEST_CASE("details: every attribute of every port; ClassPortInfo is asked if cou
   }
 }
 
-TEST_CASE("a silent PMA costs one chain of tries, is one failure, and is not asked again in later parts") {
+TEST_CASE("a silent PMA costs one chain of tries, is one failure, and gets no request in later parts") {
   Bench bench;
   bench.pma.service().faults.silent = true;
   ReadFabric read(bench.fabric, 2);
@@ -317,7 +328,7 @@ TEST_CASE("a silent PMA costs one chain of tries, is one failure, and is not ask
   CHECK(bench.pma.service().requests == 4);
 }
 
-TEST_CASE("a PMA that answers when it is asked once more is read whole, and one request of it twice") {
+TEST_CASE("a PMA that answers the next try is read whole, and one of its requests is sent twice") {
   Bench bench;
   ReadFabric read(bench.fabric, 1);
   const auto is_lost = [](const Passed& one) { return one.to == "1" && !one.status; };
@@ -339,7 +350,7 @@ TEST_CASE("a PMA that answers when it is asked once more is read whole, and one 
   CHECK(answers == 13 + 1);  // the request that looks whether the agent answers at all
 }
 
-TEST_CASE("a node that fell silent in the sweep is not asked for tables") {
+TEST_CASE("a node that fell silent in the sweep gets no request for tables") {
   Bench bench;
   bench.far().faults.answers_left = 2;
   ReadFabric read(bench.fabric, 1);
@@ -367,7 +378,7 @@ TEST_CASE("a node that ignores an optional attribute is read all the same") {
   }
 }
 
-TEST_CASE("ports without a LID can not be asked about counters, which is told once") {
+TEST_CASE("counters of ports without a LID cannot be requested, which is reported once") {
   Bench bench;
   bench.far().ports[2].info.lid = Lid{0};
   ReadFabric read(bench.fabric);
@@ -376,7 +387,7 @@ TEST_CASE("ports without a LID can not be asked about counters, which is told on
   CHECK(read.read(Part::congestion).failures.empty());
 }
 
-TEST_CASE("congestion control is asked where an agent answers") {
+TEST_CASE("congestion control is requested where an agent answers") {
   Bench bench;
   constexpr std::size_t data_offset = 64;
   unsigned limit = 130;
@@ -402,7 +413,7 @@ TEST_CASE("congestion control is asked where an agent answers") {
   CHECK(read.modifiers(cc::CongestionControlTable::attribute_id) == "1:0 1:1 1:2 3:0 3:1 3:2 4:0 4:1 4:2");
 }
 
-TEST_CASE("vendor: Mellanox devices alone, with what vendstat asks") {
+TEST_CASE("vendor: only Mellanox devices, with the requests of vendstat") {
   Bench bench;
   constexpr std::size_t data_offset = 24;
   bench.sw().info.vendor_id = bench.far().info.vendor_id = 0x2c9;
@@ -437,13 +448,13 @@ TEST_CASE("no request is sent twice, by the sweep and all parts together") {
   for (auto& port : bench.sw().ports) port.info.vl_arbitration_low_cap = port.info.vl_arbitration_high_cap = 8;
   bench.far().info.vendor_id = 0x2c9;
   ReadFabric read(bench.fabric);
-  std::uint64_t asked = 0;
-  for (const Part part : snapshot::all_parts()) {
+  std::uint64_t requested = 0;
+  for (const auto& [part, name, description] : snapshot::all_parts) {
     const SurveyedPart done = read.read(part);
-    asked += done.answered + done.refused;
+    requested += done.answered + done.refused;
     CHECK(done.planned >= done.answered + done.refused);
   }
-  CHECK(read.recorder->passed.size() == read.swept + asked);
+  CHECK(read.recorder->passed.size() == read.swept + requested);
   std::set<std::tuple<std::string, std::uint8_t, std::uint16_t, std::uint32_t, std::vector<std::uint8_t>>> keys;
   for (const Passed& one : read.recorder->passed) {
     CAPTURE(one.to, one.attribute, one.modifier);
@@ -470,19 +481,19 @@ TEST_CASE("the hook for the subnet administrator is given the Transactor that re
 TEST_CASE("what SMPs and what GMPs read is read side by side, of the latter the SA's tables first, and then the paths") {
   Bench bench;
   ReadFabric read(bench.fabric);
-  std::vector<std::string> told;
+  std::vector<std::string> reports;
   snapshot::FabricSurveyOptions options = read.options();
   options.find_paths = [&] {
-    told.emplace_back("paths");
+    reports.emplace_back("paths");
     return nothing();
   };
   options.read_sa = [](mad::Transactor&) { return one_failure(); };
-  options.began = [&](Part part, std::uint64_t) { told.emplace_back(snapshot::name(part)); };
-  options.ended = [&](Part part, const SurveyedPart&) { told.push_back("end of " + std::string(snapshot::name(part))); };
+  options.began = [&](Part part, std::uint64_t) { reports.emplace_back(snapshot::name(part)); };
+  options.ended = [&](Part part, const SurveyedPart&) { reports.push_back("end of " + std::string(snapshot::name(part))); };
   snapshot::FabricSurvey reading(*read.recorder, read, options);
   read.loop.run(reading.read({Part::topology, Part::counters, Part::lft, Part::sa, Part::pkeys, Part::details}));
-  const auto place = [&](std::string_view what) { return std::ranges::find(told, what) - told.begin(); };
-  CHECK(told.size() == 11);
+  const auto place = [&](std::string_view what) { return std::ranges::find(reports, what) - reports.begin(); };
+  CHECK(reports.size() == 11);
   CHECK(place("sa") < place("end of lft"));
   CHECK(place("end of sa") < place("paths"));
   CHECK(place("paths") < place("counters"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// An agent that does not answer one attribute is asked for the others.
+// An agent that does not answer one attribute gets the requests for the others.
 #include <set>
 
 #include "iba-gen/pm.hpp"
@@ -25,7 +25,7 @@ struct Bench : ibtest::CountingFabric {
 
 }  // namespace
 
-TEST_CASE("a node that does not answer one table is asked for the others") {
+TEST_CASE("a node that does not answer one table gets the requests for the others") {
   Bench bench;
   bench.sw().faults.ignores = smp::LinearForwardingTable::attribute_id;
   ReadFabric read(bench.fabric, 1);
@@ -45,7 +45,7 @@ TEST_CASE("a node that does not answer one table is asked for the others") {
   CHECK_FALSE(ibtest::contains("0,1:").match(read.modifiers(smp::GuidInfo::attribute_id)));
 }
 
-TEST_CASE("a PMA that does not answer one attribute is asked for the others, also in later parts") {
+TEST_CASE("a PMA that does not answer one attribute gets the requests for the others, also in later parts") {
   Bench bench;
   const std::uint16_t mute = GENERATE(class_port_info, pm::PortCounters::attribute_id);
   CAPTURE(mute);

@@ -33,7 +33,7 @@ int flock_error = 0;  // what flock() fails with, if not 0
 
 }  // namespace
 
-/// Stands before that of libc.
+/// Stands before the function of libc.
 extern "C" int flock(int fd, int operation) noexcept {
   static auto* const real = reinterpret_cast<int (*)(int, int)>(::dlsym(RTLD_NEXT, "flock"));
   if (flock_error == 0) return real(fd, operation);
@@ -159,7 +159,7 @@ TEST_CASE_METHOD(Bench, "What is in the way of the new file is not used") {
   CHECK(names() == std::vector<std::string>{"elsewhere", "one.ibss.new"});
 }
 
-TEST_CASE_METHOD(Bench, "The new file is its owner's alone, whatever the umask is, and what a killed process left is used again") {
+TEST_CASE_METHOD(Bench, "Only the owner can read the new file, whatever the umask is, and what a killed process left is used again") {
   const mode_t before = ::umask(GENERATE(0, 0777));
   {
     const NewFile first(file);

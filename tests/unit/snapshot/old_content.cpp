@@ -49,7 +49,7 @@ TEST_CASE("A key in a stored answer is found, whatever attribute holds it") {
   CHECK(found > 2);
 }
 
-TEST_CASE("A key in what a trap told is found") {
+TEST_CASE("A key in the data of a trap is found") {
   std::size_t found = 0;
   for (unsigned trap = 0; trap < 1024; ++trap) {
     std::vector<std::uint8_t> notice(mad::Notice::info().bytes, 0xff);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // A snapshot of a whole fabric does not go because less of it was seen later.
-#include "snapshot/replacement.hpp"
+#include "snapshot/cache_terms.hpp"
 
 #include <fmt/format.h>
 
@@ -80,7 +80,7 @@ TEST_CASE_METHOD(Bench, "An old snapshot of which less than a tenth was seen, or
                                                   file));
 }
 
-TEST_CASE_METHOD(Bench, "The node of a few that is still there is no other fabric") {
+TEST_CASE_METHOD(Bench, "One node of a few that is still there shows the same fabric") {
   store(1);
   Star star(4);
   star.fabric.set_link(star.first, 1, false);

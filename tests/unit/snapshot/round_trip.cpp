@@ -7,7 +7,6 @@
 #include <fstream>
 
 #include "iba-gen/cc.hpp"
-#include "snapshot/recording.hpp"
 #include "snapshot/snapshot.hpp"
 #include "snapshot/transactor.hpp"
 #include "snapshot/writer.hpp"
@@ -71,7 +70,7 @@ TEST_CASE("A model that was stored is read back whole") {
   check_same(subnet, swept.subnet);
 }
 
-TEST_CASE("A snapshot is its owner's alone, and knows the port by which it was taken") {
+TEST_CASE("Only the owner can read a snapshot, which knows the port by which it was taken") {
   const TemporaryDirectory directory;
   SmallFabric small;
   Swept swept(small.fabric);
@@ -87,7 +86,7 @@ TEST_CASE("A snapshot is its owner's alone, and knows the port by which it was t
   CHECK(port.gids.entries() == small.fabric.end_port().gids.entries());
 }
 
-TEST_CASE("Keys are zero in a snapshot unless they are asked for") {
+TEST_CASE("Keys are zero in a snapshot unless they are wanted") {
   const TemporaryDirectory directory;
   SmallFabric small;
   constexpr std::uint64_t m_key = 0x1122334455667788;
@@ -230,16 +229,16 @@ TEST_CASE("Two nodes with one GUID, and two ports with one LID, stay two") {
 namespace {
 
 /// Asks `transactor` for the NodeInfo at the end of `path`.
-struct Asked {
+struct Outcome {
   std::optional<smp::NodeInfo> value;
   std::shared_ptr<const mad::MadError> error;
 };
-async::Task<> ask_node_info(mad::Transactor& transactor, path::Path path, Asked& asked) {
+async::Task<> request_node_info(mad::Transactor& transactor, path::Path path, Outcome& outcome) {
   const mad::Result<smp::NodeInfo> result = co_await transactor.try_subn_get<smp::NodeInfo>(path);
   if (result) {
-    asked.value = *result;
+    outcome.value = *result;
   } else {
-    asked.error = result.shared_error();
+    outcome.error = result.shared_error();
   }
 }
 async::Task<> ask_lft(mad::Transactor& transactor, path::Path path, smp::LinearForwardingTable& table) {
@@ -274,9 +273,9 @@ TEST_CASE("Requests are answered from a snapshot, by LID and by directed route, 
   route.route[1] = 1;
   for (const auto port : {std::uint8_t{2}, std::uint8_t{3}}) {
     route.route[2] = port;
-    Asked from_file, from_node;
-    swept.loop.run(ask_node_info(answers, route, from_file));
-    swept.loop.run(ask_node_info(*swept.rpc, route, from_node));
+    Outcome from_file, from_node;
+    swept.loop.run(request_node_info(answers, route, from_file));
+    swept.loop.run(request_node_info(*swept.rpc, route, from_node));
     REQUIRE(from_file.value);
     CHECK(from_file.value->node_guid == from_node.value->node_guid);
     swept.loop.run(ask_lft(answers, route, stored));
@@ -284,12 +283,12 @@ TEST_CASE("Requests are answered from a snapshot, by LID and by directed route, 
   }
   SECTION("A port without a link does not answer") {
     route.route[2] = 4;
-    Asked asked;
-    swept.loop.run(ask_node_info(answers, route, asked));
-    REQUIRE(asked.error);
-    CHECK(mad::unanswered_tries(*asked.error) == 4U);
+    Outcome outcome;
+    swept.loop.run(request_node_info(answers, route, outcome));
+    REQUIRE(outcome.error);
+    CHECK(mad::unanswered_tries(*outcome.error) == 4U);
   }
-  SECTION("What was not asked is not made up") {
+  SECTION("What was not requested is not made up") {
     route.hops = 1;  // the near switch
     CHECK_THROWS_AS(swept.loop.run(ask_lft(answers, route, stored)), mad::NotRead);
   }
@@ -306,7 +305,7 @@ TEST_CASE("Files that are no snapshots are refused, and not replaced") {
   CHECK_THROWS_AS(Snapshot(directory.file("none")), SysError);
 }
 
-TEST_CASE("Two writers of one file: the second one is told so; a writer that gives up leaves the old file") {
+TEST_CASE("Two writers of one file: the second one fails; a writer that gives up leaves the old file") {
   const TemporaryDirectory directory;
   SmallFabric small;
   Swept swept(small.fabric);
@@ -321,7 +320,7 @@ TEST_CASE("Two writers of one file: the second one is told so; a writer that giv
   CHECK(subnet.nodes().size() == 3);
 }
 
-TEST_CASE("What was never sent did not time out, and what the sweep asked in vain did") {
+TEST_CASE("What was never sent did not time out, and what the sweep requested without an answer did") {
   const TemporaryDirectory directory;
   SmallFabric small;
   small.fabric.node(small.leaf).faults.ignores = smp::SwitchInfo::attribute_id;
@@ -337,7 +336,7 @@ TEST_CASE("What was never sent did not time out, and what the sweep asked in vai
     writer.put_origin(small.fabric.end_port());
     writer.put_fabric(swept);
     for (const char* part : {"lft", "mft"}) writer.put_part(part);
-    // As an earlier version did, which asked for no other table of that switch then.
+    // As an earlier version did, which requested no other table of that switch then.
     const mad::MadTimeout error(mad::to_mad(mad::attribute_request(to, smp::LinearForwardingTable::info(), mad::method::get)), to, 3,
                                 std::chrono::seconds(1));
     writer.put_failure({.mgmt_class = 1, .attribute = smp::LinearForwardingTable::attribute_id, .node = leaf}, error);

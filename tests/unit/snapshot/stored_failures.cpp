@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // What it costs to look for what a snapshot does not have.
-#include "snapshot/stored_failures.hpp"
+#include "snapshot/snapshot.hpp"
 
 #include <fmt/format.h>
 #include <sqlite3.h>
@@ -99,7 +99,7 @@ TEST_CASE_METHOD(Bench, "Looking for all that many silent nodes did not answer c
   CHECK(twice < 3 * one);
 }
 
-TEST_CASE_METHOD(Bench, "Looking for blocks that a node with a long table did not tell costs a few steps for each") {
+TEST_CASE_METHOD(Bench, "Looking for blocks that a node with a long table did not send costs a few steps for each") {
   const auto cost_of = [this](std::uint32_t blocks) {
     Snapshot snapshot = stored([&](snapshot::Writer& writer) {
       const std::vector<std::uint8_t> table(64, 1);
@@ -118,7 +118,7 @@ TEST_CASE_METHOD(Bench, "Looking for blocks that a node with a long table did no
   CHECK(twice < 3 * one);
 }
 
-TEST_CASE_METHOD(Bench, "Which failure tells that an agent lacks an attribute, and which that it did not answer") {
+TEST_CASE_METHOD(Bench, "Which failure shows that an agent lacks an attribute, and which one that it did not answer") {
   Snapshot snapshot = stored([this](snapshot::Writer& writer) {
     writer.put_failure(key_of(1, 5), refusal());
     writer.put_failure(key_of(1, 3), refusal());

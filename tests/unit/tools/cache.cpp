@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// --cache and IBTOOL_CACHE: when a stored fabric stands for the one that is there, and what is told and kept.
+// --cache and IBTOOL_CACHE: when a stored fabric stands for the one that is there, and what is reported and kept.
 #include "tools/shared/cache.hpp"
 
 #include <sys/stat.h>
@@ -88,7 +88,7 @@ TEST_CASE_METHOD(Bench, "A fabric from a cache costs no request, and a warning s
   CHECK(std::ranges::count(stored.err, '\n') == 1);
 }
 
-TEST_CASE_METHOD(Bench, "A listing of a stored fabric has the time of the fabric, not that of now") {
+TEST_CASE_METHOD(Bench, "A listing of a stored fabric has the time of the fabric, not the present time") {
   const auto date = [] {
     const std::time_t then = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now() - std::chrono::hours(2));
     std::tm local{};
@@ -198,7 +198,7 @@ TEST_CASE_METHOD(Bench, "A sweep that did not get everywhere is not taken from a
     CHECK(cached({"ibhosts"}).status == 4);
     fabric.node(other).faults.silent = false;
   }
-  SECTION("A node that answers now did not tell an attribute") {
+  SECTION("A node that answers now did not answer an attribute before") {
     fabric.node(other).faults.ignores = smp::NodeDescription::attribute_id;
     CHECK(cached({"ibhosts"}).status == 4);
     fabric.node(other).faults.ignores = 0;
@@ -235,7 +235,7 @@ TEST_CASE_METHOD(Bench, "What was silent is requested once more, and the cache i
   }
 }
 
-TEST_CASE_METHOD(Bench, "A damaged answer is no reason to fail") {
+TEST_CASE_METHOD(Bench, "A damaged answer does not make a command fail") {
   cached({"dump_lfts"});
   // A payload of several pages of SQLite, and pointers from page to page that lead out of the file.
   constexpr std::size_t page = 4096;
@@ -305,7 +305,7 @@ TEST_CASE("Counters are not shown for the node that had their LID before") {
   CHECK_THAT(stored.err, contains("the fabric has changed; it is read again\n"));
 }
 
-TEST_CASE_METHOD(Bench, "Before the file answers for a LID, the node there is asked once") {
+TEST_CASE_METHOD(Bench, "Before the file answers for a LID, the node there gets one request") {
   cached({"dump_lfts"});
   CHECK_THAT(cached({"dump_lfts"}).err, starts_with("W: fabric as of"));
   CHECK(sent == 1);
@@ -341,7 +341,7 @@ TEST_CASE_METHOD(Bench, "A target of the wrong kind has the LID that it has with
   }
 }
 
-TEST_CASE_METHOD(Bench, "A lost MAD is asked again, a refusal is not") {
+TEST_CASE_METHOD(Bench, "A lost MAD is sent again, a refusal is not") {
   const std::string live = run({"dump_lfts"}).out;
   auto& faults = fabric.node(leaf).faults;
   SECTION("Lost") {
@@ -406,7 +406,7 @@ TEST_CASE_METHOD(Bench, "A cache that can not be written costs a warning, not th
   }
 }
 
-TEST_CASE_METHOD(Bench, "Keys that a cache was filled without are asked for") {
+TEST_CASE_METHOD(Bench, "Keys that a cache was filled without are requested") {
   constexpr std::uint64_t m_key = 0x1122334455667788;
   fabric.node(other).ports[1].info.m_key = m_key;
   cached({"ibhosts"});
@@ -417,7 +417,7 @@ TEST_CASE_METHOD(Bench, "Keys that a cache was filled without are asked for") {
   CHECK(is_used());
 }
 
-TEST_CASE_METHOD(Bench, "FDR10 that a cache was filled without is asked for, and not told to who does not ask") {
+TEST_CASE_METHOD(Bench, "FDR10 that a cache was filled without is requested, and not shown where it is not wanted") {
   constexpr std::uint16_t connect_x3 = 0x1003;
   for (const auto node : {leaf, other, here}) {
     fabric.node(node).info.vendor_id = 0x2c9;
@@ -428,11 +428,11 @@ TEST_CASE_METHOD(Bench, "FDR10 that a cache was filled without is asked for, and
   }
   smp::MlnxExtPortInfo mlnx;
   mlnx.link_speed_supported = mlnx.link_speed_active = 1;
-  unsigned asked = 0;
+  unsigned requests = 0;
   fabric.network.tamper = [&](Bytes request, std::optional<FakeFabric::Answer> answer) -> std::vector<FakeFabric::Answer> {
     if (!answer) return {};
     if (load_be<std::uint16_t>(&request[16]) == smp::MlnxExtPortInfo::attribute_id) {
-      ++asked;
+      ++requests;
       (*answer)[4] &= 0x80;  // the D bit of a directed route
       (*answer)[5] = 0;
       mlnx.pack(MutableBytes(*answer).subspan(64, 64));
@@ -442,16 +442,16 @@ TEST_CASE_METHOD(Bench, "FDR10 that a cache was filled without is asked for, and
   const std::string plain = run({"iblinkinfo"}).out, with_fdr10 = run({"iblinkinfo", "--fdr10"}).out;
   REQUIRE(plain != with_fdr10);
   CHECK(cached({"iblinkinfo"}).out == plain);
-  asked = 0;
+  requests = 0;
   CHECK(cached({"iblinkinfo", "--fdr10"}).out == with_fdr10);
-  CHECK(asked > 0);
+  CHECK(requests > 0);
   CHECK(cached({"iblinkinfo", "--fdr10"}).out == with_fdr10);
   CHECK(sent == 0);
   CHECK(cached({"iblinkinfo"}).out == plain);
   CHECK(sent == 0);
 }
 
-TEST_CASE_METHOD(Bench, "IBTOOL_CACHE is looked at by commands with --cache alone") {
+TEST_CASE_METHOD(Bench, "Only commands with --cache look at IBTOOL_CACHE") {
   Outside outside;
   outside.cache = file;
   REQUIRE(ibtool(fabric, {"ibhosts"}, outside).status == 0);

@@ -11,7 +11,8 @@
 
 #include "iba-gen/pm.hpp"
 #include "iba-gen/smp.hpp"
-#include "snapshot/questions.hpp"
+#include "iba/queries.hpp"
+#include "snapshot/part_requests.hpp"
 #include "support/catch.hpp"
 #include "support/counting_fabric.hpp"
 #include "support/program.hpp"
@@ -69,7 +70,7 @@ TEST_CASE_METHOD(Bench, "a snapshot holds all parts, and the last line says what
   REQUIRE(::stat(file.c_str(), &about) == 0);
   CHECK((about.st_mode & 0777U) == 0600U);
   snapshot::Snapshot stored(file);
-  for (const snapshot::Part part : snapshot::all_parts()) CHECK(stored.has_part(name(part)) == is_usual(part));
+  for (const snapshot::PartInfo& part : snapshot::all_parts) CHECK(stored.has_part(part.name) == is_usual(part.part));
   const subnet::SweptSubnet kept = stored.read_fabric(&fabric.end_port());
   const subnet::Subnet& subnet = kept.subnet;
   REQUIRE(subnet.nodes().size() == 3);
@@ -80,7 +81,7 @@ TEST_CASE_METHOD(Bench, "a snapshot holds all parts, and the last line says what
   CHECK(pm::PortCounters::unpack(payload).symbol_error_counter == 7);
 }
 
-TEST_CASE_METHOD(Bench, "each part says what was asked and what came of it") {
+TEST_CASE_METHOD(Bench, "each part says what was requested and what came of it") {
   pma.unsupported.insert(pm::PortXmitDataSL::attribute_id);
   const json document = taken({});
   CHECK(document["file"] == file);
@@ -90,8 +91,8 @@ TEST_CASE_METHOD(Bench, "each part says what was asked and what came of it") {
   CHECK(document["unreachable"].empty());
   CHECK(document["status"] == 0);
   std::vector<std::string> all;
-  for (const snapshot::Part part : snapshot::all_parts()) {
-    if (is_usual(part)) all.emplace_back(name(part));
+  for (const snapshot::PartInfo& part : snapshot::all_parts) {
+    if (is_usual(part.part)) all.emplace_back(part.name);
   }
   CHECK(names_of(document) == all);
   for (const json& part : document["parts"]) {
@@ -126,7 +127,7 @@ TEST_CASE_METHOD(Bench, "with -v a line for each part") {
              contains("lft         1 answer, 1 refused, 0.0 s\n") && contains("sl2vl       28 answers, 0.0 s\n") && contains(" tables"));
 }
 
-TEST_CASE_METHOD(Bench, "--stats tells the plan of each part") {
+TEST_CASE_METHOD(Bench, "--stats prints the plan of each part") {
   CHECK_THAT(take({"--only", "sl2vl", "--stats"}).err, contains("mads planned: 28 for sl2vl\n"));
 }
 
@@ -140,7 +141,7 @@ TEST_CASE_METHOD(Bench, "what does not answer is listed once, counted, and statu
     CHECK(std::ranges::count(outcome.err, '\n') == 1);
     CHECK_THAT(outcome.out, ibtest::ends_with("; 2 nodes did not answer\n"));
   }
-  SECTION("its PMA alone") {
+  SECTION("only its PMA") {
     other_pma.service().faults.silent = true;
     const json document = taken({"--skip", "sa"});
     CHECK(document["status"] == 4);
@@ -188,7 +189,7 @@ TEST_CASE_METHOD(Bench, "wrong words") {
   CHECK_FALSE(std::filesystem::exists(file));
 }
 
-TEST_CASE_METHOD(Bench, "a file that can not be written is one line, and nothing is asked") {
+TEST_CASE_METHOD(Bench, "a file that cannot be written is one line, and nothing is requested") {
   const auto complaint = [&](const std::string& name) {
     const Outcome outcome = ibtool(fabric, {"snapshot", name});
     CHECK(outcome.status != 0);
@@ -222,13 +223,14 @@ TEST_CASE_METHOD(Bench, "a full disk") {
 
 TEST_CASE("every attribute that perfquery shows is one that a snapshot reads") {
   std::set<std::int32_t> read{pm::PortCounters::attribute_id, pm::PortCountersExt::attribute_id};
-  for (const StructInfo* info : snapshot::detail_attributes()) read.insert(info->attribute_id);
+  for (const QueryInfo& query : all_queries())
+    if (query.part == "details") read.insert(query.info->attribute_id);
   std::set<std::int32_t> shown;
   for (const auto& set : tools::perfquery::counter_sets()) shown.insert(set.info().attribute_id);
   CHECK(read == shown);
 }
 
-TEST_CASE_METHOD(Bench, "a key that was set is hidden offline as it was live, and with -K it is told that the file does not have it") {
+TEST_CASE_METHOD(Bench, "a key that was set is hidden offline as it was live, and with -K an error says that the file does not have it") {
   fabric.node(leaf).ports[2].info.m_key = 0x1122334455667788;
   const std::vector<std::string> words{"smpquery", "portinfo", "1", "2"};
   const auto with = [&words](std::vector<std::string> more) {

@@ -167,7 +167,7 @@ TEST_CASE_METHOD(Site, "what the sweep of the reference did not reach is not new
   CHECK(ibtool(fabric, {"ibnetdiscover", "--diff", stored.name}).out.empty());
 }
 
-TEST_CASE_METHOD(Site, "a link that runs at another rate is told of with both") {
+TEST_CASE_METHOD(Site, "a link that runs at another rate is reported with both") {
   const std::string before = listing();
   for (const auto id : {near, far}) {
     auto& info = fabric.node(id).ports.at(2).info;

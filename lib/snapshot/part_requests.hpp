@@ -12,13 +12,13 @@
 //                                 PortInfoExtended of nodes that say that they have it: 0…N and 255 (smpquery, perfquery -T).
 //                                 MlnxExtPortInfo: 0…N (smpquery, ibportstate, ibnetdiscover --fdr10)
 //   lft         switches          LinearForwardingTable: blocks up to LinearFDBTop (ibroute, ibtracert, dump_*, check_lft_balance, …)
-//                                 AdaptiveRoutingInfo of those of Mellanox (check_routes)
+//                                 AdaptiveRoutingInfo of Mellanox switches (check_routes)
 //   mft         switches          MulticastForwardingTable: blocks up to MulticastFDBTop, all positions
 //   sl2vl       all               SLtoVLMappingTable: of a switch input 0…N by output 0…N; of another node output Own
 //   vlarb       all               VLArbitrationTable: as many blocks as the port's capacities need (port 0 of a switch: if enhanced;
-//                                 a port without a link of a node that is not a switch: at the node's first agent alone)
+//                                 a port without a link of a node that is not a switch: only at the node's first agent)
 //   pkeys       all               P_KeyTable: PartitionCap entries; of external ports of switches PartitionEnforcementCap. A node that
-//                                 claims more than any has: of each port as many as make Questionnaire::most_pkey_requests together
+//                                 claims more than any has: of each port as many as make PartRequests::most_pkey_requests together
 //   guids       all               GUIDInfo: GUIDCap entries
 //   sminfo      managers          SMInfo of ports with IsSM, and of the port at the SM LID of our own one
 //   attributes  all               nothing but what follows from iba-defs
@@ -30,7 +30,7 @@
 //   phy         (read by another function: FabricSurveyOptions::read_phy)
 //
 // Each part has besides what iba-defs has in it (iba/queries.hpp): of an agent once, of ports 0…N, by PortSelect of 255 too, tables in
-// blocks as far as SwitchInfo says; what Mellanox or switches have of nobody else (smpquery, perfquery, ibccquery, vendstat).
+// blocks as far as SwitchInfo says; what only Mellanox devices or only switches have (smpquery, perfquery, ibccquery, vendstat).
 #pragma once
 
 #include <cstdint>
@@ -47,7 +47,7 @@
 namespace ib::snapshot {
 
 /// Requests to one agent for one attribute.
-struct Questions {
+struct AttributeRequests {
   enum class By : std::uint8_t {
     modifier,      ///< `values` are attribute modifiers
     port_select,   ///< `values` are PortSelects
@@ -65,24 +65,21 @@ struct Questions {
   std::vector<std::uint8_t> payload(std::uint32_t value) const;
 };
 
-/// The parts of an agent's answers on which the next requests depend.
-struct Learnt {
+/// What an agent has answered so far, as far as the next requests depend on it.
+struct AgentState {
   bool requested{};                 ///< ClassPortInfo was requested, and the agent did not fall silent
-  bool has_agent{};                 ///< ClassPortInfo or CongestionInfo was answered
+  bool has_answered{};              ///< ClassPortInfo or CongestionInfo was answered
   std::uint16_t capability_mask{};  ///< from it
   std::uint16_t ccti_limit{};       ///< from CongestionControlTable
   std::uint16_t device_id{};        ///< from GeneralInfo
 
-  void take(const Questions& of, std::uint32_t value, Bytes payload);
+  void take(const AttributeRequests& of, std::uint32_t value, Bytes payload);
 };
 
-/// The attributes of `details`, all counters of ports.
-std::vector<const StructInfo*> detail_attributes();
-
 /// Computes the requests of parts from a model.
-class Questionnaire {
+class PartRequests {
  public:
-  Questionnaire(const subnet::Subnet& subnet, const subnet::Failures& failures);
+  PartRequests(const subnet::Subnet& subnet, const subnet::Failures& failures);
 
   /// The agents that get the requests of a part, in the order of the nodes.
   std::vector<subnet::PortIndex> agents(Part part) const;
@@ -90,8 +87,8 @@ class Questionnaire {
   static bool by_smp(Part part);
 
   static constexpr unsigned steps = 3;
-  /// The requests of a step to an agent. They depend on the answers of the steps before: `learnt`.
-  std::vector<Questions> questions(Part part, subnet::PortIndex agent, unsigned step, const Learnt& learnt) const;
+  /// The requests of a step to an agent, whose answers to the steps before are in `state`.
+  std::vector<AttributeRequests> of_step(Part part, subnet::PortIndex agent, unsigned step, const AgentState& state) const;
   /// The limit of requests to one agent for P_Key tables. Each of up to 255 ports may claim 65,535 P_Keys, and thus 522,240 requests. The
   /// limit leaves 1,024 P_Keys to each of them. No other part needs one: the size of its tables follows from ports, LIDs and VLs.
   static constexpr std::size_t most_pkey_requests = 8192;
@@ -104,23 +101,16 @@ class Questionnaire {
   /// PortInfo of port `number` of the agent's node was answered.
   void take_port_info(subnet::PortIndex agent, std::uint32_t number, Bytes payload);
 
+  struct Agent;  ///< a port that gets requests
+
  private:
-  struct Agent;
   Agent agent_of(subnet::PortIndex port) const;
-  std::vector<Questions> planned(Part part, const Agent& of, unsigned step, const Learnt& learnt) const;
-  std::vector<Questions> tables(Part part, const Agent& of) const;
-  std::vector<Questions> ports(const Agent& of) const;
-  static std::vector<Questions> linear_tables(const Agent& of);
-  std::vector<Questions> marked(Part part, const Agent& of) const;
-  std::vector<Questions> missing_port_infos(const Agent& of) const;
-  std::vector<Questions> vl_arbitration(const Agent& of, unsigned step) const;
+  std::vector<AttributeRequests> planned(Part part, const Agent& of, unsigned step, const AgentState& state) const;
+  std::vector<AttributeRequests> ports(const Agent& of) const;
+  std::vector<AttributeRequests> marked(Part part, const Agent& of) const;
+  std::vector<AttributeRequests> missing_port_infos(const Agent& of) const;
+  std::vector<AttributeRequests> vl_arbitration(const Agent& of, unsigned step) const;
   std::optional<smp::PortInfo> port_info(const Agent& of, std::uint32_t number) const;
-  Questions sl_to_vl(const Agent& of) const;
-  static std::uint32_t most_pkey_blocks(const Agent& of);
-  static Questions pkeys(const Agent& of);
-  static std::vector<Questions> counters(Part part, const Agent& of, unsigned step, const Learnt& learnt);
-  static std::vector<Questions> congestion(const Agent& of, unsigned step, const Learnt& learnt);
-  static std::vector<Questions> vendor(unsigned step, const Learnt& learnt);
 
   const subnet::Subnet& subnet_;
   std::vector<subnet::PortIndex> agents_;

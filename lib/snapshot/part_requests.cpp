@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-#include "snapshot/questions.hpp"
+#include "snapshot/part_requests.hpp"
 
 #include <fmt/format.h>
 
@@ -19,12 +19,27 @@
 #include "subnet/sweep/survey.hpp"
 
 namespace ib::snapshot {
+
+/// A port that gets requests.
+struct PartRequests::Agent {
+  subnet::PortIndex port;
+  const subnet::Node& node;
+  smp::PortInfo info;  ///< its own
+  bool is_switch;
+  bool is_first;                       ///< of its node
+  std::uint32_t own;                   ///< the number of the port
+  std::vector<std::uint32_t> numbers;  ///< of the ports in its requests: if it is not a switch its own first, then the others, finally 0
+
+  std::uint32_t last() const { return node.info.num_ports; }
+};
+
 namespace {
 
+using Agent = PartRequests::Agent;
 using subnet::NodeKind;
 using subnet::none;
 using subnet::PortIndex;
-using By = Questions::By;
+using By = AttributeRequests::By;
 using Values = std::vector<std::uint32_t>;
 
 constexpr std::uint32_t pkeys_per_block = 32, guids_per_block = 8, cc_ports_per_block = 32, cc_entries_per_block = 64;
@@ -35,8 +50,6 @@ std::uint32_t pkey_blocks(const subnet::Node& node, std::uint32_t port) {
   const std::size_t keys = subnet::pkey_capacity(node.info, node.switch_info(), port);
   return static_cast<std::uint32_t>((keys + pkeys_per_block - 1) / pkeys_per_block);
 }
-
-bool names(const Questions& of, const StructInfo& info) { return of.attribute == &info; }
 
 /// Appends the modifiers of the blocks of a table with `count` entries: first, first + step, ….
 void add_blocks(Values& to, std::uint32_t first, std::size_t count, std::uint32_t per_block, std::uint32_t step = 1) {
@@ -56,53 +69,98 @@ Values blocks(std::size_t count, std::uint32_t per_block, std::uint32_t from = 0
   return all;
 }
 
+AttributeRequests sl_to_vl(const Agent& of) {
+  AttributeRequests made{.attribute = &smp::SLToVLMappingTable::info()};
+  made.unsure = (of.info.capability_mask & smp::capability_mask::is_sl_mapping_supported) == 0;
+  if (!of.is_switch) {
+    made.values = {of.own};
+    return made;
+  }
+  for (const std::uint32_t out : of.numbers) {
+    for (const std::uint32_t in : of.numbers) made.values.push_back(in << 8 | out);
+  }
+  return made;
+}
+
+/// The greatest number of blocks that are requested of the P_Key table of one port.
+std::uint32_t most_pkey_blocks(const Agent& of) {
+  std::size_t all = 0, most = 0;
+  for (const std::uint32_t number : of.numbers) {
+    const std::size_t of_port = pkey_blocks(of.node, number);
+    all += of_port;
+    most = std::max(most, of_port);
+  }
+  return static_cast<std::uint32_t>(all <= PartRequests::most_pkey_requests ? most : PartRequests::most_pkey_requests / of.numbers.size());
+}
+
+AttributeRequests pkeys(const Agent& of) {
+  AttributeRequests made{.attribute = &smp::PKeyTable::info()};
+  const std::uint32_t most = most_pkey_blocks(of);
+  for (const std::uint32_t number : of.numbers) {
+    add_blocks(made.values, number << 16, std::min(pkey_blocks(of.node, number), most), 1);
+  }
+  return made;
+}
+
+std::vector<AttributeRequests> counters(Part part, const Agent& of, unsigned step, const AgentState& state) {
+  if (step == 0 && !state.requested)
+    return {{.attribute = &mad::ClassPortInfo::info(), .values = {0}, .mgmt_class = mad::mgmt_class::performance}};
+  if (step != 1 || part == Part::details) return {};
+  Values ports = of.numbers;
+  if ((state.capability_mask & pm::capability_mask::all_port_select) != 0) ports.push_back(subnet::all_ports);
+  return {{.attribute = &pm::PortCounters::info(), .values = ports, .by = By::port_select},
+          {.attribute = &pm::PortCountersExt::info(), .values = ports, .by = By::port_select, .unsure = true}};
+}
+
+std::vector<AttributeRequests> congestion(const Agent& of, unsigned step, const AgentState& state) {
+  // Some agents answer no ClassPortInfo.
+  if (step == 0)
+    return {{.attribute = &mad::ClassPortInfo::info(), .values = {0}, .mgmt_class = mad::mgmt_class::congestion, .unsure = true},
+            {.attribute = &cc::CongestionInfo::info(), .values = {0}, .unsure = true}};
+  if (!state.has_answered || step > 2) return {};
+  if (step == 2)
+    return {{.attribute = &cc::CongestionControlTable::info(), .values = blocks(state.ccti_limit + 1U, cc_entries_per_block, 1)}};
+  const std::uint32_t ports = of.is_switch ? of.last() + 1U : 0U;
+  return {{.attribute = &cc::CongestionLogSwitch::info(), .values = {0}, .unsure = true},  // adapters have another layout of the log
+          {.attribute = &cc::CongestionControlTable::info(), .values = {0}, .unsure = true},
+          {.attribute = &cc::SwitchPortCongestionSetting::info(), .values = blocks(ports, cc_ports_per_block), .unsure = true}};
+}
+
+std::vector<AttributeRequests> vendor(unsigned step, const AgentState& state) {
+  // IsVendorClassSupported is set for agents that do not answer, too.
+  if (step == 0) return {{.attribute = &mlx::ClassPortInfo::info(), .values = {0}, .unsure = true}};
+  if (!state.has_answered || step != 2 || state.device_id != subnet::infini_scale3) return {};
+  Values requests(subnet::wait_requests);
+  std::iota(requests.begin(), requests.end(), 0U);
+  return {{.attribute = &mlx::ConfigSpaceAccess::info(), .values = std::move(requests), .by = By::config_space}};
+}
+
 }  // namespace
 
-std::uint32_t Questions::modifier(std::uint32_t value) const {
+std::uint32_t AttributeRequests::modifier(std::uint32_t value) const {
   if (by == By::config_space) return subnet::config_space_modifier(subnet::wait_records(value));
   return by == By::modifier ? value : 0;
 }
 
-std::vector<std::uint8_t> Questions::payload(std::uint32_t value) const {
+std::vector<std::uint8_t> AttributeRequests::payload(std::uint32_t value) const {
   if (by == By::port_select) return {0, static_cast<std::uint8_t>(value)};  // byte 1 in every attribute of a port (IBA 16.1.3, 16.1.4)
   if (by == By::modifier) return {};
   return wire::packed_vector(subnet::wait_request(value));
 }
 
-void Learnt::take(const Questions& of, std::uint32_t value, Bytes payload) {
-  if (names(of, cc::CongestionInfo::info())) has_agent = true;
-  if (names(of, mad::ClassPortInfo::info()) || names(of, mlx::ClassPortInfo::info())) {
-    requested = has_agent = true;
+void AgentState::take(const AttributeRequests& of, std::uint32_t value, Bytes payload) {
+  if (of.attribute == &cc::CongestionInfo::info()) has_answered = true;
+  if (of.attribute == &mad::ClassPortInfo::info() || of.attribute == &mlx::ClassPortInfo::info()) {
+    requested = has_answered = true;
     capability_mask = mad::ClassPortInfo::unpack(payload).capability_mask;
-  } else if (names(of, cc::CongestionControlTable::info()) && value == 0) {
+  } else if (of.attribute == &cc::CongestionControlTable::info() && value == 0) {
     ccti_limit = load_be<std::uint16_t>(payload.data());
-  } else if (names(of, mlx::GeneralInfo::info())) {
+  } else if (of.attribute == &mlx::GeneralInfo::info()) {
     device_id = mlx::GeneralInfo::unpack(payload).device_id;
   }
 }
 
-std::vector<const StructInfo*> detail_attributes() {
-  std::vector<const StructInfo*> attributes;
-  for (const QueryInfo& query : all_queries()) {
-    if (query.part == name(Part::details)) attributes.push_back(query.info);
-  }
-  return attributes;
-}
-
-/// A port that gets requests.
-struct Questionnaire::Agent {
-  PortIndex port;
-  const subnet::Node& node;
-  smp::PortInfo info;  ///< its own
-  bool is_switch;
-  bool is_first;      ///< of its node
-  std::uint32_t own;  ///< the number of the port
-  Values numbers;     ///< of the ports in its requests: if it is not a switch its own first, then the others, finally 0
-
-  std::uint32_t last() const { return node.info.num_ports; }
-};
-
-Questionnaire::Questionnaire(const subnet::Subnet& subnet, const subnet::Failures& failures)
+PartRequests::PartRequests(const subnet::Subnet& subnet, const subnet::Failures& failures)
     : subnet_(subnet), requested_infos_(subnet.ports().size()) {
   for (subnet::NodeIndex at = 0; at < subnet.nodes().size(); ++at) {
     const subnet::Node& node = subnet.node(at);
@@ -121,9 +179,9 @@ Questionnaire::Questionnaire(const subnet::Subnet& subnet, const subnet::Failure
   }
 }
 
-bool Questionnaire::by_smp(Part part) { return part > Part::sa && part < Part::counters; }
+bool PartRequests::by_smp(Part part) { return part > Part::sa && part < Part::counters; }
 
-std::vector<PortIndex> Questionnaire::agents(Part part) const {
+std::vector<PortIndex> PartRequests::agents(Part part) const {
   std::vector<PortIndex> chosen;
   std::ranges::copy_if(agents_, std::back_inserter(chosen), [&](PortIndex at) {
     const subnet::Node& node = subnet_.node(subnet_.port(at).node);
@@ -134,7 +192,7 @@ std::vector<PortIndex> Questionnaire::agents(Part part) const {
   return chosen;
 }
 
-Questionnaire::Agent Questionnaire::agent_of(PortIndex port) const {
+PartRequests::Agent PartRequests::agent_of(PortIndex port) const {
   const subnet::Port& at = subnet_.port(port);
   const subnet::Node& node = subnet_.node(at.node);
   const bool is_switch = node.kind() == NodeKind::sw;
@@ -147,38 +205,30 @@ Questionnaire::Agent Questionnaire::agent_of(PortIndex port) const {
   return agent;
 }
 
-std::vector<Questions> Questionnaire::questions(Part part, PortIndex port, unsigned step, const Learnt& learnt) const {
+std::vector<AttributeRequests> PartRequests::of_step(Part part, PortIndex port, unsigned step, const AgentState& state) const {
   const Agent of = agent_of(port);
-  std::vector<Questions> all = planned(part, of, step, learnt);
+  std::vector<AttributeRequests> all = planned(part, of, step, state);
   const bool may_lack_agent = part == Part::congestion || part == Part::vendor;
-  if (step == 1 && (learnt.has_agent || !may_lack_agent)) std::ranges::move(marked(part, of), std::back_inserter(all));
+  if (step == 1 && (state.has_answered || !may_lack_agent)) std::ranges::move(marked(part, of), std::back_inserter(all));
   return all;
 }
 
 /// The requests that depend on more than iba-defs says of an attribute. An attribute that has no request of this agent is among them too.
-std::vector<Questions> Questionnaire::planned(Part part, const Agent& of, unsigned step, const Learnt& learnt) const {
-  switch (part) {
-    case Part::counters:
-    case Part::details:
-      return counters(part, of, step, learnt);
-    case Part::congestion:
-      return congestion(of, step, learnt);
-    case Part::vendor:
-      return vendor(step, learnt);
-    case Part::vlarb:
-      return vl_arbitration(of, step);
-    default:
-      return step == 0 ? tables(part, of) : std::vector<Questions>{};
-  }
-}
-
-std::vector<Questions> Questionnaire::tables(Part part, const Agent& of) const {
+std::vector<AttributeRequests> PartRequests::planned(Part part, const Agent& of, unsigned step, const AgentState& state) const {
+  if (part == Part::counters || part == Part::details) return counters(part, of, step, state);
+  if (part == Part::congestion) return congestion(of, step, state);
+  if (part == Part::vendor) return vendor(step, state);
+  if (part == Part::vlarb) return vl_arbitration(of, step);
+  if (step != 0) return {};
   const smp::SwitchInfo info = of.node.switch_info();
+  std::vector<AttributeRequests> all;
   switch (part) {
     case Part::ports:
       return ports(of);
     case Part::lft:
-      return linear_tables(of);
+      all = {{.attribute = &smp::LinearForwardingTable::info(), .values = subnet::LinearTable(info).unknown_blocks()}};
+      if (subnet::is_mellanox(of.node.info)) all.push_back({.attribute = &mlx::AdaptiveRoutingInfo::info(), .values = {0}, .unsure = true});
+      return all;
     case Part::mft:
       return {{.attribute = &smp::MulticastForwardingTable::info(),
                .values = subnet::MulticastTable(info, of.last()).unknown_blocks(),
@@ -196,56 +246,49 @@ std::vector<Questions> Questionnaire::tables(Part part, const Agent& of) const {
   }
 }
 
-std::vector<Questions> Questionnaire::linear_tables(const Agent& of) {
-  std::vector<Questions> all{
-      {.attribute = &smp::LinearForwardingTable::info(), .values = subnet::LinearTable(of.node.switch_info()).unknown_blocks()}};
-  if (subnet::is_mellanox(of.node.info)) all.push_back({.attribute = &mlx::AdaptiveRoutingInfo::info(), .values = {0}, .unsure = true});
-  return all;
-}
-
 /// The requests for the attributes that iba-defs has in `part`, and that are not planned().
-std::vector<Questions> Questionnaire::marked(Part part, const Agent& of) const {
-  std::vector<Questions> all;
+std::vector<AttributeRequests> PartRequests::marked(Part part, const Agent& of) const {
+  std::vector<AttributeRequests> all;
   std::vector<const StructInfo*> planned_too;
   for (unsigned step = 0; step < steps; ++step) {
-    for (const Questions& requested : planned(part, of, step, {.has_agent = true})) planned_too.push_back(requested.attribute);
+    for (const AttributeRequests& requested : planned(part, of, step, {.has_answered = true})) planned_too.push_back(requested.attribute);
   }
   for (const QueryInfo& query : all_queries()) {
     if (query.part != name(part) || std::ranges::find(planned_too, query.info) != planned_too.end()) continue;
     if (query.vendor && !subnet::is_mellanox(of.node.info)) continue;
     if (query.switches && !(of.is_switch && of.node.has_switch_info)) continue;
-    Questions wanted{.attribute = query.info, .values = {query.modifier}, .unsure = true};
-    if (query.access == Access::port) wanted.values = of.numbers;
+    AttributeRequests made{.attribute = query.info, .values = {query.modifier}, .unsure = true};
+    if (query.access == Access::port) made.values = of.numbers;
     if (query.access == Access::port && query.mgmt_class == mad::mgmt_class::performance) {
-      wanted.by = By::port_select;
-      wanted.values.push_back(subnet::all_ports);
+      made.by = By::port_select;
+      made.values.push_back(subnet::all_ports);
     }
     if (query.access == Access::block && !query.entries.empty()) {
       const std::vector<std::uint8_t> info = wire::packed_vector(of.node.switch_info());
       const std::uint64_t entries = read_number(info, *find_field(smp::SwitchInfo::info(), query.entries));
-      wanted.values = blocks(entries, entries_per_block(*query.info));
+      made.values = blocks(entries, entries_per_block(*query.info));
     }
-    all.push_back(std::move(wanted));
+    all.push_back(std::move(made));
   }
   return all;
 }
 
 /// The requests for PortInfo of the ports of a node whose PortInfo neither the sweep nor an earlier part has read.
-std::vector<Questions> Questionnaire::missing_port_infos(const Agent& of) const {
-  Questions wanted{.attribute = &smp::PortInfo::info()};
+std::vector<AttributeRequests> PartRequests::missing_port_infos(const Agent& of) const {
+  AttributeRequests made{.attribute = &smp::PortInfo::info()};
   for (const std::uint32_t number : of.numbers) {
     const PortIndex at = of.node.first_port + number;
     if (!of.is_first || (number == 0 && !of.is_switch) || number >= of.node.slots) continue;
-    if (!subnet_.port(at).has_info && !requested_infos_[at] && !infos_.contains(at)) wanted.values.push_back(number);
+    if (!subnet_.port(at).has_info && !requested_infos_[at] && !infos_.contains(at)) made.values.push_back(number);
   }
-  return {std::move(wanted)};
+  return {std::move(made)};
 }
 
-void Questionnaire::take_port_info(PortIndex agent, std::uint32_t number, Bytes payload) {
+void PartRequests::take_port_info(PortIndex agent, std::uint32_t number, Bytes payload) {
   infos_[subnet_.node(subnet_.port(agent).node).first_port + number] = smp::PortInfo::unpack(payload);
 }
 
-std::optional<smp::PortInfo> Questionnaire::port_info(const Agent& of, std::uint32_t number) const {
+std::optional<smp::PortInfo> PartRequests::port_info(const Agent& of, std::uint32_t number) const {
   if (number == 0 && !of.is_switch) return of.info;
   const PortIndex at = of.node.first_port + number;
   if (number >= of.node.slots) return std::nullopt;
@@ -254,10 +297,10 @@ std::optional<smp::PortInfo> Questionnaire::port_info(const Agent& of, std::uint
   return found == infos_.end() || !of.is_first ? std::nullopt : std::optional(found->second);
 }
 
-std::vector<Questions> Questionnaire::ports(const Agent& of) const {
-  std::vector<Questions> all = missing_port_infos(of);
+std::vector<AttributeRequests> PartRequests::ports(const Agent& of) const {
+  std::vector<AttributeRequests> all = missing_port_infos(of);
   const bool has_mask2 = (of.info.capability_mask & smp::capability_mask::is_capability_mask2_supported) != 0;
-  Questions& extended = all.emplace_back(Questions{.attribute = &smp::PortInfoExtended::info()});
+  AttributeRequests& extended = all.emplace_back(AttributeRequests{.attribute = &smp::PortInfoExtended::info()});
   if (has_mask2 && (of.info.capability_mask2 & smp::capability_mask2::is_port_info_extended_supported) != 0) {
     extended.values = of.numbers;
     extended.values.push_back(subnet::all_ports);
@@ -267,57 +310,23 @@ std::vector<Questions> Questionnaire::ports(const Agent& of) const {
   return all;
 }
 
-Questions Questionnaire::sl_to_vl(const Agent& of) const {
-  Questions wanted{.attribute = &smp::SLToVLMappingTable::info()};
-  wanted.unsure = (of.info.capability_mask & smp::capability_mask::is_sl_mapping_supported) == 0;
-  if (!of.is_switch) {
-    wanted.values = {of.own};
-    return wanted;
-  }
-  for (const std::uint32_t out : of.numbers) {
-    for (const std::uint32_t in : of.numbers) wanted.values.push_back(in << 8 | out);
-  }
-  return wanted;
-}
-
-std::vector<Questions> Questionnaire::vl_arbitration(const Agent& of, unsigned step) const {
+std::vector<AttributeRequests> PartRequests::vl_arbitration(const Agent& of, unsigned step) const {
   if (step == 0) return missing_port_infos(of);
   if (step > 1) return {};
-  Questions wanted{.attribute = &smp::VLArbitrationTable::info()};
+  AttributeRequests made{.attribute = &smp::VLArbitrationTable::info()};
   for (const std::uint32_t number : of.numbers) {
     const bool has_tables = !of.is_switch || number != 0 || of.node.switch_info().enhanced_port0 != 0;
     const std::optional<smp::PortInfo> info = port_info(of, number);
     if (!has_tables || !info) continue;
     // Blocks 1 and 2 are the low-priority table, 3 and 4 the high-priority one.
     constexpr std::uint32_t next = 1U << 16;
-    add_blocks(wanted.values, 1 * next | number, std::min<std::uint32_t>(info->vl_arbitration_low_cap, most_vlarb), vlarb_per_block, next);
-    add_blocks(wanted.values, 3 * next | number, std::min<std::uint32_t>(info->vl_arbitration_high_cap, most_vlarb), vlarb_per_block, next);
+    add_blocks(made.values, 1 * next | number, std::min<std::uint32_t>(info->vl_arbitration_low_cap, most_vlarb), vlarb_per_block, next);
+    add_blocks(made.values, 3 * next | number, std::min<std::uint32_t>(info->vl_arbitration_high_cap, most_vlarb), vlarb_per_block, next);
   }
-  return {std::move(wanted)};
+  return {std::move(made)};
 }
 
-/// The greatest number of blocks that are requested of the P_Key table of one port.
-std::uint32_t Questionnaire::most_pkey_blocks(const Agent& of) {
-  std::size_t all = 0, most = 0;
-  for (const std::uint32_t number : of.numbers) {
-    const std::size_t of_port = pkey_blocks(of.node, number);
-    all += of_port;
-    most = std::max(most, of_port);
-  }
-  return static_cast<std::uint32_t>(all <= most_pkey_requests ? most : most_pkey_requests / of.numbers.size());
-}
-
-Questions Questionnaire::pkeys(const Agent& of) {
-  Questions wanted{.attribute = &smp::PKeyTable::info()};
-  const std::uint32_t most = most_pkey_blocks(of);
-  for (const std::uint32_t number : of.numbers) {
-    const std::uint32_t count = std::min(pkey_blocks(of.node, number), most);
-    for (std::uint32_t block = 0; block < count; ++block) wanted.values.push_back(number << 16 | block);
-  }
-  return wanted;
-}
-
-std::optional<std::string> Questionnaire::left_out(Part part, PortIndex agent) const {
+std::optional<std::string> PartRequests::left_out(Part part, PortIndex agent) const {
   if (part != Part::pkeys) return std::nullopt;
   const Agent of = agent_of(agent);
   const std::uint32_t most = most_pkey_blocks(of);
@@ -330,47 +339,13 @@ std::optional<std::string> Questionnaire::left_out(Part part, PortIndex agent) c
                      most * pkeys_per_block);
 }
 
-std::vector<Questions> Questionnaire::counters(Part part, const Agent& of, unsigned step, const Learnt& learnt) {
-  if (step == 0 && !learnt.requested)
-    return {{.attribute = &mad::ClassPortInfo::info(), .values = {0}, .mgmt_class = mad::mgmt_class::performance}};
-  if (step != 1) return {};
-  if (part == Part::details) return {};
-  Values ports = of.numbers;
-  if ((learnt.capability_mask & pm::capability_mask::all_port_select) != 0) ports.push_back(subnet::all_ports);
-  return {{.attribute = &pm::PortCounters::info(), .values = ports, .by = By::port_select},
-          {.attribute = &pm::PortCountersExt::info(), .values = ports, .by = By::port_select, .unsure = true}};
-}
-
-std::vector<Questions> Questionnaire::congestion(const Agent& of, unsigned step, const Learnt& learnt) {
-  // Some agents answer no ClassPortInfo.
-  if (step == 0)
-    return {{.attribute = &mad::ClassPortInfo::info(), .values = {0}, .mgmt_class = mad::mgmt_class::congestion, .unsure = true},
-            {.attribute = &cc::CongestionInfo::info(), .values = {0}, .unsure = true}};
-  if (!learnt.has_agent || step > 2) return {};
-  if (step == 2)
-    return {{.attribute = &cc::CongestionControlTable::info(), .values = blocks(learnt.ccti_limit + 1U, cc_entries_per_block, 1)}};
-  const std::uint32_t ports = of.is_switch ? of.last() + 1U : 0U;
-  return {{.attribute = &cc::CongestionLogSwitch::info(), .values = {0}, .unsure = true},  // adapters have another layout of the log
-          {.attribute = &cc::CongestionControlTable::info(), .values = {0}, .unsure = true},
-          {.attribute = &cc::SwitchPortCongestionSetting::info(), .values = blocks(ports, cc_ports_per_block), .unsure = true}};
-}
-
-std::vector<Questions> Questionnaire::vendor(unsigned step, const Learnt& learnt) {
-  // IsVendorClassSupported is set for agents that do not answer, too.
-  if (step == 0) return {{.attribute = &mlx::ClassPortInfo::info(), .values = {0}, .unsure = true}};
-  if (!learnt.has_agent || step != 2 || learnt.device_id != subnet::infini_scale3) return {};
-  Values requests(subnet::wait_requests);
-  std::iota(requests.begin(), requests.end(), 0U);
-  return {{.attribute = &mlx::ConfigSpaceAccess::info(), .values = std::move(requests), .by = By::config_space}};
-}
-
-std::uint64_t Questionnaire::plan(Part part, PortIndex agent, bool requested) const {
+std::uint64_t PartRequests::plan(Part part, PortIndex agent, bool requested) const {
   std::uint64_t count = 0;
-  Learnt all;
+  AgentState all;
   all.requested = requested;
   for (unsigned step = 0; step < steps; ++step) {
-    for (const Questions& of_step : questions(part, agent, step, all)) count += of_step.values.size();
-    all.has_agent = true;
+    for (const AttributeRequests& of_step : of_step(part, agent, step, all)) count += of_step.values.size();
+    all.has_answered = true;
     all.capability_mask = pm::capability_mask::all_port_select;
     all.device_id = subnet_.node(subnet_.port(agent).node).info.device_id;
   }
