@@ -5,15 +5,13 @@
 #include <array>
 #include <iterator>
 
-#include "health/checks/topics.hpp"
+#include "health/checks/common.hpp"
 
 namespace ib::health {
 
 std::span<const Check> all_checks() {
-  constexpr std::array topics{own_port_checks, node_checks,   identity_checks,     sibling_checks,    rail_checks,       port_checks,
-                              link_checks,     error_checks,  flap_checks,         discard_checks,    congestion_checks, counter_checks,
-                              physical_checks, module_checks, unhealthy_checks,    device_checks,     manager_checks,    partition_checks,
-                              way_checks,      route_checks,  cable_change_checks, node_change_checks};
+  constexpr std::array topics{node_checks,     sibling_checks, port_checks, error_checks, traffic_checks,
+                              physical_checks, manager_checks, way_checks,  route_checks, baseline_checks};
   static const std::vector<Check> all = [&topics] {
     std::vector<Check> checks;
     for (const auto topic : topics) std::ranges::copy(topic(), std::back_inserter(checks));

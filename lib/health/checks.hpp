@@ -17,8 +17,9 @@ struct Check {
   Level level;                                          ///< of its findings, unless they say otherwise
   Sources needs;                                        ///< besides Source::topology
   std::string_view text;                                ///< why a finding matters, as a sentence
-  std::string_view remedy;                              ///< what to do, as a sentence
+  std::string_view remedy;                              ///< what to do, as a sentence; actions in braces (Finding::what_to_do)
   void (*run)(const Input& input, Findings& findings);  ///< adds what it finds
+  bool is_of_link = false;                              ///< the PortInfo and counters of one link show it: no sweep is needed
 };
 
 /// All checks by topic, in the order of the manual page.

@@ -45,8 +45,9 @@ std::optional<double> Evidence::per_second() const {
 
 Place place_of(const subnet::Subnet& subnet, subnet::PortIndex port) { return {subnet.port(port).node, port}; }
 
-Finding on_cable(const subnet::Subnet& subnet, subnet::PortIndex port) {
+Finding on_cable(const subnet::Subnet& subnet, subnet::PortIndex port, std::vector<Evidence> evidence) {
   Finding finding;
+  finding.evidence = std::move(evidence);
   finding.ends.push_back(place_of(subnet, port));
   if (const subnet::PortIndex peer = subnet.port(port).peer; peer != subnet::none) finding.ends.push_back(place_of(subnet, peer));
   return finding;
@@ -81,6 +82,12 @@ Finding on_place(const subnet::Subnet& subnet, const Place& place, bool is_cable
   Finding finding;
   finding.subject = Finding::Subject::place;
   finding.ends.push_back(place);
+  return finding;
+}
+
+Finding on_port(const subnet::Subnet& subnet, subnet::PortIndex port, std::vector<Evidence> evidence, Finding::Subject subject) {
+  Finding finding = on_ports(subnet, {&port, 1}, subject);
+  finding.evidence = std::move(evidence);
   return finding;
 }
 

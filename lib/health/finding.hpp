@@ -78,7 +78,7 @@ struct Finding {
     no_gmps,      ///< the node in `ends` answers SMPs, and requests that are routed by LID do not reach it
   };
   bool is_of_cables() const { return subject == Subject::cable || subject == Subject::cables; }
-  /// What to do: `remedy`, or that of the check.
+  /// What to do: `remedy`, or the check's. An action that a program has a name for stands in braces: "Clear them: {clear_counters}."
   std::string_view what_to_do() const;
   /// Adds a sentence to `detail`; nothing if it is empty.
   void add_sentence(std::string_view sentence);
@@ -101,7 +101,7 @@ struct Finding {
 using Findings = std::vector<Finding>;
 
 /// A finding of the cable at `port`, which is its first end.
-Finding on_cable(const subnet::Subnet& subnet, subnet::PortIndex port);
+Finding on_cable(const subnet::Subnet& subnet, subnet::PortIndex port, std::vector<Evidence> evidence = {});
 /// The first end of each link, by GUID and port number: for checks of what both ends have in common. In the order of these.
 std::vector<subnet::PortIndex> first_ends(const subnet::Subnet& subnet);
 /// The end ports to which packets can be sent: Active ones whose PortInfo was read, and port 0 of switches with an Active port. By GUID and
@@ -109,6 +109,9 @@ std::vector<subnet::PortIndex> first_ends(const subnet::Subnet& subnet);
 std::vector<subnet::PortIndex> end_ports_in_use(const subnet::Subnet& subnet);
 /// A finding of the cable at the port of `place`, or of that place.
 Finding on_place(const subnet::Subnet& subnet, const Place& place, bool is_cable);
+/// A finding of a port, whatever its link.
+Finding on_port(const subnet::Subnet& subnet, subnet::PortIndex port, std::vector<Evidence> evidence = {},
+                Finding::Subject subject = Finding::Subject::place);
 /// A finding of ports, whatever their links.
 Finding on_ports(const subnet::Subnet& subnet, std::span<const subnet::PortIndex> ports,
                  Finding::Subject subject = Finding::Subject::place);

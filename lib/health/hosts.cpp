@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -86,6 +87,8 @@ std::optional<unsigned> number_behind_line(std::string_view device) {
 }
 
 std::string_view first_word(std::string_view text) { return text.substr(0, text.find(' ')); }
+
+Guid system_of(const subnet::Node& node) { return node.info.system_image_guid != Guid{} ? node.info.system_image_guid : node.guid(); }
 
 }  // namespace
 
@@ -169,6 +172,22 @@ std::string name_pattern(std::string_view name) {
     }
   }
   return pattern;
+}
+
+Machines::Machines(const subnet::Subnet& subnet, const HostNames& names) : machines_(subnet.nodes().size()) {
+  std::map<std::pair<std::string, std::string_view>, Guid> systems;  // of the first adapter with a host name and a description
+  std::set<std::string> shared;                                      // names of several machines
+  for (subnet::NodeIndex at = 0; at < machines_.size(); ++at) {
+    const subnet::Node& node = subnet.node(at);
+    std::string name = names.host_of(node);
+    if (name.empty()) continue;
+    const auto [first, is_new] = systems.try_emplace({name, node.description()}, system_of(node));
+    if (!is_new && first->second != system_of(node)) shared.insert(name);
+    machines_[at].name = std::move(name);
+  }
+  for (subnet::NodeIndex at = 0; at < machines_.size(); ++at) {
+    if (machines_[at].name.empty() || shared.contains(machines_[at].name)) machines_[at].system = system_of(subnet.node(at));
+  }
 }
 
 }  // namespace ib::health

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Hosts. A host may have several channel adapters; their descriptions begin with its name: "n042 mlx5_0", "n042 mlx5_1".
+// Hosts. A host may have several channel adapters; their descriptions begin with its name: "n042 mlx5_0", "n042 mlx5_1". All channel
+// adapters with one host name are of one machine. Where adapters with different SystemImageGUIDs have one and the same description, the
+// name is that of several machines, as "(none)" or "node" is: then each SystemImageGUID is a machine.
 #pragma once
 
+#include <compare>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "subnet/model/model.hpp"
 
@@ -44,5 +48,23 @@ std::optional<unsigned> hca_number(const subnet::Node& node, std::string_view ho
 
 /// A name with '#' for each row of digits: nodes of one pattern are siblings.
 std::string name_pattern(std::string_view name);
+
+struct Machine {
+  std::string name;  ///< the host name; empty: it has none
+  Guid system;       ///< SystemImageGUID, else the node GUID, where the name does not distinguish the machine; else zero
+  auto operator<=>(const Machine&) const = default;
+};
+
+/// The machines of a fabric.
+class Machines {
+ public:
+  Machines(const subnet::Subnet& subnet, const HostNames& names);
+
+  /// The machine of a channel adapter. Without a name for other nodes.
+  const Machine& of(subnet::NodeIndex node) const { return machines_[node]; }
+
+ private:
+  std::vector<Machine> machines_;  // by node
+};
 
 }  // namespace ib::health

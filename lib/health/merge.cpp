@@ -1,13 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "health/merge.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <functional>
 #include <map>
+#include <optional>
+#include <string>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "base/escape.hpp"
+#include "base/split.hpp"
 #include "health/checks.hpp"
+#include "iba/text.hpp"
+#include "subnet/model/port_checks.hpp"
 
 namespace ib::health {
 namespace {
@@ -90,5 +100,205 @@ Findings merge(Findings findings, const Input& input) {
   }
   return merged;
 }
+
+namespace {
+
+using subnet::NodeIndex;
+using subnet::PortIndex;
+using Symptom = Finding::Symptom;
+
+/// Whether a finding says that a node of the fabric, as it is now, lost a link.
+bool is_lost_at(const Finding& finding, NodeIndex node) {
+  return std::ranges::any_of(finding.lost, [node](const Place& place) { return !place.is_before && place.node == node; });
+}
+
+/// Whether nothing answers at the other end of the port that the finding names.
+bool is_silence(const Finding& finding) {
+  return finding.subject == Finding::Subject::cable && finding.ends.size() == 2 && finding.ends[1].node == subnet::none;
+}
+
+class Explainer {
+ public:
+  Explainer(Findings findings, const Input& input) : findings_(std::move(findings)), gone_(findings_.size()), input_(input) {
+    if (input.baseline == nullptr) return;
+    machines_ = machines_of(input, input.subnet);
+    machines_before_ = machines_of(input, input.baseline->subnet);
+  }
+
+  Findings run() && {
+    for (const Symptom of : {Symptom::lost_link, Symptom::fewer_links, Symptom::no_gmps}) {
+      for (std::size_t at = 0; at < findings_.size(); ++at) {
+        if (findings_[at].symptom == of && !gone_[at]) explain(at);
+      }
+    }
+    index_cables();
+    for (std::size_t at = 0; at < findings_.size(); ++at) {
+      if (findings_[at].subject == Finding::Subject::group && !findings_[at].evidence.empty()) share_out(at);
+    }
+    Findings left;
+    for (std::size_t at = 0; at < findings_.size(); ++at) {
+      if (!gone_[at]) left.push_back(std::move(findings_[at]));
+    }
+    return left;
+  }
+
+ private:
+  void explain(std::size_t at) {
+    switch (findings_[at].symptom) {
+      case Symptom::lost_link:
+        explain_lost_link(at);
+        return;
+      case Symptom::fewer_links:
+        put_into(first([&](const Finding& of) { return takes_links(of, findings_[at]); }), at);
+        return;
+      case Symptom::no_gmps:
+        explain_silent_agent(at);
+        return;
+      case Symptom::none:
+        return;
+    }
+  }
+
+  void explain_lost_link(std::size_t at) {
+    const NodeIndex a = findings_[at].ends[0].node, b = findings_[at].ends[1].node;
+    const std::size_t whole = first([&](const Finding& of) { return is_lost_at(of, a) && is_lost_at(of, b); });
+    if (whole != none) {
+      put_into(whole, at);
+      return;
+    }
+    const auto is_silent_at = [](NodeIndex node) { return [node](const Finding& of) { return is_silence(of) && is_lost_at(of, node); }; };
+    const std::size_t here = only(is_silent_at(a)), there = only(is_silent_at(b));
+    if (here == none || there == none) return;
+    const std::size_t to = std::min(here, there);
+    findings_[to].confidence = Confidence::likely;
+    put_into(to, std::max(here, there));
+    put_into(to, at);
+  }
+
+  bool is_switch(const Place& place) const {
+    return !place.is_before && place.node != subnet::none && input_.subnet.node(place.node).kind() == subnet::NodeKind::sw;
+  }
+
+  /// Whether all links that a finding reports as lost are between switches of the current fabric.
+  bool is_between_switches(const Finding& of) const {
+    return of.lost.size() >= 2 && std::ranges::all_of(of.lost, [this](const Place& place) { return is_switch(place); });
+  }
+
+  /// Whether a finding explains why one of the nodes lost links: it is at that node, or at another adapter of the same host. Siblings of a
+  /// switch are compared by their links to other switches, so a link to a host explains nothing there.
+  bool takes_links(const Finding& of, const Finding& symptom) const {
+    const bool is_of_node = std::ranges::any_of(symptom.ends, [&](const Place& end) { return is_lost_at(of, end.node); });
+    if (is_switch(symptom.ends.front())) return is_of_node && is_between_switches(of);
+    if (is_of_node) return true;
+    if (of.lost.empty() || !of.ends.front().is_before || of.ends.front().port != subnet::none) return false;
+    const Machine& host = machines_before_->of(of.ends.front().node);
+    return !host.name.empty() && host == machines_->of(symptom.ends.front().node);
+  }
+
+  /// Whether a finding is of a cable that is up and passes only SMPs: one of its ports is in Initialize or Armed.
+  bool passes_only_smps(const Finding& of) const {
+    return of.subject == Finding::Subject::cable && std::ranges::any_of(of.ends, [this](const Place& end) {
+             if (end.is_before || end.port == subnet::none) return false;
+             const subnet::Port& port = input_.subnet.port(end.port);
+             return port.is_link_up() && !subnet::is_link_active(port);
+           });
+  }
+
+  /// Requests that are routed by LID get lost at a link of the node that passes only SMPs. They may also have taken such a link between
+  /// switches, or one that is gone, until the subnet manager sweeps.
+  void explain_silent_agent(std::size_t at) {
+    const NodeIndex silent = findings_[at].ends[0].node;
+    const auto is_of_node = [silent](const Place& end) { return !end.is_before && end.node == silent; };
+    const auto is_at_switch = [this](const Place& end) { return is_switch(end); };
+    std::size_t to = first([&](const Finding& of) { return passes_only_smps(of) && std::ranges::any_of(of.ends, is_of_node); });
+    if (to == none) {
+      to = first([&](const Finding& of) {
+        return of.subject == Finding::Subject::cable &&
+               (is_between_switches(of) || (passes_only_smps(of) && std::ranges::all_of(of.ends, is_at_switch)));
+      });
+    }
+    if (to == none) return;
+    const subnet::Node& node = input_.subnet.node(silent);
+    findings_[at].detail = fmt::format("Requests to {} {} may have gone over it ({}).", in_quotes(node.description()), to_text(node.guid()),
+                                       findings_[at].detail.substr(0, findings_[at].detail.size() - 1));
+    put_into(to, at);
+  }
+
+  /// Removes from a group the ports whose cables have findings of their own. Their evidence moves to these findings.
+  void share_out(std::size_t at) {
+    Finding& group = findings_[at];
+    std::vector<std::size_t> to;
+    for (const Place& end : group.ends) to.push_back(finding_of_cable(end));
+    if (std::ranges::all_of(to, [](std::size_t index) { return index == none; })) return;
+    const std::vector<Place> ends = std::exchange(group.ends, {});
+    std::vector<std::vector<Evidence>> evidence_of(ends.size());
+    for (const Evidence& evidence : std::exchange(group.evidence, {})) evidence_of.at(evidence.end).push_back(evidence);
+    Finding empty = group;
+    empty.detail.clear();
+    for (std::size_t end = 0; end < ends.size(); ++end) {
+      Finding part = empty;
+      Finding& target = to[end] == none ? group : part;
+      for (Evidence& evidence : evidence_of[end]) {
+        evidence.end = target.ends.size();
+        target.evidence.push_back(evidence);
+      }
+      target.ends.push_back(ends[end]);
+      if (to[end] != none) fold(findings_[to[end]], std::move(part));
+    }
+    gone_[at] = group.ends.empty();
+  }
+
+  void index_cables() {
+    for (std::size_t at = 0; at < findings_.size(); ++at) {
+      if (gone_[at] || !findings_[at].is_of_cables()) continue;
+      for (const Place& end : findings_[at].ends) {
+        if (!end.is_before && end.port != subnet::none) by_port_.try_emplace(end.port, at);
+      }
+    }
+  }
+
+  /// The first finding of the cable at a port, by either of its ends; none if there is none.
+  std::size_t finding_of_cable(const Place& port) const {
+    if (port.port == subnet::none) return none;
+    std::size_t found = none;
+    for (const PortIndex at : {port.port, input_.subnet.port(port.port).peer}) {
+      if (const auto known = by_port_.find(at); known != by_port_.end()) found = std::min(found, known->second);
+    }
+    return found;
+  }
+
+  std::size_t first(const std::function<bool(const Finding&)>& is_meant) const {
+    for (std::size_t at = 0; at < findings_.size(); ++at) {
+      if (!gone_[at] && is_meant(findings_[at])) return at;
+    }
+    return none;
+  }
+
+  /// Like first(), but none if several findings are meant.
+  std::size_t only(const std::function<bool(const Finding&)>& is_meant) const {
+    const std::size_t found = first(is_meant);
+    for (std::size_t at = found; found != none && at < findings_.size(); ++at) {
+      if (at != found && !gone_[at] && is_meant(findings_[at])) return none;
+    }
+    return found;
+  }
+
+  void put_into(std::size_t to, std::size_t from) {
+    if (to == none || to == from) return;
+    fold(findings_[to], std::move(findings_[from]));
+    gone_[from] = true;
+  }
+
+  static constexpr std::size_t none = ~std::size_t{0};
+  Findings findings_;
+  std::vector<bool> gone_;
+  std::unordered_map<PortIndex, std::size_t> by_port_;  // the first finding of a cable that names the port
+  const Input& input_;
+  std::optional<Machines> machines_, machines_before_;  // of the fabric and its baseline, if there is one
+};
+
+}  // namespace
+
+Findings explain(Findings findings, const Input& input) { return Explainer(std::move(findings), input).run(); }
 
 }  // namespace ib::health

@@ -8,9 +8,9 @@
 #include <string_view>
 
 #include "base/escape.hpp"
-#include "health/checks/evidence.hpp"
+#include "health/checks/common.hpp"
 #include "health/finding_text.hpp"
-#include "phy/trouble.hpp"
+#include "phy/values.hpp"
 
 namespace ib::health {
 namespace {

@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-#include "health/checks/topics.hpp"
+#include "health/checks/common.hpp"
 #include "routing/credit_loops.hpp"
 #include "routing/route_tree.hpp"
 #include "routing/unicast.hpp"
@@ -23,7 +23,7 @@ using routing::Network;
 
 // The subnet manager has set these routes: a sweep sets them again.
 constexpr std::string_view circle_remedy =
-    "See ibtool check_routes; have the subnet manager use a routing engine, or SLs, without credit loops.";
+    "See {check_routes}; have the subnet manager use a routing engine, or SLs, without credit loops.";
 
 std::string_view what_happens(Fault fault) {
   switch (fault) {
@@ -157,7 +157,7 @@ std::span<const Check> route_checks() {
   using enum Source;
   static constexpr Check checks[] = {
       {"routes", error, needs(routes), "Packets do not arrive, or can deadlock.",
-       "See ibtool check_routes; have the subnet manager sweep again.",
+       "See {check_routes}; have the subnet manager sweep again.",
        [](const Input& input, Findings& findings) { std::ranges::copy(input.route_findings, std::back_inserter(findings)); }},
   };
   return checks;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "routing/route_tree.hpp"
+#include "subnet/model/names.hpp"
 
 namespace ib::health {
 namespace {
@@ -81,6 +82,17 @@ void Scope::narrow(Finding& finding) const {
   std::erase_if(finding.evidence, [&](const Evidence& evidence) { return places.at(evidence.end) == finding.ends.size(); });
   for (Evidence& evidence : finding.evidence) evidence.end = places.at(evidence.end);
   finding.ends = std::move(ends);
+}
+
+std::size_t host_count(const subnet::Subnet& subnet, const HostNames& names, const Scope& scope) {
+  const Machines machines(subnet, names);
+  std::set<Machine> all;
+  for (NodeIndex at = 0; at < subnet.nodes().size(); ++at) {
+    const subnet::Node& node = subnet.node(at);
+    if (node.kind() != subnet::NodeKind::ca || subnet::is_aggregation_node(node) || !scope.has(Place{at, subnet::none})) continue;
+    all.insert(machines.of(at));
+  }
+  return all.size();
 }
 
 std::size_t switch_count(const Subnet& subnet, const Scope& scope) {

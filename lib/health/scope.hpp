@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "health/finding.hpp"
+#include "health/hosts.hpp"
 #include "routing/tables.hpp"
 #include "subnet/model/model.hpp"
 
@@ -25,8 +26,9 @@ struct Scope {
   void narrow(Finding& finding) const;
 };
 
-/// How many nodes of a kind, and links, are in a scope.
-std::size_t switch_count(const subnet::Subnet& subnet, const Scope& scope);
+/// How many machines with channel adapters, Aggregation Nodes excepted, switches and links are in a scope.
+std::size_t host_count(const subnet::Subnet& subnet, const HostNames& names, const Scope& scope = {});
+std::size_t switch_count(const subnet::Subnet& subnet, const Scope& scope = {});
 std::size_t link_count(const subnet::Subnet& subnet, const Scope& scope = {});
 
 /// One node, with its ports and those at the other ends of their links.

@@ -6,8 +6,7 @@
 #include <algorithm>
 #include <string>
 
-#include "health/checks/evidence.hpp"
-#include "health/checks/topics.hpp"
+#include "health/checks/common.hpp"
 #include "mad/error.hpp"
 #include "mad/packet.hpp"
 #include "routing/tables.hpp"
@@ -36,6 +35,27 @@ std::string_view phrase(Fault fault) {
       return "the port leads to a node that does not have their LID";
     default:
       return "the port has no Active link";
+  }
+}
+
+/// Adds a node to those whose requests or answers are lost at the end of a way.
+void add_broken_way(const routing::Network& network, const Route& way, bool is_back, NodeIndex node, std::vector<BrokenWay>& ways) {
+  const bool is_port = way.fault == Fault::dead_port || way.fault == Fault::wrong_node;
+  Place place = way.out != routing::none ? place_of(network.subnet(), network.port_of(way.out))
+                                         : Place{network.switches()[way.at].node, subnet::none};
+  if (!is_port) place.port = subnet::none;
+  const std::string fault(phrase(way.fault));
+  const auto is_same = [&](const BrokenWay& known) { return known.place == place && known.is_back == is_back && known.fault == fault; };
+  auto known = std::ranges::find_if(ways, is_same);
+  if (known == ways.end()) known = ways.insert(known, {place, way.fault == Fault::dead_port, is_back, fault, {}});
+  if (std::ranges::find(known->nodes, node) == known->nodes.end()) known->nodes.push_back(node);
+}
+
+void find_broken_ways(const Input& input, Findings& findings) {
+  for (const BrokenWay& way : input.broken_ways) {
+    Finding& finding = findings.emplace_back(on_place(input.subnet, way.place, way.is_cable));
+    finding.detail = fmt::format("{} {} node{} are lost here, for {}: {}.", way.is_back ? "Answers of" : "Requests to", way.nodes.size(),
+                                 way.nodes.size() == 1 ? "" : "s", way.fault, first_names(input.subnet, way.nodes));
   }
 }
 
@@ -75,76 +95,32 @@ std::vector<LostRequest> lost_requests(const Input& input) {
   return {requests.begin(), requests.end()};
 }
 
-struct WayJudge::BothWays {
-  Route there, back;
-};
-
-WayJudge::BothWays WayJudge::follow(const LostRequest& request) const {
-  const subnet::Subnet& subnet = network_.subnet();
-  BothWays ways{routing::follow(network_, find_, subnet.start, request.dlid), {}};
-  if (ways.there.fault == Fault::arrives) ways.back = routing::follow(network_, find_, subnet.find_lid(request.dlid), request.slid);
-  return ways;
-}
-
-std::set<TableBlock> WayJudge::missing(const std::vector<LostRequest>& requests) const {
-  std::set<TableBlock> blocks;
-  const auto add = [&blocks](const Route& way, Lid lid) {
-    if (way.fault == Fault::not_read && way.at != routing::none && way.out == routing::none)
-      blocks.emplace(way.at, static_cast<std::uint16_t>(lid.value / routing::LinearTables::per_block));
-  };
+std::set<TableBlock> judge_ways(const routing::Network& network, const routing::FindOutPort& find, const std::vector<LostRequest>& requests,
+                                Input& input) {
+  const subnet::Subnet& subnet = network.subnet();
+  std::set<TableBlock> missing;
+  input.broken_ways.clear();
+  input.nodes_not_traced.clear();
   for (const LostRequest& request : requests) {
-    const BothWays ways = follow(request);
-    add(ways.there, request.dlid);
-    if (ways.there.fault == Fault::arrives) add(ways.back, request.slid);
+    Route way = routing::follow(network, find, subnet.start, request.dlid);
+    const bool is_back = way.fault == Fault::arrives;
+    if (is_back) way = routing::follow(network, find, subnet.find_lid(request.dlid), request.slid);
+    if (way.fault == Fault::not_read) {
+      input.nodes_not_traced.insert(request.node);
+      const Lid lid = is_back ? request.slid : request.dlid;
+      if (way.at != routing::none && way.out == routing::none)
+        missing.emplace(way.at, static_cast<std::uint16_t>(lid.value / routing::LinearTables::per_block));
+    } else if (way.fault != Fault::arrives) {
+      add_broken_way(network, way, is_back, request.node, input.broken_ways);
+    }
   }
-  return blocks;
+  return missing;
 }
-
-void WayJudge::judge(const std::vector<LostRequest>& requests) {
-  for (const LostRequest& request : requests) {
-    const BothWays ways = follow(request);
-    const bool is_back = ways.there.fault == Fault::arrives;
-    add(request, is_back ? ways.back : ways.there, is_back);
-  }
-}
-
-void WayJudge::add(const LostRequest& request, const Route& way, bool is_back) {
-  if (way.fault == Fault::arrives) return;
-  if (way.fault == Fault::not_read) {
-    input_.nodes_not_traced.insert(request.node);
-    return;
-  }
-  Place place = way.out != routing::none ? place_of(network_.subnet(), network_.port_of(way.out))
-                                         : Place{network_.switches()[way.at].node, subnet::none};
-  const bool is_port = way.fault == Fault::dead_port || way.fault == Fault::wrong_node;
-  if (!is_port) place.port = subnet::none;
-  const std::string fault(phrase(way.fault));
-  const auto is_same = [&](const BrokenWay& known) { return known.place == place && known.is_back == is_back && known.fault == fault; };
-  auto known = std::ranges::find_if(input_.broken_ways, is_same);
-  if (known == input_.broken_ways.end())
-    known = input_.broken_ways.insert(known, {place, way.fault == Fault::dead_port, is_back, fault, {}});
-  if (std::ranges::find(known->nodes, request.node) == known->nodes.end()) known->nodes.push_back(request.node);
-}
-
-namespace {
-
-void find_broken_ways(const Input& input, Findings& findings) {
-  for (const BrokenWay& way : input.broken_ways) {
-    Finding& finding = findings.emplace_back(on_place(input.subnet, way.place, way.is_cable));
-    finding.detail = fmt::format("{} {} node{} are lost here, for {}: {}.", way.is_back ? "Answers of" : "Requests to", way.nodes.size(),
-                                 way.nodes.size() == 1 ? "" : "s", way.fault, first_names(input.subnet, way.nodes));
-  }
-}
-
-}  // namespace
 
 std::span<const Check> way_checks() {
   using enum Level;
   static constexpr Check checks[] = {
-      {"way-broken",
-       error,
-       {},
-       "Requests or their answers are lost here: the nodes that seem silent are not the cause.",
+      {"way-broken", error, needs(), "Requests or their answers are lost here: the nodes that seem silent are not the cause.",
        "Look at the port; if it is fine, or out of use on purpose, have the subnet manager sweep again, which routes around it.",
        find_broken_ways},
   };

@@ -34,26 +34,9 @@ std::vector<LostRequest> lost_requests(const Input& input);
 /// A block of a linear forwarding table.
 using TableBlock = std::pair<routing::SwitchIndex, std::uint16_t>;
 
-/// Follows requests through the tables, from the port from which the model was read, and their answers back.
-class WayJudge {
- public:
-  /// All must outlive this. `find` finds the entries that were read.
-  WayJudge(const routing::Network& network, const routing::FindOutPort& find, Input& input)
-      : network_(network), find_(find), input_(input) {}
-
-  /// The blocks at which ways are not known any further.
-  std::set<TableBlock> missing(const std::vector<LostRequest>& requests) const;
-  /// Fills Input::broken_ways and Input::nodes_not_traced.
-  void judge(const std::vector<LostRequest>& requests);
-
- private:
-  struct BothWays;
-  BothWays follow(const LostRequest& request) const;
-  void add(const LostRequest& request, const routing::Route& way, bool is_back);
-
-  const routing::Network& network_;
-  const routing::FindOutPort& find_;
-  Input& input_;
-};
+/// Follows requests through the tables, from the port from which the model was read, and their answers back. `find` finds the entries that
+/// were read. Sets Input::broken_ways and Input::nodes_not_traced. Returns the blocks at which ways are not known any further.
+std::set<TableBlock> judge_ways(const routing::Network& network, const routing::FindOutPort& find, const std::vector<LostRequest>& requests,
+                                Input& input);
 
 }  // namespace ib::health

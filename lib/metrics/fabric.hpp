@@ -152,13 +152,13 @@ struct Findings {
   std::shared_ptr<const SweptFabric> fabric;  ///< of the ends; may be older than that of the reading
 
   std::vector<Check> checks;
-  std::vector<Finding> list;               ///< the worst first; no two of them have the same check, level and ends
-  std::vector<std::string> texts;          ///< of the first ones, for people: what was seen
-  std::vector<std::string_view> remedies;  ///< of the same ones
-  std::optional<double> seconds;           ///< between the readings; absent: there was only one
-  std::string verdict;                     ///< the sentence with which `ibtool health` begins
-  bool is_unknown{};                       ///< the verdict is that not everything was read
-  bool needs_no_reading{};                 ///< they say why there is no reading: the own port is Down
+  std::vector<Finding> list;          ///< the worst first; no two of them have the same check, level and ends
+  std::vector<std::string> texts;     ///< of the first ones, for people: what was seen
+  std::vector<std::string> remedies;  ///< of the same ones
+  std::optional<double> seconds;      ///< between the readings; absent: there was only one
+  std::string verdict;                ///< the sentence with which `ibtool health` begins
+  bool is_unknown{};                  ///< the verdict is that not everything was read
+  bool needs_no_reading{};            ///< they say why there is no reading: the own port is Down
 
   std::size_t count(std::uint8_t level) const;
 };

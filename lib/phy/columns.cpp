@@ -4,7 +4,7 @@
 #include <array>
 #include <string>
 
-#include "phy/trouble.hpp"
+#include "phy/values.hpp"
 
 namespace ib::phy {
 namespace {

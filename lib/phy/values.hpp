@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Values of registers in the units of people. No raw register of a real device is public, so each value is checked against what it can be:
-// a value that a module, a sensor or a link cannot have is not known. limits_of() has the one table of these limits.
+// Values of registers in the units and words of people. No raw register of a real device is public, so each value is checked against what
+// it can be: a value that a module, a sensor or a link cannot have is not known. limits_of() has the one table of these limits.
 #pragma once
 
 #include <cstdint>
@@ -67,5 +67,16 @@ Firmware firmware_of(const mlx::Is4GeneralInfo& info);
 /// A text that is padded with blanks or zeros, without them; empty if nothing is left, or if it is all ones. Untrusted bytes: escape them
 /// before printing.
 std::string padded_text(Bytes bytes);
+
+// Why a link is down, or in trouble: the codes of PDDR page 1 (monitor_opcode) in words, and what to do.
+
+/// The code in words. Codes that are only known by their group have the words of the group. Empty for an unknown code.
+std::string_view trouble_text(std::uint16_t code);
+
+/// What to do, as a sentence. Empty where there is nothing to do, or nothing is known.
+std::string_view remedy(std::uint16_t code);
+
+/// Whether a code says that something is wrong: neither no trouble, nor no information.
+bool is_trouble(std::uint16_t code);
 
 }  // namespace ib::phy

@@ -5,7 +5,8 @@
     check.py layers|style [SOURCE]
 
 layers: a file includes its own or a lower layer only. In tools/ these are frame/, shared/ and the rooms of the commands, of which
-        none includes another. The environment, the clocks and the standard streams are used by World and the clock only.
+        none includes another. The environment, the clocks and the standard streams are used by World and the clock only. No text in
+        lib/ has a command line of ibtool.
 style:  every source file names its licence in the first lines, has no tabs, trailing blanks or lines over 140 columns,
         ends with a newline, and is at most 500 lines long (XML and manual pages may be longer and wider); what uses fmt::join
         includes its header; clang-format agrees where it is installed.
@@ -33,6 +34,9 @@ OUTSIDE = re.compile(r"\b(?:secure_)?getenv\b|\benviron\b|\bstd(?:in|out|err)\b|
                      r"|(?<![\w.>])(?:std::)?time\((?:nullptr|NULL|0|&\w+)\)")
 OUTSIDE_HOMES = {"tools/frame/world.hpp", "tools/frame/world.cpp", "lib/async/clock.hpp", "tools/completion/write_script.cpp",
                  "lib/sys/sysfs.cpp"}  # SYSFS_PATH, which libibverbs reads by itself: both must see one tree
+# lib/ does not know what a program calls an action. A file that was made by a command may name this command.
+COMMAND_LINE = re.compile(r'"(?:\\.|[^"\\])*\bibtool (?:-|(?:(?!is\b)[a-z_]+))(?:\\.|[^"\\])*"')
+COMMAND_LINE_HOMES = {"lib/snapshot/cache_terms.cpp", "lib/snapshot/stored_fabric.cpp", "lib/sys/device.cpp"}
 LICENCE = "SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB"
 LONGEST_FILE, LONGEST_LINE = 500, 140
 # Files that are data, or whose text is not ours.
@@ -79,7 +83,8 @@ def check_layers(source):
         with open(os.path.join(source, path), encoding="utf-8") as file:
             for number, line in enumerate(file, 1):
                 match = re.match(r'\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)', line)
-                complaint = match and judge(place, match[1] or match[2], match[1] is not None, made) or judge_seam(path, line)
+                complaint = (match and judge(place, match[1] or match[2], match[1] is not None, made) or judge_seam(path, line)
+                             or judge_words(path, line))
                 if complaint:
                     yield f"{path}:{number}: {complaint}"
     for rule, count in judged.items():
@@ -114,6 +119,13 @@ def judge_seam(path, line):
     code = re.sub(r'"(?:\\.|[^"\\])*"|//.*', "", line)
     match = path not in OUTSIDE_HOMES and OUTSIDE.search(code)
     return f"{match[0].strip('(')} only through World or the loop's clock" if match else None
+
+
+def judge_words(path, line):
+    """What is wrong with the texts in a line of C++ in lib/, or None."""
+    if not path.startswith("lib/") or path in COMMAND_LINE_HOMES or line.lstrip().startswith("//"):
+        return None
+    return "a command line in lib/: the tools have its words" if COMMAND_LINE.search(line) else None
 
 
 def judge_layer(mine, other):

@@ -91,6 +91,16 @@ class Layers(unittest.TestCase):
                      "std::chrono::system_clock::time_point time(when);"):
             self.assertEqual(found(check.check_layers, CLEAN | {"lib/mad/a.cpp": GOOD + line + "\n"}), [], line)
 
+    def test_lib_names_no_command_line(self):
+        for line in ('"Clear them: ibtool ibclearerrors."', 'fmt::format("(ibtool --from {})", file)', '"\\"x\\" ibtool ibportstate -D 0"'):
+            self.assertRegex("".join(found(check.check_layers, CLEAN | {"lib/health/a.cpp": GOOD + f"f({line});\n"})),
+                             "^lib/health/a.cpp:2: a command line in lib/", line)
+            for path in ("tools/saquery/a.cpp", *check.COMMAND_LINE_HOMES):
+                self.assertEqual(found(check.check_layers, CLEAN | {path: GOOD + f"f({line});\n"}), [], path)
+        for line in ('f("made by a newer ibtool (format 3)");', 'f("This ibtool is a static program");', '// "ibtool health" begins with it',
+                     'f("Clear them: {clear_counters}.");'):
+            self.assertEqual(found(check.check_layers, CLEAN | {"lib/health/a.cpp": GOOD + line + "\n"}), [], line)
+
     def test_a_folder_without_a_place_is_named(self):
         for path in ("lib/magic/a.cpp", "lib/a.cpp", "tools/a.cpp"):
             self.assertRegex(self.complaint(path, '"base/error.hpp"'), f"^{path}:1: .* has no place", path)

@@ -1,11 +1,436 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The commands ibchecknode, ibcheckport, ibcheckportstate, ibcheckportwidth and ibcheckerrs check one node or one port. The commands
-// ibcheckerrors, ibchecknet, ibcheckstate and ibcheckwidth check the whole fabric.
-#include "tools/checks/checks.hpp"
+// The commands ibchecknode, ibcheckport, ibcheckportstate, ibcheckportwidth and ibcheckerrs check one node or one port; ibcheckerrors,
+// ibchecknet, ibcheckstate and ibcheckwidth check the whole fabric. The whole fabric is swept and compared with two tables of the SA, and
+// one survey reads all counters. A node, and the other end of its link if a check needs it, are read into a small model. Both are judged
+// alike.
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+#include <unordered_map>
+
+#include "base/log.hpp"
+#include "counters/readings.hpp"
+#include "counters/thresholds.hpp"
+#include "iba-gen/sa.hpp"
+#include "iba/text.hpp"
+#include "iba/wire.hpp"
+#include "mad/error.hpp"
+#include "sa/records.hpp"
+#include "subnet/model/order.hpp"
+#include "subnet/model/port_checks.hpp"
+#include "subnet/model/port_paths.hpp"
+#include "subnet/sweep/peer.hpp"
 #include "tools/frame/commands.hpp"
+#include "tools/frame/terminal.hpp"
+#include "tools/shared/check_rows.hpp"
+#include "tools/shared/chosen_nodes.hpp"
+#include "tools/shared/one_node.hpp"
+#include "tools/shared/stored_fabric.hpp"
+#include "tools/shared/survey.hpp"
 
 namespace ib::tools {
+namespace checks {
+namespace {
+
+using subnet::NodeIndex;
+using subnet::PortIndex;
+using Counters = std::unordered_map<PortIndex, counters::CounterRow>;
+using Counts = counters::ReadingPlan::Counts;
+
+bool is_switch(const subnet::Subnet& subnet, PortIndex port) { return subnet.node(subnet.port(port).node).kind() == subnet::NodeKind::sw; }
+
+/// The records of the SA for end ports.
+struct SaView {
+  explicit SaView(subnet::PortPaths from) : paths(std::move(from)) {}
+
+  void take(const sa::Records& records) {
+    whole = !records.torn;
+    cut = records.torn;
+    for (const Bytes row : records.bytes) {
+      const auto record = wire::unpack_short<sa::NodeRecord>(row);
+      guid_by_lid.try_emplace(record.lid.value, record.node_info.port_guid);
+    }
+  }
+  subnet::Mismatches check(const subnet::Subnet& subnet, PortIndex end) const {
+    const Guid own = subnet.end_port_guid(end);
+    const auto by_sa = guid_by_lid.find(subnet.lid(end).value);
+    if (by_sa == guid_by_lid.end()) {
+      if (whole) return {subnet::no_node_record(subnet.lid(end))};
+    } else if (own != Guid{} && by_sa->second != own) {
+      return {subnet::other_port_guid(by_sa->second, own)};
+    }
+    if (paths.has_service_levels() && !paths.gmp(end)) return {subnet::no_sa_path(own)};
+    return {};
+  }
+
+  std::unordered_map<std::uint16_t, Guid> guid_by_lid{};
+  bool whole{};                             ///< the table of nodes is complete: the SA does not know a node that is not in it
+  bool cut{};                               ///< it came without its end: of a node that is not in it nothing is known
+  std::shared_ptr<const Error> not_read{};  ///< the reason why there is no table: no node is checked
+  subnet::PortPaths paths;
+};
+
+/// The checks of a command, of the whole fabric or of what TARGET names.
+struct Looks {
+  bool one{};     ///< one node or port, not the whole fabric
+  bool node{};    ///< end ports against their records in the SA
+  bool state{};   ///< PortPhysicalState and PortState
+  bool width{};   ///< LinkWidthActive
+  bool speed{};   ///< the active speed, and the LIDs of end ports
+  bool errors{};  ///< counters against their thresholds
+
+  bool ports() const { return state || width || speed; }
+};
+
+class Check final : public Command {
+ public:
+  explicit Check(Looks looks) : looks_(looks) {}
+
+  void options(OptionSet& set, CommonOptions& common) override {
+    if (looks_.one && looks_.errors) {
+      counted_.options(set);
+    } else {
+      if (looks_.one) set.target_each("TARGET", counted_.target);
+      if (looks_.one && looks_.ports()) {
+        set.integer("PORT", counted_.port, {0, path::last_port});
+        set.is_port();
+      }
+      if (!looks_.one) {
+        set.optional_operands();
+        set.target_patterns("TARGET", targets_);
+        set.notes("Without TARGET all nodes are checked. TARGET may be a pattern of names, and\nmay name a port: leaf[01-04]/19.");
+        set.flag("--up", only_up_, "Leave out the ports that are polling or disabled.");
+      }
+      set.flag("-N --nocolor", counted_.plain, "Print no colours; without it a terminal gets them.");
+      if (looks_.errors)
+        set.text("-T --thresholds", counted_.thresholds_file, "FILE", "Read thresholds of error counters, and all of them, from FILE.");
+    }
+    if (!looks_.one) add_discovery(set, discovery_);
+    add_table_options(set, common, table_, keys_of(check_columns()));
+    add_common(set, common, looks_.errors ? group_target | group_sl : group_target);
+  }
+
+  std::string_view table_rows() const override { return counted_.shows_thresholds ? "thresholds" : "checks"; }
+
+  async::Task<> run(Session& session, Emit& emit) override {
+    table_of<CheckLine>(check_columns(), table_);
+    if (looks_.errors) thresholds_ = counters::ErrorThresholds::given_or_usual(counted_.thresholds_file, session.host().log());
+    if (counted_.shows_thresholds) co_return emit(ThresholdReport(thresholds_));
+    Fabric fabric;
+    CheckReport report(fabric);
+    report.verbose = session.host().options().verbosity >= 1;
+    report.colour = !counted_.plain && terminal_of(session.host().world()).has_colours;
+    report.one = looks_.one;
+    report.describes = !looks_.one || looks_.errors;
+    if (looks_.one) {
+      co_await check_one(session.stack(), emit, fabric, report);
+    } else {
+      co_await check_fabric(session, fabric, report);
+      report.emit(emit, table_, session.host().world().out);
+      note_discovered(session.host(), "all_LIDs, all_NodeDescription, all_NodeInfo, all_PortInfo, all_topology");
+    }
+  }
+
+ private:
+  // One node or port.
+
+  async::Task<> check_one(Stack& stack, Emit& emit, Fabric& fabric, CheckReport& report) const {
+    const subnet::Subnet& subnet = fabric.subnet;
+    const Destination node = co_await stack.manners().smp_node(counted_.target);
+    const OnePort one = co_await find_one_port(stack, node, fabric, counted_.port);
+    bool is_complete = true;
+    std::optional<mad::Result<counters::CounterRow>> counted;
+    if (looks_.node) {
+      co_await add_port(stack.transactor(), node.path, fabric.subnet, one.end);
+      subnet::Mismatches findings = co_await check_node(stack, subnet, one.end);
+      report.add({.kind = CheckKind::node, .port = one.end, .findings = std::move(findings)});
+    } else if (looks_.errors) {
+      co_await describe(stack, node, fabric, one);
+      counted.emplace(co_await read_counters(stack, fabric, one, counts(Counts::errors)));
+      if (*counted) report.show(error_row(one.port, **counted, one.all_ports));  // without a reading nothing is judged
+    } else {
+      is_complete = co_await read_port(stack, node, fabric, one);
+      report.add({.kind = CheckKind::port, .port = one.port, .findings = check_port(subnet, one.port)});
+    }
+    report.emit(emit, table_, stack.host().world().out);
+    if (!is_complete) emit.raise(Exit::incomplete);
+    print_errors(stack.host().log(), emit, report);
+    if (counted && !*counted) counted->error().raise();
+  }
+
+  /// Prints the errors on stderr, after the verdict.
+  static void print_errors(Log& log, Emit& emit, const CheckReport& report) {
+    for (const CheckRow& row : report.rows()) {
+      for (const subnet::Mismatch& finding : row.findings) {
+        if (!finding.error) continue;
+        emit.text().push();
+        log.error(finding.sentence() + (row.kind == CheckKind::node ? "" : ": " + report.place(row)));
+      }
+    }
+  }
+
+  /// The record that matches, of which there is at most one.
+  static async::Task<sa::Records> find_record(mad::Transactor& transactor, const sa::Pattern& pattern) {
+    mad::Result<sa::Records> found = co_await sa::try_records(transactor, transactor.sa_path(), pattern, mad::method::get);
+    if (!found && !sa::is_no_records(found.error())) found.error().raise();
+    co_return found ? std::move(*found) : sa::Records();
+  }
+
+  static async::Task<subnet::Mismatches> check_node(Stack& stack, const subnet::Subnet& subnet, PortIndex end) {
+    SaView sa{subnet::PortPaths(subnet, stack.here())};
+    sa::Pattern of_lid(sa::NodeRecord::info());
+    of_lid.match("LID", subnet.lid(end).value);
+    sa.take(co_await find_record(stack.transactor(), of_lid));
+    subnet::Mismatches findings = sa.check(subnet, end);
+    if (!findings.empty()) co_return findings;
+    const Gid here = stack.host().end_port().default_gid();
+    sa::Pattern paths(sa::PathRecord::info());
+    paths.match("SGID", to_text(here));
+    paths.match("DGID", to_text(Gid::from(here.prefix(), subnet.end_port_guid(end))));
+    paths.match("reversible", 1);
+    paths.match("numbPath", 1);
+    const sa::Records found = co_await find_record(stack.transactor(), paths);
+    if (found.bytes.empty()) findings.push_back(subnet::no_sa_path(subnet.end_port_guid(end)));
+    co_return findings;
+  }
+
+  /// Reads what the checks of a port need. Returns false if the other end of the link does not answer, so that a check was not possible.
+  async::Task<bool> read_port(Stack& stack, const Destination& node, Fabric& fabric, OnePort one) const {
+    mad::Transactor& transactor = stack.transactor();
+    subnet::Subnet& subnet = fabric.subnet;
+    co_await add_port(transactor, node.path, subnet, one.port);
+    if (is_switch(subnet, one.port) && one.port != one.end) co_await add_port(transactor, node.path, subnet, one.end);
+    if (is_switch(subnet, one.port) && one.port == one.end) {
+      const auto info = co_await transactor.subn_get<smp::SwitchInfo>(node.path);
+      subnet::Node& of = subnet.node(subnet.port(one.port).node);
+      info.pack(of.switch_info_bytes);
+      of.has_switch_info = true;
+    }
+    const bool wants_peer =
+        (looks_.width || looks_.speed) && subnet::is_trained(subnet.port(one.port)) && subnet.port(one.port).number != 0;
+    if (!wants_peer) co_return true;
+    try {
+      co_await read_peer(stack, node, subnet, one.port);
+    } catch (const SysError&) {
+      throw;
+    } catch (Error& error) {
+      error.note("Reading the other end of the link");
+      stack.host().report(error);
+      co_return false;
+    }
+    co_return true;
+  }
+
+  static async::Task<> read_peer(Stack& stack, const Destination& node, subnet::Subnet& subnet, PortIndex port) {
+    mad::Transactor& transactor = stack.transactor();
+    const subnet::Port here = subnet.port(port);
+    mad::Result<subnet::Peer> found = co_await subnet::find_peer(transactor, node.path, subnet.node(here.node).info, here.number,
+                                                                 here.info(), stack.host().options().use_sa);
+    const subnet::Peer peer = std::move(found).take();
+    const NodeIndex at = co_await add_node(transactor, peer.path, subnet);
+    const PortIndex there = subnet.port_of(at, peer.port);
+    if (there == subnet::none) throw Error(fmt::format("{} has no port {}", mad::target_text(peer.path), peer.port));
+    subnet.set_port_info(there, wire::packed(peer.info));
+    const PortIndex end = subnet.end_port_of(there);  // port 0 has the CapabilityMask of all ports of a switch
+    if (end != there) co_await add_port(transactor, peer.path, subnet, end);
+    subnet.link(port, there);
+  }
+
+  // The whole fabric.
+
+  async::Task<> check_fabric(Session& session, Fabric& fabric, CheckReport& report) {
+    discovery_.needs.switch_infos = looks_.ports();  // a port 0 that is not an enhanced one is not checked
+    co_await discover(session, discovery_, fabric);
+    if (!targets_.empty()) chosen_ = chosen_nodes(fabric, targets_);
+    SaView sa{subnet::PortPaths(fabric.subnet, session.stack().here())};
+    if (looks_.node || looks_.errors) {
+      co_await session.stack().prepare_sa();
+      co_await read_sa(session.stack(), fabric.subnet, sa);
+      if (sa.not_read) add_failures(session.host(), fabric, {not_read_failure(sa)});
+      if (sa.cut) add_failures(session.host(), fabric, {cut_failure(sa)});
+    }
+    if (looks_.ports() && is_listing(fabric)) add_failures(session.host(), fabric, {no_states()});
+    Counters counters;
+    if (looks_.errors) counters = co_await read_all_counters(session.stack(), fabric, sa.paths);
+    for (const PortIndex end : subnet::end_ports(fabric.subnet)) {
+      if (is_switch(fabric.subnet, end) ? is_wanted(fabric.subnet.port(end).node) : is_wanted(fabric.subnet, end))
+        check_end_port(fabric.subnet, end, sa, counters, report);
+    }
+  }
+
+  /// Whether the command line names no nodes, or names this one.
+  bool is_wanted(NodeIndex node) const { return targets_.empty() || std::ranges::find(chosen_, node, &ChosenNode::node) != chosen_.end(); }
+  /// Whether the command line names no nodes, or this port or all ports of its node.
+  bool is_wanted(const subnet::Subnet& subnet, PortIndex at) const {
+    const subnet::Port& port = subnet.port(at);
+    const auto names = [&port](const ChosenNode& chosen) {
+      return chosen.node == port.node && (!chosen.port || *chosen.port == port.number);
+    };
+    return targets_.empty() || std::ranges::any_of(chosen_, names);
+  }
+
+  async::Task<> read_sa(Stack& stack, const subnet::Subnet& subnet, SaView& sa) const {
+    mad::Transactor& transactor = stack.transactor();
+    if (!looks_.node) {
+      co_await stack.read_service_levels(sa.paths);
+      co_return;
+    }
+    if (stack.host().options().use_sa) {  // the model is the SA's
+      for (const PortIndex end : subnet::end_ports(subnet)) sa.guid_by_lid.try_emplace(subnet.lid(end).value, subnet.end_port_guid(end));
+    } else {
+      co_await read_nodes(transactor, sa);
+    }
+    if (stack.host().options().skip_sl) co_return;
+    if (sa.not_read) {  // no second query
+      sa.paths.do_without(sa.not_read->message());
+    } else {
+      co_await sa.paths.read_service_levels(transactor);
+    }
+    if (looks_.errors) stack.report_sl_0(sa.paths.why_sl_0());
+  }
+
+  static async::Task<> read_nodes(mad::Transactor& transactor, SaView& sa) {
+    try {
+      const sa::Pattern all(sa::NodeRecord::info());
+      const mad::Result<sa::Records> records = co_await sa::try_records(transactor, transactor.sa_path(), all);
+      if (records || sa::is_no_records(records.error())) {
+        sa.take(records ? *records : sa::Records());
+      } else {
+        sa.not_read = records.shared_error();
+      }
+    } catch (const SysError&) {
+      throw;
+    } catch (const Error& error) {  // an answer that contradicts itself
+      sa.not_read = std::make_shared<const Error>(error);
+    }
+  }
+
+  static subnet::Failure not_read_failure(const SaView& sa) {
+    const auto* answer = dynamic_cast<const mad::MadError*>(sa.not_read.get());
+    const auto kind = answer != nullptr ? subnet::kind_of(*answer) : subnet::Failure::Kind::false_answer;
+    const std::string_view result = kind == subnet::Failure::Kind::not_read ? "" : ": nodes are not checked.";
+    std::string why = fmt::format("{}{}", sa.not_read->message(), result);
+    return {.kind = kind, .attribute = "NodeRecord", .why = std::move(why), .error = sa.not_read};
+  }
+
+  static subnet::Failure no_states() {
+    return {.kind = subnet::Failure::Kind::not_read,
+            .attribute = "PortInfo",
+            .why = "Topology text has no states of ports, which are not checked; `ibtool snapshot` keeps them.",
+            .error = {}};
+  }
+
+  static subnet::Failure cut_failure(const SaView& sa) {
+    std::string why = fmt::format("The SA's table of NodeRecords came without its end: {} arrived.", sa.guid_by_lid.size());
+    return {.kind = subnet::Failure::Kind::no_record, .attribute = "NodeRecord", .why = std::move(why), .error = {}};
+  }
+
+  /// Reads the counters of all ports to be checked. Counters that cannot be read become failures of the fabric, which are printed.
+  async::Task<Counters> read_all_counters(Stack& stack, Fabric& fabric, const subnet::PortPaths& paths) const {
+    counters::ReadingPlan plan;
+    plan.owners = owner_transactor(stack, discovery_.load_cache);
+    plan.ports = counters::ReadingPlan::Ports::each;
+    plan.counts = counts(Counts::errors);
+    plan.ports_of = [this, &subnet = fabric.subnet](NodeIndex node) { return counted_ports(subnet, node); };
+    Counters counters;
+    plan.on_node = [&counters](const counters::PmaNode& node) {
+      for (const counters::PmaReading& reading : node.ports) {
+        if (reading.known()) counters.emplace(reading.port, reading.row);
+      }
+    };
+    counters::PmaReadings found = co_await counters::read_pmas(stack.transactor(), fabric.subnet, subnet::breadth_first(fabric.subnet),
+                                                               std::move(plan), gmp_survey(stack, paths));
+    if (!looks_.node && !looks_.ports()) require_read(!counters.empty(), found.failures);
+    add_failures(stack.host(), fabric, std::move(found.failures));
+    co_return counters;
+  }
+
+  /// The ports of a node with counters: all ports of a switch except port 0.
+  std::vector<PortIndex> counted_ports(const subnet::Subnet& subnet, NodeIndex node) const {
+    std::vector<PortIndex> ports = counters::countable_ports(subnet, node);
+    std::erase_if(ports, [&](PortIndex port) {
+      return is_left_out(subnet.port(port)) || !is_wanted(subnet, port) || (subnet.port(port).number == 0 && is_switch(subnet, port));
+    });
+    return ports;
+  }
+
+  void check_end_port(const subnet::Subnet& subnet, PortIndex end, const SaView& sa, const Counters& counters, CheckReport& report) const {
+    if (looks_.node && !sa.not_read && !is_left_out(subnet.port(end)))
+      report.add({.kind = CheckKind::node, .port = end, .findings = sa.check(subnet, end)});
+    const subnet::Node& node = subnet.node(subnet.port(end).node);
+    std::vector<PortIndex> ports{end};
+    for (unsigned number = 1; is_switch(subnet, end) && number <= node.info.num_ports && number < node.slots; ++number)
+      ports.push_back(node.first_port + number);
+    std::erase_if(ports, [&](PortIndex port) { return is_left_out(subnet.port(port)) || !is_wanted(subnet, port); });
+    for (const PortIndex port : ports) {
+      const bool has_state = subnet.port(port).has_info && !node.is_listed;
+      if (looks_.ports() && has_state) report.add({.kind = CheckKind::port, .port = port, .findings = check_port(subnet, port)});
+    }
+    if (looks_.errors) check_errors(subnet, end, ports, counters, report);
+  }
+
+  /// A switch without problems is one row. If a port has a problem, each port of the switch is a row.
+  void check_errors(const subnet::Subnet& subnet, PortIndex end, const std::vector<PortIndex>& ports, const Counters& counters,
+                    CheckReport& report) const {
+    std::vector<CheckRow> rows;
+    counters::CounterRow sum;
+    bool failed = false;
+    for (const PortIndex port : ports) {
+      const auto reading = counters.find(port);
+      if (reading == counters.end()) continue;
+      sum.add(reading->second);
+      rows.push_back(error_row(port, reading->second));
+      failed = failed || rows.back().failed();
+    }
+    if (rows.empty()) return;
+    if (!is_switch(subnet, end)) return report.add(std::move(rows.front()));
+    CheckRow all{.kind = CheckKind::errors, .port = end, .all_ports = true};
+    if (failed) all.findings = counters::check_counters(sum, thresholds_);
+    report.add(std::move(all));
+    for (const CheckRow& row : rows) report.count(row);
+    if (failed) std::ranges::for_each(rows, [&report](CheckRow& row) { report.show(std::move(row)); });
+  }
+
+  // Both.
+
+  bool is_left_out(const subnet::Port& port) const { return only_up_ && port.is_polling_or_disabled(); }
+
+  /// `usual`, unless a threshold is greater than the maximum of its field of PortCounters.
+  Counts counts(Counts usual) const { return std::ranges::any_of(thresholds_.all(), &counters::needs_extended) ? Counts::all : usual; }
+
+  CheckRow error_row(PortIndex port, const counters::CounterRow& row, bool all_ports = false) const {
+    return {.kind = CheckKind::errors, .port = port, .all_ports = all_ports, .findings = counters::check_counters(row, thresholds_)};
+  }
+
+  /// The problems of a port, whose PortInfo must be known. If its link is not up, this is the only problem.
+  subnet::Mismatches check_port(const subnet::Subnet& subnet, PortIndex port) const {
+    subnet::Mismatches findings;
+    const auto add = [&findings](subnet::Mismatches more) { std::ranges::move(more, std::back_inserter(findings)); };
+    if (looks_.state) add(subnet::check_port_state(subnet, port));
+    if (!findings.empty() && findings.front().error) return findings;
+    if (looks_.width) add(subnet::check_link_width(subnet, port));
+    if (looks_.speed) {
+      add(subnet::check_link_speed(subnet, port));
+      add(subnet::check_lids(subnet, port));
+    }
+    return findings;
+  }
+
+  Looks looks_;
+  CountedPort counted_;  ///< of one port, and of the fabric as far as it applies
+  std::vector<TargetPort> targets_;
+  std::vector<ChosenNode> chosen_;  ///< the nodes of `targets_`
+  TableOptions table_;
+  bool only_up_{};
+  counters::ErrorThresholds thresholds_;
+  DiscoveryOptions discovery_;
+};
+
+std::unique_ptr<Command> make_check(Looks looks) { return std::make_unique<Check>(looks); }
+
+}  // namespace
+}  // namespace checks
 
 constinit const CommandInfo rooms::ibcheckerrors{
     .name = "ibcheckerrors",

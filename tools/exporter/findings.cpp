@@ -15,10 +15,9 @@
 #include "counters/waiting.hpp"
 #include "health/diagnosis.hpp"
 #include "health/finding_text.hpp"
-#include "health/machines.hpp"
-#include "health/verdict.hpp"
 #include "metrics/families.hpp"
 #include "subnet/model/rate.hpp"
+#include "tools/shared/remedy_text.hpp"
 
 namespace ib::tools::exporter {
 namespace {
@@ -192,7 +191,7 @@ std::shared_ptr<metrics::Findings> flat(const health::Diagnosis& diagnosis, std:
     ++std::ranges::find(found->checks, row.check, &metrics::Findings::Check::id)->counts.at(row.level);
     if (found->texts.size() == most_texts) continue;
     found->texts.push_back(words.ends(finding) + ": " + words.seen(finding));
-    found->remedies.push_back(finding.what_to_do());
+    found->remedies.push_back(remedy_text(finding.what_to_do()));
   }
   return found;
 }

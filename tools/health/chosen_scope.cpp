@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-#include "tools/health/chosen_scope.hpp"
+#include "tools/health/fetch.hpp"
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -11,7 +11,6 @@
 #include "base/escape.hpp"
 #include "base/file.hpp"
 #include "base/letter_case.hpp"
-#include "health/machines.hpp"
 #include "routing/table_reader.hpp"
 #include "subnet/model/find_port.hpp"
 #include "tools/frame/name_match.hpp"

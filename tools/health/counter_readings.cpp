@@ -15,7 +15,7 @@
 #include "snapshot/stored_fabric.hpp"
 #include "snapshot/transactor.hpp"
 #include "subnet/diff/counterparts.hpp"
-#include "tools/health/reading_time.hpp"
+#include "tools/health/fetch.hpp"
 #include "tools/shared/failure_lines.hpp"
 #include "tools/shared/survey.hpp"
 

@@ -12,7 +12,7 @@
 #include "async/task.hpp"
 #include "counters/history.hpp"
 #include "counters/readings.hpp"
-#include "health/counter_table.hpp"
+#include "health/input.hpp"
 #include "health/scope.hpp"
 #include "subnet/sweep/survey.hpp"
 #include "tools/frame/session.hpp"
@@ -27,7 +27,6 @@ class CounterReadings {
     least,  ///< no details of errors and discards, no service levels, and no SMP that says whose counters they are
   };
   explicit CounterReadings(Cost cost = Cost::usual) : cost_(cost) {}
-  Cost cost() const { return cost_; }
 
   /// The FEC modes of ports of `subnet`: where the PMA has counters of blocks, they are read from these ports, also in a snapshot, which
   /// knows them by GUID and number. To be called again for another model. Both must outlive the next readings.

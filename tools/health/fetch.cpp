@@ -13,7 +13,6 @@
 #include "subnet/model/port_paths.hpp"
 #include "subnet/sweep/survey.hpp"
 #include "tools/health/counter_readings.hpp"
-#include "tools/health/sources.hpp"
 #include "tools/shared/survey.hpp"
 
 namespace ib::tools::health {
@@ -61,11 +60,14 @@ void judge_counters(Input& input) {
   }
 }
 
-async::Task<> read_windows(Stack& stack, Fabric& fabric, const Wanted& wanted, Where& where, Input& input) {
-  const unsigned count = count_readings(stack.host(), wanted, input);
+/// Reads the counters as often as is wanted, or with `earlier` once. The window goes back to the reading before the last one.
+async::Task<> read_windows(Stack& stack, Fabric& fabric, const Wanted& wanted, Where& where, Input& input, EarlierRounds* earlier) {
+  CounterReadings own(wanted.is_local ? CounterReadings::Cost::least : CounterReadings::Cost::usual);
+  CounterReadings& readings = earlier != nullptr ? earlier->counters : own;
+  const unsigned count = earlier != nullptr ? 1 : count_readings(stack.host(), wanted, input);
   if (count == 0) co_return;
-  CounterReadings readings(wanted.is_local ? CounterReadings::Cost::least : CounterReadings::Cost::usual);
-  if (count == 2 && wanted.selection.needs().test(static_cast<std::size_t>(Source::blocks)))
+  const bool has_window = count == 2 || readings.any();
+  if ((earlier != nullptr || count == 2) && wanted.selection.needs().test(static_cast<std::size_t>(Source::blocks)))
     readings.read_blocks_of(fabric.subnet, input.fec_modes);
   if (wanted.since) co_await readings.read_snapshot(stack, *wanted.since, fabric.subnet);
   if (!wanted.is_local) co_await read_service_levels_once(stack, where.paths);
@@ -75,25 +77,12 @@ async::Task<> read_windows(Stack& stack, Fabric& fabric, const Wanted& wanted, W
         std::chrono::duration_cast<async::Duration>(std::chrono::duration<double>(wanted.interval.value_or(usual_interval)));
     co_await stack.loop().sleep_for(interval);  // from now on: no port is watched for less
   }
-  co_await read_counters(stack, fabric, where, readings, input, true);
+  if (earlier != nullptr && !has_window) input.skip(Source::window, "this is the first reading");
   input.counter_ports = ports_in(where.scope, fabric.subnet);
-  if (count == 2) input.window_ports = input.counter_ports;
+  if (has_window) input.window_ports = readings.known_ports(input.counter_ports, fabric.subnet);
+  co_await read_counters(stack, fabric, where, readings, input, true);
   if (wanted.since && input.baseline == nullptr && where.scope.is_all)
     add_failures(stack.host(), fabric, readings.find_gone(fabric.subnet));
-  judge_counters(input);
-  if (!readings.has_blocks()) input.skip(Source::blocks, "no port counts FEC blocks");
-}
-
-/// One of several readings, whose window goes back to the one before.
-async::Task<> read_round(Stack& stack, Fabric& fabric, Where& where, CounterReadings& readings, Input& input) {
-  if (readings.any()) {
-    input.window_ports = readings.known_ports(ports_in(where.scope, fabric.subnet), fabric.subnet);
-  } else {
-    input.skip(Source::window, "this is the first reading");
-  }
-  input.counter_ports = ports_in(where.scope, fabric.subnet);
-  if (readings.cost() == CounterReadings::Cost::usual) co_await read_service_levels_once(stack, where.paths);
-  co_await read_counters(stack, fabric, where, readings, input, true);
   judge_counters(input);
   if (!readings.has_blocks()) input.skip(Source::blocks, "no port counts FEC blocks");
 }
@@ -114,15 +103,13 @@ async::Task<> read_fec(Stack& stack, Fabric& fabric, Input& input) {
 }
 
 /// Whether registers are read before the window and after it.
-bool reads_twice(Host& host, const Wanted& wanted, const Ongoing& ongoing) {
-  return ongoing.registers == nullptr && !host.options().from && !wanted.since && wanted.interval != 0.0;
+bool reads_twice(Host& host, const Wanted& wanted, const EarlierRounds* earlier) {
+  return earlier == nullptr && !host.options().from && !wanted.since && wanted.interval != 0.0;
 }
 
 /// Adds the devices that were silent in the round before.
-void add_silent(const Ongoing::Registers& before, const subnet::Subnet& now, SilentDevices& silent) {
-  if (before.last == nullptr || before.of == nullptr) return;
-  const subnet::Counterparts pairs(now, *before.of);
-  for (const phy::DeviceRow& device : before.last->devices) {
+void add_silent(const phy::Reading& before, const subnet::Counterparts& pairs, SilentDevices& silent) {
+  for (const phy::DeviceRow& device : before.devices) {
     const subnet::NodeIndex node = device.state == phy::DeviceState::silent ? pairs.node_now(device.node) : subnet::none;
     if (node != subnet::none) silent.insert(node);
   }
@@ -130,62 +117,55 @@ void add_silent(const Ongoing::Registers& before, const subnet::Subnet& now, Sil
 
 /// Reads the sources of --phy. Two readings of registers count blocks as the PMA does.
 async::Task<> read_registers(Stack& stack, const Fabric& fabric, const Wanted& wanted, const Where& where, Sources needed, Input& input,
-                             const Ongoing& ongoing, SilentDevices& silent) {
-  if (ongoing.registers != nullptr) add_silent(*ongoing.registers, fabric.subnet, silent);
-  LastPhy now = co_await read_phy_sources(stack, fabric, wanted, where.scope, where.paths, needed, silent, input);
-  if (ongoing.registers != nullptr) {
-    const Ongoing::Registers& before = *ongoing.registers;
-    if (before.last != nullptr && before.of != nullptr)
-      input.phy_before = {before.last, fabric.subnet, subnet::Counterparts(fabric.subnet, *before.of)};
-    ongoing.registers->now = std::move(now);
+                             EarlierRounds* earlier, SilentDevices& silent) {
+  std::optional<subnet::Counterparts> pairs;
+  if (earlier != nullptr && earlier->phy != nullptr && earlier->model != nullptr) {
+    pairs.emplace(fabric.subnet, *earlier->model);
+    add_silent(*earlier->phy, *pairs, silent);
   }
+  LastPhy now = co_await read_phy_sources(stack, fabric, wanted, where.scope, where.paths, needed, silent, input);
+  if (pairs) input.phy_before = {earlier->phy, fabric.subnet, *pairs};
+  if (earlier != nullptr) earlier->phy_now = std::move(now);
   if (input.phy_before.is_read() && input.source(Source::window).state == CheckState::done) input.source(Source::blocks) = {};
 }
 
 /// Reads what the wanted checks need.
 async::Task<> read_sources(Stack& stack, Fabric& fabric, const Wanted& wanted, const Scope& scope, subnet::PortPaths& paths, Input& input,
-                           const Ongoing& ongoing) {
+                           EarlierRounds* earlier) {
   input.host_names = &wanted.host_names;
   Sources needed = wanted.selection.needs();
   if (input.baseline != nullptr && wanted.selection.has(*find_check("changed")))
     needed |= needs(Source::pkeys, Source::managers);  // compared if both fabrics have them
   const auto needs = [&needed](Source source) { return needed.test(static_cast<std::size_t>(source)); };
   if (needs(Source::fec) || needs(Source::blocks)) co_await read_fec(stack, fabric, input);
-  std::optional<EarlierManagers> earlier;
+  std::optional<EarlierManagers> managers;
   if (needs(Source::activity)) {
     if (wanted.since) {
-      earlier = co_await managers_in_file(stack, *wanted.since);
-    } else if (ongoing.managers != nullptr) {
-      earlier = ongoing.managers->before(stack.loop().now());
-    } else if (ongoing.counters == nullptr && !stack.host().options().from && wanted.interval.value_or(usual_interval) > 0) {
-      earlier = co_await managers_now(stack, fabric);
+      managers = co_await managers_in_file(stack, *wanted.since);
+    } else if (earlier != nullptr) {
+      managers = earlier->managers.before(stack.loop().now());
+    } else if (!stack.host().options().from && wanted.interval.value_or(usual_interval) > 0) {
+      managers = co_await managers_now(stack, fabric);
     }
   }
   Where where{scope, paths};
   const bool reads_phy = wanted.phy && std::ranges::any_of(sources_of_phy, needs);
   SilentDevices silent;
-  if (reads_phy && needs(Source::blocks) && reads_twice(stack.host(), wanted, ongoing))
+  if (reads_phy && needs(Source::blocks) && reads_twice(stack.host(), wanted, earlier))
     co_await read_phy_before(stack, fabric, wanted, scope, paths, silent, input);
-  if (needs(Source::counters) || needs(Source::window)) {
-    if (ongoing.counters != nullptr) {
-      if (needs(Source::blocks)) ongoing.counters->read_blocks_of(fabric.subnet, input.fec_modes);
-      co_await read_round(stack, fabric, where, *ongoing.counters, input);
-    } else {
-      co_await read_windows(stack, fabric, wanted, where, input);
-    }
-  }
-  if (reads_phy) co_await read_registers(stack, fabric, wanted, where, needed, input, ongoing, silent);
+  if (needs(Source::counters) || needs(Source::window)) co_await read_windows(stack, fabric, wanted, where, input, earlier);
+  if (reads_phy) co_await read_registers(stack, fabric, wanted, where, needed, input, earlier, silent);
   if (needs(Source::managers)) {
-    EarlierManagers now = co_await read_managers(stack, fabric, earlier, where.paths.is_sa_silent(), input);
-    if (ongoing.managers != nullptr) ongoing.managers->add(std::move(now));
+    EarlierManagers now = co_await read_managers(stack, fabric, managers, where.paths.is_sa_silent(), input);
+    if (earlier != nullptr) earlier->managers.add(std::move(now));
   }
   if (needs(Source::pkeys)) co_await read_pkeys(stack, fabric, input);
   if (input.baseline != nullptr) {
-    if (ongoing.firmware != nullptr && *ongoing.firmware) {
-      input.firmware = **ongoing.firmware;
+    if (earlier != nullptr && earlier->firmware) {
+      input.firmware = *earlier->firmware;
     } else {
       co_await read_firmware(stack, fabric, wanted, where.paths, silent, input);
-      if (ongoing.firmware != nullptr) *ongoing.firmware = input.firmware;
+      if (earlier != nullptr) earlier->firmware = input.firmware;
     }
   }
   GroupRecords groups;
@@ -206,12 +186,13 @@ async::Task<> read_service_levels_once(Stack& stack, subnet::PortPaths& paths) {
   if (!paths.has_service_levels() && paths.why_sl_0().empty()) co_await stack.read_service_levels(paths);
 }
 
-async::Task<Diagnosis> diagnose(Stack& stack, Fabric& fabric, const Wanted& wanted, const Scope& scope, Input& input, Ongoing ongoing) {
+async::Task<Diagnosis> diagnose(Stack& stack, Fabric& fabric, const Wanted& wanted, const Scope& scope, Input& input,
+                                EarlierRounds* earlier) {
   subnet::PortPaths paths(fabric.subnet, stack.here());
-  co_await read_sources(stack, fabric, wanted, scope, paths, input, ongoing);
+  co_await read_sources(stack, fabric, wanted, scope, paths, input, earlier);
   // Of this host's link only the counters are those of a part.
   Diagnosis diagnosis = wanted.is_local ? examine(input, wanted.selection) : examine(input, wanted.selection, scope);
-  const bool is_first = ongoing.registers == nullptr || ongoing.registers->of == nullptr;
+  const bool is_first = earlier == nullptr || earlier->model == nullptr;
   if (wanted.explains && !wanted.phy && !wanted.is_local && is_first && !stack.host().options().from)
     co_await explain_by_phy(stack, fabric, wanted, paths, input, diagnosis);
   co_return diagnosis;

@@ -17,8 +17,7 @@
 #include "subnet/model/port_checks.hpp"
 #include "subnet/set/set_target.hpp"
 #include "subnet/sweep/survey.hpp"
-#include "tools/health/reading_time.hpp"
-#include "tools/health/sources.hpp"
+#include "tools/health/fetch.hpp"
 
 namespace ib::tools::health {
 namespace {

@@ -12,7 +12,7 @@
 #include "snapshot/stored_fabric.hpp"
 #include "subnet/sweep/mlnx.hpp"
 #include "subnet/sweep/survey.hpp"
-#include "tools/health/sources.hpp"
+#include "tools/health/fetch.hpp"
 #include "tools/shared/failure_lines.hpp"
 #include "tools/shared/vs_keys.hpp"
 

@@ -1,22 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// P_Key tables, multicast groups, forwarding tables.
+// P_Key tables, multicast groups, forwarding tables; and the few blocks of these on the ways of requests that were not answered.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "async/group.hpp"
 #include "health/route_analysis.hpp"
+#include "health/ways.hpp"
 #include "routing/table_reader.hpp"
 #include "snapshot/stored_fabric.hpp"
 #include "subnet/model/port_checks.hpp"
 #include "subnet/model/port_paths.hpp"
 #include "subnet/sweep/smp_tables.hpp"
 #include "subnet/sweep/survey.hpp"
-#include "tools/health/sources.hpp"
+#include "tools/health/fetch.hpp"
 #include "tools/shared/group_records.hpp"
 #include "tools/shared/lane_tables.hpp"
 
@@ -113,6 +117,36 @@ async::Task<bool> read_forwarding_tables(Stack& stack, Fabric& fabric, RouteTabl
   co_return any;
 }
 
+constexpr std::size_t blocks_at_once = 32;
+
+/// Reads blocks of linear forwarding tables.
+class BlockReader {
+ public:
+  BlockReader(Stack& stack, const routing::Network& network) : stack_(stack), network_(network) {}
+
+  async::Task<> read(TableBlock wanted) {
+    const subnet::NodeIndex node = network_.switches()[wanted.first].node;
+    const path::Path path = subnet::smp_path(network_.subnet(), node, stack_.here());
+    const mad::Result<smp::LinearForwardingTable> answer =
+        co_await stack_.transactor().try_subn_get<smp::LinearForwardingTable>(path, wanted.second);
+    if (answer) blocks_.emplace(wanted, answer->port_block);
+  }
+
+  std::optional<std::uint8_t> out_port(routing::SwitchIndex at, Lid lid) const {
+    const subnet::Node& node = network_.subnet().node(network_.switches()[at].node);
+    if (node.has_switch_info && lid.value > node.switch_info().linear_fdb_top) return subnet::no_out_port;
+    constexpr unsigned per_block = routing::LinearTables::per_block;
+    const auto block = blocks_.find({at, static_cast<std::uint16_t>(lid.value / per_block)});
+    if (block == blocks_.end()) return std::nullopt;
+    return block->second[lid.value % per_block];
+  }
+
+ private:
+  Stack& stack_;
+  const routing::Network& network_;
+  std::map<TableBlock, decltype(smp::LinearForwardingTable::port_block)> blocks_;
+};
+
 }  // namespace
 
 async::Task<> read_pkeys(Stack& stack, Fabric& fabric, Input& input) {
@@ -195,6 +229,24 @@ async::Task<> read_routes(Stack& stack, Fabric& fabric, const Wanted& wanted, bo
     not_read_partly(input, "ports can wait for each other in a circle, and not all SLtoVL mapping tables were read");
   if (wanted.routes && !tables.has_multicast)
     not_read_partly(input, fmt::format("{} has no multicast tables", stack.host().stored().subject()));
+}
+
+async::Task<> trace_lost_requests(Stack& stack, const Fabric& fabric, Input& input) {
+  const std::vector<LostRequest> requests = lost_requests(input);
+  if (requests.empty() || fabric.subnet.start == subnet::none) co_return;
+  const routing::Network network(fabric.subnet);
+  BlockReader reader(stack, network);
+  const routing::FindOutPort find = [&reader](routing::SwitchIndex at, Lid lid) { return reader.out_port(at, lid); };
+  const auto read = [&reader](const TableBlock& block) { return reader.read(block); };
+  std::set<TableBlock> requested;
+  while (true) {
+    std::vector<TableBlock> blocks;
+    for (const TableBlock& block : judge_ways(network, find, requests, input)) {
+      if (requested.insert(block).second) blocks.push_back(block);
+    }
+    if (blocks.empty()) co_return;
+    co_await async::for_each(blocks, blocks_at_once, read);
+  }
 }
 
 }  // namespace ib::tools::health

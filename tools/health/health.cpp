@@ -13,12 +13,8 @@
 #include "mad/rpc/rpc.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/port_gate.hpp"
-#include "tools/health/chosen_scope.hpp"
 #include "tools/health/fetch.hpp"
-#include "tools/health/own_port.hpp"
 #include "tools/health/report.hpp"
-#include "tools/health/stored_baseline.hpp"
-#include "tools/health/watch.hpp"
 #include "tools/shared/interval.hpp"
 #include "tools/shared/vs_keys.hpp"
 
@@ -123,7 +119,9 @@ class Health final : public Command {
     } catch (const PortDown&) {
       is_down = true;
     }
-    if (is_down) report_down_port(session.stack(), emit);
+    if (!is_down) co_return;
+    const DownPort down = examine_down_port(session.stack(), wanted_);
+    HealthReport(session.stack(), wanted_, down).emit(emit, table_);
   }
 
  private:
@@ -132,8 +130,7 @@ class Health final : public Command {
     if (wanted_.selection.has(*find_check("changed"))) co_await baseline.read_tables();
     if (!wanted_.since && !wanted_.interval && baseline.is_first_reading(session.host())) wanted_.since = wanted_.baseline;
     if (repeats_) {
-      Watch watch(session, emit, wanted_, baseline);
-      co_await watch.run({wanted_.interval.value_or(usual_interval), count_});
+      co_await watch(session, emit, wanted_, baseline, {wanted_.interval.value_or(usual_interval), count_});
       co_return;
     }
     Fabric fabric;
@@ -142,17 +139,7 @@ class Health final : public Command {
     Input input(fabric.subnet, fabric.failures, wanted_.thresholds);
     if (const auto* compared = baseline.compare(fabric.subnet)) input.compare_with(*compared);
     const Diagnosis diagnosis = co_await diagnose(session.stack(), fabric, wanted_, scope, input);
-    const Wording how{scope, session.host().options().verbosity > 0, {}, &input.phy, terminal_of(session.host().world())};
-    HealthReport(fabric, baseline.fabric(), wanted_, diagnosis, how).emit(emit, table_, session.host().world().out);
-  }
-
-  void report_down_port(Stack& stack, Emit& emit) const {
-    StoredBaseline former = former_fabric(stack, wanted_);
-    const Fabric fabric = own_node(stack);
-    const Diagnosis diagnosis = examine_down_port(stack, fabric, wanted_, former);
-    const Scope all;
-    const Wording how{all, true, stack.down_text(), {}, terminal_of(stack.host().world())};
-    HealthReport(fabric, former.fabric(), wanted_, diagnosis, how).emit(emit, table_, stack.host().world().out);
+    HealthReport(session.host(), fabric, baseline.fabric(), wanted_, diagnosis, scope, &input.phy).emit(emit, table_);
   }
 
   async::Task<> run_local(Session& session, Emit& emit) {
@@ -165,23 +152,21 @@ class Health final : public Command {
     const bool has_room = session.stack().stats()->sent() + mads_of_counters <= most_mads;
     const Scope scope = own_port(fabric.subnet);
     Input input(fabric.subnet, fabric.failures, wanted_.thresholds);
-    CounterReadings readings(CounterReadings::Cost::least);
-    const std::string why =
-        wanted_.state ? load_state(*wanted_.state, fabric.subnet, session.stack().loop(), readings.history()) : std::string();
+    EarlierRounds earlier{.counters = CounterReadings(CounterReadings::Cost::least)};
+    counters::CounterHistory& history = earlier.counters.history();
+    const std::string why = wanted_.state ? load_state(*wanted_.state, fabric.subnet, session.stack().loop(), history) : std::string();
     if (!why.empty()) session.host().log().warning(fmt::format("{} cannot begin a window: {}", in_quotes(*wanted_.state), why));
-    const Ongoing ongoing{wanted_.state ? &readings : nullptr, nullptr};
+    EarlierRounds* const kept = wanted_.state ? &earlier : nullptr;
     Diagnosis diagnosis;
     if (has_room) {
-      diagnosis = co_await diagnose(session.stack(), fabric, wanted_, scope, input, ongoing);
+      diagnosis = co_await diagnose(session.stack(), fabric, wanted_, scope, input, kept);
     } else {
       for (const Source source : {Source::counters, Source::window})
         input.not_read(source, "the other end did not answer some requests, which used up the eight MADs");
       diagnosis = examine(input, wanted_.selection);
     }
-    const Scope all;
-    const Wording how{all, session.host().options().verbosity > 0, {}, {}, terminal_of(session.host().world())};
-    HealthReport(fabric, nullptr, wanted_, diagnosis, how).emit(emit, table_, session.host().world().out);
-    if (wanted_.state) save_state(*wanted_.state, fabric.subnet, session.stack().loop(), readings.history());
+    HealthReport(session.host(), fabric, nullptr, wanted_, diagnosis).emit(emit, table_);
+    if (wanted_.state) save_state(*wanted_.state, fabric.subnet, session.stack().loop(), history);
   }
 
   void check_local() const {

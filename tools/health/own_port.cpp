@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The file of --state has one line of words: its kind, the GUID and the number of the port, the time of the reading in milliseconds since
 // 1970, and for each counter its name, the width of its field in bits and its value.
-#include "tools/health/own_port.hpp"
+#include "tools/health/fetch.hpp"
 
 #include <fmt/format.h>
 
@@ -19,7 +19,6 @@
 #include "iba-gen/pm.hpp"
 #include "iba/text.hpp"
 #include "subnet/sweep/discovery.hpp"
-#include "tools/health/reading_time.hpp"
 
 namespace ib::tools::health {
 namespace {
@@ -27,12 +26,6 @@ namespace {
 constexpr std::string_view family_of_files = "ibtool-health-", kind_of_file = "ibtool-health-2";
 constexpr unsigned all_bits = 64;
 constexpr std::size_t longest_state = 4096, longest_read = std::size_t{1} << 20U;  // bytes
-
-/// The checks that need one link only. The others need the whole fabric, or more MADs.
-constexpr std::array local_checks = std::to_array<std::string_view>(
-    {"node-silent", "port-init", "port-armed", "lid-zero", "link-slow", "link-misconnected", "mtu-mismatch", "vl-mismatch", "symbol-errors",
-     "receive-errors", "link-recovery", "link-flap", "link-restart", "link-integrity", "buffer-overrun", "constraint-errors",
-     "counter-stuck", "counter-cleared", "vl15-dropped"});
 
 counters::CounterKey own_key(const subnet::Subnet& subnet) {
   const subnet::Port& port = subnet.port(subnet.start);
@@ -71,26 +64,19 @@ async::Task<> read_own_link(Session& session, Fabric& fabric) {
                         session.host().end_port().device->node_description);
 }
 
-Fabric own_node(Stack& stack) {
-  Fabric fabric;
-  fabric.names = stack.manners().node_name_map();
-  subnet::add_own_node(fabric.subnet, stack.down_port());
-  return fabric;
-}
-
-StoredBaseline former_fabric(Stack& stack, const Wanted& wanted) {
-  const std::optional<std::string> file = wanted.baseline ? wanted.baseline : stack.former_fabric();
-  return StoredBaseline(file, stack.manners().node_name_map());
-}
-
-Diagnosis examine_down_port(Stack& stack, const Fabric& own, const Wanted& wanted, StoredBaseline& former) {
-  Input input(own.subnet, own.failures, wanted.thresholds);
+DownPort examine_down_port(Stack& stack, const Wanted& wanted) {
+  const subnet::NodeNameMap& names = stack.manners().node_name_map();
+  DownPort port{{}, {wanted.baseline ? wanted.baseline : stack.former_fabric(), names}, {}};
+  port.own.names = names;
+  subnet::add_own_node(port.own.subnet, stack.down_port());
+  Input input(port.own.subnet, port.own.failures, wanted.thresholds);
   input.own_port = stack.down_port().name();
   if (wanted.phy) {
     for (const Source source : sources_of_phy) input.source(source) = {};  // wanted: only the port is in the way
   }
-  if (const auto* compared = former.compare(own.subnet)) input.compare_with(*compared);
-  return examine(input, wanted.selection);
+  if (const auto* compared = port.former.compare(port.own.subnet)) input.compare_with(*compared);
+  port.diagnosis = examine(input, wanted.selection);
+  return port;
 }
 
 Scope own_port(const subnet::Subnet& subnet) {
@@ -101,9 +87,8 @@ Scope own_port(const subnet::Subnet& subnet) {
 
 Selection local_selection(const Selection& wanted) {
   Selection selection;
-  for (const std::string_view id : local_checks) {
-    const Check* check = find_check(id);
-    if (wanted.has(*check)) selection.only.push_back(check);
+  for (const Check& check : all_checks()) {
+    if (check.is_of_link && wanted.has(check)) selection.only.push_back(&check);
   }
   if (selection.only.empty()) throw UsageError("--port local: none of these checks can be done with one link");
   selection.why_not = "--port local looks at one link";

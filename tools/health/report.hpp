@@ -7,22 +7,12 @@
 
 #include "health/diagnosis.hpp"
 #include "health/finding_text.hpp"
-#include "health/machines.hpp"
-#include "health/verdict.hpp"
 #include "tools/frame/terminal.hpp"
-#include "tools/health/wanted.hpp"
+#include "tools/health/fetch.hpp"
+#include "tools/shared/interval.hpp"
 #include "tools/shared/table_options.hpp"
 
 namespace ib::tools::health {
-
-/// The extent of a report.
-struct Wording {
-  const Scope& scope;        ///< what was looked at, which the first line counts
-  bool is_verbose{};         ///< infos are as long as other findings
-  std::string first_line{};  ///< in the place of the first line: the own port is Down
-  const phy::Table* phy{};   ///< what was read of the physical layer of ports; null: nothing
-  Terminal terminal{};       ///< the terminal of the text
-};
 
 class Lines;
 class HealthReport;
@@ -37,9 +27,25 @@ std::span<const report::Column<FindingLine>> finding_columns();
 
 class HealthReport final : public FabricReport {
  public:
-  /// `before`: the baseline; null: there is none.
-  HealthReport(const Fabric& of, const Fabric* before, const Wanted& wanted, const Diagnosis& found, Wording how)
-      : FabricReport(of), before_(before), wanted_(wanted), diagnosis_(found), how_(how) {}
+  /// `before`: the baseline; `registers`: what was read of the physical layer; both may be null. The first line counts what is in `scope`.
+  /// All must outlive this.
+  HealthReport(const Host& host, const Fabric& of, const Fabric* before, const Wanted& wanted, const Diagnosis& found, Scope scope = {},
+               const phy::Table* registers = nullptr)
+      : FabricReport(of),
+        before_(before),
+        wanted_(wanted),
+        diagnosis_(found),
+        scope_(std::move(scope)),
+        phy_(registers),
+        out_(host.world().out),
+        terminal_(terminal_of(host.world())),
+        is_verbose_(host.options().verbosity > 0) {}
+  /// The report of an own port that is Down: `first_line` says so, and nothing is counted.
+  HealthReport(Stack& stack, const Wanted& wanted, const DownPort& down)
+      : HealthReport(stack.host(), down.own, down.former.fabric(), wanted, down.diagnosis) {
+    first_line_ = stack.down_text();
+    is_verbose_ = true;
+  }
 
   void visit(report::Sink& sink) const override;
   /// Writes the members that a report with a finding has, for their names.
@@ -47,7 +53,7 @@ class HealthReport final : public FabricReport {
   void text(TextOut& out) const override;
   Exit status() const override;
   /// Emits the report, or its findings as a table where `options` want one.
-  void emit(Emit& emit, const TableOptions& options, std::FILE* file) const;
+  void emit(Emit& emit, const TableOptions& options) const;
 
   // For the columns of a finding:
   /// Findings in words.
@@ -58,16 +64,14 @@ class HealthReport final : public FabricReport {
  private:
   /// The verdict, as the exit status says.
   Verdict verdict() const;
-  std::size_t host_count() const { return ib::health::host_count(fabric.subnet, wanted_.host_names, how_.scope); }
-  std::size_t switch_count() const { return ib::health::switch_count(fabric.subnet, how_.scope); }
-  std::size_t link_count() const { return ib::health::link_count(fabric.subnet, how_.scope); }
+  /// The verdict and what it counts.
+  VerdictFacts facts() const;
 
   // report_json.cpp
   void visit(report::Sink& sink, const Findings& findings) const;
   void visit_checks(report::Sink& sink) const;
 
   // report_text.cpp
-  std::string verdict_line() const;
   void text_for_hosts(Lines& lines) const;
   void text_window(Lines& lines) const;
   /// Whether a finding is printed in one line.
@@ -80,13 +84,19 @@ class HealthReport final : public FabricReport {
   std::string checks_text(bool (*is_meant)(CheckState state)) const;
   void text_not_looked_at(Lines& lines) const;
 
-  /// The fabric of a place.
-  const Fabric& fabric_of(const Place& place) const { return place.is_before ? *before_ : fabric; }
-
   const Fabric* before_;
   const Wanted& wanted_;
   const Diagnosis& diagnosis_;
-  Wording how_;
+  Scope scope_;
+  const phy::Table* phy_;
+  std::FILE* out_;
+  Terminal terminal_;
+  bool is_verbose_;         ///< infos are as long as other findings
+  std::string first_line_;  ///< in the place of the verdict
 };
+
+/// --repeat: reports one round after another. Ends with Ctrl-C, or after so many rounds as `interval` says. `stored` is the fabric of
+/// --baseline, if one is given. All must outlive the task.
+async::Task<> watch(Session& session, Emit& emit, const Wanted& wanted, StoredBaseline& stored, Interval interval);
 
 }  // namespace ib::tools::health

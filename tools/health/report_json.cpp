@@ -4,11 +4,13 @@
 #include <utility>
 #include <variant>
 
+#include "base/split.hpp"
 #include "health/checks.hpp"
-#include "health/finding_text.hpp"
 #include "phy/columns.hpp"
 #include "subnet/model/names.hpp"
 #include "tools/health/report.hpp"
+#include "tools/shared/fabric_columns.hpp"
+#include "tools/shared/remedy_text.hpp"
 
 namespace ib::tools::health {
 
@@ -27,7 +29,7 @@ void visit_value(report::Sink& sink, std::string_view key, const ib::health::Val
   }
 }
 
-/// What the window proves on the link of a finding of error ratios; absent for others.
+/// What the window proves on the link of a finding of error ratios; absent for another finding.
 std::optional<double> provable_ratio_of(const Finding& finding) {
   for (const Evidence& evidence : finding.evidence) {
     const std::string_view check = evidence.check->id;
@@ -42,12 +44,19 @@ std::vector<FindingLine> lines_of(const HealthReport& report, const Findings& fi
   return lines;
 }
 
-Cell also_cell(const FindingLine& line) {
+/// A list of JSON, and its words in a table: what `word` makes of each element.
+template <class List, class Word, class Write>
+Cell list_cell(const List& list, std::string_view separator, Word word, Write write) {
   std::string words;
-  for (const Check* check : line.finding->also) words += (words.empty() ? "" : ",") + std::string(check->id);
-  return report::Nested{std::move(words), [&line](report::Sink& sink, std::string_view key) {
-                          sink.array(key, line.finding->also, [&](const Check* check) { sink.value({}, check->id); });
-                        }};
+  for (const auto& of : list) add_part(words, word(of), separator);
+  return report::Nested{std::move(words), write};
+}
+
+Cell also_cell(const FindingLine& line) {
+  const auto word = [](const Check* check) { return check->id; };
+  return list_cell(line.finding->also, ",", word, [&line](report::Sink& sink, std::string_view key) {
+    sink.array(key, line.finding->also, [&](const Check* check) { sink.value({}, check->id); });
+  });
 }
 Cell text_cell(const FindingLine& line) {
   const std::string seen = line.report->words().seen(*line.finding);
@@ -61,13 +70,10 @@ Cell ends_cell(const FindingLine& line) {
                         }};
 }
 Cell evidence_cell(const FindingLine& line) {
-  std::string words;
-  for (const Evidence& evidence : line.finding->evidence)
-    words += (words.empty() ? "" : "; ") + line.report->words().evidence(*line.finding, evidence);
-  return report::Nested{std::move(words), [&line](report::Sink& sink, std::string_view key) {
-                          sink.objects(key, line.finding->evidence,
-                                       [&](const Evidence& evidence) { HealthReport::visit_evidence(sink, evidence); });
-                        }};
+  const auto word = [&line](const Evidence& evidence) { return line.report->words().evidence(*line.finding, evidence); };
+  return list_cell(line.finding->evidence, "; ", word, [&line](report::Sink& sink, std::string_view key) {
+    sink.objects(key, line.finding->evidence, [&](const Evidence& evidence) { HealthReport::visit_evidence(sink, evidence); });
+  });
 }
 
 // Their words stand in the dictionary of JSON.
@@ -77,50 +83,49 @@ constexpr std::array<report::Column<FindingLine>, 9> all_finding_columns{{
     {{.key = "level", .heading = "LEVEL", .usual = true}, [](const FindingLine& line) { return Cell(name(*line.finding->level)); }},
     {{.key = "confidence", .heading = "CONFIDENCE"}, [](const FindingLine& line) { return Cell(name(line.finding->confidence)); }},
     {{.key = "text", .heading = "TEXT", .usual = true}, text_cell},
-    {{.key = "remedy", .heading = "REMEDY"}, [](const FindingLine& line) { return Cell(std::string(line.finding->what_to_do())); }},
+    {{.key = "remedy", .heading = "REMEDY"}, [](const FindingLine& line) { return Cell(remedy_text(line.finding->what_to_do())); }},
     {{.key = "provable_error_ratio", .heading = "PROVABLE"},
      [](const FindingLine& line) { return report::cell(provable_ratio_of(*line.finding)); }},
     {{.key = "ends", .heading = "ENDS", .usual = true, .is_list = true}, ends_cell},
     {{.key = "evidence", .heading = "EVIDENCE", .is_list = true}, evidence_cell},
 }};
 
-Finding any_finding() {
-  Finding any;
-  any.check = &all_checks().front();
-  any.level = Level::info;
-  return any;
-}
-
 }  // namespace
 
 std::span<const report::Column<FindingLine>> finding_columns() { return all_finding_columns; }
 
-void HealthReport::emit(Emit& emit, const TableOptions& options, std::FILE* file) const {
+void HealthReport::emit(Emit& emit, const TableOptions& options) const {
   const auto lines = [this] { return lines_of(*this, diagnosis_.findings); };
-  emit_either(emit, options, *this, "findings", finding_columns(), lines, file);
+  emit_either(emit, options, *this, "findings", finding_columns(), lines, out_);
 }
 
 void HealthReport::visit(report::Sink& sink) const { visit(sink, diagnosis_.findings); }
 
-void HealthReport::visit_example(report::Sink& sink) const { visit(sink, {any_finding()}); }
+void HealthReport::visit_example(report::Sink& sink) const {
+  Finding any;
+  any.check = &all_checks().front();
+  any.level = Level::info;
+  visit(sink, {any});
+}
 
 void HealthReport::visit(report::Sink& sink, const Findings& findings) const {
-  sink.value("verdict", name(verdict()));
+  const VerdictFacts of = facts();
+  sink.value("verdict", name(of.verdict));
   sink.begin_object("levels");
   for (const Level level : {Level::error, Level::warning, Level::info}) sink.value(name(level), diagnosis_.count(level));
   sink.end_object();
-  sink.value("host_count", host_count());
-  sink.value("switch_count", switch_count());
-  sink.value("link_count", link_count());
+  sink.value("host_count", of.host_count);
+  sink.value("switch_count", of.switch_count);
+  sink.value("link_count", of.link_count);
   sink.value("window_seconds", diagnosis_.window_seconds);
   sink.value("provable_error_ratio", diagnosis_.provable_ratio);
   sink.value("implausible_count", diagnosis_.implausible);
-  sink.objects("coverage", diagnosis_.coverage, [&](const Coverage& of) {
-    sink.value("covered", name_of_covered(of.source));
-    sink.value("nodes_read", of.nodes.read);
-    sink.value("nodes_wanted", of.nodes.of);
-    sink.value("ports_read", of.ports.read);
-    sink.value("ports_wanted", of.ports.of);
+  sink.objects("coverage", diagnosis_.coverage, [&](const Coverage& covered) {
+    sink.value("covered", name_of_covered(covered.source));
+    sink.value("nodes_read", covered.nodes.read);
+    sink.value("nodes_wanted", covered.nodes.of);
+    sink.value("ports_read", covered.ports.read);
+    sink.value("ports_wanted", covered.ports.of);
   });
   report::Table<FindingLine>(finding_columns()).visit(sink, "findings", lines_of(*this, findings));
   visit_checks(sink);
@@ -135,9 +140,9 @@ void HealthReport::visit_end(report::Sink& sink, const Place& place, bool is_man
     sink.null("phy");
     return;
   }
-  const subnet::Subnet& subnet = fabric_of(place).subnet;
-  const HealthReport before(fabric_of(place), nullptr, wanted_, diagnosis_, how_);
-  before.visit_names(sink, place.node);
+  const Fabric& of = place.is_before ? *before_ : fabric;
+  const subnet::Subnet& subnet = of.subnet;
+  report::write_members(sink, name_columns(), NodeLine{&of, place.node});
   const bool is_port = place.port != subnet::none;
   is_port && !is_manager ? sink.value("port_num", subnet.port(place.port).number) : sink.null("port_num");
   sink.text_or_null("port_label", is_port && !is_manager ? subnet::port_label(subnet, place.port) : std::string());
@@ -145,7 +150,7 @@ void HealthReport::visit_end(report::Sink& sink, const Place& place, bool is_man
   const subnet::PortIndex of_node = node.kind() == subnet::NodeKind::sw ? node.first_port : node.first_port + node.entry_port;
   const Lid lid = subnet.lid(is_port ? place.port : of_node);
   sink.lid_or_null("lid", lid);
-  const phy::PortRow* row = is_port && !place.is_before && how_.phy != nullptr ? how_.phy->find(place.port) : nullptr;
+  const phy::PortRow* row = is_port && !place.is_before && phy_ != nullptr ? phy_->find(place.port) : nullptr;
   if (row == nullptr) {
     sink.null("phy");
     return;

@@ -9,10 +9,11 @@
 #include <utility>
 #include <vector>
 
-#include "health/checks/window.hpp"
+#include "health/checks/common.hpp"
 #include "health/finding_text.hpp"
 #include "tools/frame/counted.hpp"
 #include "tools/health/report.hpp"
+#include "tools/shared/remedy_text.hpp"
 
 namespace ib::tools::health {
 
@@ -67,11 +68,10 @@ class Lines {
 };
 
 void HealthReport::text(TextOut& out) const {
-  Lines lines(out, how_.terminal);
-  const std::string verdict_text = verdict_line();
-  const std::size_t colon = verdict_text.find(':');
-  const bool is_healthy = how_.first_line.empty() && verdict() == Verdict::healthy;
-  const auto write_verdict = [&] { lines.write(verdict_text, 0, is_healthy ? colon : 0, good_colour); };
+  Lines lines(out, terminal_);
+  const std::string first = first_line_.empty() ? verdict_text(facts()) : first_line_ + ".";
+  const bool is_healthy = first_line_.empty() && verdict() == Verdict::healthy;
+  const auto write_verdict = [&] { lines.write(first, 0, is_healthy ? first.find(':') : 0, good_colour); };
   write_verdict();
   text_for_hosts(lines);
   text_window(lines);
@@ -80,11 +80,14 @@ void HealthReport::text(TextOut& out) const {
   if (lines.is_long()) write_verdict();
 }
 
-std::string HealthReport::verdict_line() const {
-  if (!how_.first_line.empty()) return how_.first_line + ".";
-  VerdictFacts facts{verdict(), {}, host_count(), switch_count(), link_count()};
+VerdictFacts HealthReport::facts() const {
+  VerdictFacts facts{verdict(),
+                     {},
+                     host_count(fabric.subnet, wanted_.host_names, scope_),
+                     switch_count(fabric.subnet, scope_),
+                     link_count(fabric.subnet, scope_)};
   facts.take(diagnosis_);
-  return verdict_text(facts);
+  return facts;
 }
 
 /// With --nodes: the answer to the question whether these hosts wait for each other.
@@ -97,18 +100,17 @@ void HealthReport::text_for_hosts(Lines& lines) const {
 void HealthReport::text_window(Lines& lines) const {
   if (!diagnosis_.provable_ratio) return;
   const subnet::LinkRate& rate = diagnosis_.slowest;
-  const std::string link = fmt::format("{}x {}", rate.lanes, subnet::name(rate.speed));
   const Share& links = diagnosis_.proven_links;
   const std::string which = links.is_whole() ? std::string("a link")
                                              : fmt::format("each of the {} of {} links that were read at both ends", links.read, links.of);
   lines.write(fmt::format("{} without an error prove that {} has fewer than {:.1e} errors a bit (95 %, {}); a day proves {:.1e}.",
-                          duration_text(*diagnosis_.window_seconds), which, *diagnosis_.provable_ratio, link,
+                          duration_text(*diagnosis_.window_seconds), which, *diagnosis_.provable_ratio, rate_text(rate),
                           provable_ratio(bits_in(rate, day))));
 }
 
 /// Infos take one line, but not with -v, and with --nodes not congestion.
 bool HealthReport::is_brief(const Finding& finding) const {
-  return *finding.level == Level::info && !how_.is_verbose && (wanted_.hosts.empty() || !is_congestion(finding));
+  return *finding.level == Level::info && !is_verbose_ && (wanted_.hosts.empty() || !is_congestion(finding));
 }
 
 std::size_t HealthReport::count_alike(std::size_t at) const {
@@ -175,7 +177,7 @@ void HealthReport::text_alike(Lines& lines, const std::vector<const Finding*>& f
   }
   const std::string all = findings.size() == 1 ? std::string() : fmt::format("All {}: ", findings.size());
   lines.write(all + std::string(findings.front()->check->text), 2);
-  lines.write(findings.front()->what_to_do(), 2);
+  lines.write(remedy_text(findings.front()->what_to_do()), 2);
 }
 
 /// "link-slow, port-init and 3 more (REASON); " for the checks whose state `is_meant` accepts, by reason.

@@ -1,20 +1,56 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-#include "tools/health/watch.hpp"
-
+// --repeat: the report of one round after another, for as long as the process runs. A round sweeps the fabric and reads its counters once;
+// its window goes back to the round before, with whose model its own is compared. While the fabric is away, rounds are left out: the end
+// port is closed and opened again until it is there.
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "base/log.hpp"
 #include "iba/text.hpp"
 #include "report/member_names.hpp"
-#include "tools/health/chosen_scope.hpp"
 #include "tools/health/fetch.hpp"
-#include "tools/health/own_port.hpp"
 #include "tools/health/report.hpp"
 
 namespace ib::tools::health {
+namespace {
+
+class Watch {
+ public:
+  /// All must outlive this. `stored` is the fabric of --baseline, if one is given.
+  Watch(Session& session, Emit& emit, const Wanted& wanted, StoredBaseline& stored)
+      : session_(session), emit_(emit), wanted_(wanted), stored_(stored) {}
+
+  /// Ends with Ctrl-C, or after so many rounds as `interval` says.
+  async::Task<> run(Interval interval);
+
+ private:
+  async::Task<> round(std::string time);
+  async::Task<> look(const std::string& time);
+  async::Task<Scope> scope_of(Fabric& now);
+  void report_down_port(const std::string& time);
+  void emit_round(const HealthReport& report, const std::string& time);
+  void lose(const Error& error);
+  bool has_port_changed(const Fabric& now);
+  /// Closes the end port. The next round opens it as it is then.
+  void close();
+
+  Session& session_;
+  Emit& emit_;
+  const Wanted& wanted_;
+  StoredBaseline& stored_;
+  EarlierRounds earlier_;
+  BaselineTables tables_;                         ///< of the last round
+  std::optional<Fabric> before_;                  ///< of the last round that read the fabric
+  subnet::NodeIndex target_ = subnet::none;       ///< the node of TARGET in before_: its LID may change
+  subnet::NodeIndex target_now_ = subnet::none;   ///< in the fabric of this round
+  std::optional<std::pair<Lid, Lid>> port_lids_;  ///< that the end port had then: its own, and that of the subnet manager
+  bool is_closed_{};
+  std::string lost_;  ///< why the fabric is away; empty: it is there
+};
 
 async::Task<> Watch::run(Interval interval) {
   const auto once = [this](Round of) { return round(std::move(of.time)); };
@@ -46,7 +82,7 @@ async::Task<> Watch::look(const std::string& time) {
   Fabric now;
   co_await discover(session_, wanted_.discovery, now);
   if (before_ && now.subnet.nodes().size() == 1) throw Error("nothing answers beyond the end port");
-  readings_.keep_nodes_of(now.subnet);
+  earlier_.counters.keep_nodes_of(now.subnet);
   const Scope scope = co_await scope_of(now);
   Input input(now.subnet, now.failures, wanted_.thresholds);
   std::optional<Baseline> round_before;
@@ -55,26 +91,21 @@ async::Task<> Watch::look(const std::string& time) {
   } else if (before_) {
     input.compare_with(round_before.emplace(before_->subnet, subnet::changes(now.subnet, before_->subnet), tables_));
   }
-  registers_.of = before_ ? &before_->subnet : nullptr;
-  const Ongoing ongoing{&readings_, &managers_, &firmware_, &registers_};
-  const Diagnosis diagnosis = co_await diagnose(session_.stack(), now, wanted_, scope, input, ongoing);
+  earlier_.model = before_ ? &before_->subnet : nullptr;
+  const Diagnosis diagnosis = co_await diagnose(session_.stack(), now, wanted_, scope, input, &earlier_);
   if (!std::exchange(lost_, {}).empty()) session_.host().log().warning("the fabric can be reached again");
-  report(now, diagnosis, input, scope, time);
+  const Fabric* before = stored_.fabric() != nullptr ? stored_.fabric() : before_ ? &*before_ : nullptr;
+  emit_round(HealthReport(session_.host(), now, before, wanted_, diagnosis, scope, &input.phy), time);
   tables_ = tables_of(input);
   if (has_port_changed(now)) close();
   before_ = std::move(now);
-  registers_.last = std::exchange(registers_.now, nullptr);
+  earlier_.phy = std::exchange(earlier_.phy_now, nullptr);
   target_ = target_now_;
 }
 
 void Watch::report_down_port(const std::string& time) {
-  const Fabric own = own_node(session_.stack());
-  StoredBaseline former = former_fabric(session_.stack(), wanted_);
-  const Diagnosis diagnosis = examine_down_port(session_.stack(), own, wanted_, former);
-  const Scope all;
-  emit_round(HealthReport(own, former.fabric(), wanted_, diagnosis,
-                          {all, true, session_.stack().down_text(), {}, terminal_of(session_.host().world())}),
-             time);
+  const DownPort down = examine_down_port(session_.stack(), wanted_);
+  emit_round(HealthReport(session_.stack(), wanted_, down), time);
   lost_ = session_.stack().down_text();
   close();
 }
@@ -93,13 +124,6 @@ async::Task<Scope> Watch::scope_of(Fabric& now) {
   if (node == subnet::none) throw Error(fmt::format("the node {} is not in the fabric", to_text(before_->subnet.node(target_).guid())));
   target_now_ = node;
   co_return scope_around(now.subnet, node);
-}
-
-void Watch::report(const Fabric& now, const Diagnosis& diagnosis, const Input& input, const Scope& scope, const std::string& time) {
-  const Fabric* before = stored_.fabric() != nullptr ? stored_.fabric() : before_ ? &*before_ : nullptr;
-  emit_round(HealthReport(now, before, wanted_, diagnosis,
-                          {scope, session_.host().options().verbosity > 0, {}, &input.phy, terminal_of(session_.host().world())}),
-             time);
 }
 
 void Watch::emit_round(const HealthReport& report, const std::string& time) {
@@ -142,6 +166,13 @@ bool Watch::has_port_changed(const Fabric& now) {
 void Watch::close() {
   session_.stack().close();
   is_closed_ = true;
+}
+
+}  // namespace
+
+async::Task<> watch(Session& session, Emit& emit, const Wanted& wanted, StoredBaseline& stored, Interval interval) {
+  Watch watch(session, emit, wanted, stored);
+  co_await watch.run(interval);
 }
 
 }  // namespace ib::tools::health

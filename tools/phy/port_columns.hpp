@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "phy/port_row.hpp"
-#include "phy/window.hpp"
 #include "report/columns.hpp"
 #include "tools/shared/fabric.hpp"
 

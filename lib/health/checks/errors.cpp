@@ -2,21 +2,24 @@
 // Counters of errors that moved between two readings, and who broke the packets that others count. A packet that breaks on a link is
 // counted at the port that receives it, is marked, and is forwarded. Each later port counts it in PortRcvRemotePhysicalErrors
 // (IBA 16.1.3.5), although its own link is good.
+//
+// Links that went down, by LinkDowned of both ends. If both ends counted it, the cable is to blame. If only one end did, the node at the
+// other end has restarted, or where that is a switch, the driver or the firmware of the host took the link down. If the counter of one end
+// shows nothing, or the link did not come back, a restart is not proved.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <map>
 #include <set>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "health/checks/evidence.hpp"
-#include "health/checks/topics.hpp"
-#include "health/checks/window.hpp"
+#include "health/checks/common.hpp"
+#include "health/scope.hpp"
 #include "iba-gen/reg.hpp"
 #include "iba/registry.hpp"
-#include "subnet/model/rate.hpp"
 
 namespace ib::health {
 namespace {
@@ -24,35 +27,33 @@ namespace {
 using subnet::NodeIndex;
 using subnet::PortIndex;
 
-/// The meaning of a number of errors in a window on a link.
-struct Judgement {
-  bool is_finding{};
-  Level level{};
-  Confidence confidence = Confidence::possible;
-  double limit{};  ///< errors
-  std::string_view detail{};
-};
-
-/// Errors are a finding from a number on that depends on the window and the rate of the link. On links before EDR the counters are in front
-/// of error correction, where only the greater ratio is promised.
-Judgement judge(const Input& input, PortIndex port, std::uint64_t errors, double seconds, std::size_t links) {
+/// A finding of the cable at a port that has counted too many errors for its rate and the window. Nothing if it has not. On links before
+/// EDR the counters are in front of error correction, where only the greater ratio is promised.
+std::optional<Finding> judge(const Input& input, const PortChanges& counts, const CounterChange& change, std::size_t links) {
   const Thresholds& limits = input.thresholds;
-  const subnet::LinkRate rate = subnet::active_rate(input.subnet, port);
-  const double count = static_cast<double>(errors);
+  const subnet::LinkRate rate = subnet::active_rate(input.subnet, counts.port);
+  const std::uint64_t errors = counted_of(input, counts, change);
+  if (static_cast<double>(errors) < limits.least_errors) return std::nullopt;
+  Finding finding = on_cable(input.subnet, counts.port);
   // Without a rate there is no ratio: what is seen is that errors come, not that they are too many.
   if (!rate.known()) {
-    return {count >= limits.least_errors, Level::warning, Confidence::possible, limits.least_errors,
-            "The rate of the link is not known, and with it the error ratio."};
+    finding.level = Level::warning;
+    finding.confidence = Confidence::possible;
+    finding.evidence.push_back(evidence_of(input, counts, change, 0, limits.least_errors));
+    finding.detail = "The rate of the link is not known, and with it the error ratio.";
+    return finding;
   }
-  const double bits = bits_in(rate, seconds);
-  // A ratio such as 1e-12 is not a binary number, and processors differ in how they round the product.
-  constexpr double rounding = 1 + 1e-12;
-  const auto is_beyond = [&](double ratio) { return count >= limits.least_errors && count > bits * ratio * rounding; };
-  const double error_mean = bits * limits.error_ratio, warning_mean = bits * limits.warning_ratio;
-  if (is_beyond(limits.error_ratio))
-    return {true, Level::error, confidence_in(errors, error_mean, links), std::max(limits.least_errors, error_mean)};
-  if (rate.speed < subnet::Speed::edr || !is_beyond(limits.warning_ratio)) return {};
-  return {true, Level::warning, confidence_in(errors, warning_mean, links), std::max(limits.least_errors, warning_mean)};
+  for (const auto& [ratio, level] : {std::pair{limits.error_ratio, Level::error}, {limits.warning_ratio, Level::warning}}) {
+    // A ratio such as 1e-12 is not a binary number, and processors differ in how they round the product.
+    constexpr double rounding = 1 + 1e-12;
+    const double mean = bits_in(rate, *counts.seconds) * ratio;
+    if (static_cast<double>(errors) <= mean * rounding || (level == Level::warning && rate.speed < subnet::Speed::edr)) continue;
+    finding.level = level;
+    finding.confidence = confidence_in(errors, mean, links);
+    finding.evidence.push_back(evidence_of(input, counts, change, 0, std::max(limits.least_errors, mean)));
+    return finding;
+  }
+  return std::nullopt;
 }
 
 /// Adds a finding of each cable on which a counter has counted too much for its rate and the window.
@@ -61,16 +62,11 @@ void find_by_ratio(const Input& input, Findings& findings, std::string_view coun
   const std::size_t links = link_count(input.subnet);
   for (const PortChanges& counts : input.counts.all()) {
     const CounterChange* change = counts.find(counter);
-    if (change == nullptr || !counts.seconds) continue;
-    const Judgement judgement = judge(input, counts.port, counted_of(input, counts, *change), *counts.seconds, links);
-    if (!judgement.is_finding) continue;
-    Finding& finding = findings.emplace_back(on_cable(input.subnet, counts.port));
-    finding.level = judgement.level;
-    finding.confidence = judgement.confidence;
-    finding.evidence.push_back(evidence_of(input, counts, *change, 0, judgement.limit));
-    finding.detail = judgement.detail;
-    describe(counts, finding);
-    hedge(finding, *change);
+    std::optional<Finding> finding = change != nullptr && counts.seconds ? judge(input, counts, *change, links) : std::nullopt;
+    if (!finding) continue;
+    describe(counts, *finding);
+    hedge(*finding, *change);
+    findings.push_back(std::move(*finding));
   }
 }
 
@@ -97,9 +93,9 @@ void describe_details(const Input& input, const PortChanges& counts, Finding& fi
 }
 
 struct Blame {
-  std::map<subnet::PortIndex, std::size_t> victims;  ///< by the port that received broken packets: how many ports got them after it
+  std::map<PortIndex, std::size_t> victims;  ///< by the port that received broken packets: how many ports got them after it
   /// Nodes through which broken packets came, with the number of ports that got them, where no port that was read broke them.
-  std::map<subnet::NodeIndex, std::size_t> sources;
+  std::map<NodeIndex, std::size_t> sources;
 };
 
 bool breaks_packets(const Input& input, PortIndex port) {
@@ -113,60 +109,29 @@ bool breaks_packets(const Input& input, PortIndex port) {
 
 bool passes_broken(const Input& input, PortIndex port) { return input.counts.delta(port, "port_rcv_remote_physical_errors") != 0; }
 
-/// The way of marked packets to one port, against their direction.
-class Trail {
- public:
-  Trail(const Input& input, Blame& blame) : input_(input), blame_(blame) {}
-
-  void follow(PortIndex victim) {
-    std::vector<PortIndex> from{victim};
-    seen_ = {victim};
-    while (!from.empty()) {
-      const PortIndex port = from.back();
-      from.pop_back();
-      step(port, from);
-    }
-  }
-
- private:
-  /// From a port that received marked packets to the ports by which they came to its neighbour.
-  void step(PortIndex port, std::vector<PortIndex>& from) {
-    const subnet::Subnet& subnet = input_.subnet;
-    const PortIndex peer = subnet.port(port).peer;
-    if (peer == subnet::none) return;
+/// Follows the marked packets that a port received against their direction, to the ports with errors of their own.
+void follow(const Input& input, PortIndex victim, Blame& blame) {
+  const subnet::Subnet& subnet = input.subnet;
+  std::set<PortIndex> seen{victim};
+  std::vector<PortIndex> from{victim};
+  while (!from.empty()) {
+    const PortIndex peer = subnet.port(from.back()).peer;
+    from.pop_back();
+    if (peer == subnet::none) continue;
     const NodeIndex neighbour = subnet.port(peer).node;
+    const subnet::Node& node = subnet.node(neighbour);
+    const unsigned slots = node.kind() == subnet::NodeKind::sw ? node.slots : 0;  // other nodes forward nothing
     bool is_explained = false;
-    if (subnet.node(neighbour).kind() != subnet::NodeKind::sw) {  // it forwards nothing
-      ++blame_.sources[neighbour];
-      return;
+    for (PortIndex at = node.first_port; at < node.first_port + slots; ++at) {
+      const bool breaks = breaks_packets(input, at);
+      if (at == peer || (!breaks && !passes_broken(input, at))) continue;
+      is_explained = true;
+      if (!seen.insert(at).second) continue;
+      if (breaks) ++blame.victims[at];
+      if (!breaks) from.push_back(at);
     }
-    for (const subnet::Port& of : subnet.ports_of(subnet.node(neighbour))) {
-      const PortIndex at = subnet.node(neighbour).first_port + of.number;
-      if (at == peer) continue;
-      if (breaks_packets(input_, at)) {
-        is_explained = true;
-        if (seen_.insert(at).second) ++blame_.victims[at];
-      } else if (passes_broken(input_, at)) {
-        is_explained = true;
-        if (seen_.insert(at).second) from.push_back(at);
-      }
-    }
-    if (!is_explained) ++blame_.sources[neighbour];
+    if (!is_explained) ++blame.sources[neighbour];
   }
-
-  const Input& input_;
-  Blame& blame_;
-  std::set<PortIndex> seen_;
-};
-
-/// Follows the marked packets of each port against their direction to the ports with errors of their own.
-Blame blame(const Input& input) {
-  Blame found;
-  Trail trail(input, found);
-  for (const PortChanges& counts : input.counts.all()) {
-    if (passes_broken(input, counts.port)) trail.follow(counts.port);
-  }
-  return found;
 }
 
 std::string ports_text(std::size_t count) { return fmt::format("{} port{}", count, count == 1 ? "" : "s"); }
@@ -185,7 +150,10 @@ void find_unknown_origins(const Blame& found, Findings& findings) {
 }
 
 void find_receive_errors(const Input& input, Findings& findings) {
-  const Blame found = blame(input);
+  Blame found;
+  for (const PortChanges& counts : input.counts.all()) {
+    if (passes_broken(input, counts.port)) follow(input, counts.port, found);
+  }
   find_by_ratio(input, findings, "port_rcv_errors", [&](const PortChanges& counts, Finding& finding) {
     describe_details(input, counts, finding);
     const auto victims = found.victims.find(counts.port);
@@ -215,13 +183,12 @@ void find_uncorrected_by_registers(const Input& input, Findings& findings) {
     evidence.delta = change.delta;
     evidence.limit = input.thresholds.events;
     if (then && now) evidence.seconds = *now - *then;
-    findings.emplace_back(on_cable(input.subnet, at)).evidence.push_back(evidence);
+    findings.push_back(on_cable(input.subnet, at, {evidence}));
   });
 }
 
 void find_uncorrectable_blocks(const Input& input, Findings& findings) {
-  for (const std::string_view counter : {"port_fec_uncorrectable_block_ctr", "fec_uncorrectable_block_ctr_lane"})
-    find_events(input, findings, counter);
+  find_events(input, findings, {"port_fec_uncorrectable_block_ctr", "fec_uncorrectable_block_ctr_lane"});
   find_uncorrected_by_registers(input, findings);
 }
 
@@ -229,7 +196,7 @@ void find_recoveries(const Input& input, Findings& findings) {
   constexpr double minute = 60;
   const Thresholds& limits = input.thresholds;
   const std::size_t before = findings.size();
-  find_events(input, findings, "link_error_recovery_counter");
+  find_events(input, findings, {"link_error_recovery_counter"});
   for (std::size_t at = before; at < findings.size(); ++at) {
     Evidence& evidence = findings[at].evidence.front();
     if (!evidence.delta) continue;
@@ -238,6 +205,107 @@ void find_recoveries(const Input& input, Findings& findings) {
     if (count < limits.recoveries_error || !is_often) continue;
     findings[at].level = Level::error;
     evidence.limit = limits.recoveries_error;
+  }
+}
+
+constexpr std::string_view link_downed = "link_downed_counter";
+
+/// The least number of times that the port has lost its link.
+std::uint64_t downs_of(const Input& input, const PortChanges& counts) {
+  const CounterChange* change = counts.find(link_downed);
+  if (change == nullptr) return 0;
+  const bool has_restarted = change->kind == CounterChange::Kind::reset && counts.began_anew;  // it began at zero then
+  return has_restarted ? 0 : counted_of(input, counts, *change);
+}
+
+/// What the other end of a link did while LinkDowned moved at this one.
+enum class OtherEnd { counted, restarted, stands_still, is_full, was_cleared, not_read };
+
+OtherEnd other_end(const Input& input, PortIndex peer) {
+  const PortChanges* counts = peer == subnet::none ? nullptr : input.counts.find(peer);
+  if (counts == nullptr) return OtherEnd::not_read;
+  if (downs_of(input, *counts) != 0) return OtherEnd::counted;
+  if (counts->began_anew) return OtherEnd::restarted;
+  const CounterChange* change = counts->find(link_downed);
+  if (change == nullptr) return OtherEnd::stands_still;
+  if (change->is_full) return OtherEnd::is_full;
+  return change->kind == CounterChange::Kind::reset ? OtherEnd::was_cleared : OtherEnd::stands_still;
+}
+
+/// Whether the link of a port leads from a host to a switch.
+bool is_host_at_switch(const subnet::Subnet& subnet, const subnet::Port& port) {
+  const auto is_switch = [&subnet](const subnet::Port& of) { return subnet.node(of.node).kind() == subnet::NodeKind::sw; };
+  return !is_switch(port) && is_switch(subnet.port(port.peer));
+}
+
+/// Weakens a finding that only the counter of one end shows, because that of the other end shows nothing.
+void doubt(Finding& finding, std::string_view detail) {
+  finding.level = Level::warning;
+  finding.confidence = Confidence::possible;
+  finding.detail = detail;
+}
+
+/// Describes a link that went down and is still away, by the peer that its port had before.
+void describe_dead_link(const Input& input, Finding& finding) {
+  const PortIndex peer = former_peer(input, finding.ends.front().port);
+  if (peer != subnet::none) finding.ends.push_back(place_of(input.subnet, peer));
+  finding.lost = finding.ends;
+  if (peer == subnet::none) {
+    doubt(finding, "It went down and did not come back. The node at its other end is switched off or gone, or it is not known.");
+  } else if (other_end(input, peer) == OtherEnd::counted) {
+    finding.detail = "Both ends counted it, and it did not come back.";
+  } else {
+    doubt(finding, "It went down and did not come back. The other end did not count it, or it is not known.");
+  }
+  const auto is_disabled = [&input](const Place& end) {
+    return input.subnet.port(end.port).physical_state() == smp::PortPhysicalState::disabled;
+  };
+  if (std::ranges::any_of(finding.ends, is_disabled)) {
+    finding.level = Level::warning;
+    finding.detail += " A port of it is disabled.";
+  }
+}
+
+/// Describes a link that went down and came back. Returns whether the restart of a node explains it.
+bool describe_flap(const Input& input, Finding& finding, const CounterChange& change) {
+  const subnet::Port& port = input.subnet.port(finding.ends.front().port);
+  switch (other_end(input, port.peer)) {
+    case OtherEnd::counted:
+      hedge(finding, change);
+      return false;
+    case OtherEnd::is_full:
+      doubt(finding, "LinkDowned of the other end is saturated: it is not known whether that node restarted.");
+      return false;
+    case OtherEnd::was_cleared:
+      doubt(finding, "LinkDowned of the other end was set to zero: it is not known whether that node restarted.");
+      return false;
+    case OtherEnd::not_read:
+      doubt(finding, "The counters of the other end were not read: it may have been the restart of that node.");
+      return false;
+    case OtherEnd::restarted:
+      finding.detail = "The counters of the other end started again from zero.";
+      return true;
+    case OtherEnd::stands_still:
+      finding.confidence = Confidence::likely;
+      finding.detail = is_host_at_switch(input.subnet, port) ? "The switch did not count it: the driver or the firmware of this host."
+                                                             : "The other end did not count it.";
+      return true;
+  }
+  return false;
+}
+
+/// Adds the links that went down because a node restarted, or the others.
+void find_downs(const Input& input, Findings& findings, bool by_restarts) {
+  for (const PortChanges& counts : input.counts.all()) {
+    const std::uint64_t downs = downs_of(input, counts);
+    if (downs == 0 || static_cast<double>(downs) < input.thresholds.events) continue;
+    const CounterChange& change = *counts.find(link_downed);
+    Finding finding = on_cable(input.subnet, counts.port, {evidence_of(input, counts, change, 0, input.thresholds.events)});
+    const subnet::Port& port = input.subnet.port(counts.port);
+    const bool is_dead = port.peer == subnet::none && !port.is_link_up();
+    if (is_dead) describe_dead_link(input, finding);
+    const bool is_restart = !is_dead && describe_flap(input, finding, change);
+    if (is_restart == by_restarts) findings.push_back(std::move(finding));
   }
 }
 
@@ -251,15 +319,27 @@ std::span<const Check> error_checks() {
        "Clean and reseat the connectors; if the errors continue, replace the cable, then the transceiver or the port.",
        [](const Input& input, Findings& findings) {
          find_by_ratio(input, findings, "symbol_error_counter", [](const PortChanges&, Finding&) {});
-       }},
+       },
+       is_of_link},
       {"receive-errors", error, needs(window), "Packets arrive corrupted, and are retransmitted or lost.",
-       "Clean and reseat the connectors; if the errors continue, replace the cable, then the transceiver or the port.",
-       find_receive_errors},
+       "Clean and reseat the connectors; if the errors continue, replace the cable, then the transceiver or the port.", find_receive_errors,
+       is_of_link},
       {"fec-uncorrectable", error, needs(window, blocks), "FEC found uncorrectable blocks: packets were lost.",
        "Clean and reseat the connectors; if the errors continue, replace the cable, then the transceiver or the port.",
        find_uncorrectable_blocks},
       {"link-recovery", warning, needs(window), "The link lost synchronisation and retrained: packets waited or were lost.",
-       "Clean and reseat the connectors; if it happens again, replace the cable.", find_recoveries},
+       "Clean and reseat the connectors; if it happens again, replace the cable.", find_recoveries, is_of_link},
+      {"link-flap", error, needs(window), "The link went down, and no restart of a node explains it: jobs that used it have failed.",
+       "Check whether a node was switched off; if not, replace the cable; if the link goes down again, the transceiver or the port.",
+       [](const Input& input, Findings& findings) { find_downs(input, findings, false); }, is_of_link},
+      {"link-restart", info, needs(window), "The link went down at one end only: the cause was a node, not the cable.",
+       "Nothing if this was intended; else look at the log of the host.",
+       [](const Input& input, Findings& findings) { find_downs(input, findings, true); }, is_of_link},
+      {"link-integrity", error, needs(window), "Symbol errors exceeded the port's own limit (LocalPhyErrors).", "Replace the cable.",
+       [](const Input& input, Findings& findings) { find_events(input, findings, {"local_link_integrity_errors"}); }, is_of_link},
+      {"buffer-overrun", error, needs(window), "Packets arrived for which no buffer was free: the sender ignores credits.",
+       "Compare the VLs of both ends ({query_vls}); update the firmware of the sender, which is the other end.",
+       [](const Input& input, Findings& findings) { find_events(input, findings, {"excessive_buffer_overrun_errors"}); }, is_of_link},
   };
   return checks;
 }

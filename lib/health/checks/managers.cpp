@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Subnet managers: there should be one master, which should be the best of them, and a standby; and all ports should know the master.
+//
+// P_Keys: what hosts are members of, and what the switch ports at the other ends of their links let pass (IBA 10.9, 14.2.5.7). Broadcast
+// groups of IPoIB: a port whose link is slower than its group cannot join it, or loses packets of it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,9 +12,10 @@
 #include <vector>
 
 #include "base/escape.hpp"
-#include "health/checks/evidence.hpp"
-#include "health/checks/topics.hpp"
+#include "health/checks/common.hpp"
 #include "health/ways.hpp"
+#include "iba/text.hpp"
+#include "sa/table_match.hpp"
 #include "subnet/model/port_checks.hpp"
 
 namespace ib::health {
@@ -30,7 +34,9 @@ std::vector<const Manager*> managers_in(const Input& input, SMState state) {
 }
 
 /// A finding of the manager at a port.
-Finding on_manager(const Input& input, PortIndex port) { return on_ports(input.subnet, {&port, 1}, Finding::Subject::manager); }
+Finding on_manager(const Input& input, PortIndex port, std::vector<Evidence> evidence = {}) {
+  return on_port(input.subnet, port, std::move(evidence), Finding::Subject::manager);
+}
 
 Finding on_managers(const Input& input, const std::vector<const Manager*>& managers) {
   std::vector<PortIndex> ports;
@@ -40,10 +46,8 @@ Finding on_managers(const Input& input, const std::vector<const Manager*>& manag
 
 /// Adds the states of managers to a finding of them.
 void add_states(Finding& finding, const std::vector<const Manager*>& managers) {
-  for (std::size_t end = 0; end < managers.size(); ++end) {
-    const SMState state = managers[end]->info.sm_state;
-    finding.evidence.push_back(field_value("SMState", end, {static_cast<std::uint64_t>(state), to_text(state)}));
-  }
+  for (std::size_t end = 0; end < managers.size(); ++end)
+    finding.evidence.push_back(field_value("SMState", end, code(managers[end]->info.sm_state)));
 }
 
 /// Whether `a` should be master rather than `b`: the greater priority, then the lower GUID (IBA 14.4.1).
@@ -145,7 +149,7 @@ void find_better_standbys(const Input& input, Findings& findings) {
   Finding& finding = findings.emplace_back(on_managers(input, {&master, &best}));
   if (best.info.priority == master.info.priority) finding.level = Level::info;  // by the lower GUID alone: many masters keep their place
   for (const std::size_t end : {0U, 1U})
-    finding.evidence.push_back(field_value("priority", end, {std::uint64_t{(end == 0 ? master : best).info.priority}, {}}));
+    finding.evidence.push_back(field_value("priority", end, number((end == 0 ? master : best).info.priority)));
   finding.detail = "The first one is master, the second one, on standby, comes before it.";
 }
 
@@ -162,7 +166,7 @@ void find_other_sm_lids(const Input& input, Findings& findings) {
     Finding& finding =
         findings.emplace_back(on_ports(input.subnet, ports, ports.size() > 1 ? Finding::Subject::group : Finding::Subject::place));
     for (std::size_t end = 0; end < ports.size(); ++end)
-      finding.evidence.push_back(field_value("masterSMLID", end, {std::uint64_t{lid}, {}}, input.subnet.lid(masters.front()->port).value));
+      finding.evidence.push_back(field_value("masterSMLID", end, number(lid), input.subnet.lid(masters.front()->port).value));
   }
 }
 
@@ -170,9 +174,81 @@ void find_stuck_managers(const Input& input, Findings& findings) {
   for (const Manager& manager : input.managers) {
     const bool should_move = manager.info.sm_state == SMState::master || manager.info.sm_state == SMState::standby;
     if (!should_move || !manager.act_count_before || manager.info.act_count - *manager.act_count_before > manager.own_requests) continue;
-    Evidence evidence = field_value("actCount", 0, {std::uint64_t{manager.info.act_count}, {}});
-    evidence.before.number = std::uint64_t{*manager.act_count_before};
-    findings.emplace_back(on_manager(input, manager.port)).evidence.push_back(evidence);
+    const Evidence evidence = changed_value("actCount", 0, number(*manager.act_count_before), number(manager.info.act_count));
+    findings.push_back(on_manager(input, manager.port, {evidence}));
+  }
+}
+
+constexpr std::uint16_t full_member = 0x8000;
+constexpr std::uint16_t base_of(std::uint16_t pkey) { return pkey & 0x7fffU; }
+
+/// The P_Keys of a host whose partitions a switch port does not know. Whether the membership is limited does not matter to it.
+std::vector<std::uint16_t> kept_out(const std::vector<std::uint16_t>& host, const std::vector<std::uint16_t>& gate) {
+  std::vector<std::uint16_t> missing;
+  for (const std::uint16_t pkey : host) {
+    if (std::ranges::find(gate, base_of(pkey), base_of) == gate.end()) missing.push_back(pkey);
+  }
+  return missing;
+}
+
+void find_pkey_mismatches(const Input& input, Findings& findings) {
+  for (const auto& [at, gate] : input.pkeys) {
+    const subnet::Port& port = input.subnet.port(at);
+    if (input.subnet.node(port.node).kind() != subnet::NodeKind::sw || port.number == 0 || port.peer == subnet::none) continue;
+    const auto host = input.pkeys.find(port.peer);
+    if (host == input.pkeys.end()) continue;
+    const std::vector<std::uint16_t> missing = kept_out(host->second, gate);
+    if (missing.empty()) continue;
+    const smp::PortInfo info = port.info();
+    const std::vector evidence{field_value("partitionEnforcementInbound", 0, number(info.partition_enforcement_inbound)),
+                               field_value("partitionEnforcementOutbound", 0, number(info.partition_enforcement_outbound))};
+    findings.emplace_back(on_cable(input.subnet, at, evidence)).detail =
+        fmt::format("The host has {}, which the port of the switch does not let pass.", pkeys_text(missing));
+  }
+}
+
+void find_partitions_without_full_member(const Input& input, Findings& findings) {
+  if (input.source(Source::pkeys).is_partial) return;  // the full member may be among the ports that did not answer
+  struct Partition {
+    std::vector<PortIndex> limited;
+    bool has_full{};
+  };
+  std::map<std::uint16_t, Partition> partitions;
+  for (const auto& [at, pkeys] : input.pkeys) {
+    if (input.subnet.end_port_of(at) != at) continue;
+    for (const std::uint16_t pkey : pkeys) {
+      Partition& of = partitions[base_of(pkey)];
+      of.has_full = of.has_full || (pkey & full_member) != 0;
+      if ((pkey & full_member) == 0) of.limited.push_back(at);
+    }
+  }
+  for (const auto& [base, of] : partitions) {
+    if (of.has_full) continue;
+    findings.emplace_back(on_ports(input.subnet, of.limited, Finding::Subject::group)).detail =
+        fmt::format("Partition {:#06x} has limited members only.", base);
+  }
+}
+
+/// The place of the rate of a port's link in the order of rates; 0 where it is not known.
+unsigned link_order(const subnet::Subnet& subnet, PortIndex port) {
+  const subnet::LinkRate rate = subnet::active_rate(subnet, port);
+  return rate.known() ? sa::order_of_data(rate.data_mbps()) : 0;
+}
+
+void find_fast_groups(const Input& input, Findings& findings) {
+  for (const BroadcastGroup& group : input.groups) {
+    const unsigned wanted = sa::order_of(group.rate);
+    std::vector<PortIndex> slow;
+    for (const PortIndex port : group.members) {
+      const unsigned has = link_order(input.subnet, port);
+      if (has != 0 && has < wanted) slow.push_back(port);
+    }
+    if (slow.empty()) continue;
+    const auto order = [&input](PortIndex port) { return link_order(input.subnet, port); };
+    const subnet::LinkRate slowest = subnet::active_rate(input.subnet, *std::ranges::min_element(slow, {}, order));
+    findings.emplace_back(on_ports(input.subnet, slow, Finding::Subject::group)).detail =
+        fmt::format("The group {} has a rate of {}; the slowest link of its members is {}.", to_text(group.mgid), to_text(group.rate),
+                    rate_text(slowest));
   }
 }
 
@@ -199,6 +275,15 @@ std::span<const Check> manager_checks() {
        "Have the subnet manager sweep again, and look for another one that set these ports.", find_other_sm_lids},
       {"sm-stuck", warning, needs(managers, activity), "The subnet manager does nothing: it neither sweeps nor polls.",
        "Look at its process and its log; restart it.", find_stuck_managers},
+      {"pkey-mismatch", error, needs(pkeys), "The switch port filters partitions of which the host is a member: packets are discarded.",
+       "Have the subnet manager sweep again, and look at its partition configuration.", find_pkey_mismatches},
+      {"pkey-no-full-member", warning, needs(pkeys),
+       "Limited members cannot communicate with each other: this partition carries no traffic.",
+       "Give full membership to the ports that the others need to reach, in the partition configuration of the subnet manager.",
+       find_partitions_without_full_member},
+      {"multicast-rate", error, needs(groups),
+       "The rate of the group exceeds the rate of some members' links: these cannot join it, or lose packets.",
+       "Lower the rate of the group in the partition configuration of the subnet manager, or repair the slow links.", find_fast_groups},
   };
   return checks;
 }

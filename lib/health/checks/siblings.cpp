@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Hosts and switches that differ from their siblings. There is no plan of the fabric: what most siblings have in common is taken for the
-// plan. Links are compared by what both of their ends support; other checks look at their active rates (links.cpp).
+// plan. Links are compared by what both of their ends support; other checks look at their active rates (ports.cpp).
+//
+// Rails: where hosts have several HCAs, the same one of each host is often linked to the same leaf, so that traffic between equal HCAs
+// passes one switch. Whether a fabric is built so is derived from the names of its HCAs.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <tuple>
@@ -14,10 +18,10 @@
 #include <vector>
 
 #include "base/escape.hpp"
-#include "health/checks/topics.hpp"
+#include "base/split.hpp"
+#include "health/checks/common.hpp"
 #include "health/hosts.hpp"
 #include "subnet/model/names.hpp"
-#include "subnet/model/rate.hpp"
 
 namespace ib::health {
 namespace {
@@ -118,11 +122,9 @@ const T* common(const Units& units, T Traits::*trait) {
   return &((*owner)->traits.*trait);
 }
 
-std::string rate_text(const DataRate& of) { return fmt::format("{}x {}", of.rate.lanes, subnet::name(of.rate.speed)); }
-
 std::string devices_text(const Devices& devices) {
   std::string text;
-  for (const auto& [vendor, device] : devices) text += fmt::format("{}{:#x}", text.empty() ? "" : ", ", device);
+  for (const auto& [vendor, device] : devices) add_part(text, fmt::format("{:#x}", device));
   return text;
 }
 
@@ -153,30 +155,29 @@ struct Difference {
 class Family {
  public:
   /// `members` are judged by what most of `units` have.
-  Family(std::string_view kind, const std::string& pattern, const std::string& device, Units units, Units members)
-      : kind_(kind),
-        units_(std::move(units)),
-        members_(std::move(members)),
-        links_(common(units_, &Traits::links)),
-        devices_(common(units_, &Traits::devices)),
-        slowest_(common(units_, &Traits::slowest)),
-        most_(fmt::format("most of the {} {} {}{}", units_.size(), kind == "leaf" ? "leaves" : fmt::format("{}s", kind), in_quotes(pattern),
+  Family(std::string_view of_kind, const std::string& pattern, const std::string& device, Units all, Units judged)
+      : kind(of_kind),
+        units(std::move(all)),
+        members(std::move(judged)),
+        links_(common(units, &Traits::links)),
+        devices_(common(units, &Traits::devices)),
+        slowest_(common(units, &Traits::slowest)),
+        most_(fmt::format("most of the {} {} {}{}", units.size(), kind == "leaf" ? "leaves" : fmt::format("{}s", kind), in_quotes(pattern),
                           device)) {}
 
-  std::string_view kind() const { return kind_; }
-  const Units& units() const { return units_; }
-  const Units& members() const { return members_; }
+  const std::string_view kind;
+  const Units units, members;
   bool lacks_links(const Unit& unit) const { return links_ != nullptr && unit.traits.links < *links_; }
 
   Difference difference(const Unit& unit) const {
     Difference of;
-    const auto add = [&of](const std::string& more) { of.text += (of.text.empty() ? "" : " ") + more; };
+    const auto add = [&of](const std::string& more) { add_part(of.text, more, " "); };
     const Traits& own = unit.traits;
     of.is_links_alone = lacks_links(unit);
     if (of.is_links_alone) add(fmt::format("It has {} link{}, {} have {}.", own.links, own.links == 1 ? "" : "s", most_, *links_));
     if (is_slower(own)) {
       of.is_links_alone = false;
-      add(fmt::format("A link of it can do {}, those of {} {}.", rate_text(own.slowest), most_, rate_text(*slowest_)));
+      add(fmt::format("A link of it can do {}, those of {} {}.", rate_text(own.slowest.rate), most_, rate_text(slowest_->rate)));
     }
     if (devices_ != nullptr && own.devices != *devices_) {
       of.is_links_alone = false;
@@ -191,11 +192,9 @@ class Family {
   bool is_slower(const Traits& own) const {
     if (slowest_ == nullptr || !own.slowest.rate.known() || own.slowest.rate.data_mbps() >= slowest_->rate.data_mbps()) return false;
     const auto is_alike = [&own](const Unit* unit) { return unit->traits.slowest == own.slowest; };
-    return static_cast<std::size_t>(std::ranges::count_if(units_, is_alike)) < least_siblings;
+    return static_cast<std::size_t>(std::ranges::count_if(units, is_alike)) < least_siblings;
   }
 
-  std::string_view kind_;
-  Units units_, members_;
   const std::size_t* links_;
   const Devices* devices_;
   const DataRate* slowest_;
@@ -229,9 +228,9 @@ std::vector<Family> families_of(const Siblings& siblings) {
 std::set<std::pair<NodeIndex, NodeIndex>> lost_links(const std::vector<Family>& families) {
   std::set<std::pair<NodeIndex, NodeIndex>> lost;
   for (const Family& family : families) {
-    for (const Unit* unit : family.members()) {
-      if (family.kind() == "host" || !family.lacks_links(*unit)) continue;
-      for (const NodeIndex other : lost_neighbours(family.units(), *unit))
+    for (const Unit* unit : family.members) {
+      if (family.kind == "host" || !family.lacks_links(*unit)) continue;
+      for (const NodeIndex other : lost_neighbours(family.units, *unit))
         lost.emplace(std::min(unit->nodes.front(), other), std::max(unit->nodes.front(), other));
     }
   }
@@ -251,7 +250,7 @@ void find_other_siblings(const Input& input, Findings& findings) {
     reported.insert({a, b});
   }
   for (const Family& family : families) {
-    for (const Unit* unit : family.members()) {
+    for (const Unit* unit : family.members) {
       if (family.lacks_links(*unit) && reported.contains(unit->nodes.front())) continue;
       Difference difference = family.difference(*unit);
       if (difference.text.empty()) continue;
@@ -262,17 +261,107 @@ void find_other_siblings(const Input& input, Findings& findings) {
   }
 }
 
+constexpr std::size_t least_hcas = 3;  // of a leaf, with numbers in their names
+
+/// The HCAs of one leaf by their number.
+struct Leaf {
+  std::map<unsigned, std::vector<PortIndex>> by_number;  ///< ports of the leaf
+  std::size_t hcas{};
+
+  /// The number that more than half of the HCAs have.
+  std::optional<unsigned> rail() const {
+    for (const auto& [number, ports] : by_number) {
+      if (hcas >= least_hcas && 2 * ports.size() > hcas) return number;
+    }
+    return std::nullopt;
+  }
+  /// The HCAs that have this number; 0 where there is none.
+  std::size_t on_rail() const { return rail() ? by_number.at(*rail()).size() : 0; }
+};
+
+/// An HCA of a host that has several.
+struct Hca {
+  Machine host;
+  unsigned number{};
+};
+
+/// The HCAs whose descriptions contain their number, by node.
+std::map<NodeIndex, Hca> hcas_of(const Input& input) {
+  std::map<NodeIndex, Hca> hcas;
+  std::map<Machine, std::set<unsigned>> hosts;
+  const Machines machines = machines_of(input, input.subnet);
+  for (NodeIndex at = 0; at < input.subnet.nodes().size(); ++at) {
+    const Machine& host = machines.of(at);
+    const auto number = hca_number(input.subnet.node(at), host.name);
+    if (!number) continue;
+    hosts[host].insert(*number);
+    hcas[at] = {host, *number};
+  }
+  std::erase_if(hcas, [&hosts](const auto& hca) { return hosts.at(hca.second.host).size() < 2; });
+  return hcas;
+}
+
+/// Leaves with the HCAs of hosts that have several.
+std::map<NodeIndex, Leaf> leaves_of(const Input& input) {
+  const subnet::Subnet& subnet = input.subnet;
+  const std::map<NodeIndex, Hca> hcas = hcas_of(input);
+  std::map<NodeIndex, Leaf> leaves;
+  for (PortIndex at = 0; at < subnet.ports().size(); ++at) {
+    const subnet::Port& port = subnet.port(at);
+    if (port.peer == subnet::none || subnet.node(port.node).kind() != subnet::NodeKind::sw) continue;
+    const auto hca = hcas.find(subnet.port(port.peer).node);
+    if (hca == hcas.end()) continue;
+    Leaf& leaf = leaves[port.node];
+    leaf.by_number[hca->second.number].push_back(at);
+    ++leaf.hcas;
+  }
+  return leaves;
+}
+
+/// Whether the fabric has rails: most leaves have one, they are not all the same, and three of four HCAs are on the rail of their leaf. In
+/// a fabric without rails, small leaves have one by chance.
+bool has_rails(const std::map<NodeIndex, Leaf>& leaves) {
+  std::size_t known = 0, with_rail = 0, hcas = 0, on_rail = 0;
+  std::set<unsigned> rails;
+  for (const auto& [node, leaf] : leaves) {
+    if (leaf.hcas < least_hcas) continue;
+    ++known;
+    hcas += leaf.hcas;
+    if (!leaf.rail()) continue;
+    ++with_rail;
+    on_rail += leaf.on_rail();
+    rails.insert(*leaf.rail());
+  }
+  return 2 * with_rail > known && 4 * on_rail >= 3 * hcas && rails.size() > 1;
+}
+
+void find_other_rails(const Input& input, Findings& findings) {
+  const std::map<NodeIndex, Leaf> leaves = leaves_of(input);
+  if (!has_rails(leaves)) return;
+  for (const auto& [node, leaf] : leaves) {
+    const std::optional<unsigned> rail = leaf.rail();
+    if (!rail) continue;
+    for (const auto& [number, ports] : leaf.by_number) {
+      if (number == *rail) continue;
+      for (const PortIndex at : ports) {
+        findings.emplace_back(on_cable(input.subnet, at)).detail =
+            fmt::format("It is the HCA number {} of its host; {} of the {} HCAs of this leaf are number {}.", number,
+                        leaf.by_number.at(*rail).size(), leaf.hcas, *rail);
+      }
+    }
+  }
+}
+
 }  // namespace
 
 std::span<const Check> sibling_checks() {
   using enum Level;
   static constexpr Check checks[] = {
-      {"sibling-ports",
-       warning,
-       {},
+      {"sibling-ports", warning, needs(),
        "What most siblings have is missing or different here: a cable that is gone, or the wrong adapter.",
-       "Compare it with a sibling, and look for a cable that is not plugged in; nothing if this is intended.",
-       find_other_siblings},
+       "Compare it with a sibling, and look for a cable that is not plugged in; nothing if this is intended.", find_other_siblings},
+      {"rail", warning, needs(), "The HCA is on the leaf of other HCAs: traffic between equal HCAs takes more hops there.",
+       "Exchange the cables of this host's HCAs, or their names (udev).", find_other_rails},
   };
   return checks;
 }

@@ -13,7 +13,7 @@
 #include <csignal>
 #include <utility>
 
-#include "async/interrupt.hpp"
+#include "async/signals.hpp"
 #include "base/error.hpp"
 #include "base/escape.hpp"
 #include "snapshot/snapshot.hpp"

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "base/error.hpp"
-#include "health/checks/window.hpp"
+#include "health/checks/common.hpp"
 #include "support/catch.hpp"
 #include "unit/health/patient.hpp"
 

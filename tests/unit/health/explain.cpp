@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-#include "health/checks/evidence.hpp"
+#include "health/checks/common.hpp"
 #include "mad/error.hpp"
 #include "support/catch.hpp"
 #include "unit/health/patient.hpp"

@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "health/checks/evidence.hpp"
+#include "health/checks/common.hpp"
 #include "support/catch.hpp"
 #include "unit/health/patient.hpp"
 

@@ -2,7 +2,6 @@
 // The links that packets between hosts use, and the findings of these.
 #include "health/scope.hpp"
 
-#include "health/machines.hpp"
 #include "routing/tables.hpp"
 #include "support/catch.hpp"
 #include "unit/health/patient.hpp"

@@ -53,10 +53,8 @@ struct Traced : Patient {
   Diagnosis traced() {
     const routing::Network network(swept->subnet);
     const routing::FindOutPort find = [&](routing::SwitchIndex at, Lid lid) { return out_port(network, at, lid); };
-    WayJudge judge(network, find, *input);
     const std::vector<LostRequest> requests = lost_requests(*input);
-    missing = judge.missing(requests);
-    judge.judge(requests);
+    missing = judge_ways(network, find, requests, *input);
     return examine();
   }
   std::set<TableBlock> missing;

@@ -4,7 +4,6 @@
 #include "iba-gen/reg.hpp"
 #include "phy/impossible.hpp"
 #include "phy/port_row.hpp"
-#include "phy/trouble.hpp"
 #include "support/catch.hpp"
 
 namespace phy_values_tests {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // What was counted between two readings.
-#include "phy/window.hpp"
+#include "phy/port_row.hpp"
 
 #include <limits>
 

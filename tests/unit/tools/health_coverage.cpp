@@ -5,7 +5,7 @@
 #include <string>
 
 #include "support/snapshot_sql.hpp"
-#include "tools/health/reading_time.hpp"
+#include "tools/health/fetch.hpp"
 #include "unit/tools/health_fabric.hpp"
 
 namespace tools_health_coverage_tests {

@@ -2,11 +2,14 @@
 // The text of health: one remedy for several findings, what --nodes asked for first, and the forms for a terminal and for a file.
 #include <algorithm>
 #include <cstdlib>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "health/checks.hpp"
 #include "support/pseudo_terminal.hpp"
+#include "tools/shared/remedy_text.hpp"
 #include "unit/tools/health_fabric.hpp"
 
 namespace tools_health_text_tests {
@@ -52,6 +55,22 @@ struct TwoBadCables : Fabric {
 };
 
 }  // namespace
+
+TEST_CASE("health: the actions that remedies name in braces are command lines") {
+  std::set<std::string> rendered;
+  for (const health::Check& check : health::all_checks()) {
+    const std::string text = tools::remedy_text(check.remedy);
+    CHECK_THAT(text, !contains("{") && !contains("}"));
+    CHECK_THAT(std::string(check.remedy), !contains("ibtool"));
+    if (text != check.remedy) rendered.insert(std::string(check.id));
+  }
+  CHECK(rendered == std::set<std::string>{"buffer-overrun", "constraint-errors", "counter-stuck", "discards-congestion", "discards-mtu",
+                                          "lid-duplicate", "link-misconfigured", "node-partial", "own-port", "port-armed", "port-init",
+                                          "routes"});
+  CHECK(tools::remedy_text(health::find_check("own-port")->remedy) ==
+        "Look at the cable at both ends, and at the switch port; if the port was disabled, enable it (ibtool ibportstate -D 0 PORT enable).");
+  CHECK(tools::remedy_text(health::find_check("counter-stuck")->remedy) == "Clear them: ibtool ibclearerrors.");
+}
 
 TEST_CASE_METHOD(TwoBadCables, "health: findings with one remedy share it") {
   break_symbols();

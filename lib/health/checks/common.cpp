@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-#include "health/checks/evidence.hpp"
+#include "health/checks/common.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/escape.hpp"
-#include "health/checks/window.hpp"
+#include "base/split.hpp"
 #include "health/coverage.hpp"
 #include "iba/text.hpp"
 #include "subnet/model/names.hpp"
@@ -22,10 +23,18 @@ std::string port_text(const subnet::Subnet& subnet, subnet::PortIndex port) {
 std::string first_names(const subnet::Subnet& subnet, const std::vector<subnet::NodeIndex>& nodes) {
   constexpr std::size_t most = 4;
   std::string text;
-  for (std::size_t at = 0; at < nodes.size() && at < most; ++at)
-    text += (at == 0 ? "" : ", ") + in_quotes(subnet.node(nodes[at]).description());
+  for (std::size_t at = 0; at < nodes.size() && at < most; ++at) add_part(text, in_quotes(subnet.node(nodes[at]).description()));
   return nodes.size() > most ? text + ", …" : text;
 }
+
+std::string pkeys_text(const std::vector<std::uint16_t>& pkeys) {
+  constexpr std::size_t most = 8;
+  std::string text;
+  for (std::size_t at = 0; at < pkeys.size() && at < most; ++at) add_part(text, fmt::format("{:#06x}", pkeys[at]));
+  return pkeys.size() > most ? text + ", …" : text;
+}
+
+std::string rate_text(const subnet::LinkRate& rate) { return fmt::format("{}x {}", rate.lanes, subnet::name(rate.speed)); }
 
 Evidence evidence_of(const Input& input, const PortChanges& counts, const CounterChange& change, std::size_t end,
                      std::optional<double> limit) {
@@ -58,7 +67,13 @@ Evidence field_value(std::string_view field, std::size_t end, Value value, std::
   return evidence;
 }
 
-Value width_value(const subnet::LinkRate& rate) { return {std::uint64_t{rate.lanes}, {}}; }
+Evidence changed_value(std::string_view field, std::size_t end, Value was, Value is) {
+  Evidence evidence = field_value(field, end, is);
+  evidence.before = was;
+  return evidence;
+}
+
+Value width_value(const subnet::LinkRate& rate) { return number(rate.lanes); }
 Value speed_value(const subnet::LinkRate& rate) { return {subnet::lane_mbps(rate.speed), subnet::name(rate.speed)}; }
 
 std::uint64_t counted_of(const Input& input, const PortChanges& counts, const CounterChange& change) {
@@ -75,17 +90,38 @@ void hedge(Finding& finding, const CounterChange& change) {
   finding.add_sentence("The counter was cleared in between: it has counted this or more.");
 }
 
-void find_events(const Input& input, Findings& findings, std::string_view counter) {
+void find_events(const Input& input, Findings& findings, std::initializer_list<std::string_view> counters) {
   const double least = input.thresholds.events;
-  for (const PortChanges& counts : input.counts.all()) {
-    const CounterChange* change = counts.find(counter);
-    if (change == nullptr) continue;
-    const std::uint64_t counted = counted_of(input, counts, *change);
-    if (counted == 0 || static_cast<double>(counted) < least) continue;
-    Finding& finding = findings.emplace_back(on_cable(input.subnet, counts.port));
-    finding.evidence.push_back(evidence_of(input, counts, *change, 0, least));
-    hedge(finding, *change);
+  for (const std::string_view counter : counters) {
+    for (const PortChanges& counts : input.counts.all()) {
+      const CounterChange* change = counts.find(counter);
+      const std::uint64_t counted = change == nullptr ? 0 : counted_of(input, counts, *change);
+      if (counted == 0 || static_cast<double>(counted) < least) continue;
+      Finding& finding = findings.emplace_back(on_cable(input.subnet, counts.port, {evidence_of(input, counts, *change, 0, least)}));
+      hedge(finding, *change);
+    }
   }
+}
+
+double chance_of(std::uint64_t count, double mean) {
+  if (count == 0) return 1;
+  if (mean <= 0) return 0;
+  // The sum of the terms from `count` on. They shrink from there, as `count` is beyond the mean; else it is not a rare event.
+  if (static_cast<double>(count) <= mean) return 1;
+  const auto first = static_cast<double>(count);
+  double term = std::exp(first * std::log(mean) - mean - std::lgamma(first + 1)), sum = 0;
+  for (double at = first; term > sum * 1e-9 && at < first + 1e4; ++at) {
+    sum += term;
+    term *= mean / (at + 1);
+  }
+  return std::min(sum, 1.0);
+}
+
+Confidence confidence_in(std::uint64_t count, double mean, std::size_t links) {
+  constexpr double rare = 1e-3;
+  const double chance = chance_of(count, mean);
+  if (chance * static_cast<double>(std::max<std::size_t>(links, 1)) < rare) return Confidence::sure;
+  return chance < rare ? Confidence::likely : Confidence::possible;
 }
 
 OddVersions odd_versions(const PlacesByVersion& versions) {
@@ -97,7 +133,7 @@ OddVersions odd_versions(const PlacesByVersion& versions) {
   for (const auto& [version, places] : versions) {
     if (has_most && version == most->first) continue;
     odd.places.insert(odd.places.end(), places.begin(), places.end());
-    words += (words.empty() ? "" : ", ") + version;
+    add_part(words, version);
     if (!has_most) words += fmt::format(" in {}", places.size());
   }
   odd.text = has_most ? fmt::format("firmware {} here, {} in {} others", words, most->first, most->second.size())

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// What the topics of checks share. Each topic has a file, with its checks and their words at the end.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "health/checks.hpp"
+#include "health/finding.hpp"
+#include "health/input.hpp"
+#include "subnet/model/rate.hpp"
+
+namespace ib::health {
+
+/// The check of the port on which the host stands. If it finds something, no other check is done.
+inline constexpr std::string_view own_port_check = "own-port";
+
+std::span<const Check> node_checks();
+std::span<const Check> sibling_checks();
+std::span<const Check> port_checks();
+std::span<const Check> error_checks();
+std::span<const Check> traffic_checks();
+std::span<const Check> physical_checks();
+std::span<const Check> manager_checks();
+std::span<const Check> way_checks();    // ways.cpp
+std::span<const Check> route_checks();  // route_analysis.cpp
+std::span<const Check> baseline_checks();
+
+/// Of Check::is_of_link.
+inline constexpr bool is_of_link = true;
+
+/// A port of a model for a sentence: "'leaf1' 0000:0000:0000:0100 port 3".
+std::string port_text(const subnet::Subnet& subnet, subnet::PortIndex port);
+/// The descriptions of the first four nodes: "'a', 'b', 'c', 'd', …".
+std::string first_names(const subnet::Subnet& subnet, const std::vector<subnet::NodeIndex>& nodes);
+/// The first eight P_Keys: "0x8001, 0x8002, …".
+std::string pkeys_text(const std::vector<std::uint16_t>& pkeys);
+/// "4x EDR"
+std::string rate_text(const subnet::LinkRate& rate);
+
+/// A number, and a code with its word.
+inline Value number(std::uint64_t value) { return {value, {}}; }
+template <class Code>
+Value code(Code value) {
+  return {static_cast<std::uint64_t>(value), to_text(value)};
+}
+/// The width and the speed of a rate as the values of fields: lanes, and Mb/s of a lane with the word.
+Value width_value(const subnet::LinkRate& rate);
+Value speed_value(const subnet::LinkRate& rate);
+
+/// The value of a field, at end `end` of a finding.
+Evidence field_value(std::string_view field, std::size_t end, Value value, std::optional<double> limit = {});
+/// The value of a field that was another one before.
+Evidence changed_value(std::string_view field, std::size_t end, Value was, Value is);
+/// The value of a field at the first end of a finding, which is greater or less than its limit.
+Evidence beyond_limit(std::string_view field, double value, double limit);
+/// What a counter has done, at end `end` of a finding.
+Evidence evidence_of(const Input& input, const PortChanges& counts, const CounterChange& change, std::size_t end,
+                     std::optional<double> limit = {});
+
+/// The number that a counter has counted in the window: the growth of its value. If it was cleared meanwhile, its value now, which is the
+/// least that it can have counted. 0 if that is not known: a node that restarted also counts while its links come up.
+std::uint64_t counted_of(const Input& input, const PortChanges& counts, const CounterChange& change);
+/// Lowers the confidence of a finding to `likely` and gives the reason, if the counter was cleared: its number is the least possible one.
+void hedge(Finding& finding, const CounterChange& change);
+/// Adds a finding of the cable at each port where one of the counters has counted Thresholds::events or more, counter by counter.
+void find_events(const Input& input, Findings& findings, std::initializer_list<std::string_view> counters);
+
+/// The bits that a link carries in `seconds`.
+inline double bits_in(const subnet::LinkRate& rate, double seconds) {
+  constexpr double per_mbps = 1e6;
+  return rate.data_mbps() * per_mbps * seconds;
+}
+/// The error ratio below which a link is with a confidence of 95 %, if it had no error in `bits` bits: the rule of three.
+inline double provable_ratio(double bits) { return 3 / bits; }
+/// The probability that a link with `mean` errors on average has `count` errors or more (Poisson).
+double chance_of(std::uint64_t count, double mean);
+/// How sure it is that `count` errors, where a good link has `mean`, are not chance. `links`: the number of links that were looked at, each
+/// of which has its chance.
+Confidence confidence_in(std::uint64_t count, double mean, std::size_t links);
+
+/// A version of firmware, and the nodes, or the ports of the modules, that have it.
+using PlacesByVersion = std::map<std::string, std::vector<std::uint32_t>>;
+struct OddVersions {
+  std::vector<std::uint32_t> places;  ///< with an odd version; all places where no version is the most common
+  std::string text;                   ///< "firmware 1.0 here, 1.1 in 3 others"; "firmware 1.0 in 2, 1.1 in 2"
+};
+/// Precondition: there are at least two versions.
+OddVersions odd_versions(const PlacesByVersion& versions);
+
+}  // namespace ib::health
