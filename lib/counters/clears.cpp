@@ -25,8 +25,8 @@ std::uint16_t id_of(const StructInfo& attribute) { return static_cast<std::uint1
 
 /// Whether the counters of `attribute` were read. PortCountersExtended with its additional part contains all counters of PortCounters.
 bool was_read(const PmaReading& reading, const StructInfo& attribute) {
-  if (&attribute == &pm::PortCounters::info()) return reading.has_basic || (reading.has_extended && reading.support.additional());
-  if (&attribute == &pm::PortCountersExt::info()) return reading.has_extended;
+  if (&attribute == &pm::PortCounters::info()) return reading.has_basic() || (reading.has_extended() && reading.support.additional());
+  if (&attribute == &pm::PortCountersExt::info()) return reading.has_extended();
   const bool is_discards = &attribute == &pm::PortXmitDiscardDetails::info();
   return reading.row.is_known(column_of(is_discards ? "port_inactive_discards" : "port_local_physical_errors"));
 }

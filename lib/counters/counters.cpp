@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-#include "counters/counters.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "base/letter_case.hpp"
-#include "counters/attributes.hpp"
 #include "counters/row.hpp"
 #include "iba-gen/pm.hpp"
 #include "iba/dialects.hpp"
@@ -18,21 +15,16 @@ namespace capability = pm::capability_mask;
 constexpr std::uint32_t additional_from = 72 * 8;  // the bit at which PortCountersExtended ends in IBA 1.2.1
 constexpr unsigned counter_select2_bit = 16, qp1_dropped_bit = 17;
 
-std::uint16_t needed_for(std::string_view counter) {
-  if (counter == "port_xmit_wait") return capability::port_counters_xmit_wait_supported;
-  if (counter == "qp1_dropped") return capability::is_qp1_drop_supported;
-  return 0;
-}
-
 std::vector<CounterInfo> make_counter_infos() {
   std::vector<CounterInfo> all;
-  const auto entry = [&all](const FieldInfo& field) -> CounterInfo& {
+  const auto info_of = [&all](const FieldInfo& field) -> CounterInfo& {
     const auto known = std::ranges::find(all, field.name, &CounterInfo::name);
     if (known != all.end()) return *known;
     CounterInfo info;
     info.name = field.name;
     info.column = column_of(field.name);
-    info.needs = needed_for(field.name);
+    if (field.name == "port_xmit_wait") info.needs = capability::port_counters_xmit_wait_supported;
+    if (field.name == "qp1_dropped") info.needs = capability::is_qp1_drop_supported;
     info.octets = field.unit == "4 bytes" ? 4 : 0;
     info.traffic = info.octets != 0 || field.name.ends_with("_pkts");
     return all.emplace_back(info);
@@ -42,15 +34,15 @@ std::vector<CounterInfo> make_counter_infos() {
   // 16.1.4.11).
   unsigned bit = 0;
   for (const FieldInfo& field : pm::PortCounters::info().fields) {
-    if (field.reserved || is_selector(field)) continue;
-    CounterInfo& info = entry(field);
+    if (is_selector(field)) continue;
+    CounterInfo& info = info_of(field);
     info.narrow = &field;
     info.narrow_reset = std::uint64_t{1} << (field.name == "qp1_dropped" ? qp1_dropped_bit : bit++);
   }
   bit = 0;
   for (const FieldInfo& field : pm::PortCountersExt::info().fields) {
-    if (field.reserved || is_selector(field)) continue;
-    CounterInfo& info = entry(field);
+    if (is_selector(field)) continue;
+    CounterInfo& info = info_of(field);
     info.wide = &field;
     info.additional = field.bit_offset >= additional_from;
     info.ietf = !info.additional && info.narrow == nullptr;
@@ -68,6 +60,15 @@ bool is_named(const FieldInfo* field, std::string_view name) {
 }
 
 }  // namespace
+
+const StructInfo& extended_speeds_layout(smp::FecMode mode) {
+  const bool is_rs = mode == smp::FecMode::rs_fec || mode == smp::FecMode::rs_fec2;
+  return is_rs ? pm::PortExtendedSpeedsCountersRsFec::info() : pm::PortExtendedSpeedsCounters::info();
+}
+
+bool is_selector(const FieldInfo& field) {
+  return field.reserved || field.name == "op_code" || field.name == "port_select" || field.name.starts_with("counter_select");
+}
 
 std::span<const CounterInfo> counter_infos() {
   static const std::vector<CounterInfo> infos = make_counter_infos();

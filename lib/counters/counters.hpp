@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "iba-gen/mad.hpp"
+#include "iba-gen/smp.hpp"
 #include "iba/struct_info.hpp"
 #include "mad/transactor.hpp"
 
@@ -44,6 +45,12 @@ const CounterInfo* find_counter(std::string_view name);
 
 /// All counters: first those of PortCounters in their order, then those that only PortCountersExtended has.
 std::span<const CounterInfo> counter_infos();
+
+/// The layout of PortExtendedSpeedsCounters on a link with that FEC mode.
+const StructInfo& extended_speeds_layout(smp::FecMode mode);
+
+/// Whether a field of an attribute of counters selects what is counted, read or reset. Such a field is not a counter itself.
+bool is_selector(const FieldInfo& field);
 
 /// The capabilities that a PMA reports.
 struct PmaSupport {

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <chrono>
 
-#include "subnet/model/rate.hpp"
-
 namespace ib::counters {
 namespace {
 
@@ -79,6 +77,15 @@ std::optional<double> octets_per_second(const subnet::Subnet& subnet, subnet::Po
   double mbps = subnet::best_rate(subnet, port).mbps();
   if (subnet.port(port).peer == subnet::none) mbps = subnet::supported_by_port(subnet, port).mbps();
   return mbps > 0 ? std::optional(mbps * octets_per_megabit) : std::nullopt;
+}
+
+std::optional<double> waiting_share(std::uint64_t waited, std::uint8_t tick, double seconds, const subnet::LinkRate& rate) {
+  constexpr std::uint8_t tick_of_whole_port = 7;
+  constexpr double bits_per_megabit = 1e6, bits_per_octet = 8;
+  if (!rate.known() || seconds <= 0) return std::nullopt;
+  const double mbps = tick == tick_of_whole_port ? rate.data_mbps() : rate.data_mbps() / rate.lanes;
+  const double seconds_per_tick = (tick + 1) * bits_per_octet / (mbps * bits_per_megabit);
+  return std::min(static_cast<double>(waited) * seconds_per_tick / seconds, 1.0);
 }
 
 void CounterChange::add(const CounterChange& other) {

@@ -18,6 +18,7 @@
 #include "counters/row.hpp"
 #include "iba/struct_info.hpp"
 #include "subnet/model/model.hpp"
+#include "subnet/model/rate.hpp"
 
 namespace ib::counters {
 
@@ -61,6 +62,13 @@ std::optional<double> seconds_between(async::Time before, async::Time now);
 /// The greatest number of octets a second that the link of a port can carry in one direction, at the best rate of both ends. Of a
 /// port without a link, which may have had one a moment ago: at the best rate of the port. Absent if it is not known.
 std::optional<double> octets_per_second(const subnet::Subnet& subnet, subnet::PortIndex port);
+
+/// The share of `seconds`, 0 to 1, in which a port had data to send and sent none: PortXmitWait (IBA 16.1.3.5) grew by `waited` ticks, and
+/// its PMA reports `tick` in PortSamplesControl (IBA 16.1.3.2). Absent if the rate of the link is not known, or no time has passed.
+///
+/// A tick of n is n + 1 symbol times: as many octets of one lane. NVIDIA's switches from Quantum on have a tick of 7 and count octets of
+/// the whole port; a tick of 7 is read so.
+std::optional<double> waiting_share(std::uint64_t waited, std::uint8_t tick, double seconds, const subnet::LinkRate& rate);
 
 /// The changes of counters of one port, or of all ports of a node together. Most counters of errors of a good fabric stand still, and are
 /// not kept.

@@ -2,9 +2,11 @@
 // One survey of up to three steps for each node. First one of its ports gets the requests for the capabilities of the PMA and for the sum
 // of all ports. Then the ports are read that need more detail. Then one Set clears all of these ports. The next step of a node is sent
 // before the first step of the following nodes, so that the nodes are finished roughly in their order.
-#include "counters/readings.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "counters/clears.hpp"
@@ -13,13 +15,20 @@
 #include "iba-gen/mad.hpp"
 #include "iba-gen/pm.hpp"
 #include "iba/registry.hpp"
-#include "subnet/model/failures.hpp"
 #include "subnet/set/set_target.hpp"
 
 namespace ib::counters {
 namespace {
 
 using MadFailure = std::shared_ptr<const mad::MadError>;  // null: none
+
+/// The error for an answer that is about another port than `select`.
+std::shared_ptr<const mad::MadError> wrong_port(const path::Path& pma, const StructInfo& attribute, std::uint8_t select, Bytes answer) {
+  const std::array<std::uint8_t, 2> port_select{0, select};
+  const std::vector<std::uint8_t> sent = mad::to_mad(mad::attribute_request(pma, attribute, mad::method::get, 0, port_select));
+  return std::make_shared<subnet::FalseAnswer>(fmt::format("its PMA was queried for port {} and answered for port {}", select, answer[1]),
+                                               sent, Bytes{}, pma);
+}
 
 PmaReading start(subnet::PortIndex port, std::uint8_t select, const PmaSupport& support) {
   PmaReading reading;
@@ -29,9 +38,9 @@ PmaReading start(subnet::PortIndex port, std::uint8_t select, const PmaSupport& 
   return reading;
 }
 
-/// Reads an attribute into `reading`. Returns whether it was read; if not, the request is the last of the problems.
-async::Task<bool> take(PmaReading& reading, mad::Transactor& transactor, const path::Path& pma, const StructInfo& attribute,
-                       bool takes_any_select) {
+/// Reads an attribute into `reading`. If that fails, the request is the last of the problems.
+async::Task<> take(PmaReading& reading, mad::Transactor& transactor, const path::Path& pma, const StructInfo& attribute,
+                   bool takes_any_select) {
   const mad::Result<mad::Reply> answer = co_await request_counters(transactor, pma, attribute, reading.select, takes_any_select);
   const async::Loop& loop = co_await async::current_loop;
   if (answer) {
@@ -39,13 +48,6 @@ async::Task<bool> take(PmaReading& reading, mad::Transactor& transactor, const p
   } else {
     reading.problems.push_back({static_cast<std::uint16_t>(attribute.attribute_id), false, answer.shared_error()});
   }
-  co_return static_cast<bool>(answer);
-}
-
-/// Forgets what was read.
-void drop_counters(PmaReading& reading) {
-  reading.row = {.port = reading.port};
-  reading.has_basic = reading.has_extended = false;
 }
 
 /// Reads what is planned of the PortSelect of `reading` into it. A failed request is the last of its problems. If that request was
@@ -55,11 +57,10 @@ async::Task<> fill(PmaReading& reading, mad::Transactor& transactor, const path:
   const bool extended = additional || (reading.support.extended() && plan.counts != ReadingPlan::Counts::errors);
   const bool basic = !extended || (!additional && plan.counts != ReadingPlan::Counts::traffic);
   const bool any = plan.takes_any_select;
-  if (basic) reading.has_basic = co_await take(reading, transactor, pma, pm::PortCounters::info(), any);
-  if (extended && reading.problems.empty())
-    reading.has_extended = co_await take(reading, transactor, pma, pm::PortCountersExt::info(), any);
+  if (basic) co_await take(reading, transactor, pma, pm::PortCounters::info(), any);
+  if (extended && reading.problems.empty()) co_await take(reading, transactor, pma, pm::PortCountersExt::info(), any);
   if (!reading.problems.empty()) {
-    drop_counters(reading);
+    reading.row = {.port = reading.port};
     co_return;
   }
   const Further further = plan.further ? plan.further(reading) : Further();
@@ -104,12 +105,6 @@ class PortReader {
     std::uint16_t reading = 0;  ///< in the node's `ports`; of an owner: the number of the end port
     auto operator<=>(const Step&) const = default;
   };
-  /// A Set that was sent, or not, and failed.
-  struct FailedSet {
-    subnet::NodeIndex node;
-    int port;
-    PmaProblem problem;
-  };
   /// A node and the port whose PMA gets the first request.
   struct Head {
     subnet::NodeIndex node;
@@ -149,9 +144,17 @@ class PortReader {
     readings_.nodes.push_back(std::move(node));
   }
 
+  /// Notes the failures of Sets that were sent, or not. A failure of one that was refused is none.
   void note_failed_sets(subnet::NodeIndex node, int port, const std::vector<PmaProblem>& problems) {
     for (const PmaProblem& problem : problems) {
-      if (problem.set && problem.error) failed_sets_.push_back({node, port, problem});
+      if (!problem.set || !problem.error || mad::unanswered_tries(*problem.error) == 0U) continue;
+      const StructInfo& info = problem.whose ? smp::NodeInfo::info() : *find_attribute(mad::mgmt_class::performance, 1, problem.attribute);
+      failed_sets_.push_back({.kind = problem.whose ? subnet::Failure::Kind::not_read : subnet::kind_of(*problem.error),
+                              .node = node,
+                              .port = port,
+                              .attribute = std::string(info.title),
+                              .why = problem.error->message(),
+                              .error = problem.error});
     }
   }
 
@@ -167,7 +170,7 @@ class PortReader {
       case Step::clear_port:
         return clear_one_port(node, step.reading, port);
       default:
-        return clear_node(node, port);
+        return clear(port, subnet::all_ports, node.support, node.ports, node.clear_problems);
     }
   }
 
@@ -225,7 +228,7 @@ class PortReader {
   /// Drops what was read, because it is not known whose it is: `problem` says why.
   static void drop(PmaReading& reading, const PmaProblem& problem) {
     if (!reading.known()) return;
-    drop_counters(reading);
+    reading.row = {.port = reading.port};
     if (std::ranges::find(reading.problems, problem.error, &PmaProblem::error) == reading.problems.end())
       reading.problems.push_back(problem);
   }
@@ -268,7 +271,7 @@ class PortReader {
   }
 
   /// Adds the questions that clear ports: all of them, or only those that answered. False if there are none. Port 0 of a switch that was
-  /// not read is cleared alone.
+  /// not read is cleared by a Set of its own.
   bool add_clears(std::size_t at) {
     const PmaNode& node = node_at(at);
     if (node.ports.empty()) return false;
@@ -342,22 +345,10 @@ class PortReader {
     std::erase_if(readings_.failures, [this](const subnet::Failure& failure) {
       return failure.kind != subnet::Failure::Kind::not_read && std::ranges::find(readings_.moved, failure.node) != readings_.moved.end();
     });
-    for (const subnet::Failure& failure : readings_.failures) known_errors_.insert(failure.error.get());
-    for (const FailedSet& failed : failed_sets_) add_failure(failed);
-  }
-
-  /// Adds a failed Set. One that was not sent because its agent is silent is a failure already.
-  void add_failure(const FailedSet& failed) {
-    const std::shared_ptr<const mad::MadError>& error = failed.problem.error;
-    if (mad::unanswered_tries(*error) == 0U || !known_errors_.insert(error.get()).second) return;
-    const bool whose = failed.problem.whose;
-    const StructInfo* info = whose ? &smp::NodeInfo::info() : find_attribute(mad::mgmt_class::performance, 1, failed.problem.attribute);
-    readings_.failures.push_back({.kind = whose ? subnet::Failure::Kind::not_read : subnet::kind_of(*error),
-                                  .node = failed.node,
-                                  .port = failed.port,
-                                  .attribute = std::string(info->title),
-                                  .why = error->message(),
-                                  .error = error});
+    std::set<const ib::Error*> known;  // a Set that was not sent because its agent is silent is a failure already
+    for (const subnet::Failure& failure : readings_.failures) known.insert(failure.error.get());
+    std::ranges::copy_if(failed_sets_, std::back_inserter(readings_.failures),
+                         [&known](const subnet::Failure& failure) { return known.insert(failure.error.get()).second; });
   }
 
   /// Reads ClassPortInfo, and with AllPortSelect the sum of all ports. If its ports are not read then, also clears the counters of all
@@ -413,11 +404,12 @@ class PortReader {
     co_return nullptr;
   }
 
-  /// Clears all ports of a node by one Set.
-  async::Task<MadFailure> clear_node(PmaNode& node, subnet::SurveyPort port) {
-    std::vector<PmaProblem> problems = co_await clear_counters(port, subnet::all_ports, node.support, plan_, node.ports);
-    if (!problems.empty() && mad::is_timeout(*problems.back().error)) co_return problems.back().error;
-    node.clear_problems = std::move(problems);
+  /// Clears all ports of a node by one Set, or one of its ports, of which `read` was read. Adds what fails to `problems`.
+  async::Task<MadFailure> clear(subnet::SurveyPort port, std::uint8_t select, PmaSupport support, std::span<const PmaReading> read,
+                                std::vector<PmaProblem>& problems) {
+    std::vector<PmaProblem> met = co_await clear_counters(port, select, support, plan_, read);
+    if (!met.empty() && mad::is_timeout(*met.back().error)) co_return met.back().error;
+    std::ranges::move(met, std::back_inserter(problems));
     co_return nullptr;
   }
 
@@ -430,10 +422,7 @@ class PortReader {
       if (!own) co_return own.shared_error();
       support = *own;
     }
-    std::vector<PmaProblem> problems = co_await clear_counters(port, port.number, support, plan_, std::span(&node.ports[at], 1));
-    if (!problems.empty() && mad::is_timeout(*problems.back().error)) co_return problems.back().error;
-    std::ranges::move(problems, std::back_inserter(node.ports[at].problems));
-    co_return nullptr;
+    co_return co_await clear(port, port.number, support, std::span(&node.ports[at], 1), node.ports[at].problems);
   }
 
   const subnet::Subnet& subnet_;
@@ -444,12 +433,49 @@ class PortReader {
   std::vector<Step> steps_;                      // by question
   std::vector<std::uint16_t> open_;              // by head: questions that have not ended
   std::size_t finished_{};                       // nodes that were handed over
-  std::vector<FailedSet> failed_sets_;
-  std::set<const ib::Error*> known_errors_;  // of the failures
+  std::vector<subnet::Failure> failed_sets_;
   subnet::Survey survey_;
 };
 
 }  // namespace
+
+const StructInfo* blocks_layout(const PmaSupport& support, smp::FecMode mode) {
+  const bool has_blocks = (support.capability_mask & pm::capability_mask::rs_fec_counters_supported) != 0;
+  return has_blocks ? &extended_speeds_layout(mode) : nullptr;
+}
+
+std::vector<subnet::PortIndex> countable_ports(const subnet::Subnet& subnet, subnet::NodeIndex at) {
+  const subnet::Node& node = subnet.node(at);
+  const bool has_port0 = node.kind() == subnet::NodeKind::sw && node.has_switch_info && node.switch_info().enhanced_port0 != 0;
+  std::vector<subnet::PortIndex> ports;
+  ports.reserve(node.slots);
+  for (unsigned number = has_port0 ? 0 : 1; number < node.slots; ++number) {
+    if (subnet.port(node.first_port + number).is_known()) ports.push_back(node.first_port + number);
+  }
+  return ports;
+}
+
+bool all_ports_read(const subnet::Subnet& subnet, const PmaNode& node) {
+  if (node.ports.empty()) return node.all && node.all->known();
+  const subnet::Node& of = subnet.node(node.node);
+  if (of.kind() == subnet::NodeKind::sw && !of.has_switch_info) return false;  // whether port 0 counts is not known
+  const auto external = std::ranges::count_if(node.ports, [](const PmaReading& reading) { return reading.select != 0; });
+  return external >= of.info.num_ports && std::ranges::all_of(node.ports, &PmaReading::known);
+}
+
+async::Task<mad::Result<mad::Reply>> request_counters(mad::Transactor& transactor, const path::Path& pma, const StructInfo& attribute,
+                                                      std::uint8_t select, bool takes_any_select) {
+  const std::array<std::uint8_t, 2> port_select{0, select};  // byte 1 of all attributes of a port
+  const mad::Request request = mad::attribute_request(pma, attribute, mad::method::get, 0, port_select);
+  mad::Result<mad::Reply> answer = co_await transactor.try_call(request);
+  if (answer && !takes_any_select && answer->payload()[1] != select) co_return wrong_port(pma, attribute, select, answer->payload());
+  co_return answer;
+}
+
+std::shared_ptr<const Error> why_not(const PmaProblem& problem) {
+  if (!problem.error) return std::make_shared<Error>("GMPs do not reach it.");
+  return problem.whose ? std::make_shared<Error>(why_not_read(*problem.error)) : std::shared_ptr<const Error>(problem.error);
+}
 
 async::Task<PmaReading> read_pma(mad::Transactor& transactor, path::Path pma, std::uint8_t select, PmaSupport support,
                                  const ReadingPlan& plan) {

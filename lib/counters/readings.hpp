@@ -35,12 +35,12 @@ struct PmaReading {
   std::uint8_t select{};                  ///< PortSelect: the number of the port, or all_ports
   PmaSupport support;                     ///< of its PMA; empty if the PMA did not answer
   CounterRow row;                         ///< nothing is known of it where counters were not read
-  bool has_extended{};                    ///< PortCountersExtended was read
-  bool has_basic{};                       ///< PortCounters was read
   std::vector<PmaProblem> problems;       ///< in their order; after a Get of counters has failed, the reading ends
 
-  /// Whether counters were read.
-  bool known() const { return has_basic || has_extended; }
+  /// Whether counters were read: PortCounters, or PortCountersExtended.
+  bool known() const { return has_basic() || has_extended(); }
+  bool has_basic() const { return (row.known & CounterRow::all_counters & ~std::uint64_t{row.wide}) != 0; }
+  bool has_extended() const { return row.wide != 0; }
 };
 
 /// The counters of a node.

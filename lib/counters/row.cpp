@@ -3,61 +3,50 @@
 
 #include <algorithm>
 #include <limits>
-#include <string>
 
 #include "iba-gen/pm.hpp"
 #include "iba/generic.hpp"
+#include "iba/registry.hpp"
 
 namespace ib::counters {
 namespace {
 
 constexpr std::size_t first_detail = counter_columns, first_fec = counter_columns + detail_columns;
 
-const FieldInfo* field_in(const StructInfo& attribute, std::string_view name) {
-  const auto found = std::ranges::find(attribute.fields, name, &FieldInfo::name);
-  if (found == attribute.fields.end() && !name.empty()) throw std::logic_error("no field is named " + std::string(name));
-  return found == attribute.fields.end() ? nullptr : &*found;
-}
-
-/// The fields of each column.
+/// The fields of a column.
 struct Fields {
-  std::array<const CounterInfo*, counter_columns> counters{};
-  std::array<const FieldInfo*, detail_columns> details{};
-  std::array<const FieldInfo*, fec_columns> of_port{}, of_lane{};
-
-  Fields() {
-    for (std::size_t column = 0; column < first_detail; ++column) counters[column] = find_info(columns[column].field);
-    for (std::size_t column = first_detail; column < first_fec; ++column) {
-      const bool is_error = columns[column].source == Source::error_details;
-      const StructInfo& attribute = is_error ? pm::PortRcvErrorDetails::info() : pm::PortXmitDiscardDetails::info();
-      details[column - first_detail] = field_in(attribute, columns[column].field);
-    }
-    for (std::size_t column = first_fec; column < columns.size(); ++column) {
-      of_port[column - first_fec] = field_in(pm::PortExtendedSpeedsCountersRsFec::info(), columns[column].field);
-      of_lane[column - first_fec] = field_in(pm::PortExtendedSpeedsCounters::info(), columns[column].lane_field);
-    }
-  }
-
- private:
-  static const CounterInfo* find_info(std::string_view name) {
-    const std::span<const CounterInfo> infos = counter_infos();
-    const auto found = std::ranges::find(infos, name, &CounterInfo::name);
-    if (found == infos.end()) throw std::logic_error("no counter is named " + std::string(name));
-    return &*found;
-  }
+  const CounterInfo* counter{};            ///< of Source::counters
+  const FieldInfo *of_port{}, *of_lane{};  ///< of other sources
 };
 
-const Fields& fields() {
-  static const Fields known;
-  return known;
+Fields fields_of(const Column& column) {
+  switch (column.source) {
+    case Source::counters:
+      return {&*std::ranges::find(counter_infos(), column.field, &CounterInfo::name)};
+    case Source::error_details:
+      return {nullptr, find_field(pm::PortRcvErrorDetails::info(), column.field)};
+    case Source::discard_details:
+      return {nullptr, find_field(pm::PortXmitDiscardDetails::info(), column.field)};
+    default:
+      return {nullptr, find_field(pm::PortExtendedSpeedsCountersRsFec::info(), column.field),
+              find_field(pm::PortExtendedSpeedsCounters::info(), column.lane_field)};
+  }
+}
+
+const Fields& fields(std::size_t column) {
+  static const auto known = [] {
+    std::array<Fields, columns.size()> all;
+    std::ranges::transform(columns, all.begin(), fields_of);
+    return all;
+  }();
+  return known[column];
 }
 
 void take_details(CounterRow& row, Source source, Bytes bytes) {
   for (std::size_t column = first_detail; column < first_fec; ++column) {
     if (columns[column].source != source) continue;
     row.known |= std::uint64_t{1} << column;
-    const std::size_t at = column - first_detail;
-    row.details[at] = static_cast<std::uint16_t>(read_number(bytes, *fields().details[at]));
+    row.details[column - first_detail] = static_cast<std::uint16_t>(read_number(bytes, *fields(column).of_port));
   }
 }
 
@@ -66,7 +55,8 @@ void take_fec(CounterRow& row, bool is_of_lanes, Bytes bytes) {
   row.is_of_lanes = is_of_lanes;
   row.full_fec = 0;
   for (std::size_t at = 0; at < fec_columns; ++at) {
-    const FieldInfo* field = is_of_lanes ? fields().of_lane[at] : fields().of_port[at];
+    const Fields& of = fields(first_fec + at);
+    const FieldInfo* field = is_of_lanes ? of.of_lane : of.of_port;
     if (field == nullptr) continue;
     row.known |= std::uint64_t{1} << (first_fec + at);
     const std::uint64_t most = (std::uint64_t{1} << field->bits) - 1;
@@ -81,7 +71,7 @@ void take_fec(CounterRow& row, bool is_of_lanes, Bytes bytes) {
 
 void take_counters(CounterRow& row, const PmaSupport& support, bool is_extended, Bytes bytes) {
   for (std::size_t column = 0; column < first_detail; ++column) {
-    const CounterInfo& info = *fields().counters[column];
+    const CounterInfo& info = *fields(column).counter;
     if (is_extended ? !support.wide(info) : !support.narrow(info) || row.is_wide(column)) continue;
     row.known |= std::uint64_t{1} << column;
     if (is_extended) row.wide |= 1U << column;
@@ -110,20 +100,13 @@ bool CounterRow::is_full(std::size_t column) const {
 }
 
 const FieldInfo& CounterRow::field(std::size_t column) const {
-  if (column >= first_fec) return named_field(column);
-  if (column >= first_detail) return *fields().details[column - first_detail];
-  const CounterInfo& info = *fields().counters[column];
-  return is_wide(column) || info.narrow == nullptr ? *info.wide : *info.narrow;
+  return is_wide(column) ? *fields(column).counter->wide : named_field(column);
 }
 
 const FieldInfo& CounterRow::named_field(std::size_t column) const {
-  if (column < first_detail) {
-    const CounterInfo& info = *fields().counters[column];
-    return info.narrow != nullptr ? *info.narrow : *info.wide;
-  }
-  if (column < first_fec) return *fields().details[column - first_detail];
-  const FieldInfo* of_lane = fields().of_lane[column - first_fec];
-  return is_of_lanes && of_lane != nullptr ? *of_lane : *fields().of_port[column - first_fec];
+  const Fields& of = fields(column);
+  if (of.counter != nullptr) return of.counter->narrow != nullptr ? *of.counter->narrow : *of.counter->wide;
+  return column >= first_fec && is_of_lanes && of.of_lane != nullptr ? *of.of_lane : *of.of_port;
 }
 
 std::optional<Source> source_of(const StructInfo& attribute) {
@@ -139,7 +122,7 @@ void CounterRow::take(const PmaSupport& support, const StructInfo& attribute, By
   if (source != Source::counters) {
     source == Source::fec ? take_fec(*this, &attribute == &pm::PortExtendedSpeedsCounters::info(), bytes)
                           : take_details(*this, source, bytes);
-    if (error_time == async::Time{}) error_time = time;  // it is read alone
+    if (error_time == async::Time{}) error_time = time;  // nothing else was read
     return;
   }
   const bool is_extended = &attribute == &pm::PortCountersExt::info();

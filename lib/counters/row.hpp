@@ -130,6 +130,8 @@ std::optional<Source> source_of(const StructInfo& attribute);
 
 /// What was read of a port. A large fabric has many of them: they are kept small.
 struct CounterRow {
+  static constexpr std::uint64_t all_counters = (std::uint64_t{1} << counter_columns) - 1;  ///< in `known`
+
   subnet::PortIndex port = subnet::none;
   std::uint32_t wide{};        ///< bit n: column n was read from PortCountersExtended
   std::uint64_t known{};       ///< bit n: column n was read

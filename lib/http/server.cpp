@@ -8,21 +8,22 @@
 #include <netinet/tcp.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <zlib.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
+#include <charconv>
 #include <filesystem>
 #include <iterator>
-#include <list>
 #include <set>
 #include <system_error>
 
 #include "async/timer.hpp"
 #include "base/error.hpp"
 #include "base/letter_case.hpp"
-#include "http/accept.hpp"
+#include "base/parse.hpp"
+#include "base/split.hpp"
 
 namespace ib::http {
 namespace {
@@ -42,13 +43,63 @@ constexpr async::Duration shortest_rest = std::chrono::milliseconds(1);
 // A connection that has just begun, or whose client has just taken something, is not closed to make room: it may be about to continue.
 constexpr async::Duration youngest_victim = std::chrono::seconds(1);
 
-/// The descriptors that the process has open.
-std::size_t open_descriptors() {
-  constexpr std::size_t usual = 32;
-  std::error_code failed;
-  const std::filesystem::directory_iterator all("/proc/self/fd", failed);
-  return failed ? usual : static_cast<std::size_t>(std::distance(begin(all), end(all)));
+constexpr unsigned whole = 1000;
+
+unsigned weight_in(std::string_view parameters) {
+  for (const std::string_view parameter : split(parameters, ";")) {
+    const std::size_t equals = parameter.find('=');
+    if (equals == std::string_view::npos || to_lower(trim(parameter.substr(0, equals))) != "q") continue;
+    const std::string_view digits = trim(parameter.substr(equals + 1));
+    double value = 0;
+    const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    return code == std::errc() && value >= 0 && value <= 1 ? static_cast<unsigned>(value * whole + 0.5) : whole;
+  }
+  return whole;
 }
+
+// Pages of metrics repeat themselves from line to line. A window of 4 KiB is enough for that; with it, a stream takes 40 KiB of memory in
+// place of 270, of which a thousand clients would take a thousand.
+constexpr int window_bits = 12, memory_level = 6, gzip_format = 16;
+
+class GzipBody final : public Body {
+ public:
+  explicit GzipBody(std::unique_ptr<Body> body) : body_(std::move(body)) {
+    const int code = deflateInit2(&stream_, Z_BEST_SPEED, Z_DEFLATED, window_bits + gzip_format, memory_level, Z_DEFAULT_STRATEGY);
+    if (code != Z_OK) throw std::runtime_error(fmt::format("deflateInit2: {}", code));
+  }
+  ~GzipBody() override { deflateEnd(&stream_); }
+  GzipBody(const GzipBody&) = delete;
+  GzipBody& operator=(const GzipBody&) = delete;
+
+  bool next(std::string& out, std::size_t size) override {
+    out.clear();
+    while (out.size() < size && !has_ended_) {
+      if (stream_.avail_in == 0 && !is_last_) read(size);
+      compress(out);
+    }
+    return !out.empty();
+  }
+  bool is_outdated() const override { return body_->is_outdated(); }
+
+ private:
+  void read(std::size_t size) {
+    is_last_ = !body_->next(piece_, size);
+    stream_.next_in = reinterpret_cast<Bytef*>(piece_.data());
+    stream_.avail_in = static_cast<uInt>(piece_.size());
+  }
+  void compress(std::string& out) {
+    std::array<char, 16384> room;
+    stream_.next_out = reinterpret_cast<Bytef*>(room.data());
+    stream_.avail_out = room.size();
+    has_ended_ = deflate(&stream_, is_last_ ? Z_FINISH : Z_NO_FLUSH) == Z_STREAM_END;
+    out.append(room.data(), room.size() - stream_.avail_out);
+  }
+
+  std::unique_ptr<Body> body_;
+  std::string piece_;
+  z_stream stream_{};
+  bool is_last_{}, has_ended_{};
+};
 
 /// How many connections there may be of the `wanted` ones, so that descriptors are left for everything else. Where libmicrohttpd finds none
 /// for a connection, it may accept no further one.
@@ -57,15 +108,21 @@ unsigned connection_limit(unsigned wanted) {
   constexpr rlim_t least = 8;
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return wanted;
-  const rlim_t taken = open_descriptors() + others;
+  constexpr rlim_t usual = 32;  // descriptors that are open
+  std::error_code failed;
+  const std::filesystem::directory_iterator open("/proc/self/fd", failed);
+  const rlim_t taken = others + (failed ? usual : static_cast<rlim_t>(std::distance(begin(open), end(open))));
   if (limit.rlim_cur < taken + least)
     throw Error(fmt::format("The process may open {} files, and needs {} to serve clients (ulimit -n)", limit.rlim_cur, taken + least));
   return static_cast<unsigned>(std::min<rlim_t>(wanted, limit.rlim_cur - taken));
 }
 
+/// So many connections, and those that are accepted before others are closed for them.
+unsigned with_surplus(unsigned connections) { return connections + std::max(connections / 4, 1U); }
+
 /// The limits of one of `listeners` listeners.
-Limits share(Limits limits, std::size_t listeners) {
-  const unsigned all = connection_limit(limits.connections + std::max(limits.connections / 4, 1U));
+ConnectionLimits share(ConnectionLimits limits, std::size_t listeners) {
+  const unsigned all = connection_limit(with_surplus(limits.connections));
   const unsigned most = std::max(all / static_cast<unsigned>(std::max<std::size_t>(listeners, 1)), 2U);
   limits.connections = std::max(std::min(limits.connections, most - std::max(most / 5, 1U)), 1U);
   return limits;
@@ -81,134 +138,131 @@ std::string path_of(std::string_view target) {
   return std::string(target);
 }
 
-class Client;
-using Clients = std::list<Client*>;
-
-/// The connections by what they wait for. The first one of each list has waited longest.
-struct Waiting {
-  Clients idle;   ///< for another request, after an answer
-  Clients fresh;  ///< for the first request
-  Clients taken;  ///< for their client to take something of the answer
-};
-
-/// A connection. It is closed if it does not send a request in time.
+/// A connection, and the body that is on its way to its client. It is closed if it does not send a request in time.
 class Client final : public async::Timer {
  public:
-  Client(async::Loop& loop, int fd) : loop_(loop), fd_(fd) {}
-  ~Client() override { leave(); }
-  Client(const Client&) = delete;
-  Client& operator=(const Client&) = delete;
+  /// What a connection waits for. To make room, those of the first kind are closed first.
+  enum class Awaited : std::uint8_t {
+    next_request,
+    first_request,
+    taking,  ///< that its client takes something of the answer
+  };
 
-  void expect_request(Clients& among, std::chrono::seconds within) {
-    wait(among);
-    loop_.arm(*this, loop_.now() + within);
+  Client(async::Loop& loop, int fd) : loop_(loop), fd_(fd) {}
+
+  void expect_request(Awaited request, std::chrono::seconds within) {
+    wait(request);
+    if (!is_closed_) loop_.arm(*this, loop_.now() + within);
   }
-  /// Restarts the waiting of the connection, as the last of `among`.
-  void wait(Clients& among) {
-    if (is_closed_) return;
-    leave();
-    among_ = &among;
-    place_ = among.insert(among.end(), this);
-    since_ = loop_.now();
-  }
-  async::Time since() const { return since_; }
-  void expired() override { close(); }
+  void wait(Awaited awaited) { waits_ = {awaited, loop_.now()}; }
+  /// What it waits for, and since when.
+  const std::pair<Awaited, async::Time>& waits() const { return waits_; }
+  bool is_closed() const { return is_closed_; }
   /// Shuts the socket down. libmicrohttpd sees the end of the connection and cleans up.
   void close() {
-    leave();
     is_closed_ = true;
     ::shutdown(fd_, SHUT_RDWR);
   }
+  void expired() override { close(); }
 
- private:
-  void leave() {
-    if (among_ != nullptr) among_->erase(place_);
-    among_ = nullptr;
+  void send(std::unique_ptr<Body> body) {
+    body_ = std::move(body);
+    piece_ = std::string();
+    taken_ = 0;
   }
-
-  async::Loop& loop_;
-  int fd_;
-  async::Time since_{};
-  Clients* among_{};  ///< null once it is closed
-  Clients::iterator place_{};
-  bool is_closed_{};
-};
-
-/// A body on its way.
-struct Stream {
-  std::unique_ptr<Body> body;  ///< null: it was outdated
-  Client* client{};
-  std::set<Stream*>* registry{};
-  Clients* waiting{};  ///< where `client` waits while it takes
-  std::string rest{};  ///< what was made of the body and not handed over yet
-  std::size_t taken{};
-
+  const Body* body() const { return body_.get(); }
+  /// The next bytes of the body, for libmicrohttpd.
   ssize_t read(char* to, std::size_t size) {
-    if (!body) return MHD_CONTENT_READER_END_WITH_ERROR;
-    if (client != nullptr) client->wait(*waiting);
-    if (taken == rest.size()) {
-      taken = 0;
-      if (!body->next(rest, piece)) return MHD_CONTENT_READER_END_OF_STREAM;
+    if (!body_) return MHD_CONTENT_READER_END_WITH_ERROR;
+    wait(Awaited::taking);
+    if (taken_ == piece_.size()) {
+      taken_ = 0;
+      if (!body_->next(piece_, piece)) return MHD_CONTENT_READER_END_OF_STREAM;
     }
-    const std::size_t count = std::min(size, rest.size() - taken);
-    std::memcpy(to, rest.data() + taken, count);
-    taken += count;
+    const std::size_t count = piece_.copy(to, size, taken_);
+    taken_ += count;
     return static_cast<ssize_t>(count);
   }
+
+ private:
+  async::Loop& loop_;
+  int fd_;
+  std::pair<Awaited, async::Time> waits_{};
+  bool is_closed_{};
+  std::unique_ptr<Body> body_;  ///< null: there is none, or it was outdated
+  std::string piece_;           ///< of the body
+  std::size_t taken_{};         ///< of `piece_`
 };
 
-ssize_t read_stream(void* stream, std::uint64_t /*position*/, char* to, std::size_t size) {
+ssize_t read_body(void* client, std::uint64_t /*position*/, char* to, std::size_t size) {
   try {
-    return static_cast<Stream*>(stream)->read(to, size);
+    return static_cast<Client*>(client)->read(to, size);
   } catch (...) {
     return MHD_CONTENT_READER_END_WITH_ERROR;
   }
 }
 
-void free_stream(void* closure) {
-  const std::unique_ptr<Stream> stream(static_cast<Stream*>(closure));
-  stream->registry->erase(stream.get());
-}
-
-/// The fields of one name in the head of a request.
-struct Fields {
-  std::string_view name;
-  std::string values{};  ///< as one list
-};
-
-MHD_Result add_field(void* fields, MHD_ValueKind /*kind*/, const char* key, std::size_t key_size, const char* value,
-                     std::size_t value_size) {
-  auto& [name, values] = *static_cast<Fields*>(fields);
-  if (value == nullptr || !equal_ignoring_case(std::string_view(key, key_size), name)) return MHD_YES;
-  if (!values.empty()) values += ", ";
-  values.append(value, value_size);
-  return MHD_YES;
-}
-
+/// The fields of that name in the head of a request, as one list.
 std::string header(MHD_Connection* connection, std::string_view name) {
-  Fields fields{name};
-  MHD_get_connection_values_n(connection, MHD_HEADER_KIND, add_field, &fields);
-  return fields.values;
+  std::pair<std::string_view, std::string> fields{name, {}};
+  const auto add = [](void* to, MHD_ValueKind /*kind*/, const char* key, std::size_t key_size, const char* value, std::size_t value_size) {
+    auto& [wanted, values] = *static_cast<std::pair<std::string_view, std::string>*>(to);
+    if (value != nullptr && equal_ignoring_case(std::string_view(key, key_size), wanted))
+      values.append(values.empty() ? "" : ", ").append(value, value_size);
+    return MHD_YES;
+  };
+  MHD_get_connection_values_n(connection, MHD_HEADER_KIND, add, &fields);
+  return fields.second;
 }
 
-/// Names and values may have any bytes: "%00" is one of them.
-MHD_Result add_argument(void* request, MHD_ValueKind /*kind*/, const char* key, std::size_t key_size, const char* value,
-                        std::size_t value_size) {
-  static_cast<Request*>(request)->query.emplace_back(std::string(key, key_size), value != nullptr ? std::string(value, value_size) : "");
-  return MHD_YES;
+/// The arguments of a request. Names and values may have any bytes: "%00" is one of them.
+std::vector<std::pair<std::string, std::string>> arguments(MHD_Connection* connection) {
+  std::vector<std::pair<std::string, std::string>> all;
+  const auto add = [](void* to, MHD_ValueKind /*kind*/, const char* key, std::size_t key_size, const char* value, std::size_t value_size) {
+    static_cast<decltype(all)*>(to)->emplace_back(std::string(key, key_size), value != nullptr ? std::string(value, value_size) : "");
+    return MHD_YES;
+  };
+  MHD_get_connection_values_n(connection, MHD_GET_ARGUMENT_KIND, add, &all);
+  return all;
 }
 
-Client* client_of(MHD_Connection* connection) {
-  const MHD_ConnectionInfo* info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-  return info != nullptr ? static_cast<Client*>(info->socket_context) : nullptr;
+Client& client_of(MHD_Connection* connection) {
+  return *static_cast<Client*>(MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context);
 }
 
 struct DestroyResponse {
   void operator()(MHD_Response* response) const { MHD_destroy_response(response); }
 };
-using Response = std::unique_ptr<MHD_Response, DestroyResponse>;
 
 }  // namespace
+
+std::vector<Acceptable> acceptable(std::string_view field) {
+  std::vector<Acceptable> members;
+  for (const std::string_view member : split(field)) {
+    const std::size_t semicolon = std::min(member.find(';'), member.size());
+    std::string name = to_lower(trim(member.substr(0, semicolon)));
+    if (!name.empty()) members.push_back({std::move(name), weight_in(member.substr(semicolon))});
+  }
+  return members;
+}
+
+std::optional<unsigned> weight_of(const std::vector<Acceptable>& members, std::string_view name) {
+  std::optional<unsigned> greatest;
+  for (const Acceptable& member : members) {
+    if (member.name == name) greatest = std::max(greatest.value_or(0), member.weight);
+  }
+  return greatest;
+}
+
+bool accepts_gzip(std::string_view accepted) {
+  const std::vector<Acceptable> members = acceptable(accepted);
+  std::optional<unsigned> gzip = weight_of(members, "gzip");
+  if (!gzip) gzip = weight_of(members, "x-gzip");
+  if (!gzip) gzip = weight_of(members, "*");
+  return gzip.value_or(0) != 0 && *gzip >= weight_of(members, "identity").value_or(0);
+}
+
+std::unique_ptr<Body> gzip(std::unique_ptr<Body> body) { return std::make_unique<GzipBody>(std::move(body)); }
 
 std::optional<std::string_view> Request::value(std::string_view name) const {
   const auto found = std::find_if(query.rbegin(), query.rend(), [name](const auto& argument) { return argument.first == name; });
@@ -218,19 +272,15 @@ std::optional<std::string_view> Request::value(std::string_view name) const {
 /// libmicrohttpd's server. It runs when its descriptor is ready, and when it wants to.
 class Server::Daemon final : public async::PollSource, private async::Timer {
  public:
-  Daemon(async::Loop& loop, UniqueFd socket, Handler handler, Limits limits)
-      : loop_(loop),
-        handler_(std::move(handler)),
-        limits_(limits),
-        room_(limits.connections),
-        most_connections_(room_ + std::max(room_ / 4, 1U)) {
+  Daemon(async::Loop& loop, UniqueFd socket, Handler handler, ConnectionLimits limits)
+      : loop_(loop), handler_(std::move(handler)), limits_(limits) {
     const int size = send_buffer, unsent = most_unsent;  // accepted sockets inherit them from this one
     ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
     ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof unsent);
     // "Options that expect two pointers": a function and its argument.
     std::array options{
         MHD_OptionItem{MHD_OPTION_LISTEN_SOCKET, socket.get(), nullptr},
-        MHD_OptionItem{MHD_OPTION_CONNECTION_LIMIT, static_cast<intptr_t>(most_connections_), nullptr},
+        MHD_OptionItem{MHD_OPTION_CONNECTION_LIMIT, static_cast<intptr_t>(with_surplus(limits.connections)), nullptr},
         MHD_OptionItem{MHD_OPTION_CONNECTION_MEMORY_LIMIT, connection_memory, nullptr},
         MHD_OptionItem{MHD_OPTION_CONNECTION_TIMEOUT, static_cast<intptr_t>(limits.idle.count()), nullptr},
         MHD_OptionItem{MHD_OPTION_NOTIFY_CONNECTION, reinterpret_cast<intptr_t>(&connected), this},
@@ -250,10 +300,10 @@ class Server::Daemon final : public async::PollSource, private async::Timer {
   Daemon& operator=(const Daemon&) = delete;
 
   void drop_outdated() {
-    for (Stream* stream : streams_) {
-      if (!stream->body || !stream->body->is_outdated()) continue;
-      stream->body.reset();
-      if (stream->client != nullptr) stream->client->close();
+    for (Client* client : clients_) {
+      if (client->body() == nullptr || !client->body()->is_outdated()) continue;
+      client->send(nullptr);
+      client->close();
     }
   }
 
@@ -267,7 +317,7 @@ class Server::Daemon final : public async::PollSource, private async::Timer {
 
   /// Lets libmicrohttpd work. With many clients that takes long: the rest of the loop then gets as much time.
   void run() {
-    const std::size_t before = clients_;
+    const std::size_t before = clients_.size();
     const async::Time begun = loop_.now();
     MHD_run(daemon_);
     const async::Duration took = loop_.now() - begun;
@@ -275,7 +325,7 @@ class Server::Daemon final : public async::PollSource, private async::Timer {
     if (took > shortest_rest) {
       unwatch();
       loop_.arm(*this, loop_.now() + took);
-    } else if (clients_ < before) {
+    } else if (clients_.size() < before) {
       // After a connection has ended, another one may have waited for room. libmicrohttpd looks for it when it begins to run.
       loop_.arm(*this, loop_.now());
     } else {
@@ -297,10 +347,11 @@ class Server::Daemon final : public async::PollSource, private async::Timer {
   /// enough.
   bool make_room() {
     const async::Time latest = loop_.now() - youngest_victim;
-    for (std::size_t open = waiting_.idle.size() + waiting_.fresh.size() + waiting_.taken.size(); open > room_; --open) {
+    for (auto open = std::ranges::count(clients_, false, &Client::is_closed); open > limits_.connections; --open) {
       Client* victim = nullptr;
-      for (const Clients* clients : {&waiting_.idle, &waiting_.fresh, &waiting_.taken}) {
-        if (victim == nullptr && !clients->empty() && clients->front()->since() <= latest) victim = clients->front();
+      for (Client* client : clients_) {
+        const bool may_close = !client->is_closed() && client->waits().second <= latest;
+        if (may_close && (victim == nullptr || client->waits() < victim->waits())) victim = client;
       }
       if (victim == nullptr) return true;
       victim->close();
@@ -311,28 +362,27 @@ class Server::Daemon final : public async::PollSource, private async::Timer {
   static void connected(void* self, MHD_Connection* connection, void** context, MHD_ConnectionNotificationCode code) {
     auto& daemon = *static_cast<Daemon*>(self);
     if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
-      --daemon.clients_;
+      daemon.clients_.erase(static_cast<Client*>(*context));
       delete static_cast<Client*>(*context);
-      *context = nullptr;
       return;
     }
     const MHD_ConnectionInfo* info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     auto* const client = new Client(daemon.loop_, info->connect_fd);
-    client->expect_request(daemon.waiting_.fresh, daemon.limits_.first_request);
-    ++daemon.clients_;
+    client->expect_request(Client::Awaited::first_request, daemon.limits_.first_request);
+    daemon.clients_.insert(client);
     *context = client;
   }
 
   static void completed(void* self, MHD_Connection* connection, void** /*request*/, MHD_RequestTerminationCode code) {
-    auto& daemon = *static_cast<Daemon*>(self);
-    if (code != MHD_REQUEST_TERMINATED_COMPLETED_OK) return;
-    if (Client* const client = client_of(connection)) client->expect_request(daemon.waiting_.idle, daemon.limits_.idle);
+    Client& client = client_of(connection);
+    client.send(nullptr);
+    if (code == MHD_REQUEST_TERMINATED_COMPLETED_OK)
+      client.expect_request(Client::Awaited::next_request, static_cast<Daemon*>(self)->limits_.idle);
   }
 
   /// Called when the head of a request has come, and again when all of it has.
   static MHD_Result requested(void* self, MHD_Connection* connection, const char* url, const char* method, const char* /*version*/,
                               const char* /*upload*/, std::size_t* upload_size, void** request) {
-    auto& daemon = *static_cast<Daemon*>(self);
     const std::string_view verb = method;
     const bool is_known = verb == "GET" || verb == "HEAD";
     if (is_known && (*request == nullptr || *upload_size != 0)) {
@@ -341,86 +391,52 @@ class Server::Daemon final : public async::PollSource, private async::Timer {
       return MHD_YES;
     }
     try {
-      if (Client* const client = client_of(connection)) {
-        client->disarm();
-        client->wait(daemon.waiting_.taken);
-      }
-      return daemon.answer(connection, url, verb, is_known);
+      client_of(connection).disarm();
+      client_of(connection).wait(Client::Awaited::taking);
+      return queue(connection, static_cast<Daemon*>(self)->answer(connection, url, is_known), verb == "HEAD");
     } catch (...) {
       return MHD_NO;  // closes the connection
     }
   }
 
-  /// `is_known`: `verb` is GET or HEAD.
-  MHD_Result answer(MHD_Connection* connection, const char* url, std::string_view verb, bool is_known) {
-    Answer answer;
-    if (is_known) {
-      Request request{path_of(url), {}, header(connection, "Accept")};
-      MHD_get_connection_values_n(connection, MHD_GET_ARGUMENT_KIND, add_argument, &request);
-      answer = handled(request);
-    } else {
-      answer.status = MHD_HTTP_METHOD_NOT_ALLOWED;
-      answer.text = "Only GET and HEAD are answered.\n";
-    }
-    const unsigned status = answer.status;
-    const Response response = response_of(connection, std::move(answer), verb == "HEAD");
-    if (!response) return MHD_NO;
-    if (!is_known) MHD_add_response_header(response.get(), "Allow", "GET, HEAD");
-    return MHD_queue_response(connection, status, response.get());
-  }
-
-  Answer handled(const Request& request) {
+  Answer answer(MHD_Connection* connection, const char* url, bool is_known) const {
+    if (!is_known) return {.status = MHD_HTTP_METHOD_NOT_ALLOWED, .text = "Only GET and HEAD are answered.\n"};
     try {
-      return handler_(request);
+      return handler_({path_of(url), arguments(connection), header(connection, "Accept")});
     } catch (const std::exception& error) {
-      Answer answer;
-      answer.status = MHD_HTTP_INTERNAL_SERVER_ERROR;
-      answer.text = std::string(error.what()) + "\n";
-      return answer;
+      return {.status = MHD_HTTP_INTERNAL_SERVER_ERROR, .text = std::string(error.what()) + "\n"};
     }
   }
 
-  Response response_of(MHD_Connection* connection, Answer answer, bool is_head) {
-    if (!answer.body) {
-      Response response(MHD_create_response_from_buffer(answer.text.size(), answer.text.data(), MHD_RESPMEM_MUST_COPY));
-      return with_headers(std::move(response), answer);
-    }
-    const bool zips = accepts_gzip(header(connection, "Accept-Encoding"));
-    auto stream = std::make_unique<Stream>();
-    stream->body = zips ? gzip(std::move(answer.body)) : std::move(answer.body);
-    stream->client = client_of(connection);
-    stream->registry = &streams_;
-    stream->waiting = &waiting_.taken;
-    Response response(MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, piece, read_stream, stream.get(), free_stream));
-    if (!response) return nullptr;
-    streams_.insert(stream.release());
-    MHD_add_response_header(response.get(), "Vary", "Accept, Accept-Encoding");
-    if (zips) MHD_add_response_header(response.get(), "Content-Encoding", "gzip");
+  static MHD_Result queue(MHD_Connection* connection, Answer answer, bool is_head) {
+    const bool has_body = answer.body != nullptr, zips = has_body && accepts_gzip(header(connection, "Accept-Encoding"));
+    Client& client = client_of(connection);
+    client.send(zips ? gzip(std::move(answer.body)) : std::move(answer.body));
+    const std::unique_ptr<MHD_Response, DestroyResponse> response(
+        has_body ? MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, piece, read_body, &client, nullptr)
+                 : MHD_create_response_from_buffer(answer.text.size(), answer.text.data(), MHD_RESPMEM_MUST_COPY));
+    if (!response) return MHD_NO;
+    const auto add = [&response](const char* name, const char* value) { MHD_add_response_header(response.get(), name, value); };
+    add("Content-Type", answer.content_type.c_str());
+    add("X-Content-Type-Options", "nosniff");
+    if (has_body) add("Vary", "Accept, Accept-Encoding");
+    if (zips) add("Content-Encoding", "gzip");
+    if (answer.status == MHD_HTTP_METHOD_NOT_ALLOWED) add("Allow", "GET, HEAD");
     // libmicrohttpd 0.9.75 ends the chunks even of an answer that has none.
-    if (is_head) MHD_set_response_options(response.get(), MHD_RF_HTTP_VERSION_1_0_ONLY, MHD_RO_END);
-    return with_headers(std::move(response), answer);
-  }
-
-  static Response with_headers(Response response, const Answer& answer) {
-    if (!response) return response;
-    MHD_add_response_header(response.get(), "Content-Type", answer.content_type.c_str());
-    MHD_add_response_header(response.get(), "X-Content-Type-Options", "nosniff");
-    return response;
+    if (has_body && is_head) MHD_set_response_options(response.get(), MHD_RF_HTTP_VERSION_1_0_ONLY, MHD_RO_END);
+    return MHD_queue_response(connection, answer.status, response.get());
   }
 
   async::Loop& loop_;
   Handler handler_;
-  Limits limits_;
-  unsigned room_, most_connections_;
-  Waiting waiting_;            ///< must outlive the daemon's connections
-  std::set<Stream*> streams_;  ///< owned by their responses
+  ConnectionLimits limits_;
+  std::set<Client*> clients_;  ///< owned by their connections
   MHD_Daemon* daemon_{};
-  std::size_t clients_{};
 };
 
-Server::Server(async::Loop& loop, std::vector<async::TcpListener> listeners, const Handler& handler, const Limits& limits)
+Server::Server(async::Loop& loop, std::vector<async::TcpListener> listeners, const Handler& handler, const ConnectionLimits& limits)
     : port_(listeners.at(0).port()) {
-  const Limits each = share(limits, listeners.size());
+  const ConnectionLimits each = share(limits, listeners.size());
   for (async::TcpListener& listener : listeners) daemons_.push_back(std::make_unique<Daemon>(loop, listener.take_fd(), handler, each));
 }
 

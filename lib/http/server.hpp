@@ -20,9 +20,32 @@
 
 #include "async/loop.hpp"
 #include "async/tcp.hpp"
-#include "http/body.hpp"
 
 namespace ib::http {
+
+/// One member of a field that says what a client accepts.
+struct Acceptable {
+  std::string name;        ///< "gzip" or "text/plain", in lower case
+  unsigned weight = 1000;  ///< in thousandths; 0: not acceptable
+};
+/// The members of a field Accept or Accept-Encoding (RFC 9110, 12.4.2 and 12.5). An invalid weight is taken for none.
+std::vector<Acceptable> acceptable(std::string_view field);
+/// The greatest weight among the members with that name; nothing if there is none.
+std::optional<unsigned> weight_of(const std::vector<Acceptable>& members, std::string_view name);
+/// Whether the field Accept-Encoding `accepted` allows gzip, and does not prefer that nothing is compressed.
+bool accepts_gzip(std::string_view accepted);
+
+/// The body of an answer, made while it is sent.
+class Body {
+ public:
+  virtual ~Body() = default;
+  /// Puts the next part of the body in the place of what `out` holds, of about `size` bytes. False: the body has ended, and `out` is empty.
+  virtual bool next(std::string& out, std::size_t size) = 0;
+  /// Whether the body is too old to be sent further (Server::drop_outdated()).
+  virtual bool is_outdated() const { return false; }
+};
+/// `body` compressed as gzip (RFC 1952).
+std::unique_ptr<Body> gzip(std::unique_ptr<Body> body);
 
 struct Request {
   std::string path;                                        ///< "/metrics"
@@ -35,14 +58,14 @@ struct Request {
 struct Answer {
   unsigned status = 200;
   std::string content_type = "text/plain; charset=utf-8";
-  std::string text;            ///< where there is no `body`
-  std::unique_ptr<Body> body;  ///< compressed if the client accepts that
+  std::string text{};            ///< where there is no `body`
+  std::unique_ptr<Body> body{};  ///< compressed if the client accepts that
 };
 
 /// Answers a request. What it throws is answered by status 500.
 using Handler = std::function<Answer(const Request& request)>;
 
-struct Limits {
+struct ConnectionLimits {
   unsigned connections = 512;              ///< that stay; less if the process may open no more files
   std::chrono::seconds first_request{10};  ///< from the connection to the end of a request's head
   std::chrono::seconds idle{30};  ///< from the end of an answer to the end of the next request's head; and without a byte sent or received
@@ -52,7 +75,7 @@ class Server {
  public:
   /// Serves the clients of all `listeners`, which share the limits. Throws Error if libmicrohttpd cannot be loaded or started, or if the
   /// process may open too few files.
-  Server(async::Loop& loop, std::vector<async::TcpListener> listeners, const Handler& handler, const Limits& limits = {});
+  Server(async::Loop& loop, std::vector<async::TcpListener> listeners, const Handler& handler, const ConnectionLimits& limits = {});
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;

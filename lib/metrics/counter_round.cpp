@@ -13,14 +13,12 @@ using Outcome = DeviceReading::Outcome;
 using subnet::NodeIndex;
 using subnet::PortIndex;
 
-/// Whether a request was not answered; else it was refused, or there is no path to the PMA.
+/// Whether a request was not answered. Otherwise it was refused, or no path leads to the PMA.
 bool is_silence(const counters::PmaReading& reading) {
   if (reading.problems.empty()) return true;
   const std::shared_ptr<const mad::MadError>& error = reading.problems.back().error;
   return error != nullptr && mad::is_timeout(*error);
 }
-
-async::Time last_answer(const counters::CounterRow& row) { return std::max(row.error_time, row.traffic_time); }
 
 }  // namespace
 
@@ -29,26 +27,19 @@ CounterRound::CounterRound(async::Loop& loop, std::shared_ptr<const SweptFabric>
     : loop_(loop), fabric_(std::move(fabric)), states_(std::move(states)), details_(details), pmas_(pmas) {
   reading_->fabric = fabric_;
   reading_->begun = loop.now();
-  reading_->switches.resize(fabric_->switches.size());
-  for (std::size_t at = 0; at < fabric_->switches.size(); ++at) switch_at_[fabric_->switches[at].node] = at;
-  if (hcas) list_hcas();
+  reading_->devices.resize(hcas ? fabric_->devices.size() : fabric_->switch_count);
+  for (std::size_t at = 0; at < reading_->devices.size(); ++at) device_at_[fabric_->devices[at].port] = at;
   std::size_t rows = 0;
   for (const NodeIndex node : nodes()) rows += ports_of(node).size();
   reading_->rows.reserve(rows);  // no more: a large fabric has millions of counters
 }
 
-void CounterRound::list_hcas() {
-  reading_->hcas.resize(fabric_->hcas.size());
-  for (std::size_t at = 0; at < fabric_->hcas.size(); ++at) hca_at_[fabric_->hcas[at].port] = at;
-}
-
 std::vector<NodeIndex> CounterRound::nodes() const {
-  std::vector<NodeIndex> nodes, hosts;
-  for (const Device& device : fabric_->switches) nodes.push_back(device.node);
-  for (const auto& [port, at] : hca_at_) hosts.push_back(fabric_->hcas[at].node);
-  std::ranges::sort(hosts);
-  hosts.erase(std::ranges::unique(hosts).begin(), hosts.end());
-  nodes.insert(nodes.end(), hosts.begin(), hosts.end());
+  std::vector<NodeIndex> nodes;
+  for (std::size_t at = 0; at < reading_->devices.size(); ++at) nodes.push_back(fabric_->devices[at].node);
+  const auto hosts = nodes.begin() + static_cast<std::ptrdiff_t>(fabric_->switch_count);
+  std::sort(hosts, nodes.end());
+  nodes.erase(std::unique(hosts, nodes.end()), nodes.end());
   std::erase_if(nodes, [this](NodeIndex node) { return ports_of(node).empty(); });
   return nodes;
 }
@@ -61,14 +52,10 @@ PortIndex CounterRound::first_port(NodeIndex at) const {
 /// Calls `use` with the GUID and the reading of each device of a node that has something to read.
 template <class Use>
 void CounterRound::each_device(NodeIndex node, Use use) const {
-  if (const auto at = switch_at_.find(node); at != switch_at_.end()) {
-    use(fabric_->switches[at->second].guid, reading_->switches[at->second]);
-    return;
-  }
-  for (const PortIndex port : ports_of(node)) {
-    const std::size_t at = hca_at_.at(port);
-    use(fabric_->hcas[at].guid, reading_->hcas[at]);
-  }
+  const auto use_device = [&](PortIndex end) { use(fabric_->devices[device_at_.at(end)].guid, reading_->devices[device_at_.at(end)]); };
+  const subnet::Node& of = fabric_->subnet.node(node);
+  if (of.kind() == subnet::NodeKind::sw) return use_device(of.first_port);
+  std::ranges::for_each(ports_of(node), use_device);
 }
 
 bool CounterRound::is_silent(NodeIndex node, const std::set<Guid>& silent) const {
@@ -88,11 +75,8 @@ void CounterRound::take_silent(NodeIndex node) {
 
 std::vector<Device> CounterRound::read_devices() const {
   std::vector<Device> read;
-  for (std::size_t at = 0; at < reading_->switches.size(); ++at) {
-    if (reading_->switches[at].rows != 0) read.push_back(fabric_->switches[at]);
-  }
-  for (std::size_t at = 0; at < reading_->hcas.size(); ++at) {
-    if (reading_->hcas[at].rows != 0) read.push_back(fabric_->hcas[at]);
+  for (std::size_t at = 0; at < reading_->devices.size(); ++at) {
+    if (reading_->devices[at].rows != 0) read.push_back(fabric_->devices[at]);
   }
   return read;
 }
@@ -100,14 +84,10 @@ std::vector<Device> CounterRound::read_devices() const {
 void CounterRound::take_unowned(const std::set<PortIndex>& ports, Outcome why) {
   if (ports.empty()) return;
   std::vector<DeviceReading*> all;
-  const auto drop = [&](const std::vector<Device>& devices, std::vector<DeviceReading>& readings) {
-    for (std::size_t at = 0; at < readings.size(); ++at) {
-      if (ports.contains(devices[at].port)) readings[at].outcome = why;
-      all.push_back(&readings[at]);
-    }
-  };
-  drop(fabric_->switches, reading_->switches);
-  drop(fabric_->hcas, reading_->hcas);
+  for (const auto& [port, at] : device_at_) {
+    if (ports.contains(port)) reading_->devices[at].outcome = why;
+    all.push_back(&reading_->devices[at]);
+  }
   std::ranges::sort(all, {}, &DeviceReading::first_row);
   auto kept = reading_->rows.begin();
   for (DeviceReading* device : all) {
@@ -120,13 +100,9 @@ void CounterRound::take_unowned(const std::set<PortIndex>& ports, Outcome why) {
 }
 
 void CounterRound::take_ticks(const std::map<PortIndex, std::optional<std::uint8_t>>& ticks) {
-  const auto note = [&ticks](const std::vector<Device>& devices, std::vector<DeviceReading>& readings) {
-    for (std::size_t at = 0; at < readings.size(); ++at) {
-      if (const auto tick = ticks.find(devices[at].port); tick != ticks.end()) readings[at].tick = tick->second;
-    }
-  };
-  note(fabric_->switches, reading_->switches);
-  note(fabric_->hcas, reading_->hcas);
+  for (const auto& [port, tick] : ticks) {
+    if (const auto device = device_at_.find(port); device != device_at_.end()) reading_->devices[device->second].tick = tick;
+  }
 }
 
 void CounterRound::take(subnet::Failures failures) {
@@ -143,7 +119,7 @@ std::vector<PortIndex> CounterRound::ports_of(NodeIndex at) const {
   for (unsigned number = 1; number < node.slots; ++number) {
     const PortIndex port = node.first_port + number;
     if (linked_peer(fabric_->subnet, *states_, port) == subnet::none) continue;
-    if (is_switch || hca_at_.contains(port)) ports.push_back(port);
+    if (is_switch || device_at_.contains(port)) ports.push_back(port);
   }
   return ports;
 }
@@ -168,27 +144,24 @@ counters::ReadingPlan CounterRound::plan() {
 
 void CounterRound::take(const counters::PmaNode& node) {
   const async::Time from = node.begun.value_or(loop_.now());
-  if (const auto at = switch_at_.find(node.node); at != switch_at_.end()) {
-    take(reading_->switches[at->second], node.ports.data(), node.ports.data() + node.ports.size(), from);
-    return;
-  }
-  for (const counters::PmaReading& reading : node.ports) {
-    if (const auto at = hca_at_.find(reading.port); at != hca_at_.end()) take(reading_->hcas[at->second], &reading, &reading + 1, from);
-  }
+  const subnet::Node& of = fabric_->subnet.node(node.node);
+  const auto device = [&](PortIndex end) -> DeviceReading& { return reading_->devices[device_at_.at(end)]; };
+  if (of.kind() == subnet::NodeKind::sw) return take(device(of.first_port), node.ports, from);
+  for (const counters::PmaReading& reading : node.ports) take(device(reading.port), std::span(&reading, 1), from);
 }
 
 /// Takes the readings of the ports of one device.
-void CounterRound::take(DeviceReading& to, const counters::PmaReading* first, const counters::PmaReading* last, async::Time begun) {
+void CounterRound::take(DeviceReading& to, std::span<const counters::PmaReading> readings, async::Time begun) {
   to.first_row = static_cast<std::uint32_t>(reading_->rows.size());
   async::Time ended = begun;
   bool is_silent = false, is_refused = false;
-  for (const counters::PmaReading* reading = first; reading != last; ++reading) {
-    if (reading->known()) {
-      reading_->rows.push_back(reading->row);
-      to.lacks_details |= details_ && !reading->row.is_known(counters::column_of("port_local_physical_errors"));
-      ended = std::max(ended, last_answer(reading->row));
+  for (const counters::PmaReading& reading : readings) {
+    if (reading.known()) {
+      reading_->rows.push_back(reading.row);
+      to.lacks_details |= details_ && !reading.row.is_known(counters::column_of("port_local_physical_errors"));
+      ended = std::max({ended, reading.row.error_time, reading.row.traffic_time});
     } else {
-      (is_silence(*reading) ? is_silent : is_refused) = true;
+      (is_silence(reading) ? is_silent : is_refused) = true;
     }
   }
   to.rows = static_cast<std::uint32_t>(reading_->rows.size()) - to.first_row;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -37,7 +38,7 @@ class CounterRound {
   void take_silent(subnet::NodeIndex node);
   /// The devices of which counters were read so far.
   std::vector<Device> read_devices() const;
-  /// Notes that the counters of these devices, by port, are those of other devices (Outcome::moved), or that it is not known whose they are
+  /// Notes that the counters of these devices, by port, belong to other devices (Outcome::moved), or that it is not known whose they are
   /// (Outcome::unowned). Drops their rows.
   void take_unowned(const std::set<subnet::PortIndex>& ports, DeviceReading::Outcome why);
   /// The FEC modes of ports, by which PortExtendedSpeedsCounters is read with the details.
@@ -52,10 +53,9 @@ class CounterRound {
  private:
   template <class Use>
   void each_device(subnet::NodeIndex node, Use use) const;
-  void list_hcas();
   std::vector<subnet::PortIndex> ports_of(subnet::NodeIndex node) const;
   void take(const counters::PmaNode& node);
-  void take(DeviceReading& to, const counters::PmaReading* first, const counters::PmaReading* last, async::Time begun);
+  void take(DeviceReading& to, std::span<const counters::PmaReading> readings, async::Time begun);
 
   async::Loop& loop_;
   std::shared_ptr<const SweptFabric> fabric_;
@@ -63,8 +63,7 @@ class CounterRound {
   bool details_;
   counters::KnownPmas& pmas_;
   std::shared_ptr<Reading> reading_ = std::make_shared<Reading>();
-  std::unordered_map<subnet::NodeIndex, std::size_t> switch_at_;  ///< in the list of switches
-  std::unordered_map<subnet::PortIndex, std::size_t> hca_at_;     ///< in the list of HCAs; empty where these are not read
+  std::unordered_map<subnet::PortIndex, std::size_t> device_at_;  ///< in Reading::devices, by end port
 };
 
 }  // namespace ib::metrics

@@ -99,10 +99,10 @@ void Exposition::begin(const FamilyHead& head) {
 /// OpenMetrics names a family of counters without the ending of its samples.
 void Exposition::write_comments() {
   std::string_view name = head_->name;
-  if (format_ == Format::openmetrics && head_->type == Type::counter && name.ends_with(total)) name.remove_suffix(total.size());
-  const std::string_view type = head_->type == Type::counter ? "counter" : "gauge";
+  const bool is_counter = head_->measure.kind == report::Measure::Kind::counter;
+  if (format_ == Format::openmetrics && is_counter && name.ends_with(total)) name.remove_suffix(total.size());
+  const std::string_view type = report::name(head_->measure.kind), unit = head_->measure.unit;
   fmt::format_to(std::back_inserter(out_), "# HELP {} {}\n# TYPE {} {}\n", name, head_->help, name, type);
-  const std::string_view unit = head_->unit;
   const bool has_unit = !unit.empty() && name.ends_with(unit) && name.substr(0, name.size() - unit.size()).ends_with('_');
   if (format_ == Format::openmetrics && has_unit) fmt::format_to(std::back_inserter(out_), "# UNIT {} {}\n", name, unit);
   has_comments_ = true;

@@ -4,7 +4,7 @@
 // its owner empties from time to time: no page is ever whole in memory.
 //
 //   Exposition page(Format::text, constant_labels({}));
-//   page.begin({"infiniband_switch_info", Type::gauge, "The switches."});
+//   page.begin(family);
 //   page.sample().label("guid", guid).label("switch", name).value(1);
 //   page.end();
 #pragma once
@@ -17,22 +17,20 @@
 #include <vector>
 
 #include "iba/types.hpp"
+#include "report/sink.hpp"
 
 namespace ib::metrics {
 
 enum class Format : std::uint8_t { text, openmetrics };
-enum class Type : std::uint8_t { counter, gauge };
 
 /// The value of the header Content-Type.
 std::string_view content_type(Format format);
 
 /// What all samples of one name have in common.
 struct FamilyHead {
-  std::string_view name;  ///< as it stands in samples: that of a counter ends with "_total"
-  Type type{};
-  std::string_view help;  ///< one line without backslashes and quotes
-  /// "seconds", "celsius". OpenMetrics has it where the name ends with it (without "_total"); empty: none.
-  std::string_view unit{};
+  std::string name;         ///< as it stands in samples: the name of a counter ends with "_total"
+  report::Measure measure;  ///< a counter or a gauge. OpenMetrics has the unit where the name (without "_total") ends with it
+  std::string help;         ///< one line without backslashes and quotes
 };
 
 /// Appends `text` as the value of a label, without its quotes. What is not UTF-8 becomes U+FFFD: Prometheus would drop the whole page.

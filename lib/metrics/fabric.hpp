@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,13 +31,15 @@ using WallTime = std::chrono::system_clock::time_point;
 
 /// What has a `guid` of its own in metrics: a switch, or one port of a channel adapter, which counts as an HCA of its own.
 struct Device {
-  Guid guid;  ///< the port GUID: of a switch that of port 0
+  Guid guid;  ///< the port GUID; of a switch the GUID of its port 0
   subnet::NodeIndex node = subnet::none;
   subnet::PortIndex port = subnet::none;  ///< the end port
+  bool is_switch{};
 };
 
 /// A device that an earlier sweep found, and the last one did not.
 struct GoneDevice {
+  bool is_switch{};
   Guid guid;
   std::string name;  ///< as SweptFabric::name()
   WallTime since{};  ///< when the first sweep without it ended
@@ -58,14 +61,26 @@ struct Managers {
 /// A fabric as one sweep found it.
 struct SweptFabric : subnet::SweptSubnet {
   subnet::NodeNameMap names;
-  std::vector<Device> switches, hcas;                ///< by GUID; each GUID once
-  std::vector<Guid> twins;                           ///< GUIDs that a second device claims, which is in none of these lists; ascending
-  std::vector<GoneDevice> gone_switches, gone_hcas;  ///< by GUID
-  WallTime time{};                                   ///< when the sweep ended
-  std::chrono::nanoseconds took{};                   ///< for the sweep
-  bool is_sa_silent{};                               ///< the SA was requested after the sweep, and did not answer
+  std::vector<Device> devices;      ///< first the switches, by GUID; then HCAs, by GUID. Each GUID once among either
+  std::size_t switch_count{};       ///< in `devices`
+  std::vector<Guid> twins;          ///< GUIDs that a second device claims, which is not in `devices`; ascending
+  std::vector<GoneDevice> gone;     ///< in the order of `devices`
+  WallTime time{};                  ///< when the sweep ended
+  std::chrono::nanoseconds took{};  ///< for the sweep
+  bool is_sa_silent{};              ///< the SA was requested after the sweep, and did not answer
 
-  /// Fills the lists of devices from the model.
+  std::span<const Device> switches() const { return std::span(devices).first(switch_count); }
+  std::span<const Device> hcas() const { return std::span(devices).subspan(switch_count); }
+  /// The device of that kind and GUID; null if there is none.
+  const Device* find(bool is_switch, Guid guid) const;
+  /// Calls `use` with each external port of a switch, or with the one port of an HCA.
+  template <class Use>
+  void each_port(const Device& device, Use use) const {
+    const subnet::PortIndex first = device.port + (device.is_switch ? 1 : 0);
+    const subnet::PortIndex last = device.port + (device.is_switch ? subnet.node(device.node).slots : 1);
+    for (subnet::PortIndex port = first; port < last; ++port) use(port);
+  }
+  /// Fills the list of devices from the model.
   void list_devices();
   /// Notes as gone what `before`, an earlier sweep, found or knew to be gone, and this one did not find. After a day it is forgotten.
   /// `time` must be set.
@@ -78,7 +93,7 @@ struct SweptFabric : subnet::SweptSubnet {
 /// PortState and PortPhysicalState of the ports of a fabric (IBA 14.2.5.6), and whose links run at another rate than at the sweep.
 class PortStates {
  public:
-  /// All states are those of the sweep.
+  /// All states are as the sweep found them.
   explicit PortStates(const subnet::Subnet& subnet);
 
   struct State {
@@ -87,8 +102,8 @@ class PortStates {
     bool is_link_up() const { return physical == link_up; }
     bool operator==(const State&) const = default;
   };
-  State of(subnet::PortIndex port) const;
-  void set(subnet::PortIndex port, State state);
+  State of(subnet::PortIndex port) const { return states_[port]; }
+  void set(subnet::PortIndex port, State state) { states_[port] = state; }
   /// Takes over the states that `later` knows of the same ports. Returns the ports whose state was known and has changed.
   std::vector<subnet::PortIndex> update(const PortStates& later);
   /// Notes that the link of a port does not run at the rate that the sweep found. The present rate of both ends is known after the next
@@ -98,7 +113,7 @@ class PortStates {
 
  private:
   static constexpr std::uint8_t link_up = 5;
-  std::vector<std::uint8_t> bytes_;  ///< PortPhysicalState in the upper four bits; 0: not known
+  std::vector<State> states_;
   std::set<subnet::PortIndex> other_rates_;
 };
 
@@ -132,33 +147,35 @@ inline bool has_failed(const DeviceReading& reading) {
 /// What the checks of health found between two readings.
 struct Findings {
   /// A check that was done, and how many findings it has of each level.
-  struct Check {
-    std::string_view id;
+  struct Counts {
+    std::string_view check;
     std::array<std::uint32_t, 3> counts{};  ///< by `levels`
   };
-  /// Something that is not as it should be. Its ends are ports or nodes, or unknown.
-  struct Finding {
-    struct End {
-      subnet::NodeIndex node = subnet::none;
-      subnet::PortIndex port = subnet::none;
-    };
+  /// A port or a node, as labels show it.
+  struct End {
+    Guid guid;  ///< of the device
+    std::optional<unsigned> port;
+    std::string_view name;
+    auto operator<=>(const End&) const = default;
+  };
+  /// Something that is not as it should be.
+  struct Row {
     std::string_view check, confidence;
-    std::uint8_t level{};  ///< in `levels`
-    Guid guid;             ///< of the device at the first end; 0 if that is not known
-    End end, other_end;
+    std::uint8_t level{};                   ///< in `levels`
+    std::optional<End> end{}, other_end{};  ///< absent: not known, or there is none
+    auto operator<=>(const Row&) const = default;
   };
   static constexpr std::array<std::string_view, 3> levels{"info", "warning", "error"};
 
-  std::shared_ptr<const SweptFabric> fabric;  ///< of the ends; may be older than that of the reading
+  std::shared_ptr<const SweptFabric> fabric;  ///< of the ends, whose names it holds; may be older than the fabric of the reading
 
-  std::vector<Check> checks;
-  std::vector<Finding> list;          ///< the worst first; no two of them have the same check, level and ends
-  std::vector<std::string> texts;     ///< of the first ones, for people: what was seen
-  std::vector<std::string> remedies;  ///< of the same ones
-  std::optional<double> seconds;      ///< between the readings; absent: there was only one
-  std::string verdict;                ///< the sentence with which `ibtool health` begins
-  bool is_unknown{};                  ///< the verdict is that not everything was read
-  bool needs_no_reading{};            ///< they say why there is no reading: the own port is Down
+  std::vector<Counts> checks;
+  std::vector<Row> list;                   ///< the worst first; no two of them are the same
+  std::vector<std::string> texts;          ///< of the first ones, for people: what was seen
+  std::vector<std::string> remedies;       ///< of the same ones
+  std::string verdict;                     ///< the sentence with which `ibtool health` begins
+  bool is_unknown{};                       ///< the verdict is that not everything was read
+  bool needs_no_reading{};                 ///< they explain why nothing was read: the own port is Down
 
   std::size_t count(std::uint8_t level) const;
 };
@@ -166,8 +183,8 @@ struct Findings {
 /// The counters of a fabric in one round.
 struct Reading {
   std::shared_ptr<const SweptFabric> fabric;
-  std::vector<counters::CounterRow> rows;             ///< those of a device side by side, by port
-  std::vector<DeviceReading> switches, hcas;          ///< as in the fabric; `hcas` is empty where HCAs are not read
+  std::vector<counters::CounterRow> rows;             ///< the rows of a device side by side, by port
+  std::vector<DeviceReading> devices;                 ///< as in the fabric; only switches where HCAs are not read
   std::shared_ptr<const subnet::FecModes> fec_modes;  ///< null: they were not read
   subnet::Failures failures;                          ///< without their errors
   async::Time begun{};                                ///< when the round began

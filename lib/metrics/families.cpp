@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 #include "metrics/families.hpp"
 
+#include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace ib::metrics {
 
@@ -17,75 +19,73 @@ std::vector<Family> families(const Exported& exported) {
   return all;
 }
 
-Family family_of(const FamilyGroup& group, const FamilyColumn& column) {
-  const bool is_counter = column.measure.kind == report::Measure::Kind::counter;
-  Family family{group.prefix + std::string(column.key) + (is_counter ? "_total" : ""), std::string(column.meaning)};
-  family.type = is_counter ? Type::counter : Type::gauge;
-  family.items = group.items;
-  family.selected_by = group.selected_by;
-  family.write = column.write;
-  family.is_live = group.is_live;
-  family.unit = column.measure.unit;
-  return family;
+FamilyGroup group_of(Items items, std::string_view part, std::uint8_t further, bool is_live) {
+  const bool is_switch = items == Items::switches;
+  const auto by = static_cast<std::uint8_t>((is_switch ? select_switch : select_hca) | further);
+  return {(is_switch ? "infiniband_switch_" : "infiniband_hca_") + std::string(part), items, by, is_live};
+}
+
+Family::Family(FamilyGroup of, const FamilyColumn& as)
+    : FamilyHead{of.prefix + std::string(as.key), as.measure, std::string(as.meaning)}, group(std::move(of)), write(as.write) {
+  if (measure.kind == report::Measure::Kind::counter) name += "_total";
+}
+
+Family::Family(FamilyGroup of, std::string_view key, std::size_t counter, WriteItem writer)
+    : Family(std::move(of), {key, report::counter(counters::columns[counter].meaning == counters::Meaning::data ? "bytes" : ""),
+                             counters::columns[counter].help, writer}) {
+  if (!help.ends_with('.')) help += '.';
+  column = counter;
 }
 
 void add_families(std::vector<Family>& to, const FamilyGroup& group, std::span<const FamilyColumn> columns) {
-  for (const FamilyColumn& column : columns) to.push_back(family_of(group, column));
-}
-
-Family counter_family(const FamilyGroup& group, std::string_view key, std::size_t column, WriteItem write) {
-  const counters::Column& of = counters::columns[column];
-  Family family = family_of(group, {key, report::counter(of.meaning == counters::Meaning::data ? "bytes" : ""), of.help, write});
-  if (!of.help.ends_with('.')) family.help += '.';
-  family.column = column;
-  return family;
-}
-
-std::size_t count(const View& view, Items items) {
-  if (items == Items::exporter) return 1;
-  if (items == Items::findings) return view.shown_findings() != nullptr ? view.findings->list.size() : 0;
-  if (!view.reading) return 0;
-  const SweptFabric& fabric = *view.reading->fabric;
-  switch (items) {
-    case Items::hcas:
-      return fabric.hcas.size();
-    case Items::switches_and_hcas:
-      return fabric.switches.size() + fabric.hcas.size();
-    case Items::known_switches:
-      return fabric.switches.size() + fabric.gone_switches.size();
-    case Items::known_hcas:
-      return fabric.hcas.size() + fabric.gone_hcas.size();
-    default:
-      return fabric.switches.size();
-  }
+  for (const FamilyColumn& column : columns) to.emplace_back(group, column);
 }
 
 namespace {
 
-/// The item of that number of two lists, one behind the other, of which the first has `size` items.
-Item one_of(Items first, std::size_t size, Items second, std::size_t number) {
-  return number < size ? Item{first, number} : Item{second, number - size};
+std::span<const Device> devices_of(const SweptFabric& fabric, Items items) {
+  return items == Items::switches ? fabric.switches() : items == Items::hcas ? fabric.hcas() : std::span(fabric.devices);
+}
+
+std::span<const GoneDevice> gone_of(const SweptFabric& fabric, const FamilyGroup& group) {
+  if (!group.has_gone) return {};
+  const auto hcas = std::ranges::find(fabric.gone, false, &GoneDevice::is_switch);
+  return group.items == Items::switches ? std::span(fabric.gone.begin(), hcas) : std::span(hcas, fabric.gone.end());
 }
 
 }  // namespace
 
-Item item_of(const View& view, Items items, std::size_t number) {
-  if (items == Items::exporter || items == Items::findings) return {items, number};
+std::size_t count(const View& view, const Family& family) {
+  if (family.group.items == Items::exporter) return 1;
+  if (family.group.items == Items::findings) return view.shown_findings() != nullptr ? view.findings->list.size() : 0;
+  if (!view.reading) return 0;
   const SweptFabric& fabric = *view.reading->fabric;
-  if (items == Items::switches_and_hcas) return one_of(Items::switches, fabric.switches.size(), Items::hcas, number);
-  if (items == Items::known_switches) return one_of(Items::switches, fabric.switches.size(), Items::gone_switches, number);
-  if (items == Items::known_hcas) return one_of(Items::hcas, fabric.hcas.size(), Items::gone_hcas, number);
-  return {items, number};
+  return devices_of(fabric, family.group.items).size() + gone_of(fabric, family.group).size();
+}
+
+ItemWriter::ItemWriter(const View& of, const Exported& what, const Family& by, std::size_t number, Exposition& to)
+    : view(of), exported(what), family(by), out(to) {
+  if (family.group.items == Items::exporter) return;
+  if (family.group.items == Items::findings) {
+    finding = &view.findings->list[number];
+    return;
+  }
+  const std::span<const Device> devices = devices_of(fabric(), family.group.items);
+  if (number < devices.size()) {
+    device_ = &devices[number];
+  } else {
+    gone = &gone_of(fabric(), family.group)[number - devices.size()];
+  }
 }
 
 Guid ItemWriter::guid() const {
-  if (item.kind == Items::findings) return view.findings->list[item.at].guid;
-  return is_gone() ? gone_device().guid : device().guid;
+  if (finding != nullptr) return finding->end ? finding->end->guid : Guid{};
+  return gone != nullptr ? gone->guid : device().guid;
 }
 
 const DeviceReading* ItemWriter::reading() const {
-  const std::vector<DeviceReading>& all = is_switch() ? view.reading->switches : view.reading->hcas;
-  return all.empty() ? nullptr : &all[item.at];
+  const auto at = static_cast<std::size_t>(device_ - fabric().devices.data());
+  return at < view.reading->devices.size() ? &view.reading->devices[at] : nullptr;
 }
 
 Sample ItemWriter::port_sample(subnet::PortIndex port) const {
@@ -113,6 +113,40 @@ void write_port_counter(const ItemWriter& to) {
 Guid device_guid(const subnet::Subnet& subnet, subnet::PortIndex port) {
   const subnet::Node& node = subnet.node(subnet.port(port).node);
   return node.kind() == subnet::NodeKind::sw ? node.info.port_guid : subnet.port_guid(port);
+}
+
+bool is_in_shard(Guid guid, std::uint32_t shards, std::uint32_t shard) {
+  // GUIDs of one maker differ in few bits. This spreads them (the finalizer of splitmix64).
+  std::uint64_t hash = guid.value;
+  hash = (hash ^ hash >> 30U) * 0xbf58476d1ce4e5b9;
+  hash = (hash ^ hash >> 27U) * 0x94d049bb133111eb;
+  return (hash ^ hash >> 31U) % shards == shard;
+}
+
+Page::Page(const PageRules& rules, View view, PagePart part)
+    : rules_(rules), view_(std::move(view)), part_(part), exposition_(part.format, rules.labels) {}
+
+bool Page::is_selected(const Family& family) const {
+  if (family.group.items == Items::exporter && part_.shard != 0) return false;
+  return family.group.selected_by == 0 || (family.group.selected_by & part_.selected) != 0;
+}
+
+bool Page::next(std::string& out, std::size_t size) {
+  std::string& text = exposition_.buffer();
+  while (text.size() < size && family_ < rules_.families.size()) {
+    const Family& family = rules_.families[family_];
+    if (!is_selected(family) || item_ == count(view_, family)) {
+      ++family_, item_ = 0, has_begun_ = false;
+      continue;
+    }
+    if (!std::exchange(has_begun_, true)) exposition_.begin(family);
+    const ItemWriter item(view_, rules_.exported, family, item_++, exposition_);
+    if (family.group.items == Items::exporter || is_in_shard(item.guid(), part_.shards, part_.shard)) family.write(item);
+  }
+  if (text.size() < size && !std::exchange(has_ended_, true)) exposition_.end();
+  out.clear();
+  out.swap(text);
+  return !out.empty();
 }
 
 }  // namespace ib::metrics

@@ -13,7 +13,6 @@
 
 #include "metrics/exposition.hpp"
 #include "metrics/fabric.hpp"
-#include "report/sink.hpp"
 
 namespace ib::metrics {
 
@@ -38,25 +37,8 @@ enum Selection : std::uint8_t {
   select_all = 0xf,
 };
 
-/// The items of which a family has samples: the exporter, which is one item, the devices of a view, or its findings. Families of
-/// `known_switches` and `known_hcas` also have samples of devices that are gone; the kind of these items is gone_switches or gone_hcas.
-enum class Items : std::uint8_t {
-  exporter,
-  switches,
-  hcas,
-  switches_and_hcas,
-  known_switches,
-  known_hcas,
-  gone_switches,
-  gone_hcas,
-  findings
-};
-
-/// A device or a finding of a view.
-struct Item {
-  Items kind{};  ///< switches, hcas, gone_switches, gone_hcas or findings; or exporter
-  std::size_t at{};
-};
+/// The items of which a family has samples: the exporter, which is one item, the devices of a view, or its findings.
+enum class Items : std::uint8_t { exporter, switches, hcas, switches_and_hcas, findings };
 
 /// Times as Prometheus has them: in seconds.
 inline double seconds(std::chrono::nanoseconds time) { return std::chrono::duration<double>(time).count(); }
@@ -66,39 +48,37 @@ struct ItemWriter;
 /// Writes the samples of one item.
 using WriteItem = void (*)(const ItemWriter& to);
 
-struct Family {
-  std::string name, help;
-  Type type{};
+/// What some families have in common.
+struct FamilyGroup {
+  std::string prefix;  ///< what their names begin with
   Items items{};
   std::uint8_t selected_by{};  ///< Selection; 0: in each page
-  WriteItem write{};
-  std::size_t column{};  ///< of counters: which
-  /// Says what a snapshot does not hold: how the reading of a device went, what was between two readings, or what is read with the FEC
+  /// They say what a snapshot does not hold: how the reading of a device went, what was between two readings, or what is read with the FEC
   /// modes. So does every family of Items::exporter.
   bool is_live{};
-  std::string_view unit{};  ///< see FamilyHead
-  FamilyHead head() const { return {name, type, help, unit}; }
+  bool has_gone{};  ///< also samples of devices that are gone
 };
-
-/// A family as a column over items: from it come the name, HELP, TYPE and UNIT.
+/// A family as a column over items.
 struct FamilyColumn {
-  std::string_view key;     ///< the name behind what all families of these items begin with; that of a counter gets "_total"
+  std::string_view key;     ///< the name behind the prefix; a counter gets "_total"
   report::Measure measure;  ///< a counter or a gauge, and its unit
   std::string_view meaning;
   WriteItem write{};
 };
-/// What the families of some columns have in common.
-struct FamilyGroup {
-  std::string prefix;
-  Items items{};
-  std::uint8_t selected_by{};
-  bool is_live{};
+/// A group of families of switches, or of HCAs: their names begin with "infiniband_switch_" or "infiniband_hca_", and then `part`.
+/// `further`: of Selection, beside the kind of the devices.
+FamilyGroup group_of(Items items, std::string_view part = {}, std::uint8_t further = 0, bool is_live = false);
+
+struct Family : FamilyHead {
+  Family(FamilyGroup of, const FamilyColumn& as);
+  /// The family of a counter of counters::columns. Its key and `writer` depend on the exporter.
+  Family(FamilyGroup of, std::string_view key, std::size_t counter, WriteItem writer);
+
+  FamilyGroup group;
+  WriteItem write{};
+  std::size_t column{};  ///< of counters: which
 };
-/// A column as a family.
-Family family_of(const FamilyGroup& group, const FamilyColumn& column);
 void add_families(std::vector<Family>& to, const FamilyGroup& group, std::span<const FamilyColumn> columns);
-/// The family of a counter of counters::columns. Its key and `write` are those of an exporter.
-Family counter_family(const FamilyGroup& group, std::string_view key, std::size_t column, WriteItem write);
 
 /// All families of a page, in their order.
 std::vector<Family> families(const Exported& exported);
@@ -110,29 +90,29 @@ void add_own_families(std::vector<Family>& to, const Exported& exported);
 void add_phy_families(std::vector<Family>& to, const Exported& exported);
 
 /// How many items a family has.
-std::size_t count(const View& view, Items items);
-/// The item of that number.
-Item item_of(const View& view, Items items, std::size_t number);
+std::size_t count(const View& view, const Family& family);
 /// The GUID that `guid` stands for in metrics: of a switch the one in its NodeInfo, of another node's port Subnet::port_guid(), which falls
-/// back to that of another port of its node: no series has an empty label.
+/// back to the GUID of another port of its node: no series has an empty label.
 Guid device_guid(const subnet::Subnet& subnet, subnet::PortIndex port);
 
 /// One item of a family, and where its samples go. A view that has devices has a reading.
 struct ItemWriter {
+  /// The item of that number.
+  ItemWriter(const View& of, const Exported& what, const Family& by, std::size_t number, Exposition& to);
+
   const View& view;
   const Exported& exported;
   const Family& family;
-  Item item;
   Exposition& out;
+  const GoneDevice* gone{};        ///< null unless the item is a device that is gone
+  const Findings::Row* finding{};  ///< null unless the item is a finding
 
   const SweptFabric& fabric() const { return *view.reading->fabric; }
-  bool is_switch() const { return item.kind == Items::switches || item.kind == Items::gone_switches; }
-  bool is_gone() const { return item.kind == Items::gone_switches || item.kind == Items::gone_hcas; }
-  /// The GUID of a device, also of one that is gone; of a finding that of the device at its first end.
+  bool is_switch() const { return gone != nullptr ? gone->is_switch : device_->is_switch; }
+  /// The GUID of a device, also of one that is gone; of a finding the GUID of the device at its first end.
   Guid guid() const;
-  /// A device that is gone.
-  const GoneDevice& gone_device() const { return (is_switch() ? fabric().gone_switches : fabric().gone_hcas)[item.at]; }
-  const Device& device() const { return (is_switch() ? fabric().switches : fabric().hcas)[item.at]; }
+  /// A device that is not gone.
+  const Device& device() const { return *device_; }
   /// How a device was read; null: its counters are not wanted.
   const DeviceReading* reading() const;
   /// Begins a sample with the labels `guid` and `port` of a port of the device.
@@ -144,14 +124,12 @@ struct ItemWriter {
     return !view.states->has_other_rate(port) && !view.states->has_other_rate(peer);
   }
 
-  /// Calls `use` with each port of a device that has a link, and its peer: those of a switch, or the one of an HCA.
+  /// Calls `use` with each port of a device that has a link, and its peer.
   template <class Use>
   void each_linked_port(Use use) const {
-    const subnet::PortIndex first = device().port + (is_switch() ? 1 : 0);
-    const subnet::PortIndex last = device().port + (is_switch() ? fabric().subnet.node(device().node).slots : 1);
-    for (subnet::PortIndex port = first; port < last; ++port) {
+    fabric().each_port(device(), [&](subnet::PortIndex port) {
       if (const subnet::PortIndex peer = linked_peer(port); peer != subnet::none) use(port, peer);
-    }
+    });
   }
   /// Calls `use` with each row of a device whose port has a link, and its peer.
   template <class Use>
@@ -163,6 +141,9 @@ struct ItemWriter {
       if (const subnet::PortIndex peer = linked_peer(row.port); peer != subnet::none) use(row, peer);
     }
   }
+
+ private:
+  const Device* device_{};  ///< null unless the item is a device that is not gone
 };
 
 // Functions of several families.
@@ -170,5 +151,43 @@ struct ItemWriter {
 void write_port_counter(const ItemWriter& to);
 /// Writes the time that the last reading took.
 void write_reading_duration(const ItemWriter& to);
+
+/// A part of all metrics.
+struct PagePart {
+  Format format{};
+  std::uint8_t selected = select_all;   ///< Selection
+  std::uint32_t shards = 1, shard = 0;  ///< devices are parted by their GUIDs; what has no device is in shard 0
+};
+
+/// Whether the device with that GUID is in shard `shard` of `shards`. A GUID is always in the same one.
+bool is_in_shard(Guid guid, std::uint32_t shards, std::uint32_t shard);
+
+/// What all pages have in common, for as long as an exporter runs.
+struct PageRules {
+  Exported exported;
+  std::vector<Family> families;  ///< of `exported`
+  std::string labels;            ///< constant_labels()
+
+  PageRules(const Exported& of, std::string constant) : exported(of), families(metrics::families(of)), labels(std::move(constant)) {}
+};
+
+class Page {
+ public:
+  /// `rules` must outlive this object; `view` must not change.
+  Page(const PageRules& rules, View view, PagePart part);
+
+  /// Makes text until `out`, which is emptied, has about `size` bytes, or a little more. False: the page has ended, and `out` is empty.
+  bool next(std::string& out, std::size_t size);
+
+ private:
+  bool is_selected(const Family& family) const;
+
+  const PageRules& rules_;
+  View view_;
+  PagePart part_;
+  Exposition exposition_;
+  std::size_t family_{}, item_{};
+  bool has_begun_{}, has_ended_{};
+};
 
 }  // namespace ib::metrics

@@ -1,44 +1,39 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Our own families, which stand beside those of either exporter: states of all ports, with a link or without; whether nodes answer; subnet
+// Our own families, which are added to either exporter's: states of all ports, with a link or without; whether nodes answer; subnet
 // managers; when the fabric was swept and read. infiniband_switch_port_state, …_switch_up and …_hca_up are names that others use already.
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <utility>
 
 #include "metrics/families.hpp"
 
 namespace ib::metrics {
 namespace {
 
-/// Calls `use` with the number of each external port of a switch whose state is known, and the state.
-template <class Use>
-void each_state(const ItemWriter& to, Use use) {
-  const Device& of = to.device();
-  for (unsigned number = 1; number < to.fabric().subnet.node(of.node).slots; ++number) {
-    const PortStates::State state = to.view.states->of(of.port + number);
-    if (state.is_known()) use(number, state);
-  }
-}
-
 void write_state(const ItemWriter& to) {
   const std::string_view name = to.fabric().name(to.device().node);
-  each_state(to, [&](unsigned number, PortStates::State state) {
-    to.out.sample().label("guid", to.guid()).label("switch", name).label("port", number).value(state.is_link_up());
+  to.fabric().each_port(to.device(), [&](subnet::PortIndex port) {
+    const PortStates::State state = to.view.states->of(port);
+    const unsigned number = port - to.device().port;
+    if (state.is_known()) to.out.sample().label("guid", to.guid()).label("switch", name).label("port", number).value(state.is_link_up());
   });
 }
 
 template <std::uint8_t PortStates::State::*part>
 void write_state_id(const ItemWriter& to) {
-  each_state(to, [&](unsigned number, PortStates::State state) {
-    to.out.sample().label("guid", to.guid()).label("port", number).value(state.*part);
+  to.fabric().each_port(to.device(), [&](subnet::PortIndex port) {
+    const PortStates::State state = to.view.states->of(port);
+    if (state.is_known()) to.port_sample(port).value(state.*part);
   });
 }
 
 /// Whether a device answered. One that is gone did not. One of which no counters were wanted, since it has no link, is silent about that.
 void write_up(const ItemWriter& to) {
   using Outcome = DeviceReading::Outcome;
-  const DeviceReading* read = to.is_gone() ? nullptr : to.reading();
-  if (!to.is_gone() && (read == nullptr || read->outcome == Outcome::unwanted)) return;
-  const std::string_view name = to.is_gone() ? to.gone_device().name : to.fabric().name(to.device().node);
+  const DeviceReading* read = to.gone != nullptr ? nullptr : to.reading();
+  if (to.gone == nullptr && (read == nullptr || read->outcome == Outcome::unwanted)) return;
+  const std::string_view name = to.gone != nullptr ? to.gone->name : to.fabric().name(to.device().node);
   const bool is_up = read != nullptr && (read->outcome == Outcome::read || read->outcome == Outcome::partly);
   to.out.sample().label("guid", to.guid()).label(to.is_switch() ? "switch" : "hca", name).value(is_up);
 }
@@ -76,28 +71,24 @@ void write_manager(const ItemWriter& to) {
 /// How many findings each check has of each level. A check that was not done has no sample.
 void write_findings(const ItemWriter& to) {
   if (to.view.shown_findings() == nullptr) return;
-  for (const Findings::Check& check : to.view.findings->checks) {
-    for (std::size_t level = 0; level < Findings::levels.size(); ++level)
-      to.out.sample().label("check", check.id).label("level", Findings::levels.at(level)).value(check.counts.at(level));
+  for (const auto& [check, counts] : to.view.findings->checks) {
+    for (std::size_t level = 0; level < counts.size(); ++level)
+      to.out.sample().label("check", check).label("level", Findings::levels.at(level)).value(counts.at(level));
   }
 }
 
 void write_finding(const ItemWriter& to) {
-  const Findings::Finding& finding = to.view.findings->list[to.item.at];
-  const SweptFabric& fabric = *to.view.findings->fabric;
+  const auto& [check, confidence, level, end, other_end] = *to.finding;
   Sample sample = to.out.sample();
-  sample.label("check", finding.check).label("level", Findings::levels.at(finding.level)).label("confidence", finding.confidence);
-  const auto end = [&](const Findings::Finding::End& of, std::string_view guid, std::string_view port, std::string_view node) {
-    if (of.node == subnet::none) return;
-    if (of.port != subnet::none) {
-      sample.label(guid, device_guid(fabric.subnet, of.port)).label(port, fabric.subnet.port(of.port).number);
-    } else {
-      sample.label(guid, fabric.subnet.node(of.node).info.port_guid);
-    }
-    sample.label(node, fabric.name(of.node));
+  sample.label("check", check).label("level", Findings::levels.at(level)).label("confidence", confidence);
+  const auto write = [&](const std::optional<Findings::End>& of, std::string_view guid, std::string_view port, std::string_view node) {
+    if (!of) return;
+    sample.label(guid, of->guid);
+    if (of->port) sample.label(port, *of->port);
+    sample.label(node, of->name);
   };
-  end(finding.end, "guid", "port", "node");
-  end(finding.other_end, "uplink_guid", "uplink_port", "uplink");
+  write(end, "guid", "port", "node");
+  write(other_end, "uplink_guid", "uplink_port", "uplink");
   sample.value(1);
 }
 
@@ -113,26 +104,19 @@ void write_wait(const ItemWriter& to) {
 constexpr FamilyColumn wait_column{"transmit_wait_ratio", report::gauge("ratio"),
                                    "Share of the time between the last two readings in which the port had data and sent none.", write_wait};
 
-struct CounterKey {
-  std::string_view key, field;
-};
-constexpr CounterKey fec_keys[] = {{"fec_corrected_blocks", "port_fec_correctable_block_ctr"},
-                                   {"fec_uncorrectable_blocks", "port_fec_uncorrectable_block_ctr"},
-                                   {"fec_corrected_symbols", "port_fec_corrected_symbol_ctr"}};
-
 /// What is ours of the counters of one kind of devices.
 void add_port_families(std::vector<Family>& to, const Exported& exported, Items items) {
-  const bool is_switch = items == Items::switches;
-  const std::string prefix = is_switch ? "infiniband_switch_" : "infiniband_hca_";
-  const auto by = static_cast<std::uint8_t>((is_switch ? select_switch : select_hca) | select_errors);
-  const FamilyGroup of_port{prefix + "port_", items, by, true}, of_device{prefix, items, by};
-  to.push_back(family_of(of_port, wait_column));
+  const FamilyGroup of_port = group_of(items, "port_", select_errors, true);
+  to.emplace_back(of_port, wait_column);
   if (!exported.details) return;
   for (std::size_t at = 0; at < counters::columns.size(); ++at) {
     const bool is_ours = counters::columns[at].source == counters::Source::discard_details && exported.names == Names::treydock;
-    if (is_ours) to.push_back(counter_family(of_device, counters::columns[at].field, at, write_port_counter));
+    if (is_ours) to.emplace_back(group_of(items, {}, select_errors), counters::columns[at].field, at, write_port_counter);
   }
-  for (const auto& [key, field] : fec_keys) to.push_back(counter_family(of_port, key, counters::column_of(field), write_port_counter));
+  constexpr std::pair<std::string_view, std::string_view> fec_keys[] = {{"fec_corrected_blocks", "port_fec_correctable_block_ctr"},
+                                                                        {"fec_uncorrectable_blocks", "port_fec_uncorrectable_block_ctr"},
+                                                                        {"fec_corrected_symbols", "port_fec_corrected_symbol_ctr"}};
+  for (const auto& [key, field] : fec_keys) to.emplace_back(of_port, key, counters::column_of(field), write_port_counter);
 }
 
 constexpr FamilyColumn state_columns[] = {
@@ -142,11 +126,6 @@ constexpr FamilyColumn state_columns[] = {
      "PortPhysicalState: 1 Sleep, 2 Polling, 3 Disabled, 4 PortConfigurationTraining, 5 LinkUp, 6 LinkErrorRecovery, 7 Phy Test.",
      write_state_id<&PortStates::State::physical>},
 };
-constexpr FamilyColumn switch_up{"switch_up", report::gauge(), "1 if the counters of the switch were read in the last reading.", write_up};
-constexpr FamilyColumn hca_up{"hca_up", report::gauge(), "1 if the counters of the port were read in the last reading.", write_up};
-constexpr FamilyColumn finding_info{"health_finding_info", report::gauge(), "A finding: its check, and both ends of its cable.",
-                                    write_finding};
-
 constexpr FamilyColumn fabric_columns[] = {
     {"sm_state_id", report::gauge(), "SMState of a subnet manager: 0 NotActive, 1 Discovering, 2 Standby, 3 Master.",
      write_manager<[](const smp::SMInfo& info) { return static_cast<unsigned>(info.sm_state); }>},
@@ -176,12 +155,18 @@ constexpr FamilyColumn own_exporter_columns[] = {
 
 void add_own_families(std::vector<Family>& to, const Exported& exported) {
   add_families(to, {"infiniband_switch_port_", Items::switches, select_switch}, state_columns);
-  to.push_back(family_of({"infiniband_", Items::known_switches, select_switch}, switch_up));
-  if (exported.hcas) to.push_back(family_of({"infiniband_", Items::known_hcas, select_hca}, hca_up));
+  const auto add_up = [&to](Items items, std::string_view meaning) {
+    FamilyGroup group = group_of(items);
+    group.has_gone = true;
+    to.emplace_back(std::move(group), FamilyColumn{"up", report::gauge(), meaning, write_up});
+  };
+  add_up(Items::switches, "1 if the counters of the switch were read in the last reading.");
+  if (exported.hcas) add_up(Items::hcas, "1 if the counters of the port were read in the last reading.");
   add_port_families(to, exported, Items::switches);
   if (exported.hcas) add_port_families(to, exported, Items::hcas);
   add_families(to, {"infiniband_", Items::exporter}, fabric_columns);
-  to.push_back(family_of({"infiniband_", Items::findings}, finding_info));
+  to.emplace_back(FamilyGroup{"infiniband_", Items::findings},
+                  FamilyColumn{"health_finding_info", report::gauge(), "A finding: its check, and both ends of its cable.", write_finding});
   add_families(to, {"infiniband_exporter_", Items::exporter}, own_exporter_columns);
 }
 

@@ -4,9 +4,6 @@
 #include <fmt/format.h>
 
 #include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "metrics/families.hpp"
 
@@ -19,26 +16,16 @@ using phy::PortRow;
 template <class Use>
 void each_port_row(const ItemWriter& to, Use use) {
   if (!to.view.phy) return;
-  const subnet::PortIndex first = to.device().port + (to.is_switch() ? 1 : 0);
-  const subnet::PortIndex last = to.device().port + (to.is_switch() ? to.fabric().subnet.node(to.device().node).slots : 1);
-  for (subnet::PortIndex port = first; port < last; ++port) {
+  to.fabric().each_port(to.device(), [&](subnet::PortIndex port) {
     if (const PortRow* row = to.view.phy->table.find(port); row != nullptr) use(port, *row);
-  }
-}
-
-/// A value of a port with a link.
-template <auto value_of>
-void write_of_link(const ItemWriter& to) {
-  each_port_row(to, [&](subnet::PortIndex port, const PortRow& row) {
-    if (to.linked_peer(port) == subnet::none) return;
-    if (const auto value = value_of(row)) to.port_sample(port).value(*value);
   });
 }
 
-/// A value of a module, whether its port has a link or not.
-template <auto value_of>
-void write_of_module(const ItemWriter& to) {
+/// A value of a port, or only of one with a link.
+template <auto value_of, bool needs_link = false>
+void write_of_port(const ItemWriter& to) {
   each_port_row(to, [&](subnet::PortIndex port, const PortRow& row) {
+    if (needs_link && to.linked_peer(port) == subnet::none) return;
     if (const auto value = value_of(row)) to.port_sample(port).value(*value);
   });
 }
@@ -79,23 +66,24 @@ void write_module_info(const ItemWriter& to) {
   });
 }
 
-std::optional<std::uint64_t> corrected(const PortRow& row) {
-  return row.has(phy::Part::physical) ? std::optional(row.corrected_blocks) : std::nullopt;
-}
-std::optional<std::uint64_t> uncorrectable(const PortRow& row) {
-  return row.has(phy::Part::physical) ? std::optional(row.uncorrectable_blocks) : std::nullopt;
+/// A counter of physical errors.
+template <auto PortRow::*part>
+std::optional<std::uint64_t> physical(const PortRow& row) {
+  return row.has(phy::Part::physical) ? std::optional<std::uint64_t>(row.*part) : std::nullopt;
 }
 
 constexpr FamilyColumn port_columns[] = {
-    {"raw_ber", report::gauge(), "Bit error ratio before FEC since its counters were cleared.", write_of_link<phy::raw_ber>},
-    {"effective_ber", report::gauge(), "Bit error ratio after FEC.", write_of_link<phy::effective_ber>},
-    {"symbol_ber", report::gauge(), "Symbol error ratio after FEC and retransmission.", write_of_link<phy::symbol_ber>},
+    {"raw_ber", report::gauge(), "Bit error ratio before FEC since its counters were cleared.", write_of_port<phy::raw_ber, true>},
+    {"effective_ber", report::gauge(), "Bit error ratio after FEC.", write_of_port<phy::effective_ber, true>},
+    {"symbol_ber", report::gauge(), "Symbol error ratio after FEC and retransmission.", write_of_port<phy::symbol_ber, true>},
     {"ber_seconds", report::gauge("seconds"), "Time since the counters of the bit error ratios were cleared.",
-     write_of_link<phy::seconds_since_clear>},
-    {"rs_fec_corrected_blocks", report::counter(), "Blocks that FEC corrected, by registers.", write_of_link<corrected>},
-    {"rs_fec_uncorrectable_blocks", report::counter(), "Blocks that FEC could not correct, by registers.", write_of_link<uncorrectable>},
+     write_of_port<phy::seconds_since_clear, true>},
+    {"rs_fec_corrected_blocks", report::counter(), "Blocks that FEC corrected, by registers.",
+     write_of_port<physical<&PortRow::corrected_blocks>, true>},
+    {"rs_fec_uncorrectable_blocks", report::counter(), "Blocks that FEC could not correct, by registers.",
+     write_of_port<physical<&PortRow::uncorrectable_blocks>, true>},
     {"rs_fec_blocks", report::counter(), "Blocks by how many of their symbols had errors.", write_histogram},
-    {"module_temperature_celsius", report::gauge("celsius"), "Temperature of the module.", write_of_module<phy::module_temperature>},
+    {"module_temperature_celsius", report::gauge("celsius"), "Temperature of the module.", write_of_port<phy::module_temperature>},
     {"module_rx_power_dbm", report::gauge("dbm"), "Received optical power of a lane in dBm.", write_of_lanes<phy::rx_power_dbm>},
     {"module_tx_power_dbm", report::gauge("dbm"), "Sent optical power of a lane in dBm.", write_of_lanes<phy::tx_power_dbm>},
     {"module_bias_amperes", report::gauge("amperes"), "Bias current of the laser of a lane.",
@@ -103,68 +91,65 @@ constexpr FamilyColumn port_columns[] = {
     {"module_info", report::gauge(), "The module or cable in the cage of the port.", write_module_info},
 };
 
-/// Calls `use` with the sensors and fans of a switch, if they were read.
-template <class Use>
-void with_environment(const ItemWriter& to, Use use) {
+/// The sensors, the fans and the board of a switch; empty if they were not read.
+const phy::EnvironmentRow& environment_of(const ItemWriter& to) {
+  static const phy::EnvironmentRow unread;
   const phy::EnvironmentRow* row = to.view.phy ? to.view.phy->table.environment(to.device().node) : nullptr;
-  if (row != nullptr) use(*row);
+  return row != nullptr ? *row : unread;
+}
+
+Sample device_sample(const ItemWriter& to) {
+  Sample sample = to.out.sample();
+  sample.label("guid", to.guid());
+  return sample;
 }
 
 /// The temperature of the ASIC.
 void write_temperature(const ItemWriter& to) {
-  with_environment(to, [&](const phy::EnvironmentRow& row) {
-    for (const phy::Sensor& sensor : row.sensors) {
-      if (sensor.index == 0 && sensor.celsius) to.out.sample().label("guid", to.guid()).value(*sensor.celsius);
-    }
-  });
+  for (const phy::Sensor& sensor : environment_of(to).sensors) {
+    if (sensor.index == 0 && sensor.celsius) device_sample(to).value(*sensor.celsius);
+  }
 }
 
 void write_sensors(const ItemWriter& to) {
-  with_environment(to, [&](const phy::EnvironmentRow& row) {
-    for (const phy::Sensor& sensor : row.sensors) {
-      if (!sensor.celsius) continue;
-      to.out.sample().label("guid", to.guid()).label("sensor", unsigned{sensor.index}).label("name", sensor.name).value(*sensor.celsius);
-    }
-  });
+  for (const phy::Sensor& sensor : environment_of(to).sensors) {
+    if (sensor.celsius) device_sample(to).label("sensor", unsigned{sensor.index}).label("name", sensor.name).value(*sensor.celsius);
+  }
 }
 
 void write_fans(const ItemWriter& to) {
-  with_environment(to, [&](const phy::EnvironmentRow& row) {
-    for (const phy::Fan& fan : row.fans) {
-      if (fan.rpm) to.out.sample().label("guid", to.guid()).label("fan", unsigned{fan.index}).value(*fan.rpm);
-    }
-  });
+  for (const phy::Fan& fan : environment_of(to).fans) {
+    if (fan.rpm) device_sample(to).label("fan", unsigned{fan.index}).value(*fan.rpm);
+  }
 }
 
 /// The fans taken together: not well if one is below its limit, and nothing if that is not known of any.
 void write_fan_status(const ItemWriter& to) {
-  with_environment(to, [&](const phy::EnvironmentRow& row) {
-    bool is_known = false, is_slow = false;
-    for (const phy::Fan& fan : row.fans) {
-      is_known = is_known || fan.is_below_limit;
-      is_slow = is_slow || fan.is_below_limit.value_or(false);
-    }
-    if (is_known) to.out.sample().label("guid", to.guid()).label("status", is_slow ? "ERROR" : "OK").value(1);
-  });
+  bool is_known = false, is_slow = false;
+  for (const phy::Fan& fan : environment_of(to).fans) {
+    is_known = is_known || fan.is_below_limit;
+    is_slow = is_slow || fan.is_below_limit.value_or(false);
+  }
+  if (is_known) device_sample(to).label("status", is_slow ? "ERROR" : "OK").value(1);
 }
 
+const phy::Firmware* firmware_of(const ItemWriter& to) { return to.view.phy ? to.view.phy->table.firmware(to.device().node) : nullptr; }
+
 void write_hardware(const ItemWriter& to) {
-  const phy::Firmware* firmware = to.view.phy ? to.view.phy->table.firmware(to.device().node) : nullptr;
+  const phy::Firmware* firmware = firmware_of(to);
   if (firmware == nullptr) return;
-  const phy::EnvironmentRow* board = to.view.phy->table.environment(to.device().node);
-  to.out.sample()
-      .label("guid", to.guid())
+  const phy::EnvironmentRow& board = environment_of(to);
+  device_sample(to)
       .label("firmware_version", firmware->version)
       .label("psid", firmware->psid)
-      .label("part_number", board != nullptr ? std::string_view(board->part_number) : std::string_view())
-      .label("serial_number", board != nullptr ? std::string_view(board->serial_number) : std::string_view())
+      .label("part_number", board.part_number)
+      .label("serial_number", board.serial_number)
       .label("switch", to.fabric().name(to.device().node))
       .value(1);
 }
 
 void write_uptime(const ItemWriter& to) {
-  const phy::Firmware* firmware = to.view.phy ? to.view.phy->table.firmware(to.device().node) : nullptr;
-  if (firmware != nullptr) to.out.sample().label("guid", to.guid()).value(firmware->uptime_seconds);
+  if (const phy::Firmware* firmware = firmware_of(to)) device_sample(to).value(firmware->uptime_seconds);
 }
 
 template <auto of_phy>
@@ -191,11 +176,9 @@ constexpr FamilyColumn reading_columns[] = {
 
 void add_phy_families(std::vector<Family>& to, const Exported& exported) {
   if (!exported.phy) return;
-  const auto by_switch = static_cast<std::uint8_t>(select_switch | select_errors);
-  const auto by_hca = static_cast<std::uint8_t>(select_hca | select_errors);
-  add_families(to, {"infiniband_switch_port_", Items::switches, by_switch, true}, port_columns);
-  if (exported.hcas) add_families(to, {"infiniband_hca_port_", Items::hcas, by_hca, true}, port_columns);
-  add_families(to, {"infiniband_switch_", Items::switches, select_switch, true}, switch_columns);
+  add_families(to, group_of(Items::switches, "port_", select_errors, true), port_columns);
+  if (exported.hcas) add_families(to, group_of(Items::hcas, "port_", select_errors, true), port_columns);
+  add_families(to, group_of(Items::switches, {}, 0, true), switch_columns);
   add_families(to, {"infiniband_exporter_", Items::exporter}, reading_columns);
 }
 

@@ -93,7 +93,7 @@ def compare(fabric, args, ours, folder):
     print(f"  {'with --load-cache':<34}{'ibtool':>12}{'before':>12}{'ratio':>8}")
     best = {part: [min(getattr(run, part) for run in of_program) for of_program in runs] for part in ("user", "system", "cpu")}
     for part, seconds in best.items():
-        row(f"CPU: {part}", *seconds, "s")
+        row("CPU" if part == "cpu" else f"CPU: {part}", *seconds, "s")
     mads = [discovery.census(fabric, argv, args.delay_lib)[1] for argv in argvs]
     row("CPU of a MAD", *(seconds / sent * 1e6 for seconds, sent in zip(best["cpu"], mads)), "µs")
     print(f"  MADs: {mads}", flush=True)

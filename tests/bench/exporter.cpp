@@ -11,9 +11,8 @@
 #include <utility>
 
 #include "base/log.hpp"
-#include "metrics/page.hpp"
+#include "metrics/families.hpp"
 #include "tools/exporter/fabric_reader.hpp"
-#include "tools/exporter/findings.hpp"
 #include "tools/exporter/pages.hpp"
 #include "tools/frame/host.hpp"
 
@@ -77,7 +76,7 @@ async::Task<> measure(tools::Stack& stack) {
   Step polled("states", stack);
   tools::exporter::Polled ports = co_await reader->poll();
   view.states = std::move(ports.states);
-  polled.end(reader->fabric()->switches.size());
+  polled.end(reader->fabric()->switch_count);
   const std::shared_ptr<const metrics::Managers> managers = co_await reader->read_managers();
   std::shared_ptr<const metrics::Reading> before;
   for (const char* name : {"first reading", "second reading"}) {

@@ -20,7 +20,7 @@
 #include "async/group.hpp"
 #include "base/log.hpp"
 #include "iba/text.hpp"
-#include "metrics/page.hpp"
+#include "metrics/families.hpp"
 #include "support/fake_pma.hpp"
 #include "support/fake_sysfs.hpp"
 #include "tools/exporter/engine.hpp"

@@ -65,10 +65,8 @@ class SeriesTexts {
 std::string page_of(const metrics::View& view, const metrics::Exported& exported, const metrics::Family& family,
                     const std::string& labels) {
   metrics::Exposition page(metrics::Format::openmetrics, labels);
-  const metrics::FamilyHead head = family.head();
-  page.begin(head);
-  for (std::size_t number = 0; number < metrics::count(view, family.items); ++number)
-    family.write({view, exported, family, metrics::item_of(view, family.items, number), page});
+  page.begin(family);
+  for (std::size_t number = 0; number < metrics::count(view, family); ++number) family.write({view, exported, family, number, page});
   return std::move(page.buffer());
 }
 
@@ -77,7 +75,7 @@ std::string page_of(const metrics::View& view, const metrics::Exported& exported
 void write_history(const std::vector<metrics::View>& views, const metrics::Exported& exported, const std::string& labels, bool timestamps,
                    TextOut& out) {
   for (const metrics::Family& family : metrics::families(exported)) {
-    if (family.items == metrics::Items::exporter || family.is_live) continue;  // a snapshot does not have their data
+    if (family.group.items == metrics::Items::exporter || family.group.is_live) continue;  // a snapshot does not have their data
     SeriesTexts series;
     for (const metrics::View& view : views)
       series.add(page_of(view, exported, family, labels), timestamps ? timestamp(view) : std::string());
@@ -187,10 +185,9 @@ class Export final : public Command {
     ExportReport report;
     for (const metrics::View& view : views) {
       const metrics::Reading& reading = *view.reading;
-      report.nodes += reading.switches.size() + reading.hcas.size();
+      report.nodes += reading.devices.size();
       report.ports += reading.rows.size();
-      report.is_whole &= reading.fabric->failures.empty() && std::ranges::none_of(reading.switches, metrics::has_failed) &&
-                         std::ranges::none_of(reading.hcas, metrics::has_failed);
+      report.is_whole &= reading.fabric->failures.empty() && std::ranges::none_of(reading.devices, metrics::has_failed);
     }
     return report;
   }

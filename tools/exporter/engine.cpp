@@ -4,16 +4,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <utility>
-
 #include "async/group.hpp"
 #include "base/escape.hpp"
 #include "base/log.hpp"
 #include "metrics/families.hpp"
 #include "subnet/sweep/discovery.hpp"
 #include "tools/build_info.hpp"
-#include "tools/exporter/findings.hpp"
 #include "tools/frame/port_gate.hpp"
 
 namespace ib::tools::exporter {
@@ -45,10 +41,10 @@ std::string some(const std::vector<std::string>& names) {
 
 }  // namespace
 
-void Notices::note(const std::string& about, const std::string& line, std::string_view well) {
-  std::string& last = last_[about];
+void Engine::note(const std::string& about, const std::string& line, std::string_view well) {
+  std::string& last = last_notes_[about];
   if (line == last) return;
-  log_.warning(prefix_ + (line.empty() ? std::string(well) : line));
+  stack_.host().world().log->warning(prefix_ + (line.empty() ? std::string(well) : line));
   last = line;
 }
 
@@ -58,7 +54,7 @@ Engine::Engine(Stack& stack, ReaderOptions options, Times times, std::string pre
       options_(std::move(options)),
       times_(times),
       wake_(loop_),
-      notices_(*stack.host().world().log, std::move(prefix)),
+      prefix_(std::move(prefix)),
       causes_(times.sweep_gap, times.sweep) {
   view_.exporter.version = version;
   if (options_.mads_per_second != 0) pace_.emplace(loop_, options_.mads_per_second, [this] { return mads_sent(); });
@@ -181,7 +177,7 @@ void Engine::publish(std::shared_ptr<const Reading> reading, std::shared_ptr<con
   published_reader_ = reader_;
   published_ = loop_.now();
   published_round_ = rounds_;
-  notices_.note("port", "", "the fabric is read again");
+  note("port", "", "the fabric is read again");
 }
 
 /// Puts the last readings of registers under the ports of a fabric.
@@ -225,7 +221,7 @@ async::Task<> Engine::read_phy(std::shared_ptr<FabricReader> reader) {
   const auto unread = std::ranges::count_if(round.reading->devices, is_unread);
   const std::string line =
       unread == 0 ? "" : fmt::format("registers of {} of {} devices are not read", unread, round.reading->devices.size());
-  notices_.note("phy", line, "the registers of all devices are read");
+  note("phy", line, "the registers of all devices are read");
   phy_before_ = std::exchange(phy_, std::move(round));
 }
 
@@ -234,27 +230,25 @@ void Engine::take_failures(const Reading& reading) {
   std::set<Guid> failed, silent;
   std::vector<std::string> names;
   const metrics::SweptFabric& fabric = *reading.fabric;
-  const auto take = [&](const std::vector<metrics::DeviceReading>& readings, const std::vector<metrics::Device>& devices) {
-    for (std::size_t at = 0; at < readings.size(); ++at) {
-      if (!metrics::has_failed(readings[at])) continue;
-      failed.insert(devices[at].guid);
-      if (readings[at].outcome == metrics::DeviceReading::Outcome::silent) silent.insert(devices[at].guid);
-      const bool has_moved = readings[at].outcome == metrics::DeviceReading::Outcome::moved;
-      if (has_moved || !failed_.contains(devices[at].guid)) want_sweep(cause_of(fabric.subnet, devices[at].port));
-      names.push_back(in_quotes(fabric.name(devices[at].node)));
-    }
-  };
-  take(reading.switches, fabric.switches);
-  take(reading.hcas, fabric.hcas);
+  for (std::size_t at = 0; at < reading.devices.size(); ++at) {
+    const metrics::Device& device = fabric.devices[at];
+    const metrics::DeviceReading::Outcome outcome = reading.devices[at].outcome;
+    if (!metrics::has_failed(reading.devices[at])) continue;
+    failed.insert(device.guid);
+    if (outcome == metrics::DeviceReading::Outcome::silent) silent.insert(device.guid);
+    const bool has_moved = outcome == metrics::DeviceReading::Outcome::moved;
+    if (has_moved || !failed_.contains(device.guid)) want_sweep(cause_of(fabric.subnet, device.port));
+    names.push_back(in_quotes(fabric.name(device.node)));
+  }
   failed_ = std::move(failed);
   silent_ = std::move(silent);
   std::string line;
   if (!names.empty())
     line = fmt::format("counters of {} {} are not read: {}", names.size(), names.size() == 1 ? "device" : "devices", some(names));
-  notices_.note("silent", line, "the counters of all devices are read");
+  note("silent", line, "the counters of all devices are read");
   line.clear();
   if (!fabric.twins.empty()) line = fmt::format("{} GUIDs are claimed by more than one device", fabric.twins.size());
-  notices_.note("twins", line, "no GUID is claimed twice");
+  note("twins", line, "no GUID is claimed twice");
 }
 
 /// A link that went down or retrained between two readings may end elsewhere now, or run at another rate.
@@ -269,7 +263,7 @@ void Engine::take_silence(const metrics::SweptFabric& fabric) {
   for (const subnet::Failure& failure : fabric.failures) {
     if (failure.kind != subnet::Failure::Kind::no_answer) continue;
     const Guid guid = failure.node == subnet::none ? Guid{} : fabric.subnet.node(failure.node).guid();
-    want_sweep({guid, static_cast<unsigned>(failure.port)}, SweepCauses::Kind::silence);
+    want_sweep({guid, static_cast<unsigned>(failure.port)}, SweepCauses::Trigger::silence);
   }
 }
 
@@ -335,7 +329,7 @@ void Engine::close() {
 void Engine::lose(const Error& error) {
   forget_reading();
   if (dynamic_cast<const PortDown*>(&error) != nullptr) report_down_port();
-  notices_.note("port", fmt::format("{}; trying again", error.message()), {});
+  note("port", fmt::format("{}; trying again", error.message()), {});
 }
 
 void Engine::report_down_port() {
@@ -353,19 +347,16 @@ void Engine::report_down_port() {
 }
 
 void Engine::forget_reading() {
-  view_.reading.reset();
-  view_.states.reset();
-  view_.managers.reset();
-  view_.findings.reset();
-  view_.waits.reset();
-  view_.phy.reset();
+  metrics::View nothing;
+  nothing.exporter = view_.exporter;
+  view_ = std::move(nothing);
   phy_ = phy_before_ = {};
   view_.exporter.is_last_round_lost = true;
   ++view_.exporter.failed_rounds;
 }
 
-void Engine::want_sweep(SweepCauses::Cause cause, SweepCauses::Kind kind) {
-  causes_.add(cause, loop_.now(), kind);
+void Engine::want_sweep(SweepCauses::Cause cause, SweepCauses::Trigger trigger) {
+  causes_.add(cause, loop_.now(), trigger);
   wake_.ring();
 }
 

@@ -5,8 +5,10 @@
 // opened again.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -22,7 +24,6 @@
 #include "iba-gen/smp.hpp"
 #include "metrics/fabric.hpp"
 #include "tools/exporter/fabric_reader.hpp"
-#include "tools/exporter/sweep_causes.hpp"
 #include "tools/frame/stack.hpp"
 
 namespace ib::tools::exporter {
@@ -31,25 +32,82 @@ namespace ib::tools::exporter {
 struct Times {
   async::Duration interval = std::chrono::seconds(30);  ///< from one reading of counters to the next
   async::Duration sweep = std::chrono::seconds(600);    ///< from one sweep to the next where nothing changes
-  async::Duration states = std::chrono::seconds(8);     ///< from the beginning of one poll of port states to that of the next
+  async::Duration states = std::chrono::seconds(8);     ///< from the beginning of one poll of port states to the beginning of the next
   async::Duration sweep_gap = std::chrono::seconds(8);  ///< at least, from one sweep to the next; for one cause see SweepCauses
-  async::Duration phy = std::chrono::seconds(300);      ///< from the beginning of one reading of registers to that of the next
+  async::Duration phy = std::chrono::seconds(300);      ///< from the beginning of one reading of registers to the beginning of the next
   async::Duration reopen = std::chrono::seconds(5);     ///< until the end port is tried again
 };
 
-/// Logs a line only if it differs from the last line on the same subject: a state that lasts for hours is one line of the log.
-class Notices {
+/// Why the fabric is to be swept before its time, and when. A port that changes has the fabric swept soon. If it changes again and again,
+/// as a flapping link does, each sweep for it comes twice as long after the one before, up to 20 times what a sweep takes. A port that
+/// stays silent has sweeps ever more rarely. Sweeps for other ports do not wait for it.
+class SweepCauses {
  public:
-  /// Each line begins with `prefix`.
-  Notices(Log& log, std::string prefix) : log_(log), prefix_(std::move(prefix)) {}
-  /// `line` is empty if all is well; then `well` is logged, if a line was logged before.
-  void note(const std::string& about, const std::string& line, std::string_view well);
+  /// A port: the GUID of its node, and its number. GUID 0 stands for the whole fabric.
+  using Cause = std::pair<Guid, unsigned>;
+  static constexpr async::Time never = async::Time::max();
+
+  /// `gap` is the time from one sweep to the next at least, `longest` what it grows to for a port that stays silent, and for one that
+  /// changes where sweeps take long.
+  SweepCauses(async::Duration gap, async::Duration longest)
+      : gap_(gap), greatest_(std::max(gap, longest)), longest_(std::min(2 * gap, greatest_)) {}
+
+  /// A sweep took so long. Sweeps for a port that changes shall take no more than 5 % of the time.
+  void sweep_took(async::Duration took) { longest_ = std::clamp(20 * took, std::min(2 * gap_, greatest_), greatest_); }
+
+  enum class Trigger : std::uint8_t { change, silence };
+  /// Notes at `now` that something has changed, or has not answered the sweep.
+  void add(const Cause& cause, async::Time now, Trigger trigger = Trigger::change) {
+    const auto [at, is_first] = records_.try_emplace(cause, Record{false, now, gap_});
+    Record& record = at->second;
+    if (record.is_open) return;
+    const bool is_new = is_first || now > record.swept + 2 * record.gap;
+    if (is_new) record.gap = gap_;
+    const async::Time due = is_new ? now : std::max(now, record.swept + record.gap);
+    record = {true, due, std::min(2 * record.gap, trigger == Trigger::change ? longest_ : greatest_)};
+    due_ = std::min(due_, due);
+  }
+
+  /// When the fabric is to be swept, for a sweep that began at `last`; `never` if there is no cause.
+  async::Time due(async::Time last) const { return due_ == never ? never : std::max(due_, last + gap_); }
+
+  /// A sweep begins at `now`: it is one for all causes.
+  void sweep_begins(async::Time now) {
+    due_ = never;
+    for (auto& [cause, record] : records_) {
+      if (std::exchange(record.is_open, false)) record.swept = now;
+    }
+    std::erase_if(records_, [now](const auto& entry) { return now > entry.second.swept + 2 * entry.second.gap; });
+  }
 
  private:
-  Log& log_;
-  std::string prefix_;
-  std::map<std::string, std::string> last_;
+  struct Record {
+    bool is_open;         ///< a sweep is wanted for it
+    async::Time swept;    ///< when a sweep began for it, or is to begin
+    async::Duration gap;  ///< from then to the next one for it
+  };
+  async::Duration gap_, greatest_, longest_;
+  async::Time due_ = never;
+  std::map<Cause, Record> records_;
 };
+
+// The checks of health over what the exporter reads anyway: its sweep, its two last readings, and the last registers. Nothing is sent for
+// them.
+
+/// What is found in `now`. `before` is the reading before it, on the same sweep or an earlier one; null: there was none. `managers` are
+/// the managers of the fabric of `now`, as they were polled last; null: they were not polled. `phy` are the registers of its ports; null:
+/// they were not read. Checks for which the exporter does not read enough are not done.
+std::shared_ptr<const metrics::Findings> find(const metrics::Reading* before, const metrics::Reading& now,
+                                              const metrics::Managers* managers, const metrics::PhyReading* phy = nullptr);
+
+/// What is found where the own port is Down: in a fabric of one node, whose end port is `own_port`.
+std::shared_ptr<const metrics::Findings> find_down_port(std::shared_ptr<const metrics::SweptFabric> own, const std::string& own_port);
+
+/// The ports whose link went down, or retrained, between two readings, according to their counters.
+std::vector<subnet::PortIndex> find_new_links(const metrics::Reading& before, const metrics::Reading& now);
+
+/// By row of `now`: the share of time in which the port waited (PortXmitWait) between the readings; not a number where that is not known.
+std::shared_ptr<const std::vector<float>> find_waits(const metrics::Reading& before, const metrics::Reading& now);
 
 class Engine {
  public:
@@ -76,7 +134,7 @@ class Engine {
   bool is_ready() const { return view().reading != nullptr; }
   /// How many rounds have begun.
   std::uint64_t rounds() const { return rounds_; }
-  /// The number of the round whose reading view() has; that of the last round if it has none.
+  /// The number of the round whose reading view() has; the number of the last round if it has none.
   std::uint64_t published_round() const { return view_.reading ? published_round_ : rounds_; }
   /// Called when a round begins.
   std::function<void()> round_begins;
@@ -103,11 +161,14 @@ class Engine {
   void lose(const Error& error);
   void forget_reading();
   void report_down_port();
-  void want_sweep(SweepCauses::Cause cause, SweepCauses::Kind kind = SweepCauses::Kind::change);
+  void want_sweep(SweepCauses::Cause cause, SweepCauses::Trigger trigger = SweepCauses::Trigger::change);
   bool is_sweep_due() const;
   bool is_phy_old() const;
   async::Time next_wake(async::Time next_round) const;
   std::uint64_t mads_sent() const;
+  /// Logs a line about `about` if it differs from the last one: a state that lasts for hours is one line of the log. `line` is empty if all
+  /// is well; then `well` is logged, if a line was logged before.
+  void note(const std::string& about, const std::string& line, std::string_view well);
 
   Stack& stack_;
   async::Loop& loop_;
@@ -115,7 +176,8 @@ class Engine {
   Times times_;
   std::optional<mad::Pace> pace_;  ///< where the user limits what is sent
   async::Alarm wake_;
-  Notices notices_;
+  std::string prefix_;  ///< of lines of the log
+  std::map<std::string, std::string> last_notes_;
 
   std::shared_ptr<FabricReader> reader_;            ///< of the last sweep
   std::shared_ptr<FabricReader> published_reader_;  ///< of what is published; null: nothing of the open stack
@@ -141,6 +203,53 @@ class Engine {
   std::shared_ptr<const metrics::SweptFabric> own_node_;     ///< all that a sweep found, because the own port was Down
   std::optional<smp::PortInfo> port_info_;                   ///< of the end port, when it was looked at first
   std::uint64_t rounds_{}, published_round_{}, sent_before_{};
+};
+
+/// A port as users name it: "mlx5_1/1".
+struct PortName {
+  std::string device, number;
+  std::string text() const { return device + "/" + number; }
+};
+
+/// Checks that the end port of -C and -P is there. Throws UsageError if it is not, and this host has devices: then the name is wrong. A
+/// host without devices may still be starting: nothing is checked. The default port is not checked either.
+void check_named_port(Host& host);
+
+/// The local ports through which one process sees fabrics: the port of -C and -P, and the ports of --add-port. Each has an engine of its
+/// own.
+class LocalPorts {
+ public:
+  /// `first` is the stack of the first port; the stacks of `others` are opened like it, by the same options. It must outlive this object.
+  /// None of them needs to be there yet.
+  LocalPorts(Stack& first, const std::vector<PortName>& others, const ReaderOptions& options, const Times& times);
+  LocalPorts(const LocalPorts&) = delete;
+  LocalPorts& operator=(const LocalPorts&) = delete;
+
+  /// Reads all of them until the task is cancelled.
+  async::Task<> run();
+
+  /// The engine of the port of that name; an empty one is the first. Null if there is none.
+  Engine* find(std::string_view name);
+  const Engine* find(std::string_view name) const { return const_cast<LocalPorts*>(this)->find(name); }
+  /// "mlx5_0/1, mlx5_1/1".
+  std::string names() const;
+  /// Calls `use` with each engine.
+  template <class Use>
+  void each(Use use) {
+    for (LocalPort& port : ports_) use(*port.engine);
+  }
+  /// Whether all of them are ready.
+  bool are_ready() const;
+
+ private:
+  struct LocalPort {
+    std::string name;
+    std::unique_ptr<Host> host;    ///< null: the host of the first stack
+    std::unique_ptr<Stack> stack;  ///< null: the first stack
+    std::unique_ptr<Engine> engine;
+  };
+  async::Loop& loop_;
+  std::deque<LocalPort> ports_;
 };
 
 }  // namespace ib::tools::exporter

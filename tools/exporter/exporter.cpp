@@ -3,20 +3,12 @@
 #include <fmt/format.h>
 #include <sys/socket.h>
 
-#include <algorithm>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
-
+#include "async/group.hpp"
 #include "async/signals.hpp"
 #include "base/escape.hpp"
 #include "base/file.hpp"
 #include "base/log.hpp"
-#include "http/server.hpp"
-#include "metrics/page.hpp"
-#include "tools/exporter/engine.hpp"
-#include "tools/exporter/local_ports.hpp"
+#include "base/parse.hpp"
 #include "tools/exporter/pages.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/node_names.hpp"
@@ -28,6 +20,65 @@
 
 namespace ib::tools {
 namespace exporter {
+namespace {
+
+/// The name of the first port. If the port does not exist yet: the name that the user gave.
+std::string first_name(Host& host) {
+  try {
+    const sys::EndPort& port = host.end_port();
+    return fmt::format("{}/{}", port.device->name, port.number);
+  } catch (const Error&) {
+    const CommonOptions& options = host.options();
+    return fmt::format("{}/{}", options.device.value_or("the first device"), options.port.value_or("1"));
+  }
+}
+
+}  // namespace
+
+void check_named_port(Host& host) {
+  const bool is_named = host.options().device || host.options().port;
+  if (is_named && !host.own_devices().devices().empty()) host.end_port();
+}
+
+LocalPorts::LocalPorts(Stack& first, const std::vector<PortName>& others, const ReaderOptions& options, const Times& times)
+    : loop_(first.loop()) {
+  ports_.push_back({first_name(first.host()), nullptr, nullptr, nullptr});
+  for (const PortName& name : others) {
+    if (std::ranges::find(ports_, name.text(), &LocalPort::name) != ports_.end())
+      throw UsageError(fmt::format("--add-port: {} is there already", in_quotes(name.text())));
+    CommonOptions common = first.host().options();
+    common.device = name.device;
+    common.port = name.number;
+    auto host = std::make_unique<Host>(first.host().world(), std::move(common));
+    auto stack = std::make_unique<Stack>(*host, loop_);
+    ports_.push_back({name.text(), std::move(host), std::move(stack), nullptr});
+  }
+  for (LocalPort& of : ports_)
+    of.engine = std::make_unique<Engine>(of.stack ? *of.stack : first, options, times, ports_.size() > 1 ? of.name + ": " : std::string());
+}
+
+async::Task<> LocalPorts::run() {
+  async::TaskGroup group(loop_);
+  for (LocalPort& port : ports_) group.spawn(port.engine->run());
+  co_await group.join();
+}
+
+Engine* LocalPorts::find(std::string_view name) {
+  if (name.empty()) return ports_.front().engine.get();
+  const auto found = std::ranges::find(ports_, name, &LocalPort::name);
+  return found == ports_.end() ? nullptr : found->engine.get();
+}
+
+std::string LocalPorts::names() const {
+  std::string names;
+  for (const LocalPort& port : ports_) names += (names.empty() ? "" : ", ") + port.name;
+  return names;
+}
+
+bool LocalPorts::are_ready() const {
+  return std::ranges::all_of(ports_, [](const LocalPort& port) { return port.engine->is_ready(); });
+}
+
 namespace {
 
 constexpr std::uint16_t usual_port = 9315;
@@ -66,13 +117,12 @@ struct RunReport final : Report {
 
   void visit(report::Sink& sink) const override {
     if (file) sink.value("file", *file);
-    sink.value("nodes_checked", reading.switches.size() + reading.hcas.size());
+    sink.value("nodes_checked", reading.devices.size());
     sink.value("ports_checked", reading.rows.size());
   }
   void text(TextOut& /*out*/) const override {}
   Exit status() const override {
-    const bool is_whole =
-        std::ranges::none_of(reading.switches, metrics::has_failed) && std::ranges::none_of(reading.hcas, metrics::has_failed);
+    const bool is_whole = std::ranges::none_of(reading.devices, metrics::has_failed);
     return is_whole && reading.fabric->failures.empty() ? Exit::ok : Exit::incomplete;
   }
 
@@ -80,12 +130,19 @@ struct RunReport final : Report {
   const std::optional<std::string>& file;
 };
 
+PortName parse_port_name(std::string_view text) {
+  const std::size_t slash = text.rfind('/');
+  const bool is_whole = slash != std::string_view::npos && slash != 0 && parse_digits(text.substr(slash + 1), 10).has_value();
+  if (!is_whole) throw OptionError(fmt::format("--add-port: {} is not DEVICE/PORT", in_quotes(text)));
+  return {std::string(text.substr(0, slash)), std::string(text.substr(slash + 1))};
+}
+
 class Exporter final : public Command {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
     set.value("--listen", "ADDRESS:PORT", "Listen there (127.0.0.1:9315), at all addresses of a name; :PORT is all addresses.",
               [this](std::string_view text) { address_ = parse_address(text); });
-    set.choice("--names", names_, {"treydock", "guilbaults"}, "Metric names: those of treydock's infiniband_exporter by default.");
+    set.choice("--names", names_, {"treydock", "guilbaults"}, "Metric names: by default as in treydock's infiniband_exporter.");
     set.value("--interval", "SECONDS", "Time between readings of the counters (30).",
               [this](std::string_view text) { times_.interval = duration(text, "--interval"); });
     set.value("--sweep", "SECONDS", "Time between sweeps; links that change cause one too (600).",
@@ -161,8 +218,7 @@ class Exporter final : public Command {
 
   async::Task<> serve(Stack& stack, LocalPorts& ports, const metrics::PageRules& rules) {
     async::Loop& loop = stack.loop();
-    const Pages pages(ports, rules, loop.clock());
-    http::Server server(loop, listen(address_), [&pages](const http::Request& request) { return pages.answer(request); });
+    http::Server server(loop, listen(address_), [&](const http::Request& request) { return answer(request, ports, rules, loop.clock()); });
     ports.each([&server](Engine& engine) { engine.round_begins = [&server] { server.drop_outdated(); }; });
     const async::Hangup hangup(loop, [&] { read_again(stack.host(), ports); });
     stack.host().debug(1, fmt::format("Listening on port {}", server.port()));

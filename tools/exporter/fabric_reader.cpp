@@ -2,7 +2,6 @@
 #include "tools/exporter/fabric_reader.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "async/group.hpp"
@@ -37,30 +36,23 @@ path::Path start_of(Stack& stack) {
 constexpr std::size_t checks_at_once = 160;
 constexpr unsigned readings_until_silent = 2;  // of registers
 
-PortStates::State state_of(const smp::PortInfo& info) {
-  return {static_cast<std::uint8_t>(info.port_state), static_cast<std::uint8_t>(info.port_physical_state)};
-}
-
 /// A port as a poll found it.
 struct PolledPort {
-  PortStates::State state;
+  PortStates::State state{};
   bool has_other_lid{}, has_other_rate{};
 };
-
-PolledPort compare(const subnet::Subnet& subnet, PortIndex port, const smp::PortInfo& now) {
-  PolledPort polled{state_of(now), false, false};
-  if (subnet.port(port).number == 0) {
-    polled.has_other_lid = now.lid != subnet.lid(port);
-  } else if (polled.state.is_link_up() && subnet.port(port).is_known() && subnet.port(port).peer != subnet::none) {
-    polled.has_other_rate = subnet::active_rate(subnet, port, now) != subnet::active_rate(subnet, port);
-  }
-  return polled;
-}
 
 async::Task<mad::Result<PolledPort>> poll_port(const subnet::Subnet& subnet, subnet::SurveyPort port) {
   const mad::Result<smp::PortInfo> info = co_await port.transactor.try_subn_get<smp::PortInfo>(port.path, port.number);
   if (!info) co_return info.shared_error();
-  co_return compare(subnet, port.index, *info);
+  PolledPort polled{{static_cast<std::uint8_t>(info->port_state), static_cast<std::uint8_t>(info->port_physical_state)}};
+  const subnet::Port& swept = subnet.port(port.index);
+  if (port.number == 0) {
+    polled.has_other_lid = info->lid != subnet.lid(port.index);
+  } else if (polled.state.is_link_up() && swept.is_known() && swept.peer != subnet::none) {
+    polled.has_other_rate = subnet::active_rate(subnet, port.index, *info) != subnet::active_rate(subnet, port.index);
+  }
+  co_return polled;
 }
 
 }  // namespace
@@ -103,13 +95,12 @@ async::Task<std::shared_ptr<const metrics::Reading>> FabricReader::read(std::sha
     if (!fec_modes_) co_await read_fec_modes();
     round.read_fec(fec_modes_);
   }
-  std::vector<subnet::NodeIndex> nodes = round.nodes(), doubtful;
-  std::ranges::copy_if(nodes, std::back_inserter(doubtful), [&](subnet::NodeIndex node) { return round.is_silent(node, silent); });
-  std::erase_if(nodes, [&](subnet::NodeIndex node) { return round.is_silent(node, silent); });
+  std::vector<subnet::NodeIndex> nodes = round.nodes();
+  const auto doubtful = std::ranges::stable_partition(nodes, [&](subnet::NodeIndex node) { return !round.is_silent(node, silent); });
   {
     async::TaskGroup group(stack_.loop());
-    group.spawn(read_nodes(round, std::move(nodes)));
-    group.spawn(try_silent(round, std::move(doubtful)));
+    group.spawn(read_nodes(round, {nodes.begin(), doubtful.begin()}));
+    group.spawn(try_silent(round, {doubtful.begin(), doubtful.end()}));
     co_await group.join();
   }
   co_await check_devices(round);
@@ -233,12 +224,12 @@ async::Task<Polled> FabricReader::poll() {
   const subnet::Subnet& subnet = fabric_->subnet;
   auto states = std::make_shared<PortStates>(subnet);
   std::vector<PortIndex> ports;
-  for (const metrics::Device& device : fabric_->switches) {
+  for (const metrics::Device& device : fabric_->switches()) {
     ports.push_back(device.port);
-    for (unsigned number = 1; number < subnet.node(device.node).slots; ++number) {
-      ports.push_back(device.port + number);
-      states->set(ports.back(), {});
-    }
+    fabric_->each_port(device, [&](PortIndex port) {
+      ports.push_back(port);
+      states->set(port, {});
+    });
   }
   const subnet::SurveyOptions options(polling_start(), subnet::SurveyWay::smp);
   const subnet::SurveyQuestion<PolledPort> poll = [&subnet](subnet::SurveyPort port) { return poll_port(subnet, port); };
@@ -265,11 +256,8 @@ async::Task<std::shared_ptr<const phy::Reading>> FabricReader::read_phy(std::map
   const auto take = [&](PortIndex port) {
     if (subnet.port(port).has_info && subnet::is_mellanox(subnet.node(subnet.port(port).node).info)) ports.push_back(port);
   };
-  for (const metrics::Device& device : fabric_->switches) {
-    for (unsigned number = 1; number < subnet.node(device.node).slots; ++number) take(device.port + number);
-  }
-  if (hcas_) {
-    for (const metrics::Device& device : fabric_->hcas) take(device.port);
+  for (const metrics::Device& device : fabric_->devices) {
+    if (hcas_ || device.is_switch) fabric_->each_port(device, take);
   }
   phy::ReadingOptions options;
   options.paths = &paths_;
@@ -289,10 +277,8 @@ async::Task<std::shared_ptr<const phy::Reading>> FabricReader::read_phy(std::map
 async::Task<std::shared_ptr<const metrics::Managers>> FabricReader::read_managers() {
   const subnet::Subnet& subnet = fabric_->subnet;
   std::vector<PortIndex> ports;
-  for (const auto* devices : {&fabric_->switches, &fabric_->hcas}) {
-    for (const metrics::Device& device : *devices) {
-      if (subnet::may_have_manager(subnet, device.port)) ports.push_back(device.port);
-    }
+  for (const metrics::Device& device : fabric_->devices) {
+    if (subnet::may_have_manager(subnet, device.port)) ports.push_back(device.port);
   }
   const subnet::SurveyOptions options(polling_start(), subnet::SurveyWay::smp);
   const subnet::SurveyQuestion<smp::SMInfo> read = [&](subnet::SurveyPort port) {

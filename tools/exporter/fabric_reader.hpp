@@ -12,14 +12,13 @@
 #include <vector>
 
 #include "async/task.hpp"
+#include "mad/pace.hpp"
 #include "metrics/counter_round.hpp"
 #include "metrics/fabric.hpp"
 #include "metrics/families.hpp"
 #include "phy/reading.hpp"
 #include "subnet/model/names.hpp"
 #include "subnet/model/port_paths.hpp"
-
-#include "tools/exporter/senders.hpp"
 #include "tools/frame/stack.hpp"
 
 namespace ib::tools::exporter {
@@ -37,6 +36,35 @@ struct ReaderOptions {
 struct Polled {
   std::shared_ptr<const metrics::PortStates> states;
   std::vector<subnet::PortIndex> differing;  ///< not as the sweep found them: a switch with another LID, a link with another rate
+};
+
+/// The Transactors of the exporter: the layers of a Stack, limited to a number of MADs a second if that is wanted.
+class Senders {
+ public:
+  /// Opens the stack. `pace` is null without a limit. Both must outlive this object, and the stack stay open.
+  Senders(Stack& stack, mad::Pace* pace)
+      : lowest_(stack.lowest_transactor(), pace),
+        smps_(stack.smp_transactor(), pace),
+        urgent_smps_(stack.smp_transactor(), pace, mad::Pace::Urgency::urgent),
+        gmps_(stack.transactor(), pace) {}
+  Senders(const Senders&) = delete;
+  Senders& operator=(const Senders&) = delete;
+
+  mad::Transactor& lowest() { return lowest_.get(); }  ///< for sweeps
+  mad::Transactor& smps() { return smps_.get(); }
+  mad::Transactor& urgent_smps() { return urgent_smps_.get(); }  ///< for polls, which do not wait for a sweep or a reading
+  mad::Transactor& gmps() { return gmps_.get(); }
+
+ private:
+  struct Sender {
+    Sender(mad::Transactor& of, mad::Pace* pace, mad::Pace::Urgency urgency = mad::Pace::Urgency::usual) : direct(of) {
+      if (pace != nullptr) paced.emplace(of, *pace, urgency);
+    }
+    mad::Transactor& get() { return paced ? *paced : direct; }
+    mad::Transactor& direct;
+    std::optional<mad::PacedTransactor> paced;
+  };
+  Sender lowest_, smps_, urgent_smps_, gmps_;
 };
 
 class FabricReader {
@@ -65,7 +93,7 @@ class FabricReader {
   async::Task<Polled> poll();
   /// Reads the SMInfo of each end port that had a subnet manager at the sweep, and of the one that this port had as its master.
   async::Task<std::shared_ptr<const metrics::Managers>> read_managers();
-  /// Reads the registers of the ports of switches, with HCAs those of them too, and the environment of switches. What fails is not there.
+  /// Reads the registers of the ports of switches, with HCAs also of their ports, and the environment of switches. What fails is not there.
   /// Devices that were silent in two readings running get no request: a protected one counts each as a violation of its key. `silences`,
   /// which must outlive the task, has how often each was silent, and gets what this reading found; without them all devices get requests.
   async::Task<std::shared_ptr<const phy::Reading>> read_phy(std::map<Guid, unsigned>& silences);

@@ -10,9 +10,7 @@
 
 #include "base/escape.hpp"
 #include "base/utc_time.hpp"
-#include "health/finding_text.hpp"
 #include "tools/exporter/pages.hpp"
-#include "tools/exporter/tier_picture.hpp"
 
 namespace ib::tools::exporter {
 namespace {
@@ -20,36 +18,18 @@ namespace {
 constexpr std::size_t most_rows = 100;      // of one list
 constexpr std::size_t longest_text = 1000;  // bytes of one text: names of a node name map may have any length
 
-class Writer {
- public:
-  void add(std::string_view text) { out_ += text; }
-  void row(std::string_view name, std::string_view value) {
-    fmt::format_to(std::back_inserter(out_), "<tr><th>{}<td>{}\n", html(name), html(value));
-  }
-  /// A list of which the first rows are shown.
-  void list(std::string_view heading, const std::vector<std::string>& lines) {
-    if (lines.empty()) return;
-    fmt::format_to(std::back_inserter(out_), "<h2>{}: {}</h2>\n<ul>\n", html(heading), lines.size());
-    for (std::size_t at = 0; at < std::min(lines.size(), most_rows); ++at)
-      fmt::format_to(std::back_inserter(out_), "<li>{}\n", html(lines[at]));
-    end_list(lines.size(), most_rows);
-  }
-  /// A finding: its level, check and confidence, what was seen, and what to do.
-  void finding(const metrics::Findings& found, std::size_t at) {
-    const metrics::Findings::Finding& of = found.list[at];
-    const std::string_view level = metrics::Findings::levels.at(of.level);
-    fmt::format_to(std::back_inserter(out_), "<li><b class=\"{}\">{}: {}</b> ({}): {}<br>{}\n", level, level, html(of.check),
-                   html(of.confidence), html(found.texts[at]), html(found.remedies[at]));
-  }
-  void end_list(std::size_t count, std::size_t shown) {
-    if (count > shown) fmt::format_to(std::back_inserter(out_), "<li>and {} more\n", count - shown);
-    out_ += "</ul>\n";
-  }
-  std::string take() { return std::move(out_); }
+void add_row(std::string& page, std::string_view name, std::string_view value) {
+  fmt::format_to(std::back_inserter(page), "<tr><th>{}<td>{}\n", name, html(value));
+}
 
- private:
-  std::string out_;
-};
+/// A list of `count` rows, of which the first ones are shown. `row` returns the row of an index as HTML.
+void add_list(std::string& page, std::string_view heading, std::size_t count, auto row) {
+  if (count == 0) return;
+  fmt::format_to(std::back_inserter(page), "<h2>{}: {}</h2>\n<ul>\n", heading, count);
+  for (std::size_t at = 0; at < std::min(count, most_rows); ++at) page += fmt::format("<li>{}\n", row(at));
+  if (count > most_rows) page += fmt::format("<li>and {} more\n", count - most_rows);
+  page += "</ul>\n";
+}
 
 std::string when(metrics::WallTime time, std::chrono::nanoseconds took, metrics::WallTime now) {
   const double ago = std::chrono::duration<double>(now - time).count();
@@ -57,19 +37,19 @@ std::string when(metrics::WallTime time, std::chrono::nanoseconds took, metrics:
 }
 
 /// The devices whose counters were not read.
-std::vector<std::string> unread(const metrics::SweptFabric& fabric, const std::vector<metrics::Device>& devices,
-                                const std::vector<metrics::DeviceReading>& readings) {
+std::vector<std::string> unread(const metrics::Reading& reading, bool are_switches) {
   using Outcome = metrics::DeviceReading::Outcome;
   std::vector<std::string> lines;
-  for (std::size_t at = 0; at < readings.size(); ++at) {
-    const Outcome outcome = readings[at].outcome;
-    if (!metrics::has_failed(readings[at])) continue;
+  for (std::size_t at = 0; at < reading.devices.size(); ++at) {
+    const metrics::Device& device = reading.fabric->devices[at];
+    const Outcome outcome = reading.devices[at].outcome;
+    if (device.is_switch != are_switches || !metrics::has_failed(reading.devices[at])) continue;
     const std::string_view how = outcome == Outcome::silent    ? "silent"
                                  : outcome == Outcome::refused ? "refused"
                                  : outcome == Outcome::moved   ? "another device has its LID"
                                  : outcome == Outcome::unowned ? "it does not identify itself"
                                                                : "read in part";
-    lines.push_back(fmt::format("0x{:016x} {}: {}", devices[at].guid.value, fabric.name(devices[at].node), how));
+    lines.push_back(fmt::format("0x{:016x} {}: {}", device.guid.value, reading.fabric->name(device.node), how));
   }
   return lines;
 }
@@ -86,50 +66,43 @@ std::string counts_text(const metrics::Findings& found) {
 }
 
 /// The verdict, with the worst level as its class: what is not read is at least a warning.
-void add_verdict(Writer& page, const metrics::View& view) {
+void add_verdict(std::string& page, const metrics::View& view) {
   if (!view.reading && view.shown_findings() != nullptr) {
-    page.add(fmt::format("<p class=\"verdict error\">{}, and nothing else can be read.</p>\n", html(counts_text(*view.findings))));
+    page += fmt::format("<p class=\"verdict error\">{}, and nothing else can be read.</p>\n", html(counts_text(*view.findings)));
     return;
   }
   if (!view.reading || !view.findings) {
-    page.add("<p class=\"error\">Not known: the fabric was not read yet, or not for too long a time.</p>\n");
+    page += "<p class=\"error\">Not known: the fabric was not read yet, or not for too long a time.</p>\n";
     return;
   }
   const metrics::Findings& found = *view.findings;
   const std::uint8_t worst = std::max<std::uint8_t>(found.list.empty() ? 0 : found.list.front().level, found.is_unknown ? 1 : 0);
-  page.add(fmt::format("<p class=\"verdict {}\">{}</p>\n", worst == 0 ? "good" : metrics::Findings::levels.at(worst), html(found.verdict)));
+  page += fmt::format("<p class=\"verdict {}\">{}</p>\n", worst == 0 ? "good" : metrics::Findings::levels.at(worst), html(found.verdict));
 }
 
-void add_findings(Writer& page, const metrics::View& view) {
-  if (view.shown_findings() == nullptr || view.findings->list.empty()) return;
+/// Each finding with its level, check and confidence, what was seen, and what to do.
+void add_findings(std::string& page, const metrics::View& view) {
+  if (view.shown_findings() == nullptr) return;
   const metrics::Findings& found = *view.findings;
-  page.add(fmt::format("<h2>Findings: {}</h2>\n<ul>\n", found.list.size()));
-  const std::size_t shown = std::min(found.texts.size(), most_rows);
-  for (std::size_t at = 0; at < shown; ++at) page.finding(found, at);
-  page.end_list(found.list.size(), shown);
+  add_list(page, "Findings", found.list.size(), [&found](std::size_t at) {
+    const metrics::Findings::Row& of = found.list[at];
+    const std::string_view level = metrics::Findings::levels.at(of.level);
+    return fmt::format("<b class=\"{}\">{}: {}</b> ({}): {}<br>{}", level, level, html(of.check), html(of.confidence),
+                       html(found.texts.at(at)), html(found.remedies.at(at)));
+  });
 }
 
-void add_fabric(Writer& page, const metrics::View& view, metrics::WallTime now) {
-  const metrics::Reading& reading = *view.reading;
+void add_troubles(std::string& page, const metrics::Reading& reading) {
   const metrics::SweptFabric& fabric = *reading.fabric;
-  page.row("Counters read", when(reading.time, reading.took, now));
-  page.row("Fabric swept", when(fabric.time, fabric.took, now));
-  page.row("Switches", std::to_string(fabric.switches.size()));
-  page.row("Ports of channel adapters", std::to_string(fabric.hcas.size()));
-  page.row("Ports with counters", std::to_string(reading.rows.size()));
-}
-
-void add_troubles(Writer& page, const metrics::View& view) {
-  const metrics::Reading& reading = *view.reading;
-  const metrics::SweptFabric& fabric = *reading.fabric;
-  page.list("Switches whose counters were not read", unread(fabric, fabric.switches, reading.switches));
-  page.list("Ports of channel adapters whose counters were not read", unread(fabric, fabric.hcas, reading.hcas));
-  std::vector<std::string> lines;
-  for (const subnet::Failure& failure : fabric.failures) lines.push_back(failure.why);
-  page.list("What the sweep could not read", lines);
-  lines.clear();
-  for (const Guid guid : fabric.twins) lines.push_back(fmt::format("0x{:016x}", guid.value));
-  page.list("GUIDs that more than one device claims", lines);
+  for (const bool are_switches : {true, false}) {
+    const std::vector<std::string> lines = unread(reading, are_switches);
+    add_list(page, are_switches ? "Switches whose counters were not read" : "Ports of channel adapters whose counters were not read",
+             lines.size(), [&lines](std::size_t at) { return html(lines[at]); });
+  }
+  add_list(page, "What the sweep could not read", fabric.failures.size(),
+           [&fabric](std::size_t at) { return html(fabric.failures[at].why); });
+  add_list(page, "GUIDs that more than one device claims", fabric.twins.size(),
+           [&fabric](std::size_t at) { return fmt::format("0x{:016x}", fabric.twins[at].value); });
 }
 
 // What it may load: nothing. The icon is empty, or browsers would look for one.
@@ -161,21 +134,26 @@ std::string html(std::string_view text) {
 }
 
 std::string front_page(const metrics::View& view, metrics::WallTime now) {
-  Writer page;
-  page.add(head);
+  std::string page(head);
   add_verdict(page, view);
   add_findings(page, view);
   if (view.reading) {
-    add_troubles(page, view);
-    page.add(tier_picture(*view.reading->fabric, *view.states, view.findings.get()));
+    add_troubles(page, *view.reading);
+    page += tier_picture(*view.reading->fabric, *view.states, view.findings.get());
   }
-  page.add("<table>\n");
-  if (view.reading) add_fabric(page, view, now);
-  page.row("MADs sent", std::to_string(view.exporter.mads_sent));
-  page.row("Sweeps", std::to_string(view.exporter.sweeps));
-  page.row("Version", view.exporter.version);
-  page.add("</table>\n</body></html>\n");
-  return page.take();
+  page += "<table>\n";
+  if (view.reading) {
+    const metrics::SweptFabric& fabric = *view.reading->fabric;
+    add_row(page, "Counters read", when(view.reading->time, view.reading->took, now));
+    add_row(page, "Fabric swept", when(fabric.time, fabric.took, now));
+    add_row(page, "Switches", std::to_string(fabric.switch_count));
+    add_row(page, "Ports of channel adapters", std::to_string(fabric.hcas().size()));
+    add_row(page, "Ports with counters", std::to_string(view.reading->rows.size()));
+  }
+  add_row(page, "MADs sent", std::to_string(view.exporter.mads_sent));
+  add_row(page, "Sweeps", std::to_string(view.exporter.sweeps));
+  add_row(page, "Version", view.exporter.version);
+  return page + "</table>\n</body></html>\n";
 }
 
 }  // namespace ib::tools::exporter

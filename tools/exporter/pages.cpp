@@ -10,7 +10,6 @@
 #include "base/error.hpp"
 #include "base/escape.hpp"
 #include "base/parse.hpp"
-#include "http/accept.hpp"
 
 namespace ib::tools::exporter {
 namespace {
@@ -24,8 +23,8 @@ constexpr std::uint64_t rounds_until_outdated = 2;  // no client may hold a read
 /// A page while it is sent.
 class MetricsBody final : public http::Body {
  public:
-  MetricsBody(const Engine& engine, const metrics::PageRules& rules, metrics::PageWanted wanted)
-      : engine_(engine), round_(engine.published_round()), page_(rules, engine.view(), wanted) {}
+  MetricsBody(const Engine& engine, const metrics::PageRules& rules, metrics::PagePart part)
+      : engine_(engine), round_(engine.published_round()), page_(rules, engine.view(), part) {}
   bool next(std::string& out, std::size_t size) override { return page_.next(out, size); }
   bool is_outdated() const override { return engine_.rounds() >= round_ + rounds_until_outdated; }
 
@@ -34,13 +33,6 @@ class MetricsBody final : public http::Body {
   std::uint64_t round_;
   metrics::Page page_;
 };
-
-Answer text(unsigned status, std::string line) {
-  Answer answer;
-  answer.status = status;
-  answer.text = std::move(line);
-  return answer;
-}
 
 std::uint32_t number(const Request& request, std::string_view name, std::uint32_t low, std::uint32_t high, std::uint32_t usual) {
   const std::optional<std::string_view> word = request.value(name);
@@ -58,7 +50,7 @@ struct Collector {
 constexpr std::array collectors{Collector{"switch", metrics::select_switch}, Collector{"hca", metrics::select_hca},
                                 Collector{"errors", metrics::select_errors}, Collector{"data", metrics::select_data}};
 
-/// Which families `collect[]` selects: those of any of its values.
+/// Which families `collect[]` selects: the families of each of its values.
 std::uint8_t selected_by(const Request& request) {
   unsigned selected = 0;
   for (const auto& [name, value] : request.query) {
@@ -69,6 +61,13 @@ std::uint8_t selected_by(const Request& request) {
   }
   if (selected == 0) return metrics::select_all;
   return static_cast<std::uint8_t>(selected);
+}
+
+/// The engine of the port that a request names. Throws UsageError.
+const Engine& engine_of(const Request& request, const LocalPorts& ports) {
+  const std::string_view name = request.value("port").value_or(std::string_view());
+  if (const Engine* engine = ports.find(name)) return *engine;
+  throw UsageError(fmt::format("port: {} is none of {}", in_quotes(name), ports.names()));
 }
 
 }  // namespace
@@ -83,55 +82,37 @@ bool prefers_openmetrics(std::string_view accepted) {
   return openmetrics != 0 && openmetrics >= plain.value_or(0);
 }
 
-metrics::PageWanted wanted_by(const Request& request) {
-  metrics::PageWanted wanted;
-  wanted.format = prefers_openmetrics(request.accept) ? metrics::Format::openmetrics : metrics::Format::text;
+metrics::PagePart part_of(const Request& request) {
+  metrics::PagePart part;
+  part.format = prefers_openmetrics(request.accept) ? metrics::Format::openmetrics : metrics::Format::text;
   for (const auto& [name, value] : request.query) {
     if (name != "num_shards" && name != "shard" && name != "collect[]" && name != "port")
       throw UsageError(fmt::format("There is no parameter {}: try num_shards, shard, collect[] or port", in_quotes(name)));
   }
   if (request.value("shard") && !request.value("num_shards")) throw UsageError("shard needs num_shards");
   if (request.value("num_shards") && !request.value("shard")) throw UsageError("num_shards needs shard");
-  wanted.shards = number(request, "num_shards", 1, most_shards, 1);
-  wanted.shard = number(request, "shard", 0, wanted.shards - 1, 0);
-  wanted.selected = selected_by(request);
-  return wanted;
+  part.shards = number(request, "num_shards", 1, most_shards, 1);
+  part.shard = number(request, "shard", 0, part.shards - 1, 0);
+  part.selected = selected_by(request);
+  return part;
 }
 
-const Engine& Pages::engine_of(const Request& request) const {
-  const std::string_view name = request.value("port").value_or(std::string_view());
-  if (const Engine* engine = ports_.find(name)) return *engine;
-  throw UsageError(fmt::format("port: {} is none of {}", in_quotes(name), ports_.names()));
-}
-
-Answer Pages::metrics_page(const Request& request) const {
-  Answer answer;
-  const metrics::PageWanted wanted = wanted_by(request);
-  answer.content_type = content_type(wanted.format);
-  answer.body = std::make_unique<MetricsBody>(engine_of(request), rules_, wanted);
-  return answer;
-}
-
-Answer Pages::people_page(const Request& request) const {
-  Answer answer = text(200, front_page(engine_of(request).view(), clock_.wall_time()));
-  answer.content_type = "text/html; charset=utf-8";
-  return answer;
-}
-
-Answer Pages::ready_page() const {
-  return ports_.are_ready() ? text(200, "The exporter is ready.\n")
-                            : text(503, "The fabric was not read yet, or not for too long a time.\n");
-}
-
-Answer Pages::answer(const Request& request) const {
+Answer answer(const Request& request, const LocalPorts& ports, const metrics::PageRules& rules, const async::Clock& clock) {
   try {
-    if (request.path == "/metrics") return metrics_page(request);
-    if (request.path == "/") return people_page(request);
+    if (request.path == "/metrics") {
+      const metrics::PagePart part = part_of(request);
+      auto body = std::make_unique<MetricsBody>(engine_of(request, ports), rules, part);
+      return {.content_type = std::string(content_type(part.format)), .body = std::move(body)};
+    }
+    if (request.path == "/")
+      return {.content_type = "text/html; charset=utf-8", .text = front_page(engine_of(request, ports).view(), clock.wall_time())};
   } catch (const UsageError& error) {
-    return text(400, error.message() + "\n");
+    return {.status = 400, .text = error.message() + "\n"};
   }
-  if (request.path == "/-/healthy") return text(200, "OK\n");
-  return request.path == "/-/ready" ? ready_page() : text(404, "There is no such page: try /metrics\n");
+  if (request.path == "/-/healthy") return {.text = "OK\n"};
+  if (request.path != "/-/ready") return {.status = 404, .text = "There is no such page: try /metrics\n"};
+  if (ports.are_ready()) return {.text = "The exporter is ready.\n"};
+  return {.status = 503, .text = "The fabric was not read yet, or not for too long a time.\n"};
 }
 
 }  // namespace ib::tools::exporter

@@ -5,38 +5,27 @@
 #include <string>
 
 #include "http/server.hpp"
-#include "metrics/page.hpp"
-#include "tools/exporter/local_ports.hpp"
+#include "metrics/families.hpp"
+#include "tools/exporter/engine.hpp"
 
 namespace ib::tools::exporter {
 
 /// Which page a request for /metrics wants. Throws UsageError for a shard, a collector or a parameter that there is not.
-metrics::PageWanted wanted_by(const http::Request& request);
+metrics::PagePart part_of(const http::Request& request);
 
 /// Whether the header Accept `accepted` prefers OpenMetrics (RFC 9110, 12.5.1).
 bool prefers_openmetrics(std::string_view accepted);
 
+/// `text` for HTML: nothing of it is markup, controls are visible, and what is longer than a name should be is cut.
+std::string html(std::string_view text);
+/// A small picture of a fabric as an SVG element: its switches in tiers by how far they are from hosts, the links between them, and which
+/// of these have findings. A tier of a large fabric has one mark for several switches, so that the size is bounded. Empty without switches.
+std::string tier_picture(const metrics::SweptFabric& fabric, const metrics::PortStates& states, const metrics::Findings* findings);
+
 /// The page for people, as HTML.
 std::string front_page(const metrics::View& view, std::chrono::system_clock::time_point now);
 
-class Pages {
- public:
-  /// All must outlive this object and all bodies of answers.
-  Pages(const LocalPorts& ports, const metrics::PageRules& rules, const async::Clock& clock)
-      : ports_(ports), rules_(rules), clock_(clock) {}
-
-  http::Answer answer(const http::Request& request) const;
-
- private:
-  /// The engine of the port that a request names. Throws UsageError.
-  const Engine& engine_of(const http::Request& request) const;
-  http::Answer metrics_page(const http::Request& request) const;
-  http::Answer people_page(const http::Request& request) const;
-  http::Answer ready_page() const;
-
-  const LocalPorts& ports_;
-  const metrics::PageRules& rules_;
-  const async::Clock& clock_;
-};
+/// Answers a request. `ports` and `rules` must outlive the body of the answer.
+http::Answer answer(const http::Request& request, const LocalPorts& ports, const metrics::PageRules& rules, const async::Clock& clock);
 
 }  // namespace ib::tools::exporter

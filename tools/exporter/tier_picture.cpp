@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-#include "tools/exporter/tier_picture.hpp"
+#include "tools/exporter/pages.hpp"
 
 #include <fmt/format.h>
 
@@ -8,11 +8,10 @@
 #include <deque>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
-
-#include "subnet/diff/counterparts.hpp"
 
 namespace ib::tools::exporter {
 namespace {
@@ -24,32 +23,30 @@ constexpr std::size_t most_marks = 40;  // of a tier
 constexpr std::size_t most_tiers = 8;   // the last one has all that are farther away
 constexpr unsigned width = 960, tier_height = 90, margin = 40, radius = 5, stub = 22;
 
+/// Calls `use` with the node at the other end of each link of a switch.
+template <class Use>
+void each_peer(const metrics::SweptFabric& fabric, const metrics::PortStates& states, NodeIndex node, Use use) {
+  const subnet::Node& of = fabric.subnet.node(node);
+  for (PortIndex port = of.first_port + 1; port < of.first_port + of.slots; ++port) {
+    if (const PortIndex peer = metrics::linked_peer(fabric.subnet, states, port); peer != subnet::none) use(fabric.subnet.port(peer).node);
+  }
+}
+
 /// How many links a switch is away from a host, by node; a switch without a way to a host is in the first tier.
 std::vector<std::size_t> tiers_of(const metrics::SweptFabric& fabric, const metrics::PortStates& states) {
-  const subnet::Subnet& subnet = fabric.subnet;
   constexpr std::size_t unknown = most_tiers;
-  std::vector<std::size_t> tiers(subnet.nodes().size(), unknown);
+  std::vector<std::size_t> tiers(fabric.subnet.nodes().size(), unknown);
   std::deque<NodeIndex> next;
-  const auto each_peer = [&](const metrics::Device& device, auto use) {
-    for (unsigned number = 1; number < subnet.node(device.node).slots; ++number) {
-      const PortIndex peer = metrics::linked_peer(subnet, states, device.port + number);
-      if (peer != subnet::none) use(subnet.port(peer).node);
-    }
-  };
-  std::map<NodeIndex, const metrics::Device*> devices;
-  for (const metrics::Device& device : fabric.switches) {
-    devices[device.node] = &device;
-    each_peer(device, [&](NodeIndex peer) {
-      if (subnet.node(peer).kind() == subnet::NodeKind::sw || tiers[device.node] == 0) return;
-      tiers[device.node] = 0;
+  const auto is_switch = [&fabric](NodeIndex node) { return fabric.subnet.node(node).kind() == subnet::NodeKind::sw; };
+  for (const metrics::Device& device : fabric.switches()) {
+    each_peer(fabric, states, device.node, [&](NodeIndex peer) {
+      if (is_switch(peer) || std::exchange(tiers[device.node], 0) == 0) return;
       next.push_back(device.node);
     });
   }
   for (; !next.empty(); next.pop_front()) {
-    const auto from = devices.find(next.front());
-    if (from == devices.end()) continue;
-    each_peer(*from->second, [&](NodeIndex peer) {
-      if (tiers[peer] != unknown || subnet.node(peer).kind() != subnet::NodeKind::sw) return;
+    each_peer(fabric, states, next.front(), [&](NodeIndex peer) {
+      if (tiers[peer] != unknown || !is_switch(peer)) return;
       tiers[peer] = std::min(tiers[next.front()] + 1, most_tiers - 1);
       next.push_back(peer);
     });
@@ -68,7 +65,7 @@ class Picture {
  public:
   Picture(const metrics::SweptFabric& fabric, const metrics::PortStates& states) : fabric_(fabric), states_(states) {
     const std::vector<std::size_t> tiers = tiers_of(fabric, states);
-    for (const metrics::Device& device : fabric.switches) switches_.at(tiers[device.node]).push_back(device.node);
+    for (const metrics::Device& device : fabric.switches()) switches_.at(tiers[device.node]).push_back(device.node);
     while (tiers_ < most_tiers && !switches_.at(tiers_).empty()) ++tiers_;
     for (std::size_t tier = 0; tier < tiers_; ++tier) {
       for (std::size_t at = 0; at < switches_.at(tier).size(); ++at) marks_[switches_.at(tier)[at]] = {tier, at / share(tier)};
@@ -77,7 +74,7 @@ class Picture {
 
   std::string draw(const metrics::Findings* findings) {
     if (findings != nullptr) {
-      for (const metrics::Findings::Finding& finding : findings->list) mark(finding, findings->fabric->subnet);
+      for (const metrics::Findings::Row& finding : findings->list) mark(finding);
     }
     std::string out = fmt::format("<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"Tiers of switches\">\n", width, height());
     draw_links(out);
@@ -96,19 +93,18 @@ class Picture {
   }
   std::size_t y(const Mark& mark) const { return (tiers_ - 1 - mark.tier) * tier_height + tier_height / 2; }
 
-  /// Notes where a finding about `subnet` is: on a link between switches, on one to a host, or on a switch.
-  void mark(const metrics::Findings::Finding& finding, const subnet::Subnet& subnet) {
-    const auto mark_of = [&](subnet::NodeIndex node) {
-      if (node != subnet::none && &subnet != &fabric_.subnet)
-        node = subnet::has_own_guid(subnet, node) ? subnet::only_node(fabric_.subnet, subnet.node(node).guid()) : subnet::none;
-      return marks_.find(node);
+  /// Notes where a finding is: on a link between switches, on one to a host, or on a switch.
+  void mark(const metrics::Findings::Row& finding) {
+    const auto mark_of = [&](const std::optional<metrics::Findings::End>& end) {
+      const metrics::Device* device = end && !fabric_.has_twins(end->guid) ? fabric_.find(true, end->guid) : nullptr;
+      return device != nullptr ? marks_.find(device->node) : marks_.end();
     };
-    const auto one = mark_of(finding.end.node), other = mark_of(finding.other_end.node);
+    const auto one = mark_of(finding.end), other = mark_of(finding.other_end);
     const auto worst = [&](std::uint8_t& level) { level = std::max(level, finding.level); };
     if (one != marks_.end() && other != marks_.end()) {
       worst(bad_links_[std::minmax(one->second, other->second)]);
     } else if (one != marks_.end()) {
-      worst((finding.other_end.node == subnet::none ? bad_marks_ : bad_stubs_)[one->second]);
+      worst((finding.other_end ? bad_stubs_ : bad_marks_)[one->second]);
     } else if (other != marks_.end()) {
       worst(bad_stubs_[other->second]);
     }
@@ -117,13 +113,10 @@ class Picture {
   void draw_links(std::string& out) const {
     std::set<std::pair<Mark, Mark>> links;
     for (const auto& [node, mark] : marks_) {
-      const subnet::Node& of = fabric_.subnet.node(node);
-      for (unsigned number = 1; number < of.slots; ++number) {
-        const PortIndex peer = metrics::linked_peer(fabric_.subnet, states_, of.first_port + number);
-        if (peer == subnet::none) continue;
-        const auto far = marks_.find(fabric_.subnet.port(peer).node);
-        if (far != marks_.end() && far->second != mark) links.insert(std::minmax(mark, far->second));
-      }
+      each_peer(fabric_, states_, node, [&, &from = mark](NodeIndex peer) {
+        const auto far = marks_.find(peer);
+        if (far != marks_.end() && far->second != from) links.insert(std::minmax(from, far->second));
+      });
     }
     out += "<path class=\"link\" d=\"";
     for (const auto& [one, other] : links) add_line(out, one, other);
@@ -185,7 +178,7 @@ class Picture {
 }  // namespace
 
 std::string tier_picture(const metrics::SweptFabric& fabric, const metrics::PortStates& states, const metrics::Findings* findings) {
-  return fabric.switches.empty() ? std::string() : Picture(fabric, states).draw(findings);
+  return fabric.switch_count == 0 ? std::string() : Picture(fabric, states).draw(findings);
 }
 
 }  // namespace ib::tools::exporter

@@ -1,33 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-#include "tools/ibqueryerrors/checked_nodes.hpp"
+#include "tools/ibqueryerrors/ibqueryerrors.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "counters/readings.hpp"
 #include "sa/records.hpp"
 #include "subnet/model/order.hpp"
 
 namespace ib::tools::ibqueryerrors {
 
 using subnet::NodeIndex;
-
-namespace {
-
-/// How the SA is queried for the path to an end port: by its GID where that is `known`, else by its LID.
-path::Path address_of(Host& host, const subnet::Subnet& subnet, subnet::PortIndex end, const std::optional<Gid>& known) {
-  path::IbPath to;
-  to.end_port = &host.end_port();
-  if (known && known->guid() == subnet.port_guid(end)) {
-    to.dgid = known;
-  } else {
-    to.dlid = subnet.lid(end);
-  }
-  return to;
-}
-
-}  // namespace
 
 void CheckedNodes::refuse_stored_fabric() {
   const std::string_view given = discovery.cache           ? "--cache"
@@ -41,27 +24,13 @@ void CheckedNodes::refuse_stored_fabric() {
 
 async::Task<std::vector<NodeIndex>> CheckedNodes::find(Session& session, Fabric& fabric) {
   discovery.needs = needs();
-  std::vector<NodeIndex> nodes;
-  if (target.given()) {
-    const NodeIndex node = co_await discover_around(session, discovery, target, fabric, shows_links);
-    if (wanted.clears()) co_await check_meant_node(session.stack(), target, fabric.subnet, node);
-    nodes.push_back(node);
-  } else {
+  if (!target.given()) {
     co_await discover(session, discovery, fabric);
-    co_return all_nodes(fabric);
+    co_return wanted.wanted_of(fabric, subnet::breadth_first(fabric.subnet));
   }
-  keep_wanted(fabric, nodes);
-  co_return nodes;
-}
-
-void CheckedNodes::keep_wanted(const Fabric& fabric, std::vector<NodeIndex>& nodes) const {
-  std::erase_if(nodes, [&](NodeIndex at) { return !wanted.is_wanted(fabric.subnet.node(at).kind()); });
-}
-
-std::vector<NodeIndex> CheckedNodes::all_nodes(const Fabric& fabric) const {
-  std::vector<NodeIndex> nodes = subnet::breadth_first(fabric.subnet);
-  keep_wanted(fabric, nodes);
-  return nodes;
+  const NodeIndex node = co_await discover_around(session, discovery, target, fabric, shows_links);
+  if (wanted.clears()) co_await check_meant_node(session.stack(), target, fabric.subnet, node);
+  co_return wanted.wanted_of(fabric, {node});
 }
 
 /// The attributes that are needed of nodes. Of nodes that are not checked, only those that are printed with links.
@@ -97,9 +66,14 @@ async::Task<> find_paths_to(Stack& stack, subnet::PortPaths& paths, const Fabric
   ends.erase(std::ranges::unique(ends).begin(), ends.end());
   for (const subnet::PortIndex end : ends) {
     if (!query.of_this_port && fabric.subnet.lid(end) == stack.host().end_port().lid) continue;
-    const path::Path to = address_of(stack.host(), fabric.subnet, end, query.known);
+    path::IbPath to;  // by its GID where that is known, else by its LID
+    to.end_port = &stack.host().end_port();
+    const bool has_gid = query.known && query.known->guid() == fabric.subnet.port_guid(end);
+    if (has_gid) to.dgid = query.known;
+    if (!has_gid) to.dlid = fabric.subnet.lid(end);
+    const path::Path by = to;
     try {
-      const path::Path path = co_await stack.gmp_path(&to);
+      const path::Path path = co_await stack.gmp_path(&by);
       paths.use(end, path);
     } catch (const SysError&) {
       throw;

@@ -1,22 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // ibqueryerrors: which ports of the fabric have counted errors, and what else they counted.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <map>
 
 #include "base/escape.hpp"
 #include "base/log.hpp"
 #include "base/split.hpp"
-#include "counters/readings.hpp"
-#include "counters/thresholds.hpp"
 #include "iba/text.hpp"
 #include "path/parse.hpp"
 #include "subnet/model/order.hpp"
 #include "tools/frame/commands.hpp"
-#include "tools/ibqueryerrors/checked_nodes.hpp"
-#include "tools/ibqueryerrors/growth.hpp"
-#include "tools/ibqueryerrors/report.hpp"
+#include "tools/ibqueryerrors/ibqueryerrors.hpp"
 #include "tools/shared/consent.hpp"
 #include "tools/shared/interval.hpp"
 #include "tools/shared/survey.hpp"
@@ -29,22 +25,14 @@ namespace {
 
 using subnet::NodeIndex;
 
-/// Calls `use` with each word between commas.
-template <class Use>
-void each_word(std::string_view text, Use use) {
-  for (const std::string_view word : split(text)) {
-    if (!word.empty()) use(word);
-  }
-}
-
 constexpr std::string_view common_error = "PortRcvSwitchRelayErrors";
 
 /// What both command lines have.
-void add_thresholds(OptionSet& set, Wanted& wanted) {
+void add_thresholds(OptionSet& set, QueryOptions& wanted) {
   set.text({"-T --threshold-file", "--threshold-file"}, wanted.threshold_file, "FILE",
            "Thresholds, the highest counts that are not errors: lines COUNTER=NUMBER.");
 }
-void add_report_options(OptionSet& set, Wanted& wanted, ErrorRules& rules) {
+void add_report_options(OptionSet& set, QueryOptions& wanted, ErrorRules& rules) {
   set.action("-c --suppress-common", "Do not count PortRcvSwitchRelayErrors as errors.", [&rules] { rules.suppress(common_error); });
   set.flag("-r --report-port", wanted.report_port, "Show the links of ports with errors.");
   set.flag("--data", wanted.data, "Show data and packets of ports with errors too.");
@@ -57,36 +45,25 @@ void add_report_options(OptionSet& set, Wanted& wanted, ErrorRules& rules) {
   set.flag("-K --clear-counts", wanted.clear_counts, "Clear the data and packet counters after they were read.");
 }
 
-counters::ReadingPlan::Counts counts_of(const Wanted& wanted) {
-  using Counts = counters::ReadingPlan::Counts;
-  return wanted.data_only ? Counts::traffic : wanted.data ? Counts::all : Counts::errors;
-}
-
 /// What is read of each PMA.
-counters::ReadingPlan plan_of(const Wanted& wanted, const ErrorRules& applied) {
+counters::ReadingPlan plan_of(const QueryOptions& wanted, const ErrorRules& applied) {
   counters::ReadingPlan plan;
-  plan.counts = counts_of(wanted);
+  using Counts = counters::ReadingPlan::Counts;
+  plan.counts = wanted.data_only ? Counts::traffic : wanted.data ? Counts::all : Counts::errors;
   if (wanted.data_only) plan.ports = counters::ReadingPlan::Ports::each;
   const ErrorRules* rules = &applied;
   const auto further = [rules, details = wanted.details](const counters::PmaReading& reading) -> counters::Further {
-    return {.ports = !rules->errors_of(reading.row).empty(),
-            .discard_details = details && rules->is_error(reading.row, "port_xmit_discards"),
-            .error_details = details && rules->is_error(reading.row, "port_rcv_errors")};
+    const std::vector<std::size_t> errors = rules->errors_of(reading.row);
+    const auto has = [&errors](std::string_view counter) { return std::ranges::count(errors, counters::column_of(counter)) != 0; };
+    return {.ports = !errors.empty(),
+            .discard_details = details && has("port_xmit_discards"),
+            .error_details = details && has("port_rcv_errors")};
   };
   if (!wanted.data_only) plan.further = further;
   plan.clear = wanted.clear();
   plan.clear_details = wanted.clears_details();
   return plan;
 }
-
-async::Task<counters::PmaReadings> read_ports(Stack& stack, const Fabric& fabric, const subnet::PortPaths& paths,
-                                              std::vector<NodeIndex> nodes, counters::ReadingPlan plan) {
-  subnet::SurveyOptions options = gmp_survey(stack, paths);
-  co_return co_await counters::read_pmas(stack.transactor(), fabric.subnet, std::move(nodes), std::move(plan), std::move(options));
-}
-
-/// The numbers on the front of boxes, which stand in the lines of links.
-subnet::Grouping grouping_of(const subnet::Subnet& subnet) { return subnet::group(subnet, subnet::breadth_first(subnet)); }
 
 class Ibqueryerrors final : public Command {
  public:
@@ -95,7 +72,9 @@ class Ibqueryerrors final : public Command {
     set.target_each("TARGET", checked_.target);
     set.notes("TARGET is one node to be checked; without it all are.");
     set.value("-s --suppress", "COUNTER[,…]", "Counters that are not errors, by their names in the text or in JSON.",
-              [this](std::string_view text) { each_word(text, [this](std::string_view word) { suppress(word); }); });
+              [this](std::string_view text) {
+                for (const std::string_view word : split(text)) suppress(word);
+              });
     set.offer([] {
       std::vector<std::string> names;
       for (const auto* counter : error_counters()) names.emplace_back(counter_name(*counter));
@@ -111,7 +90,7 @@ class Ibqueryerrors final : public Command {
     set.flag("-R --GNDN", ignored_, "No effect, as in infiniband-diags.");
     add_interval(set, interval_);
     add_discovery(set, checked_.discovery);
-    Wanted every;
+    QueryOptions every;
     every.data = every.details = true;
     add_table_options(set, common, table_, keys_of(error_columns(every)));
     add_common(set, common, group_target | group_sl);
@@ -159,31 +138,25 @@ class Ibqueryerrors final : public Command {
     return unread + (is_switch && of.info.num_ports > external ? of.info.num_ports - external : 0);
   }
 
-  /// The ports of a node whose counters were reset: "all ports", "ports 1, 3". Empty if none were.
-  static std::string reset_ports(const subnet::Subnet& subnet, const counters::PmaNode& node) {
+  /// Says which ports of a node were reset: "all ports", "ports 1, 3". A reset prints nothing else.
+  static void note_reset(const Host& host, const subnet::Subnet& subnet, const counters::PmaNode& node) {
     const auto was_reset = [](const std::vector<counters::PmaProblem>& problems) {
       return std::ranges::none_of(problems, &counters::PmaProblem::set);
     };
     const bool at_once = node.support.all_port_select() && counters::all_ports_read(subnet, node);
-    if (at_once) return was_reset(node.clear_problems) ? "all ports" : "";
-    std::string ports;
-    std::size_t count = 0;
+    std::vector<unsigned> numbers;
     for (const counters::PmaReading& reading : node.ports) {
-      if (!reading.known() || !was_reset(reading.problems)) continue;
-      ports += fmt::format("{}{}", count++ == 0 ? "" : ", ", reading.select);
+      if (!at_once && reading.known() && was_reset(reading.problems)) numbers.push_back(reading.select);
     }
-    return count == 0 ? "" : fmt::format("port{} {}", count == 1 ? "" : "s", ports);
-  }
-
-  /// A reset prints nothing else.
-  static void note_reset(const Host& host, const subnet::Subnet& subnet, const counters::PmaNode& node) {
-    const std::string ports = reset_ports(subnet, node);
-    if (ports.empty()) return;
+    if (at_once ? !was_reset(node.clear_problems) : numbers.empty()) return;
+    const std::string ports = fmt::format("port{} {}", numbers.size() == 1 ? "" : "s", fmt::join(numbers, ", "));
     const subnet::Node& of = subnet.node(node.node);
-    host.note(fmt::format("Reset the counters of {} {} {}", in_quotes(of.description()), to_text(of.guid()), ports));
+    host.note(
+        fmt::format("Reset the counters of {} {} {}", in_quotes(of.description()), to_text(of.guid()), at_once ? "all ports" : ports));
   }
 
   void suppress(std::string_view word) {
+    if (word.empty()) return;
     const counters::CounterInfo* counter = counters::find_counter(word);
     if (counter == nullptr || counter->narrow == nullptr) throw OptionError(fmt::format("no counter of PortCounters is called {}", word));
     rules_.suppress(counter_name(*counter));
@@ -207,7 +180,7 @@ class Ibqueryerrors final : public Command {
   async::Task<> check(Stack& stack, Emit& emit, Fabric& fabric, const subnet::PortPaths& paths, std::vector<NodeIndex> nodes,
                       report::Table<ErrorLine> table) {
     ErrorReport report(fabric, wanted_, rules_);
-    if (wanted_.report_port) report.grouping = grouping_of(fabric.subnet);
+    if (wanted_.report_port) report.group_ports();
     counters::ReadingPlan plan = plan_of(wanted_, rules_);
     plan.owners = owner_transactor(stack, checked_.discovery.load_cache);
     std::vector<counters::PmaNode> kept;  // for JSON
@@ -229,7 +202,8 @@ class Ibqueryerrors final : public Command {
       if (wanted_.clears()) note_reset(stack.host(), fabric.subnet, node);
       if (emit.json() && !table_.given()) kept.push_back(std::move(node));
     };
-    report.readings = co_await read_ports(stack, fabric, paths, std::move(nodes), std::move(plan));
+    report.readings =
+        co_await counters::read_pmas(stack.transactor(), fabric.subnet, std::move(nodes), std::move(plan), gmp_survey(stack, paths));
     report.readings.nodes = std::move(kept);
     require_read(any, report.readings.failures);
     add_failures(stack.host(), fabric, std::move(report.readings.failures));
@@ -255,7 +229,7 @@ class Ibqueryerrors final : public Command {
 
   /// TARGET is looked up at first. From then on the node is known by its GUID.
   WatchedFabric::ChooseNodes node_chooser(const RoundFabric& first) const {
-    if (!checked_.target.given()) return [this](const Fabric& fabric) { return checked_.all_nodes(fabric); };
+    if (!checked_.target.given()) return [this](const Fabric& of) { return wanted_.wanted_of(of, subnet::breadth_first(of.subnet)); };
     const Guid target = first.nodes.empty() ? Guid{} : first.fabric.subnet.node(first.nodes.front()).guid();
     return [target](const Fabric& fabric) {
       const NodeIndex node = fabric.subnet.find_node(target);
@@ -268,10 +242,10 @@ class Ibqueryerrors final : public Command {
     const RoundFabric& of = watched.now();
     GrowthReport report(of.fabric, wanted_, rules_);
     report.round = std::move(round);
-    counters::ReadingPlan plan;
+    counters::ReadingPlan plan = plan_of(wanted_, rules_);  // which clears nothing with --interval
+    plan.further = {};
     plan.owners = owner_transactor(stack);
     plan.ports = counters::ReadingPlan::Ports::each;
-    plan.counts = counts_of(wanted_);
     plan.on_node = [&](const counters::PmaNode& node) { report.take(node, watched.history(), emit.json() ? nullptr : &emit.text()); };
     counters::PmaReadings readings = co_await watched.read(std::move(plan));
     report.add_failures(stack.host(), std::move(readings.failures));
@@ -280,7 +254,7 @@ class Ibqueryerrors final : public Command {
     emit.flush();  // at once
   }
 
-  Wanted wanted_;
+  QueryOptions wanted_;
   ErrorRules rules_;
   CheckedNodes checked_{wanted_};
   Interval interval_;
@@ -292,8 +266,9 @@ class Ibqueryerrors final : public Command {
 class IbqueryerrorsDiags final : public Command {
  public:
   void diags_options(OptionSet& set, CommonOptions& common) override {
-    set.value("-s --suppress", "COUNTER,...", "Counters that are not errors.",
-              [this](const std::string& text) { each_word(text, [this](std::string_view word) { rules_.suppress(word); }); });
+    set.value("-s --suppress", "COUNTER,...", "Counters that are not errors.", [this](const std::string& text) {
+      for (const std::string_view word : split(text)) rules_.suppress(word);
+    });
     add_node_name_map(set, common);
     const auto node = [this, &common](path::Form form) {
       return [this, &common, form](const std::string& text) {
@@ -327,7 +302,7 @@ class IbqueryerrorsDiags final : public Command {
     paths.keep_to_base_lids();
     const bool reachable = co_await checked_.find_paths(session.stack(), paths, fabric, nodes);
     if (!reachable) co_return;
-    if (wanted_.report_port) report.grouping = grouping_of(fabric.subnet);
+    if (wanted_.report_port) report.group_ports();
     counters::ReadingPlan plan = plan_of(wanted_, rules_);
     plan.owners = owner_transactor(session.stack(), checked_.discovery.load_cache);
     plan.takes_any_select = true;
@@ -336,13 +311,15 @@ class IbqueryerrorsDiags final : public Command {
       report.print_node(emit.text(), node);
       emit.text().push();
     };
-    report.readings = co_await read_ports(session.stack(), fabric, paths, std::move(nodes), std::move(plan));
+    Stack& stack = session.stack();
+    report.readings =
+        co_await counters::read_pmas(stack.transactor(), fabric.subnet, std::move(nodes), std::move(plan), gmp_survey(stack, paths));
     emit(report);
-    emit.set_diags_status(report.bad_ports != 0 ? 1 : 0);
+    emit.set_diags_status(report.summary.bad_ports != 0 ? 1 : 0);
   }
 
  private:
-  Wanted wanted_;
+  QueryOptions wanted_;
   ErrorRules rules_;
   DiagsNodes checked_{wanted_};
   bool ignored_{};

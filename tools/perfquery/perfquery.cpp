@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "async/group.hpp"
-#include "counters/attributes.hpp"
+#include "counters/counters.hpp"
 #include "counters/clears.hpp"
 #include "iba-gen/pm.hpp"
 #include "iba-gen/smp.hpp"

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "counters/attributes.hpp"
 #include "counters/counters.hpp"
 #include "iba-gen/pm.hpp"
 #include "iba/libibmad_text.hpp"

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "counters/attributes.hpp"
+#include "counters/counters.hpp"
 #include "iba/dialects.hpp"
 #include "iba/generic.hpp"
 

@@ -22,49 +22,44 @@ namespace {
 
 using subnet::PortIndex;
 
-/// The counters of an end port were cleared, or why not. For a switch, these are the counters of all its ports.
-struct ClearRow {
-  PortIndex port = subnet::none;
-  std::string failure;  ///< the reason why they were not cleared; empty if they were
-};
-
+/// What became of the counters of end ports. For a switch, these are the counters of all its ports.
 struct ClearReport final : FabricReport {
   explicit ClearReport(const Fabric& of) : FabricReport(of) {}
 
-  bool is_switch(const ClearRow& row) const { return kind_of(row) == subnet::NodeKind::sw; }
-  subnet::NodeKind kind_of(const ClearRow& row) const { return fabric.subnet.node(fabric.subnet.port(row.port).node).kind(); }
+  bool is_switch(PortIndex end) const { return fabric.subnet.node(fabric.subnet.port(end).node).kind() == subnet::NodeKind::sw; }
+  std::string why_not_cleared(PortIndex end) const { return reasons.contains(end) ? reasons.at(end) : std::string(); }
 
   void visit(report::Sink& sink) const override {
-    sink.objects("ports", rows, [&](const ClearRow& row) {
-      visit_names(sink, fabric.subnet.port(row.port).node);
-      sink.value("lid", fabric.subnet.lid(row.port));
-      is_switch(row) ? sink.null("port_num") : sink.value("port_num", fabric.subnet.port(row.port).number);
-      sink.value("cleared", row.failure.empty() && !dry_run);
-      sink.text_or_null("error", row.failure);
+    sink.objects("ports", ends, [&](PortIndex end) {
+      visit_names(sink, fabric.subnet.port(end).node);
+      sink.value("lid", fabric.subnet.lid(end));
+      is_switch(end) ? sink.null("port_num") : sink.value("port_num", fabric.subnet.port(end).number);
+      sink.value("cleared", !reasons.contains(end) && !dry_run);
+      sink.text_or_null("error", why_not_cleared(end));
     });
     visit_failures(sink);
   }
 
   void text(TextOut& out) const override {
-    std::size_t cleared = 0;
-    for (const ClearRow& row : rows) {
-      cleared += row.failure.empty() ? 1 : 0;
-      if ((!names_each || dry_run) && row.failure.empty()) continue;
-      const subnet::Port& port = fabric.subnet.port(row.port);
-      const std::string_view called = subnet::name_of(fabric.subnet.node(port.node), &fabric.names);
-      const std::string number = is_switch(row) ? "all ports" : fmt::format("port {}", port.number);
-      const std::string guid = to_text(fabric.subnet.node(port.node).guid());
-      out.print("Clear counters lid {} ({}{}) {}: {}\n", fabric.subnet.lid(row.port).value, called.empty() ? "" : escaped(called) + ", ",
-                guid, number, row.failure.empty() ? "OK" : "FAILED");
-      if (!row.failure.empty()) out.print("#error: {}\n", row.failure);
+    for (const PortIndex end : ends) {
+      const bool is_cleared = !reasons.contains(end);
+      if ((!names_each || dry_run) && is_cleared) continue;
+      const subnet::Port& port = fabric.subnet.port(end);
+      const subnet::Node& node = fabric.subnet.node(port.node);
+      const std::string called = escaped(subnet::name_of(node, &fabric.names));
+      const std::string number = is_switch(end) ? "all ports" : fmt::format("port {}", port.number);
+      out.print("Clear counters lid {} ({}{}) {}: {}\n", fabric.subnet.lid(end).value, called.empty() ? "" : called + ", ",
+                to_text(node.guid()), number, is_cleared ? "OK" : "FAILED");
+      if (!is_cleared) out.print("#error: {}\n", reasons.at(end));
     }
     if (dry_run) return;
     out.write("## Summary: 0 nodes checked, 0 bad nodes found\n");
-    out.print("##          {} port counters cleared.\n", cleared);
+    out.print("##          {} port counters cleared.\n", ends.size() - reasons.size());
   }
 
-  std::vector<ClearRow> rows;
-  bool names_each{};  ///< print a line also for each port that was cleared
+  std::vector<PortIndex> ends;
+  std::map<PortIndex, std::string> reasons;  ///< of those of `ends` that were not cleared
+  bool names_each{};                         ///< print a line also for each port that was cleared
   bool dry_run{};
 };
 
@@ -99,20 +94,20 @@ class Clear final : public Command {
       chosen.push_back(named);
     }
     if (confirms) require_agreement(session.host().world(), fmt::format("Clear the counters of {} nodes and ports?", chosen.size()));
+    std::erase_if(chosen, [&](PortIndex end) { return only_up_ && fabric.subnet.port(end).is_polling_or_disabled(); });
     ClearReport report(fabric);
     report.names_each = !whole || session.host().options().error_level() >= 1;
     report.dry_run = session.host().options().dry_run;
     std::vector<subnet::NodeIndex> nodes;
     std::map<subnet::NodeIndex, std::vector<PortIndex>> ports;
     for (const PortIndex end : chosen) {
-      if (is_left_out(fabric.subnet.port(end))) continue;
-      report.rows.push_back({end, {}});
-      std::vector<PortIndex>& of_node = ports[fabric.subnet.port(end).node];
-      if (of_node.empty()) nodes.push_back(fabric.subnet.port(end).node);
-      add_ports(fabric.subnet, end, of_node);
+      const subnet::NodeIndex node = fabric.subnet.port(end).node;
+      if (!ports.contains(node)) nodes.push_back(node);
+      add_ports(fabric.subnet, end, ports[node]);
     }
     counters::PmaReadings cleared = co_await clear(session.stack(), fabric, std::move(nodes), ports);
-    fill(report, fabric.subnet, cleared.nodes);
+    report.ends = std::move(chosen);
+    report.reasons = reasons_of(fabric.subnet, cleared.nodes);
     add_failures(session.host(), fabric, std::move(cleared.failures));
     emit(report);
     emit.raise(report.status());
@@ -130,8 +125,6 @@ class Clear final : public Command {
     co_return named&& fabric.subnet.port(named.port).node == node ? named.port : first + fabric.subnet.node(node).entry_port;
   }
 
-  bool is_left_out(const subnet::Port& port) const { return only_up_ && port.is_polling_or_disabled(); }
-
   /// The ports whose counters are cleared for an end port.
   static void add_ports(const subnet::Subnet& subnet, PortIndex end, std::vector<PortIndex>& ports) {
     const subnet::Node& node = subnet.node(subnet.port(end).node);
@@ -144,9 +137,8 @@ class Clear final : public Command {
     if (!countable.empty() && countable.front() == end) ports.push_back(end);  // an enhanced port 0
   }
 
-  using Ports = std::map<subnet::NodeIndex, std::vector<PortIndex>>;
   async::Task<counters::PmaReadings> clear(Stack& stack, const Fabric& fabric, std::vector<subnet::NodeIndex> nodes,
-                                           const Ports& ports) const {
+                                           const std::map<subnet::NodeIndex, std::vector<PortIndex>>& ports) const {
     subnet::PortPaths paths(fabric.subnet, stack.here());
     co_await stack.read_service_levels(paths);
     counters::ReadingPlan plan;
@@ -157,18 +149,17 @@ class Clear final : public Command {
     co_return co_await counters::read_pmas(stack.transactor(), fabric.subnet, std::move(nodes), std::move(plan), gmp_survey(stack, paths));
   }
 
-  static void fill(ClearReport& report, const subnet::Subnet& subnet, const std::vector<counters::PmaNode>& nodes) {
-    std::map<PortIndex, std::string> failed;  // by end port
+  /// Why counters were not cleared, by end port.
+  static std::map<PortIndex, std::string> reasons_of(const subnet::Subnet& subnet, const std::vector<counters::PmaNode>& nodes) {
+    std::map<PortIndex, std::string> reasons;
     const auto note = [&](PortIndex port, const std::vector<counters::PmaProblem>& problems) {
-      if (!problems.empty()) failed.try_emplace(subnet.end_port_of(port), counters::why_not(problems.front())->message());
+      if (!problems.empty()) reasons.try_emplace(subnet.end_port_of(port), counters::why_not(problems.front())->message());
     };
     for (const counters::PmaNode& node : nodes) {
       note(node.first, node.clear_problems);
       for (const counters::PmaReading& reading : node.ports) note(reading.port, reading.problems);
     }
-    for (ClearRow& row : report.rows) {
-      if (const auto why = failed.find(row.port); why != failed.end()) row.failure = why->second;
-    }
+    return reasons;
   }
 
   Target target_;

@@ -116,7 +116,7 @@ TEST_CASE("a clear sets what was chosen to zero, in every attribute that shows i
   CHECK(bench.left(4).size() == counter_infos().size() - 1);
 }
 
-TEST_CASE("a PMA is not asked to clear what it does not support") {
+TEST_CASE("no Set clears what a PMA does not support") {
   struct Case {
     std::uint16_t mask;
     std::uint32_t mask2;

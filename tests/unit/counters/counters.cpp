@@ -49,7 +49,7 @@ struct Bench {
 
 }  // namespace
 
-TEST_CASE("the counters are those of PortCounters and PortCountersExtended, each once") {
+TEST_CASE("each counter of PortCounters and PortCountersExtended is listed once") {
   std::set<std::string_view> names;
   std::size_t data = 0, only_wide = 0;
   for (const CounterInfo& info : counter_infos()) {

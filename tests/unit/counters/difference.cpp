@@ -117,7 +117,7 @@ TEST_CASE("a row takes each counter from the widest attribute, and compares it w
   CHECK(errors(before, in_other).changes.empty());
 }
 
-TEST_CASE("a clock that stands still, or one reading alone, gives no seconds") {
+TEST_CASE("a clock that stands still, or only one reading, gives no seconds") {
   const CounterRow row = narrow(async::Time(5s), {});
   CHECK_FALSE(RowDifference(&row, row, {}).error_seconds());
   CHECK_FALSE(RowDifference(nullptr, row, {}).error_seconds());

@@ -77,7 +77,7 @@ TEST_CASE("a history outlives a model, and forgets nodes that are gone") {
   CHECK(history.take(counter_key(second.subnet, node, 1), extended(1s, 15)));
 }
 
-TEST_CASE("twins are told apart in one model, and forgotten with it; a crowd of them is not kept") {
+TEST_CASE("twins are distinguished in one model, and forgotten with it; a crowd of them is not kept") {
   subnet::Subnet subnet;
   smp::NodeInfo info;
   info.node_type = smp::NodeType{1};

@@ -65,7 +65,7 @@ TEST_CASE_METHOD(Bench, "owner: each node says once a round that the LID is its 
   CHECK(sent - (swept.sent() - before - sent) == 4);  // a LID of the switch, one of this host, and two of the other one
 }
 
-TEST_CASE_METHOD(Bench, "owner: what another node counted at the LID of a node is not read, and why is told") {
+TEST_CASE_METHOD(Bench, "owner: what another node counted at the LID of a node is not read, and the reason is kept") {
   ibtest::swap_lids(fabric, {leaf, 0}, {other, 1});
   read();
   for (const PmaReading& reading : ports_of(0)) CHECK_FALSE(reading.known());
@@ -109,7 +109,7 @@ TEST_CASE_METHOD(Bench, "owner: a node whose counters were not read is not reque
   for (const Failure& failure : readings.failures) CHECK(failure.kind == Failure::Kind::no_answer);
 }
 
-TEST_CASE_METHOD(Bench, "a PMA's answer for another PortSelect than the requested one is no answer") {
+TEST_CASE_METHOD(Bench, "a PMA's answer for another PortSelect than the requested one counts as a failure") {
   auto& service = pma.service();
   service.answer = [answer = service.answer](unsigned port, Bytes request) {
     auto reply = answer(port, request);

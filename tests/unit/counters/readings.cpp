@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The counters of a fabric with the fewest MADs: sums first, ports where a sum tells something; details, clears, and PMAs that are
+// The counters of a fabric with the fewest MADs: sums first, ports where a sum has errors; details, clears, and PMAs that are
 // silent, refuse or can little.
 #include "counters/readings.hpp"
 
@@ -30,7 +30,7 @@ constexpr std::uint16_t class_port_info = mad::ClassPortInfo::attribute_id, narr
 
 bool has(const PmaReading& reading, std::string_view counter) { return reading.row.count(column_of(counter)).value_or(0) > 0; }
 
-/// A switch with four ports, the host of the test at port 1 and a host of two ports at 2 and 3, swept. Only errors of "symbol" tell.
+/// A switch with four ports, the host of the test at port 1 and a host of two ports at 2 and 3, swept. Only errors of "symbol" count.
 struct Bench : ibtest::CountingFabric {
   Swept swept{fabric};
   ReadingPlan plan;
@@ -72,7 +72,7 @@ using Ports = std::vector<unsigned>;
 
 }  // namespace
 
-TEST_CASE_METHOD(Bench, "a sum that tells nothing is all that is read") {
+TEST_CASE_METHOD(Bench, "of a node without errors only the sum is read") {
   const PmaNode& node = read_leaf();
   REQUIRE(node.all);
   CHECK(node.all->select == all_ports);
@@ -83,7 +83,7 @@ TEST_CASE_METHOD(Bench, "a sum that tells nothing is all that is read") {
   CHECK(pma.asked.size() == 2);
 }
 
-TEST_CASE_METHOD(Bench, "where the sum tells, each port is read, by number, and nothing twice") {
+TEST_CASE_METHOD(Bench, "where the sum has errors, each port is read, by number, and nothing twice") {
   pma.count(3, "symbol_error_counter") = 7;
   const PmaNode& node = read_leaf();
   CHECK(node.all->row.count(column_of("symbol_error_counter")) == 7U);
@@ -131,7 +131,7 @@ TEST_CASE_METHOD(Bench, "data comes from the widest attribute, and both attribut
   CHECK(ports_asked(pma, wide) == Ports{1, 2, 3, 4});
 }
 
-TEST_CASE_METHOD(Bench, "each port can be asked whatever the sum would tell, and what is known of a PMA is not asked again") {
+TEST_CASE_METHOD(Bench, "each port can be read without the sum, and the ClassPortInfo of a known PMA is not requested again") {
   plan.ports = ReadingPlan::Ports::each;
   KnownPmas pmas;
   pmas.add(swept.subnet, swept.subnet.find_node(Guid{0x100}), {pma.capability_mask, pma.capability_mask2});
@@ -143,7 +143,7 @@ TEST_CASE_METHOD(Bench, "each port can be asked whatever the sum would tell, and
   CHECK(pma.asked.size() == 4);
 }
 
-TEST_CASE_METHOD(Bench, "hosts can be asked port by port, while switches give sums") {
+TEST_CASE_METHOD(Bench, "hosts can be read port by port, while switches give sums") {
   plan.ports = ReadingPlan::Ports::of_hosts;
   CHECK(read_leaf().ports.empty());
   const PmaNode& host = read_other();
@@ -160,7 +160,7 @@ TEST_CASE_METHOD(Bench, "port 0 counts where it is an enhanced one") {
   CHECK(countable_ports(swept.subnet, leaf_node).size() == 5);
 }
 
-TEST_CASE_METHOD(Bench, "details are read of what asks for them, and only there") {
+TEST_CASE_METHOD(Bench, "details are read where the plan wants them, and only there") {
   pma.count(2, "symbol_error_counter") = 1;
   pma.count(3, "symbol_error_counter") = 1;
   pma.count(3, "port_xmit_discards") = 4;
@@ -193,7 +193,7 @@ TEST_CASE_METHOD(Bench, "a silent PMA costs one chain of tries and a last one, a
   REQUIRE(node.problem);
   CHECK(node.problem->attribute == class_port_info);
   CHECK(mad::is_timeout(*node.problem->error));
-  CHECK(node.ports.size() == 4);  // each is told of as unread
+  CHECK(node.ports.size() == 4);  // each is reported as unread
   for (const PmaReading& port : node.ports) {
     CHECK(!port.known());
     REQUIRE(port.problems.size() == 1);
@@ -207,7 +207,7 @@ TEST_CASE_METHOD(Bench, "a silent PMA costs one chain of tries and a last one, a
   CHECK(again == 1);
 }
 
-TEST_CASE_METHOD(Bench, "a PMA that refuses ClassPortInfo is asked for the ports all the same") {
+TEST_CASE_METHOD(Bench, "a PMA that refuses ClassPortInfo gets the requests for its ports nevertheless") {
   pma.service().faults.status = mad::status::unsupported_method_attribute;
   pma.service().faults.status_attribute = class_port_info;
   const PmaNode& node = read_leaf();
@@ -312,7 +312,7 @@ TEST_CASE_METHOD(Bench, "details are cleared with the errors, and a PMA need not
   CHECK(node.clear_problems.empty());
 }
 
-TEST_CASE_METHOD(Bench, "a node is told of as soon as it is known, with all before it, and before those after it that are silent") {
+TEST_CASE_METHOD(Bench, "a node is handed over as soon as it is known, with all before it, and before those after it that are silent") {
   std::vector<std::pair<NodeIndex, async::Time>> told;
   plan.on_node = [&](const PmaNode& node) { told.emplace_back(node.node, swept.clock.now()); };
   const std::vector<NodeIndex> order{swept.subnet.find_node(Guid{0x100}), swept.subnet.find_node(Guid{0x200}),
@@ -327,7 +327,7 @@ TEST_CASE_METHOD(Bench, "a node is told of as soon as it is known, with all befo
   pma.count(3, "symbol_error_counter") = 7;
   CHECK(nodes_told() == order);
 
-  pma.service().faults.silent = true;  // the first: nothing can be told before it
+  pma.service().faults.silent = true;  // the first: nothing can be handed over before it
   CHECK(nodes_told() == order);
   CHECK(told[0].second == swept.clock.now());
 
@@ -377,7 +377,7 @@ TEST_CASE_METHOD(Bench, "nodes are handed over or kept, and their failures are t
   CHECK(readings.failures[0].why == failures[0].why);
 }
 
-TEST_CASE_METHOD(Bench, "any set of ports is read; a node without any is not asked") {
+TEST_CASE_METHOD(Bench, "any set of ports is read; a node without any gets no request") {
   const NodeIndex at_leaf = swept.subnet.find_node(Guid{0x100});
   plan.ports = ReadingPlan::Ports::each;
   plan.ports_of = [&](NodeIndex node) {

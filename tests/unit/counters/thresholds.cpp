@@ -31,7 +31,7 @@ TEST_CASE("a counter has a name in the IBA, of libibmad, of perfquery and of iba
     REQUIRE(find_counter(name) != nullptr);
     CHECK(find_counter(name)->name == "port_xmit_discards");
   }
-  CHECK(find_counter("PortUnicastXmitPkts")->name == "port_unicast_xmit_pkts");  // in PortCountersExtended alone
+  CHECK(find_counter("PortUnicastXmitPkts")->name == "port_unicast_xmit_pkts");  // only in PortCountersExtended
   for (const char* name : {"", "portSelect", "NoSuchCounter", "PortXmitDiscard"}) CHECK(find_counter(name) == nullptr);
 }
 
@@ -53,7 +53,7 @@ TEST_CASE("thresholds stand one a line, numbers in C notation, and the last one 
   CHECK_FALSE(thresholds.find("vl15_dropped").has_value());
 }
 
-TEST_CASE("a line that is none is told of with its number, and the others hold") {
+TEST_CASE("an invalid line is reported with its number, and the others apply") {
   const auto thresholds = ErrorThresholds::parse("NoSuchCounter=5\nLinkDowned\nLinkDowned=many\nLinkDowned=-1\nLinkDowned=7\n=3\n");
   REQUIRE(thresholds.bad_lines().size() == 5);
   CHECK(thresholds.bad_lines()[0].number == 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The share of time in which a port waited. A lane of EDR carries 25 Gb/s of data: 3.125e9 octets a second.
-#include "counters/waiting.hpp"
+#include "counters/difference.hpp"
 
 #include "support/catch.hpp"
 

@@ -19,7 +19,6 @@
 #include "async/group.hpp"
 #include "base/error.hpp"
 #include "base/unique_fd.hpp"
-#include "http/accept.hpp"
 #include "support/catch.hpp"
 
 namespace http_server_tests {
@@ -122,7 +121,7 @@ std::string read_all(int fd) {
 void send_all(int fd, const std::string& text) { ::send(fd, text.data(), text.size(), MSG_NOSIGNAL); }
 
 struct Bench {
-  explicit Bench(http::Limits limits = {}) : server(loop, async::TcpListener::at("127.0.0.1", 0, SOMAXCONN), answer, limits) {
+  explicit Bench(http::ConnectionLimits limits = {}) : server(loop, async::TcpListener::at("127.0.0.1", 0, SOMAXCONN), answer, limits) {
     Lines::outdated = false;
   }
 
@@ -148,7 +147,7 @@ struct Bench {
     });
     return reply;
   }
-  /// The same for HTTP/1.0, in which a body ends with the connection.
+  /// That in HTTP/1.0, in which a body ends with the connection.
   std::string get(const std::string& target, const std::string& headers = {}, const std::string& method = "GET") {
     return ask(method + " " + target + " HTTP/1.0\r\n" + headers + "\r\n");
   }
@@ -318,8 +317,8 @@ TEST_CASE("HTTP: nonsense is answered or closed, and the next client is served")
   }
 }
 
-TEST_CASE("HTTP: a client that does not ask in time is closed, also one that sends byte by byte") {
-  http::Limits limits;
+TEST_CASE("HTTP: a client that sends no request in time is closed, also one that sends byte by byte") {
+  http::ConnectionLimits limits;
   limits.first_request = 1s;
   Bench bench(limits);
   for (const bool drips : {false, true}) {
@@ -363,7 +362,7 @@ TEST_CASE("HTTP: outdated bodies are dropped, whether their client reads or not"
 }
 
 TEST_CASE("HTTP: more clients than there is room for wait, and are served") {
-  http::Limits limits;
+  http::ConnectionLimits limits;
   limits.connections = 20;
   limits.first_request = 1s;
   Bench bench(limits);

@@ -11,12 +11,11 @@ namespace metrics_exposition_tests {
 using namespace ib;
 using metrics::Exposition;
 using metrics::Format;
-using metrics::Type;
 
 namespace {
 
-constexpr metrics::FamilyHead counter{"infiniband_errors_total", Type::counter, "Errors."};
-constexpr metrics::FamilyHead gauge{"infiniband_switch_info", Type::gauge, "The switches."};
+const metrics::FamilyHead counter{"infiniband_errors_total", report::counter(), "Errors."};
+const metrics::FamilyHead gauge{"infiniband_switch_info", report::gauge(), "The switches."};
 
 std::string escaped(std::string_view text) {
   std::string out;
@@ -63,10 +62,10 @@ TEST_CASE("Exposition: OpenMetrics names counters without their ending, and ends
         "# EOF\n");
 }
 
-TEST_CASE("Exposition: a unit is in OpenMetrics alone, where the name ends with it") {
-  const metrics::FamilyHead warm{"infiniband_temperature_celsius", Type::gauge, "Warm.", "celsius"};
-  const metrics::FamilyHead sent{"infiniband_sent_bytes_total", Type::counter, "Sent.", "bytes"};
-  const metrics::FamilyHead other{"infiniband_kilobytes", Type::gauge, "Other.", "bytes"};
+TEST_CASE("Exposition: only OpenMetrics has a unit, where the name ends with it") {
+  const metrics::FamilyHead warm{"infiniband_temperature_celsius", report::gauge("celsius"), "Warm."};
+  const metrics::FamilyHead sent{"infiniband_sent_bytes_total", report::counter("bytes"), "Sent."};
+  const metrics::FamilyHead other{"infiniband_kilobytes", report::gauge("bytes"), "Other."};
   const auto page_of = [&](Format format) {
     Exposition page(format, {});
     for (const metrics::FamilyHead* head : {&warm, &sent, &other}) {

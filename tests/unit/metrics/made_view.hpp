@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "metrics/page.hpp"
+#include "metrics/families.hpp"
 #include "support/fake_fabric.hpp"
 #include "unit/subnet/swept.hpp"
 
@@ -31,9 +31,7 @@ struct MadeView {
     fabric->time = reading->time = swept.clock.wall_time();
     states = std::make_shared<ib::metrics::PortStates>(fabric->subnet);
     reading->fabric = fabric;
-    for (const auto& device : fabric->switches)
-      reading->switches.push_back(read(device.port + 1, fabric->subnet.node(device.node).slots - 1U));
-    for (const auto& device : fabric->hcas) reading->hcas.push_back(read(device.port, 1));
+    for (const auto& device : fabric->devices) reading->devices.push_back(read(device));
   }
 
   ib::metrics::View view() const {
@@ -45,14 +43,14 @@ struct MadeView {
     return view;
   }
   /// The text of a page, made in pieces of about `piece` bytes.
-  std::string page(const ib::metrics::PageRules& rules, ib::metrics::PageWanted wanted = {}, std::size_t piece = 1000) const {
-    ib::metrics::Page page(rules, view(), wanted);
+  std::string page(const ib::metrics::PageRules& rules, ib::metrics::PagePart part = {}, std::size_t piece = 1000) const {
+    ib::metrics::Page page(rules, view(), part);
     std::string all, text;
     while (page.next(text, piece)) all += text;
     return all;
   }
-  std::vector<PageSample> samples(const ib::metrics::Exported& exported, ib::metrics::PageWanted wanted = {}) const {
-    return parse(page(ib::metrics::PageRules(exported, {}), wanted));
+  std::vector<PageSample> samples(const ib::metrics::Exported& exported, ib::metrics::PagePart part = {}) const {
+    return parse(page(ib::metrics::PageRules(exported, {}), part));
   }
   /// The samples of a page whose labels hold no quotes, commas or braces.
   static std::vector<PageSample> parse(const std::string& text);
@@ -62,15 +60,15 @@ struct MadeView {
   std::shared_ptr<ib::metrics::Reading> reading = std::make_shared<ib::metrics::Reading>();
 
  private:
-  ib::metrics::DeviceReading read(ib::subnet::PortIndex first, unsigned count) {
+  ib::metrics::DeviceReading read(const ib::metrics::Device& of) {
     ib::metrics::DeviceReading device;
     device.outcome = ib::metrics::DeviceReading::Outcome::read;
     device.first_row = static_cast<std::uint32_t>(reading->rows.size());
-    for (ib::subnet::PortIndex port = first; port < first + count; ++port) {
-      if (fabric->subnet.port(port).peer == ib::subnet::none) continue;
+    fabric->each_port(of, [&](ib::subnet::PortIndex port) {
+      if (fabric->subnet.port(port).peer == ib::subnet::none) return;
       reading->rows.push_back(row(port));
       ++device.rows;
-    }
+    });
     return device;
   }
   ib::counters::CounterRow row(ib::subnet::PortIndex port) const {

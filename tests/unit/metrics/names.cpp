@@ -392,7 +392,7 @@ TEST_CASE_METHOD(Small, "Names: requests that failed, in guilbaults' words, each
   for (const PageSample& sample : found) CHECK(sample.value == "1");
 }
 
-TEST_CASE_METHOD(Small, "Names: what became of a device is told after any failure") {
+TEST_CASE_METHOD(Small, "Names: the outcome of a device is exported after any failure") {
   using Outcome = metrics::DeviceReading::Outcome;
   struct Case {
     Outcome outcome;
@@ -403,7 +403,7 @@ TEST_CASE_METHOD(Small, "Names: what became of a device is told after any failur
                            {Outcome::silent, "1", "1", "0"},
                            {Outcome::refused, "1", "0", "0"}}) {
     MadeView made(fabric);
-    made.reading->switches.front().outcome = told.outcome;
+    made.reading->devices.front().outcome = told.outcome;
     const auto samples = made.samples({});
     CHECK(values(samples, "infiniband_switch_collect_error", leaf_guid).at("") == told.error);
     CHECK(values(samples, "infiniband_switch_collect_timeout", leaf_guid).at("") == told.timeout);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Pages: made in pieces, in shards, by selection; and fabrics that would spoil them.
-#include "metrics/page.hpp"
+#include "metrics/families.hpp"
 
 #include <algorithm>
 #include <set>
@@ -102,7 +102,7 @@ TEST_CASE("Page: a selection has the families of each collector that it names") 
   for (const std::string& one : {errors, data}) CHECK_THAT(one, ibtest::contains("infiniband_exporter_reading_timestamp_seconds"));
 }
 
-TEST_CASE("Page: of two devices with one GUID one is on the page, and the other is told of") {
+TEST_CASE("Page: of two devices with one GUID one is on the page, and the other is reported") {
   FakeFabric fabric = FakeFabric::fat_tree(2, 1, 2);
   const auto twin = fabric.add_ca(0x100000, 1, "twin");  // the GUID of host0
   const auto extra = fabric.add_switch(0x7000, 4, "extra");
@@ -165,7 +165,7 @@ TEST_CASE("Page: hostile names are one line of UTF-8") {
   CHECK_THAT(page, !ibtest::contains("\nfake_metric"));
 }
 
-TEST_CASE("Page: without a reading it is about the exporter alone") {
+TEST_CASE("Page: without a reading it is only about the exporter") {
   metrics::View view;
   view.exporter.version = "1";
   view.exporter.is_last_round_lost = true;

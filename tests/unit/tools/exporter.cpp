@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "counters/waiting.hpp"
+#include "counters/difference.hpp"
 #include "iba-gen/pm.hpp"
 #include "subnet/model/rate.hpp"
 #include "support/catch.hpp"
@@ -50,7 +50,7 @@ TEST_CASE_METHOD(Bench, "Exporter: publishes whole readings, a new one each inte
   CHECK(engine->view().exporter.sweeps == 2);
 }
 
-TEST_CASE_METHOD(Bench, "Exporter: a page asks the fabric nothing, and a round asks each port once") {
+TEST_CASE_METHOD(Bench, "Exporter: a page sends nothing to the fabric, and a round one request to each port") {
   start();
   run_for(5s);
   const std::uint64_t before = sent();
@@ -80,7 +80,7 @@ TEST_CASE_METHOD(Bench, "Exporter: error counters of a PMA without 64 bits for t
   CHECK(of_port("transmit_wait_total", leaf1_guid, 1) == "none");
 }
 
-TEST_CASE_METHOD(Bench, "Exporter: a silent PMA has no samples, holds nobody up and is told of once") {
+TEST_CASE_METHOD(Bench, "Exporter: a silent PMA has no samples, delays no other and is reported once") {
   start();
   run_for(5s);
   pmas[leaf1]->service().faults.silent = true;
@@ -180,7 +180,7 @@ TEST_CASE_METHOD(Bench, "Exporter: an own port that goes Down is an error and a 
   run_for(40s);
   REQUIRE(engine->is_ready());
   CHECK(find(finding) == "0");
-  const bool is_seen_in_sysfs = GENERATE(true, false);  // else in the PortInfo alone, which is read more often
+  const bool is_seen_in_sysfs = GENERATE(true, false);  // else only in the PortInfo, which is read more often
   fabric.set_link(host0, 1, false);
   if (is_seen_in_sysfs) set_state("1: DOWN");
   run_for(40s);
@@ -227,7 +227,7 @@ TEST_CASE_METHOD(Bench, "Exporter: another LID of the own port, and another subn
   CHECK(engine->is_ready());
 }
 
-TEST_CASE_METHOD(Bench, "Exporter: sweeps when it is told to, and holds no more readings than two") {
+TEST_CASE_METHOD(Bench, "Exporter: sweeps on request, and holds no more readings than two") {
   start();
   run_for(20s);
   engine->sweep_now();
@@ -264,7 +264,7 @@ TEST_CASE("Exporter: the master and the standby") {
   CHECK(bench.find("infiniband_sm_priority{guid=\"0x0000000000100021\",node=\"host2 HCA-1\"}") == "3");
 }
 
-TEST_CASE_METHOD(Bench, "Exporter: a subnet manager that moves to another node is told of with the next poll of states") {
+TEST_CASE_METHOD(Bench, "Exporter: a subnet manager that moves to another node is exported with the next poll of states") {
   const std::string at_host0 = "infiniband_sm_state_id{guid=\"0x0000000000100001\",node=\"host0 HCA-1\"}";
   const std::string at_host2 = "infiniband_sm_state_id{guid=\"0x0000000000100021\",node=\"host2 HCA-1\"}";
   for (const FakeFabric::NodeId node : {host0, host2}) {
@@ -464,7 +464,7 @@ TEST_CASE("Exporter: nodes that were silent in the round before cost the next on
   CHECK(bench.find("infiniband_exporter_collect_timeouts{collector=\"switch\"}") == "0");
 }
 
-TEST_CASE("Exporter: no more MADs a second than the user allows, and values are still those of the last reading") {
+TEST_CASE("Exporter: no more MADs a second than the user allows, and values still come from the last reading") {
   Bench bench({true, false, {}, 20});
   bench.start();
   std::uint64_t before = 0;

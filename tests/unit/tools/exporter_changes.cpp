@@ -10,9 +10,7 @@
 #include "async/group.hpp"
 #include "support/catch.hpp"
 #include "support/swapped_lids.hpp"
-#include "tools/exporter/local_ports.hpp"
 #include "tools/exporter/pages.hpp"
-#include "tools/exporter/sweep_causes.hpp"
 #include "unit/tools/exporter_bench.hpp"
 
 namespace tools_exporter_changes_tests {
@@ -148,18 +146,18 @@ TEST_CASE("Exporter: one cause has sweeps ever more rarely, another one at once,
   CHECK(causes.due(Time()) == SweepCauses::never);
   Time now = Time() + 100s;
   std::vector<int> gaps;
-  const auto sweep_for = [&](SweepCauses::Kind kind) {
+  const auto sweep_for = [&](SweepCauses::Trigger trigger) {
     const Time last = now;
-    causes.add(link, now, kind);
-    causes.add(link, now, kind);
+    causes.add(link, now, trigger);
+    causes.add(link, now, trigger);
     now = causes.due(last);
     causes.sweep_begins(now);
     gaps.push_back(static_cast<int>(std::chrono::duration_cast<std::chrono::seconds>(now - last).count()));
   };
-  for (int i = 0; i < 4; ++i) sweep_for(SweepCauses::Kind::change);
+  for (int i = 0; i < 4; ++i) sweep_for(SweepCauses::Trigger::change);
   causes.sweep_took(2s);
-  for (int i = 0; i < 3; ++i) sweep_for(SweepCauses::Kind::change);
-  for (int i = 0; i < 2; ++i) sweep_for(SweepCauses::Kind::silence);
+  for (int i = 0; i < 3; ++i) sweep_for(SweepCauses::Trigger::change);
+  for (int i = 0; i < 2; ++i) sweep_for(SweepCauses::Trigger::silence);
   CHECK(gaps == std::vector<int>{8, 16, 16, 16, 16, 32, 40, 40, 60});
   causes.add(link, now);
   causes.add(other, now + 1s);
@@ -270,10 +268,9 @@ TEST_CASE_METHOD(Bench,
   for (ibtest::FakePma* pma : pmas) pma->service().faults.delay = 300ms;
   run_for(10200ms);
   const metrics::PageRules rules({.hcas = true}, {});
-  const tools::exporter::Pages pages(ports, rules, clock);
   REQUIRE(ports.find("")->rounds() == 2);
   REQUIRE(ports.find("")->published_round() == 1);
-  const http::Answer answer = pages.answer({"/metrics", {}, ""});
+  const http::Answer answer = tools::exporter::answer({"/metrics", {}, ""}, ports, rules, clock);
   run_for(29s);
   CHECK_FALSE(answer.body->is_outdated());
   run_for(2s);

@@ -11,7 +11,6 @@
 #include "base/error.hpp"
 #include "health/input.hpp"
 #include "support/catch.hpp"
-#include "tools/exporter/findings.hpp"
 #include "tools/exporter/pages.hpp"
 #include "unit/metrics/made_view.hpp"
 
@@ -25,7 +24,7 @@ namespace {
 
 using Query = std::vector<std::pair<std::string, std::string>>;
 
-metrics::PageWanted wanted(const Query& query) { return tools::exporter::wanted_by({"/metrics", query, ""}); }
+metrics::PagePart wanted(const Query& query) { return tools::exporter::part_of({"/metrics", query, ""}); }
 
 std::string complaint(const Query& query) {
   try {
@@ -41,14 +40,14 @@ std::string complaint(const Query& query) {
 TEST_CASE("Exporter: shards and collectors of a request") {
   CHECK(wanted({}).shards == 1);
   CHECK(wanted({}).selected == metrics::select_all);
-  const metrics::PageWanted third = wanted({{"num_shards", "3"}, {"shard", "2"}});
+  const metrics::PagePart third = wanted({{"num_shards", "3"}, {"shard", "2"}});
   CHECK(third.shards == 3);
   CHECK(third.shard == 2);
   CHECK(wanted({{"collect[]", "switch"}}).selected == metrics::select_switch);
   CHECK(wanted({{"collect[]", "errors"}, {"collect[]", "hca"}}).selected == (metrics::select_errors | metrics::select_hca));
 }
 
-TEST_CASE("Exporter: a request that makes no sense is told why") {
+TEST_CASE("Exporter: a request that makes no sense gets the reason") {
   CHECK_THAT(complaint({{"num_shards", "3"}, {"shard", "3"}}), contains("shard: '3' is not a number from 0 to 2"));
   CHECK_THAT(complaint({{"num_shards", "0"}, {"shard", "0"}}), contains("num_shards"));
   CHECK_THAT(complaint({{"num_shards", "1e3"}, {"shard", "0"}}), contains("num_shards"));
@@ -81,7 +80,8 @@ TEST_CASE("Exporter: the page for people shows hostile names and is none the wor
   std::ranges::copy(name, fabric.node(1).description.begin());
   fabric.node(1).description[name.size()] = 0;
   const ibtest::MadeView made(fabric);
-  for (auto& reading : made.reading->switches) reading.outcome = metrics::DeviceReading::Outcome::silent;
+  for (auto& reading : std::span(made.reading->devices).first(made.fabric->switch_count))
+    reading.outcome = metrics::DeviceReading::Outcome::silent;
   const std::string page = tools::exporter::front_page(made.view(), made.reading->time + std::chrono::seconds(90));
   CHECK_THAT(page, contains("&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;&amp;&quot;"));
   CHECK_THAT(page, !contains("<script") && !contains("\x1b") && !contains("\xff"));
@@ -143,7 +143,7 @@ TEST_CASE("Exporter: a fabric without findings is good, and one without a second
   CHECK_THAT(tools::exporter::front_page(view, made.reading->time),
              contains("verdict good\">Healthy: nothing found on 4 hosts, 3 switches, 6 cables; watched 30 s.<"));
   // A device that is silent is no part of a healthy fabric.
-  made.reading->switches.front().outcome = metrics::DeviceReading::Outcome::silent;
+  made.reading->devices.front().outcome = metrics::DeviceReading::Outcome::silent;
   view.findings = tools::exporter::find(before.get(), *made.reading, nullptr);
   CHECK_THAT(tools::exporter::front_page(view, made.reading->time),
              contains("verdict warning") && contains("Not known, ") && contains("; counters of "));
@@ -154,7 +154,7 @@ TEST_CASE("Exporter: a silent subnet manager, and a silent SA, are findings; a m
   const ibtest::MadeView made(fabric);
   const auto errors = [&made](const metrics::Managers& managers, std::string_view check) -> std::optional<std::uint32_t> {
     const auto found = tools::exporter::find(nullptr, *made.reading, &managers);
-    const auto at = std::ranges::find(found->checks, check, &metrics::Findings::Check::id);
+    const auto at = std::ranges::find(found->checks, check, &metrics::Findings::Counts::check);
     return at == found->checks.end() ? std::nullopt : std::optional(at->counts.at(2));
   };
   const subnet::PortIndex at = ib::health::own_sm_port(made.fabric->subnet);
@@ -180,14 +180,15 @@ TEST_CASE("Exporter: a silent subnet manager, and a silent SA, are findings; a m
   }
   const ibtest::MadeView out_of_sight(other);
   const auto found = tools::exporter::find(nullptr, *out_of_sight.reading, std::make_unique<metrics::Managers>().get());
-  CHECK(std::ranges::find(found->checks, "sm-none", &metrics::Findings::Check::id) == found->checks.end());
+  CHECK(std::ranges::find(found->checks, "sm-none", &metrics::Findings::Counts::check) == found->checks.end());
 }
 
 TEST_CASE("Exporter: the page for people is bounded in size, however large the fabric and however long its names") {
   ibtest::FakeFabric fabric = ibtest::FakeFabric::fat_tree(120, 60, 2);
   for (ibtest::FakeFabric::NodeId node = 0; node < fabric.size(); ++node) fabric.node(node).description.fill('<');
   ibtest::MadeView made(fabric);
-  for (auto& reading : made.reading->switches) reading.outcome = metrics::DeviceReading::Outcome::silent;
+  for (auto& reading : std::span(made.reading->devices).first(made.fabric->switch_count))
+    reading.outcome = metrics::DeviceReading::Outcome::silent;
   const metrics::View view = sick(made);
   REQUIRE(view.findings->list.size() > 1000);
   const std::string page = tools::exporter::front_page(view, made.reading->time);
@@ -234,7 +235,7 @@ TEST_CASE("Exporter: three adapters with one port GUID and one name make no samp
   const ibtest::MadeView made(fabric);
   REQUIRE(made.fabric->twins.size() == 2);
   const metrics::View view = sick(made);
-  CHECK(std::ranges::count(view.findings->list, std::string_view("duplicate-guid"), &metrics::Findings::Finding::check) == 1);
+  CHECK(std::ranges::count(view.findings->list, std::string_view("duplicate-guid"), &metrics::Findings::Row::check) == 1);
   check_series(view);
 }
 

@@ -169,7 +169,7 @@ TEST_CASE("Exporter: a protected device is read with its VS_Key, and with the on
   CHECK(ibtest::ibtool(bench.fabric, {"exporter", "--once", "--vskey", "/dev/null"}).status == 2);
 }
 
-TEST_CASE("Exporter: without --phy nobody is asked for registers, also where there are findings") {
+TEST_CASE("Exporter: without --phy no registers are requested, also where there are findings") {
   ExporterBench bench;
   FakeRegisters& registers = run_registers(bench.fabric, leaf0);
   bench.start();

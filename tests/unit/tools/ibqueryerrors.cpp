@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// ibqueryerrors in both dialects on performance management agents in memory: which ports are told of, what is asked for it, what is
+// ibqueryerrors in both dialects on performance management agents in memory: which ports are reported, what is requested for it, what is
 // cleared, and what is said of those that do not answer.
 #include <unistd.h>
 
@@ -14,7 +14,7 @@
 #include "support/catch.hpp"
 #include "support/counting_fabric.hpp"
 #include "support/program.hpp"
-#include "tools/ibqueryerrors/report.hpp"
+#include "tools/ibqueryerrors/ibqueryerrors.hpp"
 
 namespace tools_ibqueryerrors_tests {
 
@@ -84,7 +84,7 @@ TEST_CASE("ibqueryerrors: a fabric without errors costs what was planned") {
   CHECK(ibtool(f.fabric, {"ibqueryerrors"}).status == 0);
 }
 
-TEST_CASE("ibqueryerrors: PortCountersExtended is asked for only where it is shown or holds the errors") {
+TEST_CASE("ibqueryerrors: PortCountersExtended is requested only where it is shown or holds the errors") {
   Fabric f;
   f.simple();
   CHECK(diags(f.fabric, {"ibqueryerrors", "--skip-sl"}).status == 0);
@@ -261,7 +261,7 @@ TEST_CASE("ibqueryerrors: the links of ports with errors") {
   CHECK_THAT(ibtool(f.fabric, {"ibqueryerrors", "-r"}).out, contains(")==>  0000:0000:0000:0301      3    1[  ] 'other' ("));
 }
 
-TEST_CASE("ibqueryerrors: a PMA that is silent costs one chain of tries, and is told of") {
+TEST_CASE("ibqueryerrors: a PMA that is silent costs one chain of tries, and is reported") {
   Fabric f;
   f.simple();
   f.pma.service().faults.silent = true;
@@ -331,7 +331,7 @@ TEST_CASE("ibqueryerrors: without an SA the one program ends, the other uses SL 
   CHECK(ours.status == 1);
   CHECK_THAT(ours.err, contains("SL 0 is used: "));
   CHECK(diags(f.fabric, {"ibqueryerrors", "--skip-sl"}).status == 1);
-  // The service level of the node of -G is not asked for by itself: neither is a table of paths.
+  // The service level of the node of -G is not requested by itself: neither is a table of paths.
   const auto named = diags(f.fabric, {"ibqueryerrors", "-G", "0x100"});
   CHECK(named.status == 1);
   CHECK_THAT(named.out, contains("GUID 0x100 port 2: [SymbolErrorCounter == 1 (1.000)]") && contains("1 nodes checked, 1 bad nodes found"));

@@ -176,7 +176,7 @@ TEST_CASE("ibdatacounters: what is counted from one reading to the next, and not
   const auto text = ibtool(f.fabric, {"ibdatacounters", "--interval", "2", "--count", "3"});
   CHECK(text.status == 0);
   CHECK_THAT(text.out, contains("XmtData:..........................300      (+ 50.00"));
-  CHECK(f.pma.times(mad::ClassPortInfo::attribute_id) == 1);  // asked once, whatever number of readings
+  CHECK(f.pma.times(mad::ClassPortInfo::attribute_id) == 1);  // requested once, whatever the number of readings
   for (const FakePma::Asked& one : f.pma.asked) CHECK(one.method == mad::method::get);
   const json found = json::parse(ibtool(f.fabric, {"ibdatacounters", "--interval", "2", "--count", "2", "--json"}).out);
   REQUIRE(found["readings"].size() == 2);
@@ -212,7 +212,7 @@ struct Growing : Fabric {
 
 }  // namespace
 
-TEST_CASE("after a lost reading a rate is that of the time between the two readings that are compared") {
+TEST_CASE("after a lost reading a rate is over the time between the two readings that are compared") {
   for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
            {"ibdatacounters"}, {"ibqueryerrors", "--counters"}, {"ibqueryerrors"}, {"ibqueryerrors", "--data"}}) {
     Growing f;
@@ -236,7 +236,7 @@ TEST_CASE("after a lost reading a rate is that of the time between the two readi
   }
 }
 
-TEST_CASE("after a stall the next reading is due at the next multiple of the interval; each tells the time of day") {
+TEST_CASE("after a stall the next reading is due at the next multiple of the interval; each has the time of day") {
   Growing f;
   const json readings = f.readings({"ibdatacounters"});
   REQUIRE(readings.size() == 8);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Which nodes infiniband-diags' ibqueryerrors checks, and what it prints meanwhile.
+// Which nodes infiniband-diags' ibqueryerrors checks, what it prints on stderr meanwhile, and its words for names and GUIDs.
 #include <fmt/format.h>
 
 #include <tuple>
 
-#include "subnet/model/order.hpp"
+#include "iba-gen/pm.hpp"
 #include "tools/frame/options.hpp"
-#include "tools/ibqueryerrors/checked_nodes.hpp"
+#include "tools/ibqueryerrors/ibqueryerrors.hpp"
+#include "tools/shared/diags_fabric.hpp"
 #include "tools/shared/link_back.hpp"
 #include "tools/shared/stored_fabric.hpp"
 
@@ -16,13 +17,15 @@ using subnet::NodeIndex;
 
 namespace {
 
-/// Opens the end port, or ends as infiniband-diags does.
-void open(Stack& stack) {
-  try {
-    std::ignore = stack.lowest_transactor();
-  } catch (const DiagsFailure&) {
-    throw DiagsFailure(fmt::format("Failed to open port; {}\n", diags_port(stack.host().options())));
-  }
+/// How its source calls an attribute.
+std::string_view word_for(std::uint16_t attribute) {
+  if (attribute == pm::PortXmitDiscardDetails::attribute_id) return "PortXmitDiscardDetails";
+  if (attribute == pm::PortRcvErrorDetails::attribute_id) return "PortRcvErrorDetails";
+  return attribute == pm::PortCountersExt::attribute_id ? "IB_GSI_PORT_COUNTERS_EXT" : "IB_GSI_PORT_COUNTERS";
+}
+
+bool is_details(std::uint16_t attribute) {
+  return attribute == pm::PortXmitDiscardDetails::attribute_id || attribute == pm::PortRcvErrorDetails::attribute_id;
 }
 
 }  // namespace
@@ -30,16 +33,25 @@ void open(Stack& stack) {
 void DiagsNodes::prepare(Stack& stack) {
   if (route && discovery.load_cache) throw DiagsExit(diags_failed, "Cannot specify cache and direct route path\n");
   target_.word = route ? route : guid;
-  open(stack);
+  try {
+    std::ignore = stack.lowest_transactor();
+  } catch (const DiagsFailure&) {
+    throw DiagsFailure(fmt::format("Failed to open port; {}\n", diags_port(stack.host().options())));
+  }
 }
 
 async::Task<std::vector<NodeIndex>> DiagsNodes::find(Session& session, LibibnetdiscFabric& fabric) {
-  std::vector<NodeIndex> nodes;
   NodeIndex node = subnet::none;
   bool found = false;
   if (target_.given() && !discovery.load_cache) {
     try {
-      node = co_await discover_target(session, fabric);
+      if (route) {
+        node = co_await discover_at_route(session, fabric);
+      } else {
+        const DiscoveryOptions options = libibnetdisc_discovery(session.host());
+        node = co_await discover_around(session, options, target_, fabric);
+      }
+      libibnetdisc_failures(session.host(), fabric, false);
       found = true;
     } catch (const DiagsFailure&) {
       warn(session.host().world(), "main", fmt::format("Failed to resolve {}; attempting full scan", target_.text()));
@@ -50,26 +62,11 @@ async::Task<std::vector<NodeIndex>> DiagsNodes::find(Session& session, Libibnetd
   }
   if (!found) co_await discover_all(session, fabric);
   if (route && node == subnet::none) throw DiagsExit(0, "Failed to query local Node Info\n");
-  if (target_.given()) {
-    named_ = named_node(session.host(), fabric, node);
-    if (named_ != subnet::none) nodes.push_back(named_);
-  } else {
-    nodes = fabric.order;
-  }
-  std::erase_if(nodes, [&](NodeIndex at) { return !wanted.is_wanted(fabric.subnet.node(at).kind()); });
-  co_return nodes;
-}
-
-/// The node of -G or -D, with its neighbours. Returns the node.
-async::Task<NodeIndex> DiagsNodes::discover_target(Session& session, LibibnetdiscFabric& fabric) const {
-  if (route) {
-    const NodeIndex at_route = co_await discover_at_route(session, fabric);
-    co_return at_route;
-  }
-  const DiscoveryOptions options = libibnetdisc_discovery(session.host());
-  const NodeIndex found = co_await discover_around(session, options, target_, fabric);
-  libibnetdisc_failures(session.host(), fabric, false);
-  co_return found;
+  if (!target_.given()) co_return wanted.wanted_of(fabric, fabric.order);
+  named_ = named_node(session.host(), fabric, node);
+  std::vector<NodeIndex> nodes;
+  if (named_ != subnet::none) nodes.push_back(named_);
+  co_return wanted.wanted_of(fabric, std::move(nodes));
 }
 
 /// The node of -D, with those ports of it that libibnetdisc finds. A directed route to a host ends there: for the other end of its link,
@@ -89,7 +86,6 @@ async::Task<NodeIndex> DiagsNodes::discover_at_route(Session& session, Libibnetd
     node = fabric.subnet.find_node(info->node_guid);
   }
   if (start.hops == 0 && known.beyond == 0) co_await read_link_back(session.stack(), fabric, start, 1);
-  libibnetdisc_failures(session.host(), fabric, false);
   co_return node;
 }
 
@@ -147,5 +143,63 @@ async::Task<bool> DiagsNodes::find_paths(Stack& stack, subnet::PortPaths& paths,
   }
   co_return false;
 }
+
+void DiagsErrorReport::report_problem(std::string_view function, std::string_view what, const counters::PmaNode& node,
+                                      subnet::PortIndex port, unsigned select) const {
+  warn(host_.world(), function,
+       fmt::format("{} query failed on {}, Lid {} port {}", what, diags_node_name(fabric.subnet.node(node.node), fabric.names),
+                   fabric.subnet.lid(port).value, select));
+}
+
+void DiagsErrorReport::report_clear(const counters::PmaProblem& problem, const counters::PmaNode& node, subnet::PortIndex port,
+                                    unsigned select) const {
+  const std::string who = diags_node_name(fabric.subnet.node(node.node), fabric.names);
+  const bool extended = problem.attribute == pm::PortCountersExt::attribute_id;
+  print_on_stderr(host_.world(), extended ? fmt::format("Failed to reset extended data counters {}, Lid {} port {}\n", who,
+                                                        fabric.subnet.lid(port).value, select)
+                                          : fmt::format("Failed to reset errors {} port {}\n", who, select));
+}
+
+void DiagsErrorReport::report_reading(const counters::PmaNode& node, const counters::PmaReading& reading) const {
+  for (const counters::PmaProblem& problem : reading.problems) {
+    const std::string_view function = is_details(problem.attribute) ? "query_and_dump"
+                                      : wanted.data_only            ? "print_data_cnts"
+                                                                    : "print_errors";
+    if (problem.set && problem.whose && !node.clear_problems.empty()) continue;  // the node's one Set was not sent
+    if (problem.set) {
+      report_clear(problem, node, reading.port, reading.select);
+    } else {
+      report_problem(function, word_for(problem.attribute), node, reading.port, reading.select);
+    }
+  }
+  // What could not be read was not cleared either.
+  if (!wanted.clears() || reading.known() || reading.problems.empty() || reading.problems.back().set) return;
+  counters::PmaProblem clear = reading.problems.back();
+  clear.attribute = pm::PortCounters::attribute_id;
+  report_clear(clear, node, reading.port, reading.select);
+}
+
+void DiagsErrorReport::print_node(TextOut& out, const counters::PmaNode& node) const {
+  if (node.problem) report_problem("query_cap_mask", "classportinfo", node, node.first, fabric.subnet.port(node.first).number);
+  if (node.all) report_reading(node, *node.all);
+  for (const counters::PmaReading& reading : node.ports) report_reading(node, reading);
+  for (const counters::PmaProblem& problem : node.clear_problems) report_clear(problem, node, node.first, subnet::all_ports);
+  node_text(out, node);
+}
+
+std::string DiagsErrorReport::quoted_name(subnet::NodeIndex node) const {
+  return '"' + (node == subnet::none ? std::string() : diags_node_name(fabric.subnet.node(node), fabric.names)) + '"';
+}
+
+std::string DiagsErrorReport::guid(Guid value) const { return fmt::format("0x{:x}", value.value); }
+std::string DiagsErrorReport::guid_of_far_end(Guid value) const { return fmt::format("0x{:016x}", value.value); }
+
+std::string DiagsErrorReport::far_end(subnet::PortIndex port) const {
+  constexpr std::size_t most = 255;  // what infiniband-diags has room for
+  return ErrorReport::far_end(port).substr(0, most);
+}
+
+// C prints a null pointer so.
+std::string DiagsErrorReport::thresholds_text() const { return has_thresholds ? ErrorReport::thresholds_text() : "(null)"; }
 
 }  // namespace ib::tools::ibqueryerrors
