@@ -39,6 +39,8 @@ std::vector<std::string_view> parts_of(std::string_view word) {
   return parts;
 }
 
+std::array<std::string_view, 3> names_of(const QueryInfo& type) { return {type.name, type.alias, type.info->iba_name}; }
+
 }  // namespace
 
 std::span<const QueryInfo> record_types() {
@@ -47,8 +49,14 @@ std::span<const QueryInfo> record_types() {
 }
 
 const QueryInfo& find_record_type(std::string_view word, std::string_view list) {
-  const auto names = [](const QueryInfo& type) { return std::array<std::string_view, 3>{type.name, type.alias, type.info->iba_name}; };
-  return find_by_prefix(word, record_types(), &QueryInfo::classic, names, list);
+  return find_by_prefix(word, record_types(), &QueryInfo::classic, names_of, list);
+}
+
+bool names_record(std::string_view word, const StructInfo& record) {
+  return std::ranges::any_of(record_types(), [&](const QueryInfo& type) {
+    return type.info == &record &&
+           std::ranges::any_of(names_of(type), [&](std::string_view name) { return equal_ignoring_case(name, word); });
+  });
 }
 
 std::vector<std::pair<std::string_view, std::string>> take_argument(const QueryInfo& type, std::vector<std::string>& words) {

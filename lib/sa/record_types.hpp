@@ -20,6 +20,9 @@ std::span<const QueryInfo> record_types();
 /// Throws UsageError "Unknown operation 'zz'" or "Ambiguous operation 's'"; `list` is the command that lists all names, for the first.
 const QueryInfo& find_record_type(std::string_view word, std::string_view list = {});
 
+/// Whether `word` is one of these names of `record`, and no abbreviation.
+bool names_record(std::string_view word, const StructInfo& record);
+
 /// The members of the short form with their given values. Removes the words of the short form from the front of `words`: at
 /// most as many as `argument` has.
 std::vector<std::pair<std::string_view, std::string>> take_argument(const QueryInfo& type, std::vector<std::string>& words);

@@ -2,12 +2,12 @@
 #include "tools/congestion/agent.hpp"
 
 #include <fmt/format.h>
-#include <strings.h>
 
 #include <algorithm>
 #include <tuple>
 
 #include "base/escape.hpp"
+#include "base/letter_case.hpp"
 #include "base/nearest.hpp"
 #include "iba-gen/cc.hpp"
 #include "mad/transactor.hpp"
@@ -16,37 +16,25 @@
 namespace ib::tools::congestion {
 namespace {
 
-bool same(std::string_view a, std::string_view b) { return a.size() == b.size() && ::strncasecmp(a.data(), b.data(), a.size()) == 0; }
-
-bool begins(std::string_view name, std::string_view with) { return name.size() >= with.size() && same(name.substr(0, with.size()), with); }
+const Operation* find_whole_name(std::span<const Operation> operations, std::string_view word) {
+  const auto found = std::ranges::find_if(
+      operations, [&](const Operation& each) { return equal_ignoring_case(each.full, word) || equal_ignoring_case(each.alias, word); });
+  return found != operations.end() ? &*found : nullptr;
+}
 
 }  // namespace
 
-std::optional<std::size_t> find_whole_name(std::span<const OperationName> names, std::string_view word) {
-  const auto found =
-      std::ranges::find_if(names, [&](const OperationName& name) { return same(name.full, word) || same(name.alias, word); });
-  if (found == names.end()) return std::nullopt;
-  return static_cast<std::size_t>(found - names.begin());
-}
-
-std::size_t find_operation(std::span<const OperationName> names, std::string_view word) {
-  if (const auto whole = find_whole_name(names, word)) return *whole;
-  std::vector<std::size_t> found;
+const Operation& find_operation(std::span<const Operation> operations, std::string_view word) {
+  if (const Operation* whole = find_whole_name(operations, word)) return *whole;
+  std::vector<const Operation*> found;
   std::vector<std::string_view> words;
-  for (std::size_t at = 0; at < names.size(); ++at) {
-    if (begins(names[at].full, word)) found.push_back(at);
-    words.insert(words.end(), {names[at].full, names[at].alias});
+  for (const Operation& each : operations) {
+    if (to_lower(each.full).starts_with(to_lower(word))) found.push_back(&each);
+    words.insert(words.end(), {each.full, each.alias});
   }
-  if (found.size() == 1) return found.front();
+  if (found.size() == 1) return *found.front();
   if (found.size() > 1) throw UsageError(fmt::format("Ambiguous operation {}", in_quotes(word)));
   throw UsageError(fmt::format("Unknown operation {}{}", in_quotes(word), did_you_mean(word, words)));
-}
-
-std::string operation_list(std::span<const OperationName> names) {
-  std::string text = "OP, in any case, is one of\n";
-  for (const OperationName& name : names)
-    text += fmt::format("    {} {}{}{}\n", name.full, name.alias, name.values.empty() ? "" : ": ", name.values);
-  return text;
 }
 
 std::string AgentOperation::words(std::string_view why) const { return fmt::format("operation {}: {}", word, why); }
@@ -91,44 +79,37 @@ void CongestionCommand::add_key(OptionSet& set) {
 }
 
 void CongestionCommand::add_operands(OptionSet& set, bool reads) {
-  set.word("OP", word_);
-  set.offer([names = names_] {
-    std::vector<std::string> words;
-    for (const OperationName& name : names) words.emplace_back(name.full);
-    return words;
-  });
-  reads ? set.target_each("TARGET", target_) : set.target("TARGET", target_);
+  std::string list = "OP, in any case, is one of\n";
+  for (const Operation& each : operations_)
+    list += fmt::format("    {} {}{}{}\n", each.full, each.alias, each.values.empty() ? "" : ": ", each.values);
+  set.notes(list);
+  if (set.is_diags()) {
+    set.without("DK");
+    set.operand("OP", [this](const std::string& word) {
+      word_ = word;
+      chosen_ = find_whole_name(operations_, word);
+      if (chosen_ == nullptr) throw DiagsFailure(fmt::format("operation '{}' not supported", word));
+    });
+    set.target("LID|GUID", target_);
+  } else {
+    set.word("OP", word_);
+    set.offer([operations = operations_] {
+      std::vector<std::string> words;
+      for (const Operation& each : operations) words.emplace_back(each.full);
+      return words;
+    });
+    reads ? set.target_each("TARGET", target_) : set.target("TARGET", target_);
+  }
   set.optional_operands();
-  set.notes(operation_list(names_));
-}
-
-void CongestionCommand::add_diags_operands(OptionSet& set) {
-  set.without("DK");
-  set.operand("OP", [this](const std::string& word) {
-    word_ = word;
-    const auto found = find_whole_name(names_, word);
-    if (!found) throw DiagsFailure(fmt::format("operation '{}' not supported", word));
-    chosen_ = *found;
-  });
-  set.target("LID|GUID", target_);
-  set.optional_operands();
-  set.notes(operation_list(names_));
 }
 
 async::Task<AgentOperation> CongestionCommand::find_agent(Stack& stack, Emit& emit) const {
   std::ignore = stack.transactor();  // a failure to open it has words of its own
-  Destination node = co_await stack.manners().gmp_node(target_);
-  node.path.ib().cc_key = key_;
-  AgentOperation operation{stack, emit, std::move(node), word_, names_[chosen_].full, stack.host().options().keys};
-  co_return operation;
-}
-
-async::Task<AgentOperation> CongestionCommand::find_diags_agent(Stack& stack, Emit& emit) const {
-  std::ignore = stack.transactor();
   try {
-    AgentOperation operation = co_await find_agent(stack, emit);
-    operation.keys = Keys::shown;
-    co_return operation;
+    Destination node = co_await stack.manners().gmp_node(target_);
+    node.path.ib().cc_key = key_;
+    AgentOperation found{stack, emit, std::move(node), word_, operation(), is_diags() ? Keys::shown : stack.host().options().keys};
+    co_return found;
   } catch (const DiagsFailure&) {
     if (!target_.given()) throw;
   }

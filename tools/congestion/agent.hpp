@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,27 +15,23 @@
 
 namespace ib::tools::congestion {
 
-/// An operation of the command line.
-struct OperationName {
+struct Operation {
   std::string_view full, alias;
   std::string_view values;  ///< the words after the target, for the help text
+  const StructInfo& (*info)();
+  const char* failed;  ///< infiniband-diags' words where the request fails
 };
 
-/// The index of `word` in `names`, where it stands in full. Upper and lower case are the same.
-std::optional<std::size_t> find_whole_name(std::span<const OperationName> names, std::string_view word);
-/// The index of `word`, which may be an unambiguous abbreviation. Throws UsageError.
-std::size_t find_operation(std::span<const OperationName> names, std::string_view word);
-/// The lines of the help text that list the operations.
-std::string operation_list(std::span<const OperationName> names);
+/// The operation `word`, which may be an unambiguous abbreviation. Throws UsageError.
+const Operation& find_operation(std::span<const Operation> operations, std::string_view word);
 
-/// An operation that runs on a node.
 struct AgentOperation {
   Stack& stack;
   Emit& emit;
   Destination node;       ///< its path has the CC_Key
   std::string_view word;  ///< the operation as the user wrote it
-  std::string_view name;  ///< the full name
-  Keys keys;              ///< whether the CC_Key is printed
+  const Operation& operation;
+  Keys keys;  ///< whether the CC_Key is printed
 
   /// The message of infiniband-diags if the operation fails.
   std::string words(std::string_view why) const;
@@ -60,23 +55,23 @@ struct AgentOperation {
 /// The base of commands with a command line "OP TARGET …" and a CC_Key.
 class CongestionCommand : public Command {
  protected:
-  CongestionCommand(std::span<const OperationName> names) : names_(names) {}
+  CongestionCommand(std::span<const Operation> operations) : operations_(operations) {}
 
   void add_key(OptionSet& set);
-  // Bind OP and TARGET.
-  /// `reads`: the command sets nothing, and TARGET may be a pattern of names.
+  /// Binds OP and TARGET. `reads`: the command sets nothing, and TARGET may be a pattern of names.
   void add_operands(OptionSet& set, bool reads);
-  void add_diags_operands(OptionSet& set);
-  /// The operation chosen_ at TARGET.
+  /// OP: by the legacy names known when it was read.
+  const Operation& operation() const { return chosen_ != nullptr ? *chosen_ : find_operation(operations_, word_); }
+  bool is_diags() const { return chosen_ != nullptr; }
+  /// The operation at TARGET. infiniband-diags has words of its own for a TARGET that it does not find, and prints the CC_Key.
   async::Task<AgentOperation> find_agent(Stack& stack, Emit& emit) const;
-  /// The operation at TARGET as infiniband-diags does it: a TARGET that it does not find has words of its own, and the CC_Key is printed.
-  async::Task<AgentOperation> find_diags_agent(Stack& stack, Emit& emit) const;
 
-  std::span<const OperationName> names_;
+ private:
+  std::span<const Operation> operations_;
   std::string word_;
   Target target_;
   std::uint64_t key_{};
-  std::size_t chosen_{};  ///< the index of OP in names_; by the legacy names known when OP was read
+  const Operation* chosen_{};
 };
 
 }  // namespace ib::tools::congestion

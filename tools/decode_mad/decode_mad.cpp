@@ -91,7 +91,6 @@ struct UmadHeader {
   }
 };
 
-/// One structure found in the input.
 struct DecodedPart {
   const StructInfo* info;
   Bytes bytes;
@@ -218,7 +217,6 @@ class DecodeMad final : public Command {
     return read_all(input);
   }
 
-  /// Finds the structures in the input.
   void take_apart(DecodeReport& report) const {
     Taker taker(report.input);
     taker.take(offset_, "the offset");

@@ -94,7 +94,7 @@ bool is_hex(std::string_view word) {
   return !word.empty() && std::ranges::all_of(word, [](char c) { return digit(c) >= 0; });
 }
 
-/// The number that a line begins with, if it can be that of the bytes before it ("0x0010:", "00000010", "16").
+/// The number that a line begins with, if it can be the number of the bytes before it ("0x0010:", "00000010", "16").
 std::optional<std::size_t> offset(std::string_view word, int base) {
   if (word.ends_with(':')) word.remove_suffix(1);
   word = without_0x(word);
@@ -139,7 +139,7 @@ std::vector<std::size_t> offsets_of(const std::vector<Line>& lines) {
 }
 
 /// The words of a line that hold bytes: not its offset, and not what stands behind the bytes. How many bytes these are is known from the
-/// next offset. The last line has no more than the one before it, and its text begins where that of the one before does.
+/// next offset. The last line has no more than the one before it, and its text begins in the column of the text before.
 std::vector<Word> without_offset(const std::vector<Line>& lines, const std::vector<std::size_t>& offsets, std::size_t which) {
   const Line& line = lines[which];
   const bool is_last = which + 1 == lines.size();

@@ -23,12 +23,10 @@ async::Task<> explained(Stack& stack, async::Task<> work) {
 }
 
 /// Returns whether the node was read.
-async::Task<bool> run_on(const NamedPath& node, Command& command, Session& session, Emit& emit) {
-  const bool has_result = gathering(command) == nullptr;
-  session.targets().choose(node);
+async::Task<bool> run_on(const NamedPath& node, const WorkOnNode& run, bool has_result, Session& session, Emit& emit) {
   if (has_result) emit.begin_target(called(node.name, node.path), node.name);
   try {
-    async::Task<> work = command.run(session, emit);
+    async::Task<> work = run(node);
     co_await explained(session.stack(), std::move(work));
   } catch (const UsageError&) {  // is one on each node
     emit.text().withdraw();
@@ -45,15 +43,11 @@ async::Task<bool> run_on(const NamedPath& node, Command& command, Session& sessi
 
 async::Task<> run_on_each(Command& command, Session& session, Emit& emit) {
   const std::vector<NamedPath> nodes = co_await session.targets().nodes_of_pattern();
-  GathersRows* const rows = gathering(command);
-  std::size_t read = 0;
-  if (rows == nullptr) emit.begin_targets();
-  for (const NamedPath& node : nodes) {
-    const bool is_read = co_await run_on(node, command, session, emit);
-    if (is_read) ++read;
-  }
-  rows == nullptr ? emit.end_targets() : rows->emit_rows(session.host(), emit);
-  if (read < nodes.size()) emit.raise(read == 0 ? Exit::failed : Exit::incomplete);
+  const WorkOnNode run = [&](const NamedPath& node) {
+    session.targets().choose(node);
+    return command.run(session, emit);
+  };
+  co_await run_for_each(nodes, run, session, emit, gathering(command));
 }
 
 async::Task<> find_names_and_run(Command& command, Session& session, Emit& emit) {
@@ -70,6 +64,17 @@ async::Task<> find_names_and_run(Command& command, Session& session, Emit& emit)
 GathersRows* gathering(Command& command) {
   auto* rows = dynamic_cast<GathersRows*>(&command);
   return rows != nullptr && rows->gathers_rows() ? rows : nullptr;
+}
+
+async::Task<> run_for_each(const std::vector<NamedPath>& nodes, const WorkOnNode& run, Session& session, Emit& emit, GathersRows* rows) {
+  std::size_t read = 0;
+  if (rows == nullptr) emit.begin_targets();
+  for (const NamedPath& node : nodes) {
+    const bool is_read = co_await run_on(node, run, rows == nullptr, session, emit);
+    if (is_read) ++read;
+  }
+  rows == nullptr ? emit.end_targets() : rows->emit_rows(session.host(), emit);
+  if (read < nodes.size()) emit.raise(read == 0 ? Exit::failed : Exit::incomplete);
 }
 
 async::Task<> run_with_names(Command& command, Session& session, Emit& emit) {

@@ -2,6 +2,9 @@
 // Runs a command of ibtool's dialect: once, or once for each node that a pattern of names fits (OptionSet::target_each()).
 #pragma once
 
+#include <functional>
+#include <vector>
+
 #include "async/task.hpp"
 #include "tools/frame/command.hpp"
 
@@ -21,8 +24,14 @@ class GathersRows {
 /// The command as one that gathers rows, with these options; else null.
 GathersRows* gathering(Command& command);
 
-/// Runs a command when the nodes are known that its targets name. Explains the request that ended it. With a pattern, a node that fails is
-/// reported, the others are read, and the status is Exit::incomplete, or Exit::failed if all fail.
+using WorkOnNode = std::function<async::Task<>(const NamedPath& node)>;
+/// Runs `run` for one of `nodes` after the other, each with a result of its own unless there are `rows`. A node that fails is reported, the
+/// others are read, and the status is Exit::incomplete, or Exit::failed if all fail. All references must outlive the task.
+async::Task<> run_for_each(const std::vector<NamedPath>& nodes, const WorkOnNode& run, Session& session, Emit& emit,
+                           GathersRows* rows = nullptr);
+
+/// Runs a command when the nodes are known that its targets name. Explains the request that ended it. With a pattern, it does
+/// run_for_each().
 async::Task<> run_with_names(Command& command, Session& session, Emit& emit);
 
 }  // namespace ib::tools

@@ -2,23 +2,38 @@
 // ibidsverify: finds LIDs and GUIDs that are zero, or that two ports or nodes share.
 #include <fmt/format.h>
 
+#include <array>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
 #include "iba/text.hpp"
+#include "subnet/model/chassis.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/diags_words.hpp"
 #include "tools/frame/terminal.hpp"
-#include "tools/ibidsverify/topology_ids.hpp"
 #include "tools/shared/check_rows.hpp"
-#include "tools/shared/diags_topology.hpp"
 #include "tools/shared/libibnetdisc.hpp"
 
 namespace ib::tools {
 namespace {
 
 using subnet::NodeIndex;
+using subnet::NodeKind;
 using subnet::PortIndex;
+
+/// The first port that was found with each LID and GUID.
+struct FirstOwners {
+  std::unordered_map<unsigned, PortIndex> lids;
+  std::unordered_map<Guid, PortIndex> node_guids, port_guids;
+
+  /// The port that was found with `id` before, else none: it is `port` now.
+  template <class Id>
+  static PortIndex before(std::unordered_map<Id, PortIndex>& owners, const Id& id, PortIndex port) {
+    const auto [known, is_new] = owners.try_emplace(id, port);
+    return is_new ? subnet::none : known->second;
+  }
+};
 
 /// Finds LIDs and GUIDs that several end ports have.
 class IdsCheck {
@@ -27,58 +42,37 @@ class IdsCheck {
 
   CheckRow check(PortIndex at) {
     CheckRow row{.kind = CheckKind::node, .port = at};
-    check_lids(row);
-    check_node_guid(row);
-    check_port_guid(row);
+    const std::string place = fmt::format("lid {} port {}", subnet_.lid(at).value, subnet_.port(at).number);
+    const auto add = [&row](std::string words) { row.findings.push_back({true, {}, {}, {}, {}, std::move(words)}); };
+    const unsigned base = subnet_.port(at).has_info ? subnet_.lid(at).value : 0;
+    if (base == 0 && subnet_.port(at).has_info) add(fmt::format("The LID is 0, at {}", place));
+    const unsigned end = base == 0 ? 0 : base + (1U << subnet_.lmc(at));
+    for (unsigned lid = base; lid < end; ++lid) {
+      const PortIndex other = FirstOwners::before(owners_.lids, lid, at);
+      if (other == subnet::none) continue;
+      add(fmt::format("Duplicate LIDs found, {} {}, at {}", to_text(subnet_.end_port_guid(other)), to_text(subnet_.end_port_guid(at)),
+                      place));
+      break;
+    }
+    const NodeIndex node = subnet_.port(at).node;
+    const Guid node_guid = subnet_.node(node).guid(), port_guid = subnet_.end_port_guid(at);
+    const PortIndex of_node = FirstOwners::before(owners_.node_guids, node_guid, at);
+    const PortIndex of_port = FirstOwners::before(owners_.port_guids, port_guid, at);
+    const std::array guids{std::tuple("node", node_guid, of_node != subnet::none && subnet_.port(of_node).node != node),
+                           std::tuple("port", port_guid, of_port != subnet::none)};
+    for (const auto& [what, guid, is_double] : guids) {
+      if (guid == Guid{}) {
+        add(fmt::format("The {} GUID is 0, at {}", what, place));
+      } else if (is_double) {
+        add(fmt::format("Duplicate {} GUIDs found, GUID {} at {}", what, to_text(guid), place));
+      }
+    }
     return row;
   }
 
  private:
-  std::string place(PortIndex at) const { return fmt::format("lid {} port {}", subnet_.lid(at).value, subnet_.port(at).number); }
-  static void add(CheckRow& row, std::string words) {
-    subnet::Finding& finding = row.findings.emplace_back();
-    finding.error = true;
-    finding.words = std::move(words);
-  }
-
-  void check_lids(CheckRow& row) {
-    if (!subnet_.port(row.port).has_info) return;
-    const unsigned base = subnet_.lid(row.port).value;
-    if (base == 0) add(row, fmt::format("The LID is 0, at {}", place(row.port)));
-    const unsigned end = base == 0 ? 0 : base + (1U << subnet_.lmc(row.port));
-    for (unsigned lid = base; lid < end; ++lid) {
-      const auto [known, is_new] = lids_.try_emplace(lid, row.port);
-      if (is_new) continue;
-      return add(row, fmt::format("Duplicate LIDs found, {} {}, at {}", to_text(subnet_.end_port_guid(known->second)),
-                                  to_text(subnet_.end_port_guid(row.port)), place(row.port)));
-    }
-  }
-
-  void check_node_guid(CheckRow& row) {
-    const NodeIndex at = subnet_.port(row.port).node;
-    const Guid guid = subnet_.node(at).guid();
-    const auto [known, is_new] = node_guids_.try_emplace(guid, at);
-    if (guid.value == 0) {
-      add(row, fmt::format("The node GUID is 0, at {}", place(row.port)));
-    } else if (known->second != at) {
-      add(row, fmt::format("Duplicate node GUIDs found, GUID {} at {}", to_text(guid), place(row.port)));
-    }
-  }
-
-  void check_port_guid(CheckRow& row) {
-    const Guid guid = subnet_.end_port_guid(row.port);
-    const auto [known, is_new] = port_guids_.try_emplace(guid, row.port);
-    if (guid.value == 0) {
-      add(row, fmt::format("The port GUID is 0, at {}", place(row.port)));
-    } else if (!is_new) {
-      add(row, fmt::format("Duplicate port GUIDs found, GUID {} at {}", to_text(guid), place(row.port)));
-    }
-  }
-
   const subnet::Subnet& subnet_;
-  std::unordered_map<unsigned, PortIndex> lids_;
-  std::unordered_map<Guid, NodeIndex> node_guids_;
-  std::unordered_map<Guid, PortIndex> port_guids_;
+  FirstOwners owners_;
 };
 
 class Ibidsverify final : public Command {
@@ -117,6 +111,85 @@ class Ibidsverify final : public Command {
   bool only_up_{}, plain_{};
 };
 
+/// The complaints of infiniband-diags' ibidsverify, which reads the text of ibnetdiscover from its top: all switches, and the linked ports
+/// of the other nodes. An id of zero has no owner.
+class DiagsIdsCheck {
+ public:
+  explicit DiagsIdsCheck(const LibibnetdiscFabric& fabric) : fabric_(fabric), subnet_(fabric.subnet) {}
+
+  std::string complaints() {
+    const subnet::Grouping grouping = subnet::group(subnet_, fabric_.order);
+    for (const subnet::Chassis& box : grouping.chassis) {
+      if (box.number == 0) continue;
+      check_boards(box.spines);
+      check_boards(box.lines);
+      for (const NodeKind kind : {NodeKind::sw, NodeKind::ca}) check_all(box.others, kind);
+    }
+    std::vector<NodeIndex> ungrouped = fabric_.order;
+    std::erase_if(ungrouped, [&](NodeIndex at) { return grouping.grouped(at); });
+    for (const NodeKind kind : {NodeKind::sw, NodeKind::ca, NodeKind::router}) check_all(ungrouped, kind);
+    return std::move(complaints_);
+  }
+
+ private:
+  /// A board is printed as a switch, whatever it is.
+  void check_boards(std::span<const NodeIndex> boards) {
+    for (const NodeIndex at : boards) {
+      if (at != subnet::none) check_switch(at);
+    }
+  }
+
+  void check_all(const std::vector<NodeIndex>& nodes, NodeKind kind) {
+    for (const NodeIndex at : nodes) {
+      const subnet::Node& node = subnet_.node(at);
+      if (node.kind() != kind) continue;
+      if (kind == NodeKind::sw) check_switch(at);
+      bool is_first = true;
+      for (unsigned number = 1; kind != NodeKind::sw && number < node.slots; ++number) {
+        const PortIndex port = node.first_port + number;
+        if (subnet_.port(port).peer == subnet::none) continue;
+        check(kind == NodeKind::ca ? "ca" : "router", port, subnet_.port(port).guid, std::exchange(is_first, false));
+      }
+    }
+  }
+  void check_switch(NodeIndex at) { check("switch", subnet_.node(at).first_port, subnet_.node(at).info.port_guid, true); }
+
+  void check(std::string_view type, PortIndex port, Guid port_guid, bool is_first) {
+    const auto node_of = [this](PortIndex of) { return subnet_.node(subnet_.port(of).node).guid(); };
+    const unsigned lid = subnet_.lid(port).value;
+    const Guid node_guid = node_of(port);
+    if (lid == 0) {
+      complain("LID 0 found for {} NodeGUID 0x{:x}", type, node_guid.value);
+    } else if (const PortIndex other = FirstOwners::before(owners_.lids, lid, port); other != subnet::none) {
+      complain("LID {} already defined for NodeGUID 0x{:x}", lid, node_of(other).value);
+    }
+    if (is_first) check_guid("Node", type, owners_.node_guids, node_guid, port);
+    if (check_guid("Port", type, owners_.port_guids, port_guid, port) && node_guid != port_guid && owners_.node_guids.contains(port_guid))
+      complain("PortGUID 0x{:x} is an invalid duplicate of a NodeGUID", port_guid.value);
+  }
+
+  /// False if there is a complaint.
+  bool check_guid(std::string_view what, std::string_view type, std::unordered_map<Guid, PortIndex>& owners, Guid guid, PortIndex port) {
+    if (guid == Guid{}) {
+      complain("{} GUID 0x0 found with LID {}", type, subnet_.lid(port).value);
+      return false;
+    }
+    const PortIndex other = FirstOwners::before(owners, guid, port);
+    if (other != subnet::none) complain("{}GUID 0x{:x} already defined for LID {}", what, guid.value, subnet_.lid(other).value);
+    return other == subnet::none;
+  }
+
+  template <class... T>
+  void complain(fmt::format_string<T...> format, T&&... values) {
+    complaints_ += fmt::format(format, std::forward<T>(values)...) + "\n";
+  }
+
+  const LibibnetdiscFabric& fabric_;
+  const subnet::Subnet& subnet_;
+  FirstOwners owners_;
+  std::string complaints_;
+};
+
 class IbidsverifyDiags final : public Command {
  public:
   void diags_options(OptionSet& set, CommonOptions& common) override {
@@ -129,25 +202,12 @@ class IbidsverifyDiags final : public Command {
     LibibnetdiscFabric fabric;
     const LibibnetdiscWanted everything;
     co_await discover_as_libibnetdisc(session, everything, fabric);
-    const TopologyIds ids = read_ids(fabric);
-    emit.text().write(ids.complaints());
-    if (!ids.complaints().empty()) emit.set_diags_status(1);
+    const std::string complaints = DiagsIdsCheck(fabric).complaints();
+    emit.text().write(complaints);
+    if (!complaints.empty()) emit.set_diags_status(1);
   }
 
  private:
-  static TopologyIds read_ids(const LibibnetdiscFabric& fabric) {
-    TopologyIds ids;
-    const subnet::Grouping grouping = subnet::group(fabric.subnet, fabric.order);
-    DiagsTopology topology(fabric.subnet, fabric.names);
-    topology.grouping = &grouping;
-    std::string text;
-    topology.topology(text, fabric.order, [&] {
-      ids.read(text);
-      text.clear();
-    });
-    return ids;
-  }
-
   bool ignored_{};
 };
 

@@ -31,13 +31,12 @@ std::string cut_milliseconds(async::Duration time) {
   return fmt::format("{}.{:03}", us / 1000, us % 1000);
 }
 
-/// One ping.
 struct PingReport final : Report {
   std::string name;  ///< of the host, as texts of the dialect call it
   std::uint64_t seq{};
-  bool answered{}, quiet{};  ///< quiet: JSON alone shows it
+  bool answered{}, quiet{};  ///< quiet: only JSON shows it
   async::Duration time{};    ///< until the answer came, or until it was given up
-  std::string host;          ///< as the server of ibping introduces itself
+  std::string host;          ///< as the server of ibping reports it
   std::string error;         ///< why it was lost
   std::string tried;         ///< in the text line: the number of tries, or `error` if it is unknown
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-#include "tools/ibportstate/changes.hpp"
+#include "tools/ibportstate/ibportstate.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -84,7 +84,7 @@ std::vector<std::string_view> names_of_values(std::span<const std::string_view> 
 }
 
 [[noreturn]] void unknown_value(std::string_view operation, std::string_view word, const std::vector<std::string_view>& known) {
-  throw UsageError(fmt::format("'{}' takes a number or one of {}: {} is none{}", operation, fmt::join(known, ", "), in_quotes(word),
+  throw UsageError(fmt::format("'{}' takes a number or one of {}, not {}{}", operation, fmt::join(known, ", "), in_quotes(word),
                                did_you_mean(word, known)));
 }
 
@@ -100,12 +100,8 @@ std::uint64_t setting_value(const CommonOptions& common, const subnet::PortSetti
   return *value;
 }
 
-Change change_of(const subnet::PortSetting& setting, std::uint64_t from, std::uint64_t to) {
-  return {&smp::PortInfo::info(), &setting.descriptor(), from, to};
-}
-
-Change state_change(std::string_view field, std::uint64_t from, std::uint64_t to) {
-  return {&smp::PortInfo::info(), find_field(smp::PortInfo::info(), field), from, to};
+Change change_of(std::string_view name, std::uint64_t from, std::uint64_t to) {
+  return {&smp::PortInfo::info(), find_field(smp::PortInfo::info(), name), from, to};
 }
 
 [[noreturn]] void unknown_operation(const std::string& word) {
@@ -174,47 +170,41 @@ bool PortOperations::take_state(std::string_view word) {
   return true;
 }
 
-PortOperations PortOperations::read(const CommonOptions& common, std::span<const std::string> words) {
-  PortOperations changes;
-  for (std::size_t at = 0; at < words.size(); ++at) {
-    const std::string& word = words[at];
-    const std::string before = changes.state_word_;
-    if (changes.take_state(word)) {
-      if (!before.empty()) throw UsageError(fmt::format("The operations '{}' and '{}' exclude each other", before, word));
-      continue;
-    }
-    const subnet::PortSetting* setting = subnet::find_port_setting(word);
-    if (setting == nullptr && word != fdr10_word) unknown_operation(word);
-    if (++at == words.size()) throw UsageError(fmt::format("Operation '{}' needs a value", word));
-    if (word == "speed" && changes.take_speeds(words[at])) continue;
-    if (setting == nullptr) {
-      changes.fdr10_ = static_cast<std::uint8_t>(parse_unsigned(words[at], fdr10_word, 0, 1));
-    } else {
-      changes.settings_.emplace_back(setting, setting_value(common, *setting, words[at]));
-    }
+void PortOperations::take_setting(const CommonOptions& common, const std::string& word, const std::string* text) {
+  const subnet::PortSetting* setting = subnet::find_port_setting(word);
+  if (setting == nullptr && word != fdr10_word) unknown_operation(word);
+  if (text == nullptr) throw UsageError(fmt::format("Operation '{}' needs a value", word));
+  if (word == "speed" && take_speeds(*text)) return;
+  if (setting == nullptr) {
+    fdr10_ = static_cast<std::uint8_t>(parse_unsigned(*text, fdr10_word, 0, 1));
+  } else {
+    settings_.emplace_back(setting, setting_value(common, *setting, *text));
   }
-  if (changes.state_word_ == "query" && !changes.is_query()) throw UsageError("The operation 'query' goes with no other");
-  return changes;
 }
 
-PortOperations PortOperations::read_as_diags(const CommonOptions& common, std::span<const std::string> words) {
+void PortOperations::take_diags_setting(const CommonOptions& common, const std::string& word, const std::string* text) {
+  const auto value = diags_value(common, word, text);
+  if (!value) throw DiagsFailure(fmt::format("invalid operation: {}", word));
+  if (word == fdr10_word) {
+    fdr10_ = static_cast<std::uint8_t>(*value);
+  } else {
+    settings_.emplace_back(subnet::find_port_setting(word), *value);
+  }
+}
+
+PortOperations PortOperations::read(const CommonOptions& common, std::span<const std::string> words, bool as_diags) {
   PortOperations changes;
   for (std::size_t at = 0; at < words.size(); ++at) {
-    const std::string& word = words[at];
-    const bool had_state = !changes.state_word_.empty();
-    if (word != not_of_diags && changes.take_state(word)) {
-      if (!had_state) continue;
+    const std::string &word = words[at], before = changes.state_word_;
+    const bool is_state = (!as_diags || word != not_of_diags) && changes.take_state(word);
+    if (is_state && !before.empty() && as_diags)
       throw DiagsFailure(fmt::format("{} only one of: query, enable, disable, reset, down, arm, active, can be specified", word));
-    }
-    const auto value = diags_value(common, word, at + 1 < words.size() ? &words[at + 1] : nullptr);
-    if (!value) throw DiagsFailure(fmt::format("invalid operation: {}", word));
-    ++at;
-    if (word == fdr10_word) {
-      changes.fdr10_ = static_cast<std::uint8_t>(*value);
-    } else {
-      changes.settings_.emplace_back(subnet::find_port_setting(word), *value);
-    }
+    if (is_state && !before.empty()) throw UsageError(fmt::format("The operations '{}' and '{}' exclude each other", before, word));
+    if (is_state) continue;
+    const std::string* const text = ++at < words.size() ? &words[at] : nullptr;
+    as_diags ? changes.take_diags_setting(common, word, text) : changes.take_setting(common, word, text);
   }
+  if (!as_diags && changes.state_word_ == "query" && !changes.is_query()) throw UsageError("The operation 'query' goes with no other");
   return changes;
 }
 
@@ -238,7 +228,7 @@ smp::PortInfo PortOperations::applied(const smp::PortInfo& read) const {
   const smp::PortInfo info = with_settings(read);
   const unsigned lids = 1U << info.lmc;
   if ((info.lid != read.lid || info.lmc != read.lmc) && info.lid.value % lids != 0)
-    throw UsageError(fmt::format("With LMC {} the LID must be a multiple of {}: {} is none", info.lmc, lids, info.lid.value));
+    throw UsageError(fmt::format("With LMC {} the LID must be a multiple of {}, and {} is not", info.lmc, lids, info.lid.value));
   return info;
 }
 
@@ -261,11 +251,10 @@ smp::PortInfo PortOperations::with_settings(const smp::PortInfo& read) const {
 
 std::vector<Change> PortOperations::list(const smp::PortInfo& read) const {
   std::vector<Change> changes;
-  if (state_) changes.push_back(state_change("port_state", static_cast<unsigned>(read.port_state), static_cast<unsigned>(*state_)));
-  if (physical_state_)
-    changes.push_back(
-        state_change("port_physical_state", static_cast<unsigned>(read.port_physical_state), static_cast<unsigned>(*physical_state_)));
-  for (const auto& [setting, value] : settings_) changes.push_back(change_of(*setting, setting->get(read), value));
+  const auto number = [](auto state) { return static_cast<std::uint64_t>(state); };
+  if (state_) changes.push_back(change_of("port_state", number(read.port_state), number(*state_)));
+  if (physical_state_) changes.push_back(change_of("port_physical_state", number(read.port_physical_state), number(*physical_state_)));
+  for (const auto& [setting, value] : settings_) changes.push_back(change_of(setting->field, setting->get(read), value));
   return changes;
 }
 
@@ -274,7 +263,7 @@ std::vector<Change> PortOperations::ignored(const smp::PortInfo& answer) const {
   for (const auto& [setting, value] : settings_) {
     const std::uint64_t now = setting->get(answer);
     const bool as_requested = now == value || (setting->all != 0 && value == setting->all) || setting->name == "mkey";
-    if (!as_requested) changes.push_back(change_of(*setting, now, value));
+    if (!as_requested) changes.push_back(change_of(setting->field, now, value));
   }
   return changes;
 }

@@ -14,7 +14,7 @@
 #include "subnet/sweep/peer.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/session.hpp"
-#include "tools/ibportstate/report.hpp"
+#include "tools/ibportstate/ibportstate.hpp"
 
 namespace ib::tools {
 namespace ibportstate {
@@ -46,7 +46,6 @@ mad::Transactor& transactor_for_set(Stack& stack) {
   return stack.smp_transactor();
 }
 
-/// What both command lines name.
 class PortCommand : public Command {
  protected:
   Target target_;
@@ -81,7 +80,7 @@ class Ibportstate final : public PortCommand {
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    operations_ = PortOperations::read(session.host().options(), words_);
+    operations_ = PortOperations::read(session.host().options(), words_, false);
     if (and_reset_) operations_.add_reset();
     const Destination node = co_await session.manners().smp_node(target_);
     ObservedPort port(node, number_);
@@ -113,7 +112,7 @@ class Ibportstate final : public PortCommand {
     }
   }
 
-  /// Reads which node a peer is. It stays unknown if the peer does not say so.
+  /// Reads which node a peer is. It stays unknown if the peer does not answer.
   static async::Task<> identify(mad::Transactor& transactor, ObservedPort& peer) {
     const mad::Result<smp::NodeInfo> node = co_await transactor.try_subn_get<smp::NodeInfo>(peer.node.path);
     if (node) peer.node_info = *node;
@@ -196,7 +195,6 @@ class Ibportstate final : public PortCommand {
     }
   }
 
-  /// Refuses what the kind of node rules out.
   async::Task<> check_node(mad::Transactor& transactor, const ObservedPort& port) const {
     const subnet::PortSetting* of_end_port = operations_.of_end_port();
     const bool on_port0 = number_ == 0 && operations_.has_state();
@@ -240,7 +238,7 @@ class Ibportstate final : public PortCommand {
   bool dry_run_{}, force_{}, and_reset_{};
 };
 
-/// infiniband-diags: shows all speeds, and the peers of switch ports alone; sets without checks of its own.
+/// infiniband-diags: shows all speeds, and only the peers of switch ports; sets without checks of its own.
 class IbportstateDiags final : public PortCommand {
  public:
   void diags_options(OptionSet& set, CommonOptions& /*common*/) override {
@@ -256,7 +254,7 @@ class IbportstateDiags final : public PortCommand {
 
   async::Task<> run(Session& session, Emit& emit) override {
     const Destination node = co_await session.manners().smp_node(target_);
-    operations_ = PortOperations::read_as_diags(session.host().options(), words_);
+    operations_ = PortOperations::read(session.host().options(), words_, true);
     ObservedPort port(node, number_);
     mad::Transactor& transactor = operations_.is_query() ? session.stack().transactor() : transactor_for_set(session.stack());
     co_await read_node(session.manners(), transactor, port);
@@ -313,7 +311,7 @@ class IbportstateDiags final : public PortCommand {
   static async::Task<> query(Stack& stack, mad::Transactor& transactor, ObservedPort& port, PortStateReport& report) {
     co_await read_all(stack, transactor, port);
     if (!port.is_switch() || port.number == 0 || port.info().port_state != smp::PortState::active) co_return;
-    // The peer is looked for at the end of the route alone.
+    // The peer is looked for only at the end of the route.
     report.peer.emplace(beyond(stack.host(), port.node, static_cast<std::uint8_t>(port.number)), 0);
     report.lacks_peer = true;
     co_await read_node(stack.manners(), transactor, *report.peer);

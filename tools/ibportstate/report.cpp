@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-#include "tools/ibportstate/report.hpp"
+#include "tools/ibportstate/ibportstate.hpp"
 
 #include <fmt/format.h>
 
@@ -61,7 +61,7 @@ void PortReport::show_port(TextOut& out, const ObservedPort& at) const {
   out.print("# Port info: {} port {}\n", at.node.name, static_cast<int>(at.number));
   out.write(libibmad_listing(at.bytes, all, state_fields));
   if (at.extended_speeds) out.write(libibmad_listing(at.bytes, all, extended_fields));
-  // Younger than the program whose text this is.
+  // Newer than infiniband-diags' ibportstate.
   const bool xdr = info.link_speed_ext_active2 != 0 || info.link_speed_ext_supported2 != 0 || info.link_speed_ext_enabled2 != 0;
   if (xdr) out.write(libibmad_listing(at.bytes, all, xdr_fields));
   if (at.is_switch() && at.number != 0) return;

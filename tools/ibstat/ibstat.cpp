@@ -44,86 +44,59 @@ std::string diags_rate(const sys::EndPort& port) {
   return value == 2 ? "2.5" : std::to_string(value);  // 1X SDR
 }
 
+/// How a dialect writes texts and GUIDs.
+struct StatStyle {
+  bool as_diags;
+
+  std::string text(std::string_view from) const { return as_diags ? printable(from) : escaped(from); }
+  std::string quoted(std::string_view from) const { return as_diags ? fmt::format("'{}'", printable(from)) : in_quotes(from); }
+  std::string guid(Guid value) const { return as_diags ? fmt::format("0x{:016x}", value.value) : to_text(value); }
+  std::string_view type(const sys::Device& device) const { return as_diags ? diags_node_type(device) : "CA"; }
+};
+
 struct IbstatReport final : DevicesReport {
   StatForm form = StatForm::full;
 
-  static void device_text(TextOut& out, const sys::Device& d) {
-    out.print("CA {}\n", in_quotes(d.name));
-    out.print("\tCA type: {}\n", escaped(d.ca_type));
-    out.print("\tNumber of ports: {}\n", d.ports.size());
-    out.print("\tFirmware version: {}\n", escaped(d.firmware));
-    out.print("\tHardware version: {}\n", escaped(d.hardware));
-    out.print("\tNode GUID: {}\n", to_text(d.node_guid));
-    out.print("\tSystem image GUID: {}\n", to_text(d.system_image_guid));
+  void text(TextOut& out) const override { print(out, {false}); }
+  void diags_text(TextOut& out) const override { print(out, {true}); }
+
+ private:
+  static void device_text(TextOut& out, const sys::Device& d, const StatStyle& style) {
+    out.print("{} {}\n", style.type(d), style.quoted(d.name));
+    out.print("\t{} type: {}\n", style.type(d), style.text(d.ca_type));
+    out.print("\tNumber of ports: {}\n", style.as_diags ? highest_port(d) : d.ports.size());
+    out.print("\tFirmware version: {}\n", style.text(d.firmware));
+    out.print("\tHardware version: {}\n", style.text(d.hardware));
+    out.print("\tNode GUID: {}\n", style.guid(d.node_guid));
+    out.print("\tSystem image GUID: {}\n", style.guid(d.system_image_guid));
   }
 
-  static void port_text(TextOut& out, const sys::EndPort& p, std::string_view indent) {
-    out.print("{}State: {}\n", indent, link_state_text(p.state));
-    out.print("{}Physical state: {}\n", indent, phys_link_state_text(p.phys_state));
-    out.print("{}Rate: {}\n", indent, in_quotes(p.rate_text));
-    out.print("{}Base lid: {}\n", indent, p.lid.value);
-    out.print("{}LMC: {}\n", indent, p.lmc);
-    out.print("{}SM lid: {}\n", indent, p.sm_lid.value);
-    out.print("{}Capability mask: {}\n", indent, to_hex(p.capability_mask, 8));
-    out.print("{}Port GUID: {}\n", indent, to_text(p.port_guid()));
-    out.print("{}Link layer: {}\n", indent, link_layer_text(p));
+  static void port_text(TextOut& out, const sys::EndPort& p, const StatStyle& style, std::string_view indent) {
+    const auto line = [&](std::string_view label, auto value) { out.print("{}{}: {}\n", indent, label, value); };
+    line("State", style.as_diags ? word(diags_states, p.state) : link_state_text(p.state));
+    line("Physical state", style.as_diags ? word(diags_physical_states, p.phys_state) : phys_link_state_text(p.phys_state));
+    line("Rate", style.as_diags ? diags_rate(p) : in_quotes(p.rate_text));
+    line("Base lid", p.lid.value);
+    line("LMC", p.lmc);
+    line("SM lid", p.sm_lid.value);
+    line("Capability mask", to_hex(p.capability_mask, 8));
+    line("Port GUID", style.guid(p.port_guid()));
+    line("Link layer", !style.as_diags ? link_layer_text(p) : p.link_layer_text.empty() ? "IB" : printable(p.link_layer_text));
   }
 
-  void text(TextOut& out) const override {
+  void print(TextOut& out, const StatStyle& style) const {
+    const bool is_one = form == StatForm::one_port;
     for (const auto& [device, ports] : devices) {
-      if (form == StatForm::names) out.print("{}\n", escaped(device->name));
-      if (form == StatForm::full || form == StatForm::short_form) device_text(out, *device);
+      if (form == StatForm::names) out.print("{}\n", style.text(device->name));
+      if (is_one) out.print("{}: {}\n", style.type(*device), style.quoted(device->name));
+      if (form == StatForm::full || form == StatForm::short_form) device_text(out, *device, style);
       if (form == StatForm::short_form || form == StatForm::names) continue;
       for (const sys::EndPort* port : ports) {
         if (form == StatForm::guids) {
-          out.print("{}\n", to_text(port->port_guid()));
-        } else if (form == StatForm::one_port) {
-          out.print("CA: {}\nPort {}:\n", in_quotes(device->name), port->number);
-          port_text(out, *port, "");
+          if (!style.as_diags || port->port_guid() != Guid{}) out.print("{}\n", style.guid(port->port_guid()));
         } else {
-          out.print("\tPort {}:\n", port->number);
-          port_text(out, *port, "\t\t");
-        }
-      }
-    }
-  }
-
-  static void diags_device_text(TextOut& out, const sys::Device& d) {
-    const char* const type = diags_node_type(d);
-    out.print("{} '{}'\n", type, printable(d.name));
-    out.print("\t{} type: {}\n", type, printable(d.ca_type));
-    out.print("\tNumber of ports: {}\n", highest_port(d));
-    out.print("\tFirmware version: {}\n", printable(d.firmware));
-    out.print("\tHardware version: {}\n", printable(d.hardware));
-    out.print("\tNode GUID: 0x{:016x}\n", d.node_guid.value);
-    out.print("\tSystem image GUID: 0x{:016x}\n", d.system_image_guid.value);
-  }
-
-  static void diags_port_text(TextOut& out, const sys::EndPort& p, std::string_view indent) {
-    out.print("{}State: {}\n", indent, word(diags_states, p.state));
-    out.print("{}Physical state: {}\n", indent, word(diags_physical_states, p.phys_state));
-    out.print("{}Rate: {}\n", indent, diags_rate(p));
-    out.print("{}Base lid: {}\n", indent, p.lid.value);
-    out.print("{}LMC: {}\n", indent, p.lmc);
-    out.print("{}SM lid: {}\n", indent, p.sm_lid.value);
-    out.print("{}Capability mask: 0x{:08x}\n", indent, p.capability_mask);
-    out.print("{}Port GUID: 0x{:016x}\n", indent, p.port_guid().value);
-    out.print("{}Link layer: {}\n", indent, p.link_layer_text.empty() ? "IB" : printable(p.link_layer_text));
-  }
-
-  void diags_text(TextOut& out) const override {
-    for (const auto& [device, ports] : devices) {
-      if (form == StatForm::names) out.print("{}\n", printable(device->name));
-      if (form == StatForm::one_port) out.print("{}: '{}'\n", diags_node_type(*device), printable(device->name));
-      if (form == StatForm::full || form == StatForm::short_form) diags_device_text(out, *device);
-      if (form == StatForm::short_form || form == StatForm::names) continue;
-      for (const sys::EndPort* port : ports) {
-        if (form == StatForm::guids) {
-          if (port->port_guid().value != 0) out.print("0x{:016x}\n", port->port_guid().value);
-        } else {
-          const bool alone = form == StatForm::one_port;
-          out.print("{}Port {}:\n", alone ? "" : "\t", port->number);
-          diags_port_text(out, *port, alone ? "" : "\t\t");
+          out.print("{}Port {}:\n", is_one ? "" : "\t", port->number);
+          port_text(out, *port, style, is_one ? "" : "\t\t");
         }
       }
     }
@@ -185,7 +158,7 @@ class Ibstat final : public Command {
     chosen_by_ = letter;
   }
 
-  /// infiniband-diags takes a device's name alone, and shows devices that it has a word for, in the order of their names as text.
+  /// infiniband-diags takes only a device's name, and shows devices that it has a word for, in the order of their names as text.
   void add_by_exact_name(Host& host, IbstatReport& report) const {
     for (const sys::Device* device : by_name(host.own_devices())) {
       const bool has_word = device->node_type >= 1 && device->node_type < diags_node_types.size();

@@ -37,7 +37,6 @@ constexpr std::array<SysstatOperation, 4> operations{{
     {"cpi", mad::ClassPortInfo::info, false},
 }};
 
-/// The operation with that name, or null.
 const SysstatOperation* find_operation(std::string_view name) {
   const auto* found = std::ranges::find(operations, name, &SysstatOperation::name);
   return found != operations.end() ? found : nullptr;

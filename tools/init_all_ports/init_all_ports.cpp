@@ -27,7 +27,7 @@ constexpr unsigned patient_retries = 10;  // the way may be retraining
 bool carries_data(smp::PortState state) { return state != smp::PortState::down && state != smp::PortState::init; }
 
 /// One port to set, and the way to its node.
-struct Step {
+struct PortToSet {
   subnet::PortIndex port = subnet::none;
   path::Path path = path::IbPath{};
 };
@@ -43,7 +43,7 @@ std::string name_of(const Fabric& fabric, subnet::PortIndex at) {
 struct InitReport final : FabricReport {
   using FabricReport::FabricReport;
   bool dry_run{};
-  std::vector<Step> steps;
+  std::vector<PortToSet> ports;
   std::size_t ports_set{}, ports_failed{};
 
   void visit(report::Sink& sink) const override {
@@ -51,12 +51,12 @@ struct InitReport final : FabricReport {
     sink.value("ports_set", ports_set);
     sink.value("ports_failed", ports_failed);
     sink.begin_array("ports");  // in the order in which they are set
-    for (const Step& step : steps) {
-      const subnet::Port& port = fabric.subnet.port(step.port);
+    for (const PortToSet& each : ports) {
+      const subnet::Port& port = fabric.subnet.port(each.port);
       sink.begin_object();
       sink.value("node_guid", fabric.subnet.node(port.node).guid());
       sink.value("port_num", port.number);
-      path::visit(sink, "path", step.path);
+      path::visit(sink, "path", each.path);
       sink.end_object();
     }
     sink.end_array();
@@ -64,7 +64,7 @@ struct InitReport final : FabricReport {
   }
   void text(TextOut& out) const override {
     if (!dry_run) return;
-    for (const Step& step : steps) out.print("Would have set {} down on {}\n", name_of(fabric, step.port), to_text(step.path));
+    for (const PortToSet& each : ports) out.print("Would have set {} down on {}\n", name_of(fabric, each.port), to_text(each.path));
   }
 };
 
@@ -93,8 +93,8 @@ class InitAllPorts final : public Command {
     co_await discover(session, discovery_, fabric);
     InitReport report(fabric);
     report.dry_run = dry_run_;
-    for (const subnet::NodeIndex node : farthest_first(fabric.subnet)) add_node(session.stack(), fabric.subnet, node, report.steps);
-    const std::string question = fmt::format("Take {} ports down and stop all traffic of the subnet?", report.steps.size());
+    for (const subnet::NodeIndex node : farthest_first(fabric.subnet)) add_node(session.stack(), fabric.subnet, node, report.ports);
+    const std::string question = fmt::format("Take {} ports down and stop all traffic of the subnet?", report.ports.size());
     if (!dry_run_ && !yes_ && !agrees(session.host().world(), question)) throw UsageError("Nothing was set");
     co_await set_all(session.stack(), fabric, report);
     emit(report);
@@ -110,7 +110,7 @@ class InitAllPorts final : public Command {
 
   /// The ports of a node; the port by which the node is reached comes last. Of an adapter only that port: it need not allow its other ports
   /// to be set by this path, and their links are taken down from the other end.
-  void add_node(Stack& stack, const subnet::Subnet& subnet, subnet::NodeIndex at, std::vector<Step>& steps) const {
+  void add_node(Stack& stack, const subnet::Subnet& subnet, subnet::NodeIndex at, std::vector<PortToSet>& ports) const {
     const subnet::Node& node = subnet.node(at);
     path::IbDrPath route(&stack.host().end_port());
     if (discovery_.retries) route.retries = *discovery_.retries;
@@ -120,7 +120,7 @@ class InitAllPorts final : public Command {
     stack.apply_options(path);
     const auto add = [&](unsigned number) {
       const subnet::Port& port = subnet.port(node.first_port + number);
-      if (port.has_info && carries_data(port.info().port_state)) steps.push_back({node.first_port + number, path});
+      if (port.has_info && carries_data(port.info().port_state)) ports.push_back({node.first_port + number, path});
     };
     const bool sets_others = node.kind() == subnet::NodeKind::sw;
     for (unsigned number = 1; sets_others && number < node.slots; ++number) {
@@ -132,27 +132,27 @@ class InitAllPorts final : public Command {
   /// Sets the ports down one by one. In a dry run finds out which ports would be set. The report then lists these ports.
   static async::Task<> set_all(Stack& stack, Fabric& fabric, InitReport& report) {
     std::size_t done = 0;
-    std::vector<Step> wanted;
-    for (const Step& step : report.steps) {
-      stack.progress().count(done++, report.steps.size(), "ports");
-      const unsigned number = fabric.subnet.port(step.port).number;
-      mad::Result<bool> was_set = co_await set_down(stack.smp_transactor(), step.path, static_cast<std::uint8_t>(number), report.dry_run);
+    std::vector<PortToSet> wanted;
+    for (const PortToSet& each : report.ports) {
+      stack.progress().count(done++, report.ports.size(), "ports");
+      const unsigned number = fabric.subnet.port(each.port).number;
+      mad::Result<bool> was_set = co_await set_down(stack.smp_transactor(), each.path, static_cast<std::uint8_t>(number), report.dry_run);
       if (was_set) {
-        if (*was_set) wanted.push_back(step);
+        if (*was_set) wanted.push_back(each);
         if (*was_set && !report.dry_run) ++report.ports_set;
         continue;
       }
       ++report.ports_failed;
       stack.host().log().error(
-          fmt::format("Failed to set port state of {} by {}", name_of(fabric, step.port), mad::target_text(step.path)));
+          fmt::format("Failed to set port state of {} by {}", name_of(fabric, each.port), mad::target_text(each.path)));
       stack.host().report(was_set.error(), false);
-      fabric.failures.push_back(port_failure(fabric.subnet, step.port, was_set.shared_error()));
+      fabric.failures.push_back(port_failure(fabric.subnet, each.port, was_set.shared_error()));
     }
     if (report.dry_run) {
-      report.steps = std::move(wanted);
+      report.ports = std::move(wanted);
       co_return;
     }
-    stack.host().note(fmt::format("Took down {} of {} ports that carried data", report.ports_set, report.steps.size()));
+    stack.host().note(fmt::format("Took down {} of {} ports that carried data", report.ports_set, report.ports.size()));
   }
 
   /// False if nothing was set, because the link has been taken down from its other end since.

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <cstring>
 #include <initializer_list>
 #include <utility>
@@ -72,6 +71,9 @@ struct NodeReport final : FabricReport {
   std::vector<NodeIndex> nodes;
 };
 
+/// What python-rdma calls the parts of the fabric that are read.
+constexpr std::string_view list_read = "all_LIDs, all_NodeDescription, all_NodeInfo, all_topology";
+
 std::vector<NodeIndex> nodes_of(const subnet::Subnet& subnet, subnet::NodeKinds kinds) {
   std::vector<NodeIndex> nodes = subnet::by_guid(subnet, std::nullopt);
   std::erase_if(nodes, [&](NodeIndex at) { return !kinds.has(subnet.node(at).kind()); });
@@ -114,7 +116,7 @@ ScriptWords read_script_words(const std::vector<std::string>& words) {
   return read;
 }
 
-class ListNodes final : public Command {
+class ListNodes : public Command {
  public:
   explicit ListNodes(subnet::NodeKinds kinds) : kinds_(kinds) {}
 
@@ -137,10 +139,10 @@ class ListNodes final : public Command {
     } else {
       emit(ListingReport(fabric, nodes));
     }
-    note_discovered(session.host(), "all_LIDs, all_NodeDescription, all_NodeInfo, all_topology");
+    note_discovered(session.host(), list_read);
   }
 
- private:
+ protected:
   subnet::NodeKinds kinds_;
   DiscoveryOptions discovery_;
   TableOptions shown_;
@@ -193,7 +195,7 @@ class ListScripts final : public Command {
     return kind == NodeKind::ca ? "ibhosts" : kind == NodeKind::sw ? "ibswitches" : "ibrouters";
   }
 
-  /// The name by which the scripts call ibnetdiscover; it is in the error messages.
+  /// The path by which the scripts call ibnetdiscover, which error messages have.
   static std::string ibnetdiscover(const World& world) { return world.diags_directory + "/ibnetdiscover"; }
 
   async::Task<> sweep(Session& session, LibibnetdiscFabric& fabric) {
@@ -237,7 +239,7 @@ class ListScripts final : public Command {
         list_topology(list, text, kind);
         emit.text().write(printable_words(list));  // behind the columns, which cut words at bytes
       } catch (const SysError& error) {
-        // In the words of cat, by which the scripts read it.
+        // In the words of cat, which the scripts use to read it.
         print_on_stderr(host.world(), fmt::format("cat: {}: {}\n", printable_words(*words_.file), std::strerror(error.code())));
         emit.set_diags_status(1);
       } catch (const Error& error) {
@@ -252,9 +254,9 @@ class ListScripts final : public Command {
   std::string failure_;  ///< what ibnetdiscover prints before it gives up
 };
 
-class PrintNode final : public Command {
+class PrintNode final : public ListNodes {
  public:
-  explicit PrintNode(NodeKind kind) : kind_(kind) {}
+  explicit PrintNode(NodeKind kind) : ListNodes({kind}), kind_(kind) {}
 
   void options(OptionSet& set, CommonOptions& common) override {
     set.target_patterns("TARGET", targets_);
@@ -266,43 +268,33 @@ class PrintNode final : public Command {
   std::string_view table_rows() const override { return list_ ? "nodes" : "nodes.ports"; }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    if (list_) {
-      discovery_.needs = needs_of_list({kind_}, emit.json());
-    } else {
-      discovery_.needs.switch_infos = kind_ == NodeKind::sw;
-    }
+    if (list_) co_return co_await ListNodes::run(session, emit);
+    discovery_.needs.switch_infos = kind_ == NodeKind::sw;
     Fabric fabric;
     co_await discover(session, discovery_, fabric);
-    if (list_) {
-      emit(ListingReport(fabric, nodes_of(fabric.subnet, {kind_})));
-    } else {
-      show(fabric, emit);
-    }
-    note_discovered(session.host(), "all_LIDs, all_NodeDescription, all_NodeInfo, all_topology");
+    std::vector<NodeIndex> nodes;
+    for (const TargetPort& one : targets_) one.target.path ? nodes.push_back(find(fabric, one.target)) : add_matches(fabric, one, nodes);
+    emit(NodeReport(fabric, std::move(nodes)));
+    note_discovered(session.host(), list_read);
   }
 
  private:
   /// The node of TARGET. The GUID of a node comes first, also a short one (0x400), and needs none of its ports to be known.
-  static NodeIndex find(const Fabric& fabric, const Target& target) {
+  NodeIndex find(const Fabric& fabric, const Target& target) const {
     const path::Path& path = *target.path;
     const Guid guid = parse_guid(target.text()).value_or(path.ib().dgid.value_or(Gid{}).guid());
-    const NodeIndex by_guid = guid == Guid{} ? subnet::none : fabric.subnet.find_node(guid);
-    if (by_guid == subnet::none) return fabric.subnet.port(subnet::get_port(fabric, path)).node;
-    if (std::string several = subnet::several_text(fabric.subnet, guid); !several.empty()) throw Error(std::move(several));
-    return by_guid;
-  }
-
-  void show(const Fabric& fabric, Emit& emit) const {
-    std::vector<NodeIndex> nodes;
-    for (const TargetPort& one : targets_) {
-      if (one.target.path) {
-        nodes.push_back(find(fabric, one.target));
-        check_kind(fabric, nodes.back());
-      } else {
-        add_matches(fabric, one, nodes);
-      }
+    NodeIndex found = guid == Guid{} ? subnet::none : fabric.subnet.find_node(guid);
+    if (found == subnet::none) {
+      found = fabric.subnet.port(subnet::get_port(fabric, path)).node;
+    } else if (std::string several = subnet::several_text(fabric.subnet, guid); !several.empty()) {
+      throw Error(std::move(several));
     }
-    emit(NodeReport(fabric, std::move(nodes)));
+    const subnet::Node& node = fabric.subnet.node(found);
+    if (node.kind() == kind_) return found;
+    path::IbPath way;
+    way.dlid = fabric.subnet.lid(fabric.subnet.end_port_of(node.first_port + node.entry_port));
+    throw Error(fmt::format("{} is {}, not {}", called(node.description(), way), kind_text(node.info.node_type),
+                            kind_text(static_cast<smp::NodeType>(kind_))));
   }
 
   void add_matches(const Fabric& fabric, const TargetPort& pattern, std::vector<NodeIndex>& nodes) const {
@@ -315,21 +307,9 @@ class PrintNode final : public Command {
           fmt::format("No node whose name fits {} is {}", in_quotes(pattern.target.text()), kind_text(static_cast<smp::NodeType>(kind_))));
   }
 
-  void check_kind(const Fabric& fabric, NodeIndex at) const {
-    const subnet::Node& node = fabric.subnet.node(at);
-    if (node.kind() != kind_) {
-      path::IbPath path;
-      const subnet::PortIndex end = fabric.subnet.end_port_of(node.first_port + node.entry_port);
-      path.dlid = fabric.subnet.lid(end);
-      throw Error(fmt::format("{} is {}, not {}", called(node.description(), path), kind_text(node.info.node_type),
-                              kind_text(static_cast<smp::NodeType>(kind_))));
-    }
-  }
-
   NodeKind kind_;
   bool list_{};
   std::vector<TargetPort> targets_;
-  DiscoveryOptions discovery_;
 };
 
 template <class T, NodeKind... kinds>

@@ -10,8 +10,8 @@
 
 namespace ib::tools {
 
-/// Appends the output line for one line of a topology file. `kind` is ca, sw or router. Appends nothing if the line is not of a node
-/// of this kind. `line` has no line end.
+/// Appends the output line for one line of a topology file. `kind` is ca, sw or router. Appends nothing if the line does not describe a
+/// node of this kind. `line` has no line end.
 void list_topology_line(std::string& out, std::string_view line, subnet::NodeKind kind);
 
 /// Appends the output line of each line of `text` (list_topology_line()), and copies the error messages of ibnetdiscover that stand in it.

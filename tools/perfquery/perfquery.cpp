@@ -20,11 +20,7 @@
 #include "subnet/set/set_target.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/session.hpp"
-#include "tools/perfquery/counter_sets.hpp"
-#include "tools/perfquery/port_list.hpp"
-#include "tools/perfquery/readings.hpp"
 #include "tools/perfquery/watch.hpp"
-#include "tools/perfquery/watched_node.hpp"
 #include "tools/shared/interval.hpp"
 #include "tools/shared/survey.hpp"
 
@@ -35,8 +31,7 @@ namespace {
 constexpr std::size_t ports_at_once = 64;
 constexpr std::uint64_t all_counters = ~std::uint64_t{0};  // as a mask of counters to reset
 
-/// What both command lines come down to.
-struct Wanted {
+struct CounterRequest {
   Target target;
   std::optional<PortNumbers> ports;   ///< PORT
   std::optional<std::uint64_t> mask;  ///< RESET
@@ -48,24 +43,23 @@ struct Wanted {
   bool has_two_layouts() const { return &chosen->info() == &pm::PortExtendedSpeedsCounters::info(); }
 };
 
-void add_port_options(OptionSet& set, Wanted& wanted) {
-  set.flag("-a --all_ports --all-ports", wanted.all, "Show or reset all ports together, or those of PORT.");
-  set.flag("-l --loop_ports --loop-ports", wanted.loop, "Show or reset the ports one by one.");
-  set.flag("-r --reset_after_read --reset-after-read", wanted.reset, "Reset the counters after they were read.");
-  set.flag("-R --Reset_only --reset-only", wanted.reset_only, "Reset the counters and show nothing.");
+void add_port_options(OptionSet& set, CounterRequest& request) {
+  set.flag("-a --all_ports --all-ports", request.all, "Show or reset all ports together, or those of PORT.");
+  set.flag("-l --loop_ports --loop-ports", request.loop, "Show or reset the ports one by one.");
+  set.flag("-r --reset_after_read --reset-after-read", request.reset, "Reset the counters after they were read.");
+  set.flag("-R --Reset_only --reset-only", request.reset_only, "Reset the counters and show nothing.");
 }
 
-/// The ports to read or to reset.
 struct ChosenPorts {
   PortNumbers numbers;
   bool summed{};  ///< their sum is shown
 };
 
 /// The target. For a reset: the node that is there now, by its GUID.
-async::Task<Destination> find_pma(Stack& stack, const Wanted& wanted) {
-  if (wanted.resets()) stack.require_exact_targets();
-  Destination node = co_await stack.manners().gmp_node(wanted.target);
-  if (wanted.resets()) node = co_await stack.manners().identified(std::move(node));
+async::Task<Destination> find_pma(Stack& stack, const CounterRequest& request) {
+  if (request.resets()) stack.require_exact_targets();
+  Destination node = co_await stack.manners().gmp_node(request.target);
+  if (request.resets()) node = co_await stack.manners().identified(std::move(node));
   co_return node;
 }
 
@@ -75,10 +69,10 @@ async::Task<counters::PmaSupport> read_support(Stack& stack, const Destination& 
 }
 
 /// The structure of the attribute: of extended speeds there are two, by the error correction that is in use at `port`.
-async::Task<const StructInfo*> layout_of(Stack& stack, const Destination& node, const Wanted& wanted, counters::PmaSupport support,
+async::Task<const StructInfo*> layout_of(Stack& stack, const Destination& node, const CounterRequest& request, counters::PmaSupport support,
                                          std::int32_t port) {
-  const StructInfo& info = wanted.chosen->info();
-  if (!wanted.has_two_layouts() || wanted.reset_only) co_return &info;
+  const StructInfo& info = request.chosen->info();
+  if (!request.has_two_layouts() || request.reset_only) co_return &info;
   if ((support.capability_mask & pm::capability_mask::rs_fec_counters_supported) == 0) co_return &info;
   const mad::Result<smp::PortInfoExtended> extended =
       co_await stack.transactor().try_subn_get<smp::PortInfoExtended>(subnet::smp_path_of(node.path), port);
@@ -153,42 +147,42 @@ class Perfquery : public Command {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
     set.optional_operands();
-    set.target_each("TARGET", wanted_.target);
-    set.operand("PORT", [this](std::string_view word) { wanted_.ports = read_ports(word); });
+    set.target_each("TARGET", request_.target);
+    set.operand("PORT", [this](std::string_view word) { request_.ports = read_ports(word); });
     set.is_port();
-    set.integer("RESET", wanted_.mask);
+    set.integer("RESET", request_.mask);
     set.notes(
         "PORT is a number, a list (1,4,8) or a range (1-10); 255 is all ports. RESET is\n"
         "a mask of counters to reset: the bits of CounterSelect, and from bit 16 on\n"
         "those of CounterSelect2.");
     add_counter_sets(set);
-    add_port_options(set, wanted_);
+    add_port_options(set, request_);
     add_interval(set, interval_);
     add_common(set, common, group_target | group_sl);
   }
 
   std::string_view table_rows() const override {
-    if (wanted_.reset_only) return {};
+    if (request_.reset_only) return {};
     return interval_.repeats() ? "readings.ports.counters" : "ports";
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    if (wanted_.resets()) session.stack().require_fabric("A reset of counters");
+    if (request_.resets()) session.stack().require_fabric("A reset of counters");
     check_options();
     require_one_target(session.targets(), interval_);
-    const Destination node = co_await find_pma(session.stack(), wanted_);
+    const Destination node = co_await find_pma(session.stack(), request_);
     // Requested only where something depends on it, as the request counts at the port.
     counters::PmaSupport support;
-    if (wanted_.all || names_all_ports() || wanted_.has_two_layouts()) support = co_await read_support(session.stack(), node);
+    if (request_.all || names_all_ports() || request_.has_two_layouts()) support = co_await read_support(session.stack(), node);
     chosen_ = co_await choose_ports(session.stack(), node, support);
-    const StructInfo* layout = co_await layout_of(session.stack(), node, wanted_, support, chosen_.numbers.front());
-    CountersReport report(*wanted_.chosen, *layout, session.host().options(), node);
-    report.gid = wanted_.target.given() ? node.path.ib().dgid : session.host().end_port().default_gid();
+    const StructInfo* layout = co_await layout_of(session.stack(), node, request_, support, chosen_.numbers.front());
+    CountersReport report(*request_.chosen, *layout, session.host().options(), node);
+    report.gid = request_.target.given() ? node.path.ib().dgid : session.host().end_port().default_gid();
     if (interval_.repeats()) co_return co_await watch(session.stack(), report, emit);
-    if (!wanted_.reset_only) co_await read(session.stack(), report, emit);
-    if (!wanted_.resets()) co_await check_meant(session.stack(), node);  // a reset is checked by itself
+    if (!request_.reset_only) co_await read(session.stack(), report, emit);
+    if (!request_.resets()) co_await check_meant(session.stack(), node);  // a reset is checked by itself
     emit(report);
-    if (wanted_.resets()) co_await reset_ports(session.stack(), report, chosen_.numbers, wanted_.mask.value_or(all_counters));
+    if (request_.resets()) co_await reset_ports(session.stack(), report, chosen_.numbers, request_.mask.value_or(all_counters));
   }
 
  protected:
@@ -201,15 +195,15 @@ class Perfquery : public Command {
     }
   }
 
-  Wanted wanted_;
+  CounterRequest request_;
   Interval interval_;
   std::optional<counters::ErrorThresholds> thresholds_;  ///< of what is shown with --interval
 
  private:
   void choose(const CounterSet& of) {
-    if (wanted_.chosen != counter_sets().data() && wanted_.chosen != &of)
-      throw OptionError(fmt::format("{} and {} exclude each other", first_name(*wanted_.chosen), first_name(of)));
-    wanted_.chosen = &of;
+    if (request_.chosen != counter_sets().data() && request_.chosen != &of)
+      throw OptionError(fmt::format("{} and {} exclude each other", first_name(*request_.chosen), first_name(of)));
+    request_.chosen = &of;
   }
   static std::string first_name(const CounterSet& of) {
     const std::string_view options = of.spelling.names;
@@ -218,30 +212,30 @@ class Perfquery : public Command {
   }
 
   void check_options() const {
-    if (wanted_.reset && wanted_.reset_only) throw UsageError("-r, reset after reading, and -R, reset only, exclude each other");
-    if (wanted_.mask && !wanted_.resets()) throw UsageError("RESET needs -r, reset after reading, or -R, reset only");
-    if (wanted_.chosen->is_sampling() && (wanted_.all || wanted_.resets()))
-      throw UsageError(fmt::format("{} shows no counters: it excludes -a, -r and -R", first_name(*wanted_.chosen)));
+    if (request_.reset && request_.reset_only) throw UsageError("-r, reset after reading, and -R, reset only, exclude each other");
+    if (request_.mask && !request_.resets()) throw UsageError("RESET needs -r, reset after reading, or -R, reset only");
+    if (request_.chosen->is_sampling() && (request_.all || request_.resets()))
+      throw UsageError(fmt::format("{} shows no counters: it excludes -a, -r and -R", first_name(*request_.chosen)));
     check_interval(interval_);
-    if (interval_.repeats() && (wanted_.resets() || wanted_.chosen->is_sampling()))
+    if (interval_.repeats() && (request_.resets() || request_.chosen->is_sampling()))
       throw UsageError("--interval shows what is counted, and resets nothing: it excludes -r, -R and -c");
   }
 
-  bool names_all_ports() const { return wanted_.ports == PortNumbers{subnet::all_ports}; }
+  bool names_all_ports() const { return request_.ports == PortNumbers{subnet::all_ports}; }
 
-  /// The ports of PORT, or all. NodeInfo and SwitchInfo come from the SA: an SMP would count at the port whose counters are wanted.
+  /// The ports of PORT, or all. NodeInfo and SwitchInfo come from the SA: an SMP would count at the port whose counters are read.
   async::Task<ChosenPorts> choose_ports(Stack& stack, const Destination& node, counters::PmaSupport support) const {
     sa::SaTransactor records(stack.transactor());
     ChosenPorts chosen;
-    if (wanted_.ports && !names_all_ports()) {
-      chosen.numbers = *wanted_.ports;
-      chosen.summed = wanted_.all && !wanted_.loop && chosen.numbers.size() > 1;
-    } else if (wanted_.loop || ((wanted_.all || wanted_.ports) && !support.all_port_select())) {
+    if (request_.ports && !names_all_ports()) {
+      chosen.numbers = *request_.ports;
+      chosen.summed = request_.all && !request_.loop && chosen.numbers.size() > 1;
+    } else if (request_.loop || ((request_.all || request_.ports) && !support.all_port_select())) {
       chosen.numbers = co_await every_port(stack, records, node);
-      chosen.summed = !wanted_.loop;
-    } else if (wanted_.all || wanted_.ports) {
+      chosen.summed = !request_.loop;
+    } else if (request_.all || request_.ports) {
       chosen.numbers = {subnet::all_ports};
-    } else if (!wanted_.target.given()) {
+    } else if (!request_.target.given()) {
       chosen.numbers = {static_cast<std::int32_t>(stack.host().end_port().number)};
     } else {
       const smp::NodeInfo info = co_await read_smp<smp::NodeInfo>(stack, records, node);
@@ -251,19 +245,18 @@ class Perfquery : public Command {
     co_return chosen;
   }
 
-  /// Throws Error for counters of another node than TARGET, if that is a name or a GUID: they do not say whose they are, and the LID that
-  /// the subnet administrator has for TARGET may be that of another node by now. The NodeInfo is requested after them, so that it does not
+  /// Throws Error for counters of another node than TARGET, if that is a name or a GUID: they do not name their node, and the LID that
+  /// the subnet administrator has for TARGET may belong to another node by now. The NodeInfo is requested after them, so that it does not
   /// count.
   static async::Task<> check_meant(Stack& stack, const Destination& node) {
     mad::Transactor* smps = owner_transactor(stack);
     if (smps == nullptr || node.path.ib().meant == Guid{} || !subnet::takes_smps(node.path)) co_return;
     const mad::Result<smp::NodeInfo> found = co_await subnet::check_set_target(*smps, node.path);
     if (found || dynamic_cast<const subnet::WrongNode*>(&found.error()) == nullptr) co_return;
-    throw Error(fmt::format("{} does not lead to {} now: the counters may be those of another node", mad::target_text(node.path),
+    throw Error(fmt::format("{} does not lead to {} now: the counters may belong to another node", mad::target_text(node.path),
                             to_text(node.path.ib().meant)));
   }
 
-  /// Reads again and again, and shows what was counted in between.
   async::Task<> watch(Stack& stack, CountersReport& report, Emit& emit) {
     if (emit.json()) {
       path::visit(emit.sink(), "path", report.node.path);
@@ -276,7 +269,7 @@ class Perfquery : public Command {
   }
 
   async::Task<> watch_once(Stack& stack, CountersReport& report, Emit& emit, WatchedNode& watched, Round round) {
-    if (watched.is_lost) report.node = co_await find_again(stack, wanted_.target, report.node, watched);
+    if (watched.is_lost) report.node = co_await find_again(stack, request_.target, report.node, watched);
     report.ports.clear();
     co_await read(stack, report, emit);
     const std::shared_ptr<const Error> why = co_await check_owner(stack, report.node, watched);
@@ -325,37 +318,37 @@ class Perfquery : public Command {
   bool has_read_{};     ///< a port was read
 };
 
-/// infiniband-diags: loops over ports for PortCounters and PortCountersExtended alone, reads port 0 where none is named.
+/// infiniband-diags: loops over ports only for PortCounters and PortCountersExtended, reads port 0 where none is named.
 class PerfqueryDiags final : public Command {
  public:
   void diags_options(OptionSet& set, CommonOptions& /*common*/) override {
     set.without("DK");
     set.optional_operands();
-    set.target("LID|GUID", wanted_.target);
-    set.operand("PORT", [this](const std::string& word) { wanted_.ports = read_diags_ports(word); });
-    set.operand("RESET", [this](const std::string& word) { wanted_.mask = c_number(word); });
+    set.target("LID|GUID", request_.target);
+    set.operand("PORT", [this](const std::string& word) { request_.ports = read_diags_ports(word); });
+    set.operand("RESET", [this](const std::string& word) { request_.mask = c_number(word); });
     set.notes("PORT is a number, a list (1,4,8) or a range (1-10); 255 is all ports.");
     for (const CounterSet& of : counter_sets().subspan(1)) {
-      set.action(of.spelling, of.help, [this, &of] { wanted_.chosen = std::max(wanted_.chosen, &of, precedes); });
+      set.action(of.spelling, of.help, [this, &of] { request_.chosen = std::max(request_.chosen, &of, precedes); });
     }
-    add_port_options(set, wanted_);
+    add_port_options(set, request_);
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    const CounterSet& chosen = *wanted_.chosen;
-    if (wanted_.resets()) session.stack().require_fabric("A reset of counters");
-    const Destination node = co_await find_pma(session.stack(), wanted_);
+    const CounterSet& chosen = *request_.chosen;
+    if (request_.resets()) session.stack().require_fabric("A reset of counters");
+    const Destination node = co_await find_pma(session.stack(), request_);
     const counters::PmaSupport support = co_await read_support(session.stack(), node);
     const ChosenPorts ports_read = co_await choose_ports(session.stack(), node, support);
-    const StructInfo* layout = co_await layout_of(session.stack(), node, wanted_, support, ports_read.numbers.front());
+    const StructInfo* layout = co_await layout_of(session.stack(), node, request_, support, ports_read.numbers.front());
     CountersReport report(chosen, *layout, session.host().options(), node);
     report.support = support;
     if (chosen.is_extended() && !support.extended()) {
       warn(session.host().world(), "dump_perfcounters",
            fmt::format("PerfMgt ClassPortInfo CapMask 0x{:02X}; No extended counter support indicated", support.capability_mask));
     }
-    if (!wanted_.reset_only || chosen.is_sampling()) co_await read(session.stack(), report, ports_read, emit);
-    if (wanted_.resets() && !chosen.is_sampling()) co_await reset_ports(session.stack(), report, ports_read.numbers, reset_mask(support));
+    if (!request_.reset_only || chosen.is_sampling()) co_await read(session.stack(), report, ports_read, emit);
+    if (request_.resets() && !chosen.is_sampling()) co_await reset_ports(session.stack(), report, ports_read.numbers, reset_mask(support));
   }
 
  private:
@@ -367,26 +360,25 @@ class PerfqueryDiags final : public Command {
     return rank(a) > rank(b);
   }
 
-  /// The port to begin with.
   std::int32_t first_port(Host& host) const {
-    if (!wanted_.target.given()) return static_cast<std::int32_t>(host.end_port().number);
-    if (wanted_.ports) return wanted_.ports->empty() ? 0 : wanted_.ports->front();
-    return wanted_.all ? subnet::all_ports : 0;
+    if (!request_.target.given()) return static_cast<std::int32_t>(host.end_port().number);
+    if (request_.ports) return request_.ports->empty() ? 0 : request_.ports->front();
+    return request_.all ? subnet::all_ports : 0;
   }
 
   /// Only the basic attributes are read of more than one port.
   async::Task<ChosenPorts> choose_ports(Stack& stack, const Destination& node, counters::PmaSupport support) const {
     const std::int32_t port = first_port(stack.host());
-    const bool is_basic = wanted_.chosen->is_basic(), emulates = port == subnet::all_ports && !support.all_port_select();
-    if (emulates && !wanted_.all) throw DiagsFailure("AllPortSelect not supported");
+    const bool is_basic = request_.chosen->is_basic(), emulates = port == subnet::all_ports && !support.all_port_select();
+    if (emulates && !request_.all) throw DiagsFailure("AllPortSelect not supported");
     ChosenPorts chosen;
-    if (is_basic && (emulates || (wanted_.loop && (wanted_.all || port == subnet::all_ports)))) {
+    if (is_basic && (emulates || (request_.loop && (request_.all || port == subnet::all_ports)))) {
       chosen.numbers = co_await every_port(stack, stack.transactor(), node);
-      chosen.summed = !wanted_.loop;
+      chosen.summed = !request_.loop;
       if (chosen.summed) warn(stack.host().world(), "main", "Emulating AllPortSelect by iterating through all ports");
-    } else if (is_basic && wanted_.ports && wanted_.ports->size() > 1) {
-      chosen.numbers = *wanted_.ports;
-      chosen.summed = wanted_.all && !wanted_.loop;
+    } else if (is_basic && request_.ports && request_.ports->size() > 1) {
+      chosen.numbers = *request_.ports;
+      chosen.summed = request_.all && !request_.loop;
     } else {
       chosen.numbers = {port};
     }
@@ -416,11 +408,11 @@ class PerfqueryDiags final : public Command {
   /// The counters to reset where the command line does not say: all that infiniband-diags knows.
   std::uint64_t reset_mask(counters::PmaSupport support) const {
     constexpr std::uint64_t basic_counters = 0xffff, extended_select2 = 0xfff0000;
-    std::uint64_t mask = wanted_.mask.value_or(wanted_.has_two_layouts() ? all_counters : basic_counters);
-    if (!wanted_.chosen->is_basic()) return mask == 0 ? all_counters : mask;
-    const bool extended = wanted_.chosen->is_extended();
+    std::uint64_t mask = request_.mask.value_or(request_.has_two_layouts() ? all_counters : basic_counters);
+    if (!request_.chosen->is_basic()) return mask == 0 ? all_counters : mask;
+    const bool extended = request_.chosen->is_extended();
     if (extended) mask |= extended_select2;
-    if (extended || !wanted_.mask) {
+    if (extended || !request_.mask) {
       const unsigned wait_bit = extended ? 28 : 16, qp1_bit = extended ? 29 : 17;
       if ((support.capability_mask & pm::capability_mask::port_counters_xmit_wait_supported) != 0) mask |= std::uint64_t{1} << wait_bit;
       if ((support.capability_mask & pm::capability_mask::is_qp1_drop_supported) != 0) mask |= std::uint64_t{1} << qp1_bit;
@@ -428,7 +420,7 @@ class PerfqueryDiags final : public Command {
     return mask == 0 ? all_counters : mask;
   }
 
-  Wanted wanted_;
+  CounterRequest request_;
 };
 
 /// ibswportwatch: perfquery of one port until Ctrl-C.
@@ -436,7 +428,7 @@ class Ibswportwatch final : public Perfquery {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
     set.optional_operands();
-    set.target("TARGET", wanted_.target);
+    set.target("TARGET", request_.target);
     set.integer("PORT", port_);
     set.is_port();
     set.notes("It goes on until Ctrl-C. Ports of hosts can be watched as those of switches.");
@@ -448,12 +440,12 @@ class Ibswportwatch final : public Perfquery {
     set.action("-t --threshold", "Show only the counters that grew by their threshold or more in a second.", [this] { above_ = true; });
     set.text("-T --threshold-file", file_, "FILE", "The thresholds: lines COUNTER=NUMBER.");
     add_counter_sets(set, "-T ");
-    set.flag("-a --all_ports --all-ports", wanted_.all, "Watch the sum of all ports.");
+    set.flag("-a --all_ports --all-ports", request_.all, "Watch the sum of all ports.");
     add_common(set, common, group_target | group_sl);
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    if (port_) wanted_.ports = {*port_};
+    if (port_) request_.ports = {*port_};
     if (above_) thresholds_ = counters::ErrorThresholds::given_or_usual(file_, session.host().log());
     return Perfquery::run(session, emit);
   }

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "base/escape.hpp"
+#include "base/split.hpp"
 #include "counters/counters.hpp"
 #include "iba-gen/pm.hpp"
 #include "iba/libibmad_text.hpp"
@@ -14,14 +16,103 @@
 #include "path/json.hpp"
 #include "report/structure.hpp"
 #include "subnet/sweep/survey.hpp"
+#include "tools/frame/diags_words.hpp"
 #include "tools/shared/attribute_text.hpp"
 
 namespace ib::tools::perfquery {
 namespace {
 
+constexpr CounterSet sets[]{
+    {{}, pm::PortCounters::info, "PortCounters", ""},
+    {"-x --extended", pm::PortCountersExt::info, "PortCountersExtended", "Show PortCountersExtended: 64 bits each."},
+    {"-X --xmtsl", pm::PortXmitDataSL::info, "PortXmitDataSL", "Show the data that was sent, by SL."},
+    {"-S --rcvsl", pm::PortRcvDataSL::info, "PortRcvDataSL", "Show the data that was received, by SL."},
+    {"-D --xmtdisc", pm::PortXmitDiscardDetails::info, "PortXmitDiscardDetails", "Show why packets were discarded before they were sent."},
+    {"-E --rcverr", pm::PortRcvErrorDetails::info, "PortRcvErrorDetails", "Show details of receive errors."},
+    {"-T --extended_speeds --extended-speeds", pm::PortExtendedSpeedsCounters::info, "PortExtendedSpeedsCounters",
+     "Show errors and corrections by lane, of links at 14 Gb/s a lane and above."},
+    {"--oprcvcounters", pm::PortOpRcvCounters::info, "PortOpRcvCounters", "Show what was received, by operation code."},
+    {{"-F --flow --flowctlcounters", "--flowctlcounters"},
+     pm::PortFlowCtlCounters::info,
+     "PortFlowCtlCounters",
+     "Show flow control packets."},
+    {"--vloppackets", pm::PortVLOpPackets::info, "PortVLOpPackets", "Show packets received, by operation code and VL."},
+    {"--vlopdata", pm::PortVLOpData::info, "PortVLOpData", "Show data received, by operation code and VL."},
+    {{"--vl-xmit-errs --vlxmitflowctlerrors", "--vlxmitflowctlerrors"},
+     pm::PortVLXmitFlowCtlUpdateErrors::info,
+     "PortVLXmitFlowCtlUpdateErrors",
+     "Show flow control updates that failed, by VL."},
+    {{"--vl-xmit-wait --vlxmitcounters", "--vlxmitcounters"},
+     pm::PortVLXmitWaitCounters::info,
+     "PortVLXmitWaitCounters",
+     "Show for how many ticks data had to wait, by VL."},
+    {{"--vl-congestion --swportvlcong", "--swportvlcong"},
+     pm::SwPortVLCongestion::info,
+     "SwPortVLCongestion",
+     "Show discards by congestion at a switch port, by VL."},
+    {"--rcvcc", pm::PortRcvConCtrl::info, "PortRcvConCtrl", "Show congestion notices received."},
+    {"--slrcvfecn", pm::PortSLRcvFecn::info, "PortSLRcvFECN", "Show FECNs received, by SL."},
+    {"--slrcvbecn", pm::PortSLRcvBecn::info, "PortSLRcvBECN", "Show BECNs received, by SL."},
+    {"--xmitcc", pm::PortXmitConCtrl::info, "PortXmitConCtrl", "Show for how long congestion kept data back."},
+    {"--vlxmittimecc", pm::PortVLXmitTimeCong::info, "PortVLXmitTimeCong", "Show for how long congestion kept data back, by VL."},
+    {"-c --smplctl", pm::PortSamplesCtl::info, "PortSamplesControl", "Show how sampling is set up."},
+};
+
+constexpr std::size_t most_ports = 256;
+
+std::uint8_t port_number(std::string_view text) { return parse_within<std::uint8_t>(text, "PORT", {0, 255}); }
+
 constexpr DottedOptions perfquery_listing{.names = NameStyle::perfquery, .colon = true, .element_lines = true};
 
 }  // namespace
+
+bool CounterSet::is_extended() const { return &info() == &pm::PortCountersExt::info(); }
+bool CounterSet::is_basic() const { return &info() == &pm::PortCounters::info() || is_extended(); }
+bool CounterSet::is_sampling() const { return &info() == &pm::PortSamplesCtl::info(); }
+
+std::string CounterSet::cannot_read() const {
+  if (is_basic()) return is_extended() ? "perfextquery" : "perfquery";
+  if (is_sampling()) return "sampctlquery";
+  return fmt::format("cannot query {}", title);
+}
+
+std::string CounterSet::cannot_reset() const {
+  if (is_basic()) return is_extended() ? "perf ext reset" : "perf reset";
+  return fmt::format("cannot reset {}", title);
+}
+
+std::span<const CounterSet> counter_sets() { return sets; }
+
+PortNumbers read_ports(std::string_view text) {
+  PortNumbers ports;
+  for (const std::string_view part : split(text)) {
+    const std::size_t dash = part.find('-', 1);
+    const int first = port_number(part.substr(0, dash));
+    const int last = dash < part.size() ? port_number(part.substr(dash + 1)) : first;
+    if (last < first) throw UsageError(fmt::format("the range {} goes down", in_quotes(part)));
+    for (int port = first; port <= last; ++port) ports.push_back(port);
+    if (ports.size() > most_ports) throw UsageError(fmt::format("these are more than {} ports", most_ports));
+  }
+  return ports;
+}
+
+PortNumbers read_diags_ports(const std::string& text) {
+  PortNumbers ports;
+  if (text.find(',') != std::string::npos) {
+    for (const std::string_view part : split(text)) {
+      // strtok's habit: between two commas there is no number.
+      if (!part.empty() && ports.size() < most_ports) ports.push_back(static_cast<std::int32_t>(c_number(std::string(part))));
+    }
+    return ports;
+  }
+  const std::size_t dash = text.find('-');
+  if (dash == std::string::npos) return {static_cast<std::int32_t>(c_number(text))};
+  const auto first = static_cast<std::int32_t>(c_number(text.substr(0, dash)));
+  const auto last = static_cast<std::int32_t>(c_number(text.substr(dash + 1)));
+  if (first >= last) throw DiagsFailure("max port must be greater than min port in range");
+  for (std::int32_t port = first; port <= last && ports.size() < most_ports; ++port) ports.push_back(port);
+  return ports;
+}
 
 PortReading sum_of(const std::vector<PortReading>& ports, const StructInfo& info) {
   std::vector<std::uint8_t> total = ports.front().bytes;
@@ -69,7 +160,7 @@ std::string CountersReport::place() const {
   return fmt::format("Lid {}{}", node.path.ib().dlid.value, gid ? fmt::format(" ({})", to_text(*gid)) : "");
 }
 
-/// What the PMA says that it counts of PortCountersExtended. CounterSelect2 heads the additional part, as infiniband-diags has it.
+/// The counters of PortCountersExtended that the PMA supports. CounterSelect2 heads the additional part, as infiniband-diags has it.
 std::vector<std::string_view> CountersReport::extended_fields() const {
   constexpr std::uint32_t additional = pm::capability_mask2::is_additional_port_counters_extended_supported;
   const bool has_additional = (support.capability_mask2 & additional) != 0;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// What the ports of a PMA said of one attribute of counters.
+// The attributes of counters that perfquery knows, and how each dialect calls them; ports as its words name them (3, 1,4,8 or 1-10); and
+// what the ports of a PMA answered for one attribute.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,9 +16,34 @@
 #include "mad/error.hpp"
 #include "tools/frame/emit.hpp"
 #include "tools/frame/manners.hpp"
-#include "tools/perfquery/counter_sets.hpp"
 
 namespace ib::tools::perfquery {
+
+/// The words for an attribute of counters, which the parts counters and details of a snapshot have too.
+struct CounterSet {
+  Spelling spelling;  ///< of its option; empty: PortCounters, which is what is shown by default
+  const StructInfo& (*info)();
+  std::string_view title;  ///< in its headings and complaints
+  std::string_view help;
+
+  /// PortCounters and PortCountersExtended: their headings describe the PMA, and they are shown of several ports.
+  bool is_basic() const;
+  bool is_extended() const;
+  bool is_sampling() const;
+  /// infiniband-diags' words where the attribute cannot be read, or set.
+  std::string cannot_read() const;
+  std::string cannot_reset() const;
+};
+
+std::span<const CounterSet> counter_sets();
+
+/// Port numbers 0…255. By the name of infiniband-diags whatever C reads: the heading shows the number, PortSelect is its lowest byte.
+using PortNumbers = std::vector<std::int32_t>;
+
+/// Reads port numbers. Throws UsageError for a word that is not a port number, and for more than 256 ports.
+PortNumbers read_ports(std::string_view text);
+/// Reads port numbers as infiniband-diags does: a word that is not a number is 0. Throws DiagsFailure for a range that goes down.
+PortNumbers read_diags_ports(const std::string& text);
 
 /// The counters of one port, or of several together (port 255), as the PMA sent them. A CounterRow does not hold them: one of twenty
 /// attributes is printed whole, with its selectors and its counters by VL, SL and lane.
@@ -30,14 +57,13 @@ struct PortReading {
 /// One row in the place of all, of which there is one at least: each counter the sum, or the greatest value that it holds.
 PortReading sum_of(const std::vector<PortReading>& ports, const StructInfo& info);
 
-/// The readings of some ports as perfquery shows them.
 struct CountersReport final : Report {
   const CounterSet& set;
   const StructInfo& info;
   const CommonOptions& options;
   Destination node;
   std::optional<Gid> gid;
-  counters::PmaSupport support;  ///< what the PMA says that it can do
+  counters::PmaSupport support;  ///< its capabilities
   std::vector<PortReading> ports;
 
   CountersReport(const CounterSet& of, const StructInfo& structure, const CommonOptions& common, Destination from)

@@ -98,7 +98,6 @@ const StructInfo& find_attribute(const mad::RpcName& rpc, std::string_view word)
       fmt::format("Invalid attribute for {}{} Try one of {}", rpc.name, did_you_mean(word, names, "."), fmt::join(names, ", ")));
 }
 
-/// The methods and their attributes, for the help text.
 std::string method_list() {
   std::string text =
       "Sends one MAD with the given fields and prints the answer. What a Set does\n"

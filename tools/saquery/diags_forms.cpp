@@ -5,117 +5,116 @@
 #include <strings.h>
 
 #include <algorithm>
-#include <array>
-#include <initializer_list>
 #include <utility>
 
 #include "base/escape.hpp"
 #include "iba-gen/mad.hpp"
 #include "iba-gen/smp.hpp"
+#include "iba/generic.hpp"
 #include "iba/libibmad_text.hpp"
 #include "iba/secrets.hpp"
 #include "iba/text.hpp"
 #include "iba/wire.hpp"
-#include "tools/saquery/option_tables.hpp"
 #include "tools/shared/diags_name.hpp"
 
 namespace ib::tools::saquery {
 
-/// The lines of one record: "<tab><tab>label....value".
+/// A line of a form: a label, and a member of the record.
+struct FormLine {
+  std::string_view label{};   ///< without a member: whole lines
+  std::string_view member{};  ///< a path, as find_path() takes it
+  std::string_view format{};  ///< of a number; empty: as the kind of the member has it
+  unsigned bits = 0;          ///< of a word that holds several members, this one first; 0: of the member
+  unsigned skipped = 0;       ///< bits of the member before the word
+};
+
+/// The text of one record: "<tab><tab>label....value".
 class RecordLines {
  public:
-  RecordLines(std::size_t column, const RecordStyle& record_style) : style(record_style), column_(column) {}
+  RecordLines(const RecordForm& form, Bytes bytes, const RecordStyle& record_style)
+      : record(bytes), style(record_style), form_(form), text_(form.title.empty() ? "" : fmt::format("{}\n", form.title)) {}
 
+  const Bytes record;
   const RecordStyle& style;
 
-  void line(std::string_view label, std::string_view value) { text_ += fmt::format("\t\t{:.<{}}{}\n", label, column_, value); }
-  void line(std::string_view label, fmt::format_string<std::uint64_t&> format, std::uint64_t number) {
-    line(label, fmt::format(format, number));
+  template <class Record>
+  Record unpacked() const {
+    return wire::unpack_short<Record>(record);
   }
-  void line(std::string_view label, std::uint64_t number) { line(label, "{}", number); }
-  void line(std::string_view label, Lid lid) { line(label, lid.value); }
-  void line(std::string_view label, Guid guid) { line(label, "0x{:016x}", guid.value); }
-  void line(std::string_view label, const Gid& gid) { line(label, to_text(gid)); }
+  void line(std::string_view label, std::string_view value) { text_ += fmt::format("\t\t{:.<{}}{}\n", label, form_.column, value); }
+  void line(const FormLine& line);
+  void lines(std::span<const FormLine> all) {
+    for (const FormLine& each : all) line(each);
+  }
   void secret(std::string_view label, const std::string& key) { line(label, style.keys == Keys::shown ? key : std::string(hidden_text)); }
-  /// Adds whole lines.
   void lines(std::string_view whole) { text_ += whole; }
 
   std::string take() { return std::move(text_); }
 
  private:
-  std::size_t column_;
+  const RecordForm& form_;
   std::string text_;
 };
+
+void RecordLines::line(const FormLine& line) {
+  if (line.member.empty()) return lines(line.label);
+  const FieldRef member = *find_path(form_.info(), line.member);
+  const unsigned bits = line.bits != 0 ? line.bits : member.field->bits;
+  if (member.field->kind == FieldKind::gid) return this->line(line.label, to_text(std::get<Gid>(read_path(record, member))));
+  const std::string_view usual_format = member.field->kind == FieldKind::guid ? "0x{:016x}" : "{}";
+  this->line(line.label, fmt::format(fmt::runtime(line.format.empty() ? usual_format : line.format),
+                                     wire::get_bits(record, member.bit_offset + line.skipped, bits)));
+}
 
 namespace {
 
 constexpr std::size_t usual = 24, wide = 27;
+constexpr std::string_view lower = "0x{:x}", upper = "0x{:X}", upper2 = "0x{:02X}", upper4 = "0x{:04X}", upper6 = "0x{:06X}",
+                           upper8 = "0x{:08X}", lower16 = "0x{:016x}";
 
-struct WordPart {
-  std::uint64_t value;
-  unsigned bits;
-};
+constexpr FormLine class_port_info[]{{"Base version", "base_version"},
+                                     {"Class version", "class_version"},
+                                     {"Capability mask", "capability_mask", upper4},
+                                     {"Capability mask 2", "capability_mask2", upper8},
+                                     {"Response time value", "resp_time_value", upper2},
+                                     {"Redirect GID", "redirect_gid"},
+                                     {"Redirect TC/SL/FL", "redirect_tc", upper8, 32},
+                                     {"Redirect LID", "redirect_lid"},
+                                     {"Redirect PKey", "redirect_p_key", upper4},
+                                     {"Redirect QP", "reserved_256", upper8, 32},
+                                     {"Redirect QKey", "redirect_q_key", upper8},
+                                     {"Trap GID", "trap_gid"},
+                                     {"Trap TC/SL/FL", "trap_tc", upper8, 32},
+                                     {"Trap LID", "trap_lid"},
+                                     {"Trap PKey", "trap_p_key", upper4},
+                                     {"Trap HL/QP", "trap_hl", upper8, 32},
+                                     {"Trap QKey", "trap_q_key", upper8}};
 
-/// The word that consists of these fields, the most significant first.
-constexpr std::uint64_t word_of(std::initializer_list<WordPart> fields) {
-  std::uint64_t word = 0;
-  for (const auto& [value, bits] : fields) word = word << bits | value;
-  return word;
-}
+constexpr FormLine node_record_head[]{
+    {"lid", "lid"}, {"reserved", "reserved_16", upper}, {"base_version", "base_version", upper}, {"class_version", "class_version", upper}};
+constexpr FormLine node_record_rest[]{{"num_ports", "num_ports"},
+                                      {"sys_guid", "system_image_guid"},
+                                      {"node_guid", "node_guid"},
+                                      {"port_guid", "port_guid"},
+                                      {"partition_cap", "partition_cap", upper},
+                                      {"device_id", "device_id", upper},
+                                      {"revision", "revision", upper},
+                                      {"port_num", "local_port_num"},
+                                      {"vendor_id", "vendor_id", upper}};
 
-/// The byte of a value and its selector.
-template <class T>
-constexpr std::uint64_t selected(sa::Selector selector, T value) {
-  return word_of({{static_cast<std::uint64_t>(selector), 2}, {static_cast<std::uint64_t>(value), selected_bits}});
-}
-
-void class_port_info(RecordLines& out, const mad::ClassPortInfo& info) {
-  out.line("Base version", info.base_version);
-  out.line("Class version", info.class_version);
-  out.line("Capability mask", "0x{:04X}", info.capability_mask);
-  out.line("Capability mask 2", "0x{:08X}", info.capability_mask2);
-  out.line("Response time value", "0x{:02X}", info.resp_time_value);
-  out.line("Redirect GID", info.redirect_gid);
-  out.line("Redirect TC/SL/FL", "0x{:08X}", word_of({{info.redirect_tc, 8}, {info.redirect_sl, 4}, {info.redirect_fl, 20}}));
-  out.line("Redirect LID", info.redirect_lid);
-  out.line("Redirect PKey", "0x{:04X}", info.redirect_p_key);
-  out.line("Redirect QP", "0x{:08X}", word_of({{info.reserved_256, 8}, {info.redirect_qp, 24}}));
-  out.line("Redirect QKey", "0x{:08X}", info.redirect_q_key);
-  out.line("Trap GID", info.trap_gid);
-  out.line("Trap TC/SL/FL", "0x{:08X}", word_of({{info.trap_tc, 8}, {info.trap_sl, 4}, {info.trap_fl, 20}}));
-  out.line("Trap LID", info.trap_lid);
-  out.line("Trap PKey", "0x{:04X}", info.trap_p_key);
-  out.line("Trap HL/QP", "0x{:08X}", word_of({{info.trap_hl, 8}, {info.trap_qp, 24}}));
-  out.line("Trap QKey", "0x{:08X}", info.trap_q_key);
-}
-
-void node_record(RecordLines& out, const sa::NodeRecord& record) {
-  constexpr std::array<std::string_view, 4> types{"UNKNOWN", "Channel Adapter", "Switch", "Router"};
-  const smp::NodeInfo& info = record.node_info;
-  const auto type = static_cast<std::size_t>(info.node_type);
-  out.line("lid", record.lid);
-  out.line("reserved", "0x{:X}", record.reserved_16);
-  out.line("base_version", "0x{:X}", info.base_version);
-  out.line("class_version", "0x{:X}", info.class_version);
-  out.line("node_type", types[type < types.size() ? type : 0]);
-  out.line("num_ports", info.num_ports);
-  out.line("sys_guid", info.system_image_guid);
-  out.line("node_guid", info.node_guid);
-  out.line("port_guid", info.port_guid);
-  out.line("partition_cap", "0x{:X}", info.partition_cap);
-  out.line("device_id", "0x{:X}", info.device_id);
-  out.line("revision", "0x{:X}", info.revision);
-  out.line("port_num", info.local_port_num);
-  out.line("vendor_id", "0x{:X}", info.vendor_id);
+void node_record(RecordLines& out) {
+  const auto record = out.unpacked<sa::NodeRecord>();
+  const std::string_view type = smp::to_text(record.node_info.node_type);
+  out.line("node_type", type.empty() ? "UNKNOWN" : type);
+  out.lines(node_record_rest);
   out.line("NodeDescription", node_name(record, out.style.names));
 }
 
-void port_info_record(RecordLines& out, const sa::PortInfoRecord& record) {
-  out.lines("\tRID\n");
-  out.line("EndPortLid", record.endport_lid);
-  out.line("PortNum", record.port_num);
-  out.line("Options", "0x{:x}", record.options);
-  out.lines("\tPortInfo dump:\n");
+constexpr FormLine port_info_record[]{
+    {"\tRID\n"}, {"EndPortLid", "endport_lid"}, {"PortNum", "port_num"}, {"Options", "options", lower}, {"\tPortInfo dump:\n"}};
+
+void port_info(RecordLines& out) {
+  const auto record = out.unpacked<sa::PortInfoRecord>();
   const std::string listing = libibmad_listing(wire::packed(record.port_info), smp::PortInfo::info(), out.style.keys, out.style.new_fields);
   // Each field has two tabs before it. The names of single bits are on lines of their own, which already have tabs.
   for (std::size_t at = 0; at < listing.size();) {
@@ -125,37 +124,35 @@ void port_info_record(RecordLines& out, const sa::PortInfoRecord& record) {
   }
 }
 
-void port_summary(RecordLines& out, const sa::PortInfoRecord& record) {
-  out.line("EndPortLid", record.endport_lid);
-  out.line("PortNum", record.port_num);
-  out.line("base_lid", record.port_info.lid);
-  out.line("master_sm_base_lid", record.port_info.master_sm_lid);
-  out.line("capability_mask", "0x{:X}", record.port_info.capability_mask);
+constexpr FormLine port_summary[]{{"EndPortLid", "endport_lid"},
+                                  {"PortNum", "port_num"},
+                                  {"base_lid", "port_info.lid"},
+                                  {"master_sm_base_lid", "port_info.master_sm_lid"},
+                                  {"capability_mask", "port_info.capability_mask", upper}};
+
+constexpr FormLine sl2vl_record[]{{"LID", "lid"},
+                                  {"InPort", "input_port_num"},
+                                  {"OutPort", "output_port_num"},
+                                  {"\t\tSL: 0| 1| 2| 3| 4| 5| 6| 7| 8| 9|10|11|12|13|14|15|\n\t\tVL:"}};
+
+void sl2vl(RecordLines& out) {
+  const auto record = out.unpacked<sa::SLToVLMappingTableRecord>();
+  out.lines(std::string_view(libibmad_sl_to_vl(wire::packed(record.sl_to_vl_mapping_table))).substr(1));
 }
 
-void sl2vl_record(RecordLines& out, const sa::SLToVLMappingTableRecord& record) {
-  out.line("LID", record.lid);
-  out.line("InPort", record.input_port_num);
-  out.line("OutPort", record.output_port_num);
-  out.lines("\t\tSL: 0| 1| 2| 3| 4| 5| 6| 7| 8| 9|10|11|12|13|14|15|\n\t\tVL:");
-  out.lines(libibmad_sl_to_vl(wire::packed(record.sl_to_vl_mapping_table)).substr(1));
-}
+constexpr FormLine pkey_table_record[]{{"LID", "lid"}, {"Port", "port_num"}, {"Block", "block_num"}, {"\t\tPKey Table:\n"}};
 
-void pkey_table_record(RecordLines& out, const sa::PKeyTableRecord& record) {
-  out.line("LID", record.lid);
-  out.line("Port", record.port_num);
-  out.line("Block", record.block_num);
-  out.lines("\t\tPKey Table:\n");
-  const auto& keys = record.p_key_table.p_key_block;
+void pkey_table(RecordLines& out) {
+  const auto keys = out.unpacked<sa::PKeyTableRecord>().p_key_table.p_key_block;
   for (std::size_t i = 0; i < keys.size(); ++i)
     out.lines(fmt::format("{}0x{:04x}{}", i % 8 == 0 ? "\t\t" : " ", keys[i], i % 8 == 7 ? "\n" : ""));
   out.lines("\n");
 }
 
-void vl_arbitration_record(RecordLines& out, const sa::VLArbitrationTableRecord& record) {
-  out.line("LID", record.lid);
-  out.line("Port", record.output_port_num);
-  out.line("Block", record.block_num);
+constexpr FormLine vl_arbitration_record[]{{"LID", "lid"}, {"Port", "output_port_num"}, {"Block", "block_num"}};
+
+void vl_arbitration(RecordLines& out) {
+  const auto record = out.unpacked<sa::VLArbitrationTableRecord>();
   for (const std::size_t first : {0U, 16U}) {
     std::string vls = "\t\tVL    :", weights = "\t\tWeight:";
     for (const unsigned entry : std::span(record.vl_arbitration_table.vl_weight_block).subspan(first, 16)) {
@@ -166,233 +163,191 @@ void vl_arbitration_record(RecordLines& out, const sa::VLArbitrationTableRecord&
   }
 }
 
-void inform_info_record(RecordLines& out, const sa::InformInfoRecord& record) {
-  const mad::InformInfo& info = record.inform_info;
+constexpr FormLine inform_info_record[]{{"\t\tRID\n"},
+                                        {"SubscriberGID", "subscriber_gid"},
+                                        {"SubscriberEnum", "enumeration", upper},
+                                        {"\t\tInformInfo dump:\n"},
+                                        {"gid", "inform_info.gid"},
+                                        {"lid_range_begin", "lid_range_begin"},
+                                        {"lid_range_end", "lid_range_end"},
+                                        {"is_generic", "is_generic", upper},
+                                        {"subscribe", "subscribe", upper},
+                                        {"trap_type", "inform_info.type", upper}};
+
+void inform_info(RecordLines& out) {
+  const mad::InformInfo info = out.unpacked<sa::InformInfoRecord>().inform_info;
   const bool generic = info.is_generic != 0;
-  out.lines("\t\tRID\n");
-  out.line("SubscriberGID", record.subscriber_gid);
-  out.line("SubscriberEnum", "0x{:X}", record.enumeration);
-  out.lines("\t\tInformInfo dump:\n");
-  out.line("gid", info.gid);
-  out.line("lid_range_begin", info.lid_range_begin);
-  out.line("lid_range_end", info.lid_range_end);
-  out.line("is_generic", "0x{:X}", info.is_generic);
-  out.line("subscribe", "0x{:X}", info.subscribe);
-  out.line("trap_type", "0x{:X}", info.type);
-  if (generic) {
-    out.line("trap_num", info.trap_number);
-  } else {
-    out.line("dev_id", "0x{:X}", info.trap_number);
-  }
+  out.line(generic ? FormLine{"trap_num", "trap_number"} : FormLine{"dev_id", "trap_number", upper});
   out.secret("qpn", fmt::format("0x{:06X}", info.qpn));
-  out.line("resp_time_val", "0x{:X}", info.resp_time_value);
-  out.line(generic ? "node_type" : "vendor_id", "0x{:06X}", info.producer_type);
+  out.line({"resp_time_val", "resp_time_value"});
+  out.line({generic ? "node_type" : "vendor_id", "producer_type", upper6});
 }
 
-void link_record(RecordLines& out, const sa::LinkRecord& record) {
-  out.line("FromLID", record.from_lid);
-  out.line("FromPort", record.from_port);
-  out.line("ToPort", record.to_port);
-  out.line("ToLID", record.to_lid);
-}
+constexpr FormLine link_record[]{{"FromLID", "from_lid"}, {"FromPort", "from_port"}, {"ToPort", "to_port"}, {"ToLID", "to_lid"}};
 
-template <class Numbers>
-void service_data(RecordLines& out, const Numbers& numbers, fmt::format_string<std::uint64_t&> format) {
-  for (std::size_t i = 0; i < numbers.size(); ++i)
-    out.line(fmt::format("ServiceData{}.{}", sizeof(numbers[i]) * 8, i + 1), format, numbers[i]);
-}
+constexpr FormLine service_record[]{{"ServiceID", "service_id", lower16},
+                                    {"ServiceGID", "service_gid"},
+                                    {"ServiceP_Key", "service_p_key", upper},
+                                    {"ServiceLease", "service_lease", upper}};
 
-void service_record(RecordLines& out, const sa::ServiceRecord& record) {
-  out.line("ServiceID", "0x{:016x}", record.service_id);
-  out.line("ServiceGID", record.service_gid);
-  out.line("ServiceP_Key", "0x{:X}", record.service_p_key);
-  out.line("ServiceLease", "0x{:X}", record.service_lease);
-  const Gid& key = record.service_key;
-  out.secret("ServiceKey", fmt::format("0x{:016x}{:016x}", key.prefix().value, key.guid().value));
+void service(RecordLines& out) {
+  const auto record = out.unpacked<sa::ServiceRecord>();
+  out.secret("ServiceKey", fmt::format("0x{:016x}{:016x}", record.service_key.prefix().value, record.service_key.guid().value));
   out.line("ServiceName", printable(fixed_text(record.service_name)));
-  service_data(out, record.service_data8, "0x{:X}");
-  service_data(out, record.service_data16, "0x{:X}");
-  service_data(out, record.service_data32, "0x{:X}");
-  service_data(out, record.service_data64, "0x{:016x}");
+  for (const unsigned bits : {8U, 16U, 32U, 64U}) {
+    const std::string data = fmt::format("ServiceData{}", bits);
+    for (unsigned i = 0; i < 128 / bits; ++i)
+      out.line({fmt::format("{}.{}", data, i + 1), fmt::format("{}[{}]", data, i), bits == 64 ? lower16 : upper});
+  }
 }
 
-void path_record(RecordLines& out, const sa::PathRecord& record) {
-  out.line("service_id", "0x{:016x}", record.service_id);
-  out.line("dgid", record.dgid);
-  out.line("sgid", record.sgid);
-  out.line("dlid", record.dlid);
-  out.line("slid", record.slid);
-  out.line("hop_flow_raw", "0x{:X}",
-           word_of({{record.raw_traffic, 1}, {record.reserved_353, 3}, {record.flow_label, 20}, {record.hop_limit, 8}}));
-  out.line("tclass", "0x{:X}", record.t_class);
-  out.line("num_path_revers", "0x{:X}", word_of({{record.reversible, 1}, {record.numb_path, 7}}));
-  out.line("pkey", "0x{:X}", record.p_key);
-  out.line("qos_class", "0x{:X}", record.qos_class);
-  out.line("sl", "0x{:X}", record.sl);
-  out.line("mtu", "0x{:X}", selected(record.mtu_selector, record.mtu));
-  out.line("rate", "0x{:X}", selected(record.rate_selector, record.rate));
-  out.line("pkt_life", "0x{:X}", selected(record.packet_life_time_selector, record.packet_life_time));
-  out.line("preference", "0x{:X}", record.preference);
-  out.line("resv2", "0x{:012X}",
-           word_of({{record.reverse_path_p_key_member_bit, 2}, {record.reserved_466, 14}, {record.reserved_480, 32}}));
-}
+constexpr FormLine path_record[]{{"service_id", "service_id", lower16},
+                                 {"dgid", "dgid"},
+                                 {"sgid", "sgid"},
+                                 {"dlid", "dlid"},
+                                 {"slid", "slid"},
+                                 {"hop_flow_raw", "raw_traffic", upper, 32},
+                                 {"tclass", "t_class", upper},
+                                 {"num_path_revers", "reversible", upper, 8},
+                                 {"pkey", "p_key", upper},
+                                 {"qos_class", "qos_class", upper},
+                                 {"sl", "sl", upper},
+                                 {"mtu", "mtu_selector", upper, 8},
+                                 {"rate", "rate_selector", upper, 8},
+                                 {"pkt_life", "packet_life_time_selector", upper, 8},
+                                 {"preference", "preference", upper},
+                                 {"resv2", "reverse_path_p_key_member_bit", "0x{:012X}", 48}};
 
-/// ProxyJoin is the highest bit of its byte. infiniband-diags takes the lowest, the last of the seven reserved ones beside it.
-std::uint64_t diags_proxy_join(const sa::MCMemberRecord& record) { return record.reserved_393 >> 16U & 1U; }
+constexpr FormLine mc_member_record[]{
+    {"MGID", "mgid"},
+    {"PortGid", "port_gid"},
+    {"qkey", "q_key", lower},
+    {"mlid", "mlid", lower},
+    {"mtu", "mtu_selector", lower, 8},
+    {"TClass", "t_class", lower},
+    {"pkey", "p_key", lower},
+    {"rate", "rate_selector", lower, 8},
+    {"pkt_life", "packet_life_time_selector", lower, 8},
+    {"SL", "sl", lower},
+    {"FlowLabel", "flow_label", lower},
+    {"HopLimit", "hop_limit", lower},
+    {"Scope", "scope", lower},
+    {"JoinState", "join_state", lower},
+    // ProxyJoin is the highest bit of its byte. infiniband-diags takes the lowest, the last of the seven reserved ones beside it.
+    {"ProxyJoin", "reserved_393", lower, 1, 6},
+};
 
-void mc_member_record(RecordLines& out, const sa::MCMemberRecord& record) {
-  out.line("MGID", record.mgid);
-  out.line("PortGid", record.port_gid);
-  out.line("qkey", "0x{:x}", record.q_key);
-  out.line("mlid", "0x{:x}", record.mlid.value);
-  out.line("mtu", "0x{:x}", selected(record.mtu_selector, record.mtu));
-  out.line("TClass", "0x{:x}", record.t_class);
-  out.line("pkey", "0x{:x}", record.p_key);
-  out.line("rate", "0x{:x}", selected(record.rate_selector, record.rate));
-  out.line("pkt_life", "0x{:x}", selected(record.packet_life_time_selector, record.packet_life_time));
-  out.line("SL", "0x{:x}", record.sl);
-  out.line("FlowLabel", "0x{:x}", record.flow_label);
-  out.line("HopLimit", "0x{:x}", record.hop_limit);
-  out.line("Scope", "0x{:x}", record.scope);
-  out.line("JoinState", "0x{:x}", record.join_state);
-  out.line("ProxyJoin", "0x{:x}", diags_proxy_join(record));
-}
+constexpr FormLine mc_group[]{{"MGID", "mgid"},
+                              {"Mlid", "mlid", upper},
+                              {"Mtu", "mtu_selector", upper, 8},
+                              {"pkey", "p_key", upper},
+                              {"Rate", "rate_selector", upper, 8},
+                              {"SL", "sl", upper}};
 
-void mc_group(RecordLines& out, const sa::MCMemberRecord& record) {
-  out.line("MGID", record.mgid);
-  out.line("Mlid", "0x{:X}", record.mlid.value);
-  out.line("Mtu", "0x{:X}", selected(record.mtu_selector, record.mtu));
-  out.line("pkey", "0x{:X}", record.p_key);
-  out.line("Rate", "0x{:X}", selected(record.rate_selector, record.rate));
-  out.line("SL", "0x{:X}", record.sl);
-}
+constexpr FormLine mc_member[]{{"MGID", "mgid"},
+                               {"Mlid", "mlid", upper},
+                               {"PortGid", "port_gid"},
+                               {"ScopeState", "scope", upper, 8},
+                               {"ProxyJoin", "reserved_393", upper, 1, 6}};
 
-/// The name of the node whose port is a member.
-std::string member_name(const sa::MCMemberRecord& member, const RecordStyle& style) {
-  const auto node =
-      std::ranges::find(style.nodes, member.port_gid.guid(), [](const sa::NodeRecord& each) { return each.node_info.port_guid; });
+std::string member_name(const Gid& port, const RecordStyle& style) {
+  const auto node = std::ranges::find(style.nodes, port.guid(), [](const sa::NodeRecord& each) { return each.node_info.port_guid; });
   return node != style.nodes.end() ? node_name(*node, style.names) : "<unknown>";
 }
 
-void mc_member(RecordLines& out, const sa::MCMemberRecord& record) {
-  out.line("MGID", record.mgid);
-  out.line("Mlid", "0x{:X}", record.mlid.value);
-  out.line("PortGid", record.port_gid);
-  out.line("ScopeState", "0x{:X}", word_of({{record.scope, 4}, {record.join_state, 4}}));
-  out.line("ProxyJoin", "0x{:X}", diags_proxy_join(record));
-  out.line("NodeDescription", member_name(record, out.style));
+void mc_member_name(RecordLines& out) { out.line("NodeDescription", member_name(out.unpacked<sa::MCMemberRecord>().port_gid, out.style)); }
+
+void mc_gid(RecordLines& out) {
+  const Gid port = out.unpacked<sa::MCMemberRecord>().port_gid;
+  out.line("PortGid", fmt::format("{} ({})", to_text(port), member_name(port, out.style)));
 }
 
-void mc_gid(RecordLines& out, const sa::MCMemberRecord& record) {
-  out.line("PortGid", fmt::format("{} ({})", to_text(record.port_gid), member_name(record, out.style)));
-}
+constexpr FormLine lft_record[]{{"LID", "lid"}, {"Block", "block_num"}, {"\t\tLFT:\n\t\tLID\tPort Number\n"}};
 
-void lft_record(RecordLines& out, const sa::LinearForwardingTableRecord& record) {
-  out.line("LID", record.lid);
-  out.line("Block", record.block_num);
-  out.lines("\t\tLFT:\n\t\tLID\tPort Number\n");
+void lft(RecordLines& out) {
+  const auto record = out.unpacked<sa::LinearForwardingTableRecord>();
   const auto& ports = record.linear_forwarding_table.port_block;
   for (std::size_t i = 0; i < ports.size(); ++i) out.lines(fmt::format("\t\t{}\t{}\n", record.block_num * ports.size() + i, ports[i]));
   out.lines("\n");
 }
 
-void mft_record(RecordLines& out, const sa::MulticastForwardingTableRecord& record) {
+constexpr FormLine mft_record[]{{"LID", "lid"}, {"Position", "position"}, {"Block", "block_num"}, {"\t\tMFT:\n\t\tMLID\tPort Mask\n"}};
+
+void mft(RecordLines& out) {
   constexpr std::size_t first_multicast_lid = 0xc000;
-  out.line("LID", record.lid);
-  out.line("Position", record.position);
-  out.line("Block", record.block_num);
-  out.lines("\t\tMFT:\n\t\tMLID\tPort Mask\n");
+  const auto record = out.unpacked<sa::MulticastForwardingTableRecord>();
   const auto& masks = record.multicast_forwarding_table.port_mask_block;
   const std::size_t first = first_multicast_lid + record.block_num * masks.size();
   for (std::size_t i = 0; i < masks.size(); ++i) out.lines(fmt::format("\t\t0x{:04x}\t0x{:04x}\n", first + i, masks[i]));
   out.lines("\n");
 }
 
-void guid_info_record(RecordLines& out, const sa::GuidInfoRecord& record) {
-  out.line("LID", record.lid);
-  out.line("Block", record.block_num);
-  const auto& guids = record.guid_info.guid_block;
-  for (std::size_t i = 0; i < guids.size(); ++i) out.line(fmt::format("GUID {}", i), guids[i]);
+constexpr FormLine guid_info_record[]{{"LID", "lid"}, {"Block", "block_num"}};
+
+void guid_info(RecordLines& out) {
+  for (unsigned i = 0; i < 8; ++i) out.line({fmt::format("GUID {}", i), fmt::format("guid_block[{}]", i)});
 }
 
-void switch_info_record(RecordLines& out, const sa::SwitchInfoRecord& record) {
+constexpr FormLine switch_info_record[]{{"\t\tRID\n"},
+                                        {"LID", "lid"},
+                                        {"\t\tSwitchInfo dump:\n"},
+                                        {"LinearFDBCap", "linear_fdb_cap", upper},
+                                        {"RandomFDBCap", "random_fdb_cap", upper},
+                                        {"MulticastFDBCap", "multicast_fdb_cap", upper},
+                                        {"LinearFDBTop", "linear_fdb_top", upper},
+                                        {"DefaultPort", "default_port"},
+                                        {"DefaultMulticastPrimaryPort", "default_multicast_primary_port"},
+                                        {"DefaultMulticastNotPrimaryPort", "default_multicast_not_primary_port"},
+                                        {"LifeTimeValue/PortStateChange/OpSL2VL", "life_time_value", upper, 8},
+                                        {"LIDsPerPort", "lids_per_port", upper},
+                                        {"PartitionEnforcementCap", "partition_enforcement_cap", upper},
+                                        {"flags", "inbound_enforcement_cap", upper, 8}};
+
+void switch_info(RecordLines& out) {
   constexpr std::uint32_t multicast_top_supported = 1U << 3;
-  const smp::SwitchInfo& info = record.switch_info;
-  out.lines("\t\tRID\n");
-  out.line("LID", record.lid);
-  out.lines("\t\tSwitchInfo dump:\n");
-  out.line("LinearFDBCap", "0x{:X}", info.linear_fdb_cap);
-  out.line("RandomFDBCap", "0x{:X}", info.random_fdb_cap);
-  out.line("MulticastFDBCap", "0x{:X}", info.multicast_fdb_cap);
-  out.line("LinearFDBTop", "0x{:X}", info.linear_fdb_top);
-  out.line("DefaultPort", info.default_port);
-  out.line("DefaultMulticastPrimaryPort", info.default_multicast_primary_port);
-  out.line("DefaultMulticastNotPrimaryPort", info.default_multicast_not_primary_port);
-  out.line("LifeTimeValue/PortStateChange/OpSL2VL", "0x{:X}",
-           word_of({{info.life_time_value, 5}, {info.port_state_change, 1}, {info.optimized_sl_to_vl_mapping_programming, 2}}));
-  out.line("LIDsPerPort", "0x{:X}", info.lids_per_port);
-  out.line("PartitionEnforcementCap", "0x{:X}", info.partition_enforcement_cap);
-  out.line("flags", "0x{:X}",
-           word_of({{info.inbound_enforcement_cap, 1},
-                    {info.outbound_enforcement_cap, 1},
-                    {info.filter_raw_inbound_cap, 1},
-                    {info.filter_raw_outbound_cap, 1},
-                    {info.enhanced_port0, 1},
-                    {info.reserved_133, 3}}));
-  if ((out.style.capability_mask2 & multicast_top_supported) != 0) out.line("MulticastFDBTop", "0x{:X}", info.multicast_fdb_top);
+  if ((out.style.capability_mask2 & multicast_top_supported) != 0) out.line({"MulticastFDBTop", "multicast_fdb_top", upper});
 }
 
-void sm_info_record(RecordLines& out, const sa::SMInfoRecord& record) {
-  out.lines("\t\tRID\n");
-  out.line("LID", record.lid);
-  out.lines("\t\tSMInfo dump:\n");
-  out.line("GUID", record.sm_info.guid);
-  out.line("SM_Key", "0x{:016x}", record.sm_info.sm_key);
-  out.line("ActCount", record.sm_info.act_count);
-  out.line("Priority", record.sm_info.priority);
-  out.line("SMState", static_cast<std::uint64_t>(record.sm_info.sm_state));
-}
-
-/// What a form has of the function that prints its records.
-template <auto print>
-struct PrintsRecords;
-template <class Record, void (*print)(RecordLines&, const Record&)>
-struct PrintsRecords<print> {
-  static const StructInfo& info() { return Record::info(); }
-  static void lines(RecordLines& out, Bytes record) { print(out, wire::unpack_short<Record>(record)); }
-};
-
-template <auto print>
-constexpr RecordForm printed_by(std::string_view name, std::string_view alias, std::string_view arguments, std::string_view title,
-                                std::size_t column) {
-  return {name, alias, arguments, title, column, PrintsRecords<print>::info, PrintsRecords<print>::lines};
-}
+constexpr FormLine sm_info_record[]{{"\t\tRID\n"},
+                                    {"LID", "lid"},
+                                    {"\t\tSMInfo dump:\n"},
+                                    {"GUID", "sm_info.guid"},
+                                    {"SM_Key", "sm_key", lower16},
+                                    {"ActCount", "act_count"},
+                                    {"Priority", "priority"},
+                                    {"SMState", "sm_state"}};
 
 constexpr RecordForm forms[]{
-    printed_by<class_port_info>("ClassPortInfo", "CPI", "", "SA ClassPortInfo:", 25),
-    printed_by<node_record>("NodeRecord", "NR", "lid", "NodeRecord dump:", usual),
-    printed_by<port_info_record>("PortInfoRecord", "PIR", "endport_lid/port_num/options", "PortInfoRecord dump:", usual),
-    printed_by<sl2vl_record>("SL2VLTableRecord", "SL2VL", "lid/input_port_num/output_port_num", "SL2VLTableRecord dump:", wide),
-    printed_by<pkey_table_record>("PKeyTableRecord", "PKTR", "lid/port_num/block_num", "PKeyTableRecord dump:", wide),
-    printed_by<vl_arbitration_record>("VLArbitrationTableRecord", "VLAR", "lid/output_port_num/block_num", "VLArbTableRecord dump:", wide),
-    printed_by<inform_info_record>("InformInfoRecord", "IIR", "subscriber_gid", "InformInfoRecord dump:", usual),
-    printed_by<link_record>("LinkRecord", "LR", "from_lid/from_port to_lid/to_port", "LinkRecord dump:", wide),
-    printed_by<service_record>("ServiceRecord", "SR", "", "ServiceRecord dump:", usual),
-    printed_by<path_record>("PathRecord", "PR", "", "PathRecord dump:", usual),
-    printed_by<mc_member_record>("MCMemberRecord", "MCMR", "", "MCMember Record dump:", usual),
-    printed_by<lft_record>("LFTRecord", "LFTR", "lid/block_num", "LFT Record dump:", wide),
-    printed_by<mft_record>("MFTRecord", "MFTR", "lid/position/block_num", "MFT Record dump:", wide),
-    printed_by<guid_info_record>("GUIDInfoRecord", "GIR", "lid/block_num", "GUIDInfo Record dump:", wide),
-    printed_by<switch_info_record>("SwitchInfoRecord", "SWIR", "lid", "SwitchInfoRecord dump:", 40),
-    printed_by<sm_info_record>("SMInfoRecord", "SMIR", "lid", "SMInfoRecord dump:", 22),
+    {"ClassPortInfo", "CPI", "", "SA ClassPortInfo:", 25, mad::ClassPortInfo::info, class_port_info},
+    {"NodeRecord", "NR", "lid", "NodeRecord dump:", usual, sa::NodeRecord::info, node_record_head, node_record},
+    {"PortInfoRecord", "PIR", "endport_lid/port_num/options", "PortInfoRecord dump:", usual, sa::PortInfoRecord::info, port_info_record,
+     port_info},
+    {"SL2VLTableRecord", "SL2VL", "lid/input_port_num/output_port_num", "SL2VLTableRecord dump:", wide, sa::SLToVLMappingTableRecord::info,
+     sl2vl_record, sl2vl},
+    {"PKeyTableRecord", "PKTR", "lid/port_num/block_num", "PKeyTableRecord dump:", wide, sa::PKeyTableRecord::info, pkey_table_record,
+     pkey_table},
+    {"VLArbitrationTableRecord", "VLAR", "lid/output_port_num/block_num", "VLArbTableRecord dump:", wide,
+     sa::VLArbitrationTableRecord::info, vl_arbitration_record, vl_arbitration},
+    {"InformInfoRecord", "IIR", "subscriber_gid", "InformInfoRecord dump:", usual, sa::InformInfoRecord::info, inform_info_record,
+     inform_info},
+    {"LinkRecord", "LR", "from_lid/from_port to_lid/to_port", "LinkRecord dump:", wide, sa::LinkRecord::info, link_record},
+    {"ServiceRecord", "SR", "", "ServiceRecord dump:", usual, sa::ServiceRecord::info, service_record, service},
+    {"PathRecord", "PR", "", "PathRecord dump:", usual, sa::PathRecord::info, path_record},
+    {"MCMemberRecord", "MCMR", "", "MCMember Record dump:", usual, sa::MCMemberRecord::info, mc_member_record},
+    {"LFTRecord", "LFTR", "lid/block_num", "LFT Record dump:", wide, sa::LinearForwardingTableRecord::info, lft_record, lft},
+    {"MFTRecord", "MFTR", "lid/position/block_num", "MFT Record dump:", wide, sa::MulticastForwardingTableRecord::info, mft_record, mft},
+    {"GUIDInfoRecord", "GIR", "lid/block_num", "GUIDInfo Record dump:", wide, sa::GuidInfoRecord::info, guid_info_record, guid_info},
+    {"SwitchInfoRecord", "SWIR", "lid", "SwitchInfoRecord dump:", 40, sa::SwitchInfoRecord::info, switch_info_record, switch_info},
+    {"SMInfoRecord", "SMIR", "lid", "SMInfoRecord dump:", 22, sa::SMInfoRecord::info, sm_info_record},
 };
 
 }  // namespace
 
-constinit const RecordForm port_summary_form = printed_by<port_summary>("", "", "", "PortInfoRecord dump:", usual);
-constinit const RecordForm mc_group_form = printed_by<mc_group>("", "", "", "MCMemberRecord group dump:", usual);
-constinit const RecordForm mc_member_form = printed_by<mc_member>("", "", "", "MCMemberRecord member dump:", usual);
-constinit const RecordForm mc_gid_form = printed_by<mc_gid>("", "", "", "", usual);
+constinit const RecordForm port_summary_form{"", "", "", "PortInfoRecord dump:", usual, sa::PortInfoRecord::info, port_summary};
+constinit const RecordForm mc_group_form{"", "", "", "MCMemberRecord group dump:", usual, sa::MCMemberRecord::info, mc_group};
+constinit const RecordForm mc_member_form{
+    "", "", "", "MCMemberRecord member dump:", usual, sa::MCMemberRecord::info, mc_member, mc_member_name};
+constinit const RecordForm mc_gid_form{"", "", "", "", usual, sa::MCMemberRecord::info, {}, mc_gid};
 
 std::span<const RecordForm> record_forms() { return forms; }
 
@@ -409,9 +364,9 @@ const RecordForm& form_of(const StructInfo& info) {
 }
 
 std::string record_text(const RecordForm& form, Bytes record, const RecordStyle& style) {
-  RecordLines out(form.column, style);
-  if (!form.title.empty()) out.lines(fmt::format("{}\n", form.title));
-  form.print(out, record);
+  RecordLines out(form, record, style);
+  out.lines(form.lines);
+  if (form.rest != nullptr) form.rest(out);
   return out.take();
 }
 

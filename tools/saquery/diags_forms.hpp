@@ -17,7 +17,6 @@
 
 namespace ib::tools::saquery {
 
-/// The data on which the forms depend.
 struct RecordStyle {
   const subnet::NodeNameMap& names;
   Keys keys = Keys::hidden;
@@ -27,6 +26,7 @@ struct RecordStyle {
 };
 
 class RecordLines;
+struct FormLine;
 
 struct RecordForm {
   std::string_view name, alias;  ///< the names on the command line; empty if an option selects the record
@@ -34,14 +34,14 @@ struct RecordForm {
   std::string_view title;
   std::size_t column;  ///< the column of the values, counted from the labels
   const StructInfo& (*info)();
-  void (*print)(RecordLines& out, Bytes record);
+  std::span<const FormLine> lines;
+  void (*rest)(RecordLines& out) = nullptr;  ///< adds what no line says
 };
 
 /// The forms of records that have a name on the command line.
 std::span<const RecordForm> record_forms();
 /// The form with that name or alias, in upper or lower case. Null if there is none.
 const RecordForm* find_form(std::string_view word);
-/// The form of a structure, which must exist.
 const RecordForm& form_of(const StructInfo& info);
 
 /// Special forms: a short PortInfoRecord; a MCMemberRecord as a group, as a member, or as the GID of the member.

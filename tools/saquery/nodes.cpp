@@ -27,7 +27,7 @@ struct NamedNode {
 using report::Cell;
 using report::Column;
 
-// Their meanings in the dictionary of JSON are those of tools/shared/fabric_columns.cpp.
+// Their meanings in the dictionary of JSON are in tools/shared/fabric_columns.cpp.
 constexpr std::array<Column<NamedNode>, 7> node_list_columns{{
     {{.key = "node_guid", .heading = "GUID"}, [](const NamedNode& node) { return Cell(node.record.node_info.node_guid); }},
     {{.key = "node_type", .heading = "TYPE", .usual = true, .coded = true},
@@ -58,35 +58,25 @@ struct NodesReport final : Report {
   }
   void text(TextOut& out) const override {
     if (most_width) return out.write(table.text(nodes, *most_width));
-    print(
-        out, [](const NamedNode& node) { return in_quotes(node.name()); }, [](const NamedNode& node) { return escaped(node.name()); },
-        [](Guid guid) { return to_text(guid); });
+    print(out, false);
   }
-  void diags_text(TextOut& out) const override {
-    print(
-        out, [](const NamedNode& node) { return fmt::format("\"{}\"", node.diags_name()); },
-        [](const NamedNode& node) { return node.diags_name(); }, [](Guid guid) { return fmt::format("0x{:016x}", guid.value); });
-  }
+  void diags_text(TextOut& out) const override { print(out, true); }
   Exit status() const override { return torn ? Exit::incomplete : Exit::ok; }
 
  private:
-  template <class Quoted, class Name, class GuidText>
-  void print(TextOut& out, Quoted in_quotes, Name name, GuidText guid_text) const {
+  void print(TextOut& out, bool as_diags) const {
     if (what == ListKind::adapters) out.write("   LID \"name\"\n================\n");
     for (const NamedNode& node : nodes) {
-      switch (what) {
-        case ListKind::adapters:
-          out.print("{:6}  {}\n", node.record.lid.value, in_quotes(node));
-          break;
-        case ListKind::guids:
-          out.print("{}\n", guid_text(node.record.node_info.port_guid));
-          break;
-        case ListKind::name_of_lid:
-        case ListKind::name_of_guid:
-          out.print("{}\n", name(node));
-          break;
-        default:
-          out.print("{}\n", node.record.lid.value);
+      const Guid guid = node.record.node_info.port_guid;
+      const unsigned lid = node.record.lid.value;
+      if (what == ListKind::adapters) {
+        out.print("{:6}  {}\n", lid, as_diags ? fmt::format("\"{}\"", node.diags_name()) : in_quotes(node.name()));
+      } else if (what == ListKind::guids) {
+        out.print("{}\n", as_diags ? fmt::format("0x{:016x}", guid.value) : to_text(guid));
+      } else if (what == ListKind::name_of_lid || what == ListKind::name_of_guid) {
+        out.print("{}\n", as_diags ? node.diags_name() : escaped(node.name()));
+      } else {
+        out.print("{}\n", lid);
       }
     }
   }
@@ -164,6 +154,39 @@ struct ManagersReport final : Report {
     return pattern;
   }
 };
+
+struct Divisions {
+  std::vector<TwoEnds> exact;    ///< both ends are addresses or whole words of a name
+  std::vector<TwoEnds> inexact;  ///< the others
+
+  const std::vector<TwoEnds>& best() const { return exact.empty() ? inexact : exact; }
+};
+
+enum class EndKind { none, inexact, exact };
+
+async::Task<EndKind> kind_of(Targets& targets, std::string word, bool may_sweep) {
+  constexpr std::size_t guid_colons = 3, guid_size = 19;
+  if (word.empty()) co_return EndKind::exact;
+  // A GUID has four digits in each group here: 3:0000:0000:0000 is not a GUID, but a LID and the beginning of a GUID.
+  if (std::ranges::count(word, ':') == guid_colons && word.size() < guid_size) co_return EndKind::none;
+  const Targets::Meaning meaning = co_await targets.meaning(std::move(word), may_sweep);
+  if (!meaning.path) co_return EndKind::none;
+  co_return meaning.is_exact ? EndKind::exact : EndKind::inexact;
+}
+
+async::Task<Divisions> divide(Targets& targets, std::string text, bool may_sweep) {
+  Divisions found;
+  for (std::size_t at = text.find(':'); at != std::string::npos; at = text.find(':', at + 1)) {
+    TwoEnds ends{text.substr(0, at), text.substr(at + 1)};
+    const EndKind source = co_await kind_of(targets, ends.source, may_sweep);
+    if (source == EndKind::none) continue;
+    const EndKind destination = co_await kind_of(targets, ends.destination, may_sweep);
+    if (destination == EndKind::none) continue;
+    const bool is_exact = source == EndKind::exact && destination == EndKind::exact;
+    (is_exact ? found.exact : found.inexact).push_back(std::move(ends));
+  }
+  co_return found;
+}
 
 }  // namespace
 
@@ -263,6 +286,26 @@ async::Task<std::optional<Lid>> lid_of(Session& session, std::string text) {
   path::Path path = co_await session.targets().path(std::move(text));
   if (!path.ib().dlid.is_unicast() || path.directed() != nullptr) path = co_await session.stack().gmp_path(&path);
   co_return path.ib().dlid;
+}
+
+async::Task<TwoEnds> two_ends(Targets& targets, std::string text) {
+  const std::size_t first = text.find(':');
+  if (text.find(':', first + 1) == std::string::npos) {  // what is wrong with an end is said where it is used
+    TwoEnds only{text.substr(0, first), text.substr(first + 1)};
+    co_return only;
+  }
+  Divisions found = co_await divide(targets, text, false);
+  if (found.best().empty()) found = co_await divide(targets, text, true);
+  if (found.best().empty())
+    throw UsageError(
+        fmt::format("--src-to-dst: {} has no colon with a target on either side (a LID, a GUID or the name of a node)", in_quotes(text)));
+  if (found.best().size() > 1) {
+    std::string list;
+    for (const TwoEnds& ends : found.best())
+      list += fmt::format("{}{} to {}", list.empty() ? "" : ", or ", in_quotes(ends.source), in_quotes(ends.destination));
+    throw UsageError(fmt::format("--src-to-dst: {} can be divided in several ways: {}: give LIDs", in_quotes(text), list));
+  }
+  co_return found.best().front();
 }
 
 }  // namespace ib::tools::saquery

@@ -9,18 +9,27 @@
 #include <utility>
 
 #include "base/escape.hpp"
-#include "base/letter_case.hpp"
 #include "iba-gen/sa.hpp"
 #include "iba/secrets.hpp"
 #include "iba/text.hpp"
 #include "report/field_columns.hpp"
 #include "sa/record_types.hpp"
 #include "tools/frame/commands.hpp"
+#include "tools/frame/each_target.hpp"
 #include "tools/frame/name_match.hpp"
-#include "tools/saquery/option_tables.hpp"
-#include "tools/saquery/two_ends.hpp"
 
 namespace ib::tools::saquery {
+
+std::string MemberOption::help() const {
+  std::string records;
+  for (const QueryInfo& type : sa::record_types()) {
+    const auto ref = find_path(*type.info, member);
+    if (!type.classic || !ref || ref->field->iba_name != member) continue;
+    records += (records.empty() ? "" : ", ") + std::string(type.name);
+  }
+  return fmt::format("{} of {}", member, records);
+}
+
 namespace {
 
 std::string item_list() {
@@ -36,7 +45,6 @@ std::string item_list() {
 
 const QueryInfo& record_type(std::string_view word) { return sa::find_record_type(word, "ibtool help saquery"); }
 
-/// "LID=", …: the members of the records that `item` names.
 std::vector<std::string> member_assignments(const std::string& item) {
   std::vector<std::string> words;
   for (const sa::Component& component : sa::components(sa::Pattern(*record_type(item).info).form())) {
@@ -87,7 +95,6 @@ Assignments take_assignments(std::vector<std::string>& words) {
   return result;
 }
 
-/// `['2', '3']`
 std::string list_text(std::span<const std::string> words) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : ", ") + in_quotes(word);
@@ -171,7 +178,6 @@ class Saquery final : public Command {
     list_ = list;
   }
 
-  /// The names of the columns that a table of the records, or of the nodes, has.
   std::vector<std::string> column_keys() const {
     if (list_ == ListKind::managers) return {};
     if (list_ != ListKind::records) return node_list_keys();
@@ -179,7 +185,7 @@ class Saquery final : public Command {
     return keys_of(RecordTable::columns_of(sa::Pattern(*record_type(item).info).answer(), Keys::hidden));
   }
 
-  /// The part of ARG or MEMBER=VALUE that is a LID, in whose place names may stand; empty if none is.
+  /// The part of ARG or MEMBER=VALUE that is a LID, which a name may replace; empty if there is no LID.
   std::string_view lid_part(std::string_view word) const {
     const QueryInfo& type = record_type(record_.empty() ? words_.front() : record_);
     const sa::Pattern pattern(*type.info);
@@ -213,7 +219,7 @@ class Saquery final : public Command {
       throw UsageError(fmt::format("{} takes no values of members, and neither --get nor --no-defaults", chosen_));
   }
 
-  /// The records; where a word has a pattern of names in the place of a LID, those of one node after the other.
+  /// The records; where a word has a pattern of names in the place of a LID, of one node after the other.
   async::Task<> list_each(Session& session, Emit& emit) {
     const auto has_pattern = [this](const std::string& word) { return NameWord(std::string(lid_part(word))).is_pattern(); };
     const auto first = words_.begin() + (record_.empty() && !words_.empty() ? 1 : 0);
@@ -229,35 +235,18 @@ class Saquery final : public Command {
     sa::Nodes nodes = std::move(found).take();
     if (nodes.records.empty()) throw UsageError(fmt::format("no node's name fits {}", in_quotes(pattern)));
     std::ranges::stable_sort(nodes.records, {}, description_of);
-    emit.set_table_rows(table_rows(), true);
-    emit.begin_targets();
-    std::size_t listed = 0;
+    std::vector<NamedPath> targets;
     for (const sa::NodeRecord& node : nodes.records) {
-      *word = fmt::format("{}{}{}", whole.substr(0, begin), node.lid.value, whole.substr(begin + pattern.size()));
-      const bool is_listed = co_await list_of(session, emit, node);
-      if (is_listed) ++listed;
+      path::IbPath path;
+      path.dlid = node.lid;
+      targets.push_back({path, description_of(node)});
     }
-    emit.end_targets();
-    if (listed < nodes.records.size()) emit.raise(listed == 0 ? Exit::failed : Exit::incomplete);
-  }
-
-  /// Returns whether the SA answered.
-  async::Task<bool> list_of(Session& session, Emit& emit, const sa::NodeRecord& node) {
-    const std::string name = description_of(node);
-    emit.begin_target(fmt::format("{} (LID {})", in_quotes(name), node.lid.value), name);
-    try {
-      co_await list_records(session, emit);
-    } catch (const UsageError&) {  // is one of each node
-      emit.text().withdraw();
-      throw;
-    } catch (const Error& error) {
-      emit.text().flush();
-      session.host().report(error);
-      emit.end_target(&error);
-      co_return false;
-    }
-    emit.end_target(nullptr);
-    co_return true;
+    emit.set_table_rows(table_rows(), true);
+    const WorkOnNode list_of = [&](const NamedPath& node) {
+      *word = fmt::format("{}{}{}", whole.substr(0, begin), node.path.ib().dlid.value, whole.substr(begin + pattern.size()));
+      return list_records(session, emit);
+    };
+    co_await run_for_each(targets, list_of, session, emit);
   }
 
   async::Task<> list_records(Session& session, Emit& emit) {
@@ -284,10 +273,7 @@ class Saquery final : public Command {
       words.erase(words.begin());
     }
     const QueryInfo& type = record_type(record);
-    const auto names_type = [&type](std::string_view word) {
-      return equal_ignoring_case(word, type.name) || equal_ignoring_case(word, type.alias);
-    };
-    if (!record_.empty() && !words.empty() && names_type(words[0])) words.erase(words.begin());  // an option and ITEM mean one record
+    if (!record_.empty() && !words.empty() && sa::names_record(words[0], *type.info)) words.erase(words.begin());  // ITEM says it again
     const Assignments assignments = take_assignments(words);
     const std::vector<std::string> given = words;
     const auto arguments = sa::take_argument(type, words);

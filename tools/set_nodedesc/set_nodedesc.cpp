@@ -17,25 +17,25 @@ namespace {
 constexpr std::size_t longest = 64;  // IBA 14.2.5.2
 
 struct NodedescReport final : Report {
-  struct Entry {
+  struct NamedDevice {
     const sys::Device* device{};
     std::string description;
     std::string before{};  ///< where it was set
   };
-  std::vector<Entry> entries;
+  std::vector<NamedDevice> devices;
   bool set = false, dry_run = false;
 
   void visit(report::Sink& sink) const override {
-    sink.objects("devices", entries, [&](const Entry& entry) {
-      sink.value("device", entry.device->name);
-      sink.value("node_guid", entry.device->node_guid);
-      sink.value("node_description", entry.description);
+    sink.objects("devices", devices, [&](const NamedDevice& named) {
+      sink.value("device", named.device->name);
+      sink.value("node_guid", named.device->node_guid);
+      sink.value("node_description", named.description);
     });
   }
   void text(TextOut& out) const override {
-    for (const Entry& entry : entries) {
-      out.print("{}{}: {}", dry_run ? "Would set " : "", escaped(entry.device->name), escaped(entry.description));
-      if (set) out.print(" ({} {})", dry_run ? "is" : "was", in_quotes(entry.before));
+    for (const NamedDevice& named : devices) {
+      out.print("{}{}: {}", dry_run ? "Would set " : "", escaped(named.device->name), escaped(named.description));
+      if (set) out.print(" ({} {})", dry_run ? "is" : "was", in_quotes(named.before));
       out.write("\n");
     }
   }
@@ -60,18 +60,18 @@ class SetNodedesc final : public Command {
     report.set = !view_ && !name_.empty();
     for (const sys::Device* device : chosen(session.host())) {
       if (report.set) {
-        report.entries.push_back({device, name_, device->node_description});
+        report.devices.push_back({device, name_, device->node_description});
       } else {
         std::string description = co_await description_of(session.stack(), *device);
-        report.entries.push_back({device, std::move(description)});
+        report.devices.push_back({device, std::move(description)});
       }
     }
     if (report.set) {
       // All of them or none, as far as can be known before.
-      for (const auto& entry : report.entries) on_attribute(*entry.device, [](const std::string& path) { sys::check_writable(path); });
+      for (const auto& named : report.devices) on_attribute(*named.device, [](const std::string& path) { sys::check_writable(path); });
       report.dry_run = session.host().options().dry_run;
-      for (const auto& entry : report.entries) {
-        if (!report.dry_run) on_attribute(*entry.device, [&](const std::string& path) { sys::write_attribute(path, name_); });
+      for (const auto& named : report.devices) {
+        if (!report.dry_run) on_attribute(*named.device, [&](const std::string& path) { sys::write_attribute(path, name_); });
       }
     }
     emit(report);

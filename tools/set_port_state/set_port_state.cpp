@@ -32,7 +32,6 @@ constexpr Action enable{"enable", "Enabled", smp::PortPhysicalState::polling};
 /// Initialize cannot be set: a link that was taken down comes back in it (IBA 14.2.5.6).
 constexpr Action init{"init", "Took down", smp::PortPhysicalState::no_change, smp::PortState::down};
 
-/// One port that an operand names.
 struct Chosen {
   subnet::PortIndex end_port = none;
   std::uint8_t number{};
@@ -201,7 +200,6 @@ class SetPortState final : public Command {
     return chosen;
   }
 
-  /// Gives `chosen` its path.
   static void route(Stack& stack, const subnet::Subnet& subnet, const subnet::RoutesAround& routes, Chosen& chosen) {
     if (auto found = routes.to(chosen.end_port)) {
       found->end_port = &stack.host().end_port();

@@ -1,24 +1,129 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// sminfo: what a subnet manager says of itself, and the SubnSet(SMInfo) by which managers hand over to each other.
+// sminfo: the SMInfo of a subnet manager, and the SubnSet(SMInfo) by which managers hand over to each other.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <tuple>
+#include <utility>
 
 #include "base/escape.hpp"
+#include "iba-gen/sa.hpp"
 #include "iba-gen/smp.hpp"
 #include "iba/text.hpp"
 #include "mad/transactor.hpp"
 #include "path/json.hpp"
+#include "report/member_names.hpp"
 #include "report/structure.hpp"
+#include "sa/subn_adm.hpp"
+#include "subnet/set/set_target.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/session.hpp"
-#include "tools/sminfo/all_managers.hpp"
+#include "tools/shared/table_options.hpp"
 
 namespace ib::tools {
 namespace {
 
-using sminfo::description_at;
+/// The path of SMPs to the subnet manager at a LID.
+path::Path path_of_manager(Stack& stack, Lid lid) {
+  path::Path path = subnet::smp_path_to(stack.host().end_port(), lid);
+  stack.apply_options(path);
+  return path;
+}
+
+/// The NodeDescription at the end of a path; empty if it cannot be read.
+async::Task<std::string> description_at(mad::Transactor& transactor, path::Path path) {
+  const mad::Result<smp::NodeDescription> answer = co_await transactor.try_subn_get<smp::NodeDescription>(path);
+  co_return answer ? std::string(fixed_text(answer->node_string)) : std::string();
+}
+
+/// A subnet manager that the SA knows.
+struct Manager {
+  Lid lid;
+  std::string description;  ///< of the node; empty if it was not read
+  smp::SMInfo info;         ///< as the manager answered, or else as the SA's record has it
+  bool is_silent{};
+};
+
+using report::Cell;
+
+constexpr std::array<report::Column<Manager>, 7> all_manager_columns{{
+    {{.key = "lid", .heading = "LID", .usual = true}, [](const Manager& manager) { return Cell(std::uint64_t{manager.lid.value}); }},
+    {{.key = "node_description", .heading = "NODE", .usual = true},
+     [](const Manager& manager) { return report::text_cell(manager.description); }},
+    {{.key = "silent", .heading = "SILENT", .usual = true}, [](const Manager& manager) { return Cell(manager.is_silent); }},
+    {{.key = "data.guid", .heading = "GUID", .usual = true}, [](const Manager& manager) { return Cell(manager.info.guid); }},
+    {{.key = "data.act_count", .heading = "ACTIVITY", .usual = true},
+     [](const Manager& manager) { return Cell(std::uint64_t{manager.info.act_count}); }},
+    {{.key = "data.priority", .heading = "PRIORITY", .usual = true},
+     [](const Manager& manager) { return Cell(std::uint64_t{manager.info.priority}); }},
+    {{.key = "data.sm_state", .heading = "STATE", .measure = report::state(), .usual = true, .coded = true},
+     [](const Manager& manager) {
+       return Cell(report::Coded{static_cast<double>(manager.info.sm_state), std::string(smp::to_text(manager.info.sm_state))});
+     }},
+}};
+
+struct ManagersReport final : Report {
+  std::vector<Manager> managers;  ///< the master first, then by priority, then by GUID
+  Keys keys;
+
+  explicit ManagersReport(const Host& host) : keys(host.options().keys) {}
+  void visit(report::Sink& sink) const override {
+    sink.begin_array("managers");
+    report::announce(sink, [&](report::Sink& to) { visit_manager(to, {}); });
+    for (const Manager& manager : managers) {
+      sink.begin_object();
+      visit_manager(sink, manager);
+      sink.end_object();
+    }
+    sink.end_array();
+  }
+  void text(TextOut& out) const override {
+    for (const Manager& manager : managers) {
+      const smp::SMInfo& info = manager.info;
+      out.print("{:<11} priority {:<2} activity count {:<8} LID {:<5} {} {}{}\n",
+                fmt::format("{} ({})", smp::to_text(info.sm_state), static_cast<unsigned>(info.sm_state)), info.priority, info.act_count,
+                manager.lid.value, to_text(info.guid), in_quotes(manager.description),
+                manager.is_silent ? ": does not answer; this is what the SA's record says" : "");
+    }
+  }
+  Exit status() const override { return std::ranges::any_of(managers, &Manager::is_silent) ? Exit::incomplete : Exit::ok; }
+
+ private:
+  void visit_manager(report::Sink& to, const Manager& manager) const {
+    to.value("lid", manager.lid);
+    to.text_or_null("node_description", manager.description);
+    to.value("silent", manager.is_silent);
+    report::visit_attribute(to, manager.info, keys);
+  }
+};
+
+/// Reads all subnet managers; `sm_key` goes with each request (IBA 14.2.5.13). Throws Error if the SA does not list them.
+async::Task<> read_all_managers(Stack& stack, std::uint64_t sm_key, ManagersReport& report) {
+  co_await stack.prepare_sa();
+  mad::Transactor& transactor = stack.transactor();
+  const sa::SMInfoRecord::Query query;
+  auto answer = co_await sa::try_subn_adm_get_table(transactor, query);
+  if (!answer) {
+    Error error = answer.error();
+    error.note("The subnet managers are listed by the SA: where none answers, ibtool health looks for them in a sweep");
+    throw Error(error);
+  }
+  const smp::SMInfo mine{.sm_key = sm_key};
+  for (const sa::SMInfoRecord& record : answer->records) {
+    Manager manager{record.lid, {}, record.sm_info};
+    const path::Path path = path_of_manager(stack, record.lid);
+    const mad::Result<smp::SMInfo> now = co_await transactor.try_subn_get<smp::SMInfo>(path, 0, mine);
+    manager.is_silent = !now;
+    if (now) manager.info = *now;
+    manager.description = co_await description_at(transactor, path);
+    report.managers.push_back(std::move(manager));
+  }
+  std::ranges::sort(report.managers, {}, [](const Manager& manager) {
+    return std::tuple(manager.info.sm_state != smp::SMState::master, -int{manager.info.priority}, manager.info.guid);
+  });
+}
 
 struct SminfoReport final : Report {
   path::Path path;
@@ -51,15 +156,13 @@ struct SminfoReport final : Report {
   }
 };
 
-/// What both command lines come down to.
-struct Wanted {
+struct ManagerRequest {
   Target target;
-  std::optional<std::uint32_t> modifier;  ///< of the Set, if one is wanted
+  std::optional<std::uint32_t> modifier;  ///< of the Set, if there is one
   std::optional<std::uint8_t> state, priority;
   std::optional<std::uint32_t> activity;
   std::uint64_t sm_key{};
 
-  /// `info` with the values of the options.
   smp::SMInfo applied(smp::SMInfo info) const {
     info.sm_key = sm_key;
     if (state) info.sm_state = static_cast<smp::SMState>(*state);
@@ -69,15 +172,14 @@ struct Wanted {
   }
 };
 
-void add_settings(OptionSet& set, Wanted& wanted) {
-  set.number("-s --state", wanted.state, "STATE", "The state to set", {0, 15});
-  set.number("-p --priority", wanted.priority, "PRIORITY", "The priority to set", {0, 15});
-  set.number("-a --activity", wanted.activity, "COUNT", "The activity count to set");
+void add_settings(OptionSet& set, ManagerRequest& request) {
+  set.number("-s --state", request.state, "STATE", "The state to set", {0, 15});
+  set.number("-p --priority", request.priority, "PRIORITY", "The priority to set", {0, 15});
+  set.number("-a --activity", request.activity, "COUNT", "The activity count to set");
 }
 
-/// The subnet manager that this port knows.
 Destination known_manager(Stack& stack) {
-  const path::Path path = sminfo::path_of_manager(stack, stack.host().end_port().sm_lid);
+  const path::Path path = path_of_manager(stack, stack.host().end_port().sm_lid);
   return {path, stack.manners().name_of(path)};
 }
 
@@ -91,39 +193,41 @@ class Sminfo final : public Command {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
     set.optional_operands();
-    set.target_each("TARGET", wanted_.target);
-    set.integer("ATTR_MOD", wanted_.modifier);
+    set.target_each("TARGET", request_.target);
+    set.integer("ATTR_MOD", request_.modifier);
     set.notes(
         "With ATTR_MOD a SubnSet(SMInfo) follows, which requests the manager to hand over, stand by and the like (IBA 14.4.1).\n"
         "It carries what was read, but for what the options say.");
-    add_settings(set, wanted_);
-    set.key("--sminfo_smkey --sminfo-smkey", wanted_.sm_key, "SMINFO_SMKEY", "The SM_Key of the SMInfo that is sent");
+    add_settings(set, request_);
+    set.key("--sminfo_smkey --sminfo-smkey", request_.sm_key, "SMINFO_SMKEY", "The SM_Key of the SMInfo that is sent");
     set.flag("--all", all_, "List all subnet managers that the SA knows, the master first.");
     set.instead_of_operands("--all");
-    add_table_options(set, common, table_, keys_of(sminfo::manager_columns()));
+    add_table_options(set, common, table_, keys_of(all_manager_columns));
     add_common(set, common, group_target);
   }
 
-  std::string_view table_rows() const override { return wanted_.modifier ? "" : all_ ? "managers" : "data"; }
+  std::string_view table_rows() const override { return request_.modifier ? "" : all_ ? "managers" : "data"; }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    const std::optional<std::uint32_t>& modifier = wanted_.modifier;
-    if (!modifier && (wanted_.state || wanted_.priority || wanted_.activity))
+    const std::optional<std::uint32_t>& modifier = request_.modifier;
+    if (!modifier && (request_.state || request_.priority || request_.activity))
       throw UsageError("--state, --priority and --activity set nothing without an ATTR_MOD");
     if (table_.given() && !all_) throw UsageError("--columns, --sort, --top and a table are for --all: there is one manager here");
     if (all_) {
       table_.refuse_for_json(session.host().options().format, "managers", "their attributes");
-      table_of<sminfo::ManagersReport::Manager>(sminfo::manager_columns(), table_);
-      sminfo::ManagersReport managers(session.host());
-      co_await sminfo::read_all_managers(session.stack(), wanted_.sm_key, managers);
-      managers.emit(emit, table_, session.host().world().out);
+      table_of<Manager>(all_manager_columns, table_);
+      ManagersReport managers(session.host());
+      co_await read_all_managers(session.stack(), request_.sm_key, managers);
+      emit_either(
+          emit, table_, managers, "managers", std::span<const report::Column<Manager>>(all_manager_columns),
+          [&managers] { return managers.managers; }, session.host().world().out);
       co_return;
     }
     if (modifier) session.stack().require_exact_targets();
-    if (!wanted_.target.given()) session.stack().require_link();  // without a link the SM LID is that of another time, or 0
+    if (!request_.target.given()) session.stack().require_link();  // without a link the SM LID is outdated, or 0
     mad::Transactor& transactor = modifier ? session.stack().smp_transactor() : session.stack().transactor();
-    Destination manager = co_await session.manners().smp_node(wanted_.target);
-    if (!wanted_.target.given()) {
+    Destination manager = co_await session.manners().smp_node(request_.target);
+    if (!request_.target.given()) {
       const sys::EndPort& here = session.host().end_port();
       if (!here.sm_lid.is_unicast())
         throw Error(fmt::format("No subnet manager is known: the SM LID of {} is {}", here.name(), here.sm_lid.value));
@@ -131,7 +235,7 @@ class Sminfo final : public Command {
     }
     if (modifier) manager = co_await session.manners().identified(std::move(manager));
     SminfoReport report(session.host(), manager.path);
-    report.info = co_await read_manager(session.manners(), transactor, manager.path, wanted_.sm_key);
+    report.info = co_await read_manager(session.manners(), transactor, manager.path, request_.sm_key);
     if (manager.path.ib().dlid == permissive_lid) {
       const auto port = co_await transactor.subn_get<smp::PortInfo>(manager.path);
       report.lid = port.lid.value;
@@ -139,7 +243,7 @@ class Sminfo final : public Command {
     report.description = co_await description_at(transactor, manager.path);
     if (modifier) {
       emit.heading(report.line());  // what it was stays readable where the Set fails
-      const smp::SMInfo changed = wanted_.applied(report.info);
+      const smp::SMInfo changed = request_.applied(report.info);
       mad::Result<smp::SMInfo> answer = co_await transactor.try_subn_set(manager.path, *modifier, changed);
       report.info = session.manners().take(std::move(answer), "query");
       if (session.host().options().dry_run) co_return;
@@ -148,48 +252,49 @@ class Sminfo final : public Command {
   }
 
  private:
-  Wanted wanted_;
+  ManagerRequest request_;
   TableOptions table_;
   bool all_{};
 };
 
-/// infiniband-diags: a Set carries what the options say and nothing that was read. If no manager is known, this node is the target.
+/// infiniband-diags: a Set carries only the values of the options, and nothing that was read. If no manager is known, this node is the
+/// target.
 class SminfoDiags final : public Command {
  public:
   void diags_options(OptionSet& set, CommonOptions& /*common*/) override {
     set.without("sK");
     set.optional_operands();
-    set.target("TARGET", wanted_.target);
+    set.target("TARGET", request_.target);
     set.operand("ATTR_MOD", [this](const std::string& word) {
       const int modifier = std::atoi(word.c_str());
-      if (modifier != 0) wanted_.modifier = static_cast<std::uint32_t>(modifier);
+      if (modifier != 0) request_.modifier = static_cast<std::uint32_t>(modifier);
     });
     set.notes("With an ATTR_MOD other than 0 the manager gets a SubnSet(SMInfo) of what the options say.");
-    add_settings(set, wanted_);
+    add_settings(set, request_);
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    for (std::optional<std::uint8_t>* number : {&wanted_.state, &wanted_.priority}) {  // of four bits
+    for (std::optional<std::uint8_t>* number : {&request_.state, &request_.priority}) {  // of four bits
       if (*number) *number = static_cast<std::uint8_t>(**number & 15U);
     }
-    if (wanted_.modifier) session.stack().require_exact_targets();
-    mad::Transactor& transactor = wanted_.modifier ? session.stack().smp_transactor() : session.stack().transactor();
-    Destination manager = co_await session.manners().smp_node(wanted_.target);
-    if (!wanted_.target.given() && session.host().end_port().sm_lid.is_unicast()) manager = known_manager(session.stack());
-    if (wanted_.modifier) manager = co_await session.manners().identified(std::move(manager));
+    if (request_.modifier) session.stack().require_exact_targets();
+    mad::Transactor& transactor = request_.modifier ? session.stack().smp_transactor() : session.stack().transactor();
+    Destination manager = co_await session.manners().smp_node(request_.target);
+    if (!request_.target.given() && session.host().end_port().sm_lid.is_unicast()) manager = known_manager(session.stack());
+    if (request_.modifier) manager = co_await session.manners().identified(std::move(manager));
     SminfoReport report(session.host(), manager.path);
-    if (wanted_.modifier) {
-      const smp::SMInfo changed = wanted_.applied({.sm_state = smp::SMState::standby});
-      mad::Result<smp::SMInfo> answer = co_await transactor.try_subn_set(manager.path, *wanted_.modifier, changed);
+    if (request_.modifier) {
+      const smp::SMInfo changed = request_.applied({.sm_state = smp::SMState::standby});
+      mad::Result<smp::SMInfo> answer = co_await transactor.try_subn_set(manager.path, *request_.modifier, changed);
       report.info = session.manners().take(std::move(answer), "query");
     } else {
-      report.info = co_await read_manager(session.manners(), transactor, manager.path, wanted_.sm_key);
+      report.info = co_await read_manager(session.manners(), transactor, manager.path, request_.sm_key);
     }
     emit(report);
   }
 
  private:
-  Wanted wanted_;
+  ManagerRequest request_;
 };
 
 }  // namespace

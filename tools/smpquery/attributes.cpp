@@ -18,7 +18,6 @@ namespace {
 constexpr std::uint32_t extended_speeds_bit = 1U << 31;  // of PortInfo's attribute modifier (IBA 14.2.5.6)
 constexpr DottedOptions smpquery_listing{.names = NameStyle::smpquery, .colon = true};
 
-/// An attribute of an answer.
 struct AttributeReport final : Report {
   explicit AttributeReport(path::Path of) : path(std::move(of)) {}
 
@@ -48,31 +47,6 @@ struct AttributeReport final : Report {
     out.write(libibmad_listing(bytes, *attribute.info, keys, new_fields));
   }
 };
-
-/// How an attribute is read, and its heading.
-struct Heading {
-  std::string_view operation, title;
-  bool has_port;        ///< the heading of ibtool names the port
-  bool diags_has_port;  ///< the heading of infiniband-diags names the port
-  const char* why;      ///< the message of infiniband-diags if it cannot be read
-};
-
-async::Task<> attribute(const OperationRun& op, Heading heading, const StructInfo& info, std::uint32_t modifier) {
-  const std::string title = fmt::format("# {}: {}", heading.title, op.node.name);
-  const std::string with_port = fmt::format("{} port {}", title, static_cast<std::int32_t>(op.modifier));
-  op.emit.heading(heading.has_port ? with_port : title);
-  AttributeReport report(op.path());
-  report.bytes = co_await op.get(info, modifier, heading.why);
-  report.operation = heading.operation;
-  report.diags_heading = heading.diags_has_port ? with_port : title;
-  report.modifier = modifier & ~extended_speeds_bit;
-  report.keys = op.stack.host().options().keys;
-  report.new_fields = op.stack.host().world().diags_release->new_fields;
-  report.words = !op.query.classic;
-  report.attribute = AttributeText(op.stack.host().options(), info, report.bytes);
-  if (&info == &smp::PortInfo::info()) warn_of_link_width(op.stack.manners(), report.bytes);
-  op.emit(report);
-}
 
 /// Ends the command if the node does not report that it supports PortInfoExtended.
 async::Task<> check_port_info_extended(const OperationRun& op) {
@@ -116,50 +90,43 @@ struct DescriptionReport final : Report {
 
 /// Refuses to send an attribute of a vendor to a device of another one.
 async::Task<> check_vendor(const OperationRun& op) {
-  if (!op.query.vendor) co_return;
+  const QueryInfo& query = *op.operation.query;
+  if (!query.vendor) co_return;
   const auto node = co_await op.get<smp::NodeInfo>(0, "node info query failed");
   if (subnet::is_mellanox(node)) co_return;
   op.stack.manners().refuse(
-      Error(fmt::format("{} is not a Mellanox device: {} is not sent to it", mad::target_text(op.node.path), op.query.name)),
+      Error(fmt::format("{} is not a Mellanox device: {} is not sent to it", mad::target_text(op.node.path), query.name)),
       op.words("not supported"));
 }
 
 }  // namespace
 
 async::Task<> any_attribute(const OperationRun& op) {
-  const QueryInfo& query = op.query;
-  const bool of_node = query.access == Access::node;
-  if (of_node && op.modifier != 0) throw UsageError(fmt::format("ATTR_MOD is not for {}, which is of a whole node", query.name));
-  co_await check_vendor(op);
-  const bool has_port = query.access == Access::port;
-  const Heading heading{query.name, query.name, has_port, has_port, "query failed"};
-  co_await attribute(op, heading, *query.info, of_node ? query.modifier : op.modifier);
-}
-
-async::Task<> node_info(const OperationRun& op) {
-  constexpr Heading heading{"NodeInfo", "Node info", false, false, "node info query failed"};
-  return attribute(op, heading, smp::NodeInfo::info(), 0);
-}
-
-async::Task<> port_info(const OperationRun& op) {
-  constexpr Heading heading{"PortInfo", "Port info", false, true, "port info query failed"};
-  return attribute(op, heading, smp::PortInfo::info(), op.modifier | (op.extended ? extended_speeds_bit : 0U));
-}
-
-async::Task<> port_info_extended(const OperationRun& op) {
-  constexpr Heading heading{"PortInfoExtended", "Port info Extended", true, true, "port info extended query failed"};
-  co_await check_port_info_extended(op);
-  co_await attribute(op, heading, smp::PortInfoExtended::info(), op.modifier);
-}
-
-async::Task<> mlnx_ext_port_info(const OperationRun& op) {
-  constexpr Heading heading{"MlnxExtPortInfo", "MLNX ext Port info", true, true, "Mellanox ext port info query failed"};
-  return attribute(op, heading, smp::MlnxExtPortInfo::info(), op.modifier);
-}
-
-async::Task<> switch_info(const OperationRun& op) {
-  constexpr Heading heading{"SwitchInfo", "Switch info", false, false, "switch info query failed"};
-  return attribute(op, heading, smp::SwitchInfo::info(), 0);
+  const QueryInfo& query = *op.operation.query;
+  const OperationText* own = op.operation.text;
+  const bool of_node = query.access == Access::node, is_port_info = query.info == &smp::PortInfo::info();
+  if (own == nullptr) {
+    if (of_node && op.modifier != 0) throw UsageError(fmt::format("ATTR_MOD is not for {}, which is of a whole node", query.name));
+    co_await check_vendor(op);
+  } else if (query.info == &smp::PortInfoExtended::info()) {
+    co_await check_port_info_extended(op);
+  }
+  const std::string title = fmt::format("# {}: {}", own != nullptr ? own->title : query.name, op.node.name);
+  const std::string with_port =
+      query.access == Access::port ? fmt::format("{} port {}", title, static_cast<std::int32_t>(op.modifier)) : title;
+  op.emit.heading(is_port_info ? title : with_port);
+  const std::uint32_t modifier = of_node ? query.modifier : op.modifier | (is_port_info && op.extended ? extended_speeds_bit : 0U);
+  AttributeReport report(op.path());
+  report.bytes = co_await op.get(*query.info, modifier, own != nullptr ? own->why : "query failed");
+  report.operation = query.name;
+  report.diags_heading = with_port;
+  report.modifier = modifier & ~extended_speeds_bit;
+  report.keys = op.stack.host().options().keys;
+  report.new_fields = op.stack.host().world().diags_release->new_fields;
+  report.words = !query.classic;
+  report.attribute = AttributeText(op.stack.host().options(), *query.info, report.bytes);
+  if (is_port_info) warn_of_link_width(op.stack.manners(), report.bytes);
+  op.emit(report);
 }
 
 async::Task<> node_description(const OperationRun& op) {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-#include "tools/smpquery/listing.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 #include "subnet/sweep/mlnx.hpp"
 #include "subnet/sweep/survey.hpp"
 #include "tools/shared/fabric_columns.hpp"
+#include "tools/smpquery/operation.hpp"
 
 namespace ib::tools::smpquery {
 namespace {
@@ -26,7 +25,6 @@ struct ListedRow {
 };
 using ListedColumn = report::FieldColumn<ListedRow>;
 
-/// The columns of `of` with these keys.
 template <class Line>
 void add_columns(std::vector<ListedColumn>& to, std::span<const report::Column<Line>> of, std::initializer_list<std::string_view> keys,
                  Line (*line_of)(const ListedRow& row)) {
@@ -77,13 +75,12 @@ struct ListedReport final : FabricReport {
   ListReport<ListedRow, ListedColumn> list;
 };
 
-/// Whether the node may have the attribute.
 bool may_have(const subnet::Node& node, const QueryInfo& query) {
   if (query.switches && node.kind() != NodeKind::sw) return false;
   return !query.vendor || subnet::is_mellanox(node.info);
 }
 
-/// Whether the port may have the attribute. The CapabilityMask of all ports of a switch is that of its port 0.
+/// Whether the port may have the attribute. The CapabilityMask of all ports of a switch is in its port 0.
 bool may_have(const Fabric& fabric, PortIndex at, const QueryInfo& query) {
   if (query.needs == 0) return true;
   const PortIndex end = fabric.subnet.end_port_of(at);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The operations of smpquery: every attribute that iba-defs says to be read by SMP. Those that the references have too print their texts:
-// operations that print one attribute are in attributes.cpp, operations that print tables in tables.cpp. All others are any_attribute().
+// The operations of smpquery: every attribute that iba-defs says to be read by SMP. any_attribute() prints one; the tables that the
+// references print have functions of their own in tables.cpp, and smpquery --all is in listing.cpp.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +11,37 @@
 #include "iba/queries.hpp"
 #include "iba/struct_info.hpp"
 #include "tools/frame/emit.hpp"
-#include "tools/frame/manners.hpp"
-#include "tools/frame/stack.hpp"
+#include "tools/frame/session.hpp"
+#include "tools/shared/table_options.hpp"
 
 namespace ib::tools::smpquery {
 
-/// An operation that runs.
+struct OperationRun;
+
+/// The words in which the references print an attribute too.
+struct OperationText {
+  const StructInfo& (*attribute)();
+  async::Task<> (*run)(const OperationRun& op);
+  bool diags = true;                 ///< infiniband-diags has the operation, by its name and short name
+  std::string_view title{};          ///< of any_attribute(): in the heading
+  const char* why = "query failed";  ///< of any_attribute(): the message of infiniband-diags if it cannot be read
+};
+
+/// Its names are those of the query; unambiguous abbreviations and any case are allowed.
+struct Operation {
+  const QueryInfo* query;
+  const OperationText* text;  ///< null: the references do not have it
+  bool classic;               ///< QueryInfo::classic
+
+  async::Task<> run(const OperationRun& op) const;
+  bool prints_one() const;  ///< one attribute, not a table
+};
+
 struct OperationRun {
   Stack& stack;
   Emit& emit;
   const Destination& node;
-  const QueryInfo& query;
+  const Operation& operation;
   std::string_view word;   ///< the operation as the user wrote it
   std::uint32_t modifier;  ///< ATTR_MOD, usually a port number
   bool extended;           ///< -x: request PortInfo with extended speeds
@@ -39,24 +59,9 @@ struct OperationRun {
   }
 };
 
-struct Operation {
-  std::string_view name, short_name;  ///< the names of the operation; unambiguous abbreviations and any case are allowed
-  std::string_view attribute;         ///< its name as an attribute: SMPNodeInfo
-  const QueryInfo* query;
-  async::Task<> (*run)(const OperationRun& op);
-  bool python_rdma;         ///< an operation of python-rdma; its abbreviations take precedence over those of newer operations
-  bool diags;               ///< infiniband-diags has the operation, by its name and short name
-  std::string_view rows{};  ///< Command::table_rows()
-};
-
-/// Prints the attribute as its descriptor says.
+// The functions of operations: any_attribute() prints the attribute as its descriptor says.
 async::Task<> any_attribute(const OperationRun& op);
-async::Task<> node_info(const OperationRun& op);
 async::Task<> node_description(const OperationRun& op);
-async::Task<> port_info(const OperationRun& op);
-async::Task<> port_info_extended(const OperationRun& op);
-async::Task<> mlnx_ext_port_info(const OperationRun& op);
-async::Task<> switch_info(const OperationRun& op);
 async::Task<> pkey_table(const OperationRun& op);
 async::Task<> sl_to_vl_tables(const OperationRun& op);
 async::Task<> vl_arbitration(const OperationRun& op);
@@ -64,11 +69,20 @@ async::Task<> guid_info(const OperationRun& op);
 async::Task<> linear_forwarding_table(const OperationRun& op);
 async::Task<> multicast_forwarding_table(const OperationRun& op);
 
-/// All operations.
 std::span<const Operation> operations();
 /// The operation with that name. Throws UsageError "Unknown operation 'zz' (ibtool help smpquery lists all)" or "Ambiguous operation 'n'".
 const Operation& find_operation(std::string_view word);
 /// The operation that infiniband-diags calls `word`, by its full or short name. Abbreviations do not count. Null if there is none.
 const Operation* find_diags_operation(std::string_view word);
+
+// smpquery --all: an attribute of all ports, or of all nodes, of the fabric as a table. Its columns describe the node and the
+// fields of the attribute.
+
+/// "ports" or "nodes": the list in JSON. Throws UsageError for an attribute in blocks.
+std::string_view listed_rows(const QueryInfo& query);
+std::vector<std::string> listed_keys(const QueryInfo& query);
+
+/// Reads the attribute and prints the table. Devices that do not have the attribute are not in it.
+async::Task<> list_all(Session& session, Emit& emit, const QueryInfo& query, const TableOptions& options);
 
 }  // namespace ib::tools::smpquery

@@ -9,57 +9,47 @@
 #include "iba-gen/smp.hpp"
 #include "mad/transactor.hpp"
 #include "tools/frame/commands.hpp"
-#include "tools/smpquery/listing.hpp"
 #include "tools/smpquery/operation.hpp"
 
 namespace ib::tools {
 namespace smpquery {
 namespace {
 
-/// An operation that has a text of its own, which the references print too.
-struct Written {
-  const StructInfo& (*attribute)();
-  async::Task<> (*run)(const OperationRun& op);
-  bool diags = true;
-  std::string_view rows{};
-};
-
-constexpr Written written[]{
-    {.attribute = smp::NodeInfo::info, .run = node_info, .rows = "data"},
+constexpr OperationText texts[]{
+    {smp::NodeInfo::info, any_attribute, true, "Node info", "node info query failed"},
     {smp::NodeDescription::info, node_description},
-    {.attribute = smp::PortInfo::info, .run = port_info, .rows = "data"},
-    {.attribute = smp::SwitchInfo::info, .run = switch_info, .rows = "data"},
+    {smp::PortInfo::info, any_attribute, true, "Port info", "port info query failed"},
+    {smp::SwitchInfo::info, any_attribute, true, "Switch info", "switch info query failed"},
     {smp::PKeyTable::info, pkey_table},
     {smp::SLToVLMappingTable::info, sl_to_vl_tables},
     {smp::VLArbitrationTable::info, vl_arbitration},
     {smp::GuidInfo::info, guid_info},
     {smp::LinearForwardingTable::info, linear_forwarding_table, false},
     {smp::MulticastForwardingTable::info, multicast_forwarding_table, false},
-    {.attribute = smp::PortInfoExtended::info, .run = port_info_extended, .rows = "data"},
-    {.attribute = smp::MlnxExtPortInfo::info, .run = mlnx_ext_port_info, .rows = "data"},
+    {smp::PortInfoExtended::info, any_attribute, true, "Port info Extended", "port info extended query failed"},
+    {smp::MlnxExtPortInfo::info, any_attribute, true, "MLNX ext Port info", "Mellanox ext port info query failed"},
 };
 
 std::vector<Operation> make_operations() {
   std::vector<Operation> made;
-  const auto add = [&made](const QueryInfo& query, const Written& how) {
-    made.push_back({query.name, query.alias, query.info->iba_name, &query, how.run, query.classic, how.diags, how.rows});
-  };
-  for (const Written& one : written) {
+  const auto add = [&made](const OperationText* text) {
     for (const QueryInfo& query : all_queries()) {
-      if (query.by_smp() && query.info == &one.attribute()) add(query, one);
+      const bool is_of_it = text != nullptr
+                                ? query.info == &text->attribute()
+                                : std::ranges::none_of(texts, [&](const OperationText& one) { return query.info == &one.attribute(); });
+      if (query.by_smp() && is_of_it) made.push_back({&query, text, query.classic});
     }
-  }
-  for (const QueryInfo& query : all_queries()) {
-    const bool has_text = std::ranges::any_of(written, [&](const Written& one) { return query.info == &one.attribute(); });
-    if (query.by_smp() && !has_text) add(query, {nullptr, any_attribute, false, "data"});
-  }
+  };
+  for (const OperationText& text : texts) add(&text);
+  add(nullptr);
   return made;
 }
 
 std::string operation_list(bool diags) {
   std::string text = diags ? "OP, in any case, is one of\n" : "OP is one of the following; unambiguous abbreviations will do.\n";
   for (const Operation& op : operations()) {
-    if (op.diags || !diags) text += fmt::format("    {}{}{}\n", op.name, op.short_name.empty() ? "" : " ", op.short_name);
+    if (!diags || (op.text != nullptr && op.text->diags))
+      text += fmt::format("    {}{}{}\n", op.query->name, op.query->alias.empty() ? "" : " ", op.query->alias);
   }
   return text + "ATTR_MOD is the attribute modifier: the port for operations on ports.";
 }
@@ -87,8 +77,8 @@ constexpr Elsewhere found_elsewhere[]{
 
 /// Whether the attribute modifier of an operation is the number of a port.
 bool takes_port(const Operation& operation) {
-  return operation.run == port_info || operation.run == port_info_extended || operation.run == mlnx_ext_port_info ||
-         operation.run == sl_to_vl_tables || operation.run == vl_arbitration || operation.query->access == Access::port;
+  return operation.query->access == Access::port || operation.query->info == &smp::SLToVLMappingTable::info() ||
+         operation.query->info == &smp::VLArbitrationTable::info();
 }
 
 constexpr std::uint32_t last_port_modifier = 255;
@@ -100,7 +90,7 @@ class Smpquery final : public Command {
     set.offer([] {
       std::vector<std::string> names;
       for (const Operation& op : operations()) {
-        for (const std::string_view name : {op.name, op.short_name})
+        for (const std::string_view name : {op.query->name, op.query->alias})
           if (!name.empty()) names.emplace_back(name);
       }
       return names;
@@ -114,7 +104,7 @@ class Smpquery final : public Command {
     set.offer([] {
       std::vector<std::string> names;
       for (const Operation& op : operations())
-        if (op.query->access != Access::block) names.emplace_back(op.name);
+        if (op.query->access != Access::block) names.emplace_back(op.query->name);
       return names;
     });
     set.instead_of_operands("--all");
@@ -141,7 +131,9 @@ class Smpquery final : public Command {
     always_names_node_ = true;
   }
 
-  std::string_view table_rows() const override { return all_ ? listed_rows(*find_operation(*all_).query) : find_operation(word_).rows; }
+  std::string_view table_rows() const override {
+    return all_ ? listed_rows(*find_operation(*all_).query) : find_operation(word_).prints_one() ? "data" : "";
+  }
 
   async::Task<> run(Session& session, Emit& emit) override {
     if (all_) {
@@ -154,7 +146,7 @@ class Smpquery final : public Command {
       throw UsageError(fmt::format("ATTR_MOD: {} is not the number of a port (0 to {})", modifier_, last_port_modifier));
     const Destination node = co_await session.manners().smp_node(target_);
     session.stack().open();  // a device that cannot be opened is an error before the heading
-    const OperationRun op{session.stack(), emit, node, *operation_->query, word_, modifier_, extended_, always_names_node_};
+    const OperationRun op{session.stack(), emit, node, *operation_, word_, modifier_, extended_, always_names_node_};
     co_await operation_->run(op);
   }
 
@@ -170,6 +162,10 @@ class Smpquery final : public Command {
 };
 
 }  // namespace
+
+async::Task<> Operation::run(const OperationRun& op) const { return text != nullptr ? text->run(op) : any_attribute(op); }
+
+bool Operation::prints_one() const { return text == nullptr || text->run == any_attribute; }
 
 std::string OperationRun::words(std::string_view why) const { return fmt::format("operation {}: {}", word, why); }
 
@@ -188,19 +184,20 @@ const Operation& find_operation(std::string_view word) {
     if (equal_ignoring_case(word, other.word)) throw UsageError(fmt::format("smpquery has no operation {} ({})", other.word, other.where));
   }
   for (const Operation& op : operations()) {
-    if (equal_ignoring_case(word, op.attribute) || equal_ignoring_case(word, op.query->info->name)) return op;
+    if (equal_ignoring_case(word, op.query->info->iba_name) || equal_ignoring_case(word, op.query->info->name)) return op;
   }
   // Abbreviations of what the references have stay what they are.
   const auto names = [](const Operation& op) {
-    return std::array{op.name, op.short_name, op.run == any_attribute ? std::string_view() : op.attribute};
+    return std::array{op.query->name, op.query->alias, op.text == nullptr ? std::string_view() : op.query->info->iba_name};
   };
-  return find_by_prefix(word, operations(), &Operation::python_rdma, names, "ibtool help smpquery");
+  return find_by_prefix(word, operations(), &Operation::classic, names, "ibtool help smpquery");
 }
 
 const Operation* find_diags_operation(std::string_view word) {
   const std::string given = to_lower(word);
-  const auto found = std::ranges::find_if(
-      operations(), [&](const Operation& op) { return op.diags && (to_lower(op.name) == given || to_lower(op.short_name) == given); });
+  const auto found = std::ranges::find_if(operations(), [&](const Operation& op) {
+    return op.text != nullptr && op.text->diags && (to_lower(op.query->name) == given || to_lower(op.query->alias) == given);
+  });
   return found != operations().end() ? &*found : nullptr;
 }
 

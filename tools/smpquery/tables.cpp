@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <type_traits>
 
 #include "iba-gen/smp.hpp"
 #include "iba/libibmad_text.hpp"
@@ -27,7 +28,8 @@ struct TableReport : Report {
   std::uint32_t modifier{};
   bool complete = true;
 
-  TableReport(std::string_view of, const OperationRun& op) : operation(of), path(op.path()), name(op.node.name), modifier(op.modifier) {}
+  explicit TableReport(const OperationRun& op)
+      : operation(op.operation.query->name), path(op.path()), name(op.node.name), modifier(op.modifier) {}
   void visit(report::Sink& sink) const override {
     sink.value("operation", operation);
     path::visit(sink, "path", path);
@@ -37,7 +39,6 @@ struct TableReport : Report {
   virtual void visit_table(report::Sink& sink) const = 0;
 };
 
-/// Emits a table that may be incomplete.
 void emit_table(const OperationRun& op, TableReport& report, const std::shared_ptr<const mad::MadError>& error, const char* why) {
   report.complete = error == nullptr;
   if (report.complete) return op.emit(report);
@@ -85,41 +86,30 @@ void visit_list(report::Sink& sink, std::string_view key, const std::vector<T>& 
   sink.end_array();
 }
 
-struct PkeyReport final : TableReport {
+template <class T>
+struct EntriesReport final : TableReport {
   using TableReport::TableReport;
+  static constexpr bool are_guids = std::is_same_v<T, Guid>;
   std::size_t capacity{};
-  std::vector<std::uint16_t> pkeys;  ///< of whole blocks
+  std::vector<T> entries;  ///< of whole blocks
 
   void visit_table(report::Sink& sink) const override {
     sink.value("capacity", capacity);
-    visit_list(sink, "pkeys", pkeys, capacity);
+    visit_list(sink, are_guids ? "guids" : "pkeys", entries, capacity);
   }
   void text(TextOut& out) const override { print(out, false); }
   void diags_text(TextOut& out) const override { print(out, true); }
 
  private:
-  void print(TextOut& out, bool whole_rows) const {
-    print_rows(out, pkeys, capacity, 8, whole_rows, 4, [](std::uint16_t pkey) { return to_hex(pkey, 4); });
-    if (complete) out.print("{} pkeys capacity for this port\n", capacity);
-  }
-};
-
-struct GuidReport final : TableReport {
-  using TableReport::TableReport;
-  std::size_t capacity{};
-  std::vector<Guid> guids;  ///< of whole blocks
-
-  void visit_table(report::Sink& sink) const override {
-    sink.value("capacity", capacity);
-    visit_list(sink, "guids", guids, capacity);
-  }
-  void text(TextOut& out) const override {
-    print_rows(out, guids, capacity, 2, false, 4, [](Guid guid) { return to_text(guid); });
-    out.print("{} guids capacity for this port\n", capacity);
-  }
-  void diags_text(TextOut& out) const override {
-    print_rows(out, guids, capacity, 2, true, 4, [](Guid guid) { return fmt::format("0x{:016x}", guid.value); });
-    if (complete) out.print("{} guids capacity for this port\n", capacity);
+  void print(TextOut& out, bool as_diags) const {
+    print_rows(out, entries, capacity, are_guids ? 2 : 8, as_diags, 4, [as_diags](T entry) {
+      if constexpr (are_guids) {
+        return as_diags ? fmt::format("0x{:016x}", entry.value) : to_text(entry);
+      } else {
+        return to_hex(entry, 4);
+      }
+    });
+    if (complete) out.print("{} {} capacity for this port\n", capacity, are_guids ? "guids" : "pkeys");
   }
 };
 
@@ -165,7 +155,6 @@ struct Sl2vlReport final : TableReport {
 struct VlArbReport final : TableReport {
   using TableReport::TableReport;
 
-  /// The table of a priority.
   struct Table {
     std::string_view title;
     std::size_t capacity{};                ///< the number of valid entries, at most 64
@@ -258,7 +247,6 @@ struct MftReport final : TableReport {
   using TableReport::TableReport;
   subnet::MulticastTable table;
 
-  /// Calls `use` for each MLID that has ports.
   template <class Use>
   void each_group(Use use) const {
     for (unsigned mlid = table.first(); mlid < table.end(); ++mlid) {
@@ -289,7 +277,6 @@ struct MftReport final : TableReport {
 
 bool is_switch(const smp::NodeInfo& node) { return node.node_type == smp::NodeType::switch_; }
 
-/// Refuses a port that the node does not have.
 void check_port(const OperationRun& op, const smp::NodeInfo& node) {
   if (static_cast<std::int32_t>(op.modifier) <= node.num_ports) return;
   op.stack.manners().refuse(UsageError("Invalid port number"), op.words("invalid port number"));
@@ -304,30 +291,30 @@ async::Task<SmpBlocks> read_blocks(const OperationRun& op, const StructInfo& inf
 async::Task<> pkey_table(const OperationRun& op) {
   const auto node = co_await op.get<smp::NodeInfo>(0, "node info query failed");
   check_port(op, node);
-  PkeyReport report("PKeyTable", op);
+  EntriesReport<std::uint16_t> report(op);
   report.capacity = node.partition_cap;
   if (is_switch(node) && op.modifier != 0) {
     const auto info = co_await op.get<smp::SwitchInfo>(0, "switch info failed");
     report.capacity = info.partition_enforcement_cap;
   }
   const SmpBlocks blocks = co_await read_blocks(op, smp::PKeyTable::info(), block_modifiers(op.modifier << 16, report.capacity, 32));
-  report.pkeys = entries(blocks, &smp::PKeyTable::p_key_block);
+  report.entries = entries(blocks, &smp::PKeyTable::p_key_block);
   emit_table(op, report, blocks.error, "pkey table query failed");
 }
 
 async::Task<> guid_info(const OperationRun& op) {
   const auto port = co_await op.get<smp::PortInfo>(0, "port info failed");
-  GuidReport report("GUIDInfo", op);
+  EntriesReport<Guid> report(op);
   report.capacity = port.guid_cap;
   const SmpBlocks blocks = co_await read_blocks(op, smp::GuidInfo::info(), block_modifiers(0, report.capacity, 8));
-  report.guids = entries(blocks, &smp::GuidInfo::guid_block);
+  report.entries = entries(blocks, &smp::GuidInfo::guid_block);
   emit_table(op, report, blocks.error, "guid info query failed");
 }
 
 async::Task<> sl_to_vl_tables(const OperationRun& op) {
   const auto node = co_await op.get<smp::NodeInfo>(0, "node info query failed");
   check_port(op, node);
-  Sl2vlReport report("SL2VLTable", op);
+  Sl2vlReport report(op);
   report.out_port = is_switch(node) ? op.modifier : node.local_port_num;
   report.diags_out_port = is_switch(node) ? op.modifier : 0;
   std::vector<std::uint32_t> modifiers;
@@ -339,7 +326,7 @@ async::Task<> sl_to_vl_tables(const OperationRun& op) {
 }
 
 async::Task<> vl_arbitration(const OperationRun& op) {
-  VlArbReport report("VLArbitration", op);
+  VlArbReport report(op);
   if (op.modifier == 0) {  // a basic port 0 of a switch has no VLs to arbitrate (IBA 14.2.5.9)
     const auto node = co_await op.get<smp::NodeInfo>(0, "node info query failed");
     if (is_switch(node)) {
@@ -371,7 +358,7 @@ async::Task<> vl_arbitration(const OperationRun& op) {
 
 async::Task<> linear_forwarding_table(const OperationRun& op) {
   const auto info = co_await op.get<smp::SwitchInfo>(0, "switch info query failed");
-  LftReport report("LinearForwardingTable", op);
+  LftReport report(op);
   report.table = subnet::LinearTable(info);
   const auto error = co_await subnet::read_table(op.stack.transactor(), op.path(), report.table);
   emit_table(op, report, error, "lft query failed");
@@ -380,7 +367,7 @@ async::Task<> linear_forwarding_table(const OperationRun& op) {
 async::Task<> multicast_forwarding_table(const OperationRun& op) {
   const auto node = co_await op.get<smp::NodeInfo>(0, "node info query failed");
   const auto info = co_await op.get<smp::SwitchInfo>(0, "switch info query failed");
-  MftReport report("MulticastForwardingTable", op);
+  MftReport report(op);
   report.table = subnet::MulticastTable(info, node.num_ports);
   const auto error = co_await subnet::read_table(op.stack.transactor(), op.path(), report.table);
   emit_table(op, report, error, "mft query failed");

@@ -111,7 +111,7 @@ TEST_CASE("a second signal ends the program, whatever the first was") {
   }
 }
 
-TEST_CASE("what was ignored stays ignored: by nohup, or in the background") {
+TEST_CASE("a signal that was ignored stays ignored: under nohup, or in the background") {
   const Disposition ignored(SIGINT, SIG_IGN);
   Loop loop;
   {

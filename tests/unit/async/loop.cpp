@@ -158,7 +158,7 @@ struct Deadline final : Timer {
 
 }  // namespace
 
-TEST_CASE("what can be read after a stall is read before timers fire") {
+TEST_CASE("data that arrived during a stall is read before timers fire") {
   int ends[2];
   REQUIRE(::pipe(ends) == 0);
   const std::string bytes(50, 'x');

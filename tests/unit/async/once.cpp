@@ -77,7 +77,7 @@ TEST_CASE("a value that several tasks want at once is fetched once, and not agai
   REQUIRE(asked.begun == 2);
 }
 
-TEST_CASE("a failure goes to those who wait, and is not kept") {
+TEST_CASE("a failure goes to all waiting tasks, and is not kept") {
   Loop loop;
   Answers answers;
   Asked asked{.fails = true};

@@ -34,7 +34,7 @@ TEST_CASE("quotes follow the text", "[escape]") {
   CHECK(escaped("a'b\"c") == "a\\'b\"c");
 }
 
-TEST_CASE("what a terminal could act on is escaped", "[escape]") {
+TEST_CASE("terminal control characters are escaped", "[escape]") {
   CHECK(escaped("node07\\x") == "node07\\\\x");
   CHECK(escaped("\t\n\r") == "\\t\\n\\r");
   CHECK(escaped("\x1b[2J\x07\x7f\0z"s) == "\\x1b[2J\\x07\\x7f\\x00z");
@@ -86,7 +86,7 @@ TEST_CASE("JSON strings are valid whatever they hold", "[escape]") {
   }
 }
 
-TEST_CASE("what was escaped is read back") {
+TEST_CASE("escaped text is read back unchanged") {
   for (const std::string_view text :
        {"", "leaf 1", "a\\b", "\\x41", "tab\t end\n\r", "\x1b[31m", "\xc3\xa9", "\xe2\x82\xac \xf0\x9f\x98\x80", "\\"}) {
     CAPTURE(text);

@@ -59,7 +59,7 @@ TEST_CASE("a regular file is read whole, up to its limit", "[file]") {
   CHECK_FALSE(read_regular_file("/proc/self/status", 1 << 20).empty());  // the kernel says that it has no bytes
 }
 
-TEST_CASE("a file that is none is refused at once, in one line", "[file]") {
+TEST_CASE("a path that is not a regular file is refused at once, in one line", "[file]") {
   const Directory directory;
   const std::string fifo = directory.path / "fifo", link = directory.path / "link";
   REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);

@@ -30,7 +30,7 @@ std::string text_of(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("a private file is written whole, only for its owner, and replaced") {
+TEST_CASE("a private file is written whole, only is readable only by its owner, and is replaced") {
   const ibtest::TemporaryDirectory directory;
   const std::string file = directory.file("state");
   CHECK_FALSE(read_private_file(file, limit));
@@ -47,7 +47,7 @@ TEST_CASE("a private file is written whole, only for its owner, and replaced") {
   CHECK_THROWS_AS(replace_private_file(directory.file("no/where"), "x"), SysError);
 }
 
-TEST_CASE("what others have planted is neither read nor written to") {
+TEST_CASE("files planted by other users are neither read nor written") {
   const ibtest::TemporaryDirectory directory;
   const std::string victim = directory.file("victim"), link = directory.file("link"), fifo = directory.file("fifo");
   std::ofstream(victim) << "precious";

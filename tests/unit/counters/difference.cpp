@@ -74,7 +74,7 @@ TEST_CASE("a counter below zero has counted nothing, and was not cleared") {
   CHECK(change_of(zero - 50, 3, 64).delta == 53U);
 }
 
-TEST_CASE("what no link carries is implausible, also since a counter was cleared") {
+TEST_CASE("traffic above the rate of the link is implausible, also since a counter was cleared") {
   const FieldInfo& data = *find_field(pm::PortCountersExt::info(), "port_xmit_data");
   const FieldInfo& wait = *find_field(pm::PortCountersExt::info(), "port_xmit_wait");
   constexpr std::uint64_t jump = ~std::uint64_t{0} / 4, a_second = static_cast<std::uint64_t>(edr / 4);
@@ -117,7 +117,7 @@ TEST_CASE("a row takes each counter from the widest attribute, and compares it w
   CHECK(errors(before, in_other).changes.empty());
 }
 
-TEST_CASE("a clock that stands still, or only one reading, gives no seconds") {
+TEST_CASE("a stopped clock, or only a single reading, gives no seconds") {
   const CounterRow row = narrow(async::Time(5s), {});
   CHECK_FALSE(RowDifference(&row, row, {}).error_seconds());
   CHECK_FALSE(RowDifference(nullptr, row, {}).error_seconds());
@@ -169,7 +169,7 @@ TEST_CASE("counters that were cleared, and impossible ones, count nothing") {
   CHECK(changes.delta("link_downed_counter") == 0);
 }
 
-TEST_CASE("a node that restarted, or was cleared, begins anew") {
+TEST_CASE("counting starts again for a node that restarted or was cleared") {
   const auto row = [](unsigned second, std::uint64_t data, std::uint64_t packets) {
     pm::PortCountersExt counters;
     counters.port_xmit_data = data;

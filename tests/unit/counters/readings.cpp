@@ -143,7 +143,7 @@ TEST_CASE_METHOD(Bench, "each port can be read without the sum, and the ClassPor
   CHECK(pma.asked.size() == 4);
 }
 
-TEST_CASE_METHOD(Bench, "hosts can be read port by port, while switches give sums") {
+TEST_CASE_METHOD(Bench, "hosts can be read port by port while switches give sums") {
   plan.ports = ReadingPlan::Ports::of_hosts;
   CHECK(read_leaf().ports.empty());
   const PmaNode& host = read_other();
@@ -230,8 +230,8 @@ TEST_CASE_METHOD(Bench, "a PMA that refuses the counters leaves nothing known of
   CHECK(readings.failures.size() == 4);
 }
 
-TEST_CASE_METHOD(
-    Bench, "a PMA that tells what it can, but not what all ports have counted, is a failure, and is asked once more if it is silent") {
+TEST_CASE_METHOD(Bench,
+                 "a PMA that answers ClassPortInfo, but not for all ports, is a failure, and gets one more request if it is silent") {
   SECTION("it refuses") {
     pma.unsupported.insert(wide);
     const PmaNode& node = read_leaf();
@@ -398,7 +398,7 @@ TEST_CASE_METHOD(Bench, "a PMA that was silent for a while is read at the end, i
   for (const PmaReading& reading : node.ports) CHECK(reading.known());
 }
 
-TEST_CASE_METHOD(Bench, "what a port has counted between two readings comes from the attribute that holds it") {
+TEST_CASE_METHOD(Bench, "the change of a counter between two readings comes from the attribute that holds the counter") {
   plan.ports = ReadingPlan::Ports::each;
   plan.counts = ReadingPlan::Counts::all;
   for (const bool is_simple : {false, true}) {
@@ -425,7 +425,7 @@ TEST_CASE_METHOD(Bench, "what a port has counted between two readings comes from
   }
 }
 
-TEST_CASE_METHOD(Bench, "what is cleared unread costs no Get of counters, and each end port of a host is cleared by its own PMA") {
+TEST_CASE_METHOD(Bench, "clearing without reading needs no Get of counters, and each end port of a host is cleared by its own PMA") {
   plan = ReadingPlan();
   plan.counts = ReadingPlan::Counts::none;
   plan.ports = ReadingPlan::Ports::each;

@@ -82,7 +82,7 @@ TEST_CASE("a file of thresholds that cannot be read is a system error") {
   CHECK_THROWS_AS(ErrorThresholds::read("/dev/zero"), ib::UsageError);
 }
 
-TEST_CASE("counters are beyond a threshold when they are greater, and a threshold of 0 is none") {
+TEST_CASE("counters exceed a threshold when they are greater, and a threshold of 0 means no threshold") {
   const ErrorThresholds usual = ErrorThresholds::usual();
   CHECK(check_counters(row("symbol_error_counter", 10, 16), usual).empty());
   const subnet::Mismatches found = check_counters(row("symbol_error_counter", 11, 16), usual);

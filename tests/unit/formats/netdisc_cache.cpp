@@ -80,7 +80,7 @@ struct Example {
 
 }  // namespace
 
-TEST_CASE_METHOD(Example, "what is stored and loaded is the same fabric") {
+TEST_CASE_METHOD(Example, "a fabric is equal after it was stored and loaded") {
   Subnet loaded;
   const NetdiscCache cache = read_netdisc_cache(file);
   fill_subnet(cache, loaded);
@@ -141,7 +141,7 @@ TEST_CASE_METHOD(Example, "a file with a bit that is wrong is refused, or is a f
   }
 }
 
-TEST_CASE_METHOD(Example, "what contradicts itself is named") {
+TEST_CASE_METHOD(Example, "contradictions in a file are named") {
   const auto with = [this](std::size_t at, std::uint8_t value) {
     File changed = file;
     changed.at(at) = value;

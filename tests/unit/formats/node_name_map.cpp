@@ -30,7 +30,7 @@ TEST_CASE("names stand between quotes, or reach to the comment") {
   CHECK_FALSE(map.find(Guid{0x99}).has_value());
 }
 
-TEST_CASE("the first name of a GUID wins and an empty name is none") {
+TEST_CASE("the first name of a GUID wins, and an empty name is ignored") {
   const auto map = ib::formats::parse_node_name_map("0x1 first\n0x1 second\n0x2 \"\"\n0x3\n0x4 # only a comment");
   CHECK(map.find(Guid{1}) == "first");
   CHECK_FALSE(map.find(Guid{2}).has_value());
@@ -38,7 +38,7 @@ TEST_CASE("the first name of a GUID wins and an empty name is none") {
   CHECK_FALSE(map.find(Guid{4}).has_value());
 }
 
-TEST_CASE("a line without a GUID is reported, and the others hold") {
+TEST_CASE("a line without a GUID is reported, and the other lines take effect") {
   for (const char* text : {"leaf 1\n", "0x1 fine\n0x2x bad\n", "0x \"x\"\n", "99999999999999999999 x\n", "\"0x1\" x\n", "1:2:3 x\n"}) {
     CAPTURE(text);
     CHECK(ib::formats::parse_node_name_map(text).bad_lines().size() == 1);

@@ -69,7 +69,7 @@ TEST_CASE("listings name the nodes, by the site's names where it has some") {
   CHECK(rows[2] == "Router  : 0000:0000:0000:0300 ports 2 \"rt\"");
 }
 
-TEST_CASE("what did not answer is not made up") {
+TEST_CASE("nothing is invented for nodes that did not answer") {
   Example example;
   example.fabric.node(0).faults.status = 0x1c;
   example.fabric.node(0).faults.status_attribute = smp::PortInfo::attribute_id;

@@ -152,7 +152,7 @@ TEST_CASE("link-slower: width or speed, and not what became faster") {
   CHECK(std::ranges::count(fast.found(), "link-slower") == 0);
 }
 
-TEST_CASE("node-gone and node-new: their links are not told besides") {
+TEST_CASE("node-gone and node-new: the links of the node are not reported separately") {
   Compared gone;
   unlink(gone.now.fabric, Patient::host3, 1);
   const Diagnosis diagnosis = gone.examine();
@@ -347,7 +347,7 @@ TEST_CASE("changed: the master subnet manager is at another node") {
   CHECK(same.found() == Found{"sm-lid-differs"});
 }
 
-TEST_CASE("changed: P_Keys, the priority of managers and firmware, where both tell them") {
+TEST_CASE("changed: P_Keys, the priority of managers and firmware, where both readings have them") {
   Compared compared;
   compared.before.sweep();
   compared.now.sweep();

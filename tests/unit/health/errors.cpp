@@ -93,7 +93,7 @@ TEST_CASE("link-recovery: a warning, and an error from three at five a minute on
   CHECK(found_of("link_error_recovery_counter", 0).empty());
 }
 
-TEST_CASE("what a good link never counts") {
+TEST_CASE("errors that a good link never counts") {
   struct Row {
     std::string_view counter, check;
     Level level;
@@ -161,7 +161,7 @@ TEST_CASE("broken packets are blamed on the link that broke them") {
   CHECK(unknown.findings.front().ends.front() == Place{unseen.swept->subnet.port(unseen.port(Patient::leaf0, 1)).node, subnet::none});
 }
 
-TEST_CASE("details tell errors of a cable from those of tables") {
+TEST_CASE("details distinguish errors of a cable from errors of tables") {
   Patient patient;
   patient.sweep();
   patient.count(Patient::leaf0, 3, "port_rcv_errors", 5);
@@ -218,7 +218,7 @@ TEST_CASE("discards: a reason whose counter is full may explain the others") {
   CHECK_THAT(diagnosis.findings.front().detail, ibtest::contains("is full"));
 }
 
-TEST_CASE("discards of a port without a link are discards-inactive, though nobody tells their reasons") {
+TEST_CASE("discards of a port without a link are discards-inactive, even if no PMA gives the reasons") {
   for (const auto& [has_details, is_down, found] :
        {std::tuple{false, true, "discards-inactive"}, {true, true, "discards"}, {false, false, "discards"}}) {
     Patient patient;
@@ -371,7 +371,7 @@ TEST_CASE("every check has an id of its own, and words") {
   }
 }
 
-TEST_CASE("a file changes thresholds, and is told where it is wrong") {
+TEST_CASE("a file changes thresholds, and its errors are reported with the place") {
   Thresholds thresholds;
   read_thresholds("# ours\n\nerror_ratio = 1e-13\nevents=2\n", "file", thresholds);
   CHECK(thresholds.error_ratio == 1e-13);

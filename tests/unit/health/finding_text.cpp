@@ -52,7 +52,7 @@ TEST_CASE("only a cable has another end") {
   CHECK(told.words().ends(cable).find(" -- ") != std::string::npos);
 }
 
-TEST_CASE("of many values the first four are told, and how many there are besides") {
+TEST_CASE("of many values the first four are shown, with the number of the others") {
   const Told told;
   Finding cable = on_cable(told.swept->subnet, told.port(Patient::host0, 1));
   for (std::uint64_t value = 1; value <= 4; ++value) cable.evidence.push_back(number("LID", 0, value));

@@ -73,7 +73,7 @@ TEST_CASE("LinkDowned that is full at one end does not say that the other node r
   CHECK(*only(both, "link-flap").level == Level::error);
 }
 
-TEST_CASE("LinkDowned that was cleared at one end alone does not say that the node restarted") {
+TEST_CASE("LinkDowned cleared at only one end does not mean that the node restarted") {
   Patient cleared;
   cleared.sweep();
   cleared.clear(Patient::leaf0, 3, "link_downed_counter", 4, 0);
@@ -100,7 +100,7 @@ TEST_CASE("LinkDowned that was cleared at one end alone does not say that the no
   CHECK(only(restart, "link-restart").confidence == Confidence::sure);
 }
 
-TEST_CASE("LinkDowned at a host alone is its driver or firmware; at a switch alone the other node restarted") {
+TEST_CASE("LinkDowned only at the host is its driver or firmware; only at the switch, the other node restarted") {
   Patient host;
   host.sweep();
   host.count(Patient::host0, 1, "link_downed_counter", 1);
@@ -134,7 +134,7 @@ TEST_CASE("a link that went down and did not come back is a warning, whatever it
   CHECK(still.found().empty());
 }
 
-TEST_CASE("a link that went down and did not come back has both of its ends where the first reading tells them") {
+TEST_CASE("a link that went down and stayed down has both ends, taken from the first reading") {
   TwoCables both;
   both.count(0, 2, "link_downed_counter", 1);
   both.count(1, 2, "link_downed_counter", 1);

@@ -22,7 +22,7 @@ void set_sm_lid(Patient& patient, Lid lid) {
 
 }  // namespace
 
-TEST_CASE("sm-none: nobody is master, and all managers told") {
+TEST_CASE("sm-none: no manager is master, and all managers answered") {
   Patient none;
   set_sm_lid(none, Lid{0});
   none.sweep();

@@ -25,7 +25,7 @@ TEST_CASE("pkey-mismatch: what the switch does not know of the host's partitions
   CHECK_THAT(diagnosis.findings[0].detail, ibtest::contains("0x8001"));
 }
 
-TEST_CASE("pkey-no-full-member: a partition of limited members alone") {
+TEST_CASE("pkey-no-full-member: a partition with only limited members") {
   Patient patient;
   patient.sweep();
   patient.input->pkeys[patient.port(Patient::host0, 1)] = {0x0005, 0xffff};

@@ -86,7 +86,7 @@ TEST_CASE("a good physical layer has no finding; without --phy its checks are sk
   }
 }
 
-TEST_CASE("ber-effective and ber-symbol: a ratio above the limits of its kind of link, once the time can tell") {
+TEST_CASE("ber-effective and ber-symbol: a ratio above the limits for the link, once enough time has passed") {
   Patched patched;
   patched.row(Patient::leaf0, 1).effective_ber = {3, 10};  // above 1e-11, an error
   patched.row(Patient::leaf0, 2).effective_ber = {7, 12};  // above 5e-12
@@ -266,7 +266,7 @@ TEST_CASE("module-mixed and firmware-mixed are infos on those that differ from m
   CHECK_THAT(mixed.findings[0].detail, contains("B\\x1b"));
 }
 
-TEST_CASE("temperature and fan are findings of the switch; a limit or a speed that was not read is none") {
+TEST_CASE("temperature and fan are findings of the switch; without the limit or the speed there is no finding") {
   Patched patched;
   patched.input->environment_nodes = {patched.node(Patient::spine), patched.node(Patient::leaf0), patched.node(Patient::leaf1)};
   phy::EnvironmentRow& hot = patched.reading.environments.emplace_back();

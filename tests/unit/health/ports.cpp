@@ -149,7 +149,7 @@ TEST_CASE("duplicate-guid: ports of two adapters have one port GUID; two ports o
   CHECK(one.found().empty());
 }
 
-TEST_CASE("node-silent names the port behind which nobody answers, node-partial what was not answered") {
+TEST_CASE("node-silent names the port behind which no node answers, node-partial the attribute without an answer") {
   Patient silent;
   silent.fabric.node(Patient::host2).faults.silent = true;
   silent.sweep();

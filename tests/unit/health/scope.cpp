@@ -80,7 +80,7 @@ TEST_CASE("only findings of the scope are kept") {
             .findings.size() == 1);
 }
 
-TEST_CASE("groups have only those of the scope, and so do the counts of the first line") {
+TEST_CASE("groups have only nodes of the scope, and so do the counts of the first line") {
   Patient patient;
   patient.sweep();
   const Scope near = between(patient, {Patient::host0, Patient::host1});

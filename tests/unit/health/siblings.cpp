@@ -66,7 +66,7 @@ constexpr FakeFabric::NodeId first_leaf = spines, first_host = spines + 1;
 
 }  // namespace
 
-TEST_CASE("what descriptions tell of hosts") {
+TEST_CASE("the name of a host in a description") {
   const auto node_of = [](std::string_view text) {
     subnet::Node node;
     node.info.node_type = smp::NodeType::channel_adapter;
@@ -136,7 +136,7 @@ TEST_CASE("sibling-ports: a link between switches that siblings have is missed o
   CHECK(Nodes(three).found().empty());
 }
 
-TEST_CASE("sibling-ports: hosts with fewer links or another device; the second port that nobody uses is no difference") {
+TEST_CASE("sibling-ports: hosts with fewer links or another device; an unused second port is not a difference") {
   FakeFabric fabric;
   const FakeFabric::NodeId leaf = fabric.add_switch(0x100, 16, "leaf");
   std::vector<FakeFabric::NodeId> all;

@@ -79,7 +79,7 @@ TEST_CASE("a node that is known to be slow gets each request once, among fast no
   REQUIRE(bench.channel->sent == before + 23);
 }
 
-TEST_CASE("what changes a node, an SA that has not answered yet, and a timeout that was given, are not hurried") {
+TEST_CASE("Sets, an SA that has not answered yet, and a given timeout keep their full timeout") {
   Bench bench(only(2, 1ms));
   const path::Path path = to_lid(bench, 5, std::nullopt);
   const async::Duration timeout = path::mad_timeout(path.ib());

@@ -182,7 +182,7 @@ TEST_CASE("a path to another port than the redirect names is not taken") {
   REQUIRE(bench.asked.size() == 2);  // nothing was sent there
 }
 
-TEST_CASE("an agent that has left the place that it was at is looked for anew") {
+TEST_CASE("an agent that has left its place is looked for again") {
   Bench bench;
   bench.redirects[5] = Bench::to(9);
   CHECK(bench.answered_by(5) == 9);

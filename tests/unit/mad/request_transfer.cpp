@@ -290,7 +290,7 @@ TEST_CASE("a request whose answer is lost is sent again") {
   CHECK(bench.client->stats()->retries_lost == 2);
 }
 
-TEST_CASE("the only segment of a request may be answered by who knows no RMPP") {
+TEST_CASE("an agent without RMPP may answer the only segment of a request") {
   Bench bench;
   bench.lost = [](Bytes mad) { return RmppView::is_control(mad); };
   REQUIRE(is_right(bench.ask(1, 1), 1, 1));

@@ -382,7 +382,7 @@ TEST_CASE("a device that goes away ends every call") {
   REQUIRE_THROWS_AS(bench.loop.run(ask(*bench.rpc, to_lid(bench, 5))), SysError);
 }
 
-TEST_CASE("engines may die before those who wait for them") {
+TEST_CASE("engines may be destroyed before the tasks that wait for them") {
   Bench bench([](FakeChannel&, Bytes, const path::Path&, async::Duration) {});
   ibtest::End end;
   Task<Result<smp::NodeInfo>> orphan = ask(*bench.rpc, to_lid(bench, 9));

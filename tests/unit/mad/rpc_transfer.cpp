@@ -140,7 +140,7 @@ TEST_CASE("a lost ACK is repeated after some round trips, once one has been meas
   }
 }
 
-TEST_CASE("a sender that is slow from ACK to segment is not sent ACKs in vain") {
+TEST_CASE("a sender that is slow from ACK to segment gets no useless ACKs") {
   Bench bench(1000);
   bench.fabric.network.delay = 200ms;
   REQUIRE(is_whole(bench.ask(), 1000));

@@ -144,7 +144,7 @@ TEST_CASE("An answer repeats its request's header and goes back the way that it 
   CHECK(path.hop_limit == 255);
 }
 
-TEST_CASE("What cannot be served is refused as IBA 13.4.7 says") {
+TEST_CASE("Requests that cannot be served are refused as IBA 13.4.7 says") {
   Bench bench;
   const auto changed = [](std::size_t at, std::uint8_t value) {
     Mad mad = ping();
@@ -256,7 +256,7 @@ TEST_CASE("A server runs until it is stopped or its device goes") {
   CHECK_THROWS_AS(other.loop.run(other.server->run()), SysError);
 }
 
-TEST_CASE("Whatever a handler throws refuses one request and stops nothing") {
+TEST_CASE("Any exception of a handler refuses one request, and the server goes on") {
   Bench bench;
   std::vector<std::string> reported;
   bench.server->set_reporter([&reported](const Error& error) { reported.push_back(error.message()); });

@@ -97,7 +97,7 @@ TEST_CASE("clients that vanish do not fill a server") {
   REQUIRE(bench.loop.run(ask(*bench.client)));
 }
 
-TEST_CASE("what a server has no room for is refused as busy") {
+TEST_CASE("a request for which a server has no room is refused as busy") {
   Bench bench;
   SECTION("too many transfers") {
     bench.count = 10;

@@ -79,7 +79,7 @@ Mad ping(const path::Path& path) {
 
 }  // namespace
 
-TEST_CASE("What is served comes and is answered by umad, and all else goes by verbs") {
+TEST_CASE("Served requests arrive and are answered through umad, all other traffic goes through verbs") {
   Bench bench;
   CHECK(bench.umad == nullptr);
   bench.server->serve(service_of<ofa::SysStatPing>());

@@ -77,7 +77,7 @@ TEST_CASE("keys are shown on demand only, but for the SM_Key that everybody know
   CHECK(parse_spec("IBPath(MKey=0x1234)").ib().m_key == 0x1234);
 }
 
-TEST_CASE("what is refused is repeated without its keys", "[spec]") {
+TEST_CASE("a refused text is repeated without its keys", "[spec]") {
   for (const auto& [spec, complaint] : {std::pair{"IBPath(MKey=77x)", "'MKey' is not a valid integer"},
                                         {"IBDRPath(SMKey=0x10000000000000077, drPath=0:)", "'SMKey' is not a valid integer"},
                                         {"IBPath(DLID=2, MKey=77", "Invalid path specification 'IBPath(DLID=2, MKey=<not displayed>'"},

@@ -140,7 +140,7 @@ void answer_late(FakeFabric::Service& service, std::size_t by, bool renumbered) 
 
 }  // namespace
 
-TEST_CASE_METHOD(Bench, "late answers are those of their own requests, and nothing is requested of a device that only answers too late") {
+TEST_CASE_METHOD(Bench, "a late answer counts for its own request, and a device that always answers too late gets no more requests") {
   const auto wait = [](async::Loop& loop) -> async::Task<> { co_await loop.sleep_for(std::chrono::seconds(100)); };
   SECTION("in the second try") {
     other_registers->service().faults.delay = std::chrono::milliseconds(1500);

@@ -59,7 +59,7 @@ TEST_CASE_METHOD(Bench, "a device of another vendor gets no request") {
   CHECK(found.failures.empty());
 }
 
-TEST_CASE_METHOD(Bench, "a device without AccessRegister is asked for GeneralInfo only") {
+TEST_CASE_METHOD(Bench, "a device without AccessRegister gets only a request for GeneralInfo") {
   other_registers->general.capability_mask = 0;
   read();
   CHECK(other_registers->times() == 1);
@@ -165,7 +165,7 @@ TEST_CASE_METHOD(Bench, "a key that a file has by the GUID of a port goes to tha
   CHECK(found.ports[1].is_known());
 }
 
-TEST_CASE_METHOD(Bench, "what was read is there at any time, also if the reading is ended") {
+TEST_CASE_METHOD(Bench, "values that were read are available at any time, also if the reading is stopped") {
   fabric.network.delay = std::chrono::milliseconds(10);
   swept.emplace(fabric);
   paths.emplace(swept->subnet, start());

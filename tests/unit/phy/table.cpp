@@ -58,7 +58,7 @@ TEST_CASE("rows are found in a model that was swept later, where nodes have othe
   CHECK_FALSE(Table().is_read());
 }
 
-TEST_CASE("the row of a port is that of all its planes, whose rows follow") {
+TEST_CASE("the row of a port covers all its planes, whose rows follow") {
   FakeFabric fabric;
   const auto leaf = fabric.add_switch(0x100, 4, "leaf"), here = fabric.add_ca(0x200, 1, "here");
   fabric.link(leaf, 1, here, 1);

@@ -104,7 +104,7 @@ TEST_CASE("attenuation is from the average sender to the weakest receiver") {
   CHECK_FALSE(attenuation(to, from));
 }
 
-TEST_CASE("a weak lane has a ratio many times that of each other lane, and one that matters") {
+TEST_CASE("the ratio of a weak lane is many times the ratio of every other lane, and above the limit") {
   PortRow row;
   row.lane_ber = {BitErrorRatio{1, 9}, {2, 9}, {3, 8}, {1, 9}};
   CHECK_FALSE(weak_lane(row, 10, 1e-8));  // not read

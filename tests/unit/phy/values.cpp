@@ -29,7 +29,7 @@ TEST_CASE("a bit error ratio is coefficient times ten to the minus magnitude; ma
   CHECK(ratio({3, 0}) == Approx(3));
 }
 
-TEST_CASE("what a module or sensor cannot have is not known") {
+TEST_CASE("impossible values of a module or sensor are not known") {
   CHECK(module_celsius(raw(45 * 256 + 128)) == Approx(45.5));
   CHECK(module_celsius(raw(-10 * 256)) == Approx(-10));
   CHECK_FALSE(module_celsius(raw(127 * 256 + 256 * 4 - 1)));
@@ -56,7 +56,7 @@ TEST_CASE("what a module or sensor cannot have is not known") {
   CHECK_FALSE(sensor_celsius(0xffff));
 }
 
-TEST_CASE("what cannot be is listed with its bytes; what is not measured, or was not read, is not") {
+TEST_CASE("impossible values are listed with their bytes; values not measured or not read are not listed") {
   PortRow row;
   row.module.type = reg::ModuleType::optical_module;
   row.module.temperature = 0x8000;

@@ -103,7 +103,7 @@ TEST_CASE("a cell with members is words in a text and what it writes in JSON, an
   CHECK(csv(table, {}) == "ends\r\n");
 }
 
-TEST_CASE("rows that are written one by one are those of a list") {
+TEST_CASE("rows written one by one equal the rows of a list") {
   Table<Row> table(columns);
   table.keep_first(2);
   CHECK(table.streams());

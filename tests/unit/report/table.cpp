@@ -189,7 +189,7 @@ TEST_CASE("no text is a formula") {
   CHECK(cell(TableStyle::csv, "a=1") == "a=1");
 }
 
-TEST_CASE("what could disturb a terminal, or is no UTF-8, is replaced") {
+TEST_CASE("terminal control characters and invalid UTF-8 are replaced") {
   CHECK(cell(TableStyle::csv, "a\x1b[2Jb") == "a\xef\xbf\xbd[2Jb");
   CHECK(cell(TableStyle::csv, "a\xffz") == "a\xef\xbf\xbdz");
   CHECK(cell(TableStyle::tsv, std::string_view("a\0b", 3)) ==
@@ -215,7 +215,7 @@ TEST_CASE("members may come in another order, and a row that has others is an er
   CHECK_THROWS_AS(row({"a", "c"}), ib::Error);
 }
 
-TEST_CASE("what is not complete when an error comes is dropped") {
+TEST_CASE("an incomplete row is dropped when an error comes") {
   std::string out;
   TableSink sink(out, TableStyle::csv, "nodes.ports");
   sink.begin_object();

@@ -133,7 +133,7 @@ TEST_CASE("where entries were not read, no loop is no proof") {
   CHECK(ring.judge({}, false, true).verdict == Verdict::not_read);
 }
 
-TEST_CASE("a ring over all of its links: without SLtoVL tables the verdict is open, and the circle is told by ports") {
+TEST_CASE("a ring over all of its links: without SLtoVL tables the verdict is open, and the circle is listed by ports") {
   Judged ring{Ring(3, 2)};
   const CreditLoops found = ring.judge({}, false);
   CHECK(found.verdict == Verdict::not_read);
@@ -231,7 +231,7 @@ TEST_CASE("a table that was not read leaves the verdict open, unless there is a 
   CHECK(ring.judge({}).verdict == Verdict::not_read);
 }
 
-TEST_CASE("the tables that decide are those of ports in circles, by the inputs from which packets come") {
+TEST_CASE("the tables of ports in circles decide, by the inputs from which packets come") {
   Judged ring{Ring(3, 2)};
   LoopSearch search(ring.tables, ring.destinations, false, ring.channels, nullptr);
   const auto wanted = wanted_lanes(ring.channels, search.ports_in_cycles(), false);
@@ -261,7 +261,7 @@ TEST_CASE("pairs that are lost hold what they get to") {
   CHECK(lost.judge({}, false).loops.size() == 1);
 }
 
-TEST_CASE("a loop that only routes between Aggregation Nodes close is told as such") {
+TEST_CASE("a loop that only routes between Aggregation Nodes close is reported as such") {
   Ring made(3, 2);
   const auto is_loop_of_aggregation = [](MadeFabric& fabric) {
     Judged judged(fabric);

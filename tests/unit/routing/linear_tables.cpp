@@ -24,7 +24,7 @@ TEST_CASE("an entry names a port of its switch, the switch itself, or nothing") 
   CHECK(entry_kind(subnet::no_out_port, 36) == EntryKind::no_entry);
 }
 
-TEST_CASE("the entry 255 is none, whatever number of ports a switch claims") {
+TEST_CASE("the entry 255 means no port, whatever number of ports a switch claims") {
   CHECK(entry_kind(254, 255) == EntryKind::port);
   CHECK(entry_kind(255, 255) == EntryKind::no_entry);
 }

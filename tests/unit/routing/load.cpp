@@ -65,7 +65,7 @@ void check_load(const MadeFabric& made, LinearTables tables) {
 
 }  // namespace
 
-TEST_CASE("routes and LIDs of every link are those of pairs followed one by one") {
+TEST_CASE("routes and LIDs of every link equal the result of following all pairs one by one") {
   MadeFabric made;
   ibtest::make_fat_tree(made, 3, 4);
   const Network network(made.subnet);

@@ -197,7 +197,7 @@ TEST_CASE("a leaf without an entry: packets end there") {
   CHECK(result.find(Fault::not_reached)->pairs == 2);
 }
 
-TEST_CASE("members are those of the SA: one without an entry is not reached, one that only sends need not be") {
+TEST_CASE("members come from the SA: a member without an entry is not reached, one that only sends need not be") {
   Bench bench;
   bench.entries[1] = {1, 3};  // without host 4
   bench.members = [](Lid) { return std::vector<Member>{{0, none}, {1, none}, {2, none}, {3, none}}; };
@@ -215,7 +215,7 @@ TEST_CASE("port 0 of a switch is a member as a host is") {
   CHECK(result.multicast.findings().empty());
 }
 
-TEST_CASE("what passes a table that was not read is not known, and no finding") {
+TEST_CASE("a route through a table that was not read is unknown, and not a finding") {
   Bench bench;
   bench.unread = {2};
   const Result result(bench);

@@ -36,7 +36,7 @@ std::vector<Guid> order_of_places(bool reversed) {
 
 }  // namespace
 
-TEST_CASE("the order of switches and hosts is that of their GUIDs, whichever a sweep found first") {
+TEST_CASE("switches and hosts are ordered by GUID, whichever a sweep found first") {
   const std::vector<Guid> expected{{0x10}, {0x10}, {0x10}, {0x12}, {0x12}, {0x12}, {0x11}};
   CHECK(order_of_places(false) == expected);
   CHECK(order_of_places(true) == expected);

@@ -271,7 +271,7 @@ Judgement judge(const Site& site, const Channels& channels, MulticastChannels* t
 
 }  // namespace
 
-TEST_CASE("lanes that packets hold and want are those of single packets, and so are the verdict, the loops and their witnesses") {
+TEST_CASE("lanes, the verdict, the loops and their witnesses equal the result of following single packets") {
   Random random(3);
   std::map<Verdict, unsigned> verdicts;
   for (unsigned round = 0; round < 300; ++round) {
@@ -285,7 +285,7 @@ TEST_CASE("lanes that packets hold and want are those of single packets, and so 
   CHECK(verdicts[Verdict::found] > 10);
 }
 
-TEST_CASE("with multicast groups, too, the verdict, the loops and their witnesses are those of single packets") {
+TEST_CASE("also with multicast groups the verdict, the loops and their witnesses equal the result of following single packets") {
   Random random(5);
   std::map<Verdict, unsigned> verdicts;
   unsigned multicast_witnesses = 0;

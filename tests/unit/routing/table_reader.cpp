@@ -97,7 +97,7 @@ TEST_CASE("the entries of a switch are those for LIDs that ports have, by ports 
   CHECK(ports == std::vector<unsigned>{3, 3, 0, 1, 2});
 }
 
-TEST_CASE("a switch that is silent, or falls silent, is one failure; what it told is kept") {
+TEST_CASE("a switch that is silent, or falls silent, is one failure; its earlier answers are kept") {
   Bench bench;
   bench.fabric.node(spine).faults.answers_left = bench.fabric.node(spine).answered + 10;
   bench.fabric.node(leaf1).faults.status = mad::status::invalid_attribute_or_modifier;
@@ -146,7 +146,7 @@ TEST_CASE("whether adaptive routing is on is requested of switches of Mellanox, 
   CHECK(bench.adaptive[bench.at(leaf1)] == Adaptive::off);
 }
 
-TEST_CASE("a switch that does not answer one of its tables is asked for the other one") {
+TEST_CASE("a switch that does not answer for one table gets requests for the other one") {
   Bench bench;
   const bool ignores_linear = GENERATE(true, false);
   bench.fabric.node(leaf0).faults.ignores =

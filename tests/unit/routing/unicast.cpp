@@ -135,7 +135,7 @@ TEST_CASE("a dead port has no link, or one that is not Active at either end") {
   }
 }
 
-TEST_CASE("what is behind an Active port that leads to nobody who answered is not known, and no finding") {
+TEST_CASE("the nodes behind an Active port without an answering peer are unknown, and not a finding") {
   Tree tree;
   tree.lft[{1, 3}] = 4;
   tree.set_port(tree.switches[1], 4, 0);
@@ -243,7 +243,7 @@ TEST_CASE("of a LID that two ports claim, the first claim counts") {
   check_cause(result, Fault::wrong_node, 0, 3, {2}, 2, {Lid{1}, Lid{2}});
 }
 
-TEST_CASE("two hosts on one cable reach each other, and nobody else") {
+TEST_CASE("two hosts on one cable reach only each other") {
   MadeFabric made;
   made.add_switch(2);
   made.add_host(0, 1, 1);

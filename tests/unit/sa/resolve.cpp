@@ -151,7 +151,7 @@ TEST_CASE("a port without a subnet manager says so") {
   REQUIRE(bench.fabric.channel().sent == 0);
 }
 
-TEST_CASE("on RoCE a GID is all that is needed, and a LID is none") {
+TEST_CASE("on RoCE a GID is all that is needed, and a LID is not an address") {
   Bench bench;
   sys::Device device;
   device.name = "roce0";
@@ -178,7 +178,7 @@ TEST_CASE("on RoCE a GID is all that is needed, and a LID is none") {
   REQUIRE_THROWS_WITH(bench.resolve(wanted), ibtest::starts_with("roce0/1 is a RoCE port (Ethernet), which has neither LIDs"));
 }
 
-TEST_CASE("a path to another destination, or in another partition, than requested is an error; another prefix of the port is none") {
+TEST_CASE("a path to another destination, or in another partition, than requested is an error; another prefix of the port is not") {
   Bench bench;
   path::IbPath wanted = to_gid(bench, 0x2c9030000014e1);
   const path::Path path = bench.resolve(wanted);

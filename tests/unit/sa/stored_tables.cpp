@@ -277,7 +277,7 @@ TEST_CASE("records are found by the base LID of their port; none and several are
   CHECK(sa::NodeRecord::unpack(one->payload()).lid == lid(8));
 }
 
-TEST_CASE("what was read with a key is found without one") {
+TEST_CASE("a table that was read with a key is found without one") {
   Bench bench;
   sa::PKeyTableRecord keys;
   keys.lid = lid(4);

@@ -46,14 +46,14 @@ constexpr auto first = rmpp::flags::first, last = rmpp::flags::last;
 
 }  // namespace
 
-TEST_CASE("a table without segments is whole if it is shorter than a packet") {
+TEST_CASE("a table without segments is complete if it is shorter than a packet") {
   is_table(answer(header_of_sa, 0, rmpp::Type::none, 0), 108, 0, false);
   is_table(answer(header_of_sa + 112, 112, rmpp::Type::none, 0), 108, 1, false);
   is_table(answer(header_of_sa + 21 * 8, 8, rmpp::Type::none, 0), 6, 21, false);
   REQUIRE_THROWS_AS(table_rows(answer(256, 112, rmpp::Type::none, 0), 108), Error);
 }
 
-TEST_CASE("a table without segments is torn if its flags say that it is a first segment, even if it ends with a record") {
+TEST_CASE("a table without segments is incomplete if its flags mark a first segment, even if it ends with a record") {
   is_table(answer(header_of_sa + 21 * 8, 8, rmpp::Type::none, first), 6, 21, true);
   is_table(answer(header_of_sa + 21 * 8, 8, rmpp::Type::none, first | last), 6, 21, false);
   is_table(answer(header_of_sa + 168, 112, rmpp::Type::none, first), 108, 1, true);

@@ -293,7 +293,7 @@ TEST_CASE("each table is selected by its block, and by its port on a switch only
   }
 }
 
-TEST_CASE("what no record holds is refused, not sent as an SMP") {
+TEST_CASE("an attribute that no record holds is refused, and not sent as an SMP") {
   Bench bench;
   const path::Path path = to_lid(bench, 2);
   const mad::Request request{.path = path, .mgmt_class = mad::mgmt_class::smp, .attribute_id = 0xff90, .payload = {}};

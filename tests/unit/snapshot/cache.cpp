@@ -77,7 +77,7 @@ struct Bench {
 
 }  // namespace
 
-TEST_CASE_METHOD(Bench, "What a cache lacks is requested once and added") {
+TEST_CASE_METHOD(Bench, "Attributes that a cache lacks are requested once and added") {
   store();
   forget(4);
   {

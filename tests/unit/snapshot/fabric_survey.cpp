@@ -360,7 +360,7 @@ TEST_CASE("a node that fell silent in the sweep gets no request for tables") {
   CHECK(bench.fabric.requests_to(bench.other) == before);
 }
 
-TEST_CASE("a node that ignores an optional attribute is read all the same") {
+TEST_CASE("a node that ignores an optional attribute is still read") {
   Bench bench;
   bench.sw().faults.ignores = smp::MlnxExtPortInfo::attribute_id;
   bench.sw().info.device_id = 1;
@@ -478,7 +478,7 @@ TEST_CASE("the hook for the subnet administrator is given the Transactor that re
   CHECK(given == read.recorder.get());
 }
 
-TEST_CASE("what SMPs and what GMPs read is read side by side, of the latter the SA's tables first, and then the paths") {
+TEST_CASE("SMPs and GMPs are sent side by side, of the GMPs first the queries for the SA's tables, then for the paths") {
   Bench bench;
   ReadFabric read(bench.fabric);
   std::vector<std::string> reports;

@@ -98,7 +98,7 @@ std::string hot_journal(const std::string& super_journal) {
 
 }  // namespace
 
-TEST_CASE_METHOD(Bench, "What stands beside a snapshot is not opened, rolled back or removed") {
+TEST_CASE_METHOD(Bench, "Files beside a snapshot are not opened, rolled back or removed") {
   const std::string victim = directory.file("victim");
   const std::string beside = GENERATE(as<std::string>(), "-journal", "-wal", "-shm", ".new-journal", ".new-wal");
   const int kind = GENERATE(0, 1, 2);
@@ -141,7 +141,7 @@ TEST_CASE_METHOD(Bench, "Another user's file is not replaced") {
   CHECK(names() == std::vector<std::string>{"one.ibss"});
 }
 
-TEST_CASE_METHOD(Bench, "What is in the way of the new file is not used") {
+TEST_CASE_METHOD(Bench, "A file in the place of the new one is not used") {
   const std::string in_the_way = file + ".new";
   const std::string elsewhere = directory.file("elsewhere");
   std::filesystem::create_directory(elsewhere);
@@ -159,7 +159,7 @@ TEST_CASE_METHOD(Bench, "What is in the way of the new file is not used") {
   CHECK(names() == std::vector<std::string>{"elsewhere", "one.ibss.new"});
 }
 
-TEST_CASE_METHOD(Bench, "Only the owner can read the new file, whatever the umask is, and what a killed process left is used again") {
+TEST_CASE_METHOD(Bench, "Only the owner can read the new file, whatever the umask is, and the file of a killed process is used again") {
   const mode_t before = ::umask(GENERATE(0, 0777));
   {
     const NewFile first(file);

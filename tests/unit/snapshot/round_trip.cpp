@@ -70,7 +70,7 @@ TEST_CASE("A model that was stored is read back whole") {
   check_same(subnet, swept.subnet);
 }
 
-TEST_CASE("Only the owner can read a snapshot, which knows the port by which it was taken") {
+TEST_CASE("Only the owner can read a snapshot, which it has the port by which it was taken") {
   const TemporaryDirectory directory;
   SmallFabric small;
   Swept swept(small.fabric);
@@ -195,7 +195,7 @@ TEST_CASE("The key of a vendor's MAD is not in a snapshot without keys") {
   CHECK_THROWS_WITH(Snapshot(directory.file("shown")).find(key), contains("holds one"));
 }
 
-TEST_CASE("What failed is stored with its error") {
+TEST_CASE("Failed requests are stored with their error") {
   const TemporaryDirectory directory;
   SmallFabric small;
   small.fabric.node(small.other).faults.silent = true;

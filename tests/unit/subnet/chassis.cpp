@@ -74,7 +74,7 @@ TEST_CASE("boards are placed by the port of the other board") {
   CHECK(voltaire::router_place(Model::isr9288, 3, Guid{5}).chip == 3);
 }
 
-TEST_CASE("external ports are those of the front panel") {
+TEST_CASE("external ports have the numbers of the front panel") {
   CHECK(external(Line::slb24, 1, 13, 24) == std::vector<unsigned>{6, 5, 4, 18, 17, 16, 1, 2, 3, 13, 14, 15});
   CHECK(external(Line::slb24, 2, 13, 24) == std::vector<unsigned>{12, 11, 10, 24, 23, 22, 7, 8, 9, 19, 20, 21});
   CHECK(external(Line::slb8, 2, 13, 24) == std::vector<unsigned>{4, 4, 4, 8, 8, 8, 3, 3, 3, 7, 7, 7});

@@ -129,7 +129,7 @@ TEST_CASE("Counterparts: a twin that goes or comes is one node, and one cable") 
   CHECK(difference(both.subnet, both.subnet).none());
 }
 
-TEST_CASE("Counterparts: twins without a place or a word in common are nobody's, and what changed is said without harm") {
+TEST_CASE("Counterparts: twins without a place or a word in common have no counterpart, and changes are reported without harm") {
   Site site;
   const Swept then(site.fabric);
   site.unplug(site.first, 1);

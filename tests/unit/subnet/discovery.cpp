@@ -143,7 +143,7 @@ TEST_CASE("a sweep that begins at a LID tries the routes from there shortly, and
   }
 }
 
-TEST_CASE("what is not wanted is not asked for, and the plan says so") {
+TEST_CASE("attributes that are not needed are not requested, as the plan says") {
   FakeFabric fabric = torus(3);
   fabric.link(0, 6, fabric.add_router(0xa000, 1, "a router"), 1);
   fabric.assign_lids();
@@ -173,7 +173,7 @@ TEST_CASE("what is not wanted is not asked for, and the plan says so") {
   }
 }
 
-TEST_CASE("of one node alone nothing is asked beyond its ports") {
+TEST_CASE("of a single node nothing beyond its ports is requested") {
   FakeFabric fabric = FakeFabric::fat_tree(3, 2, 4);
   for (FakeFabric::NodeId id = 0; id < fabric.size(); ++id) {
     if (fabric.node(id).is_switch()) fabric.attach(id, 0);
@@ -188,7 +188,7 @@ TEST_CASE("of one node alone nothing is asked beyond its ports") {
   CHECK(swept.subnet.node(0).has_switch_info);
 }
 
-TEST_CASE("a node that is known is not asked what it is") {
+TEST_CASE("the NodeInfo of a known node is not requested") {
   FakeFabric fabric = FakeFabric::fat_tree(2, 1, 2);
   const Swept whole(fabric);
   const NodeIndex start = whole.subnet.port(whole.subnet.start).node;
@@ -250,7 +250,7 @@ TEST_CASE("a node that fails is named, whatever is wanted") {
   CHECK(swept.sent() == swept.stats.plan + swept.explained());
 }
 
-TEST_CASE("what nodes say is kept") {
+TEST_CASE("answers of nodes are kept") {
   FakeFabric fabric;
   const auto sw = fabric.add_switch(0x100, 4, std::string(64, 'x'));
   const auto one = fabric.add_ca(0x200, 2, "two ports");
@@ -361,7 +361,7 @@ TEST_CASE("a sweep has few requests open where nodes answer, and many where they
   CHECK(most_open(dead) > 2000);
 }
 
-TEST_CASE("a model is filled anew by the next sweep, and its failures are those of that sweep alone") {
+TEST_CASE("a model is filled again by the next sweep, and has only the failures of that sweep") {
   FakeFabric fabric = FakeFabric::fat_tree(2, 1, 2);
   fabric.node(4).faults.silent = true;
   Swept swept(fabric);

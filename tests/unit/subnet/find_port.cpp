@@ -85,7 +85,7 @@ TEST_CASE("all LIDs of a range of an LMC are its port's") {
   CHECK_FALSE(bench.find("63"));
 }
 
-TEST_CASE("what is not found is named, with what could be meant") {
+TEST_CASE("a target that is not found is named, with similar ones") {
   Bench bench;
   CHECK(bench.missing("77") == "No port has the LID 77.");
   CHECK(bench.missing("0000:0000:0000:0999") == "No port, no node and no system has the GUID 0000:0000:0000:0999.");
@@ -107,7 +107,7 @@ TEST_CASE("what is not found is named, with what could be meant") {
   CHECK_FALSE(find_port(empty, path::Path(path::IbDrPath{})));
 }
 
-TEST_CASE("a GUID that two nodes claim is nobody's") {
+TEST_CASE("a GUID that two nodes claim finds neither") {
   Bench bench([](FakeFabric& fabric) { fabric.node(3).info.node_guid = Guid{0x100000}; });
   REQUIRE(bench.sweep->subnet.nodes().size() == 5);
   CHECK(bench.missing("0000:0000:0010:0000").find("Several nodes claim the GUID 0000:0000:0010:0000") == 0);
@@ -117,7 +117,7 @@ TEST_CASE("a GUID that two nodes claim is nobody's") {
     CHECK(bench.missing("0000:0000:0010:0000").find(name) != std::string::npos);
 }
 
-TEST_CASE("a GUID that ports of two nodes claim is nobody's") {
+TEST_CASE("a GUID that ports of two nodes claim finds neither") {
   Bench bench([](FakeFabric& fabric) {
     fabric.node(3).faults.lie = [](FakeFabric::Answer& answer) {
       if (load_be<std::uint16_t>(&answer[16]) == smp::NodeInfo::attribute_id) store_be(&answer[64 + 20], std::uint64_t{0x100001});

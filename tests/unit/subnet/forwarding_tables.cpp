@@ -106,7 +106,7 @@ TEST_CASE("members beyond the first 16 ports stand in further positions of the p
   CHECK(table.mask(Lid{0xc03f}, 1) == 0x8001);
 }
 
-TEST_CASE("the size of a P_Key table is that of the node, or of what a switch enforces") {
+TEST_CASE("the size of a P_Key table comes from the NodeInfo, or from the enforcement capacity of a switch") {
   Bench bench;
   const auto capacity = [&](FakeFabric::NodeId id, unsigned port) {
     const Node& node = bench.subnet().node(bench.node(id));

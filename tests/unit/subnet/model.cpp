@@ -66,7 +66,7 @@ TEST_CASE("the GUID index keeps the first value of a GUID") {
   CHECK(GuidIndex().find(Guid{1}) == none);
 }
 
-TEST_CASE("the ports of a switch share its PortGUID, those of a host have their own") {
+TEST_CASE("the ports of a switch share its PortGUID, the ports of a host have their own") {
   Subnet subnet;
   const NodeIndex sw = subnet.add_node(node_info(0x10, smp::NodeType::switch_, 2)),
                   ca = subnet.add_node(node_info(0x20, smp::NodeType::channel_adapter, 2));
@@ -162,7 +162,7 @@ TEST_CASE("breadth first goes by ascending ports from the start") {
 }
 
 // The steps are those that Debian's ibnetdiscover -s shows on ibsim's example; its MADs were counted.
-TEST_CASE("the legacy order is that of ibnetdiscover's queue") {
+TEST_CASE("the legacy order is the order of ibnetdiscover's queue") {
   FakeFabric fabric = little();
   const Swept swept(fabric);
   const LegacySweep sweep = legacy_sweep(swept.subnet, {.with_steps = true});

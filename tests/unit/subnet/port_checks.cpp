@@ -48,7 +48,7 @@ TEST_CASE("port 0 of a switch has no link, and a state where it is enhanced") {
   CHECK(found[0].sentence() == "portState is 'Down', expected 'Active'");
 }
 
-TEST_CASE("what health and the ibcheck commands both ask of a port") {
+TEST_CASE("the checks of a port that health and the ibcheck commands share") {
   FakeFabric fabric = FakeFabric::fat_tree(1, 1, 1);
   Swept base(fabric);
   const NodeIndex leaf = base.subnet.find_node(fabric.node(0).info.node_guid);

@@ -74,7 +74,7 @@ TEST_CASE("SMPs go by the route of the sweep; the start is reached as the sweep 
   CHECK(path.ib().m_key == 7);
 }
 
-TEST_CASE("a LID that another port claimed before leads to nobody else's counters") {
+TEST_CASE("a LID that another port claimed before does not lead to the counters of that port") {
   FakeFabric fabric = FakeFabric::fat_tree(2, 1, 2);
   fabric.node(3).ports[1].info.lid = fabric.node(2).ports[1].info.lid;
   const Swept swept(fabric);
@@ -117,7 +117,7 @@ struct WithSa {
 
 }  // namespace
 
-TEST_CASE("one query tells the service levels of the ways to all ports") {
+TEST_CASE("one query gives the service levels of the paths to all ports") {
   WithSa bench;
   CHECK(bench.paths->gmp(bench.port(4, 2))->ib().sl == 0);  // nobody asked yet
   CHECK_FALSE(bench.paths->has_service_levels());
@@ -146,7 +146,7 @@ TEST_CASE("one query tells the service levels of the ways to all ports") {
         smp_path(bench.sweep->subnet, bench.sweep->subnet.port(bench.port(4, 2)).node, path::Path(start_of(bench.fabric))));
 }
 
-TEST_CASE("as infiniband-diags does, each port is asked at its own LID") {
+TEST_CASE("as in infiniband-diags, each port gets requests at its own LID") {
   WithSa bench;
   bench.sa->path_lie = [](sa::PathRecord& record) {
     record.sl = static_cast<std::uint8_t>(record.dlid.value);
@@ -170,7 +170,7 @@ TEST_CASE("as infiniband-diags does, each port is asked at its own LID") {
   CHECK(shared.reached() == 7);
 }
 
-TEST_CASE("where no SA tells the service levels they are 0, and it is said why") {
+TEST_CASE("without an SA the service levels are 0, and the reason is reported") {
   WithSa silent;
   silent.sa->silent = true;
   silent.ask();
@@ -205,7 +205,7 @@ TEST_CASE("where no SA tells the service levels they are 0, and it is said why")
   CHECK(cut.reached() == 7);
 }
 
-TEST_CASE("a port to which the SA knows no path is not asked by GMPs; records that lie are not used") {
+TEST_CASE("a port to which the SA knows no path gets no GMPs; false records are not used") {
   WithSa bench;
   bench.sa->path_lie = [](sa::PathRecord& record) {
     if (record.dlid == Lid{6} || record.dlid == Lid{3}) record.dlid = Lid{0xc000};  // a host, and this one

@@ -84,7 +84,7 @@ FakeFabric odd_fabric() {
 
 }  // namespace
 
-TEST_CASE("four queries tell what a sweep finds, and no SMP leaves") {
+TEST_CASE("four queries give the result of a sweep, and no SMP is sent") {
   for (FakeFabric& fabric : std::array{FakeFabric::fat_tree(4, 2, 3), odd_fabric()}) {
     const Swept swept(fabric);
     FakeSa sa(fabric);
@@ -162,7 +162,7 @@ TEST_CASE("a neighbourhood is read by as many queries as it needs") {
   CHECK(sa.asked.size() == queries + 3);
 }
 
-TEST_CASE("contradictions of the SA are told, and nothing is believed that hangs in the air") {
+TEST_CASE("contradictions of the SA are reported, and unconnected records are not used") {
   FakeFabric fabric = FakeFabric::fat_tree(2, 1, 2);
   FakeSa sa(fabric);
   const auto kinds = [](const SweptSubnet& swept, Failure::Kind kind) { return std::ranges::count(swept.failures, kind, &Failure::kind); };
@@ -228,7 +228,7 @@ TEST_CASE("contradictions of the SA are told, and nothing is believed that hangs
   }
 }
 
-TEST_CASE("a model from the SA grows no further than it may, and that is told once") {
+TEST_CASE("a model from the SA stays within its limit, which is reported once") {
   FakeFabric fabric = FakeFabric::fat_tree(2, 1, 2);
   FakeSa sa(fabric);
   for (const SubnetLimits limits : {SubnetLimits{.nodes = 6}, SubnetLimits{.ports = 3 + 4 + 4 + 3 * 2}}) {
@@ -238,7 +238,7 @@ TEST_CASE("a model from the SA grows no further than it may, and that is told on
   }
 }
 
-TEST_CASE("contradictions without end are told up to a number") {
+TEST_CASE("endless contradictions are reported up to a limit") {
   FakeFabric fabric = FakeFabric::fat_tree(2, 1, 2);
   FakeSa sa(fabric);
   sa.lie = [](std::uint16_t attribute, std::vector<FakeSa::Record>& records) {

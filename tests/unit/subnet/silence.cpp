@@ -120,7 +120,7 @@ TEST_CASE("a node that was silent for a while is read to the end") {
   CHECK(swept.sent() == swept.stats.plan + swept.explained());
 }
 
-TEST_CASE("one attribute that is not answered is a failure of that attribute alone") {
+TEST_CASE("one unanswered attribute is a failure only of that attribute") {
   for (const std::uint16_t attribute : {smp::NodeDescription::attribute_id, smp::SwitchInfo::attribute_id, smp::PortInfo::attribute_id,
                                         smp::MlnxExtPortInfo::attribute_id}) {
     Tree tree(3);

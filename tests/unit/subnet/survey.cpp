@@ -174,7 +174,7 @@ TEST_CASE("a silent PMA costs a survey one chain of tries and is one failure, al
   }
 }
 
-TEST_CASE("a silent PMA is asked once more at the end, by one try") {
+TEST_CASE("a silent PMA gets one more try at the end") {
   // It misses a whole chain of tries and is back for the last one; all its ports are read then.
   Bench back(2);
   back.pma_faults(0).drop_next = 3;
@@ -242,7 +242,7 @@ TEST_CASE("a tenth of all MADs lost leaves a survey complete") {
   }
 }
 
-TEST_CASE("ports without a LID of their own are not asked by LID, and are one failure a node") {
+TEST_CASE("ports without a LID of their own get no requests by LID, and are one failure a node") {
   Bench bench;
   bench.fabric.node(0).ports[0].info.lid = {};
   const Swept again(bench.fabric);
@@ -258,7 +258,7 @@ TEST_CASE("ports without a LID of their own are not asked by LID, and are one fa
   CHECK(found.rows[1].failure == 0);
 }
 
-TEST_CASE("a survey tells how far it is; what a question throws ends it") {
+TEST_CASE("a survey reports its progress; an exception of a question ends it") {
   Bench bench;
   std::vector<std::size_t> seen;
   SurveyOptions options(bench.start);
@@ -278,7 +278,7 @@ TEST_CASE("a survey tells how far it is; what a question throws ends it") {
   CHECK_THROWS_AS(bench.survey(ask, options, bench.linked), Error);
 }
 
-TEST_CASE("answers bring questions, which are asked before those that wait; an agent that falls silent meanwhile is asked once more too") {
+TEST_CASE("requests that follow from answers are sent before waiting ones; an agent that falls silent meanwhile gets one more try too") {
   Bench bench(2);
   SurveyOptions options(bench.start);
   options.window = 1;

@@ -33,7 +33,7 @@ async::Task<> ask(mad::Transactor& transactor, path::Path path, const StructInfo
 
 }  // namespace
 
-TEST_CASE("a sweep's answers are those of the nodes") {
+TEST_CASE("answers from a sweep equal the answers of the nodes") {
   ibtest::TwoWayFabric two;
   Swept swept(two.fabric);
   const auto model = std::make_unique<subnet::SweptSubnet>(std::move(swept));

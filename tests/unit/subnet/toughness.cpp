@@ -35,7 +35,7 @@ FakeFabric star(unsigned n) {
 
 }  // namespace
 
-TEST_CASE("lost MADs are asked for again") {
+TEST_CASE("lost MADs are sent again") {
   FakeFabric fabric = FakeFabric::fat_tree(4, 2, 4);
   fabric.network.loss = 0.2;
   fabric.seed(7);
@@ -166,7 +166,7 @@ TEST_CASE("a switch may be linked to itself") {
   CHECK(std::count(names.begin(), names.end(), "200.2-200.3") == 1);
 }
 
-TEST_CASE("two adapters with one GUID are two nodes, and told of") {
+TEST_CASE("two adapters with one GUID are two nodes, and reported") {
   FakeFabric fabric = FakeFabric::fat_tree(4, 2, 4);
   const auto hosts = hosts_of(fabric);
   fabric.node(hosts[9]).info.node_guid = fabric.node(hosts[3]).info.node_guid;
@@ -196,7 +196,7 @@ TEST_CASE("two switches with one GUID are two nodes, with what is behind each of
   CHECK(swept.failed(Failure::Kind::no_answer) == 0);
 }
 
-TEST_CASE("all leaves with one GUID are told apart") {
+TEST_CASE("all leaves with one GUID are distinguished") {
   FakeFabric fabric = FakeFabric::fat_tree(6, 2, 3);
   std::optional<FakeFabric::NodeId> first;
   for (FakeFabric::NodeId id = 0; id < fabric.size(); ++id) {
@@ -210,7 +210,7 @@ TEST_CASE("all leaves with one GUID are told apart") {
   CHECK(swept.failed(Failure::Kind::duplicate_guid) == 5);
 }
 
-TEST_CASE("two ports with one LID are told of") {
+TEST_CASE("two ports with one LID are reported") {
   FakeFabric fabric = star(4);
   fabric.node(3).ports[1].info.lid = fabric.node(2).ports[1].info.lid;
   const Swept swept(fabric);
@@ -218,7 +218,7 @@ TEST_CASE("two ports with one LID are told of") {
   CHECK(swept.failed(Failure::Kind::duplicate_lid) == 1);
 }
 
-TEST_CASE("false claims in NodeInfo are told of and do no harm") {
+TEST_CASE("false claims in NodeInfo are reported and do no harm") {
   const auto claim = [](std::size_t offset, std::uint8_t value) {
     return [=](FakeFabric::Answer& mad) {
       if (mad[16] == 0 && mad[17] == 0x11) mad[64 + offset] = value;

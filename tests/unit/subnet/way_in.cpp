@@ -41,7 +41,7 @@ struct Ways : ibtest::TwoWayFabric {
 
 }  // namespace
 
-TEST_CASE_METHOD(Ways, "a switch at a LID: its forwarding table tells the way, where LocalPortNum is 0") {
+TEST_CASE_METHOD(Ways, "a switch at a LID: its forwarding table gives the port of our requests where LocalPortNum is 0") {
   const unsigned back = fabric.node(far).lft[3];  // to the host of the test
   CHECK((back == 2 || back == 3));
   const unsigned spare = 5 - back;

@@ -149,7 +149,7 @@ TEST_CASE("a umad device whose file was not passed into a container cannot be us
   CHECK(DeviceList::read_with(files.file("")).default_end_port().name() == "b/1");
 }
 
-TEST_CASE("what passes a port follows from its state", "[sys]") {
+TEST_CASE("the MADs that pass a port follow from its state", "[sys]") {
   FakeSysfs sysfs;
   sysfs.device("x");
   const auto passes = [&](FakeSysfs::Port port) {

@@ -20,7 +20,7 @@ PortTable<Pkey> pkeys(const FakeSysfs& sysfs) { return PortTable<Pkey>::in_direc
 
 }  // namespace
 
-TEST_CASE("what was not used yet is not read yet, and what was read stays", "[sys]") {
+TEST_CASE("attributes are read at their first use, and then kept", "[sys]") {
   FakeSysfs sysfs;
   sysfs.write("pkeys/0", "0x8001\n");
   sysfs.write("pkeys/1", "0x8002\n");

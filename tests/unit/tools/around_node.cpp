@@ -113,7 +113,7 @@ TEST_CASE_METHOD(Far, "iblinkinfo -D 0 shows no port that another link comes bef
   CHECK(diags(fabric, {"iblinkinfo", "-D", "0"}).out == first_line);
 }
 
-TEST_CASE_METHOD(Site, "iblinkinfo -D 0 of a host whose other port is not linked asks for what libibnetdisc would ask for, and no more") {
+TEST_CASE_METHOD(Site, "iblinkinfo -D 0 of a host whose other port is not linked sends the requests of libibnetdisc, and no more") {
   fabric.set_link(leaf, 3, false);
   CHECK(diags(fabric, {"iblinkinfo", "-D", "0"}).out == first_line);
   CHECK(asked.size() == 3 + 4 + 3 + 1);
@@ -180,7 +180,7 @@ TEST_CASE_METHOD(Site, "ibqueryerrors -D ends without a result where the SA is s
   CHECK_THAT(diags(fabric, {"ibqueryerrors", "-D", "0", "--skip-sl"}).out, contains("## Summary: 1 nodes checked"));
 }
 
-TEST_CASE_METHOD(Site, "iblinkinfo --diff of one node tells of it only if the stored fabric lacks it") {
+TEST_CASE_METHOD(Site, "iblinkinfo --diff of one node reports the node only if the stored fabric lacks it") {
   std::string file = "/tmp/around-XXXXXX";
   const int fd = ::mkstemp(file.data());
   REQUIRE(fd >= 0);

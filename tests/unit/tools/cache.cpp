@@ -217,7 +217,7 @@ TEST_CASE_METHOD(Bench, "A sweep that did not get everywhere is not taken from a
   CHECK(is_used());
 }
 
-TEST_CASE_METHOD(Bench, "What was silent is requested once more, and the cache is used as long as it stays silent") {
+TEST_CASE_METHOD(Bench, "A silent node gets one more request, and the cache is used as long as it stays silent") {
   auto& faults = fabric.node(other).faults;
   faults.silent = GENERATE(true, false);
   if (!faults.silent) faults.ignores = smp::NodeDescription::attribute_id;
@@ -256,7 +256,7 @@ TEST_CASE_METHOD(Bench, "A damaged answer does not make a command fail") {
   CHECK_THAT(outcome.err, contains("it is damaged, or no snapshot; ") && contains("is read again\n"));
 }
 
-TEST_CASE("LIDs that changed hands have the fabric read anew") {
+TEST_CASE("After LIDs have moved to other nodes the fabric is read again") {
   TwoWayFabric two;
   const TemporaryDirectory directory;
   const std::string file = directory.file("one");
@@ -313,7 +313,7 @@ TEST_CASE_METHOD(Bench, "Before the file answers for a LID, the node there gets 
   CHECK(sent == 1);
 }
 
-TEST_CASE_METHOD(Bench, "What came to the fabric after the cache was filled is found") {
+TEST_CASE_METHOD(Bench, "Nodes that were added after the cache was filled are found") {
   cached({"ibhosts"});
   const auto guest = fabric.add_ca(0x400, 1, "guest");
   fabric.link(leaf, 3, guest, 1);
@@ -341,7 +341,7 @@ TEST_CASE_METHOD(Bench, "A target of the wrong kind has the LID that it has with
   }
 }
 
-TEST_CASE_METHOD(Bench, "A lost MAD is sent again, a refusal is not") {
+TEST_CASE_METHOD(Bench, "A lost MAD is sent again, a refused one is not") {
   const std::string live = run({"dump_lfts"}).out;
   auto& faults = fabric.node(leaf).faults;
   SECTION("Lost") {
@@ -406,7 +406,7 @@ TEST_CASE_METHOD(Bench, "A cache that can not be written costs a warning, not th
   }
 }
 
-TEST_CASE_METHOD(Bench, "Keys that a cache was filled without are requested") {
+TEST_CASE_METHOD(Bench, "Keys that a cache lacks are requested") {
   constexpr std::uint64_t m_key = 0x1122334455667788;
   fabric.node(other).ports[1].info.m_key = m_key;
   cached({"ibhosts"});

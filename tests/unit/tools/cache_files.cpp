@@ -54,7 +54,7 @@ struct Bench : SmallFabric {
 
 }  // namespace
 
-TEST_CASE_METHOD(Bench, "What ibtool snapshot made is used as a cache, and never replaced by one") {
+TEST_CASE_METHOD(Bench, "A file of ibtool snapshot is used as a cache, and never replaced by one") {
   run({"snapshot", file});
   if (GENERATE(false, true)) run_sql(file, "DELETE FROM raw_fact WHERE name='kind'");  // of an earlier version
   const std::string refusal =

@@ -37,7 +37,7 @@ TEST_CASE("a name that is known says what to do, whatever the executable is call
   CHECK(name("dump_lfts.sh", "/usr/bin/ibtool") == "dump_lfts.sh");
 }
 
-TEST_CASE("a name that says nothing: the executable's, and those of the links from there") {
+TEST_CASE("an unknown name: the names of the executable and of the links to it are tried") {
   CHECK(name("x", "/usr/sbin/ibnetdiscover") == "ibnetdiscover");
   CHECK(name("topo", "/home/me/topo", {{"/home/me/topo", "/usr/sbin/ibnetdiscover"}, {"/usr/sbin/ibnetdiscover", "../bin/ibtool"}}) ==
         "ibnetdiscover");

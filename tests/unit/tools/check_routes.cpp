@@ -104,7 +104,7 @@ struct Ring : Tree {
 
 }  // namespace
 
-TEST_CASE("check_routes: a healthy fabric is told of in a few lines") {
+TEST_CASE("check_routes: the result for a healthy fabric has a few lines") {
   Tree tree;
   const Outcome told = tree.check();
   CHECK_THAT(told.out, contains("Unicast: 12 pairs from 4 host ports to 4 LIDs: all arrive.\n"));
@@ -254,7 +254,7 @@ TEST_CASE("check_routes: where the SA does not answer, the SLs are not known, an
   CHECK(ring.found({"--ask-sa"}, 1)["credit_loops"]["verdict"] == "possible");
 }
 
-TEST_CASE("check_routes: SLtoVL tables are read for ports in circles alone") {
+TEST_CASE("check_routes: SLtoVL tables are read only for ports in circles") {
   Ring ring;
   std::vector<std::uint32_t> asked;
   ring.fabric.network.tamper = [&asked](Bytes request, std::optional<FakeFabric::Answer> answer) -> std::vector<FakeFabric::Answer> {
@@ -347,7 +347,7 @@ TEST_CASE("check_routes: names from the fabric are escaped") {
   CHECK(told.out.find('\x1b') == std::string::npos);
 }
 
-TEST_CASE("check_routes: options that exclude each other, and words that are none") {
+TEST_CASE("check_routes: options that exclude each other, and unexpected operands") {
   Tree tree;
   for (const Words& words : std::vector<Words>{{"--unicast", "--multicast"},
                                                {"--sl", "0", "--ask-sa"},

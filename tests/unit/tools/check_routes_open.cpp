@@ -90,7 +90,7 @@ struct Tree {
 
 }  // namespace
 
-TEST_CASE("check_routes: a group that the SA has and no switch knows reaches nobody") {
+TEST_CASE("check_routes: a group of the SA that no switch knows reaches no member") {
   Tree tree;
   tree.name_members({{tree.guid(host0)}, {tree.guid(host2)}});
   const json multicast = tree.found({}, 1)["multicast"];
@@ -106,7 +106,7 @@ TEST_CASE("check_routes: a group that the SA has and no switch knows reaches nob
   CHECK_THAT(tree.check().out, contains("Multicast: no groups in the tables; those of the subnet administrator are not known.\n"));
 }
 
-TEST_CASE("check_routes: one port in two groups of one MLID is one member, and one that nobody knows is counted") {
+TEST_CASE("check_routes: one port in two groups of one MLID is one member, and unknown ports are counted") {
   Tree tree;
   tree.grow();
   tree.fabric.node(leaf1).mft[group] = {2, 3};  // the first host there only sends
@@ -141,7 +141,7 @@ TEST_CASE("check_routes: the verdict on credit loops says that a group that make
   CHECK_THAT(told.out, contains("\nCredit loops with multicast, of the groups that are trees: none is possible, whichever SL is used"));
 }
 
-TEST_CASE("check_routes: without multicast tables in its files multicast is skipped, and open where it is asked for") {
+TEST_CASE("check_routes: without multicast tables in its files multicast is skipped, and open where it is requested") {
   Tree tree;
   tree.grow();
   const Words files{"--topology", tree.topology(), "--lfts", tree.linear()};
@@ -202,7 +202,7 @@ TEST_CASE("check_routes: a multicast table that was not read and to which nothin
   CHECK(found["credit_loops"]["verdict"] == "free");
 }
 
-TEST_CASE("check_routes: a snapshot without multicast tables still tells of unicast") {
+TEST_CASE("check_routes: a snapshot without multicast tables still gives the unicast result") {
   Tree tree;
   tree.grow();
   const std::string file = tree.directory.file("snapshot");
@@ -233,7 +233,7 @@ TEST_CASE("check_routes: switches without a LID send nothing") {
   CHECK_THAT(tree.check({"--unicast", "--switches"}).out, contains("from 4 host ports and 2 switches to 6 LIDs"));
 }
 
-TEST_CASE("check_routes: what a cause costs is told in a line, however many LIDs it has") {
+TEST_CASE("check_routes: the cost of a cause is reported in one line, however many LIDs it has") {
   FakeFabric fabric = FakeFabric::fat_tree(2, 1, 30);
   for (const FakeFabric::NodeId id : {spine, leaf0}) {
     std::vector<std::uint8_t>& lft = fabric.node(id).lft;

@@ -131,7 +131,7 @@ TEST_CASE_METHOD(Site, "speeds are known up to XDR") {
   CHECK(run({"ibcheckport", "1", "2"}).status == 0);
 }
 
-TEST_CASE_METHOD(Site, "an end port wants a LID and that of its subnet manager, other ports do not") {
+TEST_CASE_METHOD(Site, "an end port needs a LID and an SM LID, other ports do not") {
   port(other, 1).master_sm_lid = {};
   CHECK(run({"ibcheckport", "4", "1"}).out ==
         "Port check lid 4 port 1: WARNING\n#warn: masterSMLID is '0', but shouldn't be '0': lid 4 port 1\n");
@@ -203,7 +203,7 @@ TEST_CASE_METHOD(Site, "ibcheckstate looks at every end port and every port, in 
           summary(4, 0, 8, 0));
 }
 
-TEST_CASE_METHOD(Site, "ibcheckstate asks the SA two tables, and finds the nodes that it knows otherwise") {
+TEST_CASE_METHOD(Site, "ibcheckstate requests two tables of the SA, and finds nodes that differ from its records") {
   run({"ibcheckstate", "--up", "--discovery=DR"});
   CHECK(sa.asked.size() == 2);
   sa.lie = [](std::uint16_t attribute, std::vector<ibtest::FakeSa::Record>& records) {
@@ -261,7 +261,7 @@ TEST_CASE_METHOD(Counting, "ports that are well one by one are well together") {
   CHECK(run({"ibchecknet", "--up"}).status == 0);
 }
 
-TEST_CASE_METHOD(Counting, "a silent counting agent is told of, and its ports are not counted") {
+TEST_CASE_METHOD(Counting, "a silent PMA is reported, and its ports are not counted") {
   far_pma.service().faults.silent = true;
   const auto found = run({"ibchecknet", "--up"});
   CHECK(found.status == 4);

@@ -142,7 +142,7 @@ TEST_CASE_METHOD(Bench, "Completion: names of nodes from a stored fabric") {
   CHECK(completed({"smpquery", "--from", file, "NI", ""}).size() == 2);
 }
 
-TEST_CASE_METHOD(Bench, "Completion: nothing is asked of the fabric, and options take no effect") {
+TEST_CASE_METHOD(Bench, "Completion: nothing is sent to the fabric, and options take no effect") {
   const auto before = fabric.requests_to(other) + fabric.requests_to(leaf) + fabric.requests_to(here);
   CHECK(completed({"set_port_state", "--disable", "--yes", "leaf@1", "--d"}).front() == "--disable");
   CHECK(completed({"smpquery", "-y", "no number", "-z", "/nowhere", "NI", "--ti"}) == Words{"--timeout="});

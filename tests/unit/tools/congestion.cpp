@@ -107,7 +107,7 @@ TEST_CASE_METHOD(Congested, "requests carry the CC_Key, and only -K shows one") 
   CHECK(query({"CK", target})["data"]["cc_key"].is_null());
 }
 
-TEST_CASE_METHOD(Congested, "the log is that of a switch or of an adapter") {
+TEST_CASE_METHOD(Congested, "the log has the form of a switch or of an adapter") {
   cc::CongestionLogSwitch of_switch;
   of_switch.log_type = 1;
   of_switch.log_events_counter = 2;

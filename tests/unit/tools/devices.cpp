@@ -39,7 +39,7 @@ TEST_CASE_METHOD(Host, "ibtool shows the link layer") {
   CHECK_THAT(ibtool({"ibstat"}).out, contains("Link layer: \\x1b[2J\n"));
 }
 
-TEST_CASE_METHOD(Host, "the ports of ibstat are a table for who wants one") {
+TEST_CASE_METHOD(Host, "the ports of ibstat can be printed as a table") {
   const auto table = ibtool({"ibstat", "--format", "table"});
   CHECK_THAT(table.out, ibtest::starts_with("DEVICE ") && contains("\nmlx5_10 ") && contains("Ethernet") && contains("40 Gb/sec (4X QDR)"));
   CHECK(ibtool({"ibstat", "--columns", "end_port,state", "--sort=-end_port"}).out ==
@@ -102,7 +102,7 @@ TEST_CASE_METHOD(Host, "ibstatus by its legacy name reads every word as a device
   CHECK(diags({"ibstatus"}).out == "Fatal error:  No devices\n");
 }
 
-TEST_CASE_METHOD(Host, "what contradicts itself or is too much is an error") {
+TEST_CASE_METHOD(Host, "contradictory or superfluous words are an error") {
   for (const auto& words : std::vector<std::vector<std::string>>{{"ibstat", "-l", "-p"},
                                                                  {"ibstat", "-s", "-p"},
                                                                  {"ibstat", "-l", "mlx5_2"},

@@ -149,7 +149,7 @@ TEST_CASE("the usage text lists operands, then the options of the program, then 
   CHECK(text.find("sm_port") == std::string::npos);
 }
 
-TEST_CASE("a file of -z that is none ends the program") { CHECK_THROWS_AS(Program({"x", "-z", "/dev/zero"}), ib::UsageError); }
+TEST_CASE("an unreadable file of -z ends the program") { CHECK_THROWS_AS(Program({"x", "-z", "/dev/zero"}), ib::UsageError); }
 
 TEST_CASE("a Perl script takes letters up to the first operand, and shows its usage for a mistake") {
   struct Script {

@@ -70,7 +70,7 @@ TEST_CASE("a report as text, document and lines") {
                                             "\n");
 }
 
-TEST_CASE("a report as a table, and a command whose result is none") {
+TEST_CASE("a report as a table, and a command whose result is not a table") {
   const auto emit_one = [](Emit& emit) {
     emit.heading("# heading");
     emit(Sample());

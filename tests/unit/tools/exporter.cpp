@@ -127,7 +127,7 @@ TEST_CASE_METHOD(Bench, "Exporter: the state of a port is right within 15 s, its
   CHECK(of_port("symbol_error_total", leaf1_guid, 1) == "0");
 }
 
-TEST_CASE_METHOD(Bench, "Exporter: a switch that dies and comes back holds nobody up") {
+TEST_CASE_METHOD(Bench, "Exporter: a switch that goes away and comes back delays no other node") {
   start();
   run_for(40s);
   fabric.node(leaf1).faults.silent = true;
@@ -211,7 +211,7 @@ TEST_CASE_METHOD(Bench, "Exporter: a port that cannot be opened at the start is 
   CHECK(engine->is_ready());
 }
 
-TEST_CASE_METHOD(Bench, "Exporter: another LID of the own port, and another subnet manager, open the stack anew") {
+TEST_CASE_METHOD(Bench, "Exporter: another LID of our port, or another subnet manager, opens the stack again") {
   start();
   run_for(40s);
   const unsigned before = opened;

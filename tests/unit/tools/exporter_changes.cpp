@@ -139,7 +139,7 @@ TEST_CASE_METHOD(Bench, "Exporter: a link that flaps has the fabric swept rarely
   CHECK(count("infiniband_hca_up{guid=\"0x0000000000100011\"") == 1);  // it is known to be gone: the fabric was swept
 }
 
-TEST_CASE("Exporter: one cause has sweeps ever more rarely, another one at once, and a quiet time lets it begin anew") {
+TEST_CASE("Exporter: a recurring cause leads to ever rarer sweeps, another cause to one at once, and a quiet time resets the interval") {
   using Time = async::Time;
   const SweepCauses::Cause link{Guid{1}, 1}, other{Guid{1}, 2};
   SweepCauses causes(8s, 60s);
@@ -226,7 +226,7 @@ TEST_CASE_METHOD(Bench, "Exporter: a link that comes up while a sweep is followe
   CHECK(count(uplink) == 1);
 }
 
-TEST_CASE("Exporter: states are polled while a fabric with another subnet manager is swept anew") {
+TEST_CASE("Exporter: states are polled while a fabric with another subnet manager is swept again") {
   FakeFabric at_host = FakeFabric::fat_tree(2, 1, 2);
   at_host.attach(host0);
   Bench bench({true, false, {}, 0}, std::move(at_host));

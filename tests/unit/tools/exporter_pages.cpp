@@ -58,7 +58,7 @@ TEST_CASE("Exporter: a request that makes no sense gets the reason") {
   CHECK_THAT(complaint({{"\x1b[2J", "x"}}), !contains("\x1b"));
 }
 
-TEST_CASE("Exporter: OpenMetrics for who prefers it") {
+TEST_CASE("Exporter: OpenMetrics for clients that prefer it") {
   // What Prometheus 2.42, curl and a browser send.
   CHECK(
       prefers_openmetrics("application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,"
@@ -74,7 +74,7 @@ TEST_CASE("Exporter: OpenMetrics for who prefers it") {
   CHECK_FALSE(prefers_openmetrics("application/openmetrics-text;q=0"));
 }
 
-TEST_CASE("Exporter: the page for people shows hostile names and is none the worse") {
+TEST_CASE("Exporter: hostile names do no harm on the HTML page") {
   ibtest::FakeFabric fabric = ibtest::FakeFabric::fat_tree(2, 1, 2);
   const std::string name = "<script>alert('1')</script>&\"\x1b[2J\xff";
   std::ranges::copy(name, fabric.node(1).description.begin());

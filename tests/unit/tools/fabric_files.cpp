@@ -83,7 +83,7 @@ TEST_CASE_METHOD(Files, "a listing that is read and printed is the same but for 
   CHECK(body(offline({"ibnetdiscover", "--load-cache", legacy_text}).out) == body(ibtool(fabric, {"ibnetdiscover"}).out));
 }
 
-TEST_CASE_METHOD(Files, "what is compared with a fabric may be each kind of file") {
+TEST_CASE_METHOD(Files, "a fabric can be compared with each kind of file") {
   const std::string tables = directory.file("tables");
   write(tables, ibtool(fabric, {"dump_lfts"}).out);
   for (const std::string& file : all) {
@@ -111,7 +111,7 @@ TEST_CASE_METHOD(Files, "what is compared with a fabric may be each kind of file
   }
 }
 
-TEST_CASE_METHOD(Files, "what a file does not hold is not read, and the complaint names what holds it") {
+TEST_CASE_METHOD(Files, "an attribute that a file lacks is not read, and the error names the option that stores it") {
   const auto says = [this](Words words, const std::string& what) {
     const Outcome outcome = offline(std::move(words));
     INFO(outcome.out << outcome.err);

@@ -68,7 +68,7 @@ TEST_CASE_METHOD(Pair, "iblinkinfo's JSON has the ports of its text") {
   }
 }
 
-TEST_CASE_METHOD(Pair, "iblinkinfo's JSON has no switch without a port that was asked for") {
+TEST_CASE_METHOD(Pair, "iblinkinfo's JSON has only switches with a requested port") {
   fabric.link(near, 4, fabric.add_ca(0x500, 1, "more"), 1);
   fabric.assign_lids();
   REQUIRE(nodes({"iblinkinfo", "--down"}).size() == 1);
@@ -86,7 +86,7 @@ TEST_CASE_METHOD(Pair, "ibnetdiscover's JSON honours its lists") {
   CHECK(json::parse(ibtool(fabric, {"ibnetdiscover", "-m", "--json"}).out)["max_hops"] == 2);
 }
 
-TEST_CASE_METHOD(Pair, "a link tells who its peer is") {
+TEST_CASE_METHOD(Pair, "a link names its peer") {
   const ibtest::FakeSysfs dir;
 
   const std::string map = dir.root() / "map";
@@ -117,7 +117,7 @@ TEST_CASE_METHOD(Pair, "rates in JSON are exact, and null without a link") {
   }
 }
 
-TEST_CASE_METHOD(Pair, "what did not answer is null, and listed with its reason") {
+TEST_CASE_METHOD(Pair, "values without an answer are null, and listed with the reason") {
   fabric.node(other).faults.ignores = ib::smp::NodeDescription::attribute_id;
   const auto outcome = ibtool(fabric, {"ibnodes", "--json"});
   CHECK(outcome.status == 4);

@@ -165,7 +165,7 @@ TEST_CASE("a line of progress comes after a second, and goes") {
   CHECK_THAT(terminal.text(), ibtest::ends_with("\r\x1b[K"));
 }
 
-TEST_CASE("no line of progress goes to what is no terminal, or can not erase") {
+TEST_CASE("progress is shown only on terminals that can erase a line") {
   ib::async::FakeClock clock;
   ib::async::Loop loop(clock);
   std::FILE* file = std::tmpfile();

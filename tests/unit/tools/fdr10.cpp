@@ -56,7 +56,7 @@ struct Fdr10 : Fabric {
 
 }  // namespace
 
-TEST_CASE_METHOD(Fdr10, "iblinkinfo of infiniband-diags: FDR10 is told from QDR") {
+TEST_CASE_METHOD(Fdr10, "iblinkinfo of infiniband-diags: FDR10 is distinguished from QDR") {
   const auto line = [&] {
     const std::string out = diags(fabric, {"iblinkinfo", "--cas-only", "-l"}).out;
     return out.substr(0, out.find('\n') + 1);
@@ -90,7 +90,7 @@ TEST_CASE_METHOD(Fdr10, "the best speed of a link at FDR10 is FDR10") {
   CHECK(links == 1);
 }
 
-TEST_CASE_METHOD(Fdr10, "a fabric at FDR10 does not differ from itself, whether that was asked for or not") {
+TEST_CASE_METHOD(Fdr10, "a fabric at FDR10 does not differ from itself, whether FDR10 was requested or not") {
   mlnx.link_speed_active = 1;
   const ibtest::TemporaryDirectory directory;
   const std::string file = directory.file("now");

@@ -200,7 +200,7 @@ TEST_CASE("the scanner reads all command lines of three words as getopt_long doe
   }
 }
 
-TEST_CASE("a digit that is no option's letter begins an operand") {
+TEST_CASE("a digit that is not the letter of an option begins an operand") {
   for (const std::vector<std::string>& line : {std::vector<std::string>{"-1", "x"}, {"-1C", "x"}, {"-C=", "-12", "-1Cl", "--"}}) {
     const bool has_option = line[0] == "-C=";
     Sample sample;

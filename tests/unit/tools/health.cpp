@@ -22,7 +22,7 @@ using ibtest::health::Fabric;
 using ibtest::health::Words;
 using nlohmann::json;
 
-TEST_CASE("health: a healthy fabric is told of in a few lines") {
+TEST_CASE("health: the result for a healthy fabric has a few lines") {
   Fabric f;
   const Outcome told = f.run({});
   CHECK_THAT(told.out,
@@ -150,7 +150,7 @@ TEST_CASE("health: a snapshot is the first reading, or both are") {
   CHECK_THAT(f.run({"--since", after}, 2).err, contains("has no counters"));
 }
 
-TEST_CASE("health: a silent node is a finding, silent counters are one of a node, and what nobody tells is not known") {
+TEST_CASE("health: a silent node is a finding, a silent PMA is a finding of its node, and values without an answer are unknown") {
   Fabric f;
   f.other_pma.service().faults.silent = true;
   const json partial = f.found({"--interval", "1"}, 1);
@@ -175,7 +175,7 @@ TEST_CASE("health: one node, with its links") {
   CHECK(f.found({"2"})["findings"].empty());
 }
 
-TEST_CASE("health: managers tell SMInfo; where one refuses it nobody knows, and what is known is told") {
+TEST_CASE("health: managers answer with SMInfo; the role of a manager that refuses is unknown, and the others are reported") {
   Fabric f;
   f.fabric.node(f.leaf).sm_info->sm_state = smp::SMState::standby;
   const json none = f.found({"--interval", "0"}, 1);
@@ -339,7 +339,7 @@ TEST_CASE("health: routes with --routes, or from a snapshot that has them") {
   CHECK(stored["findings"][0]["ends"][0]["port_num"] == 4);
 }
 
-TEST_CASE("health: a subnet administrator that is silent is asked for one thing, and what it knows is not known") {
+TEST_CASE("health: a silent subnet administrator gets one request, and what its records would have is unknown") {
   Fabric f;
   f.sa.silent = true;
   const json found = f.found({"--interval", "1"}, 1);
@@ -368,7 +368,7 @@ TEST_CASE("health: the first line counts what was looked at; infos take one line
   CHECK_THAT(f.run({"-v"}).out, contains("port 1\n  VL15Dropped +1"));
 }
 
-TEST_CASE("health: JSON has the port of a cable, not that of a subnet manager, and the ratio that a finding proves") {
+TEST_CASE("health: JSON has the port of a cable, not the port of a subnet manager, and the ratio that a finding proves") {
   Fabric f;
   f.fabric.node(f.other).sm_info->priority = 9;
   f.clock.happens = [&f] { f.pma.count(2, "symbol_error_counter") += 30; };

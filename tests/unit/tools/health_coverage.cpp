@@ -68,7 +68,7 @@ TEST_CASE("health: --since with a snapshot that has the counters of some nodes h
   }
 }
 
-TEST_CASE("health: --since alone names the nodes that are gone") {
+TEST_CASE("health: --since without other options names the nodes that are gone") {
   Fabric f;
   const std::string file = f.directory.file("since");
   REQUIRE(ibtool(f.fabric, {"snapshot", file}, {.clock = &f.clock}).status == 0);

@@ -35,7 +35,7 @@ constexpr std::size_t vendor_data = 24;  // of the data in MADs of Mellanox's cl
 
 }  // namespace
 
-TEST_CASE("health: --baseline tells what is not as it was, live and between two snapshots") {
+TEST_CASE("health: --baseline reports changes, live and between two snapshots") {
   Fabric f;
   const std::string before = f.directory.file("before"), after = f.directory.file("after");
   REQUIRE(ibtool(f.fabric, {"snapshot", before}).status == 0);
@@ -60,7 +60,7 @@ TEST_CASE("health: --baseline tells what is not as it was, live and between two 
   CHECK_THAT(f.run({"--baseline", "/nowhere/a"}, 2).err, contains("/nowhere/a"));
 }
 
-TEST_CASE("health: what has changed is told as it was and as it is, with the port") {
+TEST_CASE("health: a change is reported with the old and the new value and the port") {
   Fabric f;
   const std::string before = f.directory.file("before");
   REQUIRE(ibtool(f.fabric, {"snapshot", before}).status == 0);
@@ -80,7 +80,7 @@ TEST_CASE("health: what has changed is told as it was and as it is, with the por
   CHECK_THAT(changed.out, contains("P_Keys of port 1: new 0x8005."));
 }
 
-TEST_CASE("health: a live fabric is asked for the firmware of the nodes of which the baseline knows it") {
+TEST_CASE("health: the firmware is read of live nodes whose firmware the baseline has") {
   Fabric f;
   f.fabric.node(f.leaf).info.vendor_id = f.fabric.node(f.other).info.vendor_id = 0x2c9;
   std::uint8_t version = 9;
@@ -249,7 +249,7 @@ TEST_CASE("health: a file that somebody has planted is not the --state") {
   CHECK_THAT(f.run({"--port", "local", "--repeat"}, 2).err, contains("--port local looks at this host's link only"));
 }
 
-TEST_CASE("health: --repeat compares each round with the one before, and tells what comes and goes") {
+TEST_CASE("health: --repeat compares each round with the one before, and reports findings that come and go") {
   Fabric f;
   f.clock.happens = [&f] {
     f.pma.count(2, "symbol_error_counter") += 30;

@@ -92,7 +92,7 @@ TEST_CASE("health: what a group loses is found with --routes, or from a snapshot
   CHECK(check(open, "routes")["reason"] == "the snapshot has no multicast tables");
 }
 
-TEST_CASE("health: members of groups are those of the subnet administrator, which is asked for them once") {
+TEST_CASE("health: members of groups come from the subnet administrator, with one request") {
   Grouped f;
   const auto name_members = [&f](std::vector<Guid> guids) {
     f.sa.lie = [guids = std::move(guids)](std::uint16_t attribute, std::vector<ibtest::FakeSa::Record>& records) {

@@ -23,7 +23,7 @@ TEST_CASE("hexadecimal digits with blanks anywhere") {
   CHECK_THROWS_AS(hex_bytes("\xc3\xa9"), ib::UsageError);
 }
 
-TEST_CASE("what programs print that dump packets") {
+TEST_CASE("the output of programs that dump packets") {
   Data numbers(36);
   for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<std::uint8_t>(i + 0x41);
   SECTION("tcpdump -x, and text beside it as with -X") {

@@ -85,7 +85,7 @@ TEST_CASE("ibdiag.conf: by a legacy name numbers end where their digits end") {
   CHECK(conf.port == 0U);
 }
 
-TEST_CASE("ibdiag.conf: a file may be missing, unless it was asked for") {
+TEST_CASE("ibdiag.conf: the file may be missing, unless it was named") {
   CHECK_FALSE(IbdiagConf::read_if_any("/nonexistent", ConfReader::ibtool).device.has_value());
   CHECK_THROWS_AS(IbdiagConf::read("/nonexistent", ConfReader::ibtool), ib::SysError);
 }

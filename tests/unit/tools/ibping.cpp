@@ -80,7 +80,7 @@ TEST_CASE_METHOD(Hosts, "pings that are all answered") {
   CHECK(requests[0][39] == 0x05);
 }
 
-TEST_CASE_METHOD(Hosts, "the exit status of ibping tells of losses, and all lost is no division by zero") {
+TEST_CASE_METHOD(Hosts, "the exit status of ibping shows losses, and losing all pings does not divide by zero") {
   lost = 1;
   const auto some = ibtool(fabric, {"ibping", "-c", "3", "--retries", "0", "-t", "100", "3"});
   CHECK(some.status == 1);
@@ -189,7 +189,7 @@ TEST_CASE_METHOD(Hosts, "servers answer until the channel breaks, and say where 
   CHECK(taken.out == "ibsysstat: iberror: failed: can't serve class 51\n");
 }
 
-TEST_CASE_METHOD(Hosts, "ibsysstat by its legacy name asks once") {
+TEST_CASE_METHOD(Hosts, "ibsysstat by its legacy name sends one request") {
   CHECK(diags(fabric, {"ibsysstat", "3"}).out == "sysstat ping succeeded\n");
   CHECK(requests.back()[17] == 0x10);
   text = "na\x1b[31mme";
@@ -242,7 +242,7 @@ TEST_CASE_METHOD(Hosts, "pings as JSON: a line for each, or one document") {
   CHECK(document.at("pings")[1]["error"].is_null());
 }
 
-TEST_CASE_METHOD(Hosts, "what ibsysstat shows of a host is safe to show") {
+TEST_CASE_METHOD(Hosts, "text from a host is made safe by ibsysstat") {
   text = "na\x1b[31mme";
   CHECK(ibtool(fabric, {"ibsysstat", "3", "host"}).out == "Data_str.........................'na\\x1b[31mme'\n");
   CHECK(json::parse(ibtool(fabric, {"ibsysstat", "--json", "3", "host"}).out)["host"] == "na\x1b[31mme");

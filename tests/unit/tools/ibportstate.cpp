@@ -73,7 +73,7 @@ std::string heading(const ibtest::Outcome& outcome) { return outcome.out.substr(
 
 }  // namespace
 
-TEST_CASE_METHOD(Ports, "a set changes what was asked for and nothing else") {
+TEST_CASE_METHOD(Ports, "a Set changes only what was requested") {
   PortInfo& port = fabric.node(leaf).ports.at(3).info;
   port.capability_mask = 0x5050;
   port.operational_vls = ib::smp::VLCap{3};
@@ -116,12 +116,12 @@ TEST_CASE_METHOD(Ports, "LIDs and M_Keys of an end port") {
   CHECK(info.m_key_lease_period == 60);
   CHECK(info.m_key_protect_bits == 2);
   CHECK(sent({"0,1,2", "1", "mkey", "0x1122334455667788"}).m_key == 0x1122334455667788U);
-  CHECK_THAT(refused({"0,1,2", "1", "lid", "9", "lmc", "3"}), contains("With LMC 3 the LID must be a multiple of 8: 9 is none"));
+  CHECK_THAT(refused({"0,1,2", "1", "lid", "9", "lmc", "3"}), contains("With LMC 3 the LID must be a multiple of 8, and 9 is not"));
   CHECK_THAT(refused({"1", "3", "mkey", "5"}), contains("Port 3 of a switch has no mkey of its own: port 0 has"));
   CHECK_THAT(refused({"1", "3", "lmc", "0"}), contains("has no lmc of its own"));
 }
 
-TEST_CASE_METHOD(Ports, "a key is not printed unless asked for") {
+TEST_CASE_METHOD(Ports, "a key is printed only if requested") {
   const auto hidden = run({"3", "1", "mkey", "0x7777", "-n"});
   CHECK(hidden.out == "# Would set on 'other' 0000:0000:0000:0300 port 1\nMKey.....................(not displayed)\n");
   const json document = json::parse(run({"3", "1", "mkey", "0x7777", "--json"}).out);
@@ -171,9 +171,9 @@ TEST_CASE_METHOD(Ports, "speeds and widths have names") {
   CHECK(info.link_speed_enabled == 1);
   CHECK(info.link_speed_ext_enabled == 2);
   CHECK(info.link_speed_ext_enabled2 == 1);
-  CHECK_THAT(refused({"1", "3", "speed", "HDX"}), contains("'HDX' is none: did you mean HDR?"));
-  CHECK_THAT(refused({"1", "3", "speed", "HDR,"}), contains("'' is none"));
-  CHECK_THAT(refused({"1", "3", "width", "3x"}), contains("'width' takes a number or one of 1x, 4x, 8x, 12x, 2x: '3x' is none"));
+  CHECK_THAT(refused({"1", "3", "speed", "HDX"}), contains("not 'HDX': did you mean HDR?"));
+  CHECK_THAT(refused({"1", "3", "speed", "HDR,"}), contains(", not ''"));
+  CHECK_THAT(refused({"1", "3", "width", "3x"}), contains("'width' takes a number or one of 1x, 4x, 8x, 12x, 2x, not '3x'"));
 }
 
 TEST_CASE_METHOD(Ports, "a new speed acts when the link trains: --and-reset makes it") {
@@ -189,7 +189,7 @@ TEST_CASE_METHOD(Ports, "a new speed acts when the link trains: --and-reset make
              contains("--and-reset and the operation 'down' exclude each other"));
 }
 
-TEST_CASE_METHOD(Ports, "what no port takes is refused before anything is sent") {
+TEST_CASE_METHOD(Ports, "a value that no port accepts is refused before anything is sent") {
   for (const auto& [op, value] : {std::pair{"speed", "0"},
                                   {"speed", "16"},
                                   {"width", "256"},
@@ -217,7 +217,7 @@ TEST_CASE_METHOD(Ports, "what no port takes is refused before anything is sent")
   CHECK_THAT(refused({"1"}), contains("Too few arguments"));
 }
 
-TEST_CASE_METHOD(Ports, "what this port does not take is refused before anything is set") {
+TEST_CASE_METHOD(Ports, "a value that this port does not accept is refused before anything is set") {
   CHECK_THAT(refused({"1", "3", "speed", "8"}), contains("its linkSpeedSupported is SDR or DDR or QDR (7)"));
   CHECK_THAT(refused({"1", "3", "width", "4"}), contains("its linkWidthSupported is 1x or 4x (3)"));
   CHECK_THAT(refused({"1", "3", "vls", "5"}), contains("its VLCap is VL0-7 (4)"));
@@ -241,7 +241,7 @@ TEST_CASE_METHOD(Ports, "on does nothing to a port that is not disabled, and a d
   CHECK(fabric.sets.empty());
 }
 
-TEST_CASE_METHOD(Ports, "a port that does not take over a value is told of") {
+TEST_CASE_METHOD(Ports, "a port that ignores a value is reported") {
   fabric.node(leaf).faults.lie = [](FakeFabric::Answer& answer) { answer[64 + 29] = 3; };
   const auto outcome = run({"1", "3", "width", "1"});
   CHECK(outcome.status == 1);
@@ -274,7 +274,7 @@ TEST_CASE_METHOD(Ports, "a peer that keeps silent costs only itself") {
   CHECK(sent({"0,1", "3", "disable"}).port_physical_state == PortPhysicalState::disabled);
 }
 
-TEST_CASE_METHOD(Ports, "where no directed route starts at a LID, the SA tells the peer") {
+TEST_CASE_METHOD(Ports, "where directed routes cannot start at a LID, the peer comes from the SA") {
   fabric.network.combined_routes = false;
   fabric.network.gmp = [](ib::Bytes request, const ib::path::Path&) -> std::optional<FakeFabric::Answer> {
     FakeFabric::Answer answer = ibtest::answer_to(request);
@@ -314,7 +314,7 @@ TEST_CASE_METHOD(Ports, "JSON names the peer: its node, and the LID of the switc
   CHECK(json::parse(run({"3", "1", "query", "--json"}).out).at("peer")["node_guid"].is_null());
 }
 
-TEST_CASE("with --sa the PortInfo of the other port of an HCA is that of the port's own LID") {
+TEST_CASE("with --sa the PortInfo of the other port of an HCA comes from the LID of that port") {
   FakeFabric fabric;
   const auto leaf = fabric.add_switch(0x100, 4, "leaf"), here = fabric.add_ca(0x200, 1, "here"), dual = fabric.add_ca(0x300, 2, "dual");
   fabric.link(leaf, 1, here, 1);

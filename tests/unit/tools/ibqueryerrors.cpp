@@ -261,7 +261,7 @@ TEST_CASE("ibqueryerrors: the links of ports with errors") {
   CHECK_THAT(ibtool(f.fabric, {"ibqueryerrors", "-r"}).out, contains(")==>  0000:0000:0000:0301      3    1[  ] 'other' ("));
 }
 
-TEST_CASE("ibqueryerrors: a PMA that is silent costs one chain of tries, and is reported") {
+TEST_CASE("ibqueryerrors: a silent PMA costs one chain of tries, and is reported") {
   Fabric f;
   f.simple();
   f.pma.service().faults.silent = true;

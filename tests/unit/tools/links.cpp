@@ -13,7 +13,6 @@
 #include "support/catch.hpp"
 #include "support/fake_sa.hpp"
 #include "support/program.hpp"
-#include "tools/ibidsverify/topology_ids.hpp"
 #include "tools/node_lists/topology_lines.hpp"
 
 namespace tools_links_tests {
@@ -207,7 +206,7 @@ TEST_CASE_METHOD(Fabric, "iblinkinfo of infiniband-diags: a bound of hops leaves
              contains("CA: here:\n") && contains("Switch: 0x0000000000000110 spine:\n"));
 }
 
-TEST_CASE_METHOD(Fabric, "iblinkinfo of infiniband-diags: who is silent is told of by its route, the rest is printed") {
+TEST_CASE_METHOD(Fabric, "iblinkinfo of infiniband-diags: a silent node is reported by its route, the rest is printed") {
   fabric.node(other).faults.silent = true;
   const auto silent = diags(fabric, {"iblinkinfo"});
   CHECK(silent.status == 0);
@@ -225,7 +224,7 @@ TEST_CASE_METHOD(Fabric, "iblinkinfo of infiniband-diags: who is silent is told 
   CHECK_THAT(err, contains("0,1,3 Attr 0x15:0)") && !contains("Attr 0x15:1)"));
 }
 
-TEST_CASE_METHOD(Fabric, "iblinkinfo of infiniband-diags reads caches and tells what is different") {
+TEST_CASE_METHOD(Fabric, "iblinkinfo of infiniband-diags reads caches and reports differences") {
   const TextFile cache("");
   REQUIRE(diags(fabric, {"ibnetdiscover", "--cache", cache.name(), "-l"}).status == 0);
   const std::string now = diags(fabric, {"iblinkinfo"}).out;
@@ -269,7 +268,7 @@ TEST_CASE_METHOD(Fabric, "ibhosts and its kin of infiniband-diags") {
   CHECK(diags(fabric, {"ibhosts"}, {.full_disk = true}).status == 255);
 }
 
-TEST_CASE_METHOD(Fabric, "The scripts' words: what is no use, and what ibnetdiscover says of it") {
+TEST_CASE_METHOD(Fabric, "Operands of the scripts: wrong ones, and the messages of ibnetdiscover") {
   for (const std::vector<std::string>& words :
        {std::vector<std::string>{"ibhosts", "-h"}, {"ibhosts", "-x"}, {"ibhosts", "-C", "-P"}, {"ibhosts", "-t"}, {"ibhosts", "a", "b"}}) {
     const auto usage = diags(fabric, words);
@@ -363,33 +362,25 @@ TEST_CASE_METHOD(Fabric, "ibidsverify of infiniband-diags: its words") {
   CHECK_THAT(no_device.err, contains("can't open UMAD port (nodev:0)\n"));
 }
 
-TEST_CASE_METHOD(Fabric, "ibidsverify of infiniband-diags reads the fabric anew each time") {
+TEST_CASE_METHOD(Fabric, "ibidsverify of infiniband-diags reads the fabric each time") {
   CHECK(diags(fabric, {"ibidsverify"}).out.empty());
   port(other, 1).lid = ib::Lid{2};
   CHECK(diags(fabric, {"ibidsverify"}).out == "LID 2 already defined for NodeGUID 0x110\n");
   CHECK(diags(fabric, {"ibidsverify", "-R"}).out == "LID 2 already defined for NodeGUID 0x110\n");
 }
 
-TEST_CASE("What ibidsverify of infiniband-diags reads out of a topology") {
-  const auto complaints = [](std::string_view text) {
-    ib::tools::TopologyIds ids;
-    ids.read(text);
-    return ids.complaints();
+TEST_CASE_METHOD(Fabric, "ibidsverify of infiniband-diags: GUIDs that several nodes or ports claim") {
+  // The GUID of port 1 of an adapter is that of its node and 1.
+  const auto complaints = [this](FakeFabric::NodeId node, std::uint64_t guid) {
+    const ib::Guid was = std::exchange(fabric.node(node).info.node_guid, ib::Guid{guid});
+    const std::string out = diags(fabric, {"ibidsverify"}).out;
+    fabric.node(node).info.node_guid = was;
+    return out;
   };
-  constexpr std::string_view leaf = "switchguid=0x1(1)\nSwitch\t8 \"S-0000000000000001\"\t\t# \"a\" base port 0 lid 1 lmc 0\n";
-  const auto host = [](int guid, int port_guid, int lid, std::string_view peer) {
-    return fmt::format(
-        "caguid=0x{:x}\nCa\t1 \"H-{:016x}\"\t\t# \"h\"\n[1]({:x}) \t\"S-0000000000000001\"[1]\t\t# lid {} lmc 0 \"{}\" lid 1 4xQDR\n", guid,
-        guid, port_guid, lid, peer);
-  };
-  CHECK(complaints(std::string(leaf) + host(2, 2, 2, "a") + host(3, 4, 3, "a (x) # lid 9 ")).empty());
-  CHECK(complaints(std::string(leaf) + host(2, 1, 2, "a")) == "PortGUID 0x1 already defined for LID 1\n");
-  CHECK(complaints(std::string(leaf) + host(2, 5, 2, "a") + host(2, 6, 3, "a")) == "NodeGUID 0x2 already defined for LID 2\n");
-  CHECK(complaints(std::string(leaf) + host(2, 5, 2, "a") + host(3, 2, 3, "a")) == "PortGUID 0x2 is an invalid duplicate of a NodeGUID\n");
-  CHECK(complaints(std::string(leaf) + host(2, 5, 2, "a") + host(3, 5, 3, "a (b)")) == "PortGUID 0x5 already defined for LID 2\n");
-  CHECK(complaints(std::string(leaf) + host(0, 0, 2, "a")) == "ca GUID 0x0 found with LID 2\nca GUID 0x0 found with LID 2\n");
-  CHECK(complaints("switchguid=0x1(1)\nSwitch\t8 \"S-0000000000000001\"\t\t# \"x lid 7 \" base port 0 lid 0 lmc 0\n") ==
-        "LID 0 found for switch NodeGUID 0x1\n");
+  CHECK(complaints(other, 0x300).empty());
+  CHECK(complaints(other, 0x10f) == "PortGUID 0x110 already defined for LID 2\n");
+  CHECK(complaints(here, 0x2ff) == "PortGUID 0x300 is an invalid duplicate of a NodeGUID\n");  // the other node stands before it
+  CHECK(complaints(other, ~std::uint64_t{0}) == "ca GUID 0x0 found with LID 4\n");
 }
 
 TEST_CASE_METHOD(Fabric, "A program that was called by its path in bin or sbin calls itself so, a link elsewhere by its name") {
@@ -406,7 +397,7 @@ TEST_CASE_METHOD(Fabric, "A program that was called by its path in bin or sbin c
   CHECK_THAT(diags(fabric, {"/opt/ibhosts", "-h"}).out, starts_with("Usage: ibhosts "));  // a script takes its own name only
 }
 
-TEST_CASE_METHOD(Fabric, "What infiniband-diags says where there is no such device") {
+TEST_CASE_METHOD(Fabric, "The messages of infiniband-diags for an unknown device") {
   const auto discover = diags(fabric, {"ibnetdiscover", "-C", "nodev"});
   CHECK(discover.status == 255);
   CHECK(discover.out == "ibnetdiscover: iberror: failed: discover failed\n\n");
@@ -426,7 +417,7 @@ TEST_CASE_METHOD(Fabric, "What infiniband-diags says where there is no such devi
 }
 
 // As Debian's programs end on ibsim without opensm.
-TEST_CASE("What infiniband-diags says where no subnet manager has been") {
+TEST_CASE("The messages of infiniband-diags in a fabric without a subnet manager") {
   FakeFabric fabric;
   const auto leaf = fabric.add_switch(0x100, 4, "leaf"), here = fabric.add_ca(0x200, 1, "here");
   fabric.link(leaf, 1, here, 1);
@@ -455,7 +446,7 @@ TEST_CASE_METHOD(Fabric, "a request that is not answered is one line on stderr b
   }
 }
 
-TEST_CASE("lists of nodes and of links are tables for who wants one") {
+TEST_CASE("lists of nodes and of links can be printed as tables") {
   Fabric on;
   const auto hosts = ibtool(on.fabric, {"ibhosts", "--columns", "node_description,lid", "--sort=-lid", "--format", "csv"});
   CHECK(hosts.out == "node_description,lid\r\nhere,\r\nother\xef\xbf\xbd[31m,\r\n");

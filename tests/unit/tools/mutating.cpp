@@ -315,7 +315,7 @@ void attack(unsigned seed, bool ours, Tally& tally) {
 
 }  // namespace
 
-TEST_CASE("every command that asks a fabric is attacked") {
+TEST_CASE("every command that reads a fabric is attacked") {
   for (const tools::CommandInfo* info : tools::commands()) {
     INFO(info->name);
     const bool asks = !ibtest::has_sample("asks-nothing", info->name);

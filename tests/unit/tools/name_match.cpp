@@ -117,7 +117,7 @@ TEST_CASE_METHOD(Site, "a name that the SA does not list is found by a sweep") {
   CHECK_THAT(ibtool(fabric, {"smpquery", "NI", "othr"}).err, contains("no node is called 'othr': did you mean 'other'?"));
 }
 
-TEST_CASE_METHOD(Site, "what sets takes no glob, range, other form of a host, fragment or nearest name") {
+TEST_CASE_METHOD(Site, "commands that set take no glob, range, other form of a host, fragment or nearest name") {
   const FakeSa sa(fabric);
   for (const char* word : {"leaf10*", "leaf1?", "leaf[10-12]", "leaf10.example.org", "eaf10", "laef10"}) {
     for (const Words& words : std::vector<Words>{{"ibportstate", word, "3", "disable"},

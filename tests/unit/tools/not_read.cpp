@@ -65,7 +65,7 @@ std::size_t errors_of(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("ibtracert: a switch that does not tell its table is not one without an entry") {
+TEST_CASE("ibtracert: a table that was not read is not a table without an entry") {
   Site s;
   s.fabric.node(spine).faults.ignores = smp::LinearForwardingTable::attribute_id;
   const auto told = ibtool(s.fabric, {"ibtracert", "6"});
@@ -84,7 +84,7 @@ TEST_CASE("ibtracert: a switch that does not tell its table is not one without a
   CHECK_THAT(theirs.err, contains("can't find a route from src to dest: Where ") && contains("sends LID 6 is not known"));
 }
 
-TEST_CASE("ibtracert: a switch that does not tell its SwitchInfo") {
+TEST_CASE("ibtracert: a switch whose SwitchInfo was not read") {
   Site s;
   s.fabric.node(spine).faults.ignores = smp::SwitchInfo::attribute_id;
   CHECK(s.parsed({"ibtracert", "6"}, 4)["traces"][0]["end"] == "not_read");

@@ -26,17 +26,17 @@ TEST_CASE("operations by name, short name, attribute name and abbreviation") {
                                    {"mlnx", "MlnxExtPortInfo"},
                                    {"MFT", "MulticastForwardingTable"}}) {
     INFO(word);
-    CHECK(find_operation(word).name == name);
+    CHECK(find_operation(word).query->name == name);
   }
 }
 
 TEST_CASE("newer operations do not make older abbreviations ambiguous") {
-  CHECK(find_operation("PI").name == "PortInfo");
-  CHECK(find_operation("port").name == "PortInfo");
-  CHECK(find_operation("PortInfoE").name == "PortInfoExtended");
+  CHECK(find_operation("PI").query->name == "PortInfo");
+  CHECK(find_operation("port").query->name == "PortInfo");
+  CHECK(find_operation("PortInfoE").query->name == "PortInfoExtended");
 }
 
-TEST_CASE("what no operation or more than one answers to") {
+TEST_CASE("words that match no operation, or several") {
   CHECK_THROWS_WITH(find_operation("N"), "Ambiguous operation 'n'");
   CHECK_THROWS_WITH(find_operation("m"), "Ambiguous operation 'm'");
   CHECK_THROWS_WITH(find_operation(""), "Ambiguous operation ''");

@@ -146,7 +146,7 @@ TEST_CASE("own port: snapshot keeps yesterday's file") {
   CHECK_FALSE(std::filesystem::exists(cut.directory.file("new")));
 }
 
-TEST_CASE("own port: health has it as its only finding, whatever it is asked for") {
+TEST_CASE("own port: it is the only finding of health, whatever is requested") {
   Cut cut;
   const std::string state = cut.directory.file("state");
   for (const Words& more : {Words{},

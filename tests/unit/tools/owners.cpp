@@ -78,7 +78,7 @@ Outcome once_counters_are_requested(FakeFabric& fabric, const std::function<void
 
 }  // namespace
 
-TEST_CASE("ibqueryerrors --interval: LIDs that change hands are not read under wrong names, and the fabric is swept anew") {
+TEST_CASE("ibqueryerrors --interval: LIDs that move to other nodes are not read under wrong names, and the fabric is swept again") {
   Fabric f;
   const Outcome seen = f.watch({"ibqueryerrors", "--interval", "10", "--count", "4", "--json"}, [&f] { f.swap(); });
   INFO(seen.out << seen.err);
@@ -189,7 +189,7 @@ TEST_CASE("a stored fabric: counters at a LID that is another node's by now are 
   for (const char* wrong : {"1000", "65535", "700000"}) CHECK_THAT(legacy.out, !contains(wrong));
 }
 
-TEST_CASE("perfquery of a name: the counters at its LID are shown only if the LID is still that of the node") {
+TEST_CASE("perfquery of a name: the counters at its LID are shown only if the node still has that LID") {
   Fabric f;
   CHECK_THAT(ibtool(f.fabric, {"perfquery", "first", "1"}).out, contains("1000"));
   const Outcome seen = once_counters_are_requested(
@@ -200,7 +200,7 @@ TEST_CASE("perfquery of a name: the counters at its LID are shown only if the LI
   INFO(seen.out << seen.err);
   CHECK(seen.status == 3);
   CHECK(seen.out.empty());
-  CHECK_THAT(seen.err, contains("the counters may be those of another node"));
+  CHECK_THAT(seen.err, contains("the counters may belong to another node"));
 }
 
 TEST_CASE("ibdatacounters --interval: LIDs that change hands are not read under wrong names") {

@@ -11,7 +11,7 @@
 #include "support/catch.hpp"
 #include "support/counting_fabric.hpp"
 #include "support/program.hpp"
-#include "tools/perfquery/counter_sets.hpp"
+#include "tools/perfquery/readings.hpp"
 
 namespace tools_perfquery_tests {
 
@@ -88,7 +88,7 @@ TEST_CASE("perfquery: the port that is meant where none is named") {
   }
 }
 
-TEST_CASE("perfquery: nothing but the counters is asked of the port itself") {
+TEST_CASE("perfquery: the port itself gets only requests for counters") {
   Fabric f;
   CHECK(ibtool(f.fabric, {"perfquery", "1", "2"}).status == 0);
   CHECK(ibtool(f.fabric, {"perfquery", "1"}).status == 0);
@@ -184,7 +184,7 @@ TEST_CASE("perfquery: all ports are summed by a PMA that can") {
   CHECK(f.asked_of<pm::PortCounters>() == Ports(4, 255));
 }
 
-TEST_CASE("perfquery: without AllPortSelect every port is asked, and a sum stops where its field does") {
+TEST_CASE("perfquery: without AllPortSelect every port is read, and a sum stops at the greatest value of its field") {
   Fabric f;
   f.pma.capability_mask &= static_cast<std::uint16_t>(~pm::capability_mask::all_port_select);
   f.pma.count(1, "symbol_error_counter") = 0xfff0;

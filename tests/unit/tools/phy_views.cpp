@@ -284,7 +284,7 @@ TEST_CASE_METHOD(PhyBench, "a snapshot has the registers of a protected device, 
   CHECK(run({"snapshot", file, "--vskey", keys}).status == 2);
 }
 
-TEST_CASE_METHOD(PhyBench, "an answer of another register is no more true in a snapshot than live") {
+TEST_CASE_METHOD(PhyBench, "an answer with another register is refused live and in a snapshot") {
   of_other->answers_instead = reg::Mtmp::register_id;
   of_leaf->wrong_port = true;
   const ibtest::TemporaryDirectory dir;
@@ -350,7 +350,7 @@ struct Twins : PhyBench {
 
 }  // namespace
 
-TEST_CASE_METHOD(Twins, "of two nodes with one GUID each has its own row, and what is not read of one is not that of the other") {
+TEST_CASE_METHOD(Twins, "two nodes with one GUID have rows of their own, and values of one do not fill gaps of the other") {
   CHECK(serials() == std::map<std::string, json>{{"other", "SERIAL-A"}, {"twin", "SERIAL-T"}});
   CHECK(document({"firmware", "--skip-sl"})["nodes"].size() == 3);
   CHECK_THAT(run({"modules", "--skip-sl"}).out, contains("leaf 2, other 1") && contains("twin 1"));

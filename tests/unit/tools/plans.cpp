@@ -232,7 +232,7 @@ std::vector<Site::Words> readers(Site& site) {
 
 }  // namespace
 
-TEST_CASE_METHOD(Site, "ibtool's commands ask for nothing twice, and tell of all that they sent") {
+TEST_CASE_METHOD(Site, "ibtool's commands request nothing twice, and count all that they sent") {
   pmas.at(leaf0)->count(2, "symbol_error_counter") = 3;
   pmas.at(dual)->count(2, "port_rcv_errors") = 3;
   for (Words words : readers(*this)) {
@@ -300,7 +300,7 @@ TEST_CASE_METHOD(Site, "two names are looked up in one table, or one sweep") {
   CHECK(twice() == std::vector<std::string>{});  // the nodes on the way were asked by the sweep
 }
 
-TEST_CASE_METHOD(Site, "what is written back by a Set is read once more at most, and told of") {
+TEST_CASE_METHOD(Site, "values that a Set writes back are read at most once more, and this is reported") {
   const Outcome outcome = ibtool({"set_port_state", "--disable", lid(leaf1, 0) + "@1"});
   CAPTURE(outcome.err);
   CHECK(outcome.status == 0);
@@ -309,7 +309,7 @@ TEST_CASE_METHOD(Site, "what is written back by a Set is read once more at most,
   check_sums(*this, outcome);
 }
 
-TEST_CASE_METHOD(Site, "infiniband-diags' names ask for nothing twice") {
+TEST_CASE_METHOD(Site, "infiniband-diags' names request nothing twice") {
   pmas.at(leaf0)->count(2, "symbol_error_counter") = 3;
   for (const auto& [arguments, words] : ibtest::sample_lines("asks-once-legacy", places(*this))) {
     INFO(line_of(words));
@@ -335,7 +335,7 @@ TEST_CASE_METHOD(Site, "where something is silent, the sums are still right") {
   }
 }
 
-TEST_CASE_METHOD(Site, "a list asks for what it shows, and links for the ports of switches") {
+TEST_CASE_METHOD(Site, "a list requests what it shows, and lists of links the ports of switches") {
   constexpr std::size_t links = 10, external = 4 + 4 + 8 + 8, switches = 4, hosts = 4;
   const auto planned = [this](Words words) { return Told(ibtool(std::move(words)).err).planned; };
   // NodeInfo of the start and over each link, the PortInfo of the start and of each port of a switch.
@@ -360,7 +360,7 @@ TEST_CASE_METHOD(Site, "a list asks for what it shows, and links for the ports o
   CHECK(planned({"ibnetdiscover", "--discovery=SA"}) == 4);
 }
 
-TEST_CASE_METHOD(Site, "what was not asked for is shown as not known, not as zero") {
+TEST_CASE_METHOD(Site, "attributes that were not requested are shown as unknown, not as zero") {
   const Outcome hosts = ibtool({"ibhosts", "--json"});
   CHECK_THAT(hosts.out, !contains("\"lid\": 0"));
   CHECK(ibtool({"ibhosts"}).status == 0);
@@ -368,7 +368,7 @@ TEST_CASE_METHOD(Site, "what was not asked for is shown as not known, not as zer
   CHECK_THAT(switches.out, contains("\"leaf 0\" base port 0 lid " + lid(leaf0, 0) + " lmc 0\n"));
 }
 
-TEST_CASE_METHOD(Site, "a switch that fails is called by its name though a list of hosts asks for none") {
+TEST_CASE_METHOD(Site, "a switch that fails is named although a list of hosts reads no names of switches") {
   fabric.node(leaf1).faults.status = mad::status::unsupported_method_attribute;
   fabric.node(leaf1).faults.status_attribute = smp::PortInfo::attribute_id;
   const Outcome outcome = ibtool({"ibhosts", "--discovery=DR"});
@@ -379,7 +379,7 @@ TEST_CASE_METHOD(Site, "a switch that fails is called by its name though a list 
   check_sums(*this, outcome);
 }
 
-TEST_CASE_METHOD(Site, "one node's counters take the path to it alone, and no neighbour") {
+TEST_CASE_METHOD(Site, "the counters of one node need only the path to it, and no neighbour") {
   const auto path_queries = [this] {
     std::size_t gets = 0;
     for (const auto& query : sa.asked) {
@@ -405,7 +405,7 @@ TEST_CASE_METHOD(Site, "one node's counters take the path to it alone, and no ne
   CHECK_THAT(ibtool({"ibqueryerrors", lid(leaf0, 0)}).err, contains("SL 0 is used: "));
 }
 
-TEST_CASE_METHOD(Site, "counters cost what pma_readings says: one ClassPortInfo and one sum a node, ports where the sum tells") {
+TEST_CASE_METHOD(Site, "counters cost what pma_readings says: one ClassPortInfo and one sum a node, ports where the sum shows errors") {
   pmas.at(leaf0)->count(2, "symbol_error_counter") = 3;
   const Outcome outcome = ibtool({"ibqueryerrors", "--discovery=DR"});
   CHECK(outcome.status == 1);

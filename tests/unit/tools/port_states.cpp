@@ -122,7 +122,7 @@ TEST_CASE_METHOD(Twice, "set_port_state sets nothing where one of the ports has 
   CHECK_THAT(silent.err, contains("0000:0000:0000:0200@4 cannot be read, so nothing is set"));
 }
 
-TEST_CASE_METHOD(Twice, "init_all_ports sets nothing without being told to") {
+TEST_CASE_METHOD(Twice, "init_all_ports sets nothing without --yes or a confirmation") {
   const auto refused = ibtool(fabric, {"init_all_ports"});
   CHECK(refused.status == 2);
   CHECK_THAT(refused.err, contains("--yes") && contains("--dry-run"));

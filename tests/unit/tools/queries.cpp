@@ -68,7 +68,7 @@ bool lists(const std::string& text, std::string_view word) {
 
 }  // namespace
 
-TEST_CASE("what iba-defs marks is a name of smpquery and saquery, in help, completion and query") {
+TEST_CASE("attributes that iba-defs marks are names of smpquery and saquery, in help, completion and query") {
   Rich f;
   const std::string smp_help = ibtool(f.fabric, {"help", "smpquery"}).out, sa_help = ibtool(f.fabric, {"help", "saquery"}).out;
   const std::string smp_words = ibtool(f.fabric, {"completion", "--words", "--", "smpquery", ""}).out;
@@ -97,7 +97,7 @@ TEST_CASE("what iba-defs marks is a name of smpquery and saquery, in help, compl
   }
 }
 
-TEST_CASE("what iba-defs marks of GMPs belongs to a part of a snapshot") {
+TEST_CASE("GMP attributes that iba-defs marks belong to a part of a snapshot") {
   std::size_t count = 0;
   for (const QueryInfo& query : all_queries()) {
     if (query.by_smp() || query.by_sa()) continue;
@@ -128,7 +128,7 @@ TEST_CASE("every SMP attribute with a name is printed live and from a snapshot, 
       const auto stored = ibtool(f.fabric, {"smpquery", std::string(query.name), "1", form, "--from", file});
       CHECK(stored.err.empty());
       CHECK(stored.out == live.out);
-      if (form == "--json" && tools::smpquery::find_operation(query.name).run == tools::smpquery::any_attribute) {
+      if (form == "--json" && tools::smpquery::find_operation(query.name).prints_one()) {
         const json document = json::parse(live.out);
         CHECK(document["attribute"] == query.info->iba_name);
         CHECK(document["operation"] == query.name);
@@ -138,7 +138,7 @@ TEST_CASE("every SMP attribute with a name is printed live and from a snapshot, 
   }
 }
 
-TEST_CASE("a part of a snapshot that was not read is named by who needs it") {
+TEST_CASE("a part of a snapshot that was not read is named by the command that needs it") {
   Rich f;
   const ibtest::TemporaryDirectory directory;
   const std::string file = directory.file("usual");
@@ -163,7 +163,7 @@ TEST_CASE("tables in blocks are stored as far as SwitchInfo says") {
 TEST_CASE("an attribute of a vendor is not sent to a device of another one") {
   Rich f;
   for (const QueryInfo& query : queries(&QueryInfo::by_smp)) {
-    if (!query.vendor || tools::smpquery::find_operation(query.name).run != tools::smpquery::any_attribute) continue;
+    if (!query.vendor || tools::smpquery::find_operation(query.name).text != nullptr) continue;
     INFO(query.name);
     f.fabric.node(f.leaf).info.vendor_id = 0x66a;
     f.asked.clear();

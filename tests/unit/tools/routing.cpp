@@ -101,7 +101,7 @@ TEST_CASE("ibroute: LID ranges, and the last LID of a table that fills its block
   CHECK(ibtool(s.fabric, {"ibroute", "2", "4", "3"}).status == 2);
 }
 
-TEST_CASE("ibroute: a port with several LIDs is asked once") {
+TEST_CASE("ibroute: a port with several LIDs is read once") {
   Site s;
   for (unsigned lid = 8; lid < 12; ++lid) {
     auto& leaf = s.fabric.node(leaf0);
@@ -119,7 +119,7 @@ TEST_CASE("ibroute: a port with several LIDs is asked once") {
   CHECK(s.fabric.requests_to(host1) - before == 3);
 }
 
-TEST_CASE("ibroute: a switch that forwards LIDs to nobody holds nobody up for long") {
+TEST_CASE("ibroute: LIDs that lead to no answering node delay a run only shortly") {
   Site s;
   auto& leaf = s.fabric.node(leaf0);
   leaf.lft.resize(49152, 3);
@@ -200,7 +200,7 @@ TEST_CASE("ibroute: a multicast table in both dialects") {
   CHECK(found["switches"][0]["default_out_ports"] == json({3}));
 }
 
-TEST_CASE("ibroute: what is no switch, silent, or lies") {
+TEST_CASE("ibroute: a node that is not a switch, is silent, or answers falsely") {
   Site s;
   const auto host = diags(s.fabric, {"ibroute", "4"});
   CHECK(host.status == 255);
@@ -411,7 +411,7 @@ TEST_CASE("ibfindnodesusing: a list of hosts in short, as the Perl script makes 
   CHECK(host_list({"n1", "n1"}) == " n1 n1");
 }
 
-TEST_CASE("ibfindnodesusing: whose packets go over a link") {
+TEST_CASE("ibfindnodesusing: the nodes whose packets use a link") {
   Site s;
   const auto theirs = diags(s.fabric, {"ibfindnodesusing", s.guid(leaf0), "3"});
   CHECK(theirs.status == 0);

@@ -109,7 +109,7 @@ const std::vector<SampleLine>& diags_lines() {
 
 namespace tools_sample_lines_tests {
 
-TEST_CASE("sample lines have properties that are known, and are those of a command") {
+TEST_CASE("sample lines have known properties, and belong to a command") {
   const std::set<std::string_view> known{"attacked",   "attacked-legacy", "asks-nothing", "looks-here", "asks-once",   "asks-once-legacy",
                                          "json",       "json-failure",    "no-json",      "table",      "no-table",    "changes",
                                          "reads-file", "no-smp",          "needs-smps",   "target",     "needs-fabric"};

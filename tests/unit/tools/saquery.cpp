@@ -68,7 +68,7 @@ TEST_CASE("every record: text and JSON agree on how many there are") {
   }
 }
 
-TEST_CASE("what is asked for is what leaves, and -v shows it") {
+TEST_CASE("the query has the given members, and -v shows them") {
   Subnet subnet([](Bytes request) { return ibtest::sa_table(request, {padded(node("leaf"))}); });
   const auto done = ibtool(subnet.fabric, {"saquery", "-v", "NR", "2", "nodeInfo.nodeType=2", "--smkey", "7"});
   CHECK_THAT(
@@ -146,7 +146,7 @@ TEST_CASE("a MultiPathRecord of many ends reaches the SA whole, and its paths co
   CHECK(sa.asked.back().record.size() == 24 + nodes.size() * 32);
 }
 
-TEST_CASE("TraceRecords are asked for by a path, from this port if from no other") {
+TEST_CASE("TraceRecords are requested by a path, from this port unless another is given") {
   sa::TraceRecord hop;
   hop.node_id = 0x1234;
   Subnet subnet([&](Bytes request) { return ibtest::sa_table(request, {padded(hop)}); });
@@ -162,7 +162,7 @@ TEST_CASE("TraceRecords are asked for by a path, from this port if from no other
   CHECK(mask_of(subnet.asked.back()) == 1U << 5);
 }
 
-TEST_CASE("what the SA says of a method that it does not know is the error") {
+TEST_CASE("the status of the SA for an unknown method is the error") {
   Subnet subnet([](Bytes request) {
     auto mad = ibtest::sa_record(request, {});
     mad[3] = request[3] | 0x80;

@@ -188,7 +188,7 @@ const std::string key_text = fmt::format("0x{:x}", pattern);
 
 }  // namespace
 
-TEST_CASE("no generic printer shows a key of any structure unless asked to") {
+TEST_CASE("no generic printer shows a key of any structure without -K") {
   std::set<std::string> marked;
   for (const Sample& sample : make_samples()) {
     marked.insert(sample.name);
@@ -300,7 +300,7 @@ TEST_CASE_METHOD(Hosts, "an M_Key that is sent or read") {
   CHECK(json::parse(ibtool(fabric, {"smpdump", "--json", "2", "0x15"}).out)["mad"]["data"]["m_key"].is_null());
 }
 
-TEST_CASE_METHOD(Hosts, "keys that the SA is shown and tells") {
+TEST_CASE_METHOD(Hosts, "keys in requests to the SA and in its answers") {
   sa::ServiceRecord service;
   sa::SMInfoRecord manager;
   manager.sm_info.sm_key = pattern;

@@ -48,7 +48,7 @@ TEST_CASE_METHOD(Site, "init_all_ports leaves out what is not where the sweep fo
   CHECK_THAT(moved.err, contains("leads to the node 0000:0000:0000:0999 now, and 0000:0000:0000:0300 was meant: nothing was set"));
 }
 
-TEST_CASE_METHOD(Site, "what changes the fabric takes none from a file") {
+TEST_CASE_METHOD(Site, "commands that change the fabric take no fabric from a file") {
   for (const Words& words :
        std::vector<Words>{{"set_port_state", "--disable", "2@3"}, {"init_all_ports", "--yes"}, {"ibclearcounters", "--yes"}}) {
     for (const char* option : {"--cache", "--load-cache"}) {
@@ -138,7 +138,7 @@ TEST_CASE_METHOD(Site, "by the legacy name, too, a GUID whose LID changed hands 
   CHECK(pma_sets() == 0);
 }
 
-TEST_CASE_METHOD(Site, "a path to another port than the one that the SA was asked for is taken by nobody") {
+TEST_CASE_METHOD(Site, "a path to another port than requested is not used by any command") {
   FakeSa sa(fabric);
   sa.path_lie = [](ib::sa::PathRecord& record) {
     record.dlid = ib::Lid{1};

@@ -68,7 +68,7 @@ TEST_CASE_METHOD(Site, "the name of a file makes no further line of complaint") 
   CHECK_THAT(ibtool(fabric, {"iblinkinfo", "--node-name-map", name}).err, contains("W: ") && !contains("\nE: forged"));
 }
 
-TEST_CASE_METHOD(Site, "a device or port that is a file's default is told of with the file") {
+TEST_CASE_METHOD(Site, "a device or port that is the default of a file is reported with the file") {
   write("CA=nosuch\n");
   const auto device = ibtool(fabric, {"smpquery", "-z", file, "ND", "1"});
   CHECK(device.status == 2);
@@ -80,7 +80,7 @@ TEST_CASE_METHOD(Site, "a device or port that is a file's default is told of wit
   CHECK_THAT(ibtool(fabric, {"smpquery", "-z", file, "ND", "1"}).err, contains("(Port=7 stands in " + file + ")"));
 }
 
-TEST_CASE_METHOD(Site, "keys are asked for, and not repeated") {
+TEST_CASE_METHOD(Site, "keys are prompted for, and not repeated") {
   const std::vector<std::string> words{"query", "SubnAdmGet", "NodeRecord", "--smkey", "?", "-vv", "--retries", "0", "-t", "1", "-K"};
   const auto asked = ibtool(fabric, words, {.in = "0x1234\n"});
   CHECK_THAT(asked.err, contains("SMKey=4660"));
@@ -106,7 +106,7 @@ TEST_CASE_METHOD(Site, "a bad line of a name map is a warning, and the others ho
   CHECK(many.err.find(":11: ") == std::string::npos);
 }
 
-TEST_CASE_METHOD(Site, "the site's names are those of the first file that is there, by legacy names of the first place alone") {
+TEST_CASE_METHOD(Site, "the site's names come from the first file that exists, by legacy names only from the first place") {
   const std::string missing = directory.root() / "missing";
   write("0x100 \"rack 7\"\n");
   const std::vector<std::string> words{"smpquery", "ND", "1"};

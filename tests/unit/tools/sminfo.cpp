@@ -133,7 +133,7 @@ TEST_CASE("sminfo: options that set nothing, and operands that are wrong") {
   CHECK(f.fabric.sets.empty());
 }
 
-TEST_CASE("sminfo: nobody answers, or no manager is there") {
+TEST_CASE("sminfo: no answer, or no manager") {
   Fabric f;
   f.fabric.node(f.leaf).faults.silent = true;
   CHECK(ibtool(f.fabric, {"sminfo"}).status == 3);

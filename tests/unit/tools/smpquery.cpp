@@ -117,7 +117,7 @@ TEST_CASE("operations of infiniband-diags go by name or alias in any case") {
   using namespace ib::tools::smpquery;
   CHECK(find_diags_operation("nodeinfo") == find_diags_operation("NI"));
   CHECK(find_diags_operation("sl2vl") == find_diags_operation("SL2VLTable"));
-  CHECK(find_diags_operation("mepi")->name == "MlnxExtPortInfo");
+  CHECK(find_diags_operation("mepi")->query->name == "MlnxExtPortInfo");
   CHECK(find_diags_operation("zz") == nullptr);
   CHECK(find_diags_operation("lft") == nullptr);
   CHECK(find_diags_operation("") == nullptr);

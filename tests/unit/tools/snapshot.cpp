@@ -18,7 +18,7 @@
 #include "support/program.hpp"
 #include "support/small_fabric.hpp"
 #include "support/temporary_directory.hpp"
-#include "tools/perfquery/counter_sets.hpp"
+#include "tools/perfquery/readings.hpp"
 
 namespace tools_snapshot_tests {
 
@@ -131,7 +131,7 @@ TEST_CASE_METHOD(Bench, "--stats prints the plan of each part") {
   CHECK_THAT(take({"--only", "sl2vl", "--stats"}).err, contains("mads planned: 28 for sl2vl\n"));
 }
 
-TEST_CASE_METHOD(Bench, "what does not answer is listed once, counted, and status 4") {
+TEST_CASE_METHOD(Bench, "nodes that do not answer are listed once and counted, and the status is 4") {
   SECTION("a node") {
     fabric.node(other).faults.silent = true;
     const Outcome outcome = take({"--skip", "sa"});
@@ -279,7 +279,7 @@ TEST_CASE_METHOD(Bench, "A snapshot of which less than half was seen stays as FI
   CHECK(snapshot::Snapshot(file + "~").node_guids().size() == 3);
 }
 
-TEST_CASE_METHOD(Bench, "What a snapshot lacks is said without a warning of SLs, by which nothing is sent") {
+TEST_CASE_METHOD(Bench, "Attributes that a snapshot lacks are reported without a warning about SLs") {
   REQUIRE(take({"--only", "topology"}).status == 0);
   for (const char* command : {"ibdatacounters", "ibqueryerrors"}) {
     const Outcome outcome = ibtool(fabric, {command, "--from", file});

@@ -201,7 +201,7 @@ TEST_CASE_METHOD(TwoWays, "fields that the capability mask does not announce do 
   CHECK(between == 2);
 }
 
-TEST_CASE_METHOD(TwoWays, "what was not read is null") {
+TEST_CASE_METHOD(TwoWays, "values that were not read are null") {
   fabric.node(far).faults.ignores = smp::PortInfo::attribute_id;
   take();
   const json cable = row_where(rows_of(file, "cables"), "peer_node_description", "far");
@@ -212,7 +212,7 @@ TEST_CASE_METHOD(TwoWays, "what was not read is null") {
   CHECK_FALSE(cable.at("speed").is_null());
 }
 
-TEST_CASE_METHOD(TwoWays, "what ports carry is null where the table of the switch was not read as a whole") {
+TEST_CASE_METHOD(TwoWays, "the load of ports is null where the table of the switch was not read completely") {
   fabric.node(far).faults.ignores = smp::LinearForwardingTable::attribute_id;
   take();
   std::size_t known = 0, unknown = 0;

@@ -61,7 +61,7 @@ TEST_CASE("a process keeps its end port, though another one is active and it is 
   CHECK(host.end_port().state == 4);
 }
 
-TEST_CASE("a stack that is opened anew asks the SA of --sa-path") {
+TEST_CASE("a stack that is opened again uses the SA of --sa-path") {
   TwoRails rails;
   tools::Host host(rails.world, {});
   tools::Stack stack(host, rails.loop);

@@ -72,7 +72,7 @@ TEST_CASE_METHOD(Stored, "a stored fabric prints as the one that was swept") {
   CHECK(ibtool(fabric, {"ibnetdiscover", "--load-cache", file("c"), "--discovery", "SA"}).status == 2);
 }
 
-TEST_CASE_METHOD(Stored, "a target by name is a node of the stored fabric, and nobody is asked for it") {
+TEST_CASE_METHOD(Stored, "a target by name is a node of the stored fabric, and nothing is sent to find it") {
   std::ranges::copy(std::string_view("gone"), fabric.node(far).description.begin());
   fabric.node(here).faults.silent = true;
   const auto found = ibtool(fabric, {"iblinkinfo", "--load-cache", file("c"), "far"});
@@ -84,7 +84,7 @@ TEST_CASE_METHOD(Stored, "a target by name is a node of the stored fabric, and n
   CHECK(ibtool(fabric, {"iblinkinfo", "--load-cache", file("nosuch"), "far"}).status == 2);
 }
 
-TEST_CASE_METHOD(Stored, "a fabric that was loaded is stored as it was, and asks nobody") {
+TEST_CASE_METHOD(Stored, "a fabric that was loaded is stored unchanged, without requests") {
   fabric.node(here).faults.silent = true;
   CHECK(diags(fabric, {"ibnetdiscover", "-l", "--load-cache", file("c"), "--cache", file("again")}).status == 0);
   CHECK(diags(fabric, {"ibnetdiscover", "-l", "--load-cache", file("again"), "--cache", file("again")}).status == 0);
@@ -92,7 +92,7 @@ TEST_CASE_METHOD(Stored, "a fabric that was loaded is stored as it was, and asks
   CHECK(listing({"--load-cache", file("again")}) == listing({"--load-cache", file("c")}));
 }
 
-TEST_CASE_METHOD(Stored, "a node that is silent is stored without what it did not tell") {
+TEST_CASE_METHOD(Stored, "a silent node is stored without the attributes that it did not answer") {
   fabric.node(other).faults.silent = true;
   CHECK(diags(fabric, {"ibnetdiscover", "-l", "--cache", file("d")}).status == 0);
   CHECK_THAT(listing({"--load-cache", file("d")}), contains("far") && !contains("other"));
@@ -136,7 +136,7 @@ TEST_CASE_METHOD(Stored, "--diff shows links that are lost and found, each on it
              contains("> [2]\t") && contains("> caguid=0x300\n") && !contains("<"));
 }
 
-TEST_CASE_METHOD(Stored, "--diff compares LIDs and descriptions where it is asked to") {
+TEST_CASE_METHOD(Stored, "--diff compares LIDs and descriptions on request") {
   fabric.node(far).ports.at(0).info.lid = ib::Lid{9};
   std::ranges::copy(std::string_view("leaf X"), fabric.node(leaf).description.begin());
   CHECK(diags(fabric, {"ibnetdiscover", "--diff", file("c")}).out.empty());

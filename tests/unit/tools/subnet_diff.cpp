@@ -93,7 +93,7 @@ TEST_CASE_METHOD(Site, "a fabric is the same as the cache that infiniband-diags 
   CHECK(found.out == same);
 }
 
-TEST_CASE_METHOD(Site, "what is gone, what is new, and who has another LID") {
+TEST_CASE_METHOD(Site, "removed nodes, new nodes, and nodes with another LID") {
   const std::string before = listing();
   fabric.set_link(near, 3, false);
   const auto unlinked = compare(before);
@@ -116,7 +116,7 @@ TEST_CASE_METHOD(Site, "what is gone, what is new, and who has another LID") {
                                 "       4:       !Cur          0000:0000:0000:0401\n"));
 }
 
-TEST_CASE_METHOD(Site, "what is beyond a port that does not answer is not compared") {
+TEST_CASE_METHOD(Site, "nodes beyond a port that does not answer are not compared") {
   const std::string before = listing();
   const File stored("");
   REQUIRE(diags(fabric, {"ibnetdiscover", "--cache", stored.name}).status == 0);
@@ -152,7 +152,7 @@ TEST_CASE_METHOD(Site, "what is beyond a port that does not answer is not compar
   }
 }
 
-TEST_CASE_METHOD(Site, "what the sweep of the reference did not reach is not new") {
+TEST_CASE_METHOD(Site, "nodes that the sweep of the reference did not reach are not new") {
   const File stored("");
   std::remove(stored.name);
   fabric.node(far).faults.silent = true;
@@ -167,7 +167,7 @@ TEST_CASE_METHOD(Site, "what the sweep of the reference did not reach is not new
   CHECK(ibtool(fabric, {"ibnetdiscover", "--diff", stored.name}).out.empty());
 }
 
-TEST_CASE_METHOD(Site, "a link that runs at another rate is reported with both") {
+TEST_CASE_METHOD(Site, "a link that runs at another rate is reported with both rates") {
   const std::string before = listing();
   for (const auto id : {near, far}) {
     auto& info = fabric.node(id).ports.at(2).info;
@@ -201,7 +201,7 @@ TEST_CASE_METHOD(Site, "the differences in JSON") {
   CHECK(found["status"] == 1);
 }
 
-TEST_CASE_METHOD(Site, "what holds no fabric is refused with the line, and the file by its name") {
+TEST_CASE_METHOD(Site, "a file without a fabric is refused with the line and the name of the file") {
   const auto complaint = [&](const std::string& text) {
     const auto refused = compare(text);
     CHECK(refused.status == 2);

@@ -94,7 +94,7 @@ TEST_CASE_METHOD(Named, "a node without a LID is found by its route") {
   CHECK(guid_at("beef") == "0000:0000:0000:0500");
 }
 
-TEST_CASE_METHOD(Named, "two nodes of one name are told apart by their GUIDs") {
+TEST_CASE_METHOD(Named, "two nodes of one name are distinguished by their GUIDs") {
   const FakeSa sa(fabric);
   fabric.node(far).description = fabric.node(near).description;
   CHECK_THAT(ibtool(fabric, {"smpquery", "NI", "leaf 1"}).err,
@@ -284,7 +284,7 @@ TEST_CASE_METHOD(Named, "a pattern: a node that fails is reported and the others
   CHECK_THAT(ibtool(fabric, {"perfquery", "leaf*", "--interval", "1"}).err, contains("--interval watches one node"));
 }
 
-TEST_CASE_METHOD(Named, "what sets takes no pattern, and a reset of counters by a pattern is refused") {
+TEST_CASE_METHOD(Named, "commands that set take no pattern, and a reset of counters by a pattern is refused") {
   const FakeSa sa(fabric);
   for (const std::vector<std::string>& words :
        std::vector<std::vector<std::string>>{{"ibportstate", "leaf*", "1", "disable"},

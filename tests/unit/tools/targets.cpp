@@ -139,7 +139,7 @@ TEST_CASE("the forms of infiniband-diags: -D 0 is this host, -G 0x… a GUID of 
   CHECK(bench.run({"ibaddr", "TARGET"}, "0x6000", {"-G"}).out == bench.run({"ibaddr", "TARGET"}, "2").out);
 }
 
-TEST_CASE("what is nobody's address is refused in one line, or not found at the SA") {
+TEST_CASE("a word that is not an address is refused in one line, or not found at the SA") {
   Bench bench;
   for (const char* bad : {"zzz", "0", "65535", "0xc000", "70000", "1,2", "0,255", "0,1,zz", "fe80::6000%other/1", "fe80::6000%fake0/2",
                           "IBPath(DLID=)", "IBPath(DLID=2", "fe80::1::2", "12:34", "", "\x1b[2J"}) {

@@ -57,7 +57,7 @@ std::string guid_of(const std::string& node) {
 
 }  // namespace
 
-TEST_CASE_METHOD(Site, "what is printed of a change names node, GUID and port") {
+TEST_CASE_METHOD(Site, "the report of a change names node, GUID and port") {
   const Outcome set = ibtool(fabric, {"ibportstate", "3", "3", "down"});
   CHECK(set.status == 0);
   CHECK_THAT(set.err, contains("'leaf10' 0000:0000:0000:0300 port 3:"));
@@ -140,7 +140,7 @@ TEST_CASE_METHOD(Site, "a Set that is refused, and a dry run, are not said to be
   CHECK_THAT(ibtool(fabric, {"perfquery", "-R", "3", "3"}).err, !contains("Set PMPortCounters of"));
 }
 
-TEST_CASE_METHOD(Site, "every command that changes something has --dry-run, which sends no Set and tells of each") {
+TEST_CASE_METHOD(Site, "every command that changes something has --dry-run, which sends no Set and shows each") {
   FakeSa sa(fabric);
   pmas[2]->count(3, "symbol_error_counter") = 7;
   std::vector<Words> lines;

@@ -79,7 +79,7 @@ TEST_CASE("the SA's SL is used where it answers") {
   CHECK_THAT(done.err, contains("D: GMP Path 2 -> 1 SL=5 ") && !contains(std::string(warning)));
 }
 
-TEST_CASE("--skip-sl asks the SA nothing and warns of nothing, wherever GMPs are sent") {
+TEST_CASE("--skip-sl sends nothing to the SA and gives no warning, wherever GMPs are sent") {
   for (const Words& words : {Words{"perfquery", "1", "2"},
                              {"perfquery", "0,1", "2"},
                              {"ibcheckerrs", "1", "2"},
@@ -97,7 +97,7 @@ TEST_CASE("--skip-sl asks the SA nothing and warns of nothing, wherever GMPs are
   }
 }
 
-TEST_CASE("--skip-sl of a check that compares nodes with the SA's records asks for no path") {
+TEST_CASE("--skip-sl of a check that compares nodes with the SA's records requests no path") {
   Fabric f;
   const auto done = ibtool(f.fabric, {"ibcheckerrors", "--skip-sl"});
   CHECK(done.status == 1);  // a port of the switch is down
@@ -106,14 +106,14 @@ TEST_CASE("--skip-sl of a check that compares nodes with the SA's records asks f
   CHECK(f.paths_asked() == 0);
 }
 
-TEST_CASE("--skip-sl of such a check warns of nothing where the SA is silent: SL 0 was asked for") {
+TEST_CASE("--skip-sl of such a check gives no warning where the SA is silent: SL 0 was requested") {
   Fabric f;
   f.sa.silent = true;
   CHECK_THAT(ibtool(f.fabric, {"ibcheckerrors", "--skip-sl"}).err, !contains(std::string(warning)) && contains("E: "));
   CHECK(count(ibtool(f.fabric, {"ibcheckerrors"}).err, warning) == 1);
 }
 
-TEST_CASE("a path with DLID and SL is complete: nothing is asked of the SA, and the SL is that of the path") {
+TEST_CASE("a path with DLID and SL is complete: nothing is sent to the SA, and the SL of the path is used") {
   for (const char* sl : {"0", "3"}) {
     Fabric f;
     const auto done = ibtool(f.fabric, {"perfquery", "-d", "IBPath(DLID=1, SL=" + std::string(sl) + ")", "2"});
@@ -139,7 +139,7 @@ TEST_CASE("a directed route is followed by SMPs to the LID at its end where no S
   CHECK_THAT(silent.err, !contains(std::string(warning)));
 }
 
-TEST_CASE("an SA that knows no path says that there is none, and a refusal is no silence") {
+TEST_CASE("the answer of an SA that knows no path says so, and a refusal is not silence") {
   Fabric f;
   f.sa.lie = [](std::uint16_t attribute, std::vector<ibtest::FakeSa::Record>& records) {
     if (attribute == sa::PathRecord::attribute_id) records.clear();
@@ -187,7 +187,7 @@ TEST_CASE("ibping and ibsysstat reach a LID without an SA") {
   }
 }
 
-TEST_CASE("programs of infiniband-diags ask no SA for a LID, and say nothing of SLs") {
+TEST_CASE("programs of infiniband-diags send no query for a LID, and do not mention SLs") {
   Fabric f;
   f.sa.silent = true;
   const auto done = diags(f.fabric, {"perfquery", "1", "2"});
