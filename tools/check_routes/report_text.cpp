@@ -155,7 +155,11 @@ void RoutesReport::text_unicast(TextOut& out) const {
   for (std::size_t count = 0; count < unicast.hops().size(); ++count) {
     if (unicast.hops()[count] > 0) hops += fmt::format("{}{}: {}", hops.empty() ? "" : ", ", count, unicast.hops()[count]);
   }
-  out.print("Hops: from port to port {} (links: pairs), {}.\n", hops.empty() ? "none" : hops,
+  if (hops.empty()) {
+    out.write("Hops: none: no pair is known to arrive.\n");
+    return;
+  }
+  out.print("Hops: from port to port {} (links: pairs), {}.\n", hops,
             unicast.longer() == 0 ? "no route longer than the shortest"
                                   : counted(unicast.longer(), "pair") + " by a route longer than the shortest");
 }

@@ -132,7 +132,7 @@ std::string ObservedPort::name() const {
 void PortStateReport::text(TextOut& out) const {
   out.print("# Port info: {}", port.name());
   if (peer) out.print(" (peer is {})", peer->name());
-  if (lacks_peer) out.write(" (the peer does not answer)");
+  if (lacks_peer) out.write(" (the peer was not read)");
   out.write("\n");
   shown(options, port).text(out, {.names = NameStyle::saquery, .column = 37, .words = true});
 }

@@ -91,15 +91,8 @@ struct SnapshotReport final : FabricReport {
       out.print("{:<11} {}{}{}, {:.1f} s\n", name(row.part), plural(row.read.answered, row.part == Part::sa ? "table" : "answer"), refused,
                 failed, row.seconds);
     }
-    const std::size_t silent = silent_node_count();
-    std::string missing;
-    if (silent != 0) {
-      missing = fmt::format("; {} did not answer", plural(silent, "node"));
-    } else if (!fabric.failures.empty()) {
-      missing = "; not complete";
-    }
     out.print("{}, {}, {} in {}, {}{}\n", plural(fabric.subnet.nodes().size(), "node"), plural(known_port_count(), "port"),
-              plural(answers, "answer"), escaped(file), size_text(bytes), missing);
+              plural(answers, "answer"), escaped(file), size_text(bytes), missing_text());
   }
 
   std::string file;
@@ -113,14 +106,23 @@ struct SnapshotReport final : FabricReport {
     return static_cast<std::size_t>(std::ranges::count_if(fabric.subnet.ports(), &subnet::Port::has_info));
   }
 
-  /// The number of nodes that did not answer at all or in part. A missing node counts by the port that leads to it.
-  std::size_t silent_node_count() const {
-    std::set<std::pair<subnet::NodeIndex, int>> nodes;
+  /// What did not answer, as the end of a line: ports beyond which nothing is known, since a node may have several of them, and nodes that
+  /// answered other requests. Empty if all is there.
+  std::string missing_text() const {
+    std::set<std::pair<subnet::NodeIndex, int>> ports;
+    std::set<subnet::NodeIndex> nodes;
     for (const subnet::Failure& failure : fabric.failures) {
-      const bool is_silent = failure.node != subnet::none && failure.kind == subnet::Failure::Kind::no_answer;
-      if (is_silent) nodes.emplace(failure.node, failure.beyond ? failure.port : -1);
+      if (failure.node == subnet::none || failure.kind != subnet::Failure::Kind::no_answer) continue;
+      if (failure.beyond) {
+        ports.emplace(failure.node, failure.port);
+      } else {
+        nodes.insert(failure.node);
+      }
     }
-    return nodes.size();
+    std::string text;
+    if (!ports.empty()) text += fmt::format("; no answer from beyond {}", plural(ports.size(), "port"));
+    if (!nodes.empty()) text += fmt::format("; {} answered only in part", plural(nodes.size(), "node"));
+    return text.empty() && !fabric.failures.empty() ? "; not complete" : text;
   }
 };
 

@@ -84,6 +84,8 @@ path::Path Sweep::combined_beyond(PortIndex from, bool trial) const {
 
 async::Task<Sweep::Answer> Sweep::call(path::Path path, std::uint16_t attribute, std::uint32_t modifier, mad::Reason reason,
                                        mad::Responder* responder) {
+  // A read that was tried in vain before its node answered again proves nothing: the node may ignore this attribute.
+  const bool tried_in_vain = reason == retried && attribute != smp::NodeInfo::attribute_id;
   const mad::Request request{.path = path,
                              .mgmt_class = mad::smp_class(path),
                              .attribute_id = attribute,
@@ -91,7 +93,7 @@ async::Task<Sweep::Answer> Sweep::call(path::Path path, std::uint16_t attribute,
                              .payload = {},
                              .reason = reason,
                              .responder = responder,
-                             .optional = attribute == smp::MlnxExtPortInfo::attribute_id};
+                             .optional = tried_in_vain || attribute == smp::MlnxExtPortInfo::attribute_id};
   Answer answer = co_await transactor_.try_call(request);
   if (reason == mad::requested && unanswered_tries(answer) != 0U) ++stats_.requested;
   co_return answer;

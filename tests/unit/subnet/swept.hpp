@@ -13,9 +13,10 @@
 namespace ibtest {
 
 struct Swept : ib::subnet::SweptSubnet {
-  explicit Swept(FakeFabric& fabric, ib::subnet::DiscoverOptions options = {}, unsigned retries = 3, ib::subnet::SubnetLimits limits = {})
+  explicit Swept(FakeFabric& fabric, ib::subnet::DiscoverOptions options = {}, unsigned retries = 3, ib::subnet::SubnetLimits limits = {},
+                 ib::mad::Limits at_once = {})
       : SweptSubnet{ib::subnet::Subnet(limits), {}}, loop(clock) {
-    rpc = std::make_unique<ib::mad::Rpc>(loop, fabric.open());
+    rpc = std::make_unique<ib::mad::Rpc>(loop, fabric.open(), at_once);
     ib::path::IbDrPath start;
     start.end_port = &fabric.end_port();
     start.sqpn = ib::Qpn{0};

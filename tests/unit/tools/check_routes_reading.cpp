@@ -140,6 +140,16 @@ TEST_CASE("check_routes: routes by a switch that does not answer are not known, 
   CHECK(open.status == 4);
   CHECK_THAT(open.out, contains("of ") && contains("it is not known") && contains("  not read: what is behind port "));
   CHECK_THAT(open.out, !contains("dead_port") && contains("Credit loops: not known: forwarding tables were not read.\n"));
+
+  FakeFabric one;  // hosts at a switch that answers all but its table: of no route it is known that it is short
+  const auto hub = one.add_switch(0x100, 4, "hub");
+  for (unsigned port = 1; port <= 2; ++port) one.link(hub, port, one.add_ca(0x200 + 0x10U * port, 1, "host"), 1);
+  one.assign_lids();
+  one.attach(1);
+  one.node(hub).faults.ignores = smp::LinearForwardingTable::attribute_id;
+  const Outcome none = ibtool(one, {"check_routes", "--discovery=DR"});
+  INFO(none.out << none.err);
+  CHECK_THAT(none.out, contains("\nHops: none: no pair is known to arrive.\n") && !contains("no route longer"));
 }
 
 TEST_CASE("check_routes: switches that lie about the size of their tables cost no more than the largest tables") {

@@ -267,7 +267,7 @@ TEST_CASE_METHOD(Ports, "a peer that keeps silent costs only itself") {
   fabric.node(spine).faults.silent = true;
   const auto outcome = run({"0,1", "3", "query"});
   CHECK(outcome.status == 4);
-  CHECK(heading(outcome) == "# Port info: 'leaf 1' (LID 1) port 3 (the peer does not answer)");
+  CHECK(heading(outcome) == "# Port info: 'leaf 1' (LID 1) port 3 (the peer was not read)");
   CHECK_THAT(outcome.out, contains("PortState............................Active (4)\n"));
   CHECK_THAT(outcome.err, contains("E: What is behind 'leaf 1' (LID 1) port 3 was not read\nE: +No answer from route 0,1,3 about "));
   CHECK(json::parse(run({"0,1", "3", "query", "--json"}).out)["peer"].is_null());

@@ -49,7 +49,9 @@ TEST_CASE("saquery of infiniband-diags: nodes by name, LID and GUID") {
   FakeFabric fabric;
   const auto leaf = fabric.add_switch(0x100, 4, "leaf");
   const auto host = fabric.add_ca(0x200, 1, "host");
+  const auto odd = fabric.add_ca(0x300, 1, "o\tdd");
   fabric.link(leaf, 1, host, 1);
+  fabric.link(leaf, 2, odd, 1);
   fabric.assign_lids();
   fabric.attach(host);
   const ibtest::FakeSa sa(fabric);
@@ -60,14 +62,15 @@ TEST_CASE("saquery of infiniband-diags: nodes by name, LID and GUID") {
     CHECK(sa.asked.back().component_mask == 0);  // it compares by itself
     return done.out;
   };
-  CHECK(out({"-D"}) == "   LID \"name\"\n================\n     2  \"host\"\n");
+  CHECK(out({"-D"}) == "   LID \"name\"\n================\n     2  \"host\"\n     3  \"o dd\"\n");
   CHECK(out({"-L", "leaf"}) == "1\n");
   CHECK(out({"-G", "host"}) == "0x0000000000000201\n");
   CHECK(out({"-O", "0x1"}) == "leaf\n");
   CHECK(out({"-U", "0x201"}) == "host\n");
-  for (const char* nobody : {"nobody", ""}) CHECK(out({"-l", nobody}).empty());
+  CHECK(out({"-G", "o dd"}) == "0x0000000000000301\n");  // a name is compared as it is printed
+  for (const char* nobody : {"nobody", "", "o\tdd"}) CHECK(out({"-l", nobody}).empty());
   CHECK_THAT(out({"-N", "host"}), ibtest::starts_with("NodeRecord dump:\n\t\tlid.....................2\n"));
-  CHECK(count(out({"-N"}), "NodeRecord dump:") == 2);
+  CHECK(count(out({"-N"}), "NodeRecord dump:") == 3);
 }
 
 TEST_CASE("saquery of infiniband-diags: multicast members have the names of their nodes") {
