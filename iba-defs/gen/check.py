@@ -119,8 +119,8 @@ def check_secret(s, f, errors):
         bad(f"secret= goes with one value on whole bytes of kind {' or '.join(SECRET_KINDS)}")
     if f.secret == "yes" and f.reserved:
         bad("what is reserved is no secret")
-    if f.well_known and (f.secret != "yes" or f.kind != "uint" or f.well_known >> f.bits):
-        bad("well-known= is a value of a secret of kind uint")
+    if f.well_known and (f.secret != "yes" or f.kind != "uint" or f.well_known >> min(f.bits, 8)):
+        bad("well-known= is a value of a secret of kind uint, at most 255")
 
 
 def check_names(s, errors):

@@ -12,7 +12,6 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import check  # noqa: E402
 import cpp  # noqa: E402
-import dialects  # noqa: E402
 import model as definitions  # noqa: E402
 import reference  # noqa: E402
 import registers  # noqa: E402
@@ -24,7 +23,6 @@ def outputs(model):
     out = {f"{ns}.hpp": (lambda ns=ns: cpp.header(model, ns)) for ns in cpp.namespaces(model)}
     out["codec.cpp"] = lambda: cpp.codec(model)
     out["tables.cpp"] = lambda: tables.tables(model)
-    out["dialects.cpp"] = lambda: dialects.dialects(model)
     out["round_trip.cpp"] = lambda: cpp.round_trip(model)
     out["reference.md"] = lambda: reference.page(model)
     return out

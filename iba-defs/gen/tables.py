@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """Emitter of the tables of descriptors (lib/iba/struct_info.hpp) and of the registry's index (lib/iba/tables.hpp)."""
+import dialects
 import queries
 from cpp import MADE, SPDX, home_class, method_mask, namespaces, quoted, snake
+from words import Words
 
 DISPLAY = {"guid": "guid", "gid": "gid", "lid": "dec", "text": "text", "bytes": "bytes", "struct": "bytes"}
 
@@ -35,6 +37,7 @@ def truth(value):
 
 class Tables:
     def __init__(self, model):
+        self.words = Words()
         self.values, self.enums = Rows("EnumValue", "values"), Rows("EnumInfo", "enums")
         self.masks, self.fields = Rows("MemberMask", "masks"), Rows("FieldInfo", "fields")
         self.modifiers, self.structs = Rows("ModifierInfo", "modifiers"), Rows("StructInfo", "structs")
@@ -51,19 +54,21 @@ class Tables:
             self.traps.add(f"{trap}, {place}" for trap in s.traps)
 
     def enum_row(self, e):
-        values = self.values.add(f"{text(v.name)}, {text(v.text)}, {v.number}U" for v in e.values)
+        values = self.values.add(f"{self.words.add(v.name)}, {self.words.add(v.text)}, {v.number}U" for v in e.values)
         return f"{text(e.qname)}, {truth(e.kind == 'flags')}, {values}"
 
     def field_row(self, f):
         display = f.display or DISPLAY[f.kind]
         kind = "structure" if f.kind == "struct" else f.kind
-        masks = self.masks.add(f"{text(member)}, {bit}" for _width, member, bit in f.member_masks or ())
-        return (f"{text(f.name)}, {text(f.iba)}, {f.offset}, {f.bits}, {f.count}, FieldKind::{kind}, Display::{display}, "
+        masks = [f"{self.words.add(member)}, {bit}" for _width, member, bit in f.member_masks or ()]
+        first_mask = len(self.masks.rows) if masks else 0
+        self.masks.add(masks)
+        names = ", ".join(self.words.add(name) for name in (f.name, f.iba, f.unit))
+        return (f"{names}, {f.offset}, {f.bits}, {f.count}, FieldKind::{kind}, Display::{display}, "
                 f"{truth(f.reserved)}, {truth(f.meaning == 'counter')}, {truth(f.changes)}, {truth(f.secret == 'yes')}, "
-                f"{f.mask}, {f.mask_bits if f.mask >= 0 else 0}, "
-                f"{f'enums + {self.enum_rows[f.enumeration.qname]}' if f.enumeration else 'nullptr'}, "
-                f"{f'structs + {self.struct_rows[f.struct.qname]}' if f.struct else 'nullptr'}, {text(f.unit)}, {masks}, "
-                f"{f.well_known}")
+                f"{f.mask}, {f.mask_bits if f.mask >= 0 else 0}, {f.well_known}, {len(masks)}, {first_mask}, "
+                f"{{{self.enum_rows[f.enumeration.qname] + 1 if f.enumeration else 0}}}, "
+                f"{{{self.struct_rows[f.struct.qname] + 1 if f.struct else 0}}}")
 
     def struct_row(self, s):
         first = len(self.fields.rows)
@@ -78,8 +83,7 @@ class Tables:
                 f"{text(s.legacy_sa)}, {s.oui:#x}, {s.register}, {selector}")
 
     def definitions(self):
-        declared = f"extern const StructInfo structs[{len(self.structs.rows)}];  // a field may have a structure of its own\n"
-        return (self.values.definition() + self.enums.definition() + self.masks.definition() + declared + self.fields.definition()
+        return (self.values.definition() + self.enums.definition("constinit const") + self.masks.definition() + self.fields.definition()
                 + self.modifiers.definition() + self.structs.definition("constinit const") + self.index.definition()
                 + self.traps.definition() + self.identities.definition(is_scalar=True))
 
@@ -89,16 +93,14 @@ def tables(model):
     out = SPDX + MADE + '#include "iba/queries.hpp"\n#include "iba/tables.hpp"\n'
     for ns in namespaces(model):
         out += f'#include "iba-gen/{ns}.hpp"\n'
-    rows = made.definitions() + queries.definitions(model)
-    out += "\nnamespace ib {\n\nnamespace detail::rows {\n\n" + rows + "\n}  // namespace detail::rows\n\n"
-    out += "const detail::Tables& detail::tables() {\n"
-    out += ("  static constexpr Tables tables{rows::structs, rows::fields, rows::indexed, rows::traps, rows::identities};\n"
-            "  return tables;\n}\n\n")
-    out += "detail::QueryRows detail::query_rows() { return {rows::queries, rows::query_words}; }\n\n"
+    rows = made.definitions() + queries.definitions(model, made.words) + dialects.definitions(model, made.words) + made.words.definition()
+    out += "\nnamespace ib {\nnamespace detail {\n\n" + rows + "\nconst Tables& tables() {\n"
+    out += ("  static constexpr Tables tables{structs, fields, indexed, traps, identities, masks, queries, renamed};\n"
+            "  return tables;\n}\n\n}  // namespace detail\n\n")
     for s in model.structs:
-        out += f"const StructInfo& {s.qname}::info() {{ return detail::rows::structs[{made.struct_rows[s.qname]}]; }}\n"
+        out += f"const StructInfo& {s.qname}::info() {{ return detail::structs[{made.struct_rows[s.qname]}]; }}\n"
     for e in model.enums:
-        place = f"detail::rows::enums[{made.enum_rows[e.qname]}]"
+        place = f"detail::enums[{made.enum_rows[e.qname]}]"
         if e.kind == "values":
             out += (f"const EnumInfo& {e.ns}::enum_info({e.qname}) {{ return {place}; }}\n"
                     f"std::string_view {e.ns}::to_text({e.qname} value) {{\n  switch (value) {{\n")

@@ -29,7 +29,7 @@ std::optional<std::pair<std::string_view, std::optional<std::uint32_t>>> split_i
 }
 
 int member_mask(const FieldInfo& outer, const FieldInfo& inner, std::uint32_t index) {
-  for (const MemberMask& m : outer.member_masks) {
+  for (const MemberMask& m : member_masks(outer)) {
     if (m.member == inner.name) return static_cast<int>(m.bit) + static_cast<int>(index);
   }
   return -1;

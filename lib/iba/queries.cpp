@@ -10,26 +10,23 @@ namespace ib {
 
 std::span<const QueryInfo> all_queries() {
   static const std::vector<QueryInfo> all = [] {
-    const auto [rows, words] = detail::query_rows();
     std::vector<QueryInfo> made;
-    made.reserve(rows.size());
-    for (const detail::QueryRow& row : rows) {
-      const auto [name, alias, about, part, entries, argument, members] = row.words;
-      made.push_back({.info = &detail::tables().structs[row.structure],
-                      .name = words + name,
-                      .alias = words + alias,
-                      .about = words + about,
+    for (const detail::QueryRow& row : detail::tables().queries) {
+      made.push_back({.info = &detail::structs[row.structure],
+                      .name = row.name,
+                      .alias = row.alias,
+                      .about = row.about,
                       .access = row.access,
                       .mgmt_class = row.mgmt_class,
-                      .part = words + part,
+                      .part = row.part,
                       .modifier = row.modifier,
-                      .entries = words + entries,
+                      .entries = row.entries,
                       .switches = row.switches,
                       .vendor = row.vendor,
                       .classic = row.classic,
                       .trust = row.trust,
-                      .argument = words + argument,
-                      .members = words + members,
+                      .argument = row.argument,
+                      .members = row.members,
                       .needs = row.needs});
     }
     return made;

@@ -4,7 +4,6 @@
 // no C++ of its own.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -59,24 +58,4 @@ std::span<const QueryInfo> all_queries();
 /// What is said of an attribute of a class; 0x01 stands for all SMPs. Null if nothing is said.
 const QueryInfo* find_query(std::uint8_t mgmt_class, std::uint16_t attribute_id);
 
-namespace detail {
-
-/// One row of the generated table. `words` are places in one text: name, alias, about, part, entries, argument, members.
-struct QueryRow {
-  std::uint16_t structure;
-  Access access;
-  std::uint8_t mgmt_class;
-  bool switches, vendor, classic;
-  Trust trust;
-  std::uint32_t modifier, needs;
-  std::array<std::uint16_t, 7> words;
-};
-struct QueryRows {
-  std::span<const QueryRow> rows;
-  const char* words;
-};
-/// Generated.
-QueryRows query_rows();
-
-}  // namespace detail
 }  // namespace ib

@@ -117,6 +117,10 @@ const StructInfo* find_trap(std::uint16_t trap_number) {
   return nullptr;
 }
 
+std::span<const MemberMask> member_masks(const FieldInfo& outer) {
+  return detail::tables().member_masks.subspan(outer.first_member_mask, outer.member_masks);
+}
+
 const FieldInfo* find_field(const StructInfo& info, std::string_view name) {
   const auto exact = std::ranges::find_if(info.fields, [&](const FieldInfo& f) { return f.name == name || f.iba_name == name; });
   if (exact != info.fields.end()) return &*exact;

@@ -48,6 +48,9 @@ std::vector<AttributeClass> classes_of(const StructInfo& attribute);
 /// The layout of the DataDetails of a trap (IBA 14.2.5.1). Null if there is none.
 const StructInfo* find_trap(std::uint16_t trap_number);
 
+/// The SA component-mask bits of the members of a nested structure.
+std::span<const MemberMask> member_masks(const FieldInfo& outer);
+
 /// Finds a field by its C++ name, IBA name or legacy name, without regard to case. Null if there is none.
 const FieldInfo* find_field(const StructInfo& info, std::string_view name);
 

@@ -10,7 +10,27 @@
 
 namespace ib {
 
+struct EnumInfo;
 struct StructInfo;
+
+/// A text of iba-defs: its place in the one text that holds them all. Each table of words is made of these, and has no pointers that would
+/// have to be adjusted whenever a program starts.
+struct Word {
+  std::uint32_t at : 24 = 0, size : 8 = 0;
+
+  operator std::string_view() const;
+  bool empty() const { return size == 0; }
+};
+inline bool operator==(Word word, std::string_view text) { return std::string_view(word) == text; }
+
+/// The descriptor that a field refers to, or null: its place in the generated table, from 1 on.
+template <class Info>
+struct InfoRef {
+  std::uint16_t place = 0;
+
+  operator const Info*() const;
+  const Info* operator->() const { return *this; }
+};
 
 /// The type of a field.
 enum class FieldKind : std::uint8_t { uint, guid, gid, lid, text, bytes, structure };
@@ -19,8 +39,8 @@ enum class Display : std::uint8_t { dec, hex, gid_prefix, guid, gid, text, bytes
 
 /// One value of an enumeration, or one flag.
 struct EnumValue {
-  std::string_view name;  ///< as an identifier: `link_up`
-  std::string_view text;  ///< as people read it: `LinkUp`
+  Word name;  ///< as an identifier: `link_up`
+  Word text;  ///< as people read it: `LinkUp`
   std::uint64_t number;
 };
 
@@ -33,30 +53,31 @@ struct EnumInfo {
 
 /// The SA component-mask bit of one member of a nested structure (of element 0 if the member is an array).
 struct MemberMask {
-  std::string_view member;  ///< C++ name
+  Word member;  ///< C++ name
   std::int8_t bit;
 };
 
 /// The descriptor of one field. What other programs call it is in iba/dialects.hpp.
 struct FieldInfo {
-  std::string_view name;      ///< C++ member and JSON key: `node_guid`
-  std::string_view iba_name;  ///< the name in the IBA and in packet dumps: `nodeGUID`
-  std::uint32_t bit_offset;   ///< of element 0, from the first bit of the structure (bit 0 = MSB of byte 0)
-  std::uint32_t bits;         ///< of one element
-  std::uint32_t count;        ///< number of elements; 1 for a scalar
+  Word name;                 ///< C++ member and JSON key: `node_guid`
+  Word iba_name;             ///< the name in the IBA and in packet dumps: `nodeGUID`
+  Word unit;                 ///< empty if the value has none
+  std::uint32_t bit_offset;  ///< of element 0, from the first bit of the structure (bit 0 = MSB of byte 0)
+  std::uint32_t bits;        ///< of one element
+  std::uint32_t count;       ///< number of elements; 1 for a scalar
   FieldKind kind;
   Display display;
   bool reserved;
-  bool counter;                 ///< only grows until it is set to zero, stops at its greatest value or wraps
-  bool changes;                 ///< a value other than zero would change something in the device; typed structs send it as zero
-  bool secret;                  ///< a key, which printers hide while it is set; see iba/secrets.hpp
-  std::int8_t mask_bit;         ///< first SA component-mask bit of the field, −1 if there is none
-  std::uint8_t mask_bits;       ///< number of mask bits from mask_bit on: one per element, or all bits of one value
-  const EnumInfo* enumeration;  ///< null if the value is a plain number
-  const StructInfo* structure;  ///< of a nested structure, otherwise null
-  std::string_view unit;
-  std::span<const MemberMask> member_masks;  ///< SA component-mask bits of a nested structure's members
-  std::uint64_t well_known;                  ///< of a secret: the one value besides 0 that is public
+  bool counter;               ///< only grows until it is set to zero, stops at its greatest value or wraps
+  bool changes;               ///< a value other than zero would change something in the device; typed structs send it as zero
+  bool secret;                ///< a key, which printers hide while it is set; see iba/secrets.hpp
+  std::int8_t mask_bit;       ///< first SA component-mask bit of the field, −1 if there is none
+  std::uint8_t mask_bits;     ///< number of mask bits from mask_bit on: one per element, or all bits of one value
+  std::uint8_t well_known;    ///< of a secret: the one value besides 0 that is public
+  std::uint8_t member_masks;  ///< number of rows that iba/registry.hpp's member_masks() returns
+  std::uint16_t first_member_mask;
+  InfoRef<EnumInfo> enumeration;  ///< null if the value is a plain number
+  InfoRef<StructInfo> structure;  ///< of a nested structure, otherwise null
 };
 
 /// One part of an attribute modifier. Bit 0 is the most significant of the 32 bits.
@@ -87,5 +108,21 @@ struct StructInfo {
   std::int32_t selector;                   ///< of one layout of a register: the index of the field that selects it, otherwise −1
   std::uint32_t selected;                  ///< the value of that field for which the register has this layout
 };
+
+namespace detail {
+extern const char words[];
+extern const EnumInfo enums[];
+extern const StructInfo structs[];
+}  // namespace detail
+
+inline Word::operator std::string_view() const { return {detail::words + at, size}; }
+template <>
+inline InfoRef<EnumInfo>::operator const EnumInfo*() const {
+  return place == 0 ? nullptr : detail::enums + place - 1;
+}
+template <>
+inline InfoRef<StructInfo>::operator const StructInfo*() const {
+  return place == 0 ? nullptr : detail::structs + place - 1;
+}
 
 }  // namespace ib

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "iba/dialects.hpp"
+#include "iba/queries.hpp"
 #include "iba/struct_info.hpp"
 
 namespace ib::detail {
@@ -25,20 +26,24 @@ struct TrapRow {
   const StructInfo* structure;
 };
 
-/// A field with names of other programs, which are texts in DialectRows::words that end with a zero byte.
+/// A field with names of other programs.
 struct DialectRow {
   std::uint16_t field;  ///< in Tables::fields
-  std::uint16_t smpquery, saquery, perfquery, libibmad, was;
+  Word smpquery, saquery, perfquery, libibmad, was;
   LibibmadText libibmad_text;
   std::uint8_t libibmad_bits, libibmad_rank;
 };
-struct DialectRows {
-  std::span<const DialectRow> rows;  ///< sorted by `field`
-  const char* words;
-};
 
-/// Generated.
-DialectRows dialect_rows();
+/// One name of an attribute that commands read.
+struct QueryRow {
+  std::uint16_t structure;  ///< in Tables::structs
+  Access access;
+  std::uint8_t mgmt_class;
+  bool switches, vendor, classic;
+  Trust trust;
+  std::uint32_t modifier, needs;
+  Word name, alias, about, part, entries, argument, members;
+};
 
 struct Tables {
   std::span<const StructInfo> structs;
@@ -46,6 +51,9 @@ struct Tables {
   std::span<const IndexRow> index;
   std::span<const TrapRow> traps;
   std::span<const FieldInfo* const> identities;  ///< the fields that are marked with identifies="yes"
+  std::span<const MemberMask> member_masks;
+  std::span<const QueryRow> queries;
+  std::span<const DialectRow> dialects;  ///< sorted by `field`
 };
 
 /// Generated.

@@ -81,7 +81,7 @@ std::vector<Component> components(const StructInfo& record) {
       continue;
     }
     const std::string prefix = std::string(field.iba_name) + ".";
-    for (const FieldInfo& inner : field.structure->fields) add_field(all, record, prefix, inner, !field.member_masks.empty());
+    for (const FieldInfo& inner : field.structure->fields) add_field(all, record, prefix, inner, field.member_masks != 0);
   }
   std::ranges::stable_sort(all, {}, &Component::bit);
   return all;

@@ -64,7 +64,7 @@ TableMatch::TableMatch(const StructInfo& record, Bytes wanted, std::uint64_t com
     for (std::uint32_t i = 0; i < field.count; ++i) {
       const std::uint32_t at = field.bit_offset + i * field.bits;
       if ((mask_ & mask_of(field, i)) != 0) add(field, at, all_of_these_bits);
-      for (const MemberMask& member : field.member_masks) {
+      for (const MemberMask& member : member_masks(field)) {
         const FieldInfo* inner = find_field(*field.structure, member.member);
         for (std::uint32_t k = 0; inner != nullptr && !inner->reserved && k < inner->count; ++k) {
           if ((mask_ >> (static_cast<unsigned>(member.bit) + k) & 1U) != 0)

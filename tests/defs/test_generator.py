@@ -184,7 +184,7 @@ class Complaints(unittest.TestCase):
                    (3, "t::S.a: what is reserved is no secret"))
         for more in ('kind="uint" display="hex" well-known="1"', 'kind="bytes" secret="yes" well-known="1"',
                      'kind="uint" display="hex" secret="yes" well-known="0x10000"'):
-            self.check(struct(field("a", "0[0]", 16, more)), (3, "t::S.a: well-known= is a value of a secret of kind uint"))
+            self.check(struct(field("a", "0[0]", 16, more)), (3, "t::S.a: well-known= is a value of a secret of kind uint, at most 255"))
 
     def test_meaning(self):
         self.check(struct(field("a", "0[0]", 16, 'kind="uint" display="dec" meaning="counter"')))

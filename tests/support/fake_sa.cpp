@@ -43,7 +43,7 @@ bool matches(const ib::StructInfo& info, Bytes record, Bytes wanted, std::uint64
         !same_bits(record, wanted, field.bit_offset, std::size_t{field.bits} * field.count)) {
       return false;
     }
-    for (const ib::MemberMask& member : field.member_masks) {
+    for (const ib::MemberMask& member : ib::member_masks(field)) {
       if ((mask >> member.bit & 1U) == 0) continue;
       const ib::FieldInfo* inner = ib::find_field(*field.structure, member.member);
       if (inner != nullptr && !same_bits(record, wanted, field.bit_offset + inner->bit_offset, inner->bits)) return false;
