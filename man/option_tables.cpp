@@ -7,7 +7,7 @@
 #include <string>
 
 #include "iba/queries.hpp"
-#include "tools/frame/command.hpp"
+#include "tools/frame/commands.hpp"
 #include "tools/frame/help.hpp"
 #include "tools/frame/json_words.hpp"
 
@@ -28,11 +28,8 @@ Tree option_json(const Option& option) {
 }
 
 Tree command_json(const CommandInfo& info) {
-  const auto command = info.make();
-  OptionSet set;
-  CommonOptions common;
-  General general;
-  add_options(info, *command, set, common, general);
+  const ib::tools::CommandLine line(info);
+  const OptionSet& set = line.set;
   Tree options = Tree::array();
   for (const Option& option : set.options()) {
     if (option.letter != 0 || !option.names.empty()) options.push_back(option_json(option));  // else all of it is the command's own
@@ -60,7 +57,7 @@ int main() {
   for (const JsonWord& word : json_words())
     words.push_back({{"key", word.key},
                      {"type", type_name(word)},
-                     {"coded", word.coded},
+                     {"coded", word.kind.coded},
                      {"measure", name(word.measure.kind)},
                      {"unit", word.measure.unit},
                      {"meaning", word.meaning}});

@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "mad/channel/simulator.hpp"
 #include "tools/frame/run.hpp"
+#include "tools/frame/world.hpp"
 
 namespace {
 

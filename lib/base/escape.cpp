@@ -12,8 +12,8 @@ namespace ib {
 namespace {
 
 /// The characters that a letter stands for behind a backslash, and the letters of numbers with their counts of hex digits.
-constexpr std::array<std::pair<char, char>, 4> letters{{{'\\', '\\'}, {'t', '\t'}, {'n', '\n'}, {'r', '\r'}}};
-constexpr std::array<std::pair<char, std::size_t>, 3> numbers{{{'x', 2}, {'u', 4}, {'U', 8}}};
+constexpr std::array<std::pair<char, char>, 4> escape_letters{{{'\\', '\\'}, {'t', '\t'}, {'n', '\n'}, {'r', '\r'}}};
+constexpr std::array<std::pair<char, std::size_t>, 3> escape_numbers{{{'x', 2}, {'u', 4}, {'U', 8}}};
 constexpr char32_t last_character = 0x10ffff;
 
 constexpr bool is_plain(char c) { return c >= 0x20 && c < 0x7f && c != '\\'; }
@@ -25,8 +25,8 @@ void append_hex(std::string& out, std::string_view prefix, char32_t value, int d
 
 /// The letter that represents a character after a backslash, or NUL if the character has no such letter.
 char escape_letter(char32_t code) {
-  const auto found = std::ranges::find(letters, code, [](const auto& letter) { return static_cast<char32_t>(letter.second); });
-  return found == letters.end() ? '\0' : found->first;
+  const auto found = std::ranges::find(escape_letters, code, [](const auto& letter) { return static_cast<char32_t>(letter.second); });
+  return found == escape_letters.end() ? '\0' : found->first;
 }
 
 /// Appends the escape of a character, or of each byte of a broken sequence.
@@ -82,9 +82,9 @@ std::string shown(std::string_view text, bool has_lines) {
 /// The character of an escape whose backslash is left out, and the length of its rest. Nothing if it is none.
 std::optional<std::pair<char32_t, std::size_t>> character_of(std::string_view rest) {
   if (rest.empty()) return std::nullopt;
-  for (const auto& [letter, character] : letters)
+  for (const auto& [letter, character] : escape_letters)
     if (rest[0] == letter) return std::pair(static_cast<char32_t>(character), std::size_t{1});
-  for (const auto& [letter, digits] : numbers) {
+  for (const auto& [letter, digits] : escape_numbers) {
     if (rest[0] != letter || rest.size() <= digits) continue;
     std::uint32_t code = 0;
     const char* const end = rest.data() + 1 + digits;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-#include "counters/clears.hpp"
+#include "counters/readings.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 
+#include "counters/counters.hpp"
+
 #include <algorithm>
 
 #include "base/letter_case.hpp"
@@ -26,7 +28,7 @@ std::vector<CounterInfo> make_counter_infos() {
     if (field.name == "port_xmit_wait") info.needs = capability::port_counters_xmit_wait_supported;
     if (field.name == "qp1_dropped") info.needs = capability::is_qp1_drop_supported;
     info.octets = field.unit == "4 bytes" ? 4 : 0;
-    info.traffic = info.octets != 0 || field.name.ends_with("_pkts");
+    info.traffic = info.octets != 0 || field.name.view().ends_with("_pkts");
     return all.emplace_back(info);
   };
   // Bits of reset masks follow the order of the counters. The bits of CounterSelect2 begin at bit 16. The first counter there
@@ -55,7 +57,7 @@ std::vector<CounterInfo> make_counter_infos() {
 bool is_named(const FieldInfo* field, std::string_view name) {
   if (field == nullptr) return false;
   const FieldDialects words = dialects_of(*field);
-  const std::array names{field->name, field->iba_name, words.libibmad, words.perfquery};
+  const std::array names{field->name.view(), field->iba_name.view(), words.libibmad, words.perfquery};
   return std::ranges::any_of(names, [name](std::string_view known) { return equal_ignoring_case(known, name); });
 }
 
@@ -67,7 +69,7 @@ const StructInfo& extended_speeds_layout(smp::FecMode mode) {
 }
 
 bool is_selector(const FieldInfo& field) {
-  return field.reserved || field.name == "op_code" || field.name == "port_select" || field.name.starts_with("counter_select");
+  return field.reserved || field.name == "op_code" || field.name == "port_select" || field.name.view().starts_with("counter_select");
 }
 
 std::span<const CounterInfo> counter_infos() {

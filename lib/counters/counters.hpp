@@ -29,10 +29,9 @@ struct CounterInfo {
   bool ietf{};                ///< `wide` needs CapabilityMask.IsExtendedWidthSupported: counters of unicast and multicast packets
   unsigned octets{};          ///< octets of data per count (IBA 16.1.3.5: 4); 0 if the counter does not count data
   bool traffic{};             ///< counts data or packets without errors; other counters are for errors and waiting
-  /// The counter's bits in the reset masks of PortCounters and PortCountersExtended (see clears.hpp); 0 if it has none.
+  /// The counter's bits in the reset masks of PortCounters and PortCountersExtended (see readings.hpp); 0 if it has none.
   std::uint64_t narrow_reset{}, wide_reset{};
 
-  /// Its widest field.
   const FieldInfo& field() const { return wide != nullptr ? *wide : *narrow; }
 };
 
@@ -43,7 +42,7 @@ using CounterChoice = std::function<bool(const CounterInfo&)>;
 /// iba-defs (`port_xmit_discards`), without regard to case. Null if there is none.
 const CounterInfo* find_counter(std::string_view name);
 
-/// All counters: first those of PortCounters in their order, then those that only PortCountersExtended has.
+/// All counters: first the counters of PortCounters in their order, then what only PortCountersExtended has.
 std::span<const CounterInfo> counter_infos();
 
 /// The layout of PortExtendedSpeedsCounters on a link with that FEC mode.
@@ -56,7 +55,6 @@ bool is_selector(const FieldInfo& field);
 struct PmaSupport {
   std::uint16_t capability_mask{};   ///< pm::capability_mask
   std::uint32_t capability_mask2{};  ///< pm::capability_mask2
-  /// Whether the PMA has PortCountersExtended.
   bool extended() const;
   /// Whether PortCountersExtended has its additional part, which counts errors.
   bool additional() const;
@@ -67,7 +65,6 @@ struct PmaSupport {
   bool wide(const CounterInfo& counter) const;
 };
 
-/// Requests the ClassPortInfo of a PMA.
 async::Task<mad::Result<PmaSupport>> read_pma_support(mad::Transactor& transactor, path::Path pma);
 
 }  // namespace ib::counters

@@ -20,9 +20,9 @@ std::optional<double> most_in(double seconds, const FieldInfo& field, double oct
   constexpr double margin = 1.25, late = 5;  // s
   const double octets = octets_per_second * margin * (seconds + late);
   if (field.unit == "4 bytes") return octets / word;
-  if (field.name.ends_with("_pkts")) return octets / smallest_packet;
-  if (field.name.ends_with("_wait")) return std::nullopt;  // in ticks, whose length the device chooses (IBA 16.1.3.5)
-  return octets;                                           // at most every symbol is an error
+  if (field.name.view().ends_with("_pkts")) return octets / smallest_packet;
+  if (field.name.view().ends_with("_wait")) return std::nullopt;  // in ticks, whose length the device chooses (IBA 16.1.3.5)
+  return octets;                                                  // at most every symbol is an error
 }
 
 /// `change` with its rate, unless it is more than the link can have carried. A counter that was cleared has counted what it holds now, or

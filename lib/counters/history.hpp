@@ -35,14 +35,12 @@ struct CounterKeyHash {
   }
 };
 
-/// The key of a node of a model and a PortSelect.
 CounterKey counter_key(const subnet::Subnet& subnet, subnet::NodeIndex node, std::uint8_t select);
 
-/// The last rows of many ports.
 class CounterHistory {
  public:
   /// Keeps a row in the place of the one before, which it returns. Nothing if it is the first one of this port, or if too many nodes claim
-  /// its GUID. Details that were not read are those of the row before, if their sum has not moved since.
+  /// its GUID. Details that were not read are taken from the row before, if their sum has not moved since.
   std::optional<CounterRow> take(const CounterKey& key, const CounterRow& row);
   /// The last row; null if there was none.
   const CounterRow* last(const CounterKey& key) const;

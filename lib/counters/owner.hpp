@@ -23,7 +23,7 @@ inline constexpr std::string_view owner_of_counters = "whose counters were read"
 /// A node, and the port that has a LID.
 struct Owner {
   Guid node;
-  std::uint8_t port{};  ///< of a channel adapter or a router; 0: the LID is that of all ports, as of a switch
+  std::uint8_t port{};  ///< of a channel adapter or a router; 0: all ports share the LID, as of a switch
   bool operator==(const Owner&) const = default;
 };
 
@@ -39,7 +39,7 @@ async::Task<std::shared_ptr<const mad::MadError>> check_owner(mad::Transactor& s
 /// Whether a Set was not sent because of the NodeInfo that is requested before it (subnet/set/set_target.hpp): of another node, or not
 /// answered. Null: no error.
 bool is_of_identity(const mad::MadError* error);
-/// Makes the failure of a check_owner() that of counters that were not read. The node may be well.
+/// Turns the failure of a check_owner() into one of counters that were not read. The node may be well.
 void say_not_read(subnet::Failure& failure);
 /// The reason why counters were not read, from an error of check_owner(): "LID 5 belongs to 0000:0000:0000:0300 now".
 std::string why_not_read(const mad::MadError& error);

@@ -2,6 +2,7 @@
 // One survey of up to three steps for each node. First one of its ports gets the requests for the capabilities of the PMA and for the sum
 // of all ports. Then the ports are read that need more detail. Then one Set clears all of these ports. The next step of a node is sent
 // before the first step of the following nodes, so that the nodes are finished roughly in their order.
+#include "counters/readings.hpp"
 
 #include <fmt/format.h>
 
@@ -9,7 +10,6 @@
 #include <array>
 #include <set>
 
-#include "counters/clears.hpp"
 #include "counters/history.hpp"
 #include "counters/owner.hpp"
 #include "iba-gen/mad.hpp"

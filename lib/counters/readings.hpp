@@ -13,6 +13,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "counters/row.hpp"
@@ -43,7 +44,6 @@ struct PmaReading {
   bool has_extended() const { return row.wide != 0; }
 };
 
-/// The counters of a node.
 struct PmaNode {
   subnet::NodeIndex node = subnet::none;
   subnet::PortIndex first = subnet::none;  ///< the port whose PMA got the request for ClassPortInfo
@@ -69,8 +69,8 @@ struct ReadingPlan {
   enum class Counts : std::uint8_t {
     errors,
     all,      ///< errors, and data and packets: PortCountersExtended where the PMA has it
-    traffic,  ///< data and packets alone, from the attribute with the widest fields
-    none,     ///< counters are cleared unread, those of an end port that is not a switch's by its own PMA
+    traffic,  ///< only data and packets, from the attribute with the widest fields
+    none,     ///< counters are cleared unread; an end port of a node that is not a switch by its own PMA
   };
   Counts counts = Counts::errors;
   enum class Ports : std::uint8_t {
@@ -111,8 +111,8 @@ const StructInfo* blocks_layout(const PmaSupport& support, smp::FecMode mode);
 /// The ports of a node whose counters can be read by GMPs: those that are known to exist. Port 0 of a switch only if it is an enhanced one.
 std::vector<subnet::PortIndex> countable_ports(const subnet::Subnet& subnet, subnet::NodeIndex node);
 
-/// Whether all counters of a node were read: those of all ports together, or those of each port that it has (NumPorts), also of a port that
-/// `subnet` does not know.
+/// Whether all counters of a node were read: all ports together, or each port that it has (NumPorts), also a port that `subnet` does not
+/// know.
 bool all_ports_read(const subnet::Subnet& subnet, const PmaNode& node);
 
 /// Requests an attribute of one PortSelect. An answer for another PortSelect is an error, unless `takes_any_select`.
@@ -130,5 +130,25 @@ async::Task<PmaReading> read_pma(mad::Transactor& transactor, path::Path pma, st
 /// Reads, and clears, as `plan` says. `options.way` is gmp. `subnet` must outlive the task and not grow meanwhile.
 async::Task<PmaReadings> read_pmas(mad::Transactor& transactor, const subnet::Subnet& subnet, std::vector<subnet::NodeIndex> nodes,
                                    ReadingPlan plan, subnet::SurveyOptions options);
+
+// Clears (IBA 16.1.3.5): a Set of an attribute of counters with a reset mask that selects the counters. Bits 0…15 of a reset mask are the
+// bits of CounterSelect, the bits from 16 on the bits of CounterSelect2.
+
+/// Clears the counters in `mask` of port `number` (or all_ports) in one attribute of performance management. Bits that the
+/// attribute has no room for are ignored. PortExtendedSpeedsCounters has 64 bits in CounterSelect.
+async::Task<mad::Result<std::vector<std::uint8_t>>> reset_counters(mad::Transactor& transactor, path::Path pma, const StructInfo& attribute,
+                                                                   std::uint8_t number, std::uint64_t mask);
+
+/// The reset masks of the selected counters that a PMA supports. 0: no such counters. A counter that the PMA has in both attributes is in
+/// both.
+struct CounterClear {
+  std::uint64_t port_counters{}, port_counters_extended{};
+};
+CounterClear clear_of(const PmaSupport& support, const CounterChoice& choice);
+
+/// Clears what `plan`, which clears, says of one PortSelect: a port, or all ports. `read` are the readings of these ports. An attribute
+/// that was not read is read first, and is not cleared if that fails; unless the plan reads nothing. Returns the failed requests.
+async::Task<std::vector<PmaProblem>> clear_counters(subnet::SurveyPort port, std::uint8_t select, PmaSupport support,
+                                                    const ReadingPlan& plan, std::span<const PmaReading> read);
 
 }  // namespace ib::counters

@@ -24,7 +24,6 @@ enum class Source : std::uint8_t {
   fec,              ///< PortExtendedSpeedsCounters: of all lanes together, in either layout
 };
 
-/// What a counter counts.
 enum class Meaning : std::uint8_t {
   data,        ///< words of 32 bits
   packets,     ///< packets without errors
@@ -32,7 +31,6 @@ enum class Meaning : std::uint8_t {
   correction,  ///< what forward error correction put right: no errors
 };
 
-/// A counter of a row.
 struct Column {
   std::string_view field;  ///< its name in iba-defs
   Source source{};
@@ -45,7 +43,7 @@ struct Column {
   constexpr bool is_traffic() const { return meaning == Meaning::data || meaning == Meaning::packets; }
 };
 
-/// All columns: first those of Source::counters, then the details, then those of Source::fec. This is the only list of them.
+/// All columns: first Source::counters, then the details, then Source::fec. This is the only list of them.
 /// "dli_mapping_errors" is the spelling of treydock's exporter.
 inline constexpr std::array columns = [] {
   using enum Source;
@@ -161,8 +159,8 @@ struct CounterRow {
   /// Adds the columns of Source::counters of another port. A column that is not known in one of the rows counts as 0 there; a sum stops at
   /// what 64 bits hold.
   void add(const CounterRow& row);
-  /// Whether a column holds all that its field, or that of one of its lanes, can hold: its true count may be greater. Fields of 64 bits
-  /// wrap instead.
+  /// Whether a column holds all that its field, or the field of one of its lanes, can hold: its true count may be greater. Fields of 64
+  /// bits wrap instead.
   bool is_full(std::size_t column) const;
   /// The field that a column was read from.
   const FieldInfo& field(std::size_t column) const;

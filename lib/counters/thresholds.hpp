@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Thresholds of error counters: a counter that exceeds its threshold is reported to the user. The file format is that of infiniband-diags.
+// Thresholds of error counters: a counter that exceeds its threshold is reported to the user. The file has the format of infiniband-diags.
 // Each counter has one line:
 //   SymbolErrorCounter=10
-// The name of a counter is that of the IBA, libibmad or perfquery, without regard to case. The number is in C notation. Empty
+// A counter is named as in the IBA, libibmad or perfquery, without regard to case. The number is in C notation. Empty
 // lines and lines that begin with '#' are ignored. The last line of a counter applies.
 #pragma once
 

@@ -142,4 +142,18 @@ class ForwardingTextReader {
 /// Reads the file `path`. Returns the remarks on it. Throws UsageError or SysError.
 std::vector<std::string> read_forwarding_text(const std::string& path, const TakeTable& take);
 
+/// The SL of a pair as ibdmchk reads it (its option -c): a line for each source and DLID, `0x0002c90200000110 6 0`. Its first column is
+/// the GUID of the node of the source, so the ports of one node have the same SLs.
+struct StoredServiceLevel {
+  Guid node_guid;
+  Lid dlid;
+  std::uint8_t sl{};
+};
+
+using TakeServiceLevel = std::function<void(const StoredServiceLevel&)>;
+
+/// Reads the file `path` line by line and hands on each pair; the pairs of a large fabric are too many to be kept here. Empty lines and
+/// comments (#) are left out. Throws UsageError `FILE:LINE: REASON` for any other line, and for a file without a pair, and SysError.
+void read_service_levels(const std::string& path, const TakeServiceLevel& take);
+
 }  // namespace ib::formats

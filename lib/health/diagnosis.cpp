@@ -11,7 +11,6 @@
 #include "health/checks/common.hpp"
 #include "health/finding_text.hpp"
 #include "health/merge.hpp"
-#include "health/port_layer.hpp"
 #include "subnet/sweep/discovery.hpp"
 
 namespace ib::health {

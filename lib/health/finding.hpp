@@ -56,12 +56,11 @@ struct Evidence {
   std::optional<double> limit;               ///< which the value, or what was counted, is beyond
   bool is_beyond_limit{};                    ///< of a field: the value is greater or less than `limit`, not merely another one
   std::string_view limit_word;               ///< of a limit that is a code
-  std::optional<double> provable_ratio;      ///< the error ratio that `seconds` can prove on this link (health/checks/window.hpp)
+  std::optional<double> provable_ratio;      ///< the error ratio that `seconds` can prove on this link (health/checks/common.hpp)
   const Check* check{};                      ///< the check that made it; examine() sets it
   std::optional<double> per_second() const;  ///< absent if not known
 };
 
-/// Something that is not as it should be.
 struct Finding {
   enum class Subject : std::uint8_t {
     cable,    ///< `ends` are the two ends of a link, or one port without a link. Findings of one cable become one (merge.hpp)
@@ -70,7 +69,7 @@ struct Finding {
     manager,  ///< `ends` are the ports of subnet managers
     group,    ///< `ends` are all ports or nodes for which the same is true
   };
-  /// The kinds of findings that a finding of a cable that carries nothing can explain (explain.hpp).
+  /// The kinds of findings that a finding of a cable that carries nothing can explain (merge.hpp).
   enum class Symptom : std::uint8_t {
     none,
     fewer_links,  ///< links are missing at the nodes in `ends`, and nothing else is different
@@ -118,7 +117,6 @@ Finding on_ports(const subnet::Subnet& subnet, std::span<const subnet::PortIndex
 /// A finding of nodes as a whole.
 Finding on_nodes(std::span<const subnet::NodeIndex> nodes, Finding::Subject subject = Finding::Subject::place);
 inline Finding on_node(subnet::NodeIndex node) { return on_nodes({&node, 1}); }
-/// The place of a port.
 Place place_of(const subnet::Subnet& subnet, subnet::PortIndex port);
 /// The order of ports by GUID and number, which does not depend on the order of replies.
 std::tuple<Guid, unsigned, subnet::PortIndex> place_order(const subnet::Subnet& subnet, subnet::PortIndex port);

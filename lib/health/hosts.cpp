@@ -118,11 +118,7 @@ class HostNames::Expression {
   regex_t compiled_{};
 };
 
-HostNames::HostNames() = default;
-HostNames::HostNames(const std::string& expression) : expression_(std::make_unique<Expression>(expression)) {}
-HostNames::~HostNames() = default;
-HostNames::HostNames(HostNames&&) noexcept = default;
-HostNames& HostNames::operator=(HostNames&&) noexcept = default;
+HostNames::HostNames(const std::string& expression) : expression_(std::make_shared<Expression>(expression)) {}
 
 std::string HostNames::host_of(const subnet::Node& node) const {
   if (node.kind() != subnet::NodeKind::ca || !node.has_description) return {};

@@ -20,12 +20,9 @@ namespace ib::health {
 class HostNames {
  public:
   /// The first word.
-  HostNames();
+  HostNames() = default;
   /// The first group of an extended regular expression (POSIX), or all that it matches where it has no group. Throws UsageError.
   explicit HostNames(const std::string& expression);
-  ~HostNames();
-  HostNames(HostNames&&) noexcept;
-  HostNames& operator=(HostNames&&) noexcept;
 
   /// The name of the host of a channel adapter. Empty for other nodes, and where the description has no name of a host: it is missing, is
   /// that of an Aggregation Node, or has_default_description().
@@ -33,7 +30,7 @@ class HostNames {
 
  private:
   class Expression;
-  std::unique_ptr<Expression> expression_;
+  std::shared_ptr<const Expression> expression_;
 };
 
 /// The names in "n[001-064,100],gpu7": commas or white space stand between them, and ranges keep their zeros. Throws UsageError.
@@ -55,7 +52,6 @@ struct Machine {
   auto operator<=>(const Machine&) const = default;
 };
 
-/// The machines of a fabric.
 class Machines {
  public:
   Machines(const subnet::Subnet& subnet, const HostNames& names);

@@ -3,6 +3,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <map>
+
+#include "health/checks.hpp"
+#include "health/diagnosis.hpp"
+
 namespace ib::health {
 namespace {
 
@@ -14,6 +22,81 @@ PortIndex peer_in_baseline(const Input& input, PortIndex at) {
   const subnet::Counterparts& pairs = input.baseline->changes.pairs;
   const PortIndex before = pairs.port_then(at);
   return before == subnet::none ? subnet::none : pairs.port_now(input.baseline->subnet.port(before).peer);
+}
+
+bool is_watched(const PortChanges& counts) {
+  const auto is_implausible = [](const CounterChange& change) { return change.kind == CounterChange::Kind::implausible; };
+  return counts.seconds && std::ranges::none_of(counts.changes, is_implausible);
+}
+
+template <class IsRead>
+Coverage cover(const Input& input, Source source, const std::vector<PortIndex>& ports, IsRead is_read) {
+  Coverage coverage{source, {}};
+  std::map<subnet::NodeIndex, bool> nodes;
+  for (const PortIndex port : ports) {
+    const bool was_read = is_read(port);
+    ++coverage.ports.of;
+    coverage.ports.read += was_read ? 1 : 0;
+    const auto [node, is_new] = nodes.try_emplace(input.subnet.port(port).node, true);
+    node->second = node->second && was_read;
+  }
+  coverage.nodes.of = nodes.size();
+  coverage.nodes.read = static_cast<std::size_t>(std::ranges::count_if(nodes, [](const auto& node) { return node.second; }));
+  return coverage;
+}
+
+/// Whether all registers of a port were read by which checks judge it.
+bool has_judged_parts(const phy::PortRow* row) {
+  using phy::Part;
+  constexpr std::array judged{Part::operation, Part::troubleshooting, Part::module, Part::statistics};
+  return row != nullptr && std::ranges::all_of(judged, [row](Part part) { return row->has(part); });
+}
+
+std::vector<PortIndex> ports_with_planes(const Input& input) {
+  std::vector<PortIndex> ports;
+  std::ranges::copy_if(input.phy_ports, std::back_inserter(ports),
+                       [&input](PortIndex at) { return input.planes.count(input.subnet.port(at).node) != 0; });
+  return ports;
+}
+
+bool has_all_planes(const Input& input, PortIndex at) {
+  const auto planes = input.phy.planes(at);
+  return planes.size() == input.planes.count(input.subnet.port(at).node) &&
+         std::ranges::all_of(planes, [](const phy::PortRow& plane) { return plane.has(phy::Part::operation); });
+}
+
+/// The PortInfo of the ports that the sweep found, and of those whose request failed.
+Coverage cover_port_infos(const Input& input) {
+  std::vector<PortIndex> ports;
+  std::vector<bool> failed(input.subnet.nodes().size());
+  for (const subnet::Failure& failure : input.failures) {
+    const bool is_of_sweep = failure.attribute == "PortInfo" || failure.attribute == "NodeInfo";
+    if (failure.node != subnet::none && !failure.beyond && is_of_sweep && failure.kind != subnet::Failure::Kind::not_read)
+      failed[failure.node] = true;
+  }
+  for (PortIndex at = 0; at < input.subnet.ports().size(); ++at) {
+    const subnet::Port& port = input.subnet.port(at);
+    if (port.number != 0 && (port.is_known() || failed[port.node])) ports.push_back(at);
+  }
+  return cover(input, Source::topology, ports, [&input](PortIndex at) {
+    const subnet::Port& port = input.subnet.port(at);
+    return port.is_known() && !input.subnet.node(port.node).is_listed;
+  });
+}
+
+struct Covered {
+  Source source;
+  std::string_view name, what, unit;
+};
+const Covered& words_of(Source source) {
+  static constexpr Covered all[] = {
+      {Source::topology, "port_info", "PortInfo of", "ports"}, {Source::counters, "counters", "counters of", "nodes"},
+      {Source::window, "window", "watched", "nodes"},          {Source::pkeys, "pkeys", "P_Keys of", "ports"},
+      {Source::fec, "fec", "FEC modes of", "ports"},           {Source::managers, "managers", "SMInfo of", "subnet managers"},
+      {Source::phy, "phy", "registers of", "ports"},           {Source::environment, "environment", "temperatures of", "switches"},
+      {Source::planes, "planes", "planes of", "ports"},
+  };
+  return *std::ranges::find(all, source, &Covered::source);
 }
 
 }  // namespace
@@ -43,6 +126,64 @@ void judge_managers(Input& input) {
   const bool is_partial = !input.managers.empty() || !input.silent.empty();
   for (const Source source : {Source::managers, Source::activity})
     input.not_read(source, fmt::format("{} of {} subnet managers did not answer SMInfo", input.silent_managers, count), is_partial);
+}
+
+std::vector<Coverage> coverage_of(const Input& input) {
+  std::vector<Coverage> all{cover_port_infos(input)};
+  const auto add = [&](Source source, const std::vector<PortIndex>& ports, const auto& is_read) {
+    if (!ports.empty()) all.push_back(cover(input, source, ports, is_read));
+  };
+  const auto add_counted = [&all](Source source, std::size_t read, std::size_t of) {
+    if (of != 0) all.push_back({source, {read, of}, {read, of}});
+  };
+  add(Source::counters, input.counter_ports, [&input](PortIndex at) { return input.counts.find(at) != nullptr; });
+  add(Source::window, input.window_ports, [&input](PortIndex at) {
+    const PortChanges* counts = input.counts.find(at);
+    return counts != nullptr && is_watched(*counts);
+  });
+  add(Source::pkeys, input.pkey_ports, [&input](PortIndex at) { return input.pkeys.contains(at); });
+  add(Source::fec, input.fec_ports, [&input](PortIndex at) { return !input.fec_unread.contains(at); });
+  add(Source::phy, input.phy_ports, [&input](PortIndex at) { return has_judged_parts(input.phy.find(at)); });
+  const auto is_known = [&input](subnet::NodeIndex node) { return input.phy.environment(node) != nullptr; };
+  add_counted(Source::environment, static_cast<std::size_t>(std::ranges::count_if(input.environment_nodes, is_known)),
+              input.environment_nodes.size());
+  if (!input.planes.of_node.empty())
+    all.push_back(cover(input, Source::planes, ports_with_planes(input), [&input](PortIndex at) { return has_all_planes(input, at); }));
+  add_counted(Source::managers, input.managers.size(), input.managers.size() + input.silent_managers);
+  return all;
+}
+
+const Coverage* part_of(const std::vector<Coverage>& all, Source source) {
+  const auto found = std::ranges::find(all, source, &Coverage::source);
+  return found != all.end() && found->ports.read != 0 && !found->is_whole() ? &*found : nullptr;
+}
+
+const Coverage* missing_of(const std::vector<Coverage>& all, const Check& check) {
+  const auto is_missing = [&check](const Coverage& of) {
+    const bool is_needed = of.source == Source::topology ? check.needs.none() : check.needs.test(static_cast<std::size_t>(of.source));
+    return is_needed && !of.is_whole();
+  };
+  const auto found = std::ranges::find_if(all, is_missing);
+  return found == all.end() ? nullptr : &*found;
+}
+
+std::string coverage_text(const Coverage& coverage) {
+  const Covered& words = words_of(coverage.source);
+  const bool counts_nodes = words.unit == "nodes" && coverage.nodes.of != 1;
+  const Share& share = counts_nodes ? coverage.nodes : coverage.ports;
+  std::string_view unit = words.unit == "nodes" && !counts_nodes ? "ports" : words.unit;
+  if (coverage.source == Source::managers && share.of == 1) unit.remove_suffix(1);
+  return fmt::format("{} {} of {} {}", words.what, share.read, share.of, unit);
+}
+
+std::string_view name_of_covered(Source source) { return words_of(source).name; }
+
+std::optional<double> seconds_at_both_ends(const Input& input, PortIndex port) {
+  const PortIndex peer = input.subnet.port(port).peer;
+  if (peer == subnet::none) return std::nullopt;
+  const PortChanges *here = input.counts.find(port), *there = input.counts.find(peer);
+  if (here == nullptr || there == nullptr || !is_watched(*here) || !is_watched(*there)) return std::nullopt;
+  return std::min(*here->seconds, *there->seconds);
 }
 
 }  // namespace ib::health

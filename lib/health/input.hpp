@@ -53,7 +53,6 @@ inline constexpr std::size_t source_count = 15;
 /// The sources of --phy.
 inline constexpr std::array sources_of_phy{Source::phy, Source::environment, Source::unhealthy, Source::planes};
 
-/// A set of sources.
 using Sources = std::bitset<source_count>;
 template <class... T>
 constexpr Sources needs(T... source) {
@@ -103,7 +102,6 @@ struct SourceState {
   bool is_partial{};     ///< not_read, but a part was read, which checks look at
 };
 
-/// A subnet manager.
 struct Manager {
   subnet::PortIndex port = subnet::none;
   smp::SMInfo info;

@@ -71,7 +71,7 @@ void fold(Finding& to, Finding from) {
     evidence.end = to.end_of(from.ends.at(evidence.end));
     if (!is_known(evidence)) to.evidence.push_back(evidence);
   }
-  if (!from.detail.empty() && to.detail.find(from.detail) == std::string::npos) to.detail += (to.detail.empty() ? "" : " ") + from.detail;
+  if (to.detail.find(from.detail) == std::string::npos) to.add_sentence(from.detail);
   from.also.push_back(from.check);
   for (const Check* check : from.also) {
     if (check != to.check && std::ranges::find(to.also, check) == to.also.end()) to.also.push_back(check);
@@ -126,9 +126,11 @@ class Explainer {
   }
 
   Findings run() && {
-    for (const Symptom of : {Symptom::lost_link, Symptom::fewer_links, Symptom::no_gmps}) {
+    for (const auto& [of, explain] : {std::pair{Symptom::lost_link, &Explainer::explain_lost_link},
+                                      {Symptom::fewer_links, &Explainer::explain_fewer_links},
+                                      {Symptom::no_gmps, &Explainer::explain_silent_agent}}) {
       for (std::size_t at = 0; at < findings_.size(); ++at) {
-        if (findings_[at].symptom == of && !gone_[at]) explain(at);
+        if (findings_[at].symptom == of && !gone_[at]) (this->*explain)(at);
       }
     }
     index_cables();
@@ -143,20 +145,8 @@ class Explainer {
   }
 
  private:
-  void explain(std::size_t at) {
-    switch (findings_[at].symptom) {
-      case Symptom::lost_link:
-        explain_lost_link(at);
-        return;
-      case Symptom::fewer_links:
-        put_into(first([&](const Finding& of) { return takes_links(of, findings_[at]); }), at);
-        return;
-      case Symptom::no_gmps:
-        explain_silent_agent(at);
-        return;
-      case Symptom::none:
-        return;
-    }
+  void explain_fewer_links(std::size_t at) {
+    put_into(first([&](const Finding& of) { return takes_links(of, findings_[at]); }), at);
   }
 
   void explain_lost_link(std::size_t at) {

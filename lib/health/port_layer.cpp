@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-#include "health/port_layer.hpp"
+#include "health/merge.hpp"
 
 #include <fmt/format.h>
 
@@ -66,7 +66,6 @@ bool is_of_ports(const Finding& finding) {
   return finding.subject == cable || finding.subject == cables || finding.subject == place;
 }
 
-/// The ports of a finding that are in this fabric.
 std::vector<PortIndex> ports_in_finding(const Finding& finding, const Input& input) {
   std::vector<PortIndex> ports;
   if (!is_of_ports(finding)) return ports;

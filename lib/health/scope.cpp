@@ -20,7 +20,6 @@ Scope nothing_of(const Subnet& subnet) {
   return {false, std::vector<bool>(subnet.ports().size()), std::vector<bool>(subnet.nodes().size())};
 }
 
-/// Adds the link at a port, with the nodes at its ends.
 void add_link(Scope& scope, const Subnet& subnet, PortIndex port) {
   for (const PortIndex end : {port, subnet.port(port).peer}) {
     if (end == subnet::none) continue;
@@ -28,35 +27,6 @@ void add_link(Scope& scope, const Subnet& subnet, PortIndex port) {
     scope.nodes[subnet.port(end).node] = true;
   }
 }
-
-/// Marks the links of the ways to one destination.
-class Marker {
- public:
-  Marker(const routing::Network& network, Scope& scope) : network_(network), scope_(scope), passes_(network.switches().size()) {}
-
-  void mark(const routing::RouteTree& ways, const std::vector<HostIndex>& senders) {
-    ++pass_;
-    for (const HostIndex sender : senders) {
-      if (ways.sends(sender)) follow(ways, network_.hosts()[sender].leaf);
-    }
-  }
-
- private:
-  /// Visits each switch once, because all packets to the destination take the same way from it on.
-  void follow(const routing::RouteTree& ways, SwitchIndex at) {
-    while (at != routing::none && ways.is_reached(at) && passes_[at] != pass_) {
-      passes_[at] = pass_;
-      const routing::Hop& hop = ways.hop(at);
-      if (hop.out != routing::none) add_link(scope_, network_.subnet(), network_.port_of(hop.out));
-      at = hop.next;
-    }
-  }
-
-  const routing::Network& network_;
-  Scope& scope_;
-  std::vector<std::size_t> passes_;  // by switch: the pass that was here last
-  std::size_t pass_{};
-};
 
 }  // namespace
 
@@ -129,11 +99,21 @@ Scope scope_between(const routing::Network& network, const routing::LinearTables
   }
   for (const NodeIndex host : hosts) scope.nodes[host] = true;
   routing::RouteTree ways(network, tables, false);
-  Marker marker(network, scope);
+  std::vector<std::size_t> passes(network.switches().size());  // by switch: the pass that was here last
+  std::size_t pass = 0;
   for (const routing::DestinationLid& to : network.destinations(false)) {
     if (!std::ranges::binary_search(senders, to.host)) continue;
     ways.find(to);
-    marker.mark(ways, senders);
+    ++pass;
+    for (const HostIndex sender : senders) {
+      if (!ways.sends(sender)) continue;
+      // Each switch once: all packets to the destination take the same way from it on.
+      for (SwitchIndex at = network.hosts()[sender].leaf; at != routing::none && ways.is_reached(at) && passes[at] != pass;
+           at = ways.hop(at).next) {
+        passes[at] = pass;
+        if (const auto out = ways.hop(at).out; out != routing::none) add_link(scope, subnet, network.port_of(out));
+      }
+    }
   }
   return scope;
 }

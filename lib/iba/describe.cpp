@@ -16,7 +16,7 @@ namespace ib {
 std::string mad_method_name(std::uint8_t number) {
   const auto methods = mad::method::info().values;
   const auto found = std::ranges::find(methods, number, &EnumValue::number);
-  std::string name(found != methods.end() ? found->name : "??");
+  std::string name(found != methods.end() ? found->name.view() : "??");
   if (name.ends_with('_')) name.pop_back();  // delete_
   std::ranges::transform(name, name.begin(), [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
   return name;

@@ -18,10 +18,13 @@ struct StructInfo;
 struct Word {
   std::uint32_t at : 24 = 0, size : 8 = 0;
 
-  operator std::string_view() const;
+  std::string_view view() const;
+  operator std::string_view() const { return view(); }
   bool empty() const { return size == 0; }
 };
-inline bool operator==(Word word, std::string_view text) { return std::string_view(word) == text; }
+inline bool operator==(Word word, std::string_view text) { return word.view() == text; }
+inline bool operator==(Word one, Word other) { return one.view() == other.view(); }
+inline std::string_view format_as(Word word) { return word.view(); }  // for fmt
 
 /// The descriptor that a field refers to, or null: its place in the generated table, from 1 on.
 template <class Info>
@@ -115,7 +118,7 @@ extern const EnumInfo enums[];
 extern const StructInfo structs[];
 }  // namespace detail
 
-inline Word::operator std::string_view() const { return {detail::words + at, size}; }
+inline std::string_view Word::view() const { return {detail::words + at, size}; }
 template <>
 inline InfoRef<EnumInfo>::operator const EnumInfo*() const {
   return place == 0 ? nullptr : detail::enums + place - 1;

@@ -45,7 +45,6 @@ class CounterRound {
   void read_fec(std::shared_ptr<const subnet::FecModes> modes) { reading_->fec_modes = std::move(modes); }
   /// Notes PortSamplesControl.Tick of the devices that were read, by port.
   void take_ticks(const std::map<subnet::PortIndex, std::optional<std::uint8_t>>& ticks);
-  /// Adds failures to the reading.
   void take(subnet::Failures failures);
   /// The reading, once all nodes have been taken. The caller sets its times.
   std::shared_ptr<Reading> take() { return std::move(reading_); }

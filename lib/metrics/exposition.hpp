@@ -76,9 +76,7 @@ class Exposition {
 
   /// Begins a family. `head` must outlive its samples.
   void begin(const FamilyHead& head);
-  /// Begins a sample of the family.
   Sample sample();
-  /// Ends the page.
   void end();
 
   /// What was written and not taken yet.

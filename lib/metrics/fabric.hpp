@@ -121,7 +121,6 @@ class PortStates {
 /// sweep, found the link down.
 subnet::PortIndex linked_peer(const subnet::Subnet& subnet, const PortStates& states, subnet::PortIndex port);
 
-/// How the counters of a device were read.
 struct DeviceReading {
   enum class Outcome : std::uint8_t {
     unwanted,  ///< none of its ports has a link
@@ -170,12 +169,12 @@ struct Findings {
   std::shared_ptr<const SweptFabric> fabric;  ///< of the ends, whose names it holds; may be older than the fabric of the reading
 
   std::vector<Counts> checks;
-  std::vector<Row> list;                   ///< the worst first; no two of them are the same
-  std::vector<std::string> texts;          ///< of the first ones, for people: what was seen
-  std::vector<std::string> remedies;       ///< of the same ones
-  std::string verdict;                     ///< the sentence with which `ibtool health` begins
-  bool is_unknown{};                       ///< the verdict is that not everything was read
-  bool needs_no_reading{};                 ///< they explain why nothing was read: the own port is Down
+  std::vector<Row> list;              ///< the worst first; no two of them are the same
+  std::vector<std::string> texts;     ///< of the first ones, for people: what was seen
+  std::vector<std::string> remedies;  ///< of the same ones
+  std::string verdict;                ///< the sentence with which `ibtool health` begins
+  bool is_unknown{};                  ///< the verdict is that not everything was read
+  bool needs_no_reading{};            ///< they explain why nothing was read: the own port is Down
 
   std::size_t count(std::uint8_t level) const;
 };
@@ -200,7 +199,6 @@ struct PhyReading {
   std::chrono::nanoseconds took{};  ///< for it
 };
 
-/// The state of the exporter itself.
 struct ExporterFacts {
   std::string version;
   std::uint64_t mads_sent{}, sweeps{}, failed_rounds{};

@@ -45,7 +45,6 @@ inline double seconds(std::chrono::nanoseconds time) { return std::chrono::durat
 inline double seconds(WallTime time) { return seconds(time.time_since_epoch()); }
 
 struct ItemWriter;
-/// Writes the samples of one item.
 using WriteItem = void (*)(const ItemWriter& to);
 
 /// What some families have in common.
@@ -83,13 +82,11 @@ void add_families(std::vector<Family>& to, const FamilyGroup& group, std::span<c
 /// All families of a page, in their order.
 std::vector<Family> families(const Exported& exported);
 
-/// The parts of families().
 void add_treydock_families(std::vector<Family>& to, const Exported& exported);
 void add_guilbaults_families(std::vector<Family>& to, const Exported& exported);
 void add_own_families(std::vector<Family>& to, const Exported& exported);
 void add_phy_families(std::vector<Family>& to, const Exported& exported);
 
-/// How many items a family has.
 std::size_t count(const View& view, const Family& family);
 /// The GUID that `guid` stands for in metrics: of a switch the one in its NodeInfo, of another node's port Subnet::port_guid(), which falls
 /// back to the GUID of another port of its node: no series has an empty label.
@@ -97,7 +94,6 @@ Guid device_guid(const subnet::Subnet& subnet, subnet::PortIndex port);
 
 /// One item of a family, and where its samples go. A view that has devices has a reading.
 struct ItemWriter {
-  /// The item of that number.
   ItemWriter(const View& of, const Exported& what, const Family& by, std::size_t number, Exposition& to);
 
   const View& view;
@@ -149,10 +145,8 @@ struct ItemWriter {
 // Functions of several families.
 /// Writes the counter Family::column of each linked port by the GUID of its device; words of 32 bits as bytes.
 void write_port_counter(const ItemWriter& to);
-/// Writes the time that the last reading took.
 void write_reading_duration(const ItemWriter& to);
 
-/// A part of all metrics.
 struct PagePart {
   Format format{};
   std::uint8_t selected = select_all;   ///< Selection

@@ -51,7 +51,7 @@ struct IbPath {
   std::uint8_t drdatomic = 255, srdatomic = 255, min_rnr_timer{};
   /// The NodeGUID or a port GUID of the node that the path should lead to; 0 if any node at its end will do. No packet carries it. A Set is
   /// not sent to another node (subnet/set/set_target.hpp).
-  Guid meant;
+  Guid expected_node_guid;
   // For MADs
   std::uint64_t m_key{};   ///< of SMPs sent on this path
   std::uint64_t sm_key{};  ///< of SA queries sent on this path

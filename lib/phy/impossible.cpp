@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-#include "phy/impossible.hpp"
+#include "phy/reading.hpp"
 
 #include <fmt/format.h>
 
@@ -14,7 +14,6 @@
 namespace ib::phy {
 namespace {
 
-/// Collects what cannot be.
 class Collector {
  public:
   /// Adds a number of 16 bits if it has no value. Zero is not a measurement.
@@ -26,7 +25,6 @@ class Collector {
     add(std::move(key), fmt::format("coefficient 0x{:02x}, magnitude 0x{:02x}", ber.coefficient, ber.magnitude),
         range_of(Quantity::ber_magnitude));
   }
-  /// Adds a text or number whose bytes are all ones.
   void add_ones(std::string key, Bytes bytes) {
     const auto is_ones = [](std::uint8_t byte) { return byte == 0xff; };
     if (std::ranges::all_of(bytes, is_ones)) add(std::move(key), "0x" + hex_text(bytes), "all ones");
@@ -35,7 +33,7 @@ class Collector {
 
  private:
   static std::string range_of(Quantity quantity) {
-    const Limits& limits = limits_of(quantity);
+    const ValueRange& limits = limits_of(quantity);
     const std::string unit = limits.unit.empty() ? std::string() : fmt::format(" {}", limits.unit);
     return fmt::format("not from {:g} to {:g}{} ({})", limits.least, limits.greatest, unit, limits.source);
   }

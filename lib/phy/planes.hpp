@@ -14,7 +14,6 @@
 
 namespace ib::phy {
 
-/// The planes of each port of a node.
 struct NodePlanes {
   unsigned count{};
   bool may_differ{};  ///< the device lets planes of a port go down one by one

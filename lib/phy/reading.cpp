@@ -73,7 +73,6 @@ class Reader {
   }
 
  private:
-  /// Groups the ports by device.
   void prepare() {
     std::map<NodeIndex, std::size_t> by_node;
     if (is_by_port()) found_.ports.reserve(ports_.size());
@@ -114,14 +113,12 @@ class Reader {
     return options_.paths->gmp(port);
   }
 
-  /// The path to `port`, if the device has none yet.
   void take_path(Device& device, PortIndex port) {
     if (device.path) return;
     device.path = path_to(port);
     device.end_port = port;
   }
 
-  /// Says why there is no path to a device.
   void fail_without_path(PortIndex port) {
     if (options_.paths == nullptr) return;
     using Kind = subnet::Failure::Kind;
@@ -176,8 +173,7 @@ class Reader {
       row.state = is_silent ? DeviceState::silent : is_not_read(answer.error()) ? DeviceState::not_read : DeviceState::refused;
       if (is_busy(answer.error().status())) row.state = DeviceState::stopped_answering;
       // A device need not have GeneralInfo: only silence, being busy for ever, or nonsense is a failure.
-      if (answer.error().status() == 0 || is_busy(answer.error().status()))
-        add_failure(subnet::kind_of(answer.error()), first, true, "GeneralInfo", answer.error().message(), answer.shared_error());
+      if (answer.error().status() == 0 || is_busy(answer.error().status())) add_failure(first, "GeneralInfo", answer);
       co_return false;
     }
     const auto general = mlx::Is4GeneralInfo::unpack(answer->payload());
@@ -187,7 +183,6 @@ class Reader {
     co_return has_registers;
   }
 
-  /// The VS_Key of requests to the end port of `port`.
   std::uint64_t key_of(PortIndex port) const {
     if (options_.vs_keys == nullptr) return 0;
     return options_.vs_keys->of(subnet_.node(subnet_.port(port).node).guid(), subnet_.end_port_guid(port));
@@ -199,7 +194,7 @@ class Reader {
     if (key_of(port) == 0 || device.own_lids.contains(lid)) co_return true;
     path::Path to_node = path;
     if (options_.tries_once) to_node.ib().retries = 0;
-    to_node.ib().meant = subnet_.node(subnet_.port(port).node).guid();
+    to_node.ib().expected_node_guid = subnet_.node(subnet_.port(port).node).guid();
     if (options_.smps == nullptr || !subnet::takes_smps(to_node)) {
       add_failure(subnet::Failure::Kind::no_record, port, true, "NodeInfo", "The VS_Key is not sent: no SMP shows which node has the LID.");
       co_return false;
@@ -211,7 +206,7 @@ class Reader {
     } else if (const auto kind = subnet::kind_of(found.error()); kind == subnet::Failure::Kind::false_answer) {
       add_failure(kind, port, true, "NodeInfo", fmt::format("LID {} belongs to another node now: the VS_Key is not sent.", lid.value));
     } else {
-      add_failure(kind, port, true, "NodeInfo", found.error().message(), found.shared_error());
+      add_failure(port, "NodeInfo", found);
     }
     co_return static_cast<bool>(found);
   }
@@ -254,7 +249,6 @@ class Reader {
     finished();
   }
 
-  /// Reads one register of a port into its row.
   template <class T>
   async::Task<> read(Device& device, PortRow& row) {
     T wanted;
@@ -380,7 +374,7 @@ class Reader {
     const std::uint16_t status = answer.error().status();
     if (is_not_read(answer.error())) {
       if (std::exchange(found_.devices[device.row].state, DeviceState::not_read) != DeviceState::not_read)
-        add_failure(subnet::kind_of(answer.error()), port, true, info.title, answer.error().message(), answer.shared_error());
+        add_failure(port, info.title, answer);
       return;
     }
     if (status == register_not_supported) {
@@ -391,7 +385,7 @@ class Reader {
     if (is_busy(status)) {  // for seconds: each further request would take as long
       if (is_stopped(device)) return;
       found_.devices[device.row].state = DeviceState::stopped_answering;
-      add_failure(subnet::kind_of(answer.error()), port, true, info.title, answer.error().message(), answer.shared_error());
+      add_failure(port, info.title, answer);
       return;
     }
     if (!mad::is_timeout(answer.error())) {
@@ -409,10 +403,13 @@ class Reader {
     } else if (device.timeouts == most_timeouts) {
       found_.devices[device.row].state = DeviceState::stopped_answering;
     }
-    if (device.timeouts == 1)
-      add_failure(subnet::Failure::Kind::no_answer, port, true, info.title, answer.error().message(), answer.shared_error());
+    if (device.timeouts == 1) add_failure(port, info.title, answer);
   }
 
+  template <class T>
+  void add_failure(PortIndex port, std::string_view attribute, const mad::Result<T>& answer) {
+    add_failure(subnet::kind_of(answer.error()), port, true, attribute, answer.error().message(), answer.shared_error());
+  }
   void add_failure(subnet::Failure::Kind kind, PortIndex port, bool whole_node, std::string_view attribute, std::string why,
                    std::shared_ptr<const Error> error = {}) {
     const subnet::Port& at = subnet_.port(port);
@@ -440,7 +437,6 @@ class Reader {
   const std::vector<PortIndex>& ports_;
   const ReadingOptions& options_;
   std::vector<Device> devices_;
-  /// Layouts that a type of device does not have.
   std::set<std::pair<std::uint64_t, const StructInfo*>> unsupported_;
   ContestedPorts contested_;
   std::size_t done_{}, requests_{};

@@ -44,7 +44,6 @@ struct DeviceRow {
   std::optional<Firmware> firmware;
 };
 
-/// A temperature sensor of a device.
 struct Sensor {
   std::uint16_t index{};
   std::string name;                                          ///< empty if the device gives none; not escaped
@@ -57,7 +56,6 @@ struct Fan {
   std::optional<bool> is_below_limit{};
   std::uint16_t raw_rpm{};  ///< in the register
 };
-/// The sensors and fans of a device.
 struct EnvironmentRow {
   subnet::NodeIndex node = subnet::none;
   std::vector<Sensor> sensors;
@@ -120,5 +118,17 @@ async::Task<Reading> read_phy(mad::Transactor& transactor, const subnet::Subnet&
 /// As above, into `into`, which must outlive the task and always has what was read so far: the task may be destroyed before it ends.
 async::Task<> read_phy_into(Reading& into, mad::Transactor& transactor, const subnet::Subnet& subnet, std::vector<subnet::PortIndex> ports,
                             ReadingOptions options);
+
+/// A number in a register that cannot be. It is not known (phy/values.hpp); this is what the register has, for people who want to find out.
+struct ImpossibleValue {
+  std::string key;    ///< the value as JSON calls it: "module.rx_power_dbm[2]"
+  std::string bytes;  ///< of the register: "0xfc19"
+  std::string why;    ///< as a phrase: "not from -40 to 20 dBm (CMIS: …)"
+};
+
+/// Of what was read of a port. A value that the device does not measure is none of them.
+std::vector<ImpossibleValue> impossible_values(const PortRow& row);
+/// Of the sensors and fans of a device.
+std::vector<ImpossibleValue> impossible_values(const EnvironmentRow& row);
 
 }  // namespace ib::phy

@@ -17,32 +17,22 @@ const Row* row_at(const std::vector<Row>& rows, const std::vector<std::uint32_t>
 
 }  // namespace
 
-/// Enters each row at the index that its port or node has now.
-template <class PortNow, class NodeNow>
-void Table::fill(const subnet::Subnet& now, PortNow port_now, NodeNow node_now) {
-  ports_.assign(now.ports().size(), subnet::none);
-  devices_.assign(now.nodes().size(), subnet::none);
-  environments_.assign(now.nodes().size(), subnet::none);
+Table::Table(std::shared_ptr<const Reading> reading, const subnet::Subnet& now, const subnet::Counterparts* pairs)
+    : reading_(std::move(reading)),
+      ports_(now.ports().size(), subnet::none),
+      devices_(now.nodes().size(), subnet::none),
+      environments_(now.nodes().size(), subnet::none) {
   const auto enter = [](std::vector<std::uint32_t>& places, std::uint32_t at, std::size_t row) {
     if (at != subnet::none) places[at] = static_cast<std::uint32_t>(row);
   };
+  const auto node_now = [pairs](NodeIndex at) { return pairs != nullptr ? pairs->node_now(at) : at; };
   for (std::size_t row = 0; row < reading_->ports.size(); ++row) {
-    if (reading_->ports[row].plane == 0) enter(ports_, port_now(reading_->ports[row].port), row);
+    const PortIndex at = reading_->ports[row].port;
+    if (reading_->ports[row].plane == 0) enter(ports_, pairs != nullptr ? pairs->port_now(at) : at, row);
   }
   for (std::size_t row = 0; row < reading_->devices.size(); ++row) enter(devices_, node_now(reading_->devices[row].node), row);
   for (std::size_t row = 0; row < reading_->environments.size(); ++row)
     enter(environments_, node_now(reading_->environments[row].node), row);
-}
-
-Table::Table(std::shared_ptr<const Reading> reading, const subnet::Subnet& subnet) : reading_(std::move(reading)) {
-  const auto same = [](std::uint32_t at) { return at; };
-  fill(subnet, same, same);
-}
-
-Table::Table(std::shared_ptr<const Reading> reading, const subnet::Subnet& now, const subnet::Counterparts& pairs)
-    : reading_(std::move(reading)) {
-  fill(
-      now, [&pairs](PortIndex at) { return pairs.port_now(at); }, [&pairs](NodeIndex at) { return pairs.node_now(at); });
 }
 
 const PortRow* Table::find(PortIndex port) const {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "phy/reading.hpp"
@@ -17,10 +18,10 @@ class Table {
  public:
   /// Nothing was read.
   Table() = default;
-  /// `reading` is of the ports of `subnet`.
-  Table(std::shared_ptr<const Reading> reading, const subnet::Subnet& subnet);
-  /// `reading` is of the ports of an earlier model, whose counterparts in `now` are `pairs`.
-  Table(std::shared_ptr<const Reading> reading, const subnet::Subnet& now, const subnet::Counterparts& pairs);
+  /// `reading` is of the ports of `now`; with `pairs` of an earlier model, whose counterparts in `now` these are.
+  Table(std::shared_ptr<const Reading> reading, const subnet::Subnet& now, const subnet::Counterparts* pairs = nullptr);
+  Table(std::shared_ptr<const Reading> reading, const subnet::Subnet& now, const subnet::Counterparts& pairs)
+      : Table(std::move(reading), now, &pairs) {}
 
   bool is_read() const { return reading_ != nullptr; }
   /// Null if nothing was read of that port.
@@ -33,9 +34,6 @@ class Table {
   const EnvironmentRow* environment(subnet::NodeIndex node) const;
 
  private:
-  template <class PortNow, class NodeNow>
-  void fill(const subnet::Subnet& now, PortNow port_now, NodeNow node_now);
-
   std::shared_ptr<const Reading> reading_;
   std::vector<std::uint32_t> ports_, devices_, environments_;  ///< in the lists of the reading, by index of the model
 };

@@ -21,7 +21,6 @@ bool is_long(const PortRow& row) {
   return cable_meters(row.module.length, row.module.identifier).value_or(0) > longest_short_meters;
 }
 
-/// The values of the lanes in use that are known.
 std::vector<double> known(const std::vector<std::optional<double>>& lanes_of) {
   std::vector<double> values;
   for (const std::optional<double>& value : lanes_of) {

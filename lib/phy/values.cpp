@@ -13,7 +13,7 @@ namespace ib::phy {
 namespace {
 
 /// By Quantity.
-constexpr std::array<Limits, 8> limits{{
+constexpr std::array<ValueRange, 8> limits{{
     {0, 40, "", "scripts of operators: greater magnitudes mean that nothing was measured"},
     {-50, 130, "C", "SFF-8472, CMIS: the range of modules is at most -40 to 125 C"},
     {-50, 150, "C", "an ASIC shuts down far below"},
@@ -25,7 +25,7 @@ constexpr std::array<Limits, 8> limits{{
 }};
 
 std::optional<double> within(double value, Quantity quantity) {
-  const Limits& of = limits_of(quantity);
+  const ValueRange& of = limits_of(quantity);
   if (value < of.least || value > of.greatest) return {};
   return value;
 }
@@ -46,7 +46,6 @@ constexpr std::string_view signal =
     "Clean and reseat both ends of the cable; replace the cable, then the module at the end with the weaker light.";
 constexpr std::string_view supported = "Replace the cable or module with one that the device supports, or update its firmware.";
 
-/// Codes from `first` to `last`.
 struct Group {
   std::uint16_t first, last;
   std::string_view text, remedy;
@@ -90,7 +89,7 @@ const Group* group_of(std::uint16_t code) {
 
 }  // namespace
 
-const Limits& limits_of(Quantity quantity) { return limits.at(static_cast<std::size_t>(quantity)); }
+const ValueRange& limits_of(Quantity quantity) { return limits.at(static_cast<std::size_t>(quantity)); }
 
 std::optional<double> ratio(BitErrorRatio ber) {
   constexpr std::uint8_t no_error = 254, no_error_either = 255;

@@ -25,12 +25,12 @@ enum class Quantity : std::uint8_t {
   fan_speed,
 };
 /// The least and the greatest value that a quantity can have.
-struct Limits {
+struct ValueRange {
   double least, greatest;
   std::string_view unit, source;
 };
 inline constexpr std::uint16_t all_ones = 0xffff;  ///< as a temperature: nothing is measured
-const Limits& limits_of(Quantity quantity);
+const ValueRange& limits_of(Quantity quantity);
 
 /// A bit error ratio as registers have it: coefficient × 10^−magnitude. Both zero: the register was not read, or holds nothing.
 struct BitErrorRatio {
@@ -52,10 +52,8 @@ std::optional<double> module_dbm(std::uint16_t raw);
 std::optional<double> bias_milliamperes(std::uint16_t raw, reg::BiasScale scale);
 /// The length of a cable, or the greatest reach of a module, in metres. Modules with CMIS have it with a power of ten.
 std::optional<double> cable_meters(std::uint8_t raw, reg::ModuleIdentifier identifier);
-/// Turns a minute.
 std::optional<unsigned> fan_rpm(std::uint16_t raw);
 
-/// What GeneralInfo says of a device.
 struct Firmware {
   std::uint16_t hardware_revision{}, device_id{};
   std::string psid;     ///< empty if there is none; not escaped

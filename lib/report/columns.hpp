@@ -128,8 +128,7 @@ class Aligned {
   explicit Aligned(std::size_t columns) : widths_(columns), is_right_(columns, true) {}
   void measure_heading(std::size_t column, std::string_view word) { widths_[column] = std::max(widths_[column], word.size()); }
   void measure(std::size_t column, const Cell& cell);
-  /// Where the lines are wider than `width`, cuts the widest columns of words: a word that is cut ends with "..". Numbers are never cut,
-  /// and no column becomes narrower than eight characters.
+  /// Where lines are wider than `width`, cuts the widest columns of words (".." at the end), to eight characters at most.
   void fit(std::size_t width);
   /// Appends the word of the next column of a line.
   void word(std::string& line, std::size_t column, std::string_view word) const;
@@ -145,7 +144,7 @@ class Table {
  public:
   explicit Table(std::span<const Col> columns) : columns_(columns.begin(), columns.end()) {}
 
-  /// Shows these columns alone, in this order: keys between commas, or "all". Throws UsageError.
+  /// Shows only these columns, in this order: keys between commas, or "all". Throws UsageError.
   void choose(std::string_view list) {
     chosen_ = chosen_columns(list, infos());
     all_ = chosen_.empty();

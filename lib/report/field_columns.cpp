@@ -42,7 +42,7 @@ Cell number_cell(Bytes bytes, const FieldInfo& field, Keys keys) {
   return number;
 }
 
-/// The fields of `info` that are not reserved, in their order, those of nested structures among them.
+/// The fields of `info` that are not reserved, in their order, with the fields of nested structures.
 std::vector<FieldPlace> field_places(const StructInfo& info, Keys keys) {
   std::vector<FieldPlace> places;
   for (const FieldInfo& field : info.fields) {

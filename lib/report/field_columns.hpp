@@ -39,17 +39,15 @@ struct FieldPlace {
   Cell cell(Bytes structure) const;
 };
 
-inline constexpr std::size_t most_usual_columns = 8;
-
 /// What the fields are of, and how they are shown.
 struct FieldsShown {
-  std::vector<const StructInfo*> layouts;  ///< several where they depend on the device: the columns are those of all of them
+  std::vector<const StructInfo*> layouts;  ///< several where they depend on the device: the columns are of all of them
   Keys keys = Keys::hidden;
-  std::string_view object{};                    ///< the member whose members the fields are: "data"
-  std::size_t most_usual = most_usual_columns;  ///< columns in a text unless others are chosen
+  std::string_view object{};   ///< the member whose members the fields are: "data"
+  std::size_t most_usual = 8;  ///< columns in a text unless others are chosen
 };
 
-/// A column of fields: not reserved, in their order, those of nested structures among them.
+/// A column of fields: not reserved, in their order, with the fields of nested structures.
 struct PlacedColumn : ColumnInfo {
   std::shared_ptr<const std::string> name;
   std::vector<FieldPlace> places;  ///< one of each layout that has the field
@@ -72,7 +70,7 @@ std::vector<FieldColumn<Row>> field_columns(const FieldsShown& shown, BytesOf by
   }
   return columns;
 }
-/// The same of one layout.
+/// As above, of one layout.
 template <class Row, class BytesOf>
 std::vector<FieldColumn<Row>> field_columns(const FieldsShown& shown, BytesOf bytes_of) {
   return field_columns<Row>(shown, bytes_of, [layout = shown.layouts.front()](const Row&) { return layout; });

@@ -2,7 +2,9 @@
 #include "report/json.hpp"
 
 #include <cassert>
+#include <cerrno>
 
+#include "base/error.hpp"
 #include "base/escape.hpp"
 
 namespace ib::report {
@@ -71,6 +73,120 @@ void JsonSink::new_line() {
 void JsonSink::finish_value() {
   if (levels_.empty()) out_.text() += '\n';
   if (levels_.empty() || out_.text().size() >= piece) out_.flush(levels_.empty());
+}
+
+Output::~Output() {
+  if (!pending_.empty()) static_cast<void>(std::fwrite(pending_.data(), 1, pending_.size(), file_));
+}
+
+void Output::flush(bool through) {
+  if (file_ == nullptr || pending_.empty()) return;
+  written_ = true;
+  const bool written = std::fwrite(pending_.data(), 1, pending_.size(), file_) == pending_.size() && (!through || std::fflush(file_) == 0);
+  const int code = errno;
+  pending_.clear();
+  if (!written) throw SysError(code, "write", "output");
+}
+
+bool Output::withdraw() {
+  if (file_ == nullptr || written_) return false;
+  pending_.clear();
+  return true;
+}
+
+void LinesSink::begin_object(std::string_view key) {
+  ++depth_;
+  if (depth_ == 1) {
+    last_.begin_object();
+    head_(last_);
+    return;
+  }
+  if (depth_ == 3 && array_ == Array::empty) array_ = Array::lines;
+  if (depth_ == 3 && array_ == Array::lines) {
+    begin_line();
+    key = "item";
+  }
+  place().begin_object(key);
+}
+
+void LinesSink::end_object() {
+  assert(depth_ > 0);
+  --depth_;
+  place().end_object();
+  if (depth_ == 0) put(last_text_);
+  if (at_element() && array_ == Array::lines) end_line();
+}
+
+void LinesSink::begin_array(std::string_view key) {
+  ++depth_;
+  if (depth_ == 2) {
+    array_ = Array::empty;
+    list_ = key;
+    return;
+  }
+  if (depth_ == 3 && array_ == Array::empty) begin_plain();
+  place().begin_array(key);
+}
+
+void LinesSink::end_array() {
+  assert(depth_ > 0);
+  --depth_;
+  const bool is_list = depth_ == 1;
+  if (is_list && array_ == Array::empty) last_.begin_array(list_);
+  if (!is_list || array_ != Array::lines) place().end_array();
+  if (is_list) array_ = Array::none;
+}
+
+template <class Write>
+void LinesSink::scalar(std::string_view key, Write write) {
+  if (at_element() && array_ == Array::empty) begin_plain();
+  if (at_element() && array_ == Array::lines) {
+    begin_line();
+    write(*line_, "item");
+    end_line();
+    return;
+  }
+  write(place(), key);
+}
+
+void LinesSink::literal(std::string_view key, std::string_view value, const Measure& measure) {
+  scalar(key, [&](Sink& to, std::string_view k) { to.literal(k, value, measure); });
+}
+void LinesSink::text(std::string_view key, std::string_view value) {
+  scalar(key, [&](Sink& to, std::string_view k) { to.text(k, value); });
+}
+
+void LinesSink::unwind() {
+  line_.reset();
+  line_text_.clear();
+  last_.unwind();
+  array_ = Array::none;
+  if (depth_ > 1) depth_ = 1;
+}
+
+void LinesSink::begin_plain() {
+  array_ = Array::plain;
+  last_.begin_array(list_);
+}
+
+void LinesSink::begin_line() {
+  line_.emplace(line_text_, JsonStyle::lines);
+  line_->begin_object();
+  head_(*line_);
+  line_->text("list", list_);
+}
+
+void LinesSink::end_line() {
+  line_->end_object();
+  line_.reset();
+  put(line_text_);
+}
+
+/// Writes a whole line and empties `text`.
+void LinesSink::put(std::string& text) {
+  out_.text() += text;
+  text.clear();
+  out_.flush();
 }
 
 }  // namespace ib::report

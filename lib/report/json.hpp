@@ -3,12 +3,38 @@
 // little memory. The output is valid JSON whatever bytes the strings hold.
 #pragma once
 
+#include <cstdio>
+#include <functional>
+#include <optional>
+#include <string>
 #include <vector>
 
-#include "report/output.hpp"
 #include "report/sink.hpp"
 
 namespace ib::report {
+
+/// Collects the text of a document. The text or file of the caller must outlive the object.
+class Output {
+ public:
+  Output(std::string& text) : text_(&text) {}  // NOLINT: a sink is made from either
+  Output(std::FILE* file) : file_(file) {}     // NOLINT
+  Output(Output&&) = default;
+  /// Writes what is pending, without a complaint: the rest of a document that an error cut short.
+  ~Output();
+
+  /// The text of the caller, or what is pending for the file.
+  std::string& text() { return text_ != nullptr ? *text_ : pending_; }
+  /// Writes to the file what is pending, and on to the system if `through`. Throws SysError if that fails (EPIPE, ENOSPC).
+  void flush(bool through = true);
+  /// Drops what is pending for a file. Returns false, and does nothing, if a part was written already.
+  bool withdraw();
+
+ private:
+  std::string* text_{};
+  std::FILE* file_{};
+  std::string pending_;
+  bool written_{};
+};
 
 enum class JsonStyle {
   pretty,  ///< indented by two blanks, with a newline after the document
@@ -46,6 +72,53 @@ class JsonSink : public Sink {
   Output out_;
   JsonStyle style_;
   std::vector<Level> levels_;
+};
+
+/// Writes one document, which must be an object. Only the current line and the last line are in memory.
+class LinesSink : public Sink {
+ public:
+  /// `head` writes the members that begin every line. Throws as Output::flush() does.
+  LinesSink(Output out, std::function<void(Sink&)> head)
+      : out_(std::move(out)), head_(std::move(head)), last_(last_text_, JsonStyle::lines) {}
+
+  void begin_object(std::string_view key = {}) override;
+  void end_object() override;
+  void begin_array(std::string_view key = {}) override;
+  void end_array() override;
+  void literal(std::string_view key, std::string_view value, const Measure& measure) override;
+  void text(std::string_view key, std::string_view value) override;
+  /// Drops the current line.
+  void unwind() override;
+  /// There is nothing to drop as long as no line was written.
+  bool withdraw() override { return out_.withdraw(); }
+
+ private:
+  /// The kind of the current array, a direct member of the document.
+  enum class Array {
+    none,
+    empty,  ///< has no element yet, so its kind is not known
+    plain,  ///< of numbers or texts: becomes a part of the last line
+    lines,  ///< of objects
+  };
+
+  template <class Write>
+  void scalar(std::string_view key, Write write);
+  bool at_element() const { return depth_ == 2 && array_ != Array::none; }
+  /// The sink for a value inside the document.
+  Sink& place() { return line_ ? static_cast<Sink&>(*line_) : last_; }
+  void begin_plain();
+  void begin_line();
+  void end_line();
+  void put(std::string& text);
+
+  Output out_;
+  std::function<void(Sink&)> head_;
+  unsigned depth_ = 0;  ///< number of open objects and arrays
+  Array array_ = Array::none;
+  std::string list_;  ///< key of the current array
+  std::string line_text_, last_text_;
+  std::optional<JsonSink> line_;
+  JsonSink last_;
 };
 
 }  // namespace ib::report

@@ -93,8 +93,7 @@ class Sink {
   void value(std::string_view key, Lid v) { value(key, v.value); }
   void value(std::string_view key, Pkey v) { value(key, v.value); }
   void value(std::string_view key, Qpn v) { value(key, v.value); }
-  /// A key, mask or ID of 64 bits, which is not a quantity. It is written as a text, 0x and 16 digits, because many readers round numbers
-  /// of 64 bits.
+  /// A key, mask or ID of 64 bits, not a quantity: a text, 0x and 16 digits, because many readers round numbers of 64 bits.
   void hex64(std::string_view key, std::uint64_t value) { text(key, hex64_text(value)); }
 
   /// Writes a value, or null if it is absent.
@@ -110,8 +109,7 @@ class Sink {
   /// Writes a LID, or null for LID 0, which is no LID.
   void lid_or_null(std::string_view key, Lid lid) { value_or_null(key, lid != Lid{}, lid); }
 
-  /// Writes a coded value: the number as `key` and its word as `key`_text. An empty `word` means that the number has no word;
-  /// it becomes null.
+  /// Writes a coded value: the number as `key`, its word as `key`_text; null where the number has no word (an empty one).
   template <class T>
   void symbol(std::string_view key, T number, std::string_view word) {
     if constexpr (std::is_enum_v<T>) {
@@ -150,5 +148,12 @@ class Sink {
   /// Writes a text, or null if the text is empty.
   void text_or_null(std::string_view key, std::string_view v) { v.empty() ? null(key) : text(key, v); }
 };
+
+/// The names of the members that `visit` writes into an open object. "a.b" is the member b of the object a, "list[].b" the member b of the
+/// elements of a list. A name that comes again is there once.
+std::vector<std::string> member_names(const std::function<void(Sink&)>& visit);
+
+/// Says which members the elements of the open array have: those that `visit` writes. A table without rows has its columns then, too.
+inline void announce(Sink& sink, const std::function<void(Sink&)>& visit) { sink.columns(member_names(visit)); }
 
 }  // namespace ib::report

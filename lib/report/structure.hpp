@@ -22,8 +22,7 @@ void visit_structure(Sink& sink, Bytes bytes, const StructInfo& info, Keys keys 
 /// Writes the same members as an object of its own: the member `key`, or an element of an array.
 void visit_fields(Sink& sink, std::string_view key, Bytes bytes, const StructInfo& info, Keys keys = Keys::hidden);
 
-/// Writes one field, at `ref` of the structure that begins at `bytes`, as the member `key`, and KEY_text as in visit_structure(). `ref` is
-/// not a nested structure.
+/// Writes the field at `ref` of the structure `bytes`, not a nested one, as the member `key`, and KEY_text as in visit_structure().
 void visit_field(Sink& sink, std::string_view key, Bytes bytes, const FieldRef& ref);
 
 /// Writes one field of the structure that begins at `bytes` as the member `key`, as visit_structure() does.

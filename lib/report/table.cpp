@@ -9,11 +9,56 @@
 #include <iterator>
 
 #include "base/error.hpp"
-#include "report/cell.hpp"
+#include "base/escape.hpp"
+#include "base/split.hpp"
 #include "report/field_columns.hpp"
 
 namespace ib::report {
 namespace {
+
+/// Whether a spreadsheet may take a text that begins with `code` for a formula. Also an apostrophe, which marks such texts.
+bool begins_formula(char32_t code) {
+  constexpr std::u32string_view all = U"=+-@\t\r\n'＝＋－＠";
+  return all.find(code) != std::u32string_view::npos;
+}
+
+/// `value` as UTF-8 that no spreadsheet takes for a formula and no terminal obeys.
+std::string harmless_cell(std::string_view value) {
+  constexpr std::string_view replacement = "\xef\xbf\xbd";
+  std::string text;
+  if (!value.empty() && begins_formula(decode_utf8(value).code)) text = "'";
+  while (!value.empty()) {
+    const Utf8Char c = decode_utf8(value);
+    const bool is_kept = c.valid && (!is_hostile(c.code) || c.code == '\t' || c.code == '\r' || c.code == '\n');
+    text += is_kept ? value.substr(0, c.size) : replacement;
+    value.remove_prefix(c.size);
+  }
+  return text;
+}
+
+/// A cell of CSV (RFC 4180): in double quotes where it needs them.
+std::string csv_cell(std::string_view value) {
+  std::string text = harmless_cell(value);
+  if (text.find_first_of("\",;\t\r\n ") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"') quoted += '"';
+    quoted += c;
+  }
+  return quoted + '"';
+}
+
+/// A cell between tabs: tabs, line feeds, carriage returns and backslashes are \t, \n, \r and \\.
+std::string tsv_cell(std::string_view value) {
+  std::string escaped;
+  for (const char c : harmless_cell(value)) {
+    const std::string_view special = "\t\r\n\\", letters = "trn\\";
+    const std::size_t at = special.find(c);
+    if (at != std::string_view::npos) escaped += '\\';
+    escaped += at == std::string_view::npos ? c : letters[at];
+  }
+  return escaped;
+}
 
 std::vector<std::string> parts_of(std::string_view path) {
   std::vector<std::string> parts;
@@ -35,12 +80,13 @@ report::Cell value_of(const std::string& word) {
   return std::from_chars(begin, end, number).ptr == end ? report::Cell(Coded{number, word}) : report::Cell(std::string_view(word));
 }
 
-/// Whether a text has less need of this column, since the description of the same node is among `columns`.
-bool is_described(std::string_view key, const std::vector<std::string>& columns) {
-  const std::size_t name_begin = key.find_last_of('.') + 1;
-  const std::string_view name = key.substr(name_begin);
-  const bool is_of_node = name == "node_guid" || name == "node_name" || name == "node_type_text" || name == "port_guid";
-  return is_of_node && std::ranges::find(columns, std::string(key.substr(0, name_begin)) + "node_description") != columns.end();
+/// The names between commas that are among `columns`.
+std::string known_of(std::string_view names, const std::vector<std::string>& columns) {
+  std::string known;
+  for (const std::string_view name : split(names)) {
+    if (std::ranges::find(columns, name) != columns.end()) known += (known.empty() ? "" : ",") + std::string(name);
+  }
+  return known;
 }
 
 }  // namespace
@@ -104,7 +150,7 @@ void TableSink::end_object() {
   if (place() == Place::inside) prefix_.resize(levels_.back().prefix);
   levels_.pop_back();
   if (!levels_.empty()) return;
-  if (columns_.empty() && !announced_.empty()) write_head(names_of(announced_), announced_.back().size());
+  if (columns_.empty() && !announced_.empty()) write_head(names_of(announced_));
   if (!columns_.empty() && !is_streaming()) write_kept();
   out_.flush();
 }
@@ -189,8 +235,7 @@ TableSink::Names TableSink::names_in(const Cells& cells) {
   return names;
 }
 
-/// The names of columns, of the names of members by depth. A member of an element around a row that has the name of a member of the row is
-/// LIST.MEMBER.
+/// The names of columns. A member of an element around a row that has the name of a member of the row is LIST.MEMBER.
 TableSink::Names TableSink::names_of(const std::vector<Names>& members) const {
   Names names;
   for (std::size_t depth = 0; depth < members.size(); ++depth) {
@@ -230,10 +275,9 @@ std::vector<std::string_view> TableSink::cells_of(const Row& row) const {
   return sorted;
 }
 
-/// Writes the first line. Names that were announced stand before those of the first row, unless this has others too.
-void TableSink::write_head(Names names, std::size_t own) {
+/// Writes the first line. Names that were announced stand before the names of the first row, unless this has others too.
+void TableSink::write_head(Names names) {
   columns_ = std::move(names);
-  own_ = own;
   std::vector<ColumnInfo> infos(columns_.size());
   for (std::size_t at = 0; at < columns_.size(); ++at) infos[at].key = columns_[at];
   if (choice_.columns) chosen_ = chosen_columns(*choice_.columns, infos);
@@ -249,20 +293,19 @@ void TableSink::add_line(const std::vector<std::string_view>& cells) {
   }
 }
 
-/// Writes the rows that were kept. A text does not have the numbers of coded values, whose words stand beside them.
+/// Writes the rows that were kept.
 void TableSink::write_kept() {
   std::vector<FieldColumn<Words>> columns;
   for (std::size_t at = 0; at < columns_.size(); ++at) {
     FieldColumn<Words>& column = columns.emplace_back();
     column.key = column.heading = columns_[at];
-    const bool is_of_row = at + own_ >= columns_.size() || columns_[at] == choice_.also;
-    column.usual = is_of_row && std::ranges::count(columns, true, &ColumnInfo::usual) < static_cast<std::ptrdiff_t>(most_usual_columns) &&
-                   std::ranges::find(columns_, columns_[at] + "_text") == columns_.end() && !is_described(columns_[at], columns_);
     column.get = [at](const Words& words) { return value_of(words[at]); };
   }
   Table<Words, FieldColumn<Words>> table(columns);
-  if (choice_.columns) table.choose(*choice_.columns);
-  if (choice_.all_columns) table.show_all();
+  const std::string usual = known_of(choice_.usual, columns_);
+  if (choice_.columns || (style_ == TableStyle::aligned && !choice_.all_columns && !usual.empty()))
+    table.choose(choice_.columns.value_or(usual));
+  if (choice_.all_columns || usual.empty()) table.show_all();
   if (choice_.sort) table.sort_by(*choice_.sort);
   table.keep_first(choice_.most_rows);
   table.arrange(kept_);
@@ -277,9 +320,9 @@ void TableSink::write(const Row& row) {
     const bool has_all =
         std::ranges::all_of(names, [&](const auto& name) { return std::ranges::find(announced, name) != announced.end(); });
     if (has_all && announced != names) {
-      write_head(std::move(announced), announced_.back().size());
+      write_head(std::move(announced));
     } else {
-      write_head(std::move(names), row.back()->size());
+      write_head(std::move(names));
       for (const auto& part : row) std::ranges::move(names_in(*part), std::back_inserter(members_));
     }
   }

@@ -30,13 +30,12 @@ enum class TableStyle {
 struct TableChoice {
   std::optional<std::string> columns{}, sort{};  ///< names as Table::choose() and Table::sort_by() take them
   std::size_t most_rows = unlimited_width;
-  bool all_columns{};       ///< in an aligned text, too; else it has the first eight of the row's own, with words for codes, and
-                            ///< of a node its description
-  std::string_view also{};  ///< a column of what is around the rows that such a text has besides
+  bool all_columns{};                   ///< in an aligned text, too
+  std::string_view usual{};             ///< names between commas: the columns of an aligned text where none are chosen; empty: all
   std::size_t width = unlimited_width;  ///< of an aligned text, as for Aligned::fit()
 };
 
-/// The first line names the columns: those that columns() announced, else those of the first row. It is there without rows where they were
+/// The first line names the columns: as columns() announced them, else of the first row. It is there without rows where they were
 /// announced.
 /// A cell has the value as in JSON: digits, true or false, a text; null is an empty cell. A text that a spreadsheet would take for a
 /// formula, or that begins with an apostrophe, has an apostrophe in front. Characters that could disturb a terminal, and bytes that are not
@@ -98,7 +97,7 @@ class TableSink : public Sink {
   Names names_of(const std::vector<Names>& members) const;
   Names names_of(const Row& row) const;
   std::vector<std::string_view> cells_of(const Row& row) const;
-  void write_head(Names names, std::size_t own);
+  void write_head(Names names);
   void write(const Row& row);
   void line(const std::vector<std::string_view>& cells);
 
@@ -106,15 +105,15 @@ class TableSink : public Sink {
   TableStyle style_;
   TableChoice choice_;
   std::vector<std::size_t> chosen_;  ///< the columns that are shown; empty: all
-  std::size_t own_{}, written_{};
+  std::size_t written_{};
   std::vector<Words> kept_;  ///< rows with all columns, where they do not go out as they come
   std::vector<std::string> path_;
   std::vector<Level> levels_;
   std::vector<Cells> open_;       ///< the cells of the elements that are open
   std::string prefix_;            ///< of the names of cells
-  std::vector<Row> rows_;         ///< those of the present element of the document's list
+  std::vector<Row> rows_;         ///< of the present element of the document's list
   Names columns_;                 ///< of the first line
-  Names members_;                 ///< that they are of, where they are those of the first row
+  Names members_;                 ///< what they name, where they are of the first row
   std::vector<Names> announced_;  ///< names of members by depth, as columns() gave them
   std::string json_text_, json_name_;
   std::optional<JsonSink> json_;  ///< of a list within a row

@@ -71,7 +71,7 @@ void take_over(path::Path& path, const PathRecord::Query& query, const PathRecor
     throw Error(fmt::format("The SA's path record has the LIDs {} -> {}", record.slid.value, record.dlid.value)).note(note_on(path));
   }
   path::IbPath& ib = path.ib();
-  if (ib.dgid && ib.meant == Guid{}) ib.meant = ib.dgid->guid();
+  if (ib.dgid && ib.expected_node_guid == Guid{}) ib.expected_node_guid = ib.dgid->guid();
   ib.dgid = record.dgid;
   ib.sgid = record.sgid;
   ib.dlid = record.dlid;

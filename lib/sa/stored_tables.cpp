@@ -100,7 +100,10 @@ class TableReader {
       if (!exists_once(*table.info)) {
         // The part of a torn table that came is kept; its reader sees that it is not complete.
         const TableRows rows = table_rows(*reply, least_size(*table.info));
-        if (rows.torn) failures_[at] = TableFailure{&table, nullptr, fmt::format("only its first {} records arrived", rows.records.size())};
+        if (rows.torn)
+          failures_[at] = TableFailure{&table, nullptr,
+                                       rows.records.size() == 1 ? "only its first record arrived"
+                                                                : fmt::format("only its first {} records arrived", rows.records.size())};
       }
     } catch (const Error& error) {  // the answer contradicts itself
       failures_[at] = TableFailure{&table, nullptr, error.message()};

@@ -79,14 +79,15 @@ void TableMatch::add(const FieldInfo& field, std::uint32_t bit, bool all_of_thes
   constexpr std::string_view selector = "_selector";
   // A value is compared as its selector says, and not at all without one (IBA 15.2.5.16).
   if (find_field(record_, std::string(field.name).append(selector)) != nullptr) return;
-  if (field.name.ends_with(selector)) {
-    const FieldInfo* selected = find_field(record_, field.name.substr(0, field.name.size() - selector.size()));
+  if (std::string_view name = field.name; name.ends_with(selector)) {
+    name.remove_suffix(selector.size());
+    const FieldInfo* selected = find_field(record_, name);
     if (selected != nullptr && (mask_ & mask_of(*selected, 0)) != 0) add_selected(*selected, wire::get_bits(wanted_, bit, field.bits));
     return;
   }
   How how = How::equal;
   if (field.kind == FieldKind::structure && field.structure == &smp::NodeDescription::info()) how = How::text;
-  if (all_of_these_bits && &record_ == &PortInfoRecord::info() && field.name.starts_with("capability_mask")) how = How::all_bits;
+  if (all_of_these_bits && &record_ == &PortInfoRecord::info() && field.name.view().starts_with("capability_mask")) how = How::all_bits;
   tests_.push_back({bit, field.bits, how});
 }
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/escape.hpp"
-#include "counters/clears.hpp"
+#include "counters/readings.hpp"
 #include "iba-gen/mad.hpp"
 #include "iba-gen/mlx.hpp"
 #include "iba/queries.hpp"

@@ -15,6 +15,7 @@
 #include "tools/exporter/fabric_reader.hpp"
 #include "tools/exporter/pages.hpp"
 #include "tools/frame/host.hpp"
+#include "tools/frame/world.hpp"
 
 using namespace ib;
 

@@ -144,7 +144,7 @@ TEST_CASE("generic layouts have no gap and fit their structure") {
   for (const StructInfo* info : all_structs()) {
     std::uint32_t at = 0;
     for (const FieldInfo& f : info->fields) {
-      INFO(info->iba_name << "." << f.name);
+      INFO(info->iba_name << "." << f.name.view());
       REQUIRE(f.bit_offset == at);
       at += f.bits * f.count;
     }

@@ -88,9 +88,10 @@ void analyse(const Tables& tables) {
   for (const GroupCause* cause : multicast.findings()) ibtest::must(!cause->lids.empty(), "a cause of no group");
   LoopSearch search(tables.linear, destinations, false, channels, nullptr);
   async::Loop loop;
+  const SlToVlTables lanes(network.switches().size());
   const ServiceLevels levels;
   const Pause pause = [](std::size_t, std::size_t, std::string_view) -> async::Task<> { co_return; };
-  const CreditLoops found = loop.run(search.judge(false, nullptr, levels, pause));
+  const CreditLoops found = loop.run(search.judge(false, {}, lanes, levels, pause));
   ibtest::must((found.verdict == Verdict::free) == found.loops.empty(), "a verdict without a loop");
   for (const CreditLoop& one : found.loops) {
     ibtest::must(one.cycle.size() == one.witnesses.size(), "an edge without a witness");

@@ -97,8 +97,8 @@ class Layers(unittest.TestCase):
                              "^lib/health/a.cpp:2: a command line in lib/", line)
             for path in ("tools/saquery/a.cpp", *check.COMMAND_LINE_HOMES):
                 self.assertEqual(found(check.check_layers, CLEAN | {path: GOOD + f"f({line});\n"}), [], path)
-        for line in ('f("made by a newer ibtool (format 3)");', 'f("This ibtool is a static program");', '// "ibtool health" begins with it',
-                     'f("Clear them: {clear_counters}.");'):
+        for line in ('f("made by a newer ibtool (format 3)");', 'f("This ibtool is a static program");',
+                     'f("Clear them: {clear_counters}.");', '// "ibtool health" begins with it'):
             self.assertEqual(found(check.check_layers, CLEAN | {"lib/health/a.cpp": GOOD + line + "\n"}), [], line)
 
     def test_a_folder_without_a_place_is_named(self):

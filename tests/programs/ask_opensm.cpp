@@ -8,6 +8,7 @@
 
 #include <cstdio>
 #include <map>
+#include <optional>
 #include <set>
 #include <string_view>
 
@@ -100,10 +101,11 @@ mad::Task<> print_slvl(mad::Rpc& rpc) {
 
 int run(int argc, char** argv) {
   const std::string_view word = argc == 2 ? argv[1] : "";
+  std::optional<sys::DeviceList> devices;  // outlives an error, whose path refers to its ports
   try {
-    const auto devices = sys::DeviceList::read();
+    devices = sys::DeviceList::read();
     async::Loop loop;
-    mad::Rpc rpc(loop, mad::open_umad(devices.default_end_port()));
+    mad::Rpc rpc(loop, mad::open_umad(devices->default_end_port()));
     if (word == "join") {
       loop.run(join(rpc));
     } else if (word == "psl") {

@@ -5,6 +5,7 @@
 
 #include "mad/channel/simulator.hpp"
 #include "tools/frame/run.hpp"
+#include "tools/frame/world.hpp"
 
 int main(int argc, char** argv) {
   ib::mad::keep_simulator_quiet();

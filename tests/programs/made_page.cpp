@@ -45,9 +45,9 @@ void name_nodes(ibtest::FakeFabric& fabric) {
 /// Fills what a sweep of a fabric in health leaves empty, and makes one counter as large as it can be.
 void fill(ibtest::MadeView& made) {
   metrics::SweptFabric& fabric = *made.fabric;
-  fabric.twins = {fabric.switches.front().guid, fabric.switches.front().guid};
-  fabric.gone_switches.push_back({Guid{0x99}, "gone \"switch\"\\", fabric.time});
-  fabric.gone_hcas.push_back({Guid{0x98}, "gone\nhca", fabric.time});
+  fabric.twins = {fabric.switches().front().guid, fabric.switches().front().guid};
+  fabric.gone.push_back({true, Guid{0x99}, "gone \"switch\"\\", fabric.time});
+  fabric.gone.push_back({false, Guid{0x98}, "gone\nhca", fabric.time});
   made.reading->rows.back().counters.fill(std::numeric_limits<std::uint64_t>::max());
 }
 
@@ -60,14 +60,14 @@ int run(int argc, char** argv) {
   ibtest::MadeView made(fabric);
   fill(made);
   metrics::View view = made.view();
-  metrics::Manager manager{made.fabric->hcas.front().port, {}};
+  metrics::Manager manager{made.fabric->hcas().front().port, {}};
   manager.info.sm_state = smp::SMState::master;
   manager.info.priority = 14;
   view.managers = std::make_shared<metrics::Managers>(metrics::Managers{{manager}, {}, {}});
   if (words.contains("runonce")) view.exporter.last_execution = made.fabric->time;
   metrics::Exported exported{.hcas = words.contains("hcas"), .details = words.contains("details"), .run_once = words.contains("runonce")};
   if (words.contains("guilbaults")) exported.names = metrics::Names::guilbaults;
-  if (!exported.hcas) made.reading->hcas.clear();
+  if (!exported.hcas) made.reading->devices.resize(made.fabric->switch_count);
   const metrics::PageRules rules(exported, metrics::constant_labels({{"host", "a\\b\"c\nd"}}));
   metrics::Page page(rules, view, {.format = words.contains("openmetrics") ? metrics::Format::openmetrics : metrics::Format::text});
   for (std::string text; page.next(text, 4096);) std::fwrite(text.data(), 1, text.size(), stdout);

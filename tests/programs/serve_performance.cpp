@@ -30,7 +30,7 @@ std::uint64_t count_of(const FieldInfo& field, unsigned place) {
 }
 
 bool is_selector(const FieldInfo& field) {
-  return field.reserved || field.name == "op_code" || field.name == "port_select" || field.name.starts_with("counter_select");
+  return field.reserved || field.name == "op_code" || field.name == "port_select" || field.name.view().starts_with("counter_select");
 }
 
 void fill(ibtest::FakePma& pma, unsigned port, const StructInfo& attribute, unsigned& place) {

@@ -27,6 +27,7 @@
 #include "tools/exporter/pages.hpp"
 #include "tools/frame/host.hpp"
 #include "tools/frame/stack.hpp"
+#include "tools/frame/world.hpp"
 
 using namespace ib;
 using namespace std::chrono_literals;

@@ -24,6 +24,7 @@
 #include "support/fake_sysfs.hpp"
 #include "tools/frame/host.hpp"
 #include "tools/frame/stack.hpp"
+#include "tools/frame/world.hpp"
 
 using namespace ib;
 using namespace std::chrono_literals;

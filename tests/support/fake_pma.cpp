@@ -169,7 +169,8 @@ bool FakePma::is_kept(const StructInfo& info, const FieldInfo& field) const {
   if (field.name == "port_xmit_wait" && (capability_mask & capability_mask::port_counters_xmit_wait_supported) == 0) return false;
   if (field.name == "qp1_dropped" && (capability_mask & capability_mask::is_qp1_drop_supported) == 0) return false;
   if (!is_extended(info)) return true;
-  if (field.name.find("cast_") != std::string_view::npos) return (capability_mask & capability_mask::is_extended_width_supported) != 0;
+  if (field.name.view().find("cast_") != std::string_view::npos)
+    return (capability_mask & capability_mask::is_extended_width_supported) != 0;
   const bool additional = field.bit_offset >= 72 * 8;
   return !additional || (capability_mask2 & pm::capability_mask2::is_additional_port_counters_extended_supported) != 0;
 }

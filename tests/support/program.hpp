@@ -10,7 +10,7 @@
 
 #include "support/fake_fabric.hpp"
 #include "support/fake_sysfs.hpp"
-#include "tools/frame/diags_release.hpp"
+#include "tools/frame/world.hpp"
 
 namespace ibtest {
 

@@ -19,9 +19,8 @@
 #include "tools/check_routes/report.hpp"
 #include "tools/check_routes/routes.hpp"
 #include "tools/frame/commands.hpp"
-#include "tools/shared/group_records.hpp"
-#include "tools/shared/lane_tables.hpp"
-#include "tools/shared/stored_fabric.hpp"
+#include "tools/shared/fabric_source.hpp"
+#include "tools/shared/survey.hpp"
 
 namespace ib::tools {
 namespace routes {

@@ -2,6 +2,8 @@
 // The report as JSON.
 #include "tools/check_routes/report.hpp"
 
+#include "tools/shared/fabric_report.hpp"
+
 namespace ib::tools::routes {
 
 using routing::LoadSummary;

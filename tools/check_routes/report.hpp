@@ -7,6 +7,7 @@
 #include <string>
 
 #include "tools/check_routes/routes.hpp"
+#include "tools/shared/fabric_report.hpp"
 
 namespace ib::tools::routes {
 

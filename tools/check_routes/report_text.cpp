@@ -9,6 +9,8 @@
 #include "iba/text.hpp"
 #include "subnet/model/names.hpp"
 #include "tools/check_routes/report.hpp"
+#include "tools/frame/host.hpp"
+#include "tools/frame/terminal.hpp"
 
 namespace ib::tools::routes {
 

@@ -9,7 +9,6 @@
 
 #include "base/escape.hpp"
 #include "formats/forwarding_text.hpp"
-#include "formats/service_levels.hpp"
 #include "iba/text.hpp"
 #include "subnet/diff/counterparts.hpp"
 #include "subnet/model/find_port.hpp"

@@ -24,9 +24,9 @@
 #include "tools/frame/commands.hpp"
 #include "tools/frame/terminal.hpp"
 #include "tools/shared/check_rows.hpp"
-#include "tools/shared/chosen_nodes.hpp"
+#include "tools/shared/fabric.hpp"
+#include "tools/shared/fabric_source.hpp"
 #include "tools/shared/one_node.hpp"
-#include "tools/shared/stored_fabric.hpp"
 #include "tools/shared/survey.hpp"
 
 namespace ib::tools {
@@ -40,7 +40,6 @@ using Counts = counters::ReadingPlan::Counts;
 
 bool is_switch(const subnet::Subnet& subnet, PortIndex port) { return subnet.node(subnet.port(port).node).kind() == subnet::NodeKind::sw; }
 
-/// The records of the SA for end ports.
 struct SaView {
   explicit SaView(subnet::PortPaths from) : paths(std::move(from)) {}
 
@@ -159,7 +158,6 @@ class Check final : public Command {
     if (counted && !*counted) counted->error().raise();
   }
 
-  /// Prints the errors on stderr, after the verdict.
   static void print_errors(Log& log, Emit& emit, const CheckReport& report) {
     for (const CheckRow& row : report.rows()) {
       for (const subnet::Mismatch& finding : row.findings) {
@@ -427,64 +425,32 @@ class Check final : public Command {
   DiscoveryOptions discovery_;
 };
 
-std::unique_ptr<Command> make_check(Looks looks) { return std::make_unique<Check>(looks); }
+template <Looks looks>
+constexpr CommandInfo info(std::string_view name, HelpGroup group, std::string_view summary) {
+  return {.name = name, .group = group, .summary = summary, .make = make_command<Check, looks>};
+}
 
 }  // namespace
 }  // namespace checks
 
-constinit const CommandInfo rooms::ibcheckerrors{
-    .name = "ibcheckerrors",
-    .group = HelpGroup::counters,
-    .summary = "Check every node, the state of every link, and error counters.",
-    .make = [] { return checks::make_check({.node = true, .state = true, .errors = true}); },
-};
-constinit const CommandInfo rooms::ibcheckerrs{
-    .name = "ibcheckerrs",
-    .group = HelpGroup::counters,
-    .summary = "Check the error counters of a port, or of all ports of a switch.",
-    .make = [] { return checks::make_check({.one = true, .errors = true}); },
-};
-constinit const CommandInfo rooms::ibchecknode{
-    .name = "ibchecknode",
-    .group = HelpGroup::topology,
-    .summary = "Check that the SA knows a node as it is, and a path to it.",
-    .make = [] { return checks::make_check({.one = true, .node = true}); },
-};
-constinit const CommandInfo rooms::ibcheckport{
-    .name = "ibcheckport",
-    .group = HelpGroup::topology,
-    .summary = "Check the state, width, speed and LIDs of a port.",
-    .make = [] { return checks::make_check({.one = true, .state = true, .width = true, .speed = true}); },
-};
-constinit const CommandInfo rooms::ibcheckportstate{
-    .name = "ibcheckportstate",
-    .group = HelpGroup::topology,
-    .summary = "Check that the link of a port is up and active.",
-    .make = [] { return checks::make_check({.one = true, .state = true}); },
-};
-constinit const CommandInfo rooms::ibcheckportwidth{
-    .name = "ibcheckportwidth",
-    .group = HelpGroup::topology,
-    .summary = "Check that a link is as wide as both of its ends can be.",
-    .make = [] { return checks::make_check({.one = true, .width = true}); },
-};
-constinit const CommandInfo rooms::ibchecknet{
-    .name = "ibchecknet",
-    .group = HelpGroup::topology,
-    .summary = "Check every node, port and error counter of the fabric.",
-    .make = [] { return checks::make_check({.node = true, .state = true, .width = true, .speed = true, .errors = true}); },
-};
-constinit const CommandInfo rooms::ibcheckstate{
-    .name = "ibcheckstate",
-    .group = HelpGroup::topology,
-    .summary = "Check every node, and that every link is up and active.",
-    .make = [] { return checks::make_check({.node = true, .state = true}); },
-};
-constinit const CommandInfo rooms::ibcheckwidth{
-    .name = "ibcheckwidth",
-    .group = HelpGroup::topology,
-    .summary = "Check every node, and the width of every link.",
-    .make = [] { return checks::make_check({.node = true, .width = true}); },
-};
+constinit const CommandInfo rooms::ibcheckerrors = checks::info<checks::Looks{.node = true, .state = true, .errors = true}>(
+    "ibcheckerrors", HelpGroup::counters, "Check every node, the state of every link, and error counters.");
+constinit const CommandInfo rooms::ibcheckerrs = checks::info<checks::Looks{.one = true, .errors = true}>(
+    "ibcheckerrs", HelpGroup::counters, "Check the error counters of a port, or of all ports of a switch.");
+constinit const CommandInfo rooms::ibchecknode = checks::info<checks::Looks{.one = true, .node = true}>(
+    "ibchecknode", HelpGroup::topology, "Check that the SA knows a node as it is, and a path to it.");
+constinit const CommandInfo rooms::ibcheckport = checks::info<checks::Looks{.one = true, .state = true, .width = true, .speed = true}>(
+    "ibcheckport", HelpGroup::topology, "Check the state, width, speed and LIDs of a port.");
+constinit const CommandInfo rooms::ibcheckportstate = checks::info<checks::Looks{.one = true, .state = true}>(
+    "ibcheckportstate", HelpGroup::topology, "Check that the link of a port is up and active.");
+constinit const CommandInfo rooms::ibcheckportwidth = checks::info<checks::Looks{.one = true, .width = true}>(
+    "ibcheckportwidth", HelpGroup::topology, "Check that a link is as wide as both of its ends can be.");
+constinit const CommandInfo rooms::ibchecknet =
+    checks::info<checks::Looks{.node = true, .state = true, .width = true, .speed = true, .errors = true}>(
+        "ibchecknet", HelpGroup::topology, "Check every node, port and error counter of the fabric.");
+constinit const CommandInfo rooms::ibcheckstate = checks::info<checks::Looks{.node = true, .state = true}>(
+    "ibcheckstate", HelpGroup::topology, "Check every node, and that every link is up and active.");
+constinit const CommandInfo rooms::ibcheckwidth = checks::info<checks::Looks{.node = true, .width = true}>(
+    "ibcheckwidth", HelpGroup::topology, "Check every node, and the width of every link.");
 
 }  // namespace ib::tools

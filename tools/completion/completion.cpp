@@ -4,17 +4,234 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
+#include <span>
+#include <string_view>
+#include <utility>
 
 #include "base/escape.hpp"
 #include "base/nearest.hpp"
-#include "tools/completion/candidates.hpp"
+#include "snapshot/stored_fabric.hpp"
 #include "tools/completion/scripts.hpp"
 #include "tools/frame/commands.hpp"
-#include "tools/frame/session.hpp"
+#include "tools/frame/help.hpp"
+#include "tools/frame/run.hpp"
 
 namespace ib::tools {
 namespace completion {
 namespace {
+
+struct Candidate {
+  std::string word;  ///< the whole word; a word that ends with "=" or "[" is the beginning of a word
+  std::string help;  ///< may be empty
+};
+
+struct Candidates {
+  std::vector<Candidate> words;
+  bool files{};  ///< the last word, or its part after "--NAME=", may be the name of a file
+};
+
+bool is_option(std::string_view word) { return word.size() > 1 && word[0] == '-' && (word[1] < '0' || word[1] > '9'); }
+
+bool names_file(std::string_view metavar) { return metavar == "FILE" || metavar == "CONFIG"; }
+
+/// The descriptions of the nodes in the stored fabric `file`, each once, sorted; none where it cannot be read. Those with bytes that are
+/// not plain text are left out.
+std::set<std::string> stored_node_names(const std::string& file) {
+  std::set<std::string> names;
+  try {
+    const subnet::SweptSubnet fabric = snapshot::open_fabric(file)->read_fabric(nullptr);
+    for (const subnet::Node& node : fabric.subnet.nodes()) {
+      if (std::string name(node.description()); !name.empty() && printable(name) == name) names.insert(std::move(name));
+    }
+  } catch (const Error&) {
+    return {};
+  }
+  return names;
+}
+
+/// The words that are offered; none where what stands before them is wrong.
+std::vector<std::string> words_of(const OfferedWords& offered) {
+  try {
+    return offered ? offered() : std::vector<std::string>();
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+/// The words behind the name of a command.
+class Line {
+ public:
+  Line(const World& world, const CommandInfo& info, const std::vector<std::string>& words)
+      : line_(info, &world), word_(words.back()), from_(world.from) {
+    read({words.begin(), words.end() - 1});
+  }
+
+  Candidates complete() {
+    if (value_of_ != nullptr) {
+      add_values(*value_of_, {});
+    } else if (!literal_ && word_.starts_with("--") && word_.find('=') != std::string::npos) {
+      add_attached_value();
+    } else if (!literal_ && word_.starts_with('-')) {
+      add_options_of_set();
+    } else {
+      add_operand();
+    }
+    return std::move(found_);
+  }
+
+ private:
+  /// Reads the words before the last one. Mistakes in them are not reported.
+  void read(const std::vector<std::string>& before) {
+    for (std::size_t at = 0; at < before.size(); ++at) {
+      if (literal_ || !is_option(before[at])) {
+        take_operand(before[at]);
+      } else if (before[at] == "--") {
+        literal_ = true;
+      } else if (const Option* const option = takes_next(before[at])) {
+        if (at + 1 == before.size()) value_of_ = option;
+        if (++at < before.size() && is_named(*option, "from")) from_ = before[at];
+      } else if (before[at].starts_with("--from=")) {
+        from_ = before[at].substr(before[at].find('=') + 1);
+      }
+    }
+  }
+
+  const Option* takes_next(const std::string& word) const {
+    try {
+      return set_.takes_next(word);
+    } catch (const UsageError&) {
+      return nullptr;
+    }
+  }
+
+  static bool is_named(const Option& option, std::string_view name) { return std::ranges::find(option.names, name) != option.names.end(); }
+
+  /// An operand may decide about what follows it: the method about the attributes that go with it.
+  void take_operand(const std::string& word) {
+    const Operand* const operand = current_operand();
+    ++operands_;
+    if (operand == nullptr) return;
+    try {
+      const TargetReader any{[](const NamedTarget& target) { target.found({path::IbPath(), target.word}); }};
+      operand->set(word, any);
+    } catch (const Error&) {
+      // Offers that depend on it may be empty.
+    }
+  }
+
+  const Operand* current_operand() const {
+    const auto& all = set_.operands();
+    if (operands_ < all.size()) return &all[operands_];
+    return !all.empty() && all.back().repeated ? &all.back() : nullptr;
+  }
+
+  void add(const std::string& word, std::string_view help = {}) {
+    if (word.starts_with(word_)) found_.words.push_back({word, std::string(help)});
+  }
+
+  /// The values of an option, behind `before`.
+  void add_values(const Option& option, const std::string& before) {
+    found_.files = names_file(option.metavar);
+    std::string list = before;  // "lft,mft": the last part is completed
+    if (const std::size_t comma = word_.rfind(','); comma != std::string::npos && option.metavar.find(',') != std::string::npos)
+      list = word_.substr(0, comma + 1);
+    for (const std::string& value : words_of(option.offered)) add(list + value);
+  }
+
+  void add_attached_value() {
+    const std::string name = word_.substr(0, word_.find('='));
+    try {
+      add_values(set_.find_long(std::string_view(name).substr(2)), name + "=");
+    } catch (const UsageError&) {
+      // There is no such option.
+    }
+  }
+
+  void add_options_of_set() {
+    for (const Option& option : set_.options()) {
+      if (option.names.empty()) {
+        if (option.letter != 0) add({'-', option.letter}, option.help);
+        continue;
+      }
+      // The name that help shows, or else another one that begins so.
+      const auto name = std::ranges::find_if(option.names, [this](const std::string& one) { return ("--" + one).starts_with(word_); });
+      if (name == option.names.end()) continue;
+      if (!option.has_value) add("--" + *name, option.help);
+      if (option.has_value || (option.value_optional && option.offered)) add("--" + *name + "=", option.help);
+    }
+  }
+
+  void add_operand() {
+    const Operand* const operand = current_operand();
+    if (operand == nullptr) return;
+    found_.files = names_file(operand->name);
+    for (const std::string& word : words_of(operand->offered)) add(word);
+    if (!operand->is_target || !from_) return;
+    for (const std::string& name : stored_node_names(*from_)) {
+      // A fabric gives no options. The scripts take a word that ends with = or [ for the beginning of one.
+      if ((literal_ || !name.starts_with('-')) && !name.ends_with('=') && !name.ends_with('[')) add(name);
+    }
+  }
+
+  CommandLine line_;
+  const OptionSet& set_ = line_.set;
+  std::string word_;
+  std::optional<std::string> from_;  ///< the snapshot whose nodes are the targets
+  std::size_t operands_ = 0;         ///< before the last word
+  const Option* value_of_{};         ///< the last word is the value of this option
+  bool literal_{};                   ///< no word is an option any more
+  Candidates found_;
+};
+
+Candidates command_names(std::string_view begin) {
+  Candidates found;
+  const auto add = [&](std::string_view name, std::string_view help) {
+    if (name.starts_with(begin)) found.words.push_back({std::string(name), std::string(help)});
+  };
+  if (begin.starts_with('-')) {
+    add("--help", "List the commands.");
+    add("--version", "Show the version and exit.");
+    return found;
+  }
+  for (const CommandInfo* info : commands()) add(info->name, info->summary);
+  return found;
+}
+
+/// Values of an option that stands before the name of a command.
+Candidates value_of_common_option(const World& world, const std::string& option, std::string_view begin) {
+  CommonOptions common;
+  common.world = &world;
+  OptionSet set;
+  add_common(set, common, ~0U);
+  Candidates found;
+  const Option* const taken = set.takes_next(option);
+  if (taken == nullptr) return found;
+  found.files = names_file(taken->metavar);
+  for (const std::string& value : words_of(taken->offered))
+    if (value.starts_with(begin)) found.words.push_back({value, {}});
+  return found;
+}
+
+/// The candidates that begin with the last of `words`; `words` are the words behind "ibtool". Empty if the words before it do not determine
+/// the candidates. Sends nothing. The options of the line have no effect.
+Candidates candidates(const World& world, const std::vector<std::string>& words) {
+  if (words.empty()) return {};
+  // Options of all commands may stand before the name. The command's line takes them as if they stood behind it.
+  std::size_t name = 0;
+  try {
+    name = leading_options(std::span(words).first(words.size() - 1));
+  } catch (const UsageError&) {
+    return {};
+  }
+  if (name + 1 == words.size()) return command_names(words.back());
+  if (name >= words.size()) return value_of_common_option(world, words[words.size() - 2], words.back());
+  const CommandInfo* const info = find_command(words[name]);
+  if (info == nullptr) return {};
+  std::vector<std::string> line = words;
+  line.erase(line.begin() + static_cast<std::ptrdiff_t>(name));
+  return Line(world, *info, line).complete();
+}
 
 std::vector<std::string> shells() {
   std::vector<std::string> names;

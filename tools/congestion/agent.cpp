@@ -12,6 +12,11 @@
 #include "iba-gen/cc.hpp"
 #include "mad/transactor.hpp"
 #include "subnet/set/set_target.hpp"
+#include "tools/frame/diags_words.hpp"
+#include "tools/frame/emit.hpp"
+#include "tools/frame/host.hpp"
+#include "tools/frame/options.hpp"
+#include "tools/frame/stack.hpp"
 
 namespace ib::tools::congestion {
 namespace {
@@ -98,6 +103,7 @@ void CongestionCommand::add_operands(OptionSet& set, bool reads) {
       for (const Operation& each : operations) words.emplace_back(each.full);
       return words;
     });
+    set.is_operation([this](const std::string& word) { find_operation(operations_, word); });
     reads ? set.target_each("TARGET", target_) : set.target("TARGET", target_);
   }
   set.optional_operands();

@@ -9,9 +9,8 @@
 #include <vector>
 
 #include "iba-gen/smp.hpp"
-#include "tools/frame/command.hpp"
-#include "tools/frame/manners.hpp"
-#include "tools/frame/stack.hpp"
+#include "tools/frame/commands.hpp"
+#include "tools/frame/target.hpp"
 
 namespace ib::tools::congestion {
 

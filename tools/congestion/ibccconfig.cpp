@@ -14,7 +14,6 @@
 #include "report/structure.hpp"
 #include "tools/congestion/agent.hpp"
 #include "tools/frame/commands.hpp"
-#include "tools/frame/session.hpp"
 
 namespace ib::tools {
 namespace congestion {

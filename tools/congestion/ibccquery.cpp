@@ -12,8 +12,7 @@
 #include "report/structure.hpp"
 #include "tools/congestion/agent.hpp"
 #include "tools/frame/commands.hpp"
-#include "tools/frame/session.hpp"
-#include "tools/shared/secrets.hpp"
+#include "tools/shared/attribute_text.hpp"
 
 namespace ib::tools {
 namespace congestion {

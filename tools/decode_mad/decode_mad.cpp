@@ -22,7 +22,6 @@
 #include "report/structure.hpp"
 #include "tools/decode_mad/hex_input.hpp"
 #include "tools/frame/commands.hpp"
-#include "tools/frame/session.hpp"
 
 namespace ib::tools {
 namespace {

@@ -17,7 +17,6 @@
 #include "snapshot/stored_fabric.hpp"
 #include "snapshot/transactor.hpp"
 #include "tools/frame/commands.hpp"
-#include "tools/frame/session.hpp"
 #include "tools/shared/sample_labels.hpp"
 
 namespace ib::tools {

@@ -10,7 +10,10 @@
 #include "metrics/families.hpp"
 #include "subnet/sweep/discovery.hpp"
 #include "tools/build_info.hpp"
+#include "tools/frame/host.hpp"
 #include "tools/frame/port_gate.hpp"
+#include "tools/frame/stack.hpp"
+#include "tools/frame/world.hpp"
 
 namespace ib::tools::exporter {
 namespace {

@@ -21,9 +21,11 @@
 
 #include "async/event.hpp"
 #include "async/task.hpp"
+#include "base/log.hpp"
 #include "iba-gen/smp.hpp"
 #include "metrics/fabric.hpp"
 #include "tools/exporter/fabric_reader.hpp"
+#include "tools/frame/host.hpp"
 #include "tools/frame/stack.hpp"
 
 namespace ib::tools::exporter {

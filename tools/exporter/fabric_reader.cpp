@@ -15,6 +15,8 @@
 #include "subnet/sweep/discovery.hpp"
 #include "subnet/sweep/mlnx.hpp"
 #include "subnet/sweep/survey.hpp"
+#include "tools/frame/host.hpp"
+#include "tools/frame/stack.hpp"
 
 namespace ib::tools::exporter {
 namespace {

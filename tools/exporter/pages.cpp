@@ -10,6 +10,7 @@
 #include "base/error.hpp"
 #include "base/escape.hpp"
 #include "base/parse.hpp"
+#include "tools/frame/emit.hpp"
 
 namespace ib::tools::exporter {
 namespace {

@@ -11,7 +11,7 @@
 #include "subnet/sweep/survey.hpp"
 #include "tools/forwarding_tables/tables.hpp"
 #include "tools/frame/commands.hpp"
-#include "tools/shared/diags_name.hpp"
+#include "tools/shared/diags_fabric.hpp"
 #include "tools/shared/fabric.hpp"
 #include "tools/shared/libibnetdisc.hpp"
 #include "tools/shared/table_options.hpp"
@@ -145,7 +145,8 @@ class DumpTables final : public Command {
 
   async::Task<> run(Session& session, Emit& emit) override {
     check_range(wanted_);
-    ListSink list(emit, table_, session.host().options().format, table_rows(), session.host().world().out);
+    ListSink list(emit, table_, session.host().options().format, table_rows(),
+                  "node_description,dlid,out_port,destination.node_description,mlid,out_ports", session.host().world().out);
     if (wanted_.multicast) discovery_.needs.descriptions = discovery_.needs.end_ports = {subnet::NodeKind::sw};
     Fabric fabric;
     co_await discover(session, discovery_, fabric);

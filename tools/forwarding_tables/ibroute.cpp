@@ -255,7 +255,8 @@ class Ibroute final : public Command {
 
   async::Task<> run(Session& session, Emit& emit) override {
     check_range(wanted_);
-    ListSink list(emit, table_, session.host().options().format, table_rows(), session.host().world().out);
+    ListSink list(emit, table_, session.host().options().format, table_rows(),
+                  "node_description,dlid,out_port,destination.node_description,mlid,out_ports", session.host().world().out);
     if (table_.given() && session.targets().has_pattern())
       throw UsageError("--format table and wide, --columns, --sort and --top are for one switch: ibtool dump_fts has all");
     if (discovery_.mode == "SA") session.stack().read_from_sa();

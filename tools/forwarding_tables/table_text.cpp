@@ -9,9 +9,12 @@
 #include "iba/libibmad_text.hpp"
 #include "iba/text.hpp"
 #include "path/json.hpp"
-#include "report/member_names.hpp"
+#include "report/sink.hpp"
 #include "tools/frame/diags_words.hpp"
-#include "tools/shared/diags_name.hpp"
+#include "tools/frame/emit.hpp"
+#include "tools/frame/host.hpp"
+#include "tools/frame/options.hpp"
+#include "tools/shared/diags_fabric.hpp"
 
 namespace ib::tools::tables {
 

@@ -13,8 +13,12 @@
 #include "report/sink.hpp"
 #include "subnet/model/names.hpp"
 #include "subnet/sweep/smp_tables.hpp"
-#include "tools/frame/emit.hpp"
-#include "tools/frame/host.hpp"
+
+namespace ib::tools {
+class Host;
+class OptionSet;
+class TextOut;
+}  // namespace ib::tools
 
 namespace ib::tools::tables {
 

@@ -31,8 +31,7 @@ const Option* find_letter(const OptionSet& set, char letter) {
   return option != set.options().end() ? &*option : nullptr;
 }
 
-/// Throws OptionError for an unknown letter in the bundle `word`. CLI11 takes it for an operand, and a '-' at the end of the bundle for
-/// "--".
+/// Throws OptionError for an unknown letter in a bundle. CLI11 takes it for an operand, and a '-' at the end of the bundle for "--".
 void check_letters(const OptionSet& set, const std::string& word) {
   for (const char letter : word.substr(1)) {
     const Option* const option = find_letter(set, letter);

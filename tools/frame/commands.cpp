@@ -10,7 +10,7 @@
 
 #include "base/escape.hpp"
 #include "base/nearest.hpp"
-#include "tools/frame/help_search.hpp"
+#include "tools/frame/help.hpp"
 
 namespace ib::tools {
 namespace {
@@ -23,12 +23,7 @@ constexpr const CommandInfo* command_table[] = {IB_EACH_COMMAND(IB_ADDRESS_OF_CO
 
 void Command::options(OptionSet& /*set*/, CommonOptions& /*common*/) {}
 void Command::diags_options(OptionSet& /*set*/, CommonOptions& /*common*/) {}
-
-void add_options(const CommandInfo& info, Command& command, OptionSet& set, CommonOptions& common, General& general) {
-  command.options(set, common);
-  if (info.changes) add_dry_run(set, common);
-  add_general(set, common, general);
-}
+void Command::emit_rows(const Host& /*host*/, Emit& /*emit*/) {}
 
 std::span<const CommandInfo* const> commands() { return command_table; }
 

@@ -20,8 +20,10 @@
 #include "mad/channel/open.hpp"
 #include "path/parse.hpp"
 #include "tools/frame/diags_words.hpp"
+#include "tools/frame/emit.hpp"
 #include "tools/frame/ibdiag_conf.hpp"
-#include "tools/frame/offered_words.hpp"
+#include "tools/frame/manners.hpp"
+#include "tools/frame/options.hpp"
 #include "tools/frame/world.hpp"
 
 namespace ib::tools {
@@ -75,6 +77,15 @@ std::optional<std::string> diags_port(const CommonOptions& common, int number) {
   return is_any ? std::nullopt : std::optional(std::to_string(number));
 }
 
+/// The RDMA devices for shells that complete a word; none where they cannot be read.
+sys::DeviceList devices_of(const World& world) {
+  try {
+    return world.devices();
+  } catch (const Error&) {
+    return {};
+  }
+}
+
 void add_device(OptionSet& set, CommonOptions& common) {
   const bool diags = set.is_diags();
   set.value("-C --Ca --ca", "CA", diags ? "The RDMA device to use." : "The RDMA device to use: its name or node GUID.",
@@ -82,14 +93,14 @@ void add_device(OptionSet& set, CommonOptions& common) {
               common.device = text;
               common.device_file.clear();
             });
-  set.offer([&common] { return device_names(*common.world); });
+  offer_device(set, common);
   set.value("-P --Port --port", "PORT",
             diags ? "The port of the device to use." : "The end port to use: its number, DEVICE/PORT, GID or port GUID.",
             [&common, diags](const std::string& text) {
               common.port = diags ? diags_port(common, static_cast<int>(c_number(text))) : text;
               common.port_file.clear();
             });
-  set.offer([&common] { return end_port_names(*common.world); });
+  offer_end_port(set, common);
 }
 
 void add_output(OptionSet& set, CommonOptions& common) {
@@ -232,6 +243,25 @@ std::string read_unseen(const World& world, std::string_view prompt) {
 
 std::optional<std::uint64_t> prompt_for_key(const World& world, std::string_view prompt) {
   return parse_number(read_unseen(world, prompt));
+}
+
+void offer_device(OptionSet& set, const CommonOptions& common) {
+  set.offer([&common] {
+    const sys::DeviceList list = devices_of(*common.world);
+    std::vector<std::string> names;
+    for (const auto& device : list.devices()) names.push_back(device->name);
+    return names;
+  });
+}
+
+void offer_end_port(OptionSet& set, const CommonOptions& common) {
+  set.offer([&common] {
+    const sys::DeviceList list = devices_of(*common.world);
+    std::vector<std::string> names;
+    for (const auto& device : list.devices())
+      for (const auto& port : device->ports) names.push_back(port->name());
+    return names;
+  });
 }
 
 void add_show_keys(OptionSet& set, CommonOptions& common) {

@@ -12,8 +12,6 @@
 
 #include "base/keys.hpp"
 #include "iba/types.hpp"
-#include "tools/frame/emit.hpp"
-#include "tools/frame/options.hpp"
 
 namespace ib::mad {
 enum class GmpCarrier : int;
@@ -24,6 +22,8 @@ enum class Form : std::uint8_t;
 
 namespace ib::tools {
 
+class OptionSet;
+enum class Format : std::uint8_t;
 struct World;
 
 /// The greatest number of SMPs that a user may have outstanding.
@@ -57,10 +57,10 @@ struct CommonOptions {
   // output
   int debug{}, verbosity{};
   bool show_errors{}, int_names{}, stats{};
-  bool dry_run{};  ///< Sets are printed, not sent (tools/frame/set_guard.hpp)
-  Format format = Format::text;
+  bool dry_run{};   ///< Sets are printed, not sent (tools/frame/set_guard.hpp)
+  Format format{};  ///< a text by default
   std::optional<std::string> node_name_map;
-  // ibdiag.conf alone
+  // only in ibdiag.conf
   bool sends_sa_key{};  ///< by a legacy name: requests to the SA have the sa_key of the file. Others send none when they look for the LID
                         ///< of a GUID
   bool mlnx_extended_port_info = true;
@@ -87,26 +87,25 @@ enum Groups : unsigned {
   group_target = group_fabric | group_address,  ///< … to a TARGET
 };
 
-/// Adds the options of `groups`, bound to `common`, which must outlive the set. Options of the command itself are added first;
-/// letters and names that they use are left out here.
+/// Adds the options of `groups`, bound to `common`, which must outlive the set, without the letters and names that the set has.
 void add_common(OptionSet& set, CommonOptions& common, unsigned groups);
 
-/// By a legacy name: adds the common options, but those of OptionSet::without().
+/// By a legacy name: adds the common options, except OptionSet::without().
 void add_diags_common(OptionSet& set, CommonOptions& common);
 /// The common options of a legacy name before its command line is read.
 CommonOptions diags_defaults();
-/// Reads `words`, those behind a legacy name: adds the common options, applies the site's ibdiag.conf, then the options in their order (-z
-/// reads a file of defaults at its place), then the operands. A script has no common
-/// options, and a shell script not that file either. Throws DiagsUsage,
-/// DiagsExit for
-/// --version, DiagsFailure for bad values.
+/// Reads the words behind a legacy name: adds the common options, applies the site's ibdiag.conf, then the options in their order, then the
+/// operands. A script has no common options, and a shell script not that file either. Throws DiagsUsage, DiagsExit and DiagsFailure.
 void read_diags_line(OptionSet& set, CommonOptions& common, std::span<char* const> words);
 
-/// --node-name-map alone, for legacy names.
+/// Only --node-name-map, for legacy names.
 void add_node_name_map(OptionSet& set, CommonOptions& common);
-/// -o alone: how many SMPs may be outstanding. By a legacy name 0 changes nothing.
+/// Only -o: how many SMPs may be outstanding. By a legacy name 0 changes nothing.
 void add_outstanding_smps(OptionSet& set, CommonOptions& common);
-/// -K alone, for commands that print keys and send none.
+/// Offers the RDMA devices ("mlx5_0"), or their end ports ("mlx5_0/1"), as values of the option or operand that was added last.
+void offer_device(OptionSet& set, const CommonOptions& common);
+void offer_end_port(OptionSet& set, const CommonOptions& common);
+/// Only -K, for commands that print keys and send none.
 void add_show_keys(OptionSet& set, CommonOptions& common);
 
 /// Reads a line from the terminal (or standard input) without showing what is typed.
@@ -114,8 +113,7 @@ std::string read_unseen(const World& world, std::string_view prompt);
 /// Requests a number on the terminal (or standard input) without showing what is typed. Nothing if the line is not a number.
 std::optional<std::uint64_t> prompt_for_key(const World& world, std::string_view prompt);
 
-/// The M_Key in `text`. If `text` is not a number, requests the key on the terminal with `prompt`, so that the key need not appear in a
-/// process list. Throws OptionError.
+/// The M_Key in `text`. If that is not a number, requests it on the terminal: it need not be in a process list. Throws OptionError.
 std::uint64_t parse_m_key(const CommonOptions& common, std::string_view text, std::string_view prompt);
 
 /// The key in `text` for a program of infiniband-diags. If `text` is not a number, requests the key on the terminal with `prompt`. Throws

@@ -16,8 +16,7 @@
 namespace ib::tools {
 namespace {
 
-/// A table of options as getopt_long takes it. It returns the letter of an option, or for a long name first_long and the index in the
-/// table.
+/// The options as getopt_long takes them. It returns a letter, or for a long name first_long and the index in the table.
 struct Getopt {
   static constexpr int first_long = 256;
 

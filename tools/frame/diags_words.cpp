@@ -9,6 +9,7 @@
 
 #include "base/escape.hpp"
 #include "base/log.hpp"
+#include "tools/frame/world.hpp"
 
 namespace ib::tools {
 

@@ -10,10 +10,10 @@
 
 #include "base/bytes.hpp"
 #include "base/error.hpp"
-#include "tools/frame/emit.hpp"
-#include "tools/frame/world.hpp"
 
 namespace ib::tools {
+
+struct World;
 
 /// The exit status of a program that failed: C's exit(-1).
 inline constexpr int diags_failed = 255;

@@ -120,10 +120,9 @@ class Emit {
   void end_targets();
 
   void operator()(const Report& report);
-  /// Emits what was found before a failure that is thrown next. infiniband-diags prints the partial result; ibtool prints a
-  /// whole result or nothing.
+  /// Emits what was found before a failure that is thrown next, for infiniband-diags; ibtool prints a whole result or nothing.
   void so_far(const Report& report);
-  /// A line that announces a result before it is fetched, as python-rdma prints them; in text alone.
+  /// A line that announces a result before it is fetched, as python-rdma prints them; only in text.
   void heading(std::string_view line);
   /// For text that belongs to no report; nothing in JSON.
   TextOut& text() { return text_; }

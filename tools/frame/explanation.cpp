@@ -14,6 +14,7 @@
 #include "mad/error.hpp"
 #include "sa/records.hpp"
 #include "sa/resolve.hpp"
+#include "tools/frame/host.hpp"
 #include "tools/frame/stack.hpp"
 
 namespace ib::tools {

@@ -37,7 +37,7 @@ async::Task<> rethrow_explained(Stack& stack, std::exception_ptr error);
 
 /// "a switch", "a channel adapter", "a router", "a node of unknown type 7".
 std::string kind_text(smp::NodeType type);
-/// "'leaf01' (LID 2)"; the address alone if the node has no description.
+/// "'leaf01' (LID 2)"; only the address if the node has no description.
 std::string called(std::string_view description, const path::Path& path);
 /// called() with the description that the node at the end of `path`, a path for SMPs, reports.
 async::Task<std::string> named_node(Stack& stack, path::Path path);

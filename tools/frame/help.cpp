@@ -7,10 +7,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
+#include <set>
 #include <utility>
-#include <vector>
 
-#include "tools/frame/help_pages.hpp"
+#include "base/letter_case.hpp"
 #include "tools/frame/terminal.hpp"
 #include "tools/frame/world.hpp"
 
@@ -44,6 +45,30 @@ std::string comma_list(std::string_view words) {
   return text;
 }
 
+/// Rows of a help table: a name and its meaning.
+using HelpRows = std::vector<std::pair<std::string, std::string_view>>;
+
+/// Two columns, broken to `width` columns.
+std::string help_table(const HelpRows& rows, std::size_t width) {
+  std::size_t longest = 0;
+  for (const auto& [name, help] : rows) longest = std::max(longest, name.size() + indent);
+  const std::size_t column = std::min(longest + 2, widest_column);
+  std::string result;
+  for (const auto& [name, help] : rows) {
+    const bool fits = name.size() + indent + 2 <= column;
+    std::string line = fmt::format("{:{}}{}", "", indent, name);
+    if (fits) line.resize(column, ' ');
+    bool first = fits;
+    for (const std::string_view part : wrap(help, width - column)) {
+      if (!first) line += fmt::format("{}{:{}}", line.empty() ? "" : "\n", "", column);
+      first = false;
+      line += part;
+    }
+    result += line + "\n";
+  }
+  return result;
+}
+
 /// The examples, each with its meaning.
 std::string examples_text(const CommandInfo& command, std::size_t width) {
   HelpRows rows;
@@ -62,6 +87,98 @@ std::string rest_of_help(const OptionSet& set, std::size_t width) {
   return fmt::format("{}Options:\n{}", set.notes().empty() ? "" : paragraphs(set.notes(), width) + "\n", help_table(rows, width));
 }
 
+constexpr HelpTask tasks[] = {
+    {"Is the fabric healthy? Which cable to pull?", "health", "broken bad check diagnose verify faulty problem"},
+    {"What is connected to what?", "iblinkinfo ibnetdiscover", "links topology cables map list"},
+    {"Which links are down, slow or narrow?", "iblinkinfo health ibcheckwidth", "links speed width degraded"},
+    {"Which ports count errors?", "ibqueryerrors perfquery health", "symbol counters"},
+    {"Why is a link bad or down?", "phy", "ber fec signal links"},
+    {"Which cables and transceivers are there?", "modules", "optics serial power"},
+    {"Which firmware runs, how hot is it?", "firmware environment", "versions temperature fans psid"},
+    {"Which way do packets take?", "ibtracert ibroute", "trace route path hops traceroute"},
+    {"Does every packet arrive?", "check_routes", "routing loops deadlock credit"},
+    {"What is different from yesterday?", "subnet_diff snapshot", "diff compare changed changes baseline save dump"},
+    {"Who manages the subnet?", "sminfo", "subnet manager sm opensm master"},
+    {"What does the subnet administrator know?", "saquery", "sa groups multicast records"},
+    {"What does a node report about itself?", "smpquery ibaddr", "info describe node port lid guid"},
+    {"How much traffic is there, and where?", "ibdatacounters perfquery", "bandwidth throughput load busy congestion traffic"},
+    {"How are this host's own ports?", "ibstat", "local hca device adapter"},
+    {"Does a host answer?", "ibping", "reachable alive latency"},
+    {"Switch a port off and on", "ibportstate", "enable disable reset bounce shut down up"},
+    {"Graphs and alerts", "exporter", "prometheus grafana metrics monitor"},
+};
+
+/// A word without the s of the plural.
+std::string_view stem(std::string_view word) {
+  return word.size() > 3 && word.ends_with('s') && !word.ends_with("ss") ? word.substr(0, word.size() - 1) : word;
+}
+
+/// Whether a word of `text` begins with `word`. Both are in lower case.
+bool has_word(std::string_view text, std::string_view word) {
+  for (std::size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
+    if (at == 0 || std::isalnum(static_cast<unsigned char>(text[at - 1])) == 0) return true;
+  }
+  return false;
+}
+
+/// Words that are searched for, as lower-case stems.
+class SearchWords {
+ public:
+  explicit SearchWords(std::span<const std::string> words) {
+    for (const std::string& word : words) stems_.emplace_back(stem(to_lower(word)));
+    std::erase(stems_, "");
+  }
+
+  bool is_empty() const { return stems_.empty(); }
+  bool are_in(std::string_view text) const {
+    const std::string lower = to_lower(text);
+    return std::ranges::all_of(stems_, [&lower](const std::string& word) { return has_word(lower, word); });
+  }
+  bool are_in_name(std::string_view name) const {
+    return std::ranges::all_of(stems_, [name](const std::string& word) { return name.find(word) != std::string_view::npos; });
+  }
+
+ private:
+  std::vector<std::string> stems_;
+};
+
+enum SearchRank : unsigned { fits_nothing, fits_example, fits_summary, fits_name, fits_task };
+
+/// How well a command fits. The commands of a task rank by their place in it, the first one before commands that fit only by name.
+std::pair<unsigned, std::size_t> rank_of(const CommandInfo& command, const SearchWords& wanted) {
+  constexpr std::size_t last = 100;
+  std::size_t place = last;
+  for (const HelpTask& task : tasks) {
+    if (!has_word(task.commands, command.name) || !wanted.are_in(std::string(task.question) + " " + std::string(task.words))) continue;
+    place = std::min(place, task.commands.find(command.name));
+  }
+  const bool is_named = wanted.are_in_name(command.name);
+  if (place == 0 || (is_named && place < last)) return {fits_task, last - place};
+  if (is_named) return {fits_name, 0};
+  if (place < last) return {fits_name, last - place};
+  if (wanted.are_in(command.summary)) return {fits_summary, 0};
+  for (const HelpExample& example : help_page(command.name).examples) {
+    if (wanted.are_in(example.meaning)) return {fits_example, 0};
+  }
+  return {fits_nothing, 0};
+}
+
+std::string spelling_of(const Option& option) {
+  return option.names.empty() ? std::string("-") + option.letter : "--" + option.names.front();
+}
+
+/// Adds the options that fit: the options of the command itself, and each common one once.
+void add_options_of(const CommandInfo& info, const SearchWords& wanted, std::set<std::string>& common_seen, HelpHits& hits) {
+  const CommandLine line(info);
+  const bool is_listed = std::ranges::find(hits.commands, &info) != hits.commands.end();
+  for (const Option& option : line.set.options()) {
+    const std::string name = spelling_of(option);
+    if (!option.is_reachable() || !(wanted.are_in(name) || wanted.are_in(option.help))) continue;
+    if (option.common ? common_seen.insert(name).second : !is_listed)
+      hits.options.push_back({option.common ? nullptr : &info, name, option.help});
+  }
+}
+
 }  // namespace
 
 std::string paragraphs(std::string_view text, std::size_t width) {
@@ -70,26 +187,6 @@ std::string paragraphs(std::string_view text, std::size_t width) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     result += fmt::format("{}\n", fmt::join(wrap(text.substr(0, end), width), "\n"));
     text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return result;
-}
-
-std::string help_table(const HelpRows& rows, std::size_t width) {
-  std::size_t longest = 0;
-  for (const auto& [name, help] : rows) longest = std::max(longest, name.size() + indent);
-  const std::size_t column = std::min(longest + 2, widest_column);
-  std::string result;
-  for (const auto& [name, help] : rows) {
-    const bool fits = name.size() + indent + 2 <= column;
-    std::string line = fmt::format("{:{}}{}", "", indent, name);
-    if (fits) line.resize(column, ' ');
-    bool first = fits;
-    for (const std::string_view part : wrap(help, width - column)) {
-      if (!first) line += fmt::format("{}{:{}}", line.empty() ? "" : "\n", "", column);
-      first = false;
-      line += part;
-    }
-    result += line + "\n";
   }
   return result;
 }
@@ -171,15 +268,43 @@ std::string diags_usage(const OptionSet& set, std::size_t width) {
   return fmt::format("Usage: {} [options]{}{}\n\n{}\n", set.program(), operands.empty() ? "" : " ", operands, rest_of_help(set, width));
 }
 
-std::string help_of(const CommandInfo& info, std::size_t width) {
-  const std::unique_ptr<Command> command = info.make();
-  const World world;
-  CommonOptions common;
-  common.world = &world;
-  General general;
-  OptionSet set;
-  add_options(info, *command, set, common, general);
-  return command_help(info, set, width);
+CommandLine::CommandLine(const CommandInfo& info, const World* world) : command(info.make()) {
+  common.world = world;
+  command->options(set, common);
+  if (info.changes) add_dry_run(set, common);
+  add_general(set, common, general);
+}
+
+std::span<const HelpTask> help_tasks() { return tasks; }
+
+HelpHits search_help(std::span<const std::string> words) {
+  using Ranked = std::pair<std::pair<unsigned, std::size_t>, const CommandInfo*>;
+  const SearchWords wanted(words);
+  HelpHits hits;
+  if (wanted.is_empty()) return hits;
+  std::vector<Ranked> ranked;
+  for (const CommandInfo* command : commands()) {
+    if (const auto rank = rank_of(*command, wanted); rank.first != fits_nothing) ranked.emplace_back(rank, command);
+  }
+  std::ranges::stable_sort(ranked, [](const Ranked& a, const Ranked& b) {
+    if (a.first.first != b.first.first) return a.first.first > b.first.first;
+    if (a.second->changes != b.second->changes) return b.second->changes;
+    return a.first.second > b.first.second;
+  });
+  for (const auto& [rank, command] : ranked) {
+    hits.commands.push_back(command);
+    if (rank.first >= fits_name) hits.best.push_back(command);
+  }
+  std::set<std::string> common_seen;
+  for (const CommandInfo* command : commands()) add_options_of(*command, wanted, common_seen, hits);
+  const auto is_of_option = [&hits](const CommandInfo* command) {
+    return std::ranges::find(hits.options, command, &HelpHits::OfOption::command) != hits.options.end();
+  };
+  for (const CommandInfo* command : commands()) {
+    const bool is_listed = std::ranges::find(hits.commands, command) != hits.commands.end() || is_of_option(command);
+    if (!is_listed && wanted.are_in(help_page(command->name).words)) hits.pages.push_back(command);
+  }
+  return hits;
 }
 
 }  // namespace ib::tools

@@ -10,6 +10,8 @@
 #include "base/escape.hpp"
 #include "base/log.hpp"
 #include "snapshot/stored_fabric.hpp"
+#include "tools/frame/manners.hpp"
+#include "tools/frame/world.hpp"
 
 namespace ib::tools {
 namespace {
@@ -24,10 +26,12 @@ std::string where_defaults_stand(const CommonOptions& options) {
 
 }  // namespace
 
-Host::Host(const World& world, CommonOptions options, PortChoice choose_port)
-    : world_(world), options_(std::move(options)), choose_port_(std::move(choose_port)) {}
+Host::Host(const World& world, CommonOptions options, const Manners* manners)
+    : world_(world), options_(std::move(options)), manners_(manners) {}
 
 Host::~Host() = default;
+
+Log& Host::log() const { return *world_.log; }
 
 const sys::DeviceList& Host::devices() {
   if (!devices_) devices_ = std::make_unique<sys::DeviceList>(options_.from ? stored().devices() : world_.devices());
@@ -52,7 +56,7 @@ const sys::EndPort& Host::select(const sys::DeviceList& list) {
   const bool is_stored = options_.from && !options_.device && !port;
   if (is_stored) port = std::to_string(stored().port_number());
   try {
-    if (choose_port_ && !is_stored) return choose_port_(list, options_);
+    if (manners_ != nullptr && !is_stored) return manners_->choose_port(list, options_);
     return list.select(options_.device, port);
   } catch (const UsageError& error) {
     throw UsageError(error.message() + where_defaults_stand(options_));

@@ -3,43 +3,43 @@
 // as long as the process. A Stack (stack.hpp) is opened on its end port; it may be closed and opened again.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
-#include "base/error.hpp"
+#include "base/log.hpp"
 #include "sys/device.hpp"
 #include "tools/frame/common_options.hpp"
-#include "tools/frame/world.hpp"
 
+namespace ib {
+class Error;
+}
 namespace ib::snapshot {
 class StoredFabric;
 }
 
 namespace ib::tools {
 
+class Manners;
+
 class Host {
  public:
-  /// Chooses the end port that the options name. Throws UsageError if there is none.
-  using PortChoice = std::function<const sys::EndPort&(const sys::DeviceList& list, const CommonOptions& options)>;
-  /// `world` must outlive this object. `choose_port` may be null: DeviceList::select(). Opens and reads nothing.
-  Host(const World& world, CommonOptions options, PortChoice choose_port = {});
+  /// `world` and `manners`, which choose the end port (else DeviceList::select()), must outlive this object. Opens nothing.
+  Host(const World& world, CommonOptions options, const Manners* manners = nullptr);
   ~Host();
 
   const World& world() const { return world_; }
-  Log& log() const { return *world_.log; }
+  Log& log() const;
   const CommonOptions& options() const { return options_; }
   /// As if --sa had been given.
   void use_sa() { options_.use_sa = true; }
 
-  /// The devices that lead to the fabric: that of the file of --from, else those of this host. The first call reads them. Throws SysError.
+  /// The devices that lead to the fabric: of the file of --from, else of this host. The first call reads them. Throws SysError.
   const sys::DeviceList& devices();
   /// As above, for a command about the devices themselves. Throws UsageError with --from and a file that does not hold its host's devices.
   const sys::DeviceList& own_devices();
-  /// The end port that a target named, else the end port of -C and -P, else the default of `choose_port`. Throws UsageError if there is no
-  /// such end port.
+  /// The end port that a target named, else the one of -C and -P, else the default of the dialect. Throws UsageError if there is none.
   const sys::EndPort& end_port();
   /// The result of end_port(), if the end port was chosen already; else null.
   const sys::EndPort* chosen_end_port() const { return end_port_; }
@@ -68,15 +68,14 @@ class Host {
 
   const World& world_;
   CommonOptions options_;
-  PortChoice choose_port_;
+  const Manners* manners_;
   std::unique_ptr<sys::DeviceList> devices_, devices_before_;  ///< the latter until reread() is called once more
   const sys::EndPort* end_port_{};
   bool is_named_{};
   std::unique_ptr<snapshot::StoredFabric> stored_;
 };
 
-/// Prints the `E:` lines of an error at the given level of detail. Without `top`, the lines continue a line that says
-/// what failed because of the error.
+/// Prints the `E:` lines of an error at the level of detail. Without `top` they continue a line that says what failed.
 void print_error(Log& log, const Error& error, int level, Keys keys = Keys::hidden, bool top = true);
 
 }  // namespace ib::tools

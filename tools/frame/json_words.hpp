@@ -15,11 +15,17 @@ namespace ib::tools {
 
 using report::JsonType;
 
-struct JsonWord {
-  std::string_view key;
+struct JsonKind {
+  constexpr JsonKind(JsonType of, bool is_list = false, bool is_coded = false) : type(of), list(is_list), coded(is_coded) {}
+
   JsonType type;  ///< of the value, or of each element of the list; every value may be null
   bool list;      ///< the value is an array
   bool coded;     ///< a text KEY_text goes with it: the word for the number, or null
+};
+
+struct JsonWord {
+  std::string_view key;
+  JsonKind kind;
   std::string_view meaning;
   report::Measure measure{};  ///< of a number, where the report does not give it with the value
 };

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""Makes the table of help_pages.hpp from the sources of the manual pages.
+"""Makes the table of help.hpp from the sources of the manual pages.
 
 make_help_pages.py OUTPUT.cpp PAGE.1.in...
 
@@ -51,7 +51,7 @@ def main():
         with open(name, encoding="utf-8") as file:
             pages[re.fullmatch(r"ibtool-(.*)\.1\.in", os.path.basename(name)).group(1)] = file.read()
     count = collections.Counter(word for text in pages.values() for word in words(text))
-    out = ["// Made by make_help_pages.py from man/pages.", '#include "tools/frame/help_pages.hpp"', "", "#include <algorithm>", "",
+    out = ["// Made by make_help_pages.py from man/pages.", '#include "tools/frame/help.hpp"', "", "#include <algorithm>", "",
            "namespace ib::tools {", "namespace {", ""]
     rows = []
     for number, (name, text) in enumerate(sorted(pages.items())):
@@ -63,11 +63,10 @@ def main():
         out.append("};")
         rare = sorted(word for word in words(text) if count[word] <= MOST_PAGES)
         rows.append(f"    {{{quoted(name)}, examples_{number},\n     {split(''.join(' ' + word for word in rare))}}},")
-    out += ["", "constexpr HelpPage table[] = {", *rows, "};", "", "}  // namespace", "",
-            "std::span<const HelpPage> help_pages() { return table; }", "",
+    out += ["", "constexpr HelpPage pages[] = {", *rows, "};", "", "}  // namespace", "",
             "const HelpPage& help_page(std::string_view command) {", "  static constexpr HelpPage none{};",
-            "  const auto* found = std::ranges::lower_bound(table, command, {}, &HelpPage::command);",
-            "  return found != std::end(table) && found->command == command ? *found : none;", "}", "", "}  // namespace ib::tools"]
+            "  const auto* found = std::ranges::lower_bound(pages, command, {}, &HelpPage::command);",
+            "  return found != std::end(pages) && found->command == command ? *found : none;", "}", "", "}  // namespace ib::tools"]
     with open(sys.argv[1], "w", encoding="utf-8") as file:
         file.write("\n".join(out) + "\n")
 

@@ -3,24 +3,34 @@
 // has the object of its dialect. This is why commands, and what they stand on, need not know by which name they were called.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "async/task.hpp"
 #include "mad/error.hpp"
-#include "mad/rpc/rpc.hpp"
+#include "mad/transactor.hpp"
 #include "path/path.hpp"
 #include "subnet/model/names.hpp"
-#include "tools/frame/diags_words.hpp"
-#include "tools/frame/host.hpp"
-#include "tools/frame/options.hpp"
+
+namespace ib::mad {
+class Channel;
+class Tracer;
+}  // namespace ib::mad
+namespace ib::sys {
+class DeviceList;
+}
 
 namespace ib::tools {
 
 class Stack;
+struct CommonOptions;
+struct Target;
+struct World;
 
 /// A node or port to send requests to: its path and its name in texts.
 struct Destination {
@@ -35,8 +45,8 @@ class Manners {
   virtual ~Manners() = default;
 
   // For Host and Stack.
-  /// How -C and -P choose an end port. Null: DeviceList::select().
-  virtual Host::PortChoice port_choice() const { return {}; }
+  /// The end port of -C and -P. Throws UsageError if there is none.
+  virtual const sys::EndPort& choose_port(const sys::DeviceList& list, const CommonOptions& options) const = 0;
   virtual std::unique_ptr<mad::Channel> open_channel() = 0;
   /// What gets each MAD that is sent or received; may be null.
   virtual std::unique_ptr<mad::Tracer> tracer() const = 0;
@@ -44,19 +54,18 @@ class Manners {
   /// P_Key. A path without an answer from the SA is then an error, and SL 0 is not used instead.
   virtual bool as_libibmad() const = 0;
 
-  /// The site's names for nodes: the file of --node-name-map, else the default file if there is one. Invalid lines are warnings. In
-  /// ibtool's dialect throws as formats::read_node_name_map() does. In the dialect of infiniband-diags a file that cannot be read is a
-  /// warning.
+  /// The site's names for nodes: the file of --node-name-map, else a default file that is there. Invalid lines are warnings, and for
+  /// infiniband-diags a file that cannot be read; ibtool throws as formats::read_node_name_map() does.
   const subnet::NodeNameMap& node_name_map();
   /// The node that `target` names, or the node of this host if `target` is empty, with a path for SMPs that has the keys and times of the
   /// options. A GID or GUID is resolved by the SA. Throws Error for a GID of another subnet: SMPs do not go there.
   virtual async::Task<Destination> smp_node(const Target& target) = 0;
   /// The node that `target` names by a path that GMPs can use, with the P_Key of the options (Stack::gmp_path()).
   virtual async::Task<Destination> gmp_node(const Target& target) = 0;
-  /// `node` with IbPath::meant, for a node that a LID or a route names, which nothing yet says more of: the GUID of the node that is at the
-  /// end of its path now, which is requested. What is meant already stays. A command calls it before it reads what it will set: no Set on
-  /// this path goes to another node afterwards (SetGuard). Throws subnet::WrongNode if another node was meant before, and MadError if there
-  /// is no answer. Returns `node` as it is where SMPs do not go (subnet::takes_smps()).
+  /// `node` with IbPath::expected_node_guid, for a node that a LID or a route names, which nothing yet says more of: the GUID of the node
+  /// that is at the end of its path now, which is requested. What is meant already stays. A command calls it before it reads what it will
+  /// set: no Set on this path goes to another node afterwards (SetGuard). Throws subnet::WrongNode if another node was meant before, and
+  /// MadError if there is no answer. Returns `node` as it is where SMPs do not go (subnet::takes_smps()).
   virtual async::Task<Destination> identified(Destination node) = 0;
   /// The name of the node at `path` in texts.
   virtual std::string name_of(const path::Path& path) const = 0;
@@ -82,8 +91,7 @@ class Manners {
   }
   /// A request that failed and does not end the command. ibtool prints "E: …" where -v or -d is given; infiniband-diags warns.
   virtual void report_failure(const mad::MadError& error) const = 0;
-  /// A remark that only infiniband-diags has, on stderr: "ibwarn: [PID] FUNCTION: TEXT". For code that both dialects run; what only one
-  /// runs calls tools::warn().
+  /// "ibwarn: [PID] FUNCTION: TEXT" of infiniband-diags on stderr, for code that both dialects run; other code calls tools::warn().
   virtual void remark(std::string_view function, std::string_view text) const = 0;
 
  protected:
@@ -100,7 +108,6 @@ class Manners {
 
 std::unique_ptr<Manners> ibtool_manners(Stack& stack);
 std::unique_ptr<Manners> diags_manners(Stack& stack);
-using MakeManners = std::unique_ptr<Manners> (*)(Stack& stack);
 
 /// -P as infiniband-diags reads it: as C's strtol() does, and 0 without -P.
 long diags_port_number(const CommonOptions& options);
@@ -108,10 +115,17 @@ long diags_port_number(const CommonOptions& options);
 std::string diags_device(const CommonOptions& options);
 /// -C and -P as messages of infiniband-diags have them: "mlx5_0:1" or "(null):0".
 std::string diags_port(const CommonOptions& options);
-/// For infiniband-diags: opens the end port, for the next opening of `stack`. If that fails, returns errno after it has printed only the
-/// messages of libibumad.
+/// Opens the end port for the next opening of `stack`. If that fails, prints the messages of libibumad, and returns errno.
 std::optional<int> open_failure(Stack& stack);
 /// The name of the node at `path` in texts of infiniband-diags: "Lid 4", "DR path slid 65535; dlid 65535; 0,1".
 std::string diags_name(const path::Path& path);
+
+/// Reads the file of --node-name-map, else the first default file that exists, and warns of invalid lines. Empty if no file exists. Throws
+/// SysError for a file that cannot be read; a default file that this user may not read is passed over.
+subnet::NodeNameMap read_node_names(const World& world, const CommonOptions& options);
+
+/// "0,1,3": numbers between commas, each as C's atoi() reads it, cut to a byte. The first stands for this node and is not looked at.
+/// Nothing for an empty text, or one of more than path::max_hops hops.
+std::optional<std::vector<std::uint8_t>> read_diags_route(std::string_view text);
 
 }  // namespace ib::tools

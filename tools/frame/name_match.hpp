@@ -3,9 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "base/error.hpp"
+#include "path/path.hpp"
+#include "subnet/model/names.hpp"
 
 namespace ib::tools {
 
@@ -47,8 +52,52 @@ struct NodePort {
 };
 NodePort split_port(std::string_view word);
 
-/// ": did you mean 'compute01 mlx5_0' or 'compute10 mlx5_0'?", with up to three of `names` of which a word, or the whole, is near; empty if
-/// none is.
+/// ": did you mean 'compute01 mlx5_0' or 'compute10 mlx5_0'?", with up to three of `names` that are near as a whole or by a word; or empty.
 std::string nearest_names(std::string_view word, const std::vector<std::string>& names);
+
+/// An end port of a node that a word may name, with the description of the node.
+struct NamedEndPort {
+  Guid node;
+  unsigned number{};
+  bool is_switch{}, is_entry{};  ///< is_entry: the node was found by this port
+  std::string description;
+  path::Path path;  ///< by its LID, or by a directed route if it has no LID
+};
+
+/// The nodes that a word means, by one port each.
+struct Named {
+  std::vector<NamedEndPort> ports;
+  NameMatch match = NameMatch::none;
+};
+
+class NameSearch {
+ public:
+  /// `names` must outlive this object. `is_stored`: the ports are of a stored fabric.
+  NameSearch(std::vector<NamedEndPort> ports, const subnet::NodeNameMap& names, bool is_stored)
+      : ports_(std::move(ports)), names_(&names), is_stored_(is_stored) {}
+
+  /// The site's name of the node, else its description.
+  std::string name_of(const NamedEndPort& port) const;
+  /// Those that `word` means, sorted by name; if there are none, the port of NODE/PORT. Throws UsageError for a bad pattern or port.
+  Named meant(std::string_view word) const;
+  /// Why a word means no node. `complaint` says why it is not an address.
+  std::string unknown(std::string_view word, std::string_view complaint) const;
+  /// Why a word that means several nodes does not do: their names, and what to type.
+  std::string ambiguous(const Named& named) const;
+
+ private:
+  Named matches(std::string_view word, std::optional<unsigned> number) const;
+
+  std::vector<NamedEndPort> ports_;
+  const subnet::NodeNameMap* names_;
+  bool is_stored_;
+};
+
+/// Whether infiniband-diags takes `word` for the whole name of a node: where the site has a name, that or the description as it is, else
+/// the description as it is printed.
+bool is_whole_name(std::string_view word, std::string_view description, std::optional<std::string_view> sites);
+
+/// How a word that is only a part of a name means it, for the refusal of a Set.
+std::string_view inexact(NameMatch match);
 
 }  // namespace ib::tools

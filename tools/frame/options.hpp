@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The table of the options and operands of a command line, bound to the variables of the command. Two readers stand on it: CLI11 reads the
-// lines of ibtool's dialect (command_line.cpp), getopt_long those of the legacy names (diags_command_line.cpp). Both have the habits of
+// lines of ibtool's dialect (command_line.cpp), getopt_long the lines of the legacy names (diags_command_line.cpp). Both have the habits of
 // getopt_long: bundled letters, `--name=value` and `--name value`, unambiguous abbreviations, options after operands, `--`, the last of a
 // repeated option wins. In ibtool's dialect a word like `-1` is an operand where no option has that letter. What a command does not define
 // itself comes from the common groups, minus the letters and names it has taken.
@@ -15,12 +15,11 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "base/error.hpp"
-#include "path/path.hpp"
+#include "tools/frame/target.hpp"
 
 namespace ib::subnet {
 class Subnet;
@@ -61,8 +60,7 @@ struct Option {
 
 /// Reads `text` as an integer with C's prefixes (0x…, 0…) within [low, high]; throws OptionError naming `what`.
 std::int64_t parse_integer(std::string_view text, std::string_view what, std::int64_t low, std::int64_t high);
-/// Reads `text` as an unsigned integer of up to 64 bits (keys and masks) with C's prefixes within [low, high]; throws OptionError naming
-/// `what`.
+/// Reads `text` as an unsigned integer (a key, a mask) with C's prefixes within [low, high]; throws OptionError naming `what`.
 std::uint64_t parse_unsigned(std::string_view text, std::string_view what, std::uint64_t low = 0,
                              std::uint64_t high = std::numeric_limits<std::uint64_t>::max());
 
@@ -72,9 +70,13 @@ struct Range {
   T low = std::numeric_limits<T>::min();
   T high = std::numeric_limits<T>::max();
 };
-/// The range of a parameter from which T is not to be deduced.
-template <std::integral T>
-using Within = Range<std::type_identity_t<T>>;
+template <class T>
+T value_of(const T&);
+template <class T>
+T value_of(const std::optional<T>&);
+/// The type of the value in a variable of the type To, a number or an optional one.
+template <class To>
+using ValueOf = decltype(value_of(std::declval<const To&>()));
 
 template <std::integral T>
 T parse_within(std::string_view text, std::string_view what, Range<T> range) {
@@ -98,41 +100,19 @@ struct Spelling {
   std::string_view diags;  ///< by the legacy name, if these are not the letter and the first long name of `names`
 };
 
-/// A node or port that the command line names.
-struct Target {
-  std::optional<std::string> word;  ///< as it was given
-  std::optional<path::Path> path;   ///< ibtool's dialect: the path in the text. Parts that the SA must resolve may be missing
-
-  bool given() const { return word.has_value(); }
-  /// The word; empty where none was given.
-  std::string text() const { return word.value_or(""); }
-};
-
-/// TARGET@PORT.
-struct TargetPort {
-  Target target;
-  std::optional<std::uint8_t> port;
-};
-
-/// The path of a target, and the word or name that stands for it.
-struct NamedPath {
-  path::Path path;
-  std::string name;
-};
-
 /// The word of a target that is read. The name of a node is looked up later, when requests may be sent.
 struct NamedTarget {
   std::string word;
   std::optional<std::string> complaint{};  ///< why it is not an address, if no node has that name; absent: the usual complaint
   std::string argument{};                  ///< the name of the operand, for complaints
+  std::string hint{};                      ///< what to type, where no node has that name: two nodes are in the word
   bool takes_several{};                    ///< the word may be a pattern of names; then `found` is called for each node
   std::function<void(NamedPath)> found{};  ///< gets the path
 };
 
 /// Reads the text of targets.
 struct TargetReader {
-  /// Hands the path of an address to NamedTarget::found at once, and keeps a name until it is looked up. Throws UsageError, with the
-  /// reason, for a word that can be neither.
+  /// Hands the path of an address to NamedTarget::found, and keeps a name until it is looked up. Throws UsageError for neither.
   std::function<void(NamedTarget)> read;
 };
 
@@ -154,10 +134,11 @@ struct Operand {
   bool required = true;
   bool repeated = false;   ///< takes all words that are left
   bool is_target = false;  ///< two words, a LID and a route, with a combined address
-  /// Whether the operand is the port of the target before it, which may be a part of that: NODE/PORT. Null: it never is. Called when the
-  /// operands before it have their values.
+  /// Whether the operand is the port of the target before it, as in NODE/PORT; null: never. Called when those before it have values.
   std::function<bool()> is_port{};
   OfferedWords offered;  ///< null: none are known
+  /// Of an operation, which stands before a target: throws UsageError for a word that is none.
+  std::function<void(const std::string& word)> find_operation{};
   /// Throws UsageError with the reason.
   std::function<void(const std::string& word, const TargetReader& read_target)> set;
 };
@@ -176,15 +157,14 @@ class OptionSet {
 
   void flag(const Spelling& spelling, bool& target, std::string_view help);
   void count(const Spelling& spelling, int& target, std::string_view help);
-  /// A text. In ibtool's dialect that of the metavar FILE must not be empty.
+  /// A text. In ibtool's dialect the name of a FILE must not be empty.
   void text(const Spelling& spelling, std::optional<std::string>& target, std::string_view metavar, std::string_view help);
   /// A number within `range`; a complaint names it. A legacy name reads it with c_number() and has no range.
-  template <std::integral T>
-  void number(const Spelling& spelling, T& target, std::string_view metavar, std::string_view help, Within<T> range = {});
-  template <std::integral T>
-  void number(const Spelling& spelling, std::optional<T>& target, std::string_view metavar, std::string_view help, Within<T> range = {});
-  /// A key: a number that is a secret, so that no complaint repeats it. If the value is not a number, it is requested on the terminal; see
-  /// set_key_prompt().
+  template <class To>
+  void number(const Spelling& spelling, To& target, std::string_view metavar, std::string_view help, Range<ValueOf<To>> range = {}) {
+    value(spelling, metavar, help, number_reader(spelling.names, target, range));
+  }
+  /// A key, which no complaint repeats. If the value is not a number, it is requested on the terminal (set_key_prompt()).
   void key(const Spelling& spelling, std::uint64_t& target, std::string_view metavar, std::string_view help);
   /// One of `choices`, in any case and abbreviated if unambiguous.
   void choice(const Spelling& spelling, std::optional<std::string>& target, std::vector<std::string> choices, std::string_view help);
@@ -204,25 +184,27 @@ class OptionSet {
   void set_key_prompt(std::function<std::optional<std::uint64_t>(std::string_view name)> prompt) { key_prompt_ = std::move(prompt); }
 
   // Operands, in the order in which they stand. Those after optional_operands() may be left out.
-  void word(std::string_view name, std::string& to);
-  void word(std::string_view name, std::optional<std::string>& to);
+  template <class To>  // std::string, or an optional one
+  void word(std::string_view name, To& to) {
+    operand(name, [&to](const std::string& word) { to = word; });
+  }
   /// All words that are left.
   void words(std::string_view name, std::vector<std::string>& to);
   void target(std::string_view name, Target& to);
-  /// As above, for a command that reads, and that can be run once for each of several nodes: TARGET may be a pattern of names,
-  /// compute[01-16] or leaf*.
+  /// As above, for a command that reads and can run for each of several nodes: TARGET may be a pattern, compute[01-16] or leaf*.
   void target_each(std::string_view name, Target& to);
   /// All words that are left, each TARGET or TARGET@PORT. A name may have a @ in it that no port follows.
   void target_ports(std::string_view name, std::vector<TargetPort>& to);
-  /// As above, for a command that reads. A TARGET may be a pattern of names, compute[01-16] or leaf*: it has a word and no path, and the
-  /// command finds the nodes that it fits.
+  /// As above, for a command that reads. A pattern has a word and no path: the command finds the nodes that it fits.
   void target_patterns(std::string_view name, std::vector<TargetPort>& to);
-  template <std::integral T>
-  void integer(std::string_view name, T& to, Within<T> range = {});
-  template <std::integral T>
-  void integer(std::string_view name, std::optional<T>& to, Within<T> range = {});
+  template <class To>
+  void integer(std::string_view name, To& to, Range<ValueOf<To>> range = {}) {
+    operand(name, number_reader(name, to, range));
+  }
   /// The operand added last is the port of the target before it, so that this may be NODE/PORT; with `when`, if that is true.
   void is_port(std::function<bool()> when = [] { return true; }) { operands_.back().is_port = std::move(when); }
+  /// The operand added last is an operation, which `find` finds; it throws UsageError for another word. The next operand is a target.
+  void is_operation(std::function<void(const std::string& word)> find) { operands_.back().find_operation = std::move(find); }
   /// Any other operand: `set` gets the word.
   void operand(std::string_view name, std::function<void(const std::string& word)> set);
   void optional_operands() { operands_required_ = false; }
@@ -241,8 +223,7 @@ class OptionSet {
   /// The legacy name is a shell script: `read` gets the words up to the first empty one, and no word is an option.
   void script(std::function<void(const std::vector<std::string>& words)> read) { script_ = std::move(read); }
   bool is_script() const { return script_ != nullptr; }
-  /// The legacy name is a Perl script (Getopt::Std): an option has one letter, and the first word that is not an option ends them. -h and
-  /// mistakes show the usage.
+  /// The legacy name is a Perl script (Getopt::Std): one letter an option, none behind the first operand; mistakes show the usage.
   void perl_script() {
     perl_ = true;
     action("-h", "Print this.", [] {});
@@ -265,14 +246,12 @@ class OptionSet {
   void make_early() { options_.back().early = true; }
   /// Leaves out the common options with these letters, which the legacy name lacks.
   void without(std::string_view letters) { without_ = letters; }
-  /// Options that are added after this call are common ones. They lack the letters and names that are taken. By a legacy name, one of which
-  /// a letter or name is taken is left out.
+  /// What is added from now on is common: it lacks what is taken. By a legacy name, one of which anything is taken is left out.
   void begin_common() { common_ = true; }
 
   /// Scans all of `args`, then sets the options in their order, and returns the operands. Throws OptionError.
   std::vector<std::string> parse(std::span<const std::string> args);
-  /// Reads the words behind a legacy name: sets each option as soon as it is met, and returns the operands. Complaints of getopt_long go to
-  /// `err`. Throws DiagsUsage, and what the options throw.
+  /// Reads the words behind a legacy name: sets each option as soon as it is met, and returns the operands. Throws DiagsUsage.
   std::vector<std::string> parse_diags(std::span<char* const> words, std::FILE* err);
   /// Hands `words` to the operands. Throws DiagsUsage if there are too few; those that are too many are ignored.
   void bind_diags(const std::vector<std::string>& words, bool combined) const;
@@ -298,9 +277,11 @@ class OptionSet {
   /// Whether the command line has the option of that letter ("-S") or long name ("--cpi").
   bool is_given(std::string_view name) const;
   void check_combinations() const;
-  template <std::integral T>
-  T read_number(const std::string& text, std::string_view what, Range<T> range) const {
-    return is_diags() ? static_cast<T>(c_number(text)) : parse_within<T>(text, what, range);
+  template <class To>
+  std::function<void(const std::string&)> number_reader(std::string_view what, To& to, Range<ValueOf<To>> range) const {
+    return [this, &to, range, name = std::string(what)](const std::string& text) {
+      to = is_diags() ? static_cast<ValueOf<To>>(c_number(text)) : parse_within(text, name, range);
+    };
   }
 
   std::string program_;  ///< empty: ibtool's dialect
@@ -322,30 +303,5 @@ class OptionSet {
   bool common_ = false, perl_ = false;
   bool operand_is_last_ = false;  ///< an operand was added after the last option
 };
-
-template <std::integral T>
-void OptionSet::number(const Spelling& spelling, T& target, std::string_view metavar, std::string_view help, Within<T> range) {
-  value(spelling, metavar, help, [this, &target, range, what = std::string(spelling.names)](const std::string& text) {
-    target = read_number<T>(text, what, range);
-  });
-}
-
-template <std::integral T>
-void OptionSet::number(const Spelling& spelling, std::optional<T>& target, std::string_view metavar, std::string_view help,
-                       Within<T> range) {
-  value(spelling, metavar, help, [this, &target, range, what = std::string(spelling.names)](const std::string& text) {
-    target = read_number<T>(text, what, range);
-  });
-}
-
-template <std::integral T>
-void OptionSet::integer(std::string_view name, T& target, Within<T> range) {
-  operand(name, [this, &target, range, what = std::string(name)](const std::string& text) { target = read_number<T>(text, what, range); });
-}
-
-template <std::integral T>
-void OptionSet::integer(std::string_view name, std::optional<T>& target, Within<T> range) {
-  operand(name, [this, &target, range, what = std::string(name)](const std::string& text) { target = read_number<T>(text, what, range); });
-}
 
 }  // namespace ib::tools

@@ -13,6 +13,7 @@
 #include "subnet/diff/counterparts.hpp"
 #include "tools/frame/options.hpp"
 #include "tools/frame/stack.hpp"
+#include "tools/frame/world.hpp"
 
 namespace ib::tools {
 namespace {

@@ -4,32 +4,29 @@
 #include <fmt/format.h>
 
 #include "base/log.hpp"
-#include "tools/frame/counted.hpp"
+#include "tools/frame/terminal.hpp"
+#include "tools/frame/world.hpp"
 
 namespace ib::tools {
 namespace {
 
 constexpr std::chrono::milliseconds patience{1000}, period{200};
+constexpr std::size_t most_columns = 79;
+constexpr std::string_view erase = "\x1b[K";  // EL: to the end of the line
 
 }  // namespace
 
-std::string counted(std::uint64_t number) {
-  std::string text = std::to_string(number);
-  for (std::size_t at = text.size(); at > 3;) text.insert(at -= 3, ",");
-  return text;
-}
-
 ProgressLine::ProgressLine(async::Loop& loop, const World& world, bool may_show)
-    : loop_(loop), log_(may_show ? world.log : nullptr), line_(world.err, !world.is_dumb), begin_(loop.now()) {
-  if (!is_shown()) return;
+    : loop_(loop), file_(world.err), log_(may_show && !world.is_dumb && is_terminal(world.err) ? world.log : nullptr), begin_(loop.now()) {
+  if (log_ == nullptr) return;
   loop_.arm(*this, begin_ + patience);
   log_->before_output([this] { interrupt(); });
 }
 
 void ProgressLine::stop() {
-  if (!is_shown()) return;
+  if (log_ == nullptr) return;
   disarm();
-  line_.clear();
+  clear();
   log_->before_output({});
 }
 
@@ -45,13 +42,21 @@ async::Task<> ProgressLine::pause(std::size_t done, std::size_t all, std::string
 }
 
 void ProgressLine::expired() {
-  line_.show(text());
+  std::fputs(fmt::format("\r{}{}", std::string_view(text()).substr(0, most_columns), erase).c_str(), file_);
+  std::fflush(file_);
+  is_on_screen_ = true;
   loop_.arm(*this, loop_.now() + period);
 }
 
 void ProgressLine::interrupt() {
-  line_.clear();
+  clear();
   loop_.arm(*this, loop_.now() + patience);
+}
+
+void ProgressLine::clear() {
+  if (!std::exchange(is_on_screen_, false)) return;
+  std::fputs(fmt::format("\r{}", erase).c_str(), file_);
+  std::fflush(file_);
 }
 
 std::string ProgressLine::text() const {

@@ -10,16 +10,19 @@
 
 #include "async/loop.hpp"
 #include "async/task.hpp"
-#include "base/log.hpp"
 #include "mad/trace.hpp"
-#include "report/progress.hpp"
-#include "tools/frame/world.hpp"
+
+namespace ib {
+class Log;
+}
 
 namespace ib::tools {
 
+struct World;
+
 /// "1,284 nodes, 31,877 MADs (12 tried again, 3 lost), 15,200/s, 2 s". The line is shown when nothing was written for a second, and is
-/// erased before anything else is written (Log::about_to_write()). If World::err is not a terminal, nothing is shown. A Log has at most one
-/// ProgressLine.
+/// erased before anything else is written (Log::about_to_write()). Nothing is shown where World::err is not a terminal, or one that erases
+/// no lines. A Log has at most one ProgressLine.
 class ProgressLine final : private async::Timer {
  public:
   /// `world` must outlive this. Shows nothing if `may_show` is false.
@@ -37,14 +40,15 @@ class ProgressLine final : private async::Timer {
   void stop();
 
  private:
-  bool is_shown() const { return log_ != nullptr && line_.is_terminal(); }
   void expired() override;
   void interrupt();
+  void clear();
   std::string text() const;
 
   async::Loop& loop_;
-  Log* log_;
-  report::Progress line_;
+  std::FILE* file_;
+  Log* log_;  ///< null: nothing is shown
+  bool is_on_screen_{};
   const mad::Stats* stats_{};
   std::string unit_;
   std::size_t done_{}, all_{};

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <vector>
 
 #include "async/loop.hpp"
 #include "base/escape.hpp"
@@ -18,16 +19,36 @@
 #include "mad/error.hpp"
 #include "snapshot/cache.hpp"
 #include "tools/build_info.hpp"
-#include "tools/frame/called_name.hpp"
-#include "tools/frame/command.hpp"
+#include "tools/frame/commands.hpp"
 #include "tools/frame/diags_words.hpp"
-#include "tools/frame/each_target.hpp"
+#include "tools/frame/explanation.hpp"
 #include "tools/frame/help.hpp"
 #include "tools/frame/session.hpp"
 #include "tools/frame/set_guard.hpp"
+#include "tools/frame/targets.hpp"
 
 namespace ib::tools {
 namespace {
+
+std::string last_component(std::string_view path) { return std::string(path.substr(path.rfind('/') + 1)); }
+
+/// The names that lead to the program: how it was called, the executable, and the links from there on.
+std::vector<std::string> names_on_the_way(std::string_view called, const World& world) {
+  constexpr unsigned most_links = 40;  // as Linux follows
+  std::vector<std::string> names{last_component(called)};
+  std::string path = world.executable;
+  if (path.empty()) return names;
+  names.push_back(last_component(path));
+  for (unsigned links = 0; world.read_link && links < most_links; ++links) {
+    const std::optional<std::string> next = world.read_link(path);
+    if (!next || next->empty()) break;
+    path = next->front() == '/' ? *next : path.substr(0, path.rfind('/') + 1) + *next;
+    names.push_back(last_component(path));
+  }
+  return names;
+}
+
+std::string before_dot(const std::string& name) { return name.substr(0, name.find('.')); }
 
 /// Prints a text that was requested instead of a run. Throws SysError if stdout fails.
 int print(const World& world, std::string_view text) {
@@ -74,6 +95,56 @@ void save_cache(Stack& stack) {
     stack.host().log().debug(fmt::format("Saving discovery cache to {}", in_quotes(*file)));
 }
 
+/// Explains the request that ends `work`.
+async::Task<> explained(Stack& stack, async::Task<> work) {
+  std::exception_ptr failure;
+  try {
+    co_await std::move(work);
+  } catch (const mad::MadError&) {
+    failure = std::current_exception();
+  }
+  if (failure) co_await rethrow_explained(stack, failure);
+}
+
+/// Returns whether the node was read.
+async::Task<bool> run_on(const NamedPath& node, const WorkOnNode& run, bool has_result, Session& session, Emit& emit) {
+  if (has_result) emit.begin_target(called(node.name, node.path), node.name);
+  try {
+    async::Task<> work = run(node);
+    co_await explained(session.stack(), std::move(work));
+  } catch (const UsageError&) {  // is one on each node
+    emit.text().withdraw();
+    throw;
+  } catch (const Error& error) {
+    emit.text().flush();
+    session.host().report(error);
+    if (has_result) emit.end_target(&error);
+    co_return false;
+  }
+  if (has_result) emit.end_target(nullptr);
+  co_return true;
+}
+
+/// Runs a command once for each node that a pattern of names fits.
+async::Task<> run_on_each(Command& command, Session& session, Emit& emit) {
+  const std::vector<NamedPath> nodes = co_await session.targets().nodes_of_pattern();
+  const WorkOnNode run = [&](const NamedPath& node) {
+    session.targets().choose(node);
+    return command.run(session, emit);
+  };
+  co_await run_for_each(nodes, run, session, emit, command.gathers_rows() ? &command : nullptr);
+}
+
+/// Runs a command when the nodes are known that its targets name.
+async::Task<> find_names_and_run(Command& command, Session& session, Emit& emit) {
+  if (!command.reports_down_port() || !session.stack().is_port_down()) co_await session.targets().find_names();
+  if (session.targets().has_pattern()) {
+    co_await run_on_each(command, session, emit);
+  } else {
+    co_await command.run(session, emit);
+  }
+}
+
 /// Runs the command of ibtool's dialect and returns its exit status.
 int execute(Command& command, const CommandInfo& info, const OptionSet& set, CommonOptions common, const std::vector<std::string>& operands,
             const World& world) {
@@ -90,10 +161,10 @@ int execute(Command& command, const CommandInfo& info, const OptionSet& set, Com
       throw UsageError(fmt::format("{} (usage: {})", error.message(), usage_line(info, set)));
     }
     emit.set_table_rows(host.options().dry_run ? std::string_view() : command.table_rows(),  // a list of Sets is no table
-                        session.targets().has_pattern() && gathering(command) == nullptr);
+                        session.targets().has_pattern() && !command.gathers_rows());
     if (info.needs_fabric) stack.require_fabric(info.name);
     if (info.changes && !info.reports_changes) stack.report_sets();
-    loop.run(run_with_names(command, session, emit));
+    loop.run(explained(stack, find_names_and_run(command, session, emit)));
     if (host.options().dry_run) emit(stack.planned_sets());
     save_cache(stack);
     emit.finish();
@@ -139,29 +210,24 @@ void refuse_in_json(const World& world, std::string_view command, std::span<cons
 }
 
 int run_command(const CommandInfo& info, std::span<const std::string> args, const World& world) {
-  const std::unique_ptr<Command> command = info.make();
-  CommonOptions common;
-  common.world = &world;
-  common.program = info.name;
-  General general;
-  OptionSet set;
-  set.set_key_prompt([&world](std::string_view name) { return prompt_for_key(world, name); });
-  apply_default_config(common);
-  common.from = world.from;
-  add_options(info, *command, set, common, general);
+  CommandLine line(info, &world);
+  line.common.program = info.name;
+  line.set.set_key_prompt([&world](std::string_view name) { return prompt_for_key(world, name); });
+  apply_default_config(line.common);
+  line.common.from = world.from;
   std::vector<std::string> operands;
   try {
-    operands = set.parse(args);
+    operands = line.set.parse(args);
   } catch (const OptionError& error) {
     refuse_in_json(world, info.name, args, error);
     world.log->error(fmt::format("{}: {} (see ibtool help {})", info.name, error.message(), info.name));
     return static_cast<int>(Exit::usage);
   }
-  if (general.help) return print(world, command_help(info, set, world.help_width));
-  if (general.version) return print_version(world);
+  if (line.general.help) return print(world, command_help(info, line.set, world.help_width));
+  if (line.general.version) return print_version(world);
   World again = world;
   try {
-    return execute(*command, info, set, std::move(common), operands, world);
+    return execute(*line.command, info, line.set, line.common, operands, world);
   } catch (const snapshot::Outdated& outdated) {
     world.log->warning(outdated.message() + "; it is read again");
     again.refresh_cache = true;
@@ -191,8 +257,7 @@ int run_ibtool(std::span<const std::string> args, const World& world) {
   throw error;
 }
 
-/// Runs a program of infiniband-diags that was called by the name or path `called`, except for its last output. Messages of failures go to
-/// stdout behind the results, as in infiniband-diags.
+/// Runs a program of infiniband-diags, but for its last output. Messages of failures go to stdout behind the results, as there.
 int execute_diags(Command& command, const CommandInfo& info, std::string_view called, std::span<char* const> words, const World& world,
                   Emit& emit) {
   CommonOptions common = diags_defaults();
@@ -275,6 +340,34 @@ std::string unknown_name(std::string_view name) {
 
 }  // namespace
 
+async::Task<> run_for_each(const std::vector<NamedPath>& nodes, const WorkOnNode& run, Session& session, Emit& emit, Command* rows) {
+  std::size_t read = 0;
+  if (rows == nullptr) emit.begin_targets();
+  for (const NamedPath& node : nodes) {
+    const bool is_read = co_await run_on(node, run, rows == nullptr, session, emit);
+    if (is_read) ++read;
+  }
+  rows == nullptr ? emit.end_targets() : rows->emit_rows(session.host(), emit);
+  if (read < nodes.size()) emit.raise(read == 0 ? Exit::failed : Exit::incomplete);
+}
+
+std::string called_name(std::string_view called, const World& world) {
+  const std::string own = last_component(called);
+  if (own.starts_with("ibtool") || find_command(own) != nullptr) return own;
+  const std::vector<std::string> names = names_on_the_way(called, world);
+  for (const std::string& name : names) {
+    if (find_command(name) != nullptr) return name;
+  }
+  for (const std::string& name : names) {
+    if (find_command(before_dot(name)) != nullptr) return before_dot(name);
+  }
+  // Links to programs of infiniband-diags end at ibtool too: its own name comes last.
+  for (const std::string& name : names) {
+    if (name.starts_with("ibtool")) return name;
+  }
+  return {};
+}
+
 std::size_t leading_options(std::span<const std::string> args) {
   CommonOptions common;
   General general;
@@ -285,6 +378,25 @@ std::size_t leading_options(std::span<const std::string> args) {
   while (at < args.size() && args[at].size() > 1 && args[at][0] == '-') at += set.takes_next(args[at]) ? 2 : 1;
   return at;
 }
+
+struct Session::Parts {
+  Parts(const World& world, MakeManners make_manners, CommonOptions options, async::Loop& loop)
+      : manners(make_manners(stack)), host(world, std::move(options), manners.get()), stack(host, loop, manners.get()), targets(stack) {}
+
+  std::unique_ptr<Manners> manners;
+  Host host;
+  Stack stack;
+  Targets targets;
+};
+
+Session::Session(const World& world, MakeManners make_manners, CommonOptions options, async::Loop& loop)
+    : parts_(std::make_unique<Parts>(world, make_manners, std::move(options), loop)),
+      host_(parts_->host),
+      stack_(parts_->stack),
+      manners_(*parts_->manners),
+      targets_(parts_->targets) {}
+
+Session::~Session() = default;
 
 int run(std::span<char* const> argv, const World& outside) {
   Log log(outside.err);

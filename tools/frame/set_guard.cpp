@@ -48,8 +48,7 @@ std::string request_name(Bytes request) {
   return fmt::format("{}({})", name, info != nullptr ? std::string(info->iba_name) : fmt::format("0x{:04x}", header.attribute_id()));
 }
 
-/// The port that a request changes. A node that is not a switch has an agent at each port, and each request concerns the port that gets it
-/// unless the request names another one.
+/// The port that a request changes. A node that is no switch has an agent at each port: the one that gets the request, unless it names one.
 std::optional<unsigned> changed_port(Bytes request, const std::optional<smp::NodeInfo>& node) {
   const mad::HeaderView header(request);
   const Attribute attribute(request);
@@ -197,16 +196,15 @@ bool SetGuard::is_by_sa(const mad::Request& request) const { return names_by_sa_
 /// Whether check() requests a NodeInfo.
 bool SetGuard::is_checked(const path::Path& target) const {
   const bool by_route = target.directed() == nullptr && routes_.contains(target.ib().dlid);
-  return subnet::takes_smps(target) && (by_route || target.ib().meant != Guid{});
+  return subnet::takes_smps(target) && (by_route || target.ib().expected_node_guid != Guid{});
 }
 
-/// The NodeInfo of the node that the Set changes, which is the intended node. Nothing if no node was named. The error is
-/// that of a request, or WrongNode.
+/// The NodeInfo of the node that the Set changes; nothing if no node was named. The error is one of a request, or WrongNode.
 mad::Task<mad::Result<std::optional<smp::NodeInfo>>> SetGuard::check(const mad::Request& request) {
   path::Path path = target_of(request);
   if (!is_checked(path)) co_return std::optional<smp::NodeInfo>();
   if (is_by_sa(request)) {  // which answers by LID, not by route
-    if (path.ib().meant == Guid{}) co_return std::optional<smp::NodeInfo>();
+    if (path.ib().expected_node_guid == Guid{}) co_return std::optional<smp::NodeInfo>();
     sa::SaTransactor sa(below_);
     mad::Result<smp::NodeInfo> node = co_await subnet::check_set_target(sa, path);
     if (!node) co_return node.shared_error();
@@ -214,10 +212,10 @@ mad::Task<mad::Result<std::optional<smp::NodeInfo>>> SetGuard::check(const mad::
   }
   if (const auto route = routes_.find(path.ib().dlid); route != routes_.end() && path.directed() == nullptr) {
     path::Path end = route->second;
-    end.ib().meant = path.ib().meant;
+    end.ib().expected_node_guid = path.ib().expected_node_guid;
     const mad::Result<smp::NodeInfo> node = co_await subnet::check_set_target(below_, end);
     if (!node) co_return node.shared_error();
-    path.ib().meant = node->node_guid;
+    path.ib().expected_node_guid = node->node_guid;
   }
   mad::Result<smp::NodeInfo> node = co_await subnet::check_set_target(below_, path);
   if (!node) co_return node.shared_error();
@@ -233,7 +231,7 @@ mad::Task<PlannedSet> SetGuard::describe(const mad::Request& request) {
   std::optional<sa::SaTransactor> sa;
   if (is_by_sa(request)) sa.emplace(below_);
   mad::Transactor& names = sa ? static_cast<mad::Transactor&>(*sa) : below_;
-  Guid guid = target.ib().meant;
+  Guid guid = target.ib().expected_node_guid;
   if (!is_checked(target)) {
     const mad::Result<smp::NodeInfo> node = co_await names.try_subn_get<smp::NodeInfo>(smp);
     if (node) complete(set, *node);
@@ -255,7 +253,7 @@ void SetGuard::complete(PlannedSet& set, const std::optional<smp::NodeInfo>& nod
   if (!set.port) set.port = changed_port(set.mad, node);
 }
 
-/// Records the Set. The reply is that of a node that accepts all values.
+/// Records the Set. The reply is as of a node that accepts all values.
 mad::Reply SetGuard::plan(const mad::Request& request, PlannedSet set) {
   mad::Reply reply{set.mad, mad::Source()};
   reply.bytes[3] = mad::response_method(request.method);

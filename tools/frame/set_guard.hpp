@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // A Transactor through which every Set of a command goes, right above the Rpc. A Set goes to the node that was meant, or is not sent:
 //
-//  - If the path names the node (IbPath::meant), the NodeInfo of the node at its end is the last request before each Set, also before a
+//  - If the path names the node (IbPath::expected_node_guid), the NodeInfo of the node at its end is the last request before each Set, also
+//  before a
 //    Set that is repeated because it was lost or the node was busy. What is printed of the Set is read before that.
 //  - A TARGET that is only a part of a node's name is not accepted for a Set.
 //  - With --dry-run the Set is recorded and not sent. The values to set are returned as the answer.
@@ -45,8 +46,7 @@ struct PlannedSets final : Report {
 
 class SetGuard final : public mad::Transactor {
  public:
-  /// `below` sends SMPs to the nodes themselves. While `refusal` is not empty a Set is a UsageError with that text. Both must outlive this
-  /// object.
+  /// `below` sends SMPs to the nodes. While `refusal` is not empty a Set is a UsageError with it. Both must outlive this object.
   SetGuard(mad::Transactor& below, const std::string& refusal, bool dry_run);
 
   /// GMPs to `lid` are meant for the node at the end of the directed route `route`, whose LID was resolved to `lid`.
@@ -56,8 +56,7 @@ class SetGuard final : public mad::Transactor {
   void on_set(std::function<void(const PlannedSet&)> report) { report_ = std::move(report); }
   /// For Sets that go to the SA: reads the names of nodes from the SA, too, without an SMP. The other Sets begin with an SMP anyway.
   void name_by_sa() { names_by_sa_ = true; }
-  /// Says what the next Sets change, for on_set() and --dry-run: the node at the end of `node`, where they go to a manager, and the port,
-  /// where the request does not name it.
+  /// Says what the next Sets change, for on_set() and --dry-run: the node, where they go to a manager, and a port that they do not name.
   void aim(std::optional<path::Path> node, std::optional<unsigned> port) { aim_ = std::move(node), aimed_port_ = port; }
 
   /// Passes on every request that is not a Set. Throws UsageError for a Set while Sets are refused.

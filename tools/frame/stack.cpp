@@ -12,10 +12,14 @@
 #include "snapshot/cache.hpp"
 #include "snapshot/transactor.hpp"
 #include "sys/umad_port.hpp"
+#include "tools/frame/diags_words.hpp"
+#include "tools/frame/host.hpp"
 #include "tools/frame/manners.hpp"
 #include "tools/frame/options.hpp"
 #include "tools/frame/port_gate.hpp"
+#include "tools/frame/progress.hpp"
 #include "tools/frame/set_guard.hpp"
+#include "tools/frame/world.hpp"
 
 namespace ib::tools {
 namespace {
@@ -26,7 +30,7 @@ bool names_sa(const CommonOptions& options) { return options.sa_path.has_value()
 }  // namespace
 
 Stack::Stack(Host& host, async::Loop& loop, Manners* manners)
-    : host_(host), loop_(loop), manners_(manners), progress_(loop, host.world(), manners != nullptr) {}
+    : host_(host), loop_(loop), manners_(manners), progress_(std::make_unique<ProgressLine>(loop, host.world(), manners != nullptr)) {}
 
 Stack::~Stack() { close(); }
 
@@ -38,7 +42,7 @@ void Stack::close() {
   cache_.reset();
   guard_.reset();
   gate_.reset();
-  progress_.count_mads(nullptr);
+  progress_->count_mads(nullptr);
   rpc_.reset();
   tracer_.reset();
   stored_.reset();
@@ -93,7 +97,7 @@ void Stack::open_fabric() {
   rpc->set_tracer(tracer_.get());
   set_sa_path(rpc->sa_path());
   rpc_ = std::move(rpc);
-  progress_.count_mads(rpc_->stats());
+  progress_->count_mads(rpc_->stats());
   if (!as_libibmad()) gate_ = std::make_unique<PortGate>(*rpc_, *this, [this](std::string_view line) { warn(line); });
   guard_ = std::make_unique<SetGuard>(lowest_transactor(), why_no_sets_, options.dry_run);
   if (reports_sets_) guard_->on_set([this](const PlannedSet& set) { host_.note(set.done()); });

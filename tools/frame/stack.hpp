@@ -20,8 +20,6 @@
 #include "path/path.hpp"
 #include "subnet/sweep/discovery.hpp"
 #include "sys/device.hpp"
-#include "tools/frame/host.hpp"
-#include "tools/frame/progress.hpp"
 
 namespace ib::sa {
 class PathResolver;
@@ -37,25 +35,26 @@ class PortPaths;
 
 namespace ib::tools {
 
+class Host;
 class Manners;
 class PortGate;
+class ProgressLine;
 class SetGuard;
 struct KnownFabric;
 struct PlannedSets;
 
 class Stack {
  public:
-  /// All must outlive this object. Opens nothing. `manners` are those of the dialect of a command. Without them nothing is printed, and
-  /// progress() shows nothing.
+  /// All must outlive this object. Opens nothing. `manners` are of a command's dialect. Without them nothing is printed or shown.
   Stack(Host& host, async::Loop& loop, Manners* manners = nullptr);
   ~Stack();
 
   Host& host() const { return host_; }
   async::Loop& loop() const { return loop_; }
-  /// Precondition: the stack is that of a command.
+  /// Precondition: it is the stack of a command.
   Manners& manners() const { return *manners_; }
   /// The line that a run of more than a second shows on a terminal. It counts MADs by itself. A command may set further counts.
-  ProgressLine& progress() { return progress_; }
+  ProgressLine& progress() { return *progress_; }
   bool is_open() const { return rpc_ || stored_; }
   /// Opens the end port, if it is not open. Throws as World::open_channel() and Host::end_port() do.
   void open() { lowest_transactor(); }
@@ -91,7 +90,7 @@ class Stack {
   /// Throws Error if the end port is not an InfiniBand port, which has no SMPs; not if an SA is named, which is queried instead.
   void require_infiniband();
   /// Throws PortDown if nothing passes the end port, and Error if it is no InfiniBand port. Warns, once, if nothing but SMPs passes. To be
-  /// called before a sweep, and before names are looked up: what reads the own node alone would find a fabric of one node.
+  /// called before a sweep, and before names are looked up: what reads only the own node would find a fabric of one node.
   void require_link();
   /// For what needs LIDs: GMPs, and queries to the SA. Throws PortDown, and Error in Initialize and Armed.
   void require_lids();
@@ -116,8 +115,7 @@ class Stack {
   void require_exact_targets() const;
   /// The Sets that were not sent because of --dry-run.
   PlannedSets planned_sets() const;
-  /// Prints a note for each Set, with the node and the port that it changed. For commands that print nothing better themselves. To be
-  /// called before the stack opens.
+  /// Prints a note for each Set, for commands that print nothing better themselves. To be called before the stack opens.
   void report_sets() { reports_sets_ = true; }
   /// Says what the next Sets change; see SetGuard::aim().
   void aim_sets(std::optional<path::Path> node, std::optional<unsigned> port);
@@ -139,8 +137,7 @@ class Stack {
   /// directed route. It gets the path, and why the SA gave none, and throws Error if there is no such port. ibtool's dialect calls it.
   using Finder = std::function<async::Task<path::Path>(path::Path target, std::string why)>;
   void set_finder(Finder finder) { finder_ = std::move(finder); }
-  /// Completes the path of --sa-path, if one was given. smp_path() and gmp_path() do this where they need the SA. Other code must call it
-  /// before its queries.
+  /// Completes the path of --sa-path, if there is one: smp_path() and gmp_path() do so, other code calls it before its queries.
   async::Task<> prepare_sa();
   sa::PathResolver& resolver();
   /// Puts the keys, retries and times of the options into a path.
@@ -151,8 +148,7 @@ class Stack {
   path::Path here();
   /// The path of SMPs to `target`; null is this node. A GID or GUID is resolved by the SA. Throws Error for a GID of another subnet.
   async::Task<path::Path> smp_path(const path::Path* target);
-  /// The path of GMPs to `target`; null is this node. SL 0 is used for a LID with --skip-sl, and where no SA answers. An SA that knows no
-  /// path is an error.
+  /// The path of GMPs to `target`; null is this node. SL 0 for a LID with --skip-sl, or without an SA. Throws if the SA knows no path.
   async::Task<path::Path> gmp_path(const path::Path* target);
   /// Reads the service levels of `paths` from the SA, without --skip-sl.
   async::Task<> read_service_levels(subnet::PortPaths& paths);
@@ -183,7 +179,7 @@ class Stack {
   Host& host_;
   async::Loop& loop_;
   Manners* manners_;
-  ProgressLine progress_;
+  std::unique_ptr<ProgressLine> progress_;
   subnet::DiscoverStats plan_;
   std::unique_ptr<mad::Channel> channel_;  ///< see use_channel()
   std::optional<path::Path> sa_target_;    ///< of --sa-path

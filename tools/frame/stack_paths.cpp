@@ -15,6 +15,8 @@
 #include "sa/nodes.hpp"
 #include "sa/resolve.hpp"
 #include "subnet/model/port_paths.hpp"
+#include "tools/frame/diags_words.hpp"
+#include "tools/frame/host.hpp"
 #include "tools/frame/port_gate.hpp"
 #include "tools/frame/set_guard.hpp"
 #include "tools/frame/stack.hpp"
@@ -22,16 +24,14 @@
 namespace ib::tools {
 namespace {
 
-/// Whether `error` means that no SA answered: a timeout, a status of a node that is not an SA or is busy, or no answer in a stored fabric.
-/// An SA that refuses does so by a status of its class.
+/// Whether no SA answered: a timeout, a node that is not an SA or is busy, a stored fabric. An SA refuses by a status of its class.
 bool is_no_answer(const mad::MadError& error) {
   if (dynamic_cast<const mad::MadClassError*>(&error) != nullptr) return false;
   return dynamic_cast<const mad::MadTimeout*>(&error) != nullptr || dynamic_cast<const mad::MadStatusError*>(&error) != nullptr ||
          dynamic_cast<const mad::NotRead*>(&error) != nullptr;
 }
 
-/// `path`, whose GID no port has, to the port of the node or system with the GUID in that GID. Nothing if the SA knows no such node. Throws
-/// UsageError if the GUID belongs to several ports.
+/// `path`, to whose GID no port answers, to the port of the node or system of its GUID. Throws UsageError if there are several.
 async::Task<std::optional<path::Path>> to_port_of_node(mad::Transactor& transactor, path::Path path) {
   const Gid gid = path.ib().dgid.value_or(Gid{});
   const sa::Nodes nodes = co_await sa::find_nodes_by_guid(transactor, gid.guid());
@@ -105,8 +105,7 @@ sa::PathResolver& Stack::resolver() {
   return *resolver_;
 }
 
-/// Whether a port that the SA does not know is looked for in the fabric. With --sa only the SA is meant. A GID of another subnet is not in
-/// this one, and RoCE has no subnet.
+/// Whether a port that the SA does not know is looked for: not with --sa, in another subnet, or on RoCE, which has no subnet.
 bool Stack::may_find(const path::IbPath& path) {
   const sys::EndPort& port = host_.end_port();
   const bool is_ours = path.dgid && (path.dgid->prefix() == link_local_prefix || path.dgid->prefix() == port.default_gid().prefix());
@@ -159,8 +158,7 @@ async::Task<path::Path> Stack::smp_path(const path::Path* target) {
     path = co_await smps_to_gid(std::move(path));
     if (path.directed() != nullptr) co_return path;
     path::IbPath& ib = path.ib();
-    // IBA 8.3.6: packets with hop limit 0 or 1 do not leave the subnet. On RoCE the hop limit has no meaning here, and no SMP can be sent
-    // at all.
+    // IBA 8.3.6: packets with hop limit 0 or 1 do not leave the subnet. On RoCE it has no meaning here, and no SMP can be sent.
     if (ib.hop_limit > 1 && host_.end_port().link_layer != sys::LinkLayer::ethernet) {
       throw Error(fmt::format("{} is behind a router, where SMPs do not go", to_text(ib.dgid.value_or(Gid{}))));
     }
@@ -253,7 +251,7 @@ async::Task<path::Path> Stack::gmps_to_lid(path::Path path, std::exception_ptr n
                               mad::target_text(found)));
     if (found.directed() != nullptr) throw Error(fmt::format("{} has no LID, to which requests could be sent", whom));
     path.ib().dlid = found.ib().dlid;
-    path.ib().meant = found.ib().meant;
+    path.ib().expected_node_guid = found.ib().expected_node_guid;
     path.ib().dgid.reset();
   }
   const path::IbPath& ib = path.ib();

@@ -16,8 +16,11 @@
 #include "sa/records.hpp"
 #include "snapshot/stored_fabric.hpp"
 #include "subnet/model/find_port.hpp"
+#include "tools/frame/host.hpp"
 #include "tools/frame/manners.hpp"
-#include "tools/frame/name_search.hpp"
+#include "tools/frame/name_match.hpp"
+#include "tools/frame/options.hpp"
+#include "tools/frame/stack.hpp"
 
 namespace ib::tools {
 
@@ -42,6 +45,7 @@ Targets::~Targets() = default;
 void Targets::bind(const OptionSet& set, const std::vector<std::string>& words) {
   read_stored_ = set.stored_fabric_reader();
   stack_.know_fabrics(set.known_fabrics());
+  check_operation(set, words);
   // A file that cannot be read is not a mistake in a target.
   if (host_.options().from && !words.empty() && std::ranges::any_of(set.operands(), &Operand::is_target)) host_.devices();
   TargetReader reader;
@@ -50,12 +54,28 @@ void Targets::bind(const OptionSet& set, const std::vector<std::string>& words) 
   parse_sa_path();
 }
 
+/// Throws UsageError, with the right order, for a target before an operation.
+void Targets::check_operation(const OptionSet& set, const std::vector<std::string>& words) const {
+  if (set.operands().empty() || !set.operands().front().find_operation || words.size() < 2) return;
+  const auto is_one = [&find = set.operands().front().find_operation](const std::string& word) {
+    try {
+      find(word);
+      return true;
+    } catch (const UsageError&) {
+      return false;
+    }
+  };
+  if (is_one(words[0]) || !is_one(words[1])) return;
+  throw UsageError(fmt::format("Operation {} is not known: the operation stands first, {} {} {}", in_quotes(words[0]),
+                               host_.options().program, escaped(words[1]), escaped(words[0])));
+}
+
 /// Hands the path of an address on. Keeps what may be a name, or a pattern of names.
 void Targets::read(NamedTarget target) {
   path::ParsedTarget address = this->address(target.word);
   if (address.path) return target.found({std::move(*address.path), target.word});
   if (!target.complaint) target.complaint = std::move(address.why);
-  if (!may_name_node(target.word)) throw UsageError(*target.complaint);
+  if (!may_name_node(target.word)) throw UsageError(*target.complaint + target.hint);
   const NameWord word(std::string{split_port(target.word).node});  // throws for a pattern that is not one
   const bool is_pattern = target.takes_several && word.is_pattern();
   if (is_pattern && has_pattern()) throw UsageError("one pattern of names is taken, and there is another before it");
@@ -68,7 +88,7 @@ async::Task<> Targets::find_names() {
     pending_.erase(pending_.begin());
     std::string complaint = name.complaint.value_or("");
     Meaning meaning = co_await find(name.word, std::move(complaint), true);
-    if (!meaning.path) throw UsageError(name.argument + meaning.why);
+    if (!meaning.path) throw UsageError(name.argument + meaning.why + name.hint);
     name.found({std::move(*meaning.path), name.word});
   }
 }
@@ -82,6 +102,8 @@ async::Task<std::vector<NamedPath>> Targets::nodes_of_pattern() {
   for (const NamedEndPort& port : search.named.ports) nodes.push_back({path_to(port), search.names.name_of(port)});
   co_return nodes;
 }
+
+bool Targets::has_pattern() const { return !patterns_.empty(); }
 
 void Targets::choose(const NamedPath& node) const { patterns_.front().found(node); }
 
@@ -114,7 +136,7 @@ path::ParsedTarget Targets::address(std::string_view word) {
   return parse_as(parts.node, path::Form::any);
 }
 
-/// The end port of targets that name none. Null on a host without an end port if the targets are those of a stored fabric.
+/// The end port of targets that name none. Null on a host without an end port if the targets are nodes of a stored fabric.
 const sys::EndPort* Targets::default_end_port() {
   const bool must_be = !read_stored_ || host_.options().device || host_.options().port;
   try {
@@ -189,7 +211,7 @@ async::Task<Targets::Search> Targets::search_for(std::string word, bool may_swee
 
 path::Path Targets::path_to(const NamedEndPort& port) {
   path::Path path = port.path;
-  path.ib().meant = port.node;
+  path.ib().expected_node_guid = port.node;
   path.ib().end_port = default_end_port();
   return path;
 }
@@ -227,7 +249,7 @@ async::Task<path::Path> Targets::find_in_sweep(path::Path target, std::string wh
   if (!found) throw Error(fmt::format("{} ({})", found.missing.substr(0, found.missing.find_last_not_of('.') + 1), why));
   const subnet::NodeIndex node = swept_->subnet.port(found.port).node;
   path::Path path = address_in(swept_->subnet, found.port);
-  path.ib().meant = swept_->subnet.node(node).guid();
+  path.ib().expected_node_guid = swept_->subnet.node(node).guid();
   path.ib().end_port = default_end_port();
   host_.debug(1, fmt::format("{} is {}, {}", to_text(target), in_quotes(swept_->subnet.node(node).description()), to_text(path)));
   co_return path;
@@ -288,8 +310,8 @@ async::Task<mad::Result<sa::Nodes>> Targets::nodes_called(std::string word, Name
   for (const sa::NodeRecord& node : table->records) {
     const std::string description(fixed_text(node.node_description.node_string));
     const auto mapped = stack_.manners().node_name_map().find(node.node_info.node_guid);
-    NameMatch match = description == word ? NameMatch::whole : NameMatch::none;
-    if (rule == NameRule::any_whole && is_whole_name(word, description, mapped)) match = NameMatch::whole;
+    const bool is_whole = rule == NameRule::any_whole ? is_whole_name(word, description, mapped) : description == word;
+    NameMatch match = is_whole ? NameMatch::whole : NameMatch::none;
     if (rule == NameRule::target) match = std::min(wanted.match(description), wanted.match(mapped.value_or(description)));
     if (match > best) continue;
     if (match < best) found.records.clear();

@@ -19,20 +19,23 @@
 #include "sa/nodes.hpp"
 #include "subnet/model/names.hpp"
 #include "subnet/sweep/discovery.hpp"
-#include "tools/frame/name_search.hpp"
-#include "tools/frame/options.hpp"
-#include "tools/frame/stack.hpp"
+#include "tools/frame/name_match.hpp"
+#include "tools/frame/target.hpp"
 
 namespace ib::tools {
 
+class Host;
+class OptionSet;
+class Stack;
+struct NamedTarget;
+
 class Targets {
  public:
-  /// `stack` is that of a command.
+  /// `stack` has the manners of a command.
   explicit Targets(Stack& stack);
   ~Targets();
 
-  /// Hands `words` to the operands of `set`. Targets choose the end port, in their order. Names of nodes are looked up by find_names().
-  /// Opens nothing. Throws UsageError.
+  /// Hands `words` to the operands of `set`. Targets choose the end port, in their order. Opens nothing. Throws UsageError.
   void bind(const OptionSet& set, const std::vector<std::string>& words);
   /// Looks up the names that bind() met. Throws UsageError for a name that no node has, or several.
   async::Task<> find_names();
@@ -49,7 +52,7 @@ class Targets {
   async::Task<Meaning> meaning(std::string word, bool may_sweep = true);
 
   /// Whether the command line has a pattern of names where the command takes several nodes (OptionSet::target_each()).
-  bool has_pattern() const { return !patterns_.empty(); }
+  bool has_pattern() const;
   /// The nodes that the pattern fits, sorted by name. No Set is sent from then on. Throws UsageError if there are none.
   async::Task<std::vector<NamedPath>> nodes_of_pattern();
   /// Makes a node the target in the place of the pattern.
@@ -58,7 +61,7 @@ class Targets {
   /// How nodes_called() compares a word with the name of a node.
   enum class NameRule {
     target,       ///< as a target does: the best matches, of which there may be many
-    any_whole,    ///< the site's name, or the whole description as it is or as infiniband-diags prints it
+    any_whole,    ///< a whole name, as infiniband-diags compares it
     description,  ///< the whole description
   };
   /// The records in the SA's table of nodes that have the name `word`, in the order of the table.
@@ -78,6 +81,7 @@ class Targets {
     NameSearch names;
     Named named;  ///< what was found
   };
+  void check_operation(const OptionSet& set, const std::vector<std::string>& words) const;
   void read(NamedTarget target);
   bool is_plain() const;
   bool may_name_node(std::string_view word) const;
@@ -101,7 +105,7 @@ class Targets {
   Host& host_;
   std::vector<NamedTarget> pending_;                  ///< names that bind() met
   std::vector<NamedTarget> patterns_;                 ///< patterns of names that bind() met where several nodes are taken
-  std::function<void(subnet::Subnet&)> read_stored_;  ///< reads the stored fabric whose nodes are meant; empty: those of the live one
+  std::function<void(subnet::Subnet&)> read_stored_;  ///< reads the stored fabric whose nodes are meant; empty: nodes of the live one
   std::vector<sa::NodeRecord> node_records_;
   std::unique_ptr<subnet::SweptSubnet> swept_;
   bool sa_path_parsed_{};

@@ -13,7 +13,9 @@
 #include "base/letter_case.hpp"
 #include "routing/table_reader.hpp"
 #include "subnet/model/find_port.hpp"
+#include "tools/frame/host.hpp"
 #include "tools/frame/name_match.hpp"
+#include "tools/frame/stack.hpp"
 
 namespace ib::tools::health {
 namespace {
@@ -44,7 +46,6 @@ class HostWords {
       if (NameWord pattern(word); pattern.is_pattern()) patterns_.emplace_back(std::move(pattern), word);
     }
   }
-  /// Empty if no word means it.
   std::string find(const std::string& host) const {
     const std::string lower = to_lower(host), label = lower.substr(0, lower.find('.'));
     if (const auto same = whole_.find(lower); same != whole_.end()) return same->second;
@@ -60,7 +61,7 @@ class HostWords {
   std::vector<std::pair<NameWord, std::string>> patterns_;
 };
 
-HostsFound find_hosts(const subnet::Subnet& subnet, const Wanted& wanted) {
+HostsFound find_hosts(const subnet::Subnet& subnet, const HealthRequest& wanted) {
   HostsFound found{{}, wanted.hosts};
   const HostWords words(wanted.hosts);
   for (NodeIndex at = 0; at < subnet.nodes().size(); ++at) {
@@ -82,7 +83,7 @@ subnet::Failure missing_host(const std::string& host) {
 }
 
 /// Warns of names that several machines have, all of which are looked at.
-void report_shared_names(const Host& host, const subnet::Subnet& subnet, const Wanted& wanted, const std::set<NodeIndex>& nodes) {
+void report_shared_names(const Host& host, const subnet::Subnet& subnet, const HealthRequest& wanted, const std::set<NodeIndex>& nodes) {
   const Machines machines(subnet, wanted.host_names);
   std::map<std::string, std::set<Guid>> systems;
   for (const NodeIndex at : nodes) systems[machines.of(at).name].insert(machines.of(at).system);
@@ -93,7 +94,7 @@ void report_shared_names(const Host& host, const subnet::Subnet& subnet, const W
   }
 }
 
-async::Task<Scope> scope_of_hosts(Stack& stack, Fabric& fabric, const Wanted& wanted) {
+async::Task<Scope> scope_of_hosts(Stack& stack, Fabric& fabric, const HealthRequest& wanted) {
   const HostsFound found = find_hosts(fabric.subnet, wanted);
   if (found.nodes.empty()) throw UsageError("--nodes: none of these hosts is in the fabric (see --host-regex)");
   report_shared_names(stack.host(), fabric.subnet, wanted, found.nodes);
@@ -119,13 +120,13 @@ std::set<std::string> read_hosts(const std::string& text) {
   return hosts;
 }
 
-async::Task<Scope> find_scope(Stack& stack, Fabric& fabric, const Wanted& wanted) {
+async::Task<Scope> find_scope(Stack& stack, Fabric& fabric, const HealthRequest& wanted) {
   if (!wanted.hosts.empty()) co_return co_await scope_of_hosts(stack, fabric, wanted);
   if (wanted.target.given()) co_return scope_around(fabric.subnet, target_node(fabric, wanted));
   co_return Scope();
 }
 
-subnet::NodeIndex target_node(const Fabric& fabric, const Wanted& wanted) {
+subnet::NodeIndex target_node(const Fabric& fabric, const HealthRequest& wanted) {
   return fabric.subnet.port(subnet::get_port(fabric, *wanted.target.path)).node;
 }
 

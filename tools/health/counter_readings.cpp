@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-#include "tools/health/counter_readings.hpp"
+#include "tools/health/fetch.hpp"
 
 #include <fmt/format.h>
 
@@ -15,7 +15,8 @@
 #include "snapshot/stored_fabric.hpp"
 #include "snapshot/transactor.hpp"
 #include "subnet/diff/counterparts.hpp"
-#include "tools/health/fetch.hpp"
+#include "tools/frame/host.hpp"
+#include "tools/frame/stack.hpp"
 #include "tools/shared/failure_lines.hpp"
 #include "tools/shared/survey.hpp"
 

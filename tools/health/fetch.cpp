@@ -12,7 +12,8 @@
 #include "snapshot/stored_fabric.hpp"
 #include "subnet/model/port_paths.hpp"
 #include "subnet/sweep/survey.hpp"
-#include "tools/health/counter_readings.hpp"
+#include "tools/frame/host.hpp"
+#include "tools/frame/stack.hpp"
 #include "tools/shared/survey.hpp"
 
 namespace ib::tools::health {
@@ -20,23 +21,17 @@ namespace {
 
 using subnet::PortIndex;
 
-/// The ports whose counters are read, and the paths to them, which the SA gives once.
-struct Where {
-  const Scope& scope;
-  subnet::PortPaths& paths;
-};
-
 /// One reading of the counters, into the table of `input` if `is_last`.
-async::Task<> read_counters(Stack& stack, Fabric& fabric, const Where& where, CounterReadings& readings, Input& input, bool is_last) {
-  subnet::SurveyOptions options = gmp_survey(stack, where.paths);
+async::Task<> read_counters(Stack& stack, Fabric& fabric, const Extent& extent, CounterReadings& readings, Input& input, bool is_last) {
+  subnet::SurveyOptions options = gmp_survey(stack, extent.paths);
   subnet::Failures failures =
-      co_await readings.read(stack, fabric.subnet, where.scope, std::move(options), is_last ? &input.counts : nullptr);
+      co_await readings.read(stack, fabric.subnet, extent.scope, std::move(options), is_last ? &input.counts : nullptr);
   add_failures(stack.host(), fabric, std::move(failures));
   if (is_last) readings.name_former_peers(fabric.subnet, input.former_peers);
 }
 
 /// The number of readings of the counters: 0, 1 or 2. Sets the reason if it is not 2.
-unsigned count_readings(Host& host, const Wanted& wanted, Input& input) {
+unsigned count_readings(Host& host, const HealthRequest& wanted, Input& input) {
   if (wanted.since) return 2;
   const bool is_stored = host.options().from.has_value();
   if (!is_stored && wanted.interval != 0.0) return 2;
@@ -61,7 +56,8 @@ void judge_counters(Input& input) {
 }
 
 /// Reads the counters as often as is wanted, or with `earlier` once. The window goes back to the reading before the last one.
-async::Task<> read_windows(Stack& stack, Fabric& fabric, const Wanted& wanted, Where& where, Input& input, EarlierRounds* earlier) {
+async::Task<> read_windows(Stack& stack, Fabric& fabric, Extent& extent, Input& input, EarlierRounds* earlier) {
+  const HealthRequest& wanted = extent.wanted;
   CounterReadings own(wanted.is_local ? CounterReadings::Cost::least : CounterReadings::Cost::usual);
   CounterReadings& readings = earlier != nullptr ? earlier->counters : own;
   const unsigned count = earlier != nullptr ? 1 : count_readings(stack.host(), wanted, input);
@@ -70,18 +66,18 @@ async::Task<> read_windows(Stack& stack, Fabric& fabric, const Wanted& wanted, W
   if ((earlier != nullptr || count == 2) && wanted.selection.needs().test(static_cast<std::size_t>(Source::blocks)))
     readings.read_blocks_of(fabric.subnet, input.fec_modes);
   if (wanted.since) co_await readings.read_snapshot(stack, *wanted.since, fabric.subnet);
-  if (!wanted.is_local) co_await read_service_levels_once(stack, where.paths);
+  if (!wanted.is_local) co_await read_service_levels_once(stack, extent.paths);
   if (!wanted.since && count == 2) {
-    co_await read_counters(stack, fabric, where, readings, input, false);
+    co_await read_counters(stack, fabric, extent, readings, input, false);
     const auto interval =
         std::chrono::duration_cast<async::Duration>(std::chrono::duration<double>(wanted.interval.value_or(usual_interval)));
     co_await stack.loop().sleep_for(interval);  // from now on: no port is watched for less
   }
   if (earlier != nullptr && !has_window) input.skip(Source::window, "this is the first reading");
-  input.counter_ports = ports_in(where.scope, fabric.subnet);
+  input.counter_ports = ports_in(extent.scope, fabric.subnet);
   if (has_window) input.window_ports = readings.known_ports(input.counter_ports, fabric.subnet);
-  co_await read_counters(stack, fabric, where, readings, input, true);
-  if (wanted.since && input.baseline == nullptr && where.scope.is_all)
+  co_await read_counters(stack, fabric, extent, readings, input, true);
+  if (wanted.since && input.baseline == nullptr && extent.scope.is_all)
     add_failures(stack.host(), fabric, readings.find_gone(fabric.subnet));
   judge_counters(input);
   if (!readings.has_blocks()) input.skip(Source::blocks, "no port counts FEC blocks");
@@ -103,12 +99,12 @@ async::Task<> read_fec(Stack& stack, Fabric& fabric, Input& input) {
 }
 
 /// Whether registers are read before the window and after it.
-bool reads_twice(Host& host, const Wanted& wanted, const EarlierRounds* earlier) {
+bool reads_twice(Host& host, const HealthRequest& wanted, const EarlierRounds* earlier) {
   return earlier == nullptr && !host.options().from && !wanted.since && wanted.interval != 0.0;
 }
 
 /// Adds the devices that were silent in the round before.
-void add_silent(const phy::Reading& before, const subnet::Counterparts& pairs, SilentDevices& silent) {
+void add_silent(const phy::Reading& before, const subnet::Counterparts& pairs, std::set<subnet::NodeIndex>& silent) {
   for (const phy::DeviceRow& device : before.devices) {
     const subnet::NodeIndex node = device.state == phy::DeviceState::silent ? pairs.node_now(device.node) : subnet::none;
     if (node != subnet::none) silent.insert(node);
@@ -116,22 +112,20 @@ void add_silent(const phy::Reading& before, const subnet::Counterparts& pairs, S
 }
 
 /// Reads the sources of --phy. Two readings of registers count blocks as the PMA does.
-async::Task<> read_registers(Stack& stack, const Fabric& fabric, const Wanted& wanted, const Where& where, Sources needed, Input& input,
-                             EarlierRounds* earlier, SilentDevices& silent) {
+async::Task<> read_registers(Stack& stack, const Fabric& fabric, Extent& extent, Sources needed, Input& input, EarlierRounds* earlier) {
   std::optional<subnet::Counterparts> pairs;
   if (earlier != nullptr && earlier->phy != nullptr && earlier->model != nullptr) {
     pairs.emplace(fabric.subnet, *earlier->model);
-    add_silent(*earlier->phy, *pairs, silent);
+    add_silent(*earlier->phy, *pairs, extent.silent);
   }
-  LastPhy now = co_await read_phy_sources(stack, fabric, wanted, where.scope, where.paths, needed, silent, input);
+  LastPhy now = co_await read_phy_sources(stack, fabric, extent, needed, input);
   if (pairs) input.phy_before = {earlier->phy, fabric.subnet, *pairs};
   if (earlier != nullptr) earlier->phy_now = std::move(now);
   if (input.phy_before.is_read() && input.source(Source::window).state == CheckState::done) input.source(Source::blocks) = {};
 }
 
-/// Reads what the wanted checks need.
-async::Task<> read_sources(Stack& stack, Fabric& fabric, const Wanted& wanted, const Scope& scope, subnet::PortPaths& paths, Input& input,
-                           EarlierRounds* earlier) {
+async::Task<> read_sources(Stack& stack, Fabric& fabric, Extent& extent, Input& input, EarlierRounds* earlier) {
+  const HealthRequest& wanted = extent.wanted;
   input.host_names = &wanted.host_names;
   Sources needed = wanted.selection.needs();
   if (input.baseline != nullptr && wanted.selection.has(*find_check("changed")))
@@ -148,15 +142,13 @@ async::Task<> read_sources(Stack& stack, Fabric& fabric, const Wanted& wanted, c
       managers = co_await managers_now(stack, fabric);
     }
   }
-  Where where{scope, paths};
   const bool reads_phy = wanted.phy && std::ranges::any_of(sources_of_phy, needs);
-  SilentDevices silent;
   if (reads_phy && needs(Source::blocks) && reads_twice(stack.host(), wanted, earlier))
-    co_await read_phy_before(stack, fabric, wanted, scope, paths, silent, input);
-  if (needs(Source::counters) || needs(Source::window)) co_await read_windows(stack, fabric, wanted, where, input, earlier);
-  if (reads_phy) co_await read_registers(stack, fabric, wanted, where, needed, input, earlier, silent);
+    co_await read_phy_before(stack, fabric, extent, input);
+  if (needs(Source::counters) || needs(Source::window)) co_await read_windows(stack, fabric, extent, input, earlier);
+  if (reads_phy) co_await read_registers(stack, fabric, extent, needed, input, earlier);
   if (needs(Source::managers)) {
-    EarlierManagers now = co_await read_managers(stack, fabric, managers, where.paths.is_sa_silent(), input);
+    EarlierManagers now = co_await read_managers(stack, fabric, managers, extent.paths.is_sa_silent(), input);
     if (earlier != nullptr) earlier->managers.add(std::move(now));
   }
   if (needs(Source::pkeys)) co_await read_pkeys(stack, fabric, input);
@@ -164,13 +156,13 @@ async::Task<> read_sources(Stack& stack, Fabric& fabric, const Wanted& wanted, c
     if (earlier != nullptr && earlier->firmware) {
       input.firmware = *earlier->firmware;
     } else {
-      co_await read_firmware(stack, fabric, wanted, where.paths, silent, input);
+      co_await read_firmware(stack, fabric, extent, input);
       if (earlier != nullptr) earlier->firmware = input.firmware;
     }
   }
   GroupRecords groups;
-  if (needs(Source::groups)) co_await read_broadcast_groups(stack, where.paths.is_sa_silent(), groups, input);
-  if (needs(Source::routes)) co_await read_routes(stack, fabric, wanted, where.paths.is_sa_silent(), groups, input);
+  if (needs(Source::groups)) co_await read_broadcast_groups(stack, extent.paths.is_sa_silent(), groups, input);
+  if (needs(Source::routes)) co_await read_routes(stack, fabric, wanted, extent.paths.is_sa_silent(), groups, input);
   if (!wanted.is_local) co_await trace_lost_requests(stack, fabric, input);
 }
 
@@ -186,15 +178,16 @@ async::Task<> read_service_levels_once(Stack& stack, subnet::PortPaths& paths) {
   if (!paths.has_service_levels() && paths.why_sl_0().empty()) co_await stack.read_service_levels(paths);
 }
 
-async::Task<Diagnosis> diagnose(Stack& stack, Fabric& fabric, const Wanted& wanted, const Scope& scope, Input& input,
+async::Task<Diagnosis> diagnose(Stack& stack, Fabric& fabric, const HealthRequest& wanted, const Scope& scope, Input& input,
                                 EarlierRounds* earlier) {
   subnet::PortPaths paths(fabric.subnet, stack.here());
-  co_await read_sources(stack, fabric, wanted, scope, paths, input, earlier);
+  Extent extent{wanted, scope, paths};
+  co_await read_sources(stack, fabric, extent, input, earlier);
   // Of this host's link only the counters are those of a part.
   Diagnosis diagnosis = wanted.is_local ? examine(input, wanted.selection) : examine(input, wanted.selection, scope);
   const bool is_first = earlier == nullptr || earlier->model == nullptr;
   if (wanted.explains && !wanted.phy && !wanted.is_local && is_first && !stack.host().options().from)
-    co_await explain_by_phy(stack, fabric, wanted, paths, input, diagnosis);
+    co_await explain_by_phy(stack, fabric, extent, input, diagnosis);
   co_return diagnosis;
 }
 

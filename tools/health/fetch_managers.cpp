@@ -17,6 +17,8 @@
 #include "subnet/model/port_checks.hpp"
 #include "subnet/set/set_target.hpp"
 #include "subnet/sweep/survey.hpp"
+#include "tools/frame/host.hpp"
+#include "tools/frame/stack.hpp"
 #include "tools/health/fetch.hpp"
 
 namespace ib::tools::health {

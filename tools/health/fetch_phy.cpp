@@ -6,12 +6,15 @@
 #include <utility>
 #include <vector>
 
-#include "health/port_layer.hpp"
+#include "health/merge.hpp"
 #include "phy/planes.hpp"
 #include "phy/reading.hpp"
 #include "snapshot/stored_fabric.hpp"
 #include "subnet/sweep/mlnx.hpp"
 #include "subnet/sweep/survey.hpp"
+#include "tools/frame/host.hpp"
+#include "tools/frame/progress.hpp"
+#include "tools/frame/stack.hpp"
 #include "tools/health/fetch.hpp"
 #include "tools/shared/failure_lines.hpp"
 #include "tools/shared/vs_keys.hpp"
@@ -36,8 +39,8 @@ std::vector<PortIndex> ports_with_registers(const subnet::Subnet& subnet, const 
   return ports;
 }
 
-phy::ReadingOptions options_for(Stack& stack, const Wanted& wanted, const subnet::PortPaths& paths) {
-  phy::ReadingOptions options = reading_options(stack, paths, wanted.vs_keys);
+phy::ReadingOptions options_for(Stack& stack, const Extent& extent) {
+  phy::ReadingOptions options = reading_options(stack, extent.paths, extent.wanted.vs_keys);
   options.progress = [&stack](std::size_t done, std::size_t of) { stack.progress().count(done, of, "ports"); };
   return options;
 }
@@ -127,21 +130,19 @@ std::vector<PortIndex> affordable(const subnet::Subnet& subnet, const phy::VsKey
 
 }  // namespace
 
-async::Task<> read_phy_before(Stack& stack, const Fabric& fabric, const Wanted& wanted, const Scope& scope, subnet::PortPaths& paths,
-                              SilentDevices& silent, Input& input) {
-  std::vector<PortIndex> ports = ports_with_registers(fabric.subnet, scope);
+async::Task<> read_phy_before(Stack& stack, const Fabric& fabric, Extent& extent, Input& input) {
+  std::vector<PortIndex> ports = ports_with_registers(fabric.subnet, extent.scope);
   if (ports.empty()) co_return;
-  co_await read_service_levels_once(stack, paths);
-  phy::ReadingOptions options = options_for(stack, wanted, paths);
+  co_await read_service_levels_once(stack, extent.paths);
+  phy::ReadingOptions options = options_for(stack, extent);
   options.parts = phy::parts_of(Part::physical, Part::statistics);
-  options.silent = &silent;
+  options.silent = &extent.silent;
   phy::Reading found = co_await phy::read_phy(stack.transactor(), fabric.subnet, std::move(ports), std::move(options));
   input.phy_before = {std::make_shared<const phy::Reading>(std::move(found)), fabric.subnet};
 }
 
-async::Task<LastPhy> read_phy_sources(Stack& stack, const Fabric& fabric, const Wanted& wanted, const Scope& scope,
-                                      subnet::PortPaths& paths, Sources needed, SilentDevices& silent, Input& input) {
-  std::vector<PortIndex> ports = ports_with_registers(fabric.subnet, scope);
+async::Task<LastPhy> read_phy_sources(Stack& stack, const Fabric& fabric, Extent& extent, Sources needed, Input& input) {
+  std::vector<PortIndex> ports = ports_with_registers(fabric.subnet, extent.scope);
   if (ports.empty()) {
     for (const Source source : sources_of_phy) input.skip(source, "no device is NVIDIA's");
     co_return nullptr;
@@ -149,13 +150,13 @@ async::Task<LastPhy> read_phy_sources(Stack& stack, const Fabric& fabric, const 
   const auto needs = [&needed](Source source) { return needed.test(static_cast<std::size_t>(source)); };
   if (needs(Source::unhealthy) || needs(Source::planes)) co_await read_unhealthy(stack, fabric.subnet, ports, input);
   if (needs(Source::planes)) co_await read_planes(stack, fabric.subnet, ports, input);
-  co_await read_service_levels_once(stack, paths);
+  co_await read_service_levels_once(stack, extent.paths);
   input.phy_ports = ports;
   input.environment_nodes = switches_of(fabric.subnet, ports);
-  phy::ReadingOptions options = options_for(stack, wanted, paths);
+  phy::ReadingOptions options = options_for(stack, extent);
   options.wanted = phy::Wanted::ports_and_environment;
   options.planes = &input.planes;
-  options.silent = &silent;
+  options.silent = &extent.silent;
   options.plane_parts = phy::parts_of(Part::operation, Part::module);
   phy::Reading found = co_await phy::read_phy(stack.transactor(), fabric.subnet, std::move(ports), std::move(options));
   if (stack.host().options().from && std::ranges::all_of(found.devices, has_no_registers, &phy::DeviceRow::state)) {
@@ -178,12 +179,11 @@ async::Task<LastPhy> read_phy_sources(Stack& stack, const Fabric& fabric, const 
   co_return reading;
 }
 
-async::Task<> explain_by_phy(Stack& stack, const Fabric& fabric, const Wanted& wanted, subnet::PortPaths& paths, Input& input,
-                             Diagnosis& diagnosis) {
-  std::vector<PortIndex> ports = affordable(fabric.subnet, wanted.vs_keys, ports_of(diagnosis.findings, input));
+async::Task<> explain_by_phy(Stack& stack, const Fabric& fabric, Extent& extent, Input& input, Diagnosis& diagnosis) {
+  std::vector<PortIndex> ports = affordable(fabric.subnet, extent.wanted.vs_keys, ports_of(diagnosis.findings, input));
   if (ports.empty()) co_return;
-  co_await read_service_levels_once(stack, paths);
-  phy::ReadingOptions options = options_for(stack, wanted, paths);
+  co_await read_service_levels_once(stack, extent.paths);
+  phy::ReadingOptions options = options_for(stack, extent);
   options.parts = parts_for(fabric.subnet, ports);
   options.most_requests = most_phy_requests;
   options.tries_once = true;

@@ -12,17 +12,18 @@
 #include <vector>
 
 #include "async/group.hpp"
-#include "health/route_analysis.hpp"
-#include "health/ways.hpp"
+#include "health/routes.hpp"
 #include "routing/table_reader.hpp"
 #include "snapshot/stored_fabric.hpp"
 #include "subnet/model/port_checks.hpp"
 #include "subnet/model/port_paths.hpp"
 #include "subnet/sweep/smp_tables.hpp"
 #include "subnet/sweep/survey.hpp"
+#include "tools/frame/host.hpp"
+#include "tools/frame/progress.hpp"
+#include "tools/frame/stack.hpp"
 #include "tools/health/fetch.hpp"
-#include "tools/shared/group_records.hpp"
-#include "tools/shared/lane_tables.hpp"
+#include "tools/shared/survey.hpp"
 
 namespace ib::tools::health {
 namespace {
@@ -119,7 +120,6 @@ async::Task<bool> read_forwarding_tables(Stack& stack, Fabric& fabric, RouteTabl
 
 constexpr std::size_t blocks_at_once = 32;
 
-/// Reads blocks of linear forwarding tables.
 class BlockReader {
  public:
   BlockReader(Stack& stack, const routing::Network& network) : stack_(stack), network_(network) {}
@@ -203,7 +203,7 @@ async::Task<> read_broadcast_groups(Stack& stack, bool is_sa_silent, GroupRecord
   for (auto& [mgid, group] : groups) input.groups.push_back(std::move(group));
 }
 
-async::Task<> read_routes(Stack& stack, Fabric& fabric, const Wanted& wanted, bool is_sa_silent, GroupRecords& known, Input& input) {
+async::Task<> read_routes(Stack& stack, Fabric& fabric, const HealthRequest& wanted, bool is_sa_silent, GroupRecords& known, Input& input) {
   const bool is_file = stack.host().options().from.has_value();
   if (!wanted.routes && !is_file) input.skip(Source::routes, "needs --routes");
   if (!wanted.routes && (!is_file || lacks_part(stack.host(), "lft", Source::routes, "forwarding tables", input))) co_return;

@@ -185,7 +185,7 @@ class Health final : public Command {
     if (wanted_.since) throw UsageError("--repeat compares each round with the one before: it excludes --since");
     if (wanted_.interval == 0.0) throw UsageError("--repeat needs an --interval of more than 0");
   }
-  Wanted wanted_;
+  HealthRequest wanted_;
   std::optional<std::string> thresholds_, fail_on_, nodes_, vs_keys_;
   bool repeats_{}, omits_phy_{};
   TableOptions table_;

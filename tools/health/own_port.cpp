@@ -19,6 +19,10 @@
 #include "iba-gen/pm.hpp"
 #include "iba/text.hpp"
 #include "subnet/sweep/discovery.hpp"
+#include "tools/frame/host.hpp"
+#include "tools/frame/manners.hpp"
+#include "tools/frame/session.hpp"
+#include "tools/frame/stack.hpp"
 
 namespace ib::tools::health {
 namespace {
@@ -64,7 +68,7 @@ async::Task<> read_own_link(Session& session, Fabric& fabric) {
                         session.host().end_port().device->node_description);
 }
 
-DownPort examine_down_port(Stack& stack, const Wanted& wanted) {
+DownPort examine_down_port(Stack& stack, const HealthRequest& wanted) {
   const subnet::NodeNameMap& names = stack.manners().node_name_map();
   DownPort port{{}, {wanted.baseline ? wanted.baseline : stack.former_fabric(), names}, {}};
   port.own.names = names;

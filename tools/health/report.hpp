@@ -7,7 +7,10 @@
 
 #include "health/diagnosis.hpp"
 #include "health/finding_text.hpp"
+#include "tools/frame/host.hpp"
+#include "tools/frame/stack.hpp"
 #include "tools/frame/terminal.hpp"
+#include "tools/frame/world.hpp"
 #include "tools/health/fetch.hpp"
 #include "tools/shared/interval.hpp"
 #include "tools/shared/table_options.hpp"
@@ -17,7 +20,6 @@ namespace ib::tools::health {
 class Lines;
 class HealthReport;
 
-/// A row of a table of findings.
 struct FindingLine {
   const HealthReport* report;
   const Finding* finding;
@@ -29,8 +31,8 @@ class HealthReport final : public FabricReport {
  public:
   /// `before`: the baseline; `registers`: what was read of the physical layer; both may be null. The first line counts what is in `scope`.
   /// All must outlive this.
-  HealthReport(const Host& host, const Fabric& of, const Fabric* before, const Wanted& wanted, const Diagnosis& found, Scope scope = {},
-               const phy::Table* registers = nullptr)
+  HealthReport(const Host& host, const Fabric& of, const Fabric* before, const HealthRequest& wanted, const Diagnosis& found,
+               Scope scope = {}, const phy::Table* registers = nullptr)
       : FabricReport(of),
         before_(before),
         wanted_(wanted),
@@ -41,7 +43,7 @@ class HealthReport final : public FabricReport {
         terminal_(terminal_of(host.world())),
         is_verbose_(host.options().verbosity > 0) {}
   /// The report of an own port that is Down: `first_line` says so, and nothing is counted.
-  HealthReport(Stack& stack, const Wanted& wanted, const DownPort& down)
+  HealthReport(Stack& stack, const HealthRequest& wanted, const DownPort& down)
       : HealthReport(stack.host(), down.own, down.former.fabric(), wanted, down.diagnosis) {
     first_line_ = stack.down_text();
     is_verbose_ = true;
@@ -67,11 +69,11 @@ class HealthReport final : public FabricReport {
   /// The verdict and what it counts.
   VerdictFacts facts() const;
 
-  // report_json.cpp
+  // JSON
   void visit(report::Sink& sink, const Findings& findings) const;
   void visit_checks(report::Sink& sink) const;
 
-  // report_text.cpp
+  // Text
   void text_for_hosts(Lines& lines) const;
   void text_window(Lines& lines) const;
   /// Whether a finding is printed in one line.
@@ -85,7 +87,7 @@ class HealthReport final : public FabricReport {
   void text_not_looked_at(Lines& lines) const;
 
   const Fabric* before_;
-  const Wanted& wanted_;
+  const HealthRequest& wanted_;
   const Diagnosis& diagnosis_;
   Scope scope_;
   const phy::Table* phy_;
@@ -97,6 +99,6 @@ class HealthReport final : public FabricReport {
 
 /// --repeat: reports one round after another. Ends with Ctrl-C, or after so many rounds as `interval` says. `stored` is the fabric of
 /// --baseline, if one is given. All must outlive the task.
-async::Task<> watch(Session& session, Emit& emit, const Wanted& wanted, StoredBaseline& stored, Interval interval);
+async::Task<> watch(Session& session, Emit& emit, const HealthRequest& wanted, StoredBaseline& stored, Interval interval);
 
 }  // namespace ib::tools::health

@@ -16,6 +16,8 @@
 #include "snapshot/transactor.hpp"
 #include "subnet/diff/counterparts.hpp"
 #include "subnet/model/failures.hpp"
+#include "tools/frame/host.hpp"
+#include "tools/frame/stack.hpp"
 #include "tools/shared/vs_keys.hpp"
 
 namespace ib::tools::health {
@@ -34,7 +36,6 @@ std::vector<PortIndex> swept_ports(const subnet::Subnet& subnet) {
   return ports;
 }
 
-/// Whether a file may have GeneralInfo of the vendor's class.
 bool has_firmware(snapshot::StoredFabric& stored) { return stored.has_part("vendor") || stored.has_part("phy"); }
 
 /// Reads the firmware of the nodes of these ports. Returns what failed.
@@ -76,8 +77,7 @@ async::Task<BaselineTables> tables_in_file(snapshot::StoredFabric& stored) {
   co_return tables_of(then);
 }
 
-async::Task<> read_firmware(Stack& stack, Fabric& fabric, const Wanted& wanted, subnet::PortPaths& paths, SilentDevices& silent,
-                            Input& input) {
+async::Task<> read_firmware(Stack& stack, Fabric& fabric, Extent& extent, Input& input) {
   const std::map<Guid, std::string>& known = input.baseline->tables.firmware;
   if (known.empty()) co_return;
   if (stack.host().options().from) {
@@ -86,11 +86,11 @@ async::Task<> read_firmware(Stack& stack, Fabric& fabric, const Wanted& wanted, 
     input.firmware = std::move(tables.firmware);
     co_return;
   }
-  co_await read_service_levels_once(stack, paths);
+  co_await read_service_levels_once(stack, extent.paths);
   std::vector<PortIndex> ports = swept_ports(input.subnet);
   std::erase_if(ports, [&](PortIndex at) { return !known.contains(input.subnet.node(input.subnet.port(at).node).guid()); });
-  phy::ReadingOptions options = reading_options(stack, paths, wanted.vs_keys);
-  options.silent = &silent;
+  phy::ReadingOptions options = reading_options(stack, extent.paths, extent.wanted.vs_keys);
+  options.silent = &extent.silent;
   subnet::Failures failures = co_await survey_firmware(stack.transactor(), std::move(options), std::move(ports), input);
   std::erase_if(failures, [](const subnet::Failure& of) { return of.kind == subnet::Failure::Kind::refused; });  // it need not answer
   add_failures(stack.host(), fabric, std::move(failures));

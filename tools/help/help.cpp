@@ -5,15 +5,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "tools/frame/commands.hpp"
-#include "tools/frame/emit.hpp"
-#include "tools/frame/help_pages.hpp"
-#include "tools/frame/session.hpp"
 
 namespace ib::tools {
 namespace {
@@ -31,20 +27,16 @@ void visit_option(Sink& sink, const Option& option) {
 }
 
 void visit_command(Sink& sink, const CommandInfo& info) {
-  const std::unique_ptr<Command> command = info.make();
-  CommonOptions common;
-  General general;
-  OptionSet set;
-  add_options(info, *command, set, common, general);
+  const CommandLine command(info);
   std::vector<const Option*> reachable;
-  for (const Option& option : set.options()) {
+  for (const Option& option : command.set.options()) {
     if (option.is_reachable()) reachable.push_back(&option);
   }
   sink.value("name", info.name);
   sink.value("group", group_heading(info.group));
   sink.value("purpose", info.summary);
   sink.value("can_change", info.changes);
-  sink.value("operands", set.operand_line());
+  sink.value("operands", command.set.operand_line());
   sink.objects("options", reachable, [&](const Option* option) { visit_option(sink, *option); });
   sink.objects("examples", help_page(info.name).examples, [&](const HelpExample& example) {
     sink.value("line", example.line);
@@ -98,7 +90,7 @@ class Help final : public Command {
     if (words_.empty()) {
       emit(HelpReport(every, all_ ? command_list(width) : overview(width)));
     } else if (info != nullptr) {
-      emit(HelpReport({info}, help_of(*info, width) + others_text(*info)));
+      emit(HelpReport({info}, command_help(*info, CommandLine(*info).set, width) + others_text(*info)));
     } else {
       const HelpHits hits = search_help(words_);
       if (!hits.any()) throw no_such_command(fmt::format("{}", fmt::join(words_, " ")));

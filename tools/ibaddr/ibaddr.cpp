@@ -9,7 +9,6 @@
 #include "mad/transactor.hpp"
 #include "path/json.hpp"
 #include "tools/frame/commands.hpp"
-#include "tools/frame/session.hpp"
 
 namespace ib::tools {
 namespace {

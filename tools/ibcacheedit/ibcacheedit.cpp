@@ -17,7 +17,6 @@
 #include "iba/text.hpp"
 #include "snapshot/stored_fabric.hpp"
 #include "tools/frame/commands.hpp"
-#include "tools/frame/session.hpp"
 
 namespace ib::tools {
 namespace {

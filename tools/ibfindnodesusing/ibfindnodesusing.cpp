@@ -13,7 +13,7 @@
 #include "tools/frame/commands.hpp"
 #include "tools/frame/explanation.hpp"
 #include "tools/ibfindnodesusing/host_list.hpp"
-#include "tools/shared/diags_name.hpp"
+#include "tools/shared/diags_fabric.hpp"
 #include "tools/shared/fabric.hpp"
 #include "tools/shared/fabric_columns.hpp"
 #include "tools/shared/libibnetdisc.hpp"

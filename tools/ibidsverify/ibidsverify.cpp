@@ -10,7 +10,6 @@
 #include "iba/text.hpp"
 #include "subnet/model/chassis.hpp"
 #include "tools/frame/commands.hpp"
-#include "tools/frame/diags_words.hpp"
 #include "tools/frame/terminal.hpp"
 #include "tools/shared/check_rows.hpp"
 #include "tools/shared/libibnetdisc.hpp"
@@ -132,10 +131,10 @@ class DiagsIdsCheck {
   }
 
  private:
-  /// A board is printed as a switch, whatever it is.
+  /// A board that is no switch is printed in the form of a switch, which ibidsverify does not read.
   void check_boards(std::span<const NodeIndex> boards) {
     for (const NodeIndex at : boards) {
-      if (at != subnet::none) check_switch(at);
+      if (at != subnet::none && subnet_.node(at).kind() == NodeKind::sw) check_switch(at);
     }
   }
 

@@ -21,12 +21,11 @@
 #include "tools/frame/diags_words.hpp"
 #include "tools/frame/explanation.hpp"
 #include "tools/iblinkinfo/diags_links.hpp"
+#include "tools/shared/attribute_text.hpp"
 #include "tools/shared/fabric.hpp"
 #include "tools/shared/fabric_columns.hpp"
+#include "tools/shared/fabric_source.hpp"
 #include "tools/shared/libibnetdisc.hpp"
-#include "tools/shared/link_back.hpp"
-#include "tools/shared/link_state_text.hpp"
-#include "tools/shared/stored_fabric.hpp"
 #include "tools/shared/table_options.hpp"
 namespace ib::tools {
 namespace {

@@ -19,13 +19,11 @@
 #include "snapshot/stored_fabric.hpp"
 #include "subnet/model/order.hpp"
 #include "tools/frame/commands.hpp"
-#include "tools/frame/diags_words.hpp"
-#include "tools/shared/cache.hpp"
 #include "tools/shared/diags_topology.hpp"
 #include "tools/shared/fabric.hpp"
 #include "tools/shared/fabric_diff.hpp"
+#include "tools/shared/fabric_source.hpp"
 #include "tools/shared/libibnetdisc.hpp"
-#include "tools/shared/stored_fabric.hpp"
 #include "tools/shared/table_options.hpp"
 namespace ib::tools {
 namespace {
@@ -292,7 +290,9 @@ class Ibnetdiscover final : public Command {
   async::Task<> run(Session& session, Emit& emit) override {
     Fabric stored, fabric;
     if (shown_.diff.file) load_fabric(*shown_.diff.file, stored);
-    ListSink list(emit, table_, session.host().options().format, table_rows(), session.host().world().out);
+    ListSink list(emit, table_, session.host().options().format, table_rows(),
+                  "node_description,port_num,lid,state_text,width_text,speed_text,peer.node_description,peer.port_num",
+                  session.host().world().out);
     if (shown_.diff.file && table_.given()) throw UsageError("--diff prints no table");
     if (shown_.lists || shown_.ports) need_less(list.is_wanted());
     co_await discover(session, discovery_, fabric);

@@ -13,7 +13,6 @@
 #include "path/json.hpp"
 #include "sys/host.hpp"
 #include "tools/frame/commands.hpp"
-#include "tools/frame/session.hpp"
 #include "tools/shared/serving.hpp"
 
 namespace ib::tools {

@@ -11,6 +11,7 @@
 #include "base/split.hpp"
 #include "iba/generic.hpp"
 #include "iba/registry.hpp"
+#include "tools/frame/common_options.hpp"
 #include "tools/frame/diags_words.hpp"
 #include "tools/frame/options.hpp"
 

@@ -13,7 +13,6 @@
 #include "subnet/sweep/mlnx.hpp"
 #include "subnet/sweep/peer.hpp"
 #include "tools/frame/commands.hpp"
-#include "tools/frame/session.hpp"
 #include "tools/ibportstate/ibportstate.hpp"
 
 namespace ib::tools {

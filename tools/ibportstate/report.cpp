@@ -9,6 +9,8 @@
 #include "iba/libibmad_text.hpp"
 #include "iba/text.hpp"
 #include "path/json.hpp"
+#include "tools/frame/diags_words.hpp"
+#include "tools/frame/host.hpp"
 #include "tools/shared/attribute_text.hpp"
 
 namespace ib::tools::ibportstate {

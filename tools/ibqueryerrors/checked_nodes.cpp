@@ -7,6 +7,9 @@
 
 #include "sa/records.hpp"
 #include "subnet/model/order.hpp"
+#include "tools/frame/host.hpp"
+#include "tools/frame/session.hpp"
+#include "tools/frame/stack.hpp"
 
 namespace ib::tools::ibqueryerrors {
 

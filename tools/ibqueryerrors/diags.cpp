@@ -5,11 +5,16 @@
 #include <tuple>
 
 #include "iba-gen/pm.hpp"
+#include "tools/frame/diags_words.hpp"
+#include "tools/frame/emit.hpp"
+#include "tools/frame/host.hpp"
+#include "tools/frame/manners.hpp"
 #include "tools/frame/options.hpp"
+#include "tools/frame/stack.hpp"
 #include "tools/ibqueryerrors/ibqueryerrors.hpp"
 #include "tools/shared/diags_fabric.hpp"
-#include "tools/shared/link_back.hpp"
-#include "tools/shared/stored_fabric.hpp"
+#include "tools/shared/fabric_source.hpp"
+#include "tools/shared/libibnetdisc.hpp"
 
 namespace ib::tools::ibqueryerrors {
 
@@ -60,12 +65,25 @@ async::Task<std::vector<NodeIndex>> DiagsNodes::find(Session& session, Libibnetd
       found = true;
     }
   }
-  if (!found) co_await discover_all(session, fabric);
+  if (!found) {
+    try {
+      co_await discover_as_libibnetdisc(session, discovery, fabric);
+    } catch (const CannotLoad&) {
+      throw DiagsExit(diags_failed, "loading cached fabric failed\n");
+    } catch (const mad::MadError&) {
+      throw DiagsExit(diags_failed, "discover failed\n");
+    }
+  }
   if (route && node == subnet::none) throw DiagsExit(0, "Failed to query local Node Info\n");
   if (!target_.given()) co_return wanted.wanted_of(fabric, fabric.order);
-  named_ = named_node(session.host(), fabric, node);
+  named_ = node;
+  if (!route) {  // a node that a GUID names is looked for in what was discovered
+    const subnet::PortIndex port = fabric.subnet.find_port(Guid{c_number(*guid)});
+    named_ = port == subnet::none ? port : fabric.subnet.port(port).node;
+  }
   std::vector<NodeIndex> nodes;
   if (named_ != subnet::none) nodes.push_back(named_);
+  if (nodes.empty()) print_on_stderr(session.host().world(), fmt::format("Failed to find node: {}\n", target_.text()));
   co_return wanted.wanted_of(fabric, std::move(nodes));
 }
 
@@ -96,27 +114,6 @@ bool DiagsNodes::begins_before(Host& host, const smp::NodeInfo& info, unsigned h
   if (info.num_ports < 2 || hops < 2) return false;
   // From another port of this host libibnetdisc does not find the port that the route leaves by.
   return hops > 2 || info.node_guid != host.end_port().device->node_guid || info.local_port_num == host.end_port().number;
-}
-
-async::Task<> DiagsNodes::discover_all(Session& session, LibibnetdiscFabric& fabric) const {
-  try {
-    co_await discover_as_libibnetdisc(session, discovery, fabric);
-  } catch (const CannotLoad&) {
-    throw DiagsExit(diags_failed, "loading cached fabric failed\n");
-  } catch (const mad::MadError&) {
-    throw DiagsExit(diags_failed, "discover failed\n");
-  }
-}
-
-/// The node of -G or -D: one that a GUID names is looked for in what was discovered.
-NodeIndex DiagsNodes::named_node(const Host& host, const Fabric& fabric, NodeIndex at_route) const {
-  NodeIndex node = at_route;
-  if (!route) {
-    const subnet::PortIndex port = fabric.subnet.find_port(Guid{c_number(*guid)});
-    node = port == subnet::none ? port : fabric.subnet.port(port).node;
-  }
-  if (node == subnet::none) print_on_stderr(host.world(), fmt::format("Failed to find node: {}\n", target_.text()));
-  return node;
 }
 
 async::Task<bool> DiagsNodes::find_paths(Stack& stack, subnet::PortPaths& paths, const Fabric& fabric,

@@ -15,9 +15,11 @@
 #include "subnet/model/chassis.hpp"
 #include "subnet/model/port_paths.hpp"
 #include "tools/frame/session.hpp"
+#include "tools/frame/target.hpp"
 #include "tools/shared/fabric.hpp"
 #include "tools/shared/fabric_columns.hpp"
-#include "tools/shared/growth.hpp"
+#include "tools/shared/fabric_report.hpp"
+#include "tools/shared/interval.hpp"
 #include "tools/shared/libibnetdisc.hpp"
 
 namespace ib::tools::ibqueryerrors {
@@ -134,10 +136,8 @@ struct DiagsNodes {
                                const std::vector<subnet::NodeIndex>& nodes) const;
 
  private:
-  async::Task<> discover_all(Session& session, LibibnetdiscFabric& fabric) const;
   async::Task<subnet::NodeIndex> discover_at_route(Session& session, LibibnetdiscFabric& fabric) const;
   bool begins_before(Host& host, const smp::NodeInfo& info, unsigned hops) const;
-  subnet::NodeIndex named_node(const Host& host, const Fabric& fabric, subnet::NodeIndex at_route) const;
 
   Target target_;                           ///< the node of -G or -D
   subnet::NodeIndex named_ = subnet::none;  ///< the same, whether it is checked or not

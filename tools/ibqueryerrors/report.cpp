@@ -16,11 +16,13 @@
 #include "iba-gen/pm.hpp"
 #include "iba/dialects.hpp"
 #include "iba/text.hpp"
-#include "report/member_names.hpp"
+#include "report/sink.hpp"
 #include "subnet/model/names.hpp"
 #include "subnet/model/order.hpp"
+#include "tools/frame/emit.hpp"
 #include "tools/frame/options.hpp"
 #include "tools/shared/diags_fabric.hpp"
+#include "tools/shared/fabric_report.hpp"
 
 namespace ib::tools::ibqueryerrors {
 namespace {

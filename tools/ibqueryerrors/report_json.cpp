@@ -7,7 +7,7 @@
 
 #include "iba-gen/pm.hpp"
 #include "iba/dialects.hpp"
-#include "report/member_names.hpp"
+#include "report/sink.hpp"
 #include "tools/ibqueryerrors/ibqueryerrors.hpp"
 
 namespace ib::tools::ibqueryerrors {

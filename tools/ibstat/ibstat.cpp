@@ -8,10 +8,8 @@
 #include "base/escape.hpp"
 #include "iba/text.hpp"
 #include "tools/frame/commands.hpp"
-#include "tools/frame/offered_words.hpp"
-#include "tools/frame/session.hpp"
+#include "tools/shared/attribute_text.hpp"
 #include "tools/shared/devices_report.hpp"
-#include "tools/shared/link_state_text.hpp"
 
 namespace ib::tools {
 namespace {
@@ -116,7 +114,7 @@ class Ibstat final : public Command {
   void options(OptionSet& set, CommonOptions& common) override {
     set.optional_operands();
     set.word("DEVICE", device_);
-    set.offer([&common] { return device_names(*common.world); });
+    offer_device(set, common);
     set.word("PORT", port_);
     add_forms(set, [this](StatForm form, char letter) { choose(form, letter); });
     add_table_options(set, common, table_, keys_of(listed_host_port_columns()));

@@ -13,10 +13,8 @@
 #include "iba/text.hpp"
 #include "sys/sysfs.hpp"
 #include "tools/frame/commands.hpp"
-#include "tools/frame/offered_words.hpp"
-#include "tools/frame/session.hpp"
+#include "tools/shared/attribute_text.hpp"
 #include "tools/shared/devices_report.hpp"
-#include "tools/shared/link_state_text.hpp"
 
 namespace ib::tools {
 namespace {
@@ -103,7 +101,7 @@ class Ibstatus final : public Command {
   void options(OptionSet& set, CommonOptions& common) override {
     set.optional_operands();
     set.word("DEVICE[/PORT]", port_);
-    set.offer([&common] { return end_port_names(*common.world); });
+    offer_end_port(set, common);
     add_table_options(set, common, table_, keys_of(listed_host_port_columns()));
     add_common(set, common, group_output);
   }

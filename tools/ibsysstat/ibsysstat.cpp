@@ -18,7 +18,6 @@
 #include "report/structure.hpp"
 #include "sys/host.hpp"
 #include "tools/frame/commands.hpp"
-#include "tools/frame/session.hpp"
 #include "tools/shared/serving.hpp"
 
 namespace ib::tools {

@@ -8,7 +8,6 @@
 #include "base/file.hpp"
 #include "iba/text.hpp"
 #include "mad/error.hpp"
-#include "report/member_names.hpp"
 #include "report/sink.hpp"
 #include "subnet/model/names.hpp"
 #include "subnet/set/set_target.hpp"
@@ -17,10 +16,9 @@
 #include "tools/frame/commands.hpp"
 #include "tools/frame/diags_words.hpp"
 #include "tools/frame/emit.hpp"
-#include "tools/frame/session.hpp"
 #include "tools/ibtracert/ports_file.hpp"
 #include "tools/ibtracert/tracer.hpp"
-#include "tools/shared/diags_name.hpp"
+#include "tools/shared/diags_fabric.hpp"
 #include "tools/shared/fabric.hpp"
 #include "tools/shared/table_options.hpp"
 namespace ib::tools {
@@ -236,7 +234,8 @@ class Ibtracert final : public Command {
     if (wanted_.mlid && (*wanted_.mlid < subnet::first_multicast_lid.value || *wanted_.mlid > subnet::last_multicast_lid.value))
       throw UsageError(fmt::format("Multicast LID {} is invalid: multicast LIDs are {:#x} to {:#x}", *wanted_.mlid,
                                    subnet::first_multicast_lid.value, subnet::last_multicast_lid.value));
-    list_.emplace(emit, table_, session.host().options().format, table_rows(), session.host().world().out);
+    list_.emplace(emit, table_, session.host().options().format, table_rows(), "out_port,node_description,lid,in_port",
+                  session.host().world().out);
     if (discovery_.mode == "SA") session.stack().read_from_sa();
     co_await prepare_cache(session, discovery_);
     session.stack().require_infiniband();

@@ -15,9 +15,9 @@
 #include "subnet/set/port_setting.hpp"
 #include "subnet/set/set_target.hpp"
 #include "tools/frame/commands.hpp"
-#include "tools/frame/session.hpp"
-#include "tools/shared/consent.hpp"
+#include "tools/frame/terminal.hpp"
 #include "tools/shared/fabric.hpp"
+#include "tools/shared/fabric_report.hpp"
 
 namespace ib::tools {
 namespace {
@@ -115,7 +115,7 @@ class InitAllPorts final : public Command {
     path::IbDrPath route(&stack.host().end_port());
     if (discovery_.retries) route.retries = *discovery_.retries;
     route.hops = static_cast<std::uint8_t>(subnet::route_to(subnet, at, route.route));
-    route.meant = node.guid();
+    route.expected_node_guid = node.guid();
     path::Path path = route;
     stack.apply_options(path);
     const auto add = [&](unsigned number) {

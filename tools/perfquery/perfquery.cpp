@@ -6,8 +6,7 @@
 #include <optional>
 
 #include "async/group.hpp"
-#include "counters/counters.hpp"
-#include "counters/clears.hpp"
+#include "counters/readings.hpp"
 #include "iba-gen/pm.hpp"
 #include "iba-gen/smp.hpp"
 #include "iba/registry.hpp"
@@ -19,7 +18,6 @@
 #include "sa/transactor.hpp"
 #include "subnet/set/set_target.hpp"
 #include "tools/frame/commands.hpp"
-#include "tools/frame/session.hpp"
 #include "tools/perfquery/watch.hpp"
 #include "tools/shared/interval.hpp"
 #include "tools/shared/survey.hpp"
@@ -250,11 +248,11 @@ class Perfquery : public Command {
   /// count.
   static async::Task<> check_meant(Stack& stack, const Destination& node) {
     mad::Transactor* smps = owner_transactor(stack);
-    if (smps == nullptr || node.path.ib().meant == Guid{} || !subnet::takes_smps(node.path)) co_return;
+    if (smps == nullptr || node.path.ib().expected_node_guid == Guid{} || !subnet::takes_smps(node.path)) co_return;
     const mad::Result<smp::NodeInfo> found = co_await subnet::check_set_target(*smps, node.path);
     if (found || dynamic_cast<const subnet::WrongNode*>(&found.error()) == nullptr) co_return;
     throw Error(fmt::format("{} does not lead to {} now: the counters may belong to another node", mad::target_text(node.path),
-                            to_text(node.path.ib().meant)));
+                            to_text(node.path.ib().expected_node_guid)));
   }
 
   async::Task<> watch(Stack& stack, CountersReport& report, Emit& emit) {
@@ -284,7 +282,7 @@ class Perfquery : public Command {
     if (thresholds_) reading.thresholds = &*thresholds_;
     reading.ports = report.ports;
     for (const PortReading& now : report.ports) {
-      const Guid node = watched.node ? watched.node->node_guid : report.node.path.ib().meant;
+      const Guid node = watched.node ? watched.node->node_guid : report.node.path.ib().expected_node_guid;
       reading.before.push_back(std::exchange(watched.last[{node, now.port}], now));
     }
     emit(reading);

@@ -16,7 +16,9 @@
 #include "path/json.hpp"
 #include "report/structure.hpp"
 #include "subnet/sweep/survey.hpp"
+#include "tools/frame/common_options.hpp"
 #include "tools/frame/diags_words.hpp"
+#include "tools/frame/options.hpp"
 #include "tools/shared/attribute_text.hpp"
 
 namespace ib::tools::perfquery {

@@ -16,6 +16,11 @@
 #include "mad/error.hpp"
 #include "tools/frame/emit.hpp"
 #include "tools/frame/manners.hpp"
+#include "tools/frame/options.hpp"
+
+namespace ib::tools {
+struct CommonOptions;
+}
 
 namespace ib::tools::perfquery {
 

@@ -12,6 +12,7 @@
 #include "iba/generic.hpp"
 #include "sa/resolve.hpp"
 #include "subnet/set/set_target.hpp"
+#include "tools/frame/host.hpp"
 #include "tools/shared/survey.hpp"
 
 namespace ib::tools::perfquery {

@@ -16,7 +16,7 @@
 #include "iba/dump.hpp"
 #include "tools/frame/stack.hpp"
 #include "tools/perfquery/readings.hpp"
-#include "tools/shared/growth.hpp"
+#include "tools/shared/interval.hpp"
 
 namespace ib::tools::perfquery {
 

@@ -22,7 +22,6 @@ using report::Sink;
 using report::text_cell;
 using subnet::PortIndex;
 
-/// A sensor or a fan of a node.
 struct EnvironmentLine {
   const Fabric* fabric;
   subnet::NodeIndex node;

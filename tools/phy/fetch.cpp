@@ -10,9 +10,14 @@
 #include "async/signals.hpp"
 #include "base/escape.hpp"
 #include "base/log.hpp"
-#include "phy/impossible.hpp"
+#include "phy/reading.hpp"
 #include "subnet/model/find_port.hpp"
 #include "subnet/model/names.hpp"
+#include "tools/frame/host.hpp"
+#include "tools/frame/options.hpp"
+#include "tools/frame/progress.hpp"
+#include "tools/frame/stack.hpp"
+#include "tools/frame/target.hpp"
 #include "tools/shared/vs_keys.hpp"
 
 namespace ib::tools {
@@ -21,7 +26,6 @@ namespace {
 using subnet::NodeIndex;
 using subnet::PortIndex;
 
-/// Whether what is wanted was read of any device.
 bool is_any_read(const phy::Reading& found, phy::Wanted wanted) {
   return std::ranges::any_of(found.devices, [wanted](const phy::DeviceRow& row) {
     return wanted == phy::Wanted::nothing ? row.firmware.has_value() : row.state == phy::DeviceState::read;
@@ -125,7 +129,6 @@ phy::ReadingOptions PhyFabric::reading_options() {
   return options;
 }
 
-/// Prints what was not read, and what cannot be.
 void PhyFabric::finish_reading(phy::Reading& found) {
   require_read(is_any_read(found, wanted_.registers), found.failures);
   note_unread(session_.host(), found.devices);

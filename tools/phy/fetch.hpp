@@ -13,15 +13,13 @@
 #include "phy/reading.hpp"
 #include "phy/vs_keys.hpp"
 #include "subnet/model/port_paths.hpp"
-#include "tools/frame/session.hpp"
+#include "tools/frame/commands.hpp"
 #include "tools/phy/raw_file.hpp"
-#include "tools/shared/chosen_nodes.hpp"
 #include "tools/shared/fabric.hpp"
 #include "tools/shared/table_options.hpp"
 
 namespace ib::tools {
 
-/// What the command line wants to be read.
 struct PhyWanted {
   std::vector<TargetPort> targets;
   DiscoveryOptions discovery;
@@ -87,7 +85,6 @@ class PhyCommand : public Command {
   virtual void prepare(const Host& host) = 0;
   /// Reads, and emits what was read; once by default.
   virtual async::Task<> read(Stack& stack, Emit& emit, PhyFabric& fabric);
-  /// Emits a reading.
   virtual void show(Host& host, Emit& emit, const Fabric& fabric, const phy::Reading& found) = 0;
 
   /// Checks the options of a table with these columns.
@@ -95,7 +92,7 @@ class PhyCommand : public Command {
   void check_table(std::span<const report::Column<Row>> columns) const {
     table(columns);
   }
-  /// A table with these columns, as the options have it.
+  /// A table with these columns, as the options have it. Throws UsageError for a column that is not there.
   template <class Row>
   report::Table<Row> table(std::span<const report::Column<Row>> columns) const {
     return table_of<Row>(columns, shown_);

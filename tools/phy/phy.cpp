@@ -8,7 +8,6 @@
 #include "tools/frame/commands.hpp"
 #include "tools/phy/fetch.hpp"
 #include "tools/phy/port_columns.hpp"
-#include "tools/shared/growth.hpp"
 #include "tools/shared/interval.hpp"
 
 namespace ib::tools {
@@ -133,7 +132,6 @@ class Phy final : public PhyCommand {
   }
 
  private:
-  /// Whether a table has rows for parts of ports.
   bool shows_parts() const { return view_.lanes || view_.histogram; }
 
   /// Emits a table of parts of ports; JSON has the ports too.

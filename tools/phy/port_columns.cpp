@@ -29,7 +29,6 @@ using subnet::PortIndex;
 
 const subnet::Port& port_of(const PhyLine& line) { return line.fabric->subnet.port(line.row->port); }
 
-/// A cell of the port at the other end of the link.
 template <class Get>
 Cell at_peer(const PhyLine& line, Get get) {
   const PortIndex peer = port_of(line).peer;
@@ -124,7 +123,6 @@ std::vector<Column<PhyLine>> columns_of_former_peer() {
   };
 }
 
-/// The lanes of a port as a list in JSON.
 Cell lanes_cell(const PhyLine& line) {
   return report::Nested{std::to_string(line.row->active_lanes), [&line](report::Sink& sink, std::string_view key) {
                           sink.objects(key, lanes_of({line}), [&](const LaneLine& of) {
@@ -183,7 +181,6 @@ std::vector<Column<Line>> columns_of_port() {
   };
 }
 
-/// The value of a lane in a list by lane.
 Cell of_lane(const LaneLine& line, const std::vector<std::optional<double>>& values) {
   return line.lane < values.size() ? cell(values[line.lane]) : Cell(std::monostate{});
 }

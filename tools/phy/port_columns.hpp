@@ -9,9 +9,10 @@
 
 #include "phy/port_row.hpp"
 #include "report/columns.hpp"
-#include "tools/shared/fabric.hpp"
 
 namespace ib::tools {
+
+struct Fabric;
 
 /// The port that a port was linked to in an earlier fabric.
 struct FormerPeer {
@@ -35,7 +36,6 @@ struct PhyView {
 };
 std::vector<report::Column<PhyLine>> phy_columns(const PhyView& view);
 
-/// A lane of a port.
 struct LaneLine {
   PhyLine port;
   std::size_t lane;

@@ -12,8 +12,9 @@
 #include "subnet/model/order.hpp"
 #include "subnet/model/port_paths.hpp"
 #include "tools/frame/commands.hpp"
-#include "tools/shared/consent.hpp"
+#include "tools/frame/terminal.hpp"
 #include "tools/shared/fabric.hpp"
+#include "tools/shared/fabric_report.hpp"
 #include "tools/shared/survey.hpp"
 
 namespace ib::tools {

@@ -19,10 +19,9 @@
 #include "sa/records.hpp"
 #include "subnet/set/set_target.hpp"
 #include "tools/frame/commands.hpp"
-#include "tools/frame/session.hpp"
 #include "tools/query/field_assignments.hpp"
+#include "tools/shared/attribute_text.hpp"
 #include "tools/shared/records_report.hpp"
-#include "tools/shared/secrets.hpp"
 #include "tools/shared/vs_keys.hpp"
 
 namespace ib::tools {

@@ -11,6 +11,8 @@
 #include "base/error.hpp"
 #include "base/escape.hpp"
 #include "sa/resolve.hpp"
+#include "tools/frame/host.hpp"
+#include "tools/frame/progress.hpp"
 
 namespace ib::tools {
 namespace {

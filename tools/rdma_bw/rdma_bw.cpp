@@ -7,7 +7,6 @@
 
 #include "path/json.hpp"
 #include "tools/frame/commands.hpp"
-#include "tools/frame/session.hpp"
 #include "tools/rdma_bw/bandwidth.hpp"
 
 namespace ib::tools {

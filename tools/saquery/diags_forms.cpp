@@ -15,7 +15,7 @@
 #include "iba/secrets.hpp"
 #include "iba/text.hpp"
 #include "iba/wire.hpp"
-#include "tools/shared/diags_name.hpp"
+#include "tools/shared/diags_fabric.hpp"
 
 namespace ib::tools::saquery {
 

@@ -20,6 +20,7 @@
 #include "iba-gen/sa.hpp"
 #include "iba/text.hpp"
 #include "iba/wire.hpp"
+#include "tools/frame/commands.hpp"
 #include "tools/saquery/saquery.hpp"
 #include "tools/shared/attribute_text.hpp"
 

@@ -11,6 +11,12 @@
 #include "iba-gen/sa.hpp"
 #include "iba/text.hpp"
 #include "sa/nodes.hpp"
+#include "tools/frame/host.hpp"
+#include "tools/frame/manners.hpp"
+#include "tools/frame/session.hpp"
+#include "tools/frame/stack.hpp"
+#include "tools/frame/targets.hpp"
+#include "tools/frame/world.hpp"
 #include "tools/saquery/saquery.hpp"
 
 namespace ib::tools::saquery {
@@ -235,9 +241,7 @@ async::Task<> fetch_records(Stack& stack, RecordsReport& report, std::uint8_t me
 std::string description_of(const sa::NodeRecord& node) { return std::string(fixed_text(node.node_description.node_string)); }
 
 bool is_called(Manners& manners, const sa::NodeRecord& node, std::string_view name) {
-  const auto mapped = manners.node_name_map().find(node.node_info.node_guid);
-  const std::string description = description_of(node);
-  return mapped ? *mapped == name || description == name : printable(description) == name;
+  return is_whole_name(name, description_of(node), manners.node_name_map().find(node.node_info.node_guid));
 }
 
 async::Task<sa::Nodes> find_nodes(Session& session, ListKind list, std::string word) {

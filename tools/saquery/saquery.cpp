@@ -15,8 +15,8 @@
 #include "report/field_columns.hpp"
 #include "sa/record_types.hpp"
 #include "tools/frame/commands.hpp"
-#include "tools/frame/each_target.hpp"
 #include "tools/frame/name_match.hpp"
+#include "tools/frame/run.hpp"
 
 namespace ib::tools::saquery {
 

@@ -16,12 +16,17 @@
 #include "mad/transactor.hpp"
 #include "sa/nodes.hpp"
 #include "sa/records.hpp"
-#include "tools/frame/emit.hpp"
 #include "tools/frame/options.hpp"
-#include "tools/frame/session.hpp"
 #include "tools/saquery/diags_forms.hpp"
 #include "tools/shared/records_report.hpp"
 #include "tools/shared/table_options.hpp"
+
+namespace ib::tools {
+class Command;
+class Manners;
+class Session;
+class Stack;
+}  // namespace ib::tools
 
 namespace ib::tools::saquery {
 

@@ -10,7 +10,6 @@
 #include "report/structure.hpp"
 #include "sa/subn_adm.hpp"
 #include "tools/frame/commands.hpp"
-#include "tools/frame/session.hpp"
 
 namespace ib::tools {
 namespace {

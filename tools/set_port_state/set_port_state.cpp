@@ -14,8 +14,8 @@
 #include "subnet/set/port_setting.hpp"
 #include "subnet/set/set_target.hpp"
 #include "tools/frame/commands.hpp"
-#include "tools/frame/session.hpp"
 #include "tools/shared/fabric.hpp"
+#include "tools/shared/fabric_report.hpp"
 
 namespace ib::tools {
 namespace {
@@ -203,7 +203,7 @@ class SetPortState final : public Command {
   static void route(Stack& stack, const subnet::Subnet& subnet, const subnet::RoutesAround& routes, Chosen& chosen) {
     if (auto found = routes.to(chosen.end_port)) {
       found->end_port = &stack.host().end_port();
-      found->meant = subnet.node(subnet.port(chosen.end_port).node).guid();
+      found->expected_node_guid = subnet.node(subnet.port(chosen.end_port).node).guid();
       chosen.path = *found;
       stack.apply_options(chosen.path);
       return;

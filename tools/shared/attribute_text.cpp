@@ -10,9 +10,9 @@
 #include "iba/libibmad_text.hpp"
 #include "iba/wire.hpp"
 #include "report/structure.hpp"
+#include "tools/frame/common_options.hpp"
 #include "tools/frame/emit.hpp"
 #include "tools/frame/manners.hpp"
-#include "tools/shared/secrets.hpp"
 
 namespace ib::tools {
 
@@ -41,5 +41,18 @@ void warn_of_link_width(const Manners& manners, Bytes port_info) {
   if (libibmad_text(LibibmadText::linkwidth, width, 8).starts_with("undefined"))
     manners.remark("mad_dump_linkwidth", fmt::format("bad width {}", width));
 }
+
+namespace {
+
+template <class State>
+std::string text_of(unsigned state) {
+  const std::string_view text = state == 0 ? "" : smp::to_text(static_cast<State>(state));
+  return text.empty() ? fmt::format("?? {}", state) : std::string(text);
+}
+
+}  // namespace
+
+std::string link_state_text(unsigned state) { return text_of<smp::PortState>(state); }
+std::string phys_link_state_text(unsigned state) { return text_of<smp::PortPhysicalState>(state); }
 
 }  // namespace ib::tools

@@ -4,16 +4,19 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "iba/dump.hpp"
+#include "iba/secrets.hpp"
 #include "report/sink.hpp"
-#include "tools/frame/common_options.hpp"
-#include "tools/frame/emit.hpp"
 
 namespace ib::tools {
 
 class Manners;
+class TextOut;
+struct CommonOptions;
 
 struct AttributeText {
   const StructInfo* info{};
@@ -31,11 +34,20 @@ struct AttributeText {
   void text(TextOut& out, const DottedOptions& listing) const;
 };
 
-/// When libibmad prints a PortInfo, it warns of an unknown LinkWidthActive. This function prints the warning. In ibtool's dialect, it
-/// prints nothing.
+/// Prints libibmad's warning of an unknown LinkWidthActive in a PortInfo; nothing in ibtool's dialect.
 void warn_of_link_width(const Manners& manners, Bytes port_info);
 
 /// The listing of python-rdma: all fields, including reserved ones.
 inline constexpr DottedOptions plain_listing{.names = NameStyle::saquery, .column = 25, .reserved = true};
+
+/// A comment line that names -K, if the structure has keys that `keys` hides. Otherwise empty.
+inline std::string_view secrets_note(Bytes bytes, const StructInfo& info, Keys keys) {
+  return keys == Keys::hidden && has_secrets(bytes, info) ? "# A key is set but not displayed: -K shows it\n" : "";
+}
+
+/// PortState: `Down`, `Active`; `?? 9` for others.
+std::string link_state_text(unsigned state);
+/// PortPhysicalState: `Polling`, `Link UP`; `?? 9` for others.
+std::string phys_link_state_text(unsigned state);
 
 }  // namespace ib::tools

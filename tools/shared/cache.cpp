@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-#include "tools/shared/cache.hpp"
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -16,6 +15,11 @@
 #include "snapshot/cache_terms.hpp"
 #include "snapshot/snapshot.hpp"
 #include "subnet/sweep/discovery.hpp"
+#include "tools/frame/host.hpp"
+#include "tools/frame/options.hpp"
+#include "tools/frame/stack.hpp"
+#include "tools/frame/world.hpp"
+#include "tools/shared/fabric_source.hpp"
 
 namespace ib::tools {
 namespace {

@@ -16,6 +16,7 @@ namespace {
 using subnet::Mismatch;
 using subnet::NodeKind;
 using subnet::PortIndex;
+using enum report::JsonType;
 
 constexpr std::string_view red = "1;31", green = "1;32", blue = "1;34";
 constexpr std::string_view kind_words[] = {"node", "port", "errors"};
@@ -57,14 +58,14 @@ std::vector<report::Column<CheckLine>> all_check_columns() {
         .usual = true,
         .meaning = "What a check looks at: node (what the SA says of it), port, or errors (counters); of health the name of the check: "
                    "link-slow.",
-        .type = report::JsonType::text},
+        .type = text},
        [](const CheckLine& line) { return report::Cell(kind_words[static_cast<unsigned>(line.row->kind)]); }},
       {{.key = "verdict",
         .heading = "VERDICT",
         .usual = true,
         .meaning = "What a check comes to: ok, warning or failed; on credit loops free, free_for_used_sls, possible, found or not_read; of "
                    "health healthy, findings or unknown.",
-        .type = report::JsonType::text},
+        .type = text},
        [](const CheckLine& line) { return report::Cell(verdict_of(*line.row)); }}};
   const auto of_port = listed_columns_of<CheckLine>({"node_description", "lid", "port_num"});
   for (const std::string_view key : {"node_guid", "node_type", "node_description", "node_name", "lid", "port_num"})
@@ -74,7 +75,7 @@ std::vector<report::Column<CheckLine>> all_check_columns() {
                       .heading = "FINDINGS",
                       .usual = true,
                       .meaning = "What a check found to be wrong.",
-                      .type = report::JsonType::object,
+                      .type = object,
                       .is_list = true},
                      findings_cell});
   return columns;

@@ -34,7 +34,7 @@ struct CheckRow {
 struct CheckLine : PortLine {
   const CheckRow* row;
 };
-/// The columns of a check, which are those of JSON.
+/// The columns of a check, also in JSON.
 std::span<const report::Column<CheckLine>> check_columns();
 
 class CheckReport final : public FabricReport {

@@ -7,7 +7,7 @@
 #include "base/escape.hpp"
 #include "iba-gen/smp.hpp"
 #include "iba/generic.hpp"
-#include "report/member_names.hpp"
+#include "iba/text.hpp"
 #include "report/sink.hpp"
 #include "tools/shared/devices_report.hpp"
 
@@ -16,8 +16,8 @@ namespace {
 
 using report::Cell;
 using report::Column;
-using report::JsonType;
 using report::text_cell;
+using enum report::JsonType;
 
 /// A value without a number in sysfs is not known.
 template <class Code>
@@ -30,19 +30,19 @@ std::string_view link_layer_word(sys::LinkLayer layer) {
   return layer == sys::LinkLayer::infiniband ? "InfiniBand" : layer == sys::LinkLayer::ethernet ? "Ethernet" : "";
 }
 
-// Keys without a meaning are those of nodes and ports of a fabric.
+// Keys without a meaning have it with the nodes and ports of a fabric.
 constexpr std::array<Column<sys::Device>, 9> all_host_device_columns{{
-    {{.key = "device", .heading = "DEVICE", .usual = true, .meaning = "RDMA device of this host: mlx5_0.", .type = JsonType::text},
+    {{.key = "device", .heading = "DEVICE", .usual = true, .meaning = "RDMA device of this host: mlx5_0.", .type = text},
      [](const sys::Device& device) { return Cell(std::string_view(device.name)); }},
-    {{.key = "ca_type", .heading = "CA TYPE", .meaning = "Type of a device of this host.", .type = JsonType::text},
+    {{.key = "ca_type", .heading = "CA TYPE", .meaning = "Type of a device of this host.", .type = text},
      [](const sys::Device& device) { return text_cell(device.ca_type); }},
     {{.key = "node_type", .heading = "TYPE", .coded = true},
      [](const sys::Device& device) { return sysfs_code_cell<smp::NodeType>(device.node_type); }},
-    {{.key = "firmware", .heading = "FIRMWARE", .usual = true, .meaning = "Firmware version of a device.", .type = JsonType::text},
+    {{.key = "firmware", .heading = "FIRMWARE", .usual = true, .meaning = "Firmware version of a device.", .type = text},
      [](const sys::Device& device) { return text_cell(device.firmware); }},
-    {{.key = "hardware", .heading = "HARDWARE", .meaning = "Hardware version of a device of this host.", .type = JsonType::text},
+    {{.key = "hardware", .heading = "HARDWARE", .meaning = "Hardware version of a device of this host.", .type = text},
      [](const sys::Device& device) { return text_cell(device.hardware); }},
-    {{.key = "board_id", .heading = "BOARD", .meaning = "Board of a device of this host.", .type = JsonType::text},
+    {{.key = "board_id", .heading = "BOARD", .meaning = "Board of a device of this host.", .type = text},
      [](const sys::Device& device) { return text_cell(device.board_id); }},
     {{.key = "node_description", .heading = "NODE"}, [](const sys::Device& device) { return text_cell(device.node_description); }},
     {{.key = "node_guid", .heading = "NODE GUID"}, [](const sys::Device& device) { return Cell(device.node_guid); }},
@@ -51,9 +51,9 @@ constexpr std::array<Column<sys::Device>, 9> all_host_device_columns{{
 
 constexpr std::array<Column<sys::EndPort>, 15> all_host_port_columns{{
     {{.key = "port_num", .heading = "PORT", .usual = true}, [](const sys::EndPort& port) { return Cell(std::uint64_t{port.number}); }},
-    {{.key = "end_port", .heading = "END PORT", .meaning = "End port of this host: mlx5_0/1.", .type = JsonType::text},
+    {{.key = "end_port", .heading = "END PORT", .meaning = "End port of this host: mlx5_0/1.", .type = text},
      [](const sys::EndPort& port) { return Cell(port.name()); }},
-    {{.key = "link_layer", .heading = "LINK LAYER", .usual = true, .meaning = "InfiniBand or Ethernet.", .type = JsonType::text},
+    {{.key = "link_layer", .heading = "LINK LAYER", .usual = true, .meaning = "InfiniBand or Ethernet.", .type = text},
      [](const sys::EndPort& port) { return text_cell(std::string(link_layer_word(port.link_layer))); }},
     {{.key = "state", .heading = "STATE", .usual = true, .coded = true},
      [](const sys::EndPort& port) { return sysfs_code_cell<smp::PortState>(port.state); }},
@@ -63,24 +63,24 @@ constexpr std::array<Column<sys::EndPort>, 15> all_host_port_columns{{
       .heading = "RATE",
       .usual = true,
       .meaning = "The kernel's words for the rate of a port: 40 Gb/sec (4X QDR).",
-      .type = JsonType::text},
+      .type = text},
      [](const sys::EndPort& port) { return text_cell(port.rate_text); }},
     {{.key = "lid", .heading = "LID", .usual = true}, [](const sys::EndPort& port) { return sysfs_lid_cell(port.lid); }},
     {{.key = "lmc", .heading = "LMC"}, [](const sys::EndPort& port) { return Cell(std::uint64_t{port.lmc}); }},
-    {{.key = "sm_lid", .heading = "SM LID", .meaning = "LID of the port's subnet manager.", .type = JsonType::integer},
+    {{.key = "sm_lid", .heading = "SM LID", .meaning = "LID of the port's subnet manager.", .type = integer},
      [](const sys::EndPort& port) { return sysfs_lid_cell(port.sm_lid); }},
-    {{.key = "sm_sl", .heading = "SM SL", .meaning = "Service level to the port's subnet manager.", .type = JsonType::integer},
+    {{.key = "sm_sl", .heading = "SM SL", .meaning = "Service level to the port's subnet manager.", .type = integer},
      [](const sys::EndPort& port) { return Cell(std::uint64_t{port.sm_sl}); }},
-    {{.key = "capability_mask", .heading = "CAPABILITIES", .coded = true, .meaning = "PortInfo.CapabilityMask.", .type = JsonType::integer},
+    {{.key = "capability_mask", .heading = "CAPABILITIES", .coded = true, .meaning = "PortInfo.CapabilityMask.", .type = integer},
      [](const sys::EndPort& port) {
        return Cell(report::Coded{port.capability_mask, symbol(smp::capability_mask::info(), port.capability_mask)});
      }},
     {{.key = "port_guid", .heading = "PORT GUID"}, [](const sys::EndPort& port) { return Cell(port.port_guid()); }},
-    {{.key = "gid", .heading = "GID", .meaning = "GID 0 of a port: its subnet prefix and its port GUID.", .type = JsonType::gid},
+    {{.key = "gid", .heading = "GID", .meaning = "GID 0 of a port: its subnet prefix and its port GUID.", .type = gid},
      [](const sys::EndPort& port) { return Cell(to_text(port.default_gid())); }},
-    {{.key = "smi_umad", .heading = "SMI", .meaning = "Device of this host for SMPs: umad0.", .type = JsonType::text},
+    {{.key = "smi_umad", .heading = "SMI", .meaning = "Device of this host for SMPs: umad0.", .type = text},
      [](const sys::EndPort& port) { return text_cell(port.smi_umad); }},
-    {{.key = "gsi_umad", .heading = "GSI", .meaning = "Device of this host for GMPs: umad0.", .type = JsonType::text},
+    {{.key = "gsi_umad", .heading = "GSI", .meaning = "Device of this host for GMPs: umad0.", .type = text},
      [](const sys::EndPort& port) { return text_cell(port.gsi_umad); }},
 }};
 

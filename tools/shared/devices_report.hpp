@@ -18,7 +18,7 @@ std::string link_layer_text(const sys::EndPort& port);
 /// The devices in the order of infiniband-diags: sorted by their names as texts (mlx5_10 before mlx5_2).
 std::vector<const sys::Device*> by_name(const sys::DeviceList& list);
 
-/// The columns of a device and of an end port, which are those of JSON.
+/// The columns of a device and of an end port, also in JSON.
 std::span<const report::Column<sys::Device>> host_device_columns();
 std::span<const report::Column<sys::EndPort>> host_port_columns();
 /// A row of a table of end ports, and its columns: of the device, then of the port.

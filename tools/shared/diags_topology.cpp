@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The functions follow the order of the text of infiniband-diags. Tabs and blanks are exactly those of this text.
+// The functions follow the order of the text of infiniband-diags. Tabs and blanks are exactly as there.
 #include "tools/shared/diags_topology.hpp"
 
 #include <fmt/format.h>
@@ -10,7 +10,9 @@
 #include "base/escape.hpp"
 #include "subnet/model/names.hpp"
 #include "subnet/model/rate.hpp"
+#include "tools/frame/common_options.hpp"
 #include "tools/frame/options.hpp"
+#include "tools/shared/diags_fabric.hpp"
 #include "tools/shared/libibnetdisc.hpp"
 
 namespace ib::tools {
@@ -37,10 +39,7 @@ std::string node_id(const Node& node) {
 
 std::string DiagsTopology::clean(NodeIndex at) const { return printable(subnet_.node(at).description()); }
 
-std::string DiagsTopology::name(NodeIndex at) const {
-  const auto mapped = names_.find(subnet_.node(at).guid());
-  return mapped ? printable_words(*mapped) : clean(at);
-}
+std::string DiagsTopology::name(NodeIndex at) const { return diags_node_name(subnet_.node(at), names_); }
 
 /// The text for width and speed of the port `at`. There is no speed if the port whose CapabilityMask says which speeds are valid is not
 /// known: port 0 of what is printed as a switch, which may be a router board.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The texts of infiniband-diags' ibnetdiscover: the topology file, the list of nodes and the report on ports. GUIDs are hexadecimal. The
-// order of nodes is that of infiniband-diags. In descriptions, a blank replaces each character that cannot be printed. Descriptions are
+// order of nodes is as of infiniband-diags. In descriptions, a blank replaces each character that cannot be printed. Descriptions are
 // cut to 63 characters.
 #pragma once
 

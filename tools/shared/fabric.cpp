@@ -19,11 +19,22 @@
 #include "subnet/diff/counterparts.hpp"
 #include "subnet/model/failures.hpp"
 #include "subnet/model/find_port.hpp"
+#include "subnet/model/names.hpp"
+#include "subnet/model/order.hpp"
 #include "subnet/model/port_paths.hpp"
 #include "subnet/set/set_target.hpp"
-#include "tools/shared/cache.hpp"
+#include "tools/frame/host.hpp"
+#include "tools/frame/manners.hpp"
+#include "tools/frame/name_match.hpp"
+#include "tools/frame/options.hpp"
+#include "tools/frame/session.hpp"
+#include "tools/frame/stack.hpp"
+#include "tools/frame/target.hpp"
+#include "tools/frame/targets.hpp"
+#include "tools/frame/world.hpp"
+#include "tools/shared/fabric_report.hpp"
+#include "tools/shared/fabric_source.hpp"
 #include "tools/shared/failure_lines.hpp"
-#include "tools/shared/stored_fabric.hpp"
 
 namespace ib::tools {
 namespace {
@@ -77,7 +88,7 @@ async::Task<> read_whole(Session& session, const DiscoveryOptions& options, Fabr
   fabric.names = session.manners().node_name_map();
   const CacheUse cache = co_await load_cache(session.stack(), options, fabric);
   if (cache.is_loaded) co_return;
-  const std::unique_ptr<FabricSource> source = fabric_source(session, options);
+  FabricSource source(session, options);
   FabricWanted wanted;
   wanted.radius = options.radius;
   DiscoveryOptions how = options;
@@ -85,15 +96,14 @@ async::Task<> read_whole(Session& session, const DiscoveryOptions& options, Fabr
     how.needs = {};
     wanted.radius = ~0U;
   }
-  co_await read_fabric(session.stack(), how, *source, wanted, fabric);
+  co_await read_fabric(session.stack(), how, source, wanted, fabric);
   if (cache.file) {
     session.stack().begin_cache(*cache.file, fabric, options.fdr10);
     forget_unwanted(fabric, options.needs);
   }
 }
 
-/// Requests the NodeInfo of the node that a stored fabric has for `target`. Throws snapshot::Outdated if another node is there now, or if
-/// the stored fabric has no such node.
+/// Throws snapshot::Outdated if another node is now where a stored fabric has `target`, or if it has no such node.
 async::Task<> check_target(Stack& stack, const subnet::SweptSubnet& swept, const path::Path& target) {
   const subnet::Subnet& subnet = swept.subnet;
   const subnet::FoundPort found = subnet::find_port(swept, target);
@@ -185,18 +195,18 @@ async::Task<> prepare_cache(Session& session, const DiscoveryOptions& options) {
 async::Task<> discover_from(Session& session, const DiscoveryOptions& options, path::Path start, unsigned radius, Fabric& fabric,
                             std::optional<subnet::KnownNode> known) {
   fabric.names = session.manners().node_name_map();
-  const std::unique_ptr<FabricSource> source = fabric_source(session, options);
+  FabricSource source(session, options);
   FabricWanted wanted;
   wanted.start = std::move(start);
   wanted.known = known;
   wanted.radius = radius;
-  co_await read_fabric(session.stack(), options, *source, wanted, fabric);
+  co_await read_fabric(session.stack(), options, source, wanted, fabric);
 }
 
 async::Task<subnet::NodeIndex> discover_around(Session& session, const DiscoveryOptions& options, const Target& target, Fabric& fabric,
                                                bool neighbours) {
   fabric.names = session.manners().node_name_map();
-  const std::unique_ptr<FabricSource> source = fabric_source(session, options);
+  FabricSource source(session, options);
   const auto keep_part = [&fabric](subnet::SweptSubnet whole, subnet::NodeIndex node) {
     std::erase_if(whole.failures, [&](const subnet::Failure& f) { return !concerns(whole.subnet, f, node); });
     static_cast<subnet::SweptSubnet&>(fabric) = std::move(whole);
@@ -207,7 +217,7 @@ async::Task<subnet::NodeIndex> discover_around(Session& session, const Discovery
     co_await read_whole(session, options, whole);
     if (session.stack().uses_cache() && target.path) co_await check_target(session.stack(), whole, *target.path);
     known = std::make_unique<subnet::SweptSubnet>(std::move(whole));
-  } else if (target.path && source->reads_nodes() && !options.fdr10 && !options.through) {
+  } else if (target.path && source.reads_nodes() && !options.fdr10 && !options.through) {
     known = session.targets().take_swept();
   }
   if (known) {
@@ -221,20 +231,20 @@ async::Task<subnet::NodeIndex> discover_around(Session& session, const Discovery
   wanted.around = target;
   wanted.radius = 1;
   wanted.alone = !neighbours;
-  co_await read_fabric(session.stack(), options, *source, wanted, fabric);
+  co_await read_fabric(session.stack(), options, source, wanted, fabric);
   fabric.route_to_start = route_to(target);
   const Guid start = fabric.subnet.node(fabric.subnet.port(fabric.subnet.start).node).guid();
   if (!fabric.route_to_start && session.host().options().from) fabric.route_to_start = stored_route(session.host(), start);
   subnet::NodeIndex node = fabric.subnet.port(fabric.subnet.start).node;
   const bool by_lid = !target.path || target.path->directed() == nullptr;
   const bool forwards = fabric.subnet.node(node).kind() == subnet::NodeKind::sw;
-  if (by_lid && forwards && source->reads_nodes() && is_cut_off(fabric)) {
+  if (by_lid && forwards && source.reads_nodes() && is_cut_off(fabric)) {
     const Guid guid = fabric.subnet.node(node).guid();
     if (session.host().options().error_level() >= 1)
       session.host().log().debug("Directed routes that start at a LID are not answered: sweeping the fabric for the node.");
     Fabric whole;
     FabricWanted all;
-    co_await read_fabric(session.stack(), options, *source, all, whole);
+    co_await read_fabric(session.stack(), options, source, all, whole);
     const subnet::NodeIndex found = whole.subnet.find_node(guid);
     if (found != subnet::none) {
       node = found;
@@ -268,7 +278,7 @@ void require_read(bool any_read, const std::vector<subnet::Failure>& failures) {
 
 namespace {
 
-/// Prints those of `met` that the fabric does not have, and returns them.
+/// Prints the failures of `met` that the fabric does not have, and returns them.
 subnet::Failures print_new(const Host& host, const Fabric& fabric, subnet::Failures met) {
   std::set<FailureKey> known;
   for (const subnet::Failure& failure : fabric.failures) known.insert(key_of(failure));
@@ -285,6 +295,36 @@ void add_failures(const Host& host, Fabric& fabric, subnet::Failures met) {
 
 void FabricReport::add_failures(const Host& host, subnet::Failures met) {
   std::ranges::move(print_new(host, fabric, std::move(met)), std::back_inserter(failures));
+}
+
+namespace {
+
+void add_matches(const Fabric& fabric, const TargetPort& pattern, std::vector<ChosenNode>& to) {
+  const NameWord word(pattern.target.text());
+  const std::size_t before = to.size();
+  for (const subnet::NodeIndex node : subnet::breadth_first(fabric.subnet)) {
+    const std::string name(subnet::name_of(fabric.subnet.node(node), &fabric.names));
+    const bool fits = word.match(name) != NameMatch::none || word.match(fabric.subnet.node(node).description()) != NameMatch::none;
+    if (fits) to.push_back({node, name, pattern.port});
+  }
+  if (to.size() == before) throw UsageError(fmt::format("no node's name fits {}", in_quotes(pattern.target.text())));
+}
+
+}  // namespace
+
+std::vector<ChosenNode> chosen_nodes(const Fabric& fabric, const std::vector<TargetPort>& targets) {
+  std::vector<ChosenNode> chosen;
+  if (targets.empty()) {
+    for (const subnet::NodeIndex node : subnet::breadth_first(fabric.subnet)) chosen.push_back({node});
+  }
+  for (const TargetPort& one : targets) {
+    if (one.target.path) {
+      chosen.push_back({fabric.subnet.port(subnet::get_port(fabric, *one.target.path)).node, one.target.text(), one.port});
+    } else {
+      add_matches(fabric, one, chosen);
+    }
+  }
+  return chosen;
 }
 
 }  // namespace ib::tools

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -10,20 +11,29 @@
 #include <string_view>
 #include <vector>
 
+#include "base/error.hpp"
 #include "iba-gen/smp.hpp"
+#include "path/path.hpp"
 #include "subnet/model/names.hpp"
 #include "subnet/sweep/discovery.hpp"
-#include "tools/frame/emit.hpp"
-#include "tools/frame/options.hpp"
-#include "tools/frame/session.hpp"
-#include "tools/shared/fabric_source.hpp"
+
+namespace ib::formats {
+struct NetdiscCache;
+}
 
 namespace ib::tools {
 
+class Host;
+class OptionSet;
+class Session;
+class Stack;
+struct Target;
+struct TargetPort;
+
 struct DiscoveryOptions {
   std::optional<std::string> mode;                ///< LID, DR or SA
-  std::optional<std::string> load_cache;          ///< the file to read instead (tools/shared/stored_fabric.hpp)
-  std::optional<std::string> cache;               ///< the snapshot to keep what is read in; see tools/shared/cache.hpp
+  std::optional<std::string> load_cache;          ///< the file to read instead
+  std::optional<std::string> cache;               ///< the snapshot to keep what is read in; see cache_file()
   bool refresh_cache{};                           ///< reads the fabric although that file has it
   std::optional<std::chrono::seconds> cache_age;  ///< the greatest age of that file; absent: a day
   bool has_cache{};                               ///< the command has the option --cache, and looks at IBTOOL_CACHE
@@ -43,29 +53,28 @@ void read_stored(const std::string& file, subnet::Subnet& subnet);
 void add_discovery(OptionSet& set, DiscoveryOptions& options);
 /// Adds the options for a command that sets something: --discovery and --fdr10. It has no options for a stored fabric.
 void add_live_discovery(OptionSet& set, DiscoveryOptions& options);
-/// Requests the NodeInfo of the node at `target`. Throws Error unless that is `node` of the model. To be called before a Set, so that the
-/// Set goes to the intended node.
+/// Throws Error unless `node` of the model is now at `target`. To be called before a Set.
 async::Task<> check_meant_node(Stack& stack, const Target& target, const subnet::Subnet& subnet, subnet::NodeIndex node);
 /// Whether the sweep found nothing beyond any port of its first node, although a request there failed.
 bool is_cut_off(const subnet::SweptSubnet& swept);
 
-/// The result of a discovery: a model, what could not be read, and what goes with them. Commands add what they could not read themselves to
-/// the failures (add_failures()).
+/// A model, what could not be read, and what goes with them. Commands add what they could not read themselves (add_failures()).
 struct Fabric : subnet::SweptSubnet {
   subnet::NodeNameMap names;
   std::shared_ptr<const formats::NetdiscCache> stored{};  ///< the file that was read, if it is a cache of libibnetdisc
+  /// Whether the fabric is complete.
+  Exit status() const { return failures.empty() ? Exit::ok : Exit::incomplete; }
+
   /// The directed route from this host to where the sweep began; nothing if it began at a LID, so that routes from here are not known.
   std::optional<std::vector<std::uint8_t>> route_to_start = std::vector<std::uint8_t>();
 };
 
-/// Discovers the whole fabric. Prints on stderr what did not answer. Throws the exceptions of fabric_source() and of the source, for
-/// example CannotLoad for the file of DiscoveryOptions::load_cache.
+/// Discovers the whole fabric. Prints on stderr what did not answer. Throws as FabricSource does: CannotLoad for a file.
 async::Task<> discover(Session& session, const DiscoveryOptions& options, Fabric& fabric);
 /// For a command that sends requests to single nodes. With --cache, reads the whole fabric or takes it from the file, so that the answers
 /// to the command's requests are stored in the file and taken from it. Prints which nodes did not answer. Without --cache does nothing.
 async::Task<> prepare_cache(Session& session, const DiscoveryOptions& options);
-/// Discovers a part of the fabric: all nodes with a distance of at most `radius` links from the node at `start`. For nodes at the greatest
-/// distance, only the attributes that describe the link to them are read. Does not print what did not answer.
+/// Discovers the nodes at most `radius` links from the node at `start`; of the farthest only what describes their links. Prints nothing.
 async::Task<> discover_from(Session& session, const DiscoveryOptions& options, path::Path start, unsigned radius, Fabric& fabric,
                             std::optional<subnet::KnownNode> known = {});
 /// Reads only the node at `target` and its neighbours. Returns the node. Without `neighbours`, sends nothing beyond its ports. Some nodes
@@ -77,8 +86,7 @@ async::Task<subnet::NodeIndex> discover_around(Session& session, const Discovery
 /// With -v, prints which attributes of the fabric were read, in the format of python-rdma.
 void note_discovered(const Host& host, std::string_view what);
 
-/// Prints an `E:` line on stderr for each of `met`, which came after the discovery, and adds them to those of the fabric. Similar
-/// failures share a line.
+/// Prints `E:` lines for `met`, which came after the discovery, and adds them to the failures of the fabric.
 void add_failures(const Host& host, Fabric& fabric, subnet::Failures met);
 
 /// For a command that can show nothing if `any_read` is false. Throws an error then if all of `failures` come from a file that does not
@@ -88,41 +96,15 @@ void require_read(bool any_read, const std::vector<subnet::Failure>& failures);
 /// The failure of a Get or Set of a PortInfo, for add_failures().
 subnet::Failure port_failure(const subnet::Subnet& subnet, subnet::PortIndex port, const std::shared_ptr<const mad::MadError>& error);
 
-struct NodeDifference;
-
-/// The base of reports on a fabric. The exit status shows whether the fabric is complete.
-struct FabricReport : Report {
-  explicit FabricReport(const Fabric& of) : fabric(of) {}
-  Exit status() const override { return fabric.failures.empty() && failures.empty() ? Exit::ok : Exit::incomplete; }
-
-  /// For one of several readings: prints those of `met` that the fabric does not have already, and adds them to the report's own failures.
-  /// The next reading begins without them.
-  void add_failures(const Host& host, subnet::Failures met);
-
-  /// Selects the ports of a node to write. If empty, nodes have no member `ports`.
-  using PortFilter = std::function<bool(subnet::PortIndex)>;
-  /// Selects the ports about which something is known.
-  PortFilter known_ports() const;
-
-  /// Writes the member `nodes`: an object for each of `nodes`, with the ports that `ports` selects.
-  void visit_nodes(report::Sink& sink, const std::vector<subnet::NodeIndex>& nodes, const PortFilter& ports = {}) const;
-  /// Writes the members that identify a node: GUID, type, description and the name in the node name map.
-  void visit_names(report::Sink& sink, subnet::NodeIndex at) const;
-  /// Writes the member `differences`: the differences from the fabric `before`.
-  void visit_differences(report::Sink& sink, const Fabric& before, const std::vector<NodeDifference>& differences) const;
-  /// Writes the members of a port: number, addresses, state, rates and the port at the other end.
-  void visit_port_members(report::Sink& sink, subnet::PortIndex at) const;
-  /// Writes the member `unreachable`: the failures of the fabric and of the report, with their reasons.
-  void visit_failures(report::Sink& sink) const;
-
-  const Fabric& fabric;
-  subnet::Failures failures;  ///< besides those of the fabric
-
- private:
-  void visit_node(report::Sink& sink, subnet::NodeIndex at, const PortFilter& ports) const;
-  void visit_port(report::Sink& sink, subnet::PortIndex at, std::string_view key = {}) const;
-  void visit_head(report::Sink& sink, subnet::NodeIndex at, std::string_view key) const;
-  void visit_failure(report::Sink& sink, const subnet::Failure& failure) const;
+/// A node, the word by which complaints call it, and the only port that is meant.
+struct ChosenNode {
+  subnet::NodeIndex node;
+  std::string word{};
+  std::optional<std::uint8_t> port{};
 };
+
+/// The nodes of `targets`, which OptionSet::target_patterns() read; without targets all nodes, the nearest first. Throws UsageError for a
+/// pattern that fits no node, and Error for an address that no port of the fabric has.
+std::vector<ChosenNode> chosen_nodes(const Fabric& fabric, const std::vector<TargetPort>& targets);
 
 }  // namespace ib::tools

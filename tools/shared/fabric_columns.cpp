@@ -20,8 +20,8 @@ using report::cell;
 using report::Coded;
 using report::Column;
 using report::gauge;
-using report::JsonType;
 using report::state;
+using enum report::JsonType;
 using subnet::NodeIndex;
 using subnet::PortIndex;
 
@@ -62,7 +62,7 @@ Cell lmc(const Fabric& fabric, PortIndex at) {
   const bool is_read = fabric.subnet.port(fabric.subnet.end_port_of(at)).has_info;
   return is_read ? Cell(std::uint64_t{fabric.subnet.lmc(at)}) : unknown();
 }
-/// Those of a switch. Each port of another node has its own.
+/// The address of a switch. Each port of another node has its own.
 template <Cell (*get)(const Fabric& fabric, PortIndex at)>
 Cell of_switch(const NodeLine& line) {
   return is_switch(line) ? get(*line.fabric, node_of(line).first_port) : unknown();
@@ -112,35 +112,33 @@ Cell peer_type(const PortLine& line) { return port_of(line).peer == subnet::none
 
 constexpr std::size_t name_column_count = 4;
 constexpr std::array<Column<NodeLine>, 15> all_node_columns{{
-    {{.key = "node_guid", .heading = "GUID", .usual = true, .meaning = "NodeInfo.NodeGUID.", .type = JsonType::guid}, node_guid},
-    {{.key = "node_type", .heading = "TYPE", .usual = true, .coded = true, .meaning = "NodeInfo.NodeType.", .type = JsonType::integer},
-     node_type},
-    {{.key = "node_description", .heading = "NODE", .usual = true, .meaning = "What a node reports about itself.", .type = JsonType::text},
+    {{.key = "node_guid", .heading = "GUID", .usual = true, .meaning = "NodeInfo.NodeGUID.", .type = guid}, node_guid},
+    {{.key = "node_type", .heading = "TYPE", .usual = true, .coded = true, .meaning = "NodeInfo.NodeType.", .type = integer}, node_type},
+    {{.key = "node_description", .heading = "NODE", .usual = true, .meaning = "What a node reports about itself.", .type = text},
      node_description},
-    {{.key = "node_name", .heading = "NAME", .meaning = "Name that the site's map has for a node.", .type = JsonType::text}, node_name},
-    {{.key = "num_ports", .heading = "PORTS", .usual = true, .meaning = "NodeInfo.NumPorts.", .type = JsonType::integer},
+    {{.key = "node_name", .heading = "NAME", .meaning = "Name that the site's map has for a node.", .type = text}, node_name},
+    {{.key = "num_ports", .heading = "PORTS", .usual = true, .meaning = "NodeInfo.NumPorts.", .type = integer},
      [](const NodeLine& line) { return Cell(std::uint64_t{node_of(line).info.num_ports}); }},
-    {{.key = "vendor_id", .heading = "VENDOR", .meaning = "NodeInfo.VendorID.", .type = JsonType::integer},
+    {{.key = "vendor_id", .heading = "VENDOR", .meaning = "NodeInfo.VendorID.", .type = integer},
      [](const NodeLine& line) { return Cell(std::uint64_t{node_of(line).info.vendor_id}); }},
-    {{.key = "device_id", .heading = "DEVICE", .usual = true, .meaning = "NodeInfo.DeviceID.", .type = JsonType::integer},
+    {{.key = "device_id", .heading = "DEVICE", .usual = true, .meaning = "NodeInfo.DeviceID.", .type = integer},
      [](const NodeLine& line) { return Cell(std::uint64_t{node_of(line).info.device_id}); }},
-    {{.key = "revision", .heading = "REVISION", .meaning = "NodeInfo.Revision.", .type = JsonType::integer},
+    {{.key = "revision", .heading = "REVISION", .meaning = "NodeInfo.Revision.", .type = integer},
      [](const NodeLine& line) { return Cell(std::uint64_t{node_of(line).info.revision}); }},
-    {{.key = "system_image_guid", .heading = "SYSTEM", .meaning = "NodeInfo.SystemImageGUID.", .type = JsonType::guid},
+    {{.key = "system_image_guid", .heading = "SYSTEM", .meaning = "NodeInfo.SystemImageGUID.", .type = guid},
      [](const NodeLine& line) { return Cell(node_of(line).info.system_image_guid); }},
-    {{.key = "duplicate_guid", .heading = "DUPLICATE", .meaning = "Another node claims the same node GUID.", .type = JsonType::boolean},
+    {{.key = "duplicate_guid", .heading = "DUPLICATE", .meaning = "Another node claims the same node GUID.", .type = boolean},
      [](const NodeLine& line) { return Cell(!subnet::has_own_guid(line.fabric->subnet, line.node)); }},
     {{.key = "route",
       .heading = "ROUTE",
       .meaning = "Output ports of a directed route, from the first hop on; of a node null where its route from this host is not known.",
-      .type = JsonType::integer,
+      .type = integer,
       .is_list = true},
      route},
-    {{.key = "port_guid", .heading = "PORT GUID", .meaning = "NodeInfo.PortGUID of the end port.", .type = JsonType::guid},
-     of_switch<port_guid>},
-    {{.key = "lid", .heading = "LID", .usual = true, .meaning = "Base LID of the end port.", .type = JsonType::integer}, of_switch<lid>},
-    {{.key = "lmc", .heading = "LMC", .meaning = "LMC of the end port.", .type = JsonType::integer}, of_switch<lmc>},
-    {{.key = "enhanced_port0", .heading = "ENHANCED PORT 0", .meaning = "SwitchInfo.EnhancedPort0.", .type = JsonType::boolean},
+    {{.key = "port_guid", .heading = "PORT GUID", .meaning = "NodeInfo.PortGUID of the end port.", .type = guid}, of_switch<port_guid>},
+    {{.key = "lid", .heading = "LID", .usual = true, .meaning = "Base LID of the end port.", .type = integer}, of_switch<lid>},
+    {{.key = "lmc", .heading = "LMC", .meaning = "LMC of the end port.", .type = integer}, of_switch<lmc>},
+    {{.key = "enhanced_port0", .heading = "ENHANCED PORT 0", .meaning = "SwitchInfo.EnhancedPort0.", .type = boolean},
      [](const NodeLine& line) {
        return is_switch(line) && node_of(line).has_switch_info ? Cell(node_of(line).switch_info().enhanced_port0 != 0) : unknown();
      }},
@@ -149,7 +147,7 @@ constexpr std::array<Column<NodeLine>, 15> all_node_columns{{
 constexpr std::string_view per_lane = "Mb/s of a lane";
 // lid and its like have their meaning with a node.
 constexpr std::array<Column<PortLine>, 19> all_port_columns{{
-    {{.key = "port_num", .heading = "PORT", .usual = true, .meaning = "Number of a port on its node.", .type = JsonType::integer},
+    {{.key = "port_num", .heading = "PORT", .usual = true, .meaning = "Number of a port on its node.", .type = integer},
      [](const PortLine& line) { return Cell(std::uint64_t{port_of(line).number}); }},
     {{.key = "port_guid", .heading = "PORT GUID"}, of_port<port_guid>},
     {{.key = "lid", .heading = "LID", .usual = true}, of_port<lid>},
@@ -160,14 +158,14 @@ constexpr std::array<Column<PortLine>, 19> all_port_columns{{
       .usual = true,
       .coded = true,
       .meaning = "PortInfo.PortState.",
-      .type = JsonType::integer},
+      .type = integer},
      port_state},
     {{.key = "phys_state",
       .heading = "PHYSICAL",
       .measure = state(),
       .coded = true,
       .meaning = "PortInfo.PortPhysicalState.",
-      .type = JsonType::integer},
+      .type = integer},
      physical_state},
     {{.key = "width",
       .heading = "WIDTH",
@@ -175,7 +173,7 @@ constexpr std::array<Column<PortLine>, 19> all_port_columns{{
       .usual = true,
       .coded = true,
       .meaning = "Width of the link: lanes.",
-      .type = JsonType::integer},
+      .type = integer},
      link_width<active>},
     {{.key = "speed",
       .heading = "SPEED",
@@ -183,13 +181,9 @@ constexpr std::array<Column<PortLine>, 19> all_port_columns{{
       .usual = true,
       .coded = true,
       .meaning = "Speed of the link: Mb/s of a lane.",
-      .type = JsonType::number},
+      .type = number},
      link_speed<active>},
-    {{.key = "rate_mbps",
-      .heading = "RATE",
-      .measure = gauge("Mb/s"),
-      .meaning = "Signalling rate of the link in Mb/s.",
-      .type = JsonType::number},
+    {{.key = "rate_mbps", .heading = "RATE", .measure = gauge("Mb/s"), .meaning = "Signalling rate of the link in Mb/s.", .type = number},
      [](const PortLine& line) {
        const subnet::LinkRate rate = active(line);
        return rate.known() ? Cell(rate.mbps()) : unknown();
@@ -199,18 +193,18 @@ constexpr std::array<Column<PortLine>, 19> all_port_columns{{
       .measure = gauge("lanes"),
       .coded = true,
       .meaning = "The greatest width that both ends of the link support: lanes.",
-      .type = JsonType::integer},
+      .type = integer},
      link_width<best>},
     {{.key = "best_speed",
       .heading = "BEST",
       .measure = gauge(per_lane),
       .coded = true,
       .meaning = "The highest speed that both ends of the link support: Mb/s of a lane.",
-      .type = JsonType::number},
+      .type = number},
      link_speed<best>},
-    {{.key = "hoq_life", .heading = "HOQ", .meaning = "PortInfo.HOQLife.", .type = JsonType::integer},
+    {{.key = "hoq_life", .heading = "HOQ", .meaning = "PortInfo.HOQLife.", .type = integer},
      [](const PortLine& line) { return of_info(line, [](const smp::PortInfo& info) { return Cell(std::uint64_t{info.hoq_life}); }); }},
-    {{.key = "vl_stall_count", .heading = "VL STALL", .meaning = "PortInfo.VLStallCount.", .type = JsonType::integer},
+    {{.key = "vl_stall_count", .heading = "VL STALL", .meaning = "PortInfo.VLStallCount.", .type = integer},
      [](const PortLine& line) {
        return of_info(line, [](const smp::PortInfo& info) { return Cell(std::uint64_t{info.vl_stall_count}); });
      }},

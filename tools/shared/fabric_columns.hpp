@@ -27,16 +27,15 @@ struct PortLine {
 
 /// The columns that say which node it is: GUID, type, description and the name in the node name map.
 std::span<const report::Column<NodeLine>> name_columns();
-/// Those of a node, the names first.
+/// The columns of a node, the names first.
 std::span<const report::Column<NodeLine>> node_columns();
-/// Those of a port: number, addresses, state, rates and the port at the other end.
+/// The columns of a port: number, addresses, state, rates and the port at the other end.
 std::span<const report::Column<PortLine>> port_columns();
-/// Those of a table of ports: of the node, then of the port. A column of the node whose key a port has too is nodes.KEY.
+/// The columns of a table of ports: of the node, then of the port. A column of the node whose key a port has too is nodes.KEY.
 std::span<const report::Column<PortLine>> listed_port_columns();
 inline constexpr std::size_t listed_port_column_count = 34;
 
-/// The columns of listed_port_columns() for rows that are more than a port; Row is derived from PortLine. `usual`: the keys of those that a
-/// text shows.
+/// listed_port_columns() for rows that are more than a port; Row is derived from PortLine. `usual`: the keys that a text shows.
 template <class Row>
 std::vector<report::Column<Row>> listed_columns_of(std::initializer_list<std::string_view> usual) {
   std::vector<report::Column<Row>> columns;

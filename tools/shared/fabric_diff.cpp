@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The comparisons are those of infiniband-diags. Like there, a different port number at the other end of a link is not found.
+// The comparisons are as in infiniband-diags. Like there, a different port number at the other end of a link is not found.
 #include "tools/shared/fabric_diff.hpp"
 
 #include <fmt/format.h>

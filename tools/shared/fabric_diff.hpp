@@ -64,12 +64,10 @@ struct NodeDifference {
   std::vector<PortDifference> ports;
 };
 
-/// The ways to compare ports. ibnetdiscover also compares GUIDs and LIDs of ports. It prints a lost or new link on one side only.
-/// iblinkinfo compares states and prints both sides.
+/// ibnetdiscover also compares GUIDs and LIDs of ports, and prints a lost or new link on one side; iblinkinfo compares states.
 enum class DiffWay : std::uint8_t { topology, links };
 
-/// The nodes of `before` that are gone or different, followed by the new nodes of `after`. Nodes are identified by their GUIDs. Nodes
-/// without differences are not in the result.
+/// The nodes of `before` that are gone or different, then the new ones of `after`. A node is identified by its GUID.
 std::vector<NodeDifference> differences(const DiffSide& before, const DiffSide& after, const DiffChecks& checks, DiffWay way);
 
 }  // namespace ib::tools

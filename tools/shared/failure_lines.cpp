@@ -16,6 +16,7 @@
 #include "mad/packet.hpp"
 #include "subnet/model/names.hpp"
 #include "subnet/set/set_target.hpp"
+#include "tools/frame/host.hpp"
 
 namespace ib::tools {
 namespace {

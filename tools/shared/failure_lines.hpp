@@ -8,9 +8,10 @@
 #include <vector>
 
 #include "subnet/model/failures.hpp"
-#include "tools/frame/host.hpp"
 
 namespace ib::tools {
+
+class Host;
 
 /// "0000:0000:0000:0100 'leaf'"
 std::string node_text(const subnet::Subnet& subnet, subnet::NodeIndex at);
@@ -22,8 +23,7 @@ bool is_silent_pma(const subnet::Failure& failure);
 /// The reason why a request was not sent, without the node; empty for another kind of failure.
 std::string cause_of(const subnet::Failure& failure);
 
-/// The lines for `failures`, without those whose request was not sent (cause_of()). Failures with one cause share a line, in the order of
-/// the first of them.
+/// The lines for `failures` whose request was sent (cause_of()). Failures with one cause share a line.
 std::vector<std::string> failure_lines(const subnet::Subnet& subnet, const subnet::Failures& failures);
 
 /// Prints `E:` lines for all failures.

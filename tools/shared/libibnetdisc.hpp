@@ -29,23 +29,20 @@ struct LibibnetdiscFabric : Fabric {
 
 /// What a program wants of libibnetdisc.
 struct LibibnetdiscWanted {
-  std::optional<std::string> load_cache{};  ///< the file to read instead of the fabric (tools/shared/stored_fabric.hpp)
+  std::optional<std::string> load_cache{};  ///< the file to read instead of the fabric
   unsigned max_hops{};                      ///< as LegacyScan::max_hops
   bool with_steps{};                        ///< LegacySweep::steps is wanted
   bool silent{};                            ///< the program calls libibnetdisc_failures() itself
 };
 
-/// The discovery of our own that a sweep of libibnetdisc is computed from: by directed routes, with FDR10 according to ibdiag.conf. Its
-/// failures are printed by libibnetdisc_failures().
+/// The discovery that a sweep of libibnetdisc is computed from: by directed routes, with FDR10 as ibdiag.conf says.
 DiscoveryOptions libibnetdisc_discovery(const Host& host);
-/// Opens the end port and discovers the fabric around this host, or reads a file. Prints what did not answer. Throws DiagsFailure if the
-/// port cannot be opened, and the exceptions of discover().
+/// Discovers the fabric around this host, or reads a file. Prints what did not answer. Throws DiagsFailure, and as discover() does.
 async::Task<> discover_as_libibnetdisc(Session& session, const LibibnetdiscWanted& wanted, LibibnetdiscFabric& fabric);
 /// Reads what discover_from() reads. If the node at `start` does not answer, the fabric has no nodes, and a failure. Prints nothing.
 async::Task<> discover_part_as_libibnetdisc(Session& session, path::Path start, unsigned radius, Fabric& fabric,
                                             std::optional<subnet::KnownNode> known);
-/// The radius of a discovery of our own that finds all that a sweep of libibnetdisc bounded to `hops` finds. That sweep can go two links
-/// beyond its bound.
+/// The radius that finds all that a sweep of libibnetdisc bounded to `hops` finds, which can go two links beyond its bound.
 unsigned radius_for_libibnetdisc(unsigned hops);
 
 /// Opens the end port. If this fails, ends the command like a program whose discovery failed.
@@ -57,5 +54,12 @@ std::string libibnetdisc_route(std::span<const std::uint8_t> ports);
 
 /// Writes `fabric` to `file` as a cache of libibnetdisc, and replaces an existing file. Throws Error if that is not possible.
 void store_fabric(const LibibnetdiscFabric& fabric, const std::string& file);
+
+/// libibnetdisc notices its bound of hops one link late: of the switches at the bound it still tries the first link that leads on. Where
+/// this host has several ports in the subnet, that link may lead back to one of them, which libibnetdisc then lists with the host.
+/// `fabric` was swept from this host at `start`, an empty directed route, with the radius `bound`. Finds the link with as few requests as
+/// possible, and if it leads to a port of the host that is not known yet, reads this port. What does not answer is added to the failures of
+/// `fabric`. Does nothing if all ports of the host are known.
+async::Task<> read_link_back(Stack& stack, Fabric& fabric, path::Path start, unsigned bound);
 
 }  // namespace ib::tools

@@ -9,6 +9,10 @@
 #include "iba/wire.hpp"
 #include "mad/error.hpp"
 #include "tools/frame/explanation.hpp"
+#include "tools/frame/host.hpp"
+#include "tools/frame/manners.hpp"
+#include "tools/frame/options.hpp"
+#include "tools/frame/stack.hpp"
 
 namespace ib::tools {
 namespace {
@@ -64,7 +68,7 @@ void CountedPort::options(OptionSet& set) {
 }
 
 ThresholdReport::ThresholdReport(const counters::ErrorThresholds& of) : thresholds(of.all()) {
-  std::ranges::sort(thresholds, {}, [](const auto& threshold) { return threshold.counter->narrow->iba_name; });
+  std::ranges::sort(thresholds, {}, [](const auto& threshold) { return threshold.counter->narrow->iba_name.view(); });
 }
 
 void ThresholdReport::visit(report::Sink& sink) const {

@@ -10,9 +10,13 @@
 
 #include "counters/readings.hpp"
 #include "counters/thresholds.hpp"
+#include "tools/frame/emit.hpp"
+#include "tools/frame/target.hpp"
 #include "tools/shared/fabric.hpp"
 
 namespace ib::tools {
+
+struct Destination;
 
 /// The words of ibcheckerrs and ibdatacounts, both of which print thresholds with -s.
 struct CountedPort {

@@ -2,11 +2,23 @@
 // A report of records of the subnet administrator.
 #pragma once
 
+#include <string>
+
+#include "base/bytes.hpp"
+#include "base/keys.hpp"
+#include "iba/struct_info.hpp"
 #include "sa/records.hpp"
 #include "tools/frame/emit.hpp"
-#include "tools/shared/record_text.hpp"
 
 namespace ib::tools {
+
+enum class RecordNames { saquery, internal };
+
+/// The heading of a record of this kind: `NodeRecord` or `SANodeRecord`.
+std::string_view record_title(const StructInfo& info, RecordNames names);
+
+/// The lines of one record, each indented by two tabs. Safe for terminals.
+std::string record_text(Bytes record, const StructInfo& info, RecordNames names, Keys keys = Keys::hidden);
 
 /// Writes the array `key` of records, structures of `type`.
 void visit_records(report::Sink& sink, std::string_view key, const sa::RecordBuffer& records, const StructInfo& type, Keys keys);

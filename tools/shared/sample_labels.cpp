@@ -8,6 +8,7 @@
 
 #include "base/escape.hpp"
 #include "metrics/exposition.hpp"
+#include "tools/frame/options.hpp"
 
 namespace ib::tools {
 

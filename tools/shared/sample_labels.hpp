@@ -6,16 +6,15 @@
 #include <utility>
 #include <vector>
 
-#include "tools/frame/options.hpp"
-
 namespace ib::tools {
+
+class OptionSet;
 
 class SampleLabels {
  public:
   /// Adds --label. This object must outlive `set`.
   void add_option(OptionSet& set);
-  /// NAME=VALUE; the last one of a name counts. Throws OptionError for a text that is not the name of a label, and for a label that our
-  /// samples have.
+  /// NAME=VALUE; the last one of a name counts. Throws OptionError for a text that is no label, and for a label of our samples.
   void add(std::string_view text);
   /// The labels as metrics::constant_labels() makes them.
   std::string text() const;

@@ -3,8 +3,12 @@
 
 #include "base/escape.hpp"
 #include "mad/server.hpp"
+#include "tools/frame/host.hpp"
+#include "tools/frame/manners.hpp"
 #include "tools/frame/options.hpp"
+#include "tools/frame/progress.hpp"
 #include "tools/frame/session.hpp"
+#include "tools/frame/stack.hpp"
 
 namespace ib::tools {
 namespace {

@@ -24,9 +24,8 @@ void add_oui(OptionSet& set, std::uint32_t& oui);
 /// The text of a remote host in the format of infiniband-diags: line breaks are kept, other control bytes become blanks.
 std::string printable_lines(std::string_view text);
 
-/// Calls `offer`, which registers the answers of a server. Then serves until the program is ended. With -v, -d or -e, prints refused
-/// requests and unsent answers on stderr. Ends the command if another program of this host offers the same service: ibtool throws
-/// SysError, infiniband-diags prints `cannot`.
+/// `offer` registers the answers of a server, which then serves until the program ends. With -v, -d or -e prints refused requests. If
+/// another program of this host offers the service, ibtool throws SysError, and infiniband-diags prints `cannot`.
 async::Task<> serve(Stack& stack, std::function<void(mad::Server& server)> offer, std::string cannot);
 
 }  // namespace ib::tools

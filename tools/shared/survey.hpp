@@ -1,34 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Surveys of GMP agents, for commands.
+// What commands read of many nodes or of the SA: surveys of GMP agents, SLtoVL mapping tables, multicast groups.
 #pragma once
 
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "iba-gen/sa.hpp"
+#include "routing/channels.hpp"
 #include "subnet/sweep/survey.hpp"
-#include "tools/frame/stack.hpp"
 
 namespace ib::tools {
 
+class Stack;
+
 /// The options of a survey by GMPs for a command. It uses `paths`, which must outlive the survey, and reports its progress in ports.
-inline subnet::SurveyOptions gmp_survey(Stack& stack, const subnet::PortPaths& paths) {
-  subnet::SurveyOptions options(stack.here());
-  options.paths = &paths;
-  options.progress = [&stack](std::size_t done, std::size_t of) { stack.progress().count(done, of, "ports"); };
-  return options;
-}
+subnet::SurveyOptions gmp_survey(Stack& stack, const subnet::PortPaths& paths);
+/// Finds out whose counters are read (ReadingPlan::owners), past caches; with --sa the SA says who has a LID. Null with --from.
+mad::Transactor* owner_transactor(Stack& stack);
+/// That Transactor for a single reading of nodes of a file, which may have other LIDs by now; null for a fabric that was just read.
+mad::Transactor* owner_transactor(Stack& stack, const std::optional<std::string>& load_cache);
 
-/// The Transactor that finds out whose counters are read (counters::ReadingPlan::owners): no answer comes from a cache. With --sa it is the
-/// SA that says who has a LID. Null with --from.
-inline mad::Transactor* owner_transactor(Stack& stack) {
-  if (stack.host().options().from) return nullptr;
-  return stack.host().options().use_sa ? &stack.transactor() : &stack.lowest_transactor();
-}
+/// Reads the SLtoVL mapping tables of `ports` into `lanes`. Returns what failed. `network` and `lanes` must outlive the task.
+async::Task<subnet::Failures> read_lanes(Stack& stack, const routing::Network& network, std::vector<routing::WantedLanes> ports,
+                                         routing::SlToVlTables& lanes);
 
-/// That Transactor for a single reading. Nodes of a file, of --load-cache or --cache, may have other LIDs by now. Null for a fabric that
-/// was just read.
-inline mad::Transactor* owner_transactor(Stack& stack, const std::optional<std::string>& load_cache) {
-  return load_cache || stack.uses_cache() ? owner_transactor(stack) : nullptr;
-}
+/// All MCMemberRecords of the SA. Empty without an SA or a whole table, for the reason `why`. Throws SysError.
+async::Task<std::vector<sa::MCMemberRecord>> read_group_records(Stack& stack, std::string& why);
 
 }  // namespace ib::tools

@@ -6,7 +6,13 @@
 #include <algorithm>
 #include <iterator>
 
+#include "tools/frame/common_options.hpp"
+#include "tools/frame/options.hpp"
+#include "tools/frame/terminal.hpp"
+
 namespace ib::tools {
+
+std::size_t table_width(std::FILE* file) { return terminal_size(file).width.value_or(report::unlimited_width); }
 
 void TableOptions::refuse_for_json(Format format, std::string_view rows, std::string_view of_json) const {
   const std::string_view given = columns ? "--columns" : sort ? "--sort" : top ? "--top" : "";
@@ -14,15 +20,16 @@ void TableOptions::refuse_for_json(Format format, std::string_view rows, std::st
     throw UsageError(fmt::format("{} is for a table, whose rows are {}: JSON has {}", given, rows, of_json));
 }
 
-ListSink::ListSink(Emit& emit, const TableOptions& options, Format format, std::string_view rows, std::FILE* file) : emit_(emit) {
+ListSink::ListSink(Emit& emit, const TableOptions& options, Format format, std::string_view rows, std::string_view usual, std::FILE* file)
+    : emit_(emit) {
   options.refuse_for_json(format, "those of CSV", "the whole list");
   if (!options.given()) return;
   const auto style = !is_table(format)       ? report::TableStyle::aligned
                      : format == Format::csv ? report::TableStyle::csv
                                              : report::TableStyle::tsv;
   table_.emplace(text_, style, rows,
-                 report::TableChoice{options.columns, options.sort, options.top.value_or(report::unlimited_width), options.wide,
-                                     "node_description", table_width(file)});
+                 report::TableChoice{options.columns, options.sort, options.top.value_or(report::unlimited_width), options.wide, usual,
+                                     table_width(file)});
   table_->begin_object();
 }
 

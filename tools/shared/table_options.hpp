@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// How a command shows a table of columns: --format with table and wide, --columns, --sort and --top. A text has the usual columns, at most
-// eight, and fits the terminal; CSV, TSV and JSON have all columns.
+// How a command shows a table of columns: --format with table and wide, --columns, --sort and --top. A text has the usual columns and fits
+// the terminal; CSV, TSV and JSON have all columns.
 #pragma once
 
 #include <cstddef>
 #include <cstdio>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -14,12 +15,14 @@
 
 #include "report/columns.hpp"
 #include "report/table.hpp"
-#include "tools/frame/common_options.hpp"
-#include "tools/frame/terminal.hpp"
-#include "tools/shared/fabric.hpp"
-#include "tools/shared/growth.hpp"
+#include "tools/frame/emit.hpp"
+#include "tools/shared/fabric_report.hpp"
+#include "tools/shared/interval.hpp"
 
 namespace ib::tools {
+
+class OptionSet;
+struct CommonOptions;
 
 struct TableOptions {
   std::optional<std::string> columns, sort;
@@ -45,8 +48,8 @@ struct TableOptions {
 /// Where a list goes whose columns are what its JSON has: to the document, or where `options` want a table to a text, which end() emits.
 class ListSink {
  public:
-  /// `rows` is the place of the rows in the document: Command::table_rows(). Throws UsageError for a document.
-  ListSink(Emit& emit, const TableOptions& options, Format format, std::string_view rows, std::FILE* file);
+  /// `rows` is the place of the rows in the document: Command::table_rows(). `usual`: the keys of the columns of a text.
+  ListSink(Emit& emit, const TableOptions& options, Format format, std::string_view rows, std::string_view usual, std::FILE* file);
   /// Whether the list goes to sink(), and not to the text that the command has besides.
   bool is_wanted() const { return table_ || emit_.json(); }
   report::Sink& sink() { return table_ ? *table_ : emit_.sink(); }
@@ -61,10 +64,11 @@ class ListSink {
   std::optional<report::TableSink> table_;
 };
 
-/// Adds --format, which takes the place of the common one, --columns, --sort and --top. `keys` are those of the columns.
+/// Adds --format, which takes the place of the common one, --columns, --sort and --top. `keys` are the keys of the columns.
 void add_table_options(OptionSet& set, CommonOptions& common, TableOptions& options, std::vector<std::string> keys);
 /// As above, for a table whose columns the rest of the command line decides, or that ListSink prints.
-void add_table_options(OptionSet& set, CommonOptions& common, TableOptions& options, const OfferedWords& keys = {});
+void add_table_options(OptionSet& set, CommonOptions& common, TableOptions& options,
+                       const std::function<std::vector<std::string>()>& keys = {});
 
 /// The table of `columns` as `options` want it. Throws UsageError for a column that is not there.
 template <class Row, class Col = report::Column<Row>>
@@ -83,7 +87,7 @@ std::vector<std::string> keys_of(const Columns& columns) {
 }
 
 /// The width of a table that goes to `file`.
-inline std::size_t table_width(std::FILE* file) { return terminal_size(file).width.value_or(report::unlimited_width); }
+std::size_t table_width(std::FILE* file);
 
 /// A list as a table.
 template <class Row, class Col = report::Column<Row>>
@@ -105,7 +109,7 @@ struct ListReport final : Report {
   std::size_t most_width;
 };
 
-/// Emits `report`, or where `options` want a table the list of its rows, which `lines` makes. The exit status is that of the report.
+/// Emits `report`, or where `options` want a table the list of its rows, which `lines` makes. The exit status is as of the report.
 template <class Row, class Lines>
 void emit_either(Emit& emit, const TableOptions& options, const Report& report, std::string_view member,
                  std::span<const report::Column<Row>> columns, Lines lines, std::FILE* file) {
@@ -137,8 +141,7 @@ struct TableReport : FabricReport {
   std::optional<Round> round{};
 };
 
-/// Writes the rows of a table as they come: all of CSV and of tab-separated values, unless they are sorted. Those of a text are kept, since
-/// columns are as wide as their widest word.
+/// Writes the rows of CSV and TSV as they come, unless they are sorted, and keeps the rows of a text, whose columns are to be measured.
 template <class Row>
 class TableWriter {
  public:
@@ -157,19 +160,13 @@ class TableWriter {
     if (streams()) {
       begin();
       emit_.sink().end_array();
-      emit_.raise(NoReport(fabric).status());
+      emit_.raise(fabric.status());
     } else {
       emit_(TableReport<Row>(fabric, member_, std::move(table_), std::move(kept_), file_));
     }
   }
 
  private:
-  struct NoReport final : FabricReport {
-    using FabricReport::FabricReport;
-    void visit(report::Sink&) const override {}
-    void text(TextOut&) const override {}
-  };
-
   bool streams() const { return emit_.json() && table_.streams(); }
   void begin() {
     if (!std::exchange(has_begun_, true)) table_.begin(emit_.sink(), member_);

@@ -4,6 +4,9 @@
 #include "iba-gen/smp.hpp"
 #include "iba/text.hpp"
 #include "subnet/set/set_target.hpp"
+#include "tools/frame/host.hpp"
+#include "tools/frame/options.hpp"
+#include "tools/frame/stack.hpp"
 
 namespace ib::tools {
 

@@ -7,9 +7,13 @@
 #include <string>
 
 #include "phy/reading.hpp"
-#include "tools/frame/session.hpp"
+#include "tools/frame/manners.hpp"
 
 namespace ib::tools {
+
+class Host;
+class OptionSet;
+class Stack;
 
 /// Adds --vskey. `file` gets the name of a file, or `-` for the terminal.
 void add_vs_keys(OptionSet& set, std::optional<std::string>& file);
@@ -25,7 +29,7 @@ struct KeyedNode {
   Destination node;
   std::uint64_t vs_key{};
 };
-/// Requests the NodeInfo of the node at `node`, for whom a key is. The key is that of the node, or that of the port that answered. Throws
+/// Requests the NodeInfo of the node at `node`, for whom a key is. The key is of the node, or of the port that answered. Throws
 /// Error where no SMP shows whose path it is, subnet::WrongNode, and MadError if there is no answer: then no key may be sent.
 async::Task<KeyedNode> identify_for_key(Stack& stack, const phy::VsKeys& keys, Destination node);
 

@@ -7,6 +7,9 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "tools/frame/host.hpp"
+#include "tools/frame/session.hpp"
+#include "tools/frame/stack.hpp"
 #include "tools/shared/failure_lines.hpp"
 #include "tools/shared/survey.hpp"
 

@@ -14,12 +14,11 @@
 #include "iba/text.hpp"
 #include "mad/transactor.hpp"
 #include "path/json.hpp"
-#include "report/member_names.hpp"
+#include "report/sink.hpp"
 #include "report/structure.hpp"
 #include "sa/subn_adm.hpp"
 #include "subnet/set/set_target.hpp"
 #include "tools/frame/commands.hpp"
-#include "tools/frame/session.hpp"
 #include "tools/shared/table_options.hpp"
 
 namespace ib::tools {

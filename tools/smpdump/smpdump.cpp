@@ -19,9 +19,7 @@
 #include "report/structure.hpp"
 #include "subnet/sweep/smp_tables.hpp"
 #include "tools/frame/commands.hpp"
-#include "tools/frame/diags_route.hpp"
-#include "tools/frame/session.hpp"
-#include "tools/shared/secrets.hpp"
+#include "tools/shared/attribute_text.hpp"
 
 namespace ib::tools {
 namespace {

@@ -9,6 +9,11 @@
 #include "mad/transactor.hpp"
 #include "path/json.hpp"
 #include "subnet/sweep/mlnx.hpp"
+#include "tools/frame/emit.hpp"
+#include "tools/frame/host.hpp"
+#include "tools/frame/manners.hpp"
+#include "tools/frame/stack.hpp"
+#include "tools/frame/world.hpp"
 #include "tools/shared/attribute_text.hpp"
 #include "tools/smpquery/operation.hpp"
 

@@ -8,6 +8,11 @@
 #include "subnet/model/port_paths.hpp"
 #include "subnet/sweep/mlnx.hpp"
 #include "subnet/sweep/survey.hpp"
+#include "tools/frame/host.hpp"
+#include "tools/frame/progress.hpp"
+#include "tools/frame/session.hpp"
+#include "tools/frame/stack.hpp"
+#include "tools/frame/world.hpp"
 #include "tools/shared/fabric_columns.hpp"
 #include "tools/smpquery/operation.hpp"
 

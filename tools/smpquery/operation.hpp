@@ -11,6 +11,7 @@
 #include "iba/queries.hpp"
 #include "iba/struct_info.hpp"
 #include "tools/frame/emit.hpp"
+#include "tools/frame/manners.hpp"
 #include "tools/frame/session.hpp"
 #include "tools/shared/table_options.hpp"
 

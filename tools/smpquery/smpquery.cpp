@@ -95,6 +95,7 @@ class Smpquery final : public Command {
       }
       return names;
     });
+    set.is_operation(find_operation);
     set.target_each("TARGET", target_);
     set.optional_operands();
     set.integer("ATTR_MOD", modifier_);

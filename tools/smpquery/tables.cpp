@@ -13,6 +13,9 @@
 #include "iba/text.hpp"
 #include "path/json.hpp"
 #include "subnet/sweep/smp_tables.hpp"
+#include "tools/frame/emit.hpp"
+#include "tools/frame/manners.hpp"
+#include "tools/frame/stack.hpp"
 #include "tools/smpquery/operation.hpp"
 
 namespace ib::tools::smpquery {
@@ -102,7 +105,7 @@ struct EntriesReport final : TableReport {
 
  private:
   void print(TextOut& out, bool as_diags) const {
-    print_rows(out, entries, capacity, are_guids ? 2 : 8, as_diags, 4, [as_diags](T entry) {
+    print_rows(out, entries, capacity, are_guids ? 2 : 8, as_diags, 4, [&](T entry) {
       if constexpr (are_guids) {
         return as_diags ? fmt::format("0x{:016x}", entry.value) : to_text(entry);
       } else {

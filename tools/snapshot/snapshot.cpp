@@ -28,8 +28,9 @@
 #include "subnet/model/port_paths.hpp"
 #include "subnet/sweep/mlnx.hpp"
 #include "tools/frame/commands.hpp"
-#include "tools/frame/counted.hpp"
+#include "tools/frame/terminal.hpp"
 #include "tools/shared/fabric.hpp"
+#include "tools/shared/fabric_report.hpp"
 #include "tools/shared/survey.hpp"
 #include "tools/shared/vs_keys.hpp"
 

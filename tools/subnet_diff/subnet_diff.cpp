@@ -11,11 +11,11 @@
 
 #include "base/escape.hpp"
 #include "iba/text.hpp"
-#include "report/member_names.hpp"
+#include "report/sink.hpp"
 #include "subnet/diff/counterparts.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/shared/fabric.hpp"
-#include "tools/shared/stored_fabric.hpp"
+#include "tools/shared/fabric_source.hpp"
 #include "tools/shared/table_options.hpp"
 
 namespace ib::tools {
@@ -199,7 +199,9 @@ class SubnetDiff final : public Command {
   std::string_view table_rows() const override { return "differences"; }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    ListSink list(emit, table_, session.host().options().format, table_rows(), session.host().world().out);
+    ListSink list(emit, table_, session.host().options().format, table_rows(),
+                  "difference,lid,before.node_guid,before.port_guid,before.port_num,after.node_guid,after.port_guid,after.port_num",
+                  session.host().world().out);
     Fabric reference, current;
     load_fabric(reference_, reference);
     if (current_) {

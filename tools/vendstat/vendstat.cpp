@@ -10,25 +10,106 @@
 #include <optional>
 #include <utility>
 
+#include "base/bytes.hpp"
 #include "base/escape.hpp"
 #include "base/split.hpp"
+#include "iba-gen/mlx.hpp"
 #include "iba-gen/smp.hpp"
 #include "mad/transactor.hpp"
 #include "path/json.hpp"
 #include "report/field_columns.hpp"
 #include "report/structure.hpp"
 #include "subnet/set/set_target.hpp"
+#include "subnet/sweep/mlnx.hpp"
 #include "tools/frame/commands.hpp"
-#include "tools/frame/each_target.hpp"
 #include "tools/frame/explanation.hpp"
-#include "tools/frame/session.hpp"
 #include "tools/shared/attribute_text.hpp"
 #include "tools/shared/table_options.hpp"
 #include "tools/shared/vs_keys.hpp"
-#include "tools/vendstat/mlnx_vendor.hpp"
 
 namespace ib::tools {
 namespace {
+
+// The vendor class (0x0a) of Mellanox devices has no public specification. The layouts come from infiniband-diags' vendstat.c.
+
+constexpr std::size_t most_records = 18;  // in one ConfigSpaceAccess
+constexpr std::size_t wait_split = 16;    // the number of records in the first request
+constexpr unsigned first_port = 4;        // the port of the first counter
+
+constexpr std::pair<std::uint16_t, std::uint16_t> ext_firmware_devices[]{
+    {0x01b3, 0x01b3}, {0x0245, 0x0245}, {0x1003, 0x101b}, {0x1b02, 0x1b02}, {0x1b33, 0x1b33}, {0x1b40, 0x1b41}, {0x1b50, 0x1b50},
+    {0x1b60, 0x1b61}, {0x1b73, 0x1b73}, {0x1b83, 0x1b83}, {0x1b93, 0x1b94}, {0x1ba0, 0x1ba0}, {0x1bb4, 0x1bb5}, {0x1bc4, 0x1bc6},
+    {0x1bd0, 0x1bd5}, {0x1bf0, 0x1bf0}, {0xa2d2, 0xa2d2}, {0xc738, 0xc73b}, {0xcb20, 0xcb20}, {0xcf08, 0xcf08}, {0xd2f0, 0xd2f0},
+};
+
+/// The first `size` bytes of `data`, filled up with zeros.
+template <std::size_t size>
+std::array<std::uint8_t, size> padded(Bytes data) {
+  std::array<std::uint8_t, size> bytes{};
+  std::copy_n(data.begin(), std::min(data.size(), size), bytes.begin());
+  return bytes;
+}
+
+/// The format %#x of C: zero has no prefix.
+std::string alternate_hex(std::uint32_t value) { return value == 0 ? "0" : fmt::format("0x{:x}", value); }
+
+std::string version(std::uint32_t major, std::uint32_t minor, std::uint32_t sub_minor) {
+  return fmt::format("{:02}.{:02}.{:02}", major, minor, sub_minor);
+}
+
+/// "Port 4: PortXmitWait 0x1f", a line for each counter that is not zero.
+std::string wait_lines(unsigned request, const mlx::ConfigSpaceAccess& answer) {
+  std::string text;
+  for (std::size_t i = 0; i < subnet::wait_records(request); ++i) {
+    const std::size_t place = i + request * wait_split;
+    const std::size_t port = place < 20 ? place + first_port + (request == 0 ? 0 : 1) : place - 19;
+    if (const std::uint32_t count = answer.record.at(i).data; count != 0)
+      text += fmt::format("Port {}: PortXmitWait 0x{:x}\n", port, count);
+  }
+  return text;
+}
+
+/// "Config space record at 0x10013c: 0x0" for the first `records`.
+std::string config_space_lines(const mlx::ConfigSpaceAccess& answer, std::size_t records) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(records, answer.record.size()); ++i) {
+    const mlx::ConfigRecord& record = answer.record.at(i);
+    text += fmt::format("Config space record at 0x{:x}: 0x{:x}\n", record.address, record.data & record.mask);
+  }
+  return text;
+}
+
+/// The text for the counter groups of an InfiniScale IV switch, from the data of the answer.
+std::string counter_group_lines(Bytes answer) {
+  constexpr std::size_t masks = 12;  // the offset of the masks
+  const auto info = mlx::CounterGroupInfo::unpack(padded<mlx::CounterGroupInfo::wire_size>(answer));
+  std::string text = fmt::format("counter_group_info:\n{} counter groups\n", info.num_counter_groups);
+  for (std::size_t i = 0; i < info.num_counter_groups && masks + 4 * i + 4 <= answer.size(); ++i)
+    text += fmt::format("group{} mask {}\n", i, alternate_hex(load_be<std::uint32_t>(answer.data() + masks + 4 * i)));
+  return text;
+}
+
+/// Whether a device with this ID in its GeneralInfo answers with the layout of InfiniScale IV and later.
+bool has_ext_firmware_version(std::uint16_t device_id) {
+  return std::any_of(std::begin(ext_firmware_devices), std::end(ext_firmware_devices),
+                     [=](const auto& range) { return range.first <= device_id && device_id <= range.second; });
+}
+
+/// The text of infiniband-diags for GeneralInfo, from the data of the answer.
+std::string general_info_lines(Bytes answer) {
+  const auto bytes = padded<mlx::Is4GeneralInfo::wire_size>(answer);
+  const auto is3 = mlx::GeneralInfo::unpack(Bytes(bytes).first(mlx::GeneralInfo::wire_size));
+  const auto is4 = mlx::Is4GeneralInfo::unpack(bytes);
+  const bool extended = has_ext_firmware_version(is3.device_id);
+  return fmt::format(
+      "hw_dev_rev:  0x{:04x}\nhw_dev_id:   0x{:04x}\nhw_uptime:   0x{:08x}\nfw_version:  {}\nfw_build_id: 0x{:04x}\n"
+      "fw_date:     {:02x}/{:02x}/{:04x}\nfw_psid:     '{}'\nfw_ini_ver:  {}\nsw_version:  {}\n",
+      is3.hw_revision, is3.device_id, is3.uptime,
+      extended ? version(is4.ext_major, is4.ext_minor, is4.ext_sub_minor) : version(is3.fw_major, is3.fw_minor, is3.fw_sub_minor),
+      is3.fw_build_id, is3.fw_month, is3.fw_day, is3.fw_year, printable(fixed_text(is3.fw_psid)),
+      static_cast<std::int32_t>(is3.fw_init_file_version),
+      extended ? version(is4.sw_major, is4.sw_minor, is4.sw_sub_minor) : version(is3.hw_major, is3.hw_minor, is3.hw_sub_minor));
+}
 
 using Data = std::optional<std::vector<std::uint8_t>>;
 
@@ -142,7 +223,7 @@ std::vector<InfoColumn> info_columns(std::vector<const StructInfo*> layouts, Key
   return columns;
 }
 
-class Vendstat final : public Command, public GathersRows {
+class Vendstat final : public Command {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
     set.target_each("TARGET", target_);
@@ -245,11 +326,11 @@ class Vendstat final : public Command, public GathersRows {
     add_record(writes_, {values[0], values[1], values.size() > 2 ? values[2] : ~0U});
   }
   static void add_record(std::vector<mlx::ConfigRecord>& records, mlx::ConfigRecord record) {
-    if (records.size() == mlnx::most_records) throw OptionError(fmt::format("At most {} words at once", mlnx::most_records));
+    if (records.size() == most_records) throw OptionError(fmt::format("At most {} words at once", most_records));
     records.push_back(record);
   }
   static void take_diags_record(std::vector<mlx::ConfigRecord>& records, const std::string& text, bool write) {
-    if (records.size() == mlnx::most_records) return;
+    if (records.size() == most_records) return;
     mlx::ConfigRecord record{0, 0, ~0U};
     const int got = write ? std::sscanf(text.c_str(), "%x,%x,%x", &record.address, &record.data, &record.mask)
                           : std::sscanf(text.c_str(), "%x,%x", &record.address, &record.mask);
@@ -297,30 +378,30 @@ class Vendstat final : public Command, public GathersRows {
     if (!answer) throw DiagsFailure("generalinfo query");
     const std::uint16_t id = mlx::GeneralInfo::unpack(*answer).device_id;
     if (general_) {
-      const StructInfo& layout = mlnx::has_ext_firmware_version(id) ? mlx::Is4GeneralInfo::info() : mlx::GeneralInfo::info();
+      const StructInfo& layout = has_ext_firmware_version(id) ? mlx::Is4GeneralInfo::info() : mlx::GeneralInfo::info();
       AttributeReport report(device.path);
       report.attribute = AttributeText(device.stack.host().options(), layout, *answer);
-      report.diags_lines = mlnx::general_info_lines(*answer);
+      report.diags_lines = general_info_lines(*answer);
       emit_attribute(report, device.stack.host(), emit);
     }
     if (!wait_) co_return;
     const std::string unsupported = fmt::format("Unsupported device ID 0x{:x}", id);
-    if (id != mlnx::infini_scale3) device.stack.manners().refuse(Error(unsupported), unsupported);
+    if (id != subnet::infini_scale3) device.stack.manners().refuse(Error(unsupported), unsupported);
     co_await xmit_wait(device, emit);
   }
 
   static async::Task<> xmit_wait(const VendorAgent& device, Emit& emit) {
     LinesReport report(device.path);
-    for (unsigned request = 0; request < mlnx::wait_requests; ++request) {
-      const auto wanted = wire::packed(mlnx::wait_request(request));
-      const std::uint32_t modifier = mlnx::config_space_modifier(mlnx::wait_records(request));
+    for (unsigned request = 0; request < subnet::wait_requests; ++request) {
+      const auto wanted = wire::packed(subnet::wait_request(request));
+      const std::uint32_t modifier = subnet::config_space_modifier(subnet::wait_records(request));
       const Data answer = co_await device.send(mad::method::get, mlx::ConfigSpaceAccess::info(), modifier, wanted);
       if (!answer) {
         emit.so_far(report);
         throw DiagsFailure("vendstat");
       }
       const auto counters = mlx::ConfigSpaceAccess::unpack(*answer);
-      report.add(counters, mlnx::wait_lines(request, counters));
+      report.add(counters, wait_lines(request, counters));
     }
     emit(report);
   }
@@ -330,7 +411,7 @@ class Vendstat final : public Command, public GathersRows {
         co_await device.send(mad::method::get, mlx::CounterGroupInfo::info(), port, {}, "counter group info query failure\n");
     if (!answer) co_return;
     LinesReport report(device.path);
-    report.add(mlx::CounterGroupInfo::unpack(*answer), mlnx::counter_group_lines(*answer));
+    report.add(mlx::CounterGroupInfo::unpack(*answer), counter_group_lines(*answer));
     emit(report);
   }
 
@@ -362,11 +443,11 @@ class Vendstat final : public Command, public GathersRows {
       const auto wanted = wire::packed(words);
       const bool write = records == &writes_;
       const Data answer = co_await device.send(write ? mad::method::set : mad::method::get, mlx::ConfigSpaceAccess::info(),
-                                               mlnx::config_space_modifier(records->size()), wanted,
+                                               subnet::config_space_modifier(records->size()), wanted,
                                                write ? "cannot set config space records\n" : "cannot get config space records\n");
       if (!answer || (write && device.stack.host().options().dry_run)) continue;
       const auto now = mlx::ConfigSpaceAccess::unpack(*answer);
-      report.add(now, mlnx::config_space_lines(now, records->size()));
+      report.add(now, config_space_lines(now, records->size()));
     }
     if (device.stack.host().options().dry_run && report.records.empty()) co_return;
     emit(report);

@@ -4,15 +4,47 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <iterator>
 
 #include "base/escape.hpp"
 #include "base/split.hpp"
-#include "health/coverage.hpp"
+#include "health/diagnosis.hpp"
 #include "iba/text.hpp"
 #include "subnet/model/names.hpp"
 
 namespace ib::health {
+
+std::span<const Check> all_checks() {
+  constexpr std::array topics{node_checks,     sibling_checks, port_checks,  error_checks,   traffic_checks,
+                              physical_checks, manager_checks, route_checks, baseline_checks};
+  static const std::vector<Check> all = [&topics] {
+    std::vector<Check> checks;
+    for (const auto topic : topics) std::ranges::copy(topic(), std::back_inserter(checks));
+    return checks;
+  }();
+  return all;
+}
+
+const Check* find_check(std::string_view id) {
+  const auto all = all_checks();
+  const auto found = std::ranges::find(all, id, &Check::id);
+  return found == all.end() ? nullptr : &*found;
+}
+
+bool Selection::has(const Check& check) const {
+  const bool is_named = only.empty() || std::ranges::find(only, &check) != only.end();
+  return is_named && std::ranges::find(skip, &check) == skip.end();
+}
+
+Sources Selection::needs() const {
+  Sources all;
+  for (const Check& check : all_checks()) {
+    if (has(check)) all |= check.needs;
+  }
+  return all;
+}
 
 std::string port_text(const subnet::Subnet& subnet, subnet::PortIndex port) {
   const subnet::Node& node = subnet.node(subnet.port(port).node);

@@ -29,8 +29,7 @@ std::span<const Check> error_checks();
 std::span<const Check> traffic_checks();
 std::span<const Check> physical_checks();
 std::span<const Check> manager_checks();
-std::span<const Check> way_checks();    // ways.cpp
-std::span<const Check> route_checks();  // route_analysis.cpp
+std::span<const Check> route_checks();  // routes.cpp
 std::span<const Check> baseline_checks();
 
 /// Of Check::is_of_link.
@@ -45,7 +44,6 @@ std::string pkeys_text(const std::vector<std::uint16_t>& pkeys);
 /// "4x EDR"
 std::string rate_text(const subnet::LinkRate& rate);
 
-/// A number, and a code with its word.
 inline Value number(std::uint64_t value) { return {value, {}}; }
 template <class Code>
 Value code(Code value) {

@@ -136,7 +136,6 @@ void follow(const Input& input, PortIndex victim, Blame& blame) {
 
 std::string ports_text(std::size_t count) { return fmt::format("{} port{}", count, count == 1 ? "" : "s"); }
 
-/// Adds findings of broken packets whose origin is at no port that was read.
 void find_unknown_origins(const Blame& found, Findings& findings) {
   for (const auto& [node, victims] : found.sources) {
     Finding& finding = findings.emplace_back(on_node(node));
@@ -232,7 +231,6 @@ OtherEnd other_end(const Input& input, PortIndex peer) {
   return change->kind == CounterChange::Kind::reset ? OtherEnd::was_cleared : OtherEnd::stands_still;
 }
 
-/// Whether the link of a port leads from a host to a switch.
 bool is_host_at_switch(const subnet::Subnet& subnet, const subnet::Port& port) {
   const auto is_switch = [&subnet](const subnet::Port& of) { return subnet.node(of.node).kind() == subnet::NodeKind::sw; };
   return !is_switch(port) && is_switch(subnet.port(port.peer));

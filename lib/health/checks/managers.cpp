@@ -13,7 +13,7 @@
 
 #include "base/escape.hpp"
 #include "health/checks/common.hpp"
-#include "health/ways.hpp"
+#include "health/routes.hpp"
 #include "iba/text.hpp"
 #include "sa/table_match.hpp"
 #include "subnet/model/port_checks.hpp"
@@ -33,7 +33,6 @@ std::vector<const Manager*> managers_in(const Input& input, SMState state) {
   return found;
 }
 
-/// A finding of the manager at a port.
 Finding on_manager(const Input& input, PortIndex port, std::vector<Evidence> evidence = {}) {
   return on_port(input.subnet, port, std::move(evidence), Finding::Subject::manager);
 }
@@ -44,7 +43,6 @@ Finding on_managers(const Input& input, const std::vector<const Manager*>& manag
   return on_ports(input.subnet, ports, Finding::Subject::manager);
 }
 
-/// Adds the states of managers to a finding of them.
 void add_states(Finding& finding, const std::vector<const Manager*>& managers) {
   for (std::size_t end = 0; end < managers.size(); ++end)
     finding.evidence.push_back(field_value("SMState", end, code(managers[end]->info.sm_state)));
@@ -55,7 +53,6 @@ bool precedes(const Manager& a, const Manager& b) {
   return std::tuple(-static_cast<int>(a.info.priority), a.info.guid) < std::tuple(-static_cast<int>(b.info.priority), b.info.guid);
 }
 
-/// Whether a LID is one of those of a port.
 bool has_lid(const subnet::Subnet& subnet, PortIndex port, Lid lid) {
   const unsigned base = subnet.lid(port).value;
   return lid.value >= base && lid.value < base + (1U << subnet.lmc(port));

@@ -15,7 +15,7 @@
 #include "health/checks/common.hpp"
 #include "health/checks/regions.hpp"
 #include "health/hosts.hpp"
-#include "health/ways.hpp"
+#include "health/routes.hpp"
 #include "iba/text.hpp"
 #include "subnet/diff/counterparts.hpp"
 #include "subnet/model/names.hpp"

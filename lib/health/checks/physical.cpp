@@ -28,7 +28,6 @@ using phy::PortRow;
 using subnet::NodeIndex;
 using subnet::PortIndex;
 
-/// Calls use() with each port that has a link and whose registers were read.
 template <class Use>
 void each_linked_row(const Input& input, Use use) {
   input.each_phy_row([&](PortIndex at, const PortRow& row) {
@@ -36,7 +35,6 @@ void each_linked_row(const Input& input, Use use) {
   });
 }
 
-/// A kind of bit error ratio.
 struct RatioKind {
   std::string_view field;
   std::optional<double> (*of)(const PortRow& row);
@@ -104,7 +102,6 @@ Evidence trouble_value(const PortRow& row) {
   return field_value("trouble", 0, {std::uint64_t{row.trouble}, phy::trouble_text(row.trouble)});
 }
 
-/// One finding of all links with optical modules of different vendors at their ends.
 void find_other_vendors(const Input& input, Findings& findings) {
   std::vector<PortIndex> ports;
   std::string example;
@@ -180,7 +177,6 @@ void find_mixed_modules(const Input& input, Findings& findings) {
   find_other_vendors(input, findings);
 }
 
-/// A port that was taken out of use, or that is about to be.
 void find_reasons(const Input& input, Findings& findings, bool (*is_meant)(mlx::UnhealthyReason reason)) {
   for (const auto& [at, reason] : input.unhealthy) {
     if (is_meant(reason)) findings.push_back(on_cable(input.subnet, at, {field_value("UnhealthyReason", 0, code(reason))}));
@@ -201,7 +197,6 @@ std::string states_text(std::span<const PortRow> planes) {
   return text;
 }
 
-/// Adds a finding of the port if some of its planes are up, and others are not.
 void find_differing_states(const Input& input, PortIndex at, Findings& findings) {
   const std::span<const PortRow> planes = input.phy.planes(at);
   const auto is_known_as = [&planes](bool up) {
@@ -259,7 +254,6 @@ void find_asymmetric_planes(const Input& input, Findings& findings) {
   for (const PortIndex at : first_ends(input.subnet)) find_crossed_planes(input, at, findings);
 }
 
-/// Calls use() with each node whose environment was read.
 template <class Use>
 void each_environment(const Input& input, Use use) {
   for (NodeIndex node = 0; node < input.subnet.nodes().size(); ++node) {

@@ -130,7 +130,6 @@ void find_unequal(const Input& input, Findings& findings, std::string_view field
   }
 }
 
-/// Adds one finding of the ports or links of one class.
 void add_grouped(const Input& input, const std::vector<PortIndex>& ports, std::string detail, Findings& findings) {
   Finding& group = findings.emplace_back(on_ports(input.subnet, ports, Finding::Subject::group));
   group.level = Level::info;
@@ -144,7 +143,6 @@ struct Setting {
   bool operator<(const Setting& other) const { return key() < other.key(); }
 };
 
-/// A port whose link is trained.
 struct Configured {
   PortIndex at{};
   Device device{}, other{};  ///< of the node, and of the node at the other end
@@ -186,7 +184,6 @@ struct PortClass {
     ++settings[port.setting];
   }
   bool is_of_most(const Setting& setting) const { return 2 * settings.at(setting) > ports.size(); }
-  /// The setting of the most ports.
   const Setting& usual() const {
     return std::ranges::max_element(settings, {}, [](const auto& setting) { return setting.second; })->first;
   }

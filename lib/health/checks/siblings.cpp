@@ -42,7 +42,6 @@ struct DataRate {
   bool operator==(const DataRate&) const = default;
 };
 
-/// What siblings have in common.
 struct Traits {
   std::size_t links{};
   Devices devices;
@@ -81,7 +80,6 @@ void add_node(const subnet::Subnet& subnet, NodeIndex at, Unit& unit) {
   }
 }
 
-/// Whether hosts are linked to a switch: then it is a leaf.
 bool is_leaf(const subnet::Subnet& subnet, const subnet::Node& node) {
   return std::ranges::any_of(subnet.ports_of(node), [&subnet](const subnet::Port& port) {
     return port.peer != subnet::none && is_host_node(subnet.node(subnet.port(port.peer).node));
@@ -144,7 +142,6 @@ std::vector<NodeIndex> lost_neighbours(const Units& units, const Unit& unit) {
   return lost;
 }
 
-/// What a unit differs in.
 struct Difference {
   std::string text;  ///< as sentences; empty: in nothing
   bool is_links_alone{};
@@ -263,7 +260,6 @@ void find_other_siblings(const Input& input, Findings& findings) {
 
 constexpr std::size_t least_hcas = 3;  // of a leaf, with numbers in their names
 
-/// The HCAs of one leaf by their number.
 struct Leaf {
   std::map<unsigned, std::vector<PortIndex>> by_number;  ///< ports of the leaf
   std::size_t hcas{};
@@ -275,11 +271,9 @@ struct Leaf {
     }
     return std::nullopt;
   }
-  /// The HCAs that have this number; 0 where there is none.
   std::size_t on_rail() const { return rail() ? by_number.at(*rail()).size() : 0; }
 };
 
-/// An HCA of a host that has several.
 struct Hca {
   Machine host;
   unsigned number{};
@@ -301,7 +295,6 @@ std::map<NodeIndex, Hca> hcas_of(const Input& input) {
   return hcas;
 }
 
-/// Leaves with the HCAs of hosts that have several.
 std::map<NodeIndex, Leaf> leaves_of(const Input& input) {
   const subnet::Subnet& subnet = input.subnet;
   const std::map<NodeIndex, Hca> hcas = hcas_of(input);

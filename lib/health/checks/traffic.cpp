@@ -72,7 +72,6 @@ class Waiting {
     }
   }
 
-  /// The heads of trees, the greatest first.
   std::vector<PortIndex> heads() const {
     std::vector<PortIndex> heads;
     for (const auto& [port, share] : shares_) {

@@ -25,7 +25,7 @@ using namespace std::chrono_literals;
 /// a missing report.
 Duration report_grace(Duration timeout) { return 500ms + timeout / 4; }
 
-double seconds(Duration time) { return std::chrono::duration<double>(time).count(); }
+double in_seconds(Duration time) { return std::chrono::duration<double>(time).count(); }
 
 }  // namespace
 
@@ -65,9 +65,9 @@ void RpcTry::send() {
 void RpcTry::await_answer() {
   // Segments take longer, whether we or the kernel send them.
   const Duration timeout = RmppView::is_active(call->mad) ? rmpp_longest_time : call->timeout;
-  const Duration patience = rpc.patience_.for_answer(*call);
+  const Duration early = rpc.patience_.for_answer(*call);
   deadline = sent_at + timeout + (rpc.channel_->reports_timeouts() ? report_grace(call->timeout) : 0ns);
-  if (patience < call->timeout) deadline = sent_at + patience;
+  if (early < call->timeout) deadline = sent_at + early;
   rpc.loop_.arm(*this, segmented_request ? sent_at + call->timeout : std::min(sent_at + rpc.patience_.stale_after(mgmt_class), deadline));
 }
 
@@ -213,7 +213,7 @@ void RpcTry::segmented_request_expired() {
   RmppFailure failure = sender.failure();
   const Duration bound = in_time ? waiting.timeout * (waiting.path.ib().retries + 1) : waiting.longest_time;
   failure.reason = fmt::format("{} of {} segments of the request were acknowledged in {:.3g} s{}", sender.acknowledged(), sender.segments(),
-                               seconds(bound), in_time ? " of silence" : "");
+                               in_seconds(bound), in_time ? " of silence" : "");
   erase();
   ++rpc.stats_.timeouts;
   waiting.segments_failed(failure);
@@ -314,7 +314,7 @@ void RpcTry::segmented_answer_expired() {
   const Duration silence = rpc.loop_.now() - answer.last_progress;
   const auto give_up = [&answer](Duration bound, std::string_view of) {
     answer.receiver.abort(rmpp::Status::total_time_too_long,
-                          fmt::format("no end after {} segments in {:.3g} s{}", answer.receiver.segments(), seconds(bound), of));
+                          fmt::format("no end after {} segments in {:.3g} s{}", answer.receiver.segments(), in_seconds(bound), of));
   };
   if (rpc.loop_.now() >= *call->segments_end) {
     give_up(call->longest_time, "");

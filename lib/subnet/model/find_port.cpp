@@ -151,8 +151,11 @@ FoundPort find_port(const SweptSubnet& swept, const path::Path& target) {
   const path::IbPath& path = target.ib();
   if (path.dlid != Lid{} || !path.dgid) {
     FoundPort found = by_lid(swept, path.dlid);
-    const auto is_meant = [&](const Port& port) { return port.guid == path.meant || subnet.node(port.node).guid() == path.meant; };
-    return path.meant == Guid{} || (found && is_meant(subnet.port(found.port))) ? found : by_guid(swept, path.meant);
+    const auto is_meant = [&](const Port& port) {
+      return port.guid == path.expected_node_guid || subnet.node(port.node).guid() == path.expected_node_guid;
+    };
+    return path.expected_node_guid == Guid{} || (found && is_meant(subnet.port(found.port))) ? found
+                                                                                             : by_guid(swept, path.expected_node_guid);
   }
   return by_gid(swept, *path.dgid);
 }

@@ -23,7 +23,8 @@ struct FoundPort {
 
 /// The end port in `swept` that `target`, the result of path::parse_target(), means:
 ///
-///  - a LID: the port that owns the LID, with its LMC; where another node is meant (IbPath::meant), that one wherever its LID is now;
+///  - a LID: the port that owns the LID, with its LMC; where another node is meant (IbPath::expected_node_guid), that one wherever its LID
+///  is now;
 ///  - a GID: the port with the GUID of the GID, if the port has the subnet prefix of the GID (fe80:: fits every subnet);
 ///  - a GID with a node GUID: the only known end port of the node;
 ///  - a GID with a SystemImageGUID that only one node has: as with its node GUID;

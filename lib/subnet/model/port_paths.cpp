@@ -22,13 +22,13 @@ path::Path smp_path(const Subnet& subnet, NodeIndex node, const path::Path& star
   const Guid meant = subnet.node(node).guid();
   if (subnet.start != none && node == subnet.port(subnet.start).node) {
     path::Path first = start;
-    first.ib().meant = meant;
+    first.ib().expected_node_guid = meant;
     return first;
   }
   std::array<std::uint8_t, 64> route{};
   const unsigned hops = route_to(subnet, node, route);
   path::IbDrPath path = route_from(start);
-  path.meant = meant;
+  path.expected_node_guid = meant;
   for (unsigned hop = 1; hop <= hops && path.hops < path::max_hops; ++hop) path.route[++path.hops] = route[hop];
   return path;
 }
@@ -42,7 +42,7 @@ path::Path sma_path(const Subnet& subnet, PortIndex port, const path::Path& star
   const Port& before = subnet.port(at.peer);
   std::optional<path::IbDrPath> route = route_from(smp_path(subnet, before.node, start)).advance(before.number);
   if (!route) return path;
-  route->meant = node.guid();
+  route->expected_node_guid = node.guid();
   return *route;
 }
 
@@ -58,7 +58,7 @@ Guid guid_at(const Subnet& subnet, PortIndex port) {
 /// A path to the node of `port` by `lid`, the LID that the port owns or claims.
 path::Path path_to(const Subnet& subnet, PortIndex port, Lid lid, const path::Path& start, Qpn qp) {
   path::IbPath path;
-  path.meant = guid_at(subnet, port);
+  path.expected_node_guid = guid_at(subnet, port);
   path.end_port = start.ib().end_port;
   path.slid = path.end_port->lid;
   path.dlid = lid;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Paths to nodes and ports. Paths of SMPs follow from the model. Paths of GMPs need service levels, which one query to
 // the SA gives for all ports. `start` is the path from which the model was swept; the new paths have its end port, M_Key,
-// retries and timeout. Each is meant for the node of the model, and a path to a LID for the end port that has it (IbPath::meant).
+// retries and timeout. Each is meant for the node of the model, and a path to a LID for the end port that has it
+// (IbPath::expected_node_guid).
 #pragma once
 
 #include <optional>

@@ -29,7 +29,7 @@ std::shared_ptr<const mad::MadError> wrong_node(const mad::Request& request, con
   const bool is_one_of_many = node.node_type != smp::NodeType::switch_ && node.num_ports > 1;
   const std::string port = is_one_of_many ? fmt::format("port {} of ", node.local_port_num) : std::string();
   const std::string text = fmt::format("{} leads to {}the node {} now, and {} was meant: nothing was set", path::to_text(path), port,
-                                       to_text(node.node_guid), to_text(path.ib().meant));
+                                       to_text(node.node_guid), to_text(path.ib().expected_node_guid));
   return std::make_shared<WrongNode>(text, mad::to_mad(request), reply.bytes, path);
 }
 
@@ -60,7 +60,7 @@ bool takes_smps(const path::Path& path) {
 }
 
 async::Task<mad::Result<smp::NodeInfo>> check_set_target(mad::Transactor& transactor, path::Path path) {
-  const Guid meant = path.ib().meant;
+  const Guid meant = path.ib().expected_node_guid;
   const path::Path smp = smp_path_of(path);
   mad::Request request = mad::attribute_request(smp, smp::NodeInfo::info(), mad::method::get);
   request.reason = identified_before_set;
@@ -79,7 +79,7 @@ async::Task<mad::Result<smp::NodeInfo>> check_set_target(mad::Transactor& transa
 }
 
 void mean_node(path::Path& path, const smp::NodeInfo& node) {
-  if (path.ib().meant == Guid{}) path.ib().meant = node.node_guid;
+  if (path.ib().expected_node_guid == Guid{}) path.ib().expected_node_guid = node.node_guid;
 }
 
 }  // namespace ib::subnet

@@ -34,14 +34,14 @@ path::IbPath smp_path_to(const sys::EndPort& from, Lid lid);
 /// carries the GID that is meant, and no other port takes the packet.
 bool takes_smps(const path::Path& path);
 
-/// Requests the NodeInfo of the node at the end of `path` and compares its NodeGUID and PortGUID with IbPath::meant; a GUID that is neither
-/// may be an alias, which GUIDInfo lists (IBA 14.2.5.5). The last request is always one for NodeInfo: what is set goes out right after it.
-/// The result is the NodeInfo. The error is the error of a request, or WrongNode. `transactor` must send SMPs to the node itself.
-/// Precondition: takes_smps(path).
+/// Requests the NodeInfo of the node at the end of `path` and compares its NodeGUID and PortGUID with IbPath::expected_node_guid; a GUID
+/// that is neither may be an alias, which GUIDInfo lists (IBA 14.2.5.5). The last request is always one for NodeInfo: what is set goes out
+/// right after it. The result is the NodeInfo. The error is the error of a request, or WrongNode. `transactor` must send SMPs to the node
+/// itself. Precondition: takes_smps(path).
 async::Task<mad::Result<smp::NodeInfo>> check_set_target(mad::Transactor& transactor, path::Path path);
 
-/// Means `node` by `path` from now on (IbPath::meant). If `path` names a node already, by a GUID that was given, that stays: a name, a
-/// port GUID or an alias says more than the NodeInfo of whoever has the LID at the moment.
+/// Means `node` by `path` from now on (IbPath::expected_node_guid). If `path` names a node already, by a GUID that was given, that stays: a
+/// name, a port GUID or an alias says more than the NodeInfo of whoever has the LID at the moment.
 void mean_node(path::Path& path, const smp::NodeInfo& node);
 
 }  // namespace ib::subnet

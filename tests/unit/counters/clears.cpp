@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Clears: which counters, by which Sets, and all ports of a switch by one.
-#include "counters/clears.hpp"
-
 #include "counters/readings.hpp"
+
 #include "iba-gen/pm.hpp"
 #include "iba/registry.hpp"
 #include "subnet/model/port_paths.hpp"

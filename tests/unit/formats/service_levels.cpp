@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-#include "formats/service_levels.hpp"
+#include "formats/forwarding_text.hpp"
 
 #include <fstream>
 #include <tuple>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // What was read out of what there is: in each check's state, and in what a window proves.
-#include "health/coverage.hpp"
+#include "health/diagnosis.hpp"
 
 #include <algorithm>
 

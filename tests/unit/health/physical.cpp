@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "health/port_layer.hpp"
+#include "health/merge.hpp"
 #include "support/catch.hpp"
 #include "unit/health/patient.hpp"
 

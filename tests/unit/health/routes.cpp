@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Forwarding tables as a whole: unicast packets and those of groups that do not arrive, and credit loops.
-#include "health/route_analysis.hpp"
+#include "health/routes.hpp"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // A node is to blame for its silence only if the way to it, and the way back, are well.
-#include "health/ways.hpp"
+#include "health/routes.hpp"
 
 #include <memory>
 

@@ -2,8 +2,8 @@
 #include "phy/values.hpp"
 
 #include "iba-gen/reg.hpp"
-#include "phy/impossible.hpp"
 #include "phy/port_row.hpp"
+#include "phy/reading.hpp"
 #include "support/catch.hpp"
 
 namespace phy_values_tests {

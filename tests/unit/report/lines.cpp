@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // A document as lines, coded values, and documents that an error cuts short.
-#include "report/lines.hpp"
 
 #include "base/error.hpp"
+#include "report/json.hpp"
 #include "support/catch.hpp"
 #include "support/full_disk.hpp"
 

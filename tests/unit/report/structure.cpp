@@ -79,7 +79,7 @@ TEST_CASE("no number of an attribute is rounded by a reader with doubles, but fo
     const json fields = json::parse(text);
     for (const FieldInfo& field : info->fields) {
       if (field.reserved || field.kind != FieldKind::uint || field.count != 1) continue;
-      INFO(info->iba_name << "." << field.name);
+      INFO(info->iba_name << "." << field.name.view());
       const json& value = fields.at(std::string(field.name));
       if (value.is_number()) CHECK((field.counter || field.bits < bits_of_a_double));
       if (field.counter) CHECK(value.is_number());

@@ -3,7 +3,7 @@
 #include "report/table.hpp"
 
 #include "base/error.hpp"
-#include "report/member_names.hpp"
+#include "report/sink.hpp"
 #include "support/catch.hpp"
 #include "support/full_disk.hpp"
 
@@ -83,7 +83,7 @@ std::string cell(TableStyle style, std::string_view text) {
 
 }  // namespace
 
-TEST_CASE("an aligned text has the description of a node, and not what else identifies it") {
+TEST_CASE("an aligned text has its usual columns in their order, as far as they are there, else all") {
   const auto rows = [](Sink& sink) {
     sink.begin_object();
     sink.begin_array("rows");
@@ -99,9 +99,16 @@ TEST_CASE("an aligned text has the description of a node, and not what else iden
     sink.end_array();
     sink.end_object();
   };
-  CHECK(table(TableStyle::aligned, "rows", rows) ==
-        "port_num  port_guid            peer.node_description\n"
-        "       3  0000:0000:0000:0001  leaf\n");
+  const auto aligned = [&](std::string_view usual) {
+    std::string out;
+    TableSink sink(out, TableStyle::aligned, "rows", {.usual = usual});
+    rows(sink);
+    return out;
+  };
+  CHECK(aligned("peer.node_description,no_such,port_num") ==
+        "peer.node_description  port_num\n"
+        "leaf                          3\n");
+  CHECK_THAT(aligned(""), ibtest::contains("peer.node_guid") && ibtest::contains("peer.node_name"));
   CHECK_THAT(table(TableStyle::csv, "rows", rows), ibtest::contains("peer.node_guid") && ibtest::contains("peer.node_name"));
 }
 

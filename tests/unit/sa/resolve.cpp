@@ -182,7 +182,7 @@ TEST_CASE("a path to another destination, or in another partition, than requeste
   Bench bench;
   path::IbPath wanted = to_gid(bench, 0x2c9030000014e1);
   const path::Path path = bench.resolve(wanted);
-  CHECK(path.ib().meant == Guid{0x2c9030000014e1});
+  CHECK(path.ib().expected_node_guid == Guid{0x2c9030000014e1});
   bench.record.dgid = Gid::from(GidPrefix{0xfec0000000000000}, Guid{0x2c9030000014e1});
   CHECK(bench.resolve(wanted).ib().dlid == Lid{18});
   bench.record.dgid = Gid::from(link_local_prefix, Guid{0x2c9030000014e2});
@@ -200,7 +200,7 @@ TEST_CASE("a path to another destination, or in another partition, than requeste
   path::IbPath by_lid = wanted;
   by_lid.dgid.reset();
   by_lid.dlid = Lid{18};
-  CHECK(bench.resolve(by_lid).ib().meant == Guid{});
+  CHECK(bench.resolve(by_lid).ib().expected_node_guid == Guid{});
   by_lid.dlid = Lid{19};
   CHECK_THAT(complaint(by_lid), ibtest::contains("The SA answered with a path to LID 18, not to LID 19"));
   by_lid.dlid = Lid{18};

@@ -10,7 +10,6 @@
 #include "iba-gen/mad.hpp"
 #include "iba-gen/mlx.hpp"
 #include "iba-gen/pm.hpp"
-#include "iba/queries.hpp"
 #include "iba/registry.hpp"
 #include "subnet/sweep/mlnx.hpp"
 #include "support/catch.hpp"
@@ -20,6 +19,7 @@ namespace snapshot_fabric_survey_tests {
 
 using namespace ib;
 using ibtest::CountingFabric;
+using ibtest::detail_attributes;
 using ibtest::FakeFabric;
 using ibtest::Passed;
 using ibtest::ReadFabric;
@@ -55,15 +55,6 @@ std::size_t count(const ReadFabric& read, std::uint8_t mgmt_class) {
 }
 
 async::Task<> nothing() { co_return; }
-
-/// The attributes of Part::details, all counters of ports.
-std::vector<const StructInfo*> detail_attributes() {
-  std::vector<const StructInfo*> attributes;
-  for (const QueryInfo& query : all_queries()) {
-    if (query.part == "details") attributes.push_back(query.info);
-  }
-  return attributes;
-}
 
 async::Task<SurveyedPart> one_failure() {
   SurveyedPart reading;

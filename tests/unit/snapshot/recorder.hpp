@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "iba/queries.hpp"
 #include "mad/rpc/rpc.hpp"
 #include "snapshot/fabric_survey.hpp"
 #include "subnet/model/port_paths.hpp"
@@ -135,5 +136,14 @@ struct ReadFabric : ib::subnet::SweptSubnet {
   std::vector<std::pair<ib::snapshot::Part, ib::snapshot::SurveyedPart>> ended;
   std::pair<std::uint64_t, std::uint64_t> progress;
 };
+
+/// The attributes of Part::details, all counters of ports.
+inline std::vector<const ib::StructInfo*> detail_attributes() {
+  std::vector<const ib::StructInfo*> attributes;
+  for (const ib::QueryInfo& query : ib::all_queries()) {
+    if (query.part == "details") attributes.push_back(query.info);
+  }
+  return attributes;
+}
 
 }  // namespace ibtest

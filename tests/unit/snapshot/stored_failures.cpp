@@ -8,7 +8,6 @@
 #include "iba-gen/pm.hpp"
 #include "iba-gen/smp.hpp"
 #include "mad/error.hpp"
-#include "snapshot/snapshot.hpp"
 #include "snapshot/transactor.hpp"
 #include "snapshot/writer.hpp"
 #include "support/catch.hpp"

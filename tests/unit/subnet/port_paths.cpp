@@ -61,12 +61,12 @@ TEST_CASE("SMPs go by the route of the sweep; the start is reached as the sweep 
   const Swept swept(fabric);
   const path::IbDrPath start = start_of(fabric);
   path::Path first = smp_path(swept.subnet, swept.subnet.port(swept.subnet.start).node, start);
-  CHECK(first.ib().meant == swept.subnet.node(swept.subnet.port(swept.subnet.start).node).guid());
-  first.ib().meant = {};
+  CHECK(first.ib().expected_node_guid == swept.subnet.node(swept.subnet.port(swept.subnet.start).node).guid());
+  first.ib().expected_node_guid = {};
   CHECK(first == path::Path(start));
   const path::Path path = smp_path(swept.subnet, swept.subnet.find_node(Guid{0x6001}), start);  // leaf, spine, leaf
   REQUIRE(path.directed() != nullptr);
-  CHECK(path.ib().meant == Guid{0x6001});
+  CHECK(path.ib().expected_node_guid == Guid{0x6001});
   CHECK(path.directed()->hops == 3);
   CHECK(path.directed()->route[1] == 1);
   CHECK(path.directed()->route[2] == 3);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // --cache and IBTOOL_CACHE: when a stored fabric stands for the one that is there, and what is reported and kept.
-#include "tools/shared/cache.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -23,6 +22,7 @@
 #include "support/small_fabric.hpp"
 #include "support/snapshot_sql.hpp"
 #include "support/temporary_directory.hpp"
+#include "tools/shared/fabric_source.hpp"
 
 namespace tools_cache_tests {
 

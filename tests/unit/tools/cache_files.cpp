@@ -13,6 +13,7 @@
 #include "support/small_fabric.hpp"
 #include "support/snapshot_sql.hpp"
 #include "support/temporary_directory.hpp"
+#include "tools/frame/common_options.hpp"
 
 namespace tools_cache_files_tests {
 

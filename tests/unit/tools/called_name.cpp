@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // What the program does by the name that it was called by: its own, that of a link, that of a link's link, one with an ending, or none.
-#include "tools/frame/called_name.hpp"
 
 #include <map>
 
 #include "support/catch.hpp"
 #include "support/program.hpp"
+#include "tools/frame/run.hpp"
 
 namespace tools_called_name_tests {
 

@@ -6,6 +6,7 @@
 
 #include "support/catch.hpp"
 #include "support/program.hpp"
+#include "tools/frame/host.hpp"
 
 namespace tools_devices_tests {
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The legacy names as infiniband-diags 44.0 and as 56.1: what differs between them, whichever of the two was chosen at build time.
-#include "tools/frame/diags_release.hpp"
 
 #include <string>
 #include <vector>
@@ -8,6 +7,7 @@
 #include "support/catch.hpp"
 #include "support/program.hpp"
 #include "support/small_fabric.hpp"
+#include "tools/frame/world.hpp"
 
 namespace tools_diags_release_tests {
 

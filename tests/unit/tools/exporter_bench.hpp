@@ -21,6 +21,7 @@
 #include "tools/exporter/engine.hpp"
 #include "tools/frame/host.hpp"
 #include "tools/frame/stack.hpp"
+#include "tools/frame/world.hpp"
 
 namespace ibtest {
 

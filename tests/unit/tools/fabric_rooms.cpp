@@ -14,6 +14,7 @@
 #include "support/pseudo_terminal.hpp"
 #include "support/small_fabric.hpp"
 #include "tools/frame/progress.hpp"
+#include "tools/shared/fabric.hpp"
 
 namespace tools_fabric_rooms_tests {
 

@@ -7,6 +7,7 @@
 #include "support/catch.hpp"
 #include "support/program.hpp"
 #include "support/temporary_directory.hpp"
+#include "tools/shared/fabric.hpp"
 
 namespace tools_fdr10_tests {
 

@@ -12,6 +12,7 @@
 #include "support/catch.hpp"
 #include "tools/frame/common_options.hpp"
 #include "tools/frame/diags_words.hpp"
+#include "tools/frame/emit.hpp"
 
 namespace tools_getopt_habits_tests {
 

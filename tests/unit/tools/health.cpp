@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "iba-gen/mad.hpp"
+#include "tools/shared/fabric.hpp"
 #include "unit/tools/health_fabric.hpp"
 
 namespace tools_health_tests {

@@ -6,6 +6,7 @@
 
 #include "support/snapshot_sql.hpp"
 #include "tools/health/fetch.hpp"
+#include "tools/shared/fabric.hpp"
 #include "unit/tools/health_fabric.hpp"
 
 namespace tools_health_coverage_tests {

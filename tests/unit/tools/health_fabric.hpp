@@ -14,6 +14,7 @@
 #include "support/counting_fabric.hpp"
 #include "support/program.hpp"
 #include "support/temporary_directory.hpp"
+#include "tools/shared/fabric.hpp"
 
 namespace ibtest::health {
 

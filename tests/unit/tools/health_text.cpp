@@ -68,7 +68,8 @@ TEST_CASE("health: the actions that remedies name in braces are command lines") 
                                           "lid-duplicate", "link-misconfigured", "node-partial", "own-port", "port-armed", "port-init",
                                           "routes"});
   CHECK(tools::remedy_text(health::find_check("own-port")->remedy) ==
-        "Look at the cable at both ends, and at the switch port; if the port was disabled, enable it (ibtool ibportstate -D 0 PORT enable).");
+        "Look at the cable at both ends, and at the switch port; if the port was disabled, enable it "
+        "(ibtool ibportstate -D 0 PORT enable).");
   CHECK(tools::remedy_text(health::find_check("counter-stuck")->remedy) == "Clear them: ibtool ibclearerrors.");
 }
 

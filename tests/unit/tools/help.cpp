@@ -11,9 +11,7 @@
 
 #include "support/catch.hpp"
 #include "tools/build_info.hpp"
-#include "tools/frame/command.hpp"
-#include "tools/frame/help_pages.hpp"
-#include "tools/frame/help_search.hpp"
+#include "tools/frame/commands.hpp"
 
 namespace tools_help_tests {
 
@@ -63,18 +61,15 @@ TEST_CASE("every command has help in which no line is too long and no option com
   for (const CommandInfo* listed : commands()) {
     const CommandInfo& command = *listed;
     INFO(command.name);
-    const std::unique_ptr<Command> made = command.make();
-    CommonOptions common;
-    General general;
-    OptionSet set;
-    add_options(command, *made, set, common, general);
+    CommandLine line(command);
+    OptionSet& set = line.set;
     std::set<std::string> spellings;
     for (const Option& option : set.options()) {
       if (option.letter != 0) CHECK(spellings.insert(std::string(1, option.letter)).second);
       for (const std::string& name : option.names) CHECK(spellings.insert(name).second);
       if (option.letter != 0 || !option.names.empty()) CHECK_FALSE(option.help.empty());
     }
-    const std::string help = help_of(command);
+    const std::string help = command_help(command, CommandLine(command).set);
     CHECK_THAT(help, ibtest::contains("Usage: ibtool " + std::string(command.name)));
     for (std::size_t at = 0; at < help.size();) {
       const std::size_t end = std::min(help.find('\n', at), help.size());
@@ -152,19 +147,17 @@ TEST_CASE("every command has two examples or more, of lines that it accepts") {
     const HelpPage& page = help_page(command->name);
     REQUIRE(page.command == command->name);
     CHECK(page.examples.size() >= 2);
-    CHECK_THAT(help_of(*command), ibtest::ends_with("\nManual page: man ibtool-" + std::string(command->name) + "\n"));
+    CHECK_THAT(command_help(*command, CommandLine(*command).set),
+               ibtest::ends_with("\nManual page: man ibtool-" + std::string(command->name) + "\n"));
     for (const HelpExample& example : page.examples) {
       INFO(example.line);
-      CHECK_THAT(help_of(*command), ibtest::contains("\n  " + std::string(example.line)));
+      CHECK_THAT(command_help(*command, CommandLine(*command).set), ibtest::contains("\n  " + std::string(example.line)));
       std::vector<std::string> words = words_of(example.line);
       REQUIRE(words.size() >= 2);
       CHECK(words.at(1) == command->name);
       words.erase(words.begin(), words.begin() + 2);
-      const std::unique_ptr<Command> made = command->make();
-      CommonOptions common;
-      General general;
-      OptionSet set;
-      add_options(*command, *made, set, common, general);
+      CommandLine line(*command);
+      OptionSet& set = line.set;
       CHECK_NOTHROW(set.parse(words));
     }
   }
@@ -172,11 +165,8 @@ TEST_CASE("every command has two examples or more, of lines that it accepts") {
 
 TEST_CASE("no option has a text that says nothing") {
   for (const CommandInfo* command : commands()) {
-    const std::unique_ptr<Command> made = command->make();
-    CommonOptions common;
-    General general;
-    OptionSet set;
-    add_options(*command, *made, set, common, general);
+    CommandLine line(*command);
+    OptionSet& set = line.set;
     for (const Option& option : set.options()) {
       INFO(command->name << " " << option.help);
       CHECK_FALSE(option.help.starts_with("Nothing"));

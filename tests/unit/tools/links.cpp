@@ -14,6 +14,7 @@
 #include "support/fake_sa.hpp"
 #include "support/program.hpp"
 #include "tools/node_lists/topology_lines.hpp"
+#include "tools/shared/fabric.hpp"
 
 namespace tools_links_tests {
 

@@ -117,6 +117,15 @@ TEST_CASE_METHOD(Site, "a name that the SA does not list is found by a sweep") {
   CHECK_THAT(ibtool(fabric, {"smpquery", "NI", "othr"}).err, contains("no node is called 'othr': did you mean 'other'?"));
 }
 
+TEST_CASE_METHOD(Site, "a target before the operation, and two nodes in one word, are refused with what to type") {
+  CHECK(ibtool(fabric, {"smpquery", "other", "NI"}).err ==
+        "E: Operation 'other' is not known: the operation stands first, smpquery NI other\n");
+  CHECK_THAT(ibtool(fabric, {"ibtracert", "nobody:other"}).err,
+             contains("no node is called 'nobody:other'") && contains(" (two nodes are two words: nobody other)\n"));
+  CHECK_THAT(ibtool(fabric, {"ibtracert", "1:2"}).err, contains(" (two nodes are two words: 1 2)\n"));
+  CHECK_THAT(ibtool(fabric, {"ibtracert", "nobody:other", "other"}).err, !contains("two words"));
+}
+
 TEST_CASE_METHOD(Site, "commands that set take no glob, range, other form of a host, fragment or nearest name") {
   const FakeSa sa(fabric);
   for (const char* word : {"leaf10*", "leaf1?", "leaf[10-12]", "leaf10.example.org", "eaf10", "laef10"}) {

@@ -12,6 +12,7 @@
 #include "support/counting_fabric.hpp"
 #include "support/program.hpp"
 #include "tools/perfquery/readings.hpp"
+#include "tools/shared/fabric.hpp"
 
 namespace tools_perfquery_tests {
 

@@ -16,6 +16,7 @@
 #include "base/escape.hpp"
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
+#include "tools/frame/terminal.hpp"
 #include "tools/shared/table_options.hpp"
 #include "unit/tools/phy_bench.hpp"
 

@@ -12,6 +12,7 @@
 #include "support/catch.hpp"
 #include "support/counting_fabric.hpp"
 #include "support/program.hpp"
+#include "tools/shared/fabric.hpp"
 
 namespace tools_port_counters_tests {
 

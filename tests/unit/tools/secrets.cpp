@@ -27,7 +27,7 @@
 #include "support/catch.hpp"
 #include "support/program.hpp"
 #include "support/sa_answer.hpp"
-#include "tools/shared/record_text.hpp"
+#include "tools/shared/records_report.hpp"
 
 namespace tools_secrets_tests {
 
@@ -236,8 +236,8 @@ TEST_CASE("every field that is called a key is marked, or is known to be none") 
                                         "trap_q_key", "key",   "service_p_key", "local_q_key",    "local_cm_q_key", "magic_key"};
   for (const StructInfo* info : all_structs()) {
     for (const FieldInfo& field : info->fields) {
-      if (field.name != "key" && !field.name.ends_with("_key")) continue;
-      INFO(info->iba_name << " " << field.name);
+      if (field.name != "key" && !field.name.view().ends_with("_key")) continue;
+      INFO(info->iba_name << " " << field.name.view());
       // A "key" of the vendor's attributes opens devices; that of the IBA's, of a service or a path, does not.
       const bool is_of_vendor = field.name == "key" && info->iba_name.starts_with("Mlx");
       CHECK(field.secret != (open.contains(field.name) && !is_of_vendor));

@@ -7,6 +7,7 @@
 #include "support/fake_sa.hpp"
 #include "support/program.hpp"
 #include "support/small_fabric.hpp"
+#include "tools/shared/fabric.hpp"
 
 namespace tools_sminfo_tests {
 

@@ -5,7 +5,8 @@
 #include "support/catch.hpp"
 #include "support/program.hpp"
 #include "support/small_fabric.hpp"
-#include "tools/frame/diags_route.hpp"
+#include "tools/frame/manners.hpp"
+#include "tools/shared/fabric.hpp"
 #include "tools/smpquery/operation.hpp"
 
 namespace tools_smpquery_tests {

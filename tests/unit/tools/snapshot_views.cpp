@@ -16,6 +16,7 @@
 #include "support/small_fabric.hpp"
 #include "support/temporary_directory.hpp"
 #include "tools/frame/json_words.hpp"
+#include "tools/shared/fabric.hpp"
 
 namespace tools_snapshot_views_tests {
 
@@ -72,7 +73,7 @@ bool is_word(std::string_view name) {
   if (!name.ends_with("_text")) return false;
   name.remove_suffix(5);
   const tools::JsonWord* word = tools::find_json_word(name);
-  return word != nullptr && word->coded;
+  return word != nullptr && word->kind.coded;
 }
 
 template <class Fabric>

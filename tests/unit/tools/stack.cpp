@@ -11,6 +11,7 @@
 #include "support/fake_fabric.hpp"
 #include "support/fake_sysfs.hpp"
 #include "tools/frame/host.hpp"
+#include "tools/frame/world.hpp"
 
 namespace tools_stack_tests {
 

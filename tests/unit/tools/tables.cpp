@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
+#include <sstream>
 
 #include "support/catch.hpp"
 #include "support/program.hpp"
@@ -213,6 +214,27 @@ TEST_CASE("a list of JSON is a table: columns, order, first rows") {
   CHECK(run({"ibroute", "1", "--columns", "dlid", "--json"}).status == 2);
 }
 
+TEST_CASE("the table of a list begins with what an administrator looks for") {
+  ibtest::SmallFabric f;
+  const auto head = [&](std::vector<std::string> words) {
+    words.insert(words.end(), {"--format", "table"});
+    const auto outcome = ibtest::ibtool(f.fabric, words);
+    INFO(outcome.out << outcome.err);
+    CHECK(outcome.status == 0);
+    std::vector<std::string> names;
+    std::istringstream line(outcome.out.substr(0, outcome.out.find('\n')));
+    for (std::string name; line >> name;) names.push_back(name);
+    return names;
+  };
+  using Names = std::vector<std::string>;
+  CHECK(head({"ibtracert", "2", "3"}) == Names{"out_port", "node_description", "lid", "in_port"});
+  CHECK(head({"ibroute", "1"}) == Names{"node_description", "dlid", "out_port", "destination.node_description"});
+  CHECK(head({"dump_fts"}) == Names{"node_description", "dlid", "out_port", "destination.node_description"});
+  CHECK(head({"dump_mfts"}) == Names{"node_description", "mlid", "out_ports"});
+  CHECK(head({"ibnetdiscover"}) ==
+        Names{"node_description", "port_num", "lid", "state_text", "width_text", "speed_text", "peer.node_description", "peer.port_num"});
+}
+
 TEST_CASE("hostile names in tables") {
   for (const std::string name :
        {"=1+1", "+1", "-1", "@a", "a\"b", "a,b", "a\tb", "a\nb", "a\r\nb", "\x1b[31mred", "\xff\xfe", "'a", "a b ", "a\\b",
@@ -276,7 +298,7 @@ TEST_CASE("every number that the dictionary calls a measure has a unit that is a
   using ib::report::Measure;
   for (const ib::tools::JsonWord& word : ib::tools::json_words()) {
     INFO(word.key);
-    const bool is_number = word.type == ib::tools::JsonType::integer || word.type == ib::tools::JsonType::number;
+    const bool is_number = word.kind.type == ib::tools::JsonType::integer || word.kind.type == ib::tools::JsonType::number;
     if (word.measure != Measure()) CHECK(is_number);
     if (word.key.ends_with("_ms")) CHECK(word.measure == ib::report::gauge("ms"));
   }

@@ -10,7 +10,7 @@
 #include "support/catch.hpp"
 #include "support/fake_sa.hpp"
 #include "support/program.hpp"
-#include "tools/vendstat/mlnx_vendor.hpp"
+#include "tools/frame/common_options.hpp"
 
 namespace tools_vendstat_tests {
 
@@ -192,9 +192,10 @@ TEST_CASE_METHOD(Vendor, "general information in the words of infiniband-diags")
   CHECK(done.out ==
         "hw_dev_rev:  0x00a1\nhw_dev_id:   0xb924\nhw_uptime:   0x00001234\nfw_version:  01.02.03\nfw_build_id: 0xbeef\n"
         "fw_date:     12/31/2009\nfw_psid:     'MT_ [0m'\nfw_ini_ver:  0\nsw_version:  00.00.27\n");
+  answer(mlx::GeneralInfo());
+  CHECK_THAT(run_diags({"-N", "1"}).out, contains("fw_psid:     ''\n"));
   answer(info_of(0xcf08));
   CHECK_THAT(run_diags({"-N", "1"}).out, contains("fw_version:  27.2010.04\n") && contains("sw_version:  00.00.00\n"));
-  CHECK_THAT(tools::mlnx::general_info_lines({}), contains("fw_psid:     ''\n"));
   const auto unsupported = run_diags({"-N", "-w", "1"});
   CHECK(unsupported.status == 255);
   CHECK_THAT(unsupported.out,

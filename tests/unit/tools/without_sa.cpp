@@ -8,6 +8,7 @@
 #include "support/catch.hpp"
 #include "support/counting_fabric.hpp"
 #include "support/program.hpp"
+#include "tools/shared/fabric.hpp"
 
 namespace tools_without_sa_tests {
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// The manners of infiniband-diags: how it names a node, and the warnings of libibmad about failed requests.
+// The manners of both dialects; for infiniband-diags with the warnings of libibmad about failed requests.
+#include "tools/frame/manners.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -7,23 +9,30 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 #include <utility>
 
+#include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/split.hpp"
 #include "formats/node_name_map.hpp"
 #include "iba-gen/sa.hpp"
 #include "iba-gen/smp.hpp"
+#include "iba/text.hpp"
 #include "mad/channel/channel.hpp"
+#include "mad/describe.hpp"
 #include "mad/trace.hpp"
 #include "mad/transactor.hpp"
 #include "path/parse.hpp"
 #include "sa/resolve.hpp"
 #include "subnet/set/set_target.hpp"
 #include "sys/umad_port.hpp"
-#include "tools/frame/diags_route.hpp"
-#include "tools/frame/manners.hpp"
+#include "tools/frame/diags_words.hpp"
+#include "tools/frame/host.hpp"
+#include "tools/frame/options.hpp"
 #include "tools/frame/stack.hpp"
+#include "tools/frame/target.hpp"
+#include "tools/frame/world.hpp"
 
 namespace ib::tools {
 
@@ -64,13 +73,11 @@ subnet::NodeNameMap read_diags_node_names(const World& world, const std::optiona
   return {};
 }
 
-bool is_down(const sys::EndPort& port) { return port.state == static_cast<unsigned>(smp::PortState::down); }
-
 class DiagsManners final : public Manners {
  public:
   using Manners::Manners;
 
-  Host::PortChoice port_choice() const override;
+  const sys::EndPort& choose_port(const sys::DeviceList& list, const CommonOptions& options) const override;
   std::unique_ptr<mad::Channel> open_channel() override;
   std::unique_ptr<mad::Tracer> tracer() const override;
   bool as_libibmad() const override { return true; }
@@ -95,12 +102,10 @@ class DiagsManners final : public Manners {
   async::Task<std::optional<path::Path>> path_of_guid(const std::string& text);
 };
 
-Host::PortChoice DiagsManners::port_choice() const {
-  return [](const sys::DeviceList& list, const CommonOptions& options) -> const sys::EndPort& {
-    if (options.device && options.port) return list.select(options.device, options.port);
-    const sys::Device* device = options.device ? &list.find_device(*options.device) : nullptr;
-    return list.libibumad_port(device, static_cast<unsigned>(diags_port_number(options)));
-  };
+const sys::EndPort& DiagsManners::choose_port(const sys::DeviceList& list, const CommonOptions& options) const {
+  if (options.device && options.port) return list.select(options.device, options.port);
+  const sys::Device* device = options.device ? &list.find_device(*options.device) : nullptr;
+  return list.libibumad_port(device, static_cast<unsigned>(diags_port_number(options)));
 }
 
 // What infiniband-diags prints with -d, in its words and its order, is not imitated: this is the trace of ibtool's dialect.
@@ -114,7 +119,8 @@ std::unique_ptr<mad::Tracer> DiagsManners::tracer() const {
 std::unique_ptr<mad::Channel> DiagsManners::open_channel() {
   const DiagsRelease& release = *host().world().diags_release;
   const std::optional<int> failure = open_failure(stack_);
-  if (!failure && (release.opens_down_ports || !is_down(host().end_port()))) return stack_.take_channel();
+  const auto is_down = [this] { return host().end_port().state == static_cast<unsigned>(smp::PortState::down); };
+  if (!failure && (release.opens_down_ports || !is_down())) return stack_.take_channel();
   warn(host().world(), release.open_function, fmt::format("can't open UMAD port ({})", diags_port(host().options())));
   throw DiagsFailure(fmt::format("Failed to open '{}' port '{}'", diags_device(host().options()), diags_port_number(host().options())));
 }
@@ -135,7 +141,7 @@ async::Task<std::optional<path::Path>> DiagsManners::path_of_guid(const std::str
   try {  // what it learns serves GMPs to the same port too
     const path::Path path = co_await stack_.resolver().resolve(to);
     std::optional<path::Path> by_lid = path_of_lid(path.ib().dlid.value);
-    if (by_lid) by_lid->ib().meant = guid;
+    if (by_lid) by_lid->ib().expected_node_guid = guid;
     co_return by_lid;
   } catch (const mad::MadError&) {
     remark("ib_path_query_via", "sa call path_query failed");
@@ -267,5 +273,104 @@ std::optional<int> open_failure(Stack& stack) {
 }
 
 std::unique_ptr<Manners> diags_manners(Stack& stack) { return std::make_unique<DiagsManners>(stack); }
+
+namespace {
+
+/// Reads a map and warns of wrong lines. A file that is not a map has many of them.
+subnet::NodeNameMap read_file(Log& log, const std::string& file) {
+  constexpr std::size_t most_warnings = 10;
+  subnet::NodeNameMap map = formats::read_node_name_map(file);
+  const auto& bad = map.bad_lines();
+  for (std::size_t at = 0; at < std::min(bad.size(), most_warnings); ++at)
+    log.warning(fmt::format("{}:{}: no GUID at the start of the line", file, bad[at].number));
+  if (bad.size() > most_warnings) log.warning(fmt::format("{}: {} more lines without a GUID", file, bad.size() - most_warnings));
+  return map;
+}
+
+}  // namespace
+
+subnet::NodeNameMap read_node_names(const World& world, const CommonOptions& options) {
+  if (options.node_name_map) return read_file(*world.log, *options.node_name_map);
+  for (const std::string& file : world.node_name_maps) {
+    try {
+      return read_file(*world.log, file);
+    } catch (const SysError& error) {  // the default file need not exist or be readable
+      if (error.code() != ENOENT && error.code() != EACCES) throw;
+    }
+  }
+  return {};
+}
+
+namespace {
+
+/// For -e: prints errors of single tries, also if a later try succeeds.
+class ErrorTracer final : public mad::Tracer {
+ public:
+  explicit ErrorTracer(Log& log) : log_(log) {}
+  void completed(Bytes, const path::Path&, Bytes) override {}
+  void retried(Bytes request, const path::Path& path) override {
+    log_.warning(fmt::format("no good answer to RPC {} from '{}', trying again", mad::describe(request), to_text(path)));
+  }
+  void unexpected(Bytes mad, const path::Path& path, bool late) override {
+    log_.warning(fmt::format("{} {} on '{}'", late ? "late answer" : "unexpected MAD", mad::describe(mad), to_text(path)));
+  }
+
+ private:
+  Log& log_;
+};
+
+class IbtoolManners final : public Manners {
+ public:
+  using Manners::Manners;
+
+  const sys::EndPort& choose_port(const sys::DeviceList& list, const CommonOptions& options) const override {
+    return list.select(options.device, options.port);
+  }
+  std::unique_ptr<mad::Channel> open_channel() override {
+    const sys::EndPort& port = host().end_port();
+    host().debug(1, fmt::format("Using end port {} {}", port.name(), to_text(port.default_gid())));
+    return host().world().open_channel(port, host().options().gmp);
+  }
+  std::unique_ptr<mad::Tracer> tracer() const override {
+    const CommonOptions& options = host().options();
+    const auto show = [&log = host().log()](std::string_view line) { log.debug(line); };
+    if (options.debug > 0) return std::make_unique<mad::LineTracer>(options.debug, show, options.keys);
+    if (options.show_errors) return std::make_unique<ErrorTracer>(host().log());
+    return nullptr;
+  }
+  bool as_libibmad() const override { return false; }
+  async::Task<Destination> smp_node(const Target& target) override { return named(stack_.smp_path(target.path ? &*target.path : nullptr)); }
+  async::Task<Destination> gmp_node(const Target& target) override { return named(stack_.gmp_path(target.path ? &*target.path : nullptr)); }
+  async::Task<Destination> identified(Destination node) override {
+    if (!subnet::takes_smps(node.path)) co_return node;
+    mad::Result<smp::NodeInfo> found = co_await subnet::check_set_target(stack_.smp_transactor(), node.path);
+    subnet::mean_node(node.path, std::move(found).take());
+    co_return node;
+  }
+  std::string name_of(const path::Path& path) const override { return to_text(path); }
+  void report_failure(const mad::MadError& error) const override {
+    if (host().options().error_level() > 0) host().report(error);
+  }
+  void remark(std::string_view, std::string_view) const override {}
+
+ private:
+  subnet::NodeNameMap read_node_names() const override { return tools::read_node_names(host().world(), host().options()); }
+  void before_failure(const mad::MadError&, std::string_view) const override {}
+  void before_refusal(std::string) const override {}
+  Host& host() const { return stack_.host(); }
+  static async::Task<Destination> named(async::Task<path::Path> found) {
+    const path::Path path = co_await std::move(found);
+    co_return Destination{path, to_text(path)};
+  }
+};
+
+}  // namespace
+
+const subnet::NodeNameMap& Manners::node_name_map() {
+  if (!node_name_map_) node_name_map_ = read_node_names();
+  return *node_name_map_;
+}
+
+std::unique_ptr<Manners> ibtool_manners(Stack& stack) { return std::make_unique<IbtoolManners>(stack); }
 
 }  // namespace ib::tools

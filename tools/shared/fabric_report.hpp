@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+// The base of reports on a fabric.
+#pragma once
+
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "tools/frame/emit.hpp"
+#include "tools/shared/fabric.hpp"
+
+namespace ib::tools {
+
+struct NodeDifference;
+
+/// The base of reports on a fabric. The exit status shows whether the fabric is complete.
+struct FabricReport : Report {
+  explicit FabricReport(const Fabric& of) : fabric(of) {}
+  Exit status() const override { return failures.empty() ? fabric.status() : Exit::incomplete; }
+
+  /// For one of several readings: prints the failures of `met` that the fabric lacks, and adds them to the report's own.
+  void add_failures(const Host& host, subnet::Failures met);
+
+  /// Selects the ports of a node to write. If empty, nodes have no member `ports`.
+  using PortFilter = std::function<bool(subnet::PortIndex)>;
+  /// Selects the ports about which something is known.
+  PortFilter known_ports() const;
+
+  /// Writes the member `nodes`: an object for each of `nodes`, with the ports that `ports` selects.
+  void visit_nodes(report::Sink& sink, const std::vector<subnet::NodeIndex>& nodes, const PortFilter& ports = {}) const;
+  /// Writes the members that identify a node: GUID, type, description and the name in the node name map.
+  void visit_names(report::Sink& sink, subnet::NodeIndex at) const;
+  /// Writes the member `differences`: the differences from the fabric `before`.
+  void visit_differences(report::Sink& sink, const Fabric& before, const std::vector<NodeDifference>& differences) const;
+  /// Writes the members of a port: number, addresses, state, rates and the port at the other end.
+  void visit_port_members(report::Sink& sink, subnet::PortIndex at) const;
+  /// Writes the member `unreachable`: the failures of the fabric and of the report, with their reasons.
+  void visit_failures(report::Sink& sink) const;
+
+  const Fabric& fabric;
+  subnet::Failures failures;  ///< besides those of the fabric
+};
+
+}  // namespace ib::tools
