@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-
 #include <chrono>
 #include <map>
 #include <utility>
 
+#include "async/group.hpp"
 #include "snapshot/stored_fabric.hpp"
 #include "subnet/model/port_paths.hpp"
 #include "subnet/sweep/survey.hpp"
@@ -55,18 +55,15 @@ void judge_counters(Input& input) {
   }
 }
 
-/// Reads the counters as often as is wanted, or with `earlier` once. The window goes back to the reading before the last one.
-async::Task<> read_windows(Stack& stack, Fabric& fabric, Extent& extent, Input& input, EarlierRounds* earlier) {
+/// Reads the counters `count` times. With `earlier` the window goes back to the reading before.
+async::Task<> read_windows(Stack& stack, Fabric& fabric, Extent& extent, Input& input, EarlierRounds* earlier, unsigned count) {
   const HealthRequest& wanted = extent.wanted;
   CounterReadings own(wanted.is_local ? CounterReadings::Cost::least : CounterReadings::Cost::usual);
   CounterReadings& readings = earlier != nullptr ? earlier->counters : own;
-  const unsigned count = earlier != nullptr ? 1 : count_readings(stack.host(), wanted, input);
-  if (count == 0) co_return;
   const bool has_window = count == 2 || readings.any();
   if ((earlier != nullptr || count == 2) && wanted.selection.needs().test(static_cast<std::size_t>(Source::blocks)))
     readings.read_blocks_of(fabric.subnet, input.fec_modes);
   if (wanted.since) co_await readings.read_snapshot(stack, *wanted.since, fabric.subnet);
-  if (!wanted.is_local) co_await read_service_levels_once(stack, extent.paths);
   if (!wanted.since && count == 2) {
     co_await read_counters(stack, fabric, extent, readings, input, false);
     const auto interval =
@@ -124,6 +121,12 @@ async::Task<> read_registers(Stack& stack, const Fabric& fabric, Extent& extent,
   if (input.phy_before.is_read() && input.source(Source::window).state == CheckState::done) input.source(Source::blocks) = {};
 }
 
+async::Task<> read_managers_once(Stack& stack, const Fabric& fabric, const std::optional<EarlierManagers>& before, EarlierRounds* earlier,
+                                 const subnet::PortPaths& paths, Input& input) {
+  EarlierManagers now = co_await read_managers(stack, fabric, before, paths.is_sa_silent(), input);
+  if (earlier != nullptr) earlier->managers.add(std::move(now));
+}
+
 async::Task<> read_sources(Stack& stack, Fabric& fabric, Extent& extent, Input& input, EarlierRounds* earlier) {
   const HealthRequest& wanted = extent.wanted;
   input.host_names = &wanted.host_names;
@@ -133,24 +136,31 @@ async::Task<> read_sources(Stack& stack, Fabric& fabric, Extent& extent, Input& 
   const auto needs = [&needed](Source source) { return needed.test(static_cast<std::size_t>(source)); };
   if (needs(Source::fec) || needs(Source::blocks)) co_await read_fec(stack, fabric, input);
   std::optional<EarlierManagers> managers;
+  const bool watches_managers = earlier == nullptr && !stack.host().options().from && !wanted.since &&
+                                wanted.interval.value_or(usual_interval) >= least_window.count();
   if (needs(Source::activity)) {
     if (wanted.since) {
       managers = co_await managers_in_file(stack, *wanted.since);
     } else if (earlier != nullptr) {
       managers = earlier->managers.before(stack.loop().now());
-    } else if (!stack.host().options().from && wanted.interval.value_or(usual_interval) > 0) {
+    } else if (watches_managers) {
       managers = co_await managers_now(stack, fabric);
     }
   }
   const bool reads_phy = wanted.phy && std::ranges::any_of(sources_of_phy, needs);
   if (reads_phy && needs(Source::blocks) && reads_twice(stack.host(), wanted, earlier))
     co_await read_phy_before(stack, fabric, extent, input);
-  if (needs(Source::counters) || needs(Source::window)) co_await read_windows(stack, fabric, extent, input, earlier);
+  unsigned readings = 0;
+  if (needs(Source::counters) || needs(Source::window)) readings = earlier != nullptr ? 1 : count_readings(stack.host(), wanted, input);
+  if (readings > 0 && !wanted.is_local) co_await read_service_levels_once(stack, extent.paths);
+  // A manager that hangs is waited for while the window passes.
+  async::TaskGroup beside(stack.loop());
+  if (needs(Source::managers)) co_await stack.prepare_sa();
+  if (needs(Source::managers) && !watches_managers) beside.spawn(read_managers_once(stack, fabric, managers, earlier, extent.paths, input));
+  if (readings > 0) co_await read_windows(stack, fabric, extent, input, earlier, readings);
   if (reads_phy) co_await read_registers(stack, fabric, extent, needed, input, earlier);
-  if (needs(Source::managers)) {
-    EarlierManagers now = co_await read_managers(stack, fabric, managers, extent.paths.is_sa_silent(), input);
-    if (earlier != nullptr) earlier->managers.add(std::move(now));
-  }
+  co_await beside.join();
+  if (needs(Source::managers) && watches_managers) co_await read_managers_once(stack, fabric, managers, earlier, extent.paths, input);
   if (needs(Source::pkeys)) co_await read_pkeys(stack, fabric, input);
   if (input.baseline != nullptr) {
     if (earlier != nullptr && earlier->firmware) {

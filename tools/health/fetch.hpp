@@ -148,6 +148,9 @@ struct Extent {
 /// Has the SA give the service levels of `paths`, unless it was queried for them before.
 async::Task<> read_service_levels_once(Stack& stack, subnet::PortPaths& paths);
 
+/// The least time between two activity counts: managers that do nothing for that long do not even poll each other.
+inline constexpr std::chrono::seconds least_window{120};
+
 /// The activity counts of subnet managers at an earlier time.
 struct EarlierManagers {
   std::map<Guid, std::uint32_t> act_counts;  ///< by port GUID, where only one manager has it

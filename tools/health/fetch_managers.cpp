@@ -27,8 +27,6 @@ namespace {
 using subnet::PortIndex;
 using Surveyed = subnet::Surveyed<smp::SMInfo>;
 
-constexpr std::chrono::seconds least_window{120};  // managers that do nothing for that long do not even poll each other
-
 std::vector<PortIndex> manager_ports(const subnet::Subnet& subnet) {
   std::vector<PortIndex> ports;
   for (PortIndex at = 0; at < subnet.ports().size(); ++at) {

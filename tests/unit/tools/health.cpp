@@ -226,6 +226,18 @@ TEST_CASE("health: a manager that is there and silent is the finding, and no oth
   CHECK_THAT(hung["findings"][0]["remedy"].get<std::string>(), contains("restart that one"));
 }
 
+TEST_CASE("health: a manager that hangs is waited for while the window passes") {
+  Fabric f;
+  const auto waited = [&f](int status) {
+    const auto begin = f.clock.now();
+    f.found({"--interval", "20"}, status);
+    return f.clock.now() - begin;
+  };
+  const auto answered = waited(0);
+  f.fabric.node(f.leaf).faults.ignores = smp::SMInfo::attribute_id;
+  CHECK(waited(1) == answered);
+}
+
 TEST_CASE("health: a manager that does nothing for two minutes is stuck") {
   Fabric f;
   f.fabric.node(f.other).sm_info->act_count = 7;
