@@ -66,8 +66,9 @@ class Refused(unittest.TestCase):
 class Offline(golden.FabricCases):
     @classmethod
     def setUpClass(cls):
-        directory = cls.enterClassContext(tempfile.TemporaryDirectory())
-        cls.file = os.path.join(directory, "snapshot")
+        directory = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(directory.cleanup)
+        cls.file = os.path.join(directory.name, "snapshot")
         with golden.open_fabric(cls.fabric_name, cls.rmpp) as fabric:
             done = fabric.run(["ibtool", "snapshot", cls.file], executable=simfabric.IBTOOL)
         if done.returncode != 0:
