@@ -57,16 +57,16 @@ async::Task<std::vector<PmaProblem>> clear_counters(subnet::SurveyPort port, std
   std::vector<PmaProblem> problems;
   const CounterClear masks = clear_of(support, plan.clear);
   const bool is_unread = plan.counts == ReadingPlan::Counts::none;
-  struct Part {
+  struct AttributeClear {
     const StructInfo& attribute;
     std::uint64_t mask;
     bool is_mandatory;  // PMAs need not have details
   };
-  const std::array parts{Part{pm::PortCounters::info(), masks.port_counters, true},
-                         Part{pm::PortXmitDiscardDetails::info(), plan.clear_details ? all_discard_details : 0, false},
-                         Part{pm::PortRcvErrorDetails::info(), plan.clear_details ? all_error_details : 0, false},
-                         Part{pm::PortCountersExt::info(), masks.port_counters_extended, true}};
-  for (const Part& part : parts) {
+  const std::array parts{AttributeClear{pm::PortCounters::info(), masks.port_counters, true},
+                         AttributeClear{pm::PortXmitDiscardDetails::info(), plan.clear_details ? all_discard_details : 0, false},
+                         AttributeClear{pm::PortRcvErrorDetails::info(), plan.clear_details ? all_error_details : 0, false},
+                         AttributeClear{pm::PortCountersExt::info(), masks.port_counters_extended, true}};
+  for (const AttributeClear& part : parts) {
     if (part.mask == 0) continue;
     if (!is_unread && !std::ranges::all_of(read, [&](const PmaReading& reading) { return was_read(reading, part.attribute); })) {
       const auto value = co_await request_counters(port.transactor, port.path, part.attribute, select, plan.takes_any_select);

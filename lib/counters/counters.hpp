@@ -45,7 +45,6 @@ const CounterInfo* find_counter(std::string_view name);
 /// All counters: first the counters of PortCounters in their order, then what only PortCountersExtended has.
 std::span<const CounterInfo> counter_infos();
 
-/// The layout of PortExtendedSpeedsCounters on a link with that FEC mode.
 const StructInfo& extended_speeds_layout(smp::FecMode mode);
 
 /// Whether a field of an attribute of counters selects what is counted, read or reset. Such a field is not a counter itself.

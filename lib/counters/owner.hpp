@@ -27,7 +27,6 @@ struct Owner {
   bool operator==(const Owner&) const = default;
 };
 
-/// The owner of the LID of the end port of `port`.
 Owner owner_of(const subnet::Subnet& subnet, subnet::PortIndex port);
 /// The owner of the LID at which a node has answered with this NodeInfo.
 Owner owner_of(const smp::NodeInfo& info);

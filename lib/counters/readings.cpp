@@ -413,7 +413,6 @@ class PortReader {
     co_return nullptr;
   }
 
-  /// Clears one port of a node that cannot be cleared at once.
   async::Task<MadFailure> clear_one_port(PmaNode& node, std::size_t at, subnet::SurveyPort port) {
     PmaSupport support = node.support;
     const bool has_own_pma = subnet_.end_port_of(port.index) != subnet_.end_port_of(node.first);

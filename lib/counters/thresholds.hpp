@@ -40,7 +40,6 @@ class ErrorThresholds {
   /// The default thresholds: 10 for errors that a good link does not have, 100 for other errors. Counters of traffic and of
   /// waiting have no threshold.
   static ErrorThresholds usual();
-  /// Parses the text of a file.
   static ErrorThresholds parse(std::string_view text);
   /// Reads `file`, which may have up to 1 MiB. Throws as read_regular_file() does.
   static ErrorThresholds read(const std::string& file);

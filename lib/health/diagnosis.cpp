@@ -104,15 +104,6 @@ std::optional<Diagnosis> examine_own_port(const Input& input, const Selection& s
   return diagnosis;
 }
 
-std::string findings_text(const std::array<std::size_t, 3>& levels) {
-  std::string text;
-  for (const auto& [level, many] : {std::pair{Level::error, "errors"}, {Level::warning, "warnings"}, {Level::info, "infos"}}) {
-    const std::size_t count = levels.at(static_cast<std::size_t>(level));
-    if (count > 0) add_part(text, count_text(count, name(level), many));
-  }
-  return text.empty() ? "nothing found" : text;
-}
-
 }  // namespace
 
 std::string_view name(CheckState state) {
@@ -161,27 +152,38 @@ std::string_view name(Verdict verdict) {
   return names.at(static_cast<std::size_t>(verdict));
 }
 
-void VerdictFacts::take(const Diagnosis& diagnosis) {
-  levels = diagnosis.levels;
-  seconds = diagnosis.window_seconds;
-  has_counters = diagnosis.has_counters;
-  for (const Coverage* gap : diagnosis.gaps()) {
-    if (gap->source == Source::window) {
-      watched = coverage_text(*gap) + " for";
-    } else {
-      gaps.push_back(coverage_text(*gap));
-    }
+VerdictFacts::VerdictFacts(Verdict of, const Diagnosis& diagnosed, const subnet::Subnet& subnet, const HostNames& names, const Scope& scope)
+    : verdict(of),
+      diagnosis(diagnosed),
+      host_count(health::host_count(subnet, names, scope)),
+      switch_count(health::switch_count(subnet, scope)),
+      link_count(health::link_count(subnet, scope)) {}
+
+std::string findings_text(const std::array<std::size_t, 3>& levels) {
+  std::string text;
+  for (const auto& [level, many] : {std::pair{Level::error, "errors"}, {Level::warning, "warnings"}, {Level::info, "infos"}}) {
+    const std::size_t count = levels.at(static_cast<std::size_t>(level));
+    if (count > 0) add_part(text, count_text(count, name(level), many));
   }
+  return text.empty() ? "nothing found" : text;
 }
 
 std::string verdict_text(const VerdictFacts& facts) {
   constexpr std::array<std::string_view, 3> begins{"Healthy: ", "", "Not known, because not everything was read: "};
-  std::string text = fmt::format("{}{} on {}, {}, {}; ", begins.at(static_cast<std::size_t>(facts.verdict)), findings_text(facts.levels),
-                                 count_text(facts.host_count, "host", "hosts"), count_text(facts.switch_count, "switch", "switches"),
-                                 count_text(facts.link_count, "cable", "cables"));
-  for (const std::string& gap : facts.gaps) text += gap + ", ";
-  if (facts.seconds) return text + fmt::format("{} {}.", facts.watched, duration_text(*facts.seconds));
-  return text + (facts.has_counters ? "port states only: counters were read once." : "port states only: no counters were read.");
+  std::string text = fmt::format("{}{} on {}, {}, {}; ", begins.at(static_cast<std::size_t>(facts.verdict)),
+                                 findings_text(facts.diagnosis.levels), count_text(facts.host_count, "host", "hosts"),
+                                 count_text(facts.switch_count, "switch", "switches"), count_text(facts.link_count, "cable", "cables"));
+  std::string watched = "watched";
+  for (const Coverage* gap : facts.diagnosis.gaps()) {
+    if (gap->source == Source::window) {
+      watched = coverage_text(*gap) + " for";
+    } else {
+      text += coverage_text(*gap) + ", ";
+    }
+  }
+  for (const std::string& gap : facts.further_gaps) text += gap + ", ";
+  if (const auto seconds = facts.diagnosis.window_seconds) return text + fmt::format("{} {}.", watched, duration_text(*seconds));
+  return text + (facts.diagnosis.has_counters ? "port states only: counters were read once." : "port states only: no counters were read.");
 }
 
 }  // namespace ib::health

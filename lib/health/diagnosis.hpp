@@ -88,17 +88,16 @@ enum class Verdict : std::uint8_t {
 std::string_view name(Verdict verdict);
 
 struct VerdictFacts {
-  Verdict verdict{};
-  std::array<std::size_t, 3> levels{};                     ///< findings by Level
-  std::size_t host_count{}, switch_count{}, link_count{};  ///< of what was looked at
-  std::vector<std::string> gaps{};                         ///< what was read in part: "PortInfo of 71 of 72 ports"
-  std::string watched = "watched";                         ///< or "watched 3 of 53 nodes for"
-  std::optional<double> seconds{};                         ///< for which counters were watched; absent without two readings
-  bool has_counters{};                                     ///< counters were read, at least once
+  /// `diagnosis` is of `subnet`, and must outlive this object.
+  VerdictFacts(Verdict of, const Diagnosis& diagnosed, const subnet::Subnet& subnet, const HostNames& names = {}, const Scope& scope = {});
 
-  /// Takes levels, gaps and seconds from a diagnosis.
-  void take(const Diagnosis& diagnosis);
+  Verdict verdict;
+  const Diagnosis& diagnosis;
+  std::size_t host_count, switch_count, link_count;  ///< of what was looked at
+  std::vector<std::string> further_gaps{};           ///< what else was read in part: "counters of 71 of 72 devices"
 };
+/// "2 errors, 1 info"; "nothing found". By Level.
+std::string findings_text(const std::array<std::size_t, 3>& levels);
 
 /// The verdict on a fabric, with which `health` and the page of the exporter begin: "Healthy: 5 infos on 16 hosts, 6 switches, 32 cables;
 /// watched 10 s."

@@ -55,6 +55,7 @@ struct Evidence {
   std::optional<double> seconds;             ///< in which it counted this
   std::optional<double> limit;               ///< which the value, or what was counted, is beyond
   bool is_beyond_limit{};                    ///< of a field: the value is greater or less than `limit`, not merely another one
+  bool is_rate_limit{};                      ///< of a counter: `limit` is of what it counts in a second, not of `delta`
   std::string_view limit_word;               ///< of a limit that is a code
   std::optional<double> provable_ratio;      ///< the error ratio that `seconds` can prove on this link (health/checks/common.hpp)
   const Check* check{};                      ///< the check that made it; examine() sets it
@@ -114,7 +115,6 @@ Finding on_port(const subnet::Subnet& subnet, subnet::PortIndex port, std::vecto
 /// A finding of ports, whatever their links.
 Finding on_ports(const subnet::Subnet& subnet, std::span<const subnet::PortIndex> ports,
                  Finding::Subject subject = Finding::Subject::place);
-/// A finding of nodes as a whole.
 Finding on_nodes(std::span<const subnet::NodeIndex> nodes, Finding::Subject subject = Finding::Subject::place);
 inline Finding on_node(subnet::NodeIndex node) { return on_nodes({&node, 1}); }
 Place place_of(const subnet::Subnet& subnet, subnet::PortIndex port);

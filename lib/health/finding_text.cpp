@@ -109,9 +109,11 @@ std::string FindingText::evidence(const Finding& finding, const Evidence& eviden
       text += fmt::format(", {} {:g}", evidence.is_beyond_limit ? "limit" : "not", *evidence.limit);
     }
   } else if (evidence.delta && *evidence.delta != 0) {
+    const std::string limit = evidence.seconds && evidence.limit ? fmt::format("limit {:.6g}", *evidence.limit) : std::string();
     text = fmt::format("{} +{}", counter_name(*evidence.counter), *evidence.delta);
+    if (!limit.empty() && !evidence.is_rate_limit) text += fmt::format(" ({})", limit);
     if (evidence.seconds) text += fmt::format(" in {} ({:.3g}/s", duration_text(*evidence.seconds), *evidence.per_second());
-    if (evidence.seconds && evidence.limit) text += fmt::format(", limit {:.6g}", *evidence.limit);
+    if (!limit.empty() && evidence.is_rate_limit) text += fmt::format(", {}/s", limit);
     if (evidence.seconds) text += ")";
   } else if (evidence.before.known() && evidence.before.number != evidence.after.number) {
     text = fmt::format("{} was {}, is {}", counter_name(*evidence.counter), value_text(evidence.before), value_text(evidence.after));

@@ -18,7 +18,6 @@ struct FindingText {
   const subnet::Subnet& subnet_of(const Place& place) const { return place.is_before ? *before : subnet; }
   /// The node of a place: its name and GUID, or only one of them.
   std::string node(const Place& place, bool has_guid) const;
-  /// A port or node: its name, GUID and port number.
   std::string place(const Place& place) const;
   /// A port or node as place(), without the GUID, for a line below one that has the GUID.
   std::string short_place(const Place& place) const;

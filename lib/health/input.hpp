@@ -50,7 +50,6 @@ enum class Source : std::uint8_t {
   planes,       ///< the planes of ports of several planes
 };
 inline constexpr std::size_t source_count = 15;
-/// The sources of --phy.
 inline constexpr std::array sources_of_phy{Source::phy, Source::environment, Source::unhealthy, Source::planes};
 
 using Sources = std::bitset<source_count>;

@@ -54,55 +54,6 @@ auto rank(const Finding& finding, const Input& input) {
                     finding.check - all_checks().data(), guid, number);
 }
 
-}  // namespace
-
-void fold(Finding& to, Finding from) {
-  const auto is_known = [&to](const Evidence& of) {
-    return std::ranges::any_of(
-        to.evidence, [&of](const Evidence& known) { return of.counter != nullptr && of.counter == known.counter && of.end == known.end; });
-  };
-  const bool is_other_end = to.subject == Finding::Subject::cable && from.subject == Finding::Subject::cable && to.ends.size() == 2 &&
-                            to.ends[1] == Place{} && from.ends[0] != to.ends[0];
-  if (is_other_end) {
-    to.ends[1] = from.ends[0];
-    if (to.detail == from.detail) to.detail = from.detail = "Both of its ports report the link as up, but nothing passes it.";
-  }
-  for (Evidence& evidence : from.evidence) {
-    evidence.end = to.end_of(from.ends.at(evidence.end));
-    if (!is_known(evidence)) to.evidence.push_back(evidence);
-  }
-  if (to.detail.find(from.detail) == std::string::npos) to.add_sentence(from.detail);
-  from.also.push_back(from.check);
-  for (const Check* check : from.also) {
-    if (check != to.check && std::ranges::find(to.also, check) == to.also.end()) to.also.push_back(check);
-  }
-  std::ranges::sort(to.also);  // in the order of the table
-  for (const Place& place : from.lost) {
-    if (std::ranges::find(to.lost, place) == to.lost.end()) to.lost.push_back(place);
-  }
-}
-
-Findings merge(Findings findings, const Input& input) {
-  std::ranges::stable_sort(findings, {}, [&input](const Finding& finding) { return rank(finding, input); });
-  Findings merged;
-  std::map<CableKey, std::size_t> cables;
-  for (Finding& finding : findings) {
-    if (finding.is_of_cables()) {
-      const std::vector<CableKey> keys = keys_of(finding, input);
-      const auto known = std::ranges::find_if(keys, [&cables](const CableKey& key) { return cables.contains(key); });
-      if (known != keys.end()) {
-        fold(merged[cables.at(*known)], std::move(finding));
-        continue;
-      }
-      for (const CableKey& key : keys) cables.emplace(key, merged.size());
-    }
-    merged.push_back(std::move(finding));
-  }
-  return merged;
-}
-
-namespace {
-
 using subnet::NodeIndex;
 using subnet::PortIndex;
 using Symptom = Finding::Symptom;
@@ -288,6 +239,51 @@ class Explainer {
 };
 
 }  // namespace
+
+void fold(Finding& to, Finding from) {
+  const auto is_known = [&to](const Evidence& of) {
+    return std::ranges::any_of(
+        to.evidence, [&of](const Evidence& known) { return of.counter != nullptr && of.counter == known.counter && of.end == known.end; });
+  };
+  const bool is_other_end = to.subject == Finding::Subject::cable && from.subject == Finding::Subject::cable && to.ends.size() == 2 &&
+                            to.ends[1] == Place{} && from.ends[0] != to.ends[0];
+  if (is_other_end) {
+    to.ends[1] = from.ends[0];
+    if (to.detail == from.detail) to.detail = from.detail = "Both of its ports report the link as up, but nothing passes it.";
+  }
+  for (Evidence& evidence : from.evidence) {
+    evidence.end = to.end_of(from.ends.at(evidence.end));
+    if (!is_known(evidence)) to.evidence.push_back(evidence);
+  }
+  if (to.detail.find(from.detail) == std::string::npos) to.add_sentence(from.detail);
+  from.also.push_back(from.check);
+  for (const Check* check : from.also) {
+    if (check != to.check && std::ranges::find(to.also, check) == to.also.end()) to.also.push_back(check);
+  }
+  std::ranges::sort(to.also);  // in the order of the table
+  for (const Place& place : from.lost) {
+    if (std::ranges::find(to.lost, place) == to.lost.end()) to.lost.push_back(place);
+  }
+}
+
+Findings merge(Findings findings, const Input& input) {
+  std::ranges::stable_sort(findings, {}, [&input](const Finding& finding) { return rank(finding, input); });
+  Findings merged;
+  std::map<CableKey, std::size_t> cables;
+  for (Finding& finding : findings) {
+    if (finding.is_of_cables()) {
+      const std::vector<CableKey> keys = keys_of(finding, input);
+      const auto known = std::ranges::find_if(keys, [&cables](const CableKey& key) { return cables.contains(key); });
+      if (known != keys.end()) {
+        fold(merged[cables.at(*known)], std::move(finding));
+        continue;
+      }
+      for (const CableKey& key : keys) cables.emplace(key, merged.size());
+    }
+    merged.push_back(std::move(finding));
+  }
+  return merged;
+}
 
 Findings explain(Findings findings, const Input& input) { return Explainer(std::move(findings), input).run(); }
 

@@ -31,17 +31,20 @@ using subnet::PortIndex;
 constexpr std::string_view circle_remedy =
     "See {check_routes}; have the subnet manager use a routing engine, or SLs, without credit loops.";
 
-std::string_view what_happens(Fault fault) {
-  switch (fault) {
-    case Fault::no_entry:
-      return "The switch has no entry for";
-    case Fault::dead_port:
-      return "The switch sends by this port, which has no Active link, to";
-    case Fault::loop:
-      return "These switches forward in a circle to";
-    default:
-      return "The switch sends by this port, whose other end does not have the LID, to";
-  }
+struct FaultWords {
+  Fault fault;
+  std::string_view of_lids;      ///< begins a sentence that ends with the LIDs
+  std::string_view of_requests;  ///< a phrase
+};
+const FaultWords& words_of(Fault fault) {
+  static constexpr FaultWords all[] = {
+      {Fault::no_entry, "The switch has no entry for", "the switch has no entry for their LID"},
+      {Fault::dead_port, "The switch sends by this port, which has no Active link, to", "the port has no Active link"},
+      {Fault::loop, "These switches forward in a circle to", "they circulate"},
+      {Fault::wrong_node, "The switch sends by this port, whose other end does not have the LID, to",
+       "the port leads to a node that does not have their LID"},
+  };
+  return *std::ranges::find(all, fault, &FaultWords::fault);
 }
 
 /// A finding of the cable at a port, of the port, or of its node.
@@ -63,7 +66,7 @@ Finding finding_of(const Network& network, const routing::Cause& cause) {
   Finding finding =
       cause.fault == Fault::loop ? on_switches(network, cause.cycle) : finding_at(network.subnet(), network.port_of(cause.port_id), at);
   finding.detail =
-      fmt::format("{} {}: {} pair{} lost, for example LID {} to LID {}.", what_happens(cause.fault),
+      fmt::format("{} {}: {} pair{} lost, for example LID {} to LID {}.", words_of(cause.fault).of_lids,
                   cause.lids.size() == 1 ? fmt::format("LID {}", cause.lids.front()) : fmt::format("{} LIDs", cause.lids.size()),
                   cause.pairs, cause.pairs == 1 ? "" : "s", cause.example.slid.value, cause.example.dlid.value);
   return finding;
@@ -73,7 +76,7 @@ std::string mlids_text(const std::vector<std::uint16_t>& mlids) {
   return mlids.size() == 1 ? fmt::format("MLID {:#x}", mlids.front()) : fmt::format("{} MLIDs from {:#x} on", mlids.size(), mlids.front());
 }
 
-std::string detail_of(const routing::GroupCause& cause) {
+std::string detail_of(const routing::Cause& cause) {
   const std::string groups = mlids_text(cause.lids);
   switch (cause.fault) {
     case Fault::loop:
@@ -90,7 +93,7 @@ std::string detail_of(const routing::GroupCause& cause) {
   }
 }
 
-Finding finding_of(const Network& network, const routing::GroupCause& cause) {
+Finding group_finding_of(const Network& network, const routing::Cause& cause) {
   const At at = cause.fault == Fault::no_entry ? At::node : cause.fault == Fault::dead_port ? At::cable : At::port;
   Finding finding =
       cause.fault == Fault::loop ? on_switches(network, cause.cycle) : finding_at(network.subnet(), network.port_of(cause.port_id), at);
@@ -122,26 +125,13 @@ const mad::MadError* request_of(const subnet::Failure& failure) {
   return error != nullptr && error->request().size() >= mad::header_size ? error : nullptr;
 }
 
-std::string_view phrase(Fault fault) {
-  switch (fault) {
-    case Fault::no_entry:
-      return "the switch has no entry for their LID";
-    case Fault::loop:
-      return "they circulate";
-    case Fault::wrong_node:
-      return "the port leads to a node that does not have their LID";
-    default:
-      return "the port has no Active link";
-  }
-}
-
 /// Adds a node to those whose requests or answers are lost at the end of a way.
 void add_broken_way(const routing::Network& network, const Route& way, bool is_back, NodeIndex node, std::vector<BrokenWay>& ways) {
   const bool is_port = way.fault == Fault::dead_port || way.fault == Fault::wrong_node;
   Place place = way.out != routing::none ? place_of(network.subnet(), network.port_of(way.out))
                                          : Place{network.switches()[way.at].node, subnet::none};
   if (!is_port) place.port = subnet::none;
-  const std::string fault(phrase(way.fault));
+  const std::string fault(words_of(way.fault).of_requests);
   const auto is_same = [&](const BrokenWay& known) { return known.place == place && known.is_back == is_back && known.fault == fault; };
   auto known = std::ranges::find_if(ways, is_same);
   if (known == ways.end()) known = ways.insert(known, {place, way.fault == Fault::dead_port, is_back, fault, {}});
@@ -177,7 +167,7 @@ async::Task<RouteAnalysis> analyse_routes(const RouteTables& tables, routing::Re
     const std::function<void(Lid)> judge = [&multicast](Lid mlid) { multicast.add(mlid); };
     co_await routing::each_group(groups, judge, pause);
   }
-  for (const routing::GroupCause* cause : multicast.findings()) analysis.findings.push_back(finding_of(network, *cause));
+  for (const routing::Cause* cause : multicast.findings()) analysis.findings.push_back(group_finding_of(network, *cause));
   routing::MulticastChannels trees(network, tables.multicast, multicast);
   trees.sls_of = [&tables](Lid mlid) { return tables.groups.sls_of(mlid); };
   const std::function<void(Lid)> add = [&trees, &channels](Lid mlid) { trees.add_to(channels, mlid); };

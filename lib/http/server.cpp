@@ -120,7 +120,6 @@ unsigned connection_limit(unsigned wanted) {
 /// So many connections, and those that are accepted before others are closed for them.
 unsigned with_surplus(unsigned connections) { return connections + std::max(connections / 4, 1U); }
 
-/// The limits of one of `listeners` listeners.
 ConnectionLimits share(ConnectionLimits limits, std::size_t listeners) {
   const unsigned all = connection_limit(with_surplus(limits.connections));
   const unsigned most = std::max(all / static_cast<unsigned>(std::max<std::size_t>(listeners, 1)), 2U);

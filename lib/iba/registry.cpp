@@ -3,12 +3,15 @@
 #include "iba/registry.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <vector>
 
 #include "base/letter_case.hpp"
 #include "iba-gen/mlx.hpp"
 #include "iba/describe.hpp"
 #include "iba/dialects.hpp"
 #include "iba/generic.hpp"
+#include "iba/queries.hpp"
 #include "iba/tables.hpp"
 #include "iba/wire.hpp"
 
@@ -130,6 +133,49 @@ const FieldInfo* find_field(const StructInfo& info, std::string_view name) {
     return !legacy.empty() && equal_ignoring_case(legacy, name);
   });
   return loose != info.fields.end() ? &*loose : nullptr;
+}
+
+FieldDialects dialects_of(const FieldInfo& field) {
+  const std::span<const FieldInfo> fields = detail::tables().fields;
+  constexpr std::less<> before;  // also of pointers that are not into one table
+  if (before(&field, fields.data()) || !before(&field, fields.data() + fields.size())) return {};
+  const std::span<const detail::DialectRow> rows = detail::tables().dialects;
+  const auto row = std::ranges::lower_bound(rows, &field - fields.data(), {}, &detail::DialectRow::field);
+  if (row == rows.end() || row->field != &field - fields.data()) return {};
+  return {row->smpquery, row->saquery, row->perfquery, row->libibmad, row->was, row->libibmad_text, row->libibmad_bits, row->libibmad_rank};
+}
+
+std::span<const QueryInfo> all_queries() {
+  static const std::vector<QueryInfo> all = [] {
+    std::vector<QueryInfo> made;
+    for (const detail::QueryRow& row : detail::tables().queries) {
+      made.push_back({.info = &detail::structs[row.structure],
+                      .name = row.name,
+                      .alias = row.alias,
+                      .about = row.about,
+                      .access = row.access,
+                      .mgmt_class = row.mgmt_class,
+                      .part = row.part,
+                      .modifier = row.modifier,
+                      .entries = row.entries,
+                      .switches = row.switches,
+                      .vendor = row.vendor,
+                      .classic = row.classic,
+                      .trust = row.trust,
+                      .argument = row.argument,
+                      .members = row.members,
+                      .needs = row.needs});
+    }
+    return made;
+  }();
+  return all;
+}
+
+const QueryInfo* find_query(std::uint8_t mgmt_class, std::uint16_t attribute_id) {
+  const std::span<const QueryInfo> all = all_queries();
+  const auto found = std::ranges::find_if(
+      all, [&](const QueryInfo& query) { return query.mgmt_class == mgmt_class && query.info->attribute_id == attribute_id; });
+  return found == all.end() ? nullptr : &*found;
 }
 
 }  // namespace ib

@@ -38,8 +38,6 @@ const StructInfo* format_of(Bytes mad) {
   return find_format(header.mgmt_class(), header.class_version(), header.base_version(), oui_of(mad));
 }
 
-const StructInfo* attribute_of(Bytes mad) { return find_attribute_in(mad); }
-
 /// The number of bytes in a table of the SA that precede the data of `mad`. `mad` is a segment of the table or the whole table.
 std::size_t bytes_before(Bytes mad) {
   if (!RmppView::is_active(mad) || mad[1] != mgmt_class::sa || mad.size() > packet_size) return 0;
@@ -51,7 +49,7 @@ std::size_t bytes_before(Bytes mad) {
 void blank_table(std::vector<std::uint8_t>& mad) {
   const std::size_t data = data_area(mgmt_class::sa).offset;
   if (!RmppView::is_active(mad) || mad[1] != mgmt_class::sa || mad.size() < data) return;
-  const StructInfo* record = attribute_of(mad);
+  const StructInfo* record = find_attribute_in(mad);
   const std::vector<SecretPlace> places = record != nullptr ? secret_places(*record) : std::vector<SecretPlace>();
   if (places.empty()) return;
   const std::size_t said = std::size_t{8} * load_be<std::uint16_t>(&mad[attribute_offset_offset]);
@@ -70,7 +68,7 @@ void blank_table(std::vector<std::uint8_t>& mad) {
 std::string describe(Bytes mad) {
   if (mad.size() < header_size) return "a truncated MAD";
   const HeaderView header(mad);
-  const StructInfo* attribute = attribute_of(mad);
+  const StructInfo* attribute = find_attribute_in(mad);
   return fmt::format("MAD_METHOD_{}({}) {}({}.{}) {}({})", method_name(header.method()), header.method(), format_name(mad),
                      header.mgmt_class(), header.class_version(), attribute != nullptr ? attribute->iba_name : "??", header.attribute_id());
 }

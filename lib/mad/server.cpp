@@ -58,8 +58,8 @@ MadError Incoming::error(std::uint16_t reply_status, std::string message) const 
   return error;
 }
 
-Server::Server(Rpc& rpc) : rpc_(rpc) { rpc_.set_request_sink(this); }
-Server::~Server() { rpc_.set_request_sink(nullptr); }
+Server::Server(Rpc& rpc) : rpc_(rpc) { rpc_.server_ = this; }
+Server::~Server() { rpc_.server_ = nullptr; }
 
 void Server::serve(const Service& service) {
   if (is_smp(service.mgmt_class)) throw std::invalid_argument("SMPs are answered by the SMA only");

@@ -66,7 +66,7 @@ struct ReplyHeader {
 };
 
 /// Answers the requests that arrive at the channel of an Rpc.
-class Server final : private RequestSink {
+class Server final {
  public:
   using Handler = std::function<void(const Incoming&)>;
 
@@ -142,8 +142,11 @@ class Server final : private RequestSink {
     auto operator<=>(const Key&) const = default;
   };
 
-  void requested(Bytes mad, const Source& source) override;
-  void broken(std::exception_ptr error) override;
+  friend class Rpc;
+  /// A request came. `mad` has at least header_size bytes and no R bit. A request that came in segments is complete.
+  void requested(Bytes mad, const Source& source);
+  /// The channel has failed.
+  void broken(std::exception_ptr error);
   const Service* find_service(Bytes mad) const;
   const Handler& find_handler(const Incoming& incoming, const Service& service) const;
   bool transmit(const Incoming& incoming, Bytes mad);

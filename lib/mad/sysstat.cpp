@@ -23,13 +23,6 @@ std::vector<std::uint8_t> with_nul(const std::string& text) {
 
 std::vector<std::uint8_t> one_packet(const std::string& text) { return with_nul(text.substr(0, data_area(sysstat_class).size - 1)); }
 
-Service service(std::uint8_t mgmt_class, std::uint32_t oui) {
-  Service service;
-  service.mgmt_class = mgmt_class;
-  service.oui = oui;
-  return service;
-}
-
 ClassPortInfo own_class_port_info() {
   ClassPortInfo info;
   info.base_version = 1;
@@ -68,18 +61,18 @@ std::string cpu_text(std::span<const sys::Cpu> cpus) {
 }
 
 void serve_ping(Server& server, const std::string& host, std::uint32_t oui) {
-  server.serve(service(ping_class, oui));
+  server.serve({.mgmt_class = ping_class, .oui = oui});
   server.on(ping_class, method::get, ping_attribute,
             [&server, text = one_packet(host)](const Incoming& incoming) { server.send_reply(incoming, text); });
 }
 
 void serve_sysstat_ping(Server& server, std::uint32_t oui) {
-  server.serve(service(sysstat_class, oui));
+  server.serve({.mgmt_class = sysstat_class, .oui = oui});
   answer_ping(server);
 }
 
 void serve_sysstat(Server& server, const HostText& text, std::uint32_t oui) {
-  server.serve(service(sysstat_class, oui));
+  server.serve({.mgmt_class = sysstat_class, .oui = oui});
   answer_ping(server);
   server.on(sysstat_class, method::get, ofa::SysStatHostInfo::attribute_id,
             [&server, host = one_packet(text.host)](const Incoming& incoming) { server.send_reply(incoming, host); });

@@ -71,8 +71,6 @@ void SweptFabric::list_devices() {
 
 std::string_view SweptFabric::name(subnet::NodeIndex node) const { return trim(subnet::name_of(subnet.node(node), &names)); }
 
-std::size_t Findings::count(std::uint8_t level) const { return static_cast<std::size_t>(std::ranges::count(list, level, &Row::level)); }
-
 PortStates::PortStates(const subnet::Subnet& subnet) {
   states_.reserve(subnet.ports().size());
   for (const subnet::Port& port : subnet.ports())

@@ -172,11 +172,9 @@ struct Findings {
   std::vector<Row> list;              ///< the worst first; no two of them are the same
   std::vector<std::string> texts;     ///< of the first ones, for people: what was seen
   std::vector<std::string> remedies;  ///< of the same ones
-  std::string verdict;                ///< the sentence with which `ibtool health` begins
+  std::string verdict;                ///< the sentence with which `ibtool health` begins; with `needs_no_reading` the numbers of findings
   bool is_unknown{};                  ///< the verdict is that not everything was read
   bool needs_no_reading{};            ///< they explain why nothing was read: the own port is Down
-
-  std::size_t count(std::uint8_t level) const;
 };
 
 /// The counters of a fabric in one round.

@@ -7,6 +7,20 @@
 
 namespace ib::metrics {
 
+namespace {
+
+std::span<const Device> devices_of(const SweptFabric& fabric, Items items) {
+  return items == Items::switches ? fabric.switches() : items == Items::hcas ? fabric.hcas() : std::span(fabric.devices);
+}
+
+std::span<const GoneDevice> gone_of(const SweptFabric& fabric, const FamilyGroup& group) {
+  if (!group.has_gone) return {};
+  const auto hcas = std::ranges::find(fabric.gone, false, &GoneDevice::is_switch);
+  return group.items == Items::switches ? std::span(fabric.gone.begin(), hcas) : std::span(hcas, fabric.gone.end());
+}
+
+}  // namespace
+
 std::vector<Family> families(const Exported& exported) {
   std::vector<Family> all;
   if (exported.names == Names::treydock) {
@@ -40,20 +54,6 @@ Family::Family(FamilyGroup of, std::string_view key, std::size_t counter, WriteI
 void add_families(std::vector<Family>& to, const FamilyGroup& group, std::span<const FamilyColumn> columns) {
   for (const FamilyColumn& column : columns) to.emplace_back(group, column);
 }
-
-namespace {
-
-std::span<const Device> devices_of(const SweptFabric& fabric, Items items) {
-  return items == Items::switches ? fabric.switches() : items == Items::hcas ? fabric.hcas() : std::span(fabric.devices);
-}
-
-std::span<const GoneDevice> gone_of(const SweptFabric& fabric, const FamilyGroup& group) {
-  if (!group.has_gone) return {};
-  const auto hcas = std::ranges::find(fabric.gone, false, &GoneDevice::is_switch);
-  return group.items == Items::switches ? std::span(fabric.gone.begin(), hcas) : std::span(hcas, fabric.gone.end());
-}
-
-}  // namespace
 
 std::size_t count(const View& view, const Family& family) {
   if (family.group.items == Items::exporter) return 1;

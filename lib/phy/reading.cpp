@@ -14,7 +14,7 @@
 #include "async/group.hpp"
 #include "iba/generic.hpp"
 #include "mad/pace.hpp"
-#include "phy/contested_ports.hpp"
+#include "subnet/model/port_checks.hpp"
 #include "subnet/set/set_target.hpp"
 #include "subnet/sweep/mlnx.hpp"
 
@@ -38,7 +38,7 @@ bool is_of_other_register(const mad::MadError& error) {
 bool is_busy(std::uint16_t status) { return (status & mad::status::busy) != 0; }
 
 /// A device, and which of its ports are read next.
-struct Device {
+struct DeviceProgress {
   std::size_t row{};                  ///< in Reading::devices
   PortIndex first = subnet::none;     ///< the first of its given ports
   std::vector<std::size_t> rows{};    ///< in Reading::ports
@@ -61,11 +61,11 @@ class Reader {
 
   async::Task<> run() {
     prepare();
-    const auto read = [this](Device& device) { return read_device(device); };
+    const auto read = [this](DeviceProgress& device) { return read_device(device); };
     co_await async::for_each(devices_, std::max<std::size_t>(options_.devices, 1), read);
     is_last_round_ = true;
     remember_silent();
-    const auto read_rest = [this](Device& device) { return read_what_is_left(device); };
+    const auto read_rest = [this](DeviceProgress& device) { return read_what_is_left(device); };
     co_await async::for_each(devices_, std::max<std::size_t>(options_.devices, 1), read_rest);
     sort(found_.failures, subnet_);
     const auto place = [this](const EnvironmentRow& row) { return std::ranges::find(found_.devices, row.node, &DeviceRow::node); };
@@ -84,7 +84,7 @@ class Reader {
         devices_.push_back({.row = found_.devices.size(), .first = port, .type = std::uint64_t{info.vendor_id} << 16 | info.device_id});
         found_.devices.push_back({.node = node, .state = DeviceState::not_requested, .firmware = {}});
       }
-      Device& device = devices_[place->second];
+      DeviceProgress& device = devices_[place->second];
       take_path(device, port);
       const unsigned planes = options_.planes != nullptr ? std::min(options_.planes->count(node), most_planes) : 0;
       for (unsigned plane = 0; plane <= planes && is_by_port(); ++plane) {
@@ -94,7 +94,7 @@ class Reader {
         row.plane = static_cast<std::uint8_t>(plane);
       }
     }
-    for (Device& device : devices_) {  // the given ports may all be down, and the LID that of another port
+    for (DeviceProgress& device : devices_) {  // the given ports may all be down, and the LID that of another port
       const NodeIndex node = found_.devices[device.row].node;
       for (unsigned number = 1; number < subnet_.node(node).slots; ++number) take_path(device, subnet_.port_of(node, number));
     }
@@ -113,7 +113,7 @@ class Reader {
     return options_.paths->gmp(port);
   }
 
-  void take_path(Device& device, PortIndex port) {
+  void take_path(DeviceProgress& device, PortIndex port) {
     if (device.path) return;
     device.path = path_to(port);
     device.end_port = port;
@@ -122,15 +122,18 @@ class Reader {
   void fail_without_path(PortIndex port) {
     if (options_.paths == nullptr) return;
     using Kind = subnet::Failure::Kind;
-    const std::optional<Lid> lid = contested_lid(contested_, subnet_.node(subnet_.port(port).node));
-    if (!lid) return add_failure(Kind::no_record, port, true, "GeneralInfo", options_.paths->why_no_gmp(port));
-    add_failure(Kind::duplicate_lid, port, true, "", fmt::format("Not read: {} ports claim LID {}.", claimants(subnet_, *lid), lid->value));
+    const subnet::Node& node = subnet_.node(subnet_.port(port).node);
+    const auto claimed = contested_.lower_bound(node.first_port);
+    if (claimed == contested_.end() || claimed->first >= node.first_port + node.slots)
+      return add_failure(Kind::no_record, port, true, "GeneralInfo", options_.paths->why_no_gmp(port));
+    const Lid lid = claimed->second;
+    add_failure(Kind::duplicate_lid, port, true, "", fmt::format("Not read: {} ports claim LID {}.", claimants(subnet_, lid), lid.value));
   }
 
-  async::Task<> read_device(Device& device) {
+  async::Task<> read_device(DeviceProgress& device) {
     const bool has_registers = co_await read_general(device);
     if (!is_by_port()) {
-      if (has_registers && options_.wanted == Wanted::environment) co_await read_environment(device);
+      if (has_registers && options_.wanted == ReadingScope::environment) co_await read_environment(device);
       finished();
     } else if (has_registers) {
       co_await read_port(device, found_.ports[device.rows[device.next++]]);  // shows whether the device answers
@@ -141,7 +144,7 @@ class Reader {
   }
 
   /// Reads GeneralInfo. Returns whether the device has registers.
-  async::Task<bool> read_general(Device& device) {
+  async::Task<bool> read_general(DeviceProgress& device) {
     DeviceRow& row = found_.devices[device.row];
     const PortIndex first = device.first;
     if (!subnet::is_mellanox(subnet_.node(row.node).info)) {
@@ -189,7 +192,7 @@ class Reader {
   }
 
   /// Whether the requests to a device may go to the LID of `port`, the end of `path`. A VS_Key is only for the device itself.
-  async::Task<bool> may_send(Device& device, PortIndex port, const path::Path& path) {
+  async::Task<bool> may_send(DeviceProgress& device, PortIndex port, const path::Path& path) {
     const Lid lid = path.ib().dlid;
     if (key_of(port) == 0 || device.own_lids.contains(lid)) co_return true;
     path::Path to_node = path;
@@ -212,7 +215,7 @@ class Reader {
   }
 
   /// Reads the ports that are not read yet, two at a time, and the environment. A device that is slow is left for the last round.
-  async::Task<> read_ports(Device& device) {
+  async::Task<> read_ports(DeviceProgress& device) {
     async::Loop& loop = co_await async::current_loop;
     async::TaskGroup group(loop);
     group.spawn(walk(device));
@@ -221,21 +224,21 @@ class Reader {
     device.is_left = device.is_slow && !is_last_round_;
     if (device.is_left) co_return;
     const bool is_switch = subnet_.node(found_.devices[device.row].node).kind() == subnet::NodeKind::sw;
-    if (options_.wanted == Wanted::ports_and_environment && is_switch) co_await read_environment(device);
+    if (options_.wanted == ReadingScope::ports_and_environment && is_switch) co_await read_environment(device);
   }
 
-  async::Task<> read_what_is_left(Device& device) {
+  async::Task<> read_what_is_left(DeviceProgress& device) {
     if (device.is_left) co_await read_ports(device);
   }
 
-  async::Task<> walk(Device& device) {
+  async::Task<> walk(DeviceProgress& device) {
     while (device.next < device.rows.size() && (is_last_round_ || !device.is_slow)) {
       const std::size_t at = device.rows[device.next++];
       co_await read_port(device, found_.ports[at]);
     }
   }
 
-  async::Task<> read_port(Device& device, PortRow& row) {
+  async::Task<> read_port(DeviceProgress& device, PortRow& row) {
     if (wants(row, Part::operation)) co_await read<reg::PddrOperation>(device, row);
     if (wants(row, Part::troubleshooting)) co_await read<reg::PddrTroubleshooting>(device, row);
     if (wants(row, Part::module)) co_await read<reg::PddrModule>(device, row);
@@ -250,7 +253,7 @@ class Reader {
   }
 
   template <class T>
-  async::Task<> read(Device& device, PortRow& row) {
+  async::Task<> read(DeviceProgress& device, PortRow& row) {
     T wanted;
     wanted.local_port = subnet_.port(row.port).number;
     wanted.pnat = reg::PortNumberKind::ib_port;
@@ -271,7 +274,7 @@ class Reader {
   /// the port, sensor or fan that is wanted.
   template <class T>
   async::Task<std::optional<T>> request(
-      Device& device, PortIndex port, T wanted = {},
+      DeviceProgress& device, PortIndex port, T wanted = {},
       bool (*is_of)(const T& answer, const T& wanted) = [](const T&, const T&) { return true; }) {
     const StructInfo& info = T::info();
     if (is_stopped(device) || is_spent() || unsupported_.contains({device.type, &info})) co_return std::nullopt;
@@ -297,7 +300,7 @@ class Reader {
     co_return std::nullopt;
   }
 
-  async::Task<> read_environment(Device& device) {
+  async::Task<> read_environment(DeviceProgress& device) {
     EnvironmentRow row;
     row.node = found_.devices[device.row].node;
     co_await read_sensors(device, row);
@@ -307,7 +310,7 @@ class Reader {
   }
 
   /// Reads the sensors that MTCAP names: 0 is the ASIC, others are on the board.
-  async::Task<> read_sensors(Device& device, EnvironmentRow& row) {
+  async::Task<> read_sensors(DeviceProgress& device, EnvironmentRow& row) {
     const std::optional<reg::Mtcap> capabilities = co_await request<reg::Mtcap>(device, device.first);
     if (!capabilities) co_return;
     for (unsigned index = 0; index < 64; ++index) {
@@ -327,7 +330,7 @@ class Reader {
     }
   }
 
-  async::Task<> read_board(Device& device, EnvironmentRow& row) {
+  async::Task<> read_board(DeviceProgress& device, EnvironmentRow& row) {
     const std::optional<reg::Msgi> board = co_await request<reg::Msgi>(device, device.first);
     if (!board) co_return;
     row.part_number = padded_text(board->part_number);
@@ -335,7 +338,7 @@ class Reader {
   }
 
   /// Reads the fans whose tachometers MFCR calls active. Adapters have none.
-  async::Task<> read_fans(Device& device, EnvironmentRow& row) {
+  async::Task<> read_fans(DeviceProgress& device, EnvironmentRow& row) {
     const std::optional<reg::Mfcr> active = co_await request<reg::Mfcr>(device, device.first);
     const unsigned tachometers = active ? active->tacho_active | unsigned{active->tacho_active_msb} << 10 : 0;
     if (tachometers == 0) co_return;
@@ -354,7 +357,7 @@ class Reader {
     }
   }
 
-  async::Task<mad::Result<mad::Reply>> get(Device& device, path::Path path, const StructInfo& info, std::uint32_t modifier,
+  async::Task<mad::Result<mad::Reply>> get(DeviceProgress& device, path::Path path, const StructInfo& info, std::uint32_t modifier,
                                            std::vector<std::uint8_t> value) {
     async::Loop& loop = co_await async::current_loop;
     if (options_.tries_once) path.ib().retries = 0;
@@ -370,7 +373,7 @@ class Reader {
   }
 
   /// Keeps what the error of a register says of the device.
-  void fail(Device& device, PortIndex port, const StructInfo& info, const mad::Result<mad::Reply>& answer) {
+  void fail(DeviceProgress& device, PortIndex port, const StructInfo& info, const mad::Result<mad::Reply>& answer) {
     const std::uint16_t status = answer.error().status();
     if (is_not_read(answer.error())) {
       if (std::exchange(found_.devices[device.row].state, DeviceState::not_read) != DeviceState::not_read)
@@ -421,12 +424,12 @@ class Reader {
                                .error = std::move(error)});
   }
 
-  bool is_by_port() const { return options_.wanted == Wanted::ports || options_.wanted == Wanted::ports_and_environment; }
+  bool is_by_port() const { return options_.wanted == ReadingScope::ports || options_.wanted == ReadingScope::ports_and_environment; }
   bool wants(const PortRow& row, Part part) const {
     return ((row.plane == 0 ? options_.parts : options_.plane_parts) >> static_cast<unsigned>(part) & 1U) != 0;
   }
   bool is_spent() const { return requests_ >= options_.most_requests; }
-  bool is_stopped(const Device& device) const { return found_.devices[device.row].state != DeviceState::read; }
+  bool is_stopped(const DeviceProgress& device) const { return found_.devices[device.row].state != DeviceState::read; }
   void finished() {
     if (options_.progress) options_.progress(++done_, is_by_port() ? found_.ports.size() : devices_.size());
   }
@@ -436,7 +439,7 @@ class Reader {
   const subnet::Subnet& subnet_;
   const std::vector<PortIndex>& ports_;
   const ReadingOptions& options_;
-  std::vector<Device> devices_;
+  std::vector<DeviceProgress> devices_;
   std::set<std::pair<std::uint64_t, const StructInfo*>> unsupported_;
   ContestedPorts contested_;
   std::size_t done_{}, requests_{};
@@ -444,6 +447,20 @@ class Reader {
 };
 
 }  // namespace
+
+ContestedPorts contested_ports(const subnet::Subnet& subnet) {
+  ContestedPorts contested;
+  for (const auto& [lid, ports] : subnet::contested_lids(subnet)) {
+    for (const PortIndex port : ports) contested.try_emplace(port, Lid{lid});
+  }
+  return contested;
+}
+
+std::size_t claimants(const subnet::Subnet& subnet, Lid lid) {
+  const auto claims = subnet::contested_lids(subnet);
+  const auto claim = claims.find(lid.value);
+  return claim == claims.end() ? 0 : claim->second.size();
+}
 
 async::Task<> read_phy_into(Reading& into, mad::Transactor& transactor, const subnet::Subnet& subnet, std::vector<PortIndex> ports,
                             ReadingOptions options) {

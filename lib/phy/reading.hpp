@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -64,7 +65,7 @@ struct EnvironmentRow {
 };
 
 /// What is read of a device besides GeneralInfo.
-enum class Wanted : std::uint8_t {
+enum class ReadingScope : std::uint8_t {
   nothing,
   ports,
   environment,
@@ -82,7 +83,7 @@ inline constexpr Parts usual_parts =
 
 struct ReadingOptions {
   const subnet::PortPaths* paths{};  ///< to the devices
-  Wanted wanted = Wanted::ports;
+  ReadingScope wanted = ReadingScope::ports;
   Parts parts = usual_parts;        ///< the registers of ports, besides the histogram
   const Planes* planes{};           ///< each plane of a port is read besides the port itself; null: no plane is
   Parts plane_parts = usual_parts;  ///< the registers of planes, besides the histogram
@@ -118,6 +119,13 @@ async::Task<Reading> read_phy(mad::Transactor& transactor, const subnet::Subnet&
 /// As above, into `into`, which must outlive the task and always has what was read so far: the task may be destroyed before it ends.
 async::Task<> read_phy_into(Reading& into, mad::Transactor& transactor, const subnet::Subnet& subnet, std::vector<subnet::PortIndex> ports,
                             ReadingOptions options);
+
+/// End ports whose LID another port in use claims too, with such a LID. It is not known which of these answers at the LID, so that no GMP
+/// of them is read. A port to which no packets can be sent contests no LID (subnet::contested_lids()).
+using ContestedPorts = std::map<subnet::PortIndex, Lid>;
+ContestedPorts contested_ports(const subnet::Subnet& subnet);
+/// How many ports claim a contested LID.
+std::size_t claimants(const subnet::Subnet& subnet, Lid lid);
 
 /// A number in a register that cannot be. It is not known (phy/values.hpp); this is what the register has, for people who want to find out.
 struct ImpossibleValue {

@@ -24,7 +24,6 @@ enum class Quantity : std::uint8_t {
   cable_length,
   fan_speed,
 };
-/// The least and the greatest value that a quantity can have.
 struct ValueRange {
   double least, greatest;
   std::string_view unit, source;

@@ -117,8 +117,8 @@ class LaneGraph {
   const Network& network() const { return network_; }
   const SlToVlTables& tables() const { return tables_; }
   UnknownSl rest() const { return rest_; }
-  PortId port_id(std::uint32_t node) const { return port_ids_[node / lanes]; }
-  static unsigned vl(std::uint32_t node) { return node % lanes; }
+  /// The channel of a node of graph().
+  LoopChannel channel(std::uint32_t node) const { return {port_ids_[node / lanes], static_cast<std::uint8_t>(node % lanes)}; }
   std::uint64_t edge_count() const;
   Digraph graph() const;
 

@@ -155,6 +155,9 @@ async::Task<> each_group(std::span<const Lid> groups, const std::function<void(L
 
 async::Task<CreditLoops> LoopSearch::judge(bool unread, const ReadLanes& read, const SlToVlTables& lanes, const ServiceLevels& levels,
                                            const Pause& pause) {
+  lanes_ = &lanes;
+  levels_ = &levels;
+  pause_ = &pause;
   CreditLoops result;
   result.channel_count = channels_.channel_count();
   result.edge_count = channels_.edge_count();
@@ -167,25 +170,24 @@ async::Task<CreditLoops> LoopSearch::judge(bool unread, const ReadLanes& read, c
     const bool from_switches = with_switches_ || (multicast_ != nullptr && multicast_->switches_send());
     async::Task<> reading = read(wanted_lanes(channels_, ports_, from_switches));
     co_await std::move(reading);
-    lanes_ = &lanes;
-    co_await judge_lanes(result, levels, pause);
+    co_await judge_lanes(result);
   }
-  if (result.verdict == Verdict::not_read) co_await report_ports(result, pause);
+  if (result.verdict == Verdict::not_read) co_await report_ports(result);
   const bool is_free = result.verdict == Verdict::free || result.verdict == Verdict::free_for_used_sls;
   if (is_free && unread) result.verdict = Verdict::not_read;
   co_return result;
 }
 
-async::Task<> LoopSearch::judge_lanes(CreditLoops& result, const ServiceLevels& levels, const Pause& pause) {
-  bool complete = co_await judge_lanes(result, levels, UnknownSl::certain, pause);
+async::Task<> LoopSearch::judge_lanes(CreditLoops& result) {
+  bool complete = co_await judge_lanes(result, UnknownSl::certain);
   if (!result.loops.empty()) {
     result.verdict = Verdict::found;
     co_return;
   }
-  const std::uint64_t unknown = unknown_pairs(levels);
+  const std::uint64_t unknown = unknown_pairs();
   const bool knows_groups = multicast_ == nullptr || multicast_->knows_all_sls();
   if (unknown > 0 || !knows_groups) {
-    const bool with_any = co_await judge_lanes(result, levels, UnknownSl::possible, pause);
+    const bool with_any = co_await judge_lanes(result, UnknownSl::possible);
     complete = complete && with_any;
     if (!result.loops.empty()) {
       result.verdict = Verdict::possible;
@@ -194,39 +196,30 @@ async::Task<> LoopSearch::judge_lanes(CreditLoops& result, const ServiceLevels& 
     }
   }
   if (!complete) co_return;
-  const bool knows_none = !levels.covers_all() && !levels.is_by_pair();
+  const bool knows_none = !levels_->covers_all() && !levels_->is_by_pair();
   result.verdict = knows_none ? Verdict::free : Verdict::free_for_used_sls;
 }
 
 /// Looks for loops of (port, VL). Returns false where tables were needed that were not read.
-async::Task<bool> LoopSearch::judge_lanes(CreditLoops& result, const ServiceLevels& levels, UnknownSl rest, const Pause& pause) {
-  LaneGraph graph(channels_, ports_, *lanes_, levels, rest);
-  const bool complete = co_await fill(graph, false, pause);
+async::Task<bool> LoopSearch::judge_lanes(CreditLoops& result, UnknownSl rest) {
+  LaneGraph graph(channels_, ports_, *lanes_, *levels_, rest);
+  const bool complete = co_await fill(graph, false);
   const Digraph edges = graph.graph();
   const auto components = cyclic_components(edges);
   std::vector<bool> needs_aggregation(components.size());
   if (!components.empty() && has_aggregation()) {
-    LaneGraph without(channels_, ports_, *lanes_, levels, rest);
-    co_await fill(without, true, pause);
+    LaneGraph without(channels_, ports_, *lanes_, *levels_, rest);
+    co_await fill(without, true);
     needs_aggregation = vanished(components, cyclic_components(without.graph()), edges.size());
   }
-  for (std::size_t i = 0; i < components.size(); ++i) {
-    CreditLoop loop;
-    loop.channels = components[i].size();
-    loop.needs_aggregation = needs_aggregation[i];
-    for (const std::uint32_t node : shortest_cycle(edges, components[i])) {
-      loop.cycle.push_back({graph.port_id(node), static_cast<std::uint8_t>(LaneGraph::vl(node))});
-    }
-    co_await find_witnesses(loop, &graph, &levels, rest, pause);
-    result.loops.push_back(std::move(loop));
-  }
+  co_await add_loops(result, edges, components, needs_aggregation, &graph);
   co_return complete;
 }
 
-async::Task<bool> LoopSearch::fill(LaneGraph& graph, bool skip_aggregation, const Pause& pause) {
+async::Task<bool> LoopSearch::fill(LaneGraph& graph, bool skip_aggregation) {
   RouteTree tree(network_, tables_, with_switches_);
   const UseRoutes use = [&graph](const RouteTree& found, std::size_t destination) { graph.add(found, destination); };
-  co_await each_destination(tree, destinations_, skip_aggregation, use, pause);
+  co_await each_destination(tree, destinations_, skip_aggregation, use, *pause_);
   bool complete = true;
   if (multicast_ != nullptr) {
     for (const Lid mlid : multicast_->groups()) complete = multicast_->add_to(graph, mlid) && complete;
@@ -235,34 +228,40 @@ async::Task<bool> LoopSearch::fill(LaneGraph& graph, bool skip_aggregation, cons
 }
 
 /// Adds the loops over ports to the result.
-async::Task<> LoopSearch::report_ports(CreditLoops& result, const Pause& pause) {
+async::Task<> LoopSearch::report_ports(CreditLoops& result) {
   std::vector<bool> needs_aggregation(port_components_.size());
   if (has_aggregation()) {
     Channels without(network_);
     RouteTree tree(network_, tables_, with_switches_);
     const UseRoutes use = [&without](const RouteTree& found, std::size_t) { without.add(found); };
-    co_await each_destination(tree, destinations_, true, use, pause);
+    co_await each_destination(tree, destinations_, true, use, *pause_);
     if (multicast_ != nullptr) {
       for (const Lid mlid : multicast_->groups()) multicast_->add_to(without, mlid);
     }
     needs_aggregation = vanished(port_components_, cyclic_components(without.graph()), port_graph_.size());
   }
-  for (std::size_t i = 0; i < port_components_.size(); ++i) {
+  co_await add_loops(result, port_graph_, port_components_, needs_aggregation, nullptr);
+}
+
+async::Task<> LoopSearch::add_loops(CreditLoops& result, const Digraph& edges, std::span<const std::vector<std::uint32_t>> components,
+                                    const std::vector<bool>& needs_aggregation, const LaneGraph* graph) {
+  for (std::size_t i = 0; i < components.size(); ++i) {
     CreditLoop loop;
-    loop.channels = port_components_[i].size();
+    loop.channels = components[i].size();
     loop.needs_aggregation = needs_aggregation[i];
-    for (const std::uint32_t port_id : shortest_cycle(port_graph_, port_components_[i])) loop.cycle.push_back({port_id, std::nullopt});
-    co_await find_witnesses(loop, nullptr, nullptr, UnknownSl::possible, pause);
+    for (const std::uint32_t node : shortest_cycle(edges, components[i])) {
+      loop.cycle.push_back(graph != nullptr ? graph->channel(node) : LoopChannel{node, std::nullopt});
+    }
+    co_await find_witnesses(loop, graph);
     result.loops.push_back(std::move(loop));
   }
 }
 
-async::Task<> LoopSearch::find_witnesses(CreditLoop& loop, const LaneGraph* graph, const ServiceLevels* levels, UnknownSl rest,
-                                         const Pause& pause) {
+async::Task<> LoopSearch::find_witnesses(CreditLoop& loop, const LaneGraph* graph) {
   RouteTree tree(network_, tables_, with_switches_);
   for (std::size_t i = 0; i < loop.cycle.size(); ++i) {
     const Edge edge{loop.cycle[i], loop.cycle[(i + 1) % loop.cycle.size()]};
-    std::optional<Pair> found = co_await unicast_witness(tree, edge, levels, rest, pause);
+    std::optional<Pair> found = co_await unicast_witness(tree, edge, graph);
     for (std::size_t group = 0; multicast_ != nullptr && group < multicast_->groups().size() && !found; ++group) {
       const Lid mlid = multicast_->groups()[group];
       const std::optional<Lid> sender = multicast_->sender(mlid, edge.held, edge.wanted, graph);
@@ -273,8 +272,7 @@ async::Task<> LoopSearch::find_witnesses(CreditLoop& loop, const LaneGraph* grap
 }
 
 /// The first pair whose packets use `edge`.
-async::Task<std::optional<Pair>> LoopSearch::unicast_witness(RouteTree& tree, Edge edge, const ServiceLevels* levels, UnknownSl rest,
-                                                             const Pause& pause) {
+async::Task<std::optional<Pair>> LoopSearch::unicast_witness(RouteTree& tree, Edge edge, const LaneGraph* graph) {
   const SwitchIndex first = network_.switch_at(edge.held.port_id), second = network_.switch_at(edge.wanted.port_id);
   const auto sends = [this](SwitchIndex at, Lid lid, PortId port_id) {
     return tables_.is_known(at, lid) && tables_.out_port(at, lid) == network_.port_at(port_id);
@@ -283,18 +281,17 @@ async::Task<std::optional<Pair>> LoopSearch::unicast_witness(RouteTree& tree, Ed
     const DestinationLid& to = destinations_[i];
     if (sends(first, to.lid, edge.held.port_id) && sends(second, to.lid, edge.wanted.port_id)) {
       tree.find(to);
-      const std::optional<Pair> found = sender_on(tree, edge, i, levels, rest);
+      const std::optional<Pair> found = sender_on(tree, edge, i, graph);
       if (found) co_return found;
     }
-    if ((i + 1) % destinations_a_slice != 0 || !pause) continue;
-    async::Task<> others = pause(i + 1, destinations_.size(), "destinations");
+    if ((i + 1) % destinations_a_slice != 0 || !*pause_) continue;
+    async::Task<> others = (*pause_)(i + 1, destinations_.size(), "destinations");
     co_await std::move(others);
   }
   co_return std::nullopt;
 }
 
-std::optional<Pair> LoopSearch::sender_on(const RouteTree& tree, const Edge& edge, std::size_t destination, const ServiceLevels* levels,
-                                          UnknownSl rest) {
+std::optional<Pair> LoopSearch::sender_on(const RouteTree& tree, const Edge& edge, std::size_t destination, const LaneGraph* graph) {
   const SwitchIndex first = network_.switch_at(edge.held.port_id);
   if (!tree.is_reached(first) || tree.hop(first).in_cycle || tree.hop(first).out != edge.held.port_id) return std::nullopt;
   // Each switch comes behind its successor, so one pass finds those that send over `first`, and the switch before it on their routes.
@@ -304,7 +301,7 @@ std::optional<Pair> LoopSearch::sender_on(const RouteTree& tree, const Edge& edg
     const bool goes_on = at != first && hop.next != none && !hop.in_cycle;
     before_[at] = !goes_on ? none : hop.next == first ? at : before_[hop.next];
     if (hop.senders == 0 || (at != first && before_[at] == none)) continue;
-    const auto found = sender_to(tree, edge, at, before_[at], destination, levels, rest);
+    const auto found = sender_to(tree, edge, at, before_[at], destination, graph);
     if (found) return found;
   }
   return std::nullopt;
@@ -313,12 +310,12 @@ std::optional<Pair> LoopSearch::sender_on(const RouteTree& tree, const Edge& edg
 /// A sender at the switch `from` whose packets use `edge`. `before` is the switch before the switch of the edge on their route; none if
 /// `from` is the switch of the edge.
 std::optional<Pair> LoopSearch::sender_to(const RouteTree& tree, const Edge& edge, SwitchIndex from, SwitchIndex before,
-                                          std::size_t destination, const ServiceLevels* levels, UnknownSl rest) const {
+                                          std::size_t destination, const LaneGraph* graph) const {
   const unsigned next_in = tree.hop(network_.switch_at(edge.held.port_id)).in_port;
   const auto fits = [&](std::size_t sender, unsigned first_in) {
-    if (levels == nullptr) return true;
+    if (graph == nullptr) return true;
     const unsigned in = before == none ? first_in : tree.hop(before).in_port;
-    return uses(edge, in, next_in, levels->of(sender, destination, rest));
+    return uses(edge, in, next_in, levels_->of(sender, destination, graph->rest()));
   };
   const Lid dlid = tree.to().lid;
   for (const HostIndex host : network_.attached(network_.switches()[from])) {
@@ -340,16 +337,16 @@ bool LoopSearch::uses(const Edge& edge, unsigned in, unsigned next_in, SlSet sls
   return false;
 }
 
-std::uint64_t LoopSearch::unknown_pairs(const ServiceLevels& levels) const {
-  if (levels.covers_all()) return 0;
+std::uint64_t LoopSearch::unknown_pairs() const {
+  if (levels_->covers_all()) return 0;
   std::uint64_t count = 0;
   for (std::size_t to = 0; to < destinations_.size(); ++to) {
     for (HostIndex host = 0; host < network_.hosts().size(); ++host) {
-      if (host != destinations_[to].host && !levels.is_known(host, to)) ++count;
+      if (host != destinations_[to].host && !levels_->is_known(host, to)) ++count;
     }
     for (SwitchIndex at = 0; with_switches_ && at < network_.switches().size(); ++at) {
       const bool sends = at != destinations_[to].at && network_.lid_of(at).value != 0;
-      if (sends && !levels.is_known(network_.hosts().size() + at, to)) ++count;
+      if (sends && !levels_->is_known(network_.hosts().size() + at, to)) ++count;
     }
   }
   return count;

@@ -132,20 +132,20 @@ class LoopSearch {
   struct Edge {
     LoopChannel held, wanted;
   };
-  async::Task<> judge_lanes(CreditLoops& result, const ServiceLevels& levels, const Pause& pause);
-  async::Task<bool> judge_lanes(CreditLoops& result, const ServiceLevels& levels, UnknownSl rest, const Pause& pause);
-  async::Task<bool> fill(LaneGraph& graph, bool skip_aggregation, const Pause& pause);
-  async::Task<> report_ports(CreditLoops& result, const Pause& pause);
-  /// `graph` and `levels` are null where lanes are not looked at.
-  async::Task<> find_witnesses(CreditLoop& loop, const LaneGraph* graph, const ServiceLevels* levels, UnknownSl rest, const Pause& pause);
-  async::Task<std::optional<Pair>> unicast_witness(RouteTree& tree, Edge edge, const ServiceLevels* levels, UnknownSl rest,
-                                                   const Pause& pause);
-  std::optional<Pair> sender_on(const RouteTree& tree, const Edge& edge, std::size_t destination, const ServiceLevels* levels,
-                                UnknownSl rest);
+  async::Task<> judge_lanes(CreditLoops& result);
+  async::Task<bool> judge_lanes(CreditLoops& result, UnknownSl rest);
+  async::Task<bool> fill(LaneGraph& graph, bool skip_aggregation);
+  async::Task<> report_ports(CreditLoops& result);
+  /// Adds a loop for each of `components`. `graph` is null where lanes are not looked at, here and below.
+  async::Task<> add_loops(CreditLoops& result, const Digraph& edges, std::span<const std::vector<std::uint32_t>> components,
+                          const std::vector<bool>& needs_aggregation, const LaneGraph* graph);
+  async::Task<> find_witnesses(CreditLoop& loop, const LaneGraph* graph);
+  async::Task<std::optional<Pair>> unicast_witness(RouteTree& tree, Edge edge, const LaneGraph* graph);
+  std::optional<Pair> sender_on(const RouteTree& tree, const Edge& edge, std::size_t destination, const LaneGraph* graph);
   std::optional<Pair> sender_to(const RouteTree& tree, const Edge& edge, SwitchIndex from, SwitchIndex before, std::size_t destination,
-                                const ServiceLevels* levels, UnknownSl rest) const;
+                                const LaneGraph* graph) const;
   bool uses(const Edge& edge, unsigned in, unsigned next_in, SlSet sls) const;
-  std::uint64_t unknown_pairs(const ServiceLevels& levels) const;
+  std::uint64_t unknown_pairs() const;
   bool has_aggregation() const { return std::ranges::any_of(network_.hosts(), &Host::is_aggregation); }
 
   const Network& network_;
@@ -154,7 +154,9 @@ class LoopSearch {
   bool with_switches_;
   const Channels& channels_;
   MulticastChannels* multicast_;
-  const SlToVlTables* lanes_{};
+  const SlToVlTables* lanes_{};  // while judge() runs, like the next two
+  const ServiceLevels* levels_{};
+  const Pause* pause_{};
   Digraph port_graph_;
   std::vector<std::vector<std::uint32_t>> port_components_;
   std::vector<PortId> ports_;

@@ -207,15 +207,15 @@ void Multicast::count_lost(Lid mlid, const Flood& flood, const std::vector<Membe
   if (first == flood.lost.end()) return;
   const bool is_sender_lost = static_cast<std::size_t>(std::ranges::count_if(flood.lost, is_other)) != flood.lost.size();
   const Fault fault = flood.meets_unread ? Fault::not_read : Fault::not_reached;
-  GroupCause& of = cause(mlid, fault, none, {mlid.value});  // one of each group, named by the first member
+  Cause& of = cause(mlid, fault, none, {mlid.value});  // one of each group, named by the first member
   if (of.port_id == none) of.port_id = port_id_of(members[*first]);
   if (of.pairs == 0) of.example = {lid_of(sender), mlid};
   of.pairs += flood.lost.size() - (is_sender_lost ? 1 : 0);
 }
 
-GroupCause& Multicast::cause(Lid mlid, Fault fault, PortId port_id, std::vector<std::uint32_t> which) {
+Cause& Multicast::cause(Lid mlid, Fault fault, PortId port_id, std::vector<std::uint32_t> which) {
   const auto [known, is_new] = causes_.try_emplace({-static_cast<int>(fault), port_id, which});
-  GroupCause& of = known->second;
+  Cause& of = known->second;
   if (is_new) {
     of.fault = fault;
     of.port_id = port_id;
@@ -225,12 +225,12 @@ GroupCause& Multicast::cause(Lid mlid, Fault fault, PortId port_id, std::vector<
   return of;
 }
 
-std::vector<const GroupCause*> Multicast::sorted(bool not_read) const {
-  std::vector<const GroupCause*> found;
+std::vector<const Cause*> Multicast::sorted(bool not_read) const {
+  std::vector<const Cause*> found;
   for (const auto& [key, of] : causes_) {
     if ((of.fault == Fault::not_read) == not_read) found.push_back(&of);
   }
-  std::ranges::stable_sort(found, [](const GroupCause* a, const GroupCause* b) { return a->lids.size() > b->lids.size(); });
+  std::ranges::stable_sort(found, [](const Cause* a, const Cause* b) { return a->lids.size() > b->lids.size(); });
   return found;
 }
 

@@ -25,11 +25,6 @@ struct Member {
   bool sends = true, receives = true;
 };
 
-/// A fault, and the groups that have it: their MLIDs are the destinations.
-struct GroupCause : Cause {
-  std::optional<std::uint8_t> missing_port;  ///< no_entry: the port that the entry names, and the switch does not have
-};
-
 /// Returns the members of a group if they are known. Otherwise the hosts to which the entries lead count as members.
 using FindMembers = std::function<std::optional<std::vector<Member>>(Lid mlid)>;
 
@@ -43,9 +38,9 @@ class Multicast {
 
   std::size_t groups() const { return groups_; }
   std::uint64_t members() const { return members_; }
-  /// The causes without not_read; those with the most groups first.
-  std::vector<const GroupCause*> findings() const { return sorted(false); }
-  std::vector<const GroupCause*> not_read() const { return sorted(true); }
+  /// The causes without not_read; those with the most groups first. The LIDs of a cause are the MLIDs of the groups that have it.
+  std::vector<const Cause*> findings() const { return sorted(false); }
+  std::vector<const Cause*> not_read() const { return sorted(true); }
   bool is_tree(Lid mlid) const { return !loops_.contains(mlid.value); }
   std::vector<Member> members_of(Lid mlid) const;
 
@@ -66,13 +61,13 @@ class Multicast {
   bool gets(const Flood& flood, const Member& member) const;
   /// The cause with this fault and port. `which` distinguishes further: the cycle of a loop, the group that does not reach a member, the
   /// missing port.
-  GroupCause& cause(Lid mlid, Fault fault, PortId port_id, std::vector<std::uint32_t> which = {});
+  Cause& cause(Lid mlid, Fault fault, PortId port_id, std::vector<std::uint32_t> which = {});
   PortId port_id_of(const Member& member) const {
     return member.host == none ? network_.port_id(member.at, 0) : network_.port_id_of_host(member.host);
   }
   Lid lid_of(const Member& member) const { return member.host == none ? network_.lid_of(member.at) : network_.hosts()[member.host].base; }
   SwitchIndex switch_of(const Member& member) const { return member.host == none ? member.at : network_.hosts()[member.host].leaf; }
-  std::vector<const GroupCause*> sorted(bool not_read) const;
+  std::vector<const Cause*> sorted(bool not_read) const;
 
   const Network& network_;
   const MulticastTables& tables_;
@@ -84,7 +79,7 @@ class Multicast {
   bool is_one_way_{};                        // a link is named by one of its two switches only
   std::size_t groups_{};
   std::uint64_t members_{};
-  std::map<std::tuple<int, PortId, std::vector<std::uint32_t>>, GroupCause> causes_;  // by fault (loops first), port and what else
+  std::map<std::tuple<int, PortId, std::vector<std::uint32_t>>, Cause> causes_;  // by fault (loops first), port and what else
   std::set<std::uint16_t> loops_;
 };
 

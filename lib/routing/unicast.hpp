@@ -29,6 +29,8 @@ struct Cause {
   std::vector<std::uint16_t> lids;  ///< destinations, ascending
   std::uint64_t pairs{};            ///< of multicast of members, where the fault is not_reached or not_read
   Pair example;                     ///< of these, if there are any
+  /// Of multicast, no_entry: the port that the entry names, and the switch does not have.
+  std::optional<std::uint8_t> missing_port{};
 };
 
 class Unicast {

@@ -16,6 +16,7 @@
 #include "iba/text.hpp"
 #include "iba/wire.hpp"
 #include "mad/rmpp/rmpp.hpp"
+#include "mad/rpc_names.hpp"
 #include "sa/pattern.hpp"
 #include "sa/records.hpp"
 #include "sa/table_match.hpp"
@@ -241,16 +242,9 @@ constexpr std::uint8_t full_port_info = 0x80;  // of the options of a PortInfoRe
 std::size_t whole_words(std::size_t bytes) { return (bytes + 7) / 8 * 8; }
 
 std::string_view method_name(std::uint8_t method) {
-  switch (method) {
-    case mad::method::set:
-      return "SubnAdmSet";
-    case mad::method::get_multi:
-      return "SubnAdmGetMulti";
-    case mad::method::get_trace_table:
-      return "SubnAdmGetTraceTable";
-    default:
-      return "This method";
-  }
+  const auto is_it = [method](const mad::RpcName& rpc) { return rpc.mgmt_class == mad::mgmt_class::sa && rpc.method == method; };
+  const auto found = std::ranges::find_if(mad::rpc_names(), is_it);
+  return found != mad::rpc_names().end() ? found->name : "This method";
 }
 
 }  // namespace
@@ -403,8 +397,7 @@ bool StoredAnswers::is_unread(const mad::Request& request) {
 }
 
 std::optional<std::string> StoredAnswers::not_in_table(const mad::Request& request) {
-  if (request.method == mad::method::set || request.method == mad::method::delete_)
-    return "A change of the subnet administrator's records needs the subnet administrator.";
+  if (mad::changes_something(request)) return "A change of the subnet administrator's records needs the subnet administrator.";
   if (request.method != mad::method::get && request.method != mad::method::get_table)
     return fmt::format("{} requests what a subnet administrator computes for the request: no table has it.", method_name(request.method));
   const QueryInfo* table = table_of(request);

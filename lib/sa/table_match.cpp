@@ -92,41 +92,22 @@ void TableMatch::add(const FieldInfo& field, std::uint32_t bit, bool all_of_thes
 }
 
 void TableMatch::add_selected(const FieldInfo& field, std::uint64_t selector) {
-  const bool is_rate = field.name == "rate";
-  const std::uint32_t bit = field.bit_offset;
-  switch (static_cast<Selector>(selector)) {
-    case Selector::greater_than:
-      return tests_.push_back({bit, field.bits, is_rate ? How::faster : How::greater});
-    case Selector::less_than:
-      return tests_.push_back({bit, field.bits, is_rate ? How::slower : How::less});
-    case Selector::exactly:
-      return tests_.push_back({bit, field.bits, is_rate ? How::same_rate : How::equal});
-    case Selector::largest:
-      return;
-  }
+  const auto selected = static_cast<Selector>(selector);
+  if (selected == Selector::largest) return;  // compares nothing
+  const How how = selected == Selector::greater_than ? How::greater : selected == Selector::less_than ? How::less : How::equal;
+  tests_.push_back({field.bit_offset, field.bits, how, field.name == "rate"});
 }
 
 bool TableMatch::passes(const Test& test, Bytes row) const {
-  if (test.how == How::equal) return equal_bits(row, wanted_, test.bit, test.width);
   if (test.how == How::text) return equal_texts(row, wanted_, test.bit, test.width);
-  const std::uint64_t has = wire::get_bits(row, test.bit, test.width), wants = wire::get_bits(wanted_, test.bit, test.width);
-  const unsigned has_place = order_of(static_cast<Rate>(has)), wants_place = order_of(static_cast<Rate>(wants));
-  switch (test.how) {
-    case How::all_bits:
-      return (has & wants) == wants;
-    case How::less:
-      return has < wants;
-    case How::greater:
-      return has > wants;
-    case How::slower:
-      return has_place < wants_place;
-    case How::faster:
-      return has_place > wants_place;
-    case How::same_rate:
-      return has_place == wants_place;
-    default:
-      return true;
-  }
+  if (test.how == How::equal && !test.is_rate) return equal_bits(row, wanted_, test.bit, test.width);
+  const auto value_in = [&test](Bytes record) {
+    const std::uint64_t value = wire::get_bits(record, test.bit, test.width);
+    return test.is_rate ? order_of(static_cast<Rate>(value)) : value;
+  };
+  const std::uint64_t has = value_in(row), wants = value_in(wanted_);
+  if (test.how == How::all_bits) return (has & wants) == wants;
+  return test.how == How::less ? has < wants : test.how == How::greater ? has > wants : has == wants;
 }
 
 bool TableMatch::operator()(Bytes row) const {

@@ -38,13 +38,11 @@ class TableMatch {
     all_bits,  ///< the record has all wanted bits
     less,      ///< the record's value is less; see IBA 15.2.5.16, table 172, for selectors
     greater,
-    slower,  ///< less and greater for rates
-    faster,
-    same_rate,
   };
   struct Test {
     std::uint32_t bit, width;
     How how;
+    bool is_rate = false;  ///< rates are compared by their order
   };
   void add(const FieldInfo& field, std::uint32_t bit, bool all_of_these_bits);
   void add_selected(const FieldInfo& field, std::uint64_t selector);

@@ -9,7 +9,6 @@
 #include "iba-gen/sa.hpp"
 #include "iba/registry.hpp"
 #include "mad/describe.hpp"
-#include "sa/nodes.hpp"
 #include "sa/records.hpp"
 #include "sa/subn_adm.hpp"
 

@@ -6,21 +6,29 @@
 // A cache keeps answers and refusals. A request that was not answered is sent again. Before the first request to a LID or to the end of a
 // route, also before a stored answer is used, the NodeInfo of the node there is requested once. If that is not the stored node, the fabric
 // has changed.
+//
+// A cache may be used instead of the fabric, and a new file may take the place of an older one, under conditions only: a fabric that is
+// seen from a host without a link, or half of a fabric that came apart, is not a successor of the whole one.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "async/event.hpp"
+#include "base/keys.hpp"
 #include "mad/transactor.hpp"
 #include "snapshot/snapshot.hpp"
 #include "snapshot/transactor.hpp"
 #include "snapshot/writer.hpp"
+#include "subnet/model/failures.hpp"
+#include "sys/device.hpp"
 
 namespace ib::snapshot {
 
@@ -79,5 +87,32 @@ class Cache final : public mad::Transactor {
   std::optional<Writer> writer_;
   std::map<Place, std::unique_ptr<Holder>> holders_;
 };
+
+struct CacheTerms {
+  const sys::EndPort& port;  ///< the end port by which the fabric would be read now, as sysfs shows it
+  std::chrono::system_clock::time_point now;
+  std::chrono::seconds age;  ///< the greatest age of the snapshot
+  Keys keys = Keys::hidden;  ///< whether keys are to be known
+  bool fdr10{};              ///< whether FDR10 is to be known
+};
+
+/// The reason why `snapshot`, whose fabric is `fabric`, cannot be used under these conditions; empty if it can. Sends nothing. The caller
+/// must also check that the nodes that did not answer then are still silent: see subnet::are_still_silent().
+std::string why_unfit(Snapshot& snapshot, const subnet::SweptSubnet& fabric, const CacheTerms& terms);
+
+/// Why a cache must not replace the file of `snapshot`, as a sentence that names the file and what would replace it; empty if it is a
+/// cache. `why` is the reason why the fabric is not taken from it; empty if there is none.
+std::string why_not_replaced(Snapshot& snapshot, std::string_view why);
+/// As above, for a file that cannot be opened as a snapshot.
+std::string not_replaced(const std::string& file, std::string_view why);
+
+/// Compares the nodes of the snapshot `file` with the nodes of `seen`, which is to take its place. The file is only read. Throws Error if
+/// the file must stay: less than a tenth of its nodes were seen, or none of them. Returns a line for people if it must stay under another
+/// name: less than half of its nodes were seen, or it cannot be compared because it is damaged or of a version that is not read. Returns
+/// nothing if it may be replaced, or does not exist.
+std::optional<std::string> why_old_is_kept(const std::string& file, const subnet::Subnet& seen);
+
+/// When the model was complete: "2026-11-23 20:15:01 +0100".
+std::string time_of(Snapshot& snapshot);
 
 }  // namespace ib::snapshot

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-#include "snapshot/decoded_tables.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +16,7 @@
 #include "iba/queries.hpp"
 #include "iba/registry.hpp"
 #include "iba/text.hpp"
-#include "snapshot/answer_key.hpp"
+#include "snapshot/writer.hpp"
 #include "subnet/model/rate.hpp"
 
 namespace ib::snapshot {

@@ -17,7 +17,7 @@ using subnet::NodeIndex;
 using subnet::none;
 using subnet::PortIndex;
 
-constexpr std::size_t requests_at_once = 16;  // to one agent; more than the engine sends to one node (mad::Limits)
+constexpr std::size_t requests_at_once = 16;  // to one agent; more than the engine sends to one node (mad::RpcLimits)
 constexpr std::uint8_t any_class = 0;         // for GMPs that have no path
 
 std::uint8_t class_of(Part part) {

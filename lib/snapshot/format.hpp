@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The tables of a snapshot's file that this layer reads back. Their names begin with `raw_`. The tables for people and their SQL are in
-// decoded_tables.hpp; nothing reads them back.
+// decoded_tables.cpp; nothing reads them back.
 #pragma once
 
 #include <algorithm>

@@ -8,7 +8,6 @@
 #include "iba-gen/mlx.hpp"
 #include "iba-gen/smp.hpp"
 #include "mad/describe.hpp"
-#include "snapshot/decoded_tables.hpp"
 #include "snapshot/old_content.hpp"
 #include "snapshot/origin.hpp"
 #include "snapshot/snapshot.hpp"

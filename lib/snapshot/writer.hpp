@@ -104,4 +104,8 @@ class Recording final : public mad::Transactor {
   Writer& writer_;
 };
 
+/// Creates the tables and views that people query (ibtool-snapshot(5)) and fills them from the raw tables, in the open transaction. A table
+/// of an attribute has a column for each of its fields, by the names of iba-defs/. Nothing in this program reads them back.
+void write_decoded_tables(Database& database);
+
 }  // namespace ib::snapshot

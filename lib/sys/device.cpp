@@ -269,16 +269,11 @@ std::string state_clause(const EndPort& port) {
 
 std::string other_kind(const EndPort& port) {
   if (port.link_layer == LinkLayer::infiniband) return {};
-  if (port.link_layer == LinkLayer::ethernet) return port.device->node_type == rnic ? "an iWARP port" : "a RoCE port (Ethernet)";
-  switch (port.device->node_type) {
-    case rnic:
-      return "an iWARP port";
-    case usnic:
-    case usnic_udp:
-      return "a usNIC port";
-    default:
-      return fmt::format("not an InfiniBand port (its link layer is {}, as with EFA)", in_quotes(port.link_layer_text));
-  }
+  const unsigned type = port.device->node_type;
+  if (type == rnic) return "an iWARP port";
+  if (port.link_layer == LinkLayer::ethernet) return "a RoCE port (Ethernet)";
+  if (type == usnic || type == usnic_udp) return "a usNIC port";
+  return fmt::format("not an InfiniBand port (its link layer is {}, as with EFA)", in_quotes(port.link_layer_text));
 }
 
 }  // namespace ib::sys

@@ -10,8 +10,8 @@
 namespace ibtest::fuzz_bandwidth {
 
 using ib::tools::BandwidthMessage;
+using ib::tools::BandwidthStage;
 using ibtest::must;
-using Kind = BandwidthMessage::Kind;
 
 int try_input(const std::uint8_t* data, std::size_t size) {
   BandwidthMessage::Wire wire{};
@@ -26,7 +26,7 @@ int try_input(const std::uint8_t* data, std::size_t size) {
   const BandwidthMessage::Wire packed = message.pack();
   must(BandwidthMessage::unpack(packed).pack() == packed, "a message that is not what it says");
   must(message.text.size() <= 112, "a text beyond the message");
-  if (message.kind != Kind::offer && message.kind != Kind::answer) return 0;
+  if (message.stage != BandwidthStage::offer && message.stage != BandwidthStage::answer) return 0;
   must(message.size >= 1 && message.size <= BandwidthMessage::most_bytes && message.iterations >= 1, "an amount that can not be");
   must(message.qpn >= 2 && message.qpn < 1U << 24 && message.psn < 1U << 24, "a queue pair that can not be");
   must(message.mtu >= 1 && message.mtu <= 5 && message.path.sl <= 15 && message.path.flow_label < 1U << 20, "a path that can not be");
@@ -45,8 +45,9 @@ std::vector<std::string> seeds() {
   message.mtu = 4;
   message.text = "no reason";
   std::vector<std::string> all;
-  for (const Kind kind : {Kind::offer, Kind::answer, Kind::ready, Kind::done, Kind::failed}) {
-    message.kind = kind;
+  for (const BandwidthStage stage :
+       {BandwidthStage::offer, BandwidthStage::answer, BandwidthStage::ready, BandwidthStage::done, BandwidthStage::failed}) {
+    message.stage = stage;
     const BandwidthMessage::Wire wire = message.pack();
     all.emplace_back(wire.begin(), wire.end());
   }

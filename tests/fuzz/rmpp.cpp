@@ -221,7 +221,7 @@ void attack_call(Input input) {
   };
   auto channel = std::make_unique<ibtest::FakeChannel>(host.port, network);
   channel->reports = false;
-  Rpc rpc(loop, std::move(channel), Limits{.segment_bytes = 5000});
+  Rpc rpc(loop, std::move(channel), RpcLimits{.segment_bytes = 5000});
   rpc.sa_path().ib().timeout = 1s;
   bool ended = false;
   loop.run(ask(rpc, ended));

@@ -85,7 +85,7 @@ void analyse(const Tables& tables) {
   check_unicast(unicast, load, network);
   Multicast multicast(network, tables.multicast, {});
   for (const Lid mlid : tables.multicast.groups()) multicast.add(mlid);
-  for (const GroupCause* cause : multicast.findings()) ibtest::must(!cause->lids.empty(), "a cause of no group");
+  for (const Cause* cause : multicast.findings()) ibtest::must(!cause->lids.empty(), "a cause of no group");
   LoopSearch search(tables.linear, destinations, false, channels, nullptr);
   async::Loop loop;
   const SlToVlTables lanes(network.switches().size());

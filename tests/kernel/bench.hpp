@@ -23,7 +23,7 @@ using namespace std::chrono_literals;
 struct Bench {
   using Open = std::unique_ptr<mad::Channel> (*)(const sys::EndPort&);
 
-  explicit Bench(mad::Limits limits = {}, Open open = mad::open_umad) : rpc(loop, open(here), limits) {}
+  explicit Bench(mad::RpcLimits limits = {}, Open open = mad::open_umad) : rpc(loop, open(here), limits) {}
 
   /// By GID alone: RoCE has no LIDs.
   path::Path path_to(const Gid& gid) const {

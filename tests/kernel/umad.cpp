@@ -202,7 +202,7 @@ TEST_CASE("umad: 600 requests are on their way at once") {
 
 // At this width replies may get lost, for QP1's receive buffers are 512 and a busy guest is slow to give them back.
 TEST_CASE("umad: 2000 requests under a window of 600 each get their own answer, lost ones by asking again") {
-  Bench bench(mad::Limits::outstanding(600));
+  Bench bench(mad::RpcLimits::outstanding(600));
   VendorServer server(bench.loop, bench.there);
   path::Path path = bench.path();
   path.ib().timeout = 3s;

@@ -155,7 +155,7 @@ TEST_CASE("verbs, GMP: what is not answered is asked again, then given up") {
 }
 
 TEST_CASE("verbs, GMP: 2000 requests under a window of 600 each get their own answer") {
-  Bench bench(mad::Limits::outstanding(600), mad::open_verbs);
+  Bench bench(mad::RpcLimits::outstanding(600), mad::open_verbs);
   VendorServer server(bench.loop, bench.there);
   path::Path path = bench.path();
   path.ib().timeout = 3s;

@@ -36,7 +36,7 @@ OUTSIDE_HOMES = {"tools/frame/world.hpp", "tools/frame/world.cpp", "lib/async/cl
                  "lib/sys/sysfs.cpp"}  # SYSFS_PATH, which libibverbs reads by itself: both must see one tree
 # lib/ does not know what a program calls an action. A file that was made by a command may name this command.
 COMMAND_LINE = re.compile(r'"(?:\\.|[^"\\])*\bibtool (?:-|(?:(?!is\b)[a-z_]+))(?:\\.|[^"\\])*"')
-COMMAND_LINE_HOMES = {"lib/snapshot/cache_terms.cpp", "lib/snapshot/stored_fabric.cpp", "lib/sys/device.cpp"}
+COMMAND_LINE_HOMES = {"lib/snapshot/cache.cpp", "lib/snapshot/stored_fabric.cpp", "lib/sys/device.cpp"}
 LICENCE = "SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB"
 LONGEST_FILE, LONGEST_LINE = 500, 140
 # Files that are data, or whose text is not ours.

@@ -27,7 +27,7 @@ class RmppPeer {
   bool shuffle = false;        ///< segments overtake each other
   ib::async::Duration delay = std::chrono::microseconds(10), response_time = std::chrono::seconds(2);
   ib::async::Duration between = std::chrono::microseconds(1);  ///< one segment and the next
-  ib::mad::RmppSender::Options options;
+  ib::mad::RmppSending options;
 
   /// A MAD that was sent to it.
   void take(FakeChannel& channel, ib::Bytes mad);

@@ -16,9 +16,9 @@
 #include "routing/table_reader.hpp"
 #include "sa/subn_adm.hpp"
 #include "snapshot/stored_fabric.hpp"
-#include "tools/check_routes/report.hpp"
 #include "tools/check_routes/routes.hpp"
 #include "tools/frame/commands.hpp"
+#include "tools/frame/progress.hpp"
 #include "tools/shared/fabric_source.hpp"
 #include "tools/shared/survey.hpp"
 
@@ -30,16 +30,16 @@ using subnet::PortIndex;
 
 Lid last_lid(const std::vector<routing::DestinationLid>& destinations) { return destinations.empty() ? Lid{0} : destinations.back().lid; }
 
-/// The index of a sender in ServiceLevels: hosts, then switches.
 std::size_t sender_of(const routing::Network& network, const routing::DestinationLid& at) {
   return at.is_switch() ? network.hosts().size() + at.at : at.host;
 }
 
 using routing::CreditLoops;
 
-async::Task<CreditLoops> judge(const Wanted& wanted, Tables& tables, const routing::Channels& channels, routing::MulticastChannels* groups,
-                               bool unread, const routing::ReadLanes& read_lanes, const routing::Pause& pause) {
-  routing::LoopSearch search(tables.linear, tables.destinations, wanted.switches, channels, groups);
+async::Task<CreditLoops> judge(const RouteChecks& checks, Tables& tables, const routing::Channels& channels,
+                               routing::MulticastChannels* groups, bool unread, const routing::ReadLanes& read_lanes,
+                               const routing::Pause& pause) {
+  routing::LoopSearch search(tables.linear, tables.destinations, checks.switches, channels, groups);
   co_return co_await search.judge(unread, read_lanes, tables.lanes, tables.levels, pause);
 }
 
@@ -58,9 +58,14 @@ bool Tables::has_any() const {
   return std::ranges::any_of(switches, [this](routing::SwitchIndex at) { return linear.is_known(at) || multicast.is_known(at); });
 }
 
-async::Task<> analyse(const Wanted& wanted, Tables& tables, const routing::ReadLanes& read_lanes, const routing::Pause& pause,
+std::size_t Tables::number_of(Lid dlid) const {
+  const auto found = std::ranges::lower_bound(destinations, dlid, {}, &routing::DestinationLid::lid);
+  return found == destinations.end() || found->lid != dlid ? routing::none : static_cast<std::size_t>(found - destinations.begin());
+}
+
+async::Task<> analyse(const RouteChecks& checks, Tables& tables, const routing::ReadLanes& read_lanes, const routing::Pause& pause,
                       RouteFindings& found) {
-  routing::RouteTree tree(tables.network, tables.linear, wanted.switches);
+  routing::RouteTree tree(tables.network, tables.linear, checks.switches);
   const routing::UseRoutes use = [&found](const routing::RouteTree& to, std::size_t) {
     found.unicast.add(to);
     found.load.add(to);
@@ -69,37 +74,37 @@ async::Task<> analyse(const Wanted& wanted, Tables& tables, const routing::ReadL
   co_await routing::each_destination(tree, tables.destinations, false, use, pause);
   found.load.finish();
   const bool unread = !found.unicast.not_read().empty();
-  if (wanted.wants_unicast()) {
-    found.loops = co_await judge(wanted, tables, found.channels, nullptr, unread, read_lanes, pause);
+  if (checks.wants_unicast()) {
+    found.loops = co_await judge(checks, tables, found.channels, nullptr, unread, read_lanes, pause);
   }
-  if (!wanted.wants_multicast() || tables.skips_multicast) co_return;
+  if (!checks.wants_multicast() || tables.skips_multicast) co_return;
   const routing::FindMembers members = [&tables](Lid mlid) { return tables.groups.find(mlid); };
   found.multicast.emplace(tables.network, tables.multicast, members);
   const std::vector<Lid> in_use = groups_in_use(tables.multicast, tables.groups);
   const std::function<void(Lid)> check = [&found](Lid mlid) { found.multicast->add(mlid); };
   co_await routing::each_group(in_use, check, pause);
   routing::MulticastChannels groups(tables.network, tables.multicast, *found.multicast);
-  groups.sls_of = [&tables, &wanted](Lid mlid) {
+  groups.sls_of = [&tables, &checks](Lid mlid) {
     const routing::SlSet known = tables.groups.sls_of(mlid);
-    return known == 0 ? wanted.sls.value_or(0) : known;
+    return known == 0 ? checks.sls.value_or(0) : known;
   };
   routing::Channels both = found.channels;
   const std::function<void(Lid)> add = [&groups, &both](Lid mlid) { groups.add_to(both, mlid); };
   co_await routing::each_group(groups.groups(), add, pause);
   const bool unread_group = tables.multicast.unread_count() > 0 || !found.multicast->not_read().empty();
-  found.multicast_loops = co_await judge(wanted, tables, both, &groups, unread || unread_group, read_lanes, pause);
+  found.multicast_loops = co_await judge(checks, tables, both, &groups, unread || unread_group, read_lanes, pause);
 }
 
 namespace {
 
 /// Reads the forwarding tables of all switches; with files of --lfts only the multicast tables. Returns what failed.
-async::Task<std::vector<subnet::Failure>> read_tables(Stack& stack, const Wanted& wanted, Tables& tables) {
+async::Task<std::vector<subnet::Failure>> read_tables(Stack& stack, const RouteChecks& checks, Tables& tables) {
   subnet::SurveyOptions options(stack.here(), subnet::SurveyWay::smp);
   options.progress = [&stack](std::size_t done, std::size_t of) { stack.progress().count(done, of, "switches"); };
   routing::TablesToRead to;
-  if (wanted.lfts.empty()) to.linear = &tables.linear;
-  if (wanted.wants_multicast() && !tables.skips_multicast) to.multicast = &tables.multicast;
-  if (wanted.lfts.empty() && !stack.host().options().use_sa) to.adaptive = &tables.adaptive;  // the SA has no such record
+  if (checks.lfts.empty()) to.linear = &tables.linear;
+  if (checks.wants_multicast() && !tables.skips_multicast) to.multicast = &tables.multicast;
+  if (checks.lfts.empty() && !stack.host().options().use_sa) to.adaptive = &tables.adaptive;  // the SA has no such record
   std::vector<routing::SwitchIndex> switches = routing::all_switches(tables.network);
   std::vector<subnet::Failure> failures =
       co_await routing::read_tables(stack.transactor(), tables.network, std::move(switches), to, options);
@@ -110,10 +115,7 @@ async::Task<std::vector<subnet::Failure>> read_tables(Stack& stack, const Wanted
 /// Reads the paths of the SA from one source after another, for their SLs. Where that fails, the SLs stay unknown; `why` then says so.
 async::Task<> read_paths(Stack& stack, Tables& tables, bool with_switches, std::string& why) {
   const routing::Network& network = tables.network;
-  tables.levels =
-      routing::ServiceLevels(network.hosts().size() + (with_switches ? network.switches().size() : 0), tables.destinations.size());
-  std::vector<std::uint32_t> number_of(last_lid(tables.destinations).value + 1U, routing::none);
-  for (std::uint32_t i = 0; i < tables.destinations.size(); ++i) number_of[tables.destinations[i].lid.value] = i;
+  tables.begin_levels(with_switches);
   co_await stack.prepare_sa();
   const GidPrefix prefix = stack.host().end_port().default_gid().prefix();
   PortIndex before = subnet::none;
@@ -136,7 +138,7 @@ async::Task<> read_paths(Stack& stack, Tables& tables, bool with_switches, std::
       if (dynamic_cast<const mad::MadTimeout*>(&error) != nullptr) break;  // the SA would not answer the other queries either
     }
     for (const sa::PathRecord& record : records) {
-      const std::uint32_t to = record.dlid.value < number_of.size() ? number_of[record.dlid.value] : routing::none;
+      const std::size_t to = tables.number_of(record.dlid);
       if (to != routing::none) tables.levels.set(sender_of(network, from), to, record.sl);
     }
   }
@@ -159,17 +161,17 @@ class CheckRoutes final : public Command {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
     set.value("--sl", "LIST", "Each pair may use any of these SLs: 0,2,4-7.",
-              [this](std::string_view text) { wanted_.sls = parse_sls(text); });
-    set.text("--psl", wanted_.psl, "FILE", "Read the SL of each pair from this file: node GUID, DLID and SL a line.");
-    set.flag("--ask-sa", wanted_.from_sa, "Read the SL of each pair from the subnet administrator, one source after another.");
-    set.flag("--unicast", wanted_.unicast, "Check unicast only.");
-    set.flag("--multicast", wanted_.multicast, "Check multicast only.");
-    set.flag("--switches", wanted_.switches, "Treat switches as senders and destinations too.");
-    set.flag("--load", wanted_.load, "Show what each link carries.");
+              [this](std::string_view text) { checks_.sls = parse_sls(text); });
+    set.text("--psl", checks_.psl, "FILE", "Read the SL of each pair from this file: node GUID, DLID and SL a line.");
+    set.flag("--ask-sa", checks_.from_sa, "Read the SL of each pair from the subnet administrator, one source after another.");
+    set.flag("--unicast", checks_.unicast, "Check unicast only.");
+    set.flag("--multicast", checks_.multicast, "Check multicast only.");
+    set.flag("--switches", checks_.switches, "Treat switches as senders and destinations too.");
+    set.flag("--load", checks_.load, "Show what each link carries.");
     set.value("--lfts", "FILE", "Read forwarding tables from this file (dump_lfts, ibroute, opensm), not from the switches.",
-              [this](std::string_view text) { wanted_.lfts.emplace_back(text); });
-    set.text("--topology", wanted_.topology, "FILE", "Read nodes and links from this file of a fabric, and no others. Needs --lfts.");
-    add_discovery(set, wanted_.discovery);
+              [this](std::string_view text) { checks_.lfts.emplace_back(text); });
+    set.text("--topology", checks_.topology, "FILE", "Read nodes and links from this file of a fabric, and no others. Needs --lfts.");
+    add_discovery(set, checks_.discovery);
     add_common(set, common, group_fabric);
   }
 
@@ -178,7 +180,7 @@ class CheckRoutes final : public Command {
     Fabric fabric;
     async::Task<> topology = read_fabric(session, fabric);
     co_await std::move(topology);
-    Tables tables(fabric.subnet, wanted_.switches);
+    Tables tables(fabric.subnet, checks_.switches);
     async::Task<> reading = read(session.stack(), fabric, tables);
     co_await std::move(reading);
     RouteFindings found(tables);
@@ -188,43 +190,43 @@ class CheckRoutes final : public Command {
     const routing::Pause others = [&session](std::size_t done, std::size_t of, std::string_view units) {
       return session.stack().progress().pause(done, of, units);
     };
-    if (!wanted_.can_request()) lanes = nullptr;
-    co_await analyse(wanted_, tables, lanes, others, found);
-    emit(RoutesReport(fabric, wanted_, tables, found));
+    if (!checks_.can_request()) lanes = nullptr;
+    co_await analyse(checks_, tables, lanes, others, found);
+    emit(RoutesReport(fabric, checks_, tables, found));
   }
 
  private:
   void check_options(const Host& host) const {
-    if (wanted_.unicast && wanted_.multicast) throw UsageError("--unicast and --multicast exclude each other");
-    if (wanted_.sls && wanted_.psl) throw UsageError("--sl and --psl exclude each other");
-    if (wanted_.sls && wanted_.from_sa) throw UsageError("--sl and --ask-sa exclude each other");
-    if (wanted_.psl && wanted_.from_sa) throw UsageError("--psl and --ask-sa exclude each other");
-    if (wanted_.topology && wanted_.lfts.empty()) throw UsageError("--topology needs --lfts: a listing has no forwarding tables");
-    if (wanted_.topology && wanted_.discovery.load_cache) throw UsageError("--topology and --load-cache exclude each other");
-    if (wanted_.topology && host.options().from) throw UsageError("--topology and --from exclude each other");
-    if (wanted_.multicast && wanted_.load) throw UsageError("--multicast and --load exclude each other");
-    if (wanted_.topology && wanted_.from_sa) throw UsageError("--topology and --ask-sa exclude each other");
+    if (checks_.unicast && checks_.multicast) throw UsageError("--unicast and --multicast exclude each other");
+    if (checks_.sls && checks_.psl) throw UsageError("--sl and --psl exclude each other");
+    if (checks_.sls && checks_.from_sa) throw UsageError("--sl and --ask-sa exclude each other");
+    if (checks_.psl && checks_.from_sa) throw UsageError("--psl and --ask-sa exclude each other");
+    if (checks_.topology && checks_.lfts.empty()) throw UsageError("--topology needs --lfts: a listing has no forwarding tables");
+    if (checks_.topology && checks_.discovery.load_cache) throw UsageError("--topology and --load-cache exclude each other");
+    if (checks_.topology && host.options().from) throw UsageError("--topology and --from exclude each other");
+    if (checks_.multicast && checks_.load) throw UsageError("--multicast and --load exclude each other");
+    if (checks_.topology && checks_.from_sa) throw UsageError("--topology and --ask-sa exclude each other");
   }
 
   async::Task<> read_fabric(Session& session, Fabric& fabric) {
-    if (!wanted_.topology) {
-      co_await discover(session, wanted_.discovery, fabric);
+    if (!checks_.topology) {
+      co_await discover(session, checks_.discovery, fabric);
       co_return;
     }
-    load_fabric(*wanted_.topology, fabric);
+    load_fabric(*checks_.topology, fabric);
     fabric.names = session.manners().node_name_map();
   }
 
   async::Task<> read(Stack& stack, Fabric& fabric, Tables& tables) const {
-    if (wanted_.sls) tables.levels = routing::ServiceLevels(*wanted_.sls);
-    if (wanted_.psl) warn(stack.host().log(), read_level_file(*wanted_.psl, tables, wanted_.switches));
-    if (!wanted_.lfts.empty()) warn(stack.host().log(), read_table_files(wanted_.lfts, tables));
+    if (checks_.sls) tables.levels = routing::ServiceLevels(*checks_.sls);
+    if (checks_.psl) warn(stack.host().log(), read_level_file(*checks_.psl, tables, checks_.switches));
+    if (!checks_.lfts.empty()) warn(stack.host().log(), read_table_files(checks_.lfts, tables));
     const bool has_groups = tables.multicast.unread_count() < tables.network.switches().size();
     const bool is_stored = stack.host().options().from && !stack.host().stored().has_part("mft");
-    tables.skips_multicast = !wanted_.multicast && !tables.has_multicast_file && (is_stored || !wanted_.can_request());
-    const bool can_read_groups = wanted_.wants_multicast() && wanted_.can_request() && !tables.skips_multicast;
-    if (wanted_.lfts.empty() || (can_read_groups && !has_groups)) {
-      std::vector<subnet::Failure> failures = co_await read_tables(stack, wanted_, tables);
+    tables.skips_multicast = !checks_.multicast && !tables.has_multicast_file && (is_stored || !checks_.can_request());
+    const bool can_read_groups = checks_.wants_multicast() && checks_.can_request() && !tables.skips_multicast;
+    if (checks_.lfts.empty() || (can_read_groups && !has_groups)) {
+      std::vector<subnet::Failure> failures = co_await read_tables(stack, checks_, tables);
       require_read(tables.has_any(), failures);
       add_failures(stack.host(), fabric, std::move(failures));
     }
@@ -247,9 +249,9 @@ class CheckRoutes final : public Command {
       std::vector<subnet::Failure> failures = co_await read_lanes(stack, tables.network, std::move(ports), tables.lanes);
       add_failures(stack.host(), fabric, std::move(failures));
     }
-    if (!wanted_.from_sa || tables.levels.is_by_pair()) co_return;
+    if (!checks_.from_sa || tables.levels.is_by_pair()) co_return;
     std::string why;
-    co_await read_paths(stack, tables, wanted_.switches, why);
+    co_await read_paths(stack, tables, checks_.switches, why);
     if (!why.empty()) stack.host().log().error(fmt::format("The SLs of some pairs, or of all, are not known: {}", why));
   }
 
@@ -257,7 +259,7 @@ class CheckRoutes final : public Command {
     for (const std::string& remark : remarks) log.error(remark);
   }
 
-  Wanted wanted_;
+  RouteChecks checks_;
   std::set<std::pair<routing::PortId, std::uint8_t>> requested_lanes_;  // SLtoVL mapping tables by output port and input port
 };
 

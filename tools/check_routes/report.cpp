@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The report as JSON.
-#include "tools/check_routes/report.hpp"
-
-#include "tools/shared/fabric_report.hpp"
+#include "tools/check_routes/routes.hpp"
 
 namespace ib::tools::routes {
 
@@ -18,26 +16,24 @@ Exit RoutesReport::status() const {
   const auto is_open = [](const std::optional<routing::CreditLoops>& loops) {
     return loops && loops->verdict == routing::Verdict::not_read;
   };
-  const bool lost = wanted.wants_unicast() && !found.unicast.findings().empty();
+  const bool lost = checks.wants_unicast() && !found.unicast.findings().empty();
   const bool lost_groups = found.multicast && !found.multicast->findings().empty();
   if (lost || lost_groups || is_bad(found.loops) || is_bad(found.multicast_loops)) return Exit::findings;
   const bool lacks_lids = tables.destinations.empty() || tables.network.without_lid() > 0;
-  const bool unread = (wanted.wants_unicast() && (lacks_lids || !found.unicast.not_read().empty())) ||
+  const bool unread = (checks.wants_unicast() && (lacks_lids || !found.unicast.not_read().empty())) ||
                       (found.multicast && (tables.multicast.unread_count() > 0 || !found.multicast->not_read().empty()));
   if (unread || is_open(found.loops) || is_open(found.multicast_loops)) return Exit::incomplete;
   return FabricReport::status();
 }
 
 void RoutesReport::visit(report::Sink& sink) const {
-  if (wanted.wants_unicast()) {
+  if (checks.wants_unicast()) {
     visit_unicast(sink);
-    if (wanted.load) visit_load(sink);
-    sink.begin_object("credit_loops");
+    if (checks.load) visit_load(sink);
     visit_loops(sink, *found.loops);
-    sink.end_object();
   }
   if (found.multicast) visit_multicast(sink);
-  if (tables.skips_multicast && wanted.wants_multicast()) sink.null("multicast");
+  if (tables.skips_multicast && checks.wants_multicast()) sink.null("multicast");
   visit_adaptive(sink);
   visit_failures(sink);
 }
@@ -46,14 +42,13 @@ void RoutesReport::visit_unicast(report::Sink& sink) const {
   const routing::Unicast& unicast = found.unicast;
   sink.begin_object("unicast");
   sink.value("lid_count", tables.destinations.size());
-  sink.value("source_count", tables.network.hosts().size() + (wanted.switches ? tables.network.switches_with_lid() : 0));
+  sink.value("source_count", tables.network.hosts().size() + (checks.switches ? tables.network.switches_with_lid() : 0));
   sink.value("no_lid_count", tables.network.without_lid());
   sink.value("pair_count", unicast.pairs());
   sink.value("arrived_count", unicast.arrived());
   sink.value("longer_count", unicast.longer());
   sink.value("unknown_count", unicast.unknown());
-  sink.objects("findings", unicast.findings(), [&](const routing::Cause* cause) { visit_cause(sink, *cause); });
-  sink.objects("not_read", unicast.not_read(), [&](const routing::Cause* cause) { visit_cause(sink, *cause); });
+  visit_causes(sink, unicast);
   sink.end_object();
   sink.begin_array("hop_histogram");
   for (std::size_t hops = 0; hops < unicast.hops().size(); ++hops) {
@@ -66,20 +61,6 @@ void RoutesReport::visit_unicast(report::Sink& sink) const {
   sink.end_array();
 }
 
-void RoutesReport::visit_port_id(report::Sink& sink, PortId port_id, std::optional<std::uint8_t> missing_port) const {
-  const bool is_port = port_id != routing::none;
-  if (is_port) {
-    visit_names(sink, node_at(port_id));
-    sink.value("port_num", missing_port ? *missing_port : tables.network.port_at(port_id));
-    return;
-  }
-  sink.null("node_guid");
-  sink.no_symbol("node_type");
-  sink.null("node_description");
-  sink.null("node_name");
-  sink.null("port_num");
-}
-
 namespace {
 
 void visit_pair(report::Sink& sink, std::string_view key, const routing::Pair& pair) {
@@ -90,18 +71,31 @@ void visit_pair(report::Sink& sink, std::string_view key, const routing::Pair& p
 }
 
 /// Routes that are not known may use any link. A summary of known routes says nothing of the links.
-void visit_summary(report::Sink& sink, const LoadSummary& sum, bool knows_all) {
+void visit_members(report::Sink& sink, const LoadSummary& sum, bool knows_all) {
   sink.value_or_null("least", knows_all, sum.least);
   sink.value_or_null("greatest", knows_all, sum.greatest);
   sink.value_or_null("mean", knows_all, sum.mean());
   sink.value_or_null("unused", knows_all, sum.unused);
 }
 
+void visit_summary(report::Sink& sink, std::string_view key, const LoadSummary& sum, bool knows_all) {
+  sink.begin_object(key);
+  visit_members(sink, sum, knows_all);
+  sink.end_object();
+}
+
 }  // namespace
 
-void RoutesReport::visit_cause(report::Sink& sink, const routing::Cause& cause, std::optional<std::uint8_t> missing_port) const {
+void RoutesReport::visit_cause(report::Sink& sink, const routing::Cause& cause) const {
   sink.value("fault", routing::name(cause.fault));
-  visit_port_id(sink, cause.fault == routing::Fault::loop ? routing::none : cause.port_id, missing_port);
+  if (cause.fault == routing::Fault::loop || cause.port_id == routing::none) {
+    sink.null("node_guid");
+    sink.no_symbol("node_type");
+    for (const char* member : {"node_description", "node_name", "port_num"}) sink.null(member);
+  } else {
+    visit_names(sink, node_at(cause.port_id));
+    sink.value("port_num", cause.missing_port ? *cause.missing_port : tables.network.port_at(cause.port_id));
+  }
   sink.values("lids", cause.lids);
   sink.value("pair_count", cause.pairs);
   cause.pairs > 0 ? visit_pair(sink, "example", cause.example) : sink.null("example");
@@ -112,19 +106,15 @@ void RoutesReport::visit_load(report::Sink& sink) const {
   const bool knows_all = found.unicast.unknown() == 0;
   sink.begin_object("load");
   visit_links(sink);
-  sink.begin_object("switch_links");
-  visit_summary(sink, found.load.switch_links(), knows_all);
-  sink.end_object();
-  sink.begin_object("host_links");
-  visit_summary(sink, found.load.host_links(), knows_all);
-  sink.end_object();
+  visit_summary(sink, "switch_links", found.load.switch_links(), knows_all);
+  visit_summary(sink, "host_links", found.load.host_links(), knows_all);
   sink.begin_array("tiers");
   const std::vector<LoadSummary> tiers = found.load.tiers();
   for (std::size_t row = 0; row < tiers.size(); ++row) {
     sink.begin_object();
     sink.value("tier", row / 2);
     sink.value("is_upward", row % 2 == 0);
-    visit_summary(sink, tiers[row], knows_all);
+    visit_members(sink, tiers[row], knows_all);
     sink.end_object();
   }
   sink.end_array();
@@ -149,6 +139,7 @@ void RoutesReport::visit_links(report::Sink& sink) const {
 }
 
 void RoutesReport::visit_loops(report::Sink& sink, const routing::CreditLoops& loops) const {
+  sink.begin_object("credit_loops");
   sink.value("verdict", routing::name(loops.verdict));
   sink.value("channel_count", loops.channel_count);
   sink.value("edge_count", loops.edge_count);
@@ -163,6 +154,7 @@ void RoutesReport::visit_loops(report::Sink& sink, const routing::CreditLoops& l
     });
     sink.array("witnesses", loop.witnesses, [&](const routing::Pair& pair) { visit_pair(sink, {}, pair); });
   });
+  sink.end_object();
 }
 
 void RoutesReport::visit_adaptive(report::Sink& sink) const {
@@ -183,13 +175,8 @@ void RoutesReport::visit_multicast(report::Sink& sink) const {
   sink.value("member_count", found.multicast->members());
   sink.value("unresolved_count", tables.groups.strange.size());
   sink.value("unread_switch_count", tables.multicast.unread_count());
-  sink.objects("findings", found.multicast->findings(),
-               [&](const routing::GroupCause* cause) { visit_cause(sink, *cause, cause->missing_port); });
-  sink.objects("not_read", found.multicast->not_read(),
-               [&](const routing::GroupCause* cause) { visit_cause(sink, *cause, cause->missing_port); });
-  sink.begin_object("credit_loops");
+  visit_causes(sink, *found.multicast);
   visit_loops(sink, *found.multicast_loops);
-  sink.end_object();
   sink.end_object();
 }
 

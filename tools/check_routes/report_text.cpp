@@ -8,7 +8,7 @@
 #include "base/escape.hpp"
 #include "iba/text.hpp"
 #include "subnet/model/names.hpp"
-#include "tools/check_routes/report.hpp"
+#include "tools/check_routes/routes.hpp"
 #include "tools/frame/host.hpp"
 #include "tools/frame/terminal.hpp"
 
@@ -30,17 +30,16 @@ constexpr std::size_t most_switches = 8;  // of a circle
 std::string counted(std::uint64_t count, std::string_view one) { return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s"); }
 
 /// Prints each cause, but not endlessly.
-template <class C, class Print>
-void print_causes(TextOut& out, const std::vector<const C*>& causes, bool are_read, Print print) {
+template <class Print>
+void print_causes(TextOut& out, const std::vector<const routing::Cause*>& causes, bool are_read, Print print) {
   for (std::size_t i = 0; i < causes.size() && i < most_findings; ++i) print(*causes[i]);
   if (causes.size() <= most_findings) return;
   const std::size_t rest = causes.size() - most_findings;
   out.print("  … and {}: --json has all.\n", are_read ? counted(rest, "further finding") : fmt::format("{} not read", rest));
 }
 
-}  // namespace
-
-std::string fold(std::span<const std::uint16_t> numbers, bool hex) {
+/// "1-4, 7, 9": numbers in ascending order as ranges, in hexadecimal for MLIDs. At most ten ranges, then how many numbers more there are.
+std::string fold(std::span<const std::uint16_t> numbers, bool hex = false) {
   const auto number = [hex](unsigned value) { return hex ? fmt::format("{:#x}", value) : std::to_string(value); };
   std::string text;
   std::size_t ranges = 0;
@@ -55,9 +54,14 @@ std::string fold(std::span<const std::uint16_t> numbers, bool hex) {
   return text;
 }
 
+}  // namespace
+
+std::string RoutesReport::name_text(subnet::NodeIndex node) const {
+  return in_quotes(subnet::name_of(fabric.subnet.node(node), &fabric.names));
+}
+
 std::string RoutesReport::node_text(subnet::NodeIndex node) const {
-  const subnet::Node& of = fabric.subnet.node(node);
-  return fmt::format("{} {}", to_text(of.guid()), in_quotes(subnet::name_of(of, &fabric.names)));
+  return fmt::format("{} {}", to_text(fabric.subnet.node(node).guid()), name_text(node));
 }
 
 std::string RoutesReport::port_text(PortId port_id) const {
@@ -68,7 +72,7 @@ std::string RoutesReport::lid_text(Lid lid) const {
   const subnet::PortIndex port = fabric.subnet.find_lid(lid);
   if (lid.is_multicast()) return fmt::format("MLID {:#x}", lid.value);
   if (port == subnet::none) return fmt::format("LID {}", lid.value);
-  return fmt::format("LID {} {}", lid.value, in_quotes(subnet::name_of(fabric.subnet.node(fabric.subnet.port(port).node), &fabric.names)));
+  return fmt::format("LID {} {}", lid.value, name_text(fabric.subnet.port(port).node));
 }
 
 /// What was not read at a port: the table of the switch, what is behind its port, or a table on the route to a host.
@@ -97,7 +101,7 @@ std::string RoutesReport::lids_text(std::span<const std::uint16_t> lids) const {
   for (std::size_t i = 0; i < lids.size() && i < most_names; ++i) {
     const subnet::PortIndex port = fabric.subnet.find_lid(Lid{lids[i]});
     if (port == subnet::none) continue;
-    const std::string name = in_quotes(subnet::name_of(fabric.subnet.node(fabric.subnet.port(port).node), &fabric.names));
+    const std::string name = name_text(fabric.subnet.port(port).node);
     if (names.find(name) == std::string::npos) names += (names.empty() ? "" : ", ") + name;
   }
   if (lids.size() > most_names) names += ", …";
@@ -120,13 +124,13 @@ std::string RoutesReport::cycle_text(const std::vector<routing::SwitchIndex>& cy
 }
 
 void RoutesReport::text(TextOut& out) const {
-  if (wanted.wants_unicast()) {
+  if (checks.wants_unicast()) {
     text_unicast(out);
     text_load(out);
     text_loops(out, *found.loops, "Credit loops");
   }
   if (found.multicast) text_multicast(out);
-  if (tables.skips_multicast && wanted.wants_multicast()) out.write("Multicast: skipped: what was given has no multicast tables.\n");
+  if (tables.skips_multicast && checks.wants_multicast()) out.write("Multicast: skipped: what was given has no multicast tables.\n");
   text_adaptive(out);
 }
 
@@ -135,7 +139,7 @@ void RoutesReport::text_unicast(TextOut& out) const {
   const std::uint64_t lost = unicast.pairs() - unicast.arrived() - unicast.unknown();
   const std::size_t switches = tables.network.switches_with_lid();
   out.print("Unicast: {} from {}{} to {}: ", counted(unicast.pairs(), "pair"), counted(tables.network.hosts().size(), "host port"),
-            wanted.switches ? fmt::format(" and {} switch{}", switches, switches == 1 ? "" : "es") : "",
+            checks.switches ? fmt::format(" and {} switch{}", switches, switches == 1 ? "" : "es") : "",
             counted(tables.destinations.size(), "LID"));
   if (unicast.pairs() == 0) {
     out.write("nothing to check.\n");
@@ -209,7 +213,7 @@ void RoutesReport::text_load(TextOut& out) const {
     }
     out.write(".\n");
   }
-  if (!wanted.load) return;
+  if (!checks.load) return;
   const auto row = [&out, knows_all](std::string_view kind, const LoadSummary& sum) {
     const std::string unused = knows_all ? std::to_string(sum.unused) : "?";
     out.print("  {:<22} {:>8} {:>10} {:>10} {:>12.1f} {:>8}\n", kind, sum.directions, sum.least, sum.greatest, sum.mean(), unused);
@@ -270,7 +274,7 @@ void RoutesReport::text_adaptive(TextOut& out) const {
   for (routing::SwitchIndex at = 0; at < tables.adaptive.size(); ++at) {
     if (tables.adaptive[at] == routing::Adaptive::not_read) ++unread;
     if (tables.adaptive[at] != routing::Adaptive::on) continue;
-    const std::string name = in_quotes(subnet::name_of(fabric.subnet.node(tables.network.switches()[at].node), &fabric.names));
+    const std::string name = name_text(tables.network.switches()[at].node);
     if (++on <= most_names) names += (on == 1 ? "" : ", ") + name;
   }
   const std::size_t all = tables.adaptive.size();
@@ -300,16 +304,16 @@ void RoutesReport::text_multicast(TextOut& out) const {
     out.print("  not checked: {} that the subnet administrator names, whose {} here, as of virtual ports.\n", counted(count, "member"),
               count == 1 ? "GUID no port has" : "GUIDs no ports have");
   }
-  print_causes(out, findings, true, [&](const routing::GroupCause& cause) { text_group_cause(out, cause); });
-  print_causes(out, multicast.not_read(), false, [&](const routing::GroupCause& cause) {
+  print_causes(out, findings, true, [&](const routing::Cause& cause) { text_group_cause(out, cause); });
+  print_causes(out, multicast.not_read(), false, [&](const routing::Cause& cause) {
     out.print("  not read: {}: {}.\n", unread_text(cause.port_id), mlids_text(cause.lids));
   });
-  const bool are_trees = std::ranges::none_of(findings, [](const routing::GroupCause* cause) { return cause->fault == Fault::loop; });
+  const bool are_trees = std::ranges::none_of(findings, [](const routing::Cause* cause) { return cause->fault == Fault::loop; });
   text_loops(out, *found.multicast_loops,
              are_trees ? "Credit loops with multicast" : "Credit loops with multicast, of the groups that are trees");
 }
 
-void RoutesReport::text_group_cause(TextOut& out, const routing::GroupCause& cause) const {
+void RoutesReport::text_group_cause(TextOut& out, const routing::Cause& cause) const {
   const std::string groups = mlids_text(cause.lids);
   switch (cause.fault) {
     case Fault::loop:

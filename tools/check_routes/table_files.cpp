@@ -144,17 +144,14 @@ std::vector<std::string> read_level_file(const std::string& file, Tables& tables
   for (SwitchIndex at = 0; with_switches && at < network.switches().size(); ++at) {
     senders.emplace(network.subnet().node(network.switches()[at].node).guid().value, network.hosts().size() + at);
   }
-  std::unordered_map<std::uint16_t, std::size_t> numbers;
-  for (std::size_t i = 0; i < tables.destinations.size(); ++i) numbers.emplace(tables.destinations[i].lid.value, i);
-  tables.levels =
-      routing::ServiceLevels(network.hosts().size() + (with_switches ? network.switches().size() : 0), tables.destinations.size());
+  tables.begin_levels(with_switches);
   std::size_t strangers = 0;
   formats::read_service_levels(file, [&](const formats::StoredServiceLevel& level) {
     const auto [begin, end] = senders.equal_range(level.node_guid.value);
-    const auto to = numbers.find(level.dlid.value);
+    const std::size_t to = tables.number_of(level.dlid);
     if (begin == end) ++strangers;
-    if (to == numbers.end()) return;
-    for (auto sender = begin; sender != end; ++sender) tables.levels.set(sender->second, to->second, level.sl);
+    if (to == routing::none) return;
+    for (auto sender = begin; sender != end; ++sender) tables.levels.set(sender->second, to, level.sl);
   });
   if (strangers == 0) return {};
   return {fmt::format("{}: {} of nodes that send nothing here", printable(file),

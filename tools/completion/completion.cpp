@@ -113,8 +113,7 @@ class Line {
     ++operands_;
     if (operand == nullptr) return;
     try {
-      const TargetReader any{[](const NamedTarget& target) { target.found({path::IbPath(), target.word}); }};
-      operand->set(word, any);
+      operand->set(word, [](const NamedTarget& target) { target.found({path::IbPath(), target.word}); });
     } catch (const Error&) {
       // Offers that depend on it may be empty.
     }

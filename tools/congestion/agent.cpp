@@ -44,8 +44,8 @@ const Operation& find_operation(std::span<const Operation> operations, std::stri
 
 std::string AgentOperation::words(std::string_view why) const { return fmt::format("operation {}: {}", word, why); }
 
-async::Task<std::vector<std::uint8_t>> AgentOperation::call(const StructInfo& info, std::uint8_t method, std::uint32_t modifier,
-                                                            std::vector<std::uint8_t> value, const char* why, const Report* so_far) const {
+async::Task<std::vector<std::uint8_t>> AgentOperation::call(std::uint8_t method, const StructInfo& info, std::uint32_t modifier,
+                                                            const char* why, Bytes value, const Report* so_far) const {
   constexpr std::size_t log_offset = 32;  // IBA A10.4.1
   const mad::Request request = mad::attribute_request(node.path, info, method, modifier, value, mad::mgmt_class::congestion);
   mad::Result<mad::Reply> reply = co_await stack.transactor().try_call(request);
@@ -54,16 +54,6 @@ async::Task<std::vector<std::uint8_t>> AgentOperation::call(const StructInfo& in
   const bool is_log = info.attribute_id == cc::CongestionLogSwitch::attribute_id;
   const Bytes data = is_log ? Bytes(answer.bytes).subspan(log_offset) : answer.payload();
   co_return std::vector<std::uint8_t>(data.begin(), data.end());
-}
-
-async::Task<std::vector<std::uint8_t>> AgentOperation::get(const StructInfo& info, std::uint32_t modifier, const char* why,
-                                                           const Report* so_far) const {
-  return call(info, mad::method::get, modifier, {}, why, so_far);
-}
-
-async::Task<std::vector<std::uint8_t>> AgentOperation::set(const StructInfo& info, std::uint32_t modifier, std::vector<std::uint8_t> value,
-                                                           const char* why) const {
-  return call(info, mad::method::set, modifier, std::move(value), why, nullptr);
 }
 
 async::Task<smp::NodeInfo> AgentOperation::switch_info(const char* why) const {

@@ -37,18 +37,12 @@ struct AgentOperation {
   /// Ends the command for a reason other than a failed request.
   [[noreturn]] void refuse(std::string_view why) const { stack.manners().refuse(UsageError(std::string(why)), words(why)); }
 
-  /// Sends CCGet or CCSet and returns the attribute of the answer. The attribute of a log begins before the data field. If the request
-  /// fails, the results in `so_far` are printed and the command ends.
-  async::Task<std::vector<std::uint8_t>> get(const StructInfo& info, std::uint32_t modifier, const char* why,
-                                             const Report* so_far = nullptr) const;
-  async::Task<std::vector<std::uint8_t>> set(const StructInfo& info, std::uint32_t modifier, std::vector<std::uint8_t> value,
-                                             const char* why) const;
+  /// Sends CCGet, or CCSet of `value`, and returns the attribute of the answer. The attribute of a log begins before the data field. If the
+  /// request fails, the results in `so_far` are printed and the command ends.
+  async::Task<std::vector<std::uint8_t>> call(std::uint8_t method, const StructInfo& info, std::uint32_t modifier, const char* why,
+                                              Bytes value = {}, const Report* so_far = nullptr) const;
   /// Reads the NodeInfo of the node. Ends the command if the node is not a switch.
   async::Task<smp::NodeInfo> switch_info(const char* why) const;
-
- private:
-  async::Task<std::vector<std::uint8_t>> call(const StructInfo& info, std::uint8_t method, std::uint32_t modifier,
-                                              std::vector<std::uint8_t> value, const char* why, const Report* so_far) const;
 };
 
 /// The base of commands with a command line "OP TARGET …" and a CC_Key.

@@ -209,7 +209,8 @@ async::Task<> put_in_block(const AgentOperation& agent, AgentSetting& setting) {
   if (setting.port > node.num_ports) agent.refuse("invalid port number specified");
   setting.info = &info;
   setting.modifier = setting.port / ports;
-  std::vector<std::uint8_t> block = co_await agent.get(info, setting.modifier, "switch port congestion setting query failed");
+  std::vector<std::uint8_t> block =
+      co_await agent.call(mad::method::get, info, setting.modifier, "switch port congestion setting query failed");
   block.resize(info.bytes);
   std::ranges::copy(setting.bytes, block.begin() + static_cast<std::ptrdiff_t>(setting.port % ports * setting.bytes.size()));
   setting.bytes = std::move(block);
@@ -243,7 +244,7 @@ class Ibccconfig final : public CongestionCommand {
     }
     ConfigReport report(agent);
     report.info = setting->info;
-    report.bytes = co_await agent.set(*setting->info, setting->modifier, setting->bytes, agent.operation.failed);
+    report.bytes = co_await agent.call(mad::method::set, *setting->info, setting->modifier, agent.operation.failed, setting->bytes);
     report.bytes.resize(setting->info->bytes);
     if (!session.host().options().dry_run) emit(report);
   }

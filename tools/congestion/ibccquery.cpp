@@ -85,7 +85,7 @@ struct CongestionReport final : Report {
 
 async::Task<> attribute(const AgentOperation& agent) {
   CongestionReport report(agent);
-  const AttributeBytes bytes = co_await agent.get(*report.info, 0, agent.operation.failed);
+  const AttributeBytes bytes = co_await agent.call(mad::method::get, *report.info, 0, agent.operation.failed);
   report.add_record(bytes);
   report.lines += report.listed(bytes, *report.info);
   if (report.info == &cc::CaCongestionSetting::info()) {
@@ -101,7 +101,7 @@ async::Task<> log(const AgentOperation& agent) {
   constexpr std::uint8_t of_switch = 1, of_ca = 2;
   constexpr std::string_view head[]{"log_type", "congestion_flags"};
   CongestionReport report(agent);
-  const AttributeBytes bytes = co_await agent.get(*report.info, 0, agent.operation.failed);
+  const AttributeBytes bytes = co_await agent.call(mad::method::get, *report.info, 0, agent.operation.failed);
   if (bytes[0] != of_switch && bytes[0] != of_ca)
     agent.stack.manners().refuse(Error("unrecognized log type"), agent.words("unrecognized log type"));
   if (bytes[0] == of_ca) {
@@ -132,7 +132,7 @@ async::Task<> port_settings(const AgentOperation& agent, unsigned wanted) {
   AttributeBytes block;
   for (unsigned port = first; port <= last; ++port) {
     if (port == first || port % settings.count == 0)
-      block = co_await agent.get(agent.operation.info(), port / settings.count, agent.operation.failed, &report);
+      block = co_await agent.call(mad::method::get, agent.operation.info(), port / settings.count, agent.operation.failed, {}, &report);
     const Bytes bytes = field_bytes(block, settings, port % settings.count);
     if (wanted != 0) report.lines += report.listed(bytes, *report.info);
     if (wanted == 0) report.add_element("Port", port, bytes, *report.info);
@@ -145,13 +145,13 @@ async::Task<> control_table(const AgentOperation& agent) {
   CongestionReport report(agent);
   report.is_table = true;
   const FieldInfo& entries = list_in(*report.info);
-  AttributeBytes block = co_await agent.get(*report.info, 0, agent.operation.failed);
+  AttributeBytes block = co_await agent.call(mad::method::get, *report.info, 0, agent.operation.failed);
   const unsigned limit = load_be<std::uint16_t>(block.data());
   report.lines += report.listed(block, *report.info) + "\n";
   report.add_record(block);
   for (unsigned at = 0; limit != 0 && at <= limit; ++at) {
     if (at % entries.count == 0 && at != 0) {
-      block = co_await agent.get(*report.info, at / entries.count, agent.operation.failed, &report);
+      block = co_await agent.call(mad::method::get, *report.info, at / entries.count, agent.operation.failed, {}, &report);
       report.add_record(block);
     }
     report.add_element("Entry", at, field_bytes(block, entries, at % entries.count), *entries.structure);

@@ -30,7 +30,6 @@ bool is_same_port(const smp::PortInfo& before, const smp::PortInfo& now) {
   return before.lid == now.lid && before.lmc == now.lmc && before.master_sm_lid == now.master_sm_lid && before.port_state == now.port_state;
 }
 
-/// The cause for a sweep that a port is.
 SweepCauses::Cause cause_of(const subnet::Subnet& subnet, subnet::PortIndex port) {
   return {metrics::device_guid(subnet, port), subnet.port(port).number};
 }
@@ -291,13 +290,10 @@ async::Task<> Engine::poll_states() {
 
 /// Compares what was polled with `known`, the states before, which it updates.
 void Engine::take_poll(const FabricReader& reader, std::shared_ptr<PortStates> known, const Polled& polled) {
-  take_differing(reader, known->update(*polled.states));
-  take_differing(reader, polled.differing);
+  for (const std::vector<subnet::PortIndex>& ports : {known->update(*polled.states), polled.differing}) {
+    for (const subnet::PortIndex port : ports) want_sweep(cause_of(reader.fabric()->subnet, port));
+  }
   known_states_ = std::move(known);
-}
-
-void Engine::take_differing(const FabricReader& reader, const std::vector<subnet::PortIndex>& ports) {
-  for (const subnet::PortIndex port : ports) want_sweep(cause_of(reader.fabric()->subnet, port));
 }
 
 /// Only the subnet managers that the sweep found are polled. If none of them is master, another one is, and the fabric is swept.

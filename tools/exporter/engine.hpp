@@ -124,15 +124,13 @@ class Engine {
   async::Task<> run_once();
   /// Has the fabric swept as soon as possible.
   void sweep_now();
-  /// The node name map from the next sweep on.
+  // From the next sweep on:
   void set_names(subnet::NodeNameMap names) { options_.names = std::move(names); }
-  /// The VS_Keys from the next sweep on.
   void set_vs_keys(std::shared_ptr<const phy::VsKeys> keys) { options_.vs_keys = std::move(keys); }
 
   /// What is published now. A reading that is older than two intervals, or twice the time that it took, is not: its values would be
   /// repeated under a new time. So it is with registers and their interval.
   metrics::View view() const;
-  /// Whether view() has a reading.
   bool is_ready() const { return view().reading != nullptr; }
   /// How many rounds have begun.
   std::uint64_t rounds() const { return rounds_; }
@@ -153,7 +151,6 @@ class Engine {
   async::Task<> round();
   void publish(std::shared_ptr<const metrics::Reading> reading, std::shared_ptr<const metrics::PortStates> states);
   void take_poll(const FabricReader& reader, std::shared_ptr<metrics::PortStates> known, const Polled& polled);
-  void take_differing(const FabricReader& reader, const std::vector<subnet::PortIndex>& ports);
   void take_managers(std::shared_ptr<const metrics::Managers> managers);
   void take_failures(const metrics::Reading& reading);
   void take_link_counts(const metrics::Reading& before, const metrics::Reading& now);

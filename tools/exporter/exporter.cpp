@@ -12,6 +12,7 @@
 #include "tools/exporter/pages.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/port_gate.hpp"
+#include "tools/frame/progress.hpp"
 #include "tools/shared/interval.hpp"
 #include "tools/shared/sample_labels.hpp"
 #include "tools/shared/vs_keys.hpp"
@@ -30,54 +31,6 @@ std::string first_name(Host& host) {
     return fmt::format("{}/{}", options.device.value_or("the first device"), options.port.value_or("1"));
   }
 }
-
-}  // namespace
-
-void check_named_port(Host& host) {
-  const bool is_named = host.options().device || host.options().port;
-  if (is_named && !host.own_devices().devices().empty()) host.end_port();
-}
-
-LocalPorts::LocalPorts(Stack& first, const std::vector<PortName>& others, const ReaderOptions& options, const Times& times)
-    : loop_(first.loop()) {
-  ports_.push_back({first_name(first.host()), nullptr, nullptr, nullptr});
-  for (const PortName& name : others) {
-    if (std::ranges::find(ports_, name.text(), &LocalPort::name) != ports_.end())
-      throw UsageError(fmt::format("--add-port: {} is there already", in_quotes(name.text())));
-    CommonOptions common = first.host().options();
-    common.device = name.device;
-    common.port = name.number;
-    auto host = std::make_unique<Host>(first.host().world(), std::move(common));
-    auto stack = std::make_unique<Stack>(*host, loop_);
-    ports_.push_back({name.text(), std::move(host), std::move(stack), nullptr});
-  }
-  for (LocalPort& of : ports_)
-    of.engine = std::make_unique<Engine>(of.stack ? *of.stack : first, options, times, ports_.size() > 1 ? of.name + ": " : std::string());
-}
-
-async::Task<> LocalPorts::run() {
-  async::TaskGroup group(loop_);
-  for (LocalPort& port : ports_) group.spawn(port.engine->run());
-  co_await group.join();
-}
-
-Engine* LocalPorts::find(std::string_view name) {
-  if (name.empty()) return ports_.front().engine.get();
-  const auto found = std::ranges::find(ports_, name, &LocalPort::name);
-  return found == ports_.end() ? nullptr : found->engine.get();
-}
-
-std::string LocalPorts::names() const {
-  std::string names;
-  for (const LocalPort& port : ports_) names += (names.empty() ? "" : ", ") + port.name;
-  return names;
-}
-
-bool LocalPorts::are_ready() const {
-  return std::ranges::all_of(ports_, [](const LocalPort& port) { return port.engine->is_ready(); });
-}
-
-namespace {
 
 constexpr std::uint16_t usual_port = 9315;
 constexpr unsigned most_mads_per_second = 10'000'000;
@@ -257,6 +210,51 @@ class Exporter final : public Command {
 };
 
 }  // namespace
+
+void check_named_port(Host& host) {
+  const bool is_named = host.options().device || host.options().port;
+  if (is_named && !host.own_devices().devices().empty()) host.end_port();
+}
+
+LocalPorts::LocalPorts(Stack& first, const std::vector<PortName>& others, const ReaderOptions& options, const Times& times)
+    : loop_(first.loop()) {
+  ports_.push_back({first_name(first.host()), nullptr, nullptr, nullptr});
+  for (const PortName& name : others) {
+    if (std::ranges::find(ports_, name.text(), &LocalPort::name) != ports_.end())
+      throw UsageError(fmt::format("--add-port: {} is there already", in_quotes(name.text())));
+    CommonOptions common = first.host().options();
+    common.device = name.device;
+    common.port = name.number;
+    auto host = std::make_unique<Host>(first.host().world(), std::move(common));
+    auto stack = std::make_unique<Stack>(*host, loop_);
+    ports_.push_back({name.text(), std::move(host), std::move(stack), nullptr});
+  }
+  for (LocalPort& of : ports_)
+    of.engine = std::make_unique<Engine>(of.stack ? *of.stack : first, options, times, ports_.size() > 1 ? of.name + ": " : std::string());
+}
+
+async::Task<> LocalPorts::run() {
+  async::TaskGroup group(loop_);
+  for (LocalPort& port : ports_) group.spawn(port.engine->run());
+  co_await group.join();
+}
+
+Engine* LocalPorts::find(std::string_view name) {
+  if (name.empty()) return ports_.front().engine.get();
+  const auto found = std::ranges::find(ports_, name, &LocalPort::name);
+  return found == ports_.end() ? nullptr : found->engine.get();
+}
+
+std::string LocalPorts::names() const {
+  std::string names;
+  for (const LocalPort& port : ports_) names += (names.empty() ? "" : ", ") + port.name;
+  return names;
+}
+
+bool LocalPorts::are_ready() const {
+  return std::ranges::all_of(ports_, [](const LocalPort& port) { return port.engine->is_ready(); });
+}
+
 }  // namespace exporter
 
 constinit const CommandInfo rooms::exporter{

@@ -38,7 +38,6 @@ path::Path start_of(Stack& stack) {
 constexpr std::size_t checks_at_once = 160;
 constexpr unsigned readings_until_silent = 2;  // of registers
 
-/// A port as a poll found it.
 struct PolledPort {
   PortStates::State state{};
   bool has_other_lid{}, has_other_rate{};
@@ -263,7 +262,7 @@ async::Task<std::shared_ptr<const phy::Reading>> FabricReader::read_phy(std::map
   }
   phy::ReadingOptions options;
   options.paths = &paths_;
-  options.wanted = phy::Wanted::ports_and_environment;
+  options.wanted = phy::ReadingScope::ports_and_environment;
   options.histogram = options.board = true;
   options.silent = &silent;
   options.vs_keys = vs_keys_.get();

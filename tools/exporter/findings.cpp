@@ -105,21 +105,16 @@ std::optional<metrics::Findings::End> end_of(const health::Place& place, const m
 /// Sets the verdict that `ibtool health` has on these findings. Devices whose counters were not read, and what the sweep could not read,
 /// are a gap.
 void judge(const health::Diagnosis& diagnosis, const Reading& now, metrics::Findings& found) {
-  const subnet::Subnet& subnet = now.fabric->subnet;
   const auto unread = static_cast<std::size_t>(std::ranges::count_if(now.devices, metrics::has_failed));
   const bool is_whole = unread == 0 && now.fabric->failures.empty() && !diagnosis.any_not_read();
-  health::VerdictFacts facts;
-  facts.verdict = diagnosis.any_from(health::Level::warning) ? health::Verdict::findings
-                  : is_whole                                 ? health::Verdict::healthy
-                                                             : health::Verdict::unknown;
-  facts.host_count = health::host_count(subnet, {});
-  facts.switch_count = health::switch_count(subnet, {});
-  facts.link_count = health::link_count(subnet, {});
-  facts.take(diagnosis);
+  const health::Verdict verdict = diagnosis.any_from(health::Level::warning) ? health::Verdict::findings
+                                  : is_whole                                 ? health::Verdict::healthy
+                                                                             : health::Verdict::unknown;
+  health::VerdictFacts facts(verdict, diagnosis, now.fabric->subnet);
   const std::size_t devices = now.devices.size();
-  if (unread > 0) facts.gaps.push_back(fmt::format("counters of {} of {} devices", devices - unread, devices));
+  if (unread > 0) facts.further_gaps.push_back(fmt::format("counters of {} of {} devices", devices - unread, devices));
   found.verdict = verdict_text(facts);
-  found.is_unknown = facts.verdict == health::Verdict::unknown;
+  found.is_unknown = verdict == health::Verdict::unknown;
 }
 
 /// The findings as pages have them.
@@ -155,6 +150,7 @@ std::shared_ptr<const metrics::Findings> find_down_port(std::shared_ptr<const me
   input.own_port = own_port;
   const health::Diagnosis diagnosis = health::examine(input, {});
   const std::shared_ptr<metrics::Findings> found = flat(diagnosis, std::move(own));
+  found->verdict = health::findings_text(diagnosis.levels);
   found->needs_no_reading = true;
   return found;
 }

@@ -54,21 +54,10 @@ std::vector<std::string> unread(const metrics::Reading& reading, bool are_switch
   return lines;
 }
 
-/// How many findings there are of the levels that matter: "1 error, 2 warnings".
-std::string counts_text(const metrics::Findings& found) {
-  std::string text;
-  for (std::size_t level = metrics::Findings::levels.size(); level-- > 0;) {
-    const std::size_t count = found.count(static_cast<std::uint8_t>(level));
-    if (count == 0) continue;
-    text += fmt::format("{}{} {}{}", text.empty() ? "" : ", ", count, metrics::Findings::levels.at(level), count == 1 ? "" : "s");
-  }
-  return text;
-}
-
 /// The verdict, with the worst level as its class: what is not read is at least a warning.
 void add_verdict(std::string& page, const metrics::View& view) {
   if (!view.reading && view.shown_findings() != nullptr) {
-    page += fmt::format("<p class=\"verdict error\">{}, and nothing else can be read.</p>\n", html(counts_text(*view.findings)));
+    page += fmt::format("<p class=\"verdict error\">{}, and nothing else can be read.</p>\n", html(view.findings->verdict));
     return;
   }
   if (!view.reading || !view.findings) {

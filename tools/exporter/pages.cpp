@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <iterator>
 #include <utility>
 
 #include "base/error.hpp"
@@ -44,21 +44,18 @@ std::uint32_t number(const Request& request, std::string_view name, std::uint32_
   return static_cast<std::uint32_t>(*value);
 }
 
-struct Collector {
-  std::string_view name;
-  metrics::Selection selected;
-};
-constexpr std::array collectors{Collector{"switch", metrics::select_switch}, Collector{"hca", metrics::select_hca},
-                                Collector{"errors", metrics::select_errors}, Collector{"data", metrics::select_data}};
+constexpr std::pair<std::string_view, metrics::Selection> collectors[]{
+    {"switch", metrics::select_switch}, {"hca", metrics::select_hca}, {"errors", metrics::select_errors}, {"data", metrics::select_data}};
 
 /// Which families `collect[]` selects: the families of each of its values.
 std::uint8_t selected_by(const Request& request) {
   unsigned selected = 0;
   for (const auto& [name, value] : request.query) {
     if (name != "collect[]") continue;
-    const auto found = std::ranges::find(collectors, std::string_view(value), &Collector::name);
-    if (found == collectors.end()) throw UsageError(fmt::format("collect[]: {} is none of switch, hca, errors and data", in_quotes(value)));
-    selected |= found->selected;
+    const auto* const found = std::ranges::find(collectors, std::string_view(value), [](const auto& of) { return of.first; });
+    if (found == std::end(collectors))
+      throw UsageError(fmt::format("collect[]: {} is none of switch, hca, errors and data", in_quotes(value)));
+    selected |= found->second;
   }
   if (selected == 0) return metrics::select_all;
   return static_cast<std::uint8_t>(selected);

@@ -28,8 +28,8 @@ constexpr std::size_t switches_at_once = 64;
 class SwitchTableReader {
  public:
   /// All arguments must outlive the object.
-  SwitchTableReader(Stack& stack, const subnet::Subnet& subnet, const Wanted& wanted, MakeTable make)
-      : stack_(stack), subnet_(subnet), wanted_(wanted), make_(make) {}
+  SwitchTableReader(Stack& stack, const subnet::Subnet& subnet, const TableSelection& selection, MakeTable make)
+      : stack_(stack), subnet_(subnet), selection_(selection), make_(make) {}
 
   void add(NodeIndex at, path::Path path, std::string name) { switches_.push_back({at, std::move(path), std::move(name)}); }
 
@@ -71,7 +71,7 @@ class SwitchTableReader {
     if (node.has_description) table.description = std::string(node.description());
     if (node.has_switch_info) table.info = node.switch_info();
     table.has_info = node.has_switch_info;
-    make_(table, wanted_);
+    make_(table, selection_);
     return table;
   }
 
@@ -84,7 +84,7 @@ class SwitchTableReader {
       if (table.error) co_return table.error;
       table.info = *answer;
       table.has_info = true;
-      make_(table, wanted_);
+      make_(table, selection_);
     }
     co_await table.read(port.transactor, port.path);
     if (table.error) co_return table.error;
@@ -93,7 +93,7 @@ class SwitchTableReader {
 
   Stack& stack_;
   const subnet::Subnet& subnet_;
-  const Wanted& wanted_;
+  const TableSelection& selection_;
   MakeTable make_;
   std::vector<ListedSwitch> switches_;
   std::span<const ListedSwitch> reading_;
@@ -121,38 +121,38 @@ std::optional<LidOwner> owner_in(const subnet::Subnet& subnet, Lid lid) {
 
 enum class DumpKind { any, linear, multicast };
 
-void add_dump_options(OptionSet& set, Wanted& wanted, DumpKind kind) {
-  set.flag("-a --all", wanted.all, "Show also LIDs to which nothing is forwarded.");
+void add_dump_options(OptionSet& set, TableSelection& selection, DumpKind kind) {
+  set.flag("-a --all", selection.all, "Show also LIDs to which nothing is forwarded.");
   if (kind != DumpKind::any) return;
-  add_range(set, wanted);
-  set.flag("-n --no_dests --no-dests", wanted.no_destinations, "Do not say whose the LIDs are.");
-  set.flag("-M --Multicast --multicast", wanted.multicast, "Show the multicast forwarding tables.");
+  add_range(set, selection);
+  set.flag("-n --no_dests --no-dests", selection.no_destinations, "Do not say whose the LIDs are.");
+  set.flag("-M --Multicast --multicast", selection.multicast, "Show the multicast forwarding tables.");
 }
 
 class DumpTables final : public Command {
  public:
-  explicit DumpTables(DumpKind kind) : kind_(kind) { wanted_.multicast = kind == DumpKind::multicast; }
+  explicit DumpTables(DumpKind kind) : kind_(kind) { selection_.multicast = kind == DumpKind::multicast; }
 
   void options(OptionSet& set, CommonOptions& common) override {
-    add_dump_options(set, wanted_, kind_);
+    add_dump_options(set, selection_, kind_);
     set.action("-D", "As --discovery=DR.", [this] { discovery_.mode = "DR"; });
     add_discovery(set, discovery_);
     add_table_options(set, common, table_);
     add_common(set, common, group_fabric);
   }
 
-  std::string_view table_rows() const override { return wanted_.multicast ? "switches.groups" : "switches.routes"; }
+  std::string_view table_rows() const override { return selection_.multicast ? "switches.groups" : "switches.routes"; }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    check_range(wanted_);
+    check_range(selection_);
     ListSink list(emit, table_, session.host().options().format, table_rows(),
                   "node_description,dlid,out_port,destination.node_description,mlid,out_ports", session.host().world().out);
-    if (wanted_.multicast) discovery_.needs.descriptions = discovery_.needs.end_ports = {subnet::NodeKind::sw};
+    if (selection_.multicast) discovery_.needs.descriptions = discovery_.needs.end_ports = {subnet::NodeKind::sw};
     Fabric fabric;
     co_await discover(session, discovery_, fabric);
-    TableText print(wanted_, fabric.names, [&fabric](Lid lid) { return owner_in(fabric.subnet, lid); });
+    TableText print(selection_, fabric.names, [&fabric](Lid lid) { return owner_in(fabric.subnet, lid); });
     print.whole_blocks = kind_ == DumpKind::linear;
-    SwitchTableReader reader(session.stack(), fabric.subnet, wanted_, make_table);
+    SwitchTableReader reader(session.stack(), fabric.subnet, selection_, make_table);
     for (const NodeIndex at : subnet::breadth_first(fabric.subnet)) {
       if (!is_switch(fabric.subnet, at)) continue;
       const path::Path path = path_to(session.stack(), fabric.subnet, at);
@@ -185,7 +185,7 @@ class DumpTables final : public Command {
   }
 
   DumpKind kind_;
-  Wanted wanted_;
+  TableSelection selection_;
   DiscoveryOptions discovery_;
   TableOptions table_;
 };
@@ -193,11 +193,11 @@ class DumpTables final : public Command {
 /// The three programs of infiniband-diags, of which two are scripts that run dump_fts.
 class DumpTablesDiags final : public Command {
  public:
-  explicit DumpTablesDiags(DumpKind kind) { wanted_.multicast = kind == DumpKind::multicast; }
+  explicit DumpTablesDiags(DumpKind kind) { selection_.multicast = kind == DumpKind::multicast; }
 
   void diags_options(OptionSet& set, CommonOptions& common) override {
     set.without("KGDLs");
-    add_dump_options(set, wanted_, DumpKind::any);
+    add_dump_options(set, selection_, DumpKind::any);
     add_node_name_map(set, common);
   }
 
@@ -210,10 +210,10 @@ class DumpTablesDiags final : public Command {
     } catch (const Error&) {
       throw DiagsExit(diags_failed, "Failed to discover fabric\n");
     }
-    DiagsTableText print(session.host(), wanted_, fabric.names, [&fabric](Lid lid) { return owner_in(fabric.subnet, lid); });
+    DiagsTableText print(session.host(), selection_, fabric.names, [&fabric](Lid lid) { return owner_in(fabric.subnet, lid); });
     print.nobody = "node info not available fabric scan";
     print.breaks_off = false;
-    SwitchTableReader reader(session.stack(), fabric.subnet, wanted_, make_diags_table);
+    SwitchTableReader reader(session.stack(), fabric.subnet, selection_, make_diags_table);
     add_switches(session.stack(), fabric, reader);
     while (co_await reader.next()) {
       for (const SwitchTable& table : reader.tables) {
@@ -246,7 +246,7 @@ class DumpTablesDiags final : public Command {
     }
   }
 
-  Wanted wanted_;
+  TableSelection selection_;
 };
 
 constexpr DiagsScript lfts_script{

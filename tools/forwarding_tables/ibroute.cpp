@@ -234,27 +234,27 @@ std::string unrequested_text(std::size_t lids) {
   return fmt::format("the owners of {} LIDs were not requested: those of the others have taken {} s", lids, LidOwners::longest.count());
 }
 
-void add_route_options(OptionSet& set, Wanted& wanted) {
-  add_range(set, wanted);
-  set.flag("-a --all", wanted.all, "Show also LIDs to which nothing is forwarded.");
-  set.flag("-n --no_dests --no-dests", wanted.no_destinations, "Do not look up the owners of LIDs.");
-  set.flag("-M --Multicast --multicast", wanted.multicast, "Show the multicast forwarding table.");
+void add_route_options(OptionSet& set, TableSelection& selection) {
+  add_range(set, selection);
+  set.flag("-a --all", selection.all, "Show also LIDs to which nothing is forwarded.");
+  set.flag("-n --no_dests --no-dests", selection.no_destinations, "Do not look up the owners of LIDs.");
+  set.flag("-M --Multicast --multicast", selection.multicast, "Show the multicast forwarding table.");
 }
 
 class Ibroute final : public Command {
  public:
   void options(OptionSet& set, CommonOptions& common) override {
     set.target_each("TARGET", target_);
-    add_route_options(set, wanted_);
+    add_route_options(set, selection_);
     add_discovery(set, discovery_);
     add_table_options(set, common, table_);
     add_common(set, common, group_target);
   }
 
-  std::string_view table_rows() const override { return wanted_.multicast ? "switches.groups" : "switches.routes"; }
+  std::string_view table_rows() const override { return selection_.multicast ? "switches.groups" : "switches.routes"; }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    check_range(wanted_);
+    check_range(selection_);
     ListSink list(emit, table_, session.host().options().format, table_rows(),
                   "node_description,dlid,out_port,destination.node_description,mlid,out_ports", session.host().world().out);
     if (table_.given() && session.targets().has_pattern())
@@ -266,13 +266,13 @@ class Ibroute final : public Command {
     SwitchTable table(node.path);
     table.name = node.name;
     co_await read_switch(session.stack(), emit, table);
-    make_table(table, wanted_);
+    make_table(table, selection_);
     co_await table.read(session.stack().transactor(), table.path);
     const auto* unread = dynamic_cast<const mad::NotRead*>(table.error.get());
     if (unread != nullptr && !table.any_read()) throw Error(unread->cause());
     LidOwners owners(session.stack().transactor(), path_to_owners(session.stack()));
     if (table.linear) co_await plan_owners(session.stack(), table, owners);
-    const TableText print(wanted_, names, [&owners](Lid lid) { return owners.find(lid); });
+    const TableText print(selection_, names, [&owners](Lid lid) { return owners.find(lid); });
     const RouteReport report(print, table, owners);
     if (table.linear && !list.is_wanted()) {
       co_await show_rows(session.stack().loop(), emit.text(), print, table, owners);
@@ -301,7 +301,7 @@ class Ibroute final : public Command {
     const bool by_lid = table.path.directed() == nullptr;
     const auto is_own = [&](Lid lid) { return by_lid && lid == table.path.ib().dlid; };
     std::vector<Lid> lids = forwarded_lids(table, false);
-    if (wanted_.no_destinations) std::erase_if(lids, [&](Lid lid) { return !is_own(lid); });
+    if (selection_.no_destinations) std::erase_if(lids, [&](Lid lid) { return !is_own(lid); });
     // The NodeInfo of the switch is known already. Its LIDs are not.
     if (by_lid ? std::ranges::any_of(lids, is_own) : !lids.empty()) {
       const mad::Result<smp::PortInfo> port = co_await stack.transactor().try_subn_get<smp::PortInfo>(table.path);
@@ -324,7 +324,7 @@ class Ibroute final : public Command {
   }
 
   Target target_;
-  Wanted wanted_;
+  TableSelection selection_;
   DiscoveryOptions discovery_;
   TableOptions table_;
 };
@@ -334,7 +334,7 @@ class IbrouteDiags final : public Command {
   void diags_options(OptionSet& set, CommonOptions& common) override {
     set.without("K");
     set.target("LID|GUID|ROUTE", target_);
-    add_route_options(set, wanted_);
+    add_route_options(set, selection_);
     add_node_name_map(set, common);
   }
 
@@ -347,14 +347,14 @@ class IbrouteDiags final : public Command {
     table.node = session.manners().take(info, "dump tables: node info failed: valid addr?");
     co_await read_description(session.stack(), table);
     co_await read_switch_info(session.stack(), table);
-    make_diags_table(table, wanted_);
+    make_diags_table(table, selection_);
     co_await table.read(session.stack().transactor(), table.path);
     path::IbPath like = path_to_owners(session.stack());
     like.timeout = diags_owner_timeout;
     LidOwners owners(session.stack().transactor(), like);
-    DiagsTableText print(session.host(), wanted_, names, [&owners](Lid lid) { return owners.find(lid); });
+    DiagsTableText print(session.host(), selection_, names, [&owners](Lid lid) { return owners.find(lid); });
     if (table.linear) {
-      if (!wanted_.no_destinations) owners.plan(forwarded_lids(table, true));
+      if (!selection_.no_destinations) owners.plan(forwarded_lids(table, true));
       co_await show_rows(session.stack().loop(), emit.text(), print, table, owners);
     } else {
       print.text(emit.text(), table);
@@ -373,7 +373,7 @@ class IbrouteDiags final : public Command {
   }
 
   Target target_;
-  Wanted wanted_;
+  TableSelection selection_;
 };
 
 }  // namespace

@@ -18,16 +18,16 @@
 
 namespace ib::tools::tables {
 
-void add_range(OptionSet& set, Wanted& wanted) {
+void add_range(OptionSet& set, TableSelection& selection) {
   constexpr Range<std::uint32_t> lids{0, permissive_lid.value};
   set.optional_operands();
-  set.integer("START_LID", wanted.first, lids);
-  set.integer("END_LID", wanted.last, lids);
+  set.integer("START_LID", selection.first, lids);
+  set.integer("END_LID", selection.last, lids);
 }
 
-void check_range(const Wanted& wanted) {
-  if (wanted.first && wanted.last && *wanted.first > *wanted.last)
-    throw UsageError(fmt::format("START_LID {} is behind END_LID {}", *wanted.first, *wanted.last));
+void check_range(const TableSelection& selection) {
+  if (selection.first && selection.last && *selection.first > *selection.last)
+    throw UsageError(fmt::format("START_LID {} is behind END_LID {}", *selection.first, *selection.last));
 }
 
 async::Task<> SwitchTable::read(mad::Transactor& transactor, path::Path to) {
@@ -45,10 +45,10 @@ bool SwitchTable::any_read() const {
   return false;
 }
 
-void make_table(SwitchTable& of, const Wanted& wanted) {
-  const subnet::LidRange lids{Lid{static_cast<std::uint16_t>(wanted.first.value_or(0))},
-                              Lid{static_cast<std::uint16_t>(wanted.last.value_or(permissive_lid.value))}};
-  if (wanted.multicast) {
+void make_table(SwitchTable& of, const TableSelection& selection) {
+  const subnet::LidRange lids{Lid{static_cast<std::uint16_t>(selection.first.value_or(0))},
+                              Lid{static_cast<std::uint16_t>(selection.last.value_or(permissive_lid.value))}};
+  if (selection.multicast) {
     of.multicast.emplace(of.info, of.node.num_ports, lids);
   } else {
     of.linear.emplace(of.info, lids);
@@ -70,18 +70,19 @@ std::string unread_text(const SwitchTable& of) {
   return blocks == 0 ? "" : fmt::format(", {} {} not read", blocks, blocks == 1 ? "block" : "blocks");
 }
 
-std::string_view type_text(smp::NodeType type, std::string& number) {
+std::string type_text(smp::NodeType type) {
   const std::string_view text = to_text(type);
-  if (!text.empty()) return text;
-  return number = std::to_string(static_cast<unsigned>(type));
+  return text.empty() ? std::to_string(static_cast<unsigned>(type)) : std::string(text);
 }
 
 }  // namespace
 
-std::string TableText::title(const SwitchTable& of) const {
-  const auto mapped = names_.find(of.node.node_guid);
-  return fmt::format("{} {}", of.name, mapped ? in_quotes(*mapped) : of.description ? in_quotes(*of.description) : "None");
+std::string TableText::name_text(Guid node, const std::optional<std::string>& description) const {
+  const auto mapped = names_.find(node);
+  return mapped ? in_quotes(*mapped) : description ? in_quotes(*description) : "None";
 }
+
+std::string TableText::title(const SwitchTable& of) const { return of.name + ' ' + name_text(of.node.node_guid, of.description); }
 
 void TableText::text(TextOut& out, const SwitchTable& of) const {
   if (!of.any_read()) return out.print("{} of switch {}: not read\n", of.multicast ? "Multicast mlids" : "Unicast lids", title(of));
@@ -96,7 +97,7 @@ TableRows TableText::begin_rows(TextOut& out, const SwitchTable& of) const {
   TableRows rows;
   rows.lid = of.linear->first();
   rows.end = std::max(of.linear->end(), rows.lid + 1);
-  if (whole_blocks && !wanted_.last) rows.end = (rows.end + per_block - 1) / per_block * per_block;
+  if (whole_blocks && !selection_.last) rows.end = (rows.end + per_block - 1) / per_block * per_block;
   out.print("Unicast lids [{}-{}] of switch {}\n  Lid  Out   Destination\n       Port     Info\n", rows.lid, rows.end - 1, title(of));
   return rows;
 }
@@ -106,23 +107,19 @@ void TableText::row(TextOut& out, const SwitchTable& of, TableRows& rows) const 
   const Lid lid{static_cast<std::uint16_t>(rows.lid)};
   if (table.covers(lid) && !table.is_known(lid)) return;
   const unsigned port = table.out_port(lid);
-  std::string whose, number;
+  std::string whose;
   if (port > of.node.num_ports) {
-    if (!wanted_.all) return;
+    if (!selection_.all) return;
     whose = lid == Lid{} ? "(reserved LID - illegal port)" : "(illegal port)";
   } else if (const auto to = find_(lid)) {
-    const auto mapped = names_.find(to->node_guid);
-    whose = fmt::format("({} portguid {} {})", type_text(to->node_type, number), to_text(to->port_guid),
-                        mapped            ? in_quotes(*mapped)
-                        : to->description ? in_quotes(*to->description)
-                                          : "None");
+    whose = fmt::format("({} portguid {} {})", type_text(to->node_type), to_text(to->port_guid), name_text(to->node_guid, to->description));
   }
   out.print("{:6} {:03} : {}\n", rows.lid, port, whose);
   ++rows.count;
 }
 
 void TableText::end_rows(TextOut& out, const SwitchTable& of, const TableRows& rows) const {
-  out.print("{} {}lids dumped{}\n", rows.count, wanted_.all ? "" : "valid ", unread_text(of));
+  out.print("{} {}lids dumped{}\n", rows.count, selection_.all ? "" : "valid ", unread_text(of));
 }
 
 void TableText::multicast(TextOut& out, const SwitchTable& of) const {
@@ -134,7 +131,7 @@ void TableText::multicast(TextOut& out, const SwitchTable& of) const {
   unsigned count = 0;
   for (unsigned value = table.first(); value < table.end(); ++value) {
     const Lid mlid{static_cast<std::uint16_t>(value)};
-    if (!table.is_known(mlid) || (!wanted_.all && table.members(mlid).empty())) continue;
+    if (!table.is_known(mlid) || (!selection_.all && table.members(mlid).empty())) continue;
     out.print("{:#x}       {}\n", value,
               port_columns(ports, [&](unsigned port) { return cell(port, is_member(table, mlid, port) ? " x " : "   "); }));
     ++count;
@@ -144,7 +141,7 @@ void TableText::multicast(TextOut& out, const SwitchTable& of) const {
     const auto is_default = [&](unsigned port) { return std::ranges::find(others, port) != others.end(); };
     out.print("default      {}\n", port_columns(ports, [&](unsigned port) { return cell(port, is_default(port) ? " x " : "   "); }));
   }
-  out.print("{} {}mlids dumped{}\n", count, wanted_.all ? "" : "valid ", unread_text(of));
+  out.print("{} {}mlids dumped{}\n", count, selection_.all ? "" : "valid ", unread_text(of));
 }
 
 void TableText::visit_destination(report::Sink& sink, Lid lid) const {
@@ -176,11 +173,11 @@ void TableText::announce(report::Sink& sink, const SwitchTable& of) const {
   report::announce(sink, [&](report::Sink& to) {
     visit_switch(to, of, [&] {
       to.null("capacity");
-      if (!wanted_.multicast) to.null("top");
-      to.begin_array(wanted_.multicast ? "groups" : "routes");
-      wanted_.multicast ? visit_group(to, Lid{}, {}) : visit_route(to, Lid{}, std::nullopt);
+      if (!selection_.multicast) to.null("top");
+      to.begin_array(selection_.multicast ? "groups" : "routes");
+      selection_.multicast ? visit_group(to, Lid{}, {}) : visit_route(to, Lid{}, std::nullopt);
       to.end_array();
-      if (wanted_.multicast) to.null("default_out_ports");
+      if (selection_.multicast) to.null("default_out_ports");
     });
   });
 }
@@ -222,7 +219,7 @@ void TableText::visit_linear(report::Sink& sink, const SwitchTable& of) const {
     const Lid lid{static_cast<std::uint16_t>(value)};
     const unsigned port = of.linear->out_port(lid);
     const bool valid = port <= of.node.num_ports;
-    if (!of.linear->is_known(lid) || (!valid && !wanted_.all)) continue;
+    if (!of.linear->is_known(lid) || (!valid && !selection_.all)) continue;
     visit_route(sink, lid, valid ? std::optional(port) : std::nullopt);
   }
   sink.end_array();
@@ -235,7 +232,7 @@ void TableText::visit_multicast(report::Sink& sink, const SwitchTable& of) const
     for (unsigned value = of.multicast->first(); value < of.multicast->end(); ++value) {
       const Lid mlid{static_cast<std::uint16_t>(value)};
       const std::vector<std::uint8_t> members = of.multicast->members(mlid);
-      if (!of.multicast->is_known(mlid) || (!wanted_.all && members.empty())) continue;
+      if (!of.multicast->is_known(mlid) || (!selection_.all && members.empty())) continue;
       visit_group(sink, mlid, members);
     }
     sink.end_array();
@@ -261,9 +258,9 @@ struct PrintedLids {
   std::uint32_t first{}, last{};
 };
 
-PrintedLids printed_lids(const smp::SwitchInfo& info, const Wanted& wanted) {
-  PrintedLids range{wanted.first.value_or(0), wanted.last.value_or(0)};
-  if (!wanted.multicast) {  // infiniband-diags prints signed numbers here
+PrintedLids printed_lids(const smp::SwitchInfo& info, const TableSelection& selection) {
+  PrintedLids range{selection.first.value_or(0), selection.last.value_or(0)};
+  if (!selection.multicast) {  // infiniband-diags prints signed numbers here
     const int top = info.linear_fdb_top;
     if (range.last == 0 || static_cast<int>(range.last) > top) range.last = info.linear_fdb_top;
     if (static_cast<int>(range.last) > int{last_unicast_lid}) range.last = last_unicast_lid;
@@ -271,7 +268,7 @@ PrintedLids printed_lids(const smp::SwitchInfo& info, const Wanted& wanted) {
   }
   const std::uint32_t end = first_mlid + info.multicast_fdb_cap - 1;
   if (range.last == 0 || range.last > end) range.last = end;
-  if (!wanted.all && has_multicast_top(info) && info.multicast_fdb_top < range.last) range.last = info.multicast_fdb_top;
+  if (!selection.all && has_multicast_top(info) && info.multicast_fdb_top < range.last) range.last = info.multicast_fdb_top;
   range.first = std::max(range.first, first_mlid);
   range.last = std::min(range.last, last_mlid);
   return range;
@@ -291,12 +288,12 @@ std::string mask_text(const subnet::MulticastTable& table, Lid mlid, bool& any) 
 
 }  // namespace
 
-void make_diags_table(SwitchTable& of, const Wanted& wanted) {
-  const PrintedLids range = printed_lids(of.info, wanted);
+void make_diags_table(SwitchTable& of, const TableSelection& selection) {
+  const PrintedLids range = printed_lids(of.info, selection);
   smp::SwitchInfo info = of.info;
   subnet::LidRange lids{Lid{0xffff}, Lid{0}};  // none
-  if (wanted.multicast) {
-    if (wanted.all) info.multicast_fdb_top = 0;
+  if (selection.multicast) {
+    if (selection.all) info.multicast_fdb_top = 0;
     if (range.first <= range.last)
       lids = {Lid{static_cast<std::uint16_t>(std::min(range.first, 0xffffU))}, Lid{static_cast<std::uint16_t>(range.last)}};
     of.multicast.emplace(info, of.node.num_ports, lids);
@@ -320,7 +317,7 @@ TableRows DiagsTableText::begin_rows(TextOut& out, const SwitchTable& of) {
   TableRows rows;
   rows.lid = of.linear->first();
   rows.end = of.linear->end();
-  const PrintedLids range = printed_lids(of.info, wanted_);
+  const PrintedLids range = printed_lids(of.info, selection_);
   base_ = last_ = 0;
   port_guid_ = {};
   out.print("Unicast lids [{:#x}-{:#x}] of switch {} guid {:#018x} ({}):\n", range.first, range.last, of.name, of.node.node_guid.value,
@@ -339,35 +336,35 @@ void DiagsTableText::row(TextOut& out, const SwitchTable& of, TableRows& rows) {
   }
   const unsigned port = table.out_port(lid);
   const bool valid = port <= of.node.num_ports;
-  if (!valid && !wanted_.all) return;
+  if (!valid && !selection_.all) return;
   out.print("{:#06x} {:03} {}\n", rows.lid, port, destination(lid, valid));
   ++rows.count;
 }
 
 void DiagsTableText::end_rows(TextOut& out, const SwitchTable& /*of*/, const TableRows& rows) const {
-  if (!rows.broken) out.print("{} {}lids dumped \n", rows.count, wanted_.all ? "" : "valid ");
+  if (!rows.broken) out.print("{} {}lids dumped \n", rows.count, selection_.all ? "" : "valid ");
 }
 
 void DiagsTableText::linear_remarks(const SwitchTable& of) const {
-  if (of.info.linear_fdb_top > last_unicast_lid && (!wanted_.last || *wanted_.last == 0 || *wanted_.last > last_unicast_lid))
+  if (of.info.linear_fdb_top > last_unicast_lid && (!selection_.last || *selection_.last == 0 || *selection_.last > last_unicast_lid))
     warn(host_.world(), dump_unicast, fmt::format("illegal lft top {}, truncate to {}", of.info.linear_fdb_top, last_unicast_lid));
 }
 
 void DiagsTableText::multicast_remarks(const SwitchTable& of) const {
   const unsigned top = of.info.multicast_fdb_top;
-  const std::uint32_t first = wanted_.first.value_or(0), end = first_mlid + of.info.multicast_fdb_cap - 1;
-  if (!wanted_.all && top != 0 && !has_multicast_top(of.info))
+  const std::uint32_t first = selection_.first.value_or(0), end = first_mlid + of.info.multicast_fdb_cap - 1;
+  if (!selection_.all && top != 0 && !has_multicast_top(of.info))
     warn(host_.world(), dump_multicast, fmt::format("illegal top mlid {:x}", top));
   if (first != 0 && first < first_mlid)
     warn(host_.world(), dump_multicast, fmt::format("illegal start mlid {:x}, set to {:x}", first, first_mlid));
-  const std::uint32_t last = wanted_.last.value_or(0);
+  const std::uint32_t last = selection_.last.value_or(0);
   const std::uint32_t shown = last == 0 || last > end ? end : last;
   if (shown > last_mlid) warn(host_.world(), dump_multicast, fmt::format("illegal end mlid {:x}, truncate to {:x}", shown, last_mlid));
 }
 
 /// The owner of a LID. If a port has several LIDs, the first row describes the port, and the other rows refer to the first.
 std::string DiagsTableText::destination(Lid lid, bool valid) {
-  if (wanted_.no_destinations) return "";
+  if (selection_.no_destinations) return "";
   if (lid.value <= last_) {
     const unsigned at = lid.value - base_;
     if (!valid) return fmt::format(": (path #{} - illegal port)", static_cast<int>(at));
@@ -395,10 +392,10 @@ void DiagsTableText::multicast(TextOut& out, const SwitchTable& of) const {
   constexpr unsigned one_digit = 9;
   const subnet::MulticastTable& table = *of.multicast;
   const unsigned ports = of.node.num_ports;
-  const PrintedLids range = printed_lids(of.info, wanted_);
+  const PrintedLids range = printed_lids(of.info, selection_);
   out.print("Multicast mlids [{:#x}-{:#x}] of switch {} guid {:#018x} ({}):\n", range.first, range.last, of.name, of.node.node_guid.value,
             diags_node_name(names_, of.node.node_guid, of.description.value_or("")));
-  if (wanted_.no_destinations) {
+  if (selection_.no_destinations) {
     out.write(" MLid       Port Mask\n");
   } else {
     // The tens are one character. After 9 follow the next characters of ASCII, as in infiniband-diags.
@@ -417,12 +414,12 @@ void DiagsTableText::multicast(TextOut& out, const SwitchTable& of) const {
     }
     bool any = false;
     const std::string mask = mask_text(table, mlid, any);
-    if (!any && !wanted_.all) continue;
+    if (!any && !selection_.all) continue;
     const auto member = [&](unsigned port) { return is_member(table, mlid, port) ? "x " : "  "; };
-    out.print("{:#06x}      {}\n", value, wanted_.no_destinations ? mask : port_columns(ports, member));
+    out.print("{:#06x}      {}\n", value, selection_.no_destinations ? mask : port_columns(ports, member));
     ++count;
   }
-  out.print("{} {}mlids dumped \n", count, wanted_.all ? "" : "valid ");
+  out.print("{} {}mlids dumped \n", count, selection_.all ? "" : "valid ");
 }
 
 }  // namespace ib::tools::tables

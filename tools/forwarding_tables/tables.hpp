@@ -22,15 +22,15 @@ class TextOut;
 
 namespace ib::tools::tables {
 
-struct Wanted {
+struct TableSelection {
   bool all{};              ///< include LIDs to which nothing is forwarded
   bool no_destinations{};  ///< do not find the owners of LIDs
   bool multicast{};
   std::optional<std::uint32_t> first, last;  ///< the range of LIDs, both included; in infiniband-diags' dialect 0 means no limit
 };
 
-void add_range(OptionSet& set, Wanted& wanted);
-void check_range(const Wanted& wanted);
+void add_range(OptionSet& set, TableSelection& selection);
+void check_range(const TableSelection& selection);
 
 struct LidOwner {
   Guid node_guid, port_guid;
@@ -68,10 +68,10 @@ struct SwitchTable {
   bool any_read() const;
 };
 
-using MakeTable = void (*)(SwitchTable& of, const Wanted& wanted);
-void make_table(SwitchTable& of, const Wanted& wanted);
+using MakeTable = void (*)(SwitchTable& of, const TableSelection& selection);
+void make_table(SwitchTable& of, const TableSelection& selection);
 /// As infiniband-diags: LinearFDBCap does not count, and with `all` the groups after MulticastFDBTop are included.
-void make_diags_table(SwitchTable& of, const Wanted& wanted);
+void make_diags_table(SwitchTable& of, const TableSelection& selection);
 
 /// The rows of a linear table in text, for callers that wait for the owner of each LID:
 ///
@@ -87,8 +87,8 @@ struct TableRows {
 class TableText {
  public:
   /// All arguments must outlive the object.
-  TableText(const Wanted& wanted, const subnet::NodeNameMap& names, FindOwner find)
-      : wanted_(wanted), names_(names), find_(std::move(find)) {}
+  TableText(const TableSelection& selection, const subnet::NodeNameMap& names, FindOwner find)
+      : selection_(selection), names_(names), find_(std::move(find)) {}
 
   /// Also print the rest of the block after LinearFDBTop, as dump_lfts does.
   bool whole_blocks = false;
@@ -104,6 +104,7 @@ class TableText {
 
  private:
   void multicast(TextOut& out, const SwitchTable& of) const;
+  std::string name_text(Guid node, const std::optional<std::string>& description) const;
   std::string title(const SwitchTable& of) const;
   void visit_switch(report::Sink& sink, const SwitchTable& of, const std::function<void()>& table) const;
   void visit_route(report::Sink& sink, Lid lid, std::optional<unsigned> port) const;
@@ -112,7 +113,7 @@ class TableText {
   void visit_multicast(report::Sink& sink, const SwitchTable& of) const;
   void visit_destination(report::Sink& sink, Lid lid) const;
 
-  const Wanted& wanted_;
+  const TableSelection& selection_;
   const subnet::NodeNameMap& names_;
   FindOwner find_;
 };
@@ -121,8 +122,8 @@ class TableText {
 class DiagsTableText {
  public:
   /// All arguments must outlive the object.
-  DiagsTableText(const Host& host, const Wanted& wanted, const subnet::NodeNameMap& names, FindOwner find)
-      : host_(host), wanted_(wanted), names_(names), find_(std::move(find)) {}
+  DiagsTableText(const Host& host, const TableSelection& selection, const subnet::NodeNameMap& names, FindOwner find)
+      : host_(host), selection_(selection), names_(names), find_(std::move(find)) {}
 
   /// The text for a LID without a known owner.
   std::string_view nobody = "unknown node and type";
@@ -142,7 +143,7 @@ class DiagsTableText {
   std::string destination(Lid lid, bool valid);
 
   const Host& host_;
-  const Wanted& wanted_;
+  const TableSelection& selection_;
   const subnet::NodeNameMap& names_;
   FindOwner find_;
 

@@ -15,7 +15,6 @@
 #include "tools/frame/host.hpp"
 #include "tools/frame/manners.hpp"
 #include "tools/frame/options.hpp"
-#include "tools/frame/progress.hpp"
 #include "tools/frame/session.hpp"
 #include "tools/frame/stack.hpp"
 #include "tools/frame/targets.hpp"

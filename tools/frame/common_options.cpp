@@ -335,14 +335,14 @@ void add_dry_run(OptionSet& set, CommonOptions& common) {
   set.flag("--dry-run --dry_run", common.dry_run, "Read and check all, print each Set that would be sent, and send none.");
 }
 
-void add_general(OptionSet& set, CommonOptions& common, General& general) {
+void add_general(OptionSet& set, CommonOptions& common) {
   set.begin_common();
   set.value("-z --config", "CONFIG", fmt::format("Configuration file to read besides {}.", default_ibdiag_conf),
             [&common](const std::string& file) { read_config(file, common); });
   set.make_early();
-  set.flag("-h --help", general.help, "show this help message and exit");
+  set.flag("-h --help", common.help, "show this help message and exit");
   set.make_early();
-  set.flag("-V --version", general.version, "Show the version and exit.");
+  set.flag("-V --version", common.version, "Show the version and exit.");
   set.make_early();
 }
 

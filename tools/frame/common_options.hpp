@@ -57,8 +57,9 @@ struct CommonOptions {
   // output
   int debug{}, verbosity{};
   bool show_errors{}, int_names{}, stats{};
-  bool dry_run{};   ///< Sets are printed, not sent (tools/frame/set_guard.hpp)
-  Format format{};  ///< a text by default
+  bool help{}, version{};  ///< printed instead of a run
+  bool dry_run{};          ///< Sets are printed, not sent (tools/frame/set_guard.hpp)
+  Format format{};         ///< a text by default
   std::optional<std::string> node_name_map;
   // only in ibdiag.conf
   bool sends_sa_key{};  ///< by a legacy name: requests to the SA have the sa_key of the file. Others send none when they look for the LID
@@ -120,15 +121,11 @@ std::uint64_t parse_m_key(const CommonOptions& common, std::string_view text, st
 /// DiagsFailure with `complaint` if that is not a number either.
 std::uint64_t diags_key(const CommonOptions& common, const std::string& text, std::string_view prompt, std::string_view complaint);
 
-/// The options that print something instead of running the command.
-struct General {
-  bool help{}, version{};
-};
 /// Adds --dry-run, which every command has that can change something.
 void add_dry_run(OptionSet& set, CommonOptions& common);
 
 /// Adds the options that every command has: -h, -V and -z.
-void add_general(OptionSet& set, CommonOptions& common, General& general);
+void add_general(OptionSet& set, CommonOptions& common);
 
 /// Applies the site's configuration file, if there is one. Its mistakes are warnings.
 void apply_default_config(CommonOptions& common);

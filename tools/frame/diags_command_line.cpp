@@ -153,7 +153,7 @@ void OptionSet::bind_diags(const std::vector<std::string>& words, bool combined)
   if (!instead_of_operands_.empty() && is_given(instead_of_operands_)) return;
   const auto required = std::ranges::count_if(operands_, &Operand::required);
   if (words.size() < static_cast<std::size_t>(required)) throw DiagsUsage();
-  const TargetReader words_only{[](const NamedTarget&) {}};
+  const TargetReader words_only = [](const NamedTarget&) {};
   std::size_t at = 0;
   for (const Operand& operand : operands_) {
     if (at >= words.size()) return;

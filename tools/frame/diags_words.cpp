@@ -4,9 +4,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cstring>
-#include <iterator>
-
 #include "base/escape.hpp"
 #include "base/log.hpp"
 #include "tools/frame/world.hpp"
@@ -25,20 +22,6 @@ void warn(const World& world, std::string_view function, std::string_view text) 
 
 std::string failure_line(std::string_view program, std::string_view what) {
   return fmt::format("{}: iberror: failed: {}\n", program, printable_words(what));
-}
-
-std::string panic_line(const DiagsPanic& panic) {
-  return fmt::format("ibpanic: [{}] main: {}: {}\n", getpid(), panic.message(), std::strerror(panic.code()));
-}
-
-std::string hex_words(Bytes bytes) {
-  std::string text;
-  for (std::size_t at = 0; at < bytes.size(); ++at) {
-    fmt::format_to(std::back_inserter(text), "{:02x}", bytes[at]);
-    if (at % 2 == 1) text += (at + 1) % 16 == 0 ? '\n' : ' ';
-  }
-  if (bytes.size() % 16 != 0) text += '\n';
-  return text;
 }
 
 }  // namespace ib::tools

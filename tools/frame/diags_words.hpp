@@ -8,7 +8,6 @@
 #include <string>
 #include <string_view>
 
-#include "base/bytes.hpp"
 #include "base/error.hpp"
 
 namespace ib::tools {
@@ -59,10 +58,5 @@ void warn(const World& world, std::string_view function, std::string_view text);
 
 /// The line of a DiagsFailure, as stdout gets it.
 std::string failure_line(std::string_view program, std::string_view what);
-/// The line of a DiagsPanic, as stderr gets it.
-std::string panic_line(const DiagsPanic& panic);
-
-/// Bytes in lines of eight words of two, lower-case; a blank ends the last line where it is not full.
-std::string hex_words(Bytes bytes);
 
 }  // namespace ib::tools

@@ -20,6 +20,15 @@ namespace {
 
 constexpr std::size_t drain_at = 1U << 16;
 
+/// The stack of messages in one line, the outermost first.
+std::string in_one_line(const Error& error) {
+  std::string text;
+  for (const std::string& line : error.lines(0)) text += (text.empty() ? "" : ": ") + (line.starts_with('+') ? line.substr(1) : line);
+  return text;
+}
+
+constexpr std::array<std::string_view, 5> names{"text", "json", "jsonl", "csv", "tsv"};  // by Format
+
 }  // namespace
 
 void TextOut::write(std::string_view text) {
@@ -65,19 +74,6 @@ void Emit::heading(std::string_view line) {
 void Emit::raise(Exit status) {
   if (status_ == Exit::ok || (status_ == Exit::incomplete && status == Exit::findings)) status_ = status;
 }
-
-namespace {
-
-/// The stack of messages in one line, the outermost first.
-std::string in_one_line(const Error& error) {
-  std::string text;
-  for (const std::string& line : error.lines(0)) text += (text.empty() ? "" : ": ") + (line.starts_with('+') ? line.substr(1) : line);
-  return text;
-}
-
-constexpr std::array<std::string_view, 5> names{"text", "json", "jsonl", "csv", "tsv"};  // by Format
-
-}  // namespace
 
 std::vector<std::string> format_names() { return {names.begin(), names.end()}; }
 

@@ -272,7 +272,7 @@ CommandLine::CommandLine(const CommandInfo& info, const World* world) : command(
   common.world = world;
   command->options(set, common);
   if (info.changes) add_dry_run(set, common);
-  add_general(set, common, general);
+  add_general(set, common);
 }
 
 std::span<const HelpTask> help_tasks() { return tasks; }

@@ -23,7 +23,6 @@ struct CommandLine {
 
   std::unique_ptr<Command> command;
   CommonOptions common{};
-  General general{};
   OptionSet set{};
 };
 

@@ -243,39 +243,6 @@ void DiagsManners::report_failure(const mad::MadError& error) const {
   remark(function, fmt::format("_do_madrpc failed; dport ({})", port));
 }
 
-}  // namespace
-
-long diags_port_number(const CommonOptions& options) { return std::strtol(options.port.value_or("").c_str(), nullptr, 0); }
-
-std::string diags_device(const CommonOptions& options) { return options.device.value_or("(null)"); }
-
-std::string diags_port(const CommonOptions& options) { return fmt::format("{}:{}", diags_device(options), diags_port_number(options)); }
-
-/// Opens the channel as libibumad does. The only message of libibumad on a failure is that ib_umad of the kernel is missing.
-std::optional<int> open_failure(Stack& stack) {
-  Host& host = stack.host();
-  if (stack.is_open() || host.options().from || stack.has_channel()) return std::nullopt;
-  int code = ENODEV;
-  try {
-    stack.use_channel(host.world().open_channel(host.end_port(), host.options().gmp));
-    return std::nullopt;
-  } catch (const SysError& error) {
-    code = error.code();
-  } catch (const Error&) {
-    // There is no such port, or it cannot be used.
-  }
-  const int missing = sys::umad_abi_failure();
-  if (missing == 0) return code;
-  warn(host.world(), "get_abi_version",
-       fmt::format("can't read ABI version from /sys/class/infiniband_mad/abi_version ({}): is ib_umad module loaded?",
-                   std::strerror(missing)));
-  return missing;
-}
-
-std::unique_ptr<Manners> diags_manners(Stack& stack) { return std::make_unique<DiagsManners>(stack); }
-
-namespace {
-
 /// Reads a map and warns of wrong lines. A file that is not a map has many of them.
 subnet::NodeNameMap read_file(Log& log, const std::string& file) {
   constexpr std::size_t most_warnings = 10;
@@ -286,22 +253,6 @@ subnet::NodeNameMap read_file(Log& log, const std::string& file) {
   if (bad.size() > most_warnings) log.warning(fmt::format("{}: {} more lines without a GUID", file, bad.size() - most_warnings));
   return map;
 }
-
-}  // namespace
-
-subnet::NodeNameMap read_node_names(const World& world, const CommonOptions& options) {
-  if (options.node_name_map) return read_file(*world.log, *options.node_name_map);
-  for (const std::string& file : world.node_name_maps) {
-    try {
-      return read_file(*world.log, file);
-    } catch (const SysError& error) {  // the default file need not exist or be readable
-      if (error.code() != ENOENT && error.code() != EACCES) throw;
-    }
-  }
-  return {};
-}
-
-namespace {
 
 /// For -e: prints errors of single tries, also if a later try succeeds.
 class ErrorTracer final : public mad::Tracer {
@@ -365,6 +316,47 @@ class IbtoolManners final : public Manners {
 };
 
 }  // namespace
+
+long diags_port_number(const CommonOptions& options) { return std::strtol(options.port.value_or("").c_str(), nullptr, 0); }
+
+std::string diags_device(const CommonOptions& options) { return options.device.value_or("(null)"); }
+
+std::string diags_port(const CommonOptions& options) { return fmt::format("{}:{}", diags_device(options), diags_port_number(options)); }
+
+/// Opens the channel as libibumad does. The only message of libibumad on a failure is that ib_umad of the kernel is missing.
+std::optional<int> open_failure(Stack& stack) {
+  Host& host = stack.host();
+  if (stack.is_open() || host.options().from || stack.has_channel()) return std::nullopt;
+  int code = ENODEV;
+  try {
+    stack.use_channel(host.world().open_channel(host.end_port(), host.options().gmp));
+    return std::nullopt;
+  } catch (const SysError& error) {
+    code = error.code();
+  } catch (const Error&) {
+    // There is no such port, or it cannot be used.
+  }
+  const int missing = sys::umad_abi_failure();
+  if (missing == 0) return code;
+  warn(host.world(), "get_abi_version",
+       fmt::format("can't read ABI version from /sys/class/infiniband_mad/abi_version ({}): is ib_umad module loaded?",
+                   std::strerror(missing)));
+  return missing;
+}
+
+std::unique_ptr<Manners> diags_manners(Stack& stack) { return std::make_unique<DiagsManners>(stack); }
+
+subnet::NodeNameMap read_node_names(const World& world, const CommonOptions& options) {
+  if (options.node_name_map) return read_file(*world.log, *options.node_name_map);
+  for (const std::string& file : world.node_name_maps) {
+    try {
+      return read_file(*world.log, file);
+    } catch (const SysError& error) {  // the default file need not exist or be readable
+      if (error.code() != ENOENT && error.code() != EACCES) throw;
+    }
+  }
+  return {};
+}
 
 const subnet::NodeNameMap& Manners::node_name_map() {
   if (!node_name_map_) node_name_map_ = read_node_names();

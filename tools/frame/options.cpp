@@ -76,7 +76,7 @@ void read_target_port(TargetPort& to, std::string_view word, const TargetReader&
     }
   }
   to.target.word = target.word;
-  reader.read(std::move(target));
+  reader(std::move(target));
 }
 
 /// Splits the word of a target at `at`, NODE/PORT, in two where the operand behind it is the port and is not given.
@@ -87,14 +87,6 @@ void split_target(std::vector<std::string>& words, std::size_t at, const Operand
   const std::string node(parts.node), port(parts.port);
   words[at] = node;
   words.insert(words.begin() + static_cast<std::ptrdiff_t>(at) + 1, port);
-}
-
-/// What to type where `word` may have two nodes in it.
-std::string two_nodes_hint(std::string_view word) {
-  const std::size_t colon = word.find(':');
-  if (colon == 0 || colon == std::string_view::npos || colon + 1 == word.size()) return {};
-  if (word.find(':', colon + 1) != std::string_view::npos) return {};  // a GID
-  return fmt::format(" (two nodes are two words: {} {})", escaped(word.substr(0, colon)), escaped(word.substr(colon + 1)));
 }
 
 [[noreturn]] void refuse_together(std::string_view one, std::string_view other) {
@@ -262,7 +254,7 @@ void OptionSet::target(std::string_view name, Target& to) {
   operand.is_target = true;
   operand.set = [&to](const std::string& word, const TargetReader& reader) {
     to.word = word;
-    reader.read({.word = word, .found = into(to)});
+    reader({.word = word, .found = into(to)});
   };
 }
 
@@ -270,7 +262,7 @@ void OptionSet::target_each(std::string_view name, Target& to) {
   target(name, to);
   operands_.back().set = [&to](const std::string& word, const TargetReader& reader) {
     to.word = word;
-    reader.read({.word = word, .takes_several = true, .found = into(to)});
+    reader({.word = word, .takes_several = true, .found = into(to)});
   };
 }
 
@@ -293,11 +285,6 @@ void OptionSet::target_patterns(std::string_view name, std::vector<TargetPort>& 
     added.target.word = parts.node;
     if (!parts.port.empty()) added.port = parse_within<std::uint8_t>(parts.port, "PORT", {0, path::last_port});
   };
-}
-
-std::function<void(subnet::Subnet&)> OptionSet::stored_fabric_reader() const {
-  if (stored_file_ == nullptr || !*stored_file_) return {};
-  return [read = read_stored_, file = **stored_file_](subnet::Subnet& subnet) { read(file, subnet); };
 }
 
 void OptionSet::check_combinations() const {
@@ -352,11 +339,11 @@ void OptionSet::bind(const std::vector<std::string>& given, bool combined, const
       const std::string argument =
           fmt::format("Invalid command line argument #{} {} - ", first + 1, in_quotes(path::without_secrets(word)));
       const bool is_alone = has_next && (&operand)[1].is_target && at == words.size();
-      const TargetReader reader{[&](NamedTarget target) {
+      const auto reader = [&](NamedTarget target) {
         target.argument = argument;
-        if (is_alone) target.hint = two_nodes_hint(word);
-        read_target.read(std::move(target));
-      }};
+        target.is_alone = is_alone;
+        read_target(std::move(target));
+      };
       try {
         operand.set(word, reader);
       } catch (const UsageError& e) {

@@ -21,9 +21,6 @@
 #include "base/error.hpp"
 #include "tools/frame/target.hpp"
 
-namespace ib::subnet {
-class Subnet;
-}
 namespace ib::sys {
 struct EndPort;
 }
@@ -105,21 +102,17 @@ struct NamedTarget {
   std::string word;
   std::optional<std::string> complaint{};  ///< why it is not an address, if no node has that name; absent: the usual complaint
   std::string argument{};                  ///< the name of the operand, for complaints
-  std::string hint{};                      ///< what to type, where no node has that name: two nodes are in the word
+  bool is_alone{};                         ///< the last word, and another target is expected: two nodes may be in it
   bool takes_several{};                    ///< the word may be a pattern of names; then `found` is called for each node
   std::function<void(NamedPath)> found{};  ///< gets the path
 };
 
-/// Reads the text of targets.
-struct TargetReader {
-  /// Hands the path of an address to NamedTarget::found, and keeps a name until it is looked up. Throws UsageError for neither.
-  std::function<void(NamedTarget)> read;
-};
+/// Hands the path of an address to NamedTarget::found, and keeps a name until it is looked up. Throws UsageError for neither.
+using TargetReader = std::function<void(NamedTarget)>;
 
 /// A stored fabric that may have what the end port of this host was linked to, for the message that the port is Down.
 struct KnownFabric {
   std::function<std::optional<std::string>(const World& world, const sys::EndPort& port)> file;  ///< its name; nothing: there is none
-  std::function<void(const std::string& file, subnet::Subnet& subnet)> read;                     ///< fills an empty model
 };
 
 /// An operand that the command needs is missing, or there are too many. The usage line is printed with the message.
@@ -208,16 +201,16 @@ class OptionSet {
   /// Any other operand: `set` gets the word.
   void operand(std::string_view name, std::function<void(const std::string& word)> set);
   void optional_operands() { operands_required_ = false; }
-  /// If an option sets `file`, targets are nodes of the fabric that is stored there. `read` fills an empty model from a file.
-  void stored_fabric(const std::optional<std::string>& file, std::function<void(const std::string& file, subnet::Subnet& subnet)> read) {
-    stored_file_ = &file;
-    read_stored_ = std::move(read);
-  }
+  /// If an option sets `file`, targets are nodes of the fabric that is stored there.
+  void stored_fabric(const std::optional<std::string>& file) { stored_file_ = &file; }
+  std::optional<std::string> stored_fabric() const { return stored_file_ != nullptr ? *stored_file_ : std::nullopt; }
   /// A stored fabric that the command is given for another purpose.
   void known_fabric(KnownFabric known) { known_fabrics_.push_back(std::move(known)); }
+  /// As above, where an option sets `file`.
+  void known_fabric(const std::optional<std::string>& file) {
+    known_fabric({[&file](const World&, const sys::EndPort&) { return file; }});
+  }
   const std::vector<KnownFabric>& known_fabrics() const { return known_fabrics_; }
-  /// Fills an empty model with the stored fabric. Empty if no option names one.
-  std::function<void(subnet::Subnet& subnet)> stored_fabric_reader() const;
   /// The option `name` ("-S") replaces the operands: with this option the command takes none.
   void instead_of_operands(std::string_view name) { instead_of_operands_ = name; }
   /// The legacy name is a shell script: `read` gets the words up to the first empty one, and no word is an option.
@@ -293,7 +286,6 @@ class OptionSet {
   bool operands_required_ = true;
   std::string instead_of_operands_;  ///< empty: no option does
   const std::optional<std::string>* stored_file_{};
-  std::function<void(const std::string& file, subnet::Subnet& subnet)> read_stored_;
   std::vector<KnownFabric> known_fabrics_;
   struct OneOf {
     std::vector<std::vector<std::string>> options;

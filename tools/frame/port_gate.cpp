@@ -10,6 +10,7 @@
 #include "base/escape.hpp"
 #include "iba/text.hpp"
 #include "mad/rpc_names.hpp"
+#include "snapshot/stored_fabric.hpp"
 #include "subnet/diff/counterparts.hpp"
 #include "tools/frame/options.hpp"
 #include "tools/frame/stack.hpp"
@@ -46,8 +47,7 @@ std::optional<FormerLink> former_link(const World& world, const sys::EndPort& po
     try {
       const std::optional<std::string> file = fabric.file(world, port);
       if (!file) continue;
-      subnet::Subnet subnet;
-      fabric.read(*file, subnet);
+      const subnet::Subnet subnet = snapshot::open_fabric(*file)->take_fabric(nullptr).subnet;
       const subnet::PortIndex peer = peer_in(subnet, port);
       if (peer == subnet::none) continue;
       const subnet::Node& node = subnet.node(subnet.port(peer).node);
@@ -60,8 +60,7 @@ std::optional<FormerLink> former_link(const World& world, const sys::EndPort& po
   return std::nullopt;
 }
 
-PortGate::PortGate(mad::Transactor& below, Stack& stack, std::function<void(std::string_view line)> warn)
-    : Transactor(below.end_port()), below_(below), stack_(stack), warn_(std::move(warn)) {
+PortGate::PortGate(mad::Transactor& below, Stack& stack) : Transactor(below.end_port()), below_(below), stack_(stack) {
   sa_path() = below.sa_path();
 }
 
@@ -87,8 +86,8 @@ mad::Task<mad::Result<mad::Reply>> PortGate::query_sa(const mad::Request& reques
   path::Path path = request.path;
   if (is_silent && reads) {
     if (!std::exchange(silent_sa_->is_reported, true))
-      warn_(fmt::format("{}: further requests to it get one try of {:.1f} s", silent_sa_->why,
-                        std::chrono::duration<double>(path.ib().timeout.value_or(short_try)).count()));
+      stack_.warn(fmt::format("{}: further requests to it get one try of {:.1f} s", silent_sa_->why,
+                              std::chrono::duration<double>(path.ib().timeout.value_or(short_try)).count()));
     path.ib().retries = 0;
     if (!path.ib().timeout) path.ib().timeout = short_try;
   }

@@ -4,10 +4,8 @@
 // an SA that does not answer.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "async/clock.hpp"
@@ -43,8 +41,8 @@ std::optional<FormerLink> former_link(const World& world, const sys::EndPort& po
 
 class PortGate final : public mad::Transactor {
  public:
-  /// Both must outlive this object. The stack knows the state. `warn` gets the line about an SA that does not answer.
-  PortGate(mad::Transactor& below, Stack& stack, std::function<void(std::string_view line)> warn);
+  /// Both must outlive this object. The stack knows the state.
+  PortGate(mad::Transactor& below, Stack& stack);
 
   /// Throws PortDown. A GMP that cannot leave the port in Initialize or Armed is mad::NotRead. If an SA has let a request wait for its
   /// whole timeout, further requests that read from it get one short try, for a minute or until it answers. Commands have other ways: a
@@ -63,7 +61,6 @@ class PortGate final : public mad::Transactor {
 
   mad::Transactor& below_;
   Stack& stack_;
-  std::function<void(std::string_view line)> warn_;
   std::optional<SilentSa> silent_sa_;
 };
 

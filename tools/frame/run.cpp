@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
@@ -223,8 +224,8 @@ int run_command(const CommandInfo& info, std::span<const std::string> args, cons
     world.log->error(fmt::format("{}: {} (see ibtool help {})", info.name, error.message(), info.name));
     return static_cast<int>(Exit::usage);
   }
-  if (line.general.help) return print(world, command_help(info, line.set, world.help_width));
-  if (line.general.version) return print_version(world);
+  if (line.common.help) return print(world, command_help(info, line.set, world.help_width));
+  if (line.common.version) return print_version(world);
   World again = world;
   try {
     return execute(*line.command, info, line.set, line.common, operands, world);
@@ -286,7 +287,7 @@ int execute_diags(Command& command, const CommandInfo& info, std::string_view ca
     return was_printed || end.status() != 0 ? end.status() : diags_failed;
   } catch (const DiagsPanic& panic) {
     emit.text().flush();
-    print_on_stderr(world, panic_line(panic));
+    print_on_stderr(world, fmt::format("ibpanic: [{}] main: {}: {}\n", getpid(), panic.message(), std::strerror(panic.code())));
   } catch (const UsageError& error) {
     if (common.from) {
       emit.text().flush();
@@ -370,10 +371,9 @@ std::string called_name(std::string_view called, const World& world) {
 
 std::size_t leading_options(std::span<const std::string> args) {
   CommonOptions common;
-  General general;
   OptionSet set;
   add_common(set, common, ~0U);
-  add_general(set, common, general);
+  add_general(set, common);
   std::size_t at = 0;
   while (at < args.size() && args[at].size() > 1 && args[at][0] == '-') at += set.takes_next(args[at]) ? 2 : 1;
   return at;

@@ -10,7 +10,7 @@
 #include "iba/registry.hpp"
 #include "iba/secrets.hpp"
 #include "iba/text.hpp"
-#include "mad/rpc/patience.hpp"
+#include "mad/rpc/request_queue.hpp"
 #include "mad/rpc_names.hpp"
 #include "path/json.hpp"
 #include "report/structure.hpp"

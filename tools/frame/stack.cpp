@@ -22,13 +22,6 @@
 #include "tools/frame/world.hpp"
 
 namespace ib::tools {
-namespace {
-
-/// Whether --sa-path names the SA. A port that is no InfiniBand port knows none by itself.
-bool names_sa(const CommonOptions& options) { return options.sa_path.has_value(); }
-
-}  // namespace
-
 Stack::Stack(Host& host, async::Loop& loop, Manners* manners)
     : host_(host), loop_(loop), manners_(manners), progress_(std::make_unique<ProgressLine>(loop, host.world(), manners != nullptr)) {}
 
@@ -58,23 +51,16 @@ mad::Transactor& Stack::lowest_transactor() {
   return *rpc_;
 }
 
-/// The layer that answers requests: the file of --from, or the Rpc with the SetGuard on top.
-mad::Transactor& Stack::guarded() {
+mad::Transactor& Stack::smp_transactor() {
   mad::Transactor& lowest = lowest_transactor();
+  if (cache_) return *cache_;
   return guard_ ? *guard_ : lowest;
 }
 
-mad::Transactor& Stack::below_top() {
-  mad::Transactor& live = guarded();
-  return cache_ ? *cache_ : live;
-}
-
 mad::Transactor& Stack::transactor() {
-  mad::Transactor& below = below_top();
+  mad::Transactor& below = smp_transactor();
   return top_ ? *top_ : below;
 }
-
-mad::Transactor& Stack::smp_transactor() { return below_top(); }
 
 mad::Rpc& Stack::rpc() {
   require_fabric(host_.options().program);
@@ -88,8 +74,8 @@ void Stack::require_fabric(std::string_view what) const {
 
 void Stack::open_fabric() {
   const CommonOptions& options = host_.options();
-  mad::Limits limits;
-  if (options.outstanding_smps) limits = mad::Limits::outstanding(*options.outstanding_smps);
+  mad::RpcLimits limits;
+  if (options.outstanding_smps) limits = mad::RpcLimits::outstanding(*options.outstanding_smps);
   std::unique_ptr<mad::Channel> channel = std::move(channel_);
   if (!channel) channel = manners_ != nullptr ? manners_->open_channel() : host_.world().open_channel(host_.end_port(), options.gmp);
   if (manners_ != nullptr) tracer_ = manners_->tracer();
@@ -98,7 +84,7 @@ void Stack::open_fabric() {
   set_sa_path(rpc->sa_path());
   rpc_ = std::move(rpc);
   progress_->count_mads(rpc_->stats());
-  if (!as_libibmad()) gate_ = std::make_unique<PortGate>(*rpc_, *this, [this](std::string_view line) { warn(line); });
+  if (!as_libibmad()) gate_ = std::make_unique<PortGate>(*rpc_, *this);
   guard_ = std::make_unique<SetGuard>(lowest_transactor(), why_no_sets_, options.dry_run);
   if (reports_sets_) guard_->on_set([this](const PlannedSet& set) { host_.note(set.done()); });
   if (options.use_sa) guard_->name_by_sa();
@@ -115,9 +101,11 @@ sys::Passage Stack::passage(bool smp) {
   return sys::passage_of(host_.end_port().carrier(smp));
 }
 
+/// Whether the end port is no InfiniBand port, which knows no SA by itself, and no --sa-path names one.
+bool Stack::lacks_sa() const { return looks_at_port() && !sys::other_kind(host_.end_port()).empty() && !host_.options().sa_path; }
+
 void Stack::require_infiniband() {
-  if (looks_at_port() && !sys::other_kind(host_.end_port()).empty() && !names_sa(host_.options()))
-    std::ignore = sys::umad_half(host_.end_port(), true);
+  if (lacks_sa()) std::ignore = sys::umad_half(host_.end_port(), true);
 }
 
 void Stack::require_link() {
@@ -145,8 +133,7 @@ void Stack::require_lids() {
 
 void Stack::require_sa() {
   const sys::EndPort& port = host_.end_port();
-  if (looks_at_port() && !sys::other_kind(port).empty() && !names_sa(host_.options()))
-    throw Error(fmt::format("{} is {}: it has no subnet administrator", port.name(), sys::other_kind(port)));
+  if (lacks_sa()) throw Error(fmt::format("{} is {}: it has no subnet administrator", port.name(), sys::other_kind(port)));
   require_lids();
 }
 
@@ -188,7 +175,7 @@ void Stack::set_sa_path(path::Path& path) {
 }
 
 void Stack::stack_on_top() {
-  if (host_.options().use_sa) top_ = std::make_unique<sa::SaTransactor>(below_top());
+  if (host_.options().use_sa) top_ = std::make_unique<sa::SaTransactor>(smp_transactor());
 }
 
 void Stack::read_from_sa() {
@@ -225,7 +212,7 @@ void Stack::aim_sets(std::optional<path::Path> node, std::optional<unsigned> por
 
 void Stack::make_cache(const std::string& file) {
   const auto lost = [this](const Error& error) { warn(fmt::format("{}; what is read is not kept", error.message())); };
-  cache_ = std::make_unique<snapshot::Cache>(below_top(), file, host_.options().keys, lost, loop().clock());
+  cache_ = std::make_unique<snapshot::Cache>(smp_transactor(), file, host_.options().keys, lost, loop().clock());
 }
 
 void Stack::begin_cache(const std::string& file, const subnet::SweptSubnet& fabric, bool fdr10) {

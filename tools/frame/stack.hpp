@@ -55,6 +55,8 @@ class Stack {
   Manners& manners() const { return *manners_; }
   /// The line that a run of more than a second shows on a terminal. It counts MADs by itself. A command may set further counts.
   ProgressLine& progress() { return *progress_; }
+  /// A warning; nothing without manners.
+  void warn(std::string_view line) const;
   bool is_open() const { return rpc_ || stored_; }
   /// Opens the end port, if it is not open. Throws as World::open_channel() and Host::end_port() do.
   void open() { lowest_transactor(); }
@@ -161,10 +163,9 @@ class Stack {
   void stack_on_top();
   bool as_libibmad() const;
   bool looks_at_port() const;
+  bool lacks_sa() const;
   sys::Passage passage(bool smp);
   void set_sa_path(path::Path& path);
-  mad::Transactor& guarded();
-  mad::Transactor& below_top();
   void make_cache(const std::string& file);
   // stack_paths.cpp
   const std::string* why_no_sa();
@@ -174,7 +175,6 @@ class Stack {
   async::Task<path::Path> smps_to_gid(path::Path path);
   async::Task<path::Path> gmps_to_lid(path::Path path, std::exception_ptr not_found);
   void debug_path(std::string_view name, const path::Path& path) const;
-  void warn(std::string_view line) const;
 
   Host& host_;
   async::Loop& loop_;

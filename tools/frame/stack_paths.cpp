@@ -12,7 +12,7 @@
 #include "iba/text.hpp"
 #include "mad/error.hpp"
 #include "path/path.hpp"
-#include "sa/nodes.hpp"
+#include "sa/records.hpp"
 #include "sa/resolve.hpp"
 #include "subnet/model/port_paths.hpp"
 #include "tools/frame/diags_words.hpp"

@@ -12,7 +12,6 @@
 #include "iba/text.hpp"
 #include "iba/wire.hpp"
 #include "path/parse.hpp"
-#include "sa/nodes.hpp"
 #include "sa/records.hpp"
 #include "snapshot/stored_fabric.hpp"
 #include "subnet/model/find_port.hpp"
@@ -34,7 +33,21 @@ bool may_be_name(std::string_view word) {
   return std::ranges::any_of(word, [](unsigned char c) { return std::isalpha(c) != 0 || c >= 0x80; });
 }
 
+/// What to type where the word of a target is neither an address nor a name, and may have two nodes in it. An address may have several
+/// colons.
+std::string two_nodes_hint(const NamedTarget& target) {
+  const std::size_t colon = target.word.find(':');
+  const bool are_two = target.is_alone && colon != 0 && colon + 1 < target.word.size() && colon == target.word.rfind(':');
+  if (!are_two || colon == std::string::npos) return {};
+  return fmt::format(" (two nodes are two words: {} {})", escaped(target.word.substr(0, colon)), escaped(target.word.substr(colon + 1)));
+}
+
 }  // namespace
+
+struct Targets::Search {
+  NameSearch names;
+  Named named;  ///< what was found
+};
 
 Targets::Targets(Stack& stack) : stack_(stack), host_(stack.host()) {
   stack_.set_finder([this](path::Path target, std::string why) { return find_in_sweep(std::move(target), std::move(why)); });
@@ -43,14 +56,12 @@ Targets::Targets(Stack& stack) : stack_(stack), host_(stack.host()) {
 Targets::~Targets() = default;
 
 void Targets::bind(const OptionSet& set, const std::vector<std::string>& words) {
-  read_stored_ = set.stored_fabric_reader();
+  stored_file_ = set.stored_fabric();
   stack_.know_fabrics(set.known_fabrics());
   check_operation(set, words);
   // A file that cannot be read is not a mistake in a target.
   if (host_.options().from && !words.empty() && std::ranges::any_of(set.operands(), &Operand::is_target)) host_.devices();
-  TargetReader reader;
-  reader.read = [this](NamedTarget target) { read(std::move(target)); };
-  set.bind(words, host_.options().combined, reader);
+  set.bind(words, host_.options().combined, [this](NamedTarget target) { read(std::move(target)); });
   parse_sa_path();
 }
 
@@ -75,7 +86,7 @@ void Targets::read(NamedTarget target) {
   path::ParsedTarget address = this->address(target.word);
   if (address.path) return target.found({std::move(*address.path), target.word});
   if (!target.complaint) target.complaint = std::move(address.why);
-  if (!may_name_node(target.word)) throw UsageError(*target.complaint + target.hint);
+  if (!may_name_node(target.word)) throw UsageError(*target.complaint + two_nodes_hint(target));
   const NameWord word(std::string{split_port(target.word).node});  // throws for a pattern that is not one
   const bool is_pattern = target.takes_several && word.is_pattern();
   if (is_pattern && has_pattern()) throw UsageError("one pattern of names is taken, and there is another before it");
@@ -88,7 +99,7 @@ async::Task<> Targets::find_names() {
     pending_.erase(pending_.begin());
     std::string complaint = name.complaint.value_or("");
     Meaning meaning = co_await find(name.word, std::move(complaint), true);
-    if (!meaning.path) throw UsageError(name.argument + meaning.why + name.hint);
+    if (!meaning.path) throw UsageError(name.argument + meaning.why + two_nodes_hint(name));
     name.found({std::move(*meaning.path), name.word});
   }
 }
@@ -138,7 +149,7 @@ path::ParsedTarget Targets::address(std::string_view word) {
 
 /// The end port of targets that name none. Null on a host without an end port if the targets are nodes of a stored fabric.
 const sys::EndPort* Targets::default_end_port() {
-  const bool must_be = !read_stored_ || host_.options().device || host_.options().port;
+  const bool must_be = !stored_file_ || host_.options().device || host_.options().port;
   try {
     return &host_.end_port();
   } catch (const Error&) {
@@ -190,10 +201,9 @@ void Targets::parse_sa_path() {
 /// What `word` means among the names: in the stored fabric of the command, else in the SA's table, and if that lacks it in a sweep.
 async::Task<Targets::Search> Targets::search_for(std::string word, bool may_sweep) {
   const subnet::NodeNameMap& names = stack_.manners().node_name_map();
-  if (read_stored_) {
-    subnet::Subnet stored;
-    read_stored_(stored);
-    Search in_stored{NameSearch(ports_in(stored), names, true), {}};
+  if (stored_file_) {
+    const subnet::SweptSubnet stored = snapshot::open_fabric(*stored_file_)->take_fabric(nullptr);
+    Search in_stored{NameSearch(ports_in(stored.subnet), names, true), {}};
     in_stored.named = in_stored.names.meant(word);
     co_return in_stored;
   }
@@ -218,7 +228,7 @@ path::Path Targets::path_to(const NamedEndPort& port) {
 
 /// Why `word` means no node. `complaint` says why it is not an address.
 std::string Targets::unknown(const Search& search, std::string_view word, std::string_view complaint) const {
-  const bool is_partial = !read_stored_ && swept_ && !swept_->failures.empty();
+  const bool is_partial = !stored_file_ && swept_ && !swept_->failures.empty();
   return search.names.unknown(word, complaint) + (is_partial ? " (parts of the fabric did not answer: ibtool health)" : "");
 }
 

@@ -16,10 +16,9 @@
 #include "iba-gen/sa.hpp"
 #include "mad/transactor.hpp"
 #include "path/parse.hpp"
-#include "sa/nodes.hpp"
+#include "sa/records.hpp"
 #include "subnet/model/names.hpp"
 #include "subnet/sweep/discovery.hpp"
-#include "tools/frame/name_match.hpp"
 #include "tools/frame/target.hpp"
 
 namespace ib::tools {
@@ -27,6 +26,7 @@ namespace ib::tools {
 class Host;
 class OptionSet;
 class Stack;
+struct NamedEndPort;
 struct NamedTarget;
 
 class Targets {
@@ -77,10 +77,7 @@ class Targets {
   std::unique_ptr<subnet::SweptSubnet> take_swept() { return std::move(swept_); }
 
  private:
-  struct Search {
-    NameSearch names;
-    Named named;  ///< what was found
-  };
+  struct Search;
   void check_operation(const OptionSet& set, const std::vector<std::string>& words) const;
   void read(NamedTarget target);
   bool is_plain() const;
@@ -103,9 +100,9 @@ class Targets {
 
   Stack& stack_;
   Host& host_;
-  std::vector<NamedTarget> pending_;                  ///< names that bind() met
-  std::vector<NamedTarget> patterns_;                 ///< patterns of names that bind() met where several nodes are taken
-  std::function<void(subnet::Subnet&)> read_stored_;  ///< reads the stored fabric whose nodes are meant; empty: nodes of the live one
+  std::vector<NamedTarget> pending_;        ///< names that bind() met
+  std::vector<NamedTarget> patterns_;       ///< patterns of names that bind() met where several nodes are taken
+  std::optional<std::string> stored_file_;  ///< the stored fabric whose nodes are meant; absent: nodes of the live one
   std::vector<sa::NodeRecord> node_records_;
   std::unique_ptr<subnet::SweptSubnet> swept_;
   bool sa_path_parsed_{};

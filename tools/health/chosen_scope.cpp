@@ -75,11 +75,10 @@ HostsFound find_hosts(const subnet::Subnet& subnet, const HealthRequest& wanted)
 }
 
 subnet::Failure missing_host(const std::string& host) {
-  subnet::Failure failure;
-  failure.kind = subnet::Failure::Kind::no_record;
-  failure.attribute = "NodeDescription";
-  failure.why = fmt::format("the host {} is not in the fabric", in_quotes(host));
-  return failure;
+  return {.kind = subnet::Failure::Kind::no_record,
+          .attribute = "NodeDescription",
+          .why = fmt::format("the host {} is not in the fabric", in_quotes(host)),
+          .error = {}};
 }
 
 /// Warns of names that several machines have, all of which are looked at.

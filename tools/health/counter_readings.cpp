@@ -143,10 +143,8 @@ subnet::Failures CounterReadings::find_gone(const subnet::Subnet& subnet) const 
     if (subnet.find_node(guid) == subnet::none) gone.push_back(to_text(guid) + (description.empty() ? "" : " " + in_quotes(description)));
   }
   if (gone.empty()) return {};
-  subnet::Failure failure;
-  failure.kind = subnet::Failure::Kind::not_read;
-  failure.why = fmt::format("Not in the fabric any more since {}: {}", in_quotes(since_), some_of(gone, "node", "nodes"));
-  return {failure};
+  std::string why = fmt::format("Not in the fabric any more since {}: {}", in_quotes(since_), some_of(gone, "node", "nodes"));
+  return {{.kind = subnet::Failure::Kind::not_read, .attribute = {}, .why = std::move(why), .error = {}}};
 }
 
 void CounterReadings::keep_nodes_of(const subnet::Subnet& subnet) {

@@ -100,7 +100,6 @@ bool reads_twice(Host& host, const HealthRequest& wanted, const EarlierRounds* e
   return earlier == nullptr && !host.options().from && !wanted.since && wanted.interval != 0.0;
 }
 
-/// Adds the devices that were silent in the round before.
 void add_silent(const phy::Reading& before, const subnet::Counterparts& pairs, std::set<subnet::NodeIndex>& silent) {
   for (const phy::DeviceRow& device : before.devices) {
     const subnet::NodeIndex node = device.state == phy::DeviceState::silent ? pairs.node_now(device.node) : subnet::none;

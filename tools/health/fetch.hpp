@@ -171,7 +171,6 @@ class ManagerHistory {
 /// the SA's SMInfoRecords, unless the SA is known not to answer. Returns their activity counts.
 async::Task<EarlierManagers> read_managers(Stack& stack, const Fabric& fabric, const std::optional<EarlierManagers>& earlier,
                                            bool is_sa_silent, Input& input);
-/// Reads the activity counts of the subnet managers.
 async::Task<EarlierManagers> managers_now(Stack& stack, const Fabric& fabric);
 /// The activity counts in the stored fabric `file`. Nothing if it has none.
 async::Task<std::optional<EarlierManagers>> managers_in_file(Stack& stack, const std::string& file);

@@ -154,7 +154,7 @@ async::Task<LastPhy> read_phy_sources(Stack& stack, const Fabric& fabric, Extent
   input.phy_ports = ports;
   input.environment_nodes = switches_of(fabric.subnet, ports);
   phy::ReadingOptions options = options_for(stack, extent);
-  options.wanted = phy::Wanted::ports_and_environment;
+  options.wanted = phy::ReadingScope::ports_and_environment;
   options.planes = &input.planes;
   options.silent = &extent.silent;
   options.plane_parts = phy::parts_of(Part::operation, Part::module);

@@ -84,8 +84,8 @@ class Health final : public Command {
     set.flag("--repeat", repeats_, "Repeat every --interval until Ctrl-C, and report what has changed since the round before.");
     set.number("--count", count_, "COUNT", "With --repeat: end after this many rounds.", {.low = 1});
     set.one_of({"--interval", "--since"});
-    set.known_fabric({[this](const World&, const sys::EndPort&) { return wanted_.baseline; }, read_stored});
-    set.known_fabric({[this](const World&, const sys::EndPort&) { return wanted_.since; }, read_stored});
+    set.known_fabric(wanted_.baseline);
+    set.known_fabric(wanted_.since);
     add_discovery(set, wanted_.discovery);
     add_table_options(set, common, table_, keys_of(finding_columns()));
     for (const char* other : {"--columns", "--sort", "--top"}) set.one_of({"--repeat", other});

@@ -52,6 +52,26 @@ void add_counter(counters::CounterRow& row, std::string_view name, unsigned bits
   }
 }
 
+/// Whether a file may be one of --state: as this or another version has written it, empty, or all zeros as after a loss of power.
+bool may_be_state(std::string_view text) {
+  return text.starts_with(family_of_files) || text.find_first_not_of('\0') == std::string_view::npos;
+}
+
+/// The row of the words that follow the head of a file, which ends with a line feed. Nothing if they are cut or damaged: of a row that
+/// lacks counters those are not known to have stood still.
+std::optional<counters::CounterRow> row_of(std::istringstream& words) {
+  counters::CounterRow row;
+  std::string name;
+  unsigned bits = 0;
+  std::uint64_t value = 0;
+  while (words >> name) {
+    if (!(words >> bits >> value)) return {};
+    add_counter(row, name, bits, value);
+  }
+  if (row.known == 0) return {};
+  return row;
+}
+
 }  // namespace
 
 async::Task<> read_own_link(Session& session, Fabric& fabric) {
@@ -98,30 +118,6 @@ Selection local_selection(const Selection& wanted) {
   selection.why_not = "--port local looks at one link";
   return selection;
 }
-
-namespace {
-
-/// Whether a file may be one of --state: as this or another version has written it, empty, or all zeros as after a loss of power.
-bool may_be_state(std::string_view text) {
-  return text.starts_with(family_of_files) || text.find_first_not_of('\0') == std::string_view::npos;
-}
-
-/// The row of the words that follow the head of a file, which ends with a line feed. Nothing if they are cut or damaged: of a row that
-/// lacks counters those are not known to have stood still.
-std::optional<counters::CounterRow> row_of(std::istringstream& words) {
-  counters::CounterRow row;
-  std::string name;
-  unsigned bits = 0;
-  std::uint64_t value = 0;
-  while (words >> name) {
-    if (!(words >> bits >> value)) return {};
-    add_counter(row, name, bits, value);
-  }
-  if (row.known == 0) return {};
-  return row;
-}
-
-}  // namespace
 
 std::string load_state(const std::string& state, const subnet::Subnet& subnet, async::Loop& loop, counters::CounterHistory& history) {
   const std::optional<std::string> text = read_private_file(state, longest_read);

@@ -27,6 +27,20 @@ using report::Cell;
 
 namespace {
 
+constexpr std::size_t most_findings = 20;  // of a level; JSON has all
+constexpr std::size_t most_checks = 2;     // of those not checked for one reason
+constexpr std::size_t usual_height = 24;   // lines of a screen, where there is no terminal
+constexpr std::size_t narrowest = 40;      // columns
+constexpr double day = 86400;              // seconds
+
+std::string_view colour_of(Level level) {
+  constexpr std::array<std::string_view, 3> colours{"\x1b[34m", "\x1b[33m", "\x1b[31m"};
+  return colours.at(static_cast<std::size_t>(level));
+}
+constexpr std::string_view good_colour = "\x1b[32m", no_colour = "\x1b[0m";
+
+bool is_congestion(const Finding& finding) { return finding.check->id == "congestion" || finding.check->id == "discards-congestion"; }
+
 void visit_value(report::Sink& sink, std::string_view key, const ib::health::Value& value) {
   if (const auto* count = std::get_if<std::uint64_t>(&value.number); count != nullptr) {
     sink.symbol(key, *count, value.word);
@@ -188,24 +202,6 @@ void HealthReport::visit_checks(report::Sink& sink) const {
   });
 }
 
-namespace {
-
-constexpr std::size_t most_findings = 20;  // of a level; JSON has all
-constexpr std::size_t most_checks = 2;     // of those not checked for one reason
-constexpr std::size_t usual_height = 24;   // lines of a screen, where there is no terminal
-constexpr std::size_t narrowest = 40;      // columns
-constexpr double day = 86400;              // seconds
-
-std::string_view colour_of(Level level) {
-  constexpr std::array<std::string_view, 3> colours{"\x1b[34m", "\x1b[33m", "\x1b[31m"};
-  return colours.at(static_cast<std::size_t>(level));
-}
-constexpr std::string_view good_colour = "\x1b[32m", no_colour = "\x1b[0m";
-
-bool is_congestion(const Finding& finding) { return finding.check->id == "congestion" || finding.check->id == "discards-congestion"; }
-
-}  // namespace
-
 /// Writes paragraphs, each broken once, to the width of the terminal.
 class Lines {
  public:
@@ -248,16 +244,6 @@ void HealthReport::text(TextOut& out) const {
   text_findings(lines);
   text_not_looked_at(lines);
   if (lines.is_long()) write_verdict();
-}
-
-VerdictFacts HealthReport::facts() const {
-  VerdictFacts facts{verdict(),
-                     {},
-                     host_count(fabric.subnet, wanted_.host_names, scope_),
-                     switch_count(fabric.subnet, scope_),
-                     link_count(fabric.subnet, scope_)};
-  facts.take(diagnosis_);
-  return facts;
 }
 
 /// With --nodes: the answer to the question whether these hosts wait for each other.

@@ -67,7 +67,7 @@ class HealthReport final : public FabricReport {
   /// The verdict, as the exit status says.
   Verdict verdict() const;
   /// The verdict and what it counts.
-  VerdictFacts facts() const;
+  VerdictFacts facts() const { return {verdict(), diagnosis_, fabric.subnet, wanted_.host_names, scope_}; }
 
   // JSON
   void visit(report::Sink& sink, const Findings& findings) const;
@@ -76,7 +76,6 @@ class HealthReport final : public FabricReport {
   // Text
   void text_for_hosts(Lines& lines) const;
   void text_window(Lines& lines) const;
-  /// Whether a finding is printed in one line.
   bool is_brief(const Finding& finding) const;
   /// The number of findings from index `at` on that share a line: infos of one check about many ports or nodes.
   std::size_t count_alike(std::size_t at) const;

@@ -41,7 +41,7 @@ bool has_firmware(snapshot::StoredFabric& stored) { return stored.has_part("vend
 /// Reads the firmware of the nodes of these ports. Returns what failed.
 async::Task<subnet::Failures> survey_firmware(mad::Transactor& transactor, phy::ReadingOptions options, std::vector<PortIndex> ports,
                                               Input& input) {
-  options.wanted = phy::Wanted::nothing;
+  options.wanted = phy::ReadingScope::nothing;
   phy::Reading found = co_await phy::read_phy(transactor, input.subnet, std::move(ports), std::move(options));
   for (const phy::DeviceRow& device : found.devices) {
     if (device.firmware) input.firmware[input.subnet.node(device.node).guid()] = device.firmware->version;

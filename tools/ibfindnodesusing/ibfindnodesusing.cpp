@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <map>
 #include <set>
+#include <string_view>
 
 #include "base/escape.hpp"
 #include "iba/text.hpp"
@@ -21,6 +24,57 @@
 
 namespace ib::tools {
 namespace using_link {
+namespace {
+
+struct HostName {
+  std::string text, digits;
+  double number() const { return std::strtod(digits.c_str(), nullptr); }
+};
+
+HostName split(const std::string& name) {
+  constexpr std::string_view all_digits = "0123456789";
+  const std::size_t last = name.find_last_not_of(all_digits);
+  const std::size_t at = last == std::string::npos ? 0 : last + 1;
+  return {name.substr(0, at), name.substr(at)};
+}
+
+using Run = std::vector<HostName>;
+
+bool continues(const std::vector<Run>& runs, const HostName& name) {
+  const double before = runs.empty() || runs.back().empty() ? 0 : runs.back().back().number();
+  return before == name.number() - 1;
+}
+
+std::string text_of(const Run& run) {
+  return run.front().text + (run.size() == 1 ? run.front().digits : run.front().digits + "-" + run.back().digits);
+}
+
+}  // namespace
+
+/// The list begins with an empty name, as in infiniband-diags. This name makes the blank at the beginning of the line. Its number is 0.
+std::string host_list(std::vector<std::string> names) {
+  std::vector<HostName> sorted{HostName{}};
+  for (const std::string& name : names) sorted.push_back(split(name));
+  std::ranges::stable_sort(sorted, {}, &HostName::number);
+  std::map<std::string, std::vector<Run>> by_text;
+  for (HostName& name : sorted) {
+    std::vector<Run>& runs = by_text[name.text];
+    if (runs.empty()) runs.emplace_back();
+    if (!continues(runs, name)) runs.emplace_back();
+    runs.back().push_back(std::move(name));
+  }
+  std::string list;
+  for (const auto& [text, runs] : by_text) {
+    for (const Run& run : runs) {
+      if (!run.empty()) list += text_of(run) + ",";
+    }
+  }
+  // Commas within names are replaced too. Empty names at the end are dropped.
+  list.erase(list.find_last_not_of(',') + 1);
+  std::ranges::replace(list, ',', ' ');
+  return list;
+}
+
 namespace {
 
 using subnet::NodeIndex;
@@ -182,11 +236,6 @@ class Ibfindnodesusing final : public Command {
   }
 
  private:
-  async::Task<std::string> name_of(Stack& stack) const {
-    const Destination node = co_await stack.manners().smp_node(target_);
-    co_return co_await named_node(stack, node.path);
-  }
-
   /// The switch of TARGET. The NodeInfo of a node that the sweep did not find is requested, so that the error can say that the node is not
   /// a switch.
   async::Task<NodeIndex> find_switch(Stack& stack, const Fabric& fabric) const {
@@ -204,7 +253,8 @@ class Ibfindnodesusing final : public Command {
       }
     }
     if (port_ < 1 || port_ > info.num_ports) {
-      const std::string whom = co_await name_of(stack);
+      const Destination node = co_await stack.manners().smp_node(target_);
+      const std::string whom = co_await named_node(stack, node.path);
       throw UsageError(no_such_port_text(whom, info, port_));
     }
     if (at == none) throw Error(fmt::format("The sweep did not find {}", to_text(info.node_guid)));

@@ -24,6 +24,13 @@ using subnet::PortIndex;
 
 constexpr unsigned widest_code = 16;  // IBA 14.2.5.6: LinkWidthActive
 
+constexpr DiffKey link_diff_keys[] = {
+    {"port", &DiffChecks::ports},
+    {"state", &DiffChecks::states},
+    {"lid", &DiffChecks::lids},
+    {"nodedesc", &DiffChecks::descriptions},
+};
+
 template <typename... T>
 void print(std::string& out, fmt::format_string<T...> format, T&&... args) {
   fmt::format_to(std::back_inserter(out), format, std::forward<T>(args)...);
@@ -100,25 +107,12 @@ void DiagsLinks::node(std::string& out, NodeIndex at, std::string_view prefix) c
   }
 }
 
-namespace {
-
-using subnet::none;
-
-constexpr DiffKey link_diff_keys[] = {
-    {"port", &DiffChecks::ports},
-    {"state", &DiffChecks::states},
-    {"lid", &DiffChecks::lids},
-    {"nodedesc", &DiffChecks::descriptions},
-};
-
-}  // namespace
-
 DiffOptions link_diff_options() { return {link_diff_keys, {.ports = true, .states = true}}; }
 
 void print_link_differences(std::string& out, const DiagsLinks& was, const DiffSide& before, const DiagsLinks& is, const DiffSide& after,
                             const DiffChecks& checks) {
   const auto number_of_ports = [&out](std::string_view side, const subnet::Node& node) {
-    fmt::format_to(std::back_inserter(out), "{}numports = {}\n", side, node.info.num_ports);
+    print(out, "{}numports = {}\n", side, node.info.num_ports);
   };
   for (const NodeDifference& found : differences(before, after, checks, DiffWay::links)) {
     if (found.after == none) {

@@ -30,9 +30,6 @@ namespace {
 
 using subnet::NodeIndex;
 using subnet::NodeKind;
-
-using subnet::NodeIndex;
-using subnet::NodeKind;
 using subnet::none;
 
 constexpr DiffKey topology_diff_keys[] = {

@@ -13,6 +13,7 @@
 #include "path/json.hpp"
 #include "sys/host.hpp"
 #include "tools/frame/commands.hpp"
+#include "tools/frame/progress.hpp"
 #include "tools/shared/serving.hpp"
 
 namespace ib::tools {

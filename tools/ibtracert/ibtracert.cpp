@@ -2,6 +2,7 @@
 // ibtracert: the way of a packet from one port to another, unicast or multicast, for one pair of ports or for the pairs of a file.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string_view>
 
 #include "base/escape.hpp"
@@ -25,25 +26,65 @@ namespace ib::tools {
 namespace tracert {
 namespace {
 
+constexpr std::string_view blanks = " \t\n\v\f\r";
+
+/// Removes the next word from `text` and returns it; empty if there is none, or if its quote does not end.
+std::string take_word(std::string_view& text, const PortsFormat& format) {
+  text.remove_prefix(std::min(text.find_first_not_of(blanks), text.size()));
+  const std::size_t quote = format.quotes && text.starts_with('"') ? 1 : 0;
+  const std::size_t end = quote != 0 ? text.find('"', quote) : std::min(text.find_first_of(blanks), format.longest_word);
+  if (quote != 0 && end == std::string_view::npos) return {};
+  const std::string_view word = text.substr(quote, end - quote);
+  text.remove_prefix(word.size() + 2 * quote);
+  return std::string(word);
+}
+
+}  // namespace
+
+PortsFile read_port_pairs(std::string_view text, const PortsFormat& format) {
+  PortsFile found;
+  for (unsigned number = 1; !text.empty(); ++number) {
+    const std::size_t end = text.find('\n');
+    const std::size_t size = std::min({end == std::string_view::npos ? text.size() : end + 1, format.longest_line, text.size()});
+    std::string_view line = text.substr(0, size);
+    text.remove_prefix(size);
+    line = line.substr(0, std::min(line.find('\0'), line.size()));
+    const std::size_t begin = line.find_first_not_of(blanks);
+    if (begin == std::string_view::npos || line[begin] == '#') continue;
+    PortsLine pair;
+    pair.source = take_word(line, format);
+    pair.destination = take_word(line, format);
+    pair.line = number;
+    if (pair.source.empty() || pair.destination.empty()) {
+      found.bad_line = number;
+      return found;
+    }
+    found.pairs.push_back(std::move(pair));
+  }
+  return found;
+}
+
+namespace {
+
 constexpr std::string_view file_help = "Trace the pairs in a file, a source and a target on each line.";
 
-struct Wanted {
+struct TraceRequest {
   bool force{};
   bool simple{};
   std::optional<std::uint32_t> mlid;
 };
 
-void add_trace_options(OptionSet& set, Wanted& wanted, std::uint32_t (*read_mlid)(const std::string& text)) {
-  set.flag("-f --force", wanted.force, "Look for the LID where the target does not answer.");
-  set.flag("-n --no_info --no-info", wanted.simple, "Show only GUIDs and ports.");
+void add_trace_options(OptionSet& set, TraceRequest& request, std::uint32_t (*read_mlid)(const std::string& text)) {
+  set.flag("-f --force", request.force, "Look for the LID where the target does not answer.");
+  set.flag("-n --no_info --no-info", request.simple, "Show only GUIDs and ports.");
   set.value("-m --mlid", "MLID", "Trace through the tree of this multicast group.",
-            [&wanted, read_mlid](const std::string& text) { wanted.mlid = read_mlid(text); });
+            [&request, read_mlid](const std::string& text) { request.mlid = read_mlid(text); });
 }
 
-TracerOptions tracer_options(Stack& stack, const Wanted& wanted) {
+TracerOptions tracer_options(Stack& stack, const TraceRequest& request) {
   path::Path by_lid = subnet::smp_path_to(stack.host().end_port(), Lid{});
   stack.apply_options(by_lid);
-  return {.force = wanted.force, .from_sa = stack.host().options().use_sa, .here = stack.here(), .by_lid = by_lid.ib()};
+  return {.force = request.force, .from_sa = stack.host().options().use_sa, .here = stack.here(), .by_lid = by_lid.ib()};
 }
 
 PortsFile read_ports_file(const std::string& file, const PortsFormat& format) {
@@ -81,7 +122,7 @@ struct TraceText {
 
   void text(TextOut& out, const TracedWay& trace, Lid dlid) const {
     if (trace.from) end_text(out, "From", *trace.from, trace.from->lid);
-    for (const Hop& next : trace.hops) {
+    for (const TracedHop& next : trace.hops) {
       const PacketPlace& at = next.at;
       if (simple) {
         out.print("[{}] -> {}[{}]\n", next.out, to_text(at.port_guid), at.port);
@@ -93,7 +134,7 @@ struct TraceText {
     if (trace.end == WayEnd::arrived && trace.to) end_text(out, "To", *trace.to, dlid);
   }
   void visit(report::Sink& sink, const TracedWay& trace, Lid dlid, std::optional<std::uint32_t> mlid) const {
-    report::announce(sink, [&](report::Sink& to) { visit(to, trace, {Hop{}}, dlid, mlid); });
+    report::announce(sink, [&](report::Sink& to) { visit(to, trace, {TracedHop{}}, dlid, mlid); });
     visit(sink, trace, trace.hops, dlid, mlid);
   }
 
@@ -107,13 +148,14 @@ struct TraceText {
     out.print("{} {} {} portnum {} LID {}/{} {}\n", word, type_text(at.node.node_type), to_text(at.port_guid), end_port(at), lid.value,
               lid_bits - at.lmc, name_of(at));
   }
-  void visit(report::Sink& sink, const TracedWay& trace, const std::vector<Hop>& hops, Lid dlid, std::optional<std::uint32_t> mlid) const {
+  void visit(report::Sink& sink, const TracedWay& trace, const std::vector<TracedHop>& hops, Lid dlid,
+             std::optional<std::uint32_t> mlid) const {
     sink.begin_object();
     visit_place(sink, "source", trace.from);
     visit_place(sink, "destination", trace.to);
     sink.value("dlid", dlid);
     sink.value("mlid", mlid);
-    sink.objects("hops", hops, [&](const Hop& next) {
+    sink.objects("hops", hops, [&](const TracedHop& next) {
       sink.value("out_port", next.out);
       visit_members(sink, next.at);
       sink.value("in_port", next.at.port);
@@ -155,18 +197,18 @@ struct DiagsTraceText {
   void unicast(TextOut& out, const TracedWay& trace) const {
     // It says where a way begins only when both ends answered, or with -f.
     if (trace.end != WayEnd::unreachable) end(out, "From", trace.from.value_or(PacketPlace()), !simple);
-    for (const Hop& next : trace.hops) hop(out, next, !simple);
+    for (const TracedHop& next : trace.hops) hop(out, next, !simple);
     if (trace.end == WayEnd::arrived && trace.to) end(out, "To", *trace.to, !simple);
   }
   void multicast(TextOut& out, const TracedWay& trace) const {
-    for (const TracedStep& met : trace.steps) step(out, met);
+    for (const SearchStep& met : trace.steps) step(out, met);
     if (trace.end != WayEnd::arrived || !trace.from) return;
     const auto end_line = [&](std::string_view word, const PacketPlace& at) {
       out.print("{} {} {:#x} port {} lid {} \"{}\"\n", word, diags_type(at.node.node_type), at.node.node_guid.value, at.port, lids(at),
                 name(at));
     };
     end_line("From", *trace.from);
-    for (const Hop& next : trace.hops) {
+    for (const TracedHop& next : trace.hops) {
       const PacketPlace& at = next.at;
       if (simple) {
         out.print("[{}] -> {} {{{:#018x}}}[{}]\n", next.out, diags_type(at.node.node_type), at.node.node_guid.value, at.port);
@@ -180,7 +222,7 @@ struct DiagsTraceText {
   /// With -v the hops to the start of a trace, in full.
   void way_to_source(TextOut& out, const TracedWay& trace) const {
     if (verbosity == 0) return;
-    for (const Hop& next : trace.hops) hop(out, next, true);
+    for (const TracedHop& next : trace.hops) hop(out, next, true);
   }
 
  private:
@@ -190,23 +232,16 @@ struct DiagsTraceText {
     out.print("{} {} {{{:#018x}}} portnum {} lid {} \"{}\"\n", word, diags_type(at.node.node_type), at.node.node_guid.value, end_port(at),
               lids(at), name(at));
   }
-  void hop(TextOut& out, const Hop& of, bool full) const {
+  void hop(TextOut& out, const TracedHop& of, bool full) const {
     const PacketPlace& at = of.at;
     if (!full) return out.print("[{}] -> {{{:#018x}}}[{}]\n", of.out, at.port_guid.value, at.port);
     out.print("[{}] -> {} port {{{:#018x}}}[{}] lid {} \"{}\"\n", of.out, diags_type(at.node.node_type), at.port_guid.value, at.port,
               lids(at), name(at));
   }
-  void step(TextOut& out, const TracedStep& of) const {
-    switch (of.kind) {
-      case TracedStep::Kind::verbose:
-        if (verbosity > 0) out.write(verbose_line(of.of, of.text));
-        return;
-      case TracedStep::Kind::node:
-        if (verbosity > 0) end(out, of.text, *of.at, verbosity > 1);
-        return;
-      case TracedStep::Kind::circle:
-        return end(out, "ERR: circle discovered at", *of.at, true);
-    }
+  void step(TextOut& out, const SearchStep& of) const {
+    if (of.at && of.text.empty()) return end(out, "ERR: circle discovered at", *of.at, true);
+    if (verbosity == 0) return;
+    of.at ? end(out, of.text, *of.at, verbosity > 1) : out.write(verbose_line(of.function, of.text));
   }
 };
 
@@ -219,7 +254,7 @@ class Ibtracert final : public Command {
     set.target_each("TARGET", second_);
     set.instead_of_operands("--ports-file");
     set.flag("-r --reverse", reverse_, "Trace from the target to the source.");
-    add_trace_options(set, wanted_, [](const std::string& text) {
+    add_trace_options(set, request_, [](const std::string& text) {
       return static_cast<std::uint32_t>(parse_integer(text, "-m", 0, permissive_lid.value));
     });
     set.text("--ports-file --ports_file", file_, "FILE", file_help);
@@ -231,8 +266,8 @@ class Ibtracert final : public Command {
   std::string_view table_rows() const override { return "traces.hops"; }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    if (wanted_.mlid && (*wanted_.mlid < subnet::first_multicast_lid.value || *wanted_.mlid > subnet::last_multicast_lid.value))
-      throw UsageError(fmt::format("Multicast LID {} is invalid: multicast LIDs are {:#x} to {:#x}", *wanted_.mlid,
+    if (request_.mlid && (*request_.mlid < subnet::first_multicast_lid.value || *request_.mlid > subnet::last_multicast_lid.value))
+      throw UsageError(fmt::format("Multicast LID {} is invalid: multicast LIDs are {:#x} to {:#x}", *request_.mlid,
                                    subnet::first_multicast_lid.value, subnet::last_multicast_lid.value));
     list_.emplace(emit, table_, session.host().options().format, table_rows(), "out_port,node_description,lid,in_port",
                   session.host().world().out);
@@ -241,8 +276,8 @@ class Ibtracert final : public Command {
     session.stack().require_infiniband();
     mad::Transactor& opened = session.stack().transactor();  // what keeps it from opening comes first
     subnet::SweptTransactor transactor(opened, session.targets().swept());
-    PacketTracer tracer(transactor, tracer_options(session.stack(), wanted_));
-    text_.emplace(TraceText{session.manners().node_name_map(), wanted_.simple});
+    PacketTracer tracer(transactor, tracer_options(session.stack(), request_));
+    text_.emplace(TraceText{session.manners().node_name_map(), request_.simple});
     if (list_->is_wanted()) list_->sink().begin_array("traces");
     async::Task<> traced =
         file_ ? trace_file(session, emit, tracer)
@@ -301,13 +336,12 @@ class Ibtracert final : public Command {
     const Lid lid = co_await lid_of(stack, to.path);
     DirectedRoute from;
     if (source.given()) from = co_await route_to_source(stack.manners(), tracer, source);
-    async::Task<TracedWay> traced = wanted_.mlid ? tracer.multicast(from, lid, *wanted_.mlid) : tracer.unicast(from, lid);
+    async::Task<TracedWay> traced = request_.mlid ? tracer.multicast(from, lid, *request_.mlid) : tracer.unicast(from, lid);
     TracedWay trace = co_await std::move(traced);
-    if (trace.end == WayEnd::unreachable && tracer.error()) tracer.error()->raise();
-    refuse_unread(trace);
+    refuse_unknown(tracer, trace);
     if (trace.stuck) trace.hops.push_back(*trace.stuck);
     if (list_->is_wanted()) {
-      text_->visit(list_->sink(), trace, lid, wanted_.mlid);
+      text_->visit(list_->sink(), trace, lid, request_.mlid);
     } else {
       text_->text(emit.text(), trace, lid);
     }
@@ -323,16 +357,16 @@ class Ibtracert final : public Command {
     TracedWay before;
     std::optional<DirectedRoute> route = co_await route_to(tracer, node.path, before);
     if (route) co_return std::move(*route);
-    if (before.end == WayEnd::unreachable && tracer.error()) tracer.error()->raise();
-    refuse_unread(before);
+    refuse_unknown(tracer, before);
     report_error(manners, tracer, before);
     throw Error(before.end == WayEnd::not_read
                     ? fmt::format("The way to the source {} is not known: {}", mad::target_text(node.path), before.reason)
                     : fmt::format("There is no way to the source {}: {}", mad::target_text(node.path), before.reason));
   }
 
-  /// A snapshot without tables has no ways: throws what it is to be taken with.
-  static void refuse_unread(const TracedWay& trace) {
+  /// Throws why an end of the way does not answer. A snapshot without tables has no ways: throws what it is to be taken with.
+  static void refuse_unknown(const PacketTracer& tracer, const TracedWay& trace) {
+    if (trace.end == WayEnd::unreachable && tracer.error()) tracer.error()->raise();
     const auto* error = dynamic_cast<const mad::NotRead*>(trace.error.get());
     if (trace.end == WayEnd::not_read && error != nullptr) throw Error(error->cause());
   }
@@ -344,7 +378,7 @@ class Ibtracert final : public Command {
   }
 
   Target first_, second_;
-  Wanted wanted_;
+  TraceRequest request_;
   std::optional<std::string> file_;
   DiscoveryOptions discovery_;
   bool reverse_{};
@@ -360,29 +394,24 @@ class IbtracertDiags final : public Command {
     set.word("SOURCE", source_);
     set.word("TARGET", target_);
     set.instead_of_operands("--ports-file");
-    add_trace_options(set, wanted_, [](const std::string& text) { return static_cast<std::uint32_t>(c_number(text)); });
+    add_trace_options(set, request_, [](const std::string& text) { return static_cast<std::uint32_t>(c_number(text)); });
     set.text("--ports-file", file_, "FILE", file_help);
     add_node_name_map(set, common);
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
     subnet::SweptTransactor transactor(session.stack().transactor(), session.targets().swept());
-    PacketTracer tracer(transactor, diags_tracer_options(session.stack()));
-    text_.emplace(DiagsTraceText{session.manners().node_name_map(), wanted_.simple, session.host().options().verbosity});
+    TracerOptions options = tracer_options(session.stack(), request_);
+    options.legacy = true;
+    options.warned = [&session](std::string_view function, std::string_view text) { warn(session.host().world(), function, text); };
+    PacketTracer tracer(transactor, std::move(options));
+    text_.emplace(DiagsTraceText{session.manners().node_name_map(), request_.simple, session.host().options().verbosity});
     if (file_) co_return co_await trace_file(session, emit, tracer);
     const bool found = co_await pair(session.stack(), emit.text(), tracer, source_, target_);
     if (!found) throw DiagsFailure("Failed to get route information");
   }
 
  private:
-  TracerOptions diags_tracer_options(Stack& stack) const {
-    TracerOptions options = tracer_options(stack, wanted_);
-    options.target_first = options.beyond_top = options.follow_loops = true;
-    options.entries_only = options.end_at_silence = options.keep_steps = true;
-    options.warned = [&stack](std::string_view function, std::string_view text) { warn(stack.host().world(), function, text); };
-    return options;
-  }
-
   async::Task<> trace_file(Session& session, Emit& emit, PacketTracer& tracer) {
     const PortsFile file = read_file();
     for (const PortsLine& line : file.pairs) {
@@ -431,14 +460,14 @@ class IbtracertDiags final : public Command {
     const TracedWay before = co_await tracer.unicast(route, *from);
     text_->way_to_source(out, before);
     if (!has_arrived(stack.host(), before, "can't find a route to the src port")) co_return false;
-    if (wanted_.mlid) co_return co_await multicast(stack.host(), out, tracer, std::move(route), *to);
+    if (request_.mlid) co_return co_await multicast(stack.host(), out, tracer, std::move(route), *to);
     const TracedWay trace = co_await tracer.unicast(route, *to);
     text_->unicast(out, trace);
     co_return has_arrived(stack.host(), trace, "can't find a route from src to dest");
   }
 
   async::Task<bool> multicast(Host& host, TextOut& out, PacketTracer& tracer, DirectedRoute from, Lid to) const {
-    const std::uint32_t mlid = *wanted_.mlid;
+    const std::uint32_t mlid = *request_.mlid;
     if (mlid < subnet::first_multicast_lid.value) warn(host.world(), "get_route", "invalid MLID; must be 0xc000 or larger");
     TracedWay trace = co_await tracer.multicast(std::move(from), to, mlid);
     if (trace.end == WayEnd::arrived && trace.hops.empty() && !trace.from->is_switch()) {
@@ -453,7 +482,7 @@ class IbtracertDiags final : public Command {
 
   std::string source_, target_;
   std::optional<std::string> file_;
-  Wanted wanted_;
+  TraceRequest request_;
   std::optional<DiagsTraceText> text_;
 };
 

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <set>
 
 #include "async/group.hpp"
@@ -12,6 +11,7 @@
 #include "iba/text.hpp"
 #include "subnet/sweep/smp_tables.hpp"
 #include "tools/ibtracert/tracer.hpp"
+#include "tools/shared/libibnetdisc.hpp"
 
 namespace ib::tools::tracert {
 namespace {
@@ -59,7 +59,7 @@ async::Task<PacketTracer::Members> PacketTracer::members(DirectedRoute route, co
     }
   }
   found.known = true;
-  if (options_.entries_only || found.out.words != routing::PortSet().words) co_return found;
+  if (options_.legacy || found.out.words != routing::PortSet().words) co_return found;
   for (const unsigned port : subnet::default_multicast_ports(info, ports)) found.out.add(port);
   co_return found;
 }
@@ -83,16 +83,12 @@ class PacketTracer::MulticastWalk {
   }
 
  private:
-  using StepKind = TracedStep::Kind;
-
   void note(std::string_view text) const { tracer_.warn("find_mcpath", text); }
 
   /// Keeps a line of infiniband-diags' search.
-  void record(TracedStep step) {
-    if (tracer_.options_.keep_steps) trace_.steps.push_back(std::move(step));
+  void record(std::string_view of, std::string text, std::optional<PacketPlace> at = std::nullopt) {
+    if (tracer_.options_.legacy) trace_.steps.push_back({of, std::move(text), std::move(at)});
   }
-  void record(std::string_view of, std::string text) { record(TracedStep{StepKind::verbose, of, std::move(text)}); }
-  void report_node(StepKind kind, std::string text, const PacketPlace& at) { record(TracedStep{kind, {}, std::move(text), at}); }
 
   /// The number that replaces the memory address of a branch, which infiniband-diags prints.
   static std::string address(std::size_t branch) { return fmt::format("0x{:012x}", branch + 1); }
@@ -127,18 +123,18 @@ class PacketTracer::MulticastWalk {
   }
 
   bool is_target(const PacketPlace& at) const {
-    if (!tracer_.options_.target_first) return at.owns(to_);
+    if (!tracer_.options_.legacy) return at.owns(to_);
     return trace_.to && at.port_guid == trace_.to->port_guid;
   }
 
   async::Task<bool> begin() {
-    if (tracer_.options_.target_first) co_await find_destination();
+    if (tracer_.options_.legacy) co_await find_destination();
     trace_.from = co_await tracer_.place(from_, Lid());
     if (!trace_.from) co_return fail(WayEnd::unreachable, "The source does not answer");
     const PacketPlace& at = *trace_.from;
     if (is_target(at)) {
       trace_.to = at;
-      report_node(StepKind::node, "found target", at);
+      record({}, "found target", at);
       if (!at.is_switch()) co_return false;
       const Members members = co_await tracer_.members(from_, at.node, mlid_);
       report_members(at, members);
@@ -205,9 +201,7 @@ class PacketTracer::MulticastWalk {
     if (!answer || smp::PortInfo::unpack(*answer).port_physical_state != smp::PortPhysicalState::link_up || route.size() >= longest_route)
       co_return;
     route.push_back(static_cast<std::uint8_t>(port));
-    const std::array<const StructInfo*, 3> all{&smp::NodeInfo::info(), &smp::NodeDescription::info(), &smp::PortInfo::info()};
-    const auto fetch_one = [&](const StructInfo* info) { return tracer_.fetch(route, {}, info, 0); };
-    co_await async::for_each(all, all.size(), fetch_one);
+    co_await tracer_.fetch_place(std::move(route), {});
   }
 
   void report_members(const PacketPlace& at, const Members& members) {
@@ -219,7 +213,7 @@ class PacketTracer::MulticastWalk {
   async::Task<> grow(std::size_t at) {
     const Branch branch = branches_[at];
     record("find_mcpath", fmt::format("dist {} node {}", branch.level, address(at)));
-    report_node(StepKind::node, "processing", branch.at);
+    record({}, "processing", branch.at);
     if (!branch.at.is_switch()) {
       if (branch.level != 0) co_return;
       co_return co_await leave(at, branch);
@@ -254,13 +248,13 @@ class PacketTracer::MulticastWalk {
   async::Task<> cross(std::size_t at, DirectedRoute route, unsigned port) {
     const Bytes64* const bytes = co_await tracer_.get(route, Lid(), &smp::PortInfo::info(), port);
     if (bytes == nullptr) {
-      note(fmt::format("can't reach node {} port {}", route_text(route), port));
+      note(fmt::format("can't reach node {} port {}", libibnetdisc_route(route), port));
       not_read(branches_[at].at, fmt::format("What is beyond port {} of", port), tracer_.error_);
-      broken_ = tracer_.options_.end_at_silence;
+      broken_ = tracer_.options_.legacy;
       co_return;
     }
     const smp::PortInfo info = smp::PortInfo::unpack(*bytes);
-    record("get_port", fmt::format("portid {} portnum {}: lid {} state {} physstate {}", route_text(route), port, info.lid.value,
+    record("get_port", fmt::format("portid {} portnum {}: lid {} state {} physstate {}", libibnetdisc_route(route), port, info.lid.value,
                                    static_cast<unsigned>(info.port_state), static_cast<unsigned>(info.port_physical_state)));
     if (info.port_physical_state != smp::PortPhysicalState::link_up) co_return;
     if (route.size() >= longest_route) {
@@ -275,7 +269,7 @@ class PacketTracer::MulticastWalk {
   async::Task<> add(std::size_t before, DirectedRoute route, unsigned out) {
     std::optional<PacketPlace> place = co_await tracer_.place(route, Lid());
     if (!place) {
-      note(fmt::format("NodeInfo on {} port {} failed, skipping port", route_text(route), out));
+      note(fmt::format("NodeInfo on {} port {} failed, skipping port", libibnetdisc_route(route), out));
       not_read(branches_[before].at, fmt::format("What is beyond port {} of", out), tracer_.error_);
       co_return;
     }
@@ -283,19 +277,19 @@ class PacketTracer::MulticastWalk {
     Branch branch{std::move(*place), std::move(route), 0, before, out, branches_[before].level + 1};
     branch.up_port = entry(branch);
     if (is_target(branch.at)) {
-      report_node(StepKind::node, "found target", branch.at);
+      record({}, "found target", branch.at);
       branches_.push_back(std::move(branch));
       found_ = branches_.size() - 1;
       co_return;
     }
     if (known_.insert(branch.at.node.node_guid).second) {
       report_insertion(branch.at, branch.level);
-      report_node(StepKind::node, "new remote", branch.at);
+      record({}, "new remote", branch.at);
       branches_.push_back(std::move(branch));
       co_return;
     }
     if (branch.at.is_switch()) {
-      report_node(StepKind::circle, {}, branch.at);
+      record({}, {}, branch.at);
       trace_.reason = fmt::format("Looping detected: the packet comes to {} again", to_text(branch.at.node.node_guid));
     }
   }

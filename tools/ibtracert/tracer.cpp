@@ -10,13 +10,13 @@
 #include "async/group.hpp"
 #include "base/escape.hpp"
 #include "iba/text.hpp"
-#include "sa/nodes.hpp"
-#include "tools/shared/libibnetdisc.hpp"
+#include "sa/records.hpp"
 
 namespace ib::tools::tracert {
 namespace {
 
 constexpr int most_hops = 63;
+const std::array<const StructInfo*, 3> place_attributes{&smp::NodeInfo::info(), &smp::NodeDescription::info(), &smp::PortInfo::info()};
 
 std::string called(const PacketPlace& at) { return fmt::format("{} {}", to_text(at.node.node_guid), in_quotes(at.description)); }
 
@@ -28,8 +28,6 @@ std::string_view name(WayEnd end) {
   static_assert(static_cast<std::size_t>(WayEnd::no_way) + 1 == names.size());
   return names[static_cast<std::size_t>(end)];
 }
-
-std::string route_text(const DirectedRoute& route) { return libibnetdisc_route(route); }
 
 path::Path PacketTracer::path_to(const DirectedRoute& route, Lid lid) const {
   if (lid.value != 0) {
@@ -83,13 +81,16 @@ async::Task<const PacketTracer::Bytes64*> PacketTracer::get(DirectedRoute route,
   co_return nullptr;
 }
 
-async::Task<std::optional<PacketPlace>> PacketTracer::place(DirectedRoute route, Lid lid) {
-  const std::array<const StructInfo*, 3> all{&smp::NodeInfo::info(), &smp::NodeDescription::info(), &smp::PortInfo::info()};
+async::Task<> PacketTracer::fetch_place(DirectedRoute route, Lid lid) {
   const auto fetch_one = [&](const StructInfo* info) { return fetch(route, lid, info, 0); };
-  co_await async::for_each(all, all.size(), fetch_one);
+  co_await async::for_each(place_attributes, place_attributes.size(), fetch_one);
+}
+
+async::Task<std::optional<PacketPlace>> PacketTracer::place(DirectedRoute route, Lid lid) {
+  co_await fetch_place(route, lid);
   std::array<const Bytes64*, 3> bytes{};
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    bytes[i] = co_await get(route, lid, all[i], 0);
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    bytes[i] = co_await get(route, lid, place_attributes[i], 0);
     if (bytes[i] == nullptr) co_return std::nullopt;
   }
   PacketPlace found;
@@ -125,7 +126,7 @@ async::Task<PacketTracer::Lookup> PacketTracer::look_up(DirectedRoute route, Lid
   const smp::SwitchInfo info = smp::SwitchInfo::unpack(*bytes);
   found.enhanced_port0 = info.enhanced_port0 != 0;
   // A switch forwards nothing behind LinearFDBTop.
-  if (to.value > info.linear_fdb_top && !(options_.beyond_top && to.value < info.linear_fdb_cap)) co_return found;
+  if (to.value > info.linear_fdb_top && !(options_.legacy && to.value < info.linear_fdb_cap)) co_return found;
   bytes = co_await get(route, Lid(), tables, block);
   if (bytes != nullptr) {
     found.port = (*bytes)[to.value % per_block];
@@ -147,7 +148,7 @@ class PacketTracer::UnicastWalk {
 
   async::Task<TracedWay> run() {
     co_await walk();
-    if (trace_.end != WayEnd::arrived && !tracer_.options_.target_first && trace_.from) {
+    if (trace_.end != WayEnd::arrived && !tracer_.options_.legacy && trace_.from) {
       trace_.to = co_await tracer_.place(DirectedRoute(), to_);
       if (!trace_.to && !tracer_.options_.force && trace_.end != WayEnd::not_read) {
         trace_.hops.clear();
@@ -161,15 +162,9 @@ class PacketTracer::UnicastWalk {
  private:
   async::Task<> walk() {
     bool goes_on = co_await begin();
-    for (int left = most_hops; goes_on;) {
-      if (left-- == 0) {
-        fail(WayEnd::too_long, fmt::format("The way is longer than {} hops", most_hops));
-        break;
-      }
-      goes_on = co_await step();
-      if (!goes_on && trace_.end == WayEnd::arrived && left == 0)
-        fail(WayEnd::too_long, fmt::format("The way is longer than {} hops", most_hops));
-    }
+    int left = most_hops;
+    for (; goes_on && left > 0; --left) goes_on = co_await step();
+    if (left == 0 && trace_.end == WayEnd::arrived) fail(WayEnd::too_long, fmt::format("The way is longer than {} hops", most_hops));
   }
 
   bool fail(WayEnd end, std::string reason) {
@@ -185,7 +180,7 @@ class PacketTracer::UnicastWalk {
   bool is_same(const PacketPlace& a, const PacketPlace& b) const {
     return a.port_guid == b.port_guid || (tracer_.options_.force && a.lid == b.lid);
   }
-  bool is_target(const PacketPlace& at) const { return tracer_.options_.target_first ? is_same(at, target_) : at.owns(to_); }
+  bool is_target(const PacketPlace& at) const { return tracer_.options_.legacy ? is_same(at, target_) : at.owns(to_); }
   /// Whether packets do not pass. Port 0 of a switch counts where it is enhanced.
   bool is_inactive(const PacketPlace& at) const {
     return at.state != smp::PortState::active && (!at.is_switch() || lookup_.enhanced_port0);
@@ -206,7 +201,7 @@ class PacketTracer::UnicastWalk {
 
   async::Task<bool> begin() {
     trace_.from = co_await tracer_.place(route_, Lid());
-    const bool reads_target = tracer_.options_.target_first;
+    const bool reads_target = tracer_.options_.legacy;
     if (trace_.from && reads_target) trace_.to = co_await tracer_.place(DirectedRoute(), to_);
     target_ = trace_.to.value_or(PacketPlace());
     if (!trace_.from || (reads_target && !trace_.to)) {
@@ -256,7 +251,7 @@ class PacketTracer::UnicastWalk {
     if (in) next->port = *in;
     if (next->is_switch()) {
       const bool found = co_await look_up_at(*next);
-      if (!found) trace_.stuck = Hop{static_cast<unsigned>(out), *next};
+      if (!found) trace_.stuck = TracedHop{static_cast<unsigned>(out), *next};
       if (!found) co_return false;
     }
     if (is_inactive(*next)) {
@@ -280,7 +275,7 @@ class PacketTracer::UnicastWalk {
   }
 
   bool check_loop() {
-    if (tracer_.options_.follow_loops || !at_.is_switch()) return true;
+    if (tracer_.options_.legacy || !at_.is_switch()) return true;
     if (seen_.insert(at_.node.node_guid).second) return true;
     return fail(WayEnd::loop, fmt::format("Looping detected: the packet comes to {} again", called(at_)));
   }

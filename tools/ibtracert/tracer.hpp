@@ -59,45 +59,36 @@ enum class WayEnd : std::uint8_t {
 std::string_view name(WayEnd end);
 
 /// A step of a way: from the node before by `out` to `at`.
-struct Hop {
+struct TracedHop {
   unsigned out{};
   PacketPlace at;
 };
 
 /// A line that infiniband-diags prints on stdout while it looks for a multicast way.
-struct TracedStep {
-  enum class Kind : std::uint8_t {
-    verbose,  ///< with -v: `text`
-    node,     ///< with -v: `text` happens to the node `at`
-    circle,   ///< always: the switch `at` is reached a second time
-  };
-  Kind kind{};
-  std::string_view of;  ///< verbose: the C function in the line
-  std::string text;
-  std::optional<PacketPlace> at{};  ///< node, circle
+struct SearchStep {
+  std::string_view function;  ///< the C function that is named in the line; empty with `at`
+  std::string text;           ///< empty: the switch `at` is reached a second time, which is printed without -v too
+  std::optional<PacketPlace> at;
 };
 
 struct TracedWay {
   std::optional<PacketPlace> from, to;  ///< the source and the destination, if they answered
-  std::vector<Hop> hops;
+  std::vector<TracedHop> hops;
   WayEnd end = WayEnd::arrived;
   std::string reason;                          ///< of an end that is not `arrived`
   std::shared_ptr<const mad::MadError> error;  ///< of WayEnd::not_read: the error of the request
-  std::vector<TracedStep> steps;               ///< of a multicast way, with TracerOptions::keep_steps
-  std::optional<Hop> stuck;                    ///< the last hop, to a switch that does not forward the packet; not in `hops`
+  std::vector<SearchStep> steps;               ///< of a multicast way, with TracerOptions::legacy
+  std::optional<TracedHop> stuck;              ///< the last hop, to a switch that does not forward the packet; not in `hops`
 };
 
 struct TracerOptions {
   bool force{};    ///< treat two ports with one LID as one port, and go on if the destination does not answer
   bool from_sa{};  ///< the SA answers: LocalPortNum is not the port through which a request came in
-  /// Read the destination before the way, which ends at its port GUID. Without this, the way ends at a port that owns the LID, and the
-  /// destination is read only if the way does not lead to it.
-  bool target_first{};
-  bool beyond_top{};      ///< entries beyond LinearFDBTop count too, up to LinearFDBCap
-  bool follow_loops{};    ///< a unicast way ends in a loop only where the route is too long
-  bool entries_only{};    ///< the default ports of a switch without an entry for a group do not count
-  bool end_at_silence{};  ///< a port of a multicast tree that does not answer ends the search
-  bool keep_steps{};      ///< fill TracedWay::steps
+  /// Search as infiniband-diags. The destination is read before the way, which ends at its port GUID; else the way ends at a port that owns
+  /// the LID, and the destination is read only if the way does not lead to it. Entries beyond LinearFDBTop count up to LinearFDBCap. Loops
+  /// are followed until the route is too long. Default ports of a switch without an entry for a group do not count. A port of a multicast
+  /// tree that does not answer ends the search. TracedWay::steps is filled.
+  bool legacy{};
   /// Gets the remarks of infiniband-diags' search, each with the name of a C function. Null: there are none.
   std::function<void(std::string_view function, std::string_view text)> warned{};
   path::Path here;      ///< a directed route to this host's own port, with the keys and times of the options
@@ -141,6 +132,8 @@ class PacketTracer {
   async::Task<mad::Result<Bytes64>> read(DirectedRoute route, Lid lid, const StructInfo* info, std::uint32_t modifier);
   async::Task<> fetch(DirectedRoute route, Lid lid, const StructInfo* info, std::uint32_t modifier);
   async::Task<const Bytes64*> get(DirectedRoute route, Lid lid, const StructInfo* info, std::uint32_t modifier);
+  /// Requests what place() needs, in parallel.
+  async::Task<> fetch_place(DirectedRoute route, Lid lid);
   async::Task<std::optional<PacketPlace>> place(DirectedRoute route, Lid lid);
   async::Task<Lookup> look_up(DirectedRoute route, Lid to);
   /// With from_sa: sets the port of the switch `at` to the port that is linked to port `out` of the node at `from`.
@@ -156,8 +149,5 @@ class PacketTracer {
   async::Once<std::pair<Lid, std::uint8_t>, mad::Result<sa::LinkRecord>> links_;
   std::shared_ptr<const mad::MadError> error_;
 };
-
-/// A directed route in the form of infiniband-diags.
-std::string route_text(const DirectedRoute& route);
 
 }  // namespace ib::tools::tracert

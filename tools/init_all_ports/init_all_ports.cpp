@@ -15,6 +15,7 @@
 #include "subnet/set/port_setting.hpp"
 #include "subnet/set/set_target.hpp"
 #include "tools/frame/commands.hpp"
+#include "tools/frame/progress.hpp"
 #include "tools/frame/terminal.hpp"
 #include "tools/shared/fabric.hpp"
 #include "tools/shared/fabric_report.hpp"

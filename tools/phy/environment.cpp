@@ -109,7 +109,7 @@ class Environment final : public PhyCommand {
   void prepare(const Host& host) override {
     check_table<EnvironmentLine>(sensor_columns);
     shown_.refuse_for_json(host.options().format, "sensors and fans", "nodes");
-    wanted_.registers = phy::Wanted::environment;
+    wanted_.registers = phy::ReadingScope::environment;
     wanted_.wants = [all = !wanted_.targets.empty()](const subnet::Subnet& subnet, PortIndex port) {
       return subnet.port(port).has_info && (all || subnet.node(subnet.port(port).node).kind() == subnet::NodeKind::sw);
     };

@@ -26,9 +26,9 @@ namespace {
 using subnet::NodeIndex;
 using subnet::PortIndex;
 
-bool is_any_read(const phy::Reading& found, phy::Wanted wanted) {
+bool is_any_read(const phy::Reading& found, phy::ReadingScope wanted) {
   return std::ranges::any_of(found.devices, [wanted](const phy::DeviceRow& row) {
-    return wanted == phy::Wanted::nothing ? row.firmware.has_value() : row.state == phy::DeviceState::read;
+    return wanted == phy::ReadingScope::nothing ? row.firmware.has_value() : row.state == phy::DeviceState::read;
   });
 }
 
@@ -124,7 +124,7 @@ phy::ReadingOptions PhyFabric::reading_options() {
   options.per_second = wanted_.per_second;
   options.planes = &planes_;
   options.silent = &silent_;
-  const std::string_view what = wanted_.registers == phy::Wanted::ports ? "ports" : "devices";
+  const std::string_view what = wanted_.registers == phy::ReadingScope::ports ? "ports" : "devices";
   options.progress = [this, what](std::size_t done, std::size_t of) { session_.stack().progress().count(done, of, what); };
   return options;
 }
@@ -150,10 +150,8 @@ async::Task<phy::Reading> PhyFabric::read_until_interrupted() {
   subnet::sort(found.failures, fabric_.subnet);
   finish_reading(found);
   if (!is_whole) {
-    subnet::Failure cut;
-    cut.kind = subnet::Failure::Kind::not_read;
-    cut.why = "Interrupted: registers that were not read yet are missing.";
-    add_failures(session_.host(), fabric_, {std::move(cut)});
+    const std::string why = "Interrupted: registers that were not read yet are missing.";
+    add_failures(session_.host(), fabric_, {{.kind = subnet::Failure::Kind::not_read, .attribute = {}, .why = why, .error = {}}});
   }
   co_return found;
 }

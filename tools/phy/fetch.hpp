@@ -27,7 +27,7 @@ struct PhyWanted {
   bool histogram{}, planes{}, received_bits{};
   std::optional<std::string> raw;      ///< the file for the MADs of the run
   std::optional<std::string> vs_keys;  ///< the file of VS_Keys, or `-`
-  phy::Wanted registers = phy::Wanted::ports;
+  phy::ReadingScope registers = phy::ReadingScope::ports;
   phy::Parts parts = phy::usual_parts;
   /// Whether a port is read that the command line does not name itself.
   std::function<bool(const subnet::Subnet& subnet, subnet::PortIndex port)> wants;

@@ -107,7 +107,7 @@ class FirmwareCommand final : public PhyCommand {
   void prepare(const Host& host) override {
     shown_.refuse_for_json(host.options().format, "nodes or versions", "both");
     is_by_node() ? check_table(device_columns()) : check_table<VersionLine>(version_columns);
-    wanted_.registers = phy::Wanted::nothing;
+    wanted_.registers = phy::ReadingScope::nothing;
     wanted_.wants = [](const subnet::Subnet& subnet, PortIndex port) { return subnet.port(port).has_info && subnet.lid(port) != Lid{}; };
   }
 
@@ -186,7 +186,6 @@ std::span<const Column<ModuleLine>> inventory_columns() {
   return columns;
 }
 
-/// The modules of one vendor, part and firmware.
 struct PartLine {
   std::string vendor, part_number, firmware;
   std::uint64_t modules{};

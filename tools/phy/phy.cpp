@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "snapshot/stored_fabric.hpp"
 #include "subnet/diff/counterparts.hpp"
 #include "subnet/model/names.hpp"
 #include "tools/frame/commands.hpp"
@@ -58,7 +59,7 @@ class Phy final : public PhyCommand {
         "links are.");
     set.flag("--down", view_.down, "Show the ports that are not up although a module is plugged in, and why.");
     set.text("--baseline", baseline_, "FILE", "With --down: also the ports that were linked in this file of a fabric.");
-    set.known_fabric({[this](const World&, const sys::EndPort&) { return baseline_; }, read_stored});
+    set.known_fabric(baseline_);
     set.flag("--lanes", view_.lanes, "Show errors, optical power and bias current of each lane.");
     set.flag("--histogram", view_.histogram, "Show how many blocks had how many symbols with errors, before FEC corrected them.");
     set.flag("--planes", view_.planes, "Show each plane of a port of several planes too, behind the port.");
@@ -96,7 +97,7 @@ class Phy final : public PhyCommand {
     } else {
       check_table<PhyLine>(columns_);
     }
-    if (baseline_) read_stored(*baseline_, before_);
+    if (baseline_) before_ = snapshot::open_fabric(*baseline_)->take_fabric(nullptr).subnet;
     wanted_.wants = view_.down ? is_down : !wanted_.targets.empty() ? is_there : is_linked;
   }
 

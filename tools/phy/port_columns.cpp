@@ -56,6 +56,8 @@ Cell width(const PhyLine& line) {
   return Coded{static_cast<double>(active), fmt::format("{}x", active)};
 }
 
+Cell plane(const PhyLine& line) { return line.by_plane ? Cell(std::uint64_t{line.row->plane}) : Cell(std::monostate{}); }
+
 const phy::PortRow& row_of(const PhyLine& line) { return *line.row; }
 
 std::vector<Column<PhyLine>> columns_of_ports() {
@@ -69,7 +71,7 @@ std::vector<Column<PhyLine>> columns_of_ports() {
        }},
       {{"port_num", "PORT"}, [](const PhyLine& l) { return Cell(std::uint64_t{port_of(l).number}); }},
       {{"port_label", "LABEL"}, [](const PhyLine& l) { return port_label_cell(*l.fabric, l.row->port); }},
-      {{"plane", "PLANE"}, [](const PhyLine& l) { return l.by_plane ? Cell(std::uint64_t{l.row->plane}) : Cell(std::monostate{}); }},
+      {{"plane", "PLANE"}, plane},
       {{"peer.node_guid", "PEER GUID"},
        [](const PhyLine& l) {
          return at_peer(l, [](const Fabric& f, PortIndex at) { return node_guid_cell(f, f.subnet.port(at).node); });
@@ -168,16 +170,14 @@ std::vector<std::string_view> usual_columns(const PhyView& view) {
   return {"node_description", "port_num", "peer.node_description", "peer.port_num", "speed", "fec_mode", "raw_ber", "effective_ber"};
 }
 
+/// The columns of the port for rows that are a part of it.
 template <class Line>
 std::vector<Column<Line>> columns_of_port() {
   return {
-      {{"node_guid", "GUID"},
-       [](const Line& l) { return node_guid_cell(*l.port.fabric, l.port.fabric->subnet.port(l.port.row->port).node); }},
-      {{"node_description", "NODE", {}, true},
-       [](const Line& l) { return node_name_cell(*l.port.fabric, l.port.fabric->subnet.port(l.port.row->port).node); }},
-      {{"port_num", "PORT", {}, true},
-       [](const Line& l) { return Cell(std::uint64_t{l.port.fabric->subnet.port(l.port.row->port).number}); }},
-      {{"plane", "PLANE"}, [](const Line& l) { return l.port.by_plane ? Cell(std::uint64_t{l.port.row->plane}) : Cell(std::monostate{}); }},
+      {{"node_guid", "GUID"}, [](const Line& l) { return node_guid_cell(*l.fabric, port_of(l).node); }},
+      {{"node_description", "NODE", {}, true}, [](const Line& l) { return node_name_cell(*l.fabric, port_of(l).node); }},
+      {{"port_num", "PORT", {}, true}, [](const Line& l) { return Cell(std::uint64_t{port_of(l).number}); }},
+      {{"plane", "PLANE"}, [](const Line& l) { return plane(l); }},
   };
 }
 
@@ -211,15 +211,12 @@ std::vector<Column<PhyLine>> phy_columns(const PhyView& view) {
 std::vector<Column<LaneLine>> lane_columns() {
   std::vector<Column<LaneLine>> columns = columns_of_port<LaneLine>();
   columns.push_back({{"lane", "LANE", {}, true}, [](const LaneLine& l) { return Cell(std::uint64_t{l.lane}); }});
-  columns.push_back({{"raw_ber", "RAW BER", gauge(), true}, [](const LaneLine& l) { return cell(phy::lane_ber(*l.port.row, l.lane)); }});
-  columns.push_back({{"raw_errors", "RAW ERRORS", counter(), true}, [](const LaneLine& l) {
-                       const bool is_read = l.port.row->has(phy::Part::statistics);
-                       return is_read ? Cell(l.port.row->raw_errors.at(l.lane)) : Cell(std::monostate{});
-                     }});
-  columns.push_back({{"rx_dbm", "RX DBM", gauge("dBm"), true}, [](const LaneLine& l) { return of_lane(l, rx_power_dbm(*l.port.row)); }});
-  columns.push_back({{"tx_dbm", "TX DBM", gauge("dBm"), true}, [](const LaneLine& l) { return of_lane(l, tx_power_dbm(*l.port.row)); }});
-  columns.push_back(
-      {{"bias_ma", "BIAS MA", gauge("mA"), true}, [](const LaneLine& l) { return of_lane(l, bias_milliamperes(*l.port.row)); }});
+  columns.push_back({{"raw_ber", "RAW BER", gauge(), true}, [](const LaneLine& l) { return cell(phy::lane_ber(*l.row, l.lane)); }});
+  columns.push_back({{"raw_errors", "RAW ERRORS", counter(), true},
+                     [](const LaneLine& l) { return counter_cell(l, phy::Part::statistics, l.row->raw_errors.at(l.lane)); }});
+  columns.push_back({{"rx_dbm", "RX DBM", gauge("dBm"), true}, [](const LaneLine& l) { return of_lane(l, rx_power_dbm(*l.row)); }});
+  columns.push_back({{"tx_dbm", "TX DBM", gauge("dBm"), true}, [](const LaneLine& l) { return of_lane(l, tx_power_dbm(*l.row)); }});
+  columns.push_back({{"bias_ma", "BIAS MA", gauge("mA"), true}, [](const LaneLine& l) { return of_lane(l, bias_milliamperes(*l.row)); }});
   return columns;
 }
 

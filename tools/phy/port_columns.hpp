@@ -36,13 +36,11 @@ struct PhyView {
 };
 std::vector<report::Column<PhyLine>> phy_columns(const PhyView& view);
 
-struct LaneLine {
-  PhyLine port;
+struct LaneLine : PhyLine {
   std::size_t lane;
 };
 /// A bin of the FEC histogram of a port.
-struct BinLine {
-  PhyLine port;
+struct BinLine : PhyLine {
   const phy::HistogramBin* bin;
   std::uint64_t greatest;  ///< the greatest count of the port's bins
 };

@@ -41,8 +41,6 @@ std::vector<ibv_sge> gather(const verbs::MemoryRegion& region, std::uint64_t siz
   return pieces;
 }
 
-using Kind = BandwidthMessage::Kind;
-
 constexpr std::uint8_t roce_life_time = 16;  // 0.27 s, what Linux's connection manager takes on RoCE
 
 }  // namespace
@@ -142,18 +140,12 @@ async::Task<async::Duration> BandwidthEnd::write(std::function<void(std::uint32_
   co_return loop.now() - began;
 }
 
-async::Task<> BandwidthConversation::send(BandwidthMessage message) {
+async::Task<> BandwidthPeer::send(BandwidthMessage message) {
   const BandwidthMessage::Wire wire = message.pack();
   co_await stream_.write(wire, patience);
 }
 
-async::Task<> BandwidthConversation::send(BandwidthMessage::Kind kind) {
-  BandwidthMessage message;
-  message.kind = kind;
-  co_await send(message);
-}
-
-async::Task<BandwidthMessage> BandwidthConversation::receive(BandwidthMessage::Kind expected, async::Duration timeout) {
+async::Task<BandwidthMessage> BandwidthPeer::receive(BandwidthStage expected, async::Duration timeout) {
   BandwidthMessage::Wire wire{};
   co_await stream_.read(wire, timeout);
   BandwidthMessage message;
@@ -162,14 +154,14 @@ async::Task<BandwidthMessage> BandwidthConversation::receive(BandwidthMessage::K
   } catch (const Error& error) {
     throw Error(fmt::format("{} {}", peer(), error.message()));
   }
-  if (message.kind == BandwidthMessage::Kind::failed) throw Error(fmt::format("{} gave up: {}", peer(), escaped(message.text)));
-  if (message.kind != expected) throw Error(fmt::format("{} sent an rdma_bw message out of turn", peer()));
+  if (message.stage == BandwidthStage::failed) throw Error(fmt::format("{} gave up: {}", peer(), escaped(message.text)));
+  if (message.stage != expected) throw Error(fmt::format("{} sent an rdma_bw message out of turn", peer()));
   co_return message;
 }
 
-BandwidthTest::BandwidthTest(Stack& stack, BandwidthRole role, const BandwidthPlan& plan, bool bidirectional)
-    : stack_(stack), role_(role), plan_(plan), bidirectional_(bidirectional) {
-  if (role_ == BandwidthRole::client) {
+BandwidthTest::BandwidthTest(Stack& stack, bool is_client, const BandwidthPlan& plan, bool bidirectional)
+    : stack_(stack), is_client_(is_client), plan_(plan), bidirectional_(bidirectional) {
+  if (is_client_) {
     end_.emplace(stack_.host().end_port(), plan_);
   } else {
     const verbs::Context probe(*stack_.host().end_port().device);
@@ -177,19 +169,22 @@ BandwidthTest::BandwidthTest(Stack& stack, BandwidthRole role, const BandwidthPl
 }
 
 async::Task<> BandwidthTest::run(async::TcpStream stream, std::function<void()> met) {
-  Peer peer(std::move(stream));
+  BandwidthPeer peer(std::move(stream));
   result_.peer = peer.peer();
   BandwidthMessage failure;
-  failure.kind = Kind::failed;
+  failure.stage = BandwidthStage::failed;
   std::exception_ptr error;
   try {
-    if (role_ == BandwidthRole::client) {
+    if (is_client_) {
       co_await meet_server(peer);
     } else {
       co_await meet_client(peer);
     }
     met();
-    co_await measure(peer);
+    async::TaskGroup measuring(stack_.loop());
+    measuring.spawn(own_part(peer));
+    measuring.spawn(peers_part(peer));
+    co_await measuring.join();
   } catch (const Error& e) {
     failure.text = e.what();
     error = std::current_exception();
@@ -202,13 +197,13 @@ async::Task<> BandwidthTest::run(async::TcpStream stream, std::function<void()> 
   std::rethrow_exception(error);
 }
 
-async::Task<> BandwidthTest::meet_server(Peer& peer) {
+async::Task<> BandwidthTest::meet_server(BandwidthPeer& peer) {
   BandwidthMessage offer = end_->describe();
-  offer.kind = Kind::offer;
+  offer.stage = BandwidthStage::offer;
   offer.bidirectional = bidirectional_;
   co_await peer.send(offer);
   // The server may have to query the SA first.
-  const BandwidthMessage answer = co_await peer.receive(Kind::answer, 2 * Peer::patience);
+  const BandwidthMessage answer = co_await peer.receive(BandwidthStage::answer, 2 * BandwidthPeer::patience);
   path::IbPath path = answer.path;
   path.end_port = &stack_.host().end_port();
   path.mtu = answer.mtu;
@@ -221,14 +216,14 @@ async::Task<> BandwidthTest::meet_server(Peer& peer) {
   co_await connected(peer, offer, answer);
 }
 
-async::Task<> BandwidthTest::meet_client(Peer& peer) {
-  const BandwidthMessage offer = co_await peer.receive(Kind::offer);
+async::Task<> BandwidthTest::meet_client(BandwidthPeer& peer) {
+  const BandwidthMessage offer = co_await peer.receive(BandwidthStage::offer);
   plan_.size = offer.size;
   plan_.iterations = offer.iterations;
   end_.emplace(stack_.host().end_port(), plan_);
   const path::IbPath path = co_await path_to(offer);
   BandwidthMessage answer = end_->describe();
-  answer.kind = Kind::answer;
+  answer.stage = BandwidthStage::answer;
   answer.bidirectional = bidirectional_ || offer.bidirectional;
   answer.path = path;
   answer.path.packet_life_time = path::packet_life_time(path);
@@ -257,26 +252,21 @@ async::Task<path::IbPath> BandwidthTest::path_to(const BandwidthMessage& offer) 
 }
 
 /// Both ends wait for each other: what is written to a queue pair before it is connected is lost.
-async::Task<> BandwidthTest::connected(Peer& peer, const BandwidthMessage& mine, const BandwidthMessage& theirs) {
-  co_await peer.send(Kind::ready);
-  co_await peer.receive(Kind::ready);
+async::Task<> BandwidthTest::connected(BandwidthPeer& peer, const BandwidthMessage& mine, const BandwidthMessage& theirs) {
+  BandwidthMessage ready;
+  ready.stage = BandwidthStage::ready;
+  co_await peer.send(ready);
+  co_await peer.receive(BandwidthStage::ready);
   result_.plan = mine;
   result_.plan.bidirectional = mine.bidirectional || theirs.bidirectional;
   result_.remote = theirs;
   result_.path = end_->path();
 }
 
-async::Task<> BandwidthTest::measure(Peer& peer) {
-  async::TaskGroup group(stack_.loop());
-  group.spawn(own_part(peer));
-  group.spawn(peers_part(peer));
-  co_await group.join();
-}
-
-async::Task<> BandwidthTest::own_part(Peer& peer) {
+async::Task<> BandwidthTest::own_part(BandwidthPeer& peer) {
   BandwidthMessage done;
-  done.kind = Kind::done;
-  if (role_ == BandwidthRole::client || result_.plan.bidirectional) {
+  done.stage = BandwidthStage::done;
+  if (is_client_ || result_.plan.bidirectional) {
     const std::function<void(std::uint32_t)> show = [this](std::uint32_t count) {
       stack_.progress().count(count, result_.plan.iterations, "iterations");
     };
@@ -288,8 +278,8 @@ async::Task<> BandwidthTest::own_part(Peer& peer) {
 
 /// Waits until the peer is done: until then it may use the memory and the queue pair of this end, and this end may use the peer's memory
 /// and queue pair.
-async::Task<> BandwidthTest::peers_part(Peer& peer) {
-  const BandwidthMessage done = co_await peer.receive(Kind::done, Peer::forever);
+async::Task<> BandwidthTest::peers_part(BandwidthPeer& peer) {
+  const BandwidthMessage done = co_await peer.receive(BandwidthStage::done, BandwidthPeer::forever);
   if (done.nanoseconds > 0)
     result_.received = async::Duration(static_cast<std::int64_t>(std::min<std::uint64_t>(done.nanoseconds, INT64_MAX)));
 }

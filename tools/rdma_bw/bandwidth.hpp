@@ -63,26 +63,23 @@ class BandwidthEnd {
 };
 
 /// The TCP side of a bandwidth test: messages to and from the peer, each in its turn.
-class BandwidthConversation {
+class BandwidthPeer {
  public:
   /// The timeout of receive() for a message that the peer sends at once.
   static constexpr async::Duration patience = std::chrono::seconds(10);
   /// The timeout of receive() while the peer measures: none. TCP reports when the peer has gone.
   static constexpr async::Duration forever = async::Duration::max();
 
-  explicit BandwidthConversation(async::TcpStream stream) : stream_(std::move(stream)) {}
+  explicit BandwidthPeer(async::TcpStream stream) : stream_(std::move(stream)) {}
   const std::string& peer() const { return stream_.peer(); }
 
   async::Task<> send(BandwidthMessage message);
-  async::Task<> send(BandwidthMessage::Kind kind);
-  /// Receives a message of the kind `expected`. Throws an Error that names the peer if another message comes, or if the peer gives up.
-  async::Task<BandwidthMessage> receive(BandwidthMessage::Kind expected, async::Duration timeout = patience);
+  /// Receives the message `expected`. Throws an Error that names the peer if another message comes, or if the peer gives up.
+  async::Task<BandwidthMessage> receive(BandwidthStage expected, async::Duration timeout = patience);
 
  private:
   async::TcpStream stream_;
 };
-
-enum class BandwidthRole { client, server };
 
 struct BandwidthResult {
   std::string peer;
@@ -94,7 +91,7 @@ struct BandwidthResult {
 class BandwidthTest {
  public:
   /// Throws as BandwidthEnd does if the device cannot be used, before anything is sent to the peer.
-  BandwidthTest(Stack& stack, BandwidthRole role, const BandwidthPlan& plan, bool bidirectional);
+  BandwidthTest(Stack& stack, bool is_client, const BandwidthPlan& plan, bool bidirectional);
 
   /// The whole test with one peer. If it fails at this end, the peer gets the reason. Calls `met` once both ends are connected; the result
   /// then lacks its times. Throws Error or SysError.
@@ -102,17 +99,15 @@ class BandwidthTest {
   const BandwidthResult& result() const { return result_; }
 
  private:
-  using Peer = BandwidthConversation;
-  async::Task<> meet_server(Peer& peer);
-  async::Task<> meet_client(Peer& peer);
+  async::Task<> meet_server(BandwidthPeer& peer);
+  async::Task<> meet_client(BandwidthPeer& peer);
   async::Task<path::IbPath> path_to(const BandwidthMessage& offer);
-  async::Task<> connected(Peer& peer, const BandwidthMessage& mine, const BandwidthMessage& theirs);
-  async::Task<> measure(Peer& peer);
-  async::Task<> own_part(Peer& peer);
-  async::Task<> peers_part(Peer& peer);
+  async::Task<> connected(BandwidthPeer& peer, const BandwidthMessage& mine, const BandwidthMessage& theirs);
+  async::Task<> own_part(BandwidthPeer& peer);
+  async::Task<> peers_part(BandwidthPeer& peer);
 
   Stack& stack_;
-  BandwidthRole role_;
+  bool is_client_;
   BandwidthPlan plan_;
   bool bidirectional_;
   std::optional<BandwidthEnd> end_;

@@ -13,7 +13,7 @@ namespace ib::tools {
 namespace {
 
 constexpr std::string_view magic = "IBTRDMBW";
-constexpr std::size_t version_at = 8, kind_at = 10, flags_at = 11, nanoseconds_at = 16, text_at = 16;
+constexpr std::size_t version_at = 8, stage_at = 10, flags_at = 11, nanoseconds_at = 16, text_at = 16;
 constexpr std::uint8_t flag_bidirectional = 1, flag_grh = 2;
 
 [[noreturn]] void bad(std::string_view what) { throw Error(fmt::format("sent an rdma_bw message with {}", what)); }
@@ -90,10 +90,10 @@ BandwidthMessage::Wire BandwidthMessage::pack() const {
   Wire wire{};
   std::ranges::copy(magic, wire.begin());
   store_be(&wire[version_at], protocol);
-  wire[kind_at] = static_cast<std::uint8_t>(kind);
-  if (kind == Kind::offer || kind == Kind::answer) pack_end(*this, wire.data());
-  if (kind == Kind::done) store_be(&wire[nanoseconds_at], nanoseconds);
-  if (kind == Kind::failed) std::ranges::copy(std::string_view(text).substr(0, wire_size - text_at), &wire[text_at]);
+  wire[stage_at] = static_cast<std::uint8_t>(stage);
+  if (stage == BandwidthStage::offer || stage == BandwidthStage::answer) pack_end(*this, wire.data());
+  if (stage == BandwidthStage::done) store_be(&wire[nanoseconds_at], nanoseconds);
+  if (stage == BandwidthStage::failed) std::ranges::copy(std::string_view(text).substr(0, wire_size - text_at), &wire[text_at]);
   return wire;
 }
 
@@ -102,22 +102,22 @@ BandwidthMessage BandwidthMessage::unpack(const Wire& wire) {
   if (const auto version = load_be<std::uint16_t>(&wire[version_at]); version != protocol)
     throw Error(fmt::format("speaks version {} of rdma_bw's protocol, this program version {}", version, protocol));
   BandwidthMessage message;
-  message.kind = static_cast<Kind>(wire[kind_at]);
-  switch (message.kind) {
-    case Kind::offer:
-    case Kind::answer:
+  message.stage = static_cast<BandwidthStage>(wire[stage_at]);
+  switch (message.stage) {
+    case BandwidthStage::offer:
+    case BandwidthStage::answer:
       unpack_end(message, wire.data());
       break;
-    case Kind::ready:
+    case BandwidthStage::ready:
       break;
-    case Kind::done:
+    case BandwidthStage::done:
       message.nanoseconds = load_be<std::uint64_t>(&wire[nanoseconds_at]);
       break;
-    case Kind::failed:
+    case BandwidthStage::failed:
       message.text.assign(wire.begin() + text_at, std::find(wire.begin() + text_at, wire.end(), 0));
       break;
     default:
-      bad(fmt::format("the unknown kind {}", wire[kind_at]));
+      bad(fmt::format("the unknown kind {}", wire[stage_at]));
   }
   return message;
 }

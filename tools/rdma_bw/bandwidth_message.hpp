@@ -11,21 +11,22 @@
 
 namespace ib::tools {
 
+/// What a message says, in the order of a test.
+enum class BandwidthStage : std::uint8_t {
+  offer = 1,   ///< the client's end, and its plan
+  answer = 2,  ///< the server's end, and the path from there to the client
+  ready = 3,   ///< the sender's queue pair is connected
+  done = 4,    ///< the sender has finished all its writes, in `nanoseconds`
+  failed = 5   ///< the sender gives up, for the reason in `text`
+};
+
 struct BandwidthMessage {
   static constexpr std::size_t wire_size = 128;
   static constexpr std::uint16_t protocol = 1;
   static constexpr std::uint64_t most_bytes = std::uint64_t{1} << 30;  ///< of one RDMA write
   using Wire = std::array<std::uint8_t, wire_size>;
 
-  enum class Kind : std::uint8_t {
-    offer = 1,   ///< the client's end, and its plan
-    answer = 2,  ///< the server's end, and the path from there to the client
-    ready = 3,   ///< the sender's queue pair is connected
-    done = 4,    ///< the sender has finished all its writes, in `nanoseconds`
-    failed = 5   ///< the sender gives up, for the reason in `text`
-  };
-
-  Kind kind{};
+  BandwidthStage stage{};
   // offer and answer
   bool bidirectional{};
   std::uint32_t qpn{}, psn{};  ///< of the sender

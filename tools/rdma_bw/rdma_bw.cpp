@@ -78,7 +78,7 @@ class RdmaBw final : public Command {
   async::Task<> run(Session& session, Emit& emit) override {
     require_connections(session.stack());
     const bool client = server_.has_value();
-    BandwidthTest test(session.stack(), client ? BandwidthRole::client : BandwidthRole::server, plan_, bidirectional_);
+    BandwidthTest test(session.stack(), client, plan_, bidirectional_);
     async::TcpStream stream = co_await peer(session.host());
     const std::function<void()> announced = [&] { announce(emit, test.result()); };
     co_await test.run(std::move(stream), announced);
@@ -88,7 +88,7 @@ class RdmaBw final : public Command {
  private:
   async::Task<async::TcpStream> peer(Host& host) const {
     const auto version = ipv6_ ? async::IpVersion::v6 : async::IpVersion::any;
-    if (server_) co_return co_await async::connect_tcp(*server_, port_, version, BandwidthConversation::patience);
+    if (server_) co_return co_await async::connect_tcp(*server_, port_, version, BandwidthPeer::patience);
     async::TcpListener listener(port_, version);
     host.debug(1, fmt::format("Listening on port {}", listener.port()));
     async::TcpStream stream = co_await listener.accept();

@@ -14,7 +14,6 @@
 #include "async/task.hpp"
 #include "iba-gen/sa.hpp"
 #include "mad/transactor.hpp"
-#include "sa/nodes.hpp"
 #include "sa/records.hpp"
 #include "tools/frame/options.hpp"
 #include "tools/saquery/diags_forms.hpp"

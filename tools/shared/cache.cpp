@@ -12,7 +12,7 @@
 
 #include "base/escape.hpp"
 #include "base/log.hpp"
-#include "snapshot/cache_terms.hpp"
+#include "snapshot/cache.hpp"
 #include "snapshot/snapshot.hpp"
 #include "subnet/sweep/discovery.hpp"
 #include "tools/frame/host.hpp"

@@ -10,8 +10,6 @@
 #include "base/escape.hpp"
 #include "subnet/model/names.hpp"
 #include "subnet/model/rate.hpp"
-#include "tools/frame/common_options.hpp"
-#include "tools/frame/options.hpp"
 #include "tools/shared/diags_fabric.hpp"
 #include "tools/shared/libibnetdisc.hpp"
 
@@ -269,14 +267,6 @@ void DiagsTopology::step(std::string& out, const subnet::LegacyStep& step) const
   print(out, "{} -> {} {} {{{:016x}}} portnum {} lid {}-{} \"{}\"\n", libibnetdisc_route(step.route), step.is_new ? "new" : "known",
         type.empty() ? "?" : type, node.guid().value, node.kind() == NodeKind::sw ? 0U : port.number, lid, last,
         step.described ? clean(port.node) : "");
-}
-
-void read_ibnetdiscover_words(std::vector<std::string> words, CommonOptions& common) {
-  OptionSet set("ibnetdiscover");
-  set.without("DGKLs");
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  read_diags_line(set, common, argv);
 }
 
 }  // namespace ib::tools

@@ -16,8 +16,6 @@
 
 namespace ib::tools {
 
-struct CommonOptions;
-
 /// The text of infiniband-diags' ibnetdiscover. The functions append to a buffer of the caller.
 class DiagsTopology {
  public:
@@ -67,9 +65,5 @@ class DiagsTopology {
   const subnet::Subnet& subnet_;
   const subnet::NodeNameMap& names_;
 };
-
-/// Sets `common` from `words`, which are options of infiniband-diags' ibnetdiscover and their values. Scripts pass such words to
-/// ibnetdiscover. Throws the same exceptions as read_diags_line().
-void read_ibnetdiscover_words(std::vector<std::string> words, CommonOptions& common);
 
 }  // namespace ib::tools

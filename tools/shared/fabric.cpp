@@ -121,6 +121,34 @@ bool concerns(const subnet::Subnet& subnet, const subnet::Failure& failure, subn
          });
 }
 
+void add_mode(OptionSet& set, DiscoveryOptions& options) {
+  set.choice("--discovery", options.mode, {"LID", "DR", "SA"}, "How the subnet is discovered.");
+}
+
+void add_fdr10(OptionSet& set, DiscoveryOptions& options) {
+  set.flag("--fdr10", options.fdr10, "Query Mellanox devices whether a link at QDR is one at FDR10.");
+}
+
+/// Prints the failures of `met` that the fabric does not have, and returns them.
+subnet::Failures print_new(const Host& host, const Fabric& fabric, subnet::Failures met) {
+  std::set<FailureKey> known;
+  for (const subnet::Failure& failure : fabric.failures) known.insert(key_of(failure));
+  std::erase_if(met, [&known](const subnet::Failure& failure) { return !failure.attribute.empty() && known.contains(key_of(failure)); });
+  print_failures(host, fabric.subnet, met);
+  return met;
+}
+
+void add_matches(const Fabric& fabric, const TargetPort& pattern, std::vector<ChosenNode>& to) {
+  const NameWord word(pattern.target.text());
+  const std::size_t before = to.size();
+  for (const subnet::NodeIndex node : subnet::breadth_first(fabric.subnet)) {
+    const std::string name(subnet::name_of(fabric.subnet.node(node), &fabric.names));
+    const bool fits = word.match(name) != NameMatch::none || word.match(fabric.subnet.node(node).description()) != NameMatch::none;
+    if (fits) to.push_back({node, name, pattern.port});
+  }
+  if (to.size() == before) throw UsageError(fmt::format("no node's name fits {}", in_quotes(pattern.target.text())));
+}
+
 }  // namespace
 
 bool is_cut_off(const subnet::SweptSubnet& swept) {
@@ -130,18 +158,6 @@ bool is_cut_off(const subnet::SweptSubnet& swept) {
   const subnet::Node& node = subnet.node(subnet.port(subnet.start).node);
   return std::ranges::none_of(subnet.ports_of(node), linked) && std::ranges::any_of(swept.failures, &subnet::Failure::beyond);
 }
-
-namespace {
-
-void add_mode(OptionSet& set, DiscoveryOptions& options) {
-  set.choice("--discovery", options.mode, {"LID", "DR", "SA"}, "How the subnet is discovered.");
-}
-
-void add_fdr10(OptionSet& set, DiscoveryOptions& options) {
-  set.flag("--fdr10", options.fdr10, "Query Mellanox devices whether a link at QDR is one at FDR10.");
-}
-
-}  // namespace
 
 void add_live_discovery(OptionSet& set, DiscoveryOptions& options) {
   add_mode(set, options);
@@ -157,12 +173,6 @@ async::Task<> check_meant_node(Stack& stack, const Target& target, const subnet:
                             to_text(subnet.node(node).guid())));
 }
 
-void read_stored(const std::string& file, subnet::Subnet& subnet) {
-  Fabric fabric;
-  load_fabric(file, fabric);
-  subnet = std::move(fabric.subnet);
-}
-
 void add_discovery(OptionSet& set, DiscoveryOptions& options) {
   add_mode(set, options);
   set.text("--load-cache", options.load_cache, "FILE", "Read nodes and links from this file of a fabric.");
@@ -173,12 +183,10 @@ void add_discovery(OptionSet& set, DiscoveryOptions& options) {
             [&options](std::string_view text) { options.cache_age = parse_age(text); });
   options.has_cache = true;
   set.one_of({"--load-cache", "--cache"});
-  set.stored_fabric(options.load_cache, read_stored);
+  set.stored_fabric(options.load_cache);
   add_fdr10(set, options);
-  const auto given = [&options](const World&, const sys::EndPort&) { return options.load_cache; };
-  const auto kept = [&options](const World& world, const sys::EndPort& port) { return cache_file(options, world, port); };
-  set.known_fabric({given, read_stored});
-  set.known_fabric({kept, read_stored});
+  set.known_fabric(options.load_cache);
+  set.known_fabric({[&options](const World& world, const sys::EndPort& port) { return cache_file(options, world, port); }});
 }
 
 async::Task<> discover(Session& session, const DiscoveryOptions& options, Fabric& fabric) {
@@ -276,19 +284,6 @@ void require_read(bool any_read, const std::vector<subnet::Failure>& failures) {
   if (!any_read && !failures.empty() && only_unread) throw Error(cause_of(failures.front()));
 }
 
-namespace {
-
-/// Prints the failures of `met` that the fabric does not have, and returns them.
-subnet::Failures print_new(const Host& host, const Fabric& fabric, subnet::Failures met) {
-  std::set<FailureKey> known;
-  for (const subnet::Failure& failure : fabric.failures) known.insert(key_of(failure));
-  std::erase_if(met, [&known](const subnet::Failure& failure) { return !failure.attribute.empty() && known.contains(key_of(failure)); });
-  print_failures(host, fabric.subnet, met);
-  return met;
-}
-
-}  // namespace
-
 void add_failures(const Host& host, Fabric& fabric, subnet::Failures met) {
   std::ranges::move(print_new(host, fabric, std::move(met)), std::back_inserter(fabric.failures));
 }
@@ -296,21 +291,6 @@ void add_failures(const Host& host, Fabric& fabric, subnet::Failures met) {
 void FabricReport::add_failures(const Host& host, subnet::Failures met) {
   std::ranges::move(print_new(host, fabric, std::move(met)), std::back_inserter(failures));
 }
-
-namespace {
-
-void add_matches(const Fabric& fabric, const TargetPort& pattern, std::vector<ChosenNode>& to) {
-  const NameWord word(pattern.target.text());
-  const std::size_t before = to.size();
-  for (const subnet::NodeIndex node : subnet::breadth_first(fabric.subnet)) {
-    const std::string name(subnet::name_of(fabric.subnet.node(node), &fabric.names));
-    const bool fits = word.match(name) != NameMatch::none || word.match(fabric.subnet.node(node).description()) != NameMatch::none;
-    if (fits) to.push_back({node, name, pattern.port});
-  }
-  if (to.size() == before) throw UsageError(fmt::format("no node's name fits {}", in_quotes(pattern.target.text())));
-}
-
-}  // namespace
 
 std::vector<ChosenNode> chosen_nodes(const Fabric& fabric, const std::vector<TargetPort>& targets) {
   std::vector<ChosenNode> chosen;

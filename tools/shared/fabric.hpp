@@ -46,9 +46,6 @@ struct DiscoveryOptions {
   std::function<mad::Transactor&(mad::Transactor& below)> through{};
 };
 
-/// Fills an empty model with the fabric that is stored in `file`. Throws CannotLoad.
-void read_stored(const std::string& file, subnet::Subnet& subnet);
-
 /// Adds --discovery, --load-cache, --cache, --refresh-cache, --cache-age and --fdr10.
 void add_discovery(OptionSet& set, DiscoveryOptions& options);
 /// Adds the options for a command that sets something: --discovery and --fdr10. It has no options for a stored fabric.

@@ -13,7 +13,7 @@
 #include "sa/transactor.hpp"
 #include "snapshot/stored_fabric.hpp"
 #include "subnet/model/find_port.hpp"
-#include "subnet/sweep/sa_discovery.hpp"
+#include "subnet/sweep/discovery.hpp"
 #include "tools/frame/host.hpp"
 #include "tools/frame/manners.hpp"
 #include "tools/frame/port_gate.hpp"
@@ -34,6 +34,15 @@ bool is_wanted(const subnet::Subnet& subnet, const subnet::DiscoverNeeds& needs,
   if (failure.attribute != "PortInfo" || failure.port < 0) return true;
   const subnet::PortIndex port = subnet.port_of(failure.node, static_cast<unsigned>(failure.port));
   return port == subnet::none || port != subnet.end_port_of(port) || port == subnet.start || needs.end_ports.has(kind);
+}
+
+subnet::DiscoverOptions options_of(Stack& stack, const FabricWanted& wanted) {
+  subnet::DiscoverOptions how;
+  how.radius = wanted.radius;
+  how.alone = wanted.alone;
+  how.needs = wanted.needs;
+  how.progress = [&stack](std::size_t nodes) { stack.progress().count(nodes, "nodes"); };
+  return how;
 }
 
 }  // namespace
@@ -86,14 +95,10 @@ async::Task<subnet::DiscoverStats> FabricSource::sweep(FabricWanted wanted, subn
       co_return subnet::DiscoverStats{};
     }
   }
-  subnet::DiscoverOptions how;
+  subnet::DiscoverOptions how = options_of(stack, wanted);
   how.routing = way_ == Way::lid ? subnet::Routing::lid : subnet::Routing::directed;
-  how.radius = wanted.radius;
-  how.alone = wanted.alone;
-  how.needs = wanted.needs;
   how.known = wanted.known;
   how.mlnx_extended_port_info = options_.fdr10;
-  how.progress = [&stack](std::size_t nodes) { stack.progress().count(nodes, "nodes"); };
   if (wanted.notices != nullptr) how.notice = [log = wanted.notices](std::string_view line) { log->debug(line); };
   path::Path start = path::IbDrPath(&session_.host().end_port());
   if (options_.retries) start.ib().retries = *options_.retries;
@@ -116,12 +121,9 @@ async::Task<subnet::DiscoverStats> FabricSource::sweep(FabricWanted wanted, subn
 /// The tables of subnet administration.
 async::Task<subnet::DiscoverStats> FabricSource::read_sa(FabricWanted wanted, subnet::SweptSubnet& into) {
   Stack& stack = session_.stack();
-  subnet::SaDiscoverOptions how;
-  how.radius = wanted.radius;
-  how.alone = wanted.alone;
-  how.needs = wanted.needs;
-  how.nodes = session_.targets().node_records();
-  how.progress = [&stack](std::size_t nodes) { stack.progress().count(nodes, "nodes"); };
+  const subnet::DiscoverOptions how = options_of(stack, wanted);
+  std::vector<sa::NodeRecord> nodes = session_.targets().node_records();
+  std::optional<Lid> start;
   stack.require_sa();
   co_await stack.prepare_sa();
   if (wanted.around.given()) {
@@ -129,9 +131,9 @@ async::Task<subnet::DiscoverStats> FabricSource::read_sa(FabricWanted wanted, su
     sa::SaTransactor links(stack.transactor());
     const mad::Result<Lid> lid = co_await links.find_lid(node.path);
     if (!lid) lid.error().raise();
-    how.start = *lid;
+    start = *lid;
   }
-  subnet::Discovered discovered = co_await subnet::discover_from_sa(stack.transactor(), into.subnet, how);
+  subnet::Discovered discovered = co_await subnet::discover_from_sa(stack.transactor(), into.subnet, how, start, std::move(nodes));
   into.failures = std::move(discovered.failures);
   co_return discovered.stats;
 }

@@ -76,98 +76,6 @@ std::vector<NodeIndex> reversed(const subnet::Subnet& subnet) {
   return order;
 }
 
-}  // namespace
-
-void LibibnetdiscFabric::compute_sweep(const Host& host, bool with_steps) {
-  sweep = {};
-  if (stored) {
-    sweep.hops = stored->max_hops;
-    order = reversed(subnet);
-    return;
-  }
-  sweep = subnet::legacy_sweep(subnet, {.mlnx = host.options().mlnx_extended_port_info, .with_steps = with_steps});
-  order = subnet::legacy_order(subnet, sweep);
-}
-
-void LibibnetdiscFabric::keep(const subnet::LegacySweep& part) {
-  static_cast<subnet::SweptSubnet&>(*this) = subnet::restricted_to(*this, part);
-  sweep = {};
-  order = reversed(subnet);
-}
-
-DiscoveryOptions libibnetdisc_discovery(const Host& host) {
-  DiscoveryOptions options;
-  options.mode = "DR";
-  options.fdr10 = host.options().mlnx_extended_port_info;
-  options.silent = true;
-  return options;
-}
-
-async::Task<> discover_as_libibnetdisc(Session& session, const LibibnetdiscWanted& wanted, LibibnetdiscFabric& fabric) {
-  DiscoveryOptions options = libibnetdisc_discovery(session.host());
-  if (wanted.max_hops != 0) options.radius = radius_for_libibnetdisc(wanted.max_hops);
-  if (wanted.load_cache) {
-    fabric.names = session.manners().node_name_map();
-    load_diags_fabric(*wanted.load_cache, fabric);
-  } else {
-    open_for_libibnetdisc(session.stack());
-    co_await discover(session, options, fabric);
-  }
-  if (!fabric.stored && (wanted.max_hops != 0 || goes_beyond_libibnetdisc(fabric.subnet))) {
-    fabric.keep(subnet::legacy_sweep(fabric.subnet, {.max_hops = wanted.max_hops, .mlnx = options.fdr10}));
-  }
-  if (!wanted.silent) libibnetdisc_failures(session.host(), fabric, true);
-  if (wanted.max_hops == 0) fabric.compute_sweep(session.host(), wanted.with_steps);
-}
-
-async::Task<> discover_part_as_libibnetdisc(Session& session, path::Path start, unsigned radius, Fabric& fabric,
-                                            std::optional<subnet::KnownNode> known) {
-  const DiscoveryOptions options = libibnetdisc_discovery(session.host());
-  std::shared_ptr<const mad::MadError> failed;
-  try {
-    co_await discover_from(session, options, std::move(start), radius, fabric, known);
-  } catch (const mad::MadTimeout& error) {
-    failed = std::make_shared<const mad::MadTimeout>(error);
-  } catch (const mad::MadError& error) {
-    failed = std::make_shared<const mad::MadError>(error);
-  }
-  if (failed)
-    fabric.failures.push_back({.kind = subnet::kind_of(*failed), .attribute = "NodeInfo", .why = failed->message(), .error = failed});
-}
-
-unsigned radius_for_libibnetdisc(unsigned hops) {
-  constexpr unsigned hops_beyond_bound = 2;
-  return std::max(hops, hops + hops_beyond_bound);
-}
-
-void open_for_libibnetdisc(Stack& stack) {
-  try {
-    std::ignore = stack.lowest_transactor();
-  } catch (const DiagsFailure&) {
-    throw DiagsFailure("discover failed\n");
-  }
-}
-
-void libibnetdisc_failures(const Host& host, const Fabric& fabric, bool from_here) {
-  for (const subnet::Failure& failure : fabric.failures) {
-    if (read_by_libibnetdisc(fabric.subnet, failure))
-      print_on_stderr(host.world(), failure_note(failure, host.options().program, from_here));
-  }
-}
-
-std::string libibnetdisc_route(std::span<const std::uint8_t> ports) {
-  std::string text = "DR path slid 0; dlid 0; 0";
-  for (const unsigned port : ports) text += ',' + std::to_string(port);
-  return text;
-}
-
-void store_fabric(const LibibnetdiscFabric& fabric, const std::string& file) {
-  if (fabric.stored) return replace_file(file, formats::netdisc_cache_file(*fabric.stored));
-  replace_file(file, formats::netdisc_cache_file(formats::cache_of(fabric.subnet, fabric.sweep, fabric.order)));
-}
-
-namespace {
-
 using subnet::none;
 using subnet::PortIndex;
 using subnet::Subnet;
@@ -296,6 +204,94 @@ class LinkBack {
 };
 
 }  // namespace
+
+void LibibnetdiscFabric::compute_sweep(const Host& host, bool with_steps) {
+  sweep = {};
+  if (stored) {
+    sweep.hops = stored->max_hops;
+    order = reversed(subnet);
+    return;
+  }
+  sweep = subnet::legacy_sweep(subnet, {.mlnx = host.options().mlnx_extended_port_info, .with_steps = with_steps});
+  order = subnet::legacy_order(subnet, sweep);
+}
+
+void LibibnetdiscFabric::keep(const subnet::LegacySweep& part) {
+  static_cast<subnet::SweptSubnet&>(*this) = subnet::restricted_to(*this, part);
+  sweep = {};
+  order = reversed(subnet);
+}
+
+DiscoveryOptions libibnetdisc_discovery(const Host& host) {
+  DiscoveryOptions options;
+  options.mode = "DR";
+  options.fdr10 = host.options().mlnx_extended_port_info;
+  options.silent = true;
+  return options;
+}
+
+async::Task<> discover_as_libibnetdisc(Session& session, const LibibnetdiscWanted& wanted, LibibnetdiscFabric& fabric) {
+  DiscoveryOptions options = libibnetdisc_discovery(session.host());
+  if (wanted.max_hops != 0) options.radius = radius_for_libibnetdisc(wanted.max_hops);
+  if (wanted.load_cache) {
+    fabric.names = session.manners().node_name_map();
+    load_diags_fabric(*wanted.load_cache, fabric);
+  } else {
+    open_for_libibnetdisc(session.stack());
+    co_await discover(session, options, fabric);
+  }
+  if (!fabric.stored && (wanted.max_hops != 0 || goes_beyond_libibnetdisc(fabric.subnet))) {
+    fabric.keep(subnet::legacy_sweep(fabric.subnet, {.max_hops = wanted.max_hops, .mlnx = options.fdr10}));
+  }
+  if (!wanted.silent) libibnetdisc_failures(session.host(), fabric, true);
+  if (wanted.max_hops == 0) fabric.compute_sweep(session.host(), wanted.with_steps);
+}
+
+async::Task<> discover_part_as_libibnetdisc(Session& session, path::Path start, unsigned radius, Fabric& fabric,
+                                            std::optional<subnet::KnownNode> known) {
+  const DiscoveryOptions options = libibnetdisc_discovery(session.host());
+  std::shared_ptr<const mad::MadError> failed;
+  try {
+    co_await discover_from(session, options, std::move(start), radius, fabric, known);
+  } catch (const mad::MadTimeout& error) {
+    failed = std::make_shared<const mad::MadTimeout>(error);
+  } catch (const mad::MadError& error) {
+    failed = std::make_shared<const mad::MadError>(error);
+  }
+  if (failed)
+    fabric.failures.push_back({.kind = subnet::kind_of(*failed), .attribute = "NodeInfo", .why = failed->message(), .error = failed});
+}
+
+unsigned radius_for_libibnetdisc(unsigned hops) {
+  constexpr unsigned hops_beyond_bound = 2;
+  return std::max(hops, hops + hops_beyond_bound);
+}
+
+void open_for_libibnetdisc(Stack& stack) {
+  try {
+    std::ignore = stack.lowest_transactor();
+  } catch (const DiagsFailure&) {
+    throw DiagsFailure("discover failed\n");
+  }
+}
+
+void libibnetdisc_failures(const Host& host, const Fabric& fabric, bool from_here) {
+  for (const subnet::Failure& failure : fabric.failures) {
+    if (read_by_libibnetdisc(fabric.subnet, failure))
+      print_on_stderr(host.world(), failure_note(failure, host.options().program, from_here));
+  }
+}
+
+std::string libibnetdisc_route(std::span<const std::uint8_t> ports) {
+  std::string text = "DR path slid 0; dlid 0; 0";
+  for (const unsigned port : ports) text += ',' + std::to_string(port);
+  return text;
+}
+
+void store_fabric(const LibibnetdiscFabric& fabric, const std::string& file) {
+  if (fabric.stored) return replace_file(file, formats::netdisc_cache_file(*fabric.stored));
+  replace_file(file, formats::netdisc_cache_file(formats::cache_of(fabric.subnet, fabric.sweep, fabric.order)));
+}
 
 async::Task<> read_link_back(Stack& stack, Fabric& fabric, path::Path start, unsigned bound) {
   const Subnet& subnet = fabric.subnet;

@@ -141,31 +141,10 @@ DottedOptions make_style(const StructInfo& info, RecordNames names, Keys keys) {
   return style;
 }
 
-}  // namespace
-
+/// The heading of a record of this kind: `NodeRecord` or `SANodeRecord`.
 std::string_view record_title(const StructInfo& info, RecordNames names) {
   return names == RecordNames::internal || info.saquery_name.empty() ? info.iba_name : info.saquery_name;
 }
-
-std::string record_text(Bytes record, const StructInfo& info, RecordNames names, Keys keys) {
-  const DottedOptions style = make_style(info, names, keys);
-  const bool has_title = std::ranges::any_of(info.fields, [](const FieldInfo& field) {
-    const Form* form = find_form(field);
-    return form != nullptr && form->has_title;
-  });
-  std::string out = has_title ? "\tRID:\n" : "";
-  DottedOptions own = style;
-  own.leaves_out = [](const FieldInfo& field) { return find_form(field) != nullptr; };
-  out += dotted(record, info, own);
-  const FieldInfo* block = find_field(info, "block_num");
-  for (const FieldInfo& field : info.fields) {
-    if (const Form* form = find_form(field))
-      form->add(out, {field_bytes(record, field), *field.structure, block != nullptr ? read_number(record, *block) : 0, names, style});
-  }
-  return out;
-}
-
-namespace {
 
 /// "node_info.node_type", the name that a member has in JSON, of `nodeInfo.nodeType`.
 std::string json_name(const StructInfo& form, std::string_view member) {
@@ -185,6 +164,24 @@ std::string json_name(const StructInfo& form, std::string_view member) {
 }
 
 }  // namespace
+
+std::string record_text(Bytes record, const StructInfo& info, RecordNames names, Keys keys) {
+  const DottedOptions style = make_style(info, names, keys);
+  const bool has_title = std::ranges::any_of(info.fields, [](const FieldInfo& field) {
+    const Form* form = find_form(field);
+    return form != nullptr && form->has_title;
+  });
+  std::string out = has_title ? "\tRID:\n" : "";
+  DottedOptions own = style;
+  own.leaves_out = [](const FieldInfo& field) { return find_form(field) != nullptr; };
+  out += dotted(record, info, own);
+  const FieldInfo* block = find_field(info, "block_num");
+  for (const FieldInfo& field : info.fields) {
+    if (const Form* form = find_form(field))
+      form->add(out, {field_bytes(record, field), *field.structure, block != nullptr ? read_number(record, *block) : 0, names, style});
+  }
+  return out;
+}
 
 void visit_records(report::Sink& sink, std::string_view key, const sa::RecordBuffer& records, const StructInfo& type, Keys keys) {
   sink.begin_array(key);

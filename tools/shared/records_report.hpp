@@ -14,9 +14,6 @@ namespace ib::tools {
 
 enum class RecordNames { saquery, internal };
 
-/// The heading of a record of this kind: `NodeRecord` or `SANodeRecord`.
-std::string_view record_title(const StructInfo& info, RecordNames names);
-
 /// The lines of one record, each indented by two tabs. Safe for terminals.
 std::string record_text(Bytes record, const StructInfo& info, RecordNames names, Keys keys = Keys::hidden);
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <iterator>
 
 #include "base/escape.hpp"
 #include "iba/describe.hpp"
@@ -23,6 +24,17 @@
 
 namespace ib::tools {
 namespace {
+
+/// Bytes in lines of eight words of two, lower-case; a blank ends the last line where it is not full.
+std::string hex_words(Bytes bytes) {
+  std::string text;
+  for (std::size_t at = 0; at < bytes.size(); ++at) {
+    fmt::format_to(std::back_inserter(text), "{:02x}", bytes[at]);
+    if (at % 2 == 1) text += (at + 1) % 16 == 0 ? '\n' : ' ';
+  }
+  if (bytes.size() % 16 != 0) text += '\n';
+  return text;
+}
 
 enum class DumpForm { words, decoded, string };
 

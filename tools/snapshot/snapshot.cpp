@@ -22,12 +22,13 @@
 #include "phy/planes.hpp"
 #include "phy/reading.hpp"
 #include "sa/stored_tables.hpp"
-#include "snapshot/cache_terms.hpp"
+#include "snapshot/cache.hpp"
 #include "snapshot/fabric_survey.hpp"
 #include "snapshot/writer.hpp"
 #include "subnet/model/port_paths.hpp"
 #include "subnet/sweep/mlnx.hpp"
 #include "tools/frame/commands.hpp"
+#include "tools/frame/progress.hpp"
 #include "tools/frame/terminal.hpp"
 #include "tools/shared/fabric.hpp"
 #include "tools/shared/fabric_report.hpp"
@@ -218,7 +219,7 @@ async::Task<snapshot::SurveyedPart> read_phy_part(Stack& stack, mad::Transactor&
   options.silent = &silent;
   options.progress = [&stack](std::size_t done, std::size_t of) { stack.progress().count(done, of, "registers of ports"); };
   phy::Reading found = co_await phy::read_phy(counting, subnet, ports, options);
-  options.wanted = phy::Wanted::environment;
+  options.wanted = phy::ReadingScope::environment;
   options.progress = [&stack](std::size_t done, std::size_t of) { stack.progress().count(done, of, "registers of devices"); };
   const phy::Reading environment = co_await phy::read_phy(counting, subnet, std::move(ports), options);
   result.failures = std::move(found.failures);
@@ -288,7 +289,7 @@ class Snapshot final : public Command {
       if (word.empty()) throw OptionError("FILE: the name of the file is empty");
       file_ = word;
     });
-    set.known_fabric({[this](const World&, const sys::EndPort&) { return std::optional(file_); }, read_stored});  // of the time before
+    set.known_fabric({[this](const World&, const sys::EndPort&) { return std::optional(file_); }});  // of the time before
     set.notes(part_list());
     set.value("--only", "PART[,PART...]", "Read these parts, and the topology.",
               [this](std::string_view text) { only_ = parts_in(text, "--only"); });

@@ -11,7 +11,6 @@
 #include "base/escape.hpp"
 #include "base/split.hpp"
 #include "health/checks/common.hpp"
-#include "health/checks/regions.hpp"
 #include "health/finding_text.hpp"
 #include "iba/registry.hpp"
 #include "iba/text.hpp"

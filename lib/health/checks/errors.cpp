@@ -266,30 +266,24 @@ void describe_dead_link(const Input& input, Finding& finding) {
 
 /// Describes a link that went down and came back. Returns whether the restart of a node explains it.
 bool describe_flap(const Input& input, Finding& finding, const CounterChange& change) {
+  constexpr std::pair<OtherEnd, std::string_view> doubts[] = {
+      {OtherEnd::is_full, "LinkDowned of the other end is saturated: it is not known whether that node restarted."},
+      {OtherEnd::was_cleared, "LinkDowned of the other end was set to zero: it is not known whether that node restarted."},
+      {OtherEnd::not_read, "The counters of the other end were not read: it may have been the restart of that node."},
+  };
   const subnet::Port& port = input.subnet.port(finding.ends.front().port);
-  switch (other_end(input, port.peer)) {
-    case OtherEnd::counted:
-      hedge(finding, change);
-      return false;
-    case OtherEnd::is_full:
-      doubt(finding, "LinkDowned of the other end is saturated: it is not known whether that node restarted.");
-      return false;
-    case OtherEnd::was_cleared:
-      doubt(finding, "LinkDowned of the other end was set to zero: it is not known whether that node restarted.");
-      return false;
-    case OtherEnd::not_read:
-      doubt(finding, "The counters of the other end were not read: it may have been the restart of that node.");
-      return false;
-    case OtherEnd::restarted:
-      finding.detail = "The counters of the other end started again from zero.";
-      return true;
-    case OtherEnd::stands_still:
-      finding.confidence = Confidence::likely;
-      finding.detail = is_host_at_switch(input.subnet, port) ? "The switch did not count it: the driver or the firmware of this host."
-                                                             : "The other end did not count it.";
-      return true;
+  const OtherEnd other = other_end(input, port.peer);
+  for (const auto& [state, why] : doubts) {
+    if (other == state) doubt(finding, why);
   }
-  return false;
+  if (other == OtherEnd::counted) hedge(finding, change);
+  if (other == OtherEnd::restarted) finding.detail = "The counters of the other end started again from zero.";
+  if (other == OtherEnd::stands_still) {
+    finding.confidence = Confidence::likely;
+    finding.detail = is_host_at_switch(input.subnet, port) ? "The switch did not count it: the driver or the firmware of this host."
+                                                           : "The other end did not count it.";
+  }
+  return other == OtherEnd::restarted || other == OtherEnd::stands_still;
 }
 
 /// Adds the links that went down because a node restarted, or the others.

@@ -13,7 +13,6 @@
 #include "base/escape.hpp"
 #include "base/split.hpp"
 #include "health/checks/common.hpp"
-#include "health/checks/regions.hpp"
 #include "health/hosts.hpp"
 #include "health/routes.hpp"
 #include "iba/text.hpp"

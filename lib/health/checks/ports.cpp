@@ -105,8 +105,8 @@ std::vector<PortIndex> links_of(const subnet::Subnet& subnet, bool (*is_meant)(c
   return links;
 }
 
-using Device = std::tuple<std::uint32_t, std::uint16_t>;  // vendor and device ID
-Device device_of(const subnet::Subnet& subnet, PortIndex at) {
+using DeviceType = std::tuple<std::uint32_t, std::uint16_t>;  // vendor and device ID
+DeviceType device_of(const subnet::Subnet& subnet, PortIndex at) {
   const smp::NodeInfo& info = subnet.node(subnet.port(at).node).info;
   return {info.vendor_id, info.device_id};
 }
@@ -145,7 +145,7 @@ struct Setting {
 
 struct Configured {
   PortIndex at{};
-  Device device{}, other{};  ///< of the node, and of the node at the other end
+  DeviceType device{}, other{};  ///< of the node, and of the node at the other end
   Setting setting;
   bool agrees{};  ///< the other end enables no more of what this port supports: both ends of the cable were set
 };
@@ -227,12 +227,12 @@ class Decisions {
     const LinkRate possible = supported_part(usual, port.setting);
     return is_less(own, possible) ? std::optional(possible) : std::nullopt;
   }
-  std::size_t ports_of(const Device& device) const { return devices_.at(device).ports.size(); }
+  std::size_t ports_of(const DeviceType& device) const { return devices_.at(device).ports.size(); }
 
  private:
   static constexpr std::size_t least_alike = 3;
-  std::map<Device, PortClass> devices_;
-  std::map<std::pair<Device, Device>, PortClass> kinds_;
+  std::map<DeviceType, PortClass> devices_;
+  std::map<std::pair<DeviceType, DeviceType>, PortClass> kinds_;
 };
 
 void find_slow_links(const Input& input, Findings& findings) {
@@ -248,7 +248,7 @@ void find_slow_links(const Input& input, Findings& findings) {
 void find_misconfigured_ports(const Input& input, Findings& findings) {
   const std::vector<Configured> ports = configured_ports(input.subnet);
   const Decisions decisions(ports);
-  std::map<Device, PortClass> decided;
+  std::map<DeviceType, PortClass> decided;
   for (const Configured& port : ports) {
     if (!is_less(port.setting.enabled, port.setting.supported)) continue;
     const std::optional<LinkRate> usual = port.agrees ? decisions.deviates(port) : std::nullopt;
@@ -272,8 +272,8 @@ void find_misconfigured_ports(const Input& input, Findings& findings) {
 
 void find_misconnected_links(const Input& input, Findings& findings) {
   const subnet::Subnet& subnet = input.subnet;
-  using Kind = std::tuple<Device, Device, std::string, std::string>;
-  std::map<Kind, std::vector<PortIndex>> kinds;
+  using LinkKind = std::tuple<DeviceType, DeviceType, std::string, std::string>;
+  std::map<LinkKind, std::vector<PortIndex>> kinds;
   for (PortIndex at : links_of(subnet, subnet::is_trained)) {
     PortIndex peer = subnet.port(at).peer;
     LinkRate here = subnet::supported_by_port(subnet, at), there = subnet::supported_by_port(subnet, peer);

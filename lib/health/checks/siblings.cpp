@@ -144,7 +144,7 @@ std::vector<NodeIndex> lost_neighbours(const Units& units, const Unit& unit) {
 
 struct Difference {
   std::string text;  ///< as sentences; empty: in nothing
-  bool is_links_alone{};
+  bool is_only_links{};
 };
 
 /// Siblings of one kind and pattern: those of one device, if there are enough of them, which then form a family of their own; or the rest,
@@ -170,14 +170,14 @@ class Family {
     Difference of;
     const auto add = [&of](const std::string& more) { add_part(of.text, more, " "); };
     const Traits& own = unit.traits;
-    of.is_links_alone = lacks_links(unit);
-    if (of.is_links_alone) add(fmt::format("It has {} link{}, {} have {}.", own.links, own.links == 1 ? "" : "s", most_, *links_));
+    of.is_only_links = lacks_links(unit);
+    if (of.is_only_links) add(fmt::format("It has {} link{}, {} have {}.", own.links, own.links == 1 ? "" : "s", most_, *links_));
     if (is_slower(own)) {
-      of.is_links_alone = false;
+      of.is_only_links = false;
       add(fmt::format("A link of it can do {}, those of {} {}.", rate_text(own.slowest.rate), most_, rate_text(slowest_->rate)));
     }
     if (devices_ != nullptr && own.devices != *devices_) {
-      of.is_links_alone = false;
+      of.is_only_links = false;
       add(fmt::format("Its device is {}, that of {} {}.", devices_text(own.devices), most_, devices_text(*devices_)));
     }
     return of;
@@ -221,30 +221,65 @@ std::vector<Family> families_of(const Siblings& siblings) {
   return families;
 }
 
-/// The links that switches lack, as pairs of switches: both of them miss the link to the other.
-std::set<std::pair<NodeIndex, NodeIndex>> lost_links(const std::vector<Family>& families) {
-  std::set<std::pair<NodeIndex, NodeIndex>> lost;
+/// The switches that have fewer links than their siblings, with their families.
+std::vector<std::pair<const Family*, const Unit*>> short_switches(const std::vector<Family>& families) {
+  std::vector<std::pair<const Family*, const Unit*>> found;
   for (const Family& family : families) {
     for (const Unit* unit : family.members) {
-      if (family.kind == "host" || !family.lacks_links(*unit)) continue;
-      for (const NodeIndex other : lost_neighbours(family.units, *unit))
-        lost.emplace(std::min(unit->nodes.front(), other), std::max(unit->nodes.front(), other));
+      if (family.kind != "host" && family.lacks_links(*unit)) found.emplace_back(&family, unit);
     }
   }
-  return lost;
+  return found;
+}
+
+/// The other end of the chain of switches that ends with `end`; none if it ends no chain. All other switches of a chain have two
+/// neighbours.
+NodeIndex other_end_of_chain(const std::map<NodeIndex, const Unit*>& switches, NodeIndex end) {
+  NodeIndex before = subnet::none, at = end;
+  for (std::size_t length = 0; length < switches.size(); ++length) {
+    const auto known = switches.find(at);
+    if (known == switches.end()) return subnet::none;
+    const auto& neighbours = known->second->traits.neighbours;
+    if (neighbours.size() != (at == end ? 1U : 2U)) return neighbours.size() == 1 ? at : subnet::none;
+    const NodeIndex next = neighbours.begin()->first == before ? neighbours.rbegin()->first : neighbours.begin()->first;
+    before = std::exchange(at, next);
+  }
+  return subnet::none;
 }
 
 void find_other_siblings(const Input& input, Findings& findings) {
   const Siblings siblings = siblings_of(input);
   const std::vector<Family> families = families_of(siblings);
+  std::map<NodeIndex, const Unit*> switches;
+  for (const auto& [key, units] : siblings) {
+    for (const Unit& unit : units) {
+      if (key.first != "host") switches.emplace(unit.nodes.front(), &unit);
+    }
+  }
+  const auto guid = [&input](NodeIndex at) { return input.subnet.node(at).guid(); };
+  const auto pair_of = [](NodeIndex a, NodeIndex b) { return std::pair(std::min(a, b), std::max(a, b)); };
+  std::set<std::pair<NodeIndex, NodeIndex>> lost, chains;  // pairs of switches: both miss the link to the other, or both are an end
+  for (const auto& [family, unit] : short_switches(families)) {
+    const NodeIndex at = unit->nodes.front(), end = other_end_of_chain(switches, at);
+    for (const NodeIndex other : lost_neighbours(family->units, *unit)) lost.insert(pair_of(at, other));
+    if (end != subnet::none) chains.insert(pair_of(at, end));
+  }
   std::set<NodeIndex> reported;
-  const auto by_guid = [&input](NodeIndex at) { return input.subnet.node(at).guid(); };
-  for (auto [a, b] : lost_links(families)) {
-    if (by_guid(b) < by_guid(a)) std::swap(a, b);
+  const auto report = [&](NodeIndex a, NodeIndex b, std::string_view detail) -> Finding& {
+    if (guid(b) < guid(a)) std::swap(a, b);
+    reported.insert({a, b});
     Finding& finding = findings.emplace_back(on_nodes(std::array{a, b}));
     finding.symptom = Finding::Symptom::lost_link;
-    finding.detail = "There are fewer links between these two than between their siblings.";
-    reported.insert({a, b});
+    finding.detail = detail;
+    return finding;
+  };
+  for (const auto& [a, b] : lost) report(a, b, "There are fewer links between these two than between their siblings.");
+  for (const auto& [a, b] : chains) {
+    if (reported.contains(a) || reported.contains(b)) continue;
+    Finding& finding = report(a, b, "These are the ends of a chain of switches: they have fewer links than the others.");
+    finding.level = Level::info;
+    finding.confidence = Confidence::possible;
+    finding.remedy = "Nothing if it was built so; if it was a ring, look for the cable between them.";
   }
   for (const Family& family : families) {
     for (const Unit* unit : family.members) {
@@ -252,7 +287,7 @@ void find_other_siblings(const Input& input, Findings& findings) {
       Difference difference = family.difference(*unit);
       if (difference.text.empty()) continue;
       Finding& finding = findings.emplace_back(on_nodes(unit->nodes));
-      if (difference.is_links_alone) finding.symptom = Finding::Symptom::fewer_links;
+      if (difference.is_only_links) finding.symptom = Finding::Symptom::fewer_links;
       finding.detail = std::move(difference.text);
     }
   }

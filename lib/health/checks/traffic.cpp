@@ -122,7 +122,8 @@ void find_congestion(const Input& input, Findings& findings) {
   heads.resize(heads.size() - left_out);
   for (std::size_t at = 0; at < heads.size(); ++at) {
     const PortChanges& counts = *input.counts.find(heads[at]);
-    const Evidence waited = evidence_of(input, counts, *counts.find("port_xmit_wait"), 0, input.thresholds.wait_ticks);
+    Evidence waited = evidence_of(input, counts, *counts.find("port_xmit_wait"), 0, input.thresholds.wait_ticks);
+    waited.is_rate_limit = true;
     Finding& finding = findings.emplace_back(on_cable(input.subnet, heads[at], {waited}));
     finding.confidence = Confidence::likely;
     const std::size_t victims = waiting.victims(heads[at]);

@@ -13,10 +13,9 @@ namespace {
 constexpr auto stopped = rmpp::Status::resources_exhausted;  // the only status that goes with STOP
 }
 
-RmppReceiver::RmppReceiver(std::uint8_t mgmt_class, Limits limits)
+RmppReceiver::RmppReceiver(std::uint8_t mgmt_class, RmppLimits limits)
     : header_size_(data_area(mgmt_class).offset),
-      limits_{std::clamp(limits.window, 1U, rmpp_window_ceiling), limits.longest, limits.memory},
-      share_(limits.memory) {}
+      limits_{std::clamp(limits.window, 1U, rmpp_window_ceiling), limits.longest, limits.memory} {}
 
 void RmppReceiver::take(Bytes mad) {
   if (mad.size() < header_size_ || mad.size() > packet_size || state_ == RmppState::failed) return;
@@ -35,8 +34,7 @@ void RmppReceiver::take(Bytes mad) {
       if (state_ == RmppState::done) return;
       state_ = RmppState::failed;
       failure_ = {segment.status(), true, {}};
-      mad_ = {};
-      share_.release();
+      take_mad();
       return;
     case rmpp::Type::ack:
       return;
@@ -105,7 +103,7 @@ bool RmppReceiver::check_last(const RmppView& segment) {
 /// Makes the MAD at least `size` bytes long. If the memory is used up, ends the transfer and returns false.
 bool RmppReceiver::make_room(std::size_t size) {
   if (size <= mad_.size()) return true;
-  if (!share_.grow(size)) {
+  if (limits_.memory != nullptr && !limits_.memory->take(size - mad_.size())) {
     abort(stopped, fmt::format("the answers that are on their way have more than {} bytes together", limits_.memory->limit()));
     return false;
   }
@@ -161,8 +159,7 @@ void RmppReceiver::abort(rmpp::Status status, std::string reason) {
   failure_ = {status, false, std::move(reason)};
   must_ack_ = false;
   must_abort_ = header_[0] != 0;
-  mad_ = {};
-  share_.release();
+  take_mad();
 }
 
 bool RmppReceiver::next(Packet& packet) {

@@ -29,49 +29,34 @@ class RmppMemory {
   std::size_t limit() const { return limit_; }
   std::size_t used() const { return used_; }
 
-  /// The share of one transfer. The RmppMemory must outlive its shares.
-  class Share {
-   public:
-    /// An empty share of `memory`. Null means no limit.
-    explicit Share(RmppMemory* memory) : memory_(memory) {}
-    Share(Share&& other) noexcept : memory_(other.memory_), size_(std::exchange(other.size_, 0)) {}
-    Share& operator=(Share&&) = delete;
-    ~Share() { release(); }
-
-    /// Grows the share to `size` bytes if it is smaller. If that exceeds the limit, returns false and changes nothing.
-    bool grow(std::size_t size) {
-      if (memory_ == nullptr || size <= size_) return true;
-      if (size - size_ > memory_->limit_ - memory_->used_) return false;
-      memory_->used_ += size - size_;
-      size_ = size;
-      return true;
-    }
-    void release() {
-      if (memory_ != nullptr) memory_->used_ -= std::exchange(size_, 0);
-    }
-
-   private:
-    RmppMemory* memory_;
-    std::size_t size_ = 0;
-  };
+  /// Takes `bytes` more. If that exceeds the limit, returns false and takes nothing.
+  bool take(std::size_t bytes) {
+    if (bytes > limit_ - used_) return false;
+    used_ += bytes;
+    return true;
+  }
+  void release(std::size_t bytes) { used_ -= bytes; }
 
  private:
   const std::size_t limit_;
   std::size_t used_ = 0;
 };
 
+/// What a transfer may take.
+struct RmppLimits {
+  unsigned window = rmpp_window_ceiling;  ///< segments that the sender may send without an ACK: 1…rmpp_window_ceiling
+  std::size_t longest = rmpp_longest;     ///< bytes; a longer transfer is stopped with status "Resources exhausted"
+  RmppMemory* memory = nullptr;           ///< shared with other transfers; if it is used up, the transfer is stopped in the same way
+};
+
 /// The state machine of the receiving side of one transfer.
 class RmppReceiver {
  public:
-  struct Limits {
-    unsigned window = rmpp_window_ceiling;  ///< segments that the sender may send without an ACK: 1…rmpp_window_ceiling
-    std::size_t longest = rmpp_longest;     ///< bytes; a longer transfer is stopped with status "Resources exhausted"
-    RmppMemory* memory = nullptr;           ///< shared with other transfers; if it is used up, the transfer is stopped in the same way
-  };
-
   /// A receiver for MADs of `mgmt_class`, for which has_rmpp() must hold.
-  explicit RmppReceiver(std::uint8_t mgmt_class) : RmppReceiver(mgmt_class, Limits()) {}
-  RmppReceiver(std::uint8_t mgmt_class, Limits limits);
+  explicit RmppReceiver(std::uint8_t mgmt_class, RmppLimits limits = {});
+  RmppReceiver(RmppReceiver&&) = default;
+  RmppReceiver& operator=(RmppReceiver&&) = delete;
+  ~RmppReceiver() { take_mad(); }
 
   /// Takes a MAD of the transfer: DATA, STOP or ABORT. The owner has compared transaction ID and class. A repeated segment is
   /// acknowledged again, also after the end, because the sender seems to have missed the ACK. A segment outside the window is
@@ -90,8 +75,8 @@ class RmppReceiver {
   std::uint32_t segments() const { return next_ - 1; }
   /// Takes the whole MAD once state() is done: the header of the first segment and the data of all. To be called once.
   std::vector<std::uint8_t> take_mad() {
-    share_.release();
-    return std::move(mad_);
+    if (limits_.memory != nullptr) limits_.memory->release(mad_.size());
+    return std::exchange(mad_, {});
   }
 
  private:
@@ -105,11 +90,10 @@ class RmppReceiver {
   bool is_plausible_total() const;
 
   const std::size_t header_size_;  // of the class; each segment repeats it
-  const Limits limits_;
+  const RmppLimits limits_;
   RmppState state_ = RmppState::active;
   RmppFailure failure_;
   std::vector<std::uint8_t> mad_;
-  RmppMemory::Share share_;                // of the memory for mad_
   std::array<std::uint8_t, 64> header_{};  // of a segment; ACKs repeat it
   std::uint32_t next_ = 1;                 // the first missing segment
   std::uint64_t beyond_ = 0;               // bit i: segment next_ + i was received

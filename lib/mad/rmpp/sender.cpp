@@ -7,7 +7,7 @@
 
 namespace ib::mad {
 
-RmppSender::RmppSender(std::vector<std::uint8_t> mad, Options options)
+RmppSender::RmppSender(std::vector<std::uint8_t> mad, RmppSending options)
     : mad_(std::move(mad)),
       options_(options),
       header_size_(mad_.size() > 1 ? data_area(mad_[1]).offset : 0),

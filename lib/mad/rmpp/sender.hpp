@@ -13,19 +13,19 @@
 
 namespace ib::mad {
 
+/// How a transfer is sent.
+struct RmppSending {
+  unsigned retries = 7;       ///< timeouts in a row before the transfer fails
+  bool double_sided = false;  ///< an answer by RMPP follows (SubnAdmGetMulti), so the last ACK is answered by an ACK that
+                              ///< opens the window of the answer
+};
+
 /// The state machine of the sending side of one transfer.
 class RmppSender {
  public:
-  struct Options {
-    unsigned retries = 7;       ///< timeouts in a row before the transfer fails
-    bool double_sided = false;  ///< an answer by RMPP follows (SubnAdmGetMulti), so the last ACK is answered by an ACK that
-                                ///< opens the window of the answer
-  };
-
   /// `mad` is the header of its class followed by all data, of any length. The content of its RMPP header does not matter.
   /// Throws std::invalid_argument if the class has no RMPP, if the header is incomplete, or for more than rmpp_longest bytes.
-  explicit RmppSender(std::vector<std::uint8_t> mad) : RmppSender(std::move(mad), Options()) {}
-  RmppSender(std::vector<std::uint8_t> mad, Options options);
+  explicit RmppSender(std::vector<std::uint8_t> mad, RmppSending options = {});
 
   /// Gets the next packet that may be sent now. False if there is none: the response timer then runs from the last packet on.
   bool next(Packet& packet);
@@ -49,7 +49,7 @@ class RmppSender {
   void control(Packet& packet, rmpp::Type type, rmpp::Status status, std::uint32_t data2) const;
 
   const std::vector<std::uint8_t> mad_;
-  const Options options_;
+  const RmppSending options_;
   const std::size_t header_size_;
   std::uint32_t count_ = 0;    // number of segments
   std::uint32_t next_ = 1;     // the next segment to send

@@ -85,7 +85,8 @@ void RmppOutbox::pump(Transfers::iterator place) {
 }
 
 struct RmppInbox::Transfer final : async::Timer {
-  Transfer(RmppInbox& i, RmppReceiver r, path::Path p) : inbox(i), receiver(std::move(r)), path(std::move(p)) {}
+  Transfer(RmppInbox& i, std::uint8_t mgmt_class, path::Path p)
+      : inbox(i), receiver(mgmt_class, {.window = rmpp_window_ceiling, .longest = longest}), path(std::move(p)) {}
   void expired() override { inbox.expired(place); }  // may destroy this object
 
   RmppInbox& inbox;
@@ -130,7 +131,7 @@ bool RmppInbox::take(Bytes mad, const Source& source) {
 RmppInbox::Transfers::iterator RmppInbox::begin(const RmppKey& key, Bytes mad, const Source& source) {
   path::Path path = source.path(end_port_, mad[1]);
   path::reverse(path);
-  auto transfer = std::make_unique<Transfer>(*this, RmppReceiver(mad[1], {.window = rmpp_window_ceiling, .longest = longest}), path);
+  auto transfer = std::make_unique<Transfer>(*this, mad[1], path);
   if (!make_room(key)) {
     transfer->receiver.take(mad);
     transfer->receiver.abort(rmpp::Status::resources_exhausted);

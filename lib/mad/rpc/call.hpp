@@ -20,6 +20,9 @@ inline bool may_answer_in_segments(const HeaderView& request) {
   return has_oui(request.mgmt_class()) || (request.mgmt_class() == mgmt_class::sa && is_list_method(request.method()));
 }
 
+/// Whether the agent answered with a redirect and no other error.
+bool is_redirect(const HeaderView& answer);
+
 /// The reason why `reply` cannot be an answer to `request`, or empty. The caller has compared the class. The attribute modifier
 /// is not compared, because SMAs differ in what they return there.
 std::string why_invalid(Bytes request, Bytes reply);
@@ -30,7 +33,7 @@ struct SegmentedAnswer {
   /// of silence, so a segment may be lost three times. All tries of a call together may be silent for as long as an unanswered
   /// call would wait, but at least for this time.
   static constexpr Duration least_silence = std::chrono::seconds(7);
-  SegmentedAnswer(const RpcCall& call, RmppReceiver::Limits limits, const Source& from, async::Time now);
+  SegmentedAnswer(const RpcCall& call, RmppLimits limits, const Source& from, async::Time now);
   RmppReceiver receiver;
   path::Path path;  // path of the ACKs; a copy, because the call and its path may end earlier
   Source source;
@@ -149,7 +152,7 @@ class RpcCall final : public async::Timer, public ListHook<RequestQueue>, public
   Duration timeout;
   unsigned tries_left;
   unsigned tries = 0;
-  // Limits for all tries of a call in segments together, and the silence so far; see begin_segments().
+  // RmppLimits for all tries of a call in segments together, and the silence so far; see begin_segments().
   Duration longest_time{}, longest_silence{}, silence{};
   std::optional<async::Time> segments_end;
   bool busy = false;      // why it waits for its next try

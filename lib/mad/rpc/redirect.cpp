@@ -9,6 +9,7 @@
 #include "iba/text.hpp"
 #include "mad/describe.hpp"
 #include "mad/rpc/call.hpp"
+#include "mad/rpc_names.hpp"
 #include "path/path.hpp"
 
 namespace ib::mad {
@@ -30,29 +31,12 @@ Result<Reply> lost_way(const Request& request, const MadError& answer, std::stri
   return redirect_error(request, answer, fmt::format("The redirect leads nowhere: {}", why));
 }
 
-}  // namespace
-
-Result<Reply> not_followed(const Request& request, const MadError& redirect) {
-  std::string where;
-  try {
-    const path::IbPath to = redirected(request.path, redirect.reply()).ib();
-    where = to.dlid == Lid{} ? to_text(*to.dgid) : fmt::format("LID {}", to.dlid.value);
-    where += fmt::format(" QP {}", to.dqpn->value);
-  } catch (const Error& error) {
-    where = fmt::format("nowhere ({})", error.message());
-  }
-  return redirect_error(request, redirect,
-                        fmt::format("The agent redirects to {}: a change goes to no other node, and nothing was changed", where));
-}
-
-bool is_redirect(const HeaderView& answer) {
-  return !is_smp(answer.mgmt_class()) && answer.is_response() && (answer.status() & 0x1fU) == status::redirect;
-}
-
 bool is_redirect(const Result<Reply>& result) {
   return !result && result.error().reply().size() >= packet_size && is_redirect(HeaderView(result.error().reply()));
 }
 
+/// The path to the agent that a redirect names. `from` is the path of the request. A DLID of 0 in the result means that the path to the
+/// DGID must be queried from the SA. Throws Error if the redirect makes no sense.
 path::Path redirected(const path::Path& from, Bytes answer) {
   const auto info = ClassPortInfo::unpack(answer.subspan(data_area(answer[1]).offset));
   const Gid none;
@@ -83,21 +67,52 @@ path::Path redirected(const path::Path& from, Bytes answer) {
   return path;
 }
 
-Redirects::Key Redirects::key_of(const path::Path& path, std::uint8_t mgmt_class) {
-  return {mgmt_class, path.ib().dlid.value, path.ib().has_grh && path.ib().dgid ? path.ib().dgid->bytes : Gid{}.bytes};
+/// The error of a change that was answered with `redirect`. It says where the change would have gone.
+Result<Reply> not_followed(const Request& request, const MadError& redirect) {
+  std::string where;
+  try {
+    const path::IbPath to = redirected(request.path, redirect.reply()).ib();
+    where = to.dlid == Lid{} ? to_text(*to.dgid) : fmt::format("LID {}", to.dlid.value);
+    where += fmt::format(" QP {}", to.dqpn->value);
+  } catch (const Error& error) {
+    where = fmt::format("nowhere ({})", error.message());
+  }
+  return redirect_error(request, redirect,
+                        fmt::format("The agent redirects to {}: a change goes to no other node, and nothing was changed", where));
 }
 
-const path::Path* Redirects::find(const path::Path& path, std::uint8_t mgmt_class) const {
-  if (paths_.empty()) return nullptr;
-  const auto place = paths_.find(key_of(path, mgmt_class));
-  return place == paths_.end() ? nullptr : &place->second;
+std::tuple<std::uint8_t, Lid, Gid> key_of(const Request& request) {
+  const path::IbPath& path = request.path.ib();
+  return {request.mgmt_class, path.dlid, path.has_grh ? path.dgid.value_or(Gid{}) : Gid{}};
 }
 
-void Redirects::remember(const path::Path& path, std::uint8_t mgmt_class, const path::Path& instead) {
-  paths_.insert_or_assign(key_of(path, mgmt_class), instead);
+}  // namespace
+
+bool is_redirect(const HeaderView& answer) {
+  return !is_smp(answer.mgmt_class()) && answer.is_response() && (answer.status() & 0x1fU) == status::redirect;
 }
 
-void Redirects::forget(const path::Path& path, std::uint8_t mgmt_class) { paths_.erase(key_of(path, mgmt_class)); }
+Task<Result<Reply>> Rpc::try_call(const Request& request) {
+  const auto known = changes_something(request) ? redirects_.end() : redirects_.find(key_of(request));  // a change is never redirected
+  return known != redirects_.end() ? call_redirected(request, known->second) : call_agent(request);
+}
+
+/// Sends a request to the agent that it names. Every request has this frame: what only redirects need is in frames of their own.
+Task<Result<Reply>> Rpc::call_agent(const Request& request) {
+  if (broken_) std::rethrow_exception(broken_);
+  if (request.mgmt_class == mgmt_class::sa && request.path.ib().dlid == Lid{} && !request.path.ib().has_grh) {
+    throw Error(fmt::format("No subnet administrator is known: the SM LID of {} is 0", end_port().name()));
+  }
+  if (request.responder != nullptr && request.responder->is_silent())
+    co_return std::shared_ptr<const MadError>(std::make_shared<MadTimeout>(to_mad(request), request.path, 0, Duration::zero()));
+  RpcCall call(*this, request);
+  co_await call;  // two statements: g++ 11 compiles no declaration with this co_await
+  Result<Reply> result = call.take_result();
+  if (!is_redirect(result)) co_return result;
+  if (changes_something(request)) co_return not_followed(request, result.error());
+  co_await follow(request, result);
+  co_return result;
+}
 
 /// Sends `request` to the agent that an earlier redirect named.
 Task<Result<Reply>> Rpc::call_elsewhere(const Request& request, path::Path path) {
@@ -118,7 +133,7 @@ Task<Result<Reply>> Rpc::call_redirected(const Request& request, path::Path else
   if (request.responder == nullptr || !request.responder->is_silent()) {
     Result<Reply> result = co_await call_elsewhere(request, elsewhere);
     if (result || (!result.error().reply().empty() && !is_redirect(result))) co_return result;
-    redirects_.forget(request.path, request.mgmt_class);
+    redirects_.erase(key_of(request));
   }
   co_return co_await call_agent(request);
 }
@@ -160,7 +175,7 @@ Task<> Rpc::follow(const Request& request, Result<Reply>& result) {
     seen.push_back(next);
     result = co_await call_elsewhere(request, next);
   }
-  if (result || !result.error().reply().empty()) redirects_.remember(request.path, request.mgmt_class, seen.back());
+  if (result || !result.error().reply().empty()) redirects_.insert_or_assign(key_of(request), seen.back());
 }
 
 }  // namespace ib::mad

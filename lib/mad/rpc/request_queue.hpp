@@ -10,6 +10,7 @@
 
 #include "async/clock.hpp"
 #include "base/list.hpp"
+#include "mad/channel/channel.hpp"
 #include "mad/rmpp/rmpp.hpp"
 
 namespace ib::mad {
@@ -18,13 +19,13 @@ class RpcCall;
 class RpcTry;
 
 /// The greatest numbers of requests in flight at once.
-struct Limits {
+struct RpcLimits {
   unsigned smps = 32;                        ///< from this port (VL15 has no flow control)
   unsigned smps_per_node = 4;                ///< to one SMA
   unsigned gmps = 128;                       ///< from this port
   std::size_t segment_bytes = rmpp_longest;  ///< of all answers in segments together
   /// The limits for the option -o N.
-  static Limits outstanding(unsigned n) { return {.smps = n, .smps_per_node = n < 4 ? n : 4, .gmps = n}; }
+  static RpcLimits outstanding(unsigned n) { return {.smps = n, .smps_per_node = n < 4 ? n : 4, .gmps = n}; }
 };
 
 /// The number of requests of one kind that may be in flight at once. VL15 has no flow control, so a burst of SMPs that exceeds the buffers
@@ -77,7 +78,7 @@ class RequestQueue {
   static constexpr async::Duration longest_stop = std::chrono::milliseconds(20);
 
   /// `most` is Channel::max_in_flight().
-  RequestQueue(const Limits& limits, unsigned most);
+  RequestQueue(const RpcLimits& limits, unsigned most);
 
   /// Adds a request; at the front for a retry, because the call has waited for its turn before.
   void push(RpcCall& call, bool front);
@@ -115,6 +116,50 @@ class RequestQueue {
   bool has_buffers_;
   std::array<Lane, 2> lanes_;  // of GMPs, of SMPs
   Nodes nodes_;
+};
+
+/// The pause after try `tries`, counted from 1. A lost try itself took a long time, so its pause only spreads bursts.
+Duration delay_after(unsigned tries, bool busy);
+
+/// A smoothed time; zero before the first measurement.
+class SmoothedTime {
+ public:
+  void measure(Duration took) { time_ = time_ == Duration::zero() ? took : time_ + (took - time_) / 8; }
+  Duration get() const { return time_; }
+
+ private:
+  Duration time_{};
+};
+
+/// The round trips of an engine: of SMPs, of GMPs, and of queries of the SA, which is one program for all.
+class Patience {
+ public:
+  /// A try of `mgmt_class` was answered after `took`.
+  void measure(std::uint8_t mgmt_class, Duration took) {
+    (is_smp(mgmt_class) ? smps_ : mgmt_class == mgmt_class::sa ? sa_ : gmps_).measure(took);
+  }
+  /// A segment came `took` after the ACK before it.
+  void measure_ack(Duration took) { acks_.measure(took); }
+
+  /// The time after which a request leaves the window. A request without an answer for many round trips is no longer in the
+  /// buffers that the window protects: it was lost, or its node is slow. Otherwise a few dead ports would delay a whole sweep.
+  Duration stale_after(std::uint8_t mgmt_class) const;
+  /// The time after which the try that `call` has just sent counts as lost. MADs are unreliable datagrams. Most MADs without an answer for
+  /// many round trips are lost, and a sweep that waits the whole timeout for each of them waits so at each level. The first two tries of a
+  /// read are therefore repeated early. This does no harm to a slow node: its answer to an earlier try counts, and later tries have the
+  /// whole timeout. A timeout that the user gave applies to every try. The SA has many clients: its requests are repeated less early, and
+  /// only after its first answer. Requests of unknown classes with RMPP are not repeated early.
+  Duration for_answer(const RpcCall& call) const;
+  /// The time after which the last ACK, which was repeated `repeats` times, is repeated, if no segment comes. `sure` is a time after which
+  /// even a slow sender has sent. It doubles, because the timers of some senders start again with every ACK.
+  Duration for_segment(unsigned repeats, Duration sure) const;
+
+ private:
+  Duration round_trip(std::uint8_t mgmt_class) const {
+    return (is_smp(mgmt_class) ? smps_ : mgmt_class == mgmt_class::sa ? sa_ : gmps_).get();
+  }
+
+  SmoothedTime smps_, gmps_, sa_, acks_;
 };
 
 }  // namespace ib::mad

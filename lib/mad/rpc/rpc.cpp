@@ -8,7 +8,7 @@
 
 #include "mad/describe.hpp"
 #include "mad/rpc/call.hpp"
-#include "mad/rpc_names.hpp"
+#include "mad/server.hpp"
 
 namespace ib::mad {
 
@@ -30,7 +30,7 @@ bool ends_early(Bytes mad) {
 
 }  // namespace
 
-Rpc::Rpc(async::Loop& loop, std::unique_ptr<Channel> channel, Limits limits)
+Rpc::Rpc(async::Loop& loop, std::unique_ptr<Channel> channel, RpcLimits limits)
     : Transactor(channel->end_port()),
       loop_(loop),
       channel_(std::move(channel)),
@@ -47,34 +47,6 @@ Rpc::~Rpc() {
     call->done = true;
   }
   channel_->detach();
-}
-
-Task<Result<Reply>> Rpc::try_call(const Request& request) {
-  const bool stays = changes_something(request);  // a change is never redirected
-  const path::Path* const elsewhere = stays ? nullptr : redirects_.find(request.path, request.mgmt_class);
-  if (elsewhere != nullptr) return call_redirected(request, *elsewhere);
-  return call_agent(request);
-}
-
-/// Sends a request to the agent that it names. Every request has this frame: what only redirects need is in frames of their own.
-Task<Result<Reply>> Rpc::call_agent(const Request& request) {
-  if (broken_) std::rethrow_exception(broken_);
-  if (request.mgmt_class == mgmt_class::sa && request.path.ib().dlid == Lid{} && !request.path.ib().has_grh) {
-    throw Error(fmt::format("No subnet administrator is known: the SM LID of {} is 0", end_port().name()));
-  }
-  if (request.responder != nullptr && request.responder->is_silent())
-    co_return std::shared_ptr<const MadError>(std::make_shared<MadTimeout>(to_mad(request), request.path, 0, Duration::zero()));
-  RpcCall call(*this, request);
-  co_await call;  // two statements: g++ 11 compiles no declaration with this co_await
-  Result<Reply> result = call.take_result();
-  if (is_redirect(result)) {
-    if (changes_something(request)) {
-      result = not_followed(request, result.error());
-    } else {
-      co_await follow(request, result);
-    }
-  }
-  co_return result;
 }
 
 void Rpc::pump(bool smp) {
@@ -133,7 +105,7 @@ void Rpc::received(Bytes mad, const Source& source) {
   if (mad.size() > packet_size && HeaderView(mad).base_version() == omni_path_base_version) return stray(mad, source);
   const bool response = mad.size() >= header_size && HeaderView(mad).is_response();
   if (outbox_.take(mad, source)) return tracer_->segment(mad, source.path(end_port(), mad[1]), false);
-  if (!response && sink_ != nullptr && mad.size() >= header_size && take_request(mad, source)) return;
+  if (!response && server_ != nullptr && mad.size() >= header_size && take_request(mad, source)) return;
   RpcTry* const attempt = response ? tries_.find(mad) : nullptr;
   if (attempt == nullptr) return stray(mad, source);
   const bool smp = attempt->smp;
@@ -162,7 +134,7 @@ bool Rpc::take_request(Bytes mad, const Source& source) {
 
 void Rpc::requested(Bytes mad, const Source& source) {
   tracer_->requested(mad, source.path(end_port(), mad[1]));
-  sink_->requested(mad, source);
+  server_->requested(mad, source);
 }
 
 void Rpc::send_failed(Bytes header, int error) {
@@ -186,7 +158,7 @@ void Rpc::broken(std::exception_ptr error) {
   while (RpcCall* call = calls_.pop_front()) {
     if (!call->done) call->fail(error);
   }
-  if (sink_ != nullptr) sink_->broken(error);
+  if (server_ != nullptr) server_->broken(error);
 }
 
 }  // namespace ib::mad

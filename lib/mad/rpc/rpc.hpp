@@ -3,22 +3,19 @@
 //  - RpcCall, one request from its start to its end. It lives in the frame of the coroutine that waits for it; destroying the frame cancels
 //    the call.
 //  - RpcTry, one send of a request and what is known of its outcome, RMPP included. A send cannot be recalled: a try, which the engine
-//  owns,
-//    holds its place in the windows until its outcome is known.
+//    owns, holds its place in the windows until its outcome is known.
 //  - TryTable, the tries by transaction ID; RequestQueue, which request may be sent; Patience, how long to wait; Tracer; Stats.
 #pragma once
 
-#include <array>
 #include <exception>
 #include <map>
 #include <memory>
 #include <tuple>
+#include <vector>
 
 #include "base/list.hpp"
 #include "mad/rmpp/transfers.hpp"
-#include "mad/rpc/patience.hpp"
 #include "mad/rpc/request_queue.hpp"
-#include "mad/rpc/try_table.hpp"
 #include "mad/trace.hpp"
 #include "mad/transactor.hpp"
 
@@ -31,47 +28,43 @@ namespace ib::mad {
 /// The greatest number of redirects of one request. More are an error.
 inline constexpr unsigned most_redirects = 4;
 
-/// Whether the agent answered with a redirect and no other error.
-bool is_redirect(const HeaderView& answer);
-bool is_redirect(const Result<Reply>& result);
+class Rpc;
+class RpcTry;
+class Server;
 
-/// The path to the agent that a redirect names. `from` is the path of the request, and `answer` satisfies is_redirect(). A DLID of 0 in the
-/// result means that the path to the DGID must be queried from the SA. Throws Error if the redirect makes no sense.
-path::Path redirected(const path::Path& from, Bytes answer);
-
-/// The error of a change (changes_something()) that was answered with `redirect`. It says where the change would have gone.
-Result<Reply> not_followed(const Request& request, const MadError& redirect);
-
-class Redirects {
+/// Owns the tries of an engine and gives them their transaction IDs. IDs are assigned in sequence, but for those whose low bits an open try
+/// has: a try therefore stands in a slot of its own.
+class TryTable {
  public:
-  /// The path to use instead of `path`, or null.
-  const path::Path* find(const path::Path& path, std::uint8_t mgmt_class) const;
-  void remember(const path::Path& path, std::uint8_t mgmt_class, const path::Path& instead);
-  void forget(const path::Path& path, std::uint8_t mgmt_class);
+  /// `channel`, which must outlive this object, decides which bits of an ID an answer returns.
+  explicit TryTable(const Channel& channel);
+  ~TryTable();
+  TryTable(const TryTable&) = delete;
+  TryTable& operator=(const TryTable&) = delete;
+
+  /// A try with a new transaction ID. Its other members may have the values of an earlier try.
+  RpcTry& add(Rpc& rpc);
+  /// Takes `attempt` out. It stays valid, and add() may return it again.
+  void remove(RpcTry& attempt);
+  /// The try that `mad` answers or reports on, by class and transaction ID (IBA C13-19.1.1). Null if there is none.
+  RpcTry* find(Bytes mad) const;
+  /// Whether `mad`, which has a whole header, has the transaction ID of a try that was removed.
+  bool is_late(Bytes mad) const;
 
  private:
-  using Key = std::tuple<std::uint8_t, std::uint16_t, std::array<std::uint8_t, 16>>;  // class, DLID, DGID
-  static Key key_of(const path::Path& path, std::uint8_t mgmt_class);
-  std::map<Key, path::Path> paths_;
-};
+  RpcTry*& slot(std::uint64_t tid) { return slots_[tid & (slots_.size() - 1)]; }
 
-/// Receives the requests that arrive at an Rpc's channel; see mad/server.hpp.
-class RequestSink {
- public:
-  /// A request came. `mad` has at least header_size bytes and no R bit, and is valid only during the call. A request that came
-  /// in segments is complete.
-  virtual void requested(Bytes mad, const Source& source) = 0;
-  /// The channel has failed.
-  virtual void broken(std::exception_ptr error) = 0;
-
- protected:
-  ~RequestSink() = default;
+  const Channel& channel_;
+  std::uint64_t first_tid_, tid_;
+  std::vector<std::unique_ptr<RpcTry>> all_;  // in use or not
+  std::vector<RpcTry*> free_;
+  std::vector<RpcTry*> slots_;  // by the low bits of the ID; the size is a power of two
 };
 
 /// The Transactor that sends MADs through a channel. It owns the channel.
 class Rpc final : public Transactor, private ChannelEvents, private async::ReadyNode {
  public:
-  Rpc(async::Loop& loop, std::unique_ptr<Channel> channel, Limits limits = {});
+  Rpc(async::Loop& loop, std::unique_ptr<Channel> channel, RpcLimits limits = {});
   ~Rpc() override;
 
   Task<Result<Reply>> try_call(const Request& request) override;
@@ -79,8 +72,6 @@ class Rpc final : public Transactor, private ChannelEvents, private async::Ready
   /// Sets the tracer; null for none. The tracer must live as long as the Rpc, or until another one is set.
   void set_tracer(Tracer* tracer) { tracer_ = tracer != nullptr ? tracer : &silent_; }
   async::Loop& loop() { return loop_; }
-  /// Sets the receiver of requests; null for none. It must live as long as the Rpc, or until another one is set.
-  void set_request_sink(RequestSink* sink) { sink_ = sink; }
   /// Lets requests of `service` arrive. Throws as Channel::serve() does.
   void serve(const Service& service) { channel_->serve(service); }
   /// Sends a MAD that has no answer: an answer, or another part of a conversation that a request began. A MAD whose RMPP header says Active
@@ -92,6 +83,7 @@ class Rpc final : public Transactor, private ChannelEvents, private async::Ready
  private:
   friend class RpcCall;
   friend class RpcTry;
+  friend class Server;
   /// Sends, from the loop, requests for which there is room again. A destructor posts the Rpc, because a destructor must not send.
   void fire() override {
     pump(true);
@@ -102,6 +94,7 @@ class Rpc final : public Transactor, private ChannelEvents, private async::Ready
   void transmit(Bytes segment, const path::Path& path, Duration answer_time = Duration::zero());
 
   // Redirects (redirect.cpp)
+  using RedirectKey = std::tuple<std::uint8_t, Lid, Gid>;  // class, DLID, DGID of the path that the request names
   Task<Result<Reply>> call_agent(const Request& request);
   Task<Result<Reply>> call_redirected(const Request& request, path::Path elsewhere);
   Task<Result<Reply>> call_elsewhere(const Request& request, path::Path path);
@@ -124,10 +117,10 @@ class Rpc final : public Transactor, private ChannelEvents, private async::Ready
   TryTable tries_{*channel_};
   List<RpcCall, Rpc> calls_;
   std::uint64_t tries_sent_{};
-  Redirects redirects_;
+  std::map<RedirectKey, path::Path> redirects_;  // the path to use instead
   std::exception_ptr broken_;
   Stats stats_;
-  RequestSink* sink_{};
+  Server* server_{};
   RmppOutbox outbox_{loop_, [this](Bytes packet, const path::Path& path) { transmit(packet, path); }};
   RmppInbox inbox_{loop_, end_port(), [this](Bytes packet, const path::Path& path) { transmit(packet, path); },
                    [this](Bytes mad, const Source& source) { requested(mad, source); }};

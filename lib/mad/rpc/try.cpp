@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <random>
 
 #include "mad/rpc/call.hpp"
 
@@ -29,7 +30,7 @@ double in_seconds(Duration time) { return std::chrono::duration<double>(time).co
 
 }  // namespace
 
-SegmentedAnswer::SegmentedAnswer(const RpcCall& call, RmppReceiver::Limits limits, const Source& from, async::Time now)
+SegmentedAnswer::SegmentedAnswer(const RpcCall& call, RmppLimits limits, const Source& from, async::Time now)
     : receiver(call.mad[1], limits),
       path(call.path),
       source(from),
@@ -53,7 +54,7 @@ void RpcTry::send() {
   } else {
     // The first segment. The receiver's ACKs then allow the others.
     call->begin_segments();
-    const RmppSender::Options options{.retries = call->path.ib().retries, .double_sided = may_answer_in_segments(HeaderView(call->mad))};
+    const RmppSending options{.retries = call->path.ib().retries, .double_sided = may_answer_in_segments(HeaderView(call->mad))};
     segmented_request = std::make_unique<SegmentedRequest>(SegmentedRequest{RmppSender(call->mad, options), call->path});
     Packet packet{};
     segmented_request->sender.next(packet);
@@ -271,7 +272,7 @@ void RpcTry::begin_answer(const Source& source) {
   call->begin_segments();
   // Segments fill the same buffers as other MADs.
   const unsigned window = std::clamp(rpc.channel_->max_in_flight() / 2, 1U, rmpp_window_ceiling);
-  const RmppReceiver::Limits limits{.window = window, .longest = rmpp_longest, .memory = &rpc.memory_};
+  const RmppLimits limits{.window = window, .longest = rmpp_longest, .memory = &rpc.memory_};
   segmented_answer = std::make_unique<SegmentedAnswer>(*call, limits, source, rpc.loop_.now());
   arm_answer();
 }
@@ -330,6 +331,50 @@ void RpcTry::segmented_answer_expired() {
     ++answer.repeats;
     arm_answer();
   }
+}
+
+TryTable::TryTable(const Channel& channel) : channel_(channel), slots_(64) {
+  std::random_device random;
+  first_tid_ = tid_ = std::uint64_t{random()} << 32 | random();
+}
+TryTable::~TryTable() = default;
+
+RpcTry& TryTable::add(Rpc& rpc) {
+  if (free_.empty()) free_.push_back(all_.emplace_back(std::make_unique<RpcTry>(rpc)).get());
+  if (2 * all_.size() > slots_.size()) {
+    std::vector<RpcTry*> old(slots_.size() * 2);
+    old.swap(slots_);
+    for (RpcTry* attempt : old) {
+      if (attempt != nullptr) slot(attempt->tid) = attempt;
+    }
+  }
+  RpcTry& made = *free_.back();
+  free_.pop_back();
+  do {
+    ++tid_;
+  } while ((tid_ & 0xffffffffU) == 0 || slot(tid_) != nullptr);
+  made.tid = tid_ & channel_.tid_mask();
+  slot(tid_) = &made;
+  return made;
+}
+
+void TryTable::remove(RpcTry& attempt) {
+  slot(attempt.tid) = nullptr;
+  free_.push_back(&attempt);
+}
+
+RpcTry* TryTable::find(Bytes mad) const {
+  const HeaderView header(mad);
+  RpcTry* const found = slots_[header.transaction_id() & (slots_.size() - 1)];
+  const bool is_it = found != nullptr && ((found->tid ^ header.transaction_id()) & channel_.tid_mask()) == 0;
+  return is_it && found->mgmt_class == header.mgmt_class() ? found : nullptr;
+}
+
+bool TryTable::is_late(Bytes mad) const {
+  const std::uint64_t tid = HeaderView(mad).transaction_id(), age = (tid - first_tid_) & channel_.tid_mask() & 0xffffffffU;
+  const RpcTry* const open = slots_[tid & (slots_.size() - 1)];
+  const bool is_open = open != nullptr && ((open->tid ^ tid) & 0xffffffffU) == 0;
+  return age != 0 && age <= tid_ - first_tid_ && !is_open;
 }
 
 }  // namespace ib::mad

@@ -19,6 +19,10 @@
 #include "subnet/model/model.hpp"
 #include "sys/device.hpp"
 
+namespace ib::sa {
+struct NodeRecord;
+}
+
 namespace ib::subnet {
 
 enum class Routing : std::uint8_t {
@@ -61,6 +65,7 @@ struct KnownNode {
   std::uint8_t beyond{};  ///< 0: the first node; else the node beyond this port of the first one
 };
 
+/// A sweep uses all of them; discover_from_sa() uses `needs`, `radius`, `alone` and `progress`.
 struct DiscoverOptions {
   Routing routing = Routing::directed;
   DiscoverNeeds needs{};
@@ -109,6 +114,14 @@ async::Task<Discovered> discover(mad::Transactor& transactor, Subnet& subnet, pa
 /// at `start` and filled `subnet`. False if there is any answer now, also a refusal, or if the request cannot be found again from the
 /// model. `subnet` must outlive the task.
 async::Task<bool> are_still_silent(mad::Transactor& transactor, const Subnet& subnet, std::vector<Failure> failures, path::Path start);
+
+/// Reads the subnet that the subnet administrator knows into `subnet`, in the place of what it held: the state that the subnet manager
+/// found in its last sweep. No SMP is sent. Four queries at most, one for each table that `options` need; for a part of the subnet records
+/// are requested one by one. `start` is the LID of the first node; the port of this host if absent. `nodes` is the table of NodeRecords, if
+/// it was read before. Missing records become failures, and so does each table that came without its end. Throws the MadError of a table or
+/// of the start's NodeRecord, and Error if the SA does not know the start.
+async::Task<Discovered> discover_from_sa(mad::Transactor& transactor, Subnet& subnet, DiscoverOptions options, std::optional<Lid> start,
+                                         std::vector<sa::NodeRecord> nodes);
 
 // The node of this host as sysfs has it, without a MAD: what is left to report when its port is Down.
 

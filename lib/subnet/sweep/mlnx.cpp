@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 namespace ib::subnet {
 
@@ -13,25 +14,17 @@ struct Range {
   std::uint16_t first, last;
 };
 constexpr std::uint32_t bull = 0x119f;
-constexpr std::array<Range, 7> devices{
-    {{0x1003, 0x101b}, {0xa2d2, 0xa2d2}, {0xc738, 0xc73b}, {0xc839, 0xc839}, {0xcb20, 0xcb20}, {0xcf08, 0xcf09}, {0xd2f0, 0xd2f0}}};
-constexpr std::array<Range, 13> bull_devices{{{0x1b02, 0x1b02},
-                                              {0x1b33, 0x1b33},
-                                              {0x1b40, 0x1b41},
-                                              {0x1b50, 0x1b50},
-                                              {0x1b60, 0x1b61},
-                                              {0x1b73, 0x1b73},
-                                              {0x1b83, 0x1b83},
-                                              {0x1b93, 0x1b94},
-                                              {0x1ba0, 0x1ba0},
-                                              {0x1bb4, 0x1bb5},
-                                              {0x1bc4, 0x1bc6},
-                                              {0x1bd0, 0x1bd5},
-                                              {0x1bf0, 0x1bf0}}};
+constexpr std::array<std::uint32_t, 3> vendors{0x2c9, 0x8f1, bull};  // Mellanox, Voltaire, Bull
+constexpr std::uint32_t port_xmit_wait = 0x10013c;                   // in the configuration space; the next port's is 0x1000 further
+constexpr std::size_t wait_split = 16;                               // records of the first request
+constexpr Range devices[]{{0x1003, 0x101b}, {0xa2d2, 0xa2d2}, {0xc738, 0xc73b}, {0xc839, 0xc839},
+                          {0xcb20, 0xcb20}, {0xcf08, 0xcf09}, {0xd2f0, 0xd2f0}};
+constexpr Range bull_devices[]{{0x1b02, 0x1b02}, {0x1b33, 0x1b33}, {0x1b40, 0x1b41}, {0x1b50, 0x1b50}, {0x1b60, 0x1b61},
+                               {0x1b73, 0x1b73}, {0x1b83, 0x1b83}, {0x1b93, 0x1b94}, {0x1ba0, 0x1ba0}, {0x1bb4, 0x1bb5},
+                               {0x1bc4, 0x1bc6}, {0x1bd0, 0x1bd5}, {0x1bf0, 0x1bf0}};
 
-template <std::size_t n>
-bool contains(const std::array<Range, n>& ranges, std::uint16_t id) {
-  return std::any_of(ranges.begin(), ranges.end(), [id](const Range& r) { return id >= r.first && id <= r.last; });
+bool contains(std::span<const Range> ranges, std::uint16_t id) {
+  return std::ranges::any_of(ranges, [id](const Range& range) { return id >= range.first && id <= range.last; });
 }
 
 }  // namespace
@@ -50,14 +43,6 @@ void store_fdr10(Port& port, const smp::MlnxExtPortInfo& info) {
   port.fdr10 = info.link_speed_active;
   port.fdr10_supported = info.link_speed_supported;
 }
-
-namespace {
-
-constexpr std::array<std::uint32_t, 3> vendors{0x2c9, 0x8f1, 0x119f};  // Mellanox, Voltaire, Bull
-constexpr std::uint32_t port_xmit_wait = 0x10013c;                     // in the configuration space; the next port's is 0x1000 further
-constexpr std::size_t wait_split = 16;                                 // records of the first request
-
-}  // namespace
 
 bool is_mellanox(const smp::NodeInfo& node) { return std::ranges::find(vendors, node.vendor_id) != vendors.end(); }
 

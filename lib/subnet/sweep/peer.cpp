@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "sa/nodes.hpp"
+#include "sa/records.hpp"
 
 namespace ib::subnet {
 namespace {

@@ -2,8 +2,6 @@
 // Reads four tables, or crawls if only the nodes near the start are wanted, and builds the model from the records. Records name ports by
 // LID and number. A switch has one LID for all its ports. The LID of another node belongs to one port; the port number in its record may be
 // reserved (IBA 15.2.5.3, 15.2.5.13) and is ignored.
-#include "subnet/sweep/sa_discovery.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,11 +12,12 @@
 #include <unordered_set>
 
 #include "async/group.hpp"
+#include "iba-gen/sa.hpp"
 #include "iba/wire.hpp"
-#include "sa/nodes.hpp"
 #include "sa/records.hpp"
 #include "sa/subn_adm.hpp"
 #include "subnet/model/order.hpp"
+#include "subnet/sweep/discovery.hpp"
 
 namespace ib::subnet {
 namespace {
@@ -47,7 +46,7 @@ std::uint32_t end_of_link(Lid lid, unsigned port) { return std::uint32_t{lid.val
 /// is up. Any other node is one port, known by its LID.
 class SaCrawl {
  public:
-  SaCrawl(async::Loop& loop, mad::Transactor& transactor, SaRecords& records, const SaDiscoverOptions& options)
+  SaCrawl(async::Loop& loop, mad::Transactor& transactor, SaRecords& records, const DiscoverOptions& options)
       : transactor_(transactor), records_(records), options_(options), group_(loop) {}
 
   /// Throws the MadError of the NodeRecord of `start`.
@@ -174,7 +173,7 @@ class SaCrawl {
 
   mad::Transactor& transactor_;
   SaRecords& records_;
-  const SaDiscoverOptions& options_;
+  const DiscoverOptions& options_;
   async::TaskGroup group_;
   std::deque<Query> waiting_;
   std::unordered_map<std::uint16_t, unsigned> depth_;  // of LIDs that were requested
@@ -394,10 +393,9 @@ async::Task<> read_table(mad::Transactor& transactor, std::vector<Record>& into,
   cut.push_back({.kind = Failure::Kind::no_record, .attribute = name, .why = std::move(why), .error = {}});
 }
 
-/// Reads the tables that `options` need. Returns the number of queries.
-async::Task<std::uint64_t> read_tables(mad::Transactor& transactor, SaDiscoverOptions& options, SaRecords& records, Failures& cut) {
-  const bool lacks_nodes = options.nodes.empty(), ports = options.needs.end_ports.any();
-  records.nodes = std::move(options.nodes);
+/// Reads the tables that `options` need, the one of nodes if there are none. Returns the number of queries.
+async::Task<std::uint64_t> read_tables(mad::Transactor& transactor, const DiscoverOptions& options, SaRecords& records, Failures& cut) {
+  const bool lacks_nodes = records.nodes.empty(), ports = options.needs.end_ports.any();
   if (lacks_nodes) co_await read_table(transactor, records.nodes, cut);
   if (options.progress) options.progress(records.nodes.size());
   if (ports) co_await read_table(transactor, records.ports, cut);
@@ -409,15 +407,17 @@ async::Task<std::uint64_t> read_tables(mad::Transactor& transactor, SaDiscoverOp
 
 }  // namespace
 
-async::Task<Discovered> discover_from_sa(mad::Transactor& transactor, Subnet& subnet, SaDiscoverOptions options) {
+async::Task<Discovered> discover_from_sa(mad::Transactor& transactor, Subnet& subnet, DiscoverOptions options, std::optional<Lid> first,
+                                         std::vector<sa::NodeRecord> nodes) {
   const sys::EndPort& here = transactor.end_port();
-  const Lid start = options.start.value_or(here.lid);
+  const Lid start = first.value_or(here.lid);
   const bool whole = options.radius == ~0U && !options.alone;
   SaRecords records;
   Failures cut;
   Discovered result;
   DiscoverStats& stats = result.stats;
   if (whole) {
+    records.nodes = std::move(nodes);
     stats.plan = co_await read_tables(transactor, options, records, cut);
   } else {
     async::Loop& loop = co_await async::current_loop;
@@ -427,7 +427,7 @@ async::Task<Discovered> discover_from_sa(mad::Transactor& transactor, Subnet& su
   }
   stats.requested = stats.plan;
   subnet.clear();
-  result.failures = Builder(records, subnet).run(options.start ? Guid{} : here.port_guid(), start);
+  result.failures = Builder(records, subnet).run(first ? Guid{} : here.port_guid(), start);
   if (subnet.start == none) {
     Error unknown(fmt::format("The SA does not know the port at LID {}, where the discovery was to begin", start.value));
     for (const Failure& table : cut) unknown.note(table.why);

@@ -22,7 +22,7 @@ namespace ib::subnet {
 
 namespace {
 constexpr std::size_t most_names_at_once = 256;
-constexpr unsigned most_open_reads = 4;  // for one node: as many SMPs as the engine sends to one node (mad::Limits)
+constexpr unsigned most_open_reads = 4;  // for one node: as many SMPs as the engine sends to one node (mad::RpcLimits)
 }  // namespace
 
 void Sweep::queue_read(const Work& work) {

@@ -13,7 +13,7 @@ namespace ib::subnet {
 
 namespace {
 
-constexpr std::size_t tasks_at_once = 16;  // for one node; more than the engine sends to one node (mad::Limits)
+constexpr std::size_t tasks_at_once = 16;  // for one node; more than the engine sends to one node (mad::RpcLimits)
 
 /// Reads the blocks of one table.
 class BlockReader {

@@ -47,7 +47,7 @@ struct SurveyOptions {
   SurveyWay way;
   const PortPaths* paths{};   ///< for GMPs, with the service levels from the SA; null: SL 0
   std::size_t window = 1024;  ///< greatest number of open questions, including those that wait for a silent agent; at least 1
-  std::size_t young = 160;    ///< greatest number of young open questions (flow.hpp); more than the requests in flight (mad::Limits)
+  std::size_t young = 160;    ///< greatest number of young open questions (flow.hpp); more than the requests in flight (mad::RpcLimits)
   std::function<void(std::size_t done, std::size_t of)> progress;
 };
 

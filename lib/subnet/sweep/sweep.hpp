@@ -97,7 +97,7 @@ class Sweep {
   static void add_changes(DiscoverStats& stats);
   std::uint16_t level_beyond(NodeIndex node) const { return static_cast<std::uint16_t>(subnet_.node(node).hops + 1U); }
 
-  // sweep/silence.cpp: nodes that fall silent
+  // silence.cpp: nodes that fall silent
   void queue_read(const Work& work);
   void read_ended(NodeIndex node);
   void forget_if_idle(NodeIndex node);
@@ -111,7 +111,7 @@ class Sweep {
   async::Task<> name_failed_nodes();
   async::Task<> read_name(NodeIndex node);
 
-  // sweep/nodes.cpp: the meaning of answers
+  // sweep.cpp: the meaning of answers
   DiscoverStats stats() const;
   static Question question_of(What what);
   async::Task<> look_beyond(PortIndex from);
@@ -131,7 +131,7 @@ class Sweep {
   void follow(PortIndex port);
   void check_claims(NodeIndex node);
 
-  // sweep/conflict.cpp: nodes that contradict each other
+  // routes.cpp: nodes that contradict each other
   bool same_make(NodeIndex node, const smp::NodeInfo& info) const;
   NodeIndex plain_match(PortIndex from, const smp::NodeInfo& info) const;
   void doubt(PortIndex from);
@@ -145,7 +145,7 @@ class Sweep {
   bool leads_through(NodeIndex node, PortIndex port) const;
   bool move(NodeIndex node, PortIndex from);
 
-  // sweep/routes.cpp: routes to nodes
+  // routes.cpp: routes to nodes
   static std::optional<unsigned> unanswered_tries(const Answer& answer);
   bool has_usable_lid(NodeIndex node) const;
   void changes_way(NodeIndex moved, PortIndex via, PortIndex joined);

@@ -61,6 +61,20 @@ TEST_CASE("of many values the first four are shown, with the number of the other
   CHECK(told.words().seen(cable) == "LID is 1; LID is 2; LID is 3; LID is 4; … and 3 more (in JSON).");
 }
 
+TEST_CASE("a limit of a count stands behind the count, a limit of a rate behind the rate") {
+  const Told told;
+  Finding cable = on_cable(told.swept->subnet, told.port(Patient::host0, 1));
+  Evidence evidence;
+  evidence.counter = counters::find_counter("vl15_dropped")->narrow;
+  evidence.delta = 20;
+  evidence.seconds = 10;
+  evidence.limit = 1;
+  cable.evidence = {evidence};
+  CHECK(told.words().seen(cable) == "VL15Dropped +20 (limit 1) in 10 s (2/s).");
+  cable.evidence[0].is_rate_limit = true;
+  CHECK(told.words().seen(cable) == "VL15Dropped +20 in 10 s (2/s, limit 1/s).");
+}
+
 TEST_CASE("a group in one line is its number, one of it, and what is seen there") {
   const Told told;
   Finding group = on_ports(told.swept->subnet, std::array{told.port(Patient::host0, 1), told.port(Patient::host1, 1)});

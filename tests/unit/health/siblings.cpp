@@ -136,6 +136,40 @@ TEST_CASE("sibling-ports: a link between switches that siblings have is missed o
   CHECK(Nodes(three).found().empty());
 }
 
+TEST_CASE("sibling-ports: both ends of a chain of switches are one info, and those of a chain that leads elsewhere are not") {
+  constexpr unsigned length = 7;
+  const auto chain = [](bool is_ring) {
+    FakeFabric fabric;
+    for (unsigned at = 0; at < length; ++at) fabric.add_switch(0x100 + 16 * at, 8, "sw" + std::to_string(at));
+    for (unsigned at = 0; at + 1 < length; ++at) fabric.link(at, 2, at + 1, 1);
+    if (is_ring) fabric.link(length - 1, 2, 0, 1);
+    for (unsigned at = 0; at < length; ++at) {
+      const FakeFabric::NodeId host = fabric.add_ca(0x1000 + 16 * at, 1, "n" + std::to_string(at));
+      fabric.link(at, 3, host, 1);
+      if (at == 0) fabric.attach(host);
+    }
+    fabric.assign_lids();
+    return fabric;
+  };
+  FakeFabric ring = chain(true);
+  CHECK(Nodes(ring).found().empty());
+  FakeFabric open = chain(false);
+  const Nodes nodes(open);
+  REQUIRE(nodes.found() == Found{"sibling-ports"});
+  const Finding& finding = nodes.diagnosis.findings[0];
+  CHECK(finding.level == Level::info);
+  REQUIRE(finding.ends.size() == 2);
+  CHECK(nodes.swept.subnet.node(finding.ends[0].node).description() == "sw0");
+  CHECK(nodes.swept.subnet.node(finding.ends[1].node).description() == "sw6");
+
+  // The switch in the middle has a third neighbour: the others are no chain, and their ends lack a link.
+  open.link(length / 2, 4, open.add_switch(0x900, 8, "other"), 1);
+  open.assign_lids();
+  const Nodes branched(open);
+  CHECK(branched.found() == Found{"sibling-ports", "sibling-ports"});
+  CHECK(branched.diagnosis.count(Level::warning) == 2);
+}
+
 TEST_CASE("sibling-ports: hosts with fewer links or another device; an unused second port is not a difference") {
   FakeFabric fabric;
   const FakeFabric::NodeId leaf = fabric.add_switch(0x100, 16, "leaf");

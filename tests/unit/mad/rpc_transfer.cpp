@@ -356,7 +356,7 @@ TEST_CASE("the answers that come at once have no more memory together than one m
   Bench bench(500);
   const std::size_t each = 56 + 500 * node_record_step;
   bench.rpc.reset();
-  bench.rpc = std::make_unique<Rpc>(bench.loop, bench.fabric.open(), Limits{.segment_bytes = 3 * each});
+  bench.rpc = std::make_unique<Rpc>(bench.loop, bench.fabric.open(), RpcLimits{.segment_bytes = 3 * each});
   bench.fabric.channel().reports = false;
   bench.rpc->sa_path().ib().timeout = 1s;
   std::size_t whole = 0;

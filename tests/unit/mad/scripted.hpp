@@ -15,7 +15,7 @@
 namespace ibtest {
 
 struct Bench {
-  explicit Bench(FakeChannel::Network network, ib::mad::Limits limits = {}) : channel(new FakeChannel(host.port, std::move(network))) {
+  explicit Bench(FakeChannel::Network network, ib::mad::RpcLimits limits = {}) : channel(new FakeChannel(host.port, std::move(network))) {
     rpc = std::make_unique<ib::mad::Rpc>(loop, std::unique_ptr<ib::mad::Channel>(channel), limits);
   }
   ib::async::Duration elapsed() const { return clock.now() - ib::async::Time{}; }

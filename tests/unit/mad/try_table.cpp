@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The table of tries against a map, in every pattern of coming and going.
-#include "mad/rpc/try_table.hpp"
+#include "mad/rpc/rpc.hpp"
 
 #include <map>
 #include <random>

@@ -3,7 +3,6 @@
 #include <random>
 #include <set>
 
-#include "phy/contested_ports.hpp"
 #include "unit/phy/reading_bench.hpp"
 
 namespace phy_reading_tests {

@@ -222,7 +222,7 @@ TEST_CASE_METHOD(Bench, "the requests of a second are limited") {
 }
 
 TEST_CASE_METHOD(Bench, "without ports only GeneralInfo is read") {
-  options.wanted = Wanted::nothing;
+  options.wanted = ReadingScope::nothing;
   read();
   CHECK(leaf_registers->times() == 1);
   CHECK(other_registers->times() == 1);
@@ -231,7 +231,7 @@ TEST_CASE_METHOD(Bench, "without ports only GeneralInfo is read") {
 }
 
 TEST_CASE_METHOD(Bench, "sensors and fans are those that the device names") {
-  options.wanted = Wanted::environment;
+  options.wanted = ReadingScope::environment;
   FakeRegisters& leaf_of = *leaf_registers;
   leaf_of.set<reg::Mtcap>(0, "sensor_map", 5U);
   leaf_of.set<reg::Mtmp>(0, "temperature", 47U * 8);
@@ -262,7 +262,7 @@ TEST_CASE_METHOD(Bench, "sensors and fans are those that the device names") {
 }
 
 TEST_CASE_METHOD(Bench, "no fans are requested of an adapter") {
-  options.wanted = Wanted::environment;
+  options.wanted = ReadingScope::environment;
   other_registers->set<reg::Mtcap>(0, "sensor_map", 1U);
   other_registers->set<reg::Mtmp>(0, "temperature", 47U * 8);
   read();

@@ -49,12 +49,12 @@ struct Result {
     tables.finish();
     for (const Lid mlid : tables.groups()) multicast.add(mlid);
   }
-  const GroupCause& only() const {
+  const Cause& only() const {
     REQUIRE(multicast.findings().size() == 1);
     return *multicast.findings()[0];
   }
-  const GroupCause* find(Fault fault) const {
-    for (const GroupCause* cause : multicast.findings()) {
+  const Cause* find(Fault fault) const {
+    for (const Cause* cause : multicast.findings()) {
       if (cause->fault == fault) return cause;
     }
     return nullptr;
@@ -166,7 +166,7 @@ TEST_CASE("behind a port whose other end did not answer members may be reached, 
   CHECK(result.multicast.findings().empty());
   std::vector<PortId> ports;
   std::uint64_t pairs = 0;
-  for (const GroupCause* cause : result.multicast.not_read()) {
+  for (const Cause* cause : result.multicast.not_read()) {
     pairs += cause->pairs;
     if (cause->pairs == 0) ports.push_back(cause->port_id);
   }
@@ -221,7 +221,7 @@ TEST_CASE("a route through a table that was not read is unknown, and not a findi
   const Result result(bench);
   CHECK(result.multicast.findings().empty());
   std::uint64_t pairs = 0;
-  for (const GroupCause* cause : result.multicast.not_read()) pairs += cause->pairs;
+  for (const Cause* cause : result.multicast.not_read()) pairs += cause->pairs;
   CHECK(pairs == 8);
 }
 

@@ -140,7 +140,7 @@ TEST_CASE("faults of random groups are those that single packets meet") {
     std::uint64_t found_lost = 0;
     std::set<PortIndex> found_dead;
     std::set<std::size_t> found_without;
-    for (const GroupCause* cause : multicast.findings()) {
+    for (const Cause* cause : multicast.findings()) {
       ++met[cause->fault];
       CHECK(cause->lids == std::vector<std::uint16_t>{group.value});
       if (cause->fault == Fault::loop) has_loop = true;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // One link at a time, from an SA that finds it and from one that has to be asked in another way.
-#include "sa/nodes.hpp"
 
 #include "mad/rpc/rpc.hpp"
 #include "sa/records.hpp"

@@ -4,7 +4,6 @@
 
 #include "iba-gen/sa.hpp"
 #include "mad/rpc/rpc.hpp"
-#include "sa/nodes.hpp"
 #include "support/catch.hpp"
 #include "support/sa_answer.hpp"
 

@@ -6,7 +6,6 @@
 #include <fstream>
 #include <iterator>
 
-#include "snapshot/cache_terms.hpp"
 #include "snapshot/file/new_file.hpp"
 #include "snapshot/format.hpp"
 #include "support/catch.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // A snapshot of a whole fabric does not go because less of it was seen later.
-#include "snapshot/cache_terms.hpp"
+#include "snapshot/cache.hpp"
 
 #include <fmt/format.h>
 

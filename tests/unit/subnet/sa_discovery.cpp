@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // The subnet as its administrator tells it: the same as a sweep finds, by few queries and no SMP, and what contradicts
 // itself is told.
-#include "subnet/sweep/sa_discovery.hpp"
+#include "subnet/sweep/discovery.hpp"
 
 #include "mad/rpc/rpc.hpp"
 #include "support/catch.hpp"
@@ -18,10 +18,15 @@ using ibtest::Swept;
 
 namespace {
 
+struct SaDiscoverOptions : DiscoverOptions {
+  std::optional<Lid> start;
+  std::vector<sa::NodeRecord> nodes;
+};
+
 /// A discovery from the SA of a fabric, on a fake clock.
 struct FromSa : SweptSubnet {
   explicit FromSa(FakeFabric& of, SaDiscoverOptions options = {}, SubnetLimits limits = {}) : SweptSubnet{Subnet(limits), {}}, fabric(of) {
-    Discovered discovered = loop.run(discover_from_sa(rpc, subnet, options));
+    Discovered discovered = loop.run(discover_from_sa(rpc, subnet, options, options.start, options.nodes));
     stats = std::move(discovered.stats);
     failures = std::move(discovered.failures);
   }

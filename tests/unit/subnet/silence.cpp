@@ -145,7 +145,7 @@ TEST_CASE("an attribute that is not answered hides no other one, where one reque
   for (const std::uint16_t attribute : {smp::NodeDescription::attribute_id, smp::SwitchInfo::attribute_id}) {
     Tree tree(3);
     tree.fabric.node(tree.leaves[1]).faults.ignores = attribute;
-    const Swept swept(tree.fabric, {}, 3, {}, mad::Limits::outstanding(1));
+    const Swept swept(tree.fabric, {}, 3, {}, mad::RpcLimits::outstanding(1));
     CAPTURE(attribute);
     CHECK(swept.failures.size() == 1);
     for (const Port& port : swept.subnet.ports_of(swept.subnet.node(swept.subnet.find_node(Guid{0x10001})))) CHECK(port.has_info);

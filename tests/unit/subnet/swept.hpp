@@ -14,7 +14,7 @@ namespace ibtest {
 
 struct Swept : ib::subnet::SweptSubnet {
   explicit Swept(FakeFabric& fabric, ib::subnet::DiscoverOptions options = {}, unsigned retries = 3, ib::subnet::SubnetLimits limits = {},
-                 ib::mad::Limits at_once = {})
+                 ib::mad::RpcLimits at_once = {})
       : SweptSubnet{ib::subnet::Subnet(limits), {}}, loop(clock) {
     rpc = std::make_unique<ib::mad::Rpc>(loop, fabric.open(), at_once);
     ib::path::IbDrPath start;

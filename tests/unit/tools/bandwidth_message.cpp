@@ -9,13 +9,13 @@
 namespace tools_bandwidth_message_tests {
 
 using ib::tools::BandwidthMessage;
-using Kind = BandwidthMessage::Kind;
+using ib::tools::BandwidthStage;
 
 namespace {
 
 BandwidthMessage answer() {
   BandwidthMessage m;
-  m.kind = Kind::answer;
+  m.stage = BandwidthStage::answer;
   m.bidirectional = m.path.has_grh = true;
   m.qpn = 0xabcdef;
   m.psn = 0x123456;
@@ -57,7 +57,7 @@ std::string complaint(void (*change)(BandwidthMessage&)) {
 
 TEST_CASE("rdma_bw: every member of an answer arrives") {
   const BandwidthMessage sent = answer(), got = BandwidthMessage::unpack(sent.pack());
-  CHECK(got.kind == Kind::answer);
+  CHECK(got.stage == BandwidthStage::answer);
   CHECK(got.bidirectional);
   CHECK(got.path.has_grh);
   CHECK(got.qpn == sent.qpn);
@@ -82,12 +82,12 @@ TEST_CASE("rdma_bw: every member of an answer arrives") {
 
 TEST_CASE("rdma_bw: the short messages") {
   BandwidthMessage message;
-  message.kind = Kind::done;
+  message.stage = BandwidthStage::done;
   message.nanoseconds = 0x0102030405060708;
   CHECK(BandwidthMessage::unpack(message.pack()).nanoseconds == message.nanoseconds);
-  message.kind = Kind::ready;
-  CHECK(BandwidthMessage::unpack(message.pack()).kind == Kind::ready);
-  message.kind = Kind::failed;
+  message.stage = BandwidthStage::ready;
+  CHECK(BandwidthMessage::unpack(message.pack()).stage == BandwidthStage::ready);
+  message.stage = BandwidthStage::failed;
   message.text = "no verbs";
   CHECK(BandwidthMessage::unpack(message.pack()).text == "no verbs");
   message.text = std::string(500, 'x');

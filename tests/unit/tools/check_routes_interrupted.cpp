@@ -103,7 +103,7 @@ class Analysis {
   }
 
   async::Loop loop_;
-  tools::routes::Wanted wanted_;
+  tools::routes::RouteChecks wanted_;
   tools::routes::Tables tables_;
   tools::routes::RouteFindings found_;
   std::size_t interrupted_at_;

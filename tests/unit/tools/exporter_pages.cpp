@@ -117,7 +117,7 @@ TEST_CASE("Exporter: the page for people says what is wrong with which cable, an
   ibtest::FakeFabric fabric = ibtest::FakeFabric::fat_tree(2, 1, 2);
   const ibtest::MadeView made(fabric);
   const metrics::View view = sick(made);
-  REQUIRE(view.findings->count(2) > 0);
+  REQUIRE(std::ranges::count(view.findings->list, 2, &metrics::Findings::Row::level) > 0);
   const std::string page = tools::exporter::front_page(view, made.reading->time);
   CHECK_THAT(page, contains("class=\"verdict error\"") && contains(" errors") && contains("; watched 30 s.<"));
   CHECK_THAT(page, contains("&#39;leaf0&#39;") && contains("SymbolErrorCounter +"));

@@ -74,7 +74,7 @@ TEST_CASE("health: what moved at both ends of a cable is one finding, with both 
   const Outcome told = f.run({}, 1);
   CHECK_THAT(told.out, starts_with("1 error on 2 hosts, 1 switch, 2 cables; watched 10 s.\n"));
   CHECK_THAT(told.out, contains("\nerror: symbol-errors (sure): 'leaf' 0000:0000:0000:0100 port 2 -- 'other' 0000:0000:0000:0300 port 1\n  "
-                                "SymbolErrorCounter +30 in 10 s (3/s, limit 3)"));
+                                "SymbolErrorCounter +30 (limit 3) in 10 s (3/s)"));
   f.clock.happens = count;
   CHECK(f.found({"--skip", "symbol-errors,receive-errors"})["verdict"] == "healthy");
   f.clock.happens = count;
@@ -376,7 +376,7 @@ TEST_CASE("health: the first line counts what was looked at; infos take one line
   f.clock.happens = [&f] { f.pma.count(2, "vl15_dropped") += 1; };
   const Outcome told = f.run({});
   CHECK_THAT(told.out, contains("\ninfo: vl15-dropped (sure): 'leaf' 0000:0000:0000:0100 port 2 -- 'other' 0000:0000:0000:0300 port 1: "
-                                "VL15Dropped +1 in 10 s (0.1/s, limit 1)\nNot checked: "));
+                                "VL15Dropped +1 (limit 1) in 10 s (0.1/s)\nNot checked: "));
   f.clock.happens = [&f] { f.pma.count(2, "vl15_dropped") += 1; };
   CHECK_THAT(f.run({"-v"}).out, contains("port 1\n  VL15Dropped +1"));
 }
