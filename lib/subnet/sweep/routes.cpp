@@ -252,6 +252,11 @@ async::Task<> Sweep::settle(PortIndex from, smp::NodeInfo info) {
     ++twins;
     const Place place = co_await place_of(candidate, from, info);
     if (place == Place::elsewhere) continue;
+    if (place == Place::unknown) {
+      if (subnet_.port(from).peer != none) subnet_.unlink(from);
+      fail_beyond(Failure::Kind::no_answer, from, "Too few answers to know which node is there.");
+      co_return;
+    }
     const PortIndex to = subnet_.port_of(candidate, info.local_port_num);
     if (subnet_.port(to).peer != from) join(from, to);
     if (place == Place::moved_here) move(candidate, from);
@@ -302,7 +307,10 @@ async::Task<Sweep::Place> Sweep::place_of(NodeIndex candidate, PortIndex from, s
     }
   }
   const bool left = co_await has_left(candidate);
-  co_return left ? Place::moved_here : Place::elsewhere;
+  if (left) co_return Place::moved_here;
+  // Where the link is up, its other end may be silent, or the replies were lost: this proves nothing.
+  const bool is_elsewhere = co_await is_without_link(to);
+  co_return is_elsewhere ? Place::elsewhere : Place::unknown;
 }
 
 /// Whether a node does not answer any more at the place where it was found.
@@ -313,6 +321,15 @@ async::Task<bool> Sweep::has_left(NodeIndex node) {
   if (!answer) co_return true;
   const smp::NodeInfo there = smp::NodeInfo::unpack(answer->payload());
   co_return there.node_guid != subnet_.node(node).guid();
+}
+
+/// Whether the node says of its port that its link is not up. Without an answer it does not.
+async::Task<bool> Sweep::is_without_link(PortIndex port) {
+  const Port& at = subnet_.port(port);
+  const PortIndex via = subnet_.node(at.node).via;
+  if (at.has_info || via == none || !directed_beyond(via)) co_return at.has_info && !at.is_link_up();
+  Answer answer = co_await call(*directed_beyond(via), smp::PortInfo::attribute_id, at.number, looked_into);
+  co_return answer&& smp::PortInfo::unpack(answer->payload()).port_physical_state != smp::PortPhysicalState::link_up;
 }
 
 /// Whether the way to the node of `port` leads through `node`.

@@ -139,9 +139,10 @@ class Sweep {
   async::Task<> settle_doubts();
   async::Task<> settle(PortIndex from, smp::NodeInfo info);
   /// The place of a node that answered beyond a port.
-  enum class Place : std::uint8_t { elsewhere, here, moved_here };
+  enum class Place : std::uint8_t { elsewhere, here, moved_here, unknown };
   async::Task<Place> place_of(NodeIndex candidate, PortIndex from, smp::NodeInfo info);
   async::Task<bool> has_left(NodeIndex node);
+  async::Task<bool> is_without_link(PortIndex port);
   bool leads_through(NodeIndex node, PortIndex port) const;
   bool move(NodeIndex node, PortIndex from);
 

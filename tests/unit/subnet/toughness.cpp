@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Sweeps of fabrics with something wrong: the sweep ends in good time, what can be found is found, and what is missing
 // is named.
+#include <algorithm>
+#include <random>
+
 #include "support/catch.hpp"
 #include "unit/subnet/swept.hpp"
 
@@ -44,6 +47,26 @@ TEST_CASE("lost MADs are sent again") {
   CHECK(swept.failures.empty());
   CHECK(swept.rpc->stats()->retries_lost > 0);
   CHECK(swept.sent() == swept.stats.plan + swept.explained());
+}
+
+TEST_CASE("where MADs are lost no node is taken for two") {
+  std::size_t unanswered = 0;
+  for (unsigned seed = 1; seed <= 40; ++seed) {
+    FakeFabric fabric = FakeFabric::fat_tree(4, 2, 4);
+    std::mt19937 random(seed);
+    const auto lost = [&random] { return random() % 2 == 0; };
+    for (FakeFabric::NodeId id = 0; id < fabric.size(); ++id) {
+      if (id != hosts_of(fabric).front()) fabric.node(id).faults.deaf = lost;
+    }
+    const Swept swept(fabric);
+    CAPTURE(seed);
+    const std::vector<std::uint64_t> guids = swept.guids();
+    CHECK(std::ranges::adjacent_find(guids) == guids.end());
+    CHECK(swept.failed(Failure::Kind::duplicate_guid) == 0);
+    CHECK(swept.failed(Failure::Kind::duplicate_lid) == 0);
+    unanswered += swept.failed(Failure::Kind::no_answer);
+  }
+  CHECK(unanswered > 0);
 }
 
 TEST_CASE("a silent node is missing, and named by the port that leads to it") {
