@@ -252,12 +252,14 @@ async::Task<> Sweep::settle(PortIndex from, smp::NodeInfo info) {
     ++twins;
     const Place place = co_await place_of(candidate, from, info);
     if (place == Place::elsewhere) continue;
+    const PortIndex to = subnet_.port_of(candidate, info.local_port_num);
     if (place == Place::unknown) {
       if (subnet_.port(from).peer != none) subnet_.unlink(from);
-      fail_beyond(Failure::Kind::no_answer, from, "Too few answers to know which node is there.");
+      // Beyond `from` a node did answer.
+      fail_beyond(Failure::Kind::no_answer, to,
+                  "Without an answer it is not known whether its link leads to the port where it was found again.");
       co_return;
     }
-    const PortIndex to = subnet_.port_of(candidate, info.local_port_num);
     if (subnet_.port(to).peer != from) join(from, to);
     if (place == Place::moved_here) move(candidate, from);
     const bool is_read = subnet_.node(candidate).kind() == NodeKind::sw ? is_at_rim(candidate) : reads_end_port(to);
@@ -329,7 +331,8 @@ async::Task<bool> Sweep::is_without_link(PortIndex port) {
   const PortIndex via = subnet_.node(at.node).via;
   if (at.has_info || via == none || !directed_beyond(via)) co_return at.has_info && !at.is_link_up();
   Answer answer = co_await call(*directed_beyond(via), smp::PortInfo::attribute_id, at.number, looked_into);
-  co_return answer&& smp::PortInfo::unpack(answer->payload()).port_physical_state != smp::PortPhysicalState::link_up;
+  if (!answer) co_return false;
+  co_return smp::PortInfo::unpack(answer->payload()).port_physical_state != smp::PortPhysicalState::link_up;
 }
 
 /// Whether the way to the node of `port` leads through `node`.
