@@ -18,6 +18,7 @@
 #include <iterator>
 #include <set>
 #include <system_error>
+#include <utility>
 
 #include "async/timer.hpp"
 #include "base/error.hpp"
@@ -346,7 +347,7 @@ class Server::Daemon final : public async::PollSource, private async::Timer {
   /// enough.
   bool make_room() {
     const async::Time latest = loop_.now() - youngest_victim;
-    for (auto open = std::ranges::count(clients_, false, &Client::is_closed); open > limits_.connections; --open) {
+    for (auto open = std::ranges::count(clients_, false, &Client::is_closed); std::cmp_greater(open, limits_.connections); --open) {
       Client* victim = nullptr;
       for (Client* client : clients_) {
         const bool may_close = !client->is_closed() && client->waits().second <= latest;

@@ -6,6 +6,8 @@ source=/src
 cd "$source" || exit 1
 git config --global --replace-all safe.directory "$source"
 
+[ -e /etc/hosts ] || echo '127.0.0.1 localhost' >/etc/hosts
+
 arch=$1
 shift
 build=$source/build-$arch options=$quick
@@ -20,7 +22,8 @@ if [ "$arch" != "$(dpkg --print-architecture)" ]; then
     *) family=$cpu emulator=$cpu ;;
   esac
   gnu=$(variable DEB_HOST_GNU_TYPE)
-  cat >"$source/build-$arch.cross" <<END
+  cross=/tmp/ibtool-$arch.cross
+  cat >"$cross" <<END
 [binaries]
 c = '$gnu-gcc'
 cpp = '$gnu-g++'
@@ -36,7 +39,7 @@ cpu_family = '$family'
 cpu = '$cpu'
 endian = '$(variable DEB_HOST_ARCH_ENDIAN)'
 END
-  options="$options --cross-file $source/build-$arch.cross"
+  options="$options --cross-file $cross"
 fi
 
 logs= wanted=

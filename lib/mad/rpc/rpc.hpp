@@ -52,7 +52,7 @@ class TryTable {
   bool is_late(Bytes mad) const;
 
  private:
-  RpcTry*& slot(std::uint64_t tid) { return slots_[tid & (slots_.size() - 1)]; }
+  std::size_t slot(std::uint64_t tid) const { return static_cast<std::size_t>(tid) & (slots_.size() - 1); }
 
   const Channel& channel_;
   std::uint64_t first_tid_, tid_;
