@@ -5,7 +5,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
+#include <random>
 #include <string_view>
 #include <utility>
 
@@ -58,6 +60,7 @@ class ByteReader {
     return value;
   }
   std::uint8_t byte() { return number<std::uint8_t>(); }
+  void skip(std::size_t size) { left_ = left_.subspan(size); }
   Guid guid() { return {number<std::uint64_t>()}; }
   void data(SmpData& to) {
     std::copy_n(left_.begin(), to.size(), to.begin());
@@ -123,7 +126,20 @@ struct PortRecord {
   bool taken{};                ///< a node has named the port
   std::uint32_t node = none;   ///< that one
   std::uint32_t place = none;  ///< index in NetdiscCache::ports
+  std::uint32_t next = none;   ///< in its chain
 };
+
+/// The names of a node's ports.
+struct PortKeys {
+  ByteReader begin;
+  unsigned count{};
+};
+
+std::uint64_t random_odd() {
+  std::random_device random;
+  const std::uint64_t high = random();
+  return high << 32U | random() | 1U;
+}
 
 std::string to_text(const Key& key) { return fmt::format("port 0x{:016x}:{}", key.guid.value, key.number); }
 
@@ -139,8 +155,10 @@ class CacheReader {
     std::ranges::reverse(keys_);
     find_start();
     check_nodes();
-    for (std::uint32_t at = 0; at < records_.size(); ++at) by_key_.emplace_back(records_[at].key, at);
-    std::ranges::sort(by_key_);
+    for (auto at = static_cast<std::uint32_t>(records_.size()); at-- > 0;) {
+      std::uint32_t& first = chains_[chain_of(records_[at].key)];
+      records_[at].next = std::exchange(first, at);
+    }
     give_ports_to_nodes();
     link();
     return std::move(cache_);
@@ -163,6 +181,7 @@ class CacheReader {
     cache_.nodes.reserve(node_count_);
     keys_.reserve(node_count_);
     records_.reserve(port_count_);
+    chains_.assign(std::bit_ceil(std::size_t{port_count_} + 2), none);
   }
 
   void read_node(std::uint32_t at) {
@@ -171,9 +190,8 @@ class CacheReader {
     visit_node(in_, node);
     const unsigned stored = in_.byte();
     in_.need(stored * key_size, "node", at + 1);
-    std::vector<Key>& keys = keys_.emplace_back();
-    keys.reserve(stored);
-    for (unsigned i = 0; i < stored; ++i) keys.push_back(key());
+    keys_.push_back({in_, stored});
+    in_.skip(stored * key_size);
   }
 
   void read_port(std::uint32_t at) {
@@ -185,12 +203,12 @@ class CacheReader {
     record.key = {port.guid, port.number};
     record.owner = in_.guid();
     record.linked = in_.byte() != 0;
-    record.remote = key();
+    record.remote = key(in_);
   }
 
-  Key key() {
-    const Guid guid = in_.guid();
-    return {guid, in_.byte()};
+  static Key key(ByteReader& in) {
+    const Guid guid = in.guid();
+    return {guid, in.byte()};
   }
 
   void find_start() {
@@ -212,8 +230,8 @@ class CacheReader {
   void give_ports_to_nodes() {
     std::vector<std::uint32_t> met;  // records in the order in which libibnetdisc inserts them into its table
     for (std::uint32_t at = 0; at < cache_.nodes.size(); ++at) {
-      for (const Key& key : keys_[at]) {
-        const std::uint32_t record = record_of(at, key);
+      for (; keys_[at].count > 0; --keys_[at].count) {
+        const std::uint32_t record = record_of(at, key(keys_[at].begin));
         if (record == none) continue;
         records_[record].taken = true;
         records_[record].node = at;
@@ -233,20 +251,28 @@ class CacheReader {
     for (CachedNode& node : cache_.nodes) check_ports(node);
   }
 
-  /// The records with that key, of which there may be several.
-  auto with_key(const Key& key) const { return std::ranges::equal_range(by_key_, key, {}, &std::pair<Key, std::uint32_t>::first); }
+  std::size_t chain_of(const Key& key) const {
+    const std::uint64_t hash = (key.guid.value ^ std::uint64_t{key.number} << 56U) * factor_;
+    return static_cast<std::size_t>(hash >> (64 - std::countr_zero(chains_.size())));
+  }
+  /// The first record with that key, of which there may be several, and the next one; none if there is no more.
+  std::uint32_t first_with(const Key& key) const { return first_with(key, chains_[chain_of(key)]); }
+  std::uint32_t next_like(std::uint32_t record) const { return first_with(records_[record].key, records_[record].next); }
+  std::uint32_t first_with(const Key& key, std::uint32_t record) const {
+    while (record != none && records_[record].key != key) record = records_[record].next;
+    return record;
+  }
 
   /// The record that `key` means in node `at`, or none.
   std::uint32_t record_of(std::uint32_t at, const Key& key) const {
-    const auto found = with_key(key);
-    if (found.empty()) return none;
+    std::uint32_t record = first_with(key);
+    if (record == none) return none;
     const CachedNode& node = cache_.nodes[at];
-    const auto own = std::ranges::find_if(
-        found, [&](const auto& one) { return records_[one.second].owner == node.guid && !records_[one.second].taken; });
-    if (own == found.end()) throw UsageError(fmt::format("node 0x{:016x} names {}, which is not its own", node.guid.value, to_text(key)));
+    while (record != none && (records_[record].owner != node.guid || records_[record].taken)) record = next_like(record);
+    if (record == none) throw UsageError(fmt::format("node 0x{:016x} names {}, which is not its own", node.guid.value, to_text(key)));
     if (key.number > node.num_ports)
       throw UsageError(fmt::format("node 0x{:016x} names {}, and has {} ports", node.guid.value, to_text(key), node.num_ports));
-    return own->second;
+    return record;
   }
 
   void check_ports(CachedNode& node) const {
@@ -261,7 +287,7 @@ class CacheReader {
     for (const PortRecord& record : records_) {
       if (!record.taken || !record.linked) continue;
       std::uint32_t remote = none;
-      for (const auto& [key, other] : with_key(record.remote)) {
+      for (std::uint32_t other = first_with(record.remote); other != none; other = next_like(other)) {
         if (!records_[other].taken) continue;
         const bool back = records_[other].linked && records_[other].remote == record.key;
         if (remote == none || back) remote = other;
@@ -275,9 +301,10 @@ class CacheReader {
   std::uint32_t node_count_{}, port_count_{};
   Guid from_;
   NetdiscCache cache_;
-  std::vector<std::vector<Key>> keys_;  // by node index
+  std::vector<PortKeys> keys_;  // by node index
   std::vector<PortRecord> records_;
-  std::vector<std::pair<Key, std::uint32_t>> by_key_;  // indexes in records_, sorted
+  std::vector<std::uint32_t> chains_;    // the first record of each; a power of two
+  std::uint64_t factor_ = random_odd();  // no file can choose its hashes
 };
 
 void write_node(FileWriter& out, const NetdiscCache& cache, const CachedNode& node) {

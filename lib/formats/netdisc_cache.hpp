@@ -63,13 +63,15 @@ struct NetdiscCache {
 /// bytes: by bucket, and the last found first.
 template <class T, class GuidOf>
 void sort_as_table(std::vector<T>& ports, GuidOf guid_of) {
-  std::ranges::reverse(ports);
-  std::ranges::stable_sort(ports, {}, [&guid_of](const T& port) {
-    constexpr std::uint32_t low_factor = 101, high_factor = 103, buckets = 137;
+  constexpr std::uint32_t low_factor = 101, high_factor = 103;
+  std::array<std::vector<T>, 137> table;
+  for (const T& port : ports) {
     const Guid guid = guid_of(port);
-    return ((static_cast<std::uint32_t>(guid.value) * low_factor) ^ (static_cast<std::uint32_t>(guid.value >> 32U) * high_factor)) %
-           buckets;
-  });
+    const auto low = static_cast<std::uint32_t>(guid.value), high = static_cast<std::uint32_t>(guid.value >> 32U);
+    table[((low * low_factor) ^ (high * high_factor)) % table.size()].push_back(port);
+  }
+  ports.clear();
+  for (const std::vector<T>& bucket : table) ports.insert(ports.end(), bucket.rbegin(), bucket.rend());
 }
 
 /// Whether a file begins as such a file.

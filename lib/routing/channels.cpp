@@ -398,9 +398,9 @@ void LaneGraph::send_on(const RouteTree& tree, SwitchIndex at) {
   send(hop.next, wanted, hop.in_port, from.sls);
 }
 
-std::uint64_t LaneGraph::edge_count() const {
-  std::uint64_t count = 0;
-  for (const std::uint16_t wanted : pairs_) count += static_cast<std::uint64_t>(std::popcount(wanted));
+std::size_t LaneGraph::edge_count() const {
+  std::size_t count = 0;
+  for (const std::uint16_t wanted : pairs_) count += static_cast<std::size_t>(std::popcount(wanted));
   return count;
 }
 

@@ -119,7 +119,7 @@ class LaneGraph {
   UnknownSl rest() const { return rest_; }
   /// The channel of a node of graph().
   LoopChannel channel(std::uint32_t node) const { return {port_ids_[node / lanes], static_cast<std::uint8_t>(node % lanes)}; }
-  std::uint64_t edge_count() const;
+  std::size_t edge_count() const;
   Digraph graph() const;
 
  private:
