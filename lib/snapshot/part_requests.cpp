@@ -265,7 +265,7 @@ std::vector<AttributeRequests> PartRequests::marked(Part part, const Agent& of) 
     }
     if (query.access == Access::block && !query.entries.empty()) {
       const std::vector<std::uint8_t> info = wire::packed_vector(of.node.switch_info());
-      const std::uint64_t entries = read_number(info, *find_field(smp::SwitchInfo::info(), query.entries));
+      const auto entries = static_cast<std::size_t>(read_number(info, *find_field(smp::SwitchInfo::info(), query.entries)));
       made.values = blocks(entries, entries_per_block(*query.info));
     }
     all.push_back(std::move(made));
