@@ -60,14 +60,14 @@ void add_section(std::string& out, const Part& part) {
 
 void add_linear_table(std::string& out, const Part& part) {
   out += fmt::format("{0}LFT:\n{0}LID\tPort Number\n", line_start);
-  std::size_t lid = part.block * 64;
+  std::uint64_t lid = part.block * 64;
   for (const std::uint8_t port : unpacked<smp::LinearForwardingTable>(part).port_block)
     out += fmt::format("{}{}\t{}\n", line_start, lid++, port);
 }
 
 void add_multicast_table(std::string& out, const Part& part) {
   out += fmt::format("{0}MFT:\n{0}MLID\tPort Mask\n", line_start);
-  std::size_t lid = first_multicast_lid + part.block * 32;
+  std::uint64_t lid = first_multicast_lid + part.block * 32;
   for (const std::uint16_t mask : unpacked<smp::MulticastForwardingTable>(part).port_mask_block)
     out += fmt::format("{}{:#x}\t{:#x}\n", line_start, lid++, mask);
 }
