@@ -35,7 +35,7 @@ BandwidthPlan fitted(BandwidthPlan plan, const verbs::Context& context) {
 std::vector<ibv_sge> gather(const verbs::MemoryRegion& region, std::uint64_t size, std::uint32_t count) {
   std::vector<ibv_sge> pieces;
   for (std::uint32_t i = 0; i < count; ++i) {
-    const std::uint64_t begin = size * i / count, end = size * (i + 1) / count;
+    const auto begin = static_cast<std::size_t>(size * i / count), end = static_cast<std::size_t>(size * (i + 1) / count);
     pieces.push_back(region.piece(begin, end - begin));
   }
   return pieces;
@@ -50,7 +50,7 @@ BandwidthEnd::BandwidthEnd(const sys::EndPort& end_port, const BandwidthPlan& pl
       context_(*end_port.device),
       domain_(context_),
       plan_(fitted(plan, context_)),
-      memory_(plan_.size),
+      memory_(static_cast<std::size_t>(plan_.size)),
       queue_(context_, plan_.depth + 1),
       region_(domain_, memory_, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE),
       qp_(domain_, queue_, IBV_QPT_RC, {plan_.depth, 1, plan_.pieces}),
