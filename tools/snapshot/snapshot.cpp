@@ -264,9 +264,9 @@ bool contains(const std::vector<Part>& parts, Part part) { return std::ranges::f
 class PartsProgress {
  public:
   explicit PartsProgress(Stack& stack) : stack_(stack) {}
-  void count(Part part, std::uint64_t done, std::uint64_t of) {
+  void count(Part part, std::size_t done, std::size_t of) {
     counts_[part] = {done, of};
-    std::pair<std::uint64_t, std::uint64_t> sum;
+    std::pair<std::size_t, std::size_t> sum;
     std::vector<std::string_view> names;
     for (const auto& [each, count] : counts_) {
       sum.first += count.first;
@@ -279,7 +279,7 @@ class PartsProgress {
 
  private:
   Stack& stack_;
-  std::map<Part, std::pair<std::uint64_t, std::uint64_t>> counts_;
+  std::map<Part, std::pair<std::size_t, std::size_t>> counts_;
 };
 
 class Snapshot final : public Command {
@@ -370,7 +370,7 @@ class Snapshot final : public Command {
     how.cc_key = cc_key_;
     how.owners = owner_transactor(stack);
     how.disown = [&writer](const snapshot::AnswerKey& key, const mad::MadError& why) { writer.put_failure(key, why); };
-    how.progress = [&progress](Part part, std::uint64_t done, std::uint64_t of) { progress.count(part, done, of); };
+    how.progress = [&progress](Part part, std::size_t done, std::size_t of) { progress.count(part, done, of); };
     how.take_mlnx = [&fabric](PortIndex at, const smp::MlnxExtPortInfo& info) { take_fdr10(fabric.subnet, at, info); };
     bool is_sa_silent = false;
     how.find_paths = [&stack, &paths, &is_sa_silent] { return find_paths(stack, paths, is_sa_silent); };
