@@ -53,12 +53,12 @@ struct Bench : ibtest::CountingFabric {
 }  // namespace
 
 TEST_CASE_METHOD(Bench, "owner: each node says once a round that the LID is its own") {
-  const std::size_t before = swept.sent();
+  const std::uint64_t before = swept.sent();
   read();
   CHECK(known() == 7);
   CHECK(readings.failures.empty());
   CHECK(readings.moved.empty());
-  const std::size_t sent = swept.sent() - before;
+  const std::uint64_t sent = swept.sent() - before;
   plan.owners = nullptr;
   read();
   CHECK(known() == 7);

@@ -243,13 +243,13 @@ TEST_CASE("rail and sibling-ports know hosts by the expression that was given") 
 }
 
 TEST_CASE("sibling-ports: three or more of another device, or of other links, are a kind of their own") {
-  for (const auto& [others, found] : {std::pair{3U, 0U}, {2U, 2U}}) {
+  for (const auto& [others, found] : {std::pair{3U, 0}, {2U, 2}}) {
     FakeFabric fabric = FakeFabric::fat_tree(leaves, spines, hosts);
     for (unsigned at = 0; at < others; ++at) fabric.node(first_host + (at / hosts) * (hosts + 1) + at % hosts).info.device_id = 0x1013;
     const Nodes nodes(fabric);
     CHECK(std::ranges::count(nodes.found(), "sibling-ports") == found);
   }
-  for (const auto& [slower, found] : {std::pair{3U, 0U}, {2U, 2U}}) {
+  for (const auto& [slower, found] : {std::pair{3U, 0}, {2U, 2}}) {
     FakeFabric fabric = FakeFabric::fat_tree(leaves, spines, hosts);
     for (unsigned at = 0; at < slower; ++at) {
       auto& info = fabric.node(first_host + (at / hosts) * (hosts + 1) + at % hosts).ports.at(1).info;
