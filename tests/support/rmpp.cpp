@@ -167,7 +167,7 @@ class Kernel {
       }
       const auto left = timeout < 0 ? slice : std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now()).count();
       if (left <= 0) return 0;
-      const int result = real_poll(fds, 1, static_cast<int>(std::min<long>(left, slice)));
+      const int result = real_poll(fds, 1, static_cast<int>(std::min<std::int64_t>(left, slice)));
       if (result < 0) return result;
     }
   }

@@ -183,7 +183,7 @@ TEST_CASE_METHOD(PhyBench, "a snapshot with registers answers the four commands,
 
 TEST_CASE_METHOD(PhyBench, "phy --raw keeps the MADs of the run without a GUID, a name or a serial number") {
   const std::string message = "leaf 0x5ad0000000700300 SERIAL-A";
-  for (const auto node : {leaf, here, other}) fabric.node(node).info.node_guid = Guid{0x5ad0000000700300 + node};
+  for (const auto node : {leaf, here, other}) fabric.node(node).info.node_guid = Guid{std::uint64_t{0x5ad0000000700300} + node};
   of_leaf->set<reg::PddrTroubleshooting>(2, "status_message", std::string_view(message));
   of_leaf->set<reg::PpcntPhysical>(2, "rs_fec_corrected_blocks", std::uint64_t{0x5ad0000000700300});  // a GUID by chance
   of_leaf->set<reg::PpcntPhysical>(2, "rs_fec_uncorrectable_blocks", std::uint64_t{0x1122334455});
