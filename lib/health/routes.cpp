@@ -14,7 +14,6 @@
 #include "mad/error.hpp"
 #include "mad/packet.hpp"
 #include "routing/credit_loops.hpp"
-#include "routing/route_tree.hpp"
 #include "routing/tables.hpp"
 #include "routing/unicast.hpp"
 
@@ -172,10 +171,10 @@ async::Task<RouteAnalysis> analyse_routes(const RouteTables& tables, routing::Re
   trees.sls_of = [&tables](Lid mlid) { return tables.groups.sls_of(mlid); };
   const std::function<void(Lid)> add = [&trees, &channels](Lid mlid) { trees.add_to(channels, mlid); };
   co_await routing::each_group(trees.groups(), add, pause);
-  routing::LoopSearch search(tables.linear, destinations, false, channels, &trees);
   const routing::ServiceLevels levels;
+  const routing::LoopInput input{tables.linear, destinations, false, channels, &trees, tables.lanes, levels};
   const bool is_unread = !unicast.not_read().empty() || !multicast.not_read().empty();
-  const routing::CreditLoops loops = co_await search.judge(is_unread, read_lanes, tables.lanes, levels, pause);
+  const routing::CreditLoops loops = co_await routing::find_loops(input, is_unread, read_lanes, pause);
   analysis.lacks_lanes = loops.verdict == routing::Verdict::not_read && !loops.loops.empty();
   if (analysis.lacks_lanes) co_return analysis;
   const bool is_found = loops.verdict == routing::Verdict::found;

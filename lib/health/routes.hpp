@@ -14,7 +14,7 @@
 #include "health/input.hpp"
 #include "routing/credit_loops.hpp"
 #include "routing/multicast.hpp"
-#include "routing/route_tree.hpp"
+#include "routing/unicast.hpp"
 
 namespace ib::health {
 

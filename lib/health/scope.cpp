@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "routing/route_tree.hpp"
+#include "routing/unicast.hpp"
 #include "subnet/model/names.hpp"
 
 namespace ib::health {

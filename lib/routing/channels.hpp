@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "routing/route_tree.hpp"
 #include "routing/tables.hpp"
+#include "routing/unicast.hpp"
 
 namespace ib::routing {
 
@@ -47,7 +47,6 @@ class Channels {
   void add(const RouteTree& tree);
   /// Adds an edge from `held` to `wanted`, a port of the switch that `held` leads to. `held` is a port of a switch or of a host.
   void add_edge(PortId held, PortId wanted);
-  /// Marks a channel as used.
   void use(PortId port_id) { used_[port_id] = true; }
 
   /// Whether a packet that holds `held` may want port `out` of the next switch. Not for hosts.
@@ -90,7 +89,6 @@ struct WantedLanes {
 /// The tables that LaneGraph looks at. `ports`: ports in cycles of channels.graph().
 std::vector<WantedLanes> wanted_lanes(const Channels& channels, std::span<const PortId> port_ids, bool with_switches);
 
-/// A port that sends, and a VL on it.
 struct LoopChannel {
   PortId port_id{};
   std::optional<std::uint8_t> vl;  ///< nothing where lanes were not looked at
@@ -106,18 +104,15 @@ class LaneGraph {
 
   /// Adds the dependencies of the packets to the destination with that number.
   void add(const RouteTree& tree, std::size_t destination);
-  /// Adds an edge.
   void add_edge(PortId held, unsigned held_vl, PortId wanted, unsigned wanted_vl) {
     pairs_[edge(held, wanted) * vl_count_ + held_vl] |= static_cast<std::uint16_t>(1U << wanted_vl);
   }
 
-  /// Whether a table was needed that was not read.
   bool lacks_tables() const { return lacks_tables_; }
   bool is_in(PortId port_id) const { return local_[port_id] != none; }
   const Network& network() const { return network_; }
   const SlToVlTables& tables() const { return tables_; }
   UnknownSl rest() const { return rest_; }
-  /// The channel of a node of graph().
   LoopChannel channel(std::uint32_t node) const { return {port_ids_[node / lanes], static_cast<std::uint8_t>(node % lanes)}; }
   std::size_t edge_count() const;
   Digraph graph() const;

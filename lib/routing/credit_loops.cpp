@@ -153,203 +153,241 @@ async::Task<> each_group(std::span<const Lid> groups, const std::function<void(L
   }
 }
 
-async::Task<CreditLoops> LoopSearch::judge(bool unread, const ReadLanes& read, const SlToVlTables& lanes, const ServiceLevels& levels,
-                                           const Pause& pause) {
-  lanes_ = &lanes;
-  levels_ = &levels;
-  pause_ = &pause;
-  CreditLoops result;
-  result.channel_count = channels_.channel_count();
-  result.edge_count = channels_.edge_count();
-  if (ports_.empty()) {
-    result.verdict = unread ? Verdict::not_read : Verdict::free;
+namespace {
+
+std::vector<std::uint32_t> joined(const std::vector<std::vector<std::uint32_t>>& components) {
+  std::vector<std::uint32_t> nodes;
+  for (const auto& component : components) nodes.insert(nodes.end(), component.begin(), component.end());
+  return nodes;
+}
+
+class LoopSearch {
+ public:
+  LoopSearch(const LoopInput& input, const Pause& pause)
+      : in_(input),
+        network_(input.channels.network()),
+        pause_(pause),
+        port_graph_(input.channels.graph()),
+        port_components_(cyclic_components(port_graph_)),
+        ports_(joined(port_components_)) {}
+
+  async::Task<CreditLoops> judge(bool unread, const ReadLanes& read) {
+    CreditLoops result;
+    result.channel_count = in_.channels.channel_count();
+    result.edge_count = in_.channels.edge_count();
+    if (ports_.empty()) {
+      result.verdict = unread ? Verdict::not_read : Verdict::free;
+      co_return result;
+    }
+    result.verdict = Verdict::not_read;
+    if (read) {
+      const bool from_switches = in_.with_switches || (in_.multicast != nullptr && in_.multicast->switches_send());
+      async::Task<> reading = read(wanted_lanes(in_.channels, ports_, from_switches));
+      co_await std::move(reading);
+      co_await judge_lanes(result);
+    }
+    if (result.verdict == Verdict::not_read) co_await report_ports(result);
+    const bool is_free = result.verdict == Verdict::free || result.verdict == Verdict::free_for_used_sls;
+    if (is_free && unread) result.verdict = Verdict::not_read;
     co_return result;
   }
-  result.verdict = Verdict::not_read;
-  if (read) {
-    const bool from_switches = with_switches_ || (multicast_ != nullptr && multicast_->switches_send());
-    async::Task<> reading = read(wanted_lanes(channels_, ports_, from_switches));
-    co_await std::move(reading);
-    co_await judge_lanes(result);
-  }
-  if (result.verdict == Verdict::not_read) co_await report_ports(result);
-  const bool is_free = result.verdict == Verdict::free || result.verdict == Verdict::free_for_used_sls;
-  if (is_free && unread) result.verdict = Verdict::not_read;
-  co_return result;
-}
 
-async::Task<> LoopSearch::judge_lanes(CreditLoops& result) {
-  bool complete = co_await judge_lanes(result, UnknownSl::certain);
-  if (!result.loops.empty()) {
-    result.verdict = Verdict::found;
-    co_return;
-  }
-  const std::uint64_t unknown = unknown_pairs();
-  const bool knows_groups = multicast_ == nullptr || multicast_->knows_all_sls();
-  if (unknown > 0 || !knows_groups) {
-    const bool with_any = co_await judge_lanes(result, UnknownSl::possible);
-    complete = complete && with_any;
+ private:
+  struct Edge {
+    LoopChannel held, wanted;
+  };
+
+  bool has_aggregation() const { return std::ranges::any_of(network_.hosts(), &Host::is_aggregation); }
+
+  async::Task<> judge_lanes(CreditLoops& result) {
+    bool complete = co_await judge_lanes(result, UnknownSl::certain);
     if (!result.loops.empty()) {
-      result.verdict = Verdict::possible;
-      result.unknown_pairs = unknown;
+      result.verdict = Verdict::found;
       co_return;
     }
-  }
-  if (!complete) co_return;
-  const bool knows_none = !levels_->covers_all() && !levels_->is_by_pair();
-  result.verdict = knows_none ? Verdict::free : Verdict::free_for_used_sls;
-}
-
-/// Looks for loops of (port, VL). Returns false where tables were needed that were not read.
-async::Task<bool> LoopSearch::judge_lanes(CreditLoops& result, UnknownSl rest) {
-  LaneGraph graph(channels_, ports_, *lanes_, *levels_, rest);
-  const bool complete = co_await fill(graph, false);
-  const Digraph edges = graph.graph();
-  const auto components = cyclic_components(edges);
-  std::vector<bool> needs_aggregation(components.size());
-  if (!components.empty() && has_aggregation()) {
-    LaneGraph without(channels_, ports_, *lanes_, *levels_, rest);
-    co_await fill(without, true);
-    needs_aggregation = vanished(components, cyclic_components(without.graph()), edges.size());
-  }
-  co_await add_loops(result, edges, components, needs_aggregation, &graph);
-  co_return complete;
-}
-
-async::Task<bool> LoopSearch::fill(LaneGraph& graph, bool skip_aggregation) {
-  RouteTree tree(network_, tables_, with_switches_);
-  const UseRoutes use = [&graph](const RouteTree& found, std::size_t destination) { graph.add(found, destination); };
-  co_await each_destination(tree, destinations_, skip_aggregation, use, *pause_);
-  bool complete = true;
-  if (multicast_ != nullptr) {
-    for (const Lid mlid : multicast_->groups()) complete = multicast_->add_to(graph, mlid) && complete;
-  }
-  co_return complete && !graph.lacks_tables();
-}
-
-/// Adds the loops over ports to the result.
-async::Task<> LoopSearch::report_ports(CreditLoops& result) {
-  std::vector<bool> needs_aggregation(port_components_.size());
-  if (has_aggregation()) {
-    Channels without(network_);
-    RouteTree tree(network_, tables_, with_switches_);
-    const UseRoutes use = [&without](const RouteTree& found, std::size_t) { without.add(found); };
-    co_await each_destination(tree, destinations_, true, use, *pause_);
-    if (multicast_ != nullptr) {
-      for (const Lid mlid : multicast_->groups()) multicast_->add_to(without, mlid);
+    const std::uint64_t unknown = unknown_pairs();
+    const bool knows_groups = in_.multicast == nullptr || in_.multicast->knows_all_sls();
+    if (unknown > 0 || !knows_groups) {
+      const bool with_any = co_await judge_lanes(result, UnknownSl::possible);
+      complete = complete && with_any;
+      if (!result.loops.empty()) {
+        result.verdict = Verdict::possible;
+        result.unknown_pairs = unknown;
+        co_return;
+      }
     }
-    needs_aggregation = vanished(port_components_, cyclic_components(without.graph()), port_graph_.size());
+    if (!complete) co_return;
+    const bool knows_none = !in_.levels.covers_all() && !in_.levels.is_by_pair();
+    result.verdict = knows_none ? Verdict::free : Verdict::free_for_used_sls;
   }
-  co_await add_loops(result, port_graph_, port_components_, needs_aggregation, nullptr);
-}
 
-async::Task<> LoopSearch::add_loops(CreditLoops& result, const Digraph& edges, std::span<const std::vector<std::uint32_t>> components,
-                                    const std::vector<bool>& needs_aggregation, const LaneGraph* graph) {
-  for (std::size_t i = 0; i < components.size(); ++i) {
-    CreditLoop loop;
-    loop.channels = components[i].size();
-    loop.needs_aggregation = needs_aggregation[i];
-    for (const std::uint32_t node : shortest_cycle(edges, components[i])) {
-      loop.cycle.push_back(graph != nullptr ? graph->channel(node) : LoopChannel{node, std::nullopt});
+  /// Looks for loops of (port, VL). Returns false where tables were needed that were not read.
+  async::Task<bool> judge_lanes(CreditLoops& result, UnknownSl rest) {
+    LaneGraph graph(in_.channels, ports_, in_.lanes, in_.levels, rest);
+    const bool complete = co_await fill(graph, false);
+    const Digraph edges = graph.graph();
+    const auto components = cyclic_components(edges);
+    std::vector<bool> needs_aggregation(components.size());
+    if (!components.empty() && has_aggregation()) {
+      LaneGraph without(in_.channels, ports_, in_.lanes, in_.levels, rest);
+      co_await fill(without, true);
+      needs_aggregation = vanished(components, cyclic_components(without.graph()), edges.size());
     }
-    co_await find_witnesses(loop, graph);
-    result.loops.push_back(std::move(loop));
+    co_await add_loops(result, edges, components, needs_aggregation, &graph);
+    co_return complete;
   }
-}
 
-async::Task<> LoopSearch::find_witnesses(CreditLoop& loop, const LaneGraph* graph) {
-  RouteTree tree(network_, tables_, with_switches_);
-  for (std::size_t i = 0; i < loop.cycle.size(); ++i) {
-    const Edge edge{loop.cycle[i], loop.cycle[(i + 1) % loop.cycle.size()]};
-    std::optional<Pair> found = co_await unicast_witness(tree, edge, graph);
-    for (std::size_t group = 0; multicast_ != nullptr && group < multicast_->groups().size() && !found; ++group) {
-      const Lid mlid = multicast_->groups()[group];
-      const std::optional<Lid> sender = multicast_->sender(mlid, edge.held, edge.wanted, graph);
-      if (sender) found = Pair{*sender, mlid};
+  async::Task<bool> fill(LaneGraph& graph, bool skip_aggregation) {
+    RouteTree tree(network_, in_.tables, in_.with_switches);
+    const UseRoutes use = [&graph](const RouteTree& found, std::size_t destination) { graph.add(found, destination); };
+    co_await each_destination(tree, in_.destinations, skip_aggregation, use, pause_);
+    bool complete = true;
+    if (in_.multicast != nullptr) {
+      for (const Lid mlid : in_.multicast->groups()) complete = in_.multicast->add_to(graph, mlid) && complete;
     }
-    loop.witnesses.push_back(found.value_or(Pair{}));
+    co_return complete && !graph.lacks_tables();
   }
-}
 
-/// The first pair whose packets use `edge`.
-async::Task<std::optional<Pair>> LoopSearch::unicast_witness(RouteTree& tree, Edge edge, const LaneGraph* graph) {
-  const SwitchIndex first = network_.switch_at(edge.held.port_id), second = network_.switch_at(edge.wanted.port_id);
-  const auto sends = [this](SwitchIndex at, Lid lid, PortId port_id) {
-    return tables_.is_known(at, lid) && tables_.out_port(at, lid) == network_.port_at(port_id);
-  };
-  for (std::size_t i = 0; i < destinations_.size(); ++i) {
-    const DestinationLid& to = destinations_[i];
-    if (sends(first, to.lid, edge.held.port_id) && sends(second, to.lid, edge.wanted.port_id)) {
-      tree.find(to);
-      const std::optional<Pair> found = sender_on(tree, edge, i, graph);
-      if (found) co_return found;
+  async::Task<> report_ports(CreditLoops& result) {
+    std::vector<bool> needs_aggregation(port_components_.size());
+    if (has_aggregation()) {
+      Channels without(network_);
+      RouteTree tree(network_, in_.tables, in_.with_switches);
+      const UseRoutes use = [&without](const RouteTree& found, std::size_t) { without.add(found); };
+      co_await each_destination(tree, in_.destinations, true, use, pause_);
+      if (in_.multicast != nullptr) {
+        for (const Lid mlid : in_.multicast->groups()) in_.multicast->add_to(without, mlid);
+      }
+      needs_aggregation = vanished(port_components_, cyclic_components(without.graph()), port_graph_.size());
     }
-    if ((i + 1) % destinations_a_slice != 0 || !*pause_) continue;
-    async::Task<> others = (*pause_)(i + 1, destinations_.size(), "destinations");
-    co_await std::move(others);
+    co_await add_loops(result, port_graph_, port_components_, needs_aggregation, nullptr);
   }
-  co_return std::nullopt;
-}
 
-std::optional<Pair> LoopSearch::sender_on(const RouteTree& tree, const Edge& edge, std::size_t destination, const LaneGraph* graph) {
-  const SwitchIndex first = network_.switch_at(edge.held.port_id);
-  if (!tree.is_reached(first) || tree.hop(first).in_cycle || tree.hop(first).out != edge.held.port_id) return std::nullopt;
-  // Each switch comes behind its successor, so one pass finds those that send over `first`, and the switch before it on their routes.
-  before_.resize(network_.switches().size());
-  for (const SwitchIndex at : tree.reached()) {
-    const Hop& hop = tree.hop(at);
-    const bool goes_on = at != first && hop.next != none && !hop.in_cycle;
-    before_[at] = !goes_on ? none : hop.next == first ? at : before_[hop.next];
-    if (hop.senders == 0 || (at != first && before_[at] == none)) continue;
-    const auto found = sender_to(tree, edge, at, before_[at], destination, graph);
-    if (found) return found;
-  }
-  return std::nullopt;
-}
-
-/// A sender at the switch `from` whose packets use `edge`. `before` is the switch before the switch of the edge on their route; none if
-/// `from` is the switch of the edge.
-std::optional<Pair> LoopSearch::sender_to(const RouteTree& tree, const Edge& edge, SwitchIndex from, SwitchIndex before,
-                                          std::size_t destination, const LaneGraph* graph) const {
-  const unsigned next_in = tree.hop(network_.switch_at(edge.held.port_id)).in_port;
-  const auto fits = [&](std::size_t sender, unsigned first_in) {
-    if (graph == nullptr) return true;
-    const unsigned in = before == none ? first_in : tree.hop(before).in_port;
-    return uses(edge, in, next_in, levels_->of(sender, destination, graph->rest()));
-  };
-  const Lid dlid = tree.to().lid;
-  for (const HostIndex host : network_.attached(network_.switches()[from])) {
-    if (tree.sends(host) && fits(host, network_.hosts()[host].leaf_port)) return Pair{network_.hosts()[host].base, dlid};
-  }
-  if (with_switches_ && tree.to().at != from && network_.lid_of(from).value != 0 && fits(network_.hosts().size() + from, 0)) {
-    return Pair{network_.lid_of(from), dlid};
-  }
-  return std::nullopt;
-}
-
-bool LoopSearch::uses(const Edge& edge, unsigned in, unsigned next_in, SlSet sls) const {
-  const LaneRow* const held = lanes_->find(network_.switch_at(edge.held.port_id), in, network_.port_at(edge.held.port_id));
-  const LaneRow* const wanted = lanes_->find(network_.switch_at(edge.wanted.port_id), next_in, network_.port_at(edge.wanted.port_id));
-  if (held == nullptr || wanted == nullptr) return false;
-  for (unsigned sl = 0; sl <= any_sl; ++sl) {
-    if ((sls >> sl & 1) != 0 && (*held)[sl] == edge.held.vl && (*wanted)[sl] == edge.wanted.vl) return true;
-  }
-  return false;
-}
-
-std::uint64_t LoopSearch::unknown_pairs() const {
-  if (levels_->covers_all()) return 0;
-  std::uint64_t count = 0;
-  for (std::size_t to = 0; to < destinations_.size(); ++to) {
-    for (HostIndex host = 0; host < network_.hosts().size(); ++host) {
-      if (host != destinations_[to].host && !levels_->is_known(host, to)) ++count;
-    }
-    for (SwitchIndex at = 0; with_switches_ && at < network_.switches().size(); ++at) {
-      const bool sends = at != destinations_[to].at && network_.lid_of(at).value != 0;
-      if (sends && !levels_->is_known(network_.hosts().size() + at, to)) ++count;
+  async::Task<> add_loops(CreditLoops& result, const Digraph& edges, std::span<const std::vector<std::uint32_t>> components,
+                          const std::vector<bool>& needs_aggregation, const LaneGraph* graph) {
+    for (std::size_t i = 0; i < components.size(); ++i) {
+      CreditLoop loop;
+      loop.channels = components[i].size();
+      loop.needs_aggregation = needs_aggregation[i];
+      for (const std::uint32_t node : shortest_cycle(edges, components[i])) {
+        loop.cycle.push_back(graph != nullptr ? graph->channel(node) : LoopChannel{node, std::nullopt});
+      }
+      co_await find_witnesses(loop, graph);
+      result.loops.push_back(std::move(loop));
     }
   }
-  return count;
+
+  async::Task<> find_witnesses(CreditLoop& loop, const LaneGraph* graph) {
+    RouteTree tree(network_, in_.tables, in_.with_switches);
+    for (std::size_t i = 0; i < loop.cycle.size(); ++i) {
+      const Edge edge{loop.cycle[i], loop.cycle[(i + 1) % loop.cycle.size()]};
+      std::optional<Pair> found = co_await unicast_witness(tree, edge, graph);
+      for (std::size_t group = 0; in_.multicast != nullptr && group < in_.multicast->groups().size() && !found; ++group) {
+        const Lid mlid = in_.multicast->groups()[group];
+        const std::optional<Lid> sender = in_.multicast->sender(mlid, edge.held, edge.wanted, graph);
+        if (sender) found = Pair{*sender, mlid};
+      }
+      loop.witnesses.push_back(found.value_or(Pair{}));
+    }
+  }
+
+  /// The first pair whose packets use `edge`.
+  async::Task<std::optional<Pair>> unicast_witness(RouteTree& tree, Edge edge, const LaneGraph* graph) {
+    const SwitchIndex first = network_.switch_at(edge.held.port_id), second = network_.switch_at(edge.wanted.port_id);
+    const auto sends = [this](SwitchIndex at, Lid lid, PortId port_id) {
+      return in_.tables.is_known(at, lid) && in_.tables.out_port(at, lid) == network_.port_at(port_id);
+    };
+    for (std::size_t i = 0; i < in_.destinations.size(); ++i) {
+      const DestinationLid& to = in_.destinations[i];
+      if (sends(first, to.lid, edge.held.port_id) && sends(second, to.lid, edge.wanted.port_id)) {
+        tree.find(to);
+        const std::optional<Pair> found = sender_on(tree, edge, i, graph);
+        if (found) co_return found;
+      }
+      if ((i + 1) % destinations_a_slice != 0 || !pause_) continue;
+      async::Task<> others = pause_(i + 1, in_.destinations.size(), "destinations");
+      co_await std::move(others);
+    }
+    co_return std::nullopt;
+  }
+
+  std::optional<Pair> sender_on(const RouteTree& tree, const Edge& edge, std::size_t destination, const LaneGraph* graph) {
+    const SwitchIndex first = network_.switch_at(edge.held.port_id);
+    if (!tree.is_reached(first) || tree.hop(first).in_cycle || tree.hop(first).out != edge.held.port_id) return std::nullopt;
+    // Each switch comes behind its successor, so one pass finds those that send over `first`, and the switch before it on their routes.
+    before_.resize(network_.switches().size());
+    for (const SwitchIndex at : tree.reached()) {
+      const Hop& hop = tree.hop(at);
+      const bool goes_on = at != first && hop.next != none && !hop.in_cycle;
+      before_[at] = !goes_on ? none : hop.next == first ? at : before_[hop.next];
+      if (hop.senders == 0 || (at != first && before_[at] == none)) continue;
+      const auto found = sender_to(tree, edge, at, before_[at], destination, graph);
+      if (found) return found;
+    }
+    return std::nullopt;
+  }
+
+  /// A sender at the switch `from` whose packets use `edge`. `before` is the switch before the switch of the edge on their route; none if
+  /// `from` is the switch of the edge.
+  std::optional<Pair> sender_to(const RouteTree& tree, const Edge& edge, SwitchIndex from, SwitchIndex before, std::size_t destination,
+                                const LaneGraph* graph) const {
+    const unsigned next_in = tree.hop(network_.switch_at(edge.held.port_id)).in_port;
+    const auto fits = [&](std::size_t sender, unsigned first_in) {
+      if (graph == nullptr) return true;
+      const unsigned in = before == none ? first_in : tree.hop(before).in_port;
+      return uses(edge, in, next_in, in_.levels.of(sender, destination, graph->rest()));
+    };
+    const Lid dlid = tree.to().lid;
+    for (const HostIndex host : network_.attached(network_.switches()[from])) {
+      if (tree.sends(host) && fits(host, network_.hosts()[host].leaf_port)) return Pair{network_.hosts()[host].base, dlid};
+    }
+    if (in_.with_switches && tree.to().at != from && network_.lid_of(from).value != 0 && fits(network_.hosts().size() + from, 0)) {
+      return Pair{network_.lid_of(from), dlid};
+    }
+    return std::nullopt;
+  }
+
+  bool uses(const Edge& edge, unsigned in, unsigned next_in, SlSet sls) const {
+    const LaneRow* const held = in_.lanes.find(network_.switch_at(edge.held.port_id), in, network_.port_at(edge.held.port_id));
+    const LaneRow* const wanted = in_.lanes.find(network_.switch_at(edge.wanted.port_id), next_in, network_.port_at(edge.wanted.port_id));
+    if (held == nullptr || wanted == nullptr) return false;
+    for (unsigned sl = 0; sl <= any_sl; ++sl) {
+      if ((sls >> sl & 1) != 0 && (*held)[sl] == edge.held.vl && (*wanted)[sl] == edge.wanted.vl) return true;
+    }
+    return false;
+  }
+
+  std::uint64_t unknown_pairs() const {
+    if (in_.levels.covers_all()) return 0;
+    std::uint64_t count = 0;
+    for (std::size_t to = 0; to < in_.destinations.size(); ++to) {
+      for (HostIndex host = 0; host < network_.hosts().size(); ++host) {
+        if (host != in_.destinations[to].host && !in_.levels.is_known(host, to)) ++count;
+      }
+      for (SwitchIndex at = 0; in_.with_switches && at < network_.switches().size(); ++at) {
+        const bool sends = at != in_.destinations[to].at && network_.lid_of(at).value != 0;
+        if (sends && !in_.levels.is_known(network_.hosts().size() + at, to)) ++count;
+      }
+    }
+    return count;
+  }
+
+  const LoopInput in_;
+  const Network& network_;
+  const Pause& pause_;
+  const Digraph port_graph_;
+  const std::vector<std::vector<std::uint32_t>> port_components_;
+  const std::vector<PortId> ports_;
+  std::vector<SwitchIndex> before_;  // by switch, for one destination; see sender_on()
+};
+
+}  // namespace
+
+std::vector<PortId> ports_in_cycles(const Channels& channels) { return joined(cyclic_components(channels.graph())); }
+
+async::Task<CreditLoops> find_loops(LoopInput input, bool unread, const ReadLanes& read, const Pause& pause) {
+  LoopSearch search(input, pause);
+  co_return co_await search.judge(unread, read);
 }
 
 }  // namespace ib::routing

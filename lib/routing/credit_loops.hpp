@@ -105,62 +105,22 @@ async::Task<> each_group(std::span<const Lid> groups, const std::function<void(L
 /// Reads SLtoVL mapping tables, and what else a verdict on lanes needs.
 using ReadLanes = std::function<async::Task<>(std::vector<WantedLanes> ports)>;
 
-class LoopSearch {
- public:
-  /// All must outlive this. `channels` has the edges of all destinations, and with `multicast` the edges of its groups.
-  LoopSearch(const LinearTables& tables, std::span<const DestinationLid> destinations, bool with_switches, const Channels& channels,
-             MulticastChannels* multicast)
-      : network_(channels.network()),
-        tables_(tables),
-        destinations_(destinations),
-        with_switches_(with_switches),
-        channels_(channels),
-        multicast_(multicast),
-        port_graph_(channels.graph()),
-        port_components_(cyclic_components(port_graph_)) {
-    for (const auto& component : port_components_) ports_.insert(ports_.end(), component.begin(), component.end());
-  }
-
-  /// The ports that are in cycles. If there are none, judge() needs neither tables nor levels.
-  const std::vector<PortId>& ports_in_cycles() const { return ports_; }
-  /// `unread`: forwarding tables lack entries, so that the graph may lack edges. If ports are in cycles, `read` fills `lanes` and `levels`
-  /// first; it may be empty: lanes are not known.
-  async::Task<CreditLoops> judge(bool unread, const ReadLanes& read, const SlToVlTables& lanes, const ServiceLevels& levels,
-                                 const Pause& pause);
-
- private:
-  struct Edge {
-    LoopChannel held, wanted;
-  };
-  async::Task<> judge_lanes(CreditLoops& result);
-  async::Task<bool> judge_lanes(CreditLoops& result, UnknownSl rest);
-  async::Task<bool> fill(LaneGraph& graph, bool skip_aggregation);
-  async::Task<> report_ports(CreditLoops& result);
-  /// Adds a loop for each of `components`. `graph` is null where lanes are not looked at, here and below.
-  async::Task<> add_loops(CreditLoops& result, const Digraph& edges, std::span<const std::vector<std::uint32_t>> components,
-                          const std::vector<bool>& needs_aggregation, const LaneGraph* graph);
-  async::Task<> find_witnesses(CreditLoop& loop, const LaneGraph* graph);
-  async::Task<std::optional<Pair>> unicast_witness(RouteTree& tree, Edge edge, const LaneGraph* graph);
-  std::optional<Pair> sender_on(const RouteTree& tree, const Edge& edge, std::size_t destination, const LaneGraph* graph);
-  std::optional<Pair> sender_to(const RouteTree& tree, const Edge& edge, SwitchIndex from, SwitchIndex before, std::size_t destination,
-                                const LaneGraph* graph) const;
-  bool uses(const Edge& edge, unsigned in, unsigned next_in, SlSet sls) const;
-  std::uint64_t unknown_pairs() const;
-  bool has_aggregation() const { return std::ranges::any_of(network_.hosts(), &Host::is_aggregation); }
-
-  const Network& network_;
-  const LinearTables& tables_;
-  std::span<const DestinationLid> destinations_;
-  bool with_switches_;
-  const Channels& channels_;
-  MulticastChannels* multicast_;
-  const SlToVlTables* lanes_{};  // while judge() runs, like the next two
-  const ServiceLevels* levels_{};
-  const Pause* pause_{};
-  Digraph port_graph_;
-  std::vector<std::vector<std::uint32_t>> port_components_;
-  std::vector<PortId> ports_;
-  std::vector<SwitchIndex> before_;  // by switch, for one destination; see sender_on()
+/// Where credit loops are looked for. All must outlive the search.
+struct LoopInput {
+  const LinearTables& tables;
+  std::span<const DestinationLid> destinations;
+  bool with_switches;
+  const Channels& channels;      ///< with the edges of all destinations, and with `multicast` the edges of its groups
+  MulticastChannels* multicast;  ///< may be null
+  const SlToVlTables& lanes;
+  const ServiceLevels& levels;
 };
+
+/// The ports that are in cycles. If there are none, find_loops() needs neither lanes nor levels.
+std::vector<PortId> ports_in_cycles(const Channels& channels);
+
+/// `unread`: forwarding tables lack entries, so that the graph may lack edges. If ports are in cycles, `read` fills the lanes and levels of
+/// `input` first; it may be empty: lanes are not known. `read` and `pause` must outlive the task.
+async::Task<CreditLoops> find_loops(LoopInput input, bool unread, const ReadLanes& read, const Pause& pause);
 
 }  // namespace ib::routing

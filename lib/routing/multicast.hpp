@@ -8,7 +8,6 @@
 #include <optional>
 #include <set>
 #include <span>
-#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -18,7 +17,6 @@
 
 namespace ib::routing {
 
-/// A port that is a member of a group.
 struct Member {
   HostIndex host = none;
   SwitchIndex at = none;  ///< for port 0 of a switch

@@ -63,7 +63,6 @@ class Network {
 
   std::span<const Switch> switches() const { return switches_; }
   std::span<const Host> hosts() const { return hosts_; }
-  /// Hosts sorted by the switch that they are attached to.
   std::span<const HostIndex> attached(const Switch& to) const { return std::span(attached_).subspan(to.first_host, to.hosts); }
   std::span<const HostIndex> stray() const { return stray_; }
   /// The number of CA and router ports that have no LID, or whose LID was not read, though their link is Active at both ends.

@@ -86,12 +86,13 @@ void analyse(const Tables& tables) {
   Multicast multicast(network, tables.multicast, {});
   for (const Lid mlid : tables.multicast.groups()) multicast.add(mlid);
   for (const Cause* cause : multicast.findings()) ibtest::must(!cause->lids.empty(), "a cause of no group");
-  LoopSearch search(tables.linear, destinations, false, channels, nullptr);
   async::Loop loop;
   const SlToVlTables lanes(network.switches().size());
+  const ReadLanes no_lanes;
   const ServiceLevels levels;
   const Pause pause = [](std::size_t, std::size_t, std::string_view) -> async::Task<> { co_return; };
-  const CreditLoops found = loop.run(search.judge(false, {}, lanes, levels, pause));
+  const CreditLoops found =
+      loop.run(find_loops({tables.linear, destinations, false, channels, nullptr, lanes, levels}, false, no_lanes, pause));
   ibtest::must((found.verdict == Verdict::free) == found.loops.empty(), "a verdict without a loop");
   for (const CreditLoop& one : found.loops) {
     ibtest::must(one.cycle.size() == one.witnesses.size(), "an edge without a witness");

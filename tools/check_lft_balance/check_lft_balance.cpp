@@ -12,9 +12,10 @@
 
 #include "base/escape.hpp"
 #include "base/file.hpp"
+#include "base/split.hpp"
 #include "iba/text.hpp"
 #include "report/sink.hpp"
-#include "routing/table_reader.hpp"
+#include "routing/tables.hpp"
 #include "subnet/model/names.hpp"
 #include "subnet/model/order.hpp"
 #include "tools/check_lft_balance/balance.hpp"
@@ -193,15 +194,14 @@ class CheckLftBalance final : public Command {
     const subnet::Node& node = fabric.subnet.node(at);
     std::vector<unsigned> lids(node.slots);
     for (const routing::Entry& entry : entries) {
-      if (fabric.subnet.node(fabric.subnet.port(entry.owner).node).kind() != subnet::NodeKind::sw) ++lids[entry.port];
+      if (fabric.subnet.node_of(entry.owner).kind() != subnet::NodeKind::sw) ++lids[entry.port];
     }
     SwitchUse found{in_quotes(subnet::name_of(node, &fabric.names)), to_text(node.guid()), {}, 0, false};
     for (unsigned number = 1; number < node.slots; ++number) {
       const subnet::Port& port = fabric.subnet.port(node.first_port + number);
       if (lids[number] == 0 && port.peer == subnet::none) continue;
       ++found.in_use;
-      const bool is_direct =
-          port.peer != subnet::none && fabric.subnet.node(fabric.subnet.port(port.peer).node).kind() != subnet::NodeKind::sw;
+      const bool is_direct = port.peer != subnet::none && fabric.subnet.node_of(port.peer).kind() != subnet::NodeKind::sw;
       if (!is_direct) found.ports.push_back({number, lids[number]});
     }
     judge(found, deeper_);
@@ -398,11 +398,7 @@ class CheckLftBalanceDiags final : public Command {
     } catch (const Error& error) {
       print_on_stderr(host.world(), fmt::format("Couldn't open dump lfts file: {}\n", error.message()));
     }
-    for (std::string_view rest = text; !rest.empty();) {
-      const std::size_t end = std::min(rest.find('\n'), rest.size());
-      file.line(rest.substr(0, end));
-      rest.remove_prefix(std::min(end + 1, rest.size()));
-    }
+    for (const std::string_view line : split_list(text, "\n")) file.line(line);
     file.end();
   }
 
@@ -415,7 +411,7 @@ class CheckLftBalanceDiags final : public Command {
     const subnet::Port& port = fabric.subnet.port(at);
     std::string name;
     if (port.peer != subnet::none) {
-      const subnet::Node& remote = fabric.subnet.node(fabric.subnet.port(port.peer).node);
+      const subnet::Node& remote = fabric.subnet.node_of(port.peer);
       name = diags_node_name(fabric.names, remote.guid(), remote.description());
     }
     const auto says = [&](std::string_view word) { return name.find(word) != std::string::npos; };

@@ -4,16 +4,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <set>
 #include <utility>
-#include <vector>
 
 #include "async/loop.hpp"
 #include "base/log.hpp"
 #include "base/split.hpp"
 #include "iba-gen/sa.hpp"
-#include "routing/table_reader.hpp"
+#include "routing/tables.hpp"
 #include "sa/subn_adm.hpp"
 #include "snapshot/stored_fabric.hpp"
 #include "tools/check_routes/routes.hpp"
@@ -32,15 +30,6 @@ Lid last_lid(const std::vector<routing::DestinationLid>& destinations) { return 
 
 std::size_t sender_of(const routing::Network& network, const routing::DestinationLid& at) {
   return at.is_switch() ? network.hosts().size() + at.at : at.host;
-}
-
-using routing::CreditLoops;
-
-async::Task<CreditLoops> judge(const RouteChecks& checks, Tables& tables, const routing::Channels& channels,
-                               routing::MulticastChannels* groups, bool unread, const routing::ReadLanes& read_lanes,
-                               const routing::Pause& pause) {
-  routing::LoopSearch search(tables.linear, tables.destinations, checks.switches, channels, groups);
-  co_return co_await search.judge(unread, read_lanes, tables.lanes, tables.levels, pause);
 }
 
 }  // namespace
@@ -74,9 +63,10 @@ async::Task<> analyse(const RouteChecks& checks, Tables& tables, const routing::
   co_await routing::each_destination(tree, tables.destinations, false, use, pause);
   found.load.finish();
   const bool unread = !found.unicast.not_read().empty();
-  if (checks.wants_unicast()) {
-    found.loops = co_await judge(checks, tables, found.channels, nullptr, unread, read_lanes, pause);
-  }
+  const auto input = [&](const routing::Channels& channels, routing::MulticastChannels* groups) {
+    return routing::LoopInput{tables.linear, tables.destinations, checks.switches, channels, groups, tables.lanes, tables.levels};
+  };
+  if (checks.wants_unicast()) found.loops = co_await routing::find_loops(input(found.channels, nullptr), unread, read_lanes, pause);
   if (!checks.wants_multicast() || tables.skips_multicast) co_return;
   const routing::FindMembers members = [&tables](Lid mlid) { return tables.groups.find(mlid); };
   found.multicast.emplace(tables.network, tables.multicast, members);
@@ -92,7 +82,7 @@ async::Task<> analyse(const RouteChecks& checks, Tables& tables, const routing::
   const std::function<void(Lid)> add = [&groups, &both](Lid mlid) { groups.add_to(both, mlid); };
   co_await routing::each_group(groups.groups(), add, pause);
   const bool unread_group = tables.multicast.unread_count() > 0 || !found.multicast->not_read().empty();
-  found.multicast_loops = co_await judge(checks, tables, both, &groups, unread || unread_group, read_lanes, pause);
+  found.multicast_loops = co_await routing::find_loops(input(both, &groups), unread || unread_group, read_lanes, pause);
 }
 
 namespace {
@@ -171,18 +161,21 @@ class CheckRoutes final : public Command {
     set.value("--lfts", "FILE", "Read forwarding tables from this file (dump_lfts, ibroute, opensm), not from the switches.",
               [this](std::string_view text) { checks_.lfts.emplace_back(text); });
     set.text("--topology", checks_.topology, "FILE", "Read nodes and links from this file of a fabric, and no others. Needs --lfts.");
+    set.one_of({"--unicast", "--multicast"});
+    set.one_of({"--sl", "--psl", "--ask-sa"});
+    set.one_of({"--multicast", "--load"});
+    for (const std::string_view other : {"--load-cache", "--ask-sa"}) set.one_of({"--topology", other});
     add_discovery(set, checks_.discovery);
     add_common(set, common, group_fabric);
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    check_options(session.host());
+    if (checks_.topology && checks_.lfts.empty()) throw UsageError("--topology needs --lfts: a listing has no forwarding tables");
+    if (checks_.topology && session.host().options().from) throw UsageError("--topology and --from exclude each other");
     Fabric fabric;
-    async::Task<> topology = read_fabric(session, fabric);
-    co_await std::move(topology);
+    co_await read_fabric(session, fabric);
     Tables tables(fabric.subnet, checks_.switches);
-    async::Task<> reading = read(session.stack(), fabric, tables);
-    co_await std::move(reading);
+    co_await read(session.stack(), fabric, tables);
     RouteFindings found(tables);
     routing::ReadLanes lanes = [&](std::vector<routing::WantedLanes> ports) {
       return read_lane_tables(session.stack(), fabric, tables, std::move(ports));
@@ -192,22 +185,10 @@ class CheckRoutes final : public Command {
     };
     if (!checks_.can_request()) lanes = nullptr;
     co_await analyse(checks_, tables, lanes, others, found);
-    emit(RoutesReport(fabric, checks_, tables, found));
+    emit_report(emit, fabric, checks_, tables, found);
   }
 
  private:
-  void check_options(const Host& host) const {
-    if (checks_.unicast && checks_.multicast) throw UsageError("--unicast and --multicast exclude each other");
-    if (checks_.sls && checks_.psl) throw UsageError("--sl and --psl exclude each other");
-    if (checks_.sls && checks_.from_sa) throw UsageError("--sl and --ask-sa exclude each other");
-    if (checks_.psl && checks_.from_sa) throw UsageError("--psl and --ask-sa exclude each other");
-    if (checks_.topology && checks_.lfts.empty()) throw UsageError("--topology needs --lfts: a listing has no forwarding tables");
-    if (checks_.topology && checks_.discovery.load_cache) throw UsageError("--topology and --load-cache exclude each other");
-    if (checks_.topology && host.options().from) throw UsageError("--topology and --from exclude each other");
-    if (checks_.multicast && checks_.load) throw UsageError("--multicast and --load exclude each other");
-    if (checks_.topology && checks_.from_sa) throw UsageError("--topology and --ask-sa exclude each other");
-  }
-
   async::Task<> read_fabric(Session& session, Fabric& fabric) {
     if (!checks_.topology) {
       co_await discover(session, checks_.discovery, fabric);

@@ -2,20 +2,17 @@
 // What check_routes is to look at, where its tables come from (switches, a snapshot, files, the SA), and what it finds in them.
 #pragma once
 
-#include <functional>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "async/task.hpp"
 #include "routing/credit_loops.hpp"
 #include "routing/multicast.hpp"
-#include "routing/table_reader.hpp"
 #include "routing/tables.hpp"
 #include "routing/unicast.hpp"
+#include "tools/frame/emit.hpp"
 #include "tools/shared/fabric.hpp"
-#include "tools/shared/fabric_report.hpp"
 
 namespace ib::tools::routes {
 
@@ -56,7 +53,7 @@ struct Tables {
   bool has_any() const;
   /// The number of the destination with that LID; none if no destination has it.
   std::size_t number_of(Lid dlid) const;
-  /// Forgets all SLs, so that those of pairs can be set, by the number of the sender: hosts, then switches.
+  /// Forgets all SLs, so that the SLs of pairs can be set, by the number of the sender: hosts, then switches.
   void begin_levels(bool with_switches) {
     const std::size_t switches = with_switches ? network.switches().size() : 0;
     levels = routing::ServiceLevels(network.hosts().size() + switches, destinations.size());
@@ -88,54 +85,6 @@ std::vector<std::string> read_level_file(const std::string& file, Tables& tables
 async::Task<> analyse(const RouteChecks& checks, Tables& tables, const routing::ReadLanes& read_lanes, const routing::Pause& pause,
                       RouteFindings& found);
 
-/// What check_routes prints.
-struct RoutesReport final : FabricReport {
-  RoutesReport(const Fabric& of, const RouteChecks& what, const Tables& read, const RouteFindings& was_found)
-      : FabricReport(of), checks(what), tables(read), found(was_found) {}
-
-  void visit(report::Sink& sink) const override;
-  void text(TextOut& out) const override;
-  Exit status() const override;
-
-  const RouteChecks& checks;
-  const Tables& tables;
-  const RouteFindings& found;
-
- private:
-  // report.cpp: JSON
-  void visit_unicast(report::Sink& sink) const;
-  void visit_cause(report::Sink& sink, const routing::Cause& cause) const;
-  template <class Pairs>
-  void visit_causes(report::Sink& sink, const Pairs& of) const {
-    sink.objects("findings", of.findings(), [&](const routing::Cause* cause) { visit_cause(sink, *cause); });
-    sink.objects("not_read", of.not_read(), [&](const routing::Cause* cause) { visit_cause(sink, *cause); });
-  }
-  void visit_multicast(report::Sink& sink) const;
-  void visit_load(report::Sink& sink) const;
-  void visit_links(report::Sink& sink) const;
-  void visit_loops(report::Sink& sink, const routing::CreditLoops& loops) const;
-  void visit_adaptive(report::Sink& sink) const;
-
-  // report_text.cpp
-  void text_unicast(TextOut& out) const;
-  void text_cause(TextOut& out, const routing::Cause& cause) const;
-  void text_load(TextOut& out) const;
-  void text_multicast(TextOut& out) const;
-  void text_group_cause(TextOut& out, const routing::Cause& cause) const;
-  void text_loops(TextOut& out, const routing::CreditLoops& loops, std::string_view what) const;
-  void text_loop(TextOut& out, const routing::CreditLoop& loop) const;
-  void text_adaptive(TextOut& out) const;
-  std::string port_text(routing::PortId port_id) const;
-  std::string name_text(subnet::NodeIndex node) const;
-  std::string node_text(subnet::NodeIndex node) const;
-  std::string lid_text(Lid lid) const;
-  std::string lids_text(std::span<const std::uint16_t> lids) const;
-  static std::string mlids_text(std::span<const std::uint16_t> mlids);
-  std::string unread_text(routing::PortId port_id) const;
-  bool is_claimed_behind(routing::PortId port_id, std::span<const std::uint16_t> lids) const;
-  std::string cycle_text(const std::vector<routing::SwitchIndex>& cycle) const;
-  std::string pair_text(const routing::Pair& pair) const;
-  subnet::NodeIndex node_at(routing::PortId port_id) const;
-};
+void emit_report(Emit& emit, const Fabric& fabric, const RouteChecks& checks, const Tables& tables, const RouteFindings& found);
 
 }  // namespace ib::tools::routes

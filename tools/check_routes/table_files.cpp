@@ -20,7 +20,7 @@ namespace {
 using formats::StoredForwardingTable;
 using routing::SwitchIndex;
 
-/// Switches that have a table in a file before, by whether it is one of multicast.
+/// Switches that have a table in a file before, by whether it is a multicast table.
 using Taken = std::set<std::pair<SwitchIndex, bool>>;
 
 class TableTaker {
@@ -139,7 +139,7 @@ std::vector<std::string> read_level_file(const std::string& file, Tables& tables
   const routing::Network& network = tables.network;
   std::unordered_multimap<std::uint64_t, std::size_t> senders;
   for (routing::HostIndex at = 0; at < network.hosts().size(); ++at) {
-    senders.emplace(network.subnet().node(network.subnet().port(network.hosts()[at].port).node).guid().value, at);
+    senders.emplace(network.subnet().node_of(network.hosts()[at].port).guid().value, at);
   }
   for (SwitchIndex at = 0; with_switches && at < network.switches().size(); ++at) {
     senders.emplace(network.subnet().node(network.switches()[at].node).guid().value, network.hosts().size() + at);

@@ -111,7 +111,7 @@ bool is_switch(const subnet::Subnet& subnet, NodeIndex at) { return subnet.node(
 std::optional<LidOwner> owner_in(const subnet::Subnet& subnet, Lid lid) {
   const subnet::PortIndex at = subnet.find_lid(lid);
   if (at == subnet::none) return std::nullopt;
-  const subnet::Node& node = subnet.node(subnet.port(at).node);
+  const subnet::Node& node = subnet.node_of(at);
   LidOwner to{node.guid(), subnet.end_port_guid(at), node.info.node_type, {}, {}, 0};
   if (node.has_description) to.description = node.description();
   to.base = subnet.lid(at);
@@ -164,7 +164,13 @@ class DumpTables final : public Command {
     }
     for (bool is_first = true; co_await reader.next(); is_first = false) {
       if (is_first) require_read(std::ranges::any_of(reader.tables, &SwitchTable::any_read), reader.failures);
-      for (const SwitchTable& table : reader.tables) list.is_wanted() ? print.visit(list.sink(), table) : print.text(emit.text(), table);
+      for (const SwitchTable& table : reader.tables) {
+        if (list.is_wanted()) {
+          print.visit(list.sink(), table);
+        } else {
+          co_await print.text(emit.text(), table);
+        }
+      }
     }
     if (list.is_wanted()) list.sink().end_array();
     add_failures(session.host(), fabric, std::move(reader.failures));
@@ -217,7 +223,7 @@ class DumpTablesDiags final : public Command {
     add_switches(session.stack(), fabric, reader);
     while (co_await reader.next()) {
       for (const SwitchTable& table : reader.tables) {
-        print.text(emit.text(), table);
+        co_await print.text(emit.text(), table);
         report_unread(session.host(), fabric.names, table);
       }
     }

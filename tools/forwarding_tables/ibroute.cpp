@@ -5,10 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
-#include <memory>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "async/event.hpp"
 #include "async/group.hpp"
@@ -44,7 +40,6 @@ class LidOwners {
   /// `like` is a path of SMPs by LID. The paths of requests are copies of it with other LIDs.
   LidOwners(mad::Transactor& transactor, path::IbPath like) : transactor_(transactor), like_(std::move(like)) {}
 
-  /// Stores a port whose attributes are known already. It gets no requests.
   void know(const smp::NodeInfo& node, std::string description, const smp::PortInfo& port) {
     keep(std::make_shared<LidOwner>(owner_of(node, std::move(description), port)));
   }
@@ -158,27 +153,14 @@ struct RouteReport final : Report {
     sink.begin_array("switches");
     print.visit(sink, table);
     sink.end_array();
-    sink.begin_array("silent_lids");
-    for (const auto& [lid, error] : owners.silent()) sink.value({}, lid.value);
-    sink.end_array();
+    sink.array("silent_lids", owners.silent(), [&](const auto& silent) { sink.value({}, silent.first.value); });
     sink.array("unrequested_lids", owners.unrequested(), [&](const Lid lid) { sink.value({}, lid.value); });
   }
-  void text(TextOut& out) const override { print.text(out, table); }
+  void text(TextOut& /*out*/) const override {}  // rows are printed as they become known
   Exit status() const override {
     return !table.error && owners.silent().empty() && owners.unrequested().empty() ? Exit::ok : Exit::incomplete;
   }
 };
-
-/// Prints the rows of a linear table, each as soon as the owners of all LIDs up to its own are known.
-template <class Text>
-async::Task<> print_rows(TextOut& out, Text& print, const SwitchTable& table, LidOwners& owners) {
-  TableRows rows = print.begin_rows(out, table);
-  for (; rows.lid < rows.end; ++rows.lid) {
-    co_await owners.settled(Lid{static_cast<std::uint16_t>(rows.lid)});
-    print.row(out, table, rows);
-  }
-  print.end_rows(out, table, rows);
-}
 
 async::Task<> push_now_and_then(async::Loop& loop, TextOut& out) {
   for (;;) {
@@ -187,13 +169,12 @@ async::Task<> push_now_and_then(async::Loop& loop, TextOut& out) {
   }
 }
 
-/// Prints a linear table while the owners of its LIDs are being found.
-template <class Text>
-async::Task<> show_rows(async::Loop& loop, TextOut& out, Text& print, const SwitchTable& table, LidOwners& owners) {
+/// Prints a table while the owners of its LIDs are being found.
+async::Task<> show(async::Loop& loop, TextOut& out, LidOwners& owners, async::Task<> printing) {
   async::TaskGroup both(loop), side(loop);
   side.spawn(push_now_and_then(loop, out));
   both.spawn(owners.read());
-  both.spawn(print_rows(out, print, table, owners));
+  both.spawn(std::move(printing));
   co_await both.join();
 }
 
@@ -223,15 +204,17 @@ std::vector<Lid> forwarded_lids(const SwitchTable& table, bool up_to_gap) {
   return lids;
 }
 
-/// The path of the requests to LIDs, without DLID.
 path::IbPath path_to_owners(Stack& stack) {
   path::Path path = subnet::smp_path_to(stack.host().end_port(), Lid{});
   stack.apply_options(path);
   return path.ib();
 }
 
+std::string lids_text(std::size_t lids, std::string_view more = {}) { return fmt::format("{} {}LID{}", lids, more, lids == 1 ? "" : "s"); }
+
 std::string unrequested_text(std::size_t lids) {
-  return fmt::format("the owners of {} LIDs were not requested: those of the others have taken {} s", lids, LidOwners::longest.count());
+  return fmt::format("the owners of {} were not requested: the requests for the others took {} s", lids_text(lids),
+                     LidOwners::longest.count());
 }
 
 void add_route_options(OptionSet& set, TableSelection& selection) {
@@ -272,14 +255,16 @@ class Ibroute final : public Command {
     if (unread != nullptr && !table.any_read()) throw Error(unread->cause());
     LidOwners owners(session.stack().transactor(), path_to_owners(session.stack()));
     if (table.linear) co_await plan_owners(session.stack(), table, owners);
-    const TableText print(selection_, names, [&owners](Lid lid) { return owners.find(lid); });
+    TableText print(selection_, names, [&owners](Lid lid) { return owners.find(lid); });
+    print.settled = [&owners](Lid lid) { return owners.settled(lid); };
     const RouteReport report(print, table, owners);
-    if (table.linear && !list.is_wanted()) {
-      co_await show_rows(session.stack().loop(), emit.text(), print, table, owners);
-      emit.raise(report.status());
-    } else {
+    if (list.is_wanted()) {
       co_await owners.read();
       list(report);
+    } else {
+      async::Task<> printing = print.text(emit.text(), table);
+      co_await show(session.stack().loop(), emit.text(), owners, std::move(printing));
+      emit.raise(report.status());
     }
     list.end();
     report_failures(session.stack(), table, owners);
@@ -318,7 +303,8 @@ class Ibroute final : public Command {
     }
     const std::size_t silent = owners.silent().size();
     if (silent > most_complaints)
-      stack.host().report(Error(fmt::format("the owners of {} more LIDs do not answer; --json lists them", silent - most_complaints)));
+      stack.host().report(
+          Error(fmt::format("no answer from the owners of {} either; --json lists them", lids_text(silent - most_complaints, "more "))));
     if (!owners.unrequested().empty()) stack.host().report(Error(unrequested_text(owners.unrequested().size())));
     if (table.error) stack.host().report(*table.error);
   }
@@ -353,12 +339,10 @@ class IbrouteDiags final : public Command {
     like.timeout = diags_owner_timeout;
     LidOwners owners(session.stack().transactor(), like);
     DiagsTableText print(session.host(), selection_, names, [&owners](Lid lid) { return owners.find(lid); });
-    if (table.linear) {
-      if (!selection_.no_destinations) owners.plan(forwarded_lids(table, true));
-      co_await show_rows(session.stack().loop(), emit.text(), print, table, owners);
-    } else {
-      print.text(emit.text(), table);
-    }
+    print.settled = [&owners](Lid lid) { return owners.settled(lid); };
+    if (table.linear && !selection_.no_destinations) owners.plan(forwarded_lids(table, true));
+    async::Task<> printing = print.text(emit.text(), table);
+    co_await show(session.stack().loop(), emit.text(), owners, std::move(printing));
     report_failures(session.stack(), table, owners);
   }
 

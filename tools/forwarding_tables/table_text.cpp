@@ -55,14 +55,20 @@ void make_table(SwitchTable& of, const TableSelection& selection) {
   }
 }
 
+namespace {
+
 bool is_member(const subnet::MulticastTable& table, Lid mlid, unsigned port) {
   constexpr unsigned ports_per_mask = 16;
   return (table.mask(mlid, port / ports_per_mask) >> port % ports_per_mask & 1U) != 0;
 }
 
-// Rows are printed one by one, because a table has up to 49,151 rows.
-
-namespace {
+/// The texts of `column` for the ports from 0 to `ports`, joined.
+template <class Column>
+std::string port_columns(unsigned ports, Column column) {
+  std::string text;
+  for (unsigned port = 0; port <= ports; ++port) text += column(port);
+  return text;
+}
 
 /// The text behind the number of entries if there may be more.
 std::string unread_text(const SwitchTable& of) {
@@ -82,44 +88,33 @@ std::string TableText::name_text(Guid node, const std::optional<std::string>& de
   return mapped ? in_quotes(*mapped) : description ? in_quotes(*description) : "None";
 }
 
-std::string TableText::title(const SwitchTable& of) const { return of.name + ' ' + name_text(of.node.node_guid, of.description); }
-
-void TableText::text(TextOut& out, const SwitchTable& of) const {
-  if (!of.any_read()) return out.print("{} of switch {}: not read\n", of.multicast ? "Multicast mlids" : "Unicast lids", title(of));
-  if (of.multicast) return multicast(out, of);
-  TableRows rows = begin_rows(out, of);
-  for (; rows.lid < rows.end; ++rows.lid) row(out, of, rows);
-  end_rows(out, of, rows);
-}
-
-TableRows TableText::begin_rows(TextOut& out, const SwitchTable& of) const {
+async::Task<> TableText::text(TextOut& out, const SwitchTable& of) const {
+  // A command for one switch counts the unread blocks of its linear table.
+  if (!of.any_read() && (of.multicast || !settled))
+    co_return out.print("{} of switch {}: not read\n", of.multicast ? "Multicast mlids" : "Unicast lids", title(of));
+  if (of.multicast) co_return multicast(out, of);
   constexpr unsigned per_block = 64;
-  TableRows rows;
-  rows.lid = of.linear->first();
-  rows.end = std::max(of.linear->end(), rows.lid + 1);
-  if (whole_blocks && !selection_.last) rows.end = (rows.end + per_block - 1) / per_block * per_block;
-  out.print("Unicast lids [{}-{}] of switch {}\n  Lid  Out   Destination\n       Port     Info\n", rows.lid, rows.end - 1, title(of));
-  return rows;
-}
-
-void TableText::row(TextOut& out, const SwitchTable& of, TableRows& rows) const {
   const subnet::LinearTable& table = *of.linear;
-  const Lid lid{static_cast<std::uint16_t>(rows.lid)};
-  if (table.covers(lid) && !table.is_known(lid)) return;
-  const unsigned port = table.out_port(lid);
-  std::string whose;
-  if (port > of.node.num_ports) {
-    if (!selection_.all) return;
-    whose = lid == Lid{} ? "(reserved LID - illegal port)" : "(illegal port)";
-  } else if (const auto to = find_(lid)) {
-    whose = fmt::format("({} portguid {} {})", type_text(to->node_type), to_text(to->port_guid), name_text(to->node_guid, to->description));
+  unsigned end = std::max(table.end(), table.first() + 1), count = 0;
+  if (whole_blocks && !selection_.last) end = (end + per_block - 1) / per_block * per_block;
+  out.print("Unicast lids [{}-{}] of switch {}\n  Lid  Out   Destination\n       Port     Info\n", table.first(), end - 1, title(of));
+  for (unsigned value = table.first(); value < end; ++value) {  // printed one by one: there are up to 49,151 rows
+    const Lid lid{static_cast<std::uint16_t>(value)};
+    if (settled) co_await settled(lid);
+    if (table.covers(lid) && !table.is_known(lid)) continue;
+    const unsigned port = table.out_port(lid);
+    std::string whose;
+    if (port > of.node.num_ports) {
+      if (!selection_.all) continue;
+      whose = lid == Lid{} ? "(reserved LID - illegal port)" : "(illegal port)";
+    } else if (const auto to = find_(lid)) {
+      whose =
+          fmt::format("({} portguid {} {})", type_text(to->node_type), to_text(to->port_guid), name_text(to->node_guid, to->description));
+    }
+    out.print("{:6} {:03} : {}\n", value, port, whose);
+    ++count;
   }
-  out.print("{:6} {:03} : {}\n", rows.lid, port, whose);
-  ++rows.count;
-}
-
-void TableText::end_rows(TextOut& out, const SwitchTable& of, const TableRows& rows) const {
-  out.print("{} {}lids dumped{}\n", rows.count, selection_.all ? "" : "valid ", unread_text(of));
+  out.print("{} {}lids dumped{}\n", count, selection_.all ? "" : "valid ", unread_text(of));
 }
 
 void TableText::multicast(TextOut& out, const SwitchTable& of) const {
@@ -166,32 +161,11 @@ void TableText::visit_destination(report::Sink& sink, Lid lid) const {
 
 void TableText::visit(report::Sink& sink, const SwitchTable& of) const {
   announce(sink, of);
-  visit_switch(sink, of, [&] { of.linear ? visit_linear(sink, of) : visit_multicast(sink, of); });
+  visit_switch(sink, of, false);
 }
 
 void TableText::announce(report::Sink& sink, const SwitchTable& of) const {
-  report::announce(sink, [&](report::Sink& to) {
-    visit_switch(to, of, [&] {
-      to.null("capacity");
-      if (!selection_.multicast) to.null("top");
-      to.begin_array(selection_.multicast ? "groups" : "routes");
-      selection_.multicast ? visit_group(to, Lid{}, {}) : visit_route(to, Lid{}, std::nullopt);
-      to.end_array();
-      if (selection_.multicast) to.null("default_out_ports");
-    });
-  });
-}
-
-void TableText::visit_switch(report::Sink& sink, const SwitchTable& of, const std::function<void()>& table) const {
-  sink.begin_object();
-  path::visit(sink, "path", of.path);
-  sink.value("node_guid", of.node.node_guid);
-  sink.value("node_description", of.description);
-  sink.text_or_null("node_name", names_.find(of.node.node_guid).value_or(""));
-  sink.value("num_ports", of.node.num_ports);
-  table();
-  sink.text_or_null("error", of.error ? of.error->message() : "");
-  sink.end_object();
+  report::announce(sink, [&](report::Sink& to) { visit_switch(to, of, true); });
 }
 
 void TableText::visit_route(report::Sink& sink, Lid lid, std::optional<unsigned> port) const {
@@ -202,45 +176,51 @@ void TableText::visit_route(report::Sink& sink, Lid lid, std::optional<unsigned>
   sink.end_object();
 }
 
-void TableText::visit_group(report::Sink& sink, Lid mlid, const std::vector<std::uint8_t>& members) {
+/// The rows are null if no block of the table was read. An example has one row, whatever was read.
+void TableText::visit_switch(report::Sink& sink, const SwitchTable& of, bool is_example) const {
+  const subnet::ForwardingTable* const table = of.has_info && !is_example ? of.table() : nullptr;
+  const auto visit_group = [&sink](Lid mlid, const std::vector<std::uint8_t>& members) {
+    sink.begin_object();
+    sink.value("mlid", mlid);
+    sink.values("out_ports", members);
+    sink.end_object();
+  };
   sink.begin_object();
-  sink.value("mlid", mlid);
-  sink.values("out_ports", members);
-  sink.end_object();
-}
-
-/// The routes are null if no block of the table was read.
-void TableText::visit_linear(report::Sink& sink, const SwitchTable& of) const {
-  of.has_info ? sink.value("capacity", of.linear->capacity()) : sink.null("capacity");
-  of.has_info ? sink.value("top", of.linear->top()) : sink.null("top");
-  if (!of.any_read()) return sink.null("routes");
-  sink.begin_array("routes");
-  for (unsigned value = of.linear->first(); value < of.linear->end(); ++value) {
-    const Lid lid{static_cast<std::uint16_t>(value)};
-    const unsigned port = of.linear->out_port(lid);
-    const bool valid = port <= of.node.num_ports;
-    if (!of.linear->is_known(lid) || (!valid && !selection_.all)) continue;
-    visit_route(sink, lid, valid ? std::optional(port) : std::nullopt);
-  }
-  sink.end_array();
-}
-
-void TableText::visit_multicast(report::Sink& sink, const SwitchTable& of) const {
-  of.has_info ? sink.value("capacity", of.multicast->capacity()) : sink.null("capacity");
-  if (of.any_read()) {
-    sink.begin_array("groups");
-    for (unsigned value = of.multicast->first(); value < of.multicast->end(); ++value) {
-      const Lid mlid{static_cast<std::uint16_t>(value)};
-      const std::vector<std::uint8_t> members = of.multicast->members(mlid);
-      if (!of.multicast->is_known(mlid) || (!selection_.all && members.empty())) continue;
-      visit_group(sink, mlid, members);
+  path::visit(sink, "path", of.path);
+  sink.value("node_guid", of.node.node_guid);
+  sink.value("node_description", of.description);
+  sink.text_or_null("node_name", names_.find(of.node.node_guid).value_or(""));
+  sink.value("num_ports", of.node.num_ports);
+  sink.value_or_null("capacity", table != nullptr, table != nullptr ? table->capacity() : 0);
+  if (!selection_.multicast) sink.value_or_null("top", table != nullptr, table != nullptr ? table->top() : 0);
+  const std::string_view rows = selection_.multicast ? "groups" : "routes";
+  if (is_example) {
+    sink.begin_array(rows);
+    selection_.multicast ? visit_group(Lid{}, {}) : visit_route(sink, Lid{}, std::nullopt);
+    sink.end_array();
+  } else if (!of.any_read()) {
+    sink.null(rows);
+  } else {
+    sink.begin_array(rows);
+    for (unsigned value = table->first(); value < table->end(); ++value) {
+      const Lid lid{static_cast<std::uint16_t>(value)};
+      if (!table->is_known(lid)) continue;
+      if (of.multicast) {
+        const std::vector<std::uint8_t> members = of.multicast->members(lid);
+        if (selection_.all || !members.empty()) visit_group(lid, members);
+      } else {
+        const unsigned port = of.linear->out_port(lid);
+        const bool valid = port <= of.node.num_ports;
+        if (valid || selection_.all) visit_route(sink, lid, valid ? std::optional(port) : std::nullopt);
+      }
     }
     sink.end_array();
-  } else {
-    sink.null("groups");
   }
-  if (!of.has_info) return sink.null("default_out_ports");
-  sink.values("default_out_ports", subnet::default_multicast_ports(of.info, of.node.num_ports));
+  if (selection_.multicast && table == nullptr) sink.null("default_out_ports");
+  if (selection_.multicast && table != nullptr)
+    sink.values("default_out_ports", subnet::default_multicast_ports(of.info, of.node.num_ports));
+  sink.text_or_null("error", of.error ? of.error->message() : "");
+  sink.end_object();
 }
 
 // Tables as infiniband-diags prints them.
@@ -305,61 +285,29 @@ void make_diags_table(SwitchTable& of, const TableSelection& selection) {
   of.linear.emplace(info, lids);
 }
 
-void DiagsTableText::text(TextOut& out, const SwitchTable& of) {
-  if (of.multicast) return multicast(out, of);
-  TableRows rows = begin_rows(out, of);
-  for (; rows.lid < rows.end; ++rows.lid) row(out, of, rows);
-  end_rows(out, of, rows);
-}
-
-TableRows DiagsTableText::begin_rows(TextOut& out, const SwitchTable& of) {
-  linear_remarks(of);
-  TableRows rows;
-  rows.lid = of.linear->first();
-  rows.end = of.linear->end();
+async::Task<> DiagsTableText::text(TextOut& out, const SwitchTable& of) {
+  if (of.multicast) co_return multicast(out, of);
+  if (of.info.linear_fdb_top > last_unicast_lid && (!selection_.last || *selection_.last == 0 || *selection_.last > last_unicast_lid))
+    warn(host_.world(), dump_unicast, fmt::format("illegal lft top {}, truncate to {}", of.info.linear_fdb_top, last_unicast_lid));
+  const subnet::LinearTable& table = *of.linear;
   const PrintedLids range = printed_lids(of.info, selection_);
   base_ = last_ = 0;
   port_guid_ = {};
   out.print("Unicast lids [{:#x}-{:#x}] of switch {} guid {:#018x} ({}):\n", range.first, range.last, of.name, of.node.node_guid.value,
             diags_node_name(names_, of.node.node_guid, of.description.value_or("")));
   out.write("  Lid  Out   Destination\n       Port     Info \n");
-  return rows;
-}
-
-void DiagsTableText::row(TextOut& out, const SwitchTable& of, TableRows& rows) {
-  const subnet::LinearTable& table = *of.linear;
-  const Lid lid{static_cast<std::uint16_t>(rows.lid)};
-  if (!table.is_known(lid)) {
-    rows.broken = breaks_off;
-    if (rows.broken) rows.end = rows.lid;
-    return;
+  unsigned count = 0;
+  for (unsigned value = table.first(); value < table.end(); ++value) {
+    const Lid lid{static_cast<std::uint16_t>(value)};
+    if (settled) co_await settled(lid);
+    if (!table.is_known(lid) && breaks_off) co_return;
+    const unsigned port = table.out_port(lid);
+    const bool valid = port <= of.node.num_ports;
+    if (!table.is_known(lid) || (!valid && !selection_.all)) continue;
+    out.print("{:#06x} {:03} {}\n", value, port, destination(lid, valid));
+    ++count;
   }
-  const unsigned port = table.out_port(lid);
-  const bool valid = port <= of.node.num_ports;
-  if (!valid && !selection_.all) return;
-  out.print("{:#06x} {:03} {}\n", rows.lid, port, destination(lid, valid));
-  ++rows.count;
-}
-
-void DiagsTableText::end_rows(TextOut& out, const SwitchTable& /*of*/, const TableRows& rows) const {
-  if (!rows.broken) out.print("{} {}lids dumped \n", rows.count, selection_.all ? "" : "valid ");
-}
-
-void DiagsTableText::linear_remarks(const SwitchTable& of) const {
-  if (of.info.linear_fdb_top > last_unicast_lid && (!selection_.last || *selection_.last == 0 || *selection_.last > last_unicast_lid))
-    warn(host_.world(), dump_unicast, fmt::format("illegal lft top {}, truncate to {}", of.info.linear_fdb_top, last_unicast_lid));
-}
-
-void DiagsTableText::multicast_remarks(const SwitchTable& of) const {
-  const unsigned top = of.info.multicast_fdb_top;
-  const std::uint32_t first = selection_.first.value_or(0), end = first_mlid + of.info.multicast_fdb_cap - 1;
-  if (!selection_.all && top != 0 && !has_multicast_top(of.info))
-    warn(host_.world(), dump_multicast, fmt::format("illegal top mlid {:x}", top));
-  if (first != 0 && first < first_mlid)
-    warn(host_.world(), dump_multicast, fmt::format("illegal start mlid {:x}, set to {:x}", first, first_mlid));
-  const std::uint32_t last = selection_.last.value_or(0);
-  const std::uint32_t shown = last == 0 || last > end ? end : last;
-  if (shown > last_mlid) warn(host_.world(), dump_multicast, fmt::format("illegal end mlid {:x}, truncate to {:x}", shown, last_mlid));
+  out.print("{} {}lids dumped \n", count, selection_.all ? "" : "valid ");
 }
 
 /// The owner of a LID. If a port has several LIDs, the first row describes the port, and the other rows refer to the first.
@@ -388,7 +336,15 @@ std::string DiagsTableText::destination(Lid lid, bool valid) {
 }
 
 void DiagsTableText::multicast(TextOut& out, const SwitchTable& of) const {
-  multicast_remarks(of);
+  const unsigned top = of.info.multicast_fdb_top;
+  const std::uint32_t first = selection_.first.value_or(0), end = first_mlid + of.info.multicast_fdb_cap - 1;
+  if (!selection_.all && top != 0 && !has_multicast_top(of.info))
+    warn(host_.world(), dump_multicast, fmt::format("illegal top mlid {:x}", top));
+  if (first != 0 && first < first_mlid)
+    warn(host_.world(), dump_multicast, fmt::format("illegal start mlid {:x}, set to {:x}", first, first_mlid));
+  const std::uint32_t last = selection_.last.value_or(0);
+  const std::uint32_t shown = last == 0 || last > end ? end : last;
+  if (shown > last_mlid) warn(host_.world(), dump_multicast, fmt::format("illegal end mlid {:x}, truncate to {:x}", shown, last_mlid));
   constexpr unsigned one_digit = 9;
   const subnet::MulticastTable& table = *of.multicast;
   const unsigned ports = of.node.num_ports;

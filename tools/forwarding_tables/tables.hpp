@@ -73,30 +73,21 @@ void make_table(SwitchTable& of, const TableSelection& selection);
 /// As infiniband-diags: LinearFDBCap does not count, and with `all` the groups after MulticastFDBTop are included.
 void make_diags_table(SwitchTable& of, const TableSelection& selection);
 
-/// The rows of a linear table in text, for callers that wait for the owner of each LID:
-///
-///   TableRows rows = print.begin_rows(out, table);
-///   for (; rows.lid < rows.end; ++rows.lid) print.row(out, table, rows);
-///   print.end_rows(out, table, rows);
-struct TableRows {
-  unsigned lid{}, end{};  ///< the next row, and the row after the last one
-  unsigned count{};       ///< rows that were printed
-  bool broken{};          ///< the table breaks off: no row follows
-};
+/// Waits until the owner of a LID is known, or is known to be silent.
+using WaitForOwner = std::function<async::Task<>(Lid)>;
 
+/// Prints tables in the words of ibtool. All arguments must outlive the object.
 class TableText {
  public:
-  /// All arguments must outlive the object.
   TableText(const TableSelection& selection, const subnet::NodeNameMap& names, FindOwner find)
       : selection_(selection), names_(names), find_(std::move(find)) {}
 
   /// Also print the rest of the block after LinearFDBTop, as dump_lfts does.
   bool whole_blocks = false;
+  /// Awaited before each row of a linear table, if it is not empty.
+  WaitForOwner settled;
 
-  void text(TextOut& out, const SwitchTable& of) const;
-  TableRows begin_rows(TextOut& out, const SwitchTable& of) const;
-  void row(TextOut& out, const SwitchTable& of, TableRows& rows) const;
-  void end_rows(TextOut& out, const SwitchTable& of, const TableRows& rows) const;
+  async::Task<> text(TextOut& out, const SwitchTable& of) const;
   /// Writes an object, which is an element of a list.
   void visit(report::Sink& sink, const SwitchTable& of) const;
   /// Announces the members of such objects, of which `of` is an example; it needs no table.
@@ -105,12 +96,9 @@ class TableText {
  private:
   void multicast(TextOut& out, const SwitchTable& of) const;
   std::string name_text(Guid node, const std::optional<std::string>& description) const;
-  std::string title(const SwitchTable& of) const;
-  void visit_switch(report::Sink& sink, const SwitchTable& of, const std::function<void()>& table) const;
+  std::string title(const SwitchTable& of) const { return of.name + ' ' + name_text(of.node.node_guid, of.description); }
+  void visit_switch(report::Sink& sink, const SwitchTable& of, bool is_example) const;
   void visit_route(report::Sink& sink, Lid lid, std::optional<unsigned> port) const;
-  static void visit_group(report::Sink& sink, Lid mlid, const std::vector<std::uint8_t>& members);
-  void visit_linear(report::Sink& sink, const SwitchTable& of) const;
-  void visit_multicast(report::Sink& sink, const SwitchTable& of) const;
   void visit_destination(report::Sink& sink, Lid lid) const;
 
   const TableSelection& selection_;
@@ -118,10 +106,9 @@ class TableText {
   FindOwner find_;
 };
 
-/// Prints tables as infiniband-diags does, and its remarks on impossible numbers on stderr.
+/// Prints tables as infiniband-diags does, and its remarks on impossible numbers on stderr. All arguments must outlive the object.
 class DiagsTableText {
  public:
-  /// All arguments must outlive the object.
   DiagsTableText(const Host& host, const TableSelection& selection, const subnet::NodeNameMap& names, FindOwner find)
       : host_(host), selection_(selection), names_(names), find_(std::move(find)) {}
 
@@ -129,17 +116,12 @@ class DiagsTableText {
   std::string_view nobody = "unknown node and type";
   /// A table ends at the first block that was not read. Without this, only such blocks are left out.
   bool breaks_off = true;
+  WaitForOwner settled;  ///< as TableText::settled
 
-  void text(TextOut& out, const SwitchTable& of);
-  TableRows begin_rows(TextOut& out, const SwitchTable& of);
-  /// Prints row `rows.lid`, if the table has it. Where the table breaks off, this is the last row.
-  void row(TextOut& out, const SwitchTable& of, TableRows& rows);
-  void end_rows(TextOut& out, const SwitchTable& of, const TableRows& rows) const;
+  async::Task<> text(TextOut& out, const SwitchTable& of);
 
  private:
   void multicast(TextOut& out, const SwitchTable& of) const;
-  void linear_remarks(const SwitchTable& of) const;
-  void multicast_remarks(const SwitchTable& of) const;
   std::string destination(Lid lid, bool valid);
 
   const Host& host_;
@@ -151,15 +133,5 @@ class DiagsTableText {
   unsigned base_ = 0, last_ = 0;
   Guid port_guid_;
 };
-
-bool is_member(const subnet::MulticastTable& table, Lid mlid, unsigned port);
-
-/// The texts of `column` for the ports from 0 to `ports`, joined.
-template <class Column>
-std::string port_columns(unsigned ports, Column column) {
-  std::string text;
-  for (unsigned port = 0; port <= ports; ++port) text += column(port);
-  return text;
-}
 
 }  // namespace ib::tools::tables

@@ -11,7 +11,7 @@
 #include "base/escape.hpp"
 #include "base/file.hpp"
 #include "base/letter_case.hpp"
-#include "routing/table_reader.hpp"
+#include "routing/tables.hpp"
 #include "subnet/model/find_port.hpp"
 #include "tools/frame/host.hpp"
 #include "tools/frame/name_match.hpp"

@@ -13,7 +13,7 @@
 
 #include "async/group.hpp"
 #include "health/routes.hpp"
-#include "routing/table_reader.hpp"
+#include "routing/tables.hpp"
 #include "snapshot/stored_fabric.hpp"
 #include "subnet/model/port_checks.hpp"
 #include "subnet/model/port_paths.hpp"

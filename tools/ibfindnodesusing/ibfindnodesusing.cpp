@@ -10,9 +10,10 @@
 
 #include "base/escape.hpp"
 #include "iba/text.hpp"
-#include "routing/table_reader.hpp"
+#include "routing/tables.hpp"
 #include "subnet/model/find_port.hpp"
 #include "subnet/model/names.hpp"
+#include "subnet/model/port_checks.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/explanation.hpp"
 #include "tools/ibfindnodesusing/host_list.hpp"
@@ -32,22 +33,11 @@ struct HostName {
 };
 
 HostName split(const std::string& name) {
-  constexpr std::string_view all_digits = "0123456789";
-  const std::size_t last = name.find_last_not_of(all_digits);
-  const std::size_t at = last == std::string::npos ? 0 : last + 1;
+  const std::size_t at = name.find_last_not_of("0123456789") + 1;  // 0 if all are digits
   return {name.substr(0, at), name.substr(at)};
 }
 
 using Run = std::vector<HostName>;
-
-bool continues(const std::vector<Run>& runs, const HostName& name) {
-  const double before = runs.empty() || runs.back().empty() ? 0 : runs.back().back().number();
-  return before == name.number() - 1;
-}
-
-std::string text_of(const Run& run) {
-  return run.front().text + (run.size() == 1 ? run.front().digits : run.front().digits + "-" + run.back().digits);
-}
 
 }  // namespace
 
@@ -59,15 +49,12 @@ std::string host_list(std::vector<std::string> names) {
   std::map<std::string, std::vector<Run>> by_text;
   for (HostName& name : sorted) {
     std::vector<Run>& runs = by_text[name.text];
-    if (runs.empty()) runs.emplace_back();
-    if (!continues(runs, name)) runs.emplace_back();
+    if (runs.empty() || runs.back().back().number() != name.number() - 1) runs.emplace_back();
     runs.back().push_back(std::move(name));
   }
   std::string list;
   for (const auto& [text, runs] : by_text) {
-    for (const Run& run : runs) {
-      if (!run.empty()) list += text_of(run) + ",";
-    }
+    for (const Run& run : runs) list += text + run.front().digits + (run.size() == 1 ? "," : "-" + run.back().digits + ",");
   }
   // Commas within names are replaced too. Empty names at the end are dropped.
   list.erase(list.find_last_not_of(',') + 1);
@@ -105,7 +92,6 @@ async::Task<subnet::Failures> read_tables(Stack& stack, const subnet::Subnet& su
   co_return co_await routing::read_tables(stack.transactor(), tables.network, std::move(switches), to, options);
 }
 
-/// An end of the link, and the end ports to which it sends packets.
 struct SendingEnd {
   PortIndex port = none;
   std::vector<PortIndex> destinations;
@@ -122,9 +108,7 @@ std::span<const report::Column<DestinationLine>> destination_columns() {
   static const auto columns = [] {
     std::vector<report::Column<DestinationLine>> all{
         {{.key = "from.node_description", .heading = "FROM", .usual = true},
-         [](const DestinationLine& line) {
-           return report::text_cell(std::string(line.fabric->subnet.node(line.fabric->subnet.port(line.from).node).description()));
-         }},
+         [](const DestinationLine& line) { return report::text_cell(std::string(line.fabric->subnet.node_of(line.from).description())); }},
         {{.key = "from.port_num", .heading = "PORT", .usual = true},
          [](const DestinationLine& line) { return report::Cell(std::uint64_t{line.fabric->subnet.port(line.from).number}); }}};
     const auto of_port = listed_columns_of<DestinationLine>({"node_description", "node_type", "port_guid", "lid"});
@@ -174,11 +158,10 @@ struct LinkUseReport final : FabricReport {
   void visit_end_port(report::Sink& sink, PortIndex at) const {
     visit_names(sink, fabric.subnet.port(at).node);
     sink.value("port_guid", guid(at));
-    const Lid lid = fabric.subnet.lid(at);
-    sink.lid_or_null("lid", lid);
+    sink.lid_or_null("lid", fabric.subnet.lid(at));
   }
   Guid guid(PortIndex at) const { return fabric.subnet.end_port_guid(at); }
-  std::string name(PortIndex at) const { return escaped(subnet::name_of(fabric.subnet.node(fabric.subnet.port(at).node), &fabric.names)); }
+  std::string name(PortIndex at) const { return escaped(subnet::name_of(fabric.subnet.node_of(at), &fabric.names)); }
   std::string end_text(const SendingEnd& end) const {
     return fmt::format("{} {} \"{}\"", to_text(guid(end.port)), fabric.subnet.port(end.port).number, name(end.port));
   }
@@ -187,11 +170,7 @@ struct LinkUseReport final : FabricReport {
     if (!end.is_switch) out.write(" ** Not a switch **\n");
     if (end.is_switch && !end.is_read) out.write(" ** The forwarding table was not read completely **\n");
     for (const PortIndex at : end.destinations) {
-      if (details) {
-        out.print(" {} lid {} \"{}\"\n", to_text(guid(at)), fabric.subnet.lid(at).value, name(at));
-      } else {
-        out.print(" {}\n", name(at));
-      }
+      out.print(" {}\n", details ? fmt::format("{} lid {} \"{}\"", to_text(guid(at)), fabric.subnet.lid(at).value, name(at)) : name(at));
     }
   }
 };
@@ -222,7 +201,7 @@ class Ibfindnodesusing final : public Command {
     LinkUseReport report(fabric);
     report.near.port = fabric.subnet.port_of(at, port_);
     report.far.port = report.near.port == none ? none : fabric.subnet.port(report.near.port).peer;
-    if (report.far.port == none) throw Error(fmt::format("No link on port {}", port_));
+    if (report.far.port == none) throw Error(why_no_far_end(fabric.subnet, report.near.port));
     LinkTables tables(fabric.subnet);
     const std::vector<PortIndex> ends{report.near.port, report.far.port};
     subnet::Failures failures = co_await read_tables(session.stack(), fabric.subnet, ends, tables);
@@ -236,6 +215,14 @@ class Ibfindnodesusing final : public Command {
   }
 
  private:
+  /// Why the port has no other end in the model: no link, or nothing that is known of it.
+  std::string why_no_far_end(const subnet::Subnet& subnet, PortIndex port) const {
+    if (port == none || !subnet.port(port).is_known()) return fmt::format("No link on port {}", port_);
+    if (!subnet.port(port).has_info) return fmt::format("It is not known whether port {} has a link: its PortInfo was not read", port_);
+    if (!subnet::is_trained(subnet.port(port))) return fmt::format("No link on port {}", port_);
+    return fmt::format("Port {} has a link, and it is not known what is behind it", port_);
+  }
+
   /// The switch of TARGET. The NodeInfo of a node that the sweep did not find is requested, so that the error can say that the node is not
   /// a switch.
   async::Task<NodeIndex> find_switch(Stack& stack, const Fabric& fabric) const {
@@ -269,12 +256,12 @@ class Ibfindnodesusing final : public Command {
     end.is_read = end.is_switch && tables.linear.is_known(sends);
     std::set<PortIndex> found;
     for (const routing::Entry& entry : tables.entries(port.node)) {
-      const bool is_wanted = all_ || subnet.node(subnet.port(entry.owner).node).kind() == subnet::NodeKind::ca;
+      const bool is_wanted = all_ || subnet.node_of(entry.owner).kind() == subnet::NodeKind::ca;
       if (entry.port == port.number && is_wanted) found.insert(entry.owner);
     }
     end.destinations.assign(found.begin(), found.end());
     const auto key = [&](PortIndex at) {
-      const subnet::Node& node = subnet.node(subnet.port(at).node);
+      const subnet::Node& node = subnet.node_of(at);
       return std::make_pair(subnet::name_of(node, &fabric.names), node.guid());
     };
     std::ranges::stable_sort(end.destinations, {}, key);
@@ -310,17 +297,16 @@ class IbfindnodesusingDiags final : public Command {
     } catch (const Error& error) {
       print_on_stderr(session.host().world(), error.message() + "\n");
     }
-    NodeIndex at = 0;
-    const auto is_it = [&](const subnet::Node& node) {
+    const auto nodes = fabric.subnet.nodes();
+    const auto at = std::ranges::find_if(nodes, [&](const subnet::Node& node) {
       return node.kind() == subnet::NodeKind::sw && fmt::format("{:#018x}", node.guid().value) == wanted;
-    };
-    while (at < fabric.subnet.nodes().size() && !is_it(fabric.subnet.node(at))) ++at;
-    if (at == fabric.subnet.nodes().size()) {
+    });
+    if (at == nodes.end()) {
       emit.text().print("Switch \"{}\" not found\n   Try running with the \"-R\" or \"-P\" option.\n", printable_words(wanted));
       emit.set_diags_status(1);
       co_return;
     }
-    co_await show(session.stack(), emit, fabric, at);
+    co_await show(session.stack(), emit, fabric, static_cast<NodeIndex>(at - nodes.begin()));
   }
 
  private:
@@ -349,7 +335,7 @@ class IbfindnodesusingDiags final : public Command {
                                               node.switch_info().enhanced_port0 != 0 ? "enhanced" : "base");
     std::string far_text = "  ()";
     if (far != none) {
-      const subnet::Node& peer = subnet.node(subnet.port(far).node);
+      const subnet::Node& peer = subnet.node_of(far);
       const std::string name = diags_node_name(fabric.names, peer.guid(), peer.description());
       // If a name has quotes, infiniband-diags uses only the text after the last quote.
       far_text = fmt::format("{:#018x} {} ({})", peer.guid().value, subnet.port(far).number, name.substr(name.rfind('"') + 1));
@@ -379,7 +365,7 @@ class IbfindnodesusingDiags final : public Command {
     for (const routing::Entry& entry : tables.entries(at)) {
       if (entry.lid.value <= last) continue;
       if (subnet.lmc(entry.owner) > 0) last = subnet.lid(entry.owner).value + (1U << subnet.lmc(entry.owner)) - 1;
-      const subnet::Node& node = subnet.node(subnet.port(entry.owner).node);
+      const subnet::Node& node = subnet.node_of(entry.owner);
       if (node.kind() == subnet::NodeKind::ca && entry.port == port)
         names.push_back(diags_node_name(fabric.names, node.guid(), node.description()));
     }

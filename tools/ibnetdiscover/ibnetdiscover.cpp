@@ -335,9 +335,10 @@ class IbnetdiscoverDiags final : public Command {
   }
 
   async::Task<> run(Session& session, Emit& emit) override {
-    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> opened(file_ ? open_file() : nullptr, std::fclose);
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> opened(file_ ? std::fopen(file_->c_str(), "w") : nullptr, std::fclose);
+    if (file_ && !opened) throw DiagsFailure(fmt::format("can't open file {} for writing", *file_));
     LibibnetdiscFabric stored, fabric;
-    if (shown_.diff.file) load_stored(session.host(), stored);
+    if (shown_.diff.file) stored.load(session.host(), *shown_.diff.file, "diff");
     co_await find(session, fabric);
     shown_.time = time_of_fabric(session.stack(), wanted_.load_cache);
     if (opened) {
@@ -351,21 +352,6 @@ class IbnetdiscoverDiags final : public Command {
   }
 
  private:
-  std::FILE* open_file() const {
-    std::FILE* opened = std::fopen(file_->c_str(), "w");
-    if (opened == nullptr) throw DiagsFailure(fmt::format("can't open file {} for writing", *file_));
-    return opened;
-  }
-
-  void load_stored(const Host& host, LibibnetdiscFabric& fabric) const {
-    try {
-      load_diags_fabric(*shown_.diff.file, fabric);
-    } catch (const CannotLoad&) {
-      throw DiagsFailure("loading cached fabric for diff failed\n");
-    }
-    fabric.compute_sweep(host);
-  }
-
   async::Task<> find(Session& session, LibibnetdiscFabric& fabric) const {
     try {
       co_await discover_as_libibnetdisc(session, wanted_, fabric);

@@ -8,7 +8,6 @@
 #include "iba/dump.hpp"
 #include "iba/registry.hpp"
 #include "mad/transactor.hpp"
-#include "subnet/set/cut_off.hpp"
 #include "subnet/set/set_target.hpp"
 #include "subnet/sweep/mlnx.hpp"
 #include "subnet/sweep/peer.hpp"

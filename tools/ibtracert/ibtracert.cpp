@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <string_view>
+#include <array>
 
 #include "base/escape.hpp"
 #include "base/file.hpp"
@@ -100,15 +100,9 @@ std::string type_text(smp::NodeType type) {
 }
 
 std::string_view diags_type(smp::NodeType type) {
-  switch (type) {
-    case smp::NodeType::channel_adapter:
-      return "ca";
-    case smp::NodeType::switch_:
-      return "switch";
-    case smp::NodeType::router:
-      return "router";
-  }
-  return "???";
+  constexpr std::array<std::string_view, 4> words{"???", "ca", "switch", "router"};
+  const auto number = static_cast<std::size_t>(type);
+  return words.at(number < words.size() ? number : 0);
 }
 
 /// "4-7": the LIDs of a port.
@@ -125,9 +119,9 @@ struct TraceText {
     for (const TracedHop& next : trace.hops) {
       const PacketPlace& at = next.at;
       if (simple) {
-        out.print("[{}] -> {}[{}]\n", next.out, to_text(at.port_guid), at.port);
+        out.print("[{}] -> {}[{}]\n", next.out, to_text(at.node.port_guid), at.port);
       } else {
-        out.print("[{}] -> {} port {}[{}] lid {}/{} {}\n", next.out, type_text(at.node.node_type), to_text(at.port_guid), at.port,
+        out.print("[{}] -> {} port {}[{}] lid {}/{} {}\n", next.out, type_text(at.node.node_type), to_text(at.node.port_guid), at.port,
                   at.lid.value, lid_bits - at.lmc, name_of(at));
       }
     }
@@ -144,8 +138,8 @@ struct TraceText {
     return in_quotes(mapped ? *mapped : at.description);
   }
   void end_text(TextOut& out, std::string_view word, const PacketPlace& at, Lid lid) const {
-    if (simple) return out.print("{} {}[{}]\n", word, to_text(at.port_guid), end_port(at));
-    out.print("{} {} {} portnum {} LID {}/{} {}\n", word, type_text(at.node.node_type), to_text(at.port_guid), end_port(at), lid.value,
+    if (simple) return out.print("{} {}[{}]\n", word, to_text(at.node.port_guid), end_port(at));
+    out.print("{} {} {} portnum {} LID {}/{} {}\n", word, type_text(at.node.node_type), to_text(at.node.port_guid), end_port(at), lid.value,
               lid_bits - at.lmc, name_of(at));
   }
   void visit(report::Sink& sink, const TracedWay& trace, const std::vector<TracedHop>& hops, Lid dlid,
@@ -169,7 +163,7 @@ struct TraceText {
     sink.symbol("node_type", at.node.node_type, to_text(at.node.node_type));
     sink.value("node_description", at.description);
     sink.text_or_null("node_name", names.find(at.node.node_guid).value_or(""));
-    sink.value("port_guid", at.port_guid);
+    sink.value("port_guid", at.node.port_guid);
     sink.value("lid", at.lid);
     sink.value("lmc", at.lmc);
   }
@@ -234,8 +228,8 @@ struct DiagsTraceText {
   }
   void hop(TextOut& out, const TracedHop& of, bool full) const {
     const PacketPlace& at = of.at;
-    if (!full) return out.print("[{}] -> {{{:#018x}}}[{}]\n", of.out, at.port_guid.value, at.port);
-    out.print("[{}] -> {} port {{{:#018x}}}[{}] lid {} \"{}\"\n", of.out, diags_type(at.node.node_type), at.port_guid.value, at.port,
+    if (!full) return out.print("[{}] -> {{{:#018x}}}[{}]\n", of.out, at.node.port_guid.value, at.port);
+    out.print("[{}] -> {} port {{{:#018x}}}[{}] lid {} \"{}\"\n", of.out, diags_type(at.node.node_type), at.node.port_guid.value, at.port,
               lids(at), name(at));
   }
   void step(TextOut& out, const SearchStep& of) const {
@@ -305,24 +299,6 @@ class Ibtracert final : public Command {
     co_return target;
   }
 
-  /// The directed route to where `node` leads: of a LID the way of packets to it. `trace` is that where it does not end there.
-  static async::Task<std::optional<DirectedRoute>> route_to(PacketTracer& tracer, path::Path node, TracedWay& trace) {
-    const path::IbDrPath* const directed = node.directed();
-    const Lid lid = node.ib().dlid;
-    DirectedRoute route;
-    if (directed == nullptr || lid != permissive_lid) {
-      trace = co_await tracer.unicast(route, lid);
-      if (trace.end != WayEnd::arrived) co_return std::nullopt;
-    }
-    if (directed != nullptr && route.size() + directed->hops > path::max_hops) {
-      trace.end = WayEnd::too_long;
-      trace.reason = "The way is longer than a directed route can be";
-      co_return std::nullopt;
-    }
-    if (directed != nullptr) route.insert(route.end(), directed->route.begin() + 1, directed->route.begin() + 1 + directed->hops);
-    co_return route;
-  }
-
   static async::Task<Lid> lid_of(Stack& stack, path::Path node) {
     if (node.directed() == nullptr) co_return node.ib().dlid;
     const smp::PortInfo port = co_await stack.transactor().subn_get<smp::PortInfo>(node);
@@ -352,16 +328,24 @@ class Ibtracert final : public Command {
     emit.raise(trace.end == WayEnd::no_answer || trace.end == WayEnd::not_read ? Exit::incomplete : Exit::findings);
   }
 
+  /// The directed route to the source: of a LID the way of packets to it.
   static async::Task<DirectedRoute> route_to_source(Manners& manners, PacketTracer& tracer, const Target& source) {
     const Destination node = co_await manners.smp_node(source);
+    const path::IbDrPath* const directed = node.path.directed();
+    DirectedRoute route;
     TracedWay before;
-    std::optional<DirectedRoute> route = co_await route_to(tracer, node.path, before);
-    if (route) co_return std::move(*route);
+    if (const Lid lid = node.path.ib().dlid; directed == nullptr || lid != permissive_lid) before = co_await tracer.unicast(route, lid);
+    if (before.end == WayEnd::arrived && directed != nullptr) {
+      if (route.size() + directed->hops > path::max_hops)
+        before.fail(WayEnd::too_long, "The way is longer than a directed route can be");
+      else
+        route.insert(route.end(), directed->route.begin() + 1, directed->route.begin() + 1 + directed->hops);
+    }
+    if (before.end == WayEnd::arrived) co_return route;
     refuse_unknown(tracer, before);
     report_error(manners, tracer, before);
-    throw Error(before.end == WayEnd::not_read
-                    ? fmt::format("The way to the source {} is not known: {}", mad::target_text(node.path), before.reason)
-                    : fmt::format("There is no way to the source {}: {}", mad::target_text(node.path), before.reason));
+    throw Error(fmt::format("{} {}{}: {}", before.end == WayEnd::not_read ? "The way to the source" : "There is no way to the source",
+                            mad::target_text(node.path), before.end == WayEnd::not_read ? " is not known" : "", before.reason));
   }
 
   /// Throws why an end of the way does not answer. A snapshot without tables has no ways: throws what it is to be taken with.
@@ -470,10 +454,8 @@ class IbtracertDiags final : public Command {
     const std::uint32_t mlid = *request_.mlid;
     if (mlid < subnet::first_multicast_lid.value) warn(host.world(), "get_route", "invalid MLID; must be 0xc000 or larger");
     TracedWay trace = co_await tracer.multicast(std::move(from), to, mlid);
-    if (trace.end == WayEnd::arrived && trace.hops.empty() && !trace.from->is_switch()) {
-      trace.end = WayEnd::no_way;
-      trace.reason = "ibtracert from CA to CA is unsupported";
-    }
+    if (trace.end == WayEnd::arrived && trace.hops.empty() && !trace.from->is_switch())
+      trace.fail(WayEnd::no_way, "ibtracert from CA to CA is unsupported");
     // Of the destination the port that answered is printed, not the port through which the packet comes.
     if (!trace.hops.empty()) trace.hops.back().at.port = trace.to->port;
     text_->multicast(out, trace);

@@ -85,7 +85,6 @@ class PacketTracer::MulticastWalk {
  private:
   void note(std::string_view text) const { tracer_.warn("find_mcpath", text); }
 
-  /// Keeps a line of infiniband-diags' search.
   void record(std::string_view of, std::string text, std::optional<PacketPlace> at = std::nullopt) {
     if (tracer_.options_.legacy) trace_.steps.push_back({of, std::move(text), std::move(at)});
   }
@@ -103,15 +102,16 @@ class PacketTracer::MulticastWalk {
     trace_.to = co_await tracer_.place(DirectedRoute(), to_);
     if (trace_.to) co_return;
     // The first that was not read is the cause.
-    if (trace_.end != WayEnd::not_read) fail(WayEnd::unreachable, fmt::format("LID {} does not answer", to_.value));
+    if (trace_.end != WayEnd::not_read) trace_.fail(WayEnd::unreachable, fmt::format("LID {} does not answer", to_.value));
   }
 
   /// The destination was not met. There is no way to it only if all of the tree is known.
   void fail_without_way() {
     if (trace_.error) {
-      fail(WayEnd::not_read, std::move(unread_));
+      trace_.fail(WayEnd::not_read, std::move(unread_));
     } else {
-      fail(WayEnd::no_way, trace_.reason.empty() ? "Could not find a path through the multicast spanning tree." : std::move(trace_.reason));
+      trace_.fail(WayEnd::no_way,
+                  trace_.reason.empty() ? "Could not find a path through the multicast spanning tree." : std::move(trace_.reason));
     }
   }
 
@@ -124,13 +124,13 @@ class PacketTracer::MulticastWalk {
 
   bool is_target(const PacketPlace& at) const {
     if (!tracer_.options_.legacy) return at.owns(to_);
-    return trace_.to && at.port_guid == trace_.to->port_guid;
+    return trace_.to && at.node.port_guid == trace_.to->node.port_guid;
   }
 
   async::Task<bool> begin() {
     if (tracer_.options_.legacy) co_await find_destination();
     trace_.from = co_await tracer_.place(from_, Lid());
-    if (!trace_.from) co_return fail(WayEnd::unreachable, "The source does not answer");
+    if (!trace_.from) co_return trace_.fail(WayEnd::unreachable, "The source does not answer");
     const PacketPlace& at = *trace_.from;
     if (is_target(at)) {
       trace_.to = at;
@@ -142,7 +142,7 @@ class PacketTracer::MulticastWalk {
         not_read(at, "Where the group is sent by", members.error);
         fail_without_way();
       } else if (!members.known || !members.out.has(0)) {
-        fail(WayEnd::no_way, fmt::format("{} is no member of the group", to_text(at.node.node_guid)));
+        trace_.fail(WayEnd::no_way, fmt::format("{} is not a member of the group", to_text(at.node.node_guid)));
       }
       co_return false;
     }
@@ -150,12 +150,6 @@ class PacketTracer::MulticastWalk {
     branches_.push_back({at, from_, 0, 0, 0, 0});
     known_.insert(at.node.node_guid);
     co_return true;
-  }
-
-  bool fail(WayEnd end, std::string reason) {
-    trace_.end = end;
-    trace_.reason = std::move(reason);
-    return false;
   }
 
   /// The branches of one level, the last that was found first, as infiniband-diags keeps its lists.
@@ -191,11 +185,8 @@ class PacketTracer::MulticastWalk {
     co_await async::for_each(questions, requests_at_once, fetch_one);
   }
 
-  async::Task<> read_beyond(DirectedRoute route, std::vector<unsigned> ports) {
-    const auto fetch_one = [this, &route](unsigned port) { return read_port(route, port); };
-    co_await async::for_each(ports, requests_at_once, fetch_one);
-  }
-  async::Task<> read_port(DirectedRoute route, unsigned port) {
+  /// What is needed of a port of the tree and of the node at its other end.
+  async::Task<> read_beyond(DirectedRoute route, unsigned port) {
     co_await tracer_.fetch(route, Lid(), &smp::PortInfo::info(), port);
     const mad::Result<Bytes64>& answer = *tracer_.answers_.find(AnswerKey{route, 0, smp::PortInfo::attribute_id, port});
     if (!answer || smp::PortInfo::unpack(*answer).port_physical_state != smp::PortPhysicalState::link_up || route.size() >= longest_route)
@@ -229,7 +220,8 @@ class PacketTracer::MulticastWalk {
     for (unsigned port = 1; port <= branch.at.node.num_ports; ++port) {
       if (members.out.has(port) && port != branch.up_port) ports.push_back(port);
     }
-    co_await read_beyond(branch.route, ports);
+    const auto fetch_one = [this, &branch](unsigned port) { return read_beyond(branch.route, port); };
+    co_await async::for_each(ports, requests_at_once, fetch_one);
     for (const unsigned port : ports) {
       co_await cross(at, branch.route, port);
       if (found_ || broken_) co_return;

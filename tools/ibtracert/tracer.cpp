@@ -97,7 +97,6 @@ async::Task<std::optional<PacketPlace>> PacketTracer::place(DirectedRoute route,
   found.node = smp::NodeInfo::unpack(*bytes[0]);
   found.description = std::string(fixed_text(*bytes[1]));
   const smp::PortInfo port = smp::PortInfo::unpack(*bytes[2]);
-  found.port_guid = found.node.port_guid;
   found.port = found.node.local_port_num;
   found.lid = port.lid;
   found.lmc = port.lmc;
@@ -164,21 +163,15 @@ class PacketTracer::UnicastWalk {
     bool goes_on = co_await begin();
     int left = most_hops;
     for (; goes_on && left > 0; --left) goes_on = co_await step();
-    if (left == 0 && trace_.end == WayEnd::arrived) fail(WayEnd::too_long, fmt::format("The way is longer than {} hops", most_hops));
-  }
-
-  bool fail(WayEnd end, std::string reason) {
-    trace_.end = end;
-    trace_.reason = std::move(reason);
-    return false;
+    if (left == 0 && trace_.end == WayEnd::arrived) trace_.fail(WayEnd::too_long, fmt::format("The way is longer than {} hops", most_hops));
   }
 
   bool fail_unreachable() {
-    return fail(WayEnd::unreachable, trace_.from ? fmt::format("LID {} does not answer", to_.value) : "The source does not answer");
+    return trace_.fail(WayEnd::unreachable, trace_.from ? fmt::format("LID {} does not answer", to_.value) : "The source does not answer");
   }
 
   bool is_same(const PacketPlace& a, const PacketPlace& b) const {
-    return a.port_guid == b.port_guid || (tracer_.options_.force && a.lid == b.lid);
+    return a.node.port_guid == b.node.port_guid || (tracer_.options_.force && a.lid == b.lid);
   }
   bool is_target(const PacketPlace& at) const { return tracer_.options_.legacy ? is_same(at, target_) : at.owns(to_); }
   /// Whether packets do not pass. Port 0 of a switch counts where it is enhanced.
@@ -194,9 +187,9 @@ class PacketTracer::UnicastWalk {
                                                                         : "a port that it does not have";
     const std::string entry = port < 0 ? "has no entry" : fmt::format("has the entry {}, {},", port, names);
     trace_.error = lookup_.error;
-    return fail(not_read ? WayEnd::not_read : WayEnd::no_entry,
-                not_read ? fmt::format("Where {} sends LID {} is not known: {}", called(at), to_.value, lookup_.error->message())
-                         : fmt::format("{} {} for LID {}", called(at), entry, to_.value));
+    return trace_.fail(not_read ? WayEnd::not_read : WayEnd::no_entry,
+                       not_read ? fmt::format("Where {} sends LID {} is not known: {}", called(at), to_.value, lookup_.error->message())
+                                : fmt::format("{} {} for LID {}", called(at), entry, to_.value));
   }
 
   async::Task<bool> begin() {
@@ -221,10 +214,9 @@ class PacketTracer::UnicastWalk {
     co_return kind == routing::EntryKind::own_port || kind == routing::EntryKind::port ? true : bad_table(at, lookup_.port);
   }
 
-  /// One hop. False where the way ends.
   async::Task<bool> step() {
     if (is_inactive(at_)) {
-      co_return fail(WayEnd::not_active, fmt::format("Port {} of {} is not Active", at_.port, called(at_)));
+      co_return trace_.fail(WayEnd::not_active, fmt::format("Port {} of {} is not Active", at_.port, called(at_)));
     }
     if (is_target(at_)) {
       trace_.to = at_;
@@ -237,11 +229,11 @@ class PacketTracer::UnicastWalk {
     if (extends && route_.size() < longest_route) {
       route_.push_back(static_cast<std::uint8_t>(out));
     } else if (extends) {
-      co_return fail(WayEnd::too_long, "The way is longer than a directed route can be");
+      co_return trace_.fail(WayEnd::too_long, "The way is longer than a directed route can be");
     }
     std::optional<PacketPlace> next = co_await tracer_.place(route_, Lid());
     if (!next) {
-      co_return fail(WayEnd::no_answer, fmt::format("No answer from the other end of port {} of {}", out, called(at_)));
+      co_return trace_.fail(WayEnd::no_answer, fmt::format("No answer from the other end of port {} of {}", out, called(at_)));
     }
     if (at_.is_switch() && out == 0) {
       trace_.to = at_;
@@ -255,7 +247,7 @@ class PacketTracer::UnicastWalk {
       if (!found) co_return false;
     }
     if (is_inactive(*next)) {
-      co_return fail(WayEnd::not_active, fmt::format("Port {} of {} is not Active", next->port, called(*next)));
+      co_return trace_.fail(WayEnd::not_active, fmt::format("Port {} of {} is not Active", next->port, called(*next)));
     }
     at_ = *next;
     trace_.hops.push_back({static_cast<unsigned>(out), std::move(*next)});
@@ -266,7 +258,8 @@ class PacketTracer::UnicastWalk {
   /// this switch, and `in` its port.
   bool may_leave(std::optional<unsigned>& in) {
     if (!at_.is_end_node() || !trace_.from || !is_same(at_, *trace_.from)) {
-      return fail(WayEnd::wrong_port, fmt::format("Reached end port {} which is not the requested destination", to_text(at_.port_guid)));
+      return trace_.fail(WayEnd::wrong_port,
+                         fmt::format("Reached end port {} which is not the requested destination", to_text(at_.node.port_guid)));
     }
     if (route_.empty()) return true;
     in = route_.back();
@@ -277,7 +270,7 @@ class PacketTracer::UnicastWalk {
   bool check_loop() {
     if (tracer_.options_.legacy || !at_.is_switch()) return true;
     if (seen_.insert(at_.node.node_guid).second) return true;
-    return fail(WayEnd::loop, fmt::format("Looping detected: the packet comes to {} again", called(at_)));
+    return trace_.fail(WayEnd::loop, fmt::format("Looping detected: the packet comes to {} again", called(at_)));
   }
 
   PacketTracer& tracer_;

@@ -33,7 +33,6 @@ inline constexpr std::size_t longest_route = 62;  ///< the limit of infiniband-d
 struct PacketPlace {
   smp::NodeInfo node;
   std::string description;  ///< up to its terminator; hostile bytes
-  Guid port_guid;           ///< of the end port
   unsigned port{};
   Lid lid;
   unsigned lmc{};
@@ -58,7 +57,6 @@ enum class WayEnd : std::uint8_t {
 };
 std::string_view name(WayEnd end);
 
-/// A step of a way: from the node before by `out` to `at`.
 struct TracedHop {
   unsigned out{};
   PacketPlace at;
@@ -72,6 +70,13 @@ struct SearchStep {
 };
 
 struct TracedWay {
+  /// The way ends like that. Returns false.
+  bool fail(WayEnd how, std::string why) {
+    end = how;
+    reason = std::move(why);
+    return false;
+  }
+
   std::optional<PacketPlace> from, to;  ///< the source and the destination, if they answered
   std::vector<TracedHop> hops;
   WayEnd end = WayEnd::arrived;

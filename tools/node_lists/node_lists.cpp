@@ -7,18 +7,17 @@
 #include <cstring>
 #include <initializer_list>
 #include <iterator>
-#include <string_view>
 #include <utility>
 
 #include "base/escape.hpp"
 #include "base/file.hpp"
+#include "base/split.hpp"
 #include "formats/topology_text.hpp"
 #include "iba/text.hpp"
 #include "subnet/model/find_port.hpp"
 #include "subnet/model/order.hpp"
 #include "tools/frame/commands.hpp"
 #include "tools/frame/explanation.hpp"
-#include "tools/node_lists/topology_lines.hpp"
 #include "tools/shared/diags_topology.hpp"
 #include "tools/shared/fabric.hpp"
 #include "tools/shared/fabric_columns.hpp"
@@ -33,6 +32,9 @@ using subnet::NodeKind;
 
 constexpr std::string_view blanks = " \t\n";
 
+// ibhosts, ibswitches and ibrouters of infiniband-diags are filters on the text of ibnetdiscover: each line becomes a line of the list, or
+// nothing. A topology file written or cut by hand serves as well as a fabric.
+//
 // A line of a node has the form `Ca<tab>1 "H-0002c90300001490"<tab><tab># "name"`. What stands behind the first '#' goes into the list.
 
 /// The first three words of a line; empty ones where it has fewer.
@@ -72,8 +74,8 @@ bool is_complaint(std::string_view line) {
   return begins("ib") || std::ranges::any_of(std::array<std::string_view, 3>{"ibpanic:", "ibwarn:", "iberror:"}, holds);
 }
 
-}  // namespace
-
+/// Appends the line of the list for one line of a topology file, which has no line end. Appends nothing if the line does not describe a
+/// node of this kind.
 void list_topology_line(std::string& out, std::string_view line, NodeKind kind) {
   if (!line.starts_with(head_of(kind))) return;
   const auto words = words_of(line);
@@ -82,16 +84,13 @@ void list_topology_line(std::string& out, std::string_view line, NodeKind kind) 
   fmt::format_to(std::back_inserter(out), "{}\t: 0x{} ports {} {}\n", words[0], guid, words[1], remark);
 }
 
+/// Appends the line of the list for each line of `text`, and copies the error messages of ibnetdiscover that stand in it.
 void list_topology(std::string& out, std::string_view text, NodeKind kind) {
-  while (!text.empty()) {
-    const std::string_view line = text.substr(0, text.find('\n'));
+  for (const std::string_view line : split_list(text, "\n")) {
     list_topology_line(out, line, kind);
     if (is_complaint(line)) fmt::format_to(std::back_inserter(out), "{}\n", line);
-    text.remove_prefix(std::min(line.size() + 1, text.size()));
   }
 }
-
-namespace {
 
 std::vector<NodeLine> lines_of(const Fabric& fabric, const std::vector<NodeIndex>& nodes) {
   std::vector<NodeLine> lines;
@@ -101,7 +100,8 @@ std::vector<NodeLine> lines_of(const Fabric& fabric, const std::vector<NodeIndex
 }
 
 struct ListingReport final : FabricReport {
-  ListingReport(const Fabric& of, std::vector<NodeIndex> which) : FabricReport(of), nodes(std::move(which)) {}
+  using FabricReport::FabricReport;
+  std::vector<NodeIndex> nodes;
 
   void visit(report::Sink& sink) const override {
     report::Table<NodeLine>(node_columns()).visit(sink, "nodes", lines_of(fabric, nodes));
@@ -114,12 +114,11 @@ struct ListingReport final : FabricReport {
       out.write({});
     }
   }
-
-  std::vector<NodeIndex> nodes;
 };
 
 struct NodeReport final : FabricReport {
-  NodeReport(const Fabric& of, std::vector<NodeIndex> which) : FabricReport(of), nodes(std::move(which)) {}
+  using FabricReport::FabricReport;
+  std::vector<NodeIndex> nodes;
 
   void visit(report::Sink& sink) const override {
     visit_nodes(sink, nodes, known_ports());
@@ -129,8 +128,6 @@ struct NodeReport final : FabricReport {
     for (const NodeIndex at : nodes) formats::TopologyText(fabric.subnet, &fabric.names).node(out.buffer(), at);
     out.write({});
   }
-
-  std::vector<NodeIndex> nodes;
 };
 
 /// What python-rdma calls the parts of the fabric that are read.
@@ -195,11 +192,12 @@ class ListNodes : public Command {
     discovery_.needs = needs_of_list(kinds_, emit.json() || shown_.given());
     Fabric fabric;
     co_await discover(session, discovery_, fabric);
-    const std::vector<NodeIndex> nodes = nodes_of(fabric.subnet, kinds_);
+    ListingReport report(fabric);
+    report.nodes = nodes_of(fabric.subnet, kinds_);
     if (shown_.given()) {
-      emit(TableReport<NodeLine>(fabric, "nodes", std::move(table), lines_of(fabric, nodes), session.host().world().out));
+      emit(TableReport<NodeLine>(fabric, "nodes", std::move(table), lines_of(fabric, report.nodes), session.host().world().out));
     } else {
-      emit(ListingReport(fabric, nodes));
+      emit(report);
     }
     note_discovered(session.host(), list_read);
   }
@@ -210,7 +208,6 @@ class ListNodes : public Command {
   TableOptions shown_;
 };
 
-/// ibhosts, ibswitches or ibrouters of infiniband-diags, which are scripts. ibnodes runs two of them, one after the other.
 /// Sets `common` from the options of infiniband-diags' ibnetdiscover that a script passes to it.
 void read_ibnetdiscover_words(std::vector<std::string> words, CommonOptions& common) {
   OptionSet set("ibnetdiscover");
@@ -220,6 +217,7 @@ void read_ibnetdiscover_words(std::vector<std::string> words, CommonOptions& com
   read_diags_line(set, common, argv);
 }
 
+/// ibhosts, ibswitches or ibrouters of infiniband-diags, which are scripts. ibnodes runs two of them, one after the other.
 class ListScripts final : public Command {
  public:
   explicit ListScripts(std::vector<NodeKind> scripts) : scripts_(std::move(scripts)) {}
@@ -244,20 +242,13 @@ class ListScripts final : public Command {
       emit.set_diags_status(diags_failed);
       co_return;
     }
-    if (words_.file) {
-      list_file(session.host(), emit);
-      co_return;
-    }
+    if (words_.file) co_return list_file(session.host(), emit);
     LibibnetdiscFabric fabric;
     if (failure_.empty()) co_await sweep(session, fabric);
-    if (failure_.empty()) {
-      list_fabric(fabric, out);
-      co_return;
-    }
-    for (const NodeKind kind : scripts_) {
-      std::string& buffer = out.buffer();
-      list_topology(buffer, failure_line(ibnetdiscover(session.host().world()), failure_), kind);
-    }
+    if (failure_.empty()) co_return list_fabric(fabric, out);
+    // Error messages have the path by which the scripts call ibnetdiscover.
+    const std::string line = failure_line(session.host().world().diags_directory + "/ibnetdiscover", failure_);
+    for (const NodeKind kind : scripts_) list_topology(out.buffer(), line, kind);
     emit.set_diags_status(diags_failed);
   }
 
@@ -265,9 +256,6 @@ class ListScripts final : public Command {
   static std::string_view name_of(NodeKind kind) {
     return kind == NodeKind::ca ? "ibhosts" : kind == NodeKind::sw ? "ibswitches" : "ibrouters";
   }
-
-  /// The path by which the scripts call ibnetdiscover, which error messages have.
-  static std::string ibnetdiscover(const World& world) { return world.diags_directory + "/ibnetdiscover"; }
 
   async::Task<> sweep(Session& session, LibibnetdiscFabric& fabric) {
     for (std::size_t script = 0; script < scripts_.size(); ++script) {  // each prints why it cannot open the port
@@ -343,9 +331,10 @@ class PrintNode final : public ListNodes {
     discovery_.needs.switch_infos = kind_ == NodeKind::sw;
     Fabric fabric;
     co_await discover(session, discovery_, fabric);
-    std::vector<NodeIndex> nodes;
-    for (const TargetPort& one : targets_) one.target.path ? nodes.push_back(find(fabric, one.target)) : add_matches(fabric, one, nodes);
-    emit(NodeReport(fabric, std::move(nodes)));
+    NodeReport report(fabric);
+    for (const TargetPort& one : targets_)
+      one.target.path ? report.nodes.push_back(find(fabric, one.target)) : add_matches(fabric, one, report.nodes);
+    emit(report);
     note_discovered(session.host(), list_read);
   }
 

@@ -216,6 +216,15 @@ void LibibnetdiscFabric::compute_sweep(const Host& host, bool with_steps) {
   order = subnet::legacy_order(subnet, sweep);
 }
 
+void LibibnetdiscFabric::load(const Host& host, const std::string& file, std::string_view what) {
+  try {
+    load_diags_fabric(file, *this);
+  } catch (const CannotLoad&) {
+    throw DiagsFailure(fmt::format("loading cached fabric for {} failed\n", what));
+  }
+  compute_sweep(host);
+}
+
 void LibibnetdiscFabric::keep(const subnet::LegacySweep& part) {
   static_cast<subnet::SweptSubnet&>(*this) = subnet::restricted_to(*this, part);
   sweep = {};

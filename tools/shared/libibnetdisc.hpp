@@ -23,6 +23,8 @@ struct LibibnetdiscFabric : Fabric {
 
   /// Sets `sweep` and `order`.
   void compute_sweep(const Host& host, bool with_steps = false);
+  /// Reads the file of an option that compares with it. Throws DiagsFailure with `what`, the words for the option.
+  void load(const Host& host, const std::string& file, std::string_view what);
   /// Removes from the model what `part`, a sweep of the model, does not find. Sets `order`.
   void keep(const subnet::LegacySweep& part);
 };

@@ -25,8 +25,9 @@ struct Crowd {
 
 class Matching {
  public:
-  Matching(const Subnet& current, const Subnet& reference)
-      : current_(current), reference_(reference), now_(reference.nodes().size(), none), then_(current.nodes().size(), none) {}
+  /// `now` and `then` get the pairs, by node.
+  Matching(const Subnet& current, const Subnet& reference, std::vector<NodeIndex>& now, std::vector<NodeIndex>& then)
+      : current_(current), reference_(reference), now_(now), then_(then) {}
 
   void run() {
     for (NodeIndex then = 0; then < reference_.nodes().size(); ++then) {
@@ -47,9 +48,6 @@ class Matching {
     // One is left on either side: that node has got another place and another name.
     match_all([](NodeIndex, NodeIndex) { return true; });
   }
-
-  std::vector<NodeIndex> take_now() { return std::move(now_); }
-  std::vector<NodeIndex> take_then() { return std::move(then_); }
 
  private:
   void join(NodeIndex now, NodeIndex then) {
@@ -105,18 +103,18 @@ class Matching {
   }
 
   const Subnet &current_, &reference_;
-  std::vector<NodeIndex> now_, then_;
+  std::vector<NodeIndex>&now_, &then_;
   std::vector<Crowd> crowds_;
 };
 
 }  // namespace
 
 Counterparts::Counterparts(const Subnet& current, const Subnet& reference)
-    : ports_now_(reference.ports().size(), none), ports_then_(current.ports().size(), none) {
-  Matching matching(current, reference);
-  matching.run();
-  nodes_now_ = matching.take_now();
-  nodes_then_ = matching.take_then();
+    : nodes_now_(reference.nodes().size(), none),
+      nodes_then_(current.nodes().size(), none),
+      ports_now_(reference.ports().size(), none),
+      ports_then_(current.ports().size(), none) {
+  Matching(current, reference, nodes_now_, nodes_then_).run();
   for (NodeIndex then = 0; then < nodes_now_.size(); ++then) {
     if (nodes_now_[then] == none) continue;
     const Node &node = current.node(nodes_now_[then]), &was = reference.node(then);

@@ -68,4 +68,18 @@ class Unseen {
   std::vector<bool> nodes_;  // by node of the other model; see node()
 };
 
+/// The counterparts of two sweeps, and what each sweep may have missed of the other. Both models must outlive this.
+struct ComparedSweeps {
+  ComparedSweeps(const Subnet& current, const Failures& current_failures, const Subnet& reference, const Failures& reference_failures)
+      : pairs(current, reference),
+        reversed(pairs.reversed()),
+        missed_now(current, current_failures, reference, pairs),
+        missed_before(reference, reference_failures, current, reversed) {}
+  ComparedSweeps(const ComparedSweeps&) = delete;
+  ComparedSweeps& operator=(const ComparedSweeps&) = delete;
+
+  Counterparts pairs, reversed;
+  Unseen missed_now, missed_before;
+};
+
 }  // namespace ib::subnet

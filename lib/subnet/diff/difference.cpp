@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
-#include <map>
 #include <set>
 #include <span>
 #include <string_view>
@@ -56,15 +55,6 @@ struct Running {
 
 Running running(const Subnet& subnet, PortIndex at) { return {active_rate(subnet, at), may_run_at_fdr10(subnet, at)}; }
 
-std::map<std::uint16_t, PortIndex> lids(const Subnet& subnet) {
-  std::map<std::uint16_t, PortIndex> owners;
-  for (std::uint16_t lid = 1; lid <= last_unicast_lid; ++lid) {
-    const PortIndex port = subnet.find_lid(Lid{lid});
-    if (port != none) owners.emplace(lid, port);
-  }
-  return owners;
-}
-
 /// Whether two rates certainly differ. A part that was not read on one side may be the same.
 bool differ(const Running& a, const Running& b) {
   if (!a.rate.known() || !b.rate.known()) return false;
@@ -74,14 +64,8 @@ bool differ(const Running& a, const Running& b) {
 
 class SweepComparison {
  public:
-  SweepComparison(const Subnet& current, const Failures& current_failures, const Subnet& reference, const Failures& reference_failures,
-                  const Counterparts& pairs)
-      : current_(current),
-        reference_(reference),
-        pairs_(pairs),
-        reversed_(pairs.reversed()),
-        missed_now_(current, current_failures, reference, pairs_),
-        missed_before_(reference, reference_failures, current, reversed_) {}
+  SweepComparison(const Subnet& current, const Failures& current_failures, const Subnet& reference, const Failures& reference_failures)
+      : current_(current), reference_(reference), sweeps_(current, current_failures, reference, reference_failures) {}
 
   SubnetDifference run() const {
     SubnetDifference result;
@@ -96,8 +80,8 @@ class SweepComparison {
   /// Removes from the lists the objects that one of the sweeps may have missed, and counts them.
   template <class MayBe>
   void leave_out_missed(SetDifference& set, MayBe may_be) const {
-    set.maybe_added = std::erase_if(set.added, [&](std::uint32_t one) { return may_be(missed_before_, current_, one); });
-    set.maybe_missing = std::erase_if(set.missing, [&](std::uint32_t one) { return may_be(missed_now_, reference_, one); });
+    set.maybe_added = std::erase_if(set.added, [&](std::uint32_t one) { return may_be(sweeps_.missed_before, current_, one); });
+    set.maybe_missing = std::erase_if(set.missing, [&](std::uint32_t one) { return may_be(sweeps_.missed_now, reference_, one); });
   }
 
   /// An end port is the same if it is of the same node and has the same GUID. Where nodes have changed, one with its GUID is taken for it.
@@ -110,8 +94,8 @@ class SweepComparison {
     const auto is_same = [&](PortIndex current, PortIndex was) {
       return current != none && was != none && guid_now(current) == guid_before(was);
     };
-    std::erase_if(now, [&](PortIndex at) { return is_same(at, pairs_.port_then(at)); });
-    std::erase_if(before, [&](PortIndex at) { return is_same(pairs_.port_now(at), at); });
+    std::erase_if(now, [&](PortIndex at) { return is_same(at, sweeps_.pairs.port_then(at)); });
+    std::erase_if(before, [&](PortIndex at) { return is_same(sweeps_.pairs.port_now(at), at); });
     std::ranges::set_difference(now, before, std::back_inserter(set.added), {}, guid_now, guid_before);
     std::ranges::set_difference(before, now, std::back_inserter(set.missing), {}, guid_before, guid_now);
     leave_out_missed(set, [](const Unseen& unseen, const Subnet& of, PortIndex at) { return unseen.node(of.port(at).node); });
@@ -121,8 +105,8 @@ class SweepComparison {
     const Indexes now = by_guid(current_, std::nullopt), before = by_guid(reference_, std::nullopt);
     set.current = now.size();
     set.reference = before.size();
-    std::ranges::copy_if(now, std::back_inserter(set.added), [this](NodeIndex at) { return pairs_.node_then(at) == none; });
-    std::ranges::copy_if(before, std::back_inserter(set.missing), [this](NodeIndex at) { return pairs_.node_now(at) == none; });
+    std::ranges::copy_if(now, std::back_inserter(set.added), [this](NodeIndex at) { return sweeps_.pairs.node_then(at) == none; });
+    std::ranges::copy_if(before, std::back_inserter(set.missing), [this](NodeIndex at) { return sweeps_.pairs.node_now(at) == none; });
     leave_out_missed(set, [](const Unseen& unseen, const Subnet&, NodeIndex at) { return unseen.node(at); });
   }
 
@@ -131,11 +115,11 @@ class SweepComparison {
     result.links.current = now.size();
     result.links.reference = before.size();
     for (const PortIndex at : before) {
-      const PortIndex here = pairs_.port_now(at), there = pairs_.port_now(reference_.port(at).peer);
+      const PortIndex here = sweeps_.pairs.port_now(at), there = sweeps_.pairs.port_now(reference_.port(at).peer);
       if (here == none || there == none || current_.port(here).peer != there) result.links.missing.push_back(at);
     }
     for (const PortIndex at : now) {
-      const PortIndex here = pairs_.port_then(at), there = pairs_.port_then(current_.port(at).peer);
+      const PortIndex here = sweeps_.pairs.port_then(at), there = sweeps_.pairs.port_then(current_.port(at).peer);
       if (here == none || there == none || reference_.port(here).peer != there) {
         result.links.added.push_back(at);
       } else if (const Running is = running(current_, at), was = running(reference_, here); differ(is, was)) {
@@ -154,38 +138,29 @@ class SweepComparison {
 
   bool is_same_owner(PortIndex now, PortIndex before) const {
     if (now == none || before == none || current_.end_port_guid(now) != reference_.end_port_guid(before)) return false;
-    return pairs_.port_now(before) == now || (pairs_.port_now(before) == none && pairs_.port_then(now) == none);
+    return sweeps_.pairs.port_now(before) == now || (sweeps_.pairs.port_now(before) == none && sweeps_.pairs.port_then(now) == none);
   }
 
   void compare_lids(SubnetDifference& result) const {
-    const std::map<std::uint16_t, PortIndex> now = lids(current_), before = lids(reference_);
-    result.current_lids = now.size();
-    result.reference_lids = before.size();
-    std::set<std::uint16_t> all;
-    for (const auto& [lid, owner] : now) all.insert(all.end(), lid);
-    for (const auto& [lid, owner] : before) all.insert(lid);
-    const auto owner = [](const std::map<std::uint16_t, PortIndex>& map, std::uint16_t lid) {
-      const auto found = map.find(lid);
-      return found == map.end() ? none : found->second;
-    };
-    for (const std::uint16_t lid : all) {
-      const PortIndex is = owner(now, lid), was = owner(before, lid);
-      if (is_same_owner(is, was)) continue;
-      const bool missed = (is == none && may_have_lid(missed_now_, current_, pairs_.port_now(was), reference_, was)) ||
-                          (was == none && may_have_lid(missed_before_, reference_, pairs_.port_then(is), current_, is));
+    for (std::uint16_t value = 1; value <= last_unicast_lid; ++value) {
+      const Lid lid{value};
+      const PortIndex is = current_.find_lid(lid), was = reference_.find_lid(lid);
+      result.current_lids += is != none ? 1U : 0U;
+      result.reference_lids += was != none ? 1U : 0U;
+      if ((is == none && was == none) || is_same_owner(is, was)) continue;
+      const bool missed = (is == none && may_have_lid(sweeps_.missed_now, current_, sweeps_.pairs.port_now(was), reference_, was)) ||
+                          (was == none && may_have_lid(sweeps_.missed_before, reference_, sweeps_.pairs.port_then(is), current_, is));
       if (missed) {
         ++result.lids_not_compared;
         continue;
       }
       const auto guid_of = [](const Subnet& of, PortIndex at) { return at == none ? std::nullopt : std::optional(of.end_port_guid(at)); };
-      result.lids.push_back({Lid{lid}, guid_of(current_, is), guid_of(reference_, was)});
+      result.lids.push_back({lid, guid_of(current_, is), guid_of(reference_, was)});
     }
   }
 
   const Subnet &current_, &reference_;
-  const Counterparts& pairs_;
-  const Counterparts reversed_;
-  const Unseen missed_now_, missed_before_;
+  const ComparedSweeps sweeps_;
 };
 
 }  // namespace
@@ -195,17 +170,10 @@ LinkEnds link_ends(const Subnet& subnet, PortIndex port) {
   return {std::max(here, there), std::min(here, there)};
 }
 
-SubnetDifference difference(const Subnet& current, const Subnet& reference) {
-  return difference(current, reference, Counterparts(current, reference));
-}
-
-SubnetDifference difference(const Subnet& current, const Subnet& reference, const Counterparts& pairs) {
-  return SweepComparison(current, {}, reference, {}, pairs).run();
-}
+SubnetDifference difference(const Subnet& current, const Subnet& reference) { return SweepComparison(current, {}, reference, {}).run(); }
 
 SubnetDifference difference(const SweptSubnet& current, const SweptSubnet& reference) {
-  const Counterparts pairs(current.subnet, reference.subnet);
-  return SweepComparison(current.subnet, current.failures, reference.subnet, reference.failures, pairs).run();
+  return SweepComparison(current.subnet, current.failures, reference.subnet, reference.failures).run();
 }
 
 namespace {
@@ -224,7 +192,6 @@ constexpr std::uint32_t bits_of_programs =
     smp::capability_mask::is_snmp_tunneling_supported | smp::capability_mask::is_device_management_supported |
     smp::capability_mask::is_vendor_class_supported;
 
-/// The part of a field that is compared.
 std::uint64_t compared_part(const FieldInfo& field, std::uint64_t value) {
   return field.name == "capability_mask" ? value & ~std::uint64_t{bits_of_programs} : value;
 }
@@ -242,14 +209,16 @@ PortIndex master_of(const Subnet& subnet) {
 class Comparison {
  public:
   Comparison(const Subnet& current, const Subnet& reference)
-      : current_(current), reference_(reference), pairs_(current, reference), difference_(difference(current, reference, pairs_)) {}
+      : current_(current), reference_(reference), pairs_(current, reference), difference_(difference(current, reference)) {}
 
   Changes run() {
     match_nodes();
     match_links();
     changes_.rates = difference_.rates;
     find_changed_fields();
-    find_master();
+    const IndexPair masters{master_of(current_), master_of(reference_)};
+    const bool are_known = masters.current != none && masters.reference != none;
+    if (are_known && now(reference_.port(masters.reference).node) != current_.port(masters.current).node) changes_.master = masters;
     changes_.pairs = std::move(pairs_);
     return std::move(changes_);
   }
@@ -339,7 +308,7 @@ class Comparison {
     std::set<PortIndex> made = made_links();
     for (const PortIndex at : broken_links()) {
       PortIndex first = at, second = reference_.port(at).peer;
-      const auto is_switch = [this](PortIndex port) { return reference_.node(reference_.port(port).node).kind() == NodeKind::sw; };
+      const auto is_switch = [this](PortIndex port) { return reference_.node_of(port).kind() == NodeKind::sw; };
       if (is_switch(first)) std::swap(first, second);  // a host rather than a switch keeps its cable
       if (take_link(made, port_now(first))) {
         changes_.moved.push_back({port_now(first), first});
@@ -397,12 +366,6 @@ class Comparison {
         if (before != none) compare_ports(node.first_port + number, before);
       }
     }
-  }
-
-  void find_master() {
-    const IndexPair masters{master_of(current_), master_of(reference_)};
-    if (masters.current == none || masters.reference == none) return;
-    if (now(reference_.port(masters.reference).node) != current_.port(masters.current).node) changes_.master = masters;
   }
 
   const Subnet &current_, &reference_;

@@ -67,15 +67,13 @@ struct SubnetDifference {
 
 /// Both models are taken to be complete: what one of them does not have is not there.
 SubnetDifference difference(const Subnet& current, const Subnet& reference);
-SubnetDifference difference(const Subnet& current, const Subnet& reference, const Counterparts& pairs);
 SubnetDifference difference(const SweptSubnet& current, const SweptSubnet& reference);
 
 // The changes of nodes, cables and settings between two models of a subnet. They are derived from the lists of difference(). If a node is
 // missing and a node with another GUID has its name and place, it was replaced. If one end of a cable stayed and the other end is another
-// port, the cable has moved. Links of new and missing nodes are not listed, because the node is. All lists are sorted as those of
+// port, the cable has moved. Links of new and missing nodes are not listed, because the node is. All lists are sorted as the lists of
 // difference() are.
 
-/// A node or a port in both models.
 struct IndexPair {
   std::uint32_t current = none, reference = none;
   bool operator==(const IndexPair&) const = default;

@@ -4,11 +4,9 @@
 #include "subnet/model/chassis.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <iterator>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -222,7 +220,7 @@ class Grouper {
     const PortIndex first = subnet_.port_of(at, 1);
     if (first == none || !subnet_.port(first).is_known()) return {};  // infiniband-diags groups these together
     if (subnet_.port(first).peer == none) return image;
-    const Guid remote = subnet_.node(subnet_.port(subnet_.port(first).peer).node).info.system_image_guid;
+    const Guid remote = subnet_.node_of(subnet_.port(first).peer).info.system_image_guid;
     return is_xsigo_leaf_one(remote) ? without_slot(remote) : image;
   }
 

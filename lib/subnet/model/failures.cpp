@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 #include <tuple>
 
 #include "iba-gen/mad.hpp"

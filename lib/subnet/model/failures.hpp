@@ -27,13 +27,13 @@ struct Failure {
     not_read,        ///< the answers come from a stored fabric, which does not have this answer: the request was not sent
   };
   Kind kind{};
-  NodeIndex node = none;  ///< the destination of the request, or the last node before a silent one; none: the failure concerns no node
-  int port = -1;          ///< the port that the request was about, or −1: the whole node, or all of its ports
-  bool beyond{};          ///< the node at the other end of `port` is missing
-  std::string attribute;  ///< "NodeInfo", "PortInfo", …
+  NodeIndex node = none;    ///< the destination of the request, or the last node before a silent one; none: the failure concerns no node
+  int port = -1;            ///< the port that the request was about, or −1: the whole node, or all of its ports
+  bool beyond{};            ///< the node at the other end of `port` is missing
+  std::string attribute{};  ///< "NodeInfo", "PortInfo", …
   std::uint32_t modifier{};
-  std::string why;                     ///< the reason as one line for people
-  std::shared_ptr<const Error> error;  ///< the MAD error, if there was one
+  std::string why{};                     ///< the reason as one line for people
+  std::shared_ptr<const Error> error{};  ///< the MAD error, if there was one
 };
 
 using Failures = std::vector<Failure>;

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <span>
-#include <vector>
 
 #include "base/error.hpp"
 #include "base/escape.hpp"
@@ -79,7 +78,6 @@ FoundPort by_gid(const SweptSubnet& swept, const Gid& gid) {
   return {none, fmt::format("No port has the GID {}: the subnet of the port with this GUID is {}.", to_text(gid), to_text(prefix))};
 }
 
-/// How far a directed route leads by the links of a model.
 struct RouteWalk {
   enum class End : std::uint8_t { arrived, no_switch, no_port, no_link };
   End end = End::arrived;
@@ -112,8 +110,8 @@ FoundPort by_route(const SweptSubnet& swept, const path::IbDrPath& route) {
   if (walked.end != RouteWalk::End::arrived) {
     const unsigned number = route.route[walked.hop];
     const std::string where =
-        fmt::format("The directed route ends before hop {}: {}", walked.hop, to_text(subnet.node(subnet.port(walked.at).node).guid()));
-    if (walked.end == RouteWalk::End::no_switch) return {none, where + " is no switch."};
+        fmt::format("The directed route ends before hop {}: {}", walked.hop, to_text(subnet.node_of(walked.at).guid()));
+    if (walked.end == RouteWalk::End::no_switch) return {none, where + " is not a switch."};
     if (walked.end == RouteWalk::End::no_port || number == 0) return {none, fmt::format("{} has no port {}.", where, number)};
     return not_found(swept, fmt::format("{} has no link at port {}.", where, number));
   }
@@ -127,7 +125,7 @@ std::string several_text(const Subnet& subnet, Guid guid) {
   std::vector<PortIndex> claims;
   // A node is meant by its own GUID, and by the GUIDs of its ports: all nodes with the GUID of a port's node may be meant.
   const PortIndex by_port = subnet.find_port(guid);
-  NodeIndex node = by_port == none ? subnet.find_node(guid) : subnet.find_node(subnet.node(subnet.port(by_port).node).guid());
+  NodeIndex node = by_port == none ? subnet.find_node(guid) : subnet.find_node(subnet.node_of(by_port).guid());
   for (; node != none; node = subnet.node(node).twin)
     claims.push_back(subnet.end_port_of(subnet.node(node).first_port + subnet.node(node).entry_port));
   for (PortIndex at = 0; by_port != none && at < subnet.ports().size(); ++at) {
@@ -138,7 +136,7 @@ std::string several_text(const Subnet& subnet, Guid guid) {
   constexpr std::size_t most = 8;
   std::string names;
   for (const PortIndex claim : std::span(claims).first(std::min(claims.size(), most))) {
-    const Node& of = subnet.node(subnet.port(claim).node);
+    const Node& of = subnet.node_of(claim);
     names += fmt::format("{}{} (LID {})", names.empty() ? "" : ", ", in_quotes(of.description()), subnet.lid(claim).value);
   }
   return fmt::format("Several nodes claim the GUID {}, {}{}: give a LID or a directed route instead.", to_text(guid), names,

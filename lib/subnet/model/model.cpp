@@ -2,23 +2,7 @@
 // The model's indexes by GUID and LID, and its handling of contradictory nodes.
 #include "subnet/model/model.hpp"
 
-#include <algorithm>
-#include <cstring>
-
 namespace ib::subnet {
-
-NodeKind Node::kind() const {
-  switch (static_cast<unsigned>(info.node_type)) {
-    case 1:
-      return NodeKind::ca;
-    case 2:
-      return NodeKind::sw;
-    case 3:
-      return NodeKind::router;
-    default:
-      return NodeKind::other;
-  }
-}
 
 std::string false_claim(const smp::NodeInfo& info) {
   const auto type = static_cast<unsigned>(info.node_type);
@@ -95,7 +79,7 @@ NodeIndex only_node(const Subnet& subnet, Guid guid) {
 
 unsigned route_to(const Subnet& subnet, NodeIndex node, std::array<std::uint8_t, 64>& route) {
   unsigned length = 0;
-  for (PortIndex via = subnet.node(node).via; via != none && length < 63; via = subnet.node(subnet.port(via).node).via) {
+  for (PortIndex via = subnet.node(node).via; via != none && length < 63; via = subnet.node_of(via).via) {
     route[++length] = subnet.port(via).number;
   }
   std::reverse(route.begin() + 1, route.begin() + 1 + length);

@@ -27,7 +27,7 @@ using PortIndex = std::uint32_t;  ///< index of Subnet::ports(), or none
 
 inline constexpr unsigned last_switch_port = 254;  ///< ports of a switch are 1…254 (IBA 14.2.5.6)
 
-enum class NodeKind : std::uint8_t { other, ca, sw, router };
+enum class NodeKind : std::uint8_t { other, ca, sw, router };  ///< NodeType (IBA 14.2.5.3), or another number
 
 /// One port of a node. Port 0 is the management port of a switch, and unused on other nodes.
 struct Port {
@@ -71,11 +71,23 @@ struct Node {
   /// whether port 0 is enhanced, of the PortInfo of a port LID, LMC and the rate of its link. All else in them is zero and was not read.
   bool is_listed{};
 
-  NodeKind kind() const;
+  NodeKind kind() const {
+    const auto type = static_cast<std::uint8_t>(info.node_type);
+    return type <= static_cast<std::uint8_t>(NodeKind::router) ? static_cast<NodeKind>(type) : NodeKind::other;
+  }
   Guid guid() const { return info.node_guid; }
   /// The description up to its terminator, or all 64 bytes without one. Untrusted bytes: escape them before printing.
   std::string_view description() const { return {description_bytes.data(), strnlen(description_bytes.data(), description_bytes.size())}; }
   smp::SwitchInfo switch_info() const { return smp::SwitchInfo::unpack(switch_info_bytes); }
+  /// An empty text says nothing, and is not stored.
+  void set_description(Bytes text) {
+    std::copy_n(text.begin(), std::min(text.size(), description_bytes.size()), description_bytes.begin());
+    has_description = has_description || !text.empty();
+  }
+  void set_switch_info(Bytes bytes) {
+    std::copy_n(bytes.begin(), std::min(bytes.size(), switch_info_bytes.size()), switch_info_bytes.begin());
+    has_switch_info = true;
+  }
 };
 
 /// The impossible value in a NodeInfo, as a sentence. Empty if there is none.
@@ -98,6 +110,8 @@ class Subnet {
   Node& node(NodeIndex at) { return nodes_[at]; }
   const Port& port(PortIndex at) const { return ports_[at]; }
   Port& port(PortIndex at) { return ports_[at]; }
+  const Node& node_of(PortIndex port) const { return nodes_[ports_[port].node]; }
+  Node& node_of(PortIndex port) { return nodes_[ports_[port].node]; }
   std::span<const Port> ports_of(const Node& node) const { return {ports_.data() + node.first_port, node.slots}; }
 
   PortIndex port_of(NodeIndex node, unsigned number) const {

@@ -3,6 +3,7 @@
 // the labels of ports. Files of a site's names are read by formats/node_name_map.hpp.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -55,17 +56,8 @@ inline bool is_aggregation_node(const Node& node) {
 
 /// The kind of a node in the ports report: `CA`, `SW`, `RT`.
 inline std::string_view short_type(const Node& node) {
-  switch (node.kind()) {
-    case NodeKind::ca:
-      return "CA";
-    case NodeKind::sw:
-      return "SW";
-    case NodeKind::router:
-      return "RT";
-    case NodeKind::other:
-      break;
-  }
-  return "??";
+  constexpr std::array<std::string_view, 4> words{"??", "CA", "SW", "RT"};
+  return words[static_cast<std::size_t>(node.kind())];
 }
 
 /// The label of a port of a switch: "22", of Quantum split ports "11/2", of Quantum-2 "1/11/2" (chip, cage, port) and split "1/11/2/1".

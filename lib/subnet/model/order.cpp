@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <deque>
 #include <iterator>
-#include <vector>
 
 #include "subnet/sweep/mlnx.hpp"
 
@@ -29,27 +28,29 @@ class LegacyQueue {
   LegacyQueue(const Subnet& subnet, const LegacyScan& scan) : subnet_(subnet), scan_(scan), states_(subnet.nodes().size()) {
     sweep_.read.resize(subnet.ports().size());
     sweep_.entry_ports.resize(subnet.nodes().size());
-    start_ = scan.start != none ? scan.start : arrival_at_start();
+    const Node& first = subnet.node_of(subnet.start);
+    const PortIndex entry = subnet.port_of(subnet.port(subnet.start).node, first.entry_port);
+    start_ = scan.start != none ? scan.start : entry != none ? entry : subnet.start;
   }
 
   LegacySweep run() {
     sweep_.start = start_;
-    enqueue(What::node_info, start_, 0);
+    enqueue(RequestKind::node_info, start_, 0);
     while (!queue_.empty()) {
       const Request request = queue_.front();
       queue_.pop_front();
-      if (request.what == What::node_info) got_node(request);
-      if (request.what == What::description) states_[request.at].described = true;
-      if (request.what == What::port_info) got_port(request);
-      if (request.what == What::mlnx_port_info) go_on(request.at);
+      if (request.what == RequestKind::node_info) got_node(request);
+      if (request.what == RequestKind::description) states_[request.at].described = true;
+      if (request.what == RequestKind::port_info) got_port(request);
+      if (request.what == RequestKind::mlnx_port_info) go_on(request.at);
     }
     return std::move(sweep_);
   }
 
  private:
-  enum class What : std::uint8_t { node_info, description, switch_info, port_info, mlnx_port_info };
+  enum class RequestKind : std::uint8_t { node_info, description, switch_info, port_info, mlnx_port_info };
   struct Request {
-    What what;
+    RequestKind what;
     std::int16_t hops;
     std::uint32_t at;       // a port; a node for its description and SwitchInfo
     PortIndex from = none;  // the port beyond which the node is, by the route that is taken; none: it is the start
@@ -61,14 +62,7 @@ class LegacyQueue {
     PortIndex via = none;
   };
 
-  /// The port by which the node at the start was reached.
-  PortIndex arrival_at_start() const {
-    const Port& port = subnet_.port(subnet_.start);
-    const PortIndex entry = subnet_.port_of(port.node, subnet_.node(port.node).entry_port);
-    return entry != none ? entry : subnet_.start;
-  }
-
-  void enqueue(What what, std::uint32_t at, int hops, PortIndex from = none) {
+  void enqueue(RequestKind what, std::uint32_t at, int hops, PortIndex from = none) {
     queue_.push_back({what, static_cast<std::int16_t>(hops), at, from});
     ++sweep_.mads;
   }
@@ -90,20 +84,23 @@ class LegacyQueue {
     const Node& node = subnet_.node(port.node);
     State& state = states_[port.node];
     const bool is_new = !state.found;
-    if (scan_.with_steps) add_step(arrival, is_new, state);
+    if (scan_.with_steps) {
+      const PortIndex via = arrival == start_ ? none : port.peer;
+      sweep_.steps.push_back({arrival, route_beyond(via), is_new, state.described, sweep_.read[arrival]});
+    }
     // Of a route back (go_back()) the real link is kept, not the one that libibnetdisc takes for it.
     if (request.from != none) sweep_.links.emplace_back(request.from, subnet_.port(request.from).peer);
     if (is_new) {
       state = {true, false, request.hops, port.number, request.from};
       sweep_.found.push_back(port.node);
       sweep_.entry_ports[port.node] = port.number;
-      enqueue(What::description, port.node, request.hops);
+      enqueue(RequestKind::description, port.node, request.hops);
       if (node.kind() == NodeKind::sw) {
-        enqueue(What::switch_info, port.node, request.hops);
-        enqueue(What::port_info, node.first_port, request.hops);
+        enqueue(RequestKind::switch_info, port.node, request.hops);
+        enqueue(RequestKind::port_info, node.first_port, request.hops);
       }
     }
-    if (node.kind() != NodeKind::sw) enqueue(What::port_info, arrival, request.hops);
+    if (node.kind() != NodeKind::sw) enqueue(RequestKind::port_info, arrival, request.hops);
   }
 
   void got_port(const Request& request) {
@@ -115,13 +112,13 @@ class LegacyQueue {
     const Node& node = subnet_.node(port.node);
     const State& state = states_[port.node];
     if (scan_.mlnx && may_be_fdr10(node.info, port.info())) {
-      enqueue(What::mlnx_port_info, at, state.hops);
+      enqueue(RequestKind::mlnx_port_info, at, state.hops);
     } else {
       go_on(at);
     }
     if (node.kind() == NodeKind::sw && port.number == 0) {
       for (unsigned number = 1; number <= node.info.num_ports && number < node.slots; ++number) {
-        enqueue(What::port_info, node.first_port + number, state.hops);
+        enqueue(RequestKind::port_info, node.first_port + number, state.hops);
       }
     }
   }
@@ -145,7 +142,7 @@ class LegacyQueue {
     sweep_.hops = std::max(sweep_.hops, static_cast<unsigned>(state.hops + 1));
     const bool through_end_node = !is_switch && scan_.start_hops > 0;  // nothing answers there
     if (port.peer != none && !through_end_node) {
-      enqueue(What::node_info, port.peer, state.hops + 1, at);
+      enqueue(RequestKind::node_info, port.peer, state.hops + 1, at);
     } else {
       ++sweep_.mads;  // a request without an answer
       sweep_.unanswered.push_back(at);
@@ -159,12 +156,7 @@ class LegacyQueue {
     if (port.peer == none) return;
     const NodeIndex before = subnet_.port(port.peer).node;
     const PortIndex entry = subnet_.port_of(before, subnet_.node(before).entry_port);
-    enqueue(What::node_info, entry != none ? entry : port.peer, -1, start_);
-  }
-
-  void add_step(PortIndex arrival, bool is_new, const State& state) {
-    const PortIndex via = arrival == start_ ? none : subnet_.port(arrival).peer;
-    sweep_.steps.push_back({arrival, route_beyond(via), is_new, state.described, sweep_.read[arrival]});
+    enqueue(RequestKind::node_info, entry != none ? entry : port.peer, -1, start_);
   }
 
   const Subnet& subnet_;
@@ -178,37 +170,40 @@ class LegacyQueue {
 
 }  // namespace
 
+std::vector<PortIndex> first_links(const Subnet& subnet, const std::unordered_set<PortIndex>& avoided) {
+  std::vector<PortIndex> links;
+  if (subnet.start == none) return links;
+  std::vector<bool> reached(subnet.ports().size());  // by end port
+  reached[subnet.start] = true;
+  const auto follow = [&](PortIndex out) {
+    const PortIndex in = subnet.port(out).peer;
+    if (in == none || reached[subnet.end_port_of(in)] || avoided.contains(out) || avoided.contains(in)) return;
+    reached[subnet.end_port_of(in)] = true;
+    links.push_back(out);
+  };
+  const auto leave = [&](PortIndex end) {
+    const Node& node = subnet.node_of(end);
+    if (node.kind() != NodeKind::sw) return end == subnet.start ? follow(end) : void();  // other nodes pass nothing on
+    for (unsigned number = 1; number < node.slots; ++number) follow(node.first_port + number);
+  };
+  leave(subnet.start);
+  for (std::size_t next = 0; next < links.size(); ++next) leave(subnet.end_port_of(subnet.port(links[next]).peer));
+  return links;
+}
+
 std::vector<NodeIndex> breadth_first(const Subnet& subnet) {
   std::vector<NodeIndex> order;
   if (subnet.start == none) return order;
   order.reserve(subnet.nodes().size());
-  std::vector<bool> listed(subnet.nodes().size()), queued(subnet.ports().size());
-  std::vector<PortIndex> ends{subnet.start};
-  queued[subnet.start] = true;
-  const auto follow = [&](PortIndex port) {
-    const PortIndex peer = subnet.port(port).peer;
-    if (peer == none) return;
-    const PortIndex end = subnet.end_port_of(peer);
-    if (queued[end]) return;
-    queued[end] = true;
-    ends.push_back(end);
-  };
-  for (std::size_t next = 0; next < ends.size(); ++next) {
-    const PortIndex end = ends[next];
-    const NodeIndex at = subnet.port(end).node;
+  std::vector<bool> listed(subnet.nodes().size());
+  const auto list = [&](NodeIndex at) {
     if (!listed[at]) order.push_back(at);
     listed[at] = true;
-    const Node& node = subnet.node(at);
-    if (node.kind() == NodeKind::sw) {
-      for (unsigned number = 1; number < node.slots; ++number) follow(node.first_port + number);
-    } else {
-      follow(end);
-    }
-  }
+  };
+  list(subnet.port(subnet.start).node);
+  for (const PortIndex out : first_links(subnet)) list(subnet.port(subnet.port(out).peer).node);
   const auto reached = static_cast<std::ptrdiff_t>(order.size());
-  for (NodeIndex at = 0; at < subnet.nodes().size(); ++at) {
-    if (!listed[at]) order.push_back(at);
-  }
+  for (NodeIndex at = 0; at < subnet.nodes().size(); ++at) list(at);
   sort_by_guid(subnet, order.begin() + reached, order.end());
   return order;
 }
@@ -250,8 +245,8 @@ SweptSubnet restricted_to(const SweptSubnet& whole, const LegacySweep& sweep) {
   Subnet& part = result.subnet;
   std::vector<NodeIndex> copies(subnet.nodes().size(), none);
   for (const NodeIndex at : sweep.found) {
-    copies[at] = part.add_node(subnet.node(at).info);
     const Node& node = subnet.node(at);
+    copies[at] = part.add_node(node.info);
     Node& copy = part.node(copies[at]);
     copy.description_bytes = node.description_bytes;
     copy.switch_info_bytes = node.switch_info_bytes;
@@ -306,24 +301,16 @@ std::vector<NodeIndex> legacy_order(const Subnet& subnet, const LegacySweep& swe
 void lay_routes(Subnet& subnet) {
   if (subnet.start == none) return;
   std::vector<bool> reached(subnet.nodes().size());
-  std::deque<PortIndex> entries{subnet.start};
   reached[subnet.port(subnet.start).node] = true;
-  subnet.node(subnet.port(subnet.start).node).entry_port = subnet.port(subnet.start).number;
-  for (; !entries.empty(); entries.pop_front()) {
-    const PortIndex entry = entries.front();
-    const Node& node = subnet.node(subnet.port(entry).node);
-    const bool is_switch = node.kind() == NodeKind::sw;  // other nodes pass nothing on
-    const PortIndex first = is_switch ? node.first_port : entry, count = is_switch ? node.slots : 1;
-    for (PortIndex from = first; from < first + count; ++from) {
-      const PortIndex to = subnet.port(from).peer;
-      if (to == none || reached[subnet.port(to).node]) continue;
-      reached[subnet.port(to).node] = true;
-      Node& next = subnet.node(subnet.port(to).node);
-      next.via = from;
-      next.hops = static_cast<std::uint8_t>(std::min(node.hops + 1, 255));
-      next.entry_port = subnet.port(to).number;
-      entries.push_back(to);
-    }
+  subnet.node_of(subnet.start).entry_port = subnet.port(subnet.start).number;
+  for (const PortIndex out : first_links(subnet)) {
+    const Port& in = subnet.port(subnet.port(out).peer);
+    if (reached[in.node]) continue;
+    reached[in.node] = true;
+    Node& node = subnet.node(in.node);
+    node.via = out;
+    node.hops = static_cast<std::uint8_t>(std::min(subnet.node_of(out).hops + 1, 255));
+    node.entry_port = in.number;
   }
 }
 

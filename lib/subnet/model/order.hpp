@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -13,13 +14,15 @@
 
 namespace ib::subnet {
 
-/// All nodes, each once: breadth first from the start, with ports in ascending order. A CA is left only through the port that
-/// reached it. Nodes without a link to the start come last, by GUID.
+/// The output ports by which a breadth-first walk from the start first comes to each end port, with ports in ascending order: the links of
+/// the shortest routes. No link with a port in `avoided` is taken, and of nodes that are not switches only the start is left, by its port.
+std::vector<PortIndex> first_links(const Subnet& subnet, const std::unordered_set<PortIndex>& avoided = {});
+
+/// All nodes, each once, in the order of first_links(). Nodes without a link to the start come last, by GUID.
 std::vector<NodeIndex> breadth_first(const Subnet& subnet);
 
 /// The end ports of a fabric, node by node in the order of breadth_first(): port 0 of a switch, the known ports of the others.
 std::vector<PortIndex> end_ports(const Subnet& subnet);
-/// Those of one node.
 std::vector<PortIndex> end_ports(const Subnet& subnet, NodeIndex at);
 
 /// The nodes of `kind` by GUID, or all nodes if `kind` is absent.

@@ -69,7 +69,7 @@ std::map<std::uint16_t, std::vector<PortIndex>> contested_lids(const Subnet& sub
     for (unsigned lid = base.value; lid <= last; ++lid) claims[static_cast<std::uint16_t>(lid)].push_back(at);
   }
   std::erase_if(claims, [](const auto& claim) { return claim.second.size() < 2; });
-  const auto order = [&subnet](PortIndex at) { return std::tuple(subnet.node(subnet.port(at).node).guid(), subnet.port(at).number, at); };
+  const auto order = [&subnet](PortIndex at) { return std::tuple(subnet.node_of(at).guid(), subnet.port(at).number, at); };
   for (auto& [lid, ports] : claims) std::ranges::sort(ports, {}, order);
   return claims;
 }
@@ -134,12 +134,8 @@ Mismatch other_port_guid(Guid of_sa, Guid own) {
           .words = fmt::format("SA and SMP NodeInfo's differ: the SA says {}, the port {}", to_text(of_sa), to_text(own))};
 }
 
-Mismatch no_node_record(Lid lid) {
-  return {.error = true, .field = {}, .found = {}, .expected = {}, .words = fmt::format("The SA knows no node at LID {}", lid.value)};
-}
+Mismatch no_node_record(Lid lid) { return {.error = true, .words = fmt::format("The SA knows no node at LID {}", lid.value)}; }
 
-Mismatch no_sa_path(Guid port) {
-  return {.error = true, .field = {}, .found = {}, .expected = {}, .words = fmt::format("SA could not find a path for {}", to_text(port))};
-}
+Mismatch no_sa_path(Guid port) { return {.error = true, .words = fmt::format("SA could not find a path for {}", to_text(port))}; }
 
 }  // namespace ib::subnet

@@ -13,16 +13,15 @@
 
 namespace ib::subnet {
 
-/// The result of a check: one value that is not as it should be.
 struct Mismatch {
   enum class Relation : std::uint8_t {
     equal,      ///< `found` should be `expected`
     not_equal,  ///< `found` should not be `expected`
     at_most,    ///< `found` should not be more than `expected`
   };
-  bool error{};            ///< an error: the port cannot be used so; else a warning
-  std::string_view field;  ///< its name in the IBA: `linkSpeedActive`
-  std::string found, expected;
+  bool error{};              ///< an error: the port cannot be used so; else a warning
+  std::string_view field{};  ///< its name in the IBA: `linkSpeedActive`
+  std::string found{}, expected{};
   Relation relation{};
   std::string words{};  ///< a sentence, where the check compares no field; else empty
 
@@ -58,7 +57,6 @@ Mismatches check_port_state(const Subnet& subnet, PortIndex port);
 Mismatches check_link_width(const Subnet& subnet, PortIndex port);
 /// The active speed of a trained link should be the highest speed that both ends support. Nothing is checked where one end is not known.
 Mismatches check_link_speed(const Subnet& subnet, PortIndex port);
-/// An end port should have a LID and know the LID of its subnet manager.
 Mismatches check_lids(const Subnet& subnet, PortIndex port);
 
 /// The PortGUID that the SA has for the port at a LID differs from the port's own.

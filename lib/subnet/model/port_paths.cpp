@@ -7,6 +7,7 @@
 #include "iba/text.hpp"
 #include "iba/wire.hpp"
 #include "sa/records.hpp"
+#include "subnet/model/order.hpp"
 
 namespace ib::subnet {
 
@@ -50,7 +51,7 @@ namespace {
 
 /// What a path to the LID of `port` is meant for. The ports of a node that is not a switch have a LID each, and may exchange them.
 Guid guid_at(const Subnet& subnet, PortIndex port) {
-  const Node& node = subnet.node(subnet.port(port).node);
+  const Node& node = subnet.node_of(port);
   const Guid port_guid = subnet.end_port_guid(port);
   return node.kind() == NodeKind::sw || port_guid == Guid{} ? node.guid() : port_guid;
 }
@@ -142,6 +143,25 @@ void PortPaths::take_paths(const sa::Records& records) {
   }
   if (records.torn) why_sl_0_ = "the subnet administrator's table of paths did not arrive whole";
   if (routes_.empty() && why_sl_0_.empty()) why_sl_0_ = "the subnet administrator knows no paths from here";
+}
+
+RoutesAround::RoutesAround(const Subnet& subnet, const std::unordered_set<PortIndex>& avoided)
+    : subnet_(subnet), via_(subnet.ports().size(), none) {
+  for (const PortIndex out : first_links(subnet, avoided)) via_[subnet.end_port_of(subnet.port(out).peer)] = out;
+}
+
+std::optional<path::IbDrPath> RoutesAround::to(PortIndex end_port) const {
+  if (subnet_.start == none) return std::nullopt;
+  std::vector<std::uint8_t> ports;
+  while (end_port != subnet_.start) {
+    const PortIndex via = via_[end_port];
+    if (via == none) return std::nullopt;
+    ports.push_back(subnet_.port(via).number);
+    end_port = subnet_.end_port_of(via);
+  }
+  std::optional<path::IbDrPath> route{path::IbDrPath()};
+  for (auto port = ports.rbegin(); route && port != ports.rend(); ++port) route = route->advance(*port);
+  return route;
 }
 
 }  // namespace ib::subnet

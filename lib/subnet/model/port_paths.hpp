@@ -8,6 +8,8 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
+#include <vector>
 
 #include "async/task.hpp"
 #include "mad/transactor.hpp"
@@ -56,7 +58,6 @@ class PortPaths {
   /// Makes gmp() do as infiniband-diags does: the path leads to the LID in the PortInfo of the port, even if another port claims this LID
   /// or the SA has no path. Only the SL is taken from the paths of the SA.
   void keep_to_base_lids() { base_lids_ = true; }
-  /// The reason why gmp() returns nothing, as a sentence.
   std::string why_no_gmp(PortIndex port) const {
     if (gmp_path(subnet_, port, start_)) return "The SA knows no path to it: GMPs do not reach it.";
     return "No LID of its own is known: GMPs do not reach it.";
@@ -96,6 +97,20 @@ class PortPaths {
   std::string why_sl_0_;
   bool is_sa_silent_{};
   bool base_lids_{};
+};
+
+/// The shortest routes from `subnet.start` over links with no port in `avoided`. `subnet` must outlive this object.
+class RoutesAround {
+ public:
+  RoutesAround(const Subnet& subnet, const std::unordered_set<PortIndex>& avoided);
+
+  /// The route to `end_port` itself, not to another port of its adapter. The route has no local end port yet. Nothing if there
+  /// is no route, or if it is too long (IBA 14.2.2).
+  std::optional<path::IbDrPath> to(PortIndex end_port) const;
+
+ private:
+  const Subnet& subnet_;
+  std::vector<PortIndex> via_;  ///< by end port: the output port of the node before it
 };
 
 }  // namespace ib::subnet

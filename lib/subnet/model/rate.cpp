@@ -40,7 +40,6 @@ unsigned widest(unsigned mask) {
   return most;
 }
 
-/// Which of the later fields for speeds a port has.
 struct ExtendedSpeeds {
   bool first = true, second = true;
 };
@@ -87,7 +86,6 @@ Abilities enabled(const Subnet& subnet, PortIndex at) {
   return can;
 }
 
-/// The best of what both ends of a link can do.
 LinkRate best_of_both(const Subnet& subnet, PortIndex at, Abilities (*abilities)(const Subnet&, PortIndex)) {
   const Port& port = subnet.port(at);
   if (port.peer == none || !port.has_info || !subnet.port(port.peer).has_info) return {};

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <limits>
 
 #include "base/error.hpp"
@@ -69,15 +71,15 @@ void PortSetting::check(std::uint64_t value) const {
 }
 
 void PortSetting::check(std::uint64_t value, const smp::PortInfo& info) const {
-  if (!limit.empty() && value > value_of(info, limit))
-    throw UsageError(fmt::format("The port does not take {} {}: its {} is {}", name, words_of(value), field_of(limit).iba_name,
-                                 worded(field_of(limit), value_of(info, limit))));
+  const auto refuse = [&](std::string_view by) {
+    throw UsageError(fmt::format("The port does not take {} {}: its {} is {}", name, words_of(value), field_of(by).iba_name,
+                                 worded(field_of(by), value_of(info, by))));
+  };
+  if (!limit.empty() && value > value_of(info, limit)) refuse(limit);
   if (supported.empty() || (value != 0 && (value == all || value == off))) return;
   std::uint64_t bits = value_of(info, supported);
   if (is_ext_speed()) bits |= std::uint64_t{info.link_speed_ext_supported2} << upper_speeds;
-  if ((value & ~bits) != 0)
-    throw UsageError(fmt::format("The port does not take {} {}: its {} is {}", name, words_of(value), field_of(supported).iba_name,
-                                 worded(field_of(supported), value_of(info, supported))));
+  if ((value & ~bits) != 0) refuse(supported);
 }
 
 std::string PortSetting::words_of(std::uint64_t value) const {
@@ -85,10 +87,8 @@ std::string PortSetting::words_of(std::uint64_t value) const {
 }
 
 const PortSetting* find_port_setting(std::string_view name) {
-  for (const PortSetting& setting : settings) {
-    if (setting.name == name) return &setting;
-  }
-  return nullptr;
+  const auto found = std::ranges::find(settings, name, &PortSetting::name);
+  return found == std::end(settings) ? nullptr : found;
 }
 
 smp::PortInfo no_change(smp::PortInfo read) {

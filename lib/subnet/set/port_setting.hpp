@@ -12,7 +12,6 @@
 
 namespace ib::subnet {
 
-/// A field of PortInfo that users may set, with its name in ibportstate.
 struct PortSetting {
   std::string_view name;         ///< "speed"
   std::string_view field;        ///< name in the descriptor: "link_speed_enabled"

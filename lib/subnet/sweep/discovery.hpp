@@ -129,8 +129,8 @@ async::Task<Discovered> discover_from_sa(mad::Transactor& transactor, Subnet& su
 /// start of the model. A node without a description in sysfs has none in the model.
 void add_own_node(Subnet& subnet, const sys::EndPort& port);
 
-/// Gives a node a description, which sysfs has without a MAD. An empty one says nothing, and is not stored.
-void describe_node(Node& node, std::string_view text);
+/// Gives a node a description, which sysfs has without a MAD.
+inline void describe_node(Node& node, std::string_view text) { node.set_description(as_bytes(text)); }
 
 /// Whether the port where the sweep began is Down, so that nothing beyond it can have been seen.
 bool is_start_down(const Subnet& subnet);

@@ -11,7 +11,6 @@
 
 namespace ib::subnet {
 
-/// Whether the device is known to answer MlnxExtPortInfo.
 bool has_mlnx_ext_port_info(const smp::NodeInfo& node);
 /// Whether `port` may run at FDR10 and the device has MlnxExtPortInfo, which says so.
 bool may_be_fdr10(const smp::NodeInfo& node, const smp::PortInfo& port);
@@ -27,7 +26,6 @@ bool is_mellanox(const smp::NodeInfo& node);
 /// The device ID of InfiniScale III, the switch that has PortXmitWait in its configuration space.
 inline constexpr std::uint16_t infini_scale3 = 47396;
 
-/// The attribute modifier of a ConfigSpaceAccess with that many records.
 constexpr std::uint32_t config_space_modifier(std::size_t records) { return 2U << 22 | static_cast<std::uint32_t>(records) << 16; }
 
 /// The ports of an InfiniScale III switch are read in two requests: ports 4 to 19, then the other eight.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-// Finds the other end of one link without reading the rest of the fabric.
+// Finds the other end of one link without reading the rest of the fabric, and the port of a node through which requests and answers pass:
+// after this port is disabled, no request can reach the node to enable it again.
 #pragma once
 
 #include <algorithm>
@@ -33,5 +34,12 @@ inline void make_trial(path::IbPath& path) {
   path.retries = 0;
   path.timeout = std::min(path.timeout.value_or(trial_timeout), trial_timeout);
 }
+
+/// Throws UsageError if SMPs to the node at `path` come in through its port `port`, or its answers leave through that port. `node` and
+/// `info` are the NodeInfo and the PortInfo of `port` that came by `path`; port 0 is the port through which the SMP came in. The message
+/// names the port at the other end of the link, from which the link can be disabled and enabled again, or says that the link is of this
+/// host, so that there is no such port. `from_sa` is as in find_peer(). Throws the MadError of a request for the forwarding table.
+async::Task<> check_carries_our_smps(mad::Transactor& transactor, path::Path path, smp::NodeInfo node, unsigned port, smp::PortInfo info,
+                                     bool from_sa = false);
 
 }  // namespace ib::subnet

@@ -3,7 +3,6 @@
 // forwarding tables may be outdated. Not every fabric supports a directed route that starts at a LID ("combined", IBA 14.2.2).
 // The first such request is a trial. During the trial, and after it has failed, other requests use plain directed routes. If the sweep
 // begins at a LID, there are no other routes: the requests beyond its ports are trials until one is answered.
-#include <algorithm>
 #include <utility>
 
 #include "subnet/model/port_paths.hpp"
@@ -48,7 +47,7 @@ void Sweep::changes_way(NodeIndex moved, PortIndex via, PortIndex joined) {
     left.pop_back();
     Node& node = subnet_.node(at);
     const bool was_at_rim = is_at_rim(at);
-    node.hops = static_cast<std::uint8_t>(subnet_.node(subnet_.port(node.via).node).hops + 1U);
+    node.hops = static_cast<std::uint8_t>(subnet_.node_of(node.via).hops + 1U);
     if (was_at_rim && !is_at_rim(at) && node.kind() == NodeKind::sw) read_beyond_rim(at, at == moved ? joined : none);
     const auto [first, last] = beyond.equal_range(at);
     for (auto next = first; next != last; ++next) left.push_back(next->second);
@@ -167,7 +166,7 @@ async::Task<> Sweep::end_trials() {
     const Port& port = subnet_.port(trial.from);
     if (port.peer != none) continue;
     if (combined_ == Trust::works) {
-      queue({What::beyond, port.number, true, level_beyond(port.node), trial.from});
+      queue_beyond(trial.from, true);
     } else {
       fail(port.node, port.number, true, "NodeInfo", 0, trial.answer);
     }
@@ -250,10 +249,10 @@ async::Task<> Sweep::settle(PortIndex from, smp::NodeInfo info) {
   unsigned twins = 0;
   for (NodeIndex candidate = subnet_.find_node(info.node_guid); candidate != none; candidate = subnet_.node(candidate).twin) {
     ++twins;
-    const Place place = co_await place_of(candidate, from, info);
-    if (place == Place::elsewhere) continue;
+    const Whereabouts place = co_await place_of(candidate, from, info);
+    if (place == Whereabouts::elsewhere) continue;
     const PortIndex to = subnet_.port_of(candidate, info.local_port_num);
-    if (place == Place::unknown) {
+    if (place == Whereabouts::unknown) {
       if (subnet_.port(from).peer != none) subnet_.unlink(from);
       // Beyond `from` a node did answer.
       fail_beyond(Failure::Kind::no_answer, to,
@@ -261,11 +260,9 @@ async::Task<> Sweep::settle(PortIndex from, smp::NodeInfo info) {
       co_return;
     }
     if (subnet_.port(to).peer != from) join(from, to);
-    if (place == Place::moved_here) move(candidate, from);
+    if (place == Whereabouts::moved_here) move(candidate, from);
     const bool is_read = subnet_.node(candidate).kind() == NodeKind::sw ? is_at_rim(candidate) : reads_end_port(to);
-    if (is_read && !subnet_.port(to).has_info) {
-      queue({What::port_info, info.local_port_num, false, level_beyond(candidate), candidate});
-    }
+    if (is_read && !subnet_.port(to).has_info) queue(RequestKind::port_info, candidate, info.local_port_num);
     co_return;
   }
   if (subnet_.port(from).peer != none) subnet_.unlink(from);
@@ -282,37 +279,37 @@ async::Task<> Sweep::settle(PortIndex from, smp::NodeInfo info) {
   read_node(node, info.local_port_num);
 }
 
-async::Task<Sweep::Place> Sweep::place_of(NodeIndex candidate, PortIndex from, smp::NodeInfo info) {
+async::Task<Sweep::Whereabouts> Sweep::place_of(NodeIndex candidate, PortIndex from, smp::NodeInfo info) {
   const PortIndex to = subnet_.port_of(candidate, info.local_port_num);
-  if (to == none || !same_make(candidate, info)) co_return Place::elsewhere;
+  if (to == none || !same_make(candidate, info)) co_return Whereabouts::elsewhere;
   if (subnet_.node(candidate).kind() != NodeKind::sw) {
     // Requests cannot pass through an end node. They therefore go to the place where the node was found.
     const PortIndex place = subnet_.port(to).peer;
-    if (place == from || (place == none && subnet_.node(candidate).twin == none)) co_return Place::here;
-    if (place == none || !directed_beyond(place)) co_return Place::elsewhere;
-    if (is_silent(subnet_.port(place).node)) co_return Place::moved_here;
+    if (place == from || (place == none && subnet_.node(candidate).twin == none)) co_return Whereabouts::here;
+    if (place == none || !directed_beyond(place)) co_return Whereabouts::elsewhere;
+    if (is_silent(subnet_.port(place).node)) co_return Whereabouts::moved_here;
     Answer answer = co_await request_beyond(place, looked_into);
-    if (!answer) co_return Place::moved_here;
+    if (!answer) co_return Whereabouts::moved_here;
     const smp::NodeInfo there = smp::NodeInfo::unpack(answer->payload());
     const bool is_there = there.node_guid == info.node_guid && there.local_port_num == info.local_port_num;
-    co_return is_there ? Place::elsewhere : Place::moved_here;
+    co_return is_there ? Whereabouts::elsewhere : Whereabouts::moved_here;
   }
-  if (subnet_.port(to).peer == from && subnet_.node(candidate).via == from) co_return Place::here;
-  if (!directed_beyond(to)) co_return Place::elsewhere;
+  if (subnet_.port(to).peer == from && subnet_.node(candidate).via == from) co_return Whereabouts::here;
+  if (!directed_beyond(to)) co_return Whereabouts::elsewhere;
   if (!is_silent(candidate)) {
     Answer answer = co_await request_beyond(to, looked_into);
     if (answer) {
       const smp::NodeInfo there = smp::NodeInfo::unpack(answer->payload());
       const Port& requester = subnet_.port(from);
       const bool is_back = there.node_guid == subnet_.node(requester.node).guid() && there.local_port_num == requester.number;
-      co_return is_back ? Place::here : Place::elsewhere;
+      co_return is_back ? Whereabouts::here : Whereabouts::elsewhere;
     }
   }
   const bool left = co_await has_left(candidate);
-  if (left) co_return Place::moved_here;
+  if (left) co_return Whereabouts::moved_here;
   // Where the link is up, its other end may be silent, or the replies were lost: this proves nothing.
   const bool is_elsewhere = co_await is_without_link(to);
-  co_return is_elsewhere ? Place::elsewhere : Place::unknown;
+  co_return is_elsewhere ? Whereabouts::elsewhere : Whereabouts::unknown;
 }
 
 /// Whether a node does not answer any more at the place where it was found.

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <deque>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <unordered_map>
 #include <unordered_set>
@@ -54,15 +55,14 @@ class SaCrawl {
     depth_.emplace(start.value, 0);
     Query first;
     first.lid = start;
-    co_await send(first);
+    async::Task<> request = request_node(first);
+    co_await send(std::move(request));
     co_await group_.join();
   }
   std::uint64_t queries() const { return queries_; }
 
  private:
-  enum class Table : std::uint8_t { nodes, switches, ports, links };
   struct Query {
-    Table table{};
     Lid lid;
     unsigned depth{};  ///< number of links from the start
     int port = -1;     ///< port of the node at `lid`: the port to query, or the port through which the node was reached
@@ -72,28 +72,15 @@ class SaCrawl {
 
   void pump() {
     while (!waiting_.empty() && group_.running() < max_open_queries) {
-      const Query query = waiting_.front();
+      async::Task<> query = std::move(waiting_.front());
       waiting_.pop_front();
-      group_.spawn(send(query));
+      group_.spawn(send(std::move(query)));
     }
   }
 
-  async::Task<> send(Query query) {
+  async::Task<> send(async::Task<> query) {
     ++queries_;
-    switch (query.table) {
-      case Table::nodes:
-        co_await request_node(query);
-        break;
-      case Table::switches:
-        co_await request_switch_info(query);
-        break;
-      case Table::ports:
-        co_await request_port_info(query);
-        break;
-      case Table::links:
-        co_await request_link(query);
-        break;
-    }
+    co_await std::move(query);
     pump();
   }
 
@@ -120,16 +107,13 @@ class SaCrawl {
     if (options_.progress) options_.progress(records_.nodes.size());
     ports_ += record.node_info.num_ports + 1U;
     if (ports_ > SubnetLimits().ports) return;  // the Builder reports that there are too many
-    const auto enqueue = [&](Table table, int port) { waiting_.push_back({table, query.lid, query.depth, port, {}, {}}); };
-    if (record.node_info.node_type != smp::NodeType::switch_) return enqueue(Table::ports, -1);
-    if (options_.needs.switch_infos) enqueue(Table::switches, -1);
-    enqueue(Table::ports, 0);
-    if (at_rim(query.depth)) {
-      if (query.port > 0) enqueue(Table::ports, query.port);
-      return;
-    }
+    const auto request_port = [&](int port) { waiting_.push_back(request_port_info({query.lid, query.depth, port, {}, {}})); };
+    if (record.node_info.node_type != smp::NodeType::switch_) return request_port(-1);
+    if (options_.needs.switch_infos) waiting_.push_back(request_switch_info(query));
+    request_port(0);
+    if (at_rim(query.depth)) return query.port > 0 ? request_port(query.port) : void();
     const int ports = static_cast<int>(std::min<unsigned>(record.node_info.num_ports, last_switch_port));
-    for (int port = 1; port <= ports; ++port) enqueue(Table::ports, port);
+    for (int port = 1; port <= ports; ++port) request_port(port);
   }
 
   async::Task<> request_switch_info(Query query) {
@@ -150,8 +134,7 @@ class SaCrawl {
     const bool leads_on = query.port > 0 || (query.port < 0 && query.depth == 0);  // links of other end nodes are known from their switches
     if (!leads_on || options_.alone || at_rim(query.depth) || !is_up) co_return;
     if (query.port > 0 && linked_.contains(end_of_link(query.lid, static_cast<unsigned>(query.port)))) co_return;
-    query.table = Table::links;
-    waiting_.push_back(query);
+    waiting_.push_back(request_link(query));
   }
 
   async::Task<> request_link(Query query) {
@@ -161,12 +144,11 @@ class SaCrawl {
     if (!keep(records_.links, record, {query.lid, query.port, true, "Link"})) co_return;
     linked_.insert(end_of_link(record->to_lid, record->to_port));
     if (!record->to_lid.is_unicast()) co_return;
-    Query next{Table::nodes, record->to_lid, query.depth + 1, record->to_port, query.lid, record->from_port};
+    const Query next{record->to_lid, query.depth + 1, record->to_port, query.lid, record->from_port};
     const auto [known, is_new] = depth_.emplace(next.lid.value, next.depth);
     if (!is_new && (!at_rim(known->second) || next.port == 0)) co_return;
-    // Another link to a switch at the greatest distance, of which only linked ports are read.
-    if (!is_new) next.table = Table::ports;
-    waiting_.push_back(next);
+    if (is_new) co_return waiting_.push_back(request_node(next));
+    waiting_.push_back(request_port_info(next));  // another link to a switch at the greatest distance, of which only linked ports are read
   }
 
   bool at_rim(unsigned depth) const { return !options_.alone && depth >= options_.radius; }
@@ -175,7 +157,7 @@ class SaCrawl {
   SaRecords& records_;
   const DiscoverOptions& options_;
   async::TaskGroup group_;
-  std::deque<Query> waiting_;
+  std::deque<async::Task<>> waiting_;
   std::unordered_map<std::uint16_t, unsigned> depth_;  // of LIDs that were requested
   std::unordered_set<std::uint32_t> linked_;           // by LID << 8 | port: the far ends of known links
   std::uint64_t queries_{};
@@ -259,9 +241,7 @@ class Builder {
       if (std::string lie = false_claim(info); !lie.empty()) fail(Failure::Kind::false_answer, at, -1, "NodeInfo", std::move(lie));
       Node& node = subnet_.node(at);
       node.entry_port = info.local_port_num;
-      const auto& text = record.node_description.node_string;
-      std::copy(text.begin(), text.end(), node.description_bytes.begin());
-      node.has_description = true;
+      node.set_description(record.node_description.node_string);
     }
     const PortIndex end = subnet_.port_of(at, is_switch(at) ? 0U : info.local_port_num);
     subnet_.set_port_guid(end, info.port_guid);
@@ -293,9 +273,7 @@ class Builder {
       stray("SwitchInfo", record.lid, 0);
       return;
     }
-    Node& node = subnet_.node(subnet_.port(end).node);
-    record.switch_info.pack(node.switch_info_bytes);
-    node.has_switch_info = true;
+    subnet_.node_of(end).set_switch_info(wire::packed(record.switch_info));
   }
 
   void add(const sa::LinkRecord& record) {
@@ -320,17 +298,12 @@ class Builder {
 
   /// Counts a record of a port that no NodeRecord names. All such records of one kind become one Failure.
   void stray(std::string_view attribute, Lid lid, unsigned port) {
-    for (Stray& known : strays_) {
-      if (known.attribute != attribute) continue;
-      ++known.count;
-      return;
-    }
-    strays_.push_back({attribute, lid, port, 1});
+    ++strays_.try_emplace(attribute, Stray{lid, port, 0}).first->second.count;
   }
   void report_strays() {
-    for (const Stray& s : strays_) {
-      fail(Failure::Kind::false_answer, none, -1, std::string(s.attribute),
-           fmt::format("The SA has {} {}Record{} of ports that it does not know, the first of port {} of LID {}.", s.count, s.attribute,
+    for (const auto& [attribute, s] : strays_) {
+      fail(Failure::Kind::false_answer, none, -1, std::string(attribute),
+           fmt::format("The SA has {} {}Record{} of ports that it does not know, the first of port {} of LID {}.", s.count, attribute,
                        s.count == 1 ? "" : "s", s.port, s.lid.value));
     }
   }
@@ -346,15 +319,14 @@ class Builder {
   }
 
   struct Stray {
-    std::string_view attribute;
     Lid lid;
     unsigned port;
     std::size_t count;
   };
   const SaRecords& records_;
   Subnet& subnet_;
-  std::vector<PortIndex> by_lid_;  // end ports by the LIDs of their NodeRecords
-  std::vector<Stray> strays_;
+  std::vector<PortIndex> by_lid_;             // end ports by the LIDs of their NodeRecords
+  std::map<std::string_view, Stray> strays_;  // by attribute
   Failures failures_;
   std::size_t contradictions_ = 0;  // number of those among the failures
   bool no_room_reported_ = false;

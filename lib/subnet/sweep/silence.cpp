@@ -5,10 +5,7 @@
 // continues. Otherwise its silence is one failure.
 #include <fmt/format.h>
 
-#include <cstdint>
-#include <optional>
 #include <set>
-#include <utility>
 
 #include "async/group.hpp"
 #include "iba-gen/smp.hpp"
@@ -112,10 +109,9 @@ async::Task<> Sweep::retry_silent_node(NodeIndex node, Silence& silence) {
 void Sweep::look_beyond_again(const std::vector<NodeIndex>& moved) {
   std::erase_if(failures_, [&](const Failure& failure) {
     if (!failure.beyond || failure.kind != Failure::Kind::no_answer || failure.node == none || failure.port < 0) return false;
-    const auto number = static_cast<std::uint8_t>(failure.port);
-    const PortIndex port = subnet_.port_of(failure.node, number);
+    const PortIndex port = subnet_.port_of(failure.node, static_cast<unsigned>(failure.port));
     if (std::ranges::none_of(moved, [&](NodeIndex node) { return leads_through(node, port); })) return false;
-    queue({What::beyond, number, true, level_beyond(failure.node), port});
+    queue_beyond(port, true);
     return true;
   });
   pump();
@@ -148,7 +144,7 @@ async::Task<> Sweep::name_failed_nodes() {
 async::Task<> Sweep::read_name(NodeIndex node) {
   if (is_silent(node)) co_return;
   const Answer answer = co_await request_node(node, smp::NodeDescription::attribute_id, 0, named);
-  if (answer) take({What::description, 0, false, 0, node}, answer->payload());
+  if (answer) take({RequestKind::description, 0, false, 0, node}, answer->payload());
 }
 
 void Sweep::report_silence(NodeIndex node, const Silence& silence) {
@@ -157,7 +153,8 @@ void Sweep::report_silence(NodeIndex node, const Silence& silence) {
     if (!work.again && question_of(work.what).reason == mad::requested) ++not_sent_;
   }
   fail({Failure::Kind::no_answer, node, -1, false, "NodeInfo", 0,
-        fmt::format("It answered at first and then stopped answering; {} of its attributes are not known.", silence.unread.size()),
+        fmt::format("It answered at first and then stopped answering; {} of its attributes {} not known.", silence.unread.size(),
+                    silence.unread.size() == 1 ? "is" : "are"),
         silence.error});
 }
 

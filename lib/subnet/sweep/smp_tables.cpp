@@ -2,7 +2,6 @@
 // One small task for each block. The window of the RPC engine limits the load on the fabric.
 #include "subnet/sweep/smp_tables.hpp"
 
-#include <algorithm>
 #include <ranges>
 
 #include "async/group.hpp"
@@ -15,7 +14,6 @@ namespace {
 
 constexpr std::size_t tasks_at_once = 16;  // for one node; more than the engine sends to one node (mad::RpcLimits)
 
-/// Reads the blocks of one table.
 class BlockReader {
  public:
   BlockReader(mad::Transactor& transactor, path::Path path, const StructInfo& info, std::vector<std::uint32_t> modifiers)
@@ -82,7 +80,6 @@ constexpr unsigned no_multicast_entries = first_multicast_lid.value - 1U;
 constexpr unsigned multicast_lids = last_multicast_lid.value - first_multicast_lid.value + 1U;
 constexpr unsigned position_shift = 28;  // in the attribute modifier of a MulticastForwardingTable
 
-/// The number of multicast entries that a switch reports.
 unsigned entry_count(const smp::SwitchInfo& info) {
   const unsigned count = std::min(unsigned{info.multicast_fdb_cap}, multicast_lids);
   return info.multicast_fdb_top >= no_multicast_entries ? std::min(count, info.multicast_fdb_top - no_multicast_entries) : count;

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <utility>
 
 #include "async/group.hpp"
 #include "iba-gen/pm.hpp"
@@ -25,11 +24,6 @@ std::optional<path::Path> path_to(const Subnet& subnet, PortIndex port, const Su
   return options.paths != nullptr ? options.paths->gmp(port) : gmp_path(subnet, port, options.start);
 }
 
-std::string title_of(Bytes request) {
-  const StructInfo* info = find_attribute_in(request);
-  return info != nullptr ? std::string(info->title) : fmt::format("attribute {:#06x}", mad::HeaderView(request).attribute_id());
-}
-
 }  // namespace
 
 /// The path to a port, if there is one, and a Transactor that assigns requests to the agents of that port.
@@ -41,7 +35,6 @@ class Survey::Agents final : public mad::Transactor {
   }
   Agents(const Agents&) = delete;
   Agents& operator=(const Agents&) = delete;
-  /// Removes agents about which nothing need be remembered.
   ~Agents() override {
     for (const auto at : used_) {
       --at->second.questions;
@@ -72,21 +65,12 @@ Survey::Agent& Survey::Agents::use(std::uint8_t mgmt_class) {
 }
 
 /// pump() starts questions as long as an object of this class exists.
-class Survey::Running {
- public:
-  Running(Survey& survey, async::Loop& loop, async::TaskGroup& group) : survey_(survey) {
-    survey_.loop_ = &loop;
-    survey_.group_ = &group;
-  }
-  Running(const Running&) = delete;
-  Running& operator=(const Running&) = delete;
+struct Survey::Running {
+  Survey& survey;
   ~Running() {
-    survey_.patience_.disarm();
-    survey_.group_ = nullptr;
+    survey.patience_.disarm();
+    survey.group_ = nullptr;
   }
-
- private:
-  Survey& survey_;
 };
 
 async::Task<mad::Result<mad::Reply>> Survey::Agents::try_call(const mad::Request& request) {
@@ -182,9 +166,10 @@ async::Task<> Survey::run() {
 
 /// Sends the waiting questions, and those that are added meanwhile, until no question waits.
 async::Task<> Survey::run_waiting() {
-  async::Loop& loop = co_await async::current_loop;
-  async::TaskGroup group(loop);
-  const Running running(*this, loop, group);
+  loop_ = &co_await async::current_loop;
+  async::TaskGroup group(*loop_);
+  group_ = &group;
+  const Running running{*this};
   while (!waiting_.empty()) {
     pump();
     co_await group.join();
@@ -252,7 +237,7 @@ std::vector<std::size_t> Survey::silent_to_retry() {
 Survey::AgentKey Survey::key_of(PortIndex port, std::uint8_t mgmt_class) const {
   // An SMA answers for its whole node. GMP agents answer for the end port with their LID.
   const bool smp = mad::is_smp(mgmt_class);
-  return {smp ? subnet_.node(subnet_.port(port).node).first_port : subnet_.end_port_of(port), mgmt_class};
+  return {smp ? subnet_.node_of(port).first_port : subnet_.end_port_of(port), mgmt_class};
 }
 
 std::uint32_t Survey::fail(PortIndex port, const std::shared_ptr<const mad::MadError>& error) {
@@ -262,7 +247,8 @@ std::uint32_t Survey::fail(PortIndex port, const std::shared_ptr<const mad::MadE
   const Port& at = subnet_.port(port);
   Failure failure{kind_of(*error), at.node, port_in_request(subnet_, port, *error), false, {}, 0, error->message(), error};
   if (has_request) {
-    failure.attribute = title_of(error->request());
+    const StructInfo* const info = find_attribute_in(error->request());
+    failure.attribute = info != nullptr ? std::string(info->title) : fmt::format("attribute {:#06x}", header.attribute_id());
     failure.modifier = header.attribute_modifier();
   }
   if (const auto known = by_error_.find(error.get()); known != by_error_.end()) {
@@ -284,15 +270,11 @@ std::uint32_t Survey::fail(PortIndex port, const std::shared_ptr<const mad::MadE
 std::uint32_t Survey::fail_unreachable(PortIndex port) {
   Agent& unknown = agent(port, any_class);
   if (unknown.failure == none) {
-    unknown.failure =
-        add_failure({Failure::Kind::no_answer,
-                     subnet_.port(port).node,
-                     port_number_of(port, any_class),
-                     false,
-                     {},
-                     0,
-                     options_.paths != nullptr ? options_.paths->why_no_gmp(port) : PortPaths(subnet_, options_.start).why_no_gmp(port),
-                     {}});
+    std::string why = options_.paths != nullptr ? options_.paths->why_no_gmp(port) : PortPaths(subnet_, options_.start).why_no_gmp(port);
+    unknown.failure = add_failure({.kind = Failure::Kind::no_answer,
+                                   .node = subnet_.port(port).node,
+                                   .port = port_number_of(port, any_class),
+                                   .why = std::move(why)});
   }
   return unknown.failure;
 }

@@ -4,11 +4,6 @@
 // ports it answers for. At the end, each silent agent gets one more request, by one try: for an attribute that every agent has, because one
 // attribute that is not answered does not make an agent silent. If it answers, the questions to all its ports are sent again, and an
 // attribute that is not answered even now gets no further requests.
-//
-//   const SurveyQuestion<smp::PortInfo> read = read_port_info;  // Task<mad::Result<smp::PortInfo>>(SurveyPort)
-//   SurveyOptions options(start);
-//   const auto found = co_await survey(transactor, subnet, ports, options, read);
-//   for (const auto& row : found.rows) if (row.value) …; else … found.failures[row.failure] …
 #pragma once
 
 #include <cstdint>
@@ -114,7 +109,7 @@ class Survey {
 
  private:
   class Agents;
-  class Running;
+  struct Running;
   /// Starts further questions when the open ones are no longer young (flow.hpp).
   struct Patience final : async::Timer {
     explicit Patience(Survey& owner) : survey(owner) {}

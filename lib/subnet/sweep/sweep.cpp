@@ -3,8 +3,6 @@
 // the number of waiting requests must stay small, and silent nodes must not delay others.
 #include "subnet/sweep/sweep.hpp"
 
-#include <algorithm>
-
 #include "iba/wire.hpp"
 #include "subnet/model/failures.hpp"
 #include "subnet/sweep/mlnx.hpp"
@@ -27,14 +25,12 @@ constexpr unsigned max_looks_again = 3;
 }  // namespace
 
 void DiscoverStats::add(std::string_view reason, std::uint64_t count) {
-  if (count == 0) return;
-  for (auto& [name, total] : beyond) {
-    if (name == reason) {
-      total += count;
-      return;
-    }
+  const auto known = std::ranges::find(beyond, reason, &std::pair<std::string_view, std::uint64_t>::first);
+  if (known != beyond.end()) {
+    known->second += count;
+  } else if (count != 0) {
+    beyond.emplace_back(reason, count);
   }
-  beyond.emplace_back(reason, count);
 }
 
 Sweep::Sweep(async::Loop& loop, mad::Transactor& transactor, Subnet& subnet, path::Path start, DiscoverOptions options)
@@ -81,7 +77,7 @@ void Sweep::queue(Work work) {
     waiting_.resize(work.level + 1U);
   }
   ++unfinished_[work.level];
-  if (work.what == What::beyond) {
+  if (work.what == RequestKind::beyond) {
     waiting_[work.level].push_back(work.at);
   } else {
     queue_read(work);
@@ -94,14 +90,12 @@ bool Sweep::next(Work& work) {
     ready_.pop_front();
     return true;
   }
-  while (
-      open_level_ + 1 < unfinished_.size() &&
-      std::all_of(unfinished_.begin(), unfinished_.begin() + static_cast<std::ptrdiff_t>(open_level_) + 1, [](auto n) { return n == 0; })) {
+  const auto has_ended = [](std::uint32_t requests) { return requests == 0; };
+  while (open_level_ + 1 < unfinished_.size() && std::ranges::all_of(std::span(unfinished_).first(open_level_ + 1), has_ended))
     ++open_level_;
-  }
   for (std::size_t level = 0; level < waiting_.size() && level <= open_level_; ++level) {
     if (waiting_[level].empty()) continue;
-    work = {What::beyond, 0, false, static_cast<std::uint16_t>(level), waiting_[level].front()};
+    work = {RequestKind::beyond, 0, false, static_cast<std::uint16_t>(level), waiting_[level].front()};
     waiting_[level].pop_front();
     return true;
   }
@@ -114,7 +108,7 @@ void Sweep::pump() {
   Work work;
   while (group_.running() < max_open_requests && young < max_young_requests) {
     if (!next(work)) break;
-    if (work.what == What::beyond && subnet_.port(work.at).peer != none) {
+    if (work.what == RequestKind::beyond && subnet_.port(work.at).peer != none) {
       --unfinished_[work.level];  // the request was already made from the other end
       continue;
     }
@@ -142,7 +136,7 @@ void Sweep::patience_over() {
 }
 
 async::Task<> Sweep::perform(Work work, Flow::Span begun) {
-  if (work.what == What::beyond) {
+  if (work.what == RequestKind::beyond) {
     co_await look_beyond(work.at);
   } else {
     co_await read(work);
@@ -156,10 +150,7 @@ async::Task<> Sweep::perform(Work work, Flow::Span begun) {
 DiscoverStats Sweep::stats() const {
   DiscoverStats stats = stats_;
   stats.plan = (known_was_used_ ? 0 : 1) - not_sent_;
-  for (const Port& port : subnet_.ports()) {
-    const bool counts_here = port.peer != none && &port <= &subnet_.port(port.peer);
-    if (counts_here) ++stats.plan;
-  }
+  for (const Port& port : subnet_.ports()) stats.plan += port.peer != none && &port <= &subnet_.port(port.peer) ? 1U : 0U;
   for (NodeIndex at = 0; at < subnet_.nodes().size(); ++at) stats.plan += planned_reads(at);
   if (changed_) add_changes(stats);
   return stats;
@@ -213,13 +204,13 @@ async::Task<Discovered> discover(mad::Transactor& transactor, Subnet& subnet, pa
 // Converts the answers of a sweep to nodes, ports and links of the model, and to further requests. Answers may be false: every
 // number is checked against the size of the model before use.
 
-Sweep::Question Sweep::question_of(What what) {
+Sweep::Question Sweep::question_of(RequestKind what) {
   switch (what) {
-    case What::description:
+    case RequestKind::description:
       return {"NodeDescription", smp::NodeDescription::attribute_id, false, mad::requested};
-    case What::switch_info:
+    case RequestKind::switch_info:
       return {"SwitchInfo", smp::SwitchInfo::attribute_id, false, mad::requested};
-    case What::mlnx_port_info:
+    case RequestKind::mlnx_port_info:
       return {"MlnxExtPortInfo", smp::MlnxExtPortInfo::attribute_id, true, "extended attributes"};
     default:
       return {"PortInfo", smp::PortInfo::attribute_id, true, mad::requested};
@@ -275,7 +266,7 @@ void Sweep::arrived(PortIndex from, const smp::NodeInfo& info) {
   join(from, to);
   const bool is_switch = subnet_.node(node).kind() == NodeKind::sw;
   if (!is_switch) subnet_.set_port_guid(to, info.port_guid);
-  if (is_switch ? is_at_rim(node) : reads_end_port(to)) queue({What::port_info, info.local_port_num, false, level_beyond(node), node});
+  if (is_switch ? is_at_rim(node) : reads_end_port(to)) queue(RequestKind::port_info, node, info.local_port_num);
 }
 
 NodeIndex Sweep::new_node(const smp::NodeInfo& info, PortIndex from) {
@@ -286,34 +277,28 @@ NodeIndex Sweep::new_node(const smp::NodeInfo& info, PortIndex from) {
   const NodeIndex index = subnet_.add_node(info);
   Node& node = subnet_.node(index);
   node.via = from;
-  node.hops = static_cast<std::uint8_t>(from == none ? 0 : subnet_.node(subnet_.port(from).node).hops + 1);
+  node.hops = static_cast<std::uint8_t>(from == none ? 0 : subnet_.node_of(from).hops + 1);
   node.entry_port = info.local_port_num;
   subnet_.set_port_guid(subnet_.end_port_of(subnet_.port_of(index, info.local_port_num)), info.port_guid);
-  check_claims(index);
+  if (std::string lie = false_claim(info); !lie.empty())
+    fail({Failure::Kind::false_answer, index, -1, false, "NodeInfo", 0, std::move(lie), {}});
   if (options_.progress) options_.progress(subnet_.nodes().size());
   return index;
 }
 
-void Sweep::check_claims(NodeIndex index) {
-  std::string lie = false_claim(subnet_.node(index).info);
-  if (!lie.empty()) fail({Failure::Kind::false_answer, index, -1, false, "NodeInfo", 0, std::move(lie), {}});
-}
-
 void Sweep::read_node(NodeIndex node, unsigned entry_port) {
-  const std::uint16_t level = level_beyond(node);
-  const auto enqueue = [&](What what, unsigned port) { queue({what, static_cast<std::uint8_t>(port), false, level, node}); };
   const NodeKind kind = subnet_.node(node).kind();
-  if (options_.needs.descriptions.has(kind)) enqueue(What::description, 0);
+  if (options_.needs.descriptions.has(kind)) queue(RequestKind::description, node);
   if (kind != NodeKind::sw) {
-    if (reads_end_port(subnet_.port_of(node, entry_port))) enqueue(What::port_info, entry_port);
+    if (reads_end_port(subnet_.port_of(node, entry_port))) queue(RequestKind::port_info, node, entry_port);
     return;
   }
-  if (reads_end_port(subnet_.node(node).first_port)) enqueue(What::port_info, 0);
+  if (reads_end_port(subnet_.node(node).first_port)) queue(RequestKind::port_info, node);
   if (is_at_rim(node)) {
-    if (entry_port != 0) enqueue(What::port_info, entry_port);
+    if (entry_port != 0) queue(RequestKind::port_info, node, entry_port);
     return;
   }
-  if (options_.needs.switch_infos) enqueue(What::switch_info, 0);
+  if (options_.needs.switch_infos) queue(RequestKind::switch_info, node);
   // With LID routing, the ports are read after port 0 has given the LID.
   if (options_.routing == Routing::directed) read_ports(node, 1);
 }
@@ -321,25 +306,23 @@ void Sweep::read_node(NodeIndex node, unsigned entry_port) {
 /// Whether the PortInfo of an end port is read: it is wanted, or it belongs to the start and says whether there is a link, or LID
 /// routing needs its LID.
 bool Sweep::reads_end_port(PortIndex port) const {
-  const NodeKind kind = port == none ? NodeKind::other : subnet_.node(subnet_.port(port).node).kind();
+  const NodeKind kind = port == none ? NodeKind::other : subnet_.node_of(port).kind();
   return port == subnet_.start || options_.needs.end_ports.has(kind) || (kind == NodeKind::sw && options_.routing == Routing::lid);
 }
 
 void Sweep::read_ports(NodeIndex node, unsigned first) {
   const unsigned last = last_port_of(subnet_.node(node));
-  for (unsigned port = first; port <= last; ++port) {
-    queue({What::port_info, static_cast<std::uint8_t>(port), false, level_beyond(node), node});
-  }
+  for (unsigned port = first; port <= last; ++port) queue(RequestKind::port_info, node, port);
 }
 
 /// Reads the attributes of a switch that were left out while its distance seemed to be the greatest one (radius). `joined` is its port to
 /// the previous node on the shorter route.
 void Sweep::read_beyond_rim(NodeIndex at, PortIndex joined) {
-  if (options_.needs.switch_infos) queue({What::switch_info, 0, false, level_beyond(at), at});
+  if (options_.needs.switch_infos) queue(RequestKind::switch_info, at);
   for (unsigned number = 1; number <= last_port_of(subnet_.node(at)); ++number) {
     const PortIndex port = subnet_.port_of(at, number);
     const bool was_read = number == subnet_.node(at).entry_port || (subnet_.port(port).peer != none && port != joined);
-    if (!was_read) queue({What::port_info, static_cast<std::uint8_t>(number), false, level_beyond(at), at});
+    if (!was_read) queue(RequestKind::port_info, at, number);
   }
 }
 
@@ -349,7 +332,7 @@ void Sweep::join(PortIndex from, PortIndex to) {
     if (other != none && other != from && other != to) doubt(other);
   }
   subnet_.link(from, to);
-  const unsigned hops = subnet_.node(subnet_.port(from).node).hops + 1U;
+  const unsigned hops = subnet_.node_of(from).hops + 1U;
   const NodeIndex at = subnet_.port(to).node;
   Node& node = subnet_.node(at);
   if (node.via != none && node.via != from) {
@@ -363,7 +346,7 @@ async::Task<> Sweep::read(Work work) {
   const Question question = question_of(work.what);
   const mad::Reason reason = work.again ? retried : question.reason;
   Answer answer = co_await request_node(work.at, question.attribute, work.port, reason);
-  const bool lid_wait = work.what == What::port_info && work.port == 0 && options_.routing == Routing::lid;
+  const bool lid_wait = work.what == RequestKind::port_info && work.port == 0 && options_.routing == Routing::lid;
   if (answer) {
     take(work, answer->payload());
   } else if (!fell_silent(work, answer)) {
@@ -376,21 +359,19 @@ async::Task<> Sweep::read(Work work) {
 void Sweep::take(const Work& work, Bytes payload) {
   Node& node = subnet_.node(work.at);
   switch (work.what) {
-    case What::description:
-      std::copy_n(payload.begin(), std::min(payload.size(), node.description_bytes.size()), node.description_bytes.begin());
-      node.has_description = true;
+    case RequestKind::description:
+      node.set_description(payload);
       break;
-    case What::switch_info:
-      std::copy_n(payload.begin(), std::min(payload.size(), node.switch_info_bytes.size()), node.switch_info_bytes.begin());
-      node.has_switch_info = true;
+    case RequestKind::switch_info:
+      node.set_switch_info(payload);
       break;
-    case What::port_info:
+    case RequestKind::port_info:
       got_port_info(work.at, work.port, payload);
       break;
-    case What::mlnx_port_info:
+    case RequestKind::mlnx_port_info:
       store_fdr10(subnet_.port(subnet_.port_of(work.at, work.port)), smp::MlnxExtPortInfo::unpack(payload));
       break;
-    case What::beyond:
+    case RequestKind::beyond:
       break;
   }
 }
@@ -400,14 +381,14 @@ void Sweep::got_port_info(NodeIndex at, unsigned number, Bytes payload) {
   const bool was_known = subnet_.port(index).has_info;
   const PortIndex owner = subnet_.set_port_info(index, payload);
   if (owner != none && !was_known) {
-    subnet_.node(at).lid_refused = subnet_.node(subnet_.port(owner).node).lid_refused = true;
+    subnet_.node(at).lid_refused = subnet_.node_of(owner).lid_refused = true;
     std::string why = "LID " + std::to_string(subnet_.lid(index).value) + " belongs to another port already.";
     fail({Failure::Kind::duplicate_lid, at, static_cast<int>(number), false, "PortInfo", number, std::move(why), {}});
   }
   const Port& port = subnet_.port(index);
   const Node& node = subnet_.node(at);
   if (options_.mlnx_extended_port_info && may_be_fdr10(node.info, port.info())) {
-    queue({What::mlnx_port_info, static_cast<std::uint8_t>(number), false, level_beyond(at), at});
+    queue(RequestKind::mlnx_port_info, at, number);
   }
   if (port.peer == none) {
     follow(index);
@@ -423,16 +404,10 @@ void Sweep::follow(PortIndex index) {
   const bool is_local = index == subnet_.start && start_.directed() != nullptr && start_.directed()->hops == 0;
   const bool leads_on = node.kind() == NodeKind::sw ? port.number != 0 : is_local;
   const bool up = port.is_link_up() || port.state() >= smp::PortState::init;
-  if (leads_on && up && !options_.alone && !is_at_rim(port.node)) queue({What::beyond, port.number, false, level_beyond(port.node), index});
+  if (leads_on && up && !options_.alone && !is_at_rim(port.node)) queue_beyond(index, false);
 }
 
 namespace {
-
-std::uint8_t port_count(const sys::Device& device) {
-  unsigned last = 1;
-  for (const auto& port : device.ports) last = std::max(last, port->number);
-  return static_cast<std::uint8_t>(std::min(last, last_switch_port));
-}
 
 smp::PortInfo port_info(const sys::EndPort& port) {
   smp::PortInfo info;
@@ -449,23 +424,18 @@ smp::PortInfo port_info(const sys::EndPort& port) {
 
 }  // namespace
 
-void describe_node(Node& node, std::string_view text) {
-  if (text.empty()) return;
-  std::ranges::copy_n(text.begin(), static_cast<std::ptrdiff_t>(std::min(text.size(), node.description_bytes.size())),
-                      node.description_bytes.begin());
-  node.has_description = true;
-}
-
 void add_own_node(Subnet& subnet, const sys::EndPort& port) {
   smp::NodeInfo info;
   info.node_type = port.device->is_switch() ? smp::NodeType::switch_ : smp::NodeType::channel_adapter;
-  info.num_ports = port_count(*port.device);
+  unsigned last_port = 1;
+  for (const auto& one : port.device->ports) last_port = std::max(last_port, one->number);
+  info.num_ports = static_cast<std::uint8_t>(std::min(last_port, last_switch_port));
   info.system_image_guid = port.device->system_image_guid;
   info.node_guid = port.device->node_guid;
   info.port_guid = port.port_guid();
   info.local_port_num = static_cast<std::uint8_t>(std::min(port.number, unsigned{info.num_ports}));
   const NodeIndex at = subnet.add_node(info);
-  describe_node(subnet.node(at), port.device->node_description);
+  subnet.node(at).set_description(as_bytes(port.device->node_description));
   subnet.node(at).entry_port = info.local_port_num;
   subnet.start = subnet.port_of(at, info.local_port_num);
   const auto bytes = wire::packed(port_info(port));

@@ -25,9 +25,9 @@ class Sweep {
 
  private:
   using Answer = mad::Result<mad::Reply>;
-  enum class What : std::uint8_t { beyond, description, switch_info, port_info, mlnx_port_info };
+  enum class RequestKind : std::uint8_t { beyond, description, switch_info, port_info, mlnx_port_info };
   struct Work {
-    What what{};
+    RequestKind what{};
     std::uint8_t port{};  ///< the requested port
     bool again{};         ///< requested before without an answer
     std::uint16_t level{};
@@ -90,6 +90,13 @@ class Sweep {
   // sweep.cpp: order and limits of requests
   async::Task<> request_start();
   void queue(Work work);
+  /// Queues a request to a node, for an attribute of the node or of its port.
+  void queue(RequestKind what, NodeIndex node, unsigned port = 0) {
+    queue({what, static_cast<std::uint8_t>(port), false, level_beyond(node), node});
+  }
+  void queue_beyond(PortIndex from, bool again) {
+    queue({RequestKind::beyond, subnet_.port(from).number, again, level_beyond(subnet_.port(from).node), from});
+  }
   void pump();
   bool next(Work& work);
   async::Task<> perform(Work work, Flow::Span begun);
@@ -113,7 +120,7 @@ class Sweep {
 
   // sweep.cpp: the meaning of answers
   DiscoverStats stats() const;
-  static Question question_of(What what);
+  static Question question_of(RequestKind what);
   async::Task<> look_beyond(PortIndex from);
   async::Task<> read(Work work);
   void take(const Work& work, Bytes payload);
@@ -129,7 +136,6 @@ class Sweep {
   void join(PortIndex from, PortIndex to);
   void got_port_info(NodeIndex node, unsigned port, Bytes payload);
   void follow(PortIndex port);
-  void check_claims(NodeIndex node);
 
   // routes.cpp: nodes that contradict each other
   bool same_make(NodeIndex node, const smp::NodeInfo& info) const;
@@ -139,8 +145,8 @@ class Sweep {
   async::Task<> settle_doubts();
   async::Task<> settle(PortIndex from, smp::NodeInfo info);
   /// The place of a node that answered beyond a port.
-  enum class Place : std::uint8_t { elsewhere, here, moved_here, unknown };
-  async::Task<Place> place_of(NodeIndex candidate, PortIndex from, smp::NodeInfo info);
+  enum class Whereabouts : std::uint8_t { elsewhere, here, moved_here, unknown };
+  async::Task<Whereabouts> place_of(NodeIndex candidate, PortIndex from, smp::NodeInfo info);
   async::Task<bool> has_left(NodeIndex node);
   async::Task<bool> is_without_link(PortIndex port);
   bool leads_through(NodeIndex node, PortIndex port) const;

@@ -11,7 +11,7 @@
 #include <set>
 #include <vector>
 
-#include "routing/table_reader.hpp"
+#include "routing/tables.hpp"
 #include "support/catch.hpp"
 #include "unit/health/patient.hpp"
 

@@ -60,11 +60,11 @@ struct Judged {
     for (SwitchIndex at = 0; at < network.switches().size(); ++at) map(at, vls);
   }
   CreditLoops judge(const ServiceLevels& levels, bool with_lanes = true, bool unread = false, MulticastChannels* groups = nullptr) {
-    LoopSearch search(tables, destinations, false, channels, groups);
     async::Loop loop;
     ReadLanes read;
     if (with_lanes) read = [](std::vector<WantedLanes>) -> async::Task<> { co_return; };
-    return loop.run(search.judge(unread, read, lanes, levels, {}));
+    const Pause pause;
+    return loop.run(find_loops({tables, destinations, false, channels, groups, lanes, levels}, unread, read, pause));
   }
 
   Network network;
@@ -233,8 +233,7 @@ TEST_CASE("a table that was not read leaves the verdict open, unless there is a 
 
 TEST_CASE("the tables of ports in circles decide, by the inputs from which packets come") {
   Judged ring{Ring(3, 2)};
-  LoopSearch search(ring.tables, ring.destinations, false, ring.channels, nullptr);
-  const auto wanted = wanted_lanes(ring.channels, search.ports_in_cycles(), false);
+  const auto wanted = wanted_lanes(ring.channels, ports_in_cycles(ring.channels), false);
   REQUIRE(wanted.size() == 3);
   for (SwitchIndex at = 0; at < 3; ++at) {
     CHECK(wanted[at].at == at);

@@ -10,8 +10,8 @@
 
 #include "base/bytes.hpp"
 #include "routing/network.hpp"
-#include "routing/route_tree.hpp"
 #include "routing/tables.hpp"
+#include "routing/unicast.hpp"
 #include "subnet/model/model.hpp"
 
 namespace ibtest {

@@ -255,13 +255,13 @@ struct Judgement {
 
 /// Judges, and compares with the edges that were walked.
 Judgement judge(const Site& site, const Channels& channels, MulticastChannels* trees, const Groups* groups, const Edges& edges) {
-  LoopSearch search(site.tables, site.destinations, false, channels, trees);
   async::Loop loop;
   const Pause pause = [](std::size_t, std::size_t, std::string_view) -> async::Task<> { co_return; };
   const ReadLanes read = [](std::vector<WantedLanes>) -> async::Task<> { co_return; };
-  const CreditLoops found = loop.run(search.judge(false, read, site.lanes, site.levels, pause));
+  const CreditLoops found =
+      loop.run(find_loops({site.tables, site.destinations, false, channels, trees, site.lanes, site.levels}, false, read, pause));
   const bool over_ports = has_cycle(by_port(edges)), over_lanes = has_cycle(edges);
-  CHECK(search.ports_in_cycles().empty() == !over_ports);
+  CHECK(ports_in_cycles(channels).empty() == !over_ports);
   CHECK(found.verdict == (over_lanes ? Verdict::found : over_ports ? Verdict::free_for_used_sls : Verdict::free));
   CHECK(found.loops.empty() == !over_lanes);
   Judgement judgement{found.verdict};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Reading the tables of all switches: each block once, what failed, what a switch told before it fell silent, and adaptive routing.
-#include "routing/table_reader.hpp"
+#include "routing/tables.hpp"
 
 #include <optional>
 

@@ -95,7 +95,7 @@ TEST_CASE("a target that is not found is named, with similar ones") {
   CHECK(bench.missing("0,1,9") == "The directed route ends before hop 2: 0000:0000:0000:6000 has no port 9.");
   CHECK(bench.missing("0,1,0") == "The directed route ends before hop 2: 0000:0000:0000:6000 has no port 0.");
   CHECK(bench.missing("0,1,6") == "The directed route ends before hop 2: 0000:0000:0000:6000 has no link at port 6.");
-  CHECK(bench.missing("0,1,3,1") == "The directed route ends before hop 3: 0000:0000:0010:0010 is no switch.");
+  CHECK(bench.missing("0,1,3,1") == "The directed route ends before hop 3: 0000:0000:0010:0010 is not a switch.");
   path::IbPath multicast;
   multicast.dlid = Lid{0xc001};
   CHECK(find_port(*bench.sweep, path::Path(multicast)).missing == "LID 49153 is not a unicast LID: no port has it.");

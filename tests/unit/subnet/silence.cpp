@@ -69,8 +69,8 @@ TEST_CASE("a switch that falls silent costs one chain of tries and is one failur
       CHECK_FALSE(failure.beyond);
       CHECK(failure.attribute == "NodeInfo");
       CHECK(failure.error != nullptr);
-      CHECK(failure.why ==
-            "It answered at first and then stopped answering; " + std::to_string(40 - answers) + " of its attributes are not known.");
+      CHECK(failure.why == "It answered at first and then stopped answering; " + std::to_string(40 - answers) +
+                               (answers == 39 ? " of its attributes is not known." : " of its attributes are not known."));
       CHECK(swept.took < chain * 3 / 2);
       CHECK(swept.subnet.nodes().size() == tree.fabric.size());
       CHECK(swept.sent() == swept.stats.plan + swept.explained());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 // Which ports of a node must not be disabled by who asks the node, and what is named instead.
-#include "subnet/set/cut_off.hpp"
+#include "subnet/sweep/peer.hpp"
 
 #include "mad/rpc/rpc.hpp"
 #include "support/catch.hpp"

@@ -13,7 +13,6 @@
 #include "support/catch.hpp"
 #include "support/fake_sa.hpp"
 #include "support/program.hpp"
-#include "tools/node_lists/topology_lines.hpp"
 #include "tools/shared/fabric.hpp"
 
 namespace tools_links_tests {
@@ -309,16 +308,12 @@ TEST_CASE_METHOD(Fabric, "ibhosts and its kin cut no character of a file in half
   CHECK(diags(fabric, {"ibhosts", file.name()}).out == "Ca\t: 0x00000000000002  ports 2 \"a  ]0;owned \u00e9\"\n");
 }
 
-TEST_CASE("A line of a switch in a list: what stands before the first \"port 0\" loses a blank, and nothing else is lost") {
-  const auto listed = [](std::string_view line) {
-    std::string out;
-    ib::tools::list_topology_line(out, line, ib::subnet::NodeKind::sw);
-    return out;
-  };
-  CHECK(listed("Switch\t8 \"S-0000000000000100\"\t\t# \"port 0 of x\" enhanced port 0 lid 5 lmc 3") ==
-        "Switch\t: 0x0000000000000100 ports 8  port 0 of x\" enhanced port 0 lid 5 lmc 3\n");
-  CHECK(listed("Switch 8") == "Switch\t: 0x ports 8  Switch 8\n");
-  CHECK(listed("Ca\t8 \"H-0000000000000100\"\t\t# \"x\"").empty());
+TEST_CASE_METHOD(Fabric, "A line of a switch in a list: what stands before the first \"port 0\" loses a blank, and nothing else is lost") {
+  const TextFile file(
+      "Switch\t8 \"S-0000000000000100\"\t\t# \"port 0 of x\" enhanced port 0 lid 5 lmc 3\nSwitch 8\nCa\t8 \"H-0000000000000100\"\t\t# "
+      "\"x\"\n");
+  CHECK(diags(fabric, {"ibswitches", file.name()}).out ==
+        "Switch\t: 0x0000000000000100 ports 8  port 0 of x\" enhanced port 0 lid 5 lmc 3\nSwitch\t: 0x ports 8  Switch 8\n");
 }
 
 TEST_CASE_METHOD(Fabric, "ibidsverify finds LIDs and GUIDs that are zero or there twice, in both dialects") {
